@@ -1,0 +1,59 @@
+# Helpers that every folder's CMakeLists.txt uses.
+
+# Warnings are an interface target, linked PRIVATE $<BUILD_INTERFACE:…> so that
+# they do not leak into the installed package.
+add_library(foretell_warnings INTERFACE)
+target_compile_options(
+  foretell_warnings
+  INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+            -Wno-missing-field-initializers
+            # GCC 12 sees overlapping copies in every `"text" + std::string`.
+            $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+            $<$<BOOL:${FORETELL_WARNINGS_AS_ERRORS}>:-Werror>)
+
+# foretell_add_library(<stage> SOURCES … [PUBLIC_HEADERS …] [LINK …]
+#                      [PRIVATE_LINK …])
+# makes the static library foretell_<stage> with the alias foretell::<stage>.
+# Public headers are those of include/foretell that the stage implements; the
+# headers beside the sources are private to the build.
+function(foretell_add_library stage)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC_HEADERS;LINK;PRIVATE_LINK"
+                        ${ARGN})
+  set(target foretell_${stage})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  add_library(foretell::${stage} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${stage}
+                                             POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  list(TRANSFORM ARG_PUBLIC_HEADERS
+       PREPEND "${PROJECT_SOURCE_DIR}/include/foretell/")
+  target_sources(
+    ${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include"
+                     FILES ${ARG_PUBLIC_HEADERS})
+  # Private headers are included from the root: "src/core/checked.h".
+  target_include_directories(
+    ${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+  target_link_libraries(
+    ${target}
+    PUBLIC ${ARG_LINK}
+    PRIVATE $<BUILD_INTERFACE:foretell_warnings> ${ARG_PRIVATE_LINK})
+  set_property(GLOBAL APPEND PROPERTY FORETELL_INSTALLED_TARGETS ${target})
+endfunction()
+
+# foretell_add_test(<name> SOURCES … LINK … [LABELS unit|slow|gpu])
+# makes one GoogleTest executable; label "unit" unless another is given.
+function(foretell_add_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} foretell_warnings
+                                        GTest::gmock GTest::gtest_main)
+  target_compile_definitions(
+    ${name} PRIVATE FORETELL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(
+    ${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+endfunction()

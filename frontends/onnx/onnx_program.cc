@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "foretell/error.h"
+#include "foretell/frontends.h"
+#include "frontends/onnx/evaluator.h"
+#include "frontends/onnx/liveness.h"
+#include "frontends/onnx/onnx_program.h"
+
+namespace foretell {
+namespace onnx {
+namespace {
+
+InputSpec ToSpec(const ValueInfo& info) {
+  InputSpec spec{.name = info.name};
+  if (info.type.kind != TypeInfo::Kind::kTensor) return spec;
+  spec.dtype = DTypeOfCode(info.type.elem_type);
+  if (!info.type.shape) return spec;
+  spec.dims.emplace();
+  for (const Dim& dim : *info.type.shape) {
+    spec.dims->push_back({.value = dim.value, .symbol = dim.symbol});
+  }
+  return spec;
+}
+
+std::vector<InputSpec> ToSpecs(const Model& model) {
+  std::vector<InputSpec> specs;
+  for (const ValueInfo& input : model.graph.inputs) {
+    const bool initialized = std::any_of(
+        model.graph.initializers.begin(), model.graph.initializers.end(),
+        [&](const TensorLiteral& t) { return t.name == input.name; });
+    if (!initialized) specs.push_back(ToSpec(input));
+  }
+  return specs;
+}
+
+bool HasOperator(const Model& model, std::string_view name) {
+  return std::any_of(model.graph.nodes.begin(), model.graph.nodes.end(),
+                     [&](const Node& node) { return node.op_type == name; });
+}
+
+/// Leading dimension that the file fixes for the graph's first input; empty when
+/// it is free.
+std::optional<std::int64_t> FixedBatch(const std::vector<InputSpec>& specs) {
+  if (specs.empty() || !specs.front().dims || specs.front().dims->empty()) {
+    return std::nullopt;
+  }
+  return specs.front().dims->front().value;
+}
+
+class OnnxInstance final : public ProgramInstance {
+ public:
+  OnnxInstance(std::shared_ptr<const Model> model,
+               std::optional<std::int64_t> fixed_batch,
+               const InstanceOptions& options)
+      : model_(std::move(model)),
+        fixed_batch_(fixed_batch),
+        evaluator_(*model_, options) {}
+
+  std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) override {
+    std::optional<std::int64_t> batch;
+    if (!inputs.empty() && inputs.front().dim() > 0) {
+      batch = inputs.front().size(0);
+    }
+    std::vector<Value> values(std::make_move_iterator(inputs.begin()),
+                              std::make_move_iterator(inputs.end()));
+    inputs.clear();
+    std::vector<Value> results = evaluator_.Run(std::move(values));
+    values.clear();
+    if (fixed_batch_ && batch && *batch != *fixed_batch_) {
+      RefuseBakedBatch(results, *batch);
+    }
+    return Flatten(results);
+  }
+
+  std::vector<NamedTensor> Parameters() const override {
+    return evaluator_.parameters();
+  }
+  std::vector<NamedTensor> Buffers() const override {
+    return evaluator_.buffers();
+  }
+  std::string CurrentScope() const override {
+    return evaluator_.current_scope();
+  }
+
+ private:
+  /// An output that the file declares with the file's batch must follow another
+  /// batch; if it does not, a constant in the graph has swallowed the batch.
+  void RefuseBakedBatch(const std::vector<Value>& results,
+                        std::int64_t batch) const {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const ValueInfo& declared = model_->graph.outputs[i];
+      const auto* tensor = std::get_if<at::Tensor>(&results[i]);
+      if (tensor == nullptr || !declared.type.shape ||
+          declared.type.shape->empty() || tensor->dim() == 0) {
+        continue;
+      }
+      const std::optional<std::int64_t> leading =
+          declared.type.shape->front().value;
+      if (leading != fixed_batch_ || tensor->size(0) == batch) continue;
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          model_->path + ": output '" + declared.name +
+              "' has leading dimension " + std::to_string(tensor->size(0)) +
+              " at batch " + std::to_string(batch) +
+              ": the batch of " + std::to_string(*fixed_batch_) +
+              " is baked into the graph; export it with a dynamic batch");
+    }
+  }
+
+  static std::vector<at::Tensor> Flatten(const std::vector<Value>& values) {
+    std::vector<at::Tensor> tensors;
+    for (const Value& value : values) {
+      if (const auto* tensor = std::get_if<at::Tensor>(&value)) {
+        tensors.push_back(*tensor);
+      } else if (const auto* sequence = std::get_if<Sequence>(&value)) {
+        tensors.insert(tensors.end(), sequence->begin(), sequence->end());
+      }
+    }
+    return tensors;
+  }
+
+  std::shared_ptr<const Model> model_;
+  std::optional<std::int64_t> fixed_batch_;
+  Evaluator evaluator_;
+};
+
+class OnnxSource final : public Program::Source {
+ public:
+  explicit OnnxSource(Model model)
+      : model_(std::make_shared<const Model>(std::move(model))),
+        inputs_(ToSpecs(*model_)) {}
+
+  std::string_view format() const override { return "onnx"; }
+  std::span<const InputSpec> inputs() const override { return inputs_; }
+  std::int64_t parameter_elements() const override {
+    return model_->FloatInitializerElements();
+  }
+
+  std::vector<std::string> warnings(Mode mode) const override {
+    std::vector<std::string> warnings;
+    if (mode != Mode::kTraining) return warnings;
+    if (HasOperator(*model_, "Conv") &&
+        !HasOperator(*model_, "BatchNormalization")) {
+      warnings.push_back(
+          "training of an inference export: batch norms, if there were any, "
+          "are folded into the convolutions and cannot be seen");
+    }
+    if (!HasOperator(*model_, "Dropout")) {
+      warnings.push_back(
+          "training of an inference export: dropout, if there was any, is not "
+          "in the file");
+    }
+    return warnings;
+  }
+
+  std::unique_ptr<ProgramInstance> Instantiate(
+      const InstanceOptions& options) const override {
+    return std::make_unique<OnnxInstance>(model_, FixedBatch(inputs_), options);
+  }
+
+ private:
+  std::shared_ptr<const Model> model_;
+  std::vector<InputSpec> inputs_;
+};
+
+}  // namespace
+
+Program MakeProgram(Model model) {
+  const std::vector<std::string> missing = UnsupportedOperators(model);
+  if (!missing.empty()) {
+    std::string message = model.path + ": operators that are not supported: ";
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      message += (i == 0 ? "" : "; ") + missing[i];
+    }
+    throw Error(ErrorCode::kUnsupported, message);
+  }
+  const std::string path = model.path;
+  return Program(path, std::make_shared<OnnxSource>(std::move(model)));
+}
+
+}  // namespace onnx
+
+Program LoadOnnx(const std::string& path) {
+  return onnx::MakeProgram(onnx::ReadModel(path));
+}
+
+}  // namespace foretell

@@ -1,0 +1,265 @@
+// Linear quantization: q = saturate(round(x / scale) + zero_point).
+//
+// Integer products are exact in ONNX. ATen multiplies integer matrices on the
+// CPU only and convolves none, so they are computed there in int32 and in
+// double, which holds every sum of 16-bit products exactly; elsewhere in float,
+// which is what an eager program can do on a GPU.
+#include <ATen/ops/amax.h>
+#include <ATen/ops/amin.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/round.h>
+
+#include <string>
+#include <vector>
+
+#include "frontends/onnx/node_context.h"
+#include "frontends/onnx/operator_table.h"
+#include "frontends/onnx/ops/cast.h"
+#include "frontends/onnx/ops/convolution.h"
+#include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/type_support.h"
+
+namespace foretell::onnx {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+/// Smallest and largest value of an integer type that tensors quantize to.
+struct IntegerRange {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+
+IntegerRange RangeOf(const NodeContext& ctx, at::ScalarType type) {
+  switch (type) {
+    case at::kByte:
+      return {0, 255};
+    case at::kChar:
+      return {-128, 127};
+    case at::kUInt16:
+      return {0, 65535};
+    case at::kShort:
+      return {-32768, 32767};
+    default:
+      ctx.Fail(ErrorCode::kUnsupported,
+               std::string("quantization to ") + c10::toString(type));
+  }
+}
+
+/// A scale or zero point in the shape that broadcasts with a tensor of `shape`:
+/// one for all, one per element of the axis, or one per block along it.
+at::Tensor Spread(const NodeContext& ctx, const at::Tensor& parameter,
+                  at::IntArrayRef shape) {
+  if (parameter.dim() == 0) return parameter;
+  const std::int64_t block = ctx.IntAttribute("block_size", 0);
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  if (block == 0 && parameter.numel() == 1) return parameter.reshape({});
+  const std::int64_t axis =
+      NormalizeAxis(ctx, ctx.IntAttribute("axis", 1), rank);
+  const std::int64_t size = shape[static_cast<size_t>(axis)];
+  if (block == 0) {
+    ctx.Check(parameter.dim() == 1 && parameter.numel() == size,
+              "the scale has " + std::to_string(parameter.numel()) +
+                  " elements, expected " + std::to_string(size));
+    Ints spread(shape.size(), 1);
+    spread[static_cast<size_t>(axis)] = size;
+    return parameter.reshape(spread);
+  }
+  ctx.Check(block > 0 && parameter.dim() == rank &&
+                parameter.size(axis) == (size + block - 1) / block,
+            "block_size " + std::to_string(block) +
+                " does not fit the scale's shape");
+  return parameter.repeat_interleave(block, axis).slice(axis, 0, size);
+}
+
+/// `x` rounded, shifted by the zero point and clamped to `type`. Half precision
+/// does not hold every 16-bit integer, float does.
+at::Tensor RoundTo(const NodeContext& ctx, const at::Tensor& x,
+                   const at::Tensor& zero_point, at::ScalarType type) {
+  const IntegerRange range = RangeOf(ctx, type);
+  at::Tensor rounded = at::round(x);
+  if (rounded.scalar_type() != at::kDouble) {
+    rounded = CastTo(rounded, at::kFloat);
+  }
+  if (zero_point.defined()) {
+    rounded = rounded.add(CastTo(zero_point, rounded.scalar_type()));
+  }
+  return CastTo(at::clamp(rounded, range.low, range.high), type);
+}
+
+// ---- QuantizeLinear and its inverse ----------------------------------------
+
+at::ScalarType QuantizedType(const NodeContext& ctx,
+                             const at::Tensor& zero_point) {
+  if (zero_point.defined()) return zero_point.scalar_type();
+  const std::int64_t code = ctx.IntAttribute("output_dtype", 0);
+  return code == 0 ? at::kByte : ctx.TypeOf(code);
+}
+
+/// The type in which `x` is divided by its scale.
+at::ScalarType DivisionType(const NodeContext& ctx, const at::Tensor& x,
+                            const at::Tensor& scale) {
+  const std::int64_t code = ctx.IntAttribute("precision", 0);
+  if (code != 0) return ctx.TypeOf(code);
+  const at::ScalarType common =
+      c10::promoteTypes(x.scalar_type(), scale.scalar_type());
+  return at::isFloatingType(common) ? common : at::kFloat;
+}
+
+void LowerQuantizeLinear(NodeContext& ctx) {
+  const at::Tensor x = ctx.Tensor(0);
+  const at::Tensor given_scale = ctx.Tensor(1);
+  const at::Tensor zero_point = ctx.OptionalTensor(2);
+  const at::ScalarType type = QuantizedType(ctx, zero_point);
+  const at::ScalarType computed = DivisionType(ctx, x, given_scale);
+  const at::Tensor scale =
+      Spread(ctx, CastTo(given_scale, computed), x.sizes());
+  const at::Tensor quotient = CastTo(x, computed).div(scale);
+  if (IsSmallFloat(type)) {
+    ctx.Set(0,
+            CastToFloat8(quotient, type, ctx.IntAttribute("saturate", 1) != 0));
+    return;
+  }
+  const at::Tensor shift =
+      zero_point.defined() ? Spread(ctx, zero_point, x.sizes()) : at::Tensor();
+  ctx.Set(0, RoundTo(ctx, quotient, shift, type));
+}
+
+void LowerDequantizeLinear(NodeContext& ctx) {
+  const at::Tensor x = ctx.Tensor(0);
+  const at::Tensor scale = ctx.Tensor(1);
+  const at::Tensor zero_point = ctx.OptionalTensor(2);
+  const std::int64_t code = ctx.IntAttribute("output_dtype", 0);
+  const at::ScalarType type =
+      code == 0 ? scale.scalar_type() : ctx.TypeOf(code);
+  at::Tensor shifted = CastTo(x, at::kFloat);
+  if (zero_point.defined()) {
+    shifted =
+        shifted.sub(CastTo(Spread(ctx, zero_point, x.sizes()), at::kFloat));
+  }
+  ctx.Set(0,
+          CastTo(shifted.mul(Spread(ctx, CastTo(scale, at::kFloat), x.sizes())),
+                 type));
+}
+
+void LowerDynamicQuantizeLinear(NodeContext& ctx) {
+  constexpr double kLevels = 255;
+  const at::Tensor x = ctx.Tensor(0);
+  const at::Tensor high = at::amax(x).clamp_min(0);
+  const at::Tensor low = at::amin(x).clamp_max(0);
+  const at::Tensor scale = high.sub(low).div(kLevels);
+  const at::Tensor zero_point =
+      at::round(at::clamp(low.div(scale).neg(), 0, kLevels));
+  ctx.Set(0, RoundTo(ctx, x.div(scale), zero_point, at::kByte));
+  ctx.Set(1, scale);
+  ctx.Set(2, zero_point.to(at::kByte));
+}
+
+// ---- Integer products ------------------------------------------------------
+
+at::ScalarType ProductType(const at::Tensor& x, at::ScalarType on_cpu) {
+  return x.device().is_cpu() ? on_cpu : at::kFloat;
+}
+
+/// `x` in `type` less its zero point, which may be absent.
+at::Tensor Shifted(const at::Tensor& x, const at::Tensor& zero_point,
+                   at::ScalarType type) {
+  const at::Tensor wide = CastTo(x, type);
+  return zero_point.defined() ? wide.sub(CastTo(zero_point, type)) : wide;
+}
+
+/// A parameter per row of the matrices `x`: a vector becomes a column.
+at::Tensor PerRow(const at::Tensor& parameter, const at::Tensor& x) {
+  const bool is_vector = parameter.defined() && parameter.dim() == 1 &&
+                         parameter.numel() > 1 && x.dim() > 1;
+  return is_vector ? parameter.unsqueeze(1) : parameter;
+}
+
+at::Tensor ProductOfShifted(const at::Tensor& a, const at::Tensor& a_zero,
+                            const at::Tensor& b, const at::Tensor& b_zero) {
+  const at::ScalarType type = ProductType(a, at::kInt);
+  return at::matmul(Shifted(a, PerRow(a_zero, a), type),
+                    Shifted(b, b_zero, type));
+}
+
+void LowerMatMulInteger(NodeContext& ctx) {
+  ctx.Set(0, CastTo(ProductOfShifted(ctx.Tensor(0), ctx.OptionalTensor(2),
+                                     ctx.Tensor(1), ctx.OptionalTensor(3)),
+                    at::kInt));
+}
+
+void LowerQLinearMatMul(NodeContext& ctx) {
+  const at::Tensor a = ctx.Tensor(0);
+  const at::Tensor y_zero = ctx.Tensor(7);
+  if (IsSmallFloat(a.scalar_type()) || IsSmallFloat(y_zero.scalar_type())) {
+    ctx.Fail(ErrorCode::kUnsupported,
+             std::string("matrices of ") + c10::toString(a.scalar_type()));
+  }
+  const at::Tensor product =
+      ProductOfShifted(a, ctx.Tensor(2), ctx.Tensor(3), ctx.Tensor(5));
+  const at::Tensor a_scale = CastTo(PerRow(ctx.Tensor(1), a), at::kFloat);
+  const at::Tensor scale = a_scale.mul(CastTo(ctx.Tensor(4), at::kFloat))
+                               .div(CastTo(ctx.Tensor(6), at::kFloat));
+  ctx.Set(0, RoundTo(ctx, CastTo(product, at::kFloat).mul(scale), y_zero,
+                     y_zero.scalar_type()));
+}
+
+/// A parameter per output channel of a convolution, for tensors of rank `rank`
+/// whose channels are axis `axis`.
+at::Tensor PerChannel(const at::Tensor& parameter, std::int64_t rank,
+                      std::int64_t axis) {
+  if (!parameter.defined() || parameter.dim() == 0) return parameter;
+  Ints shape(static_cast<size_t>(rank), 1);
+  shape[static_cast<size_t>(axis)] = parameter.numel();
+  return parameter.reshape(shape);
+}
+
+at::Tensor ConvolveShifted(NodeContext& ctx, const at::Tensor& x,
+                           const at::Tensor& x_zero, const at::Tensor& weight,
+                           const at::Tensor& weight_zero) {
+  const at::ScalarType type = ProductType(x, at::kDouble);
+  const Ints kernel = weight.sizes().slice(2).vec();
+  const Window window = ReadWindow(ctx, kernel, SpatialSizes(ctx, x));
+  return Convolve(
+      ctx, Shifted(x, PerChannel(x_zero, x.dim(), 1), type),
+      Shifted(weight, PerChannel(weight_zero, weight.dim(), 0), type), {},
+      window, ctx.IntAttribute("group", 1));
+}
+
+void LowerConvInteger(NodeContext& ctx) {
+  ctx.Set(0, CastTo(ConvolveShifted(ctx, ctx.Tensor(0), ctx.OptionalTensor(2),
+                                    ctx.Tensor(1), ctx.OptionalTensor(3)),
+                    at::kInt));
+}
+
+void LowerQLinearConv(NodeContext& ctx) {
+  const at::Tensor y_zero = ctx.Tensor(7);
+  at::Tensor y = ConvolveShifted(ctx, ctx.Tensor(0), ctx.Tensor(2),
+                                 ctx.Tensor(3), ctx.Tensor(5));
+  if (ctx.Has(8)) {
+    y = y.add(CastTo(PerChannel(ctx.Tensor(8), y.dim(), 1), y.scalar_type()));
+  }
+  const at::Tensor scale =
+      CastTo(ctx.Tensor(1), at::kFloat)
+          .mul(CastTo(PerChannel(ctx.Tensor(4), y.dim(), 1), at::kFloat))
+          .div(CastTo(ctx.Tensor(6), at::kFloat));
+  ctx.Set(0, RoundTo(ctx, CastTo(y, at::kFloat).mul(scale), y_zero,
+                     y_zero.scalar_type()));
+}
+
+constexpr OnnxOperator kRows[] = {
+    {"ConvInteger", {10, kAny}, &LowerConvInteger},
+    {"DequantizeLinear", {10, kAny}, &LowerDequantizeLinear},
+    {"DynamicQuantizeLinear", {11, kAny}, &LowerDynamicQuantizeLinear},
+    {"MatMulInteger", {10, kAny}, &LowerMatMulInteger},
+    {"QLinearConv", {10, kAny}, &LowerQLinearConv},
+    {"QLinearMatMul", {10, kAny}, &LowerQLinearMatMul},
+    {"QuantizeLinear", {10, kAny}, &LowerQuantizeLinear},
+};
+
+}  // namespace
+
+std::span<const OnnxOperator> QuantizationOperators() { return kRows; }
+
+}  // namespace foretell::onnx

@@ -1,0 +1,344 @@
+// Recurrent layers.
+//
+// A layer with the usual activations is one call of at::lstm, at::gru or
+// at::rnn_*, as eager code makes it. ATen orders the gates differently (LSTM
+// ifco, GRU rzh instead of ONNX's iofc, zrh), so weights are reordered first;
+// that stands for how the network stores them and is not part of a trace. On
+// the meta device, where the order means nothing, it is left out.
+//
+// Everything else (peepholes, clipping, other activations, sequences of
+// different lengths, a GRU that resets before its matrix) runs step by step.
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/flip.h>
+#include <ATen/ops/gru.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/lstm.h>
+#include <ATen/ops/rnn_relu.h>
+#include <ATen/ops/rnn_tanh.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "frontends/onnx/node_context.h"
+#include "frontends/onnx/operator_table.h"
+#include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/recurrent_cell.h"
+#include "frontends/onnx/ops/type_support.h"
+#include "src/program/recorder.h"
+
+namespace foretell::onnx {
+namespace {
+
+/// Longest sequence that is run step by step.
+constexpr std::int64_t kMaxSteps = 100000;
+
+/// A node's inputs and attributes. Shapes with layout 0: x [T, N, input size],
+/// states [D, N, H]; with layout 1 the batch N comes first.
+struct Layer {
+  RecurrentKind kind = RecurrentKind::kRnn;
+  at::Tensor x, weight, recurrent_weight, bias, lengths, peepholes;
+  at::Tensor initial_hidden, initial_cell;
+  std::string direction;
+  std::int64_t directions = 1;
+  std::int64_t hidden = 0;
+  bool batch_first = false;
+  double clip = 0;
+  bool couples_input_and_forget = false;
+  bool linear_before_reset = false;
+
+  std::int64_t steps() const { return x.size(batch_first ? 1 : 0); }
+  std::int64_t batch() const { return x.size(batch_first ? 0 : 1); }
+};
+
+/// All hidden states [T, N, D · H] (or [N, T, D · H] with batch_first) and the
+/// final ones [D, N, H].
+struct LayerResult {
+  at::Tensor all, hidden, cell;
+};
+
+// ---- Reading ---------------------------------------------------------------
+
+/// True when every sequence is as long as the tensor, so that lengths change
+/// nothing.
+bool AllFull(NodeContext& ctx, size_t input, std::int64_t steps) {
+  if (!ctx.IsHost(input)) return false;
+  const std::vector<std::int64_t> lengths = ctx.Ints(input);
+  return std::all_of(lengths.begin(), lengths.end(),
+                     [steps](std::int64_t length) { return length >= steps; });
+}
+
+void CheckLayer(const NodeContext& ctx, const Layer& layer) {
+  if (layer.direction != "forward" && layer.direction != "reverse" &&
+      layer.direction != "bidirectional") {
+    FailAttribute(ctx, "direction", layer.direction);
+  }
+  const std::int64_t rows = NumGates(layer.kind) * layer.hidden;
+  ctx.Check(layer.x.dim() == 3 && layer.weight.dim() == 3 &&
+                layer.recurrent_weight.dim() == 3,
+            "X, W and R do not all have rank 3");
+  ctx.Check(layer.weight.size(0) == layer.directions &&
+                layer.weight.size(1) == rows &&
+                layer.weight.size(2) == layer.x.size(2),
+            "W has " + std::to_string(layer.weight.size(1)) +
+                " rows for input size " + std::to_string(layer.x.size(2)) +
+                ", expected " + std::to_string(rows));
+  ctx.Check(layer.recurrent_weight.size(0) == layer.directions &&
+                layer.recurrent_weight.size(1) == rows,
+            "R has " + std::to_string(layer.recurrent_weight.size(1)) +
+                " rows, expected " + std::to_string(rows));
+}
+
+Layer ReadLayer(NodeContext& ctx, RecurrentKind kind) {
+  Layer layer{.kind = kind,
+              .x = ctx.Tensor(0),
+              .weight = ctx.Tensor(1),
+              .recurrent_weight = ctx.Tensor(2),
+              .bias = ctx.OptionalTensor(3),
+              .initial_hidden = ctx.OptionalTensor(5)};
+  layer.direction = ctx.StringAttribute("direction", "forward");
+  layer.directions = layer.direction == "bidirectional" ? 2 : 1;
+  layer.batch_first = ctx.IntAttribute("layout", 0) != 0;
+  layer.clip = ctx.FloatAttribute("clip", 0);
+  layer.hidden = layer.recurrent_weight.size(-1);
+  layer.linear_before_reset = ctx.IntAttribute("linear_before_reset", 0) != 0;
+  if (kind == RecurrentKind::kLstm) {
+    layer.initial_cell = ctx.OptionalTensor(6);
+    layer.peepholes = ctx.OptionalTensor(7);
+    layer.couples_input_and_forget = ctx.IntAttribute("input_forget", 0) != 0;
+  }
+  CheckLayer(ctx, layer);
+  if (ctx.Has(4) && !AllFull(ctx, 4, layer.steps())) {
+    layer.lengths = CastTo(ctx.Tensor(4), at::kLong);
+  }
+  return layer;
+}
+
+/// The given state as [D, N, H], or zeros.
+at::Tensor StateOrZeros(const Layer& layer, const at::Tensor& state) {
+  if (!state.defined()) {
+    return at::zeros({layer.directions, layer.batch(), layer.hidden},
+                     layer.x.options());
+  }
+  return layer.batch_first ? state.transpose(0, 1) : state;
+}
+
+// ---- One call --------------------------------------------------------------
+
+/// Rows of a weight or bias from ONNX's order of gates to ATen's.
+at::Tensor Reordered(RecurrentKind kind, const at::Tensor& rows,
+                     std::int64_t h) {
+  if (kind == RecurrentKind::kRnn || rows.is_meta()) return rows;
+  const auto gate = [&](std::int64_t k) {
+    return rows.slice(0, k * h, (k + 1) * h);
+  };
+  if (kind == RecurrentKind::kGru) return at::cat({gate(1), gate(0), gate(2)});
+  return at::cat({gate(0), gate(2), gate(3), gate(1)});
+}
+
+/// Weights of all directions as ATen's list: input, recurrent and the two
+/// biases of the first direction, then of the second.
+std::vector<at::Tensor> AtenWeights(const Layer& layer) {
+  const UnrecordedScope unrecorded(TensorRole::kParameter);
+  const std::int64_t rows = NumGates(layer.kind) * layer.hidden;
+  std::vector<at::Tensor> weights;
+  for (std::int64_t d = 0; d < layer.directions; ++d) {
+    weights.push_back(layer.weight.select(0, d));
+    weights.push_back(layer.recurrent_weight.select(0, d));
+    if (!layer.bias.defined()) continue;
+    const at::Tensor both = layer.bias.select(0, d);
+    weights.push_back(both.slice(0, 0, rows));
+    weights.push_back(both.slice(0, rows, 2 * rows));
+  }
+  for (at::Tensor& weight : weights) {
+    weight = Reordered(layer.kind, weight, layer.hidden);
+  }
+  return weights;
+}
+
+LayerResult RunAtOnce(const Layer& layer, bool uses_relu) {
+  const bool reverse = layer.direction == "reverse";
+  const std::int64_t time = layer.batch_first ? 1 : 0;
+  const at::Tensor x = reverse ? at::flip(layer.x, {time}) : layer.x;
+  const std::vector<at::Tensor> weights = AtenWeights(layer);
+  const at::Tensor hidden =
+      StateOrZeros(layer, layer.initial_hidden).contiguous();
+  const bool biases = layer.bias.defined();
+  const bool bidirectional = layer.directions == 2;
+  LayerResult r;
+  if (layer.kind == RecurrentKind::kLstm) {
+    const at::Tensor cell =
+        StateOrZeros(layer, layer.initial_cell).contiguous();
+    std::tie(r.all, r.hidden, r.cell) = at::lstm(
+        x, {hidden, cell}, weights, biases, /*num_layers=*/1,
+        /*dropout=*/0, /*train=*/false, bidirectional, layer.batch_first);
+  } else if (layer.kind == RecurrentKind::kGru) {
+    std::tie(r.all, r.hidden) = at::gru(x, hidden, weights, biases, 1, 0, false,
+                                        bidirectional, layer.batch_first);
+  } else if (uses_relu) {
+    std::tie(r.all, r.hidden) =
+        at::rnn_relu(x, hidden, weights, biases, 1, 0, false, bidirectional,
+                     layer.batch_first);
+  } else {
+    std::tie(r.all, r.hidden) =
+        at::rnn_tanh(x, hidden, weights, biases, 1, 0, false, bidirectional,
+                     layer.batch_first);
+  }
+  if (reverse) r.all = at::flip(r.all, {time});
+  return r;
+}
+
+// ---- Step by step ----------------------------------------------------------
+
+RecurrentCell CellOf(const Layer& layer, std::int64_t d,
+                     std::vector<RecurrentActivation> activations) {
+  RecurrentCell cell{.kind = layer.kind,
+                     .input_weight = layer.weight.select(0, d),
+                     .recurrent_weight = layer.recurrent_weight.select(0, d),
+                     .activations = std::move(activations),
+                     .clip = layer.clip,
+                     .couples_input_and_forget = layer.couples_input_and_forget,
+                     .linear_before_reset = layer.linear_before_reset};
+  if (layer.bias.defined()) {
+    const std::int64_t rows = NumGates(layer.kind) * layer.hidden;
+    const at::Tensor both = layer.bias.select(0, d);
+    cell.input_bias = both.slice(0, 0, rows);
+    cell.recurrent_bias = both.slice(0, rows, 2 * rows);
+  }
+  if (layer.peepholes.defined()) cell.peepholes = layer.peepholes.select(0, d);
+  return cell;
+}
+
+/// `next` where the step lies within a sequence, `state` beyond its end.
+RecurrentState Masked(const RecurrentState& next, const RecurrentState& state,
+                      const at::Tensor& within) {
+  RecurrentState masked;
+  masked.hidden = at::where(within, next.hidden, state.hidden);
+  if (next.cell.defined()) {
+    masked.cell = at::where(within, next.cell, state.cell);
+  }
+  return masked;
+}
+
+/// One direction over `x` [T, N, input size]; `all` is [T, N, H], the states
+/// [N, H].
+LayerResult RunDirection(const RecurrentCell& cell, const at::Tensor& x,
+                         const at::Tensor& lengths, RecurrentState state,
+                         bool backwards) {
+  const std::int64_t steps = x.size(0);
+  const at::Tensor projected =
+      at::linear(x, cell.input_weight,
+                 cell.input_bias.defined() ? std::optional(cell.input_bias)
+                                           : std::nullopt);
+  std::vector<at::Tensor> all(static_cast<size_t>(steps));
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const std::int64_t t = backwards ? steps - 1 - i : i;
+    RecurrentState next = Step(cell, projected.select(0, t), state);
+    at::Tensor& output = all[static_cast<size_t>(t)];
+    output = next.hidden;
+    if (lengths.defined()) {
+      const at::Tensor within = lengths.gt(t).unsqueeze(1);
+      output = next.hidden.mul(within.to(next.hidden.scalar_type()));
+      next = Masked(next, state, within);
+    }
+    state = next;
+  }
+  return {.all = at::stack(all, 0), .hidden = state.hidden, .cell = state.cell};
+}
+
+LayerResult RunStepByStep(const NodeContext& ctx, const Layer& layer,
+                          ActivationReader& activations) {
+  ctx.Check(layer.steps() > 0, "the sequence is empty");
+  if (layer.steps() > kMaxSteps) {
+    ctx.Fail(ErrorCode::kUnsupported,
+             "a sequence of " + std::to_string(layer.steps()) + " steps");
+  }
+  const at::Tensor x = layer.batch_first ? layer.x.transpose(0, 1) : layer.x;
+  const at::Tensor hidden = StateOrZeros(layer, layer.initial_hidden);
+  const bool has_cell = layer.kind == RecurrentKind::kLstm;
+  const at::Tensor contents =
+      has_cell ? StateOrZeros(layer, layer.initial_cell) : at::Tensor();
+  std::vector<at::Tensor> all, hiddens, cells;
+  for (std::int64_t d = 0; d < layer.directions; ++d) {
+    RecurrentState state{.hidden = hidden.select(0, d)};
+    if (has_cell) state.cell = contents.select(0, d);
+    const bool backwards = d == 1 || layer.direction == "reverse";
+    const LayerResult r = RunDirection(CellOf(layer, d, activations.Next()), x,
+                                       layer.lengths, state, backwards);
+    all.push_back(r.all);
+    hiddens.push_back(r.hidden);
+    if (has_cell) cells.push_back(r.cell);
+  }
+  LayerResult result{.all = at::cat(all, -1), .hidden = at::stack(hiddens, 0)};
+  if (has_cell) result.cell = at::stack(cells, 0);
+  if (layer.batch_first) result.all = result.all.transpose(0, 1);
+  return result;
+}
+
+// ---- The operators ---------------------------------------------------------
+
+void SetResults(NodeContext& ctx, const Layer& layer, const LayerResult& r) {
+  // [T, N, D · H] becomes [T, D, N, H]; with the batch first [N, T, D, H].
+  const at::Tensor split =
+      r.all.unflatten(-1, {layer.directions, layer.hidden});
+  const auto state = [&](const at::Tensor& s) {
+    return layer.batch_first ? s.transpose(0, 1) : s;
+  };
+  if (ctx.Wants(0)) {
+    ctx.Set(0, layer.batch_first ? split : split.transpose(1, 2));
+  }
+  if (ctx.Wants(1)) ctx.Set(1, state(r.hidden));
+  if (ctx.Wants(2) && r.cell.defined()) ctx.Set(2, state(r.cell));
+}
+
+/// True when nothing but activations keeps the layer from being one call.
+bool IsPlain(const Layer& layer) {
+  return !layer.lengths.defined() && !layer.peepholes.defined() &&
+         layer.clip == 0 && !layer.couples_input_and_forget &&
+         layer.steps() > 0 &&
+         (layer.kind != RecurrentKind::kGru || layer.linear_before_reset);
+}
+
+void Lower(NodeContext& ctx, RecurrentKind kind,
+           std::vector<std::string> usual_activations) {
+  const Layer layer = ReadLayer(ctx, kind);
+  ActivationReader activations(ctx, std::move(usual_activations),
+                               layer.directions);
+  const std::vector<std::string>& names = activations.names();
+  const bool all_relu =
+      kind == RecurrentKind::kRnn &&
+      std::all_of(names.begin(), names.end(),
+                  [](const std::string& name) { return name == "relu"; });
+  const bool at_once = IsPlain(layer) && (activations.IsDefault() || all_relu);
+  SetResults(ctx, layer,
+             at_once ? RunAtOnce(layer, all_relu)
+                     : RunStepByStep(ctx, layer, activations));
+}
+
+void LowerRnn(NodeContext& ctx) { Lower(ctx, RecurrentKind::kRnn, {"tanh"}); }
+
+void LowerGru(NodeContext& ctx) {
+  Lower(ctx, RecurrentKind::kGru, {"sigmoid", "tanh"});
+}
+
+void LowerLstm(NodeContext& ctx) {
+  Lower(ctx, RecurrentKind::kLstm, {"sigmoid", "tanh", "tanh"});
+}
+
+constexpr OnnxOperator kRows[] = {
+    {"GRU", {7, kAny}, &LowerGru},
+    {"LSTM", {7, kAny}, &LowerLstm},
+    {"RNN", {7, kAny}, &LowerRnn},
+};
+
+}  // namespace
+
+std::span<const OnnxOperator> RecurrentOperators() { return kRows; }
+
+}  // namespace foretell::onnx

@@ -1,0 +1,413 @@
+// Resize: one of ATen's upsample operators where it computes the same, else a
+// gather (nearest) or a product with a weight matrix (linear, cubic) per axis.
+//
+// Whether ATen computes the same is not read off the attributes, whose names
+// hide a dozen corner cases, but off the positions: those that ONNX defines are
+// compared with those that ATen's kernels use. So an exporter's integer scale
+// finds upsample_nearest2d under whatever coordinate rule it was written.
+#include "frontends/onnx/ops/resize.h"
+
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/upsample_bicubic2d.h>
+#include <ATen/ops/upsample_bilinear2d.h>
+#include <ATen/ops/upsample_linear1d.h>
+#include <ATen/ops/upsample_nearest1d.h>
+#include <ATen/ops/upsample_nearest2d.h>
+#include <ATen/ops/upsample_nearest3d.h>
+#include <ATen/ops/upsample_trilinear3d.h>
+#include <ATen/ops/where.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontends/onnx/node_context.h"
+#include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/resample.h"
+
+namespace foretell::onnx {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+using Kernel = ResampleRule::Kernel;
+
+/// More weights than this in one axis' matrix are refused: no image needs them.
+constexpr std::int64_t kMaxWeights = std::int64_t{1} << 26;
+
+/// Longest axis that is resized.
+constexpr double kMaxOutput = 1 << 24;
+
+struct Resizing {
+  ResampleRule rule;
+  std::vector<AxisCoordinates> axes;  ///< One for each axis of the input.
+  double extrapolation = 0;
+};
+
+// ---- Reading ---------------------------------------------------------------
+
+Kernel KernelOf(const NodeContext& ctx) {
+  const std::string mode = ctx.StringAttribute("mode", "nearest");
+  if (mode == "nearest") return Kernel::kNearest;
+  if (mode == "linear" || mode == "bilinear") return Kernel::kLinear;
+  if (mode == "cubic") return Kernel::kCubic;
+  FailAttribute(ctx, "mode", mode);
+}
+
+std::vector<AxisCoordinates> UnchangedAxes(const at::Tensor& x) {
+  std::vector<AxisCoordinates> axes;
+  for (const std::int64_t size : x.sizes()) {
+    axes.push_back({.input = size, .output = size});
+  }
+  return axes;
+}
+
+void CheckCount(const NodeContext& ctx, std::string_view what, size_t count,
+                size_t expected) {
+  if (count == expected) return;
+  ctx.Fail(ErrorCode::kCorrupt,
+           std::string(what) + " has " + std::to_string(count) +
+               " elements, expected " + std::to_string(expected));
+}
+
+void SetOutput(const NodeContext& ctx, double length, AxisCoordinates& axis) {
+  if (!(length >= 0 && length <= kMaxOutput)) {
+    ctx.Fail(ErrorCode::kUnsupported,
+             "an axis of " + std::to_string(axis.input) +
+                 " elements becomes one of " + std::to_string(length));
+  }
+  axis.output = static_cast<std::int64_t>(length);
+}
+
+void ApplyScales(const NodeContext& ctx, const std::vector<double>& scales,
+                 const Ints& which, bool crops, Resizing& r) {
+  CheckCount(ctx, "scales", scales.size(), which.size());
+  for (size_t k = 0; k < which.size(); ++k) {
+    AxisCoordinates& axis = r.axes[static_cast<size_t>(which[k])];
+    ctx.Check(scales[k] > 0, "scales holds " + std::to_string(scales[k]));
+    const double share = crops ? axis.roi_end - axis.roi_begin : 1;
+    axis.scale = scales[k];
+    // In float, as the writers of the files compute it: 3 · (7 / 3) is 7 there.
+    const float length = static_cast<float>(axis.input) *
+                         static_cast<float>(share) *
+                         static_cast<float>(scales[k]);
+    SetOutput(ctx, std::floor(length), axis);
+  }
+}
+
+double ScaleTo(std::int64_t size, std::int64_t input) {
+  return input == 0 ? 1
+                    : static_cast<double>(size) / static_cast<double>(input);
+}
+
+void ApplySizes(const NodeContext& ctx, const Ints& sizes, const Ints& which,
+                Resizing& r) {
+  CheckCount(ctx, "sizes", sizes.size(), which.size());
+  const std::string policy =
+      ctx.StringAttribute("keep_aspect_ratio_policy", "stretch");
+  std::optional<double> common;
+  for (size_t k = 0; k < which.size(); ++k) {
+    AxisCoordinates& axis = r.axes[static_cast<size_t>(which[k])];
+    SetOutput(ctx, static_cast<double>(sizes[k]), axis);
+    axis.scale = ScaleTo(sizes[k], axis.input);
+    if (policy == "not_larger") {
+      common = std::min(common.value_or(axis.scale), axis.scale);
+    } else if (policy == "not_smaller") {
+      common = std::max(common.value_or(axis.scale), axis.scale);
+    } else if (policy != "stretch") {
+      FailAttribute(ctx, "keep_aspect_ratio_policy", policy);
+    }
+  }
+  if (!common) return;
+  for (const std::int64_t i : which) {
+    AxisCoordinates& axis = r.axes[static_cast<size_t>(i)];
+    axis.scale = *common;
+    SetOutput(ctx, std::floor(*common * static_cast<double>(axis.input) + 0.5),
+              axis);
+  }
+}
+
+void ReadRoi(NodeContext& ctx, const Ints& which, Resizing& r) {
+  ctx.Check(ctx.Has(1), "roi is missing");
+  const std::vector<double> roi = ctx.Doubles(1);
+  CheckCount(ctx, "roi", roi.size(), 2 * which.size());
+  for (size_t k = 0; k < which.size(); ++k) {
+    AxisCoordinates& axis = r.axes[static_cast<size_t>(which[k])];
+    axis.roi_begin = roi[k];
+    axis.roi_end = roi[which.size() + k];
+  }
+}
+
+/// True when the input exists and is not the empty tensor that old exporters
+/// write for an absent one.
+bool IsGiven(NodeContext& ctx, size_t i) {
+  if (!ctx.Has(i)) return false;
+  const auto* tensor = std::get_if<at::Tensor>(&ctx.Raw(i));
+  return tensor != nullptr && tensor->numel() > 0;
+}
+
+Resizing ReadResizing(NodeContext& ctx, const at::Tensor& x) {
+  Resizing r{.axes = UnchangedAxes(x)};
+  ResampleRule& rule = r.rule;
+  rule.kernel = KernelOf(ctx);
+  if (ctx.opset() < 11) {
+    rule.coordinates = "asymmetric";
+    rule.nearest_mode = "floor";
+    ApplyScales(ctx, ctx.Doubles(1), Iota(x.dim()), false, r);
+    return r;
+  }
+  rule.coordinates =
+      ctx.StringAttribute("coordinate_transformation_mode", "half_pixel");
+  rule.nearest_mode = ctx.StringAttribute("nearest_mode", "round_prefer_floor");
+  rule.cubic_coeff_a = ctx.FloatAttribute("cubic_coeff_a", -0.75);
+  rule.exclude_outside = ctx.IntAttribute("exclude_outside", 0) != 0;
+  rule.antialias = ctx.IntAttribute("antialias", 0) != 0;
+  r.extrapolation = ctx.FloatAttribute("extrapolation_value", 0);
+  const Ints which =
+      NormalizeAxes(ctx, ctx.IntsAttribute("axes", Iota(x.dim())), x.dim());
+  const bool crops = rule.coordinates == "tf_crop_and_resize";
+  if (crops) ReadRoi(ctx, which, r);
+  if (IsGiven(ctx, 3)) {
+    ApplySizes(ctx, ctx.Ints(3), which, r);
+  } else if (IsGiven(ctx, 2)) {
+    ApplyScales(ctx, ctx.Doubles(2), which, crops, r);
+  } else {
+    ctx.Fail(ErrorCode::kCorrupt, "both scales and sizes are missing");
+  }
+  return r;
+}
+
+// ---- ATen's own operators --------------------------------------------------
+
+std::vector<double> PositionsOf(const NodeContext& ctx, const Resizing& r,
+                                const AxisCoordinates& axis) {
+  auto positions = OriginalPositions(r.rule, axis);
+  if (!positions) {
+    FailAttribute(ctx, "coordinate_transformation_mode", r.rule.coordinates);
+  }
+  return *std::move(positions);
+}
+
+Ints ElementsOf(const NodeContext& ctx, const Resizing& r,
+                const AxisCoordinates& axis) {
+  auto elements = NearestElements(r.rule, axis, PositionsOf(ctx, r, axis));
+  if (!elements) FailAttribute(ctx, "nearest_mode", r.rule.nearest_mode);
+  return *std::move(elements);
+}
+
+/// True when upsample_nearest takes the same elements of every spatial axis.
+bool IsAtenNearest(const NodeContext& ctx, const Resizing& r) {
+  for (size_t a = 2; a < r.axes.size(); ++a) {
+    const AxisCoordinates& axis = r.axes[a];
+    const float step = static_cast<float>(1.0 / axis.scale);
+    const Ints elements = ElementsOf(ctx, r, axis);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      const auto taken = std::min(
+          static_cast<std::int64_t>(std::floor(static_cast<float>(i) * step)),
+          axis.input - 1);
+      if (taken != elements[i]) return false;
+    }
+  }
+  return true;
+}
+
+/// True when ATen's linear or cubic kernels use the same positions. Linear
+/// kernels clamp positions to the axis first, which changes no result.
+bool HasAtenPositions(const NodeContext& ctx, const Resizing& r,
+                      bool align_corners) {
+  constexpr double kTolerance = 1e-6;
+  for (size_t a = 2; a < r.axes.size(); ++a) {
+    const AxisCoordinates& axis = r.axes[a];
+    const std::vector<double> positions = PositionsOf(ctx, r, axis);
+    const double corners = axis.output > 1
+                               ? static_cast<double>(axis.input - 1) /
+                                     static_cast<double>(axis.output - 1)
+                               : 0;
+    for (size_t i = 0; i < positions.size(); ++i) {
+      const auto index = static_cast<double>(i);
+      const double used =
+          align_corners ? index * corners : (index + 0.5) / axis.scale - 0.5;
+      if (std::abs(used - positions[i]) > kTolerance * (1 + std::abs(used))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// Sizes and scales of the spatial axes, as ATen's operators take them.
+struct AtenSize {
+  Ints sizes;
+  std::vector<std::optional<double>> scales;
+};
+
+AtenSize AtenSizeOf(const Resizing& r) {
+  AtenSize size;
+  for (size_t a = 2; a < r.axes.size(); ++a) {
+    size.sizes.push_back(r.axes[a].output);
+    size.scales.push_back(r.axes[a].scale);
+  }
+  return size;
+}
+
+at::Tensor AtenNearest(const at::Tensor& x, const AtenSize& s) {
+  switch (s.sizes.size()) {
+    case 1:
+      return at::upsample_nearest1d(x, s.sizes, s.scales[0]);
+    case 2:
+      return at::upsample_nearest2d(x, s.sizes, s.scales[0], s.scales[1]);
+    default:
+      return at::upsample_nearest3d(x, s.sizes, s.scales[0], s.scales[1],
+                                    s.scales[2]);
+  }
+}
+
+at::Tensor AtenLinear(const at::Tensor& x, const AtenSize& s, bool corners) {
+  switch (s.sizes.size()) {
+    case 1:
+      return at::upsample_linear1d(x, s.sizes, corners, s.scales[0]);
+    case 2:
+      return at::upsample_bilinear2d(x, s.sizes, corners, s.scales[0],
+                                     s.scales[1]);
+    default:
+      return at::upsample_trilinear3d(x, s.sizes, corners, s.scales[0],
+                                      s.scales[1], s.scales[2]);
+  }
+}
+
+/// The result of an upsample operator of ATen; an undefined tensor where none
+/// computes what the node asks for.
+at::Tensor WithAten(const NodeContext& ctx, const at::Tensor& x,
+                    const Resizing& r) {
+  if (x.dim() < 3 || x.dim() > 5 || !at::isFloatingType(x.scalar_type()) ||
+      !r.axes[0].IsIdentity() || !r.axes[1].IsIdentity() || x.numel() == 0) {
+    return {};
+  }
+  const AtenSize size = AtenSizeOf(r);
+  if (std::find(size.sizes.begin(), size.sizes.end(), 0) != size.sizes.end()) {
+    return {};
+  }
+  if (r.rule.kernel == Kernel::kNearest) {
+    return IsAtenNearest(ctx, r) ? AtenNearest(x, size) : at::Tensor();
+  }
+  if (r.rule.antialias || r.rule.exclude_outside ||
+      r.rule.coordinates == "tf_crop_and_resize") {
+    return {};
+  }
+  const bool corners = r.rule.coordinates == "align_corners";
+  if (!HasAtenPositions(ctx, r, corners)) return {};
+  if (r.rule.kernel == Kernel::kLinear) return AtenLinear(x, size, corners);
+  constexpr double kAtenCubicCoefficient = -0.75;
+  if (x.dim() != 4 || r.rule.cubic_coeff_a != kAtenCubicCoefficient) return {};
+  return at::upsample_bicubic2d(x, size.sizes, corners, size.scales[0],
+                                size.scales[1]);
+}
+
+// ---- Axis by axis ----------------------------------------------------------
+
+at::Tensor GatherAxis(const NodeContext& ctx, const at::Tensor& x,
+                      const Resizing& r, std::int64_t a) {
+  const Ints elements = ElementsOf(ctx, r, r.axes[static_cast<size_t>(a)]);
+  return at::index_select(x, a, at::tensor(elements, at::kLong).to(x.device()));
+}
+
+at::Tensor InterpolateAxis(const NodeContext& ctx, const at::Tensor& x,
+                           const Resizing& r, std::int64_t a) {
+  const AxisCoordinates& axis = r.axes[static_cast<size_t>(a)];
+  if (axis.output > 0 && axis.input > kMaxWeights / axis.output) {
+    ctx.Fail(ErrorCode::kUnsupported, "interpolation from " +
+                                          std::to_string(axis.input) + " to " +
+                                          std::to_string(axis.output) +
+                                          " elements without an ATen "
+                                          "operator");
+  }
+  const std::vector<double> weights =
+      InterpolationWeights(r.rule, axis, PositionsOf(ctx, r, axis));
+  const at::Tensor matrix = at::tensor(weights, at::kDouble)
+                                .reshape({axis.output, axis.input})
+                                .t()
+                                .to(x.options());
+  return at::matmul(x.transpose(a, -1), matrix).transpose(a, -1);
+}
+
+/// tf_crop_and_resize gives positions outside the input a value of their own.
+at::Tensor Extrapolated(const NodeContext& ctx, at::Tensor y,
+                        const Resizing& r) {
+  for (size_t a = 0; a < r.axes.size(); ++a) {
+    const std::vector<double> positions = PositionsOf(ctx, r, r.axes[a]);
+    const auto last = static_cast<double>(r.axes[a].input - 1);
+    Ints outside;
+    for (const double p : positions) outside.push_back(p < 0 || p > last);
+    if (std::count(outside.begin(), outside.end(), 1) == 0) continue;
+    Ints shape(r.axes.size(), 1);
+    shape[a] = r.axes[a].output;
+    const at::Tensor mask = at::tensor(outside, at::kLong)
+                                .to(at::kBool)
+                                .reshape(shape)
+                                .to(y.device());
+    y = at::where(mask, at::scalar_tensor(r.extrapolation, y.options()), y);
+  }
+  return y;
+}
+
+at::Tensor AxisByAxis(const NodeContext& ctx, const at::Tensor& x,
+                      const Resizing& r) {
+  const bool nearest = r.rule.kernel == Kernel::kNearest;
+  const bool exact = nearest || at::isFloatingType(x.scalar_type());
+  at::Tensor y = exact ? x : x.to(at::kFloat);
+  const bool crops = r.rule.coordinates == "tf_crop_and_resize";
+  for (std::int64_t a = 0; a < x.dim(); ++a) {
+    const AxisCoordinates& axis = r.axes[static_cast<size_t>(a)];
+    const bool whole_axis =
+        !crops || (axis.roi_begin == 0 && axis.roi_end == 1);
+    if (axis.IsIdentity() && whole_axis) continue;
+    y = nearest ? GatherAxis(ctx, y, r, a) : InterpolateAxis(ctx, y, r, a);
+  }
+  if (crops) y = Extrapolated(ctx, y, r);
+  return y.to(x.scalar_type());
+}
+
+void Resize(NodeContext& ctx, const at::Tensor& x, const Resizing& r) {
+  const bool unchanged = std::all_of(
+      r.axes.begin(), r.axes.end(), [](const AxisCoordinates& axis) {
+        return axis.IsIdentity() && axis.roi_begin == 0 && axis.roi_end == 1;
+      });
+  if (unchanged) {
+    ctx.Set(0, x);
+    return;
+  }
+  const at::Tensor y = WithAten(ctx, x, r);
+  ctx.Set(0, y.defined() ? y : AxisByAxis(ctx, x, r));
+}
+
+}  // namespace
+
+void LowerResize(NodeContext& ctx) {
+  const at::Tensor x = ctx.Tensor(0);
+  Resize(ctx, x, ReadResizing(ctx, x));
+}
+
+void LowerUpsample(NodeContext& ctx) {
+  const at::Tensor x = ctx.Tensor(0);
+  Resizing r{.axes = UnchangedAxes(x)};
+  r.rule.kernel = KernelOf(ctx);
+  r.rule.coordinates = "asymmetric";
+  r.rule.nearest_mode = "floor";
+  std::vector<double> scales;
+  if (ctx.opset() >= 9) {
+    scales = ctx.Doubles(1);
+  } else if (ctx.opset() >= 7) {
+    scales = ctx.FloatsAttribute("scales", {});
+  } else {
+    scales = {1, 1, ctx.FloatAttribute("height_scale", 1),
+              ctx.FloatAttribute("width_scale", 1)};
+  }
+  ApplyScales(ctx, scales, Iota(x.dim()), false, r);
+  Resize(ctx, x, r);
+}
+
+}  // namespace foretell::onnx

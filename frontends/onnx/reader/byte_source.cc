@@ -1,0 +1,127 @@
+#include "frontends/onnx/reader/byte_source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "foretell/error.h"
+
+namespace foretell::onnx {
+namespace {
+
+// After a jump the next thing is usually the header of one more tensor; in a
+// run of nodes the window grows.
+constexpr std::int64_t kFirstWindow = 4 << 10;
+constexpr std::int64_t kLargestWindow = 256 << 10;
+
+std::string SystemMessage(int error) {
+  return std::generic_category().message(error);
+}
+
+std::string_view FileTypeName(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a named pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+  return "no regular file";
+}
+
+}  // namespace
+
+ByteSource::ByteSource(std::string_view bytes)
+    : size_(static_cast<std::int64_t>(bytes.size())), window_(bytes) {}
+
+ByteSource::ByteSource(int file, std::int64_t size)
+    : file_(file), size_(size), refill_bytes_(kFirstWindow) {}
+
+ByteSource::~ByteSource() {
+  if (file_ >= 0) close(file_);
+}
+
+ByteSource ByteSource::OpenFile(const std::string& path) {
+  // O_NONBLOCK: opening a pipe that nobody writes must not wait.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    const int error = errno;
+    const bool absent = error == ENOENT || error == ENOTDIR;
+    throw Error(
+        absent ? ErrorCode::kNotFound : ErrorCode::kIo,
+        absent ? "no such file" : "cannot be opened: " + SystemMessage(error));
+  }
+  struct stat status = {};
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(file);
+    throw Error(ErrorCode::kIo, "is " +
+                                    std::string(FileTypeName(status.st_mode)) +
+                                    ", expected a regular file");
+  }
+  // Read-ahead would fetch weights from the disk that nobody looks at.
+  posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
+  return ByteSource(file, status.st_size);
+}
+
+std::string_view ByteSource::Ahead(std::int64_t offset) {
+  const std::int64_t wanted = std::min(kLookAhead, size_ - offset);
+  const std::int64_t window_end =
+      window_begin_ + static_cast<std::int64_t>(window_.size());
+  if (offset < window_begin_ || offset + wanted > window_end) Refill(offset);
+  return window_.substr(static_cast<size_t>(offset - window_begin_));
+}
+
+void ByteSource::Append(std::int64_t offset, std::int64_t count,
+                        std::string& out) {
+  const std::int64_t skipped = offset - window_begin_;
+  const std::int64_t held = static_cast<std::int64_t>(window_.size());
+  if (skipped >= 0 && skipped + count <= held) {
+    out.append(window_.substr(static_cast<size_t>(skipped),
+                              static_cast<size_t>(count)));
+    return;
+  }
+  const size_t old_size = out.size();
+  out.resize(old_size + static_cast<size_t>(count));
+  ReadExactly(offset, count, out.data() + old_size);
+}
+
+void ByteSource::Refill(std::int64_t offset) {
+  const std::int64_t window_end =
+      window_begin_ + static_cast<std::int64_t>(window_.size());
+  const bool sequential = offset >= window_begin_ && offset <= window_end;
+  refill_bytes_ =
+      sequential ? std::min(2 * refill_bytes_, kLargestWindow) : kFirstWindow;
+  const std::int64_t count = std::min(refill_bytes_, size_ - offset);
+  if (static_cast<std::int64_t>(buffer_.size()) < count) {
+    buffer_.resize(static_cast<size_t>(count));
+  }
+  window_ = {};
+  ReadExactly(offset, count, buffer_.data());
+  window_begin_ = offset;
+  window_ = std::string_view(buffer_).substr(0, static_cast<size_t>(count));
+}
+
+void ByteSource::ReadExactly(std::int64_t offset, std::int64_t count,
+                             char* out) const {
+  while (count > 0) {
+    const ssize_t got = pread(file_, out, static_cast<size_t>(count), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      throw Error(ErrorCode::kIo,
+                  "byte " + std::to_string(offset) +
+                      ": cannot be read: " + SystemMessage(errno));
+    }
+    if (got == 0) {
+      throw Error(ErrorCode::kIo, "the file shrank while it was read: it had " +
+                                      std::to_string(size_) +
+                                      " bytes, now at most " +
+                                      std::to_string(offset));
+    }
+    out += got;
+    offset += got;
+    count -= got;
+  }
+}
+
+}  // namespace foretell::onnx

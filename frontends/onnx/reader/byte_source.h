@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace foretell::onnx {
+
+/// Random access to the bytes of a model, in memory or in a file.
+///
+/// A file is read through a small window that follows the reader, so a jump
+/// over a payload costs nothing and a file that shrinks meanwhile is an Error
+/// (a memory map would end the process with SIGBUS). Not thread-safe.
+class ByteSource {
+ public:
+  /// Bytes that Ahead() guarantees where the source has them.
+  static constexpr std::int64_t kLookAhead = 32;
+
+  /// Looks at `bytes`, which must outlive the source.
+  explicit ByteSource(std::string_view bytes);
+  /// Opens the regular file `path`. Throws Error kNotFound when it does not
+  /// exist and kIo when it cannot be opened or is no regular file.
+  static ByteSource OpenFile(const std::string& path);
+
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+  ~ByteSource();
+
+  /// Size in bytes, for a file as it was when it was opened.
+  std::int64_t size() const { return size_; }
+
+  /// Bytes from `offset` (in [0, size()]) on: at least min(kLookAhead, all that
+  /// remain). Valid until the next call. Throws Error(kIo).
+  std::string_view Ahead(std::int64_t offset);
+
+  /// Appends the bytes [offset, offset + count) to `out`. The range must lie in
+  /// the source. Throws Error(kIo).
+  void Append(std::int64_t offset, std::int64_t count, std::string& out);
+
+ private:
+  ByteSource(int file, std::int64_t size);
+  void Refill(std::int64_t offset);
+  void ReadExactly(std::int64_t offset, std::int64_t count, char* out) const;
+
+  int file_ = -1;
+  std::int64_t size_ = 0;
+  std::int64_t refill_bytes_ = 0;
+  std::int64_t window_begin_ = 0;
+  std::string buffer_;       ///< Bytes of the window of a file.
+  std::string_view window_;  ///< Bytes from window_begin_ on.
+};
+
+}  // namespace foretell::onnx

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string_view>
+
+namespace foretell::onnx {
+
+/// What a file that is no ONNX model seems to be, by its first bytes (about
+/// 512 suffice): "a PNG image", "text"; empty when nothing is recognised.
+std::string_view GuessFileType(std::string_view first_bytes);
+
+}  // namespace foretell::onnx

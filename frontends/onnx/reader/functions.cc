@@ -1,0 +1,136 @@
+#include "frontends/onnx/reader/functions.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "foretell/error.h"
+#include "frontends/onnx/reader/text.h"
+
+// Functions that call functions can stand for exponentially many nodes in a few
+// kilobytes. Their expanded sizes are therefore counted before anybody expands
+// them: callees first, each function once.
+
+namespace foretell::onnx {
+namespace {
+
+using FunctionKey = std::tuple<std::string, std::string, std::string>;
+using FunctionIndex = std::map<FunctionKey, std::size_t>;
+
+// Nodes of a body with all subgraphs, and calls (a callee may repeat).
+struct Body {
+  std::int64_t num_nodes = 0;
+  std::vector<std::size_t> callees;
+};
+
+struct Expanded {
+  std::int64_t num_nodes = 0;
+  int call_depth = 0;
+};
+
+FunctionIndex IndexFunctions(const Model& model) {
+  FunctionIndex index;
+  for (const Function& function : model.functions) {
+    const FunctionKey key = {function.domain, function.name, function.overload};
+    if (!index.emplace(key, index.size()).second) {
+      throw Error(ErrorCode::kCorrupt,
+                  "function " + Quoted(function.name) + " of domain " +
+                      Quoted(function.domain) + " is defined twice");
+    }
+  }
+  return index;
+}
+
+void AddNodes(std::span<const Node> nodes, const FunctionIndex& index,
+              Body& body) {
+  for (const Node& node : nodes) {
+    ++body.num_nodes;
+    const auto callee = index.find({node.domain, node.op_type, node.overload});
+    if (callee != index.end()) body.callees.push_back(callee->second);
+    for (const Attribute& attribute : node.attributes) {
+      for (const std::shared_ptr<const Graph>& graph : attribute.graphs) {
+        AddNodes(graph->nodes, index, body);
+      }
+    }
+  }
+}
+
+Expanded Expand(const Body& body, std::span<const Expanded> functions) {
+  Expanded expanded = {body.num_nodes, 0};
+  for (const std::size_t callee : body.callees) {
+    expanded.num_nodes =
+        std::min(expanded.num_nodes + functions[callee].num_nodes,
+                 kMaxExpandedNodes + 1);
+    expanded.call_depth =
+        std::max(expanded.call_depth, functions[callee].call_depth + 1);
+  }
+  return expanded;
+}
+
+void CheckLimits(const Expanded& expanded, const std::string& what) {
+  if (expanded.num_nodes > kMaxExpandedNodes) {
+    throw Error(ErrorCode::kUnsupported,
+                what + " stands for more than " +
+                    std::to_string(kMaxExpandedNodes) +
+                    " nodes once its functions are expanded");
+  }
+  if (expanded.call_depth > kMaxCallDepth) {
+    throw Error(ErrorCode::kUnsupported,
+                what + " has functions that call each other " +
+                    std::to_string(expanded.call_depth) + " deep, at most " +
+                    std::to_string(kMaxCallDepth) + " are supported");
+  }
+}
+
+// Callees before callers; what is left over lies on or above a cycle.
+std::vector<Expanded> ExpandFunctions(const Model& model,
+                                      std::span<const Body> bodies) {
+  std::vector<std::vector<std::size_t>> callers(bodies.size());
+  std::vector<std::size_t> waiting(bodies.size());
+  std::vector<std::size_t> ready;
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    waiting[i] = bodies[i].callees.size();
+    if (waiting[i] == 0) ready.push_back(i);
+    for (const std::size_t callee : bodies[i].callees) {
+      callers[callee].push_back(i);
+    }
+  }
+  std::vector<Expanded> expanded(bodies.size());
+  for (std::size_t done = 0; done < ready.size(); ++done) {
+    const std::size_t i = ready[done];
+    expanded[i] = Expand(bodies[i], expanded);
+    CheckLimits(expanded[i], "function " + Quoted(model.functions[i].name));
+    for (const std::size_t caller : callers[i]) {
+      if (--waiting[caller] == 0) ready.push_back(caller);
+    }
+  }
+  if (ready.size() == bodies.size()) return expanded;
+  const auto stuck = std::find_if(waiting.begin(), waiting.end(),
+                                  [](std::size_t count) { return count > 0; });
+  throw Error(
+      ErrorCode::kCorrupt,
+      "function " +
+          Quoted(
+              model.functions[static_cast<std::size_t>(stuck - waiting.begin())]
+                  .name) +
+          " calls itself or functions that call each other in turn");
+}
+
+}  // namespace
+
+void CheckFunctions(const Model& model) {
+  const FunctionIndex index = IndexFunctions(model);
+  std::vector<Body> bodies(model.functions.size());
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    AddNodes(model.functions[i].nodes, index, bodies[i]);
+  }
+  const std::vector<Expanded> functions = ExpandFunctions(model, bodies);
+  Body main;
+  AddNodes(model.graph.nodes, index, main);
+  CheckLimits(Expand(main, functions), "the graph");
+}
+
+}  // namespace foretell::onnx

@@ -1,0 +1,45 @@
+#include "frontends/onnx/model.h"
+
+#include <limits>
+
+#include "frontends/onnx/reader/data_types.h"
+#include "src/core/checked.h"
+
+namespace foretell::onnx {
+
+std::optional<DType> DTypeOfCode(std::int32_t code) {
+  const DataType* type = FindDataType(code);
+  return type == nullptr ? std::nullopt : type->dtype;
+}
+
+std::string DataTypeName(std::int32_t code) {
+  if (code == 0) return "UNDEFINED";
+  const DataType* type = FindDataType(code);
+  return type == nullptr ? "data type " + std::to_string(code)
+                         : std::string(type->name);
+}
+
+std::int64_t TensorLiteral::NumElements() const {
+  return CheckedProduct(dims).value_or(0);
+}
+
+const Attribute* Node::FindAttribute(std::string_view attribute_name) const {
+  for (const Attribute& attribute : attributes) {
+    if (attribute.name == attribute_name) return &attribute;
+  }
+  return nullptr;
+}
+
+std::int64_t Model::FloatInitializerElements() const {
+  std::int64_t sum = 0;
+  for (const TensorLiteral& tensor : graph.initializers) {
+    const DataType* type = FindDataType(tensor.data_type);
+    if (type == nullptr || !type->is_floating_point) continue;
+    if (__builtin_add_overflow(sum, tensor.NumElements(), &sum)) {
+      return std::numeric_limits<std::int64_t>::max();
+    }
+  }
+  return sum;
+}
+
+}  // namespace foretell::onnx

@@ -1,0 +1,92 @@
+#include <google/protobuf/arena.h>
+#include <google/protobuf/io/coded_stream.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "foretell/error.h"
+#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/byte_source.h"
+#include "frontends/onnx/reader/convert.h"
+#include "frontends/onnx/reader/file_type.h"
+#include "frontends/onnx/reader/functions.h"
+#include "frontends/onnx/reader/text.h"
+#include "frontends/onnx/reader/wire.h"
+
+namespace foretell::onnx {
+namespace {
+
+// Leaves that the scanner copies whole (a dimension, an operator set) are
+// messages of their own.
+constexpr int kProtobufNesting = kMaxNesting + 4;
+constexpr std::int64_t kSignatureBytes = 512;
+
+void Parse(const std::string& bytes, ::onnx::ModelProto& proto) {
+  ::google::protobuf::io::CodedInputStream stream(
+      reinterpret_cast<const std::uint8_t*>(bytes.data()),
+      static_cast<int>(bytes.size()));
+  stream.SetRecursionLimit(kProtobufNesting);
+  if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+    throw Error(ErrorCode::kCorrupt, "Protobuf cannot parse it");
+  }
+}
+
+Model ReadSource(ByteSource& source, const ReadOptions& options) {
+  if (source.size() == 0) {
+    throw Error(ErrorCode::kCorrupt, "not an ONNX model: it is empty");
+  }
+  const SlimModel slim = ScanModel(source, options.max_payload_bytes);
+  ::google::protobuf::Arena arena;
+  auto& proto =
+      *::google::protobuf::Arena::CreateMessage<::onnx::ModelProto>(&arena);
+  Parse(slim.bytes, proto);
+  Model model = ConvertModel(proto, slim.skipped, options);
+  CheckFunctions(model);
+  return model;
+}
+
+std::string FirstBytes(ByteSource& source) {
+  std::string bytes;
+  source.Append(0, std::min(source.size(), kSignatureBytes), bytes);
+  return bytes;
+}
+
+// A file of another kind fails somewhere on the wire; that place tells nothing.
+Model ReadOrExplain(ByteSource& source, const ReadOptions& options) {
+  try {
+    return ReadSource(source, options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kCorrupt || source.size() == 0) throw;
+    const std::string head = FirstBytes(source);
+    const std::string_view type = GuessFileType(head);
+    if (type.empty()) throw;
+    throw Error(ErrorCode::kCorrupt,
+                "not an ONNX model: it looks like " + std::string(type));
+  }
+}
+
+}  // namespace
+
+Model ReadModel(const std::string& path, const ReadOptions& options) {
+  Model model = InContext([&] { return path; },
+                          [&] {
+                            ByteSource source = ByteSource::OpenFile(path);
+                            return ReadOrExplain(source, options);
+                          });
+  model.path = path;
+  return model;
+}
+
+Model ReadModelFromBytes(std::string_view bytes, const std::string& origin,
+                         const ReadOptions& options) {
+  Model model = InContext([&] { return origin; },
+                          [&] {
+                            ByteSource source(bytes);
+                            return ReadOrExplain(source, options);
+                          });
+  model.path = origin;
+  return model;
+}
+
+}  // namespace foretell::onnx

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "foretell/error.h"
+#include "frontends/onnx/model.h"
+
+/// Wording of the reader's messages.
+namespace foretell::onnx {
+
+/// `name` in single quotes, fit for one line of a message: control characters
+/// become '?', long names are cut.
+std::string Quoted(std::string_view name);
+
+/// "node 'conv1' (Conv)"; a node without a name goes by its first output:
+/// "node of 'y' (Conv)".
+std::string NodeLabel(const Node& node);
+
+/// "[64,3,7,7]", cut after a few dimensions.
+std::string DimsText(std::span<const std::int64_t> dims);
+
+/// "'w' FLOAT[64,3,7,7]".
+std::string TensorText(const TensorLiteral& tensor);
+
+/// Calls `body`; an Error out of it gets `label()` put before its message.
+template <typename Label, typename Body>
+auto InContext(const Label& label, const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    throw WithContext(label(), error);
+  }
+}
+
+}  // namespace foretell::onnx

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "frontends/onnx/reader/byte_source.h"
+
+namespace foretell::onnx {
+
+/// Field numbers of TensorProto that hold elements.
+inline constexpr size_t kFloatData = 4;
+inline constexpr size_t kInt32Data = 5;
+inline constexpr size_t kStringData = 6;
+inline constexpr size_t kInt64Data = 7;
+inline constexpr size_t kRawData = 9;
+inline constexpr size_t kDoubleData = 10;
+inline constexpr size_t kUint64Data = 11;
+
+/// Deepest nesting of messages that is read; a subgraph in a subgraph takes
+/// three levels.
+inline constexpr int kMaxNesting = 96;
+
+/// How many items a payload field holds. A skipped list of varints is not
+/// looked through: each takes one to ten bytes, so its number is a range.
+struct ItemRange {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+
+/// Sizes of a payload that was skipped: bytes in [kRawData], items elsewhere,
+/// by field number of TensorProto.
+using SkippedPayload = std::array<ItemRange, kUint64Data + 1>;
+
+/// A serialized ModelProto without what the reader has no use for.
+struct SlimModel {
+  std::string bytes;
+  /// Payloads left out of `bytes`. The tensor of skipped[k] has the field
+  /// segment.begin = k (a segment in the file itself is refused).
+  std::vector<SkippedPayload> skipped;
+};
+
+/// Walks over the serialized ModelProto in `source` and copies what the reader
+/// uses. Tensors whose payload fields take more than `max_payload_bytes` on the
+/// wire, wherever they are nested, lose them. Documentation, metadata, value
+/// infos of inner values, training graphs and unknown fields are dropped.
+///
+/// Cost: time and memory O(bytes kept + fields passed), whatever the size of
+/// the payloads.
+///
+/// Throws Error, its message starting with the byte's offset: kCorrupt for
+/// anything but well-formed fields of the schema, kUnsupported beyond
+/// kMaxNesting, for segmented tensors, and when the parsed structure would take
+/// more memory than 256 MiB and 24 times the source; kIo.
+SlimModel ScanModel(ByteSource& source, std::int64_t max_payload_bytes);
+
+}  // namespace foretell::onnx

@@ -1,0 +1,98 @@
+// A TorchScript file is a program, so it is looked at before it runs.
+//
+// Namespaces are an allow-list: aten, prim, torchvision. Within them the few
+// operators that reach outside the process are refused by name. The text is
+// scanned first because torch::jit::load itself executes `__setstate__`.
+
+#include "frontends/torchscript/safety.h"
+
+#include <array>
+#include <regex>
+#include <set>
+#include <string_view>
+
+#include "foretell/error.h"
+
+namespace foretell::torchscript {
+namespace {
+
+constexpr std::array<std::string_view, 4> kNamespaces = {"aten", "prim",
+                                                         "torchvision",
+                                                         "_caffe2"};
+
+/// Operators of the allowed namespaces that read or write files, start other
+/// processes, call Python, or end the process.
+constexpr std::array<std::string_view, 12> kRefused = {
+    "aten::from_file", "aten::load", "aten::save", "aten::set_grad_enabled_",
+    "prim::PythonOp", "prim::rpc_async", "prim::rpc_remote", "prim::rpc_sync",
+    "prim::fork", "prim::awaitable", "aten::_load_for_lite_interpreter",
+    "aten::record_stream"};
+
+bool IsAllowed(const std::string& name) {
+  const std::string space = name.substr(0, name.find("::"));
+  for (const std::string_view refused : kRefused) {
+    if (name == refused) return false;
+  }
+  for (const std::string_view allowed : kNamespaces) {
+    if (space == allowed) return true;
+  }
+  return false;
+}
+
+void ThrowIfAny(const std::string& path, const std::set<std::string>& names) {
+  if (names.empty()) return;
+  std::string list;
+  for (const std::string& name : names) {
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  throw Error(ErrorCode::kUnsupported,
+              path + ": refused before running: operators outside ATen, or "
+                     "that touch files, Python or other processes: " + list);
+}
+
+void ScanText(const std::string& text, std::set<std::string>& refused) {
+  // Serialized code spells ATen calls `torch.name(…)`, others
+  // `ops.namespace.name(…)`.
+  static const std::regex kCall(
+      R"((?:\btorch\.(\w+)\()|(?:\bops\.(\w+)\.(\w+)))");
+  const auto end = std::sregex_iterator();
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), kCall);
+       it != end; ++it) {
+    const std::string name = (*it)[1].matched
+                                 ? "aten::" + (*it)[1].str()
+                                 : (*it)[2].str() + "::" + (*it)[3].str();
+    if (!IsAllowed(name)) refused.insert(name);
+  }
+  if (text.find("def __setstate__") != std::string::npos) {
+    refused.insert("__setstate__ (code that runs while loading)");
+  }
+}
+
+void ScanBlock(const torch::jit::Block& block, std::set<std::string>& refused) {
+  for (const torch::jit::Node* node : block.nodes()) {
+    const std::string name = node->kind().toQualString();
+    if (!IsAllowed(name)) refused.insert(name);
+    for (const torch::jit::Block* inner : node->blocks()) {
+      ScanBlock(*inner, refused);
+    }
+  }
+}
+
+}  // namespace
+
+void RefuseUnsafeCode(
+    const std::string& path,
+    const std::vector<std::pair<std::string, std::string>>& code) {
+  std::set<std::string> refused;
+  for (const auto& [record, text] : code) ScanText(text, refused);
+  ThrowIfAny(path, refused);
+}
+
+void RefuseUnsafeGraph(const std::string& path,
+                       const torch::jit::Graph& graph) {
+  std::set<std::string> refused;
+  ScanBlock(*graph.block(), refused);
+  ThrowIfAny(path, refused);
+}
+
+}  // namespace foretell::torchscript

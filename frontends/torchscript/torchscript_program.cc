@@ -1,0 +1,227 @@
+#include <ATen/core/interned_strings.h>
+#include <c10/util/Exception.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/csrc/jit/runtime/interpreter.h>
+#include <torch/csrc/jit/runtime/print_handler.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include <map>
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include "foretell/error.h"
+#include "foretell/frontends.h"
+#include "foretell/trace.h"
+#include "frontends/torchscript/archive.h"
+#include "frontends/torchscript/module_on_device.h"
+#include "frontends/torchscript/safety.h"
+#include "src/program/recorder.h"
+
+namespace foretell {
+namespace torchscript {
+namespace {
+
+std::string FirstLine(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \n");
+  if (begin == std::string::npos) return text;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+bool IsTensorList(const c10::Type& type) {
+  const auto* list = type.castRaw<c10::ListType>();
+  return list != nullptr &&
+         list->getElementType()->kind() == c10::TypeKind::TensorType;
+}
+
+/// Arguments of `forward` that the caller must give; throws Error(kUnsupported)
+/// for one that is neither a tensor nor a list of tensors.
+std::vector<c10::Argument> RequiredArguments(const std::string& path,
+                                             const torch::jit::Module& module) {
+  std::vector<c10::Argument> required;
+  const auto& arguments =
+      module.get_method("forward").function().getSchema().arguments();
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const c10::Argument& argument = arguments[i];
+    if (argument.default_value().has_value()) continue;
+    const c10::Type& type = *argument.type();
+    if (type.kind() != c10::TypeKind::TensorType && !IsTensorList(type)) {
+      throw Error(ErrorCode::kUnsupported,
+                  path + ": forward takes '" + argument.name() + "' of type " +
+                      type.annotation_str() +
+                      ", expected a tensor or a list of tensors");
+    }
+    required.push_back(argument);
+  }
+  return required;
+}
+
+void Flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
+  if (value.isTensor()) {
+    if (value.toTensor().defined()) tensors.push_back(value.toTensor());
+  } else if (value.isTensorList()) {
+    for (const at::Tensor& tensor : value.toTensorVector()) {
+      tensors.push_back(tensor);
+    }
+  } else if (value.isTuple()) {
+    for (const c10::IValue& element : value.toTupleRef().elements()) {
+      Flatten(element, tensors);
+    }
+  } else if (value.isList()) {
+    for (const c10::IValue& element : value.toListRef()) {
+      Flatten(element, tensors);
+    }
+  } else if (value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict()) {
+      Flatten(entry.value(), tensors);
+    }
+  }
+}
+
+class TorchScriptInstance final : public ProgramInstance {
+ public:
+  TorchScriptInstance(std::string path, torch::jit::Module module,
+                      std::vector<c10::Argument> arguments,
+                      const InstanceOptions& options)
+      : path_(std::move(path)),
+        module_(std::move(module)),
+        arguments_(std::move(arguments)),
+        tensors_(ReplaceTensors(module_, options)) {}
+
+  std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) override {
+    std::vector<c10::IValue> arguments;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (IsTensorList(*arguments_[i].type())) {
+        arguments.emplace_back(c10::List<at::Tensor>({std::move(inputs[i])}));
+      } else {
+        arguments.emplace_back(std::move(inputs[i]));
+      }
+    }
+    inputs.clear();
+    try {
+      std::vector<at::Tensor> outputs;
+      Flatten(module_.forward(std::move(arguments)), outputs);
+      return outputs;
+    } catch (const Error&) {
+      throw;
+    } catch (const c10::NotImplementedError& error) {
+      throw Error(ErrorCode::kUnsupported,
+                  path_ + ": " + LastLine(error.what_without_backtrace()));
+    } catch (const std::exception& error) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  path_ + ": " + LastLine(error.what()));
+    }
+  }
+
+  std::vector<NamedTensor> Parameters() const override {
+    return tensors_.parameters;
+  }
+  std::vector<NamedTensor> Buffers() const override { return tensors_.buffers; }
+
+  std::string CurrentScope() const override {
+    std::string scope;
+    for (const std::string& module : torch::jit::currentModuleHierarchy()) {
+      scope += (scope.empty() ? "" : ".") + module.substr(0, module.find('('));
+    }
+    return scope;
+  }
+
+ private:
+  /// The interpreter puts its call stack before the message that matters.
+  static std::string LastLine(const std::string& text) {
+    const std::size_t runtime = text.rfind("RuntimeError: ");
+    return FirstLine(runtime == std::string::npos ? text
+                                                  : text.substr(runtime + 14));
+  }
+
+  std::string path_;
+  torch::jit::Module module_;
+  std::vector<c10::Argument> arguments_;
+  ModuleTensors tensors_;
+};
+
+/// Loads the slim archive once per kind of device: graph constants are moved
+/// before the first run and stay where they are.
+class TorchScriptSource final : public Program::Source {
+ public:
+  TorchScriptSource(std::string path, std::string archive)
+      : path_(std::move(path)), archive_(std::move(archive)) {
+    const torch::jit::Module& module = ModuleOn(at::kMeta);
+    arguments_ = RequiredArguments(path_, module);
+    for (const c10::Argument& argument : arguments_) {
+      inputs_.push_back({.name = argument.name()});
+    }
+    for (const at::Tensor& parameter : module.parameters()) {
+      parameter_elements_ += parameter.numel();
+    }
+  }
+
+  std::string_view format() const override { return "torchscript"; }
+  std::span<const InputSpec> inputs() const override { return inputs_; }
+  std::int64_t parameter_elements() const override {
+    return parameter_elements_;
+  }
+  std::vector<std::string> warnings(Mode) const override { return {}; }
+
+  std::unique_ptr<ProgramInstance> Instantiate(
+      const InstanceOptions& options) const override {
+    return std::make_unique<TorchScriptInstance>(
+        path_, ModuleOn(options.device.type()), arguments_, options);
+  }
+
+ private:
+  torch::jit::Module& ModuleOn(c10::DeviceType device) const {
+    const auto found = modules_.find(device);
+    if (found != modules_.end()) return found->second;
+    torch::jit::Module module = Load();
+    MoveConstants(module, at::Device(device));
+    return modules_.emplace(device, std::move(module)).first->second;
+  }
+
+  torch::jit::Module Load() const {
+    const UnrecordedScope unrecorded(TensorRole::kBuffer);
+    try {
+      std::istringstream stream(archive_);
+      torch::jit::Module module = torch::jit::load(stream, at::kCPU);
+      if (!module.find_method("forward")) {
+        throw Error(ErrorCode::kUnsupported,
+                    path_ + ": the module has no method 'forward'");
+      }
+      const auto graph = module.get_method("forward").graph()->copy();
+      torch::jit::Inline(*graph);
+      RefuseUnsafeGraph(path_, *graph);
+      return module;
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw Error(ErrorCode::kCorrupt,
+                  path_ + ": LibTorch cannot load it: " +
+                      FirstLine(error.what()));
+    }
+  }
+
+  std::string path_;
+  std::string archive_;
+  std::vector<c10::Argument> arguments_;
+  std::vector<InputSpec> inputs_;
+  std::int64_t parameter_elements_ = 0;
+  mutable std::map<c10::DeviceType, torch::jit::Module> modules_;
+};
+
+}  // namespace
+}  // namespace torchscript
+
+Program LoadTorchScript(const std::string& path) {
+  InitializeTracing();
+  // One executor that runs the graph as it is written: no fusion, no profiling.
+  torch::jit::setGraphExecutorOptimize(false);
+  torch::jit::setPrintHandler([](const std::string&) {});
+  torchscript::SlimArchive archive = torchscript::ReadSlimArchive(path);
+  torchscript::RefuseUnsafeCode(path, archive.code);
+  return Program(path, std::make_shared<torchscript::TorchScriptSource>(
+                           path, std::move(archive.bytes)));
+}
+
+}  // namespace foretell

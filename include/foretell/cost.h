@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "foretell/device.h"
+#include "foretell/graph.h"
+
+namespace foretell {
+
+/// What a part of a device and the host that feeds it can do.
+struct CostOptions {
+  /// Multiprocessors of a MIG slice; 0: all of the device.
+  int sms = 0;
+  /// Share of the device's memory bandwidth, (0, 1].
+  double bandwidth_fraction = 1.0;
+  /// CPU time of every operator times this. 1 is LibTorch called from C++;
+  /// published Python runs take about twice as long.
+  double dispatch_scale = 1.0;
+};
+
+/// What limits a node on the GPU.
+enum class CostBound : std::uint8_t {
+  kCompute,  ///< Arithmetic takes longest.
+  kMemory,   ///< Moving its operands takes longest.
+  kLaunch,   ///< Starting its kernels does; also nodes without any kernel.
+};
+std::string_view CostBoundName(CostBound bound);
+
+/// Analytic cost of one node; not calibrated.
+struct NodeCost {
+  double flops = 0;          ///< 2 per multiply-accumulate.
+  double bytes_read = 0;     ///< From device memory, every operand once.
+  double bytes_written = 0;  ///< To device memory.
+  double gpu_us = 0;         ///< Time of its kernels; 0 for a view.
+  double dispatch_us = 0;    ///< CPU time until the kernels are queued.
+  CostBound bound = CostBound::kLaunch;
+  double energy_j = 0;  ///< While its kernels run, idle power included.
+};
+
+/// Analytic cost of one step; not calibrated.
+struct CostEstimate {
+  std::vector<NodeCost> nodes;  ///< One per node of the graph.
+
+  /// From the first dispatch until CPU and GPU are both done.
+  double latency_ms = 0;
+  double dispatch_ms = 0;  ///< CPU time of all dispatches.
+  double gpu_ms = 0;       ///< Time in which the GPU runs kernels.
+
+  /// latency_ms in three parts: bound by arithmetic (shrinks with more SMs),
+  /// bound by memory (shrinks with more bandwidth), and the rest (launches,
+  /// gaps while the CPU dispatches; the same on every slice).
+  double compute_ms = 0;
+  double memory_ms = 0;
+  double overhead_ms = 0;
+
+  double energy_j = 0;  ///< Busy and idle power over latency_ms.
+  /// The part of energy_j that the idle chip would take in latency_ms.
+  double static_energy_j = 0;
+  /// energy_j / latency_ms. On a slice: its share of the board, by SMs.
+  double average_power_w = 0;
+};
+
+/// Estimates what the step of `graph` takes on `device`, executed eagerly.
+///
+/// Every node is a roofline: the longer of its arithmetic (matrix products
+/// tiled over the SMs) and its memory traffic, each at the efficiency that its
+/// kind reaches, plus launching its kernels. The step is two timelines: the CPU
+/// dispatches node after node, a kernel starts when it has been dispatched and
+/// its predecessor is done. docs/cost.md has the formulas and their sources.
+///
+/// float32 convolutions run in TF32 (PyTorch's default since 1.12), float32
+/// matrix products in FP32, both in TF32 for Precision::kTf32; 16-bit tensors
+/// in their own type.
+///
+/// Throws Error(kInvalidArgument) for options outside their ranges and for a
+/// device without bandwidth, SMs or the needed peak rate.
+CostEstimate EstimateCost(const OperatorGraph& graph, const DeviceSpec& device,
+                          const CostOptions& options = {});
+
+}  // namespace foretell

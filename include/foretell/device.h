@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/graph.h"
+
+namespace foretell {
+
+/// One MIG GPU-instance profile of a device.
+struct MigProfile {
+  std::string name;             ///< "1g.5gb", "1g.5gb+me".
+  std::int64_t usable_mib = 0;  ///< What the driver lists, not the name's GB.
+  int sms = 0;
+  int compute_slices = 0;  ///< Of DeviceSpec::compute_slices.
+  int memory_slots = 0;    ///< Of DeviceSpec::memory_slots, for placement.
+  /// Share of the device's memory bandwidth, 0..1.
+  double bandwidth_fraction = 0;
+  int max_instances = 0;
+  bool media_extensions = false;  ///< A "+me" profile: one per device.
+  std::vector<int> placements;    ///< First memory slots that it may take.
+  std::string source;             ///< Where the usable MiB was read.
+};
+
+/// What foretell knows of a GPU; one data file per device in data/devices/.
+struct DeviceSpec {
+  std::string name;  ///< "a100-sxm4-40gb".
+  std::vector<std::string> aliases;
+  std::string display_name;    ///< As nvidia-smi prints it.
+  std::string architecture;    ///< "ampere", "hopper", "blackwell".
+  int compute_capability = 0;  ///< 80, 90, 100.
+  int sms = 0;
+  std::int64_t memory_mib = 0;  ///< Total as nvidia-smi shows it.
+  /// What CUDA lets a process allocate without MIG, its context included;
+  /// less than memory_mib, which counts the driver's reserve.
+  std::int64_t usable_mib = 0;
+  double bandwidth_gb_s = 0;  ///< Peak, 10^9 bytes per second.
+  double l2_mib = 0;
+  /// Peak dense 10^12 FLOP/s (2 per MAC) by Precision.
+  std::map<Precision, double> peak_tflops;
+  double max_power_w = 0;
+  double idle_power_w = 0;
+  std::int64_t cublas_workspace_bytes = 0;
+  int compute_slices = 0;  ///< 7; 4 on A30; 0 without MIG.
+  int memory_slots = 0;    ///< 8; 4 on A30.
+  std::vector<MigProfile> mig_profiles;
+  std::vector<std::string> sources;
+
+  /// The profile `name`; throws Error(kNotFound) that lists those there are.
+  const MigProfile& FindMigProfile(std::string_view name) const;
+};
+
+/// Software that decides the size of a CUDA context: data/environments.json.
+struct Environment {
+  std::string name;  ///< "cuda13-lazy".
+  std::string description;
+  /// MiB of an otherwise empty process with its context, by architecture;
+  /// "*" is the default.
+  std::map<std::string, double> context_mib;
+  double context_uncertainty_mib = 0;  ///< ± this much.
+  std::string source;
+
+  /// MiB of the context on `device`: its architecture's, else the default's.
+  double ContextMib(const DeviceSpec& device) const;
+};
+
+/// Devices and environments by name, read from data files.
+class DeviceCatalog {
+ public:
+  /// The catalogue that is compiled into the library.
+  static const DeviceCatalog& BuiltIn();
+
+  /// Adds or replaces a device from the text of a JSON file; throws
+  /// Error(kCorrupt) that names `origin`, the field and the value.
+  void AddDevice(std::string_view json, std::string_view origin);
+  /// Adds or replaces all environments of a JSON file; errors as AddDevice.
+  void AddEnvironments(std::string_view json, std::string_view origin);
+
+  const std::vector<DeviceSpec>& devices() const { return devices_; }
+  const std::vector<Environment>& environments() const { return environments_; }
+  /// By name, alias or display name, case-insensitive; throws
+  /// Error(kNotFound) that lists the names there are.
+  const DeviceSpec& FindDevice(std::string_view name) const;
+  /// By name, case-insensitive; errors as FindDevice.
+  const Environment& FindEnvironment(std::string_view name) const;
+  /// The environment last marked `"default": true`; today's. Throws
+  /// Error(kNotFound) when there is no environment.
+  const Environment& DefaultEnvironment() const;
+
+ private:
+  std::vector<DeviceSpec> devices_;
+  std::vector<Environment> environments_;
+  std::size_t default_environment_ = 0;
+};
+
+}  // namespace foretell

@@ -1,0 +1,344 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace foretell {
+
+/// Element types of tensors. Names in text form: f32, f16, bf16, i64 …
+enum class DType : std::uint8_t {
+  kF64,
+  kF32,
+  kF16,
+  kBF16,
+  kF8,
+  kI64,
+  kI32,
+  kI16,
+  kI8,
+  kU64,
+  kU32,
+  kU16,
+  kU8,
+  kBool,
+  kC64,
+  kC128,
+};
+
+/// Size of one element in bytes.
+std::int64_t ByteWidth(DType dtype);
+/// Text form of `dtype`, e.g. "f32".
+std::string_view DTypeName(DType dtype);
+/// Inverse of DTypeName; empty for an unknown name.
+std::optional<DType> ParseDType(std::string_view name);
+/// True for f64, f32, f16, bf16 and f8.
+bool IsFloatingPoint(DType dtype);
+
+/// Element type and shape of a tensor. A scalar has an empty shape.
+struct TensorType {
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> shape;
+
+  /// Product of the shape; throws Error(kInvalidArgument) beyond int64.
+  std::int64_t NumElements() const;
+  /// NumElements() × ByteWidth(dtype).
+  std::int64_t Bytes() const;
+  bool operator==(const TensorType&) const = default;
+};
+
+/// Text form of a type: `f32[8,3,224,224]`.
+std::string ToString(const TensorType& type);
+
+/// What a storage is used for. Views share the role of what they look at.
+enum class TensorRole : std::uint8_t {
+  kInput,              ///< Given by the caller.
+  kParameter,          ///< Trainable weight.
+  kBuffer,             ///< Constant or running statistic.
+  kActivation,         ///< Made by the forward pass, dead when it ends.
+  kSaved,              ///< Made by the forward pass, kept for the backward one.
+  kGradient,           ///< Gradient of a parameter.
+  kBackwardTemporary,  ///< Made by the backward pass, other than kGradient.
+  kOptimizerState,     ///< Momentum and the like, kept from step to step.
+  kOptimizerTemporary,  ///< Made and dropped by an optimizer step.
+};
+inline constexpr int kNumTensorRoles = 9;
+std::string_view TensorRoleName(TensorRole role);
+std::optional<TensorRole> ParseTensorRole(std::string_view name);
+
+/// Part of a step in which an operator runs.
+enum class Phase : std::uint8_t { kForward, kBackward, kOptimizer };
+std::string_view PhaseName(Phase phase);
+std::optional<Phase> ParsePhase(std::string_view name);
+
+enum class Mode : std::uint8_t { kInference, kTraining };
+std::string_view ModeName(Mode mode);
+std::optional<Mode> ParseMode(std::string_view name);
+
+/// Arithmetic of a run. kTf32 stores float32 and multiplies in TF32.
+enum class Precision : std::uint8_t { kFp32, kTf32, kFp16, kBf16 };
+std::string_view PrecisionName(Precision precision);
+std::optional<Precision> ParsePrecision(std::string_view name);
+
+/// What an operation does, independent of the format that it came from.
+enum class OpKind : std::uint8_t {
+  kConvolution,
+  kTransposedConvolution,
+  kConvolutionBackward,
+  kLinear,
+  kMatmul,
+  kEinsum,
+  kAttention,
+  kAttentionBackward,
+  kRecurrent,
+  kRecurrentBackward,
+  kEmbedding,
+  kEmbeddingBackward,
+  kBatchNorm,
+  kLayerNorm,
+  kGroupNorm,
+  kInstanceNorm,
+  kRmsNorm,
+  kLocalResponseNorm,
+  kNormBackward,
+  kSoftmax,
+  kSoftmaxBackward,
+  kRelu,
+  kGelu,
+  kSilu,
+  kSigmoid,
+  kTanh,
+  kHardActivation,
+  kOtherActivation,
+  kActivationBackward,
+  kMaxPool,
+  kAveragePool,
+  kPoolBackward,
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kElementwise,
+  kCompare,
+  kSelect,
+  kReduce,
+  kArgReduce,
+  kSort,
+  kCumulative,
+  kView,
+  kCopy,
+  kCast,
+  kConcat,
+  kPad,
+  kUpsample,
+  kUpsampleBackward,
+  kGather,
+  kScatter,
+  kFill,
+  kRandom,
+  kDropout,
+  kFft,
+  kDetection,
+  kLoss,
+  kOptimizerUpdate,
+  kOther,
+};
+inline constexpr int kNumOpKinds = static_cast<int>(OpKind::kOther) + 1;
+std::string_view OpKindName(OpKind kind);
+
+/// Kind of the ATen operator `target`: its name without overload, the "aten::"
+/// prefix optional, an in-place underscore ignored. kOther when unknown.
+OpKind OpKindOf(std::string_view target);
+
+/// Value of an attribute: an argument of an operator that is not a tensor.
+using Attribute = std::variant<bool, std::int64_t, double, std::string,
+                               std::vector<std::int64_t>, std::vector<double>>;
+/// Attributes in the order of the operator's schema.
+using Attributes = std::vector<std::pair<std::string, Attribute>>;
+
+using ValueId = std::int32_t;
+using NodeId = std::int32_t;
+using StorageId = std::int32_t;
+inline constexpr std::int32_t kNone = -1;
+
+/// A block of device memory that one or several tensors look at.
+struct Storage {
+  std::int64_t bytes = 0;
+  TensorRole role = TensorRole::kActivation;
+  std::string label;  ///< Name of the first tensor in it, for reports.
+};
+
+/// A tensor: an input, a parameter, or the result of a node.
+struct Value {
+  std::string name;  ///< Unique in its graph, without "%".
+  TensorType type;
+  StorageId storage = kNone;
+  NodeId producer = kNone;  ///< kNone for inputs, parameters and buffers.
+};
+
+/// One top-level ATen operator.
+struct Node {
+  std::string target;  ///< ATen name without "aten::", e.g. "conv2d", "add_".
+  OpKind kind = OpKind::kOther;
+  std::string scope;  ///< Module path or name in the file; may be empty.
+  Phase phase = Phase::kForward;
+  std::vector<ValueId> inputs;  ///< Tensor arguments, in schema order.
+  std::vector<ValueId> outputs;
+  Attributes attributes;
+  std::int64_t macs = 0;  ///< Multiply-accumulates; set by GraphBuilder.
+
+  /// The attribute `name`, or nullptr.
+  const Attribute* FindAttribute(std::string_view name) const;
+  /// The integer list `name` (an int counts as a list of one), or `fallback`.
+  std::vector<std::int64_t> Ints(std::string_view name,
+                                 std::vector<std::int64_t> fallback) const;
+  /// The integer or Boolean `name`, or `fallback`.
+  std::int64_t Int(std::string_view name, std::int64_t fallback) const;
+};
+
+/// A storage's birth or death, in the order in which eager LibTorch does it.
+struct MemoryEvent {
+  enum class Kind : std::uint8_t { kAllocate, kFree };
+  Kind kind = Kind::kAllocate;
+  StorageId storage = kNone;
+  /// Node during which it happens; kNone before the first node of the graph
+  /// (parameters, inputs, and in training the warm-up steps). A free that
+  /// happens between two nodes belongs to the earlier one.
+  NodeId node = kNone;
+};
+
+/// What a graph was made from and for.
+struct GraphInfo {
+  std::string name;
+  Mode mode = Mode::kInference;
+  Precision precision = Precision::kFp32;
+  std::int64_t batch = 1;
+  std::string optimizer;  ///< "sgd", "momentum", "adam", "adamw"; or empty.
+};
+
+/// Operators of one step (forward; in training also backward and optimizer) in
+/// execution order, with exact shapes, and the life of every storage.
+///
+/// Immutable and valid by construction: only GraphBuilder makes one. Node
+/// inputs come before the node, names are unique, every storage is allocated
+/// once before it is freed at most once, and every size is non-negative.
+class OperatorGraph {
+ public:
+  const GraphInfo& info() const { return info_; }
+  std::span<const Node> nodes() const { return nodes_; }
+  std::span<const Value> values() const { return values_; }
+  std::span<const Storage> storages() const { return storages_; }
+  std::span<const MemoryEvent> events() const { return events_; }
+  std::span<const ValueId> inputs() const { return inputs_; }
+  std::span<const ValueId> outputs() const { return outputs_; }
+
+  const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
+  const Value& value(ValueId id) const {
+    return values_[static_cast<size_t>(id)];
+  }
+  const Storage& storage(StorageId id) const {
+    return storages_[static_cast<size_t>(id)];
+  }
+
+  /// Data-flow edges (producer, consumer), without duplicates, sorted.
+  std::vector<std::pair<NodeId, NodeId>> Edges() const;
+  /// Multiply-accumulates of the forward pass.
+  std::int64_t ForwardMacs() const;
+  /// Elements of all parameters as the program declares them.
+  std::int64_t ParameterElements() const { return parameter_elements_; }
+
+ private:
+  friend class GraphBuilder;
+  GraphInfo info_;
+  std::vector<Node> nodes_;
+  std::vector<Value> values_;
+  std::vector<Storage> storages_;
+  std::vector<MemoryEvent> events_;
+  std::vector<ValueId> inputs_;
+  std::vector<ValueId> outputs_;
+  std::int64_t parameter_elements_ = 0;
+};
+
+/// A node as it is handed to GraphBuilder::AddNode.
+struct NodeSpec {
+  std::string target;
+  std::vector<ValueId> inputs;
+  Attributes attributes = {};
+  std::string scope = {};
+  Phase phase = Phase::kForward;
+};
+
+/// The only maker of an OperatorGraph.
+///
+/// Every method throws Error(kInvalidArgument) that names the value or node and
+/// what is wrong with it.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(GraphInfo info);
+
+  /// Adds a storage of `bytes` >= 0 without allocating it yet.
+  StorageId AddStorage(std::int64_t bytes, TensorRole role,
+                       std::string label = {});
+  /// Changes the role of a storage, e.g. once it turns out to be saved.
+  void SetRole(StorageId storage, TensorRole role);
+
+  /// Adds a tensor that no node makes: an input, parameter or buffer by the
+  /// role of `storage`. An empty name becomes a fresh number.
+  ValueId AddSource(std::string name, TensorType type, StorageId storage);
+  /// Adds a node after all others; its kind and MACs follow from its target,
+  /// attributes and types (AddResult must have been called for its results
+  /// before Build()).
+  NodeId AddNode(NodeSpec spec);
+  /// Adds the next result of `node`. A result in the storage of one of the
+  /// node's inputs is a view or an in-place update.
+  ValueId AddResult(NodeId node, std::string name, TensorType type,
+                    StorageId storage);
+
+  /// Sets the module path of a node.
+  void SetScope(NodeId node, std::string scope);
+
+  void Allocate(StorageId storage, NodeId node);
+  void Free(StorageId storage, NodeId node);
+  void MarkInput(ValueId value);
+  void MarkOutput(ValueId value);
+  /// Without this call the elements of all kParameter sources are counted,
+  /// each storage once.
+  void SetParameterElements(std::int64_t elements);
+
+  /// Without any Allocate/Free so far: derives them. Sources live before the
+  /// first node and for ever; the storage of a result is born with its node
+  /// and dies after its last use, unless it is an output.
+  void DeriveLifetimes();
+
+  const Value& value(ValueId id) const;
+  const Storage& storage(StorageId id) const;
+  std::int32_t num_nodes() const;
+
+  /// Checks everything and returns the graph; the builder is empty afterwards.
+  /// Every storage must have been allocated (or DeriveLifetimes called).
+  OperatorGraph Build();
+
+ private:
+  ValueId AddValue(std::string name, TensorType type, StorageId storage,
+                   NodeId producer);
+  std::string FreshName();
+
+  OperatorGraph graph_;
+  std::unordered_set<std::string> names_;
+  std::int64_t next_name_ = 0;
+  /// Empty: the elements of the parameter storages are counted.
+  std::optional<std::int64_t> parameter_elements_;
+};
+
+/// Multiply-accumulates of `node`, by its kind: convolutions, linear layers,
+/// matrix products, einsum, both products of attention, recurrent layers, and
+/// their backward operators; 0 for everything else.
+std::int64_t CountMacs(const OperatorGraph& graph, const Node& node);
+
+}  // namespace foretell

@@ -1,0 +1,174 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "foretell/device.h"
+#include "foretell/graph.h"
+
+namespace foretell {
+
+/// No limit, for the byte limits of CachingAllocatorConfig.
+inline constexpr std::int64_t kUnlimitedBytes =
+    std::numeric_limits<std::int64_t>::max();
+
+/// One request to a caching allocator, or the release of an earlier one.
+struct AllocationEvent {
+  enum class Kind : std::uint8_t { kAllocate, kFree };
+  Kind kind = Kind::kAllocate;
+  /// Names the allocation; may be used again once it has been freed.
+  std::int64_t id = 0;
+  /// Requested bytes, >= 0; ignored by kFree. Zero bytes occupy nothing.
+  std::int64_t bytes = 0;
+};
+
+/// Settings of PyTorch's CUDA caching allocator (PYTORCH_ALLOC_CONF).
+struct CachingAllocatorConfig {
+  /// Blocks of at least this size are never split (`max_split_size_mb`).
+  std::int64_t max_split_size_bytes = kUnlimitedBytes;
+  /// A request of at least max_split_size_bytes takes an unsplit block only if
+  /// it wastes less than this (`max_non_split_rounding_mb`).
+  std::int64_t max_non_split_rounding_bytes = 20 * 1024 * 1024;
+  /// Device memory for segments. A request beyond it first gives all entirely
+  /// free segments back; if that is not enough it is out of memory.
+  std::int64_t device_limit_bytes = kUnlimitedBytes;
+};
+
+/// What an allocator holds at one moment, in bytes.
+struct AllocatorState {
+  std::int64_t requested = 0;  ///< Sum of the live requests as they were made.
+  /// Sum of the blocks that serve them (`memory_allocated`). With the one
+  /// stream simulated here it equals the "active" bytes.
+  std::int64_t allocated = 0;
+  std::int64_t reserved = 0;  ///< Segments taken from the device.
+  bool operator==(const AllocatorState&) const = default;
+};
+
+/// A request that did not fit CachingAllocatorConfig::device_limit_bytes.
+struct OutOfMemory {
+  std::size_t event = 0;             ///< Index of the request.
+  std::int64_t requested_bytes = 0;  ///< Its size.
+  AllocatorState before;  ///< After cached segments had been given back.
+};
+
+/// Result of SimulateCachingAllocator.
+struct AllocatorReplay {
+  std::int64_t peak_requested = 0;
+  std::int64_t peak_allocated = 0;
+  std::int64_t peak_reserved = 0;
+  /// First event after which `allocated` was at its peak; 0 without events.
+  std::size_t peak_event = 0;
+  std::vector<AllocatorState> timeline;  ///< State after each event done.
+  /// Set when the replay stopped early; `timeline` then ends before the event.
+  std::optional<OutOfMemory> out_of_memory;
+};
+
+/// Replays `events` through the rules of PyTorch's CUDA caching allocator.
+///
+/// Requests round up to 512 B; up to 1 MiB they share 2 MiB segments, below
+/// 10 MiB they take 20 MiB segments, above that segments rounded to 2 MiB
+/// (c10/cuda/CUDACachingAllocator.cpp, LibTorch 2.13). One stream, no
+/// expandable segments.
+///
+/// Throws Error(kInvalidArgument) with the event's index for a negative size,
+/// an id that is already live, a free of an id that is not, and more than
+/// 2^60 bytes in all. Cost: O(n log n).
+AllocatorReplay SimulateCachingAllocator(
+    std::span<const AllocationEvent> events,
+    const CachingAllocatorConfig& config = {});
+
+/// What SimulateMemory assumes beside the graph.
+struct MemoryOptions {
+  DeviceSpec device;
+  Environment environment;
+  /// Adds the scratch memory of cuBLAS and cuDNN (docs/memory.md).
+  bool with_workspaces = true;
+  CachingAllocatorConfig allocator = {};
+};
+
+/// A storage alive at the moment of the allocated peak.
+struct LiveTensor {
+  std::string label;               ///< Storage's label or its first tensor.
+  std::optional<TensorType> type;  ///< Of the first tensor, if there is one.
+  std::int64_t bytes = 0;
+  TensorRole role = TensorRole::kActivation;
+  NodeId producer = kNone;  ///< Node that allocated it; kNone before the first.
+};
+
+/// Memory while and after one node ran.
+struct NodeMemory {
+  std::int64_t peak_allocated = 0;   ///< Highest while the node ran.
+  std::int64_t allocated_after = 0;  ///< Live bytes once it is done.
+  std::int64_t reserved_after = 0;
+};
+
+/// A run that does not fit: which node asked for how much.
+struct MemoryShortage {
+  NodeId node = kNone;  ///< kNone: parameters and inputs do not fit.
+  std::int64_t requested_bytes = 0;
+  std::int64_t reserved = 0;
+};
+
+/// Device memory of one step, simulated; all sizes in bytes.
+struct MemoryBreakdown {
+  /// context + reserved_peak: what nvidia-smi would show for the process.
+  std::int64_t total = 0;
+  /// A prior's guess of the range of `total`, not calibrated: docs/memory.md.
+  std::int64_t total_low = 0;
+  std::int64_t total_high = 0;
+
+  std::int64_t context = 0;  ///< Of the environment, not of the model.
+  std::int64_t allocated_peak = 0;
+  std::int64_t reserved_peak = 0;
+  /// Most workspace ever live at once. Part of reserved_peak.
+  std::int64_t workspace_peak = 0;
+
+  /// Live bytes at the moment of the allocated peak, by TensorRole. Together
+  /// with the next two they add up to allocated_peak.
+  std::array<std::int64_t, kNumTensorRoles> at_peak_by_role = {};
+  std::int64_t at_peak_workspace = 0;
+  std::int64_t at_peak_rounding = 0;  ///< Lost in 512 B units, unsplit blocks.
+  NodeId peak_node = kNone;           ///< Node during which the peak occurred.
+
+  /// At most kMaxLiveTensors, the largest first.
+  std::vector<LiveTensor> largest_at_peak;
+  std::vector<NodeMemory> timeline;  ///< One per node.
+  /// Set when allocator.device_limit_bytes was not enough; every other number
+  /// then describes the run up to that request.
+  std::optional<MemoryShortage> shortage;
+
+  std::int64_t AtPeak(TensorRole role) const {
+    return at_peak_by_role[static_cast<std::size_t>(role)];
+  }
+  /// Activations of the forward pass, those saved for the backward included.
+  std::int64_t ActivationsAtPeak() const {
+    return AtPeak(TensorRole::kActivation) + AtPeak(TensorRole::kSaved);
+  }
+};
+
+/// Length of MemoryBreakdown::largest_at_peak.
+inline constexpr std::size_t kMaxLiveTensors = 20;
+
+/// Simulates the memory of the graph's step: lifetimes, library workspaces,
+/// caching allocator, CUDA context. Throws as SimulateCachingAllocator does.
+MemoryBreakdown SimulateMemory(const OperatorGraph& graph,
+                               const MemoryOptions& options);
+
+/// True when the step runs with `limit_bytes` of device memory, context
+/// included: cached segments are given back before a request is refused, so a
+/// run can fit in less than its MemoryBreakdown::total.
+bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
+                  std::int64_t limit_bytes);
+
+/// Scratch bytes that the kernels of `node` take while it runs, beside its
+/// results; 0 for nodes without a workspace. The cuBLAS workspace, which is
+/// kept for the whole run, is not in it.
+std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node);
+
+}  // namespace foretell

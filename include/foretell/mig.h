@@ -1,0 +1,242 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/device.h"
+
+/// Which MIG slice a network fits, which slices fit a GPU, and how to say so
+/// to the tools that make them. docs/mig.md explains the rules.
+namespace foretell::mig {
+
+/// How a batch's time on the whole device divides; used as proportions, so
+/// that the parts of a prior serve for a corrected total.
+struct LatencySplit {
+  double compute_ms = 0;   ///< Bound by arithmetic: scales with the SMs.
+  double memory_ms = 0;    ///< Bound by bandwidth: scales with its share.
+  double overhead_ms = 0;  ///< Launches and dispatch: the same everywhere.
+};
+
+/// How a batch's energy on the whole device divides; proportions as well.
+struct EnergySplit {
+  double dynamic_j = 0;  ///< Of the work itself: the same everywhere.
+  double static_j = 0;   ///< Of the idle chip while the batch runs.
+};
+
+/// What a network needs, as predicted for the whole device.
+struct Demand {
+  std::string model;     ///< Name for reports; may be empty.
+  double total_mib = 0;  ///< As nvidia-smi would show it, context included.
+  double lo_mib = 0;     ///< Interval of total_mib.
+  double hi_mib = 0;     ///< What must fit.
+  double latency_ms = 0;
+  LatencySplit latency_split;
+  double energy_j = 0;
+  EnergySplit energy_split;
+};
+
+/// How Recommend chooses.
+enum class Rule : std::uint8_t {
+  kUsableMemory,  ///< The smallest profile whose usable memory holds hi_mib.
+  /// Thresholds on total_mib, published with DIPPM for the A100 of 40 GB:
+  /// below 5 GB 1g.5gb, 10 GB 2g.10gb, 20 GB 3g.20gb, 40 GB 7g.40gb.
+  kDippm,
+};
+/// "usable-memory", "dippm".
+std::string_view RuleName(Rule rule);
+std::optional<Rule> ParseRule(std::string_view name);
+
+/// How a network would do on one profile, or on the device without MIG.
+struct Verdict {
+  std::string profile;  ///< "1g.5gb"; empty for the device without MIG.
+  std::int64_t usable_mib = 0;
+  int sms = 0;
+  bool fits = false;      ///< hi_mib <= usable_mib.
+  double margin_mib = 0;  ///< usable_mib - hi_mib; negative when too large.
+  double latency_ms = 0;  ///< Per batch, scaled; also where it does not fit.
+  double energy_j = 0;
+  std::string reason;  ///< One sentence with both numbers.
+};
+
+struct RecommendOptions {
+  Rule rule = Rule::kUsableMemory;
+  /// Lists and chooses "+me" profiles too; they cost and hold the same as
+  /// their twins but only one instance of a device can be one.
+  bool include_media_extensions = false;
+};
+
+struct Recommendation {
+  std::string model;
+  std::string device;
+  Rule rule = Rule::kUsableMemory;
+  Verdict whole_device;
+  std::vector<Verdict> profiles;  ///< Ascending by usable MiB, then SMs.
+  /// The chosen profile; empty when none fits or the device has no MIG.
+  std::optional<std::string> profile;
+  std::string reason;  ///< Why this profile, or why none.
+};
+
+/// Judges `demand` on every profile of `device` and chooses one.
+///
+/// Latency on a slice is compute x (device SMs / slice SMs) + memory /
+/// bandwidth share + overhead. Energy is dynamic + static x (slice latency /
+/// device latency) x the slice's share of the device, the larger one of its
+/// shares of compute slices and memory slots.
+///
+/// Throws Error(kInvalidArgument) for a number that is negative or not finite,
+/// for an interval that does not contain the total, and for a latency or
+/// energy above zero without a split; Error(kUnsupported) for Rule::kDippm on
+/// a device that lacks the profiles it was published for.
+Recommendation Recommend(const Demand& demand, const DeviceSpec& device,
+                         const RecommendOptions& options = {});
+
+/// An instance at its place.
+struct PlacedInstance {
+  int profile = 0;  ///< Index into DeviceSpec::mig_profiles.
+  int start = 0;    ///< First memory slot.
+  bool operator==(const PlacedInstance&) const = default;
+};
+
+/// Instances that share a device, ascending by start.
+using Layout = std::vector<PlacedInstance>;
+
+/// Which profiles take part.
+struct LayoutOptions {
+  /// Profiles with more memory than the smallest one of the same number of
+  /// compute slices, such as 1g.10gb on an A100 of 40 GB.
+  bool double_memory = true;
+  bool media_extensions = false;
+};
+
+struct LayoutCounts {
+  std::int64_t layouts = 0;          ///< Not empty, told apart by placement.
+  std::int64_t multisets = 0;        ///< The same, told apart by profiles only.
+  std::int64_t maximal_layouts = 0;  ///< With room for no further instance.
+  std::int64_t maximal_multisets = 0;
+  bool operator==(const LayoutCounts&) const = default;
+};
+
+/// All layouts but the empty one: no two instances overlap, their compute
+/// slices add up to at most the device's, and at most one is "+me". Sorted
+/// lexicographically by (start, profile) of their instances.
+///
+/// Throws Error(kUnsupported) when the device has no MIG or more than a
+/// million layouts.
+std::vector<Layout> EnumerateLayouts(const DeviceSpec& device,
+                                     const LayoutOptions& options = {});
+
+/// Those of EnumerateLayouts to which no profile of `options` can be added.
+std::vector<Layout> MaximalLayouts(const DeviceSpec& device,
+                                   const LayoutOptions& options = {});
+
+LayoutCounts CountLayouts(const DeviceSpec& device,
+                          const LayoutOptions& options = {});
+
+/// What forbids `layout` on `device`, naming the instances; empty when it is
+/// valid. Any order of instances; an unknown profile index is a finding too.
+std::string WhyInvalid(const DeviceSpec& device, const Layout& layout);
+
+/// The layout's profiles as "2x1g.5gb + 2g.10gb + 3g.20gb", in the order of the
+/// device's table.
+std::string MultisetName(const DeviceSpec& device, const Layout& layout);
+
+/// A network that wants an instance of its own.
+struct Job {
+  std::string model;
+  double needed_mib = 0;  ///< Upper bound of its memory, context included.
+  /// Profiles it may take; empty: every one with enough usable memory. A
+  /// profile that is named here but too small is not used.
+  std::vector<std::string> profiles;
+};
+
+struct PackOptions {
+  bool media_extensions = false;  ///< Use "+me" profiles too.
+  /// Most devices to use; 0 means as many as it takes.
+  int max_devices = 1;
+};
+
+/// An instance that Pack made for a job.
+struct PackedInstance {
+  int device = 0;  ///< Counts from 0.
+  std::string profile;
+  int start = 0;  ///< First memory slot.
+  int memory_slots = 0;
+  std::string model;
+};
+
+struct Packing {
+  std::string device;  ///< Name of the kind of device.
+  bool fits = false;   ///< Every job has an instance.
+  int num_devices = 0;
+  /// No packing uses fewer devices than this; equal to num_devices when the
+  /// packing is proven best.
+  int at_least_devices = 0;
+  std::vector<PackedInstance> instances;  ///< By device, then by start.
+  int compute_slices = 0;                 ///< Used, on all devices together.
+  int memory_slots = 0;
+  std::vector<std::string> unplaced;  ///< Models without an instance.
+  std::string reason;                 ///< Why jobs were left out; or empty.
+};
+
+/// Gives every job an instance of its own.
+///
+/// On one device the search is exact: if there is a valid layout it is found,
+/// and of all such it uses the fewest compute slices, then the fewest memory
+/// slots. Over several devices jobs go first-fit in decreasing order of need,
+/// each device searched exactly. A job that no profile holds, or that finds no
+/// room, is data and not an error: it is listed in `unplaced`.
+///
+/// Throws Error(kInvalidArgument) for a memory that is negative or not finite,
+/// for more than 10,000 jobs and for a negative `max_devices`;
+/// Error(kNotFound) for a profile name the device lacks; Error(kUnsupported)
+/// when it has no MIG.
+Packing Pack(std::span<const Job> jobs, const DeviceSpec& device,
+             const PackOptions& options = {});
+
+// Output. Pure functions; every text ends with a line feed.
+
+/// One row per profile, and one for the device without MIG.
+std::string FormatTable(const Recommendation& recommendation);
+/// {"model","device","rule","profile","reason","whole_device",
+/// "profiles":[{"profile","usable_mib","sms","fits","margin_mib",
+/// "latency_ms","energy_j","reason"}]}; "profile" is null when there is none.
+std::string FormatJson(const Recommendation& recommendation);
+
+/// The MIG table of a device: a row per profile with its usable MiB, SMs,
+/// slices, placements and number of instances.
+std::string FormatProfilesTable(const DeviceSpec& device);
+std::string FormatProfilesJson(const DeviceSpec& device);
+
+/// The four numbers with their names, for `device`.
+std::string FormatCountsTable(const DeviceSpec& device,
+                              const LayoutCounts& counts);
+std::string FormatCountsJson(const DeviceSpec& device,
+                             const LayoutCounts& counts);
+/// A line per layout: "0:1 1g.5gb, 4:4 3g.20gb" (start:slots profile).
+std::string FormatLayouts(const DeviceSpec& device,
+                          std::span<const Layout> layouts);
+
+std::string FormatTable(const Packing& packing);
+std::string FormatJson(const Packing& packing);
+
+/// A configuration file for NVIDIA's mig-parted with one configuration `name`
+/// (letters, digits, '-', '_', '.'; else Error(kInvalidArgument)). It says how
+/// many instances of which profile each device gets; placements, which
+/// mig-parted chooses itself, stand in comments.
+std::string MigPartedConfig(const Packing& packing,
+                            std::string_view name = "foretell");
+
+/// The name under which NVIDIA's Kubernetes device plugin (mixed strategy)
+/// offers a profile: "nvidia.com/mig-1g.5gb"; '+' becomes '.', as in
+/// "nvidia.com/mig-1g.5gb.me".
+std::string KubernetesResourceName(std::string_view profile);
+
+/// A "resources:" fragment of YAML per model of the packing, with the limit
+/// that gives its container one instance.
+std::string KubernetesResources(const Packing& packing);
+
+}  // namespace foretell::mig

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "foretell/graph.h"
+
+namespace foretell {
+
+/// A dimension of a program's input: fixed, named or free.
+struct InputDim {
+  std::optional<std::int64_t> value;
+  std::string symbol;  ///< "batch", "seq_len"; empty when it has no name.
+};
+
+/// What a file says of one of its inputs.
+struct InputSpec {
+  std::string name;
+  std::optional<DType> dtype;  ///< Empty when the file does not say.
+  /// Empty optional when the file does not even give the rank.
+  std::optional<std::vector<InputDim>> dims;
+};
+
+/// An input with its exact type.
+struct BoundInput {
+  std::string name;
+  TensorType type;
+};
+
+/// What the user says of a program's inputs.
+struct InputRequest {
+  /// `--input name=f32[8,3,224,224]`; the name may be empty for the only input.
+  std::vector<BoundInput> inputs;
+  std::optional<std::int64_t> batch;         ///< `--batch 8`.
+  std::map<std::string, std::int64_t> dims;  ///< `--dim seq=128`.
+};
+
+/// Parses `name=f32[8,3]`, `f32[8,3]` or `name=[8,3]` (f32); throws
+/// Error(kInvalidArgument) that quotes `text`.
+BoundInput ParseInput(std::string_view text);
+
+/// Exact types of all inputs of a program named `origin`.
+///
+/// An input named by the request takes its type. Otherwise the leading
+/// dimension becomes `batch` where it is free, or where it is fixed and every
+/// input has the same fixed leading dimension; named dimensions come from
+/// `dims`. Throws Error(kInvalidArgument) once for all dimensions that stay
+/// open, with the flag that would fix each, and for a request that names an
+/// input or dimension which the program does not have.
+std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
+                                   const InputRequest& request,
+                                   const std::string& origin);
+
+/// A tensor of a program with the name that its file gives.
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;
+};
+
+/// How to put a program onto a device.
+struct InstanceOptions {
+  at::Device device = at::Device(at::kMeta);
+  /// kFp16 and kBf16 cast parameters, floating-point constants and inputs.
+  Precision precision = Precision::kFp32;
+  Mode mode = Mode::kInference;
+  std::uint64_t seed = 0;  ///< Of random weights where the file has none.
+};
+
+/// A program on one device, ready to be called.
+class ProgramInstance {
+ public:
+  virtual ~ProgramInstance() = default;
+
+  /// Runs the forward pass. Inputs are consumed: they die as early as eager
+  /// code would let them. Floating-point results come first to last as the
+  /// program lists them. Throws Error.
+  virtual std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) = 0;
+  /// Trainable floating-point weights on the device, leaves of autograd in
+  /// training mode. Shared weights appear once.
+  virtual std::vector<NamedTensor> Parameters() const = 0;
+  /// Constants and running statistics on the device.
+  virtual std::vector<NamedTensor> Buffers() const = 0;
+  /// Name of the node or module that is running, for the graph's scopes.
+  virtual std::string CurrentScope() const = 0;
+};
+
+/// Something that can be called on inputs on any ATen device: a model file
+/// after its frontend, or a network of the zoo. A cheap handle.
+class Program {
+ public:
+  /// What a frontend implements.
+  class Source {
+   public:
+    virtual ~Source() = default;
+    virtual std::string_view format() const = 0;
+    virtual std::span<const InputSpec> inputs() const = 0;
+    virtual std::int64_t parameter_elements() const = 0;
+    virtual std::vector<std::string> warnings(Mode mode) const = 0;
+    virtual std::unique_ptr<ProgramInstance> Instantiate(
+        const InstanceOptions& options) const = 0;
+  };
+
+  Program(std::string name, std::shared_ptr<const Source> source)
+      : name_(std::move(name)), source_(std::move(source)) {}
+
+  /// Path of the file, or name in the zoo.
+  const std::string& name() const { return name_; }
+  /// "onnx", "torchscript", "zoo".
+  std::string_view format() const { return source_->format(); }
+  std::span<const InputSpec> inputs() const { return source_->inputs(); }
+  /// Trainable elements as the file declares them.
+  std::int64_t parameter_elements() const {
+    return source_->parameter_elements();
+  }
+  /// What the user ought to know about a run in `mode`.
+  std::vector<std::string> warnings(Mode mode) const {
+    return source_->warnings(mode);
+  }
+  std::unique_ptr<ProgramInstance> Instantiate(
+      const InstanceOptions& options) const {
+    return source_->Instantiate(options);
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<const Source> source_;
+};
+
+/// ATen's element type for `dtype`, with f32 replaced by the storage type of
+/// `precision`.
+at::ScalarType ToScalarType(DType dtype, Precision precision = Precision::kFp32);
+/// Inverse; throws Error(kUnsupported) for quantised and complex-half types.
+DType ToDType(at::ScalarType type);
+
+}  // namespace foretell

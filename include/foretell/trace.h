@@ -1,0 +1,60 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "foretell/program.h"
+
+namespace foretell {
+
+/// Optimizers whose step is traced, with PyTorch's default (`foreach`) code.
+enum class Optimizer { kSgd, kMomentum, kAdam, kAdamW };
+std::string_view OptimizerName(Optimizer optimizer);
+/// Throws Error(kInvalidArgument) that lists the names there are.
+Optimizer ParseOptimizer(std::string_view name);
+
+/// Where a trace runs.
+enum class TraceDevice {
+  kMeta,  ///< No arithmetic; milliseconds; operators must not depend on data.
+  kCpu,   ///< Really executes, on random data, with random weights.
+};
+
+struct TraceOptions {
+  Mode mode = Mode::kInference;
+  Precision precision = Precision::kFp32;
+  Optimizer optimizer = Optimizer::kSgd;  ///< Of Mode::kTraining.
+  TraceDevice device = TraceDevice::kMeta;
+  std::uint64_t seed = 0;
+};
+
+/// What one run of a program on given inputs shows.
+struct Trace {
+  OperatorGraph graph;
+  std::vector<BoundInput> inputs;
+  std::vector<BoundInput> outputs;
+  std::vector<std::string> warnings;
+};
+
+/// Runs `program` on `inputs` and records every top-level ATen operator and the
+/// life of every storage.
+///
+/// Inference is one forward pass without autograd. Training is two steps of
+/// forward, a scalar loss (the sum of the means of all floating-point outputs),
+/// backward and optimizer; operators are those of the second step, in which
+/// gradients are born anew and optimizer state exists, while the memory events
+/// cover both.
+///
+/// Throws Error: kUnsupported when operators lack a meta kernel (all of them in
+/// one message) or depend on data, kInvalidArgument when shapes do not fit.
+Trace TraceProgram(const Program& program,
+                   const std::vector<BoundInput>& inputs,
+                   const TraceOptions& options = {});
+
+/// Prepares this process for tracing: registers meta kernels, the recorder and
+/// its allocator, and sets LibTorch to one thread. Called by TraceProgram; call
+/// it early to keep its cost out of a measured interval.
+void InitializeTracing();
+
+}  // namespace foretell

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Print the figures from which the tables of src/cost were set.
+
+  scripts/fit_cost_table.py [--data FOLDER] [--seed 0]
+
+Reads published GPU measurements (gzipped CSV files, by default in
+../shared/data beside the repository), fits the tiled model of matrix products,
+the efficiencies of elementwise operators, softmax, layer norm and attention,
+and the power model, and prints them with their errors. Writes nothing: the
+constants are copied into src/cost by hand, rounded, where a reader can see
+them. Needs numpy.
+"""
+import argparse
+import csv
+import gzip
+import pathlib
+import sys
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+A100_SMS = 108
+BANDWIDTH_GB_S = {"A100-SXM-80GB": 2039, "A100-PCIE-80GB": 1935,
+                  "A100-PCIE-40GB": 1555}
+TENSOR_TILES = [(256, 128), (128, 128), (128, 64), (64, 64), (32, 64), (16, 64)]
+SIMT_TILES = [(256, 128), (128, 128), (128, 64), (64, 64), (32, 64), (32, 32)]
+H200_PEAK_FLOPS, H200_BYTES_S, H200_LIMIT_W = 989e12, 4.8e12, 700
+
+
+def read(folder, name):
+    with gzip.open(folder / name, "rt", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def column(rows, name, default=1.0):
+    return np.array([float(row[name] or default) for row in rows])
+
+
+def gemm_us(shapes, parameters, tiles, peak_tflops, bandwidth_gb_s, width):
+    """Time by src/cost/gemm.cc; parameters: tile efficiencies, floor in
+    microseconds, share of the bandwidth."""
+    batch, m, n, k = shapes
+    *efficiencies, floor, memory_share = parameters
+    per_sm = peak_tflops * 1e6 / A100_SMS
+    best = np.full(m.shape, np.inf)
+    for (tile_m, tile_n), efficiency in zip(tiles, efficiencies):
+        count = np.ceil(m / tile_m) * np.ceil(n / tile_n) * batch
+        for split in (1, 2, 4, 8, 16):
+            waves = np.ceil(count * split / A100_SMS)
+            us = waves * 2 * tile_m * tile_n * np.ceil(k / split)
+            us = us / (per_sm * efficiency)
+            if split > 1:
+                us = us + batch * m * n * 8 / (bandwidth_gb_s * 1e3)
+                us = np.where(k / split >= 128, us, np.inf)
+            best = np.minimum(best, us)
+    traffic = batch * (m * k + n * k + m * n) * width
+    return floor + np.maximum(best,
+                              traffic / (bandwidth_gb_s * 1e3 * memory_share))
+
+
+def random_search(error, start, rng, rounds):
+    best, lowest = np.array(start), error(np.array(start))
+    for _ in range(rounds):
+        mask = rng.random(best.size) < 0.4
+        trial = best * np.exp(rng.normal(0, 0.08, best.size) * mask)
+        trial[:-2] = np.minimum(trial[:-2], 1)
+        trial[-1] = min(trial[-1], 1)
+        now = error(trial)
+        if now < lowest:
+            best, lowest = trial, now
+    return best
+
+
+def fit_gemm(title, shapes, measured, floors, options, rng):
+    tiles = options["tiles"]
+    bandwidth = options.pop("bandwidth_gb_s")
+    sample = rng.choice(measured.size, min(12000, measured.size), replace=False)
+
+    def errors(parameters, index):
+        us = gemm_us([s[index] for s in shapes], parameters,
+                     bandwidth_gb_s=bandwidth[index], **options)
+        return np.abs(np.log(np.maximum(us, floors[index]) / measured[index]))
+
+    start = [.85, .75, .6, .45, .3, .15, 4, .7]
+    found = random_search(lambda p: errors(p, sample).mean(), start, rng, 600)
+    everything = np.arange(measured.size)
+    error = errors(found, everything)
+    print(f"{title}: {measured.size} rows, median error "
+          f"{np.median(error):.3f}, mean {error.mean():.3f}; above 100 us "
+          f"{np.median(error[measured > 100]):.3f}")
+    for tile, efficiency in zip(tiles, found):
+        print(f"  tile {tile[0]} x {tile[1]}: {efficiency:.2f}")
+    print(f"  floor {found[-2]:.1f} us, bandwidth share {found[-1]:.2f}")
+
+
+def fit_bf16(folder, rng):
+    rows = [row for row in read(folder, "gemm_bf16_a100.csv.gz")
+            if row["framework"] != "sglang-0.5.9"]  # noisy at all sizes
+    m, n, k = (column(rows, name) for name in "mnk")
+    measured = column(rows, "latency_ms") * 1e3
+    options = {"tiles": TENSOR_TILES, "peak_tflops": 312, "width": 2,
+               "bandwidth_gb_s": np.full(m.shape, 2039.0)}
+    fit_gemm("BF16 products", [np.ones_like(m), m, n, k], measured,
+             np.zeros_like(m), options, rng)
+
+
+def fit_fp32(rows, rng):
+    rows = [row for row in rows if row["op"] in ("linear", "bmm")]
+    linear = np.array([row["op"] == "linear" for row in rows])
+    batch, m, n, k = (column(rows, name) for name in ("batch", "m", "n", "k"))
+    m, batch = np.where(linear, m * batch, m), np.where(linear, 1, batch)
+    bandwidth = np.array([float(BANDWIDTH_GB_S[row["device"]]) for row in rows])
+    # Each call was timed with its launch gap.
+    floors = np.where(linear, 54.0, 31.0)
+    options = {"tiles": SIMT_TILES, "peak_tflops": 19.5, "width": 4,
+               "bandwidth_gb_s": bandwidth}
+    fit_gemm("FP32 products", [batch, m, n, k],
+             column(rows, "latency_ms") * 1e3, floors, options, rng)
+
+
+def print_bandwidth_shares(rows):
+    print("share of the peak bandwidth above 300 us (5, 50, 95 %):")
+    tensors = {"add": 3, "div": 3, "mul": 3, "pow": 3}
+    for op in sorted({row["op"] for row in rows}):
+        chosen = [row for row in rows if row["op"] == op and row["cols"]]
+        if not chosen:
+            continue
+        measured = column(chosen, "latency_ms") * 1e3
+        peak = np.array([BANDWIDTH_GB_S[row["device"]] for row in chosen]) * 1e3
+        traffic = (column(chosen, "rows") * column(chosen, "cols") * 4 *
+                   tensors.get(op, 2))
+        share = (traffic / measured / peak)[measured > 300]
+        print(f"  {op:12s}", *np.percentile(share, [5, 50, 95]).round(2))
+
+
+def print_attention(folder):
+    rows = [row for row in read(folder, "attention_bf16_a100.csv.gz")
+            if row["phase"] == "context" and not row["window_size"]
+            and row["kv_cache_dtype"] == "bfloat16"]
+    length = column(rows, "input_seq_len")
+    measured = column(rows, "latency_ms") * 1e3
+    # Causal: half the products, plus the tiles on the diagonal.
+    flops = (2 * column(rows, "batch") * column(rows, "num_heads") *
+             column(rows, "head_dim") * length * (length + 128))
+    share = flops / measured / 312e6
+    print("attention above 200 us: keys, share of the peak, 0.62 k / (k + 250)")
+    for keys in (128, 256, 512, 1024, 2048, 4096, 8192, 16384):
+        chosen = (length == keys) & (measured > 200)
+        print(f"  {keys:6d} {np.median(share[chosen]):.2f} "
+              f"{0.62 * keys / (keys + 250):.2f}")
+
+
+def fit_power(folder):
+    rows = read(folder, "gemm_bf16_power_h200.csv.gz")
+    m, n, k, ms, watts = (column(rows, name)
+                          for name in ("m", "n", "k", "latency_ms", "power_w"))
+    long = ms > 0.02  # shorter runs sample idle gaps
+    m, n, k, ms, watts = (values[long] for values in (m, n, k, ms, watts))
+    compute = 2 * m * n * k / (ms * 1e-3) / H200_PEAK_FLOPS
+    memory = 2 * (m * n + m * k + n * k) / (ms * 1e-3) / H200_BYTES_S
+    memory = np.minimum(memory, 1)
+    best = (np.inf,)
+    for active in np.arange(0, 0.6, 0.05):
+        for a in np.arange(0.2, 2, 0.1):
+            for b in np.arange(0, 1.5, 0.1):
+                share = np.minimum(1, active + a * compute + b * memory)
+                error = np.abs(75 + (H200_LIMIT_W - 75) * share - watts)
+                if error.mean() < best[0]:
+                    best = (error.mean(), active, a, b,
+                            np.median(error / watts))
+    print(f"power on H200: {watts.size} rows, active {best[1]:.2f}, compute "
+          f"{best[2]:.2f}, memory {best[3]:.2f}; median error {best[4]:.3f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=pathlib.Path,
+                        default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    if not (options.data / "ops_fp32_a100.csv.gz").exists():
+        sys.exit(f"no measurements in {options.data}: name their folder with "
+                 "--data")
+    rng = np.random.default_rng(options.seed)
+    operators = read(options.data, "ops_fp32_a100.csv.gz")
+    fit_bf16(options.data, rng)
+    fit_fp32(operators, rng)
+    print_bandwidth_shares(operators)
+    print_attention(options.data)
+    fit_power(options.data)
+
+
+if __name__ == "__main__":
+    main()

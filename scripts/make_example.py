@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Writes examples/resnet18.onnx and examples/resnet18.pt, the files of the
+README's first commands: ResNet-18 (He et al., 2015), as PyTorch exports it,
+without its weights. Initializers above 1 kB are declared as external data in a
+file that does not exist; foretell never looks for it.
+
+    .venv/bin/python scripts/make_example.py
+"""
+
+import io
+import pathlib
+import zipfile
+
+import onnx
+import torch
+from torch import nn
+
+EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
+LARGEST_INLINE_BYTES = 1024
+
+
+class BasicBlock(nn.Module):
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(outputs)
+        self.relu = nn.ReLU(inplace=True)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
+        self.downsample = None
+        if stride != 1 or inputs != outputs:
+            self.downsample = nn.Sequential(
+                nn.Conv2d(inputs, outputs, 1, stride, bias=False),
+                nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        identity = x if self.downsample is None else self.downsample(x)
+        y = self.relu(self.bn1(self.conv1(x)))
+        y = self.bn2(self.conv2(y))
+        y += identity
+        return self.relu(y)
+
+
+class ResNet18(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(
+            nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64),
+            nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1))
+        blocks, width = [], 64
+        for stage in range(4):
+            outputs = 64 << stage
+            for block in range(2):
+                stride = 2 if stage > 0 and block == 0 else 1
+                blocks.append(BasicBlock(width, outputs, stride))
+                width = outputs
+        self.blocks = nn.Sequential(*blocks)
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.fc = nn.Linear(512, 1000)
+
+    def forward(self, x):
+        y = self.pool(self.blocks(self.stem(x)))
+        return self.fc(torch.flatten(y, 1))
+
+
+def without_weights(model):
+    """Declares every large initializer of an ONNX model as external data."""
+    for tensor in model.graph.initializer:
+        size = len(tensor.raw_data)
+        if size <= LARGEST_INLINE_BYTES:
+            continue
+        tensor.ClearField("raw_data")
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        for key, value in (("location", "weights.data"), ("length", size)):
+            entry = tensor.external_data.add()
+            entry.key, entry.value = key, str(value)
+    return model
+
+
+def main():
+    torch.manual_seed(0)
+    network = ResNet18().eval()
+    # Distinct values: the exporter merges initializers that are equal.
+    for parameter in network.parameters():
+        nn.init.normal_(parameter)
+    image = torch.zeros(1, 3, 224, 224)
+    buffer = io.BytesIO()
+    torch.onnx.export(network, (image,), buffer, dynamo=False,
+                      opset_version=17, input_names=["image"],
+                      output_names=["logits"],
+                      dynamic_axes={"image": {0: "batch"},
+                                    "logits": {0: "batch"}})
+    model = without_weights(onnx.load_from_string(buffer.getvalue()))
+    EXAMPLES.mkdir(exist_ok=True)
+    (EXAMPLES / "resnet18.onnx").write_bytes(model.SerializeToString())
+
+    buffer = io.BytesIO()
+    torch.jit.save(torch.jit.trace(network, image), buffer)
+    source = zipfile.ZipFile(buffer)
+    with zipfile.ZipFile(EXAMPLES / "resnet18.pt", "w",
+                         zipfile.ZIP_STORED) as target:
+        for name in source.namelist():
+            if name.endswith(".debug_pkl"):
+                continue
+            inside = name.split("/", 1)[1]
+            data = b"\0" if inside.startswith("data/") else source.read(name)
+            target.writestr(zipfile.ZipInfo(name), data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Writes docs/onnx_operators.md from the operator tables and a conformance run.
+
+    scripts/update_onnx_operators_doc.py --runner build/release/.../onnx_conformance
+                                         --cases DIR [--results JSON] [--check]
+
+DIR is what scripts/generate_onnx_cases.py wrote. `--results` takes the JSON of
+a run that was done already, else the cases are run. `--check` writes nothing
+and fails with a diff when the page is out of date; exit status 77 means that
+the cases are of another onnx release than the page, so that nothing was
+compared.
+"""
+
+import argparse
+import collections
+import difflib
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "onnx_operators.md"
+SKIPPED = 77
+EXPANDED = re.compile(r"_expanded(_ver\d+)?$")
+
+INTRODUCTION = """\
+# ONNX operators
+
+Made by `scripts/update_onnx_operators_doc.py`; do not edit. Counts are of the
+backend test cases of onnx {version}, run on the CPU.
+
+An operator is lowered for the opset versions of its domain that the second
+column names. *Passed* and *refused* count the cases made for the operator,
+those of its function body included. A refused case ends with an error that
+names the operator or element type that foretell lacks; no case gives a wrong
+result.
+"""
+
+
+# ---- Gathering ---------------------------------------------------------------
+
+def list_operators(runner):
+    """Version ranges by qualified name, from the runner's operator tables."""
+    printed = subprocess.run([runner, "--list-operators"], check=True,
+                             capture_output=True, text=True).stdout
+    ranges = collections.defaultdict(list)
+    for line in printed.splitlines():
+        row = json.loads(line)
+        name = row["name"]
+        if row["domain"]:
+            name = f"{row['domain']}::{name}"
+        ranges[name].append((row["first"], row["last"]))
+    return {name: sorted(pairs, key=lambda pair: pair[0])
+            for name, pairs in ranges.items()}
+
+
+def run_cases(runner, cases):
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        subprocess.run([runner, cases, "--json", file.name],
+                       stdout=subprocess.DEVNULL, check=False)
+        return json.load(file)
+
+
+def operator_of(case, operators_by_name):
+    """The operator that a node case was made for; None if there is no one."""
+    base = EXPANDED.sub("", case["name"])
+    operators = operators_by_name.get(base, case["operators"])
+    return operators[0] if len(operators) == 1 else None
+
+
+def count_by_operator(cases):
+    """Counter of outcomes by qualified operator name."""
+    node_cases = [case for case in cases if case["group"] == "node"]
+    operators_by_name = {case["name"]: case["operators"]
+                         for case in node_cases}
+    counts = collections.defaultdict(collections.Counter)
+    for case in node_cases:
+        operator = operator_of(case, operators_by_name)
+        if operator:
+            counts[operator][case["outcome"]] += 1
+    return counts
+
+
+# ---- Writing -----------------------------------------------------------------
+
+def versions_text(ranges):
+    """"7-12, 13+" of adjoining ranges joined; "none" when there are none."""
+    joined = []
+    for first, last in ranges:
+        if joined and joined[-1][1] == first - 1:
+            joined[-1] = (joined[-1][0], last)
+        elif (first, last) not in joined:
+            joined.append((first, last))
+    texts = [f"{first}+" if last is None else
+             f"{first}" if first == last else f"{first}-{last}"
+             for first, last in joined]
+    return ", ".join(texts) or "none"
+
+
+def split_name(qualified):
+    domain, _, name = qualified.rpartition("::")
+    return domain, name
+
+
+def operator_tables(ranges, counts):
+    names = sorted(set(ranges) | set(counts), key=split_name)
+    lines, current = [], None
+    for qualified in names:
+        domain, name = split_name(qualified)
+        if domain != current:
+            current = domain
+            lines += ["", f"## Domain {domain or 'ai.onnx'}", "",
+                      "| operator | opsets | passed | refused |",
+                      "|---|---|---:|---:|"]
+        count = counts.get(qualified, {})
+        lines.append(f"| {name} | {versions_text(ranges.get(qualified, []))} "
+                     f"| {count.get('pass', 0)} | {count.get('refused', 0)} |")
+    return lines
+
+
+def group_table(summary):
+    lines = ["", "## Cases by group", "",
+             "| group | passed | refused |", "|---|---:|---:|"]
+    for group, tally in sorted(summary.items()):
+        lines.append(f"| {group} | {tally['pass']} | {tally['refused']} |")
+    return lines
+
+
+def refusal_table(cases):
+    lines = ["", "## Refused cases", "", "| case | message |", "|---|---|"]
+    for case in cases:
+        if case["outcome"] == "refused":
+            message = case["message"].replace("|", "\\|")
+            lines.append(f"| {case['group']}/{case['name']} | {message} |")
+    return lines
+
+
+def page_text(version, ranges, results):
+    lines = INTRODUCTION.format(version=version).splitlines()
+    lines += group_table(results["summary"])
+    lines += operator_tables(ranges, count_by_operator(results["cases"]))
+    lines += refusal_table(results["cases"])
+    return "\n".join(lines) + "\n"
+
+
+def check(text, version):
+    old = PAGE.read_text() if PAGE.exists() else ""
+    if old == text:
+        return 0
+    if old and f"onnx {version}," not in old:
+        print(f"{PAGE.name} is of another onnx release than {version}")
+        return SKIPPED
+    sys.stdout.writelines(difflib.unified_diff(
+        old.splitlines(True), text.splitlines(True), PAGE.name, "this run"))
+    print(f"{PAGE.name} is out of date; run {pathlib.Path(__file__).name}")
+    return 1
+
+
+def parse_arguments(argv):
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runner", required=True)
+    parser.add_argument("--cases", required=True, type=pathlib.Path)
+    parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
+    return parser.parse_args(argv)
+
+
+def main(argv):
+    arguments = parse_arguments(argv)
+    manifest = json.loads((arguments.cases / "manifest.json").read_text())
+    results = (json.loads(arguments.results.read_text()) if arguments.results
+               else run_cases(arguments.runner, arguments.cases))
+    text = page_text(manifest["onnx"], list_operators(arguments.runner),
+                     results)
+    if arguments.check:
+        sys.exit(check(text, manifest["onnx"]))
+    PAGE.write_text(text)
+    print(f"wrote {PAGE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "src/cli/exit_code.h"
+
+namespace foretell::cli {
+
+/// Adds one subcommand to `app`; its callback does the work and leaves the exit
+/// status in `exit_code`. Both outlive the callback.
+using AddCommand = void (*)(CLI::App& app, ExitCode& exit_code);
+
+void AddPredict(CLI::App& app, ExitCode& exit_code);
+void AddInspect(CLI::App& app, ExitCode& exit_code);
+void AddFits(CLI::App& app, ExitCode& exit_code);
+void AddMaxBatch(CLI::App& app, ExitCode& exit_code);
+void AddMig(CLI::App& app, ExitCode& exit_code);
+void AddDevices(CLI::App& app, ExitCode& exit_code);
+void AddVersion(CLI::App& app, ExitCode& exit_code);
+void AddCompletion(CLI::App& app, ExitCode& exit_code);
+
+}  // namespace foretell::cli

@@ -1,0 +1,14 @@
+#pragma once
+
+namespace foretell::cli {
+
+/// Exit status of the `foretell` command; docs/command_line.md repeats it.
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitDoesNotFit = 1,  ///< `fits`, `max-batch`, `mig pack`: the answer is no.
+  kExitUsage = 2,       ///< The command line makes no sense.
+  kExitModelFailed = 3, ///< At least one model had an error; others are printed.
+  kExitInternal = 4,    ///< A bug in foretell.
+};
+
+}  // namespace foretell::cli

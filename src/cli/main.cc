@@ -1,0 +1,63 @@
+#include <CLI/CLI.hpp>
+
+#include <array>
+#include <exception>
+#include <string>
+
+#include "foretell/error.h"
+#include "foretell/version.h"
+#include "src/cli/command.h"
+#include "src/cli/model_options.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr std::array<AddCommand, 8> kCommands = {
+    &AddPredict, &AddInspect, &AddFits,    &AddMaxBatch,
+    &AddMig,     &AddDevices, &AddVersion, &AddCompletion,
+};
+
+constexpr char kExitCodes[] =
+    "Exit status: 0 done; 1 it does not fit (fits, max-batch, mig pack);\n"
+    "2 wrong usage; 3 at least one model failed; 4 a bug in foretell.";
+
+ExitCode ExitCodeOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+      return kExitUsage;
+    case ErrorCode::kInternal:
+      return kExitInternal;
+    default:
+      return kExitModelFailed;
+  }
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app(
+      "Predicts memory, latency and energy of a deep network on an NVIDIA GPU, "
+      "and the MIG slice that it fits, without a GPU.",
+      "foretell");
+  app.set_version_flag("--version", kVersion);
+  app.require_subcommand(1);
+  app.footer(kExitCodes);
+  ExitCode exit_code = kExitOk;
+  for (const AddCommand add : kCommands) add(app, exit_code);
+  try {
+    app.parse(argc, argv);
+    return exit_code;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  } catch (const Error& error) {
+    PrintError(error.what());
+    return ExitCodeOf(error.code());
+  } catch (const std::exception& error) {
+    PrintError(error.what());
+    return kExitInternal;
+  }
+}
+
+}  // namespace
+}  // namespace foretell::cli
+
+int main(int argc, char** argv) { return foretell::cli::Main(argc, argv); }

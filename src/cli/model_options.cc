@@ -1,0 +1,194 @@
+#include "src/cli/model_options.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "foretell/frontends.h"
+
+namespace foretell::cli {
+namespace {
+
+std::pair<std::string, std::int64_t> ParseDim(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  std::int64_t size = 0;
+  if (equals != std::string::npos && equals != 0) {
+    const char* begin = text.data() + equals + 1;
+    const char* end = text.data() + text.size();
+    const auto [stop, status] = std::from_chars(begin, end, size);
+    if (status == std::errc() && stop == end && size >= 0) {
+      return {text.substr(0, equals), size};
+    }
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              "--dim '" + text + "': expected NAME=SIZE, e.g. seq=128");
+}
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ErrorCode::kNotFound, path + ": cannot be opened");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Shows "[3/12] model" on a terminal and wipes it away again.
+class Progress {
+ public:
+  explicit Progress(std::size_t total)
+      : total_(total), shown_(total > 1 && isatty(STDERR_FILENO) == 1) {}
+  ~Progress() {
+    if (shown_) std::cerr << "\r\033[K";
+  }
+  void Next(const std::string& model) {
+    ++done_;
+    if (!shown_) return;
+    std::cerr << "\r\033[K[" << done_ << "/" << total_ << "] " << model
+              << std::flush;
+  }
+
+ private:
+  std::size_t total_;
+  std::size_t done_ = 0;
+  bool shown_;
+};
+
+std::vector<std::optional<std::int64_t>> Batches(const ModelOptions& options) {
+  if (options.batches.empty()) return {std::nullopt};
+  return {options.batches.begin(), options.batches.end()};
+}
+
+ReportError ToReportError(const std::string& model,
+                          const std::exception& error) {
+  const auto* ours = dynamic_cast<const Error*>(&error);
+  if (ours != nullptr) return {model, ours->code(), ours->what()};
+  return {model, ErrorCode::kInternal, model + ": " + error.what()};
+}
+
+}  // namespace
+
+void ModelOptions::AddTo(CLI::App& command, bool many) {
+  CLI::Option* files =
+      command
+          .add_option("MODEL", models,
+                      many ? "ONNX or TorchScript files"
+                           : "ONNX or TorchScript file")
+          ->required();
+  if (!many) files->expected(1);
+  command.add_option("-i,--input", inputs,
+                     "Type of an input: name=f32[8,3,224,224]; the name may "
+                     "be left out for the only one")
+      ->allow_extra_args(false);
+  if (many) {
+    command.add_option("-b,--batch", batches,
+                       "Batch sizes, e.g. 8 or 1,8,32: the leading dimension "
+                       "of every input")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::PositiveNumber);
+  }
+  command.add_option("-d,--dim", dims, "Size of a named dimension: seq=128")
+      ->allow_extra_args(false);
+  command.add_option("-m,--mode", mode, "inference or training")
+      ->check(CLI::IsMember({"inference", "training"}))
+      ->capture_default_str();
+  command.add_option("--optimizer", optimizer, "Of --mode training")
+      ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw"}))
+      ->capture_default_str();
+  command.add_option("-p,--precision", precision,
+                     "Parameters and inputs are cast to it; fp32 leaves the "
+                     "file's types")
+      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}))
+      ->capture_default_str();
+  command.add_option("--trace", trace,
+                     "meta: no arithmetic; cpu: run once on random data, for "
+                     "models whose shapes depend on data")
+      ->check(CLI::IsMember({"meta", "cpu"}))
+      ->capture_default_str();
+}
+
+TraceOptions ModelOptions::ToTraceOptions() const {
+  return {.mode = mode == "training" ? Mode::kTraining : Mode::kInference,
+          .precision = *ParsePrecision(precision),
+          .optimizer = ParseOptimizer(optimizer),
+          .device = trace == "cpu" ? TraceDevice::kCpu : TraceDevice::kMeta};
+}
+
+InputRequest ModelOptions::ToRequest(
+    std::optional<std::int64_t> batch) const {
+  InputRequest request{.batch = batch};
+  for (const std::string& text : inputs) {
+    request.inputs.push_back(ParseInput(text));
+  }
+  for (const std::string& text : dims) request.dims.insert(ParseDim(text));
+  return request;
+}
+
+void TargetOptions::AddTo(CLI::App& command) {
+  command.add_option("--device", device, "GPU, see `foretell devices`")
+      ->capture_default_str();
+  command.add_option("--environment", environment,
+                     "CUDA context model, see `foretell devices`; default: "
+                     "today's");
+  command.add_option("--device-file", device_files,
+                     "JSON file of a further device")
+      ->allow_extra_args(false);
+  command.add_option("--environment-file", environment_files,
+                     "JSON file of further environments")
+      ->allow_extra_args(false);
+}
+
+DeviceCatalog TargetOptions::Catalog() const {
+  DeviceCatalog catalog = DeviceCatalog::BuiltIn();
+  for (const std::string& path : device_files) {
+    catalog.AddDevice(ReadText(path), path);
+  }
+  for (const std::string& path : environment_files) {
+    catalog.AddEnvironments(ReadText(path), path);
+  }
+  return catalog;
+}
+
+Target Resolve(const TargetOptions& options) {
+  const DeviceCatalog catalog = options.Catalog();
+  return {catalog.FindDevice(options.device),
+          options.environment.empty()
+              ? catalog.DefaultEnvironment()
+              : catalog.FindEnvironment(options.environment)};
+}
+
+std::vector<ReportError> ForEachTrace(
+    const ModelOptions& options,
+    const std::function<void(const Program&, const Trace&)>& use) {
+  const TraceOptions trace_options = options.ToTraceOptions();
+  const auto batches = Batches(options);
+  options.ToRequest(std::nullopt);  // Refuses bad flags before any model.
+  Progress progress(options.models.size() * batches.size());
+  std::vector<ReportError> errors;
+  for (const std::string& path : options.models) {
+    try {
+      const Program program = LoadModel(path);
+      for (const std::optional<std::int64_t> batch : batches) {
+        progress.Next(path);
+        const std::vector<BoundInput> inputs =
+            BindInputs(program.inputs(), options.ToRequest(batch), path);
+        use(program, TraceProgram(program, inputs, trace_options));
+      }
+    } catch (const std::exception& error) {
+      errors.push_back(ToReportError(path, error));
+    }
+  }
+  return errors;
+}
+
+void PrintError(const std::string& message) {
+  std::string line = message;
+  std::replace_if(
+      line.begin(), line.end(),
+      [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  std::cerr << "foretell: error: " << line << "\n";
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "foretell/device.h"
+#include "foretell/error.h"
+#include "foretell/program.h"
+#include "foretell/trace.h"
+#include "src/model/report.h"
+
+namespace foretell::cli {
+
+/// Flags that say which models are run and how.
+struct ModelOptions {
+  std::vector<std::string> models;
+  std::vector<std::string> inputs;
+  std::vector<std::string> dims;
+  std::vector<std::int64_t> batches;
+  std::string mode = "inference";
+  std::string optimizer = "sgd";
+  std::string precision = "fp32";
+  std::string trace = "meta";
+
+  /// Adds the flags to a subcommand; `many` allows several models and batches.
+  void AddTo(CLI::App& command, bool many);
+  TraceOptions ToTraceOptions() const;
+  /// The request for one batch size (empty: as the file or --input says).
+  InputRequest ToRequest(std::optional<std::int64_t> batch) const;
+};
+
+/// Flags that say on what the models are run.
+struct TargetOptions {
+  std::string device = "a100-sxm4-40gb";
+  std::string environment;
+  std::vector<std::string> device_files;
+  std::vector<std::string> environment_files;
+
+  void AddTo(CLI::App& command);
+  /// The built-in catalogue with the user's files added.
+  DeviceCatalog Catalog() const;
+};
+
+/// The device and environment that TargetOptions name.
+struct Target {
+  DeviceSpec device;
+  Environment environment;
+};
+Target Resolve(const TargetOptions& options);
+
+/// Traces every model at every batch size, in order, and hands each trace to
+/// `use` with the model's path and program. A model that fails, in here or in
+/// `use`, becomes an entry of the result; the others go on. Progress goes to
+/// stderr when that is a terminal and there is more than one run.
+std::vector<ReportError> ForEachTrace(
+    const ModelOptions& options,
+    const std::function<void(const Program&, const Trace&)>& use);
+
+/// Prints "foretell: error: …" to stderr, on one line.
+void PrintError(const std::string& message);
+
+}  // namespace foretell::cli

@@ -1,0 +1,81 @@
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "foretell/mig.h"
+#include "foretell/predictor.h"
+#include "src/cli/command.h"
+#include "src/cli/model_options.h"
+#include "src/cli/print_report.h"
+#include "src/model/report.h"
+#include "src/model/report_json.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  foretell predict resnet50.onnx --batch 8\n"
+    "  foretell predict bert.onnx --batch 1,8,32 --dim seq=128 --json\n"
+    "  foretell predict model.pt --input f32[8,3,224,224] --mode training "
+    "--optimizer adam\n"
+    "  foretell predict *.onnx --batch 8 --device h100-sxm5-80gb --csv";
+
+struct PredictOptions {
+  ModelOptions model;
+  TargetOptions target;
+  std::string mig_rule = "usable-memory";
+  bool json = false;
+  bool csv = false;
+};
+
+ExitCode RunPredict(const PredictOptions& options) {
+  const Target target = Resolve(options.target);
+  const Predictor predictor =
+      Predictor::Analytic(target.device, target.environment);
+  const mig::RecommendOptions rule{.rule = *mig::ParseRule(options.mig_rule)};
+  std::vector<Report> reports;
+  const std::vector<ReportError> errors = ForEachTrace(
+      options.model, [&](const Program& program, const Trace& trace) {
+        Prediction prediction = predictor.Predict(trace.graph);
+        mig::Recommendation recommendation = mig::Recommend(
+            ToDemand(prediction, program.name()), target.device, rule);
+        reports.push_back(MakeReport(
+            program.name(), std::string(program.format()), trace.graph,
+            std::move(prediction), std::move(recommendation), trace.warnings));
+      });
+  if (options.json) {
+    std::cout << DumpJson(ReportsToJson(reports, errors)) << "\n";
+  } else if (options.csv) {
+    std::cout << FormatCsv(reports);
+  } else {
+    std::cout << FormatReports(reports);
+  }
+  for (const ReportError& error : errors) PrintError(error.message);
+  return errors.empty() ? kExitOk : kExitModelFailed;
+}
+
+}  // namespace
+
+void AddPredict(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<PredictOptions>();
+  CLI::App* command = app.add_subcommand(
+      "predict", "Memory, latency, energy and MIG profile of models");
+  command->footer(kExamples);
+  options->model.AddTo(*command, /*many=*/true);
+  options->target.AddTo(*command);
+  command->add_option("--mig-rule", options->mig_rule,
+                      "usable-memory, or dippm: thresholds of the DIPPM paper")
+      ->check(CLI::IsMember({"usable-memory", "dippm"}))
+      ->capture_default_str();
+  CLI::Option* json =
+      command->add_flag("--json", options->json, "JSON document on stdout");
+  command->add_flag("--csv", options->csv, "One line per result on stdout")
+      ->excludes(json);
+  command->callback(
+      [options, &exit_code] { exit_code = RunPredict(*options); });
+}
+
+}  // namespace foretell::cli

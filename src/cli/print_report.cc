@@ -1,0 +1,155 @@
+#include "src/cli/print_report.h"
+
+#include <string>
+#include <vector>
+
+#include "src/cli/numbers.h"
+#include "src/core/text_table.h"
+#include "src/core/units.h"
+
+namespace foretell::cli {
+namespace {
+
+std::string Range(const Interval& interval) {
+  return FormatSignificant(interval.lo) + " – " +
+         FormatSignificant(interval.hi);
+}
+
+std::string Mib(std::int64_t bytes) {
+  return FormatSignificant(ToMiB(bytes)) + " MiB";
+}
+
+std::string Line(const std::string& label, const std::string& text) {
+  std::string line = "  " + label;
+  line.append(label.size() < 13 ? 13 - label.size() : 1, ' ');
+  return line + text + "\n";
+}
+
+std::string Settings(const Report& report) {
+  std::string text = report.format + ", " + std::string(ModeName(report.mode));
+  if (!report.optimizer.empty()) text += " with " + report.optimizer;
+  return text + ", " + std::string(PrecisionName(report.precision)) +
+         ", batch " + std::to_string(report.batch);
+}
+
+std::string FormatMemory(const Report& report) {
+  const MemoryBreakdown& memory = report.prediction.memory;
+  std::string text =
+      Line("memory", Mib(memory.total) + "   (" +
+                         Range(report.prediction.memory_mib) +
+                         ")   as nvidia-smi would show it");
+  text += Line("  context", Mib(memory.context) + "   environment " +
+                                report.prediction.environment);
+  text += Line("  reserved", Mib(memory.reserved_peak) +
+                                 "   by the caching allocator; " +
+                                 Mib(memory.allocated_peak) +
+                                 " allocated at the peak" +
+                                 (report.peak_operator.empty()
+                                      ? ""
+                                      : ", in " + report.peak_operator));
+  const auto add = [&](const std::string& label, std::int64_t bytes) {
+    if (bytes != 0) text += Line("    " + label, Mib(bytes));
+  };
+  add("weights", memory.AtPeak(TensorRole::kParameter) +
+                     memory.AtPeak(TensorRole::kBuffer));
+  add("inputs", memory.AtPeak(TensorRole::kInput));
+  add("activations", memory.ActivationsAtPeak());
+  add("gradients", memory.AtPeak(TensorRole::kGradient));
+  add("optimizer", memory.AtPeak(TensorRole::kOptimizerState));
+  add("temporaries", memory.AtPeak(TensorRole::kBackwardTemporary) +
+                         memory.AtPeak(TensorRole::kOptimizerTemporary));
+  add("workspaces", memory.at_peak_workspace);
+  return text;
+}
+
+std::string FormatReport(const Report& report) {
+  const Prediction& prediction = report.prediction;
+  std::string text = OneLine(report.model) + "   (" + Settings(report) + ")\n";
+  text += Line("device", prediction.device);
+  text += Line("method", prediction.method);
+  text += Line("network", FormatCount(report.parameters) + " parameters, " +
+                              FormatCount(report.static_features.macs) +
+                              " MACs, " + std::to_string(report.operators) +
+                              " operators");
+  text += FormatMemory(report);
+  text += Line("latency", FormatSignificant(prediction.latency_ms) + " ms   (" +
+                              Range(prediction.latency_interval_ms) + ")");
+  text += Line("energy", FormatSignificant(prediction.energy_j) + " J   (" +
+                             Range(prediction.energy_interval_j) + ")");
+  text += Line("MIG", report.recommendation.profile.value_or("none") + ": " +
+                          report.recommendation.reason);
+  for (const std::string& warning : report.warnings) {
+    text += Line("warning", OneLine(warning));
+  }
+  return text + "\n" + mig::FormatTable(report.recommendation);
+}
+
+std::string FormatTable(std::span<const Report> reports) {
+  TextTable table({"model", "batch", "memory MiB", "at most", "latency ms",
+                   "energy J", "MIG profile"});
+  for (const Report& report : reports) {
+    const Prediction& prediction = report.prediction;
+    table.AddRow({OneLine(report.model), std::to_string(report.batch),
+                  FormatSignificant(ToMiB(prediction.memory.total)),
+                  FormatSignificant(prediction.memory_mib.hi),
+                  FormatSignificant(prediction.latency_ms),
+                  FormatSignificant(prediction.energy_j),
+                  report.recommendation.profile.value_or("none")});
+  }
+  const Report& first = reports.front();
+  return table.ToString() + "\non " + first.prediction.device + ", " +
+         std::string(ModeName(first.mode)) + ", " +
+         std::string(PrecisionName(first.precision)) + "; " +
+         first.prediction.method + "; context of " +
+         first.prediction.environment + "\n";
+}
+
+std::string Quoted(const std::string& field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  std::string quoted = "\"";
+  for (const char c : field) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+}  // namespace
+
+std::string FormatReports(std::span<const Report> reports) {
+  if (reports.empty()) return "";
+  return reports.size() == 1 ? FormatReport(reports.front())
+                             : FormatTable(reports);
+}
+
+std::string FormatCsv(std::span<const Report> reports) {
+  std::string text =
+      "model,format,device,environment,mode,optimizer,precision,batch,"
+      "parameters,operators,macs,memory_mib,memory_lo_mib,memory_hi_mib,"
+      "allocated_mib,reserved_mib,context_mib,latency_ms,latency_lo_ms,"
+      "latency_hi_ms,energy_j,energy_lo_j,energy_hi_j,mig_profile,method\n";
+  for (const Report& report : reports) {
+    const Prediction& p = report.prediction;
+    const std::vector<std::string> fields = {
+        report.model, report.format, p.device, p.environment,
+        std::string(ModeName(report.mode)), report.optimizer,
+        std::string(PrecisionName(report.precision)),
+        std::to_string(report.batch), std::to_string(report.parameters),
+        std::to_string(report.operators),
+        std::to_string(report.static_features.macs),
+        std::to_string(ToMiB(p.memory.total)),
+        std::to_string(p.memory_mib.lo), std::to_string(p.memory_mib.hi),
+        std::to_string(ToMiB(p.memory.allocated_peak)),
+        std::to_string(ToMiB(p.memory.reserved_peak)),
+        std::to_string(ToMiB(p.memory.context)),
+        std::to_string(p.latency_ms), std::to_string(p.latency_interval_ms.lo),
+        std::to_string(p.latency_interval_ms.hi), std::to_string(p.energy_j),
+        std::to_string(p.energy_interval_j.lo),
+        std::to_string(p.energy_interval_j.hi),
+        report.recommendation.profile.value_or(""), p.method};
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      text += (i == 0 ? "" : ",") + Quoted(fields[i]);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,66 @@
+#include "src/core/text_table.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <utility>
+
+#include "foretell/error.h"
+
+namespace foretell {
+namespace {
+
+constexpr char kColumnGap[] = "  ";
+
+}  // namespace
+
+std::string FormatNumber(double value, int decimals) {
+  const int size = std::snprintf(nullptr, 0, "%.*f", decimals, value);
+  std::string text(static_cast<std::size_t>(size) + 1, '\0');
+  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  text.pop_back();
+  return text;
+}
+
+std::string OneLine(const std::string& text) {
+  std::string line = text;
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return line;
+}
+
+TextTable::TextTable(std::vector<std::string> header) {
+  rows_.push_back(std::move(header));
+}
+
+void TextTable::AddRow(std::vector<std::string> cells) {
+  if (cells.size() != rows_.front().size()) {
+    throw Error(ErrorCode::kInternal,
+                "a table row has " + std::to_string(cells.size()) +
+                    " cells, expected " + std::to_string(rows_.front().size()));
+  }
+  rows_.push_back(std::move(cells));
+}
+
+std::string TextTable::ToString() const {
+  std::vector<std::size_t> widths(rows_.front().size(), 0);
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - row[i].size(), ' ');
+      line += i == 0 ? row[i] + padding : kColumnGap + padding + row[i];
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace foretell

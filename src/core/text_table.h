@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace foretell {
+
+/// `value` with `decimals` digits behind the point: "4864.0".
+std::string FormatNumber(double value, int decimals);
+
+/// `text` with every control character replaced by '?', so that a file's name
+/// cannot break out of the line it is printed on.
+std::string OneLine(const std::string& text);
+
+/// Columns of text, aligned when printed: the first to the left, the others
+/// to the right.
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> header);
+
+  /// Adds a row; requires as many cells as the header has.
+  void AddRow(std::vector<std::string> cells);
+
+  /// All rows under the header, two blanks between columns.
+  std::string ToString() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace foretell

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "src/cost/machine.h"
+
+namespace foretell::cost {
+
+/// `batch` products of [m, k] by [k, n].
+struct GemmShape {
+  double batch = 1;
+  double m = 0;
+  double n = 0;
+  double k = 0;
+
+  double Macs() const { return batch * m * n * k; }
+};
+
+/// Units that a matrix product runs on.
+enum class MatrixUnit {
+  kTensorCore,
+  kSimt,  ///< FP32 lanes.
+};
+
+/// Microseconds of arithmetic of the product at `flops_per_us`, when every SM
+/// computes one output tile after another; 0 for an empty product.
+double GemmUs(const GemmShape& shape, MatrixUnit unit, double flops_per_us,
+              const Machine& machine);
+
+}  // namespace foretell::cost

@@ -1,0 +1,53 @@
+#include "src/cost/machine.h"
+
+#include <string>
+
+#include "foretell/error.h"
+
+namespace foretell::cost {
+namespace {
+
+constexpr double kFlopsPerUsPerTflops = 1e6;
+constexpr double kBytesPerUsPerGbS = 1e3;
+
+[[noreturn]] void Refuse(const DeviceSpec& device, const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument,
+              "device " + device.name + ": " + what);
+}
+
+}  // namespace
+
+double Machine::FlopsPerUs(Precision precision) const {
+  const auto peak = device->peak_tflops.find(precision);
+  if (peak == device->peak_tflops.end() || !(peak->second > 0)) {
+    Refuse(*device,
+           "no peak rate for " + std::string(PrecisionName(precision)));
+  }
+  return peak->second * kFlopsPerUsPerTflops * share;
+}
+
+Machine MakeMachine(const DeviceSpec& device, const CostOptions& options) {
+  if (device.sms <= 0) Refuse(device, "no multiprocessors");
+  if (!(device.bandwidth_gb_s > 0)) Refuse(device, "no memory bandwidth");
+  if (options.sms < 0 || options.sms > device.sms) {
+    Refuse(device, "sms is " + std::to_string(options.sms) +
+                       ", expected 0 to " + std::to_string(device.sms));
+  }
+  const double fraction = options.bandwidth_fraction;
+  if (!(fraction > 0) || fraction > 1) {
+    Refuse(device, "bandwidth_fraction is " + std::to_string(fraction) +
+                       ", expected more than 0 and at most 1");
+  }
+  if (!(options.dispatch_scale >= 0)) {
+    Refuse(device, "dispatch_scale is " +
+                       std::to_string(options.dispatch_scale) +
+                       ", expected at least 0");
+  }
+  const int sms = options.sms == 0 ? device.sms : options.sms;
+  return {.device = &device,
+          .sms = sms,
+          .bytes_per_us = device.bandwidth_gb_s * kBytesPerUsPerGbS * fraction,
+          .share = static_cast<double>(sms) / device.sms};
+}
+
+}  // namespace foretell::cost

@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <utility>
+
+#include "foretell/device.h"
+#include "foretell/error.h"
+#include "src/device/embedded_data.h"
+#include "src/device/read_device.h"
+
+namespace foretell {
+namespace {
+
+bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
+bool AnswersTo(const DeviceSpec& device, std::string_view name) {
+  if (EqualsIgnoringCase(device.name, name)) return true;
+  if (EqualsIgnoringCase(device.display_name, name)) return true;
+  return std::any_of(device.aliases.begin(), device.aliases.end(),
+                     [name](const std::string& alias) {
+                       return EqualsIgnoringCase(alias, name);
+                     });
+}
+
+/// Names of all `items`, comma-separated.
+template <typename Item>
+std::string NamesOf(const std::vector<Item>& items) {
+  std::string names;
+  for (const Item& item : items) {
+    if (!names.empty()) names += ", ";
+    names += item.name;
+  }
+  return names.empty() ? "none" : names;
+}
+
+template <typename Item>
+[[noreturn]] void ThrowNotFound(const char* what, std::string_view name,
+                                const std::vector<Item>& items) {
+  throw Error(ErrorCode::kNotFound,
+              std::string(what) + " '" + std::string(name) +
+                  "' is unknown; known are: " + NamesOf(items));
+}
+
+/// Refuses a name or alias by which another device is found already.
+void RefuseTakenNames(const DeviceSpec& device,
+                      const std::vector<DeviceSpec>& devices,
+                      std::string_view origin) {
+  std::vector<std::string> names = device.aliases;
+  names.push_back(device.name);
+  names.push_back(device.display_name);
+  for (const DeviceSpec& other : devices) {
+    if (other.name == device.name) continue;
+    for (const std::string& name : names) {
+      if (!AnswersTo(other, name)) continue;
+      throw Error(ErrorCode::kCorrupt,
+                  std::string(origin) + ": device '" + device.name +
+                      "' claims the name \"" + name + "\", which belongs to '" +
+                      other.name + "'");
+    }
+  }
+}
+
+DeviceCatalog ReadBuiltIn() {
+  DeviceCatalog catalog;
+  for (const device::EmbeddedFile& file : device::DeviceFiles()) {
+    catalog.AddDevice(file.text, file.path);
+  }
+  const device::EmbeddedFile& environments = device::EnvironmentFile();
+  catalog.AddEnvironments(environments.text, environments.path);
+  return catalog;
+}
+
+}  // namespace
+
+const MigProfile& DeviceSpec::FindMigProfile(
+    std::string_view profile_name) const {
+  for (const MigProfile& profile : mig_profiles) {
+    if (EqualsIgnoringCase(profile.name, profile_name)) return profile;
+  }
+  ThrowNotFound(("MIG profile of " + name).c_str(), profile_name, mig_profiles);
+}
+
+double Environment::ContextMib(const DeviceSpec& device) const {
+  const auto own = context_mib.find(device.architecture);
+  if (own != context_mib.end()) return own->second;
+  const auto any = context_mib.find("*");
+  if (any != context_mib.end()) return any->second;
+  throw Error(ErrorCode::kInvalidArgument,
+              "environment '" + name + "' has no context size for '" +
+                  device.architecture + "' and no default \"*\"");
+}
+
+const DeviceCatalog& DeviceCatalog::BuiltIn() {
+  static const DeviceCatalog catalog = ReadBuiltIn();
+  return catalog;
+}
+
+void DeviceCatalog::AddDevice(std::string_view json, std::string_view origin) {
+  DeviceSpec device = device::ReadDevice(json, origin);
+  RefuseTakenNames(device, devices_, origin);
+  const auto same = std::find_if(
+      devices_.begin(), devices_.end(),
+      [&device](const DeviceSpec& d) { return d.name == device.name; });
+  if (same == devices_.end()) {
+    devices_.push_back(std::move(device));
+  } else {
+    *same = std::move(device);
+  }
+}
+
+void DeviceCatalog::AddEnvironments(std::string_view json,
+                                    std::string_view origin) {
+  for (device::DeclaredEnvironment& declared :
+       device::ReadEnvironments(json, origin)) {
+    const auto same = std::find_if(environments_.begin(), environments_.end(),
+                                   [&declared](const Environment& known) {
+                                     return EqualsIgnoringCase(
+                                         known.name, declared.environment.name);
+                                   });
+    const auto index = static_cast<std::size_t>(same - environments_.begin());
+    if (same == environments_.end()) {
+      environments_.push_back(std::move(declared.environment));
+    } else {
+      *same = std::move(declared.environment);
+    }
+    if (declared.is_default) default_environment_ = index;
+  }
+}
+
+const DeviceSpec& DeviceCatalog::FindDevice(std::string_view name) const {
+  for (const DeviceSpec& device : devices_) {
+    if (AnswersTo(device, name)) return device;
+  }
+  ThrowNotFound("device", name, devices_);
+}
+
+const Environment& DeviceCatalog::FindEnvironment(std::string_view name) const {
+  for (const Environment& environment : environments_) {
+    if (EqualsIgnoringCase(environment.name, name)) return environment;
+  }
+  ThrowNotFound("environment", name, environments_);
+}
+
+const Environment& DeviceCatalog::DefaultEnvironment() const {
+  if (environments_.empty()) {
+    throw Error(ErrorCode::kNotFound, "the catalogue has no environment");
+  }
+  return environments_[default_environment_];
+}
+
+}  // namespace foretell

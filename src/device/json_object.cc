@@ -1,0 +1,238 @@
+#include "src/device/json_object.h"
+
+#include <cmath>
+#include <cstddef>
+#include <sstream>
+#include <utility>
+
+#include "foretell/error.h"
+
+namespace foretell::device {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kMaxDepth = 16;
+constexpr std::size_t kMaxShown = 60;
+
+/// The value as a message shows it.
+std::string Show(const json& value) {
+  std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true,
+                                json::error_handler_t::replace);
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
+  return text;
+}
+
+std::string Show(double number) {
+  std::ostringstream text;
+  text << number;
+  return text.str();
+}
+
+/// Refuses fields given twice and deep nesting while the parser runs.
+class StructureGuard {
+ public:
+  explicit StructureGuard(std::string_view origin) : origin_(origin) {}
+
+  bool operator()(int depth, json::parse_event_t event, json& parsed) {
+    using Event = json::parse_event_t;
+    if (depth > kMaxDepth) {
+      Fail("nested deeper than " + std::to_string(kMaxDepth) + " levels");
+    }
+    if (event == Event::object_start) keys_.emplace_back();
+    if (event == Event::object_end) keys_.pop_back();
+    if (event == Event::key &&
+        !keys_.back().insert(parsed.get<std::string>()).second) {
+      Fail("field " + Show(parsed) + " is given twice");
+    }
+    return true;
+  }
+
+ private:
+  [[noreturn]] void Fail(const std::string& problem) const {
+    throw Error(ErrorCode::kCorrupt, std::string(origin_) + ": " + problem);
+  }
+
+  std::string_view origin_;
+  std::vector<std::set<std::string>> keys_;
+};
+
+bool HasControlCharacter(const std::string& text) {
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return true;
+  }
+  return false;
+}
+
+bool IsPlainString(const json& value) {
+  return value.is_string() && !value.get_ref<const std::string&>().empty() &&
+         !HasControlCharacter(value.get_ref<const std::string&>());
+}
+
+/// Whether `value` is a whole number that int64 holds and in range.
+bool IsIntWithin(const json& value, std::int64_t at_least,
+                 std::int64_t at_most) {
+  if (!value.is_number_integer()) return false;
+  if (value.is_number_unsigned() &&
+      value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
+    return false;
+  }
+  const std::int64_t number = value.get<std::int64_t>();
+  return number >= at_least && number <= at_most;
+}
+
+std::string IntRange(std::int64_t at_least, std::int64_t at_most) {
+  return "expected a whole number from " + std::to_string(at_least) + " to " +
+         std::to_string(at_most);
+}
+
+}  // namespace
+
+json ParseJson(std::string_view text, std::string_view origin) {
+  try {
+    StructureGuard guard(origin);
+    return json::parse(
+        text, [&guard](int depth, json::parse_event_t event, json& parsed) {
+          return guard(depth, event, parsed);
+        });
+  } catch (const json::exception& error) {
+    throw Error(ErrorCode::kCorrupt, std::string(origin) + ": " + error.what());
+  }
+}
+
+JsonObject::JsonObject(const json& value, std::string origin, std::string place)
+    : value_(&value), origin_(std::move(origin)), place_(std::move(place)) {
+  if (!value.is_object())
+    Fail("", "is " + Show(value) + ", expected an object");
+}
+
+bool JsonObject::Has(const std::string& key) {
+  known_.insert(key);
+  return value_->contains(key);
+}
+
+std::string JsonObject::String(const std::string& key) {
+  const json& field = Field(key);
+  if (!IsPlainString(field)) {
+    Fail(key, "is " + Show(field) +
+                  ", expected a non-empty string without control characters");
+  }
+  return field.get<std::string>();
+}
+
+std::vector<std::string> JsonObject::Strings(const std::string& key) {
+  std::vector<std::string> strings;
+  std::set<std::string> seen;
+  for (const json& item : Array(key)) {
+    if (!IsPlainString(item)) {
+      Fail(key, "contains " + Show(item) +
+                    ", expected non-empty strings without control characters");
+    }
+    strings.push_back(item.get<std::string>());
+    if (!seen.insert(strings.back()).second) {
+      Fail(key, "contains " + Show(item) + " twice, expected it once");
+    }
+  }
+  return strings;
+}
+
+std::int64_t JsonObject::Int(const std::string& key, std::int64_t at_least,
+                             std::int64_t at_most) {
+  const json& field = Field(key);
+  if (!IsIntWithin(field, at_least, at_most)) {
+    Fail(key, "is " + Show(field) + ", " + IntRange(at_least, at_most));
+  }
+  return field.get<std::int64_t>();
+}
+
+std::vector<int> JsonObject::Ints(const std::string& key, int at_least,
+                                  int at_most) {
+  std::vector<int> numbers;
+  for (const json& item : Array(key)) {
+    if (!IsIntWithin(item, at_least, at_most)) {
+      Fail(key, "contains " + Show(item) + ", " + IntRange(at_least, at_most));
+    }
+    numbers.push_back(item.get<int>());
+  }
+  return numbers;
+}
+
+double JsonObject::Number(const std::string& key, double at_least,
+                          double at_most) {
+  const json& field = Field(key);
+  const double number = field.is_number() ? field.get<double>() : NAN;
+  if (!(number >= at_least && number <= at_most)) {
+    Fail(key, "is " + Show(field) + ", expected a number from " +
+                  Show(at_least) + " to " + Show(at_most));
+  }
+  return number;
+}
+
+bool JsonObject::Bool(const std::string& key) {
+  const json& field = Field(key);
+  if (!field.is_boolean()) {
+    Fail(key, "is " + Show(field) + ", expected true or false");
+  }
+  return field.get<bool>();
+}
+
+JsonObject JsonObject::Object(const std::string& key) {
+  return JsonObject(Field(key), origin_, PlaceOf(key));
+}
+
+std::vector<JsonObject> JsonObject::Objects(const std::string& key) {
+  std::vector<JsonObject> objects;
+  for (const json& item : Array(key)) {
+    objects.emplace_back(
+        item, origin_,
+        PlaceOf(key) + "[" + std::to_string(objects.size()) + "]");
+  }
+  return objects;
+}
+
+std::vector<std::string> JsonObject::Keys() const {
+  std::vector<std::string> keys;
+  for (const auto& item : value_->items()) keys.push_back(item.key());
+  return keys;
+}
+
+void JsonObject::Finish() const {
+  for (const std::string& key : Keys()) {
+    if (known_.count(key) > 0) continue;
+    std::string names;
+    for (const std::string& name : known_) {
+      if (!names.empty()) names += ", ";
+      names += name;
+    }
+    Fail("",
+         "unknown field " + Show(json(key)) + ", expected one of: " + names);
+  }
+}
+
+void JsonObject::Fail(const std::string& key,
+                      const std::string& problem) const {
+  const std::string place = PlaceOf(key);
+  throw Error(ErrorCode::kCorrupt,
+              origin_ + ": " + place + (place.empty() ? "" : " ") + problem);
+}
+
+const json& JsonObject::Field(const std::string& key) {
+  known_.insert(key);
+  const auto found = value_->find(key);
+  if (found == value_->end()) Fail(key, "is missing");
+  return *found;
+}
+
+const json& JsonObject::Array(const std::string& key) {
+  const json& field = Field(key);
+  if (!field.is_array()) {
+    Fail(key, "is " + Show(field) + ", expected an array");
+  }
+  return field;
+}
+
+std::string JsonObject::PlaceOf(const std::string& key) const {
+  return place_.empty() || key.empty() ? place_ + key : place_ + "." + key;
+}
+
+}  // namespace foretell::device

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/device.h"
+
+namespace foretell::device {
+
+/// An environment as a file declares it.
+struct DeclaredEnvironment {
+  Environment environment;
+  bool is_default = false;
+};
+
+/// Reads a device file (docs/devices.md); throws Error(kCorrupt) that names
+/// `origin`, the field, its value and what was expected.
+DeviceSpec ReadDevice(std::string_view json, std::string_view origin);
+
+/// Reads a file of environments; errors as ReadDevice.
+std::vector<DeclaredEnvironment> ReadEnvironments(std::string_view json,
+                                                  std::string_view origin);
+
+/// Checks what several fields of a device must satisfy together: slices,
+/// slots, placements and memory of the profiles. Errors as ReadDevice.
+void CheckConsistency(const DeviceSpec& device, std::string_view origin);
+
+/// Most instances of `profile` alone that placement and slices of `device`
+/// leave room for.
+int MaxPlaceable(const DeviceSpec& device, const MigProfile& profile);
+
+}  // namespace foretell::device

@@ -1,0 +1,62 @@
+#include <set>
+#include <string>
+
+#include "src/device/json_object.h"
+#include "src/device/read_device.h"
+
+namespace foretell::device {
+namespace {
+
+constexpr double kMaxContextMib = 1 << 20;
+
+DeclaredEnvironment ReadEnvironment(JsonObject& object) {
+  DeclaredEnvironment declared;
+  Environment& environment = declared.environment;
+  environment.name = object.String("name");
+  environment.description = object.String("description");
+  JsonObject context = object.Object("context_mib");
+  if (!context.Has("*")) {
+    context.Fail("*", "is missing, expected the default in MiB");
+  }
+  for (const std::string& architecture : context.Keys()) {
+    environment.context_mib[architecture] =
+        context.Number(architecture, 0, kMaxContextMib);
+  }
+  environment.context_uncertainty_mib =
+      object.Number("context_uncertainty_mib", 0, kMaxContextMib);
+  environment.source = object.String("source");
+  declared.is_default = object.Has("default") && object.Bool("default");
+  object.Finish();
+  return declared;
+}
+
+}  // namespace
+
+std::vector<DeclaredEnvironment> ReadEnvironments(std::string_view json,
+                                                  std::string_view origin) {
+  const nlohmann::json document = ParseJson(json, origin);
+  JsonObject object(document, std::string(origin), "");
+  std::vector<DeclaredEnvironment> result;
+  std::set<std::string> names;
+  std::string default_name;
+  for (JsonObject& entry : object.Objects("environments")) {
+    result.push_back(ReadEnvironment(entry));
+    const std::string& name = result.back().environment.name;
+    if (!names.insert(name).second) {
+      entry.Fail("name", "is \"" + name + "\" twice, expected it once");
+    }
+    if (!result.back().is_default) continue;
+    if (!default_name.empty()) {
+      entry.Fail("default", "is true for \"" + name + "\", but \"" +
+                                default_name + "\" is the default already");
+    }
+    default_name = name;
+  }
+  if (result.empty()) {
+    object.Fail("environments", "is [], expected at least one environment");
+  }
+  object.Finish();
+  return result;
+}
+
+}  // namespace foretell::device

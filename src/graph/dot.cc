@@ -1,0 +1,62 @@
+#include <string>
+
+#include "foretell/graph_io.h"
+
+namespace foretell {
+namespace {
+
+/// `text` for use inside a Graphviz string: quotes and backslashes escaped,
+/// control characters replaced by blanks.
+std::string DotText(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return escaped;
+}
+
+std::string_view FillColor(Phase phase) {
+  switch (phase) {
+    case Phase::kForward:
+      return "#e8f0fe";
+    case Phase::kBackward:
+      return "#fce8e6";
+    case Phase::kOptimizer:
+      return "#e6f4ea";
+  }
+  return "#ffffff";
+}
+
+std::string NodeLabel(const OperatorGraph& graph, const Node& node) {
+  std::string label = DotText(node.target);
+  for (const ValueId id : node.outputs) {
+    label += "\\n" + ToString(graph.value(id).type);
+  }
+  if (node.macs > 0) label += "\\n" + std::to_string(node.macs) + " MACs";
+  return label;
+}
+
+}  // namespace
+
+std::string GraphToDot(const OperatorGraph& graph) {
+  std::string text =
+      "digraph \"" + DotText(graph.info().name) +
+      "\" {\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n";
+  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
+    const Node& node = graph.node(id);
+    text += "  n" + std::to_string(id) + " [label=\"" + NodeLabel(graph, node) +
+            "\", fillcolor=\"" + std::string(FillColor(node.phase)) + "\"";
+    if (!node.scope.empty()) {
+      text += ", tooltip=\"" + DotText(node.scope) + "\"";
+    }
+    text += "];\n";
+  }
+  for (const auto& [producer, consumer] : graph.Edges()) {
+    text += "  n" + std::to_string(producer) + " -> n" +
+            std::to_string(consumer) + ";\n";
+  }
+  return text + "}\n";
+}
+
+}  // namespace foretell

@@ -1,0 +1,260 @@
+#include <algorithm>
+#include <utility>
+
+#include "foretell/error.h"
+#include "foretell/graph.h"
+#include "src/core/checked.h"
+#include "src/graph/validate.h"
+
+namespace foretell {
+namespace {
+
+[[noreturn]] void Refuse(const std::string& message) {
+  throw Error(ErrorCode::kInvalidArgument, message);
+}
+
+void CheckId(std::int32_t id, std::size_t count, std::string_view what,
+             const std::string& user) {
+  if (id >= 0 && static_cast<std::size_t>(id) < count) return;
+  Refuse(user + ": " + std::string(what) + " " + std::to_string(id) +
+         " does not exist, the graph has " + std::to_string(count));
+}
+
+/// `target` without "aten::" and overload.
+std::string ShortTarget(std::string target) {
+  if (target.starts_with("aten::")) target.erase(0, 6);
+  target.resize(std::min(target.find('.'), target.size()));
+  return target;
+}
+
+std::string Describe(const Node& node, std::int64_t id) {
+  return "node " + std::to_string(id) + " (" + node.target + ")" +
+         (node.scope.empty() ? "" : " in '" + node.scope + "'");
+}
+
+/// First and last use of a storage's values.
+struct Life {
+  NodeId birth = kNone;
+  NodeId death = kNone;
+  bool forever = true;
+};
+
+std::vector<Life> LivesOf(const OperatorGraph& graph) {
+  std::vector<Life> lives(graph.storages().size());
+  const auto life_of = [&](ValueId value) -> Life& {
+    return lives[static_cast<std::size_t>(graph.value(value).storage)];
+  };
+  std::vector<bool> seen(lives.size(), false);
+  for (const Value& value : graph.values()) {
+    const std::size_t storage = static_cast<std::size_t>(value.storage);
+    Life& life = lives[storage];
+    const NodeId birth = value.producer;
+    life.birth = seen[storage] ? std::min(life.birth, birth) : birth;
+    life.death = std::max(life.death, birth);
+    life.forever = life.birth == kNone;
+    seen[storage] = true;
+  }
+  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
+    for (const ValueId input : graph.node(id).inputs) {
+      life_of(input).death = std::max(life_of(input).death, id);
+    }
+  }
+  for (const ValueId output : graph.outputs()) life_of(output).forever = true;
+  return lives;
+}
+
+/// The elements of every parameter storage, by the first tensor in it.
+std::int64_t CountParameterElements(const OperatorGraph& graph) {
+  std::vector<bool> counted(graph.storages().size(), false);
+  std::int64_t total = 0;
+  for (const Value& value : graph.values()) {
+    const std::size_t storage = static_cast<std::size_t>(value.storage);
+    if (value.producer != kNone || counted[storage]) continue;
+    counted[storage] = true;
+    if (graph.storage(value.storage).role != TensorRole::kParameter) continue;
+    if (__builtin_add_overflow(total, value.type.NumElements(), &total)) {
+      Refuse("the elements of all parameters exceed int64");
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder(GraphInfo info) {
+  if (info.batch < 0) {
+    Refuse("graph '" + info.name + "': the batch is " +
+           std::to_string(info.batch) + ", expected at least 0");
+  }
+  graph_.info_ = std::move(info);
+}
+
+StorageId GraphBuilder::AddStorage(std::int64_t bytes, TensorRole role,
+                                   std::string label) {
+  const StorageId id = static_cast<StorageId>(graph_.storages_.size());
+  if (bytes < 0) {
+    Refuse("storage " + std::to_string(id) + " ('" + label + "') has " +
+           std::to_string(bytes) + " bytes, expected at least 0");
+  }
+  graph_.storages_.push_back({bytes, role, std::move(label)});
+  return id;
+}
+
+void GraphBuilder::SetRole(StorageId storage, TensorRole role) {
+  CheckId(storage, graph_.storages_.size(), "storage", "SetRole");
+  graph_.storages_[static_cast<std::size_t>(storage)].role = role;
+}
+
+ValueId GraphBuilder::AddValue(std::string name, TensorType type,
+                               StorageId storage, NodeId producer) {
+  if (name.empty()) name = FreshName();
+  CheckType(type, "tensor '" + name + "'");
+  CheckId(storage, graph_.storages_.size(), "storage", "tensor '" + name + "'");
+  if (!names_.insert(name).second)
+    Refuse("two tensors are called '" + name + "'");
+  std::string& label =
+      graph_.storages_[static_cast<std::size_t>(storage)].label;
+  if (label.empty()) label = name;
+  graph_.values_.push_back(
+      {std::move(name), std::move(type), storage, producer});
+  return static_cast<ValueId>(graph_.values_.size() - 1);
+}
+
+std::string GraphBuilder::FreshName() {
+  std::string name;
+  do {
+    name = std::to_string(next_name_++);
+  } while (names_.contains(name));
+  return name;
+}
+
+ValueId GraphBuilder::AddSource(std::string name, TensorType type,
+                                StorageId storage) {
+  return AddValue(std::move(name), std::move(type), storage, kNone);
+}
+
+NodeId GraphBuilder::AddNode(NodeSpec spec) {
+  const NodeId id = num_nodes();
+  Node node{.target = ShortTarget(std::move(spec.target)),
+            .kind = OpKind::kOther,
+            .scope = std::move(spec.scope),
+            .phase = spec.phase,
+            .inputs = std::move(spec.inputs),
+            .outputs = {},
+            .attributes = std::move(spec.attributes)};
+  if (node.target.empty()) {
+    Refuse("node " + std::to_string(id) + " has no operator name");
+  }
+  for (const ValueId input : node.inputs) {
+    CheckId(input, graph_.values_.size(), "input value", Describe(node, id));
+  }
+  node.kind = OpKindOf(node.target);
+  if (node.kind == OpKind::kConvolution && node.Int("transposed", 0) != 0) {
+    node.kind = OpKind::kTransposedConvolution;
+  }
+  graph_.nodes_.push_back(std::move(node));
+  return id;
+}
+
+ValueId GraphBuilder::AddResult(NodeId node, std::string name, TensorType type,
+                                StorageId storage) {
+  CheckId(node, graph_.nodes_.size(), "node", "result '" + name + "'");
+  const ValueId value =
+      AddValue(std::move(name), std::move(type), storage, node);
+  graph_.nodes_[static_cast<std::size_t>(node)].outputs.push_back(value);
+  return value;
+}
+
+void GraphBuilder::SetScope(NodeId node, std::string scope) {
+  CheckId(node, graph_.nodes_.size(), "node", "SetScope");
+  graph_.nodes_[static_cast<std::size_t>(node)].scope = std::move(scope);
+}
+
+void GraphBuilder::Allocate(StorageId storage, NodeId node) {
+  graph_.events_.push_back({MemoryEvent::Kind::kAllocate, storage, node});
+}
+
+void GraphBuilder::Free(StorageId storage, NodeId node) {
+  graph_.events_.push_back({MemoryEvent::Kind::kFree, storage, node});
+}
+
+void GraphBuilder::MarkInput(ValueId value) {
+  CheckId(value, graph_.values_.size(), "value", "MarkInput");
+  const Value& marked = graph_.value(value);
+  if (marked.producer != kNone) {
+    Refuse("input '" + marked.name + "' is the result of " +
+           Describe(graph_.node(marked.producer), marked.producer));
+  }
+  graph_.inputs_.push_back(value);
+}
+
+void GraphBuilder::MarkOutput(ValueId value) {
+  CheckId(value, graph_.values_.size(), "value", "MarkOutput");
+  graph_.outputs_.push_back(value);
+}
+
+void GraphBuilder::SetParameterElements(std::int64_t elements) {
+  if (elements < 0) {
+    Refuse("the number of parameter elements is " + std::to_string(elements) +
+           ", expected at least 0");
+  }
+  parameter_elements_ = elements;
+}
+
+void GraphBuilder::DeriveLifetimes() {
+  if (!graph_.events_.empty()) {
+    Refuse("DeriveLifetimes: the graph already has " +
+           std::to_string(graph_.events_.size()) + " events");
+  }
+  const std::vector<Life> lives = LivesOf(graph_);
+  const std::size_t nodes = graph_.nodes_.size();
+  std::vector<std::vector<StorageId>> born(nodes + 1);  // [0]: before node 0
+  std::vector<std::vector<StorageId>> dying(nodes + 1);
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    const StorageId storage = static_cast<StorageId>(i);
+    born[static_cast<std::size_t>(lives[i].birth + 1)].push_back(storage);
+    if (lives[i].forever) continue;
+    dying[static_cast<std::size_t>(lives[i].death + 1)].push_back(storage);
+  }
+  for (std::size_t i = 0; i <= nodes; ++i) {
+    const NodeId node = static_cast<NodeId>(i) - 1;
+    for (const StorageId storage : born[i]) Allocate(storage, node);
+    for (const StorageId storage : dying[i]) Free(storage, node);
+  }
+}
+
+const Value& GraphBuilder::value(ValueId id) const {
+  CheckId(id, graph_.values_.size(), "value", "GraphBuilder");
+  return graph_.value(id);
+}
+
+const Storage& GraphBuilder::storage(StorageId id) const {
+  CheckId(id, graph_.storages_.size(), "storage", "GraphBuilder");
+  return graph_.storage(id);
+}
+
+std::int32_t GraphBuilder::num_nodes() const {
+  return static_cast<std::int32_t>(graph_.nodes_.size());
+}
+
+OperatorGraph GraphBuilder::Build() {
+  CheckInputs(graph_);
+  CheckEvents(graph_);
+  for (std::size_t i = 0; i < graph_.nodes_.size(); ++i) {
+    Node& node = graph_.nodes_[i];
+    try {
+      node.macs = CountMacs(graph_, node);
+    } catch (const Error& error) {
+      throw WithContext(Describe(node, static_cast<std::int64_t>(i)), error);
+    }
+  }
+  CheckTotalMacs(graph_);
+  graph_.parameter_elements_ = parameter_elements_
+                                   ? *parameter_elements_
+                                   : CountParameterElements(graph_);
+  OperatorGraph built = std::move(graph_);
+  *this = GraphBuilder(GraphInfo{});
+  return built;
+}
+
+}  // namespace foretell

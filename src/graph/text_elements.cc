@@ -1,0 +1,88 @@
+#include "src/graph/text_elements.h"
+
+#include <charconv>
+#include <variant>
+#include <vector>
+
+namespace foretell {
+namespace {
+
+template <typename T>
+std::optional<T> WholeNumber(std::string_view text) {
+  T number{};
+  const char* end = text.data() + text.size();
+  const std::from_chars_result result =
+      std::from_chars(text.data(), end, number);
+  if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
+  return number;
+}
+
+using Number = std::variant<std::int64_t, double>;
+
+Number ParseNumber(TextCursor& cursor) {
+  if (cursor.AcceptWord("true")) return std::int64_t{1};
+  if (cursor.AcceptWord("false")) return std::int64_t{0};
+  const std::string_view text = cursor.NumberText();
+  if (text.empty()) cursor.Expected("a value");
+  if (const auto number = WholeNumber<std::int64_t>(text)) return *number;
+  if (const auto number = WholeNumber<double>(text)) return *number;
+  cursor.Fail("'" + std::string(text) + "' is not a number in range");
+}
+
+/// `[1, 2]` or, as soon as one element is one, a list of floating-point
+/// numbers.
+Attribute ParseList(TextCursor& cursor, bool floating) {
+  std::vector<Number> numbers;
+  cursor.Open('[');
+  while (cursor.Peek() != ']') {
+    if (!numbers.empty()) cursor.Expect(",");
+    numbers.push_back(ParseNumber(cursor));
+    floating |= std::holds_alternative<double>(numbers.back());
+  }
+  cursor.Close(']');
+  std::vector<std::int64_t> ints;
+  std::vector<double> doubles;
+  for (const Number& number : numbers) {
+    if (!floating) ints.push_back(std::get<std::int64_t>(number));
+    std::visit([&](auto n) { doubles.push_back(static_cast<double>(n)); },
+               number);
+  }
+  if (floating) return doubles;
+  return ints;
+}
+
+}  // namespace
+
+Attribute ParseAttribute(TextCursor& cursor) {
+  if (cursor.Peek() == '"') return cursor.String();
+  if (cursor.Peek() == '[') return ParseList(cursor, false);
+  if (cursor.AcceptWord("floats")) return ParseList(cursor, true);
+  if (cursor.AcceptWord("true")) return true;
+  if (cursor.AcceptWord("false")) return false;
+  return std::visit([](auto number) { return Attribute(number); },
+                    ParseNumber(cursor));
+}
+
+std::string WordOrString(TextCursor& cursor, std::string_view what) {
+  return cursor.Peek() == '"' ? cursor.String() : cursor.Word(what);
+}
+
+TensorType ParseType(TextCursor& cursor) {
+  TensorType type;
+  const std::string name = cursor.Word("an element type such as f32");
+  type.dtype = Known(cursor, ParseDType(name), "element type", name);
+  cursor.Open('[');
+  while (cursor.Peek() != ']') {
+    if (!type.shape.empty()) cursor.Expect(",");
+    type.shape.push_back(cursor.Int("a size"));
+  }
+  cursor.Close(']');
+  return type;
+}
+
+std::optional<TensorRole> ParseRoleWord(std::string_view word) {
+  if (word == "weight") return TensorRole::kParameter;
+  return ParseTensorRole(word);
+}
+
+}  // namespace foretell

@@ -1,0 +1,97 @@
+#include "src/graph/text_quote.h"
+
+#include <array>
+#include <charconv>
+#include <type_traits>
+
+namespace foretell {
+namespace {
+
+bool IsAlphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c >= '0' && c <= '9');
+}
+
+std::string Escaped(char c) {
+  switch (c) {
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    case '\n':
+      return "\\n";
+    case '\t':
+      return "\\t";
+    case '\r':
+      return "\\r";
+    default:
+      break;
+  }
+  const unsigned char byte = static_cast<unsigned char>(c);
+  if (byte >= 0x20 && byte != 0x7f) return std::string(1, c);
+  constexpr std::string_view kHex = "0123456789abcdef";
+  return {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+}
+
+template <typename T, typename Print>
+std::string ListText(const std::vector<T>& list, Print print) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += print(list[i]);
+  }
+  return text + "]";
+}
+
+std::string IntText(std::int64_t number) { return std::to_string(number); }
+
+}  // namespace
+
+bool IsNameCharacter(char c) {
+  return IsAlphanumeric(c) || c == '_' || c == '.' || c == '/' || c == '$' ||
+         c == '-';
+}
+
+bool IsWordCharacter(char c) {
+  return IsAlphanumeric(c) || c == '_' || c == ':';
+}
+
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) quoted += Escaped(c);
+  return quoted + '"';
+}
+
+std::string DoubleText(double number) {
+  std::array<char, 32> buffer;
+  const std::to_chars_result end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
+  std::string text(buffer.data(), end.ptr);
+  // Without a dot, an exponent, "inf" or "nan" it would read as an integer.
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string AttributeText(const Attribute& attribute) {
+  return std::visit(
+      [](const auto& value) -> std::string {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, bool>) {
+          return value ? "true" : "false";
+        } else if constexpr (std::is_same_v<T, std::int64_t>) {
+          return IntText(value);
+        } else if constexpr (std::is_same_v<T, double>) {
+          return DoubleText(value);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return Quoted(value);
+        } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
+          return ListText(value, &IntText);
+        } else {
+          // An empty list of numbers needs its type; others show it.
+          return (value.empty() ? "floats" : "") + ListText(value, &DoubleText);
+        }
+      },
+      attribute);
+}
+
+}  // namespace foretell

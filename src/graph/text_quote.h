@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "foretell/graph.h"
+
+namespace foretell {
+
+/// True for the characters of an unquoted name: letters, digits and "_./$-".
+bool IsNameCharacter(char c);
+/// True for the characters of an unquoted operator: letters, digits and "_:".
+bool IsWordCharacter(char c);
+
+/// `text` between double quotes; `"`, `\` and control characters are escaped as
+/// \", \\, \n, \t, \r and \xNN.
+std::string Quoted(std::string_view text);
+
+/// Shortest text that reads back as the same double and not as an integer.
+std::string DoubleText(double number);
+
+/// Text form of an attribute's value, e.g. `[1, 2]`, `0.5`, `"mean"`.
+std::string AttributeText(const Attribute& attribute);
+
+}  // namespace foretell

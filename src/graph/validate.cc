@@ -1,0 +1,110 @@
+#include "src/graph/validate.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "foretell/error.h"
+
+namespace foretell {
+namespace {
+
+constexpr std::size_t kMaxRank = 64;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 62;
+
+enum class LifeStage : std::uint8_t { kUnborn, kAlive, kDead };
+
+[[noreturn]] void Refuse(const std::string& message) {
+  throw Error(ErrorCode::kInvalidArgument, message);
+}
+
+std::string Describe(const OperatorGraph& graph, StorageId id) {
+  return "storage " + std::to_string(id) + " ('" + graph.storage(id).label +
+         "')";
+}
+
+void CheckEventIds(const OperatorGraph& graph, std::size_t index) {
+  const MemoryEvent& event = graph.events()[index];
+  const std::string where = "event " + std::to_string(index) + ": ";
+  const std::int64_t storages = std::ssize(graph.storages());
+  if (event.storage < 0 || event.storage >= storages) {
+    Refuse(where + "storage " + std::to_string(event.storage) +
+           " does not exist, the graph has " + std::to_string(storages));
+  }
+  const std::int64_t nodes = std::ssize(graph.nodes());
+  if (event.node < kNone || event.node >= nodes) {
+    Refuse(where + "node " + std::to_string(event.node) +
+           " does not exist, the graph has " + std::to_string(nodes));
+  }
+  if (index > 0 && graph.events()[index - 1].node > event.node) {
+    Refuse(where + "at node " + std::to_string(event.node) +
+           " comes after one at node " +
+           std::to_string(graph.events()[index - 1].node));
+  }
+}
+
+/// Advances `stage` by `event`, or says why the event is impossible.
+void Live(const OperatorGraph& graph, const MemoryEvent& event,
+          LifeStage& stage) {
+  const bool allocates = event.kind == MemoryEvent::Kind::kAllocate;
+  const LifeStage required = allocates ? LifeStage::kUnborn : LifeStage::kAlive;
+  if (stage == required) {
+    stage = allocates ? LifeStage::kAlive : LifeStage::kDead;
+    return;
+  }
+  const std::string at = " at node " + std::to_string(event.node);
+  if (allocates) {
+    Refuse(Describe(graph, event.storage) + " is allocated twice, again" + at);
+  }
+  Refuse(Describe(graph, event.storage) + " is freed" + at +
+         (stage == LifeStage::kDead ? " a second time" : " unallocated"));
+}
+
+}  // namespace
+
+void CheckType(const TensorType& type, const std::string& what) {
+  if (type.shape.size() > kMaxRank) {
+    Refuse(what + " has rank " + std::to_string(type.shape.size()) +
+           ", at most " + std::to_string(kMaxRank) + " is allowed");
+  }
+  for (const std::int64_t size : type.shape) {
+    if (size < 0) Refuse(what + " has a negative size: " + ToString(type));
+  }
+  try {
+    if (type.Bytes() <= kMaxBytes) return;
+  } catch (const Error& error) {
+    throw WithContext(what, error);
+  }
+  Refuse(what + ": " + ToString(type) + " has more than 2^62 bytes");
+}
+
+void CheckInputs(const OperatorGraph& graph) {
+  std::vector<ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
+  std::ranges::sort(inputs);
+  const auto twice = std::ranges::adjacent_find(inputs);
+  if (twice == inputs.end()) return;
+  Refuse("input '" + graph.value(*twice).name + "' is marked twice");
+}
+
+void CheckEvents(const OperatorGraph& graph) {
+  std::vector<LifeStage> stages(graph.storages().size(), LifeStage::kUnborn);
+  for (std::size_t i = 0; i < graph.events().size(); ++i) {
+    CheckEventIds(graph, i);
+    const MemoryEvent& event = graph.events()[i];
+    Live(graph, event, stages[static_cast<std::size_t>(event.storage)]);
+  }
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (stages[i] != LifeStage::kUnborn) continue;
+    Refuse(Describe(graph, static_cast<StorageId>(i)) + " is never allocated");
+  }
+}
+
+void CheckTotalMacs(const OperatorGraph& graph) {
+  std::int64_t total = 0;
+  for (const Node& node : graph.nodes()) {
+    if (!__builtin_add_overflow(total, node.macs, &total)) continue;
+    Refuse("the multiply-accumulates of all operators exceed int64");
+  }
+}
+
+}  // namespace foretell

@@ -1,0 +1,195 @@
+#include "src/memory/caching_allocator.h"
+
+#include <string>
+
+#include "foretell/error.h"
+#include "src/core/checked.h"
+#include "src/core/units.h"
+
+// The CUDA caching allocator of LibTorch as arithmetic.
+//
+// What occupies a GPU is not the sum of the live tensors but the segments that
+// the allocator has taken from the driver and does not give back. They follow
+// from four rules: requests are rounded to 512 B; requests up to 1 MiB and
+// larger ones live in two pools that never mix; the smallest free block that
+// holds a request serves it (lowest address among equals) and is split when
+// the rest is worth keeping; a freed block merges with its free neighbours of
+// the same segment. When nothing fits, a segment is taken: 2 MiB for the small
+// pool, 20 MiB for requests below 10 MiB, otherwise the request rounded to
+// 2 MiB.
+//
+// Blocks live in a vector and link to their neighbours by index; each pool is
+// an ordered set keyed by (size, address), so every step costs O(log n).
+// Segments get ever-growing addresses in the order in which they are taken:
+// the driver's true addresses cannot be known, and they only break ties.
+//
+// Left out: several streams, expandable segments, garbage collection, and the
+// allocator's partial release of oversized blocks (with a limit on splitting
+// all cached segments are released at once).
+
+namespace foretell::memory {
+namespace {
+
+constexpr std::int64_t kMinBlockBytes = 512;
+constexpr std::int64_t kSmallRequestBytes = kMiB;
+constexpr std::int64_t kSmallSegmentBytes = 2 * kMiB;
+constexpr std::int64_t kMinOwnSegmentBytes = 10 * kMiB;
+constexpr std::int64_t kLargeSegmentBytes = 20 * kMiB;
+constexpr std::int64_t kSegmentRounding = 2 * kMiB;
+/// Far above any device, far below overflow.
+constexpr std::int64_t kMaxTotalBytes = std::int64_t{1} << 60;
+
+std::int64_t SegmentBytes(std::int64_t block_bytes) {
+  if (block_bytes <= kSmallRequestBytes) return kSmallSegmentBytes;
+  if (block_bytes < kMinOwnSegmentBytes) return kLargeSegmentBytes;
+  return RoundUp(block_bytes, kSegmentRounding);
+}
+
+}  // namespace
+
+CachingAllocator::CachingAllocator(const CachingAllocatorConfig& config)
+    : config_(config) {}
+
+std::optional<BlockId> CachingAllocator::Allocate(std::int64_t bytes) {
+  if (bytes > kMaxTotalBytes - state_.reserved - kLargeSegmentBytes) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "a request of " + std::to_string(bytes) + " bytes on top of " +
+                    std::to_string(state_.reserved) +
+                    " reserved ones exceeds 2^60 bytes");
+  }
+  const std::int64_t block_bytes = RoundUp(bytes, kMinBlockBytes);
+  const bool small = block_bytes <= kSmallRequestBytes;
+  std::optional<BlockId> found = TakeFree(block_bytes, small);
+  if (!found) found = TakeSegment(SegmentBytes(block_bytes), small);
+  if (!found) return std::nullopt;
+  if (ShouldSplit(at(*found), block_bytes)) Split(*found, block_bytes);
+  at(*found).requested = bytes;
+  state_.requested += bytes;
+  state_.allocated += at(*found).bytes;
+  return found;
+}
+
+void CachingAllocator::Free(BlockId id) {
+  state_.requested -= at(id).requested;
+  state_.allocated -= at(id).bytes;
+  const BlockId previous = at(id).previous;
+  const BlockId next = at(id).next;
+  if (previous >= 0 && at(previous).free) Absorb(id, previous);
+  if (next >= 0 && at(next).free) Absorb(id, next);
+  Insert(id);
+}
+
+/// The best-fitting free block, no longer in its pool.
+std::optional<BlockId> CachingAllocator::TakeFree(std::int64_t bytes,
+                                                  bool small) {
+  const Pool& pool = PoolOf(small);
+  const Pool::const_iterator it = pool.lower_bound({bytes, -1, -1});
+  if (it == pool.end()) return std::nullopt;
+  const auto [found_bytes, address, id] = *it;
+  const std::int64_t limit = config_.max_split_size_bytes;
+  const bool oversized_block = found_bytes >= limit;
+  if (bytes < limit && oversized_block) return std::nullopt;
+  if (bytes >= limit &&
+      found_bytes - bytes >= config_.max_non_split_rounding_bytes) {
+    return std::nullopt;
+  }
+  Remove(id);
+  return id;
+}
+
+/// A new segment as one block, after giving cached ones back if need be.
+std::optional<BlockId> CachingAllocator::TakeSegment(std::int64_t bytes,
+                                                     bool small) {
+  if (bytes > config_.device_limit_bytes - state_.reserved) {
+    ReleaseCachedSegments();
+  }
+  if (bytes > config_.device_limit_bytes - state_.reserved) {
+    return std::nullopt;
+  }
+  const BlockId id =
+      NewBlock({.address = next_address_, .bytes = bytes, .small = small});
+  next_address_ += bytes;
+  state_.reserved += bytes;
+  return id;
+}
+
+void CachingAllocator::ReleaseCachedSegments() {
+  ReleaseCachedSegments(large_pool_);
+  ReleaseCachedSegments(small_pool_);
+}
+
+void CachingAllocator::ReleaseCachedSegments(Pool& pool) {
+  for (Pool::iterator it = pool.begin(); it != pool.end();) {
+    const BlockId id = std::get<2>(*it);
+    const bool whole_segment = at(id).previous < 0 && at(id).next < 0;
+    if (!whole_segment) {
+      ++it;
+      continue;
+    }
+    state_.reserved -= at(id).bytes;
+    unused_.push_back(id);
+    it = pool.erase(it);
+  }
+}
+
+bool CachingAllocator::ShouldSplit(const Block& block,
+                                   std::int64_t bytes) const {
+  const std::int64_t rest = block.bytes - bytes;
+  if (block.small) return rest >= kMinBlockBytes;
+  return bytes < config_.max_split_size_bytes && rest > kSmallRequestBytes;
+}
+
+/// Cuts `id` to `bytes`; the rest becomes its free successor.
+void CachingAllocator::Split(BlockId id, std::int64_t bytes) {
+  const Block& block = at(id);
+  const BlockId next = block.next;
+  const BlockId rest = NewBlock({.address = block.address + bytes,
+                                 .bytes = block.bytes - bytes,
+                                 .previous = id,
+                                 .next = next,
+                                 .small = block.small});
+  at(id).bytes = bytes;
+  at(id).next = rest;
+  if (next >= 0) at(next).previous = rest;
+  Insert(rest);
+}
+
+/// Merges the free `neighbour` into `id`.
+void CachingAllocator::Absorb(BlockId id, BlockId neighbour) {
+  Remove(neighbour);
+  Block& block = at(id);
+  const Block& other = at(neighbour);
+  block.bytes += other.bytes;
+  if (block.previous == neighbour) {
+    block.address = other.address;
+    block.previous = other.previous;
+    if (block.previous >= 0) at(block.previous).next = id;
+  } else {
+    block.next = other.next;
+    if (block.next >= 0) at(block.next).previous = id;
+  }
+  unused_.push_back(neighbour);
+}
+
+BlockId CachingAllocator::NewBlock(const Block& block) {
+  if (unused_.empty()) {
+    blocks_.push_back(block);
+    return static_cast<BlockId>(blocks_.size()) - 1;
+  }
+  const BlockId id = unused_.back();
+  unused_.pop_back();
+  at(id) = block;
+  return id;
+}
+
+void CachingAllocator::Insert(BlockId id) {
+  at(id).free = true;
+  PoolOf(at(id).small).insert({at(id).bytes, at(id).address, id});
+}
+
+void CachingAllocator::Remove(BlockId id) {
+  at(id).free = false;
+  PoolOf(at(id).small).erase({at(id).bytes, at(id).address, id});
+}
+
+}  // namespace foretell::memory

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "foretell/memory.h"
+
+namespace foretell::memory {
+
+/// Index of a block in a CachingAllocator.
+using BlockId = std::int32_t;
+
+/// PyTorch's CUDA caching allocator on one stream, without any memory.
+class CachingAllocator {
+ public:
+  explicit CachingAllocator(const CachingAllocatorConfig& config);
+
+  /// Serves a request of `bytes` > 0; empty when it is out of memory. Throws
+  /// Error(kInvalidArgument) when the total would exceed 2^60 bytes.
+  std::optional<BlockId> Allocate(std::int64_t bytes);
+  /// Releases a block that Allocate returned and that is still live.
+  void Free(BlockId block);
+
+  const AllocatorState& state() const { return state_; }
+
+ private:
+  struct Block {
+    std::int64_t address = 0;
+    std::int64_t bytes = 0;
+    std::int64_t requested = 0;
+    BlockId previous = -1;  ///< Neighbours in the same segment.
+    BlockId next = -1;
+    bool small = false;
+    bool free = false;
+  };
+  /// Free blocks by size, then address: the order of best fit.
+  using Pool = std::set<std::tuple<std::int64_t, std::int64_t, BlockId>>;
+
+  std::optional<BlockId> TakeFree(std::int64_t bytes, bool small);
+  std::optional<BlockId> TakeSegment(std::int64_t bytes, bool small);
+  void ReleaseCachedSegments();
+  void ReleaseCachedSegments(Pool& pool);
+  bool ShouldSplit(const Block& block, std::int64_t bytes) const;
+  void Split(BlockId block, std::int64_t bytes);
+  void Absorb(BlockId block, BlockId neighbour);
+  BlockId NewBlock(const Block& block);
+  Block& at(BlockId id) { return blocks_[static_cast<std::size_t>(id)]; }
+  Pool& PoolOf(bool small) { return small ? small_pool_ : large_pool_; }
+  void Insert(BlockId id);
+  void Remove(BlockId id);
+
+  CachingAllocatorConfig config_;
+  AllocatorState state_;
+  std::int64_t next_address_ = 0;
+  std::vector<Block> blocks_;
+  std::vector<BlockId> unused_;
+  Pool small_pool_;
+  Pool large_pool_;
+};
+
+}  // namespace foretell::memory

@@ -1,0 +1,99 @@
+#include <string>
+#include <unordered_map>
+
+#include "foretell/error.h"
+#include "foretell/memory.h"
+#include "src/memory/caching_allocator.h"
+
+namespace foretell {
+namespace {
+
+using memory::BlockId;
+using memory::CachingAllocator;
+
+/// Stands for a live request of zero bytes, which has no block.
+constexpr BlockId kNoBlock = -1;
+
+[[noreturn]] void Refuse(std::size_t index, const std::string& reason) {
+  throw Error(ErrorCode::kInvalidArgument,
+              "allocation event " + std::to_string(index) + ": " + reason);
+}
+
+/// Runs the events one by one and keeps the score.
+class Replay {
+ public:
+  explicit Replay(const CachingAllocatorConfig& config) : allocator_(config) {}
+
+  /// False when the request is out of memory.
+  bool Step(const AllocationEvent& event, std::size_t index) {
+    if (event.kind == AllocationEvent::Kind::kFree) {
+      Free(event, index);
+    } else if (!Allocate(event, index)) {
+      result_.out_of_memory = {index, event.bytes, allocator_.state()};
+      return false;
+    }
+    Record(index);
+    return true;
+  }
+
+  AllocatorReplay TakeResult() { return std::move(result_); }
+
+ private:
+  bool Allocate(const AllocationEvent& event, std::size_t index) {
+    if (event.bytes < 0) {
+      Refuse(index, "size is " + std::to_string(event.bytes) +
+                        " bytes, expected at least 0");
+    }
+    const auto [slot, is_new] = live_.try_emplace(event.id, kNoBlock);
+    if (!is_new) {
+      Refuse(index, "id " + std::to_string(event.id) + " is already live");
+    }
+    if (event.bytes == 0) return true;
+    try {
+      const std::optional<BlockId> block = allocator_.Allocate(event.bytes);
+      if (!block) return false;
+      slot->second = *block;
+      return true;
+    } catch (const Error& error) {
+      throw WithContext("allocation event " + std::to_string(index), error);
+    }
+  }
+
+  void Free(const AllocationEvent& event, std::size_t index) {
+    const auto slot = live_.find(event.id);
+    if (slot == live_.end()) {
+      Refuse(index, "id " + std::to_string(event.id) + " is not live");
+    }
+    if (slot->second != kNoBlock) allocator_.Free(slot->second);
+    live_.erase(slot);
+  }
+
+  void Record(std::size_t index) {
+    const AllocatorState& state = allocator_.state();
+    if (state.allocated > result_.peak_allocated) {
+      result_.peak_allocated = state.allocated;
+      result_.peak_event = index;
+    }
+    result_.peak_requested = std::max(result_.peak_requested, state.requested);
+    result_.peak_reserved = std::max(result_.peak_reserved, state.reserved);
+    result_.timeline.push_back(state);
+  }
+
+  CachingAllocator allocator_;
+  std::unordered_map<std::int64_t, BlockId> live_;
+  AllocatorReplay result_;
+};
+
+}  // namespace
+
+AllocatorReplay SimulateCachingAllocator(
+    std::span<const AllocationEvent> events,
+    const CachingAllocatorConfig& config) {
+  Replay replay(config);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (!replay.Step(events[i], i)) break;
+  }
+  return replay.TakeResult();
+}
+
+}  // namespace foretell

@@ -1,0 +1,100 @@
+#include "src/memory/schedule.h"
+
+#include <cstddef>
+#include <span>
+
+#include "src/memory/workspace.h"
+
+namespace foretell::memory {
+namespace {
+
+using Kind = AllocationEvent::Kind;
+
+class ScheduleMaker {
+ public:
+  ScheduleMaker(const OperatorGraph& graph, const MemoryOptions& options)
+      : graph_(graph),
+        options_(options),
+        next_workspace_id_(static_cast<std::int64_t>(graph.storages().size())) {
+  }
+
+  std::vector<ScheduledEvent> Make() {
+    AddEvents(TakeEventsOf(kNone));
+    for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
+      AddNode(static_cast<NodeId>(i), TakeEventsOf(static_cast<NodeId>(i)));
+    }
+    return std::move(schedule_);
+  }
+
+ private:
+  /// The graph's events stand in the order of their nodes.
+  std::span<const MemoryEvent> TakeEventsOf(NodeId node) {
+    const std::span<const MemoryEvent> rest =
+        graph_.events().subspan(next_event_);
+    std::size_t count = 0;
+    while (count < rest.size() && rest[count].node == node) ++count;
+    next_event_ += count;
+    return rest.first(count);
+  }
+
+  void AddNode(NodeId id, std::span<const MemoryEvent> events) {
+    if (!options_.with_workspaces) return AddEvents(events);
+    const Node& node = graph_.node(id);
+    AddCublasWorkspaceOnce(id);
+    const std::size_t split = EndOfAllocations(events);
+    AddEvents(events.first(split));
+    if (const std::int64_t bytes = WorkspaceBytes(graph_, node); bytes > 0) {
+      const std::int64_t workspace = next_workspace_id_++;
+      AddWorkspace(Kind::kAllocate, workspace, bytes, id);
+      AddWorkspace(Kind::kFree, workspace, bytes, id);
+    }
+    AddEvents(events.subspan(split));
+  }
+
+  void AddCublasWorkspaceOnce(NodeId id) {
+    const std::int64_t bytes = options_.device.cublas_workspace_bytes;
+    if (has_cublas_ || bytes <= 0 || !UsesCublas(graph_.node(id))) return;
+    has_cublas_ = true;
+    AddWorkspace(Kind::kAllocate, next_workspace_id_++, bytes, id);
+  }
+
+  static std::size_t EndOfAllocations(std::span<const MemoryEvent> events) {
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      if (events[i].kind == MemoryEvent::Kind::kAllocate) end = i + 1;
+    }
+    return end;
+  }
+
+  void AddEvents(std::span<const MemoryEvent> events) {
+    for (const MemoryEvent& event : events) {
+      const bool allocate = event.kind == MemoryEvent::Kind::kAllocate;
+      schedule_.push_back(
+          {.allocation = {allocate ? Kind::kAllocate : Kind::kFree,
+                          event.storage, graph_.storage(event.storage).bytes},
+           .storage = event.storage,
+           .node = event.node});
+    }
+  }
+
+  void AddWorkspace(Kind kind, std::int64_t id, std::int64_t bytes,
+                    NodeId node) {
+    schedule_.push_back({.allocation = {kind, id, bytes}, .node = node});
+  }
+
+  const OperatorGraph& graph_;
+  const MemoryOptions& options_;
+  std::size_t next_event_ = 0;
+  std::int64_t next_workspace_id_;
+  bool has_cublas_ = false;
+  std::vector<ScheduledEvent> schedule_;
+};
+
+}  // namespace
+
+std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
+                                         const MemoryOptions& options) {
+  return ScheduleMaker(graph, options).Make();
+}
+
+}  // namespace foretell::memory

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "foretell/graph.h"
+#include "foretell/memory.h"
+
+namespace foretell::memory {
+
+/// An allocation event and what it is for.
+struct ScheduledEvent {
+  AllocationEvent allocation;
+  StorageId storage = kNone;  ///< kNone: a workspace.
+  NodeId node = kNone;        ///< Node during which it happens.
+};
+
+/// The graph's events, node by node, with those of the libraries' workspaces
+/// put where LibTorch has them: cuBLAS's before the first node that needs it,
+/// for good; cuDNN's once the node's results are allocated, until the first of
+/// its frees. Without options.with_workspaces the graph's events alone.
+std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
+                                         const MemoryOptions& options);
+
+}  // namespace foretell::memory

@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "foretell/memory.h"
+#include "src/core/units.h"
+#include "src/memory/schedule.h"
+
+// Memory of one step: what the process would show in nvidia-smi.
+//
+//   total = CUDA context (of the environment) + peak of the reserved segments
+//
+// The segments follow from replaying the lifetimes of the graph's storages and
+// of the libraries' workspaces through the caching allocator. Everything that
+// explains the number (roles, largest tensors, timeline) is read off the same
+// replay, so the parts add up to the whole by construction.
+
+namespace foretell {
+namespace {
+
+using memory::ScheduledEvent;
+
+/// Share of the reserved memory by which the simulation may be off. Simulated
+/// training peaks deviate by 3.8 % in the mean from 601 published ones once a
+/// constant and a share of the parameters are fitted; 2.5 times that covers
+/// most of them. A prior, not calibrated.
+constexpr double kReservedUncertainty = 0.10;
+/// The same fit adds this share of the parameter bytes to every training peak
+/// for reasons that it does not reveal; only the upper bound includes it.
+constexpr double kTrainingParameterExcess = 0.31;
+
+std::vector<AllocationEvent> AllocationsOf(
+    const std::vector<ScheduledEvent>& schedule) {
+  std::vector<AllocationEvent> events;
+  events.reserve(schedule.size());
+  for (const ScheduledEvent& event : schedule) {
+    events.push_back(event.allocation);
+  }
+  return events;
+}
+
+/// Live storages and workspace bytes after the first `count` events.
+struct Snapshot {
+  std::vector<const ScheduledEvent*> born;  ///< By storage; null when dead.
+  std::int64_t workspace = 0;
+};
+
+Snapshot SnapshotAfter(const std::vector<ScheduledEvent>& schedule,
+                       std::size_t count, std::size_t num_storages) {
+  Snapshot snapshot;
+  snapshot.born.resize(num_storages, nullptr);
+  for (std::size_t i = 0; i < count; ++i) {
+    const ScheduledEvent& event = schedule[i];
+    const bool born = event.allocation.kind == AllocationEvent::Kind::kAllocate;
+    if (event.storage == kNone) {
+      snapshot.workspace +=
+          born ? event.allocation.bytes : -event.allocation.bytes;
+    } else {
+      snapshot.born[static_cast<std::size_t>(event.storage)] =
+          born ? &event : nullptr;
+    }
+  }
+  return snapshot;
+}
+
+std::int64_t PeakWorkspace(const std::vector<ScheduledEvent>& schedule,
+                           std::size_t count) {
+  std::int64_t live = 0;
+  std::int64_t peak = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const AllocationEvent& event = schedule[i].allocation;
+    if (schedule[i].storage != kNone) continue;
+    live += event.kind == AllocationEvent::Kind::kAllocate ? event.bytes
+                                                           : -event.bytes;
+    peak = std::max(peak, live);
+  }
+  return peak;
+}
+
+/// First tensor of every storage; kNone where there is none.
+std::vector<ValueId> FirstValues(const OperatorGraph& graph) {
+  std::vector<ValueId> first(graph.storages().size(), kNone);
+  for (std::size_t i = 0; i < graph.values().size(); ++i) {
+    const StorageId storage = graph.values()[i].storage;
+    if (storage == kNone) continue;
+    ValueId& slot = first[static_cast<std::size_t>(storage)];
+    if (slot == kNone) slot = static_cast<ValueId>(i);
+  }
+  return first;
+}
+
+LiveTensor Describe(const OperatorGraph& graph, const ScheduledEvent& born,
+                    ValueId first_value) {
+  const Storage& storage = graph.storage(born.storage);
+  LiveTensor tensor{.label = storage.label,
+                    .bytes = storage.bytes,
+                    .role = storage.role,
+                    .producer = born.node};
+  if (first_value != kNone) {
+    const Value& value = graph.value(first_value);
+    tensor.type = value.type;
+    if (tensor.label.empty()) tensor.label = value.name;
+  }
+  if (tensor.label.empty()) {
+    tensor.label = "storage " + std::to_string(born.storage);
+  }
+  return tensor;
+}
+
+void AttributePeak(const OperatorGraph& graph, const Snapshot& snapshot,
+                   MemoryBreakdown& result) {
+  std::vector<const ScheduledEvent*> live;
+  std::int64_t tensors = 0;
+  for (const ScheduledEvent* born : snapshot.born) {
+    if (born == nullptr) continue;
+    const Storage& storage = graph.storage(born->storage);
+    result.at_peak_by_role[static_cast<std::size_t>(storage.role)] +=
+        storage.bytes;
+    tensors += storage.bytes;
+    if (storage.bytes > 0) live.push_back(born);
+  }
+  result.at_peak_workspace = snapshot.workspace;
+  result.at_peak_rounding =
+      result.allocated_peak - tensors - snapshot.workspace;
+  std::ranges::stable_sort(
+      live, std::ranges::greater(),
+      [](const ScheduledEvent* event) { return event->allocation.bytes; });
+  live.resize(std::min(live.size(), kMaxLiveTensors));
+  const std::vector<ValueId> first = FirstValues(graph);
+  for (const ScheduledEvent* born : live) {
+    result.largest_at_peak.push_back(
+        Describe(graph, *born, first[static_cast<std::size_t>(born->storage)]));
+  }
+}
+
+/// State before the first node, then carried through nodes without events.
+std::vector<NodeMemory> Timeline(const std::vector<ScheduledEvent>& schedule,
+                                 const std::vector<AllocatorState>& states,
+                                 std::size_t num_nodes) {
+  std::vector<NodeMemory> timeline(num_nodes);
+  AllocatorState state;
+  std::size_t next = 0;
+  for (; next < states.size() && schedule[next].node == kNone; ++next) {
+    state = states[next];
+  }
+  for (std::size_t i = 0; i < num_nodes; ++i) {
+    NodeMemory& node = timeline[i];
+    node.peak_allocated = state.allocated;
+    const NodeId id = static_cast<NodeId>(i);
+    for (; next < states.size() && schedule[next].node == id; ++next) {
+      state = states[next];
+      node.peak_allocated = std::max(node.peak_allocated, state.allocated);
+    }
+    node.allocated_after = state.allocated;
+    node.reserved_after = state.reserved;
+  }
+  return timeline;
+}
+
+void SetTotal(const OperatorGraph& graph, const MemoryOptions& options,
+              MemoryBreakdown& result) {
+  const Environment& environment = options.environment;
+  result.context = std::llround(environment.ContextMib(options.device) *
+                                static_cast<double>(kMiB));
+  result.total = result.context + result.reserved_peak;
+  const double doubt =
+      kReservedUncertainty * static_cast<double>(result.reserved_peak) +
+      environment.context_uncertainty_mib * static_cast<double>(kMiB);
+  const bool training = graph.info().mode == Mode::kTraining;
+  const double excess =
+      training ? kTrainingParameterExcess *
+                     static_cast<double>(result.AtPeak(TensorRole::kParameter))
+               : 0.0;
+  result.total_low = std::max<std::int64_t>(result.allocated_peak,
+                                            result.total - std::llround(doubt));
+  result.total_high = result.total + std::llround(doubt + excess);
+}
+
+MemoryShortage ShortageOf(const OutOfMemory& oom,
+                          const std::vector<ScheduledEvent>& schedule) {
+  return {.node = schedule[oom.event].node,
+          .requested_bytes = oom.requested_bytes,
+          .reserved = oom.before.reserved};
+}
+
+}  // namespace
+
+MemoryBreakdown SimulateMemory(const OperatorGraph& graph,
+                               const MemoryOptions& options) {
+  const std::vector<ScheduledEvent> schedule =
+      memory::MakeSchedule(graph, options);
+  const AllocatorReplay replay =
+      SimulateCachingAllocator(AllocationsOf(schedule), options.allocator);
+  const std::size_t done = replay.timeline.size();
+  MemoryBreakdown result;
+  result.allocated_peak = replay.peak_allocated;
+  result.reserved_peak = replay.peak_reserved;
+  result.workspace_peak = PeakWorkspace(schedule, done);
+  if (done > 0) {
+    result.peak_node = schedule[replay.peak_event].node;
+    AttributePeak(
+        graph,
+        SnapshotAfter(schedule, replay.peak_event + 1, graph.storages().size()),
+        result);
+  }
+  result.timeline = Timeline(schedule, replay.timeline, graph.nodes().size());
+  if (replay.out_of_memory) {
+    result.shortage = ShortageOf(*replay.out_of_memory, schedule);
+  }
+  SetTotal(graph, options, result);
+  return result;
+}
+
+bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
+                  std::int64_t limit_bytes) {
+  const std::int64_t context =
+      std::llround(options.environment.ContextMib(options.device) *
+                   static_cast<double>(kMiB));
+  if (context > limit_bytes) return false;
+  CachingAllocatorConfig limited = options.allocator;
+  limited.device_limit_bytes =
+      std::min(limited.device_limit_bytes, limit_bytes - context);
+  const std::vector<ScheduledEvent> schedule =
+      memory::MakeSchedule(graph, options);
+  return !SimulateCachingAllocator(AllocationsOf(schedule), limited)
+              .out_of_memory;
+}
+
+}  // namespace foretell

@@ -1,0 +1,91 @@
+// Files for the tools that make and hand out MIG instances.
+//
+// mig-parted (github.com/NVIDIA/mig-parted, configuration version v1) takes
+// the number of instances per profile and device and tries the orders of
+// creation itself. The Kubernetes device plugin with the strategy "mixed"
+// offers every profile as a resource of its own.
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "foretell/error.h"
+#include "foretell/mig.h"
+#include "src/core/text_table.h"
+
+namespace foretell::mig {
+namespace {
+
+bool IsConfigName(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  });
+}
+
+/// The entry of one device; `instances` are all of the packing.
+std::string DeviceEntry(int device,
+                        const std::vector<PackedInstance>& instances) {
+  std::string comments;
+  std::map<std::string, int> counts;
+  for (const PackedInstance& instance : instances) {
+    if (instance.device != device) continue;
+    ++counts[instance.profile];
+    comments += "    # " + std::to_string(instance.start) + ":" +
+                std::to_string(instance.memory_slots) + " " + instance.profile +
+                " for " + OneLine(instance.model) + "\n";
+  }
+  std::string entry = comments + "    - devices: [" + std::to_string(device) +
+                      "]\n      mig-enabled: true\n      mig-devices:\n";
+  for (const auto& [profile, count] : counts) {
+    entry += "        \"" + profile + "\": " + std::to_string(count) + "\n";
+  }
+  return entry;
+}
+
+/// `text` as a double-quoted scalar of YAML.
+std::string Quote(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : OneLine(text)) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+}  // namespace
+
+std::string MigPartedConfig(const Packing& packing, std::string_view name) {
+  if (!IsConfigName(name)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "mig-parted: the configuration's name is '" +
+                    OneLine(std::string(name)) +
+                    "', expected letters, digits, '-', '_' and '.'");
+  }
+  std::string text =
+      "version: v1\nmig-configs:\n  " + std::string(name) + ":\n";
+  if (packing.num_devices == 0) {
+    return text + "    - devices: all\n      mig-enabled: false\n";
+  }
+  for (int device = 0; device < packing.num_devices; ++device) {
+    text += DeviceEntry(device, packing.instances);
+  }
+  return text;
+}
+
+std::string KubernetesResourceName(std::string_view profile) {
+  std::string name = "nvidia.com/mig-" + std::string(profile);
+  std::replace(name.begin(), name.end(), '+', '.');
+  return name;
+}
+
+std::string KubernetesResources(const Packing& packing) {
+  std::string text;
+  for (const PackedInstance& instance : packing.instances) {
+    text += "- name: " + Quote(instance.model) +
+            "\n  resources:\n    limits:\n      " +
+            KubernetesResourceName(instance.profile) + ": 1\n";
+  }
+  return text.empty() ? "[]\n" : text;
+}
+
+}  // namespace foretell::mig

@@ -1,0 +1,194 @@
+// Enumeration of MIG layouts.
+//
+// Depth first over the memory slots from left to right: at each slot either
+// nothing starts, or one of the profiles that may start there and still fits.
+// A layout is a sequence of such choices, so every layout comes up exactly
+// once and no set of seen layouts is needed. An A100 has 722 layouts (297
+// without the double-memory profile, 19 of them maximal); the limit below is
+// for files that describe a stranger device.
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "foretell/error.h"
+#include "foretell/mig.h"
+#include "src/mig/occupancy.h"
+
+namespace foretell::mig {
+namespace {
+
+constexpr std::size_t kMaxLayouts = 1'000'000;
+
+const MigProfile& ProfileAt(const DeviceSpec& device, int index) {
+  return device.mig_profiles[static_cast<std::size_t>(index)];
+}
+
+bool Contains(const std::vector<int>& numbers, int number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
+class Enumerator {
+ public:
+  Enumerator(const DeviceSpec& device, const LayoutOptions& options,
+             bool maximal_only)
+      : device_(device),
+        profiles_(SelectProfiles(device, options)),
+        maximal_only_(maximal_only),
+        occupancy_(device) {}
+
+  std::vector<Layout> Run() {
+    VisitSlot(0);
+    std::sort(layouts_.begin(), layouts_.end(), ComesBefore);
+    return std::move(layouts_);
+  }
+
+ private:
+  static bool ComesBefore(const Layout& a, const Layout& b) {
+    return std::lexicographical_compare(
+        a.begin(), a.end(), b.begin(), b.end(),
+        [](const PlacedInstance& x, const PlacedInstance& y) {
+          return x.start != y.start ? x.start < y.start : x.profile < y.profile;
+        });
+  }
+
+  void VisitSlot(int slot) {
+    if (slot >= device_.memory_slots) {
+      Emit();
+      return;
+    }
+    VisitSlot(slot + 1);
+    for (const int index : profiles_) {
+      const MigProfile& profile = ProfileAt(device_, index);
+      if (!Contains(profile.placements, slot)) continue;
+      if (!occupancy_.CanPlace(profile, slot)) continue;
+      occupancy_.Place(profile, slot);
+      current_.push_back({index, slot});
+      VisitSlot(slot + profile.memory_slots);
+      current_.pop_back();
+      occupancy_.Remove(profile, slot);
+    }
+  }
+
+  void Emit() {
+    if (current_.empty()) return;
+    if (maximal_only_ && occupancy_.HasRoomForAny(profiles_)) return;
+    if (layouts_.size() >= kMaxLayouts) {
+      throw Error(ErrorCode::kUnsupported,
+                  "'" + device_.name + "' has more than " +
+                      std::to_string(kMaxLayouts) + " MIG layouts");
+    }
+    layouts_.push_back(current_);
+  }
+
+  const DeviceSpec& device_;
+  const std::vector<int> profiles_;
+  const bool maximal_only_;
+  Occupancy occupancy_;
+  Layout current_;
+  std::vector<Layout> layouts_;
+};
+
+std::int64_t CountMultisets(const std::vector<Layout>& layouts) {
+  std::set<std::vector<int>> multisets;
+  for (const Layout& layout : layouts) {
+    std::vector<int> profiles;
+    for (const PlacedInstance& instance : layout) {
+      profiles.push_back(instance.profile);
+    }
+    std::sort(profiles.begin(), profiles.end());
+    multisets.insert(std::move(profiles));
+  }
+  return static_cast<std::int64_t>(multisets.size());
+}
+
+std::string Describe(const DeviceSpec& device, const PlacedInstance& instance) {
+  return ProfileAt(device, instance.profile).name + " at slot " +
+         std::to_string(instance.start);
+}
+
+/// What forbids `instance` on an otherwise empty device.
+std::string WhyMisplaced(const DeviceSpec& device,
+                         const PlacedInstance& instance) {
+  const int count = static_cast<int>(device.mig_profiles.size());
+  if (instance.profile < 0 || instance.profile >= count) {
+    return "profile " + std::to_string(instance.profile) +
+           " does not exist, expected 0 to " + std::to_string(count - 1);
+  }
+  const MigProfile& profile = ProfileAt(device, instance.profile);
+  if (Contains(profile.placements, instance.start)) return "";
+  std::string allowed;
+  for (const int start : profile.placements) {
+    if (!allowed.empty()) allowed += ", ";
+    allowed += std::to_string(start);
+  }
+  return Describe(device, instance) + " may only start at slot " + allowed;
+}
+
+}  // namespace
+
+std::vector<Layout> EnumerateLayouts(const DeviceSpec& device,
+                                     const LayoutOptions& options) {
+  return Enumerator(device, options, /*maximal_only=*/false).Run();
+}
+
+std::vector<Layout> MaximalLayouts(const DeviceSpec& device,
+                                   const LayoutOptions& options) {
+  return Enumerator(device, options, /*maximal_only=*/true).Run();
+}
+
+LayoutCounts CountLayouts(const DeviceSpec& device,
+                          const LayoutOptions& options) {
+  const std::vector<Layout> all = EnumerateLayouts(device, options);
+  const std::vector<Layout> maximal = MaximalLayouts(device, options);
+  LayoutCounts counts;
+  counts.layouts = static_cast<std::int64_t>(all.size());
+  counts.multisets = CountMultisets(all);
+  counts.maximal_layouts = static_cast<std::int64_t>(maximal.size());
+  counts.maximal_multisets = CountMultisets(maximal);
+  return counts;
+}
+
+std::string WhyInvalid(const DeviceSpec& device, const Layout& layout) {
+  int slices = 0;
+  const PlacedInstance* media = nullptr;
+  for (std::size_t i = 0; i < layout.size(); ++i) {
+    const std::string misplaced = WhyMisplaced(device, layout[i]);
+    if (!misplaced.empty()) return misplaced;
+    const MigProfile& profile = ProfileAt(device, layout[i].profile);
+    for (std::size_t j = 0; j < i; ++j) {
+      const MigProfile& other = ProfileAt(device, layout[j].profile);
+      if (layout[i].start >= layout[j].start + other.memory_slots) continue;
+      if (layout[j].start >= layout[i].start + profile.memory_slots) continue;
+      return Describe(device, layout[j]) + " and " +
+             Describe(device, layout[i]) + " overlap";
+    }
+    if (profile.media_extensions && media != nullptr) {
+      return Describe(device, *media) + " and " + Describe(device, layout[i]) +
+             " both have media extensions, expected one at most";
+    }
+    if (profile.media_extensions) media = &layout[i];
+    slices += profile.compute_slices;
+  }
+  if (slices <= device.compute_slices) return "";
+  return "the instances take " + std::to_string(slices) +
+         " compute slices, expected at most " +
+         std::to_string(device.compute_slices);
+}
+
+std::string MultisetName(const DeviceSpec& device, const Layout& layout) {
+  std::vector<int> counts(device.mig_profiles.size(), 0);
+  for (const PlacedInstance& instance : layout) {
+    ++counts.at(static_cast<std::size_t>(instance.profile));
+  }
+  std::string name;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    if (!name.empty()) name += " + ";
+    if (counts[i] > 1) name += std::to_string(counts[i]) + "x";
+    name += device.mig_profiles[i].name;
+  }
+  return name;
+}
+
+}  // namespace foretell::mig

@@ -1,0 +1,299 @@
+// Packing of many jobs: first-fit decreasing over devices, each device exact.
+//
+// Jobs are taken by decreasing need and each goes to the first device whose
+// jobs, together with it, still have a valid layout; a new device is opened
+// when there is none. As every subset of jobs that share a device can share
+// it, one device is packed whenever it can be: the search is exact there. For
+// several devices it is a heuristic (bin packing is NP-hard), so a lower bound
+// comes with it. Feasibility depends only on how many jobs of which profile
+// set a device holds, and few such multisets exist, so answers are remembered.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "foretell/error.h"
+#include "foretell/mig.h"
+#include "src/mig/occupancy.h"
+#include "src/mig/pack_device.h"
+#include "src/core/text_table.h"
+
+namespace foretell::mig {
+namespace {
+
+constexpr std::size_t kMaxJobs = 10'000;
+
+/// Least that an instance for a job takes of a device.
+struct Need {
+  int compute_slices = 0;
+  int memory_slots = 0;
+};
+
+/// A job that some profile holds.
+struct Candidate {
+  const Job* job = nullptr;
+  ProfileSet profiles;
+  Need need;
+};
+
+/// The candidates that share a device, by position.
+struct Bin {
+  std::vector<std::size_t> members;
+  Need need;
+};
+
+[[noreturn]] void Refuse(const std::string& problem) {
+  throw Error(ErrorCode::kInvalidArgument, "pack: " + problem);
+}
+
+void CheckArguments(std::span<const Job> jobs, const DeviceSpec& device,
+                    const PackOptions& options) {
+  if (options.max_devices < 0) {
+    Refuse("max_devices is " + std::to_string(options.max_devices) +
+           ", expected at least 0");
+  }
+  if (jobs.size() > kMaxJobs) {
+    Refuse(std::to_string(jobs.size()) + " jobs are given, expected at most " +
+           std::to_string(kMaxJobs));
+  }
+  for (const Job& job : jobs) {
+    if (!std::isfinite(job.needed_mib) || job.needed_mib < 0) {
+      Refuse("'" + job.model + "' needs " + FormatNumber(job.needed_mib, 1) +
+             " MiB, expected a finite number of at least 0");
+    }
+    for (const std::string& name : job.profiles) device.FindMigProfile(name);
+  }
+}
+
+bool IsNamed(const Job& job, const DeviceSpec& device,
+             const MigProfile& profile) {
+  if (job.profiles.empty()) return true;
+  return std::any_of(job.profiles.begin(), job.profiles.end(),
+                     [&](const std::string& name) {
+                       return device.FindMigProfile(name).name == profile.name;
+                     });
+}
+
+Candidate MakeCandidate(const Job& job, const DeviceSpec& device,
+                        const std::vector<int>& selected) {
+  constexpr int kMax = std::numeric_limits<int>::max();
+  Candidate candidate{&job, {}, {kMax, kMax}};
+  for (const int index : selected) {
+    const MigProfile& profile =
+        device.mig_profiles[static_cast<std::size_t>(index)];
+    if (static_cast<double>(profile.usable_mib) < job.needed_mib) continue;
+    if (!IsNamed(job, device, profile)) continue;
+    candidate.profiles.push_back(index);
+    Need& need = candidate.need;
+    need.compute_slices = std::min(need.compute_slices, profile.compute_slices);
+    need.memory_slots = std::min(need.memory_slots, profile.memory_slots);
+  }
+  return candidate;
+}
+
+/// Larger needs first; equal profile sets side by side.
+bool ComesFirst(const Candidate& a, const Candidate& b) {
+  if (a.need.memory_slots != b.need.memory_slots) {
+    return a.need.memory_slots > b.need.memory_slots;
+  }
+  if (a.need.compute_slices != b.need.compute_slices) {
+    return a.need.compute_slices > b.need.compute_slices;
+  }
+  return a.profiles < b.profiles;
+}
+
+std::string WhyNoProfile(const Job& job, const DeviceSpec& device,
+                         const std::vector<int>& selected) {
+  const MigProfile* largest = nullptr;
+  for (const int index : selected) {
+    const MigProfile& profile =
+        device.mig_profiles[static_cast<std::size_t>(index)];
+    if (!IsNamed(job, device, profile)) continue;
+    if (largest == nullptr || profile.usable_mib > largest->usable_mib) {
+      largest = &profile;
+    }
+  }
+  const std::string need =
+      "'" + job.model + "' needs " + FormatNumber(job.needed_mib, 0) + " MiB";
+  if (largest == nullptr) {
+    return need + ", but its profiles take part only with media extensions";
+  }
+  return need + ", but its largest profile " + largest->name + " has " +
+         std::to_string(largest->usable_mib) + " MiB";
+}
+
+class FirstFit {
+ public:
+  FirstFit(const DeviceSpec& device, const std::vector<Candidate>& candidates,
+           int max_devices)
+      : device_(device), candidates_(candidates), max_devices_(max_devices) {}
+
+  /// Finds a device for a candidate; false when there is no room.
+  bool Add(std::size_t candidate) {
+    for (Bin& bin : bins_) {
+      if (TryAdd(candidate, &bin)) return true;
+    }
+    if (max_devices_ > 0 &&
+        bins_.size() >= static_cast<std::size_t>(max_devices_)) {
+      return false;
+    }
+    Bin bin;
+    // Each profile of the candidate fits an empty device.
+    if (!TryAdd(candidate, &bin)) return false;
+    bins_.push_back(std::move(bin));
+    return true;
+  }
+
+  const std::vector<Bin>& bins() const { return bins_; }
+
+  std::vector<ProfileSet> SetsOf(const Bin& bin) const {
+    std::vector<ProfileSet> sets;
+    for (const std::size_t member : bin.members) {
+      sets.push_back(candidates_[member].profiles);
+    }
+    return sets;
+  }
+
+ private:
+  bool TryAdd(std::size_t candidate, Bin* bin) {
+    const Need& need = candidates_[candidate].need;
+    const Need sum{bin->need.compute_slices + need.compute_slices,
+                   bin->need.memory_slots + need.memory_slots};
+    if (sum.compute_slices > device_.compute_slices) return false;
+    if (sum.memory_slots > device_.memory_slots) return false;
+    bin->members.push_back(candidate);
+    if (!IsFeasible(*bin)) {
+      bin->members.pop_back();
+      return false;
+    }
+    bin->need = sum;
+    return true;
+  }
+
+  bool IsFeasible(const Bin& bin) {
+    std::vector<ProfileSet> sets = SetsOf(bin);
+    const auto known = feasible_.find(sets);
+    if (known != feasible_.end()) return known->second;
+    const bool feasible = PackDevice(device_, sets).has_value();
+    feasible_.emplace(std::move(sets), feasible);
+    return feasible;
+  }
+
+  const DeviceSpec& device_;
+  const std::vector<Candidate>& candidates_;
+  const int max_devices_;
+  std::vector<Bin> bins_;
+  std::map<std::vector<ProfileSet>, bool> feasible_;
+};
+
+Need SumOfNeeds(const std::vector<Candidate>& candidates) {
+  Need sum;
+  for (const Candidate& candidate : candidates) {
+    sum.compute_slices += candidate.need.compute_slices;
+    sum.memory_slots += candidate.need.memory_slots;
+  }
+  return sum;
+}
+
+int LowerBound(const DeviceSpec& device, const Need& sum) {
+  const auto devices = [](int need, int have) {
+    return (need + have - 1) / have;
+  };
+  return std::max(devices(sum.compute_slices, device.compute_slices),
+                  devices(sum.memory_slots, device.memory_slots));
+}
+
+std::string WhyNoRoom(const DeviceSpec& device, const Need& sum,
+                      int max_devices) {
+  const std::string totals =
+      "the jobs need at least " + std::to_string(sum.compute_slices) +
+      " compute slices and " + std::to_string(sum.memory_slots) +
+      " memory slots, and " + std::to_string(max_devices) + " x '" +
+      device.name + "' has " +
+      std::to_string(max_devices * device.compute_slices) + " and " +
+      std::to_string(max_devices * device.memory_slots);
+  if (LowerBound(device, sum) > max_devices) return totals;
+  return totals + ", but no placement was found that holds them all";
+}
+
+void AddReason(const std::string& reason, Packing* packing) {
+  if (!packing->reason.empty()) packing->reason += "; ";
+  packing->reason += reason;
+}
+
+/// Splits the jobs into those that some profile holds and those of `unplaced`.
+std::vector<Candidate> SelectCandidates(std::span<const Job> jobs,
+                                        const DeviceSpec& device,
+                                        const std::vector<int>& selected,
+                                        Packing* packing) {
+  std::vector<Candidate> candidates;
+  for (const Job& job : jobs) {
+    Candidate candidate = MakeCandidate(job, device, selected);
+    if (candidate.profiles.empty()) {
+      packing->unplaced.push_back(job.model);
+      AddReason(WhyNoProfile(job, device, selected), packing);
+    } else {
+      candidates.push_back(std::move(candidate));
+    }
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), ComesFirst);
+  return candidates;
+}
+
+void AppendInstances(const DeviceSpec& device, const FirstFit& first_fit,
+                     const std::vector<Candidate>& candidates,
+                     Packing* packing) {
+  for (const Bin& bin : first_fit.bins()) {
+    const std::optional<DeviceAssignment> assignment =
+        PackDevice(device, first_fit.SetsOf(bin));
+    packing->compute_slices += assignment->compute_slices;
+    packing->memory_slots += assignment->memory_slots;
+    for (std::size_t i = 0; i < bin.members.size(); ++i) {
+      const PlacedInstance& placed = assignment->instances[i];
+      const MigProfile& profile =
+          device.mig_profiles[static_cast<std::size_t>(placed.profile)];
+      packing->instances.push_back({packing->num_devices, profile.name,
+                                    placed.start, profile.memory_slots,
+                                    candidates[bin.members[i]].job->model});
+    }
+    ++packing->num_devices;
+  }
+  std::sort(packing->instances.begin(), packing->instances.end(),
+            [](const PackedInstance& a, const PackedInstance& b) {
+              return a.device != b.device ? a.device < b.device
+                                          : a.start < b.start;
+            });
+}
+
+}  // namespace
+
+Packing Pack(std::span<const Job> jobs, const DeviceSpec& device,
+             const PackOptions& options) {
+  const std::vector<int> selected =
+      SelectProfiles(device, {.media_extensions = options.media_extensions});
+  CheckArguments(jobs, device, options);
+  Packing packing;
+  packing.device = device.name;
+  const std::vector<Candidate> candidates =
+      SelectCandidates(jobs, device, selected, &packing);
+  const Need sum = SumOfNeeds(candidates);
+  packing.at_least_devices = LowerBound(device, sum);
+
+  FirstFit first_fit(device, candidates, options.max_devices);
+  bool has_room = true;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (first_fit.Add(i)) continue;
+    packing.unplaced.push_back(candidates[i].job->model);
+    has_room = false;
+  }
+  if (!has_room) {
+    AddReason(WhyNoRoom(device, sum, options.max_devices), &packing);
+  }
+  AppendInstances(device, first_fit, candidates, &packing);
+  packing.fits = packing.unplaced.empty();
+  return packing;
+}
+
+}  // namespace foretell::mig

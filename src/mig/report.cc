@@ -1,0 +1,211 @@
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "foretell/mig.h"
+#include "src/core/text_table.h"
+
+namespace foretell::mig {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Text that is never invalid UTF-8, as names of files may be.
+std::string Dump(const Json& json) {
+  return json.dump(2, ' ', /*ensure_ascii=*/false,
+                   Json::error_handler_t::replace) +
+         "\n";
+}
+
+std::string Signed(double value) {
+  const std::string number = FormatNumber(value, 1);
+  return value < 0 ? number : "+" + number;
+}
+
+void AddVerdictRow(const std::string& name, const Verdict& verdict, bool chosen,
+                   TextTable* table) {
+  table->AddRow(
+      {name + (chosen ? " *" : ""), std::to_string(verdict.usable_mib),
+       std::to_string(verdict.sms), verdict.fits ? "yes" : "no",
+       Signed(verdict.margin_mib), FormatNumber(verdict.latency_ms, 3),
+       FormatNumber(verdict.energy_j, 3)});
+}
+
+Json VerdictToJson(const Verdict& verdict) {
+  Json json;
+  json["profile"] = verdict.profile.empty() ? Json() : Json(verdict.profile);
+  json["usable_mib"] = verdict.usable_mib;
+  json["sms"] = verdict.sms;
+  json["fits"] = verdict.fits;
+  json["margin_mib"] = verdict.margin_mib;
+  json["latency_ms"] = verdict.latency_ms;
+  json["energy_j"] = verdict.energy_j;
+  json["reason"] = verdict.reason;
+  return json;
+}
+
+std::string JoinStarts(const MigProfile& profile) {
+  std::string text;
+  for (const int start : profile.placements) {
+    if (!text.empty()) text += ",";
+    text += std::to_string(start);
+  }
+  return text;
+}
+
+Json ProfileToJson(const MigProfile& profile) {
+  Json json;
+  json["profile"] = profile.name;
+  json["usable_mib"] = profile.usable_mib;
+  json["sms"] = profile.sms;
+  json["compute_slices"] = profile.compute_slices;
+  json["memory_slots"] = profile.memory_slots;
+  json["bandwidth_fraction"] = profile.bandwidth_fraction;
+  json["max_instances"] = profile.max_instances;
+  json["media_extensions"] = profile.media_extensions;
+  json["placements"] = profile.placements;
+  json["source"] = profile.source;
+  return json;
+}
+
+std::string Plural(int count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string FormatTable(const Recommendation& recommendation) {
+  TextTable table({"profile", "usable MiB", "SMs", "fits", "margin MiB",
+                   "latency ms", "energy J"});
+  for (const Verdict& verdict : recommendation.profiles) {
+    AddVerdictRow(verdict.profile, verdict,
+                  recommendation.profile == verdict.profile, &table);
+  }
+  AddVerdictRow("without MIG", recommendation.whole_device, false, &table);
+  const std::string profile = recommendation.profile.value_or("none");
+  return table.ToString() + "MIG profile (" +
+         std::string(RuleName(recommendation.rule)) + "): " + profile + ", " +
+         recommendation.reason + "\n";
+}
+
+std::string FormatJson(const Recommendation& recommendation) {
+  Json json;
+  json["model"] = recommendation.model;
+  json["device"] = recommendation.device;
+  json["rule"] = RuleName(recommendation.rule);
+  json["profile"] =
+      recommendation.profile ? Json(*recommendation.profile) : Json();
+  json["reason"] = recommendation.reason;
+  json["whole_device"] = VerdictToJson(recommendation.whole_device);
+  json["profiles"] = Json::array();
+  for (const Verdict& verdict : recommendation.profiles) {
+    json["profiles"].push_back(VerdictToJson(verdict));
+  }
+  return Dump(json);
+}
+
+std::string FormatProfilesTable(const DeviceSpec& device) {
+  if (device.mig_profiles.empty()) return device.name + " has no MIG\n";
+  TextTable table({"profile", "usable MiB", "SMs", "compute slices",
+                   "memory slots", "bandwidth GB/s", "most", "starts at"});
+  for (const MigProfile& profile : device.mig_profiles) {
+    table.AddRow(
+        {profile.name, std::to_string(profile.usable_mib),
+         std::to_string(profile.sms), std::to_string(profile.compute_slices),
+         std::to_string(profile.memory_slots),
+         FormatNumber(profile.bandwidth_fraction * device.bandwidth_gb_s, 0),
+         std::to_string(profile.max_instances), JoinStarts(profile)});
+  }
+  return table.ToString();
+}
+
+std::string FormatProfilesJson(const DeviceSpec& device) {
+  Json json;
+  json["device"] = device.name;
+  json["compute_slices"] = device.compute_slices;
+  json["memory_slots"] = device.memory_slots;
+  json["profiles"] = Json::array();
+  for (const MigProfile& profile : device.mig_profiles) {
+    json["profiles"].push_back(ProfileToJson(profile));
+  }
+  return Dump(json);
+}
+
+std::string FormatCountsTable(const DeviceSpec& device,
+                              const LayoutCounts& counts) {
+  TextTable table({device.name, "placed", "multisets"});
+  table.AddRow({"layouts", std::to_string(counts.layouts),
+                std::to_string(counts.multisets)});
+  table.AddRow({"maximal layouts", std::to_string(counts.maximal_layouts),
+                std::to_string(counts.maximal_multisets)});
+  return table.ToString();
+}
+
+std::string FormatCountsJson(const DeviceSpec& device,
+                             const LayoutCounts& counts) {
+  Json json;
+  json["device"] = device.name;
+  json["layouts"] = counts.layouts;
+  json["multisets"] = counts.multisets;
+  json["maximal_layouts"] = counts.maximal_layouts;
+  json["maximal_multisets"] = counts.maximal_multisets;
+  return Dump(json);
+}
+
+std::string FormatLayouts(const DeviceSpec& device,
+                          std::span<const Layout> layouts) {
+  std::string text;
+  for (const Layout& layout : layouts) {
+    std::string line;
+    for (const PlacedInstance& instance : layout) {
+      const MigProfile& profile =
+          device.mig_profiles.at(static_cast<std::size_t>(instance.profile));
+      if (!line.empty()) line += ", ";
+      line += std::to_string(instance.start) + ":" +
+              std::to_string(profile.memory_slots) + " " + profile.name;
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string FormatTable(const Packing& packing) {
+  TextTable table({"model", "device", "profile", "slots"});
+  for (const PackedInstance& instance : packing.instances) {
+    table.AddRow({OneLine(instance.model), std::to_string(instance.device),
+                  instance.profile,
+                  std::to_string(instance.start) + ":" +
+                      std::to_string(instance.memory_slots)});
+  }
+  std::string text = table.ToString() + Plural(packing.num_devices, "device") +
+                     " of " + packing.device + ", " +
+                     Plural(packing.compute_slices, "compute slice") + " and " +
+                     Plural(packing.memory_slots, "memory slot") + " used\n";
+  if (packing.fits) return text;
+  for (const std::string& model : packing.unplaced) {
+    text += "no place for " + OneLine(model) + "\n";
+  }
+  return text + "does not fit: " + OneLine(packing.reason) + "\n";
+}
+
+std::string FormatJson(const Packing& packing) {
+  Json json;
+  json["device"] = packing.device;
+  json["fits"] = packing.fits;
+  json["num_devices"] = packing.num_devices;
+  json["at_least_devices"] = packing.at_least_devices;
+  json["compute_slices"] = packing.compute_slices;
+  json["memory_slots"] = packing.memory_slots;
+  json["instances"] = Json::array();
+  for (const PackedInstance& instance : packing.instances) {
+    json["instances"].push_back({{"device", instance.device},
+                                 {"profile", instance.profile},
+                                 {"start", instance.start},
+                                 {"memory_slots", instance.memory_slots},
+                                 {"model", instance.model}});
+  }
+  json["unplaced"] = packing.unplaced;
+  json["reason"] = packing.reason;
+  return Dump(json);
+}
+
+}  // namespace foretell::mig

@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "foretell/predictor.h"
+#include "src/core/units.h"
+
+namespace foretell {
+namespace {
+
+constexpr char kMethod[] = "analytic, uncalibrated";
+
+/// The published latencies of convolutional networks lie within a factor of
+/// two of the estimate; nothing has been fitted to them. A prior.
+constexpr double kLatencyFactor = 2.0;
+constexpr double kEnergyFactor = 2.0;
+
+Interval Around(double value, double factor) {
+  return {value / factor, value * factor};
+}
+
+bool IsKnown(const Node& node) { return node.kind != OpKind::kOther; }
+
+/// `part / whole`, where nothing is covered entirely.
+double Share(double part, double whole) {
+  return whole > 0 ? part / whole : 1.0;
+}
+
+Coverage CoverageOf(const OperatorGraph& graph, const CostEstimate& cost) {
+  double operators = 0;
+  double macs = 0;
+  double known_macs = 0;
+  double bytes = 0;
+  double known_bytes = 0;
+  std::set<std::string> unknown;
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    const double node_macs = static_cast<double>(node.macs);
+    const double node_bytes =
+        cost.nodes[i].bytes_read + cost.nodes[i].bytes_written;
+    macs += node_macs;
+    bytes += node_bytes;
+    if (!IsKnown(node)) {
+      unknown.insert(node.target);
+      continue;
+    }
+    operators += 1;
+    known_macs += node_macs;
+    known_bytes += node_bytes;
+  }
+  return {
+      .operators = Share(operators, static_cast<double>(graph.nodes().size())),
+      .macs = Share(known_macs, macs),
+      .bytes = Share(known_bytes, bytes),
+      .unknown_operators = {unknown.begin(), unknown.end()}};
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += ", ";
+    text += word;
+  }
+  return text;
+}
+
+void WarnOfUnknownOperators(const Prediction& prediction,
+                            std::vector<std::string>& warnings) {
+  const Coverage& coverage = prediction.coverage;
+  if (coverage.unknown_operators.empty()) return;
+  warnings.push_back(
+      "operators of unknown kind, whose cost is guessed from the size of "
+      "their tensors: " +
+      Joined(coverage.unknown_operators));
+}
+
+void WarnOfWeakModels(const OperatorGraph& graph,
+                      std::vector<std::string>& warnings) {
+  const auto has = [&graph](auto predicate) {
+    return std::ranges::any_of(graph.nodes(), predicate);
+  };
+  if (graph.nodes().empty()) {
+    warnings.push_back("the graph has no operators");
+  }
+  if (has([](const Node& node) {
+        return node.kind == OpKind::kRecurrent ||
+               node.kind == OpKind::kRecurrentBackward;
+      })) {
+    warnings.push_back(
+        "recurrent layers: cuDNN's workspace is not counted and latency is a "
+        "guess per step");
+  }
+  if (has([&graph](const Node& node) {
+        return node.macs > 0 && !node.inputs.empty() &&
+               graph.value(node.inputs.front()).type.dtype == DType::kF64;
+      })) {
+    warnings.push_back(
+        "matrix products in double precision are taken at half the FP32 rate");
+  }
+}
+
+void WarnOfMemory(const DeviceSpec& device, const Prediction& prediction,
+                  std::vector<std::string>& warnings) {
+  const std::int64_t usable =
+      device.usable_mib > 0 ? device.usable_mib : device.memory_mib;
+  const double total_mib = ToMiB(prediction.memory.total);
+  if (usable <= 0 || total_mib <= static_cast<double>(usable)) return;
+  warnings.push_back(
+      "the step needs about " +
+      std::to_string(static_cast<std::int64_t>(total_mib)) + " MiB and " +
+      device.name + " has " + std::to_string(usable) +
+      ": latency and energy describe a run that would not finish");
+}
+
+}  // namespace
+
+Predictor::Predictor(DeviceSpec device, Environment environment,
+                     AnalyticOptions options)
+    : device_(std::move(device)),
+      environment_(std::move(environment)),
+      options_(options) {}
+
+Predictor Predictor::Analytic(const DeviceSpec& device,
+                              const Environment& environment,
+                              const AnalyticOptions& options) {
+  EstimateCost(GraphBuilder(GraphInfo{}).Build(), device, options.cost);
+  return Predictor(device, environment, options);
+}
+
+Prediction Predictor::Predict(const OperatorGraph& graph) const {
+  Prediction result{.device = device_.name,
+                    .environment = environment_.name,
+                    .method = kMethod};
+  result.memory =
+      SimulateMemory(graph, {.device = device_,
+                             .environment = environment_,
+                             .with_workspaces = options_.with_workspaces,
+                             .allocator = options_.allocator});
+  result.memory_mib = {ToMiB(result.memory.total_low),
+                       ToMiB(result.memory.total_high)};
+  result.cost = EstimateCost(graph, device_, options_.cost);
+  result.latency_ms = result.cost.latency_ms;
+  result.latency_interval_ms = Around(result.latency_ms, kLatencyFactor);
+  result.energy_j = result.cost.energy_j;
+  result.energy_interval_j = Around(result.energy_j, kEnergyFactor);
+  result.coverage = CoverageOf(graph, result.cost);
+  WarnOfUnknownOperators(result, result.warnings);
+  WarnOfWeakModels(graph, result.warnings);
+  WarnOfMemory(device_, result, result.warnings);
+  return result;
+}
+
+mig::Demand ToDemand(const Prediction& prediction, std::string model) {
+  const CostEstimate& cost = prediction.cost;
+  return {.model = std::move(model),
+          .total_mib = ToMiB(prediction.memory.total),
+          .lo_mib = prediction.memory_mib.lo,
+          .hi_mib = prediction.memory_mib.hi,
+          .latency_ms = prediction.latency_ms,
+          .latency_split = {.compute_ms = cost.compute_ms,
+                            .memory_ms = cost.memory_ms,
+                            .overhead_ms = cost.overhead_ms},
+          .energy_j = prediction.energy_j,
+          .energy_split = {.dynamic_j = cost.energy_j - cost.static_energy_j,
+                           .static_j = cost.static_energy_j}};
+}
+
+}  // namespace foretell

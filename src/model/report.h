@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "foretell/error.h"
+#include "foretell/features.h"
+#include "foretell/mig.h"
+#include "foretell/predictor.h"
+
+namespace foretell {
+
+/// An input or a result of a network, for a report.
+struct ReportTensor {
+  std::string name;
+  TensorType type;
+};
+
+/// A tensor alive at the memory peak, with its operator's name.
+struct ReportLiveTensor {
+  LiveTensor tensor;
+  std::string producer;  ///< Operator that made it; empty before the first.
+};
+
+/// Everything that one file's answer says, independent of how it is printed.
+struct Report {
+  std::string model;   ///< As the user named it.
+  std::string format;  ///< "onnx", "torchscript", "graph".
+  Mode mode = Mode::kInference;
+  Precision precision = Precision::kFp32;
+  std::int64_t batch = 1;
+  std::string optimizer;        ///< Empty in inference.
+  std::int64_t parameters = 0;  ///< Elements.
+  std::int64_t operators = 0;
+  StaticFeatures static_features;
+  std::vector<ReportTensor> inputs;
+  std::vector<ReportTensor> outputs;
+  Prediction prediction;
+  std::string peak_operator;  ///< Empty: before the first operator.
+  std::vector<ReportLiveTensor> largest_at_peak;
+  mig::Recommendation recommendation;
+  /// Of the frontend, the trace and the predictor, in this order.
+  std::vector<std::string> warnings;
+};
+
+/// A file that could not be answered.
+struct ReportError {
+  std::string model;
+  ErrorCode code = ErrorCode::kInternal;
+  std::string message;
+};
+
+/// Puts a report together. Inputs and outputs are those of `graph`, under its
+/// names for them; `warnings` go before those of the prediction.
+Report MakeReport(std::string model, std::string format,
+                  const OperatorGraph& graph, Prediction prediction,
+                  mig::Recommendation recommendation,
+                  std::vector<std::string> warnings = {});
+
+}  // namespace foretell

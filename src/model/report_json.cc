@@ -1,0 +1,190 @@
+#include "src/model/report_json.h"
+
+#include <cmath>
+
+#include "src/core/units.h"
+
+namespace foretell {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSignificantDigits = 6;
+constexpr int kIndent = 2;
+
+double Rounded(double value) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const int magnitude =
+      static_cast<int>(std::floor(std::log10(std::abs(value))));
+  const int decimals = kSignificantDigits - 1 - magnitude;
+  const double scale = std::pow(10.0, std::abs(decimals));
+  return decimals >= 0 ? std::round(value * scale) / scale
+                       : std::round(value / scale) * scale;
+}
+
+Json Mib(std::int64_t bytes) { return Rounded(ToMiB(bytes)); }
+
+Json IntervalJson(const Interval& interval) {
+  return Json::array({Rounded(interval.lo), Rounded(interval.hi)});
+}
+
+Json TensorsJson(const std::vector<ReportTensor>& tensors) {
+  Json list = Json::array();
+  for (const ReportTensor& tensor : tensors) {
+    list.push_back({{"name", tensor.name},
+                    {"dtype", DTypeName(tensor.type.dtype)},
+                    {"shape", tensor.type.shape}});
+  }
+  return list;
+}
+
+Json StaticFeaturesJson(const StaticFeatures& features) {
+  return {{"macs", features.macs},
+          {"batch", features.batch},
+          {"convolutions", features.convolutions},
+          {"dense", features.dense},
+          {"relus", features.relus}};
+}
+
+Json TextOrNull(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json LiveTensorsJson(const std::vector<ReportLiveTensor>& live) {
+  Json list = Json::array();
+  for (const auto& [tensor, producer] : live) {
+    list.push_back(
+        {{"label", tensor.label},
+         {"type", tensor.type ? Json(ToString(*tensor.type)) : Json(nullptr)},
+         {"mib", Mib(tensor.bytes)},
+         {"role", TensorRoleName(tensor.role)},
+         {"operator", TextOrNull(producer)}});
+  }
+  return list;
+}
+
+Json MemoryJson(const Report& report) {
+  const MemoryBreakdown& memory = report.prediction.memory;
+  const std::int64_t temporaries =
+      memory.AtPeak(TensorRole::kBackwardTemporary) +
+      memory.AtPeak(TensorRole::kOptimizerTemporary);
+  return {{"total_mib", Mib(memory.total)},
+          {"interval_mib", IntervalJson(report.prediction.memory_mib)},
+          {"allocated_mib", Mib(memory.allocated_peak)},
+          {"reserved_mib", Mib(memory.reserved_peak)},
+          {"context_mib", Mib(memory.context)},
+          {"workspace_mib", Mib(memory.workspace_peak)},
+          {"parameters_mib", Mib(memory.AtPeak(TensorRole::kParameter))},
+          {"buffers_mib", Mib(memory.AtPeak(TensorRole::kBuffer))},
+          {"inputs_mib", Mib(memory.AtPeak(TensorRole::kInput))},
+          {"activations_mib", Mib(memory.ActivationsAtPeak())},
+          {"gradients_mib", Mib(memory.AtPeak(TensorRole::kGradient))},
+          {"optimizer_mib", Mib(memory.AtPeak(TensorRole::kOptimizerState))},
+          {"temporaries_mib", Mib(temporaries)},
+          {"workspace_at_peak_mib", Mib(memory.at_peak_workspace)},
+          {"rounding_mib", Mib(memory.at_peak_rounding)},
+          {"peak_operator", TextOrNull(report.peak_operator)},
+          {"largest_tensors", LiveTensorsJson(report.largest_at_peak)}};
+}
+
+Json CoverageJson(const Coverage& coverage) {
+  return {{"operators", Rounded(coverage.operators)},
+          {"macs", Rounded(coverage.macs)},
+          {"bytes", Rounded(coverage.bytes)},
+          {"unknown_operators", coverage.unknown_operators}};
+}
+
+Json ProfileJson(const mig::Verdict& verdict) {
+  return {{"profile", verdict.profile},
+          {"usable_mib", verdict.usable_mib},
+          {"fits", verdict.fits},
+          {"margin_mib", Rounded(verdict.margin_mib)},
+          {"latency_ms", Rounded(verdict.latency_ms)},
+          {"energy_j", Rounded(verdict.energy_j)},
+          {"sms", verdict.sms},
+          {"reason", verdict.reason}};
+}
+
+Json WholeDeviceJson(const mig::Verdict& verdict) {
+  Json json = ProfileJson(verdict);
+  json.erase("profile");
+  return json;
+}
+
+Json MigJson(const mig::Recommendation& recommendation) {
+  Json profiles = Json::array();
+  for (const mig::Verdict& verdict : recommendation.profiles) {
+    profiles.push_back(ProfileJson(verdict));
+  }
+  return {{"rule", mig::RuleName(recommendation.rule)},
+          {"profile", TextOrNull(recommendation.profile.value_or(""))},
+          {"reason", recommendation.reason},
+          {"whole_device", WholeDeviceJson(recommendation.whole_device)},
+          {"profiles", std::move(profiles)}};
+}
+
+Json LatencyJson(const Prediction& prediction) {
+  const CostEstimate& cost = prediction.cost;
+  return {{"ms", Rounded(prediction.latency_ms)},
+          {"interval_ms", IntervalJson(prediction.latency_interval_ms)},
+          {"compute_ms", Rounded(cost.compute_ms)},
+          {"memory_ms", Rounded(cost.memory_ms)},
+          {"overhead_ms", Rounded(cost.overhead_ms)}};
+}
+
+Json EnergyJson(const Prediction& prediction) {
+  return {{"j", Rounded(prediction.energy_j)},
+          {"interval_j", IntervalJson(prediction.energy_interval_j)},
+          {"average_power_w", Rounded(prediction.cost.average_power_w)}};
+}
+
+}  // namespace
+
+Json ReportToJson(const Report& report) {
+  const Prediction& prediction = report.prediction;
+  return {{"model", report.model},
+          {"format", report.format},
+          {"device", prediction.device},
+          {"environment", prediction.environment},
+          {"mode", ModeName(report.mode)},
+          {"optimizer", TextOrNull(report.optimizer)},
+          {"precision", PrecisionName(report.precision)},
+          {"batch", report.batch},
+          {"parameters", report.parameters},
+          {"operators", report.operators},
+          {"static_features", StaticFeaturesJson(report.static_features)},
+          {"inputs", TensorsJson(report.inputs)},
+          {"outputs", TensorsJson(report.outputs)},
+          {"memory", MemoryJson(report)},
+          {"latency", LatencyJson(prediction)},
+          {"energy", EnergyJson(prediction)},
+          {"method", prediction.method},
+          {"coverage", CoverageJson(prediction.coverage)},
+          {"warnings", report.warnings},
+          {"mig", MigJson(report.recommendation)}};
+}
+
+Json ReportErrorToJson(const ReportError& error) {
+  return {{"model", error.model},
+          {"code", ErrorCodeName(error.code)},
+          {"message", error.message}};
+}
+
+Json ReportsToJson(std::span<const Report> reports,
+                   std::span<const ReportError> errors) {
+  Json results = Json::array();
+  for (const Report& report : reports) results.push_back(ReportToJson(report));
+  Json failures = Json::array();
+  for (const ReportError& error : errors) {
+    failures.push_back(ReportErrorToJson(error));
+  }
+  return {{"schema_version", kReportSchemaVersion},
+          {"results", std::move(results)},
+          {"errors", std::move(failures)}};
+}
+
+std::string DumpJson(const Json& json) {
+  return json.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace foretell

@@ -1,0 +1,272 @@
+// From what a file says of its inputs and what the user asks for to exact types.
+//
+// `--dim` binds named dimensions. `--batch` binds dimensions that are called
+// batch; where nothing is, the leading free dimension of every input; and a
+// leading dimension that is given (by the file or by `--input`), where it equals
+// that of the first input.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "foretell/error.h"
+#include "foretell/program.h"
+
+namespace foretell {
+namespace {
+
+constexpr std::array<std::string_view, 8> kBatchNames = {
+    "b", "batch", "batch_dim", "batch_size", "batchsize", "bs", "n", "nbatch"};
+constexpr std::int64_t kMaxDim = std::int64_t{1} << 40;
+constexpr std::size_t kMaxRank = 16;
+
+bool NamesBatch(const std::string& symbol) {
+  std::string lower;
+  for (const char c : symbol) {
+    lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return std::find(kBatchNames.begin(), kBatchNames.end(), lower) !=
+         kBatchNames.end();
+}
+
+[[noreturn]] void RefuseInput(std::string_view text, const std::string& why) {
+  throw Error(ErrorCode::kInvalidArgument,
+              "--input '" + std::string(text) + "': " + why +
+                  ", expected e.g. name=f32[8,3,224,224]");
+}
+
+std::vector<std::int64_t> ParseShape(std::string_view text,
+                                     std::string_view whole) {
+  std::vector<std::int64_t> shape;
+  while (!text.empty()) {
+    std::int64_t dim = 0;
+    const auto [end, status] =
+        std::from_chars(text.data(), text.data() + text.size(), dim);
+    if (status != std::errc() || dim < 0 || dim > kMaxDim) {
+      RefuseInput(whole, "bad dimension at '" + std::string(text) + "'");
+    }
+    shape.push_back(dim);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) break;
+    if (text.front() != ',' || text.size() == 1) {
+      RefuseInput(whole, "bad dimension at '" + std::string(text) + "'");
+    }
+    text.remove_prefix(1);
+  }
+  if (shape.size() > kMaxRank) RefuseInput(whole, "more than 16 dimensions");
+  return shape;
+}
+
+/// The request's entry for `spec`; nullptr when it has none.
+const BoundInput* Requested(const InputSpec& spec,
+                            std::span<const InputSpec> specs,
+                            const InputRequest& request) {
+  for (const BoundInput& input : request.inputs) {
+    if (input.name == spec.name) return &input;
+    if (input.name.empty() && specs.size() == 1) return &input;
+  }
+  return nullptr;
+}
+
+std::string Names(std::span<const InputSpec> specs) {
+  std::string names;
+  for (const InputSpec& spec : specs) {
+    names += (names.empty() ? "'" : ", '") + spec.name + "'";
+  }
+  return names.empty() ? "none" : names;
+}
+
+void RefuseUnknownNames(std::span<const InputSpec> specs,
+                        const InputRequest& request,
+                        const std::string& origin) {
+  for (const BoundInput& input : request.inputs) {
+    if (input.name.empty() && specs.size() == 1) continue;
+    const bool known = std::any_of(
+        specs.begin(), specs.end(),
+        [&](const InputSpec& spec) { return spec.name == input.name; });
+    if (known) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                origin + ": --input names '" + input.name +
+                    "', the model's inputs are " + Names(specs));
+  }
+  std::set<std::string> symbols;
+  for (const InputSpec& spec : specs) {
+    if (!spec.dims) continue;
+    for (const InputDim& dim : *spec.dims) symbols.insert(dim.symbol);
+  }
+  for (const auto& [symbol, size] : request.dims) {
+    if (!symbol.empty() && symbols.count(symbol) != 0) continue;
+    std::string known;
+    for (const std::string& name : symbols) {
+      if (!name.empty()) known += (known.empty() ? "" : ", ") + name;
+    }
+    throw Error(ErrorCode::kInvalidArgument,
+                origin + ": --dim names '" + symbol +
+                    "', the model's named dimensions are " +
+                    (known.empty() ? "none" : known));
+  }
+}
+
+/// An input whose dimensions are being filled in.
+struct Draft {
+  const InputSpec* spec;
+  DType dtype;
+  std::vector<InputDim> dims;
+  bool has_rank;
+};
+
+std::vector<Draft> MakeDrafts(std::span<const InputSpec> specs,
+                              const InputRequest& request) {
+  std::vector<Draft> drafts;
+  for (const InputSpec& spec : specs) {
+    Draft draft{&spec, spec.dtype.value_or(DType::kF32),
+                spec.dims.value_or(std::vector<InputDim>()),
+                spec.dims.has_value()};
+    if (const BoundInput* input = Requested(spec, specs, request)) {
+      draft.dims.clear();
+      for (const std::int64_t size : input->type.shape) {
+        draft.dims.push_back({.value = size, .symbol = {}});
+      }
+      draft.dtype = input->type.dtype;
+      draft.has_rank = true;
+    }
+    drafts.push_back(std::move(draft));
+  }
+  return drafts;
+}
+
+/// Replaces every dimension of which `matches(dim, is_leading)` is true.
+template <typename Matches>
+bool Bind(std::vector<Draft>& drafts, std::int64_t size,
+          const Matches& matches) {
+  bool any = false;
+  for (Draft& draft : drafts) {
+    for (std::size_t i = 0; i < draft.dims.size(); ++i) {
+      if (!matches(draft.dims[i], i == 0)) continue;
+      draft.dims[i].value = size;
+      any = true;
+    }
+  }
+  return any;
+}
+
+void BindBatch(std::vector<Draft>& drafts, std::int64_t batch) {
+  const bool named = Bind(drafts, batch, [](const InputDim& dim, bool) {
+    return !dim.value && NamesBatch(dim.symbol);
+  });
+  const bool leading = Bind(drafts, batch, [&](const InputDim& dim, bool first) {
+    return first && !dim.value && (!named || dim.symbol.empty());
+  });
+  if (named || leading) return;
+  std::optional<std::int64_t> given;
+  for (const Draft& draft : drafts) {
+    if (draft.dims.empty()) continue;
+    given = draft.dims.front().value;
+    break;
+  }
+  Bind(drafts, batch, [&](const InputDim& dim, bool first) {
+    return first && dim.value == given;
+  });
+}
+
+std::string Describe(const Draft& draft) {
+  std::string text = draft.spec->name + "=" +
+                     std::string(DTypeName(draft.dtype)) + "[";
+  for (std::size_t i = 0; i < draft.dims.size(); ++i) {
+    const InputDim& dim = draft.dims[i];
+    if (i != 0) text += ",";
+    text += dim.value ? std::to_string(*dim.value)
+                      : (dim.symbol.empty() ? "?" : dim.symbol);
+  }
+  return text + "]";
+}
+
+/// "'x' dimension 0 'batch' (--batch or --dim batch=…)" for each open one.
+std::string OpenDimensions(const std::vector<Draft>& drafts) {
+  std::string open;
+  const auto add = [&open](const std::string& text) {
+    open += (open.empty() ? "" : "; ") + text;
+  };
+  for (const Draft& draft : drafts) {
+    if (!draft.has_rank) {
+      add("'" + draft.spec->name + "' has no shape (use --input " +
+          draft.spec->name + "=" + std::string(DTypeName(draft.dtype)) +
+          "[…])");
+    }
+    for (std::size_t i = 0; i < draft.dims.size(); ++i) {
+      const InputDim& dim = draft.dims[i];
+      if (dim.value) continue;
+      std::string flags = i == 0 ? "--batch N or " : "";
+      flags += dim.symbol.empty() ? "--input " + Describe(draft)
+                                  : "--dim " + dim.symbol + "=N";
+      add("'" + draft.spec->name + "' dimension " + std::to_string(i) +
+          (dim.symbol.empty() ? "" : " '" + dim.symbol + "'") + " (use " +
+          flags + ")");
+    }
+  }
+  return open;
+}
+
+}  // namespace
+
+BoundInput ParseInput(std::string_view text) {
+  std::string_view rest = text;
+  BoundInput input;
+  const std::size_t equals = rest.rfind('=');
+  if (equals != std::string_view::npos) {
+    input.name = std::string(rest.substr(0, equals));
+    rest.remove_prefix(equals + 1);
+  }
+  const std::size_t bracket = rest.find('[');
+  if (bracket == std::string_view::npos || rest.back() != ']') {
+    RefuseInput(text, "no shape in brackets");
+  }
+  const std::string_view type = rest.substr(0, bracket);
+  if (!type.empty()) {
+    const std::optional<DType> dtype = ParseDType(type);
+    if (!dtype) RefuseInput(text, "unknown type '" + std::string(type) + "'");
+    input.type.dtype = *dtype;
+  }
+  rest = rest.substr(bracket + 1, rest.size() - bracket - 2);
+  input.type.shape = ParseShape(rest, text);
+  return input;
+}
+
+std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
+                                   const InputRequest& request,
+                                   const std::string& origin) {
+  RefuseUnknownNames(specs, request, origin);
+  std::vector<Draft> drafts = MakeDrafts(specs, request);
+  for (const auto& [symbol, size] : request.dims) {
+    Bind(drafts, size, [&symbol = symbol](const InputDim& dim, bool) {
+      return dim.symbol == symbol;
+    });
+  }
+  if (request.batch) {
+    if (*request.batch < 1) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  origin + ": --batch is " + std::to_string(*request.batch) +
+                      ", expected at least 1");
+    }
+    BindBatch(drafts, *request.batch);
+  }
+  const std::string open = OpenDimensions(drafts);
+  if (!open.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                origin + ": dimensions without a size: " + open);
+  }
+  std::vector<BoundInput> bound;
+  for (const Draft& draft : drafts) {
+    TensorType type{draft.dtype, {}};
+    for (const InputDim& dim : draft.dims) type.shape.push_back(*dim.value);
+    type.NumElements();  // Refuses what exceeds int64.
+    bound.push_back({draft.spec->name, std::move(type)});
+  }
+  return bound;
+}
+
+}  // namespace foretell

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+namespace foretell::meta {
+
+/// Arguments of scaled_dot_product_attention: `query` [..., heads, length,
+/// size], `key` and `value` with a length of their own.
+struct AttentionInputs {
+  at::Tensor query;
+  at::Tensor key;
+  at::Tensor value;
+  at::Tensor mask = {};  ///< Undefined: none.
+  double dropout_p = 0;
+  bool is_causal = false;
+  std::optional<double> scale = std::nullopt;
+  bool enable_gqa = false;  ///< Fewer heads in key and value than in query.
+};
+
+enum class AttentionKernel { kFlash, kEfficient, kMath };
+
+/// The kernel that LibTorch takes on CUDA for `inputs`.
+AttentionKernel ChooseAttention(const AttentionInputs& inputs);
+
+}  // namespace foretell::meta

@@ -1,0 +1,29 @@
+#include "src/program/meta/families.h"
+
+namespace foretell::meta {
+
+std::vector<Family> AllFamilies() {
+  return {{"activation", ActivationKernels()},
+          {"attention", AttentionKernels()},
+          {"convolution", ConvolutionKernels()},
+          {"data_dependent", DataDependentKernels()},
+          {"detection", DetectionKernels()},
+          {"dropout", DropoutKernels()},
+          {"embedding", EmbeddingKernels()},
+          {"fft", FftKernels()},
+          {"indexing", IndexingKernels()},
+          {"linalg", LinalgKernels()},
+          {"loss", LossKernels()},
+          {"normalization", NormalizationKernels()},
+          {"optimizer", OptimizerKernels()},
+          {"padding", PaddingKernels()},
+          {"pointwise", PointwiseKernels()},
+          {"pooling", PoolingKernels()},
+          {"quantization", QuantizationKernels()},
+          {"random", RandomKernels()},
+          {"recurrent", RecurrentKernels()},
+          {"reduction", ReductionKernels()},
+          {"resampling", ResamplingKernels()}};
+}
+
+}  // namespace foretell::meta

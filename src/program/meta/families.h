@@ -1,0 +1,43 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "src/program/meta/call.h"
+
+namespace foretell::meta {
+
+/// A family of operators, in the file `name` + ".cc".
+struct Family {
+  std::string_view name;
+  std::span<const KernelRow> rows;
+};
+
+/// All families, in alphabetical order.
+std::vector<Family> AllFamilies();
+
+// The table of each family.
+std::span<const KernelRow> ActivationKernels();
+std::span<const KernelRow> AttentionKernels();
+std::span<const KernelRow> ConvolutionKernels();
+std::span<const KernelRow> DataDependentKernels();
+std::span<const KernelRow> DetectionKernels();
+std::span<const KernelRow> DropoutKernels();
+std::span<const KernelRow> EmbeddingKernels();
+std::span<const KernelRow> FftKernels();
+std::span<const KernelRow> IndexingKernels();
+std::span<const KernelRow> LinalgKernels();
+std::span<const KernelRow> LossKernels();
+std::span<const KernelRow> NormalizationKernels();
+std::span<const KernelRow> OptimizerKernels();
+std::span<const KernelRow> PaddingKernels();
+std::span<const KernelRow> PointwiseKernels();
+std::span<const KernelRow> PoolingKernels();
+std::span<const KernelRow> QuantizationKernels();
+std::span<const KernelRow> RandomKernels();
+std::span<const KernelRow> RecurrentKernels();
+std::span<const KernelRow> ReductionKernels();
+std::span<const KernelRow> ResamplingKernels();
+
+}  // namespace foretell::meta

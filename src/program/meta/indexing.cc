@@ -1,0 +1,111 @@
+// Selections along an axis and rearrangements of elements.
+
+#include <algorithm>
+#include <numeric>
+
+#include "src/program/meta/families.h"
+#include "src/program/meta/shapes.h"
+
+namespace foretell::meta {
+namespace {
+
+void IndexSelect(Call& call) {
+  const at::Tensor& input = call.Tensor("self");
+  const at::Tensor& index = call.Tensor("index");
+  TORCH_CHECK(index.dim() <= 1, "index_select: the index has rank ",
+              index.dim(), ", expected 0 or 1");
+  Sizes sizes = input.sizes().vec();
+  if (!sizes.empty()) {
+    sizes[WrapDim(call.Int("dim"), input.dim())] = index.numel();
+  }
+  call.Return(Contiguous(sizes, input.scalar_type()));
+}
+
+// flip keeps the order of axes, roll does not.
+void Flip(Call& call) { call.Return(Like(call.Tensor("self"))); }
+
+void Roll(Call& call) {
+  const at::Tensor& input = call.Tensor("self");
+  call.Return(Contiguous(input.sizes(), input.scalar_type()));
+}
+
+void Take(Call& call) {
+  call.Return(Contiguous(call.Tensor("index").sizes(),
+                         call.Tensor("self").scalar_type()));
+}
+
+void ChannelShuffle(Call& call) {
+  const at::Tensor& input = call.Tensor("self");
+  call.Return(InFormat(input.sizes(), input.scalar_type(),
+                       input.suggest_memory_format()));
+}
+
+// Gradient of Tensor::unfold.
+void UnfoldBackward(Call& call) {
+  call.Return(Contiguous(call.Ints("input_sizes"),
+                         call.Tensor("grad_in").scalar_type()));
+}
+
+void TriangleIndices(Call& call) {
+  const bool lower = call.schema().name() == "aten::tril_indices";
+  const std::int64_t rows = call.Int("row");
+  const std::int64_t cols = call.Int("col");
+  const std::int64_t offset = call.Int("offset", 0);
+  std::int64_t below = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    below += std::clamp<std::int64_t>(row + offset + (lower ? 1 : 0), 0, cols);
+  }
+  const std::int64_t count = lower ? below : rows * cols - below;
+  call.Return(
+      Contiguous(Sizes{2, count}, call.DType("dtype").value_or(at::kLong)));
+}
+
+// As many gradients as the input of masked_scatter had elements.
+void MaskedScatterBackward(Call& call) {
+  call.Return(
+      Contiguous(call.Ints("sizes"), call.Tensor("grad_output").scalar_type()));
+}
+
+// With output_size, the lengths need not be known.
+void RepeatInterleave(Call& call) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      call.Has("output_size"),
+      "aten::repeat_interleave: the number of results depends on the repeats' "
+      "values; give output_size");
+  call.Return(Contiguous(Sizes{call.Int("output_size")},
+                         call.Tensor("repeats").scalar_type()));
+}
+
+// Runs on the values of `self`, but says beforehand how many there will be.
+void NonzeroStatic(Call& call) {
+  call.Return(Contiguous(Sizes{call.Int("size"), call.Tensor("self").dim()},
+                         at::kLong));
+}
+
+void NarrowCopy(Call& call) {
+  const at::Tensor& input = call.Tensor("self");
+  Sizes sizes = input.sizes().vec();
+  sizes[WrapDim(call.Int("dim"), input.dim())] = call.Int("length");
+  call.Return(Contiguous(sizes, input.scalar_type()));
+}
+
+constexpr KernelRow kRows[] = {
+    {"index_select", IndexSelect},
+    {"flip", Flip},
+    {"roll", Roll},
+    {"take", Take},
+    {"channel_shuffle", ChannelShuffle},
+    {"unfold_backward", UnfoldBackward},
+    {"tril_indices", TriangleIndices},
+    {"triu_indices", TriangleIndices},
+    {"repeat_interleave.Tensor", RepeatInterleave},
+    {"nonzero_static", NonzeroStatic},
+    {"narrow_copy", NarrowCopy},
+    {"masked_scatter_backward.", MaskedScatterBackward, Policy::kOverride},
+};
+
+}  // namespace
+
+std::span<const KernelRow> IndexingKernels() { return kRows; }
+
+}  // namespace foretell::meta

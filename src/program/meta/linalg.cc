@@ -1,0 +1,156 @@
+// Matrix products and factorisations that LibTorch leaves out on meta.
+
+#include "src/program/meta/families.h"
+#include "src/program/meta/shapes.h"
+
+namespace foretell::meta {
+namespace {
+
+void LikeFirst(Call& call) {
+  const at::Tensor& input = call.FirstTensor();
+  call.Return(Contiguous(input.sizes(), input.scalar_type()));
+}
+
+// Column-major matrices, as LAPACK and cuSOLVER write them.
+TensorSpec ColumnMajor(at::IntArrayRef sizes, at::ScalarType dtype) {
+  TensorSpec spec = Contiguous(sizes, dtype);
+  spec.strides.assign(sizes.size(), 1);
+  std::int64_t stride = sizes[sizes.size() - 2] * sizes.back();
+  for (std::size_t i = sizes.size() - 2; i-- > 0;) {
+    spec.strides[i] = stride;
+    stride *= sizes[i];
+  }
+  spec.strides.back() = sizes[sizes.size() - 2];
+  return spec;
+}
+
+void LikeFirstColumnMajor(Call& call) {
+  const at::Tensor& input = call.FirstTensor();
+  TORCH_CHECK(input.dim() >= 2, call.schema().name(), ": the input has rank ",
+              input.dim(), ", expected at least 2");
+  call.Return(ColumnMajor(input.sizes(), input.scalar_type()));
+}
+
+// batch1 [B, n, m] times batch2 [B, m, p], summed over B.
+void SumOfProducts(Call& call) {
+  const at::Tensor& left = call.Tensor("batch1");
+  const at::Tensor& right = call.Tensor("batch2");
+  call.Return(Contiguous(Sizes{left.size(1), right.size(2)},
+                         call.Tensor("self").scalar_type()));
+}
+
+void IntegerProduct(Call& call) {
+  call.Return(Contiguous(
+      Sizes{call.Tensor("self").size(0), call.Tensor("mat2").size(1)},
+      at::kInt));
+}
+
+void ScaledProduct(Call& call) {
+  const at::Tensor& self = call.Tensor("self");
+  call.Return(Contiguous(Sizes{self.size(0), call.Tensor("mat2").size(1)},
+                         call.DType("out_dtype").value_or(self.scalar_type())));
+}
+
+// mm, bmm, addmm, baddbmm with a type of result that is asked for.
+void TypedProduct(Call& call) {
+  const char* left = call.Has("mat1")     ? "mat1"
+                     : call.Has("batch1") ? "batch1"
+                                          : "self";
+  const char* right = call.Has("batch2") ? "batch2" : "mat2";
+  Sizes sizes = call.Tensor(left).sizes().vec();
+  sizes.back() = call.Tensor(right).size(-1);
+  call.Return(Contiguous(
+      sizes,
+      call.DType("out_dtype").value_or(call.Tensor(left).scalar_type())));
+}
+
+// Weights packed as 8-bit integers [out, in].
+void Int8Product(Call& call) {
+  const at::Tensor& self = call.Tensor("self");
+  call.Return(Contiguous(Sizes{self.size(0), call.Tensor("mat2").size(0)},
+                         self.scalar_type()));
+}
+
+void Eigen(Call& call) {
+  const at::Tensor& input = call.Tensor("self");
+  const at::ScalarType dtype = c10::toComplexType(input.scalar_type());
+  call.Return(
+      Contiguous(input.sizes().slice(0, input.sizes().size() - 1), dtype));
+  if (call.schema().returns().size() > 1) {
+    call.Return(ColumnMajor(input.sizes(), dtype));
+  }
+}
+
+void QrFactors(Call& call) {
+  const at::Tensor& input = call.Tensor("self");
+  Sizes tau = input.sizes().vec();
+  tau.pop_back();
+  tau.back() = std::min(input.size(-1), input.size(-2));
+  call.Return(ColumnMajor(input.sizes(), input.scalar_type()));
+  call.Return(Contiguous(tau, input.scalar_type()));
+}
+
+void SolveTriangular(Call& call) {
+  const at::Tensor& matrix = call.Tensor("self");
+  const at::Tensor& right = call.Tensor("B");
+  const auto rank = static_cast<std::size_t>(matrix.dim());
+  Sizes sizes = right.sizes().vec();
+  if (sizes.size() < rank) sizes.insert(sizes.begin(), rank - sizes.size(), 1);
+  for (std::size_t i = 0; i + 2 < rank; ++i) {
+    std::int64_t& size = sizes[sizes.size() - rank + i];
+    size = std::max(size, matrix.sizes()[i]);
+  }
+  call.Return(ColumnMajor(sizes, right.scalar_type()));
+}
+
+// Distances between rows: of two sets, or of one with itself.
+void PairDistances(Call& call) {
+  const at::Tensor& left = call.Tensor("x1");
+  const at::Tensor& right = call.Tensor("x2");
+  Sizes sizes = left.sizes().vec();
+  sizes.back() = right.size(-2);
+  call.Return(Contiguous(sizes, left.scalar_type()));
+}
+
+void OwnDistances(Call& call) {
+  const at::Tensor& input = call.Tensor("self");
+  const std::int64_t rows = input.size(0);
+  call.Return(Contiguous(Sizes{rows * (rows - 1) / 2}, input.scalar_type()));
+}
+
+void DistancesBackward(Call& call) {
+  const at::Tensor& input = call.Tensor(call.Has("x1") ? "x1" : "self");
+  call.Return(Contiguous(input.sizes(), input.scalar_type()));
+}
+
+constexpr KernelRow kRows[] = {
+    {"addbmm", SumOfProducts},
+    {"_int_mm", IntegerProduct},
+    {"_scaled_mm", ScaledProduct},
+    {"_scaled_mm_v2", ScaledProduct},
+    {"mm.dtype", TypedProduct},
+    {"bmm.dtype", TypedProduct},
+    {"addmm.dtype", TypedProduct},
+    {"baddbmm.dtype", TypedProduct},
+    {"_weight_int8pack_mm", Int8Product},
+    {"cholesky", LikeFirstColumnMajor},
+    {"cholesky_inverse", LikeFirstColumnMajor},
+    {"_cholesky_solve_helper", LikeFirstColumnMajor},
+    {"geqrf", QrFactors},
+    {"linalg_householder_product", LikeFirstColumnMajor},
+    {"linalg_eig", Eigen},
+    {"linalg_eigvals", Eigen},
+    {"_linalg_eigvals", Eigen},
+    {"linalg_matrix_exp", LikeFirst},
+    {"linalg_solve_triangular", SolveTriangular},
+    {"_cdist_forward", PairDistances},
+    {"_cdist_backward", DistancesBackward},
+    {"_pdist_forward", OwnDistances},
+    {"_pdist_backward", DistancesBackward},
+};
+
+}  // namespace
+
+std::span<const KernelRow> LinalgKernels() { return kRows; }
+
+}  // namespace foretell::meta

@@ -1,0 +1,50 @@
+// Padding by reflection and replication.
+
+#include "src/program/meta/families.h"
+#include "src/program/meta/shapes.h"
+
+namespace foretell::meta {
+namespace {
+
+// `padding` goes from the last axis forward: before, behind, before, behind.
+void Pad(Call& call) {
+  const at::Tensor& input = call.Tensor("self");
+  const Sizes padding = call.Ints("padding");
+  Sizes sizes = input.sizes().vec();
+  TORCH_CHECK(padding.size() % 2 == 0 && padding.size() / 2 <= sizes.size(),
+              call.schema().name(), ": ", padding.size(),
+              " paddings for an input of rank ", sizes.size());
+  for (std::size_t i = 0; i + 1 < padding.size(); i += 2) {
+    std::int64_t& length = sizes[sizes.size() - 1 - i / 2];
+    length += padding[i] + padding[i + 1];
+    TORCH_CHECK(length > 0, call.schema().name(), ": the output would be ",
+                at::IntArrayRef(sizes));
+  }
+  call.Return(Contiguous(sizes, input.scalar_type()));
+}
+
+void PadBackward(Call& call) {
+  const at::Tensor& input = call.Tensor("self");
+  call.Return(Contiguous(input.sizes(), input.scalar_type()));
+}
+
+constexpr KernelRow kRows[] = {
+    {"reflection_pad1d", Pad},
+    {"reflection_pad2d", Pad},
+    {"reflection_pad3d", Pad},
+    {"replication_pad1d", Pad},
+    {"replication_pad2d", Pad},
+    {"replication_pad3d", Pad},
+    {"reflection_pad1d_backward", PadBackward},
+    {"reflection_pad2d_backward", PadBackward},
+    {"reflection_pad3d_backward", PadBackward},
+    {"replication_pad1d_backward", PadBackward},
+    {"replication_pad2d_backward", PadBackward},
+    {"replication_pad3d_backward", PadBackward},
+};
+
+}  // namespace
+
+std::span<const KernelRow> PaddingKernels() { return kRows; }
+
+}  // namespace foretell::meta

@@ -1,0 +1,253 @@
+// Recurrent layers as CUDA runs them.
+//
+// lstm, gru and rnn are composites that ask the device for a whole-layer
+// kernel; the meta device would get one small operator per time step and save
+// each one's results. The overrides call cuDNN's operator instead, the cells
+// their fused kernels. Weights are taken to lie in one buffer already
+// (nn::RNNBase::flatten_parameters), so no copy of them is made.
+//
+// cuDNN does not publish what it reserves for the backward pass. The estimate
+// here is what the gradient needs per unit and step: activated gates, cell
+// state and output of the layer. It has not been measured.
+
+#include <ATen/ops/_cudnn_rnn.h>
+#include <ATen/ops/_thnn_fused_gru_cell.h>
+#include <ATen/ops/_thnn_fused_lstm_cell.h>
+#include <ATen/ops/matmul.h>
+
+#include <numeric>
+
+#include "src/program/meta/families.h"
+#include "src/program/meta/shapes.h"
+
+namespace foretell::meta {
+namespace {
+
+// Numbers of cudnnRNNMode_t.
+constexpr std::int64_t kModeRelu = 0;
+constexpr std::int64_t kModeTanh = 1;
+constexpr std::int64_t kModeLstm = 2;
+constexpr std::int64_t kModeGru = 3;
+
+// Values per unit and step that the backward pass reads.
+constexpr std::int64_t ReservedValues(std::int64_t mode) {
+  switch (mode) {
+    case kModeLstm:
+      return 6;
+    case kModeGru:
+      return 5;
+    default:
+      return 2;
+  }
+}
+
+struct Layer {
+  at::Tensor input;
+  at::Tensor hidden;
+  at::Tensor cell = {};                        ///< LSTM only.
+  std::vector<std::int64_t> batch_sizes = {};  ///< Of a packed sequence.
+};
+
+using RnnResults =
+    std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+
+RnnResults RunCudnn(const Call& call, const Layer& layer, std::int64_t mode) {
+  const bool is_lstm = layer.cell.defined();
+  const std::int64_t hidden_size =
+      (is_lstm ? layer.cell : layer.hidden).size(2);
+  const std::int64_t output_size = layer.hidden.size(2);
+  return at::_cudnn_rnn(
+      layer.input, call.TensorList("params"),
+      call.Bool("has_biases", true) ? 4 : 2, std::nullopt, layer.hidden,
+      is_lstm ? std::optional(layer.cell) : std::nullopt, mode, hidden_size,
+      output_size == hidden_size ? 0 : output_size, call.Int("num_layers"),
+      call.Bool("batch_first", false), call.Double("dropout", 0),
+      call.Bool("train", false), call.Bool("bidirectional", false),
+      layer.batch_sizes, std::nullopt);
+}
+
+// Either variant: a padded `input`, or packed `data` with its batch sizes,
+// which live on the CPU.
+Layer ReadLayer(const Call& call) {
+  Layer layer;
+  if (call.Has("input")) {
+    layer.input = call.Tensor("input");
+  } else {
+    const at::Tensor& sizes = call.Tensor("batch_sizes");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        sizes.is_cpu(), call.schema().name(),
+        ": batch_sizes of a packed sequence must be on the CPU");
+    layer.input = call.Tensor("data");
+    const std::int64_t* first = sizes.const_data_ptr<std::int64_t>();
+    layer.batch_sizes.assign(first, first + sizes.numel());
+  }
+  return layer;
+}
+
+template <std::int64_t kMode>
+void Rnn(Call& call) {
+  Layer layer = ReadLayer(call);
+  layer.hidden = call.Tensor("hx");
+  const RnnResults results = RunCudnn(call, layer, kMode);
+  call.Return(std::get<0>(results));
+  call.Return(std::get<1>(results));
+}
+
+void Lstm(Call& call) {
+  Layer layer = ReadLayer(call);
+  const std::vector<at::Tensor> states = call.TensorList("hx");
+  TORCH_CHECK(states.size() == 2, "lstm: ", states.size(),
+              " initial states, expected 2");
+  layer.hidden = states[0];
+  layer.cell = states[1];
+  const RnnResults results = RunCudnn(call, layer, kModeLstm);
+  call.Return(std::get<0>(results));
+  call.Return(std::get<1>(results));
+  call.Return(std::get<2>(results));
+}
+
+// Results: output, last hidden state, last cell state, reserved bytes, and
+// the buffer of weights.
+void Cudnn(Call& call) {
+  const at::Tensor& input = call.Tensor("input");
+  const at::Tensor& hidden = call.Tensor("hx");
+  const std::int64_t mode = call.Int("mode");
+  const bool is_packed = !call.Ints("batch_sizes").empty();
+  const bool batch_first = call.Bool("batch_first", false) && !is_packed;
+  const std::int64_t directions = call.Bool("bidirectional", false) ? 2 : 1;
+  const std::int64_t units = call.Int("hidden_size");
+  const std::int64_t width =
+      directions *
+      (call.Int("proj_size", 0) > 0 ? call.Int("proj_size") : units);
+  const at::ScalarType dtype = input.scalar_type();
+  Sizes sizes = input.sizes().vec();
+  sizes.back() = width;
+  TensorSpec output = Contiguous(sizes, dtype);
+  if (batch_first) output.strides = {width, sizes[0] * width, 1};
+  const std::int64_t steps = std::accumulate(
+      sizes.begin(), sizes.end() - 1, std::int64_t{1}, std::multiplies<>());
+  const std::int64_t reserved = steps * units * directions *
+                                call.Int("num_layers") * ReservedValues(mode) *
+                                static_cast<std::int64_t>(input.itemsize());
+  call.Return(output);
+  call.Return(Contiguous(hidden.sizes(), dtype));
+  call.Return(call.IsTensor("cx") ? Contiguous(call.Tensor("cx").sizes(), dtype)
+                                  : Contiguous(Sizes{0}, dtype));
+  call.Return(
+      Contiguous(Sizes{call.Bool("train", false) ? reserved : 0}, at::kByte));
+  call.Return(Contiguous(Sizes{0}, dtype));
+}
+
+// The gradients of all weights are views of one buffer.
+c10::List<at::Tensor> WeightGradients(const std::vector<at::Tensor>& weights) {
+  std::int64_t total = 0;
+  for (const at::Tensor& weight : weights) total += weight.numel();
+  const at::Tensor all =
+      Allocate(Contiguous(Sizes{total}, weights.front().scalar_type()));
+  c10::List<at::Tensor> gradients;
+  std::int64_t start = 0;
+  for (const at::Tensor& weight : weights) {
+    gradients.push_back(
+        all.narrow(0, start, weight.numel()).view(weight.sizes()));
+    start += weight.numel();
+  }
+  return gradients;
+}
+
+void CudnnBackward(Call& call) {
+  const std::vector<bool> mask = call.Bools("output_mask");
+  call.Return(Like(call.Tensor("input")));
+  call.Return(
+      Contiguous(call.Tensor("hx").sizes(), call.Tensor("hx").scalar_type()));
+  const bool has_cell = call.IsTensor("cx");
+  call.ReturnIf(has_cell, has_cell ? Contiguous(call.Tensor("cx").sizes(),
+                                                call.Tensor("cx").scalar_type())
+                                   : TensorSpec{});
+  call.ReturnValue(mask[3] ? WeightGradients(call.TensorList("weight"))
+                           : c10::List<at::Tensor>());
+}
+
+void LstmCell(Call& call) {
+  const std::vector<at::Tensor> states = call.TensorList("hx");
+  TORCH_CHECK(states.size() == 2, "lstm_cell: ", states.size(),
+              " initial states, expected 2");
+  const auto [hidden, cell, workspace] = at::_thnn_fused_lstm_cell(
+      at::matmul(call.Tensor("input"), call.Tensor("w_ih").t()),
+      at::matmul(states[0], call.Tensor("w_hh").t()), states[1],
+      call.TensorOrUndefined("b_ih"), call.TensorOrUndefined("b_hh"));
+  call.Return(hidden);
+  call.Return(cell);
+}
+
+void GruCell(Call& call) {
+  const at::Tensor& hidden = call.Tensor("hx");
+  call.Return(std::get<0>(at::_thnn_fused_gru_cell(
+      at::matmul(call.Tensor("input"), call.Tensor("w_ih").t()),
+      at::matmul(hidden, call.Tensor("w_hh").t()), hidden,
+      call.TensorOrUndefined("b_ih"), call.TensorOrUndefined("b_hh"))));
+}
+
+void FusedLstmCell(Call& call) {
+  const at::Tensor& cell = call.Tensor("cx");
+  call.Return(Like(cell));
+  call.Return(Like(cell));
+  call.Return(Like(call.Tensor("input_gates")));
+}
+
+void FusedLstmCellBackward(Call& call) {
+  const at::Tensor& workspace = call.Tensor("workspace");
+  const TensorSpec bias =
+      Contiguous(Sizes{workspace.size(1)}, workspace.scalar_type());
+  call.Return(Like(workspace));
+  call.Return(Like(call.Tensor("cx")));
+  call.ReturnIf(call.Bool("has_bias", false), bias);
+}
+
+constexpr std::int64_t kGruGates = 3;
+constexpr std::int64_t kGruWorkspace = 5;
+
+void FusedGruCell(Call& call) {
+  const at::Tensor& hidden = call.Tensor("hx");
+  call.Return(Like(hidden));
+  call.Return(Contiguous(Sizes{hidden.size(0), hidden.size(1) * kGruWorkspace},
+                         hidden.scalar_type()));
+}
+
+void FusedGruCellBackward(Call& call) {
+  const at::Tensor& workspace = call.Tensor("workspace");
+  const std::int64_t gates = workspace.size(1) / kGruWorkspace * kGruGates;
+  const TensorSpec gradient =
+      Contiguous(Sizes{workspace.size(0), gates}, workspace.scalar_type());
+  const TensorSpec bias = Contiguous(Sizes{gates}, workspace.scalar_type());
+  const bool has_bias = call.Bool("has_bias", false);
+  call.Return(gradient);
+  call.Return(gradient);
+  call.Return(Like(call.Tensor("grad_hy")));
+  call.ReturnIf(has_bias, bias);
+  call.ReturnIf(has_bias, bias);
+}
+
+constexpr KernelRow kRows[] = {
+    {"lstm.input", Lstm, Policy::kOverrideWhole},
+    {"lstm.data", Lstm, Policy::kOverrideWhole},
+    {"gru.input", Rnn<kModeGru>, Policy::kOverrideWhole},
+    {"gru.data", Rnn<kModeGru>, Policy::kOverrideWhole},
+    {"rnn_tanh.input", Rnn<kModeTanh>, Policy::kOverrideWhole},
+    {"rnn_tanh.data", Rnn<kModeTanh>, Policy::kOverrideWhole},
+    {"rnn_relu.input", Rnn<kModeRelu>, Policy::kOverrideWhole},
+    {"rnn_relu.data", Rnn<kModeRelu>, Policy::kOverrideWhole},
+    {"_cudnn_rnn.", Cudnn},
+    {"_cudnn_rnn_backward.", CudnnBackward},
+    {"lstm_cell", LstmCell, Policy::kOverrideWhole},
+    {"gru_cell", GruCell, Policy::kOverrideWhole},
+    {"_thnn_fused_lstm_cell.", FusedLstmCell},
+    {"_thnn_fused_lstm_cell_backward_impl.", FusedLstmCellBackward},
+    {"_thnn_fused_gru_cell.", FusedGruCell},
+    {"_thnn_fused_gru_cell_backward.", FusedGruCellBackward},
+};
+
+}  // namespace
+
+std::span<const KernelRow> RecurrentKernels() { return kRows; }
+
+}  // namespace foretell::meta

@@ -1,0 +1,27 @@
+# Sources of the meta kernels, relative to src/program.
+set(FORETELL_META_SOURCES
+    meta/activation.cc
+    meta/attention.cc
+    meta/call.cc
+    meta/convolution.cc
+    meta/data_dependent.cc
+    meta/detection.cc
+    meta/dropout.cc
+    meta/embedding.cc
+    meta/families.cc
+    meta/fft.cc
+    meta/indexing.cc
+    meta/linalg.cc
+    meta/loss.cc
+    meta/meta_kernels.cc
+    meta/normalization.cc
+    meta/optimizer.cc
+    meta/padding.cc
+    meta/pointwise.cc
+    meta/pooling.cc
+    meta/quantization.cc
+    meta/random.cc
+    meta/recurrent.cc
+    meta/reduction.cc
+    meta/resampling.cc
+    meta/shapes.cc)

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "foretell/program.h"
+#include "src/program/storage_ledger.h"
+
+namespace foretell {
+
+/// Registers the dispatcher hook that feeds the recorder. Idempotent; throws
+/// Error(kInternal) should LibTorch no longer offer the key that carries it.
+void InstallRecorderHook();
+
+/// Turns top-level ATen calls on tensors of one device into an OperatorGraph.
+///
+/// One recorder is active per thread, from construction to destruction. A call
+/// is recorded when it touches a tensor of the trace: on meta any meta tensor,
+/// on the CPU any tensor that descends from a parameter or an input (so that
+/// shape arithmetic stays out).
+class Recorder final : public StorageListener {
+ public:
+  Recorder(GraphInfo info, c10::DeviceType device);
+  ~Recorder() override;
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Recorder of this thread, or nullptr.
+  static Recorder* Current();
+
+  /// Role of storages that are allocated from now on.
+  void SetRole(TensorRole role) { role_ = role; }
+  TensorRole role() const { return role_; }
+  void SetPhase(Phase phase) { phase_ = phase; }
+  /// Between false and true only memory events are recorded (the warm-up step).
+  void RecordNodes(bool record) { record_nodes_ = record; }
+  void SetScope(std::function<std::string()> scope) {
+    scope_ = std::move(scope);
+  }
+
+  /// Declares a tensor that exists before the first operator.
+  ValueId AddSource(const std::string& name, const at::Tensor& tensor);
+  void MarkInput(const at::Tensor& tensor);
+  void MarkOutput(const at::Tensor& tensor);
+  /// Changes the role of the storage of `tensor`.
+  void SetRoleOf(const at::Tensor& tensor, TensorRole role);
+  /// Gives `to` to every living storage that has role `from` now.
+  void ChangeRoleOfLiving(TensorRole from, TensorRole to);
+  void SetParameterElements(std::int64_t elements);
+
+  /// Called by the hook: performs the operator on `stack` and records it.
+  void Call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+            torch::jit::Stack& stack);
+
+  /// Ends the recording. Tensors of the trace may die afterwards unseen.
+  OperatorGraph Finish();
+  /// Operators that ran on the CPU for want of a meta kernel, once each.
+  const std::vector<std::string>& fallbacks() const { return fallbacks_; }
+
+  std::int32_t OnAllocate(std::size_t bytes) override;
+  void OnFree(std::int32_t storage) override;
+
+ private:
+  struct Tracked {
+    c10::weak_intrusive_ptr<at::TensorImpl> alive;  ///< Keeps the address.
+    ValueId value = kNone;
+  };
+
+  bool BelongsToTrace(const at::Tensor& tensor) const;
+  bool TouchesTrace(const torch::jit::Stack& stack, size_t first) const;
+  StorageId StorageOf(const at::Tensor& tensor);
+  /// The value that `tensor` is, made known as a buffer if it is new.
+  ValueId ValueOf(const at::Tensor& tensor);
+  void Track(const at::Tensor& tensor, ValueId value);
+  void RecordResults(NodeId node, const std::vector<at::Tensor>& results);
+  void Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+               torch::jit::Stack& stack);
+  std::string FreshName(const std::string& wanted);
+  NodeId CurrentNode() const;
+
+  GraphBuilder builder_;
+  c10::DeviceType device_;
+  std::optional<ListenScope> listening_;
+  std::optional<c10::impl::IncludeDispatchKeyGuard> hook_;
+  TensorRole role_ = TensorRole::kParameter;
+  Phase phase_ = Phase::kForward;
+  bool record_nodes_ = true;
+  bool inside_node_ = false;
+  std::function<std::string()> scope_;
+  std::unordered_map<const at::TensorImpl*, Tracked> tracked_;
+  /// Values by storage, oldest first: autograd hands saved tensors out as new
+  /// objects, which are recognised by storage and shape.
+  std::unordered_map<StorageId, std::vector<ValueId>> values_in_;
+  std::unordered_map<std::string, int> names_;
+  std::vector<bool> living_;
+  std::vector<std::string> fallbacks_;
+};
+
+/// While it lives, ATen calls are not recorded and storages get `role`.
+class UnrecordedScope {
+ public:
+  explicit UnrecordedScope(TensorRole role);
+  ~UnrecordedScope();
+  UnrecordedScope(const UnrecordedScope&) = delete;
+  UnrecordedScope& operator=(const UnrecordedScope&) = delete;
+
+ private:
+  c10::impl::ExcludeDispatchKeyGuard off_;
+  Recorder* recorder_;
+  TensorRole previous_ = TensorRole::kParameter;
+};
+
+}  // namespace foretell

@@ -1,0 +1,244 @@
+#include "foretell/trace.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <c10/core/InferenceMode.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include "foretell/error.h"
+#include "src/program/meta/meta_kernels.h"
+#include "src/program/optimizer_step.h"
+#include "src/program/recorder.h"
+#include "src/program/training_loss.h"
+
+namespace foretell {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Optimizer>, 4> kOptimizers = {{
+    {"sgd", Optimizer::kSgd},
+    {"momentum", Optimizer::kMomentum},
+    {"adam", Optimizer::kAdam},
+    {"adamw", Optimizer::kAdamW},
+}};
+
+/// Steps of a training trace: in the first one gradients and optimizer state do
+/// not exist yet.
+constexpr int kTrainingSteps = 2;
+
+std::int64_t BatchOf(const std::vector<BoundInput>& inputs) {
+  for (const BoundInput& input : inputs) {
+    if (!input.type.shape.empty()) return input.type.shape.front();
+  }
+  return 1;
+}
+
+/// A program, its inputs and its recorder while they are being traced.
+class Tracer {
+ public:
+  Tracer(const Program& program, const std::vector<BoundInput>& inputs,
+         const TraceOptions& options)
+      : program_(program),
+        inputs_(inputs),
+        options_(options),
+        device_(options.device == TraceDevice::kMeta ? at::kMeta : at::kCPU),
+        recorder_(Info(), device_) {
+    MakeInstance();
+    MakeInputs();
+  }
+
+  Trace Infer() {
+    const c10::InferenceMode inference;
+    Enter(Phase::kForward, TensorRole::kActivation);
+    std::vector<at::Tensor> outputs = instance_->Forward(tensors_);
+    return Finish(outputs);
+  }
+
+  Trace Train() {
+    OptimizerStep optimizer(options_.optimizer, TrainableTensors());
+    std::vector<at::Tensor> outputs;
+    for (int step = 0; step < kTrainingSteps; ++step) {
+      recorder_.RecordNodes(step == kTrainingSteps - 1);
+      outputs.clear();
+      optimizer.ZeroGrad();
+      TrainStep(optimizer, outputs);
+    }
+    return Finish(outputs);
+  }
+
+ private:
+  GraphInfo Info() const {
+    GraphInfo info{.name = program_.name(),
+                   .mode = options_.mode,
+                   .precision = options_.precision,
+                   .batch = BatchOf(inputs_)};
+    if (options_.mode == Mode::kTraining) {
+      info.optimizer = OptimizerName(options_.optimizer);
+    }
+    return info;
+  }
+
+  void MakeInstance() {
+    const UnrecordedScope unrecorded(TensorRole::kParameter);
+    recorder_.SetRole(TensorRole::kParameter);
+    instance_ = program_.Instantiate({.device = at::Device(device_),
+                                      .precision = options_.precision,
+                                      .mode = options_.mode,
+                                      .seed = options_.seed});
+    for (const NamedTensor& parameter : instance_->Parameters()) {
+      recorder_.AddSource(parameter.name, parameter.tensor);
+    }
+    for (const NamedTensor& buffer : instance_->Buffers()) {
+      recorder_.AddSource(buffer.name, buffer.tensor);
+      recorder_.SetRoleOf(buffer.tensor, TensorRole::kBuffer);
+    }
+    recorder_.SetParameterElements(program_.parameter_elements());
+    recorder_.SetScope([this] { return instance_->CurrentScope(); });
+  }
+
+  void MakeInputs() {
+    const UnrecordedScope unrecorded(TensorRole::kInput);
+    for (const BoundInput& input : inputs_) {
+      tensors_.push_back(MakeInput(input.type));
+      recorder_.AddSource(input.name, tensors_.back());
+      recorder_.MarkInput(tensors_.back());
+    }
+  }
+
+  at::Tensor MakeInput(const TensorType& type) const {
+    const at::ScalarType scalar = ToScalarType(type.dtype, options_.precision);
+    const auto options = at::TensorOptions().dtype(scalar).device(device_);
+    if (device_ == at::kMeta) return at::empty(type.shape, options);
+    if (at::isFloatingType(scalar)) return at::randn(type.shape, options);
+    return at::randint(0, 2, type.shape, options);
+  }
+
+  void Enter(Phase phase, TensorRole role) {
+    recorder_.SetPhase(phase);
+    recorder_.SetRole(role);
+  }
+
+  std::vector<at::Tensor> TrainableTensors() const {
+    std::vector<at::Tensor> tensors;
+    for (const NamedTensor& parameter : instance_->Parameters()) {
+      if (parameter.tensor.requires_grad()) tensors.push_back(parameter.tensor);
+    }
+    return tensors;
+  }
+
+  void TrainStep(OptimizerStep& optimizer, std::vector<at::Tensor>& outputs) {
+    Enter(Phase::kForward, TensorRole::kActivation);
+    outputs = instance_->Forward(tensors_);
+    at::Tensor loss = ScalarLoss(outputs);
+    recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
+    Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
+    if (loss.requires_grad()) loss.backward();
+    for (const NamedTensor& parameter : instance_->Parameters()) {
+      const at::Tensor& gradient = parameter.tensor.grad();
+      if (gradient.defined()) {
+        recorder_.SetRoleOf(gradient, TensorRole::kGradient);
+      }
+    }
+    loss.reset();
+    Enter(Phase::kOptimizer, TensorRole::kOptimizerTemporary);
+    optimizer.Step();
+    recorder_.ChangeRoleOfLiving(TensorRole::kOptimizerTemporary,
+                                 TensorRole::kOptimizerState);
+  }
+
+  Trace Finish(const std::vector<at::Tensor>& outputs) {
+    std::vector<BoundInput> types;
+    for (const at::Tensor& output : outputs) {
+      if (!output.defined()) continue;
+      if (output.device().type() == device_) recorder_.MarkOutput(output);
+      types.push_back({"output" + std::to_string(types.size()),
+                       {ToDType(output.scalar_type()), output.sizes().vec()}});
+    }
+    std::vector<std::string> warnings = program_.warnings(options_.mode);
+    for (const std::string& name : recorder_.fallbacks()) {
+      warnings.push_back(name + " has no meta kernel: it was run on the CPU for "
+                                "its shapes");
+    }
+    return {recorder_.Finish(), inputs_, std::move(types), std::move(warnings)};
+  }
+
+  const Program& program_;
+  const std::vector<BoundInput>& inputs_;
+  const TraceOptions& options_;
+  c10::DeviceType device_;
+  // Declared last: tensors die while the recorder still listens to nobody.
+  Recorder recorder_;
+  std::unique_ptr<ProgramInstance> instance_;
+  std::vector<at::Tensor> tensors_;
+};
+
+std::string FirstLine(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+std::string_view OptimizerName(Optimizer optimizer) {
+  for (const auto& [name, value] : kOptimizers) {
+    if (value == optimizer) return name;
+  }
+  return "";
+}
+
+Optimizer ParseOptimizer(std::string_view name) {
+  std::string known;
+  for (const auto& [candidate, value] : kOptimizers) {
+    if (candidate == name) return value;
+    known += (known.empty() ? "" : ", ") + std::string(candidate);
+  }
+  throw Error(ErrorCode::kInvalidArgument, "unknown optimizer '" +
+                                               std::string(name) +
+                                               "', expected one of " + known);
+}
+
+void InitializeTracing() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    at::set_num_threads(1);
+    RegisterMetaKernels();
+    InstallRecorderHook();
+    InstallLedgerAllocator(c10::DeviceType::Meta);
+  });
+}
+
+Trace TraceProgram(const Program& program,
+                   const std::vector<BoundInput>& inputs,
+                   const TraceOptions& options) {
+  InitializeTracing();
+  if (options.device == TraceDevice::kCpu) {
+    InstallLedgerAllocator(c10::DeviceType::CPU);
+  }
+  try {
+    Tracer tracer(program, inputs, options);
+    return options.mode == Mode::kInference ? tracer.Infer() : tracer.Train();
+  } catch (const Error& error) {
+    const bool named = std::string_view(error.what()).starts_with(program.name());
+    throw named ? error : WithContext(program.name(), error);
+  } catch (const c10::NotImplementedError& error) {
+    throw Error(ErrorCode::kUnsupported,
+                program.name() + ": " +
+                    FirstLine(error.what_without_backtrace()));
+  } catch (const c10::Error& error) {
+    throw Error(ErrorCode::kInvalidArgument,
+                program.name() + ": " +
+                    FirstLine(error.what_without_backtrace()));
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::kInvalidArgument,
+                program.name() + ": " + FirstLine(error.what()));
+  }
+}
+
+}  // namespace foretell

@@ -1,0 +1,58 @@
+#include <array>
+#include <utility>
+
+#include "foretell/error.h"
+#include "foretell/program.h"
+
+namespace foretell {
+namespace {
+
+constexpr std::array<std::pair<DType, at::ScalarType>, 15> kTypes = {{
+    {DType::kF64, at::kDouble},
+    {DType::kF32, at::kFloat},
+    {DType::kF16, at::kHalf},
+    {DType::kBF16, at::kBFloat16},
+    {DType::kI64, at::kLong},
+    {DType::kI32, at::kInt},
+    {DType::kI16, at::kShort},
+    {DType::kI8, at::kChar},
+    {DType::kU64, at::kUInt64},
+    {DType::kU32, at::kUInt32},
+    {DType::kU16, at::kUInt16},
+    {DType::kU8, at::kByte},
+    {DType::kBool, at::kBool},
+    {DType::kC64, at::kComplexFloat},
+    {DType::kC128, at::kComplexDouble},
+}};
+
+bool IsFloat8(at::ScalarType type) {
+  return type == at::kFloat8_e4m3fn || type == at::kFloat8_e5m2 ||
+         type == at::kFloat8_e4m3fnuz || type == at::kFloat8_e5m2fnuz;
+}
+
+}  // namespace
+
+at::ScalarType ToScalarType(DType dtype, Precision precision) {
+  if (dtype == DType::kF32 && precision == Precision::kFp16) return at::kHalf;
+  if (dtype == DType::kF32 && precision == Precision::kBf16) {
+    return at::kBFloat16;
+  }
+  if (dtype == DType::kF8) return at::kFloat8_e4m3fn;
+  for (const auto& [ours, theirs] : kTypes) {
+    if (ours == dtype) return theirs;
+  }
+  throw Error(ErrorCode::kInternal, "element type without an ATen type: " +
+                                        std::string(DTypeName(dtype)));
+}
+
+DType ToDType(at::ScalarType type) {
+  if (IsFloat8(type)) return DType::kF8;
+  for (const auto& [ours, theirs] : kTypes) {
+    if (theirs == type) return ours;
+  }
+  throw Error(ErrorCode::kUnsupported,
+              std::string("element type ") + at::toString(type) +
+                  " is not supported");
+}
+
+}  // namespace foretell

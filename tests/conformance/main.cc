@@ -1,0 +1,110 @@
+// onnx_conformance DIR: runs the cases below DIR and says how each ended.
+
+#include <ATen/Parallel.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "foretell/error.h"
+#include "frontends/onnx/operator_table.h"
+#include "tests/conformance/case.h"
+#include "tests/conformance/report.h"
+#include "tests/conformance/run_case.h"
+#include "tests/conformance/worker_pool.h"
+
+namespace foretell::conformance {
+namespace {
+
+struct Options {
+  std::string directory;
+  std::string filter;
+  std::string json_path;
+  int min_pass = 1;
+  int processes = 2;
+  bool list_operators = false;
+};
+
+/// One JSON object per line: domain, name, first and last opset ("last" is null
+/// when open).
+void ListOperators() {
+  for (const onnx::OnnxOperator& row : onnx::AllOperators()) {
+    nlohmann::json line{{"domain", row.domain},
+                        {"name", row.name},
+                        {"first", row.versions.first},
+                        {"last", nullptr}};
+    if (row.versions.last != onnx::kAny) line["last"] = row.versions.last;
+    std::cout << line.dump() << "\n";
+  }
+}
+
+std::vector<CaseResult> RunCases(const std::vector<Case>& cases,
+                                 int processes) {
+  const auto run = [&](size_t i) {
+    at::set_num_threads(1);
+    return ToJson(RunCase(cases[i]))
+        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  const std::vector<TaskResult> ends =
+      RunIsolated(cases.size(), run, {.processes = processes});
+  std::vector<CaseResult> results;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    results.push_back(ends[i].finished
+                          ? FromJson(nlohmann::json::parse(ends[i].text))
+                          : CaseResult{.group = cases[i].group,
+                                       .name = cases[i].name,
+                                       .message = ends[i].text});
+  }
+  return results;
+}
+
+int Run(const Options& options) {
+  if (options.list_operators) {
+    ListOperators();
+    return EXIT_SUCCESS;
+  }
+  const std::vector<Case> cases = FindCases(options.directory, options.filter);
+  const std::vector<CaseResult> results = RunCases(cases, options.processes);
+  PrintReport(results, std::cout);
+  if (!options.json_path.empty()) {
+    std::ofstream(options.json_path) << ReportJson(results).dump(1) << "\n";
+  }
+  const std::string failure = FailureOf(results, options.min_pass);
+  if (failure.empty()) return EXIT_SUCCESS;
+  std::cout << "FAILED: " << failure << "\n";
+  return EXIT_FAILURE;
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app{"Runs ONNX backend cases through foretell's ONNX frontend."};
+  app.add_option("directory", options.directory,
+                 "Folder that holds <group>/<case>/model.onnx");
+  app.add_option("--filter", options.filter,
+                 "Regular expression that \"group/name\" must match");
+  app.add_option("--json", options.json_path, "Write all results here");
+  app.add_option("--min-pass", options.min_pass,
+                 "Fail when fewer cases pass (default 1)");
+  app.add_option("--processes", options.processes,
+                 "Cases run at the same time (default 2)");
+  app.add_flag("--list-operators", options.list_operators,
+               "Print the operator tables as JSON lines and stop");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return Run(options);
+  } catch (const Error& error) {
+    std::cerr << "onnx_conformance: " << error.what() << "\n";
+    return EXIT_FAILURE;
+  }
+}
+
+}  // namespace
+}  // namespace foretell::conformance
+
+int main(int argc, char** argv) {
+  return foretell::conformance::Main(argc, argv);
+}

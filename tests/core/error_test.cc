@@ -1,0 +1,25 @@
+#include "foretell/error.h"
+
+#include <gtest/gtest.h>
+
+namespace foretell {
+namespace {
+
+TEST(Error, KeepsItsCodeWhenContextIsAdded) {
+  const Error inner(ErrorCode::kCorrupt, "line 3: no type");
+  const Error outer = WithContext("model.onnx", inner);
+  EXPECT_EQ(outer.code(), ErrorCode::kCorrupt);
+  EXPECT_STREQ(outer.what(), "model.onnx: line 3: no type");
+}
+
+TEST(Error, HasAStableNamePerCode) {
+  EXPECT_EQ(ErrorCodeName(ErrorCode::kInvalidArgument), "invalid_argument");
+  EXPECT_EQ(ErrorCodeName(ErrorCode::kNotFound), "not_found");
+  EXPECT_EQ(ErrorCodeName(ErrorCode::kCorrupt), "corrupt");
+  EXPECT_EQ(ErrorCodeName(ErrorCode::kUnsupported), "unsupported");
+  EXPECT_EQ(ErrorCodeName(ErrorCode::kIo), "io");
+  EXPECT_EQ(ErrorCodeName(ErrorCode::kInternal), "internal");
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,93 @@
+#include "src/cost/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/cost/test_device.h"
+
+namespace foretell::cost {
+namespace {
+
+class Gemm : public testing::Test {
+ protected:
+  /// On FP32 lanes of `sms` SMs of the round device.
+  double SimtUs(const GemmShape& shape, int sms = 100) {
+    const Machine machine = MakeMachine(device_, {.sms = sms});
+    return GemmUs(shape, MatrixUnit::kSimt,
+                  machine.FlopsPerUs(Precision::kFp32), machine);
+  }
+
+  const DeviceSpec device_ = test::RoundDevice();
+};
+
+// A tile of 128 x 128 with k = 1024 on one SM, which does 10^5 FLOP per
+// microsecond at its peak and 0.87 of that on this tile.
+constexpr double kTileUs = 2.0 * 128 * 128 * 1024 / (1e5 * 0.87);
+
+TEST_F(Gemm, FillsEverySmOnce) {
+  EXPECT_NEAR(SimtUs({1, 1280, 1280, 1024}), kTileUs, 1e-6);
+}
+
+TEST_F(Gemm, TakesAsManyWavesAsTheTilesNeed) {
+  EXPECT_NEAR(SimtUs({1, 2560, 1280, 1024}), 2 * kTileUs, 1e-6);
+  EXPECT_NEAR(SimtUs({4, 1280, 1280, 1024}), 4 * kTileUs, 1e-6);
+}
+
+TEST_F(Gemm, PaysForATileThatIsHardlyUsed) {
+  EXPECT_GT(SimtUs({1, 1281, 1280, 1024}), 1.1 * kTileUs);
+  // Further rows in the same tiles cost their partial results only.
+  EXPECT_NEAR(SimtUs({1, 1400, 1280, 1024}) - SimtUs({1, 1281, 1280, 1024}),
+              119 * 1280 * 8 / 1e6, 1e-6);
+}
+
+TEST_F(Gemm, SplitsALongSumWhenThereAreFewTiles) {
+  // Two tiles of 128 x 64, each in 16 blocks of k = 1024: 32 SMs work. Partial
+  // results are 128 x 128 of 8 bytes.
+  const double block_us = 2.0 * 128 * 64 * 1024 / (1e5 * 0.45);
+  const double partial_us = 128 * 128 * 8 / 1e6;
+  EXPECT_NEAR(SimtUs({1, 128, 128, 16384}), block_us + partial_us, 1e-6);
+}
+
+TEST_F(Gemm, DoesNotSplitAShortSum) {
+  // Halves of k = 128 would be too short: 16 blocks of 32 x 32.
+  const double block_us = 2.0 * 32 * 32 * 128 / (1e5 * 0.06);
+  EXPECT_NEAR(SimtUs({1, 128, 128, 128}), block_us, 1e-6);
+}
+
+TEST_F(Gemm, DoesNotTileAMatrixVectorProduct) {
+  const double us = 2.0 * 4096 * 25088 / 1e7 / 0.5;
+  EXPECT_NEAR(SimtUs({1, 1, 4096, 25088}), us, 1e-6);
+  EXPECT_NEAR(SimtUs({1, 4096, 1, 25088}), us, 1e-6);
+}
+
+TEST_F(Gemm, IsFasterOnTensorCores) {
+  const Machine machine = MakeMachine(device_, {});
+  const GemmShape shape = {1, 2560, 2560, 1024};
+  const double tf32 = machine.FlopsPerUs(Precision::kTf32);
+  EXPECT_LT(GemmUs(shape, MatrixUnit::kTensorCore, tf32, machine),
+            SimtUs(shape) / 5);
+}
+
+TEST_F(Gemm, NeverExceedsThePeak) {
+  for (const double size : {64, 300, 1000, 4096, 10000}) {
+    const GemmShape shape = {1, size, size, size};
+    EXPECT_GT(SimtUs(shape), 2 * shape.Macs() / 1e7);
+  }
+}
+
+TEST_F(Gemm, NeverGetsSlowerWithMoreSms) {
+  const GemmShape shape = {3, 700, 900, 2000};
+  double previous = SimtUs(shape, 1);
+  for (int sms = 2; sms <= 100; ++sms) {
+    const double us = SimtUs(shape, sms);
+    EXPECT_LE(us, previous * (1 + 1e-12)) << sms;
+    previous = us;
+  }
+}
+
+TEST_F(Gemm, OfNothingTakesNoTime) {
+  EXPECT_EQ(SimtUs({1, 0, 128, 128}), 0);
+  EXPECT_EQ(SimtUs({0, 128, 128, 128}), 0);
+}
+
+}  // namespace
+}  // namespace foretell::cost

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "foretell/device.h"
+
+namespace foretell::test {
+
+/// A device with round numbers: 100 SMs, 10^6 bytes per microsecond, 10^7
+/// (FP32), 10^8 (TF32) and 2 * 10^8 (16 bit) FLOP per microsecond, 50 to 250 W.
+inline DeviceSpec RoundDevice() {
+  DeviceSpec device;
+  device.name = "round";
+  device.sms = 100;
+  device.bandwidth_gb_s = 1000;
+  device.peak_tflops = {{Precision::kFp32, 10},
+                        {Precision::kTf32, 100},
+                        {Precision::kFp16, 200},
+                        {Precision::kBf16, 200}};
+  device.idle_power_w = 50;
+  device.max_power_w = 250;
+  return device;
+}
+
+}  // namespace foretell::test

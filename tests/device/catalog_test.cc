@@ -1,0 +1,169 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "foretell/device.h"
+#include "foretell/error.h"
+
+namespace foretell {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kSmallDevice[] = R"({
+  "name": "toy", "aliases": ["tiny"], "display_name": "Toy GPU",
+  "architecture": "ampere", "compute_capability": 86, "sms": 10,
+  "memory_mib": 1000, "bandwidth_gb_s": 100, "l2_mib": 1,
+  "peak_tflops": {"fp32": 1, "tf32": 2, "fp16": 4, "bf16": 4},
+  "max_power_w": 50, "idle_power_w": 5, "cublas_workspace_bytes": 0,
+  "sources": ["made up"]})";
+
+template <typename Function>
+std::string MessageOf(Function function, ErrorCode code) {
+  try {
+    function();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code);
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+TEST(DeviceCatalog, KnowsTheTenDevices) {
+  std::vector<std::string> names;
+  for (const DeviceSpec& device : DeviceCatalog::BuiltIn().devices()) {
+    names.push_back(device.name);
+  }
+  EXPECT_THAT(names, testing::ElementsAre("a100-sxm4-40gb", "a100-sxm4-80gb",
+                                          "a100-pcie-40gb", "a100-pcie-80gb",
+                                          "a30", "h100-sxm5-80gb",
+                                          "h100-pcie-80gb", "h100-nvl-94gb",
+                                          "h200-sxm-141gb", "b200-sxm-180gb"));
+}
+
+TEST(DeviceCatalog, FindsByNameAliasAndDisplayNameInAnyCase) {
+  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+  for (const char* name : {"a100-sxm4-40gb", "A100-SXM4-40GB", "a100", "A100",
+                           "nvidia a100-sxm4-40gb"}) {
+    EXPECT_EQ(catalog.FindDevice(name).name, "a100-sxm4-40gb") << name;
+  }
+  EXPECT_EQ(catalog.FindDevice("h100").name, "h100-sxm5-80gb");
+  EXPECT_EQ(catalog.FindDevice("NVIDIA H200").name, "h200-sxm-141gb");
+}
+
+TEST(DeviceCatalog, ListsTheNamesThereAreForAnUnknownDevice) {
+  const std::string message = MessageOf(
+      [] { DeviceCatalog::BuiltIn().FindDevice("a10"); }, ErrorCode::kNotFound);
+  EXPECT_THAT(message, HasSubstr("device 'a10' is unknown"));
+  EXPECT_THAT(message, HasSubstr("a30, h100-sxm5-80gb"));
+}
+
+TEST(DeviceCatalog, DoesNotTakeAPrefixForAName) {
+  EXPECT_THROW(DeviceCatalog::BuiltIn().FindDevice(""), Error);
+  EXPECT_THROW(DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40g"), Error);
+}
+
+TEST(DeviceCatalog, AddsADeviceFromAFile) {
+  DeviceCatalog catalog;
+  catalog.AddDevice(kSmallDevice, "toy.json");
+  const DeviceSpec& toy = catalog.FindDevice("TINY");
+  EXPECT_EQ(toy.display_name, "Toy GPU");
+  EXPECT_EQ(toy.sms, 10);
+  EXPECT_EQ(toy.compute_slices, 0);
+  EXPECT_TRUE(toy.mig_profiles.empty());
+  EXPECT_EQ(toy.peak_tflops.at(Precision::kTf32), 2);
+  EXPECT_EQ(toy.peak_tflops.at(Precision::kBf16), 4);
+}
+
+TEST(DeviceCatalog, TakesTheTotalForUsableMemoryThatAFileLeavesOut) {
+  DeviceCatalog catalog;
+  catalog.AddDevice(kSmallDevice, "toy.json");
+  EXPECT_EQ(catalog.FindDevice("toy").usable_mib, 1000);
+}
+
+TEST(DeviceCatalog, ReplacesADeviceOfTheSameName) {
+  DeviceCatalog catalog = DeviceCatalog::BuiltIn();
+  const std::size_t count = catalog.devices().size();
+  catalog.AddDevice(kSmallDevice, "toy.json");
+  std::string changed = kSmallDevice;
+  changed.replace(changed.find("\"sms\": 10"), 9, "\"sms\": 11");
+  catalog.AddDevice(changed, "toy.json");
+  EXPECT_EQ(catalog.devices().size(), count + 1);
+  EXPECT_EQ(catalog.FindDevice("toy").sms, 11);
+}
+
+TEST(DeviceCatalog, RefusesAnAliasThatAnotherDeviceHas) {
+  DeviceCatalog catalog = DeviceCatalog::BuiltIn();
+  std::string greedy = kSmallDevice;
+  greedy.replace(greedy.find("tiny"), 4, "H100");
+  const std::string message = MessageOf(
+      [&] { catalog.AddDevice(greedy, "toy.json"); }, ErrorCode::kCorrupt);
+  EXPECT_EQ(message,
+            "toy.json: device 'toy' claims the name \"H100\", which belongs to "
+            "'h100-sxm5-80gb'");
+  EXPECT_THROW(catalog.FindDevice("toy"), Error);
+}
+
+TEST(DeviceCatalog, FindsAProfileAndListsThemForAnUnknownOne) {
+  const DeviceSpec& a100 = DeviceCatalog::BuiltIn().FindDevice("a100");
+  EXPECT_EQ(a100.FindMigProfile("3G.20GB").sms, 42);
+  EXPECT_EQ(a100.FindMigProfile("1g.5gb+me").max_instances, 1);
+  const std::string message =
+      MessageOf([&] { a100.FindMigProfile("1g.6gb"); }, ErrorCode::kNotFound);
+  EXPECT_EQ(message,
+            "MIG profile of a100-sxm4-40gb '1g.6gb' is unknown; known are: "
+            "1g.5gb, 1g.5gb+me, 1g.10gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb");
+}
+
+TEST(DeviceCatalog, NamesNoneWhenThereIsNothingToFind) {
+  const DeviceCatalog empty;
+  EXPECT_EQ(MessageOf([&] { empty.FindDevice("x"); }, ErrorCode::kNotFound),
+            "device 'x' is unknown; known are: none");
+  EXPECT_EQ(
+      MessageOf([&] { empty.DefaultEnvironment(); }, ErrorCode::kNotFound),
+      "the catalogue has no environment");
+}
+
+TEST(DeviceCatalog, HasTodaysEnvironmentAsDefault) {
+  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+  EXPECT_EQ(catalog.DefaultEnvironment().name, "cuda13-lazy");
+  const DeviceSpec& a100 = catalog.FindDevice("a100");
+  EXPECT_EQ(catalog.DefaultEnvironment().ContextMib(a100), 450);
+  EXPECT_EQ(catalog.DefaultEnvironment().context_uncertainty_mib, 150);
+  EXPECT_EQ(catalog.FindEnvironment("CUDA11.6-eager").ContextMib(a100), 1750);
+}
+
+TEST(DeviceCatalog, ListsTheEnvironmentsForAnUnknownOne) {
+  EXPECT_EQ(MessageOf([] { DeviceCatalog::BuiltIn().FindEnvironment("cuda9"); },
+                      ErrorCode::kNotFound),
+            "environment 'cuda9' is unknown; known are: cuda11.6-eager, "
+            "cuda12-lazy, cuda13-lazy");
+}
+
+TEST(Environment, PrefersTheSizeOfTheArchitecture) {
+  DeviceSpec hopper;
+  hopper.architecture = "hopper";
+  DeviceSpec other;
+  other.architecture = "volta";
+  const Environment environment{
+      .name = "x", .context_mib = {{"*", 100.0}, {"hopper", 200.0}}};
+  EXPECT_EQ(environment.ContextMib(hopper), 200);
+  EXPECT_EQ(environment.ContextMib(other), 100);
+}
+
+TEST(Environment, RefusesAnArchitectureWithoutSizeOrDefault) {
+  DeviceSpec device;
+  device.architecture = "volta";
+  const Environment environment{.name = "x",
+                                .context_mib = {{"hopper", 200.0}}};
+  EXPECT_EQ(MessageOf([&] { environment.ContextMib(device); },
+                      ErrorCode::kInvalidArgument),
+            "environment 'x' has no context size for 'volta' and no default "
+            "\"*\"");
+}
+
+}  // namespace
+}  // namespace foretell

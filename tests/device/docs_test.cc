@@ -1,0 +1,90 @@
+// docs/devices.md promises files that work and figures that are those of data/.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "foretell/device.h"
+
+namespace foretell {
+namespace {
+
+std::string Page() {
+  std::ifstream file(std::string(FORETELL_SOURCE_DIR) + "/docs/devices.md");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// The contents of the page's ```json blocks.
+std::vector<std::string> JsonBlocks() {
+  const std::string page = Page();
+  const std::string open = "```json\n";
+  std::vector<std::string> blocks;
+  for (std::size_t at = page.find(open); at != std::string::npos;
+       at = page.find(open, at)) {
+    at += open.size();
+    blocks.push_back(page.substr(at, page.find("```", at) - at));
+  }
+  return blocks;
+}
+
+TEST(DevicesPage, ShowsADeviceFileThatWorks) {
+  const std::vector<std::string> blocks = JsonBlocks();
+  ASSERT_EQ(blocks.size(), 2u);
+  DeviceCatalog catalog = DeviceCatalog::BuiltIn();
+  catalog.AddDevice(blocks[0], "devices.md");
+  EXPECT_EQ(catalog.FindDevice("tesla-t4").usable_mib, 14912);
+}
+
+TEST(DevicesPage, ShowsAnEnvironmentFileThatWorks) {
+  const std::vector<std::string> blocks = JsonBlocks();
+  ASSERT_EQ(blocks.size(), 2u);
+  DeviceCatalog catalog = DeviceCatalog::BuiltIn();
+  catalog.AddEnvironments(blocks[1], "devices.md");
+  EXPECT_EQ(catalog.DefaultEnvironment().name, "our-cluster");
+}
+
+std::string Number(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+TEST(DevicesPage, ListsEveryDeviceWithItsFigures) {
+  const std::string page = Page();
+  for (const DeviceSpec& device : DeviceCatalog::BuiltIn().devices()) {
+    const std::size_t begin = page.find("| `" + device.name + "` |");
+    ASSERT_NE(begin, std::string::npos) << device.name;
+    const std::string row = page.substr(begin, page.find('\n', begin) - begin);
+    const auto& peak = device.peak_tflops;
+    const std::string figures = "| " + std::to_string(device.sms) + " | " +
+                                std::to_string(device.memory_mib) + " | " +
+                                Number(device.bandwidth_gb_s) + " | " +
+                                Number(peak.at(Precision::kFp32)) + " / " +
+                                Number(peak.at(Precision::kTf32)) + " / " +
+                                Number(peak.at(Precision::kFp16)) + " | " +
+                                Number(device.max_power_w) + " |";
+    EXPECT_NE(row.find(figures), std::string::npos)
+        << row << "\nshould end in " << figures;
+  }
+}
+
+TEST(DevicesPage, ListsEveryEnvironmentWithItsContext) {
+  const std::string page = Page();
+  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+  const DeviceSpec& a100 = catalog.FindDevice("a100");
+  for (const Environment& environment : catalog.environments()) {
+    const std::size_t begin = page.find("| `" + environment.name + "`");
+    ASSERT_NE(begin, std::string::npos) << environment.name;
+    const std::string context =
+        "| " + Number(environment.ContextMib(a100)) + " ± " +
+        Number(environment.context_uncertainty_mib) + " |";
+    EXPECT_NE(page.find(context, begin), std::string::npos) << context;
+  }
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,147 @@
+#include "tests/frontends/onnx_ops/node_runner.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <utility>
+#include <variant>
+
+#include "foretell/program.h"
+#include "foretell/trace.h"
+#include "frontends/onnx/evaluator.h"
+#include "frontends/onnx/onnx_program.h"
+
+namespace foretell::onnx {
+namespace {
+
+TensorLiteral LiteralOf(const std::string& name, const at::Tensor& tensor) {
+  const at::Tensor values = tensor.contiguous();
+  TensorLiteral literal;
+  literal.name = name;
+  literal.data_type =
+      values.scalar_type() == at::kLong ? kOnnxInt64 : kOnnxFloat;
+  literal.dims = values.sizes().vec();
+  literal.bytes.assign(static_cast<const char*>(values.const_data_ptr()),
+                       values.nbytes());
+  return literal;
+}
+
+std::string InputName(size_t i) { return "x" + std::to_string(i); }
+
+ValueInfo FloatInput(size_t i, const std::vector<std::int64_t>& shape) {
+  ValueInfo info;
+  info.name = InputName(i);
+  info.type.kind = TypeInfo::Kind::kTensor;
+  info.type.elem_type = kOnnxFloat;
+  info.type.shape.emplace();
+  for (const std::int64_t size : shape) {
+    info.type.shape->push_back({.value = size, .symbol = {}});
+  }
+  return info;
+}
+
+/// A model of the node alone; `is_given` says which of its inputs exist beside
+/// the constants.
+Model ModelOf(const NodeCase& spec, const std::vector<bool>& is_given) {
+  Model model;
+  model.path = "test.onnx";
+  model.ir_version = 10;
+  model.opset_imports = {{"", 22}};
+  model.opset_imports[spec.domain] = spec.opset;
+  Node node;
+  node.name = "node";
+  node.op_type = spec.op_type;
+  node.domain = spec.domain;
+  node.attributes = spec.attributes;
+  size_t next = 0;
+  for (size_t i = 0; next < is_given.size() || spec.constants.contains(i);
+       ++i) {
+    const auto constant = spec.constants.find(i);
+    const bool exists = constant != spec.constants.end() || is_given[next];
+    node.inputs.push_back(exists ? InputName(i) : "");
+    if (constant != spec.constants.end()) {
+      model.graph.initializers.push_back(
+          LiteralOf(InputName(i), constant->second));
+    } else if (is_given[next++]) {
+      model.graph.inputs.push_back(FloatInput(i, {}));
+    }
+  }
+  for (size_t i = 0; i < spec.num_outputs; ++i) {
+    node.outputs.push_back("y" + std::to_string(i));
+    model.graph.outputs.push_back({node.outputs.back(), {}});
+  }
+  model.graph.nodes.push_back(std::move(node));
+  return model;
+}
+
+}  // namespace
+
+Attribute IntAttribute(std::string name, std::int64_t value) {
+  Attribute attribute;
+  attribute.name = std::move(name);
+  attribute.kind = Attribute::Kind::kInt;
+  attribute.i = value;
+  return attribute;
+}
+
+Attribute FloatAttribute(std::string name, float value) {
+  Attribute attribute;
+  attribute.name = std::move(name);
+  attribute.kind = Attribute::Kind::kFloat;
+  attribute.f = value;
+  return attribute;
+}
+
+Attribute StringAttribute(std::string name, std::string value) {
+  Attribute attribute;
+  attribute.name = std::move(name);
+  attribute.kind = Attribute::Kind::kString;
+  attribute.s = std::move(value);
+  return attribute;
+}
+
+Attribute IntsAttribute(std::string name, std::vector<std::int64_t> values) {
+  Attribute attribute;
+  attribute.name = std::move(name);
+  attribute.kind = Attribute::Kind::kInts;
+  attribute.ints = std::move(values);
+  return attribute;
+}
+
+std::vector<at::Tensor> RunNode(const NodeCase& node,
+                                const std::vector<at::Tensor>& inputs) {
+  const at::NoGradGuard no_grad;
+  std::vector<bool> is_given;
+  std::vector<Value> values;
+  for (const at::Tensor& input : inputs) {
+    is_given.push_back(input.defined());
+    if (input.defined()) values.emplace_back(input);
+  }
+  const Model model = ModelOf(node, is_given);
+  Evaluator evaluator(model, {.device = at::Device(at::kCPU)});
+  std::vector<at::Tensor> outputs;
+  for (Value& value : evaluator.Run(std::move(values))) {
+    const auto* tensor = std::get_if<at::Tensor>(&value);
+    outputs.push_back(tensor == nullptr ? at::Tensor() : *tensor);
+  }
+  return outputs;
+}
+
+std::vector<std::string> TraceNode(
+    const NodeCase& node,
+    const std::vector<std::vector<std::int64_t>>& shapes) {
+  Model model = ModelOf(node, std::vector<bool>(shapes.size(), true));
+  std::vector<BoundInput> inputs;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    ValueInfo& info = model.graph.inputs[i];
+    info.type = FloatInput(0, shapes[i]).type;
+    inputs.push_back({info.name, {DType::kF32, shapes[i]}});
+  }
+  const Trace trace = TraceProgram(MakeProgram(std::move(model)), inputs);
+  std::vector<std::string> targets;
+  for (const foretell::Node& recorded : trace.graph.nodes()) {
+    targets.push_back(recorded.target);
+  }
+  return targets;
+}
+
+}  // namespace foretell::onnx

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "frontends/onnx/model.h"
+
+namespace foretell::onnx {
+
+Attribute IntAttribute(std::string name, std::int64_t value);
+Attribute FloatAttribute(std::string name, float value);
+Attribute StringAttribute(std::string name, std::string value);
+Attribute IntsAttribute(std::string name, std::vector<std::int64_t> values);
+
+/// One ONNX node that is run as a model of its own.
+struct NodeCase {
+  std::string op_type;
+  std::int64_t opset = 22;  ///< Of the node's domain.
+  std::vector<Attribute> attributes = {};
+  std::string domain = "";
+  size_t num_outputs = 1;
+  /// Inputs by position that are constants of the file (float32, int64).
+  std::map<size_t, at::Tensor> constants = {};
+};
+
+/// Outputs of the node for `inputs`, which fill the positions that are no
+/// constants; an undefined tensor is an absent input. Runs on the CPU.
+std::vector<at::Tensor> RunNode(const NodeCase& node,
+                                const std::vector<at::Tensor>& inputs);
+
+/// The ATen operators that a trace on meta records for float32 inputs of
+/// `shapes`, in order.
+std::vector<std::string> TraceNode(
+    const NodeCase& node, const std::vector<std::vector<std::int64_t>>& shapes);
+
+}  // namespace foretell::onnx

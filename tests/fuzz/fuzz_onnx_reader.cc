@@ -1,0 +1,10 @@
+#include <cstddef>
+#include <cstdint>
+
+#include "tests/fuzz/fuzz_targets.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  foretell::fuzz::ReadOnnx({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

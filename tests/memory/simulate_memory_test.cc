@@ -1,0 +1,317 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+
+#include "foretell/error.h"
+#include "foretell/graph_io.h"
+#include "foretell/memory.h"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kMi = 1 << 20;
+constexpr std::int64_t kCublas = 8'519'680;
+
+MemoryOptions TestOptions(bool with_workspaces) {
+  MemoryOptions options;
+  options.device.name = "test";
+  options.device.architecture = "ampere";
+  options.device.cublas_workspace_bytes = kCublas;
+  options.environment.context_mib = {{"*", 100}};
+  options.environment.context_uncertainty_mib = 10;
+  options.with_workspaces = with_workspaces;
+  return options;
+}
+
+MemoryBreakdown SimulateText(const std::string& text,
+                             bool with_workspaces = false) {
+  return SimulateMemory(ParseGraph(text), TestOptions(with_workspaces));
+}
+
+// Bytes of the tensors: %x, %a and %b 6,422,528 each, %w 147,456.
+constexpr std::int64_t kMap = 8 * 64 * 56 * 56 * 4;
+constexpr std::int64_t kWeight = 64 * 64 * 3 * 3 * 4;
+const char* const kConvRelu = R"(graph "toy" batch=8
+%x = input f32[8,64,56,56]
+%w = parameter f32[64,64,3,3]
+%a = conv2d(%x, %w) {padding=[1,1]} : f32[8,64,56,56]
+%b = relu(%a) : f32[8,64,56,56]
+output %b
+)";
+
+TEST(SimulateMemory, AddsUpTheTensorsThatLiveTogether) {
+  const MemoryBreakdown memory = SimulateText(kConvRelu);
+  EXPECT_EQ(memory.allocated_peak, 3 * kMap + kWeight);
+  EXPECT_EQ(memory.peak_node, 1);
+  EXPECT_EQ(memory.AtPeak(TensorRole::kInput), kMap);
+  EXPECT_EQ(memory.AtPeak(TensorRole::kParameter), kWeight);
+  EXPECT_EQ(memory.ActivationsAtPeak(), 2 * kMap);
+  EXPECT_EQ(memory.at_peak_rounding, 0);
+  EXPECT_EQ(memory.workspace_peak, 0);
+}
+
+TEST(SimulateMemory, AddsTheContextToTheReservedSegments) {
+  // One segment of 20 MiB holds the three maps, one of 2 MiB the weight.
+  const MemoryBreakdown memory = SimulateText(kConvRelu);
+  EXPECT_EQ(memory.reserved_peak, 22 * kMi);
+  EXPECT_EQ(memory.context, 100 * kMi);
+  EXPECT_EQ(memory.total, 122 * kMi);
+}
+
+TEST(SimulateMemory, FollowsTheLiveBytesFromNodeToNode) {
+  const MemoryBreakdown memory = SimulateText(kConvRelu);
+  ASSERT_EQ(memory.timeline.size(), 2u);
+  EXPECT_EQ(memory.timeline[0].peak_allocated, 2 * kMap + kWeight);
+  EXPECT_EQ(memory.timeline[0].allocated_after, 2 * kMap + kWeight);
+  EXPECT_EQ(memory.timeline[1].peak_allocated, 3 * kMap + kWeight);
+  EXPECT_EQ(memory.timeline[1].allocated_after, 2 * kMap + kWeight);
+  EXPECT_EQ(memory.timeline[1].reserved_after, 22 * kMi);
+}
+
+TEST(SimulateMemory, CarriesTheStateThroughNodesWithoutEvents) {
+  const MemoryBreakdown memory = SimulateText(R"(graph "view"
+%x = input f32[1024]
+%v = view(%x) {size=[32,32]} : f32[32,32] alias %x
+output %v
+)");
+  ASSERT_EQ(memory.timeline.size(), 1u);
+  EXPECT_EQ(memory.timeline[0].peak_allocated, 4096);
+  EXPECT_EQ(memory.timeline[0].allocated_after, 4096);
+  EXPECT_EQ(memory.timeline[0].reserved_after, 2 * kMi);
+}
+
+TEST(SimulateMemory, HoldsTheConvolutionsWorkspaceWhileItRuns) {
+  // Copies of input, output and weight: 12,992,512 bytes, in a segment of
+  // their own of 14 MiB.
+  const MemoryBreakdown memory = SimulateText(kConvRelu, true);
+  const std::int64_t workspace = 2 * kMap + kWeight;
+  EXPECT_EQ(memory.workspace_peak, workspace);
+  EXPECT_EQ(memory.at_peak_workspace, workspace);
+  EXPECT_EQ(memory.peak_node, 0);
+  EXPECT_EQ(memory.allocated_peak, 2 * kMap + kWeight + workspace);
+  EXPECT_EQ(memory.reserved_peak, 36 * kMi);
+  EXPECT_EQ(memory.timeline[0].allocated_after, 2 * kMap + kWeight);
+}
+
+TEST(SimulateMemory, AllocatesTheCublasWorkspaceOnceAndKeepsIt) {
+  const MemoryBreakdown memory = SimulateText(R"(graph "mlp"
+%x = input f32[128,1024]
+%w = parameter f32[1024,1024]
+%r = relu(%x) : f32[128,1024]
+%a = linear(%r, %w) : f32[128,1024]
+%b = linear(%a, %w) : f32[128,1024]
+output %b
+)",
+                                              true);
+  const std::int64_t rows = 128 * 1024 * 4;
+  const std::int64_t weight = 1024 * 1024 * 4;
+  EXPECT_EQ(memory.workspace_peak, kCublas);
+  EXPECT_EQ(memory.timeline[0].allocated_after, weight + 2 * rows);
+  EXPECT_EQ(memory.timeline[1].allocated_after, weight + 2 * rows + kCublas);
+  EXPECT_EQ(memory.timeline[2].allocated_after, weight + 2 * rows + kCublas);
+}
+
+TEST(SimulateMemory, CountsTheBytesLostToRounding) {
+  const MemoryBreakdown memory = SimulateText(R"(graph "tiny"
+%x = input f32[1]
+%y = relu(%x) : f32[1]
+output %y
+)");
+  EXPECT_EQ(memory.allocated_peak, 1024);
+  EXPECT_EQ(memory.at_peak_rounding, 1024 - 8);
+}
+
+TEST(SimulateMemory, ListsTheLargestTensorsAtThePeakFirst) {
+  const MemoryBreakdown memory = SimulateText(R"(graph "sizes"
+%x = input f32[1000]
+%big = parameter f32[5000] label="encoder.weight"
+%gone = relu(%x) : f32[9000]
+%y = add(%gone, %big) : f32[4000]
+%z = mul(%y, %big) : f32[8000]
+output %z
+)");
+  // Alive while %y is made: 1000 + 5000 + 9000 + 4000 elements.
+  EXPECT_EQ(memory.peak_node, 1);
+  ASSERT_EQ(memory.largest_at_peak.size(), 4u);
+  const LiveTensor& first = memory.largest_at_peak[0];
+  EXPECT_EQ(first.label, "gone");
+  EXPECT_EQ(first.bytes, 36'000);
+  EXPECT_EQ(first.producer, 0);
+  EXPECT_EQ(first.role, TensorRole::kActivation);
+  ASSERT_TRUE(first.type);
+  EXPECT_EQ(ToString(*first.type), "f32[9000]");
+  const LiveTensor& second = memory.largest_at_peak[1];
+  EXPECT_EQ(second.label, "encoder.weight");
+  EXPECT_EQ(second.producer, kNone);
+  EXPECT_EQ(second.role, TensorRole::kParameter);
+  EXPECT_EQ(memory.largest_at_peak[2].label, "y");
+  EXPECT_EQ(memory.largest_at_peak[3].label, "x");
+}
+
+TEST(SimulateMemory, ListsAtMostItsLimitOfTensors) {
+  std::string text = "graph \"many\"\n";
+  for (int i = 0; i < 50; ++i) {
+    text += "%p" + std::to_string(i) + " = parameter f32[1000]\n";
+  }
+  EXPECT_EQ(SimulateText(text).largest_at_peak.size(), kMaxLiveTensors);
+}
+
+const char* const kTrainingStep = R"(graph "step" mode=training batch=4
+%x = input f32[4,1024]
+%w = parameter f32[1024,1024]
+%m = optimizer_state f32[1024,1024]
+%a = linear(%x, %w) : f32[4,1024] saved
+%l = mean(%a) : f32[]
+phase backward
+%d = mul(%a, %l) : f32[4,1024] backward_temporary
+%g = mm(%d, %x) : f32[1024,1024] gradient
+phase optimizer
+%u = add_(%m, %g) : f32[1024,1024] alias %m
+%v = add_(%w, %m) : f32[1024,1024] alias %w
+output %l
+)";
+
+TEST(SimulateMemory, TellsTheRolesOfATrainingStepApart) {
+  const MemoryBreakdown memory = SimulateText(kTrainingStep);
+  const std::int64_t matrix = 4 * kMi;
+  EXPECT_EQ(memory.AtPeak(TensorRole::kParameter), matrix);
+  EXPECT_EQ(memory.AtPeak(TensorRole::kGradient), matrix);
+  EXPECT_EQ(memory.AtPeak(TensorRole::kOptimizerState), matrix);
+  EXPECT_EQ(memory.AtPeak(TensorRole::kBackwardTemporary), 4 * 1024 * 4);
+  EXPECT_EQ(memory.peak_node, 3);
+}
+
+TEST(SimulateMemory, AttributesEveryByteOfThePeak) {
+  for (const char* text : {kConvRelu, kTrainingStep}) {
+    for (const bool with_workspaces : {false, true}) {
+      const MemoryBreakdown memory = SimulateText(text, with_workspaces);
+      const std::int64_t tensors =
+          std::accumulate(memory.at_peak_by_role.begin(),
+                          memory.at_peak_by_role.end(), std::int64_t{0});
+      EXPECT_EQ(tensors + memory.at_peak_workspace + memory.at_peak_rounding,
+                memory.allocated_peak);
+      EXPECT_GE(memory.at_peak_rounding, 0);
+      EXPECT_GE(memory.reserved_peak, memory.allocated_peak);
+      EXPECT_EQ(memory.total, memory.context + memory.reserved_peak);
+    }
+  }
+}
+
+TEST(SimulateMemory, GivesAnIntervalOfTenPercentAndTheContextsDoubt) {
+  const MemoryBreakdown memory = SimulateText(kConvRelu);
+  const std::int64_t doubt = 22 * kMi / 10 + 10 * kMi;
+  EXPECT_NEAR(static_cast<double>(memory.total_low),
+              static_cast<double>(memory.total - doubt), 1);
+  EXPECT_NEAR(static_cast<double>(memory.total_high),
+              static_cast<double>(memory.total + doubt), 1);
+}
+
+TEST(SimulateMemory, AddsAShareOfTheParametersToTheUpperBoundOfTraining) {
+  const MemoryBreakdown memory = SimulateText(kTrainingStep);
+  const double above = static_cast<double>(memory.total_high - memory.total);
+  const double below = static_cast<double>(memory.total - memory.total_low);
+  EXPECT_NEAR(above - below, 0.31 * 4 * kMi, 1);
+}
+
+TEST(SimulateMemory, GrowsWithTheBatch) {
+  std::int64_t previous = 0;
+  for (const int batch : {1, 2, 8, 32, 128}) {
+    const std::string type = "f32[" + std::to_string(batch) + ",64,56,56]";
+    const MemoryBreakdown memory = SimulateText(
+        "graph \"batch\"\n%x = input " + type +
+            "\n%a = conv2d(%x, weight f32[64,64,3,3]) {padding=[1,1]} : " +
+            type + "\n%b = relu(%a) : " + type + "\noutput %b\n",
+        true);
+    EXPECT_GT(memory.allocated_peak, previous);
+    previous = memory.allocated_peak;
+  }
+}
+
+TEST(SimulateMemory, IgnoresTheNamesOfTensors) {
+  std::string renamed = kConvRelu;
+  for (char& c : renamed) {
+    if (c == 'w') c = 'q';
+    if (c == 'x') c = 'k';
+  }
+  const MemoryBreakdown memory = SimulateText(kConvRelu, true);
+  const MemoryBreakdown other = SimulateText(renamed, true);
+  EXPECT_EQ(memory.total, other.total);
+  EXPECT_EQ(memory.at_peak_by_role, other.at_peak_by_role);
+}
+
+TEST(SimulateMemory, CountsTheWarmUpBeforeTheFirstNode) {
+  const MemoryBreakdown memory = SimulateText(R"(graph "warm"
+%x = input f32[1024]
+%y = relu(%x) : f32[1024]
+output %y
+timeline
+scratch s0 backward_temporary bytes=52428800
+start: +%x +s0 -s0
+0: +%y
+)");
+  EXPECT_EQ(memory.allocated_peak, 50 * kMi + 4096);
+  EXPECT_EQ(memory.peak_node, kNone);
+  EXPECT_EQ(memory.AtPeak(TensorRole::kBackwardTemporary), 50 * kMi);
+  EXPECT_EQ(memory.largest_at_peak.front().type, std::nullopt);
+  EXPECT_EQ(memory.timeline[0].peak_allocated, 8192);
+  EXPECT_EQ(memory.timeline[0].reserved_after, 52 * kMi);
+}
+
+TEST(SimulateMemory, TakesAGraphWithoutAnything) {
+  const MemoryBreakdown memory = SimulateText("graph \"empty\"\n");
+  EXPECT_EQ(memory.total, 100 * kMi);
+  EXPECT_TRUE(memory.timeline.empty());
+}
+
+TEST(SimulateMemory, NamesTheNodeThatRunsOutOfMemory) {
+  MemoryOptions options = TestOptions(false);
+  options.allocator.device_limit_bytes = 21 * kMi;
+  const MemoryBreakdown memory = SimulateMemory(ParseGraph(R"(graph "large"
+%x = input f32[2,1048576]
+%a = relu(%x) : f32[2,1048576]
+%b = cat(%a, %x) : f32[4,1048576]
+output %b
+)"),
+                                                options);
+  ASSERT_TRUE(memory.shortage);
+  EXPECT_EQ(memory.shortage->node, 1);
+  EXPECT_EQ(memory.shortage->requested_bytes, 16 * kMi);
+  EXPECT_EQ(memory.shortage->reserved, 20 * kMi);
+  EXPECT_EQ(memory.allocated_peak, 16 * kMi);
+}
+
+TEST(FitsInMemory, CountsTheContext) {
+  const OperatorGraph graph = ParseGraph(kConvRelu);
+  const MemoryOptions options = TestOptions(false);
+  EXPECT_TRUE(FitsInMemory(graph, options, 122 * kMi));
+  EXPECT_FALSE(FitsInMemory(graph, options, 122 * kMi - 1));
+  EXPECT_FALSE(FitsInMemory(graph, options, 99 * kMi));
+}
+
+TEST(FitsInMemory, GivesCachedSegmentsBackBeforeItRefuses) {
+  // 40 MiB die before 60 MiB are born: 102 MiB reserved when there is room,
+  // 62 MiB when there is not.
+  const OperatorGraph graph = ParseGraph(R"(graph "phases"
+%x = input f32[16]
+%a = relu(%x) : f32[10485760]
+%s = sum(%a) : f32[]
+%b = expand_copy(%s) : f32[15728640]
+output %b
+)");
+  const MemoryOptions options = TestOptions(false);
+  EXPECT_EQ(SimulateMemory(graph, options).total, (100 + 102) * kMi);
+  EXPECT_TRUE(FitsInMemory(graph, options, (100 + 62) * kMi));
+  EXPECT_FALSE(FitsInMemory(graph, options, (100 + 62) * kMi - 1));
+}
+
+TEST(SimulateMemory, PassesRefusalsOn) {
+  EXPECT_THROW(SimulateText(R"(graph "absurd"
+%x = input f32[288230376151711744]
+output %x
+)"),
+               Error);
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,79 @@
+#include "src/memory/workspace.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "foretell/graph_io.h"
+#include "foretell/memory.h"
+
+namespace foretell {
+namespace {
+
+/// Workspace of the last node of a graph in text form.
+std::int64_t WorkspaceOfLast(const std::string& body) {
+  const OperatorGraph graph = ParseGraph("graph \"g\"\n" + body);
+  return WorkspaceBytes(graph, graph.nodes().back());
+}
+
+TEST(Workspace, OfADenseConvolutionIsACopyOfItsThreeTensors) {
+  EXPECT_EQ(WorkspaceOfLast(R"(%x = input f32[2,8,16,16]
+%y = conv2d(%x, weight f32[4,8,3,3]) {padding=[1,1]} : f32[2,4,16,16]
+)"),
+            4 * (2 * 8 * 256 + 4 * 8 * 9 + 2 * 4 * 256));
+}
+
+TEST(Workspace, OfAGroupedConvolutionIsThatOfADenseOne) {
+  EXPECT_EQ(WorkspaceOfLast(R"(%x = input f32[2,8,16,16]
+%y = conv2d(%x, weight f32[8,4,3,3]) {padding=[1,1], groups=2} : f32[2,8,16,16]
+)"),
+            4 * (2 * 8 * 256 + 8 * 4 * 9 + 2 * 8 * 256));
+}
+
+TEST(Workspace, OfADepthwiseConvolutionIsNothing) {
+  EXPECT_EQ(WorkspaceOfLast(R"(%x = input f32[2,8,16,16]
+%y = conv2d(%x, weight f32[8,1,3,3]) {padding=[1,1], groups=8} : f32[2,8,16,16]
+)"),
+            0);
+}
+
+TEST(Workspace, OfAPointwiseConvolutionDependsOnThePrecision) {
+  EXPECT_EQ(WorkspaceOfLast(R"(%x = input f32[2,8,16,16]
+%y = conv2d(%x, weight f32[4,8,1,1]) : f32[2,4,16,16]
+)"),
+            0);
+  EXPECT_EQ(WorkspaceOfLast(R"(%x = input f16[2,8,16,16]
+%y = conv2d(%x, weight f16[4,8,1,1]) : f16[2,4,16,16]
+)"),
+            2 * (2 * 8 * 256 + 4 * 8 + 2 * 4 * 256));
+}
+
+TEST(Workspace, OfABackwardConvolutionCountsTheGradientAsItsResult) {
+  EXPECT_EQ(WorkspaceOfLast(R"(%d = input f32[2,4,16,16]
+%x = input f32[2,8,16,16]
+%dx, %dw = convolution_backward(%d, %x, weight f32[4,8,3,3]) {padding=[1,1], output_mask=[1,1,0]} : f32[2,8,16,16], f32[4,8,3,3]
+)"),
+            4 * (2 * 8 * 256 + 4 * 8 * 9 + 2 * 4 * 256));
+}
+
+TEST(Workspace, OfOtherOperatorsIsNothing) {
+  EXPECT_EQ(WorkspaceOfLast(R"(%x = input f32[2,8]
+%y = linear(%x, weight f32[4,8]) : f32[2,4]
+)"),
+            0);
+}
+
+TEST(Workspace, OfCublasComesWithMatrixProductsOnly) {
+  const OperatorGraph graph = ParseGraph(R"(graph "g"
+%x = input f32[2,8]
+%a = linear(%x, weight f32[8,8]) : f32[2,8]
+%b = mm(%a, weight f32[8,8]) : f32[2,8]
+%c = relu(%b) : f32[2,8]
+)");
+  EXPECT_TRUE(memory::UsesCublas(graph.node(0)));
+  EXPECT_TRUE(memory::UsesCublas(graph.node(1)));
+  EXPECT_FALSE(memory::UsesCublas(graph.node(2)));
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,180 @@
+#include "foretell/predictor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "foretell/error.h"
+#include "foretell/graph_io.h"
+
+namespace foretell {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr double kMiB = 1 << 20;
+
+const DeviceSpec& A100() { return DeviceCatalog::BuiltIn().FindDevice("a100"); }
+
+Environment Context(double mib) {
+  Environment environment;
+  environment.name = "test";
+  environment.context_mib = {{"*", mib}};
+  environment.context_uncertainty_mib = 50;
+  return environment;
+}
+
+Prediction PredictText(const std::string& text,
+                       const AnalyticOptions& options = {}) {
+  return Predictor::Analytic(A100(), Context(400), options)
+      .Predict(ParseGraph(text));
+}
+
+const char* const kNetwork = R"(graph "network" batch=8
+%x = input f32[8,64,56,56]
+%a = conv2d(%x, weight f32[64,64,3,3]) {padding=[1,1]} : f32[8,64,56,56]
+%b = relu(%a) : f32[8,64,56,56]
+%c = mean(%b) : f32[8,64]
+%d = linear(%c, weight f32[1000,64]) : f32[8,1000]
+output %d
+)";
+
+TEST(Predictor, JoinsTheSimulationAndTheEstimate) {
+  const OperatorGraph graph = ParseGraph(kNetwork);
+  const Prediction prediction = PredictText(kNetwork);
+  const MemoryBreakdown memory =
+      SimulateMemory(graph, {.device = A100(), .environment = Context(400)});
+  const CostEstimate cost = EstimateCost(graph, A100());
+  EXPECT_EQ(prediction.memory.total, memory.total);
+  EXPECT_DOUBLE_EQ(prediction.latency_ms, cost.latency_ms);
+  EXPECT_DOUBLE_EQ(prediction.energy_j, cost.energy_j);
+  EXPECT_EQ(prediction.device, "a100-sxm4-40gb");
+  EXPECT_EQ(prediction.environment, "test");
+  EXPECT_EQ(prediction.method, "analytic, uncalibrated");
+}
+
+TEST(Predictor, GivesIntervalsThatHoldTheValue) {
+  const Prediction prediction = PredictText(kNetwork);
+  const double total_mib = static_cast<double>(prediction.memory.total) / kMiB;
+  EXPECT_LT(prediction.memory_mib.lo, total_mib);
+  EXPECT_GT(prediction.memory_mib.hi, total_mib);
+  EXPECT_DOUBLE_EQ(prediction.latency_interval_ms.lo,
+                   prediction.latency_ms / 2);
+  EXPECT_DOUBLE_EQ(prediction.latency_interval_ms.hi,
+                   prediction.latency_ms * 2);
+  EXPECT_DOUBLE_EQ(prediction.energy_interval_j.lo, prediction.energy_j / 2);
+  EXPECT_DOUBLE_EQ(prediction.energy_interval_j.hi, prediction.energy_j * 2);
+}
+
+TEST(Predictor, CoversAKnownNetworkEntirely) {
+  const Prediction prediction = PredictText(kNetwork);
+  EXPECT_EQ(prediction.coverage.operators, 1);
+  EXPECT_EQ(prediction.coverage.macs, 1);
+  EXPECT_EQ(prediction.coverage.bytes, 1);
+  EXPECT_THAT(prediction.coverage.unknown_operators, IsEmpty());
+  EXPECT_THAT(prediction.warnings, IsEmpty());
+}
+
+TEST(Predictor, NamesTheOperatorsThatItDoesNotKnow) {
+  const Prediction prediction = PredictText(R"(graph "odd"
+%x = input f32[100]
+%a = zebra(%x) : f32[100]
+%b = relu(%a) : f32[100]
+%c = aardvark(%b) : f32[200]
+%d = zebra(%b) : f32[100]
+output %c, %d
+)");
+  EXPECT_THAT(prediction.coverage.unknown_operators,
+              ElementsAre("aardvark", "zebra"));
+  EXPECT_DOUBLE_EQ(prediction.coverage.operators, 0.25);
+  // 800 of 800 + 800 + 1200 + 800 bytes.
+  EXPECT_DOUBLE_EQ(prediction.coverage.bytes, 800.0 / 3600);
+  ASSERT_EQ(prediction.warnings.size(), 1u);
+  EXPECT_THAT(prediction.warnings[0], HasSubstr("aardvark, zebra"));
+  // Never a silent zero: they still cost what their tensors suggest.
+  EXPECT_GT(prediction.cost.nodes[0].gpu_us, 0);
+}
+
+TEST(Predictor, WarnsOfAnEmptyGraph) {
+  const Prediction prediction = PredictText("graph \"empty\"\n");
+  EXPECT_THAT(prediction.warnings, ElementsAre("the graph has no operators"));
+  EXPECT_EQ(prediction.coverage.operators, 1);
+}
+
+TEST(Predictor, WarnsOfRecurrentLayers) {
+  EXPECT_THAT(PredictText(R"(graph "r"
+%x = input f32[5,1,8]
+%h = input f32[1,1,8]
+%y, %n = gru(%x, %h, weight f32[24,8], weight f32[24,8]) : f32[5,1,8], f32[1,1,8]
+output %y
+)")
+                  .warnings,
+              ElementsAre(HasSubstr("recurrent layers")));
+}
+
+TEST(Predictor, WarnsOfDoublePrecision) {
+  EXPECT_THAT(PredictText(R"(graph "d"
+%x = input f64[5,8]
+%y = linear(%x, weight f64[4,8]) : f64[5,4]
+output %y
+)")
+                  .warnings,
+              ElementsAre(HasSubstr("double precision")));
+}
+
+TEST(Predictor, WarnsOfARunThatDoesNotFitTheDevice) {
+  EXPECT_THAT(PredictText(R"(graph "huge"
+%x = input f32[16777216,1024]
+%y = relu(%x) : f32[16777216,1024]
+output %y
+)")
+                  .warnings,
+              ElementsAre(HasSubstr("a100-sxm4-40gb has 40441")));
+}
+
+TEST(Predictor, PassesItsOptionsOn) {
+  const Prediction with = PredictText(kNetwork);
+  const Prediction without = PredictText(kNetwork, {.with_workspaces = false});
+  EXPECT_GT(with.memory.workspace_peak, 0);
+  EXPECT_EQ(without.memory.workspace_peak, 0);
+  const Prediction slow =
+      PredictText(kNetwork, {.cost = {.dispatch_scale = 100}});
+  EXPECT_GT(slow.latency_ms, 10 * with.latency_ms);
+}
+
+TEST(Predictor, RefusesADeviceWithoutRates) {
+  DeviceSpec device = A100();
+  device.bandwidth_gb_s = 0;
+  EXPECT_THROW(Predictor::Analytic(device, Context(400)), Error);
+}
+
+TEST(ToDemand, HandsTheUpperBoundAndTheSplitsOver) {
+  const Prediction prediction = PredictText(kNetwork);
+  const mig::Demand demand = ToDemand(prediction, "network.onnx");
+  EXPECT_EQ(demand.model, "network.onnx");
+  EXPECT_DOUBLE_EQ(demand.hi_mib, prediction.memory_mib.hi);
+  EXPECT_DOUBLE_EQ(demand.lo_mib, prediction.memory_mib.lo);
+  EXPECT_DOUBLE_EQ(demand.total_mib,
+                   static_cast<double>(prediction.memory.total) / kMiB);
+  const mig::LatencySplit& latency = demand.latency_split;
+  EXPECT_NEAR(latency.compute_ms + latency.memory_ms + latency.overhead_ms,
+              demand.latency_ms, 1e-9);
+  EXPECT_NEAR(demand.energy_split.dynamic_j + demand.energy_split.static_j,
+              demand.energy_j, 1e-9);
+  EXPECT_NEAR(demand.energy_split.static_j,
+              A100().idle_power_w * demand.latency_ms / 1e3, 1e-9);
+}
+
+TEST(ToDemand, SuitsTheRecommendation) {
+  const mig::Recommendation recommendation =
+      mig::Recommend(ToDemand(PredictText(kNetwork)), A100());
+  EXPECT_EQ(recommendation.profile, "1g.5gb");
+  EXPECT_NO_THROW(
+      mig::Recommend(ToDemand(PredictText("graph \"empty\"\n")), A100()));
+}
+
+}  // namespace
+}  // namespace foretell
