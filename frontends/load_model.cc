@@ -6,12 +6,12 @@
 
 namespace foretell {
 
-Program LoadModel(const std::string& path) {
+Program LoadModel(const std::string& path, const LoadOptions& options) {
   std::string first_bytes(4, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(first_bytes.data(), 4);
   if (torchscript::LooksLikeZip(first_bytes)) return LoadTorchScript(path);
-  return LoadOnnx(path);
+  return LoadOnnx(path, options);
 }
 
 }  // namespace foretell

@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
-"""Writes examples/resnet18.onnx and examples/resnet18.pt, the files of the
-README's first commands: ResNet-18 (He et al., 2015), as PyTorch exports it,
-without its weights. Initializers above 1 kB are declared as external data in a
-file that does not exist; foretell never looks for it.
+"""Writes pairs of an ONNX and a TorchScript file of one network, as PyTorch
+exports them, without their weights:
+
+- examples/resnet18.*, the files of the README's first commands: ResNet-18 (He
+  et al., 2015).
+- tests/frontends/data/vit_tiny.*: a vision transformer of two small blocks.
+
+ONNX initializers above 1 kB are declared as external data in a file that does
+not exist; foretell never looks for it.
 
     .venv/bin/python scripts/make_example.py
 """
@@ -15,7 +20,9 @@ import onnx
 import torch
 from torch import nn
 
-EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
+TEST_DATA = ROOT / "tests/frontends/data"
 LARGEST_INLINE_BYTES = 1024
 
 
@@ -63,6 +70,40 @@ class ResNet18(nn.Module):
         return self.fc(torch.flatten(y, 1))
 
 
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1 = nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        self.norm2 = nn.LayerNorm(width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(),
+                                 nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        batch, tokens, width = x.shape
+        qkv = self.qkv(self.norm1(x)).reshape(batch, tokens, 3, self.heads, -1)
+        query, key, value = qkv.permute(2, 0, 3, 1, 4).unbind(0)
+        y = nn.functional.scaled_dot_product_attention(query, key, value)
+        x = x + self.out(y.transpose(1, 2).reshape(batch, tokens, width))
+        return x + self.mlp(self.norm2(x))
+
+
+class TinyVit(nn.Module):
+    def __init__(self, width=48, heads=3):
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, 8, 8)
+        self.position = nn.Parameter(torch.zeros(1, 16, width))
+        self.blocks = nn.Sequential(Block(width, heads), Block(width, heads))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, 10)
+
+    def forward(self, x):
+        y = self.patches(x).flatten(2).transpose(1, 2) + self.position
+        return self.head(self.norm(self.blocks(y)).mean(1))
+
+
 def without_weights(model):
     """Declares every large initializer of an ONNX model as external data."""
     for tensor in model.graph.initializer:
@@ -77,13 +118,7 @@ def without_weights(model):
     return model
 
 
-def main():
-    torch.manual_seed(0)
-    network = ResNet18().eval()
-    # Distinct values: the exporter merges initializers that are equal.
-    for parameter in network.parameters():
-        nn.init.normal_(parameter)
-    image = torch.zeros(1, 3, 224, 224)
+def write_onnx(network, image, path):
     buffer = io.BytesIO()
     torch.onnx.export(network, (image,), buffer, dynamo=False,
                       opset_version=17, input_names=["image"],
@@ -91,20 +126,36 @@ def main():
                       dynamic_axes={"image": {0: "batch"},
                                     "logits": {0: "batch"}})
     model = without_weights(onnx.load_from_string(buffer.getvalue()))
-    EXAMPLES.mkdir(exist_ok=True)
-    (EXAMPLES / "resnet18.onnx").write_bytes(model.SerializeToString())
+    path.write_bytes(model.SerializeToString())
 
+
+def write_torchscript(network, image, path):
     buffer = io.BytesIO()
     torch.jit.save(torch.jit.trace(network, image), buffer)
     source = zipfile.ZipFile(buffer)
-    with zipfile.ZipFile(EXAMPLES / "resnet18.pt", "w",
-                         zipfile.ZIP_STORED) as target:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as target:
         for name in source.namelist():
             if name.endswith(".debug_pkl"):
                 continue
             inside = name.split("/", 1)[1]
             data = b"\0" if inside.startswith("data/") else source.read(name)
             target.writestr(zipfile.ZipInfo(name), data)
+
+
+def write_pair(network, image, folder, name):
+    network.eval()
+    # Distinct values: the exporter merges initializers that are equal.
+    for parameter in network.parameters():
+        nn.init.normal_(parameter)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_onnx(network, image, folder / f"{name}.onnx")
+    write_torchscript(network, image, folder / f"{name}.pt")
+
+
+def main():
+    torch.manual_seed(0)
+    write_pair(ResNet18(), torch.zeros(1, 3, 224, 224), EXAMPLES, "resnet18")
+    write_pair(TinyVit(), torch.zeros(1, 3, 32, 32), TEST_DATA, "vit_tiny")
 
 
 if __name__ == "__main__":

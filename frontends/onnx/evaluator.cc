@@ -108,12 +108,12 @@ at::Tensor Evaluator::Constant(const TensorLiteral& literal,
                                const std::string& name, bool trainable) {
   const ConstantInfo info{name, trainable, &literal};
   if (options_.device.is_cpu()) {
-    at::Tensor tensor = NewOnDevice(literal);
+    at::Tensor tensor = NewOnDevice(info);
     Register(tensor, info);
     return tensor;
   }
   if (!MayStayOnHost(literal)) {
-    at::Tensor tensor = NewOnDevice(literal);
+    at::Tensor tensor = NewOnDevice(info);
     Register(tensor, info);
     literals_.emplace(tensor.unsafeGetTensorImpl(), &literal);
     return tensor;
@@ -124,11 +124,13 @@ at::Tensor Evaluator::Constant(const TensorLiteral& literal,
   return host;
 }
 
-at::Tensor Evaluator::NewOnDevice(const TensorLiteral& literal) const {
-  const UnrecordedScope unrecorded(TensorRole::kParameter);
+at::Tensor Evaluator::NewOnDevice(const ConstantInfo& info) const {
+  const UnrecordedScope unrecorded(info.role());
+  const TensorLiteral& literal = *info.literal;
   const at::ScalarType type =
       ScalarTypeOf(literal.data_type, options_.precision);
-  const auto on_device = at::TensorOptions().dtype(type).device(options_.device);
+  const auto on_device =
+      at::TensorOptions().dtype(type).device(options_.device);
   if (options_.device.is_meta()) return at::empty(literal.dims, on_device);
   if (literal.payload == TensorLiteral::Payload::kInline) {
     return HostTensor(literal, options_.precision).to(on_device);
@@ -152,15 +154,18 @@ at::Tensor Evaluator::OnDevice(const at::Tensor& host) {
   }
   const auto copy = device_copies_.find(host.unsafeGetTensorImpl());
   if (copy != device_copies_.end()) return copy->second;
-  const UnrecordedScope unrecorded(TensorRole::kBuffer);
+  const auto constant = constants_.find(host.unsafeGetTensorImpl());
+  const UnrecordedScope unrecorded(constant == constants_.end()
+                                       ? TensorRole::kBuffer
+                                       : constant->second.role());
   const bool cast = host.scalar_type() == at::kFloat;
   const at::ScalarType type =
       cast ? ScalarTypeOf(kOnnxFloat, options_.precision) : host.scalar_type();
   at::Tensor moved =
       options_.device.is_meta()
-          ? at::empty(host.sizes(), host.options().dtype(type).device(at::kMeta))
+          ? at::empty(host.sizes(),
+                      host.options().dtype(type).device(at::kMeta))
           : host.to(options_.device, type);
-  const auto constant = constants_.find(host.unsafeGetTensorImpl());
   if (constant != constants_.end()) {
     Register(moved, constant->second);
     device_copies_.emplace(host.unsafeGetTensorImpl(), moved);
@@ -272,9 +277,9 @@ void Evaluator::Execute(const Node& node, Frame& frame) {
           FindOperator(node.domain, node.op_type, version);
       NodeContext context(*this, frame, node, version);
       if (row == nullptr) {
-        context.Fail(ErrorCode::kUnsupported,
-                     "operator is not supported at version " +
-                         std::to_string(version));
+        context.Fail(
+            ErrorCode::kUnsupported,
+            "operator is not supported at version " + std::to_string(version));
       }
       row->lowering(context);
     }
@@ -322,9 +327,10 @@ void Evaluator::CallFunction(const Function& function, const Node& node,
     inner.BindAttribute(fallback.name, &fallback);
   }
   for (const Attribute& given : node.attributes) {
-    const Attribute* bound = given.ref_attr_name.empty()
-                                 ? &given
-                                 : frame.FindBoundAttribute(given.ref_attr_name);
+    const Attribute* bound =
+        given.ref_attr_name.empty()
+            ? &given
+            : frame.FindBoundAttribute(given.ref_attr_name);
     if (bound != nullptr) inner.BindAttribute(given.name, bound);
   }
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
@@ -332,8 +338,7 @@ void Evaluator::CallFunction(const Function& function, const Node& node,
     const Value* value = given ? frame.Find(node.inputs[i]) : nullptr;
     inner.Define(function.inputs[i], value == nullptr ? Value() : *value);
   }
-  std::vector<Value> results =
-      RunBody(function.nodes, function.outputs, inner);
+  std::vector<Value> results = RunBody(function.nodes, function.outputs, inner);
   for (std::size_t i = 0; i < node.outputs.size() && i < results.size(); ++i) {
     if (!node.outputs[i].empty()) {
       frame.Define(node.outputs[i], std::move(results[i]));

@@ -28,8 +28,8 @@ at::Tensor HostTensor(const TensorLiteral& literal, Precision precision);
 
 class Liveness;
 
-/// Values by name while a graph or function body runs; names of enclosing graphs
-/// stay visible, names of the caller of a function do not.
+/// Values by name while a graph or function body runs; names of enclosing
+/// graphs stay visible, names of the caller of a function do not.
 class Frame {
  public:
   Frame(const Frame* outer, const std::map<std::string, std::int64_t>& opsets)
@@ -79,8 +79,8 @@ class Evaluator {
 
   /// `host` on the device; constants of the file are moved once and kept.
   at::Tensor OnDevice(const at::Tensor& host);
-  /// The literal on the host where its payload was read, else on the device with
-  /// random content.
+  /// The literal on the host where its payload was read, else on the device
+  /// with random content.
   at::Tensor Literal(const TensorLiteral& literal);
 
   /// The file's literal behind a device tensor whose payload was read; nullptr
@@ -95,12 +95,16 @@ class Evaluator {
     std::string name;
     bool trainable = false;
     const TensorLiteral* literal = nullptr;
+
+    TensorRole role() const {
+      return trainable ? TensorRole::kParameter : TensorRole::kBuffer;
+    }
   };
 
   void AddInitializer(const TensorLiteral& literal, bool trainable);
   at::Tensor Constant(const TensorLiteral& literal, const std::string& name,
                       bool trainable);
-  at::Tensor NewOnDevice(const TensorLiteral& literal) const;
+  at::Tensor NewOnDevice(const ConstantInfo& info) const;
   void Register(at::Tensor& tensor, const ConstantInfo& info);
   std::vector<Value> RunBody(const std::vector<Node>& nodes,
                              const std::vector<std::string>& outputs,

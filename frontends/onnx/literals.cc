@@ -11,7 +11,7 @@ namespace foretell::onnx {
 namespace {
 
 /// TensorProto.DataType codes with an equivalent in ATen.
-constexpr std::array<std::pair<std::int64_t, at::ScalarType>, 19> kTypes = {{
+constexpr std::array<std::pair<std::int64_t, at::ScalarType>, 20> kTypes = {{
     {1, at::kFloat},
     {2, at::kByte},
     {3, at::kChar},
@@ -31,6 +31,7 @@ constexpr std::array<std::pair<std::int64_t, at::ScalarType>, 19> kTypes = {{
     {18, at::kFloat8_e4m3fnuz},
     {19, at::kFloat8_e5m2},
     {20, at::kFloat8_e5m2fnuz},
+    {24, at::kFloat8_e8m0fnu},
 }};
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "foretell/error.h"
 #include "foretell/frontends.h"
 #include "frontends/onnx/evaluator.h"
+#include "frontends/onnx/fusion/fuse.h"
 #include "frontends/onnx/liveness.h"
 #include "frontends/onnx/onnx_program.h"
 
@@ -167,7 +168,7 @@ class OnnxSource final : public Program::Source {
 
 }  // namespace
 
-Program MakeProgram(Model model) {
+Program MakeProgram(Model model, const LoadOptions& options) {
   const std::vector<std::string> missing = UnsupportedOperators(model);
   if (!missing.empty()) {
     std::string message = model.path + ": operators that are not supported: ";
@@ -177,13 +178,14 @@ Program MakeProgram(Model model) {
     throw Error(ErrorCode::kUnsupported, message);
   }
   const std::string path = model.path;
+  model = RecogniseFusedPatterns(std::move(model), options.fusion);
   return Program(path, std::make_shared<OnnxSource>(std::move(model)));
 }
 
 }  // namespace onnx
 
-Program LoadOnnx(const std::string& path) {
-  return onnx::MakeProgram(onnx::ReadModel(path));
+Program LoadOnnx(const std::string& path, const LoadOptions& options) {
+  return onnx::MakeProgram(onnx::ReadModel(path), options);
 }
 
 }  // namespace foretell

@@ -1,12 +1,14 @@
 #pragma once
 
+#include "foretell/frontends.h"
 #include "foretell/program.h"
 #include "frontends/onnx/model.h"
 
 namespace foretell::onnx {
 
-/// The program that `model` describes; throws Error(kUnsupported) that lists
+/// The program that `model` describes, with patterns of operators recognised as
+/// `options` say; throws Error(kUnsupported) that lists
 /// every operator without a lowering.
-Program MakeProgram(Model model);
+Program MakeProgram(Model model, const LoadOptions& options = {});
 
 }  // namespace foretell::onnx

@@ -8,19 +8,18 @@ namespace {
 
 using Family = std::span<const OnnxOperator> (*)();
 
-constexpr std::array<Family, 22> kFamilies = {
-    &ActivationOperators,  &AttentionOperators,     &ControlFlowOperators,
-    &ConvolutionOperators, &CreationOperators,      &DetectionOperators,
-    &ElementwiseOperators, &ImageOperators,         &IndexingOperators,
-    &LogicOperators,       &LossOperators,          &MatrixOperators,
-    &MicrosoftOperators,   &NormalizationOperators, &PoolingOperators,
-    &QuantizationOperators, &RecurrentOperators,    &ReductionOperators,
-    &SequenceOperators,    &ShapeOperators,         &SignalOperators,
-    &SortingOperators,
+constexpr std::array<Family, 23> kFamilies = {
+    &ActivationOperators,  &AttentionOperators,    &ControlFlowOperators,
+    &ConvolutionOperators, &CreationOperators,     &DetectionOperators,
+    &ElementwiseOperators, &FusedOperators,        &ImageOperators,
+    &IndexingOperators,    &LogicOperators,        &LossOperators,
+    &MatrixOperators,      &MicrosoftOperators,    &NormalizationOperators,
+    &PoolingOperators,     &QuantizationOperators, &RecurrentOperators,
+    &ReductionOperators,   &SequenceOperators,     &ShapeOperators,
+    &SignalOperators,      &SortingOperators,
 };
 
-using Index =
-    std::unordered_multimap<std::string_view, const OnnxOperator*>;
+using Index = std::unordered_multimap<std::string_view, const OnnxOperator*>;
 
 const Index& IndexByName() {
   static const Index index = [] {

@@ -37,6 +37,7 @@ std::span<const OnnxOperator> ConvolutionOperators();
 std::span<const OnnxOperator> CreationOperators();
 std::span<const OnnxOperator> DetectionOperators();
 std::span<const OnnxOperator> ElementwiseOperators();
+std::span<const OnnxOperator> FusedOperators();
 std::span<const OnnxOperator> ImageOperators();
 std::span<const OnnxOperator> IndexingOperators();
 std::span<const OnnxOperator> LogicOperators();

@@ -54,8 +54,9 @@ SlimArchive Slim(const std::string& path) {
   }
   if (!reader.hasRecord("data.pkl") || !reader.hasRecord("constants.pkl")) {
     throw Error(ErrorCode::kCorrupt,
-                path + ": a zip archive, but not TorchScript: no data.pkl or "
-                       "no constants.pkl");
+                path +
+                    ": a zip archive, but not TorchScript: no data.pkl or "
+                    "no constants.pkl");
   }
   SlimArchive slim;
   std::uint64_t kept = 0;
@@ -64,6 +65,8 @@ SlimArchive Slim(const std::string& path) {
         slim.bytes.append(static_cast<const char*>(data), size);
         return size;
       });
+  // The version chooses between meanings that an operator has had.
+  writer.setMinVersion(reader.version());
   for (const std::string& name : names) {
     if (IsDropped(name)) continue;
     if (IsWeight(name)) {

@@ -45,8 +45,7 @@ class Replacement {
     at::Tensor& replacement = replaced_[old.unsafeGetTensorImpl()];
     if (replacement.defined()) return replacement;
     replacement = NewLike(old);
-    if (trainable && old.requires_grad() &&
-        options_.mode == Mode::kTraining) {
+    if (trainable && old.requires_grad() && options_.mode == Mode::kTraining) {
       replacement.set_requires_grad(true);
     }
     auto& list = trainable ? tensors_.parameters : tensors_.buffers;

@@ -16,8 +16,8 @@ struct ModuleTensors {
 };
 
 /// Puts new tensors of the same shapes on `options.device` into every slot of
-/// `module` (which may still hold weights that must not be read), shared tensors
-/// staying shared, and sets its training flag.
+/// `module` (which may still hold weights that must not be read), shared
+/// tensors staying shared, and sets its training flag.
 ModuleTensors ReplaceTensors(torch::jit::Module& module,
                              const InstanceOptions& options);
 

@@ -2,9 +2,14 @@
 //
 // Namespaces are an allow-list: aten, prim, torchvision. Within them the few
 // operators that reach outside the process are refused by name. The text is
-// scanned first because torch::jit::load itself executes `__setstate__`.
+// scanned first because torch::jit::load itself executes `__setstate__`. The
+// graphs of all functions are scanned afterwards: the text can be spelt in ways
+// that a pattern misses, a compiled graph cannot.
 
 #include "frontends/torchscript/safety.h"
+
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/ir/ir.h>
 
 #include <array>
 #include <regex>
@@ -16,16 +21,23 @@
 namespace foretell::torchscript {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNamespaces = {"aten", "prim",
-                                                         "torchvision",
-                                                         "_caffe2"};
+constexpr std::array<std::string_view, 4> kNamespaces = {
+    "aten", "prim", "torchvision", "_caffe2"};
 
 /// Operators of the allowed namespaces that read or write files, start other
 /// processes, call Python, or end the process.
 constexpr std::array<std::string_view, 12> kRefused = {
-    "aten::from_file", "aten::load", "aten::save", "aten::set_grad_enabled_",
-    "prim::PythonOp", "prim::rpc_async", "prim::rpc_remote", "prim::rpc_sync",
-    "prim::fork", "prim::awaitable", "aten::_load_for_lite_interpreter",
+    "aten::from_file",
+    "aten::load",
+    "aten::save",
+    "aten::set_grad_enabled_",
+    "prim::PythonOp",
+    "prim::rpc_async",
+    "prim::rpc_remote",
+    "prim::rpc_sync",
+    "prim::fork",
+    "prim::awaitable",
+    "aten::_load_for_lite_interpreter",
     "aten::record_stream"};
 
 bool IsAllowed(const std::string& name) {
@@ -46,8 +58,10 @@ void ThrowIfAny(const std::string& path, const std::set<std::string>& names) {
     list += (list.empty() ? "" : ", ") + name;
   }
   throw Error(ErrorCode::kUnsupported,
-              path + ": refused before running: operators outside ATen, or "
-                     "that touch files, Python or other processes: " + list);
+              path +
+                  ": refused before running: operators outside ATen, or "
+                  "that touch files, Python or other processes: " +
+                  list);
 }
 
 void ScanText(const std::string& text, std::set<std::string>& refused) {
@@ -63,7 +77,7 @@ void ScanText(const std::string& text, std::set<std::string>& refused) {
                                  : (*it)[2].str() + "::" + (*it)[3].str();
     if (!IsAllowed(name)) refused.insert(name);
   }
-  if (text.find("def __setstate__") != std::string::npos) {
+  if (text.find("__setstate__") != std::string::npos) {
     refused.insert("__setstate__ (code that runs while loading)");
   }
 }
@@ -88,10 +102,13 @@ void RefuseUnsafeCode(
   ThrowIfAny(path, refused);
 }
 
-void RefuseUnsafeGraph(const std::string& path,
-                       const torch::jit::Graph& graph) {
+void RefuseUnsafeFunctions(const std::string& path,
+                           const torch::jit::CompilationUnit& unit) {
   std::set<std::string> refused;
-  ScanBlock(*graph.block(), refused);
+  for (torch::jit::Function* function : unit.get_functions()) {
+    ScanBlock(*torch::jit::toGraphFunction(*function).graph()->block(),
+              refused);
+  }
   ThrowIfAny(path, refused);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/csrc/jit/ir/ir.h>
+#include <torch/csrc/jit/api/compilation_unit.h>
 
 #include <string>
 #include <utility>
@@ -16,7 +16,8 @@ void RefuseUnsafeCode(
     const std::string& path,
     const std::vector<std::pair<std::string, std::string>>& code);
 
-/// The same for the compiled graph with all calls inlined, before it runs.
-void RefuseUnsafeGraph(const std::string& path, const torch::jit::Graph& graph);
+/// The same for every compiled function of a loaded module, before it runs.
+void RefuseUnsafeFunctions(const std::string& path,
+                           const torch::jit::CompilationUnit& unit);
 
 }  // namespace foretell::torchscript

@@ -1,7 +1,6 @@
 #include <ATen/core/interned_strings.h>
 #include <c10/util/Exception.h>
 #include <torch/csrc/jit/api/module.h>
-#include <torch/csrc/jit/passes/inliner.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/runtime/interpreter.h>
 #include <torch/csrc/jit/runtime/print_handler.h>
@@ -9,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -16,6 +16,7 @@
 #include "foretell/frontends.h"
 #include "foretell/trace.h"
 #include "frontends/torchscript/archive.h"
+#include "frontends/torchscript/limits.h"
 #include "frontends/torchscript/module_on_device.h"
 #include "frontends/torchscript/safety.h"
 #include "src/program/recorder.h"
@@ -100,6 +101,8 @@ class TorchScriptInstance final : public ProgramInstance {
       }
     }
     inputs.clear();
+    Recorder* const recorder = Recorder::Current();
+    const StepBudget budget;
     try {
       std::vector<at::Tensor> outputs;
       Flatten(module_.forward(std::move(arguments)), outputs);
@@ -107,9 +110,12 @@ class TorchScriptInstance final : public ProgramInstance {
     } catch (const Error&) {
       throw;
     } catch (const c10::NotImplementedError& error) {
+      if (recorder != nullptr) recorder->RethrowFailure();
       throw Error(ErrorCode::kUnsupported,
                   path_ + ": " + LastLine(error.what_without_backtrace()));
     } catch (const std::exception& error) {
+      if (budget.exhausted()) RefuseEndless();
+      if (recorder != nullptr) recorder->RethrowFailure();
       throw Error(ErrorCode::kInvalidArgument,
                   path_ + ": " + LastLine(error.what()));
     }
@@ -119,6 +125,8 @@ class TorchScriptInstance final : public ProgramInstance {
     return tensors_.parameters;
   }
   std::vector<NamedTensor> Buffers() const override { return tensors_.buffers; }
+
+  bool NamesDevices() const override { return true; }
 
   std::string CurrentScope() const override {
     std::string scope;
@@ -134,6 +142,13 @@ class TorchScriptInstance final : public ProgramInstance {
     const std::size_t runtime = text.rfind("RuntimeError: ");
     return FirstLine(runtime == std::string::npos ? text
                                                   : text.substr(runtime + 14));
+  }
+
+  [[noreturn]] void RefuseEndless() const {
+    throw Error(ErrorCode::kUnsupported,
+                path_ + ": forward runs more than " +
+                    std::to_string(kMaxSteps) +
+                    " nodes: a loop in it does not end");
   }
 
   std::string path_;
@@ -153,7 +168,9 @@ class TorchScriptSource final : public Program::Source {
     for (const c10::Argument& argument : arguments_) {
       inputs_.push_back({.name = argument.name()});
     }
+    std::set<const at::TensorImpl*> counted;
     for (const at::Tensor& parameter : module.parameters()) {
+      if (!counted.insert(parameter.unsafeGetTensorImpl()).second) continue;
       parameter_elements_ += parameter.numel();
     }
   }
@@ -177,6 +194,7 @@ class TorchScriptSource final : public Program::Source {
     if (found != modules_.end()) return found->second;
     torch::jit::Module module = Load();
     MoveConstants(module, at::Device(device));
+    CountSteps(module);
     return modules_.emplace(device, std::move(module)).first->second;
   }
 
@@ -189,16 +207,14 @@ class TorchScriptSource final : public Program::Source {
         throw Error(ErrorCode::kUnsupported,
                     path_ + ": the module has no method 'forward'");
       }
-      const auto graph = module.get_method("forward").graph()->copy();
-      torch::jit::Inline(*graph);
-      RefuseUnsafeGraph(path_, *graph);
+      RefuseUnsafeFunctions(path_, *module._ivalue()->compilation_unit());
+      RefuseHugeForward(path_, module);
       return module;
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
-      throw Error(ErrorCode::kCorrupt,
-                  path_ + ": LibTorch cannot load it: " +
-                      FirstLine(error.what()));
+      throw Error(ErrorCode::kCorrupt, path_ + ": LibTorch cannot load it: " +
+                                           FirstLine(error.what()));
     }
   }
 
@@ -220,6 +236,7 @@ Program LoadTorchScript(const std::string& path) {
   torch::jit::setPrintHandler([](const std::string&) {});
   torchscript::SlimArchive archive = torchscript::ReadSlimArchive(path);
   torchscript::RefuseUnsafeCode(path, archive.code);
+  torchscript::RefuseDeepCode(path, archive.code);
   return Program(path, std::make_shared<torchscript::TorchScriptSource>(
                            path, std::move(archive.bytes)));
 }

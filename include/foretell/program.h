@@ -92,6 +92,9 @@ class ProgramInstance {
   virtual std::vector<NamedTensor> Buffers() const = 0;
   /// Name of the node or module that is running, for the graph's scopes.
   virtual std::string CurrentScope() const = 0;
+  /// True when the program's own code names devices (a TorchScript file carries
+  /// the one it was traced on): a trace then redirects them to its own.
+  virtual bool NamesDevices() const { return false; }
 };
 
 /// Something that can be called on inputs on any ATen device: a model file

@@ -15,7 +15,8 @@ namespace foretell::cli {
 namespace {
 
 constexpr char kExamples[] =
-    "The upper end of the memory interval is what must fit. Exit status 1: not\n"
+    "The upper end of the memory interval is what must fit. Exit status 1: "
+    "not\n"
     "even batch 1 fits.\n"
     "Examples:\n"
     "  foretell max-batch model.onnx\n"
@@ -64,7 +65,8 @@ ExitCode RunMaxBatch(const MaxBatchOptions& options) {
           : target.device.FindMigProfile(options.profile).usable_mib;
   const MemoryOptions memory{.device = target.device,
                              .environment = target.environment};
-  const Program program = LoadModel(options.model.models.front());
+  const Program program =
+      LoadModel(options.model.models.front(), options.model.ToLoadOptions());
   const std::int64_t best =
       LargestBatch(options.limit, [&](std::int64_t batch) {
         return MemoryAt(program, options, memory, batch) <= usable_mib * kMiB;

@@ -107,6 +107,17 @@ void ModelOptions::AddTo(CLI::App& command, bool many) {
                      "models whose shapes depend on data")
       ->check(CLI::IsMember({"meta", "cpu"}))
       ->capture_default_str();
+  command.add_option("--fuse", fuse,
+                     "ONNX patterns that become the operator which PyTorch "
+                     "runs: exported forms, none, or all equivalent ones")
+      ->check(CLI::IsMember({"none", "exported", "equivalent"}))
+      ->capture_default_str();
+}
+
+LoadOptions ModelOptions::ToLoadOptions() const {
+  if (fuse == "none") return {.fusion = Fusion::kOff};
+  if (fuse == "equivalent") return {.fusion = Fusion::kEquivalent};
+  return {.fusion = Fusion::kExported};
 }
 
 TraceOptions ModelOptions::ToTraceOptions() const {
@@ -169,7 +180,7 @@ std::vector<ReportError> ForEachTrace(
   std::vector<ReportError> errors;
   for (const std::string& path : options.models) {
     try {
-      const Program program = LoadModel(path);
+      const Program program = LoadModel(path, options.ToLoadOptions());
       for (const std::optional<std::int64_t> batch : batches) {
         progress.Next(path);
         const std::vector<BoundInput> inputs =

@@ -10,6 +10,7 @@
 
 #include "foretell/device.h"
 #include "foretell/error.h"
+#include "foretell/frontends.h"
 #include "foretell/program.h"
 #include "foretell/trace.h"
 #include "src/model/report.h"
@@ -26,10 +27,12 @@ struct ModelOptions {
   std::string optimizer = "sgd";
   std::string precision = "fp32";
   std::string trace = "meta";
+  std::string fuse = "exported";
 
   /// Adds the flags to a subcommand; `many` allows several models and batches.
   void AddTo(CLI::App& command, bool many);
   TraceOptions ToTraceOptions() const;
+  LoadOptions ToLoadOptions() const;
   /// The request for one batch size (empty: as the file or --input says).
   InputRequest ToRequest(std::optional<std::int64_t> batch) const;
 };

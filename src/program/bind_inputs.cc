@@ -1,9 +1,10 @@
-// From what a file says of its inputs and what the user asks for to exact types.
+// From what a file says of its inputs and what the user asks for to exact
+// types.
 //
 // `--dim` binds named dimensions. `--batch` binds dimensions that are called
 // batch; where nothing is, the leading free dimension of every input; and a
-// leading dimension that is given (by the file or by `--input`), where it equals
-// that of the first input.
+// leading dimension that is given (by the file or by `--input`), where it
+// equals that of the first input.
 
 #include <algorithm>
 #include <array>
@@ -158,9 +159,10 @@ void BindBatch(std::vector<Draft>& drafts, std::int64_t batch) {
   const bool named = Bind(drafts, batch, [](const InputDim& dim, bool) {
     return !dim.value && NamesBatch(dim.symbol);
   });
-  const bool leading = Bind(drafts, batch, [&](const InputDim& dim, bool first) {
-    return first && !dim.value && (!named || dim.symbol.empty());
-  });
+  const bool leading =
+      Bind(drafts, batch, [&](const InputDim& dim, bool first) {
+        return first && !dim.value && (!named || dim.symbol.empty());
+      });
   if (named || leading) return;
   std::optional<std::int64_t> given;
   for (const Draft& draft : drafts) {
@@ -174,8 +176,8 @@ void BindBatch(std::vector<Draft>& drafts, std::int64_t batch) {
 }
 
 std::string Describe(const Draft& draft) {
-  std::string text = draft.spec->name + "=" +
-                     std::string(DTypeName(draft.dtype)) + "[";
+  std::string text =
+      draft.spec->name + "=" + std::string(DTypeName(draft.dtype)) + "[";
   for (std::size_t i = 0; i < draft.dims.size(); ++i) {
     const InputDim& dim = draft.dims[i];
     if (i != 0) text += ",";

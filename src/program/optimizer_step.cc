@@ -11,6 +11,7 @@
 #include <ATen/ops/clone.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <cmath>
 #include <utility>
 
 namespace foretell {
@@ -85,6 +86,9 @@ void OptimizerStep::Adam(at::TensorList parameters, at::TensorList gradients,
     momentum_ = ZerosLike(parameters);
     variance_ = ZerosLike(parameters);
   }
+  ++num_steps_;
+  const double correction1 = 1.0 - std::pow(kBeta1, num_steps_);
+  const double correction2 = 1.0 - std::pow(kBeta2, num_steps_);
   if (weight_decay != 0.0) {
     at::_foreach_mul_(parameters, 1.0 - kLearningRate * weight_decay);
   }
@@ -92,9 +96,10 @@ void OptimizerStep::Adam(at::TensorList parameters, at::TensorList gradients,
   at::_foreach_mul_(variance_, kBeta2);
   at::_foreach_addcmul_(variance_, gradients, gradients, 1.0 - kBeta2);
   std::vector<at::Tensor> denominator = at::_foreach_sqrt(variance_);
-  at::_foreach_div_(denominator, 1.0);
+  at::_foreach_div_(denominator, std::sqrt(correction2));
   at::_foreach_add_(denominator, kEpsilon);
-  at::_foreach_addcdiv_(parameters, momentum_, denominator, -kLearningRate);
+  at::_foreach_addcdiv_(parameters, momentum_, denominator,
+                        -kLearningRate / correction1);
 }
 
 }  // namespace foretell

@@ -1,15 +1,18 @@
 #include "src/program/perform.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/ones.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "foretell/error.h"
+#include "src/program/meta/meta_kernels.h"
 
 namespace foretell {
 namespace {
@@ -17,13 +20,11 @@ namespace {
 /// Largest number of input elements of an operator that is run for its shapes.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 24;
 
-constexpr std::array<std::string_view, 18> kDataDependent = {
-    "aten::_local_scalar_dense", "aten::_unique", "aten::_unique2",
-    "aten::allclose", "aten::argwhere", "aten::bincount", "aten::equal",
-    "aten::is_nonzero", "aten::item", "aten::masked_select", "aten::nonzero",
-    "aten::nonzero_numpy", "aten::repeat_interleave", "aten::unique_consecutive",
-    "aten::unique_dim", "aten::unique_dim_consecutive",
-    "torchvision::nms", "aten::tensor_split"};
+/// Composites of the operators that IsDataDependent knows; they would fail half
+/// way, with the name of a part.
+constexpr std::array<std::string_view, 5> kDataDependentComposites = {
+    "aten::allclose", "aten::argwhere", "aten::is_nonzero", "aten::item",
+    "aten::nonzero_numpy"};
 
 bool IsMask(const c10::IValue& index) {
   if (!index.isTensor() || !index.toTensor().defined()) return false;
@@ -37,88 +38,108 @@ bool HasBooleanIndex(const c10::IValue& indices) {
   return std::any_of(list.begin(), list.end(), IsMask);
 }
 
-c10::IValue ToCpu(const c10::IValue& value, std::int64_t& elements) {
-  if (value.isTensor()) {
-    const at::Tensor& tensor = value.toTensor();
-    if (!tensor.defined() || !tensor.is_meta()) return value;
-    elements += tensor.numel();
-    if (elements > kMaxElements) return value;
-    return at::ones(tensor.sizes(), tensor.options().device(at::kCPU));
-  }
+/// Calls `convert` on every tensor of an argument or result.
+template <typename Convert>
+c10::IValue ConvertTensors(const c10::IValue& value, const Convert& convert) {
+  if (value.isTensor()) return convert(value.toTensor());
   if (value.isTensorList()) {
     c10::List<at::Tensor> list;
     for (const at::Tensor& tensor : value.toTensorVector()) {
-      list.push_back(ToCpu(tensor, elements).toTensor());
+      list.push_back(convert(tensor));
+    }
+    return list;
+  }
+  if (value.isOptionalTensorList()) {
+    c10::List<std::optional<at::Tensor>> list;
+    for (const std::optional<at::Tensor>& tensor :
+         value.toOptionalTensorVector()) {
+      list.push_back(tensor ? std::optional(convert(*tensor)) : std::nullopt);
     }
     return list;
   }
   return value;
 }
 
-c10::IValue ToMeta(const c10::IValue& value) {
-  const auto to_meta = [](const at::Tensor& tensor) {
-    if (!tensor.defined()) return tensor;
-    return at::empty_strided(tensor.sizes(), tensor.strides(),
-                             tensor.options().device(at::kMeta));
-  };
-  if (value.isTensor()) return to_meta(value.toTensor());
-  if (value.isTensorList()) {
-    c10::List<at::Tensor> list;
-    for (const at::Tensor& tensor : value.toTensorVector()) {
-      list.push_back(to_meta(tensor));
-    }
-    return list;
+/// Turns meta tensors into CPU tensors, while they are small.
+class CpuStandIns {
+ public:
+  at::Tensor operator()(const at::Tensor& tensor) {
+    if (!tensor.defined() || !tensor.is_meta()) return tensor;
+    requires_grad_ = requires_grad_ || tensor.requires_grad();
+    elements_ += tensor.numel();
+    if (elements_ > kMaxElements) return tensor;
+    return at::ones(tensor.sizes(), tensor.options().device(at::kCPU));
   }
-  return value;
+  bool too_large() const { return elements_ > kMaxElements; }
+  bool requires_grad() const { return requires_grad_; }
+
+ private:
+  std::int64_t elements_ = 0;
+  bool requires_grad_ = false;
+};
+
+at::Tensor ToMeta(const at::Tensor& tensor) {
+  if (!tensor.defined()) return tensor;
+  return at::empty_strided(tensor.sizes(), tensor.strides(),
+                           tensor.options().device(at::kMeta));
+}
+
+[[noreturn]] void Refuse(const std::string& why) {
+  throw Error(ErrorCode::kUnsupported, "has no meta kernel and " + why);
 }
 
 }  // namespace
 
 bool DependsOnData(const c10::OperatorHandle& op,
                    const torch::jit::Stack& stack) {
-  const std::string& name = op.schema().name();
+  if (IsDataDependent(op)) return true;
+  const c10::FunctionSchema& schema = op.schema();
+  const std::string& name = schema.name();
+  const size_t first = stack.size() - schema.arguments().size();
   if (name == "aten::repeat_interleave") {
-    // With output_size, or with an int, the shape is known.
-    const size_t count = op.schema().arguments().size();
-    const c10::IValue& repeats =
-        stack[stack.size() - count + (count > 2 ? 1 : 0)];
-    return repeats.isTensor() && stack.back().isNone();
+    // With output_size, with an int or with counts on the CPU the shape is known.
+    const size_t repeats = schema.arguments().size() > 2 ? first + 1 : first;
+    return stack[repeats].isTensor() && stack[repeats].toTensor().is_meta() &&
+           stack.back().isNone();
   }
-  if (name == "aten::tensor_split") {
-    const size_t first = stack.size() - op.schema().arguments().size();
-    return stack[first + 1].isTensor();
-  }
+  if (name == "aten::tensor_split") return stack[first + 1].isTensor();
   if (name == "aten::index") return HasBooleanIndex(stack.back());
-  return std::find(kDataDependent.begin(), kDataDependent.end(), name) !=
-         kDataDependent.end();
+  // With one argument it is nonzero.
+  if (name == "aten::where") return schema.arguments().size() == 1;
+  return std::find(kDataDependentComposites.begin(),
+                   kDataDependentComposites.end(),
+                   name) != kDataDependentComposites.end();
 }
 
 void PerformOnCpuForShapes(const c10::OperatorHandle& op,
                            torch::jit::Stack& stack) {
   const c10::FunctionSchema& schema = op.schema();
   if (schema.is_mutable()) {
-    throw Error(ErrorCode::kUnsupported,
-                schema.name() + " writes into its argument and has no meta "
-                                "kernel; try --trace cpu");
+    Refuse("writes into its argument; try --trace cpu");
   }
-  std::int64_t elements = 0;
+  CpuStandIns to_cpu;
   for (size_t i = stack.size() - schema.arguments().size(); i < stack.size();
        ++i) {
-    stack[i] = ToCpu(stack[i], elements);
+    if (stack[i].isDevice()) stack[i] = at::Device(at::kCPU);
+    stack[i] = ConvertTensors(
+        stack[i], [&](const at::Tensor& tensor) { return to_cpu(tensor); });
   }
-  if (elements > kMaxElements) {
-    throw Error(ErrorCode::kUnsupported,
-                schema.name() + " has no meta kernel and its inputs have more "
-                                "than " + std::to_string(kMaxElements) +
-                    " elements; try --trace cpu or a smaller batch");
+  if (to_cpu.too_large()) {
+    Refuse("its inputs have more than " + std::to_string(kMaxElements) +
+           " elements; try --trace cpu or a smaller batch");
+  }
+  if (to_cpu.requires_grad() && at::GradMode::is_enabled()) {
+    Refuse("its gradient cannot be traced without one; try --trace cpu");
   }
   {
     const c10::impl::ExcludeDispatchKeyGuard no_grad(
         c10::autograd_dispatch_keyset);
     op.callBoxed(&stack);
   }
-  const size_t first = stack.size() - schema.returns().size();
-  for (size_t i = first; i < stack.size(); ++i) stack[i] = ToMeta(stack[i]);
+  const size_t results = stack.size() - schema.returns().size();
+  for (size_t i = results; i < stack.size(); ++i) {
+    stack[i] = ConvertTensors(stack[i], ToMeta);
+  }
 }
 
 }  // namespace foretell

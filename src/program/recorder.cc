@@ -26,6 +26,10 @@ namespace {
 
 constexpr c10::DispatchKey kHookKey =
     c10::DispatchKey::TESTING_ONLY_GenericMode;
+/// Calls of a trace beyond which it is taken to be endless. A training step
+/// makes about 30 calls per layer; this is enough for 4,000 layers and two
+/// steps.
+constexpr std::int64_t kMaxCalls = 250'000;
 thread_local Recorder* current_recorder = nullptr;
 
 void Hook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
@@ -50,9 +54,8 @@ void ForEachTensor(const c10::IValue& value, const Visit& visit) {
       if (tensor.defined()) visit(tensor);
     }
   } else if (value.isList() || value.isTuple()) {
-    const auto elements = value.isList()
-                              ? value.toListRef().vec()
-                              : value.toTupleRef().elements().vec();
+    const auto elements = value.isList() ? value.toListRef().vec()
+                                         : value.toTupleRef().elements().vec();
     for (const c10::IValue& element : elements) ForEachTensor(element, visit);
   }
 }
@@ -97,12 +100,10 @@ std::string TargetOf(const c10::OperatorHandle& op) {
   return name.rfind("aten::", 0) == 0 ? name.substr(6) : name;
 }
 
-/// Traced files carry the device on which they were traced.
-void RewriteDevices(const c10::FunctionSchema& schema, torch::jit::Stack& stack,
-                    size_t first, c10::DeviceType device) {
-  for (size_t i = 0; i < schema.arguments().size(); ++i) {
-    c10::IValue& value = stack[first + i];
-    if (value.isDevice()) value = c10::Device(device);
+void ReplaceDevices(torch::jit::Stack& stack, size_t first,
+                    c10::DeviceType device) {
+  for (size_t i = first; i < stack.size(); ++i) {
+    if (stack[i].isDevice()) stack[i] = c10::Device(device);
   }
 }
 
@@ -117,6 +118,25 @@ std::vector<at::Tensor> Mutated(const c10::FunctionSchema& schema,
                   [&](const at::Tensor& t) { tensors.push_back(t); });
   }
   return tensors;
+}
+
+bool HoldsTensors(const c10::Type& type) {
+  if (const auto* list = type.castRaw<c10::ListType>()) {
+    return HoldsTensors(*list->getElementType());
+  }
+  if (const auto* optional = type.castRaw<c10::OptionalType>()) {
+    return HoldsTensors(*optional->getElementType());
+  }
+  return type.kind() == c10::TypeKind::TensorType;
+}
+
+/// False for `size`, `dim`, `item` and other questions, which are no work.
+bool MakesTensors(const c10::FunctionSchema& schema) {
+  return schema.is_mutable() ||
+         std::any_of(schema.returns().begin(), schema.returns().end(),
+                     [](const c10::Argument& result) {
+                       return HoldsTensors(*result.type());
+                     });
 }
 
 TensorType TypeOf(const at::Tensor& tensor) {
@@ -177,7 +197,10 @@ bool Recorder::BelongsToTrace(const at::Tensor& tensor) const {
   if (!tensor.has_storage()) return false;
   const std::int32_t storage =
       LedgerNumber(tensor.storage().data_ptr().get_context(), device_);
-  return storage >= 0 && values_in_.count(storage) != 0;
+  if (storage < 0) return false;
+  // State made in the warm-up step has no value yet.
+  return values_in_.count(storage) != 0 ||
+         builder_.storage(storage).role == TensorRole::kOptimizerState;
 }
 
 bool Recorder::TouchesTrace(const torch::jit::Stack& stack,
@@ -197,18 +220,24 @@ StorageId Recorder::StorageOf(const at::Tensor& tensor) {
           ? LedgerNumber(tensor.storage().data_ptr().get_context(), device_)
           : -1;
   if (known >= 0) return known;
+  const c10::StorageImpl* address =
+      tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
+  const auto found = foreign_.find(address);
+  if (found != foreign_.end()) return found->second.second;
   const StorageId storage =
       builder_.AddStorage(TypeOf(tensor).Bytes(), TensorRole::kBuffer);
   living_.resize(static_cast<size_t>(storage) + 1, true);
   builder_.Allocate(storage, CurrentNode());
+  if (address != nullptr) {
+    foreign_.emplace(address, std::pair(tensor.storage(), storage));
+  }
   return storage;
 }
 
 void Recorder::Track(const at::Tensor& tensor, ValueId value) {
   tracked_.insert_or_assign(
       tensor.unsafeGetTensorImpl(),
-      Tracked{c10::weak_intrusive_ptr<at::TensorImpl>(
-                  tensor.getIntrusivePtr()),
+      Tracked{c10::weak_intrusive_ptr<at::TensorImpl>(tensor.getIntrusivePtr()),
               value});
   values_in_[builder_.value(value).storage].push_back(value);
 }
@@ -235,9 +264,17 @@ ValueId Recorder::ValueOf(const at::Tensor& tensor) {
   for (auto it = candidates.rbegin(); it != candidates.rend(); ++it) {
     if (builder_.value(*it).type.shape == tensor.sizes().vec()) return *it;
   }
-  if (!candidates.empty()) return candidates.back();
+  // A view that was made outside the recording, of a parameter's slices say, is
+  // a source of its own; a result keeps its data flow.
+  const bool is_source =
+      candidates.empty() || builder_.value(candidates.back()).producer == kNone;
+  if (!is_source) return candidates.back();
+  const std::string base =
+      candidates.empty()
+          ? std::string(TensorRoleName(builder_.storage(storage).role))
+          : builder_.value(candidates.back()).name + ".view";
   const ValueId value =
-      builder_.AddSource(FreshName("constant"), TypeOf(tensor), storage);
+      builder_.AddSource(FreshName(base), TypeOf(tensor), storage);
   Track(tensor, value);
   return value;
 }
@@ -268,25 +305,61 @@ void Recorder::SetParameterElements(std::int64_t elements) {
 
 void Recorder::Call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                     torch::jit::Stack& stack) {
+  try {
+    if (IsGradientSum(op, stack)) {
+      static const c10::OperatorHandle kInPlace =
+          c10::Dispatcher::singleton().findSchemaOrThrow("aten::add_",
+                                                         "Tensor");
+      return CallAndRecord(kInPlace, keys, stack);
+    }
+    if (++num_calls_ > kMaxCalls) {
+      throw Error(ErrorCode::kUnsupported,
+                  "is call " + std::to_string(num_calls_) +
+                      ", a trace has at most " + std::to_string(kMaxCalls));
+    }
+    CallAndRecord(op, keys, stack);
+  } catch (const Error& error) {
+    const std::string scope = scope_ ? scope_() : "";
+    const Error named(error.code(),
+                      op.schema().name() +
+                          (scope.empty() ? "" : " in '" + scope + "'") + " " +
+                          error.what());
+    if (!failure_) failure_ = std::make_exception_ptr(named);
+    throw named;
+  }
+}
+
+bool Recorder::IsGradientSum(const c10::OperatorHandle& op,
+                             const torch::jit::Stack& stack) const {
+  if (phase_ != Phase::kBackward || device_ != c10::DeviceType::Meta ||
+      at::GradMode::is_enabled() || op.schema().name() != "aten::add" ||
+      op.schema().overload_name() != "Tensor") {
+    return false;
+  }
+  const at::Tensor& sum = stack[stack.size() - 3].toTensor();
+  // The engine's reference and the stack's.
+  return sum.use_count() == 2 && sum.has_storage() &&
+         sum.storage().use_count() == 1 && sum.is_non_overlapping_and_dense() &&
+         sum.sizes() == stack[stack.size() - 2].toTensor().sizes();
+}
+
+void Recorder::RethrowFailure() const {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Recorder::CallAndRecord(const c10::OperatorHandle& op,
+                             c10::DispatchKeySet keys,
+                             torch::jit::Stack& stack) {
   const c10::FunctionSchema& schema = op.schema();
   const size_t first = stack.size() - schema.arguments().size();
-  RewriteDevices(schema, stack, first, device_);
+  if (redirect_devices_) ReplaceDevices(stack, first, device_);
   const bool touches = TouchesTrace(stack, first);
-  if (!record_nodes_ || (!touches && device_ != c10::DeviceType::Meta)) {
+  if (!record_nodes_ || !MakesTensors(schema) ||
+      (!touches && device_ != c10::DeviceType::Meta)) {
     Perform(op, keys, stack);
     return;
   }
-  NodeSpec spec{.target = TargetOf(op)};
-  for (size_t i = first; i < stack.size(); ++i) {
-    ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
-      if (tensor.device().type() == device_) {
-        spec.inputs.push_back(ValueOf(tensor));
-      }
-    });
-  }
-  spec.attributes = ToAttributes(schema, stack, first);
-  spec.phase = phase_;
-  if (scope_) spec.scope = scope_();
+  NodeSpec spec = SpecOf(op, stack);
   std::vector<at::Tensor> results = Mutated(schema, stack, first);
   const size_t num_mutated = results.size();
 
@@ -297,6 +370,7 @@ void Recorder::Call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
     inside_node_ = false;
     throw;
   }
+  inside_node_ = false;
   const size_t num_returns = schema.returns().size();
   for (size_t i = stack.size() - num_returns; i < stack.size(); ++i) {
     ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
@@ -306,10 +380,26 @@ void Recorder::Call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
       if (tensor.device().type() == device_) results.push_back(tensor);
     });
   }
-  inside_node_ = false;
   if (!touches && results.empty()) return;
   const NodeId node = builder_.AddNode(std::move(spec));
   RecordResults(node, results);
+}
+
+NodeSpec Recorder::SpecOf(const c10::OperatorHandle& op,
+                          const torch::jit::Stack& stack) {
+  const size_t first = stack.size() - op.schema().arguments().size();
+  NodeSpec spec{.target = TargetOf(op)};
+  for (size_t i = first; i < stack.size(); ++i) {
+    ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
+      if (tensor.device().type() == device_) {
+        spec.inputs.push_back(ValueOf(tensor));
+      }
+    });
+  }
+  spec.attributes = ToAttributes(op.schema(), stack, first);
+  spec.phase = phase_;
+  if (scope_) spec.scope = scope_();
+  return spec;
 }
 
 void Recorder::RecordResults(NodeId node,
@@ -317,15 +407,14 @@ void Recorder::RecordResults(NodeId node,
   for (const at::Tensor& tensor : results) {
     if (tensor.device().type() != device_) continue;
     const StorageId storage = StorageOf(tensor);
-    const ValueId value =
-        builder_.AddResult(node, FreshName(std::to_string(node)),
-                           TypeOf(tensor), storage);
+    const ValueId value = builder_.AddResult(
+        node, FreshName(std::to_string(node)), TypeOf(tensor), storage);
     Track(tensor, value);
   }
 }
 
-void Recorder::Perform(const c10::OperatorHandle& op,
-                       c10::DispatchKeySet keys, torch::jit::Stack& stack) {
+void Recorder::Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                       torch::jit::Stack& stack) {
   if (device_ != c10::DeviceType::Meta) {
     op.redispatchBoxed(keys, &stack);
     return;
@@ -337,9 +426,8 @@ void Recorder::Perform(const c10::OperatorHandle& op,
   }
   if (DependsOnData(op, stack)) {
     throw Error(ErrorCode::kUnsupported,
-                op.schema().name() + (scope_ ? " in '" + scope_() + "'" : "") +
-                    " depends on the content of a tensor, which a trace "
-                    "without arithmetic does not have; use --trace cpu");
+                "depends on the content of a tensor, which a trace without "
+                "arithmetic does not have; use --trace cpu");
   }
   if (HasMetaKernel(op)) {
     op.redispatchBoxed(keys, &stack);

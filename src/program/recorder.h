@@ -5,6 +5,8 @@
 #include <ATen/core/stack.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -44,6 +46,8 @@ class Recorder final : public StorageListener {
   void SetPhase(Phase phase) { phase_ = phase; }
   /// Between false and true only memory events are recorded (the warm-up step).
   void RecordNodes(bool record) { record_nodes_ = record; }
+  /// Whether Device arguments of recorded calls become this trace's device.
+  void RedirectDevices(bool redirect) { redirect_devices_ = redirect; }
   void SetScope(std::function<std::string()> scope) {
     scope_ = std::move(scope);
   }
@@ -59,8 +63,13 @@ class Recorder final : public StorageListener {
   void SetParameterElements(std::int64_t elements);
 
   /// Called by the hook: performs the operator on `stack` and records it.
+  /// Throws Error that names the operator and where it stands.
   void Call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
             torch::jit::Stack& stack);
+
+  /// Throws the first Error of Call again, if there was one: interpreters and
+  /// autograd replace exceptions that pass through them by their own.
+  void RethrowFailure() const;
 
   /// Ends the recording. Tensors of the trace may die afterwards unseen.
   OperatorGraph Finish();
@@ -76,12 +85,21 @@ class Recorder final : public StorageListener {
     ValueId value = kNone;
   };
 
+  /// True for the sum of two gradients of one tensor. Autograd forms it in
+  /// place when it holds the only reference, except on meta, where it takes
+  /// every tensor for a subclass (torch/csrc/autograd/input_buffer.cpp, 2.13).
+  bool IsGradientSum(const c10::OperatorHandle& op,
+                     const torch::jit::Stack& stack) const;
   bool BelongsToTrace(const at::Tensor& tensor) const;
   bool TouchesTrace(const torch::jit::Stack& stack, size_t first) const;
   StorageId StorageOf(const at::Tensor& tensor);
   /// The value that `tensor` is, made known as a buffer if it is new.
   ValueId ValueOf(const at::Tensor& tensor);
   void Track(const at::Tensor& tensor, ValueId value);
+  void CallAndRecord(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                     torch::jit::Stack& stack);
+  NodeSpec SpecOf(const c10::OperatorHandle& op,
+                  const torch::jit::Stack& stack);
   void RecordResults(NodeId node, const std::vector<at::Tensor>& results);
   void Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                torch::jit::Stack& stack);
@@ -95,12 +113,20 @@ class Recorder final : public StorageListener {
   TensorRole role_ = TensorRole::kParameter;
   Phase phase_ = Phase::kForward;
   bool record_nodes_ = true;
+  bool redirect_devices_ = false;
   bool inside_node_ = false;
+  std::int64_t num_calls_ = 0;
+  std::exception_ptr failure_;
   std::function<std::string()> scope_;
   std::unordered_map<const at::TensorImpl*, Tracked> tracked_;
   /// Values by storage, oldest first: autograd hands saved tensors out as new
   /// objects, which are recognised by storage and shape.
   std::unordered_map<StorageId, std::vector<ValueId>> values_in_;
+  /// Storages that were made before the recording, kept alive so that their
+  /// addresses stay theirs.
+  std::unordered_map<const c10::StorageImpl*,
+                     std::pair<c10::Storage, StorageId>>
+      foreign_;
   std::unordered_map<std::string, int> names_;
   std::vector<bool> living_;
   std::vector<std::string> fallbacks_;

@@ -4,7 +4,9 @@
 // of our own sees births and deaths as eager LibTorch does them, tensors that
 // autograd saves inside operators included. (Asking weak pointers after each
 // operator misses those.) On meta an allocation is only a book-keeping record.
-// On the CPU the record wraps the memory of the allocator that was there before.
+// On the CPU memory comes from the allocator that was there before, and the
+// records lie beside: LibTorch's raw_allocate wants a DataPtr's context to be
+// the memory itself.
 
 #include "src/program/storage_ledger.h"
 
@@ -14,6 +16,11 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "foretell/error.h"
 
 namespace foretell {
 namespace {
@@ -32,75 +39,127 @@ std::uint64_t NextSessionNumber() {
   return next++;
 }
 
-/// What a DataPtr's context points at.
+/// Who was told of a storage, and which number the listener gave it.
 struct Record {
   std::uint64_t session = 0;
   std::int32_t number = -1;
-  c10::DataPtr memory;  ///< Of the wrapped allocator; empty on meta.
 };
 
-void DeleteRecord(void* context) {
-  const std::unique_ptr<Record> record(static_cast<Record*>(context));
-  if (session.listener != nullptr && record->session == session.number) {
-    session.listener->OnFree(record->number);
-  }
+void RefuseAbove(std::size_t limit, std::size_t bytes, const char* where) {
+  if (session.listener == nullptr || bytes <= limit) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              "asks for a tensor of " + std::to_string(bytes) + " bytes " +
+                  where + ", at most " + std::to_string(limit) +
+                  " are accepted");
 }
 
-std::unique_ptr<Record> NewRecord(std::size_t bytes, c10::DeviceType device) {
-  auto record = std::make_unique<Record>();
-  if (session.listener != nullptr && session.device == device) {
-    record->session = session.number;
-    record->number = session.listener->OnAllocate(bytes);
+bool IsListening(c10::DeviceType device) {
+  return session.listener != nullptr && session.device == device;
+}
+
+Record ReportBirth(std::size_t bytes) {
+  return {session.number, session.listener->OnAllocate(bytes)};
+}
+
+void ReportDeath(const Record& record) {
+  if (session.listener != nullptr && record.session == session.number) {
+    session.listener->OnFree(record.number);
   }
-  return record;
 }
 
 class MetaLedgerAllocator final : public c10::Allocator {
  public:
+  /// The context is a Record.
   c10::DataPtr allocate(std::size_t bytes) override {
-    Record* record = NewRecord(bytes, c10::DeviceType::Meta).release();
-    return {nullptr, record, &DeleteRecord, c10::Device(c10::kMeta)};
+    RefuseAbove(kMaxStorageBytes, bytes, "on the device");
+    auto record = std::make_unique<Record>();
+    if (IsListening(c10::DeviceType::Meta)) *record = ReportBirth(bytes);
+    return {nullptr, record.release(), &Delete, c10::Device(c10::kMeta)};
   }
   void copy_data(void*, const void*, std::size_t) const override {}
+
+ private:
+  static void Delete(void* context) {
+    const std::unique_ptr<Record> record(static_cast<Record*>(context));
+    ReportDeath(*record);
+  }
 };
+
+/// Records of the CPU's storages by their memory.
+class CpuRecords {
+ public:
+  void Add(const void* memory, const Record& record) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    records_[memory] = record;
+  }
+
+  std::optional<Record> Find(const void* memory) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = records_.find(memory);
+    if (found == records_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  std::optional<Record> Remove(const void* memory) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto node = records_.extract(memory);
+    if (node.empty()) return std::nullopt;
+    return node.mapped();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<const void*, Record> records_;
+};
+
+/// Never destroyed: storages may outlive every static.
+CpuRecords& RecordsOfCpu() {
+  static CpuRecords* const records = new CpuRecords;
+  return *records;
+}
 
 class CpuLedgerAllocator final : public c10::Allocator {
  public:
-  explicit CpuLedgerAllocator(c10::Allocator* wrapped) : wrapped_(wrapped) {}
+  explicit CpuLedgerAllocator(c10::Allocator* wrapped) : wrapped_(wrapped) {
+    raw_delete = wrapped->raw_deleter();
+  }
 
   c10::DataPtr allocate(std::size_t bytes) override {
-    if (session.listener == nullptr || session.device != c10::kCPU) {
+    if (!IsListening(c10::DeviceType::CPU)) {
+      RefuseAbove(kMaxHostBytes, bytes, "on the host");
       return wrapped_->allocate(bytes);
     }
-    std::unique_ptr<Record> record = NewRecord(bytes, c10::DeviceType::CPU);
-    record->memory = wrapped_->allocate(bytes);
-    void* data = record->memory.get();
-    return {data, record.release(), &DeleteRecord, c10::Device(c10::kCPU)};
+    RefuseAbove(kMaxStorageBytes, bytes, "on the device");
+    void* const memory = wrapped_->raw_allocate(bytes);
+    if (memory != nullptr) RecordsOfCpu().Add(memory, ReportBirth(bytes));
+    return {memory, memory, &Delete, c10::Device(c10::kCPU)};
   }
+  c10::DeleterFnPtr raw_deleter() const override { return &Delete; }
   void copy_data(void* to, const void* from, std::size_t count) const override {
     default_copy_data(to, from, count);
   }
 
  private:
+  static void Delete(void* memory) {
+    const std::optional<Record> record = RecordsOfCpu().Remove(memory);
+    if (record) ReportDeath(*record);
+    raw_delete(memory);
+  }
+
+  static inline c10::DeleterFnPtr raw_delete = nullptr;
   c10::Allocator* wrapped_;
 };
 
 }  // namespace
 
-void InstallLedgerAllocator(c10::DeviceType device) {
-  static std::once_flag meta_once;
-  static std::once_flag cpu_once;
-  if (device == c10::DeviceType::Meta) {
-    std::call_once(meta_once, [] {
-      static MetaLedgerAllocator allocator;
-      c10::SetAllocator(c10::DeviceType::Meta, &allocator, kPriority);
-    });
-  } else {
-    std::call_once(cpu_once, [] {
-      static CpuLedgerAllocator allocator(c10::GetCPUAllocator());
-      c10::SetCPUAllocator(&allocator, kPriority);
-    });
-  }
+void InstallLedgerAllocators() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    static MetaLedgerAllocator meta;
+    static CpuLedgerAllocator cpu(c10::GetCPUAllocator());
+    c10::SetAllocator(c10::DeviceType::Meta, &meta, kPriority);
+    c10::SetCPUAllocator(&cpu, kPriority);
+  });
 }
 
 ListenScope::ListenScope(StorageListener& listener, c10::DeviceType device) {
@@ -110,12 +169,12 @@ ListenScope::ListenScope(StorageListener& listener, c10::DeviceType device) {
 ListenScope::~ListenScope() { session = {}; }
 
 std::int32_t LedgerNumber(const void* context, c10::DeviceType device) {
-  if (context == nullptr || session.listener == nullptr ||
-      session.device != device) {
-    return -1;
-  }
-  const Record* record = static_cast<const Record*>(context);
-  return record->session == session.number ? record->number : -1;
+  if (context == nullptr || !IsListening(device)) return -1;
+  const std::optional<Record> record =
+      device == c10::DeviceType::CPU
+          ? RecordsOfCpu().Find(context)
+          : std::optional(*static_cast<const Record*>(context));
+  return record && record->session == session.number ? record->number : -1;
 }
 
 }  // namespace foretell

@@ -7,7 +7,8 @@
 
 namespace foretell {
 
-/// Told of every storage that this thread allocates or frees while it is active.
+/// Told of every storage that this thread allocates or frees while it is
+/// active.
 class StorageListener {
  public:
   virtual ~StorageListener() = default;
@@ -16,13 +17,26 @@ class StorageListener {
   virtual void OnFree(std::int32_t storage) = 0;
 };
 
-/// Installs LibTorch allocators for `device` (meta or cpu) that report to the
-/// listener of the calling thread. On meta they hand out no memory at all. They
-/// stay installed and pass everything through while nobody listens. Thread-safe.
-void InstallLedgerAllocator(c10::DeviceType device);
+/// Largest storage that a trace accepts. No device holds a pebibyte, and sums
+/// of many such storages still fit in 64 bits.
+inline constexpr std::size_t kMaxStorageBytes = std::size_t{1} << 50;
+/// Largest host storage while a trace runs on meta: there the CPU only holds
+/// shape arithmetic and small constants.
+inline constexpr std::size_t kMaxHostBytes = std::size_t{1} << 28;
 
-/// Makes `listener` the one of this thread for `device` while it lives. Storages
-/// that were allocated under another listener are not reported to this one.
+/// Installs LibTorch allocators for the meta device and the CPU that report to
+/// the listener of the calling thread. On meta they hand out no memory at all.
+/// They stay installed and pass everything through while nobody listens.
+/// Thread-safe.
+///
+/// While somebody listens, a storage above kMaxStorageBytes, or above
+/// kMaxHostBytes on the CPU of a trace on meta, throws Error(kInvalidArgument)
+/// with both sizes.
+void InstallLedgerAllocators();
+
+/// Makes `listener` the one of this thread for `device` while it lives.
+/// Storages that were allocated under another listener are not reported to this
+/// one.
 class ListenScope {
  public:
   ListenScope(StorageListener& listener, c10::DeviceType device);

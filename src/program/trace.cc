@@ -55,6 +55,19 @@ class Tracer {
     MakeInputs();
   }
 
+  Trace Run() {
+    try {
+      return options_.mode == Mode::kInference ? Infer() : Train();
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception&) {
+      // LibTorch may have wrapped what the recorder threw.
+      recorder_.RethrowFailure();
+      throw;
+    }
+  }
+
+ private:
   Trace Infer() {
     const c10::InferenceMode inference;
     Enter(Phase::kForward, TensorRole::kActivation);
@@ -74,7 +87,6 @@ class Tracer {
     return Finish(outputs);
   }
 
- private:
   GraphInfo Info() const {
     GraphInfo info{.name = program_.name(),
                    .mode = options_.mode,
@@ -101,6 +113,7 @@ class Tracer {
       recorder_.SetRoleOf(buffer.tensor, TensorRole::kBuffer);
     }
     recorder_.SetParameterElements(program_.parameter_elements());
+    recorder_.RedirectDevices(instance_->NamesDevices());
     recorder_.SetScope([this] { return instance_->CurrentScope(); });
   }
 
@@ -164,8 +177,9 @@ class Tracer {
     }
     std::vector<std::string> warnings = program_.warnings(options_.mode);
     for (const std::string& name : recorder_.fallbacks()) {
-      warnings.push_back(name + " has no meta kernel: it was run on the CPU for "
-                                "its shapes");
+      warnings.push_back(name +
+                         " has no meta kernel: it was run on the CPU for "
+                         "its shapes");
     }
     return {recorder_.Finish(), inputs_, std::move(types), std::move(warnings)};
   }
@@ -174,7 +188,7 @@ class Tracer {
   const std::vector<BoundInput>& inputs_;
   const TraceOptions& options_;
   c10::DeviceType device_;
-  // Declared last: tensors die while the recorder still listens to nobody.
+  // Before all tensors, so that it outlives them when a run throws.
   Recorder recorder_;
   std::unique_ptr<ProgramInstance> instance_;
   std::vector<at::Tensor> tensors_;
@@ -210,7 +224,7 @@ void InitializeTracing() {
     at::set_num_threads(1);
     RegisterMetaKernels();
     InstallRecorderHook();
-    InstallLedgerAllocator(c10::DeviceType::Meta);
+    InstallLedgerAllocators();
   });
 }
 
@@ -218,23 +232,20 @@ Trace TraceProgram(const Program& program,
                    const std::vector<BoundInput>& inputs,
                    const TraceOptions& options) {
   InitializeTracing();
-  if (options.device == TraceDevice::kCpu) {
-    InstallLedgerAllocator(c10::DeviceType::CPU);
-  }
   try {
-    Tracer tracer(program, inputs, options);
-    return options.mode == Mode::kInference ? tracer.Infer() : tracer.Train();
+    return Tracer(program, inputs, options).Run();
   } catch (const Error& error) {
-    const bool named = std::string_view(error.what()).starts_with(program.name());
+    const bool named =
+        std::string_view(error.what()).starts_with(program.name());
     throw named ? error : WithContext(program.name(), error);
   } catch (const c10::NotImplementedError& error) {
-    throw Error(ErrorCode::kUnsupported,
-                program.name() + ": " +
-                    FirstLine(error.what_without_backtrace()));
+    throw Error(
+        ErrorCode::kUnsupported,
+        program.name() + ": " + FirstLine(error.what_without_backtrace()));
   } catch (const c10::Error& error) {
-    throw Error(ErrorCode::kInvalidArgument,
-                program.name() + ": " +
-                    FirstLine(error.what_without_backtrace()));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        program.name() + ": " + FirstLine(error.what_without_backtrace()));
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kInvalidArgument,
                 program.name() + ": " + FirstLine(error.what()));

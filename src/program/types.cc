@@ -50,9 +50,9 @@ DType ToDType(at::ScalarType type) {
   for (const auto& [ours, theirs] : kTypes) {
     if (theirs == type) return ours;
   }
-  throw Error(ErrorCode::kUnsupported,
-              std::string("element type ") + at::toString(type) +
-                  " is not supported");
+  throw Error(
+      ErrorCode::kUnsupported,
+      std::string("element type ") + at::toString(type) + " is not supported");
 }
 
 }  // namespace foretell

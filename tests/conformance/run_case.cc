@@ -56,6 +56,36 @@ Strictness StrictnessOf(const Case& target) {
                                           : Strictness::kValues;
 }
 
+// ---- Cases that need a wider tolerance -------------------------------------
+
+struct WideCase {
+  std::string_view name;
+  Tolerance tolerance;
+  std::string_view reason;
+};
+
+constexpr std::string_view kNoiseAtZero =
+    "an exact zero is expected as the rounding noise of NumPy's FFT, 2e-7";
+constexpr std::string_view kHalfPrecision =
+    "the exact value lies between both, which are two units in the last place "
+    "of fp16 apart";
+
+constexpr WideCase kWideCases[] = {
+    {"test_attention_4d_causal_fp16_expanded",
+     {.rtol = 1.0 / 512},
+     kHalfPrecision},
+    {"test_dft_inverse", {.atol = 5e-7}, kNoiseAtZero},
+    {"test_dft_inverse_opset19", {.atol = 5e-7}, kNoiseAtZero},
+};
+
+/// The tolerance that the case's files or the table above give.
+Tolerance ToleranceOf(const Case& target) {
+  for (const WideCase& row : kWideCases) {
+    if (row.name == target.name) return row.tolerance;
+  }
+  return target.ReadTolerance();
+}
+
 // ---- What a model holds ----------------------------------------------------
 
 void CollectOperators(const std::vector<Node>& nodes,
@@ -165,7 +195,7 @@ std::string RunDataSet(const Case& target, const Model& model,
   }
   for (size_t i = 0; i < expected.size(); ++i) {
     const std::optional<std::string> difference = Difference(
-        expected[i], actual[i], target.ReadTolerance(), StrictnessOf(target));
+        expected[i], actual[i], ToleranceOf(target), StrictnessOf(target));
     if (difference) return "output " + std::to_string(i) + ": " + *difference;
   }
   return "";

@@ -72,7 +72,9 @@ TEST_F(MetaKernels, NameTheOperatorWhoseShapeDependsOnData) {
   EXPECT_THAT(message([&] { at::_unique2(x); }), HasSubstr("aten::_unique2"));
   EXPECT_THAT(message([&] { x.sum().item(); }),
               HasSubstr("aten::_local_scalar_dense"));
-  EXPECT_THAT(message([&] { at::equal(x, OnMeta({3, 4})); }),
+  EXPECT_THAT(message([&] {
+                at::equal(x, OnMeta({3, 4}));
+              }),
               HasSubstr("aten::equal"));
   EXPECT_THAT(message([&] { at::repeat_interleave(OnMeta({3}, at::kLong)); }),
               HasSubstr("aten::repeat_interleave"));
@@ -121,6 +123,15 @@ TEST_F(MetaKernels, RunInPlaceOperators) {
   x.uniform_().normal_().bernoulli_(0.5).hypot_(x).addcmul_(x, x);
   EXPECT_TRUE(x.is_alias_of(storage));
   EXPECT_EQ(x.sizes(), at::IntArrayRef({3, 4}));
+}
+
+TEST_F(MetaKernels, SelectByAnIndexOnTheCpu) {
+  const at::Tensor x = Parameter({3, 4});
+  const at::Tensor index = at::zeros({2}, at::kLong);
+  const at::Tensor out = at::index_select(x, 1, index);
+  EXPECT_EQ(out.sizes(), at::IntArrayRef({3, 2}));
+  out.sum().backward();
+  EXPECT_EQ(x.grad().sizes(), x.sizes());
 }
 
 TEST_F(MetaKernels, RunForeachOperators) {
@@ -309,13 +320,35 @@ TEST_F(MetaKernels, RunFusedCells) {
 
 // --- Detection --------------------------------------------------------------
 
+// Calls an operator by its schema; `arguments` in order.
+torch::jit::Stack CallBoxed(const char* name, torch::jit::Stack arguments) {
+  Operator(name).callBoxed(&arguments);
+  return arguments;
+}
+
 TEST_F(MetaKernels, ShapeRegionsOfInterest) {
-  const at::Tensor out =
-      Operator("torchvision::roi_align")
-          .typed<at::Tensor(const at::Tensor&, const at::Tensor&, double,
-                            c10::SymInt, c10::SymInt, std::int64_t, bool)>()
-          .call(OnMeta({2, 16, 32, 32}), OnMeta({7, 5}), 0.5, 3, 4, 2, true);
-  EXPECT_EQ(out.sizes(), at::IntArrayRef({7, 16, 3, 4}));
+  const at::Tensor image = OnMeta({2, 24, 32, 32});
+  const at::Tensor boxes = OnMeta({7, 5});
+  const auto aligned =
+      CallBoxed("torchvision::roi_align", {image, boxes, 0.5, 3, 4, 2, true});
+  EXPECT_EQ(aligned[0].toTensor().sizes(), at::IntArrayRef({7, 24, 3, 4}));
+  const auto pooled =
+      CallBoxed("torchvision::roi_pool", {image, boxes, 0.5, 3, 4});
+  EXPECT_EQ(pooled[1].toTensor().scalar_type(), at::kInt);
+  const auto sensitive =
+      CallBoxed("torchvision::ps_roi_align", {image, boxes, 0.5, 3, 4, 2});
+  EXPECT_EQ(sensitive[0].toTensor().sizes(), at::IntArrayRef({7, 2, 3, 4}));
+  EXPECT_THROW(
+      CallBoxed("torchvision::ps_roi_align", {image, boxes, 0.5, 5, 5, 2}),
+      c10::Error);
+}
+
+TEST_F(MetaKernels, ShapeDeformableConvolutions) {
+  const auto out = CallBoxed(
+      "torchvision::deform_conv2d",
+      {OnMeta({2, 4, 9, 8}), OnMeta({6, 4, 3, 3}), OnMeta({2, 18, 5, 4}),
+       OnMeta({2, 9, 5, 4}), OnMeta({6}), 2, 2, 1, 1, 1, 1, 1, 1, true});
+  EXPECT_EQ(out[0].toTensor().sizes(), at::IntArrayRef({2, 6, 5, 4}));
 }
 
 }  // namespace

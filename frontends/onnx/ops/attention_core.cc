@@ -15,6 +15,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include <cmath>
 #include <limits>
@@ -97,8 +98,7 @@ at::Tensor SharedAmong(const at::Tensor& x, std::int64_t heads) {
 /// A Boolean mask as numbers to add.
 at::Tensor AsBias(const at::Tensor& mask, const at::Tensor& scores) {
   if (mask.scalar_type() != at::kBool) return mask;
-  return at::where(mask, at::Scalar(0.0), at::Scalar(kMinusInfinity))
-      .to(scores.scalar_type());
+  return at::where(mask, at::zeros({}, scores.options()), kMinusInfinity);
 }
 
 /// Softmax whose rows are zero where `bias` hides every key.

@@ -7,6 +7,7 @@
 #include <ATen/ops/where.h>
 #include <c10/core/ScalarType.h>
 
+#include <limits>
 #include <string>
 #include <tuple>
 
@@ -32,13 +33,15 @@ double LargestOfFloat8(at::ScalarType type) {
   }
 }
 
-/// `x` as powers of two, the only numbers of FLOAT8E8M0, rounded as the node's
-/// round_mode says. With x = m · 2^e and m in [0.5, 1), the powers around x are
-/// 2^(e − 1) and 2^e.
+/// `x` as powers of two from 2^−127 to 2^127, the only numbers of FLOAT8E8M0,
+/// rounded as the node's round_mode says. With x = m · 2^e and m in [0.5, 1),
+/// the powers around x are 2^(e − 1) and 2^e.
 at::Tensor CastToExponents(const NodeContext& ctx, const at::Tensor& x) {
-  constexpr double kSmallestExponent = -127, kLargestExponent = 127;
+  constexpr double kSmallest = 0x1p-127, kLargest = 0x1p127;
   const std::string mode = ctx.StringAttribute("round_mode", "up");
-  const auto [mantissa, exponent] = at::frexp(x.to(at::kFloat));
+  const at::Tensor bounded =
+      at::clamp(CastTo(x, at::kFloat), kSmallest, kLargest);
+  const auto [mantissa, exponent] = at::frexp(bounded);
   at::Tensor lower;
   if (mode == "up") {
     lower = mantissa.le(0.5);
@@ -50,10 +53,10 @@ at::Tensor CastToExponents(const NodeContext& ctx, const at::Tensor& x) {
     ctx.Fail(ErrorCode::kCorrupt,
              "round_mode is '" + mode + "', expected up, down or nearest");
   }
-  const at::Tensor power =
-      at::clamp(exponent.to(at::kInt).sub(lower.to(at::kInt)),
-                kSmallestExponent, kLargestExponent);
-  return at::ldexp(at::ones_like(mantissa), power).to(at::kFloat8_e8m0fnu);
+  const at::Tensor power = exponent.to(at::kInt).sub(lower.to(at::kInt));
+  return at::ldexp(at::ones_like(mantissa), power)
+      .masked_fill(bounded.isnan(), std::numeric_limits<double>::quiet_NaN())
+      .to(at::kFloat8_e8m0fnu);
 }
 
 at::Tensor Cast(const NodeContext& ctx, const at::Tensor& x,
@@ -75,9 +78,18 @@ at::Tensor Cast(const NodeContext& ctx, const at::Tensor& x,
 
 at::Tensor CastToFloat8(const at::Tensor& x, at::ScalarType type,
                         bool saturate) {
-  if (x.scalar_type() == type || !saturate) return CastTo(x, type);
+  if (x.scalar_type() == type) return x;
+  if (!saturate && type == at::kFloat8_e4m3fn) {
+    // ATen saturates here; 464 is what still rounds to the largest number.
+    constexpr double kLargestThatFits = 464;
+    const at::Tensor exact = CastTo(x, at::kFloat);
+    return CastTo(exact.masked_fill(exact.abs().gt(kLargestThatFits),
+                                    std::numeric_limits<double>::quiet_NaN()),
+                  type);
+  }
+  if (!saturate) return CastTo(x, type);
   const double largest = LargestOfFloat8(type);
-  return CastTo(at::clamp(x.to(at::kFloat), -largest, largest), type);
+  return CastTo(at::clamp(CastTo(x, at::kFloat), -largest, largest), type);
 }
 
 void LowerCast(NodeContext& ctx) {
@@ -90,7 +102,11 @@ void LowerCastLike(NodeContext& ctx) {
   const Value& like = ctx.Raw(1);
   const auto* tensor = std::get_if<at::Tensor>(&like);
   ctx.Check(tensor != nullptr, "target_type is not a tensor");
-  ctx.Set(0, Cast(ctx, ctx.Tensor(0), tensor->scalar_type()));
+  // Only the type of `like` matters: a value on the host stays there.
+  const auto* x = std::get_if<at::Tensor>(&ctx.Raw(0));
+  const bool on_host = x != nullptr && x->device().is_cpu();
+  ctx.Set(0, Cast(ctx, on_host ? ctx.Host(0) : ctx.Tensor(0),
+                  tensor->scalar_type()));
 }
 
 void LowerBitCast(NodeContext& ctx) {

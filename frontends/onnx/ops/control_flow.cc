@@ -67,7 +67,7 @@ class Collected {
     if (backwards) std::reverse(ordered.begin(), ordered.end());
     for (at::Tensor& tensor : ordered) {
       if (tensor.device() != tensors_.back().device()) {
-        tensor = tensor.to(ctx.PlaceFor(kMaxHostElements + 1));
+        tensor = MovedTo(tensor, ctx.PlaceFor(kMaxHostElements + 1));
       }
     }
     return at::stack(ordered,

@@ -117,7 +117,7 @@ void LowerNonMaxSuppression(NodeContext& ctx) {
                 at::TensorOptions().dtype(at::kLong));
   std::copy(rows.begin(), rows.end(),
             selected.mutable_data_ptr<std::int64_t>());
-  ctx.Set(0, selected.to(ctx.device()));
+  ctx.Set(0, MovedTo(selected, ctx.device()));
 }
 
 constexpr OnnxOperator kRows[] = {

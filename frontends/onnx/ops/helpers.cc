@@ -4,6 +4,9 @@
 #include <numeric>
 #include <string>
 
+#include "foretell/graph.h"
+#include "src/program/recorder.h"
+
 namespace foretell::onnx {
 
 std::int64_t NormalizeAxis(const NodeContext& ctx, std::int64_t axis,
@@ -66,6 +69,12 @@ at::Scalar HostScalar(NodeContext& ctx, size_t input) {
                                       " elements, expected 1");
   }
   return value.item();
+}
+
+at::Tensor MovedTo(const at::Tensor& host, at::Device device) {
+  if (host.device() == device) return host;
+  const UnrecordedScope unrecorded(TensorRole::kBuffer);
+  return host.to(device);
 }
 
 void RequireData(const NodeContext& ctx, const at::Tensor& tensor) {

@@ -40,6 +40,10 @@ std::int64_t Product(at::IntArrayRef dims);
 /// Boolean or floating point).
 at::Scalar HostScalar(NodeContext& ctx, size_t input);
 
+/// A host tensor on `device`. The copy is no operator of a trace: it stands for
+/// a table that the network holds ready.
+at::Tensor MovedTo(const at::Tensor& host, at::Device device);
+
 /// Throws kUnsupported unless `tensor` has values: they decide the shape of the
 /// node's result, and on the meta device there are none.
 void RequireData(const NodeContext& ctx, const at::Tensor& tensor);

@@ -186,8 +186,8 @@ at::Tensor AddBlocks(const at::Tensor& x, const Window& w, const Ints& image,
   const std::int64_t n = x.size(0), c = x.size(1) / Product(w.kernel);
   const std::int64_t pixels = Product(image);
   const at::Tensor index =
-      at::tensor(PixelsOfBlocks(w, image, blocks, pixels), at::kLong)
-          .to(x.device());
+      MovedTo(at::tensor(PixelsOfBlocks(w, image, blocks, pixels), at::kLong),
+              x.device());
   Ints shape = {n, c};
   shape.insert(shape.end(), image.begin(), image.end());
   return at::zeros({n * c, pixels + 1}, x.options())

@@ -10,6 +10,7 @@
 #include <ATen/ops/scatter_add.h>
 #include <ATen/ops/scatter_reduce.h>
 #include <ATen/ops/slice_scatter.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/tril.h>
 #include <ATen/ops/triu.h>
 #include <ATen/ops/where.h>
@@ -29,24 +30,33 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 using IndexList = c10::List<std::optional<at::Tensor>>;
 
-/// Input `i` as int64 positions on an axis of `size` elements, counted from the
-/// front where values are known. Positions computed on a device are taken as
-/// they are: eager code would not check them either.
+/// Input `i` as positions on an axis of `size` elements, counted from the front
+/// where values are known. Positions computed on a device are taken as they
+/// are: eager code would not check them either.
 at::Tensor Positions(NodeContext& ctx, size_t i, std::int64_t size) {
-  const at::Tensor positions = CastTo(ctx.Tensor(i), at::kLong);
+  const at::Tensor positions = ctx.Tensor(i);
   if (!ctx.IsHost(i)) return positions;
+  Ints known = ctx.Ints(i);
   bool any_negative = false;
-  for (const std::int64_t position : ctx.Ints(i)) {
+  for (std::int64_t& position : known) {
     if (position < -size || position >= size) {
       ctx.Fail(ErrorCode::kInvalidArgument,
                "index " + std::to_string(position) +
                    " is outside of an axis of " + std::to_string(size) +
                    " elements");
     }
-    any_negative = any_negative || position < 0;
+    if (position >= 0) continue;
+    position += size;
+    any_negative = true;
   }
   if (!any_negative) return positions;
-  return at::where(positions.lt(0), positions.add(size), positions);
+  return MovedTo(at::tensor(known, at::kLong).reshape(positions.sizes()),
+                 positions.device());
+}
+
+/// As Positions, in the only type that gather and scatter take.
+at::Tensor LongPositions(NodeContext& ctx, size_t i, std::int64_t size) {
+  return CastTo(Positions(ctx, i, size), at::kLong);
 }
 
 // ---- Gathering -------------------------------------------------------------
@@ -84,7 +94,7 @@ void LowerGatherElements(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const std::int64_t axis =
       NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
-  ctx.Set(0, at::gather(x, axis, Positions(ctx, 1, x.size(axis))));
+  ctx.Set(0, at::gather(x, axis, LongPositions(ctx, 1, x.size(axis))));
 }
 
 /// Index tuples along the last axis of `tuples` as one index tensor for each of
@@ -127,7 +137,7 @@ void LowerCompress(NodeContext& ctx) {
   const at::Tensor condition = ctx.IsHost(1) ? ctx.Host(1) : ctx.Tensor(1);
   RequireData(ctx, condition);
   const at::Tensor kept =
-      at::nonzero(condition.reshape({-1})).reshape({-1}).to(x.device());
+      MovedTo(at::nonzero(condition.reshape({-1})).reshape({-1}), x.device());
   if (!ctx.HasAttribute("axis")) {
     ctx.Set(0, at::index_select(x.reshape({-1}), 0, kept));
     return;
@@ -165,7 +175,7 @@ void LowerScatterElements(NodeContext& ctx) {
   const at::Tensor updates = ctx.Tensor(2);
   const std::int64_t axis =
       NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
-  const at::Tensor positions = Positions(ctx, 1, x.size(axis));
+  const at::Tensor positions = LongPositions(ctx, 1, x.size(axis));
   const std::string_view reduction = ReductionOf(ctx);
   if (reduction.empty()) {
     ctx.Set(0, at::scatter(x, axis, positions, updates));

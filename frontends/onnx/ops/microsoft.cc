@@ -60,8 +60,10 @@ void LowerBiasAdd(NodeContext& ctx) {
 
 // ---- Normalizations --------------------------------------------------------
 
-/// ONNX Runtime's default differs from that of LayerNormalization, but the
-/// optimiser always writes the attribute.
+/// Default `epsilon` of the fused normalizations.
+constexpr double kFusedEpsilon = 1e-12;
+
+/// The sum of what is normalized, which is output 3.
 at::Tensor WithSkip(NodeContext& ctx, size_t bias_input) {
   at::Tensor sum = ctx.Tensor(0) + ctx.Tensor(1);
   if (ctx.Has(bias_input)) sum = sum + ctx.Tensor(bias_input);
@@ -74,15 +76,17 @@ void LowerLayerNormalization(NodeContext& ctx) {
 }
 
 void LowerSimplifiedLayerNormalization(NodeContext& ctx) {
-  RmsNormalize(ctx, ctx.Tensor(0), ctx.Tensor(1));
+  RmsNormalize(ctx, ctx.Tensor(0), ctx.Tensor(1), {.inverse_output = 1});
 }
 
 void LowerSkipLayerNormalization(NodeContext& ctx) {
-  LayerNormalize(ctx, WithSkip(ctx, 4), {ctx.Tensor(2), ctx.OptionalTensor(3)});
+  LayerNormalize(ctx, WithSkip(ctx, 4), {ctx.Tensor(2), ctx.OptionalTensor(3)},
+                 {.default_epsilon = kFusedEpsilon});
 }
 
 void LowerSkipSimplifiedLayerNormalization(NodeContext& ctx) {
-  RmsNormalize(ctx, WithSkip(ctx, 3), ctx.Tensor(2), /*inverse_output=*/2);
+  RmsNormalize(ctx, WithSkip(ctx, 3), ctx.Tensor(2),
+               {.default_epsilon = kFusedEpsilon});
 }
 
 /// Channels last; `activation` 1 is SiLU.
@@ -138,7 +142,9 @@ void LowerEmbedLayerNormalization(NodeContext& ctx) {
   // Its outputs 1 and 2 are no statistics.
   constexpr size_t kNone = 99;
   LayerNormalize(ctx, sum, {ctx.Tensor(kGamma), ctx.Tensor(kBeta)},
-                 {.mean = kNone, .inverse_deviation = kNone});
+                 {.default_epsilon = kFusedEpsilon,
+                  .mean_output = kNone,
+                  .inverse_output = kNone});
   if (ctx.Wants(1)) {
     const at::Tensor lengths =
         ctx.Has(kMask)

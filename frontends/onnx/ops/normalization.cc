@@ -149,7 +149,7 @@ void LowerLayerNormalization(NodeContext& ctx) {
 }
 
 void LowerRmsNormalization(NodeContext& ctx) {
-  RmsNormalize(ctx, ctx.Tensor(0), ctx.Tensor(1));
+  RmsNormalize(ctx, ctx.Tensor(0), ctx.Tensor(1), {.inverse_output = 1});
 }
 
 /// Dimensions of `x` from attribute `axis` on.
@@ -255,23 +255,23 @@ constexpr OnnxOperator kRows[] = {
 }  // namespace
 
 void LayerNormalize(NodeContext& ctx, const at::Tensor& x, const Affine& affine,
-                    const StatisticsOutputs& outputs) {
+                    const NormalizationOptions& options) {
   const std::vector<std::int64_t> shape = NormalizedShape(ctx, x);
+  const double epsilon = ctx.FloatAttribute("epsilon", options.default_epsilon);
   const at::Tensor scale = Fitting(affine.scale, x, shape);
   // A bias cannot go in before a scale that has to wait outside.
   const bool scales_inside = scale.defined() || !affine.scale.defined();
   const at::Tensor bias =
       scales_inside ? Fitting(affine.bias, x, shape) : at::Tensor();
   at::Tensor y;
-  if (ctx.Wants(outputs.mean) || ctx.Wants(outputs.inverse_deviation)) {
+  if (ctx.Wants(options.mean_output) || ctx.Wants(options.inverse_output)) {
     const auto [normalized, mean, inverse_deviation] =
-        at::native_layer_norm(x, shape, scale, bias, EpsilonOf(ctx));
+        at::native_layer_norm(x, shape, scale, bias, epsilon);
     y = normalized;
-    ctx.Set(outputs.mean, CastTo(mean, StashType(ctx)));
-    ctx.Set(outputs.inverse_deviation,
-            CastTo(inverse_deviation, StashType(ctx)));
+    ctx.Set(options.mean_output, CastTo(mean, StashType(ctx)));
+    ctx.Set(options.inverse_output, CastTo(inverse_deviation, StashType(ctx)));
   } else {
-    y = at::layer_norm(x, shape, scale, bias, EpsilonOf(ctx), kUseCudnn);
+    y = at::layer_norm(x, shape, scale, bias, epsilon, kUseCudnn);
   }
   if (!scales_inside) y = y * affine.scale;
   if (affine.bias.defined() && !bias.defined()) y = y + affine.bias;
@@ -279,23 +279,21 @@ void LayerNormalize(NodeContext& ctx, const at::Tensor& x, const Affine& affine,
 }
 
 void RmsNormalize(NodeContext& ctx, const at::Tensor& x,
-                  const at::Tensor& scale, std::size_t inverse_output) {
+                  const at::Tensor& scale,
+                  const NormalizationOptions& options) {
   const std::vector<std::int64_t> shape = NormalizedShape(ctx, x);
+  const double epsilon = ctx.FloatAttribute("epsilon", options.default_epsilon);
   const at::Tensor inside = Fitting(scale, x, shape);
-  const at::Tensor y = at::rms_norm(x, shape, inside, EpsilonOf(ctx));
-  if (inside.defined()) {
-    ctx.Set(0, y);
-  } else {
-    ctx.Set(0, CastTo(y, scale.scalar_type()) * scale);
-  }
-  if (!ctx.Wants(inverse_output)) return;
+  const at::Tensor y = at::rms_norm(x, shape, inside, epsilon);
+  ctx.Set(0, inside.defined() ? y : CastTo(y, scale.scalar_type()) * scale);
+  if (!ctx.Wants(options.inverse_output)) return;
+  const std::int64_t first = x.dim() - static_cast<std::int64_t>(shape.size());
   std::vector<std::int64_t> axes = Iota(x.dim());
-  axes.erase(axes.begin(),
-             axes.end() - static_cast<std::ptrdiff_t>(shape.size()));
+  axes.erase(axes.begin(), axes.begin() + first);
   const at::Tensor number = CastTo(x, StashType(ctx));
   const at::Tensor mean_square =
       at::mean(number * number, axes, /*keepdim=*/true);
-  ctx.Set(inverse_output, at::rsqrt(mean_square + EpsilonOf(ctx)));
+  ctx.Set(options.inverse_output, at::rsqrt(mean_square + epsilon));
 }
 
 std::span<const OnnxOperator> NormalizationOperators() { return kRows; }

@@ -15,21 +15,20 @@ struct Affine {
   at::Tensor bias;
 };
 
-/// Numbers of the outputs that receive the statistics.
-struct StatisticsOutputs {
-  std::size_t mean = 1;
-  std::size_t inverse_deviation = 2;
+/// Where operators that share the code differ.
+struct NormalizationOptions {
+  double default_epsilon = 1e-5;   ///< Where attribute `epsilon` is absent.
+  std::size_t mean_output = 1;     ///< Output that receives the mean.
+  std::size_t inverse_output = 2;  ///< Output for 1 / standard deviation.
 };
 
 /// Sets output 0 to the layer normalization of `x` over its dimensions from
-/// attribute `axis` (default -1) on with attribute `epsilon`, and the
-/// statistics as the node wants them.
+/// attribute `axis` (default -1) on, and the statistics as the node wants them.
 void LayerNormalize(NodeContext& ctx, const at::Tensor& x, const Affine& affine,
-                    const StatisticsOutputs& outputs = {});
+                    const NormalizationOptions& options = {});
 
 /// As LayerNormalize without a mean: x / root mean square · scale.
-/// `inverse_output` receives the inverse root mean square.
 void RmsNormalize(NodeContext& ctx, const at::Tensor& x,
-                  const at::Tensor& scale, std::size_t inverse_output = 1);
+                  const at::Tensor& scale, const NormalizationOptions& options);
 
 }  // namespace foretell::onnx

@@ -118,7 +118,7 @@ at::Tensor PadByGathering(const NodeContext& ctx, at::Tensor x,
     for (std::int64_t p = -pads.begin[i]; p < size + pads.end[i]; ++p) {
       sources.push_back(SourceOf(p, size, mode));
     }
-    x = at::index_select(x, axis, at::tensor(sources).to(x.device()));
+    x = at::index_select(x, axis, MovedTo(at::tensor(sources), x.device()));
   }
   return x;
 }

@@ -47,6 +47,7 @@
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/roi.h"
+#include "frontends/onnx/ops/type_support.h"
 #include "frontends/onnx/ops/window.h"
 
 namespace foretell::onnx {
@@ -225,11 +226,12 @@ void LowerMaxPool(NodeContext& ctx) {
     ceil_mode = false;
   }
   if (!ctx.Wants(1)) {
-    ctx.Set(0, MaxPoolOf(ctx, x, window, ceil_mode).to(input.scalar_type()));
+    ctx.Set(0,
+            CastTo(MaxPoolOf(ctx, x, window, ceil_mode), input.scalar_type()));
     return;
   }
   const auto [y, indices] = MaxPoolWithIndicesOf(ctx, x, window, ceil_mode);
-  ctx.Set(0, y.to(input.scalar_type()));
+  ctx.Set(0, CastTo(y, input.scalar_type()));
   ctx.Set(1, OnnxIndices(indices, p, padded_by,
                          ctx.IntAttribute("storage_order", 0) != 0));
 }
@@ -248,7 +250,7 @@ void LowerMaxUnpool(NodeContext& ctx) {
                     w.pads_begin[i] - w.pads_end[i]);
     plane *= shape.back();
   }
-  const at::Tensor indices = ctx.Tensor(1).to(at::kLong);
+  const at::Tensor indices = CastTo(ctx.Tensor(1), at::kLong);
   const at::Tensor flat = indices.reshape({-1});
   at::Tensor y =
       w.rank() == 2

@@ -29,6 +29,7 @@
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/resample.h"
+#include "frontends/onnx/ops/type_support.h"
 
 namespace foretell::onnx {
 namespace {
@@ -312,7 +313,8 @@ at::Tensor WithAten(const NodeContext& ctx, const at::Tensor& x,
 at::Tensor GatherAxis(const NodeContext& ctx, const at::Tensor& x,
                       const Resizing& r, std::int64_t a) {
   const Ints elements = ElementsOf(ctx, r, r.axes[static_cast<size_t>(a)]);
-  return at::index_select(x, a, at::tensor(elements, at::kLong).to(x.device()));
+  return at::index_select(x, a,
+                          MovedTo(at::tensor(elements, at::kLong), x.device()));
 }
 
 at::Tensor InterpolateAxis(const NodeContext& ctx, const at::Tensor& x,
@@ -327,10 +329,11 @@ at::Tensor InterpolateAxis(const NodeContext& ctx, const at::Tensor& x,
   }
   const std::vector<double> weights =
       InterpolationWeights(r.rule, axis, PositionsOf(ctx, r, axis));
-  const at::Tensor matrix = at::tensor(weights, at::kDouble)
-                                .reshape({axis.output, axis.input})
-                                .t()
-                                .to(x.options());
+  const at::Tensor matrix = MovedTo(at::tensor(weights, at::kDouble)
+                                        .reshape({axis.output, axis.input})
+                                        .t()
+                                        .to(x.scalar_type()),
+                                    x.device());
   return at::matmul(x.transpose(a, -1), matrix).transpose(a, -1);
 }
 
@@ -345,10 +348,9 @@ at::Tensor Extrapolated(const NodeContext& ctx, at::Tensor y,
     if (std::count(outside.begin(), outside.end(), 1) == 0) continue;
     Ints shape(r.axes.size(), 1);
     shape[a] = r.axes[a].output;
-    const at::Tensor mask = at::tensor(outside, at::kLong)
-                                .to(at::kBool)
-                                .reshape(shape)
-                                .to(y.device());
+    const at::Tensor mask =
+        MovedTo(at::tensor(outside, at::kLong).to(at::kBool).reshape(shape),
+                y.device());
     y = at::where(mask, at::scalar_tensor(r.extrapolation, y.options()), y);
   }
   return y;
@@ -368,7 +370,7 @@ at::Tensor AxisByAxis(const NodeContext& ctx, const at::Tensor& x,
     y = nearest ? GatherAxis(ctx, y, r, a) : InterpolateAxis(ctx, y, r, a);
   }
   if (crops) y = Extrapolated(ctx, y, r);
-  return y.to(x.scalar_type());
+  return CastTo(y, x.scalar_type());
 }
 
 void Resize(NodeContext& ctx, const at::Tensor& x, const Resizing& r) {

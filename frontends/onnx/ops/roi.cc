@@ -18,6 +18,7 @@
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/torchvision.h"
+#include "frontends/onnx/ops/type_support.h"
 
 namespace foretell::onnx {
 namespace {
@@ -286,7 +287,7 @@ void LowerRoiAlign(NodeContext& ctx) {
   const AlignRule rule = ReadAlignRule(ctx);
   if (!rule.maximum || x.is_meta()) {
     const at::Tensor boxes =
-        at::cat({batches.to(rois.scalar_type()).unsqueeze(1), rois}, 1);
+        at::cat({CastTo(batches, rois.scalar_type()).unsqueeze(1), rois}, 1);
     const at::Tensor y =
         CallTorchvision("roi_align", x.device(),
                         {x, boxes, s.scale, s.pooled_height, s.pooled_width,

@@ -6,6 +6,7 @@
 #include <ATen/ops/fft_rfft.h>
 #include <ATen/ops/hamming_window.h>
 #include <ATen/ops/hann_window.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/stft.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/view_as_complex.h>
@@ -99,10 +100,10 @@ void LowerStft(NodeContext& ctx) {
                 std::to_string(step) + " of " + std::to_string(signal.size(1)) +
                 " samples");
   const bool onesided = ctx.IntAttribute("onesided", 1) != 0;
-  std::optional<at::Tensor> weights;
-  if (window.defined()) {
-    weights = CastTo(window, c10::toRealValueType(signal.scalar_type()));
-  }
+  const at::ScalarType real = c10::toRealValueType(signal.scalar_type());
+  const at::Tensor weights =
+      window.defined() ? CastTo(window, real)
+                       : at::ones({length}, signal.options().dtype(real));
   at::Tensor spectrum =
       at::stft(signal, length, step, length, weights, /*normalized=*/false,
                /*onesided=*/onesided && !signal.is_complex(),

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "frontends/onnx/reader/attribute_kind.h"
 #include "frontends/onnx/reader/scope.h"
 #include "frontends/onnx/reader/tensor.h"
 #include "frontends/onnx/reader/text.h"
@@ -66,80 +67,6 @@ std::map<std::string, std::int64_t> ConvertOpsets(OpsetField* field) {
     version = std::max(version, proto.version());
   }
   return imports;
-}
-
-Attribute::Kind KindOf(const ::onnx::AttributeProto& proto) {
-  using Kind = Attribute::Kind;
-  using Proto = ::onnx::AttributeProto;
-  switch (proto.type()) {
-    case Proto::FLOAT:
-      return Kind::kFloat;
-    case Proto::INT:
-      return Kind::kInt;
-    case Proto::STRING:
-      return Kind::kString;
-    case Proto::TENSOR:
-      return Kind::kTensor;
-    case Proto::GRAPH:
-      return Kind::kGraph;
-    case Proto::SPARSE_TENSOR:
-      return Kind::kSparseTensor;
-    case Proto::TYPE_PROTO:
-      return Kind::kType;
-    case Proto::FLOATS:
-      return Kind::kFloats;
-    case Proto::INTS:
-      return Kind::kInts;
-    case Proto::STRINGS:
-      return Kind::kStrings;
-    case Proto::TENSORS:
-      return Kind::kTensors;
-    case Proto::GRAPHS:
-      return Kind::kGraphs;
-    case Proto::SPARSE_TENSORS:
-      return Kind::kSparseTensors;
-    case Proto::TYPE_PROTOS:
-      return Kind::kTypes;
-    case Proto::UNDEFINED:
-      break;
-  }
-  return Kind::kUndefined;
-}
-
-// Files of the first exporters have no type: the field that is there decides.
-Attribute::Kind KindByContent(const ::onnx::AttributeProto& proto) {
-  using Kind = Attribute::Kind;
-  const std::pair<bool, Kind> kinds[] = {
-      {proto.has_f(), Kind::kFloat},
-      {proto.has_i(), Kind::kInt},
-      {proto.has_s(), Kind::kString},
-      {proto.has_t(), Kind::kTensor},
-      {proto.has_g(), Kind::kGraph},
-      {proto.has_sparse_tensor(), Kind::kSparseTensor},
-      {proto.has_tp(), Kind::kType},
-      {proto.floats_size() > 0, Kind::kFloats},
-      {proto.ints_size() > 0, Kind::kInts},
-      {proto.strings_size() > 0, Kind::kStrings},
-      {proto.tensors_size() > 0, Kind::kTensors},
-      {proto.graphs_size() > 0, Kind::kGraphs},
-      {proto.sparse_tensors_size() > 0, Kind::kSparseTensors},
-      {proto.type_protos_size() > 0, Kind::kTypes},
-  };
-  for (const auto& [present, kind] : kinds) {
-    if (present) return kind;
-  }
-  return Kind::kUndefined;
-}
-
-// Kinds whose value has no default: an attribute of that kind must have it.
-void RequireValue(const ::onnx::AttributeProto& proto, Attribute::Kind kind) {
-  using Kind = Attribute::Kind;
-  const bool missing =
-      (kind == Kind::kTensor && !proto.has_t()) ||
-      (kind == Kind::kGraph && !proto.has_g()) ||
-      (kind == Kind::kSparseTensor && !proto.has_sparse_tensor()) ||
-      (kind == Kind::kType && !proto.has_tp());
-  if (missing) Corrupt("it has no value of its type");
 }
 
 class Converter {
@@ -298,13 +225,10 @@ std::vector<Attribute> Converter::ConvertAttributes(
 Attribute Converter::ConvertAttribute(::onnx::AttributeProto& proto,
                                       Captured& captured) {
   Attribute attribute;
-  attribute.kind = KindOf(proto);
-  if (attribute.kind == Attribute::Kind::kUndefined) {
-    attribute.kind = KindByContent(proto);
-  }
+  attribute.kind = AttributeKindOf(proto);
   attribute.ref_attr_name = std::move(*proto.mutable_ref_attr_name());
   if (attribute.ref_attr_name.empty()) {
-    RequireValue(proto, attribute.kind);
+    RequireAttributeValue(proto, attribute.kind);
   } else if (!in_function_) {
     Corrupt("it refers to " + Quoted(attribute.ref_attr_name) +
             ", an attribute of a function, outside of any function");

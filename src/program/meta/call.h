@@ -109,8 +109,8 @@ using Kernel = void (*)(Call& call);
 /// When a kernel takes its place.
 enum class Policy {
   kIfMissing,      ///< Only where LibTorch has no kernel for meta tensors.
-  kOverride,       ///< In place of LibTorch's composite or meta kernel.
-  kOverrideWhole,  ///< So, and before autograd takes a composite apart.
+  kOverride,       ///< In place of a composite of LibTorch's, too.
+  kOverrideWhole,  ///< So, and before autograd takes the composite apart.
   kDataDependent,  ///< kIfMissing, for a kernel that can only throw.
 };
 

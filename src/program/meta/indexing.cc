@@ -66,6 +66,13 @@ void MaskedScatterBackward(Call& call) {
       Contiguous(call.Ints("sizes"), call.Tensor("grad_output").scalar_type()));
 }
 
+// LibTorch composes this of index_add, which on meta wants the index there,
+// too; shape arithmetic leaves it on the CPU.
+void IndexSelectBackward(Call& call) {
+  call.Return(
+      Contiguous(call.Ints("self_sizes"), call.Tensor("grad").scalar_type()));
+}
+
 // With output_size, the lengths need not be known.
 void RepeatInterleave(Call& call) {
   TORCH_CHECK_NOT_IMPLEMENTED(
@@ -91,6 +98,7 @@ void NarrowCopy(Call& call) {
 
 constexpr KernelRow kRows[] = {
     {"index_select", IndexSelect},
+    {"index_select_backward", IndexSelectBackward, Policy::kOverrideWhole},
     {"flip", Flip},
     {"roll", Roll},
     {"take", Take},

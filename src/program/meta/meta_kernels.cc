@@ -122,9 +122,10 @@ class Registry {
     if (row.policy == Policy::kDataDependent) data_dependent_.insert(name);
     const bool override =
         row.policy == Policy::kOverride || row.policy == Policy::kOverrideWhole;
-    // A second kernel for the same key would only warn; the first row wins.
     if (!override && HasKernel(op)) return;
-    if (!added_.insert(name).second) return;
+    // LibTorch's own kernel for meta stays, and the first row wins: another
+    // one for the same key would make the dispatcher print a warning.
+    if (op.hasKernelForDispatchKey(c10::DispatchKey::Meta)) return;
     Implement(op, row.kernel, c10::DispatchKey::Meta);
     if (row.policy == Policy::kOverrideWhole) {
       Implement(op, row.kernel, c10::DispatchKey::AutogradMeta);
@@ -151,7 +152,6 @@ class Registry {
 
   std::vector<std::unique_ptr<torch::Library>> libraries_;
   std::unordered_map<std::string, torch::Library*> by_key_;
-  std::unordered_set<std::string> added_;
   std::unordered_set<std::string> data_dependent_;
 };
 

@@ -12,9 +12,10 @@ namespace foretell {
 /// tensors of a CUDA run.
 ///
 /// Operators that the running LibTorch already serves on meta keep its kernel,
-/// except the overrides which the same page lists. Operators that it does not
-/// know are skipped. torchvision's operators are defined, too, unless
-/// torchvision itself is loaded.
+/// those that it composes of others keep the composite, except the overrides
+/// which the same page lists. Operators that it does not know are skipped.
+/// torchvision's operators are defined, too, unless torchvision itself is
+/// loaded.
 ///
 /// May be called any number of times from any thread; the first call works and
 /// the kernels stay for the life of the process.

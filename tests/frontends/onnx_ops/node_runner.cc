@@ -66,8 +66,9 @@ Model ModelOf(const NodeCase& spec, const std::vector<bool>& is_given) {
     }
   }
   for (size_t i = 0; i < spec.num_outputs; ++i) {
-    node.outputs.push_back("y" + std::to_string(i));
-    model.graph.outputs.push_back({node.outputs.back(), {}});
+    const bool is_absent = spec.absent_outputs.contains(i);
+    node.outputs.push_back(is_absent ? "" : "y" + std::to_string(i));
+    if (!is_absent) model.graph.outputs.push_back({node.outputs.back(), {}});
   }
   model.graph.nodes.push_back(std::move(node));
   return model;
@@ -118,10 +119,13 @@ std::vector<at::Tensor> RunNode(const NodeCase& node,
   }
   const Model model = ModelOf(node, is_given);
   Evaluator evaluator(model, {.device = at::Device(at::kCPU)});
-  std::vector<at::Tensor> outputs;
-  for (Value& value : evaluator.Run(std::move(values))) {
-    const auto* tensor = std::get_if<at::Tensor>(&value);
-    outputs.push_back(tensor == nullptr ? at::Tensor() : *tensor);
+  const std::vector<Value> results = evaluator.Run(std::move(values));
+  std::vector<at::Tensor> outputs(node.num_outputs);
+  size_t next = 0;
+  for (size_t i = 0; i < node.num_outputs; ++i) {
+    if (node.absent_outputs.contains(i)) continue;
+    const auto* tensor = std::get_if<at::Tensor>(&results.at(next++));
+    if (tensor != nullptr) outputs[i] = *tensor;
   }
   return outputs;
 }

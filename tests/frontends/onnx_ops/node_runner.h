@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,14 @@ struct NodeCase {
   std::vector<Attribute> attributes = {};
   std::string domain = "";
   size_t num_outputs = 1;
+  std::set<size_t> absent_outputs = {};  ///< Below num_outputs, without name.
   /// Inputs by position that are constants of the file (float32, int64).
   std::map<size_t, at::Tensor> constants = {};
 };
 
-/// Outputs of the node for `inputs`, which fill the positions that are no
-/// constants; an undefined tensor is an absent input. Runs on the CPU.
+/// All num_outputs outputs (absent ones undefined) of the node for `inputs`,
+/// which fill the positions that are no constants; an undefined tensor is an
+/// absent input. Runs on the CPU.
 std::vector<at::Tensor> RunNode(const NodeCase& node,
                                 const std::vector<at::Tensor>& inputs);
 

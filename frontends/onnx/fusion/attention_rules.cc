@@ -1,0 +1,304 @@
+// Attention: softmax(q · kᵀ · scale + mask) · v.
+//
+// PyTorch's exporters write scaled_dot_product_attention with both q and kᵀ
+// multiplied by the root of the scale (so that no product overflows in half
+// precision), a Boolean mask as Where(mask, 0, -inf), a causal one as a
+// triangle made of shapes, and a Where around the softmax that turns the NaN of
+// a row without keys into 0. Attention that a model writes out itself scales q
+// or the scores: eager PyTorch runs it operator by operator, with the scores in
+// memory, so that it is a rule of its own which is off by default. In the 661
+// networks for which a TorchScript trace is at hand, the first form occurs
+// exactly as often as the trace calls scaled_dot_product_attention, network by
+// network.
+//
+// The new node reads q, k, v, the mask, the two shapes of a transposition
+// written as Reshape → Transpose → Reshape, and then the factors of the scale.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "frontends/onnx/fusion/rules.h"
+
+namespace foretell::onnx {
+namespace {
+
+using Name = std::string;
+
+/// Where the new node's factors begin.
+constexpr std::size_t kFirstFactor = 6;
+
+/// What is known of an attention so far.
+struct Attention {
+  Name query, key, value;
+  /// How the new node permutes `key` to get k; empty when it is k.
+  std::vector<std::int64_t> key_perm;
+  /// `key` is kᵀ: the new node turns it back.
+  bool key_is_transposed = false;
+  /// Shapes of the two Reshape around a transposition; "" without them.
+  Name folded_shape, unfolded_shape;
+  Name mask;
+  bool is_causal = false;
+  std::vector<Name> factors;
+  std::vector<std::int64_t> factor_divides;
+};
+
+/// `name` without a factor that is known from shapes and constants, which is
+/// added to `attention`; empty optional when there is none.
+std::optional<Name> TakeFactor(Match& match, const Name& name,
+                               Attention& attention) {
+  const Body& body = match.body();
+  const Node* mul = ProducerOfType(body, name, "Mul");
+  const Node* div = ProducerOfType(body, name, "Div");
+  const Node* node = mul != nullptr ? mul : div;
+  if (node == nullptr || node->inputs.size() != 2) return std::nullopt;
+  for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
+    const bool may_be_factor = mul != nullptr || i == 1;
+    if (!may_be_factor || !body.IsShapeArithmetic(node->inputs[i])) continue;
+    match.Take(name, node->op_type);
+    attention.factors.push_back(node->inputs[i]);
+    attention.factor_divides.push_back(div != nullptr);
+    return node->inputs[1 - i];
+  }
+  return std::nullopt;
+}
+
+/// The permutation of a Transpose; empty when it is not spelled out.
+std::vector<std::int64_t> PermOf(const Node& transpose) {
+  const Attribute* perm = transpose.FindAttribute("perm");
+  const bool is_given =
+      perm != nullptr && perm->ref_attr_name.empty() && perm->ints.size() >= 2;
+  return is_given ? perm->ints : std::vector<std::int64_t>();
+}
+
+/// `perm` with its last two entries exchanged; empty where that changes
+/// nothing.
+std::vector<std::int64_t> Untransposed(std::vector<std::int64_t> perm) {
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  const bool is_identity =
+      std::is_sorted(perm.begin(), perm.end()) && perm.front() == 0;
+  return is_identity ? std::vector<std::int64_t>() : perm;
+}
+
+/// The three-dimensional form of a transposition of any rank.
+bool TakeFoldedTranspose(Match& match, const Name& name, Attention& attention) {
+  Match attempt = match;
+  const Node* unfold = attempt.Take(name, "Reshape");
+  const Node* transpose = unfold == nullptr
+                              ? nullptr
+                              : attempt.Take(unfold->inputs[0], "Transpose");
+  const std::vector<std::int64_t> swap = {0, 2, 1};
+  const Node* fold = transpose == nullptr || PermOf(*transpose) != swap
+                         ? nullptr
+                         : attempt.Take(transpose->inputs[0], "Reshape");
+  if (fold == nullptr || fold->inputs.size() != 2 ||
+      !match.body().IsShapeArithmetic(fold->inputs[1]) ||
+      !match.body().IsShapeArithmetic(unfold->inputs[1])) {
+    return false;
+  }
+  attention.key = fold->inputs[0];
+  attention.folded_shape = fold->inputs[1];
+  attention.unfolded_shape = unfold->inputs[1];
+  match = attempt;
+  return true;
+}
+
+/// Finds k behind `name`, which is kᵀ.
+void TakeKey(Match& match, const Name& name, Attention& attention) {
+  const Node* transpose = ProducerOfType(match.body(), name, "Transpose");
+  if (transpose != nullptr && !PermOf(*transpose).empty()) {
+    match.Take(name, "Transpose");
+    attention.key = transpose->inputs[0];
+    attention.key_perm = Untransposed(PermOf(*transpose));
+  } else if (!TakeFoldedTranspose(match, name, attention)) {
+    attention.key = name;
+    attention.key_is_transposed = true;
+  }
+}
+
+bool IsNegativeInfinity(const Body& body, const Name& name) {
+  const std::optional<double> number = NumberOf(body, name);
+  return number && std::isinf(*number) && *number < 0;
+}
+
+/// True when `name` is the size before the last of `tensor`, or of a Transpose
+/// of it by `perm`.
+bool IsSequenceLengthOf(const Body& body, const Name& name, const Name& tensor,
+                        const std::vector<std::int64_t>& perm = {}) {
+  const Node* slice = ProducerOfType(body, name, "Slice");
+  if (slice == nullptr || slice->inputs.size() < 3) return false;
+  const Node* shape = ProducerOfType(body, slice->inputs[0], "Shape");
+  if (shape == nullptr) return false;
+  const Node* transpose = ProducerOfType(body, shape->inputs[0], "Transpose");
+  const bool is_of_tensor = perm.empty() ? shape->inputs[0] == tensor
+                                         : transpose != nullptr &&
+                                               transpose->inputs[0] == tensor &&
+                                               PermOf(*transpose) == perm;
+  return is_of_tensor && IntOf(*shape, "start", 0) == 0 &&
+         shape->FindAttribute("end") == nullptr &&
+         IntegersOf(body, slice->inputs[1]) == std::vector<std::int64_t>{-2} &&
+         IntegersOf(body, slice->inputs[2]) == std::vector<std::int64_t>{-1};
+}
+
+/// True for Where(Trilu(ones[queries, keys]) = 0, -inf, 0).
+bool IsCausalMask(const Body& body, const Attention& attention) {
+  const Node* where = ProducerOfType(body, attention.mask, "Where");
+  if (where == nullptr || where->inputs.size() != 3 ||
+      !IsNegativeInfinity(body, where->inputs[1]) ||
+      !IsNumber(body, where->inputs[2], 0)) {
+    return false;
+  }
+  const Node* equal = ProducerOfType(body, where->inputs[0], "Equal");
+  const auto triangle =
+      equal == nullptr ? std::nullopt : BesideNumber(body, *equal, 0);
+  const Node* trilu =
+      triangle ? ProducerOfType(body, *triangle, "Trilu") : nullptr;
+  if (trilu == nullptr || IntOf(*trilu, "upper", 1) != 0 ||
+      trilu->inputs.size() > 1) {
+    return false;
+  }
+  const Node* ones = ProducerOfType(body, trilu->inputs[0], "Expand");
+  if (ones == nullptr || !IsNumber(body, ones->inputs[0], 1)) return false;
+  const Node* size = ProducerOfType(body, ones->inputs[1], "Concat");
+  return size != nullptr && size->inputs.size() == 2 &&
+         !attention.key_is_transposed &&
+         IsSequenceLengthOf(body, size->inputs[0], attention.query) &&
+         IsSequenceLengthOf(body, size->inputs[1], attention.key,
+                            attention.key_perm);
+}
+
+/// Replaces an additive mask by what it was made from. The nodes that make it
+/// are not part of the pattern, since several attentions may share them.
+void RecogniseMask(const Body& body, Attention& attention) {
+  if (attention.mask.empty()) return;
+  if (IsCausalMask(body, attention)) {
+    attention.is_causal = true;
+    attention.mask.clear();
+    return;
+  }
+  const Node* where = ProducerOfType(body, attention.mask, "Where");
+  if (where != nullptr && where->inputs.size() == 3 &&
+      IsNumber(body, where->inputs[1], 0) &&
+      IsNegativeInfinity(body, where->inputs[2])) {
+    attention.mask = where->inputs[0];
+  }
+}
+
+/// The softmax over keys behind `name`, through what does nothing in inference
+/// and through the guard against rows without keys.
+const Node* TakeSoftmax(Match& match, Name name) {
+  if (const Node* dropout = match.Take(name, "Dropout")) {
+    if (dropout->inputs.size() > 2) return nullptr;
+    name = dropout->inputs[0];
+  }
+  if (const Node* guard = match.Take(name, "Where")) {
+    if (guard->inputs.size() != 3 ||
+        !IsNumber(match.body(), guard->inputs[1], 0)) {
+      return nullptr;
+    }
+    const Node* is_nan = match.Take(guard->inputs[0], "IsNaN");
+    if (is_nan == nullptr || is_nan->inputs[0] != guard->inputs[2]) {
+      return nullptr;
+    }
+    name = guard->inputs[2];
+  }
+  const Node* softmax = match.Take(name, "Softmax");
+  const std::int64_t default_axis = match.body().opset() < 13 ? 1 : -1;
+  const bool is_over_keys =
+      softmax != nullptr && IntOf(*softmax, "axis", default_axis) == -1;
+  return is_over_keys ? softmax : nullptr;
+}
+
+/// The product of q and kᵀ behind `name`, which may be scaled.
+const Node* TakeProduct(Match& match, const Name& name, Attention& attention) {
+  Match attempt = match;
+  Attention scaled = attention;
+  const std::optional<Name> unscaled = TakeFactor(attempt, name, scaled);
+  const Node* product = attempt.Take(unscaled.value_or(name), "MatMul");
+  if (product == nullptr) return nullptr;
+  match = attempt;
+  attention = scaled;
+  return product;
+}
+
+/// As TakeProduct, the mask noted on the way.
+const Node* TakeScores(Match& match, const Name& name, Attention& attention) {
+  const Node* add = ProducerOfType(match.body(), name, "Add");
+  if (add == nullptr) return TakeProduct(match, name, attention);
+  for (const Name& scores : add->inputs) {
+    const std::optional<Name> mask = Beside(*add, scores);
+    const Node* product =
+        mask ? TakeProduct(match, scores, attention) : nullptr;
+    if (product == nullptr) continue;
+    match.Take(name, "Add");
+    attention.mask = *mask;
+    return product;
+  }
+  return nullptr;
+}
+
+/// Where a scale was found.
+struct Scaling {
+  bool of_query = false, of_key = false, of_scores = false;
+};
+
+/// The attention that ends in the last node, and where its scales stand.
+std::optional<std::pair<Attention, Scaling>> Recognise(Match& match) {
+  const Node& last = match.last();
+  if (last.inputs.size() != 2) return std::nullopt;
+  Attention attention;
+  Scaling scaling;
+  attention.value = last.inputs[1];
+  const Node* softmax = TakeSoftmax(match, last.inputs[0]);
+  const Node* product = softmax == nullptr
+                            ? nullptr
+                            : TakeScores(match, softmax->inputs[0], attention);
+  if (product == nullptr || product->inputs.size() != 2) return std::nullopt;
+  scaling.of_scores = !attention.factors.empty();
+  const auto query = TakeFactor(match, product->inputs[0], attention);
+  const auto key = TakeFactor(match, product->inputs[1], attention);
+  scaling.of_query = query.has_value();
+  scaling.of_key = key.has_value();
+  attention.query = query.value_or(product->inputs[0]);
+  TakeKey(match, key.value_or(product->inputs[1]), attention);
+  RecogniseMask(match.body(), attention);
+  return std::pair(std::move(attention), scaling);
+}
+
+Replacement NodeFor(const Match& match, const Attention& attention) {
+  std::vector<Name> inputs(kFirstFactor);
+  inputs[0] = attention.query;
+  inputs[1] = attention.key;
+  inputs[2] = attention.value;
+  inputs[3] = attention.mask;
+  inputs[4] = attention.folded_shape;
+  inputs[5] = attention.unfolded_shape;
+  inputs.insert(inputs.end(), attention.factors.begin(),
+                attention.factors.end());
+  return match.By("Attention", std::move(inputs),
+                  {MakeInt("is_causal", attention.is_causal),
+                   MakeInt("key_is_transposed", attention.key_is_transposed),
+                   MakeInts("key_perm", attention.key_perm),
+                   MakeInts("factor_divides", attention.factor_divides)});
+}
+
+}  // namespace
+
+std::optional<Replacement> FuseExportedAttention(Match match) {
+  const auto found = Recognise(match);
+  if (!found) return std::nullopt;
+  const auto& [attention, scaling] = *found;
+  if (!scaling.of_query || !scaling.of_key || scaling.of_scores) {
+    return std::nullopt;
+  }
+  return NodeFor(match, attention);
+}
+
+std::optional<Replacement> FuseWrittenOutAttention(Match match) {
+  const auto found = Recognise(match);
+  if (!found) return std::nullopt;
+  return NodeFor(match, found->first);
+}
+
+}  // namespace foretell::onnx

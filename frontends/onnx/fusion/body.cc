@@ -1,0 +1,235 @@
+#include "frontends/onnx/fusion/body.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace foretell::onnx {
+namespace {
+
+/// Chains of Identity longer than this are not followed.
+constexpr int kMaxDepth = 24;
+/// Values that one question about shape arithmetic looks at, at most.
+constexpr int kMaxVisited = 64;
+/// Larger constants are not kept on the host.
+constexpr std::int64_t kMaxSmallElements = 16;
+
+constexpr std::array<std::string_view, 16> kArithmetic = {
+    "Add",      "Cast",    "CastLike", "Concat",     "Div",     "Gather",
+    "Identity", "Mul",     "Pow",      "Reciprocal", "Reshape", "Slice",
+    "Sqrt",     "Squeeze", "Sub",      "Unsqueeze",
+};
+
+bool IsOnnx(const Node& node) { return node.domain.empty(); }
+
+bool IsSourceOfSizes(const Node& node) {
+  return node.op_type == "Shape" || node.op_type == "Size" ||
+         node.op_type == "Constant";
+}
+
+bool IsArithmetic(const Node& node) {
+  return !node.inputs.empty() &&
+         std::find(kArithmetic.begin(), kArithmetic.end(), node.op_type) !=
+             kArithmetic.end();
+}
+
+/// Counts every name that `graph` or a graph inside of it reads.
+void CountReadsInside(const Graph& graph, int change,
+                      std::unordered_map<std::string, int>& reads) {
+  for (const ValueInfo& output : graph.outputs) reads[output.name] += change;
+  for (const Node& node : graph.nodes) {
+    for (const std::string& input : node.inputs) reads[input] += change;
+    for (const Attribute& attribute : node.attributes) {
+      for (const auto& inner : attribute.graphs) {
+        CountReadsInside(*inner, change, reads);
+      }
+    }
+  }
+}
+
+bool IsSmall(const TensorLiteral& literal) {
+  return literal.payload == TensorLiteral::Payload::kInline &&
+         literal.dims.size() <= 1 && literal.NumElements() <= kMaxSmallElements;
+}
+
+}  // namespace
+
+Body::Body(std::vector<Node> nodes, Scope scope)
+    : nodes_(std::move(nodes)),
+      scope_(std::move(scope)),
+      removed_(nodes_.size(), false),
+      inputs_(scope_.inputs.begin(), scope_.inputs.end()) {
+  for (const TensorLiteral& literal : scope_.initializers) {
+    initializers_.emplace(literal.name, &literal);
+  }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    CountReads(nodes_[i], 1);
+    for (const std::string& output : nodes_[i].outputs) {
+      producers_.emplace(output, i);
+    }
+  }
+  for (const std::string& output : scope_.outputs) ++reads_[output];
+}
+
+const Node* Body::node(std::size_t i) const {
+  return removed_[i] ? nullptr : &nodes_[i];
+}
+
+std::optional<std::size_t> Body::IndexOf(const std::string& name) const {
+  const auto found = producers_.find(name);
+  if (name.empty() || found == producers_.end() || removed_[found->second]) {
+    return std::nullopt;
+  }
+  return found->second;
+}
+
+const Node* Body::ProducerOf(const std::string& name) const {
+  const std::optional<std::size_t> index = IndexOf(name);
+  return index ? &nodes_[*index] : nullptr;
+}
+
+const TensorLiteral* Body::FindInitializer(const std::string& name) const {
+  for (const Body* body = this; body != nullptr; body = body->scope_.outer) {
+    const auto found = body->initializers_.find(name);
+    if (found != body->initializers_.end()) return found->second;
+    const bool is_own =
+        body->producers_.count(name) != 0 || body->inputs_.count(name) != 0;
+    if (is_own) return nullptr;
+  }
+  return nullptr;
+}
+
+const TensorLiteral* Body::InitializerOf(const std::string& name) const {
+  const Node* producer = ProducerOf(name);
+  for (int depth = 0; producer != nullptr && depth < kMaxDepth; ++depth) {
+    if (producer->op_type != "Identity" || !IsOnnx(*producer) ||
+        producer->inputs.size() != 1) {
+      return nullptr;
+    }
+    const std::string& source = producer->inputs[0];
+    producer = ProducerOf(source);
+    if (producer == nullptr) return FindInitializer(source);
+  }
+  return FindInitializer(name);
+}
+
+const TensorLiteral* Body::LiteralOf(const std::string& name) const {
+  const TensorLiteral* initializer = InitializerOf(name);
+  if (initializer != nullptr) return initializer;
+  const Node* producer = ProducerOf(name);
+  for (int depth = 0; producer != nullptr && depth < kMaxDepth; ++depth) {
+    if (!IsOnnx(*producer)) return nullptr;
+    if (producer->op_type == "Constant") {
+      const Attribute* value = producer->FindAttribute("value");
+      return value != nullptr && value->tensors.size() == 1
+                 ? &value->tensors.front()
+                 : nullptr;
+    }
+    if (producer->op_type != "Identity" || producer->inputs.size() != 1) {
+      return nullptr;
+    }
+    producer = ProducerOf(producer->inputs[0]);
+  }
+  return nullptr;
+}
+
+bool Body::IsShapeArithmetic(const std::string& name) const {
+  std::vector<std::string> pending = {name};
+  for (int visited = 0; !pending.empty(); ++visited) {
+    if (visited == kMaxVisited) return false;
+    const std::string current = std::move(pending.back());
+    pending.pop_back();
+    if (current.empty()) continue;
+    if (const TensorLiteral* literal = LiteralOf(current)) {
+      if (!IsSmall(*literal)) return false;
+      continue;
+    }
+    const Node* producer = ProducerOf(current);
+    if (producer == nullptr || !IsOnnx(*producer)) return false;
+    if (IsSourceOfSizes(*producer)) continue;
+    if (!IsArithmetic(*producer)) return false;
+    // CastLike asks its second input for nothing but the type.
+    const std::size_t count =
+        producer->op_type == "CastLike" ? 1 : producer->inputs.size();
+    pending.insert(
+        pending.end(), producer->inputs.begin(),
+        producer->inputs.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  return true;
+}
+
+void Body::CountReads(const Node& node, int change) {
+  for (const std::string& input : node.inputs) reads_[input] += change;
+  for (const Attribute& attribute : node.attributes) {
+    for (const auto& graph : attribute.graphs) {
+      CountReadsInside(*graph, change, reads_);
+    }
+  }
+}
+
+bool Body::IsClosed(const std::vector<const Node*>& absorbed) const {
+  std::unordered_map<std::string, int> inside;
+  for (const Node* node : absorbed) {
+    for (const std::string& input : node->inputs) ++inside[input];
+  }
+  return std::all_of(
+      absorbed.begin() + 1, absorbed.end(), [&](const Node* node) {
+        return std::all_of(node->outputs.begin(), node->outputs.end(),
+                           [&](const std::string& output) {
+                             const auto total = reads_.find(output);
+                             return output.empty() || total == reads_.end() ||
+                                    total->second == inside[output];
+                           });
+      });
+}
+
+bool Body::Replace(Replacement replacement) {
+  std::vector<const Node*>& absorbed = replacement.absorbed;
+  const Node* last = absorbed.front();
+  std::sort(absorbed.begin() + 1, absorbed.end());
+  absorbed.erase(std::unique(absorbed.begin(), absorbed.end()), absorbed.end());
+  if (!IsClosed(absorbed)) return false;
+
+  std::vector<std::string> read;
+  const std::size_t place = *IndexOf(last->outputs.front());
+  for (const Node* node : absorbed) {
+    read.insert(read.end(), node->inputs.begin(), node->inputs.end());
+    if (node != last) Remove(*IndexOf(node->outputs.front()));
+  }
+  CountReads(nodes_[place], -1);
+  nodes_[place] = std::move(replacement.node);
+  CountReads(nodes_[place], 1);
+  for (const std::string& name : read) RemoveIfUnread(name);
+  return true;
+}
+
+void Body::Remove(std::size_t index) {
+  CountReads(nodes_[index], -1);
+  removed_[index] = true;
+}
+
+void Body::RemoveIfUnread(const std::string& name) {
+  std::vector<std::string> pending = {name};
+  while (!pending.empty()) {
+    const std::optional<std::size_t> index = IndexOf(pending.back());
+    pending.pop_back();
+    if (!index) continue;
+    const Node& node = nodes_[*index];
+    const bool is_read = std::any_of(
+        node.outputs.begin(), node.outputs.end(),
+        [&](const std::string& output) { return reads_[output] > 0; });
+    if (is_read) continue;
+    Remove(*index);
+    pending.insert(pending.end(), node.inputs.begin(), node.inputs.end());
+  }
+}
+
+std::vector<Node> Body::Release() && {
+  std::vector<Node> left;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!removed_[i]) left.push_back(std::move(nodes_[i]));
+  }
+  return left;
+}
+
+}  // namespace foretell::onnx

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "frontends/onnx/model.h"
+
+namespace foretell::onnx {
+
+/// A pattern and the one node that takes its place.
+struct Replacement {
+  /// Has the outputs of the pattern's last node.
+  Node node;
+  /// Nodes of the pattern, its last one first.
+  std::vector<const Node*> absorbed;
+};
+
+/// The nodes of one graph or function body while patterns in it are replaced:
+/// who computes a name, who reads it, what is constant.
+class Body {
+ public:
+  /// What surrounds the nodes; must outlive the body.
+  struct Scope {
+    std::span<const TensorLiteral> initializers;
+    std::vector<std::string> inputs;
+    std::vector<std::string> outputs;
+    /// Version of ai.onnx.
+    std::int64_t opset = 1;
+    /// Body whose constants this one sees; nullptr for none.
+    const Body* outer = nullptr;
+  };
+
+  Body(std::vector<Node> nodes, Scope scope);
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+
+  std::int64_t opset() const { return scope_.opset; }
+  /// Number of nodes at the beginning.
+  std::size_t size() const { return nodes_.size(); }
+  /// Node `i`, or nullptr once it has been removed.
+  const Node* node(std::size_t i) const;
+  /// For rewriting the graphs that a node holds.
+  std::vector<Attribute>& attributes_of(std::size_t i) {
+    return nodes_[i].attributes;
+  }
+
+  /// The node of this body that computes `name`, or nullptr.
+  const Node* ProducerOf(const std::string& name) const;
+  /// The constant that `name` stands for, through Identity: an initializer or
+  /// the tensor of a Constant node, here or in an enclosing body; else nullptr.
+  const TensorLiteral* LiteralOf(const std::string& name) const;
+  /// As LiteralOf for initializers only, which weights are.
+  const TensorLiteral* InitializerOf(const std::string& name) const;
+  /// True when `name` is computed from shapes and small constants alone, so
+  /// that its value is known without data.
+  bool IsShapeArithmetic(const std::string& name) const;
+
+  /// Replaces a pattern, and drops nodes that nobody reads any more because of
+  /// it. Does nothing and returns false when a value inside of the pattern has
+  /// a reader outside of it or is an output of the body.
+  bool Replace(Replacement replacement);
+
+  /// The nodes that are left, in order.
+  std::vector<Node> Release() &&;
+
+ private:
+  std::optional<std::size_t> IndexOf(const std::string& name) const;
+  const TensorLiteral* FindInitializer(const std::string& name) const;
+  bool IsClosed(const std::vector<const Node*>& absorbed) const;
+  void CountReads(const Node& node, int change);
+  void Remove(std::size_t index);
+  void RemoveIfUnread(const std::string& name);
+
+  std::vector<Node> nodes_;
+  Scope scope_;
+  std::vector<bool> removed_;
+  std::unordered_map<std::string, std::size_t> producers_;
+  std::unordered_map<std::string, const TensorLiteral*> initializers_;
+  std::unordered_set<std::string> inputs_;
+  /// Reads by nodes, by graphs that nodes hold, and as an output.
+  std::unordered_map<std::string, int> reads_;
+};
+
+}  // namespace foretell::onnx

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontends/onnx/fusion/body.h"
+
+/// Small steps that the rules are made of. Rules start at the last node of a
+/// pattern and walk towards its inputs.
+namespace foretell::onnx {
+
+/// A pattern that is being recognised.
+class Match {
+ public:
+  /// `last` is a node of `body` with one output.
+  Match(const Body& body, const Node& last) : body_(&body), absorbed_{&last} {}
+
+  const Body& body() const { return *body_; }
+  const Node& last() const { return *absorbed_.front(); }
+
+  /// The ai.onnx node that computes `name`, now part of the pattern; nullptr,
+  /// and nothing changed, when it is not an `op_type`.
+  const Node* Take(const std::string& name, std::string_view op_type);
+
+  /// Replaces the pattern by a node of domain "foretell" that keeps the name
+  /// and outputs of its last node.
+  Replacement By(std::string op_type, std::vector<std::string> inputs,
+                 std::vector<Attribute> attributes = {}) const;
+
+ private:
+  const Body* body_;
+  std::vector<const Node*> absorbed_;
+};
+
+/// The node that computes `name` if it is an ai.onnx `op_type`, else nullptr.
+const Node* ProducerOfType(const Body& body, const std::string& name,
+                           std::string_view op_type);
+
+/// The operand of a two-input `node` beside `name`; empty optional when `name`
+/// is none of them.
+std::optional<std::string> Beside(const Node& node, const std::string& name);
+
+/// The operand of a two-input `node` beside the number `value`.
+std::optional<std::string> BesideNumber(const Body& body, const Node& node,
+                                        double value);
+
+/// The value of a constant of one element.
+std::optional<double> NumberOf(const Body& body, const std::string& name);
+/// True when `name` is the constant `value`, within the rounding of the type
+/// that it is stored in.
+bool IsNumber(const Body& body, const std::string& name, double value);
+/// True when every element of the constant `name` is `value`.
+bool IsFilledWith(const Body& body, const std::string& name, double value);
+
+/// Values of an integer constant.
+std::optional<std::vector<std::int64_t>> IntegersOf(const Body& body,
+                                                    const std::string& name);
+
+/// Axes of a reduction with keepdims = 1, from its attribute or input.
+std::optional<std::vector<std::int64_t>> KeptAxesOf(const Body& body,
+                                                    const Node& node);
+
+std::int64_t IntOf(const Node& node, std::string_view attribute,
+                   std::int64_t fallback);
+double FloatOf(const Node& node, std::string_view attribute, double fallback);
+
+Attribute MakeInt(std::string name, std::int64_t value);
+Attribute MakeInts(std::string name, std::vector<std::int64_t> values);
+Attribute MakeFloat(std::string name, double value);
+Attribute MakeString(std::string name, std::string value);
+
+}  // namespace foretell::onnx

@@ -1,0 +1,32 @@
+#include "frontends/onnx/fusion/rules.h"
+
+namespace foretell::onnx {
+namespace {
+
+constexpr FusionRow kRows[] = {
+    {"Add", &FuseLayerNorm},
+    {"Add", &FuseGroupNorm},
+    {"Add", &FuseLinear},
+    {"Div", &FuseLayerNorm},
+    {"Div", &FuseClippedHardSwish},
+    {"Div", &FuseWrittenOutRmsNorm, Fusion::kEquivalent},
+    {"MatMul", &FuseExportedAttention},
+    {"MatMul", &FuseWrittenOutAttention, Fusion::kEquivalent},
+    {"MatMul", &FuseLinear},
+    {"Mul", &FuseLayerNorm},
+    {"Mul", &FuseRmsNorm},
+    {"Mul", &FuseGelu},
+    {"Mul", &FuseSilu},
+    {"Mul", &FuseMish},
+    {"Mul", &FuseHardSwish},
+    {"Mul", &FuseClippedHardSwish},
+    {"Mul", &FuseRegroupedGelu, Fusion::kEquivalent},
+    {"Mul", &FuseWrittenOutRmsNorm, Fusion::kEquivalent},
+    {"Reshape", &FuseGroupNorm},
+};
+
+}  // namespace
+
+std::span<const FusionRow> FusionRows() { return kRows; }
+
+}  // namespace foretell::onnx

@@ -1,0 +1,354 @@
+// Nodes that fusion/ puts in place of patterns of ai.onnx operators. Whatever a
+// pattern could not show without knowing ranks and sizes is looked at here;
+// where it does not hold, the node computes what the pattern said, step by
+// step.
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/group_norm.h>
+#include <ATen/ops/hardswish.h>
+#include <ATen/ops/instance_norm.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/mean.h>
+#include <ATen/ops/mish.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/rms_norm.h>
+#include <ATen/ops/rsqrt.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "frontends/onnx/operator_table.h"
+#include "frontends/onnx/ops/helpers.h"
+#include "src/program/recorder.h"
+
+namespace foretell::onnx {
+namespace {
+
+constexpr double kDefaultEpsilon = 1e-5;
+constexpr bool kUseCudnn = true;  // As PyTorch does unless told otherwise.
+
+template <at::Tensor (*function)(const at::Tensor&)>
+void LowerFunction(NodeContext& ctx) {
+  ctx.Set(0, function(ctx.Tensor(0)));
+}
+
+void LowerFusedGelu(NodeContext& ctx) {
+  ctx.Set(0,
+          at::gelu(ctx.Tensor(0), ctx.StringAttribute("approximate", "none")));
+}
+
+// ---- Linear ----------------------------------------------------------------
+
+/// A view of a weight as the layer keeps it: not an operation of the network.
+at::Tensor ViewOfWeight(const at::Tensor& weight,
+                        at::Tensor (*view)(const at::Tensor&)) {
+  const UnrecordedScope unrecorded(TensorRole::kParameter);
+  return view(weight);
+}
+
+void LowerLinear(NodeContext& ctx) {
+  at::Tensor weight = ctx.Tensor(1);
+  if (ctx.IntAttribute("weight_transposed", 0) == 0) {
+    weight = ViewOfWeight(weight, [](const at::Tensor& w) { return w.t(); });
+  }
+  ctx.Set(0, at::linear(ctx.Tensor(0), weight, ctx.OptionalTensor(2)));
+}
+
+// ---- Attention -------------------------------------------------------------
+
+enum AttentionInput : size_t {
+  kQuery,
+  kKey,
+  kValue,
+  kMask,
+  kFoldedShape,
+  kUnfoldedShape,
+  kFirstFactor,
+};
+
+/// `shape` of a Reshape of `sizes`, with 0 and -1 resolved; empty optional when
+/// it does not fit.
+std::optional<std::vector<std::int64_t>> Resolved(
+    std::vector<std::int64_t> shape, at::IntArrayRef sizes) {
+  std::int64_t known = 1;
+  std::optional<size_t> open;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0 && i < sizes.size()) shape[i] = sizes[i];
+    if (shape[i] == -1) {
+      if (open) return std::nullopt;
+      open = i;
+    } else {
+      known *= shape[i];
+    }
+  }
+  const std::int64_t total = Product(sizes);
+  if (open && known != 0) shape[*open] = total / known;
+  if (Product(shape) != total) return std::nullopt;
+  return shape;
+}
+
+/// k behind a transposition that is written as Reshape([-1, S, E]) →
+/// Transpose → Reshape([…, E, S]): the tensor itself, unless the reshapes do
+/// something else.
+at::Tensor UnfoldedKey(NodeContext& ctx, const at::Tensor& key) {
+  const std::vector<std::int64_t> folded = ctx.Ints(kFoldedShape);
+  const std::vector<std::int64_t> unfolded = ctx.Ints(kUnfoldedShape);
+  const auto three = Resolved(folded, key.sizes());
+  std::vector<std::int64_t> expected = key.sizes().vec();
+  if (key.dim() >= 2 && three && three->size() == 3) {
+    const size_t last = expected.size() - 1;
+    const bool keeps_matrices =
+        (*three)[1] == expected[last - 1] && (*three)[2] == expected[last];
+    std::swap(expected[last], expected[last - 1]);
+    const std::vector<std::int64_t> transposed = {(*three)[0], (*three)[2],
+                                                  (*three)[1]};
+    if (keeps_matrices && Resolved(unfolded, transposed) == expected) {
+      return key;
+    }
+  }
+  return key.reshape(folded).transpose(1, 2).reshape(unfolded).transpose(-2,
+                                                                         -1);
+}
+
+at::Tensor KeyOf(NodeContext& ctx) {
+  const at::Tensor key = ctx.Tensor(kKey);
+  if (ctx.Has(kFoldedShape)) return UnfoldedKey(ctx, key);
+  if (ctx.IntAttribute("key_is_transposed", 0) != 0) {
+    return key.transpose(-2, -1);
+  }
+  const std::vector<std::int64_t> perm = ctx.IntsAttribute("key_perm", {});
+  return perm.empty() ? key : key.permute(perm);
+}
+
+/// An attention whose scale is one number.
+struct FusedAttention {
+  at::Tensor query, key, value, mask;
+  double scale = 1;
+  bool is_causal = false;
+};
+
+/// Multiplies the scale with a factor, or the query where the factor is no
+/// single number.
+void ApplyFactor(NodeContext& ctx, size_t input, bool divides,
+                 FusedAttention& attention) {
+  if (ctx.IsHost(input) && ctx.Host(input).numel() == 1) {
+    const double factor = ctx.Double(input);
+    attention.scale *= divides ? 1 / factor : factor;
+    return;
+  }
+  const at::Tensor factor = ctx.Tensor(input);
+  attention.query =
+      divides ? attention.query / factor : attention.query * factor;
+}
+
+FusedAttention AttentionOf(NodeContext& ctx) {
+  FusedAttention attention{.query = ctx.Tensor(kQuery),
+                           .key = KeyOf(ctx),
+                           .value = ctx.Tensor(kValue),
+                           .mask = ctx.OptionalTensor(kMask)};
+  attention.is_causal = ctx.IntAttribute("is_causal", 0) != 0;
+  const auto divides = ctx.IntsAttribute("factor_divides", {});
+  for (size_t i = kFirstFactor; i < ctx.num_inputs(); ++i) {
+    const size_t factor = i - kFirstFactor;
+    ApplyFactor(ctx, i, factor < divides.size() && divides[factor] != 0,
+                attention);
+  }
+  return attention;
+}
+
+/// True when the tensors are what at::scaled_dot_product_attention takes: equal
+/// leading dimensions, and a mask that makes the scores no larger.
+bool FitsOneKernel(const FusedAttention& attention) {
+  const at::Tensor& q = attention.query;
+  const at::Tensor& k = attention.key;
+  const at::Tensor& v = attention.value;
+  const std::int64_t rank = q.dim();
+  if (rank < 2 || k.dim() != rank || v.dim() != rank) return false;
+  for (std::int64_t i = 0; i < rank - 2; ++i) {
+    if (q.size(i) != k.size(i) || q.size(i) != v.size(i)) return false;
+  }
+  if (!attention.mask.defined()) return true;
+  const at::Tensor& mask = attention.mask;
+  std::vector<std::int64_t> scores = q.sizes().vec();
+  scores.back() = k.size(-2);
+  const bool has_type =
+      mask.scalar_type() == at::kBool || mask.scalar_type() == q.scalar_type();
+  if (!has_type || mask.dim() > rank) return false;
+  for (std::int64_t i = 1; i <= mask.dim(); ++i) {
+    const std::int64_t size = scores[static_cast<size_t>(rank - i)];
+    if (mask.size(-i) != 1 && mask.size(-i) != size) return false;
+  }
+  return true;
+}
+
+at::Tensor AttendStepByStep(const FusedAttention& attention) {
+  at::Tensor scores =
+      at::matmul(attention.query, attention.key.transpose(-2, -1)) *
+      attention.scale;
+  constexpr double kHidden = -std::numeric_limits<double>::infinity();
+  at::Tensor mask = attention.mask;
+  if (attention.is_causal) {
+    mask = at::ones({scores.size(-2), scores.size(-1)},
+                    scores.options().dtype(at::kBool))
+               .tril();
+  }
+  if (mask.defined()) {
+    scores = mask.scalar_type() == at::kBool ? at::where(mask, scores, kHidden)
+                                             : scores + mask;
+  }
+  return at::matmul(at::softmax(scores, -1), attention.value);
+}
+
+void LowerFusedAttention(NodeContext& ctx) {
+  const FusedAttention attention = AttentionOf(ctx);
+  if (!FitsOneKernel(attention)) {
+    ctx.Set(0, AttendStepByStep(attention));
+    return;
+  }
+  const std::optional<at::Tensor> mask =
+      attention.mask.defined() ? std::optional(attention.mask) : std::nullopt;
+  ctx.Set(0, at::scaled_dot_product_attention(
+                 attention.query, attention.key, attention.value, mask,
+                 /*dropout_p=*/0.0, attention.is_causal, attention.scale));
+}
+
+// ---- Layer and RMS norm ----------------------------------------------------
+
+/// Axes that a norm reduces, and the shape they span when they are the last.
+struct NormalizedAxes {
+  std::vector<std::int64_t> axes;  ///< Counted from the front, ascending.
+  /// Empty optional when `axes` are not the last ones.
+  std::optional<std::vector<std::int64_t>> shape;
+};
+
+NormalizedAxes AxesOf(const NodeContext& ctx, const at::Tensor& x) {
+  NormalizedAxes result;
+  result.axes = NormalizeAxes(ctx, ctx.IntsAttribute("axes", {-1}), x.dim());
+  std::sort(result.axes.begin(), result.axes.end());
+  const auto count = static_cast<std::int64_t>(result.axes.size());
+  if (count > 0 && result.axes.front() == x.dim() - count) {
+    result.shape = x.sizes().slice(static_cast<size_t>(x.dim() - count)).vec();
+  }
+  return result;
+}
+
+/// True when the norm itself can apply `parameter`: absent, or of its shape.
+bool IsInside(const at::Tensor& parameter, const at::Tensor& x,
+              const NormalizedAxes& axes) {
+  if (!parameter.defined()) return true;
+  return axes.shape && parameter.sizes() == *axes.shape &&
+         parameter.scalar_type() == x.scalar_type();
+}
+
+/// `x` divided by the root of its mean square over `axes`.
+at::Tensor OverRootMeanSquare(const at::Tensor& x,
+                              const std::vector<std::int64_t>& axes,
+                              double epsilon) {
+  return x * at::rsqrt(at::mean(x * x, axes, /*keepdim=*/true) + epsilon);
+}
+
+at::Tensor WithAffine(at::Tensor y, const at::Tensor& scale,
+                      const at::Tensor& bias) {
+  if (scale.defined()) y = y * scale;
+  if (bias.defined()) y = y + bias;
+  return y;
+}
+
+void LowerFusedLayerNorm(NodeContext& ctx) {
+  const at::Tensor x = ctx.Tensor(0);
+  const at::Tensor scale = ctx.OptionalTensor(1);
+  const at::Tensor bias = ctx.OptionalTensor(2);
+  const double epsilon = ctx.FloatAttribute("epsilon", kDefaultEpsilon);
+  const NormalizedAxes axes = AxesOf(ctx, x);
+  if (axes.shape && IsInside(scale, x, axes) && IsInside(bias, x, axes)) {
+    ctx.Set(0, at::layer_norm(x, *axes.shape, scale, bias, epsilon, kUseCudnn));
+    return;
+  }
+  const at::Tensor centered = x - at::mean(x, axes.axes, /*keepdim=*/true);
+  ctx.Set(0, WithAffine(OverRootMeanSquare(centered, axes.axes, epsilon), scale,
+                        bias));
+}
+
+void LowerFusedRmsNorm(NodeContext& ctx) {
+  const at::Tensor x = ctx.Tensor(0);
+  const at::Tensor scale = ctx.OptionalTensor(1);
+  const double epsilon = ctx.FloatAttribute("epsilon", kDefaultEpsilon);
+  const NormalizedAxes axes = AxesOf(ctx, x);
+  if (axes.shape && IsInside(scale, x, axes)) {
+    ctx.Set(0, at::rms_norm(x, *axes.shape, scale, epsilon));
+    return;
+  }
+  ctx.Set(0, WithAffine(OverRootMeanSquare(x, axes.axes, epsilon), scale, {}));
+}
+
+// ---- Group norm ------------------------------------------------------------
+
+/// True for a parameter [channels, 1, …] of one dimension less than `x`.
+bool IsPerChannel(const at::Tensor& parameter, const at::Tensor& x) {
+  return !parameter.defined() ||
+         (parameter.dim() == x.dim() - 1 && parameter.numel() == x.size(1) &&
+          parameter.size(0) == x.size(1) &&
+          parameter.scalar_type() == x.scalar_type());
+}
+
+at::Tensor Flat(const at::Tensor& parameter) {
+  if (!parameter.defined()) return parameter;
+  return ViewOfWeight(parameter,
+                      [](const at::Tensor& p) { return p.reshape(-1); });
+}
+
+void LowerFusedGroupNorm(NodeContext& ctx) {
+  const at::Tensor x = ctx.Tensor(0);
+  const at::Tensor scale = ctx.OptionalTensor(1);
+  const at::Tensor bias = ctx.OptionalTensor(2);
+  const std::vector<std::int64_t> shape = ctx.Ints(3);
+  const std::int64_t groups =
+      ctx.RequireAttribute("num_groups", Attribute::Kind::kInt).i;
+  const double epsilon = ctx.FloatAttribute("epsilon", kDefaultEpsilon);
+  ctx.Check(x.dim() >= 2 && groups > 0, "X has rank " +
+                                            std::to_string(x.dim()) + " and " +
+                                            std::to_string(groups) + " groups");
+  if (x.size(1) % groups == 0 && shape == x.sizes() && IsPerChannel(scale, x) &&
+      IsPerChannel(bias, x)) {
+    ctx.Set(0, at::group_norm(x, groups, Flat(scale), Flat(bias), epsilon,
+                              kUseCudnn));
+    return;
+  }
+  const at::Tensor y = at::instance_norm(
+      x.reshape({x.size(0), groups, -1}), std::nullopt, std::nullopt,
+      std::nullopt, std::nullopt, /*use_input_stats=*/true, /*momentum=*/0.1,
+      epsilon, kUseCudnn);
+  const auto resolved = Resolved(shape, y.sizes());
+  ctx.Check(resolved.has_value(), "X does not fit its own reshaped form");
+  ctx.Set(0, WithAffine(y.reshape(*resolved), scale, bias));
+}
+
+constexpr const char* kDomain = "foretell";
+
+constexpr OnnxOperator kRows[] = {
+    {"Attention", {1, kAny}, &LowerFusedAttention, kDomain},
+    {"Gelu", {1, kAny}, &LowerFusedGelu, kDomain},
+    {"GroupNormalization", {1, kAny}, &LowerFusedGroupNorm, kDomain},
+    {"HardSwish", {1, kAny}, &LowerFunction<&at::hardswish>, kDomain},
+    {"LayerNormalization", {1, kAny}, &LowerFusedLayerNorm, kDomain},
+    {"Linear", {1, kAny}, &LowerLinear, kDomain},
+    {"Mish", {1, kAny}, &LowerFunction<&at::mish>, kDomain},
+    {"RmsNormalization", {1, kAny}, &LowerFusedRmsNorm, kDomain},
+    {"Silu", {1, kAny}, &LowerFunction<&at::silu>, kDomain},
+};
+
+}  // namespace
+
+std::span<const OnnxOperator> FusedOperators() { return kRows; }
+
+}  // namespace foretell::onnx

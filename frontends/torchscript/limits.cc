@@ -1,0 +1,197 @@
+// Bounds on what a stranger's TorchScript may make LibTorch do.
+//
+// The interpreter cannot be interrupted, and whether a program ends cannot be
+// read off its code. So the code is made to count: every function and every
+// loop body gets one node of ours that subtracts the body's number of nodes
+// from a budget and throws when it is spent. Nothing else can run for long:
+// TorchScript has no other loops, and recursion passes through functions. A
+// limit on time instead would make the answer depend on how busy the machine
+// is. Operators on tensors cost more than a node; Recorder bounds their number.
+//
+// Two things happen before anything runs: LibTorch's parser recurses once per
+// nesting level, and its executor inlines all calls, which lets n functions
+// that call one another twice grow to 2^n nodes. Both are measured first.
+
+#include "frontends/torchscript/limits.h"
+
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/runtime/custom_operator.h>
+
+#include <iterator>
+#include <unordered_map>
+
+#include "foretell/error.h"
+
+namespace foretell::torchscript {
+namespace {
+
+constexpr char kStep[] = "foretell::count_steps";
+constexpr int kMaxBrackets = 100;
+constexpr int kMaxIndentation = 200;
+/// Characters between two commas, brackets or line ends. A chain of operators
+/// nests as deep as it is long.
+constexpr int kMaxStretch = 1024;
+
+thread_local std::int64_t steps_left = kMaxSteps;
+
+void RegisterStepOperator() {
+  static const torch::jit::RegisterOperators registered({torch::jit::Operator(
+      std::string(kStep) + "(int steps) -> ()",
+      [](torch::jit::Stack& stack) {
+        steps_left -= torch::jit::pop(stack).toInt();
+        if (steps_left < 0) {
+          throw Error(ErrorCode::kUnsupported, "step budget spent");
+        }
+      },
+      // Keeps dead code elimination away.
+      c10::AliasAnalysisKind::CONSERVATIVE)});
+}
+
+/// Measures one text as it is fed character by character.
+class Nesting {
+ public:
+  void Feed(char c) {
+    if (quote_ != 0) return FeedString(c);
+    if (c == '\n') {
+      at_line_start_ = true;
+      indentation_ = stretch_ = 0;
+      return;
+    }
+    if (at_line_start_ && c == ' ') {
+      ++indentation_;
+      return;
+    }
+    at_line_start_ = false;
+    Count(c);
+  }
+
+  bool too_deep() const {
+    return brackets_ > kMaxBrackets || indentation_ > kMaxIndentation ||
+           stretch_ > kMaxStretch;
+  }
+
+ private:
+  void FeedString(char c) {
+    if (!escaped_ && c == quote_) quote_ = 0;
+    escaped_ = !escaped_ && c == '\\';
+  }
+
+  void Count(char c) {
+    ++stretch_;
+    if (c == '"' || c == '\'') quote_ = c;
+    if (c == '(' || c == '[' || c == '{') ++brackets_;
+    if (c == ')' || c == ']' || c == '}') --brackets_;
+    if (c == ',') stretch_ = 0;
+  }
+
+  int brackets_ = 0;
+  int indentation_ = 0;
+  int stretch_ = 0;
+  bool at_line_start_ = true;
+  char quote_ = 0;
+  bool escaped_ = false;
+};
+
+/// Sizes of functions with all their calls inlined.
+class InlinedSizes {
+ public:
+  explicit InlinedSizes(const std::string& path) : path_(path) {}
+
+  std::int64_t Of(torch::jit::GraphFunction& function) {
+    const auto [entry, is_new] = sizes_.emplace(&function, kBeingMeasured);
+    if (!is_new) {
+      if (entry->second == kBeingMeasured) Refuse(function, "calls itself");
+      return entry->second;
+    }
+    const std::int64_t size = OfBlock(*function.graph()->block());
+    if (size > kMaxInlinedNodes) {
+      Refuse(function, "has more than " + std::to_string(kMaxInlinedNodes) +
+                           " nodes when its calls are inlined");
+    }
+    sizes_[&function] = size;
+    return size;
+  }
+
+ private:
+  static constexpr std::int64_t kBeingMeasured = -1;
+
+  std::int64_t OfBlock(torch::jit::Block& block) {
+    std::int64_t size = 0;
+    for (torch::jit::Node* node : block.nodes()) {
+      ++size;
+      torch::jit::GraphFunction* callee = torch::jit::tryToGraphFunction(node);
+      if (callee != nullptr) size += Of(*callee);
+      for (torch::jit::Block* inner : node->blocks()) size += OfBlock(*inner);
+    }
+    return size;
+  }
+
+  [[noreturn]] void Refuse(const torch::jit::GraphFunction& function,
+                           const std::string& why) const {
+    throw Error(ErrorCode::kUnsupported,
+                path_ + ": function '" + function.qualname().qualifiedName() +
+                    "' " + why);
+  }
+
+  const std::string& path_;
+  std::unordered_map<const torch::jit::Function*, std::int64_t> sizes_;
+};
+
+std::int64_t NumNodes(torch::jit::Block& block) {
+  return std::distance(block.nodes().begin(), block.nodes().end());
+}
+
+void CountStepsOf(torch::jit::Graph& graph, torch::jit::Block& block) {
+  const std::int64_t steps = NumNodes(block) + 1;
+  for (torch::jit::Node* node : block.nodes()) {
+    for (torch::jit::Block* inner : node->blocks()) {
+      CountStepsOf(graph, *inner);
+    }
+  }
+  torch::jit::Node* counter =
+      graph.create(c10::Symbol::fromQualString(kStep), {}, 0);
+  block.prependNode(counter);
+  const torch::jit::WithInsertPoint before(counter);
+  counter->addInput(graph.insertConstant(steps));
+}
+
+}  // namespace
+
+void RefuseDeepCode(
+    const std::string& path,
+    const std::vector<std::pair<std::string, std::string>>& code) {
+  for (const auto& [record, text] : code) {
+    Nesting nesting;
+    for (const char c : text) {
+      nesting.Feed(c);
+      if (!nesting.too_deep()) continue;
+      throw Error(ErrorCode::kUnsupported,
+                  path + ": " + record +
+                      ": an expression or block is nested too deep or is too "
+                      "long");
+    }
+  }
+}
+
+void RefuseHugeForward(const std::string& path,
+                       const torch::jit::Module& module) {
+  InlinedSizes sizes(path);
+  sizes.Of(
+      torch::jit::toGraphFunction(module.get_method("forward").function()));
+}
+
+void CountSteps(torch::jit::Module& module) {
+  RegisterStepOperator();
+  for (torch::jit::Function* function :
+       module._ivalue()->compilation_unit()->get_functions()) {
+    torch::jit::Graph& graph = *torch::jit::toGraphFunction(*function).graph();
+    CountStepsOf(graph, *graph.block());
+  }
+}
+
+StepBudget::StepBudget() { steps_left = kMaxSteps; }
+StepBudget::~StepBudget() { steps_left = kMaxSteps; }
+bool StepBudget::exhausted() const { return steps_left < 0; }
+
+}  // namespace foretell::torchscript

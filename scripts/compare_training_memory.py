@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Compares predicted training memory with published A100 measurements.
+
+    scripts/compare_training_memory.py [--batches 8,64] [--limit N]
+
+Traces every network of ../shared/models/timm_torchscript_train.tar.xz in training
+mode (SGD with momentum; the publication does not state its optimizer) and
+compares the predicted total at the CUDA 11.6 environment with the good rows of
+../shared/data/training_memory_timm_a100.csv.gz (GPUMemNet, A100 40 GB). Prints the
+distribution of the error and the worst networks. Needs the shared folder beside
+the repository and says so when it is absent. Nothing is fitted here.
+"""
+
+import argparse
+import collections
+import csv
+import gzip
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+MODELS = SHARED / "models" / "timm_torchscript_train.tar.xz"
+LABELS = SHARED / "data" / "training_memory_timm_a100.csv.gz"
+DEVICE, ENVIRONMENT = "a100-sxm4-40gb", "cuda11.6-eager"
+
+
+def read_labels(batches):
+    labels = {}
+    with gzip.open(LABELS, "rt") as table:
+        for row in csv.DictReader(table):
+            if row["status"] == "ok" and int(row["batch"]) in batches:
+                key = row["model"], int(row["batch"])
+                labels[key] = float(row["memory_max_used_mb"])
+    return labels
+
+
+def predict(paths, shape, batches, optimizer):
+    """(model, batch) -> result of one process of `foretell predict`."""
+    command = [str(ROOT / "scripts" / "foretell"), "predict", *map(str, paths),
+               "--json", "--mode", "training", "--optimizer", optimizer,
+               "--device", DEVICE, "--environment", ENVIRONMENT,
+               "--input", f"f32[1,{shape.replace('x', ',')}]",
+               "--batch", ",".join(map(str, batches))]
+    outcome = subprocess.run(command, capture_output=True, text=True)
+    document = json.loads(outcome.stdout)
+    for error in document["errors"]:
+        print("failed:", error["message"].replace(str(paths[0].parent), "")[:150])
+    return {(pathlib.Path(r["model"]).stem, r["batch"]): r
+            for r in document["results"]}
+
+
+def percentile(values, share):
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--batches", default="8,64")
+    parser.add_argument("--limit", type=int, default=10**9)
+    parser.add_argument("--optimizer", default="momentum")
+    options = parser.parse_args()
+    if not MODELS.exists() or not LABELS.exists():
+        sys.exit(f"needs {MODELS} and {LABELS}, which are absent")
+    batches = [int(b) for b in options.batches.split(",")]
+    labels = read_labels(batches)
+    results = {}
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(MODELS) as archive:
+            archive.extractall(folder)
+        folder = pathlib.Path(folder)
+        groups = collections.defaultdict(list)
+        with open(folder / "truth.csv") as table:
+            for row in list(csv.DictReader(table))[:options.limit]:
+                path = folder / (row["model"] + ".pt")
+                if path.exists():
+                    groups[row["input"]].append(path)
+        for shape, paths in sorted(groups.items()):
+            results.update(predict(paths, shape, batches, options.optimizer))
+    rows = [(abs(results[key]["memory"]["total_mib"] / truth - 1),
+             results[key]["memory"]["total_mib"] / truth - 1, *key, truth,
+             results[key]["memory"]["interval_mib"])
+            for key, truth in labels.items() if key in results]
+    errors = [row[0] for row in rows]
+    inside = sum(row[5][0] <= row[4] <= row[5][1] for row in rows)
+    below = sum(row[5][1] < row[4] for row in rows)
+    print(f"{len(rows)} rows, {len({row[2] for row in rows})} networks, batch "
+          f"{options.batches}, optimizer {options.optimizer}")
+    print(f"absolute error: median {statistics.median(errors):.1%}, mean "
+          f"{statistics.mean(errors):.1%}, 90 % {percentile(errors, .9):.1%}, "
+          f"worst {max(errors):.1%}; median signed error "
+          f"{statistics.median(row[1] for row in rows):+.1%}")
+    print(f"measured value inside the interval: {inside / len(rows):.1%}; above "
+          f"its upper end (underestimated): {below / len(rows):.1%}")
+    print("worst:")
+    for row in sorted(rows, reverse=True)[:12]:
+        print(f"  {row[2]:36s} batch {row[3]:4d}  measured {row[4]:8.0f} MiB  "
+              f"predicted {row[4] * (1 + row[1]):8.0f} MiB  {row[1]:+.1%}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""Tests of the `foretell` command as its users call it.
+
+    cli_test.py BINARY SOURCE_DIR [unittest arguments]
+"""
+
+import csv
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BINARY = sys.argv.pop(1)
+SOURCE = pathlib.Path(sys.argv.pop(1))
+ONNX = str(SOURCE / "examples" / "resnet18.onnx")
+SCRIPT = str(SOURCE / "examples" / "resnet18.pt")
+
+OK, DOES_NOT_FIT, USAGE, MODEL_FAILED = 0, 1, 2, 3
+
+
+def run(*arguments):
+    return subprocess.run([BINARY, *arguments], capture_output=True, text=True,
+                          timeout=120)
+
+
+def predict_json(*arguments):
+    return json.loads(run("predict", "--json", *arguments).stdout)
+
+
+class Predict(unittest.TestCase):
+    def test_json_has_every_documented_field(self):
+        document = predict_json(ONNX, "--batch", "8")
+        self.assertEqual(document["schema_version"], 1)
+        self.assertEqual(document["errors"], [])
+        (result,) = document["results"]
+        for field in ("model format device mode precision batch parameters "
+                      "operators static_features inputs outputs memory latency "
+                      "energy method coverage warnings mig").split():
+            self.assertIn(field, result)
+        for field in ("total_mib interval_mib allocated_mib reserved_mib "
+                      "context_mib workspace_mib parameters_mib "
+                      "activations_mib gradients_mib optimizer_mib").split():
+            self.assertIn(field, result["memory"])
+        self.assertEqual(set(result["static_features"]),
+                         {"macs", "batch", "convolutions", "dense", "relus"})
+        self.assertIn("uncalibrated", result["method"])
+
+    def test_counts_resnet18_as_the_literature_does(self):
+        (result,) = predict_json(ONNX, "--batch", "1")["results"]
+        # 11,689,512 parameters, of which 4,800 weights and 4,800 biases of
+        # batch norms; the export folds both into one bias per channel.
+        self.assertEqual(result["parameters"], 11_689_512 - 4_800)
+        # 1,814,073,344 MACs: 20 convolutions and one dense layer.
+        self.assertEqual(result["static_features"],
+                         {"macs": 1_814_073_344, "batch": 1,
+                          "convolutions": 20, "dense": 1, "relus": 17})
+        self.assertEqual(result["inputs"], [{"name": "image", "dtype": "f32",
+                                             "shape": [1, 3, 224, 224]}])
+
+    def test_torchscript_and_onnx_agree_on_macs(self):
+        (onnx,) = predict_json(ONNX, "--batch", "4")["results"]
+        (script,) = predict_json(SCRIPT, "-i", "f32[4,3,224,224]")["results"]
+        self.assertEqual(onnx["static_features"], script["static_features"])
+        self.assertEqual(script["parameters"], 11_689_512)
+
+    def test_memory_parts_add_up(self):
+        (result,) = predict_json(ONNX, "--batch", "8")["results"]
+        memory = result["memory"]
+        self.assertAlmostEqual(memory["context_mib"] + memory["reserved_mib"],
+                               memory["total_mib"], delta=0.01)
+        low, high = memory["interval_mib"]
+        self.assertLess(low, memory["total_mib"])
+        self.assertGreater(high, memory["total_mib"])
+
+    def test_training_needs_more_than_inference(self):
+        infer, train = (
+            predict_json(SCRIPT, "-i", "f32[8,3,224,224]", "--mode", mode)
+            ["results"][0]["memory"] for mode in ("inference", "training"))
+        self.assertGreater(train["reserved_mib"], infer["reserved_mib"])
+        # All 11,689,512 float32 gradients are alive at the end of the step.
+        self.assertEqual(infer["gradients_mib"], 0)
+        self.assertGreater(train["gradients_mib"], 0)
+
+    def test_half_precision_halves_the_parameters(self):
+        full, half = (
+            predict_json(ONNX, "--batch", "8", "--precision", precision)
+            ["results"][0]["memory"] for precision in ("fp32", "fp16"))
+        self.assertAlmostEqual(full["parameters_mib"],
+                               2 * half["parameters_mib"], delta=0.01)
+
+    def test_many_batches_are_many_results(self):
+        results = predict_json(ONNX, "--batch", "1,8,32")["results"]
+        self.assertEqual([r["batch"] for r in results], [1, 8, 32])
+        totals = [r["memory"]["total_mib"] for r in results]
+        self.assertEqual(totals, sorted(totals))
+
+    def test_one_bad_file_does_not_hide_the_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bad = pathlib.Path(folder) / "bad.onnx"
+            bad.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+            outcome = run("predict", str(bad), ONNX, "--batch", "1", "--json")
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
+        document = json.loads(outcome.stdout)
+        self.assertEqual(len(document["results"]), 1)
+        (error,) = document["errors"]
+        self.assertEqual(error["model"], str(bad))
+        self.assertEqual(error["code"], "corrupt")
+        self.assertIn("bad.onnx", outcome.stderr)
+
+    def test_open_dimensions_name_the_flag(self):
+        outcome = run("predict", ONNX)
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
+        self.assertIn("--batch", outcome.stderr)
+        self.assertIn("'image'", outcome.stderr)
+        self.assertEqual(len(outcome.stderr.strip().splitlines()), 1)
+
+    def test_csv_has_a_line_per_result(self):
+        outcome = run("predict", ONNX, "--batch", "1,2", "--csv")
+        rows = list(csv.DictReader(io.StringIO(outcome.stdout)))
+        self.assertEqual([row["batch"] for row in rows], ["1", "2"])
+        self.assertGreater(float(rows[0]["memory_mib"]), 0)
+
+    def test_text_names_unit_method_and_profile(self):
+        text = run("predict", ONNX, "--batch", "8").stdout
+        for word in ("MiB", " ms", " J", "analytic, uncalibrated", "1g.5gb"):
+            self.assertIn(word, text)
+
+    def test_older_environment_has_a_larger_context(self):
+        new, old = (predict_json(ONNX, "--batch", "1", *flags)["results"][0]
+                    for flags in ([], ["--environment", "cuda11.6-eager"]))
+        self.assertGreater(old["memory"]["context_mib"],
+                           new["memory"]["context_mib"] + 1000)
+
+    def test_paper_rule_can_be_asked_for(self):
+        (result,) = predict_json(ONNX, "--batch", "1", "--mig-rule",
+                                 "dippm")["results"]
+        self.assertEqual(result["mig"]["rule"], "dippm")
+        self.assertEqual(result["mig"]["profile"], "1g.5gb")
+
+
+class Usage(unittest.TestCase):
+    def test_unknown_flag_and_value_are_usage_errors(self):
+        for arguments in (["predict"], ["predict", ONNX, "--frob"],
+                          ["predict", ONNX, "--precision", "fp7"],
+                          ["predict", ONNX, "--batch", "0"],
+                          ["predict", ONNX, "--batch", "x"],
+                          ["predict", ONNX, "--device", "gtx"],
+                          ["predict", ONNX, "--input", "image=f32[1,"],
+                          ["predict", ONNX, "--dim", "batch"],
+                          ["nonsense"], []):
+            with self.subTest(arguments=arguments):
+                outcome = run(*arguments)
+                self.assertEqual(outcome.returncode, USAGE, outcome.stderr)
+                self.assertEqual(outcome.stdout, "")
+
+    def test_missing_file_and_directory_are_named(self):
+        for path in ("/nonexistent/model.onnx", str(SOURCE)):
+            outcome = run("predict", path, "--batch", "1")
+            self.assertEqual(outcome.returncode, MODEL_FAILED)
+            self.assertIn(path, outcome.stderr)
+
+    def test_every_command_has_help_on_stdout(self):
+        for command in ("predict inspect fits max-batch mig devices version "
+                        "completion").split():
+            outcome = run(command, "--help")
+            self.assertEqual(outcome.returncode, OK)
+            self.assertIn(command, outcome.stdout)
+
+
+class Inspect(unittest.TestCase):
+    def test_json_has_edges_timeline_and_totals(self):
+        document = json.loads(
+            run("inspect", ONNX, "-b", "2", "--format", "json").stdout)
+        self.assertEqual(document["macs"], 2 * 1_814_073_344)
+        self.assertEqual(len(document["memory"]["timeline"]),
+                         len(document["nodes"]))
+        self.assertTrue(document["edges"])
+
+    def test_dot_is_a_digraph_with_a_box_per_operator(self):
+        dot = run("inspect", ONNX, "-b", "2", "--format", "dot").stdout
+        self.assertTrue(dot.startswith("digraph"))
+        self.assertEqual(dot.count("conv2d"), 20)
+
+    def test_text_lists_operators_and_peak(self):
+        text = run("inspect", ONNX, "-b", "2").stdout
+        self.assertIn("adaptive_avg_pool2d", text)
+        self.assertIn("alive at the peak", text)
+
+
+class Fits(unittest.TestCase):
+    def test_exit_status_is_the_answer(self):
+        fits = lambda *flags: run("fits", ONNX, "-b", "8", *flags).returncode
+        self.assertEqual(fits("--profile", "1g.5gb"), OK)
+        self.assertEqual(fits("--max-memory", "100"), DOES_NOT_FIT)
+        self.assertEqual(fits("--max-latency", "0.0001"), DOES_NOT_FIT)
+        self.assertEqual(fits("--max-energy", "1e-6"), DOES_NOT_FIT)
+        self.assertEqual(fits("--max-memory", "40000", "--max-latency", "1e6",
+                              "--max-energy", "1e6"), OK)
+        self.assertEqual(fits("--profile", "9g.9gb"), USAGE)
+
+
+class MaxBatch(unittest.TestCase):
+    def test_the_answer_fits_and_the_next_batch_does_not(self):
+        best = int(run("max-batch", ONNX, "--profile", "1g.5gb").stdout)
+        self.assertGreater(best, 1)
+        for batch, expected in ((best, OK), (best + 1, DOES_NOT_FIT)):
+            outcome = run("fits", ONNX, "-b", str(batch), "--profile",
+                          "1g.5gb")
+            self.assertEqual(outcome.returncode, expected, outcome.stdout)
+
+    def test_limit_ends_the_search(self):
+        self.assertEqual(run("max-batch", ONNX, "--limit", "3").stdout, "3\n")
+
+
+class Mig(unittest.TestCase):
+    def counts(self, *flags):
+        text = run("mig", "layouts", "--count", "--json", *flags).stdout
+        return json.loads(text)
+
+    def test_layout_counts_are_the_known_ones(self):
+        without = self.counts("--without-double-memory")
+        self.assertEqual(without["layouts"], 297)
+        self.assertEqual(without["maximal_layouts"], 19)
+        self.assertEqual(self.counts()["layouts"], 722)
+        self.assertEqual(self.counts()["maximal_layouts"], 78)
+        a30 = self.counts("--device", "a30")
+        self.assertEqual((a30["layouts"], a30["maximal_layouts"]), (25, 5))
+
+    def test_packs_jobs_and_files(self):
+        outcome = run("mig", "pack", "--job", "a=9000", "--job", "b=3000",
+                      "--format", "kubernetes")
+        self.assertEqual(outcome.returncode, OK)
+        self.assertIn("nvidia.com/mig-", outcome.stdout)
+        outcome = run("mig", "pack", ONNX, "--batch", "1", "--format",
+                      "mig-parted")
+        self.assertIn("mig-configs", outcome.stdout)
+
+    def test_too_much_is_told_by_the_exit_status(self):
+        outcome = run("mig", "pack", "--job", "a=39000", "--job", "b=3000")
+        self.assertEqual(outcome.returncode, DOES_NOT_FIT)
+
+
+class Others(unittest.TestCase):
+    def test_devices_are_listed(self):
+        names = [d["name"] for d in
+                 json.loads(run("devices", "--json").stdout)["devices"]]
+        for name in ("a100-sxm4-40gb", "a100-sxm4-80gb", "a30", "b200-sxm-180gb"):
+            self.assertIn(name, names)
+
+    def test_completion_knows_every_command_and_flag(self):
+        script = run("completion", "bash").stdout
+        for word in ("predict", "mig pack", "--precision", "--max-memory"):
+            self.assertIn(word, script)
+        check = subprocess.run(["bash", "-n"], input=script, text=True)
+        self.assertEqual(check.returncode, 0)
+
+    def test_version_names_libtorch(self):
+        self.assertIn("LibTorch 2.", run("version").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

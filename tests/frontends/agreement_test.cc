@@ -1,0 +1,110 @@
+// The ONNX and the TorchScript file of one network give the same graph, up to
+// what the exporters themselves change, which is listed here.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "foretell/frontends.h"
+#include "foretell/trace.h"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kBatch = 2;
+
+Trace TraceFile(const std::string& path, const std::string& input) {
+  const Program program =
+      LoadModel(std::string(FORETELL_SOURCE_DIR) + "/" + path);
+  InputRequest request;
+  request.inputs = {ParseInput(input)};
+  request.batch = kBatch;
+  return TraceProgram(program,
+                      BindInputs(program.inputs(), request, program.name()));
+}
+
+Trace TraceOnnx(const std::string& stem, const std::string& shape) {
+  return TraceFile(stem + ".onnx", "image=f32" + shape);
+}
+
+Trace TraceTorchScript(const std::string& stem, const std::string& shape) {
+  return TraceFile(stem + ".pt", "x=f32" + shape);
+}
+
+/// How often each kind occurs.
+std::map<std::string, int> Count(const OperatorGraph& graph) {
+  std::map<std::string, int> counts;
+  for (const Node& node : graph.nodes()) {
+    ++counts[std::string(OpKindName(node.kind))];
+  }
+  return counts;
+}
+
+/// Counts of a kind that differ.
+struct Exception {
+  std::string kind;
+  int onnx = 0;
+  int torchscript = 0;
+  std::string reason;
+};
+
+/// Expects the counts to differ exactly where `exceptions` say so.
+void ExpectSameOperators(const OperatorGraph& onnx,
+                         const OperatorGraph& torchscript,
+                         const std::vector<Exception>& exceptions) {
+  std::map<std::string, int> from_onnx = Count(onnx);
+  std::map<std::string, int> from_torchscript = Count(torchscript);
+  for (const Exception& exception : exceptions) {
+    SCOPED_TRACE(exception.kind + ": " + exception.reason);
+    EXPECT_EQ(from_onnx[exception.kind], exception.onnx);
+    EXPECT_EQ(from_torchscript[exception.kind], exception.torchscript);
+    EXPECT_NE(exception.onnx, exception.torchscript) << "needs no exception";
+    from_onnx.erase(exception.kind);
+    from_torchscript.erase(exception.kind);
+  }
+  EXPECT_EQ(from_onnx, from_torchscript);
+}
+
+TEST(Agreement, ResNet18) {
+  const Trace onnx = TraceOnnx("examples/resnet18", "[1,3,224,224]");
+  const Trace torchscript =
+      TraceTorchScript("examples/resnet18", "[1,3,224,224]");
+
+  EXPECT_EQ(onnx.graph.ForwardMacs(), kBatch * 1'814'073'344);
+  EXPECT_EQ(torchscript.graph.ForwardMacs(), onnx.graph.ForwardMacs());
+
+  // The published count. The ONNX exporter folds a batch norm's scale and
+  // shift, two numbers per channel, into a bias, one per channel; there are
+  // 4,800 channels.
+  EXPECT_EQ(torchscript.graph.ParameterElements(), 11'689'512);
+  EXPECT_EQ(onnx.graph.ParameterElements(), 11'689'512 - 4'800);
+
+  ExpectSameOperators(
+      onnx.graph, torchscript.graph,
+      {{"batch_norm", 0, 20, "folded into convolutions by the exporter"}});
+  EXPECT_EQ(ToString(onnx.outputs[0].type),
+            ToString(torchscript.outputs[0].type));
+}
+
+TEST(Agreement, TinyVisionTransformer) {
+  const std::string stem = "tests/frontends/data/vit_tiny";
+  const Trace onnx = TraceOnnx(stem, "[1,3,32,32]");
+  const Trace torchscript = TraceTorchScript(stem, "[1,3,32,32]");
+
+  // Per image: 16 patches of 3·8·8 → 48; per block 16 tokens times (48·144 +
+  // 48·48 + 2·48·192), and two products of 16·16·48; 48·10 at the end.
+  constexpr std::int64_t kBlock =
+      16 * (48 * 144 + 48 * 48 + 2 * 48 * 192) + 2 * 16 * 16 * 48;
+  EXPECT_EQ(onnx.graph.ForwardMacs(),
+            kBatch * (16 * 3 * 8 * 8 * 48 + 2 * kBlock + 48 * 10));
+  EXPECT_EQ(torchscript.graph.ForwardMacs(), onnx.graph.ForwardMacs());
+  EXPECT_EQ(torchscript.graph.ParameterElements(),
+            onnx.graph.ParameterElements());
+
+  ExpectSameOperators(onnx.graph, torchscript.graph, {});
+}
+
+}  // namespace
+}  // namespace foretell

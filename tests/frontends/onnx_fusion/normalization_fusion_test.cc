@@ -1,0 +1,239 @@
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/frontends/onnx_fusion/model_builder.h"
+
+namespace foretell::onnx {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Axes = std::vector<std::int64_t>;
+
+std::string Mean(ModelBuilder& m, const std::string& x, const Axes& axes,
+                 std::int64_t keepdims = 1) {
+  return m.Op("ReduceMean", {x},
+              {MakeInts("axes", axes), MakeInt("keepdims", keepdims)});
+}
+
+std::string Deviation(ModelBuilder& m, const std::string& variance) {
+  return m.Op("Sqrt", {m.Op("Add", {variance, m.Number(1e-5)})});
+}
+
+/// (x - mean) / sqrt(mean((x - mean)²) + ε) over `axes`.
+std::string Normalized(ModelBuilder& m, const std::string& x,
+                       const Axes& axes) {
+  const std::string centered = m.Op("Sub", {x, Mean(m, x, axes)});
+  const std::string square = m.Op("Pow", {centered, m.Number(2)});
+  return m.Op("Div", {centered, Deviation(m, Mean(m, square, axes))});
+}
+
+std::string WithAffine(ModelBuilder& m, const std::string& x,
+                       const Axes& shape) {
+  const std::string scaled = m.Op("Mul", {x, m.RandomWeight(shape)});
+  return m.Op("Add", {scaled, m.RandomWeight(shape)});
+}
+
+TEST(NormalizationFusion, LayerNormOfOlderOpsetsBecomesOneOperator) {
+  ModelBuilder m(11);
+  const std::string x = m.Input({2, 5, 8});
+  m.Output(WithAffine(m, Normalized(m, x, {-1}), {8}));
+  EXPECT_THAT(Rewritten(m.model()), ElementsAre("foretell.LayerNormalization"));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(NormalizationFusion, LayerNormMayReduceSeveralAxes) {
+  ModelBuilder m(11);
+  const std::string x = m.Input({2, 5, 8});
+  m.Output(WithAffine(m, Normalized(m, x, {-2, -1}), {5, 8}));
+  EXPECT_THAT(Rewritten(m.model()), ElementsAre("foretell.LayerNormalization"));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(NormalizationFusion, LayerNormNeedsNoWeights) {
+  ModelBuilder m(11);
+  const std::string x = m.Input({2, 5, 8});
+  m.Output(Normalized(m, x, {-1}));
+  EXPECT_THAT(Rewritten(m.model()), ElementsAre("foretell.LayerNormalization"));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(NormalizationFusion, ScaleThatIsComputedStaysOutside) {
+  ModelBuilder m(11);
+  const std::string x = m.Input({2, 5, 8});
+  m.Output(m.Op("Mul", {Normalized(m, x, {-1}), m.Input({2, 1, 8})}));
+  EXPECT_THAT(Rewritten(m.model()),
+              ElementsAre("foretell.LayerNormalization", "Mul"));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(NormalizationFusion, SquareMayBeAProductOfASecondDifference) {
+  ModelBuilder m(11);
+  const std::string x = m.Input({2, 5, 8});
+  const std::string centered = m.Op("Sub", {x, Mean(m, x, {-1})});
+  const std::string again = m.Op("Sub", {x, Mean(m, x, {-1})});
+  const std::string square = m.Op("Mul", {again, again});
+  const std::string y =
+      m.Op("Div", {centered, Deviation(m, Mean(m, square, {-1}))});
+  m.Output(WithAffine(m, y, {8}));
+  EXPECT_THAT(Rewritten(m.model()), ElementsAre("foretell.LayerNormalization"));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(NormalizationFusion, NormOverChannelsIsComputedStepByStep) {
+  ModelBuilder m(11);
+  const std::string x = m.Input({2, 6, 3, 4});
+  m.Output(Normalized(m, x, {1}));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(NormalizationFusion, AxesMayBeCountedFromTheFront) {
+  ModelBuilder m(11);
+  const std::string x = m.Input({2, 5, 8});
+  m.Output(WithAffine(m, Normalized(m, x, {2}), {8}));
+  EXPECT_THAT(Rewritten(m.model()), ElementsAre("foretell.LayerNormalization"));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(NormalizationFusion, MeansOverDifferentAxesAreNoLayerNorm) {
+  ModelBuilder m(11);
+  const std::string x = m.Input({2, 5, 8});
+  const std::string centered = m.Op("Sub", {x, Mean(m, x, {-1})});
+  const std::string square = m.Op("Pow", {centered, m.Number(2)});
+  m.Output(m.Op("Div", {centered, Deviation(m, Mean(m, square, {-2}))}));
+  EXPECT_THAT(Fused(m.model()), IsEmpty());
+  // It is the RMS norm, over other axes, of a difference.
+  EXPECT_THAT(Fused(m.model(), Fusion::kEquivalent),
+              ElementsAre("RmsNormalization"));
+  EXPECT_TRUE(ComputesTheSame(m.model(), Fusion::kEquivalent));
+}
+
+TEST(NormalizationFusion, CubeIsNoVariance) {
+  ModelBuilder m(11);
+  const std::string x = m.Input({2, 5, 8});
+  const std::string centered = m.Op("Sub", {x, Mean(m, x, {-1})});
+  const std::string cube = m.Op("Pow", {centered, m.Number(3)});
+  m.Output(m.Op("Div", {centered, Deviation(m, Mean(m, cube, {-1}))}));
+  EXPECT_THAT(Fused(m.model()), IsEmpty());
+}
+
+TEST(NormalizationFusion, MeanThatIsReadElsewhereKeepsThePattern) {
+  ModelBuilder m(11);
+  const std::string x = m.Input({2, 5, 8});
+  const std::string mean = Mean(m, x, {-1});
+  const std::string centered = m.Op("Sub", {x, mean});
+  const std::string square = m.Op("Mul", {centered, centered});
+  m.Output(m.Op("Div", {centered, Deviation(m, Mean(m, square, {-1}))}));
+  m.Output(mean);
+  EXPECT_THAT(Fused(m.model()), IsEmpty());
+}
+
+// ---- RMS norm --------------------------------------------------------------
+
+/// x / sqrt(mean(x²) + ε) as the exporter decomposes it.
+std::string OverRootMeanSquare(ModelBuilder& m, const std::string& x,
+                               const Axes& axes) {
+  const std::string square = m.Op("Pow", {x, m.Number(2)});
+  const std::string root = Deviation(m, Mean(m, square, axes));
+  return m.Op("Mul", {x, m.Op("Reciprocal", {root})});
+}
+
+TEST(NormalizationFusion, DecomposedRmsNormBecomesOneOperator) {
+  for (const std::int64_t axis : {-1, 2}) {
+    ModelBuilder m;
+    const std::string x = m.Input({2, 5, 8});
+    const std::string y = OverRootMeanSquare(m, x, {axis});
+    m.Output(m.Op("Mul", {y, m.RandomWeight({8})}));
+    EXPECT_THAT(Rewritten(m.model()), ElementsAre("foretell.RmsNormalization"));
+    EXPECT_TRUE(ComputesTheSame(m.model()));
+  }
+}
+
+TEST(NormalizationFusion, RmsNormOverChannelsIsComputedStepByStep) {
+  ModelBuilder m;
+  const std::string x = m.Input({2, 5, 8});
+  const std::string y = OverRootMeanSquare(m, x, {1});
+  m.Output(m.Op("Mul", {y, m.RandomWeight({8})}));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(NormalizationFusion, RmsNormThatTheModelWritesOutStaysUnlessAskedFor) {
+  ModelBuilder m;
+  const std::string x = m.Input({2, 5, 8});
+  const std::string y = OverRootMeanSquare(m, x, {-1});
+  m.Output(m.Op("Mul", {m.RandomWeight({8}), y}));
+  EXPECT_THAT(Fused(m.model()), IsEmpty());
+  EXPECT_THAT(Rewritten(m.model(), Fusion::kEquivalent),
+              ElementsAre("foretell.RmsNormalization"));
+  EXPECT_TRUE(ComputesTheSame(m.model(), Fusion::kEquivalent));
+}
+
+TEST(NormalizationFusion, RootMeanSquareOfAnotherValueIsNoNorm) {
+  ModelBuilder m;
+  const std::string x = m.Input({2, 5, 8});
+  const std::string square = m.Op("Pow", {m.Input({2, 5, 8}), m.Number(2)});
+  const std::string root = Deviation(m, Mean(m, square, {-1}));
+  const std::string y = m.Op("Mul", {x, m.Op("Reciprocal", {root})});
+  m.Output(m.Op("Mul", {y, m.RandomWeight({8})}));
+  EXPECT_THAT(Fused(m.model(), Fusion::kEquivalent), IsEmpty());
+}
+
+// ---- Group norm ------------------------------------------------------------
+
+/// The exporter's group norm of `groups`, without weights.
+std::string Grouped(ModelBuilder& m, const std::string& x, std::int64_t groups,
+                    const at::Tensor& scale, const Axes& after = {}) {
+  const std::string before = m.Op("Reshape", {x, m.Integers({0, groups, -1})});
+  const std::string norm =
+      m.Op("InstanceNormalization",
+           {before, m.Weight(scale), m.Weight(at::zeros({groups}))},
+           {MakeFloat("epsilon", 1e-5)});
+  const std::string shape =
+      after.empty() ? m.Op("Shape", {x}) : m.Integers(after);
+  return m.Op("Reshape", {norm, shape});
+}
+
+TEST(NormalizationFusion, GroupNormByInstanceNormBecomesOneOperator) {
+  ModelBuilder m;
+  const std::string x = m.Input({2, 6, 3, 4});
+  m.Output(WithAffine(m, Grouped(m, x, 2, at::ones({2})), {6, 1, 1}));
+  EXPECT_THAT(Rewritten(m.model()),
+              ElementsAre("Shape", "foretell.GroupNormalization"));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(NormalizationFusion, GroupNormNeedsNoWeights) {
+  ModelBuilder m;
+  const std::string x = m.Input({2, 6, 3, 4});
+  m.Output(Grouped(m, x, 3, at::ones({3})));
+  EXPECT_THAT(Fused(m.model()), ElementsAre("GroupNormalization"));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(NormalizationFusion, GroupsThatSplitChannelsAreComputedStepByStep) {
+  ModelBuilder m;
+  const std::string x = m.Input({2, 6, 3, 4});
+  m.Output(WithAffine(m, Grouped(m, x, 4, at::ones({4})), {6, 1, 1}));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(NormalizationFusion, GroupNormIntoAnotherShapeIsComputedStepByStep) {
+  ModelBuilder m;
+  const std::string x = m.Input({2, 6, 3, 4});
+  m.Output(Grouped(m, x, 2, at::ones({2}), {0, 2, 3, -1}));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(NormalizationFusion, InstanceNormThatScalesIsNoGroupNorm) {
+  ModelBuilder m;
+  const std::string x = m.Input({2, 6, 3, 4});
+  m.Output(Grouped(m, x, 2, at::full({2}, 1.5)));
+  EXPECT_THAT(Fused(m.model()), IsEmpty());
+}
+
+}  // namespace
+}  // namespace foretell::onnx

@@ -1,0 +1,283 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "frontends/torchscript/archive.h"
+#include "tests/frontends/script_file.h"
+#include "tests/graph/expect_error.h"
+#include "tests/program/trace_queries.h"
+
+namespace foretell::torchscript {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+at::Tensor Random(at::IntArrayRef shape) {
+  return at::randn(shape).set_requires_grad(true);
+}
+
+/// conv(3→8), batch norm, relu, pooling, linear(8→4), as scripting spells it.
+torch::jit::Module SmallNet() {
+  torch::jit::Module net("Net");
+  net.register_parameter("w", Random({8, 3, 3, 3}), false);
+  net.register_parameter("scale", Random({8}), false);
+  net.register_parameter("shift", Random({8}), false);
+  net.register_buffer("mean", Random({8}));
+  net.register_buffer("var", at::ones({8}));
+  net.register_parameter("fc", Random({4, 8}), false);
+  if (!net.hasattr("training")) {
+    net.register_attribute("training", c10::BoolType::get(), true);
+  }
+  net.define(R"(
+def forward(self, x):
+    y = torch.conv2d(x, self.w, None, [1, 1], [1, 1])
+    y = torch.batch_norm(y, self.scale, self.shift, self.mean, self.var,
+                         self.training, 0.1, 1e-5, True)
+    y = torch.relu(y)
+    y = torch.dropout(y, 0.5, self.training)
+    y = torch.flatten(torch.adaptive_avg_pool2d(y, [1, 1]), 1)
+    return torch.linear(y, self.fc)
+)");
+  return net;
+}
+
+constexpr std::int64_t kSmallNetElements = 8 * 3 * 3 * 3 + 8 + 8 + 4 * 8;
+
+TEST(TorchScript, TracesAScriptedModule) {
+  const SavedModule saved(SmallNet());
+  const Trace trace = saved.Run({"x=f32[2,3,8,8]"});
+  EXPECT_THAT(TargetsOf(trace.graph),
+              ElementsAre("conv2d", "batch_norm", "relu", "dropout",
+                          "adaptive_avg_pool2d", "flatten", "linear"));
+  EXPECT_EQ(trace.graph.ParameterElements(), kSmallNetElements);
+  EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter),
+            kSmallNetElements * 4);
+  EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 2 * 8 * 4);
+  EXPECT_EQ(trace.graph.ForwardMacs(), 2 * 8 * 64 * 27 + 2 * 8 * 4);
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[2,4]");
+}
+
+TEST(TorchScript, GivesTheSameGraphAgain) {
+  const SavedModule saved(SmallNet());
+  const Program program = saved.Load();
+  const std::vector<BoundInput> inputs = {ParseInput("x=f32[2,3,8,8]")};
+  const auto first = TargetsOf(TraceProgram(program, inputs).graph);
+  EXPECT_EQ(TargetsOf(TraceProgram(program, inputs).graph), first);
+}
+
+TEST(TorchScript, TrainingModeSetsTheModulesFlag) {
+  const SavedModule saved(SmallNet());
+  const Trace trace =
+      saved.Run({"x=f32[2,3,8,8]"},
+                {.mode = Mode::kTraining, .optimizer = Optimizer::kMomentum});
+  const OperatorGraph& graph = trace.graph;
+  EXPECT_EQ(graph.node(1).Int("training", 0), 1);
+  EXPECT_EQ(graph.node(3).Int("train", 0), 1);
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kOptimizerState),
+            kSmallNetElements * 4);
+  EXPECT_THAT(TargetsOf(graph, Phase::kBackward),
+              Contains("convolution_backward"));
+  EXPECT_THAT(TargetsOf(graph, Phase::kBackward),
+              Contains(HasSubstr("batch_norm_backward")));
+}
+
+TEST(TorchScript, WeightsFollowThePrecision) {
+  const SavedModule saved(SmallNet());
+  const Trace trace =
+      saved.Run({"x=f32[2,3,8,8]"}, {.precision = Precision::kFp16});
+  EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter),
+            kSmallNetElements * 2);
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "f16[2,4]");
+}
+
+TEST(TorchScript, RunsOnTheCpuWithRandomWeights) {
+  const SavedModule saved(SmallNet());
+  const Trace cpu =
+      saved.Run({"x=f32[2,3,8,8]"}, {.device = TraceDevice::kCpu});
+  EXPECT_EQ(TargetsOf(cpu.graph),
+            TargetsOf(saved.Run({"x=f32[2,3,8,8]"}).graph));
+}
+
+TEST(TorchScript, DoesNotReadWeights) {
+  const SavedModule saved(SmallNet());
+  const TemporaryFile slim("slim.pt");
+  slim.Write(ReadSlimArchive(saved.file().path()).bytes);
+  const Program program = LoadTorchScript(slim.path());
+  EXPECT_EQ(program.parameter_elements(), kSmallNetElements);
+  const Trace trace = TraceProgram(program, {ParseInput("x=f32[2,3,8,8]")});
+  EXPECT_EQ(TargetsOf(trace.graph),
+            TargetsOf(saved.Run({"x=f32[2,3,8,8]"}).graph));
+}
+
+TEST(TorchScript, SlimArchivesDoNotGrowWithTheWeights) {
+  torch::jit::Module large("Net");
+  large.register_parameter("w", at::zeros({1 << 20}), false);
+  large.define("def forward(self, x):\n    return torch.mul(x, self.w)\n");
+  const SavedModule saved(large);
+  EXPECT_GT(std::filesystem::file_size(saved.file().path()), 4u << 20);
+  EXPECT_LT(ReadSlimArchive(saved.file().path()).bytes.size(), 64u << 10);
+}
+
+TEST(TorchScript, SharedParametersStayShared) {
+  const at::Tensor weight = Random({16, 16});
+  torch::jit::Module net("Net");
+  net.register_parameter("a", weight, false);
+  net.register_parameter("b", weight, false);
+  net.define(R"(
+def forward(self, x):
+    return torch.matmul(torch.matmul(x, self.a), self.b)
+)");
+  const Trace trace = SavedModule(net).Run({"x=f32[4,16]"});
+  EXPECT_EQ(trace.graph.ParameterElements(), 256);
+  EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter), 1024);
+  EXPECT_EQ(trace.graph.node(0).inputs[1], trace.graph.node(1).inputs[1]);
+}
+
+TEST(TorchScript, ScopesAreModulePaths) {
+  torch::jit::Module inner("Inner");
+  inner.define("def forward(self, x):\n    return torch.relu(x)\n");
+  torch::jit::Module outer("Outer");
+  outer.register_module("head", inner);
+  outer.define("def forward(self, x):\n    return self.head.forward(x)\n");
+  const Trace trace = SavedModule(outer).Run({"x=f32[4]"});
+  EXPECT_THAT(trace.graph.node(0).scope, HasSubstr("head"));
+}
+
+// ---- What tracing leaves behind ---------------------------------------------
+
+TEST(TorchScript, TracedConvolutionsAreConvolutions) {
+  torch::jit::Module net("Net");
+  net.register_parameter("w", Random({8, 3, 3, 3}), false);
+  net.define(R"(
+def forward(self, x):
+    return torch._convolution(x, self.w, None, [2, 2], [1, 1], [1, 1], False,
+                              [0, 0], 1, False, False, True, True)
+)");
+  const Trace trace = SavedModule(net).Run({"x=f32[2,3,8,8]"});
+  ASSERT_EQ(trace.graph.nodes().size(), 1u);
+  EXPECT_EQ(trace.graph.node(0).kind, OpKind::kConvolution);
+  EXPECT_EQ(trace.graph.ForwardMacs(), 2 * 8 * 16 * 27);
+}
+
+TEST(TorchScript, DevicesOfTheTracingMachineAreReplaced) {
+  const std::string code = R"(
+def forward(self, x):
+    zeros = torch.zeros([4, 16], dtype=6, device=torch.device("DEVICE"))
+    return torch.add(x, zeros)
+)";
+  for (const std::string device : {"cpu", "cuda:0"}) {
+    std::string with_device = code;
+    with_device.replace(with_device.find("DEVICE"), 6, device);
+    const Trace trace = SavedModule(Script(with_device)).Run({"x=f32[4,16]"});
+    EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("zeros", "add")) << device;
+  }
+}
+
+TEST(TorchScript, ShapeArithmeticLeavesNoOperators) {
+  const Trace trace = SavedModule(Script(R"(
+def forward(self, x):
+    n = torch.size(x, 0)
+    return torch.view(x, [n * 2, -1])
+)"))
+                          .Run({"x=f32[4,16]"});
+  EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("view"));
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[8,8]");
+}
+
+TEST(TorchScript, ConstantsOfTheGraphMoveAlong) {
+  torch::jit::Module net =
+      Script("def forward(self, x):\n    return torch.mul(x, x)");
+  auto graph = net.get_method("forward").graph();
+  for (torch::jit::Node* node : graph->nodes()) {
+    if (node->kind() != c10::Symbol::fromQualString("aten::mul")) continue;
+    const torch::jit::WithInsertPoint before(node);
+    node->replaceInput(1, graph->insertConstant(at::arange(16) * 0.5));
+  }
+  const SavedModule saved(net);
+  const Trace trace = saved.Run({"x=f32[4,16]"});
+  EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 64);
+  EXPECT_EQ(saved.Run({"x=f32[4,16]"}, {.device = TraceDevice::kCpu})
+                .graph.nodes()
+                .size(),
+            1u);
+}
+
+// ---- Inputs and outputs -----------------------------------------------------
+
+TEST(TorchScript, AsksForShapesThatTheFileDoesNotHave) {
+  const Program program = SavedModule(SmallNet()).Load();
+  ASSERT_EQ(program.inputs().size(), 1u);
+  EXPECT_EQ(program.inputs()[0].name, "x");
+  EXPECT_FALSE(program.inputs()[0].dims.has_value());
+  ExpectError([&] { BindInputs(program.inputs(), {}, program.name()); },
+              ErrorCode::kInvalidArgument, "'x' has no shape (use --input x=");
+}
+
+TEST(TorchScript, AListOfTensorsIsAnInput) {
+  const Trace trace = SavedModule(Script(R"(
+def forward(self, xs: List[Tensor], y):
+    return torch.add(xs[0], y)
+)"))
+                          .Run({"xs=f32[4]", "y=f32[4]"});
+  EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("add"));
+}
+
+TEST(TorchScript, ArgumentsWithDefaultsNeedNotBeGiven) {
+  const Trace trace = SavedModule(Script(R"(
+def forward(self, x, scale: float = 2.0):
+    return torch.mul(x, scale)
+)"))
+                          .Run({"x=f32[4]"});
+  EXPECT_EQ(trace.inputs.size(), 1u);
+}
+
+TEST(TorchScript, OtherArgumentsAreRefusedByName) {
+  const SavedModule saved(Script(R"(
+def forward(self, x, flag: bool):
+    return x
+)"));
+  ExpectError([&] { saved.Load(); }, ErrorCode::kUnsupported,
+              "forward takes 'flag' of type bool, expected a tensor");
+}
+
+TEST(TorchScript, TuplesListsAndDictsOfTensorsAreOutputs) {
+  const Trace trace = SavedModule(Script(R"(
+def forward(self, x):
+    y = torch.relu(x)
+    return (y, [torch.tanh(x), y], {"probability": torch.sigmoid(x)}, 3)
+)"))
+                          .Run({"x=f32[4]"});
+  EXPECT_EQ(trace.outputs.size(), 4u);
+}
+
+// ---- Errors of a run --------------------------------------------------------
+
+TEST(TorchScript, DataDependenceKeepsItsCodeAndAdvice) {
+  const SavedModule saved(
+      Script("def forward(self, x):\n    return torch.nonzero(x)"));
+  ExpectError([&] { saved.Run({"x=f32[4]"}); }, ErrorCode::kUnsupported,
+              "aten::nonzero");
+  ExpectError([&] { saved.Run({"x=f32[4]"}); }, ErrorCode::kUnsupported,
+              "--trace cpu");
+}
+
+TEST(TorchScript, ErrorsOfShapesNameTheFile) {
+  const SavedModule saved(SmallNet());
+  ExpectError([&] { saved.Run({"x=f32[2,5,8,8]"}); },
+              ErrorCode::kInvalidArgument, saved.file().path() + ": ");
+}
+
+TEST(TorchScript, RaisedExceptionsAreErrors) {
+  const SavedModule saved(Script(R"(
+def forward(self, x):
+    assert torch.size(x, 0) <= 2, "too many"
+    return x
+)"));
+  ExpectError([&] { saved.Run({"x=f32[4]"}); }, ErrorCode::kInvalidArgument,
+              "too many");
+}
+
+}  // namespace
+}  // namespace foretell::torchscript

@@ -1,0 +1,213 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "foretell/program.h"
+#include "tests/graph/expect_error.h"
+
+namespace foretell {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+using Dims = std::vector<InputDim>;
+
+InputDim Fixed(std::int64_t value) { return {.value = value, .symbol = {}}; }
+InputDim Named(std::string symbol) {
+  return {.value = {}, .symbol = std::move(symbol)};
+}
+InputDim Free() { return {}; }
+
+InputSpec Spec(std::string name, Dims dims, DType dtype = DType::kF32) {
+  return {.name = std::move(name), .dtype = dtype, .dims = std::move(dims)};
+}
+
+/// Shapes of the bound inputs as text.
+std::vector<std::string> Bind(const std::vector<InputSpec>& specs,
+                              const InputRequest& request) {
+  std::vector<std::string> texts;
+  for (const BoundInput& input : BindInputs(specs, request, "m.onnx")) {
+    texts.push_back(input.name + "=" + ToString(input.type));
+  }
+  return texts;
+}
+
+/// The message of the error that binding throws.
+std::string Refusal(const std::vector<InputSpec>& specs,
+                    const InputRequest& request) {
+  try {
+    BindInputs(specs, request, "m.onnx");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+TEST(ParseInput, ReadsNameTypeAndShape) {
+  const BoundInput input = ParseInput("image=f16[8,3,224,224]");
+  EXPECT_EQ(input.name, "image");
+  EXPECT_EQ(ToString(input.type), "f16[8,3,224,224]");
+}
+
+TEST(ParseInput, NameAndTypeMayBeLeftOut) {
+  EXPECT_EQ(ParseInput("i64[2]").name, "");
+  EXPECT_EQ(ToString(ParseInput("i64[2]").type), "i64[2]");
+  EXPECT_EQ(ToString(ParseInput("x=[2,3]").type), "f32[2,3]");
+  EXPECT_EQ(ToString(ParseInput("x=f32[]").type), "f32[]");
+}
+
+TEST(ParseInput, TheLastEqualsSignEndsTheName) {
+  EXPECT_EQ(ParseInput("a=b=f32[1]").name, "a=b");
+}
+
+TEST(ParseInput, QuotesWhatItRefuses) {
+  for (const std::string text :
+       {"", "x", "x=", "x=f32", "x=f32[", "x=f32[1", "x=f32]1[", "x=f99[1]",
+        "x=f32[1,]", "x=f32[,1]", "x=f32[1;2]", "x=f32[a]", "x=f32[-1]",
+        "x=f32[1 ,2]", "x=f32[99999999999999999999]",
+        "x=f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"}) {
+    ExpectError([&] { ParseInput(text); }, ErrorCode::kInvalidArgument,
+                "--input '" + text + "'");
+  }
+}
+
+TEST(BindInputs, FixedShapesNeedNothing) {
+  EXPECT_THAT(Bind({Spec("x", {Fixed(2), Fixed(3)})}, {}),
+              ElementsAre("x=f32[2,3]"));
+}
+
+TEST(BindInputs, ARequestWinsOverTheFile) {
+  InputRequest request;
+  request.inputs = {ParseInput("x=f16[4,5]")};
+  EXPECT_THAT(Bind({Spec("x", {Fixed(2), Named("n")})}, request),
+              ElementsAre("x=f16[4,5]"));
+}
+
+TEST(BindInputs, ANamelessRequestMeansTheOnlyInput) {
+  InputRequest request;
+  request.inputs = {ParseInput("[4,5]")};
+  EXPECT_THAT(Bind({Spec("x", {Free(), Free()})}, request),
+              ElementsAre("x=f32[4,5]"));
+  EXPECT_THAT(Refusal({Spec("x", {Fixed(1)}), Spec("y", {Fixed(1)})}, request),
+              HasSubstr("--input names ''"));
+}
+
+TEST(BindInputs, BatchBindsDimensionsCalledBatch) {
+  InputRequest request;
+  request.batch = 8;
+  EXPECT_THAT(Bind({Spec("x", {Fixed(1), Named("batch_size")}),
+                    Spec("y", {Named("N"), Fixed(3)})},
+                   request),
+              ElementsAre("x=f32[1,8]", "y=f32[8,3]"));
+}
+
+TEST(BindInputs, BatchBindsFreeLeadingDimensions) {
+  InputRequest request;
+  request.batch = 8;
+  EXPECT_THAT(
+      Bind({Spec("x", {Free(), Fixed(3)}), Spec("y", {Free()})}, request),
+      ElementsAre("x=f32[8,3]", "y=f32[8]"));
+}
+
+TEST(BindInputs, BatchBindsALeadingDimensionOfAnotherName) {
+  InputRequest request;
+  request.batch = 8;
+  EXPECT_THAT(Bind({Spec("x", {Named("samples"), Fixed(3)})}, request),
+              ElementsAre("x=f32[8,3]"));
+}
+
+TEST(BindInputs, BatchLeavesOtherNamedDimensionsWhereOneIsCalledBatch) {
+  InputRequest request;
+  request.batch = 8;
+  request.dims = {{"seq", 5}};
+  EXPECT_THAT(Bind({Spec("x", {Named("batch"), Named("seq")}),
+                    Spec("y", {Named("seq")})},
+                   request),
+              ElementsAre("x=f32[8,5]", "y=f32[5]"));
+}
+
+TEST(BindInputs, BatchReplacesAFixedLeadingDimension) {
+  InputRequest request;
+  request.batch = 8;
+  EXPECT_THAT(
+      Bind({Spec("x", {Fixed(1), Fixed(3)}), Spec("y", {Fixed(1)}),
+            Spec("table", {Fixed(77), Fixed(3)}), Spec("scalar", {})},
+           request),
+      ElementsAre("x=f32[8,3]", "y=f32[8]", "table=f32[77,3]", "scalar=f32[]"));
+}
+
+TEST(BindInputs, BatchReplacesTheOneThatWasAskedFor) {
+  InputRequest request;
+  request.batch = 8;
+  request.inputs = {ParseInput("x=f32[1,3,32,32]")};
+  EXPECT_THAT(Bind({Spec("x", {Free(), Fixed(3), Free(), Free()})}, request),
+              ElementsAre("x=f32[8,3,32,32]"));
+}
+
+TEST(BindInputs, DimsBindEveryUseOfTheirName) {
+  InputRequest request;
+  request.dims = {{"seq", 128}};
+  EXPECT_THAT(Bind({Spec("ids", {Fixed(1), Named("seq")}, DType::kI64),
+                    Spec("mask", {Named("seq"), Named("seq")})},
+                   request),
+              ElementsAre("ids=i64[1,128]", "mask=f32[128,128]"));
+}
+
+TEST(BindInputs, ListsAllOpenDimensionsAtOnceWithTheFlagForEach) {
+  InputSpec shapeless{.name = "z", .dtype = DType::kI64, .dims = {}};
+  const std::string message =
+      Refusal({Spec("x", {Named("batch"), Named("seq")}),
+               Spec("y", {Fixed(2), Free()}), shapeless},
+              {});
+  EXPECT_THAT(message, HasSubstr("m.onnx: dimensions without a size"));
+  EXPECT_THAT(message, HasSubstr("'x' dimension 0 'batch' (use --batch N or "
+                                 "--dim batch=N)"));
+  EXPECT_THAT(message, HasSubstr("'x' dimension 1 'seq' (use --dim seq=N)"));
+  EXPECT_THAT(message, HasSubstr("'y' dimension 1 (use --input y=f32[2,?])"));
+  EXPECT_THAT(message, HasSubstr("'z' has no shape (use --input z=i64["));
+}
+
+TEST(BindInputs, NamesOnlyWhatIsStillOpen) {
+  InputRequest request;
+  request.batch = 4;
+  const std::string message =
+      Refusal({Spec("x", {Named("batch"), Named("seq")})}, request);
+  EXPECT_THAT(message, Not(HasSubstr("--batch")));
+  EXPECT_THAT(message, HasSubstr("--dim seq=N"));
+}
+
+TEST(BindInputs, RefusesNamesThatTheModelDoesNotHave) {
+  InputRequest inputs;
+  inputs.inputs = {ParseInput("imagee=f32[1]")};
+  EXPECT_THAT(Refusal({Spec("image", {Free()})}, inputs),
+              HasSubstr("'imagee', the model's inputs are 'image'"));
+  InputRequest dims;
+  dims.dims = {{"sequence", 3}};
+  EXPECT_THAT(Refusal({Spec("x", {Named("seq"), Named("n")})}, dims),
+              HasSubstr("'sequence', the model's named dimensions are n, seq"));
+}
+
+TEST(BindInputs, RefusesABatchBelowOne) {
+  InputRequest request;
+  request.batch = 0;
+  EXPECT_THAT(Refusal({Spec("x", {Free()})}, request),
+              HasSubstr("--batch is 0, expected at least 1"));
+}
+
+TEST(BindInputs, RefusesMoreElementsThanCanBeCounted) {
+  const std::int64_t huge = std::int64_t{1} << 40;
+  Refusal({Spec("x", {Fixed(huge), Fixed(huge)})}, {});
+}
+
+TEST(BindInputs, RefusesNegativeDimensions) {
+  EXPECT_THAT(Refusal({Spec("x", {Fixed(-3)})}, {}), HasSubstr("-3"));
+  InputRequest request;
+  request.dims = {{"n", -2}};
+  EXPECT_THAT(Refusal({Spec("x", {Named("n")})}, request), HasSubstr("-2"));
+}
+
+}  // namespace
+}  // namespace foretell
