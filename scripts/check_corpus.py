@@ -1,26 +1,31 @@
 #!/usr/bin/env python3
-"""Holds foretell against the corpus of weight-free vision networks.
+"""Holds foretell against two corpora of weight-free vision networks.
 
-    scripts/check_corpus.py --foretell build/release/foretell [ARCHIVE]
+    scripts/check_corpus.py --foretell build/release/src/cli/foretell [ARCHIVE...]
 
-ARCHIVE is `timm_onnx.tar.xz` (default: `../shared/models/timm_onnx.tar.xz`
-beside the repository), a folder is taken as the unpacked archive. Every file is
-read, traced and predicted at batch 1 and 8; then
+ARCHIVE is `timm_onnx.tar.xz` or `timm_torchscript_train.tar.xz` (default: both,
+in ../shared/models beside the repository; one that is absent is named and left
+out) or a folder that holds what is in one of them.
 
-* parameters must equal the file's floating-point initializers within 0.1 %;
-* MACs must equal those of `truth.csv` within 0.5 %, at both batches;
-* outputs must have the shape of `truth.csv`;
-* every network of `truth.csv` must have its result.
+* Every ONNX file is predicted at batch 1 and 8. Parameters must equal the
+  file's floating-point initializers within 0.1 %, MACs those of truth.csv within
+  0.5 %, outputs must have the shape of truth.csv.
+* Every TorchScript training trace is predicted at batch 2 in training mode.
+  Parameters must equal the module's. MACs are held against truth.csv of the
+  ONNX corpus where that has the network and is checked too.
+* Every network of a truth.csv must have its results.
 
-`scripts/corpus_exceptions.csv` names the networks that differ and says why: the
-share by which MACs may and must differ is part of the row, so that an exception
-does not hide a second difference. Prints all exceptions and everything that is
-unexplained; the exit status says whether anything was.
+`scripts/corpus_exceptions.csv` names the networks whose MACs differ and gives the
+two quantities that explain it, so that an exception hides no second difference;
+with them foretell must agree within 0.05 %. docs/corpus.md tells what they are.
+Prints all exceptions and everything that is unexplained; the exit status says
+whether anything was.
 
-`--sample N` takes every (count / N)-th network only.
+`--sample N` takes about N networks of each corpus only, evenly spread.
 """
 
 import argparse
+import collections
 import csv
 import json
 import pathlib
@@ -31,62 +36,85 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DEFAULT_ARCHIVE = ROOT.parent / "shared" / "models" / "timm_onnx.tar.xz"
+MODELS = ROOT.parent / "shared" / "models"
+DEFAULT_ARCHIVES = [MODELS / "timm_onnx.tar.xz",
+                    MODELS / "timm_torchscript_train.tar.xz"]
 EXCEPTIONS = pathlib.Path(__file__).with_name("corpus_exceptions.csv")
-BATCHES = (1, 8)
+ONNX_BATCHES = (1, 8)
 TRUTH_BATCH = 2
 PARAMETER_TOLERANCE = 0.001
 MACS_TOLERANCE = 0.005
-FILES_PER_PROCESS = 64
+EXPLAINED_TOLERANCE = 0.0005
+FILES_PER_PROCESS = 40
 PROCESSES = 2
+
+# A corpus after its run: `truth` and `results` are by model.
+Corpus = collections.namedtuple("Corpus", "format truth results errors")
+# Networks that one process predicts with the same arguments.
+Job = collections.namedtuple("Job", "arguments files")
 
 
 # ---- Inputs ------------------------------------------------------------------
 
-def unpack(archive, folder):
+def unpack(archive, scratch):
     """The folder that holds the files of `archive`."""
     if archive.is_dir():
         return archive
-    if not archive.exists():
-        sys.exit(f"{archive}: not found; name the archive or its folder")
+    folder = pathlib.Path(scratch) / archive.name
     with tarfile.open(archive) as tar:
         tar.extractall(folder, filter="data")
-    return pathlib.Path(folder)
+    return folder
 
 
 def read_truth(folder, sample):
     """Rows of truth.csv that have a file, by model."""
     with open(folder / "truth.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["status"] == "ok"]
-    if sample:
-        rows = rows[::max(1, len(rows) // sample)][:sample]
-    return {row["model"]: row for row in rows}
+    step = max(1, len(rows) // sample) if sample else 1
+    return {row["model"]: row for row in rows[::step]}
 
 
 def read_exceptions():
-    """Rows of corpus_exceptions.csv by (model, quantity)."""
+    """Rows of corpus_exceptions.csv by model."""
     with open(EXCEPTIONS, newline="") as file:
-        return {(row["model"], row["quantity"]): row
-                for row in csv.DictReader(file)}
+        return {row["model"]: row for row in csv.DictReader(file)}
 
 
 # ---- Running foretell --------------------------------------------------------
 
-def command_for(foretell, folder, models):
-    batches = ",".join(str(batch) for batch in BATCHES)
-    files = [str(folder / f"{model}.onnx") for model in models]
-    return [str(foretell), "predict", "--json", "--batch", batches, *files]
+def split(arguments, files):
+    return [Job(arguments, files[i:i + FILES_PER_PROCESS])
+            for i in range(0, len(files), FILES_PER_PROCESS)]
 
 
-def start(foretell, folder, models):
+def onnx_jobs(folder, truth):
+    batches = ",".join(str(batch) for batch in ONNX_BATCHES)
+    return split(["--batch", batches],
+                 [folder / f"{model}.onnx" for model in truth])
+
+
+def torchscript_jobs(folder, truth):
+    """One group per input shape: a trace does not tell its own."""
+    groups = collections.defaultdict(list)
+    for model, row in truth.items():
+        groups[row["input"]].append(folder / f"{model}.pt")
+    jobs = []
+    for shape, files in groups.items():
+        dims = ",".join([str(TRUTH_BATCH), *shape.split("x")])
+        jobs += split(["--mode", "training", "--input", f"f32[{dims}]"], files)
+    return jobs
+
+
+def start(foretell, job):
     """A running foretell and the file that takes what it prints."""
     output = tempfile.TemporaryFile("w+")
-    process = subprocess.Popen(command_for(foretell, folder, models),
-                               stdout=output, stderr=subprocess.DEVNULL)
-    return process, output
+    command = [foretell, "predict", "--json", *job.arguments, *job.files]
+    process = subprocess.Popen([str(word) for word in command], stdout=output,
+                               stderr=subprocess.DEVNULL)
+    return process, output, job
 
 
-def collect(process, output, models, report):
+def collect(process, output, job, report):
     """Adds what one process has printed to `report`."""
     status = process.wait()
     output.seek(0)
@@ -94,29 +122,43 @@ def collect(process, output, models, report):
         printed = json.load(output)
     except ValueError:
         report["errors"].append({
-            "model": f"{models[0]} ... {models[-1]}", "code": "process",
+            "model": f"{job.files[0]} ... {job.files[-1]}", "code": "process",
             "message": f"exit status {status} without JSON"})
         return
     report["results"] += printed["results"]
     report["errors"] += printed["errors"]
 
 
-def predict_all(foretell, folder, models):
-    """Results and errors of all models, from as few processes as practical."""
+def run(foretell, jobs):
+    """Results and errors of all jobs, two processes at a time."""
     report = {"results": [], "errors": []}
-    chunks = [models[i:i + FILES_PER_PROCESS]
-              for i in range(0, len(models), FILES_PER_PROCESS)]
     running = []
-    for chunk in chunks:
+    for job in jobs:
         if len(running) == PROCESSES:
             collect(*running.pop(0), report)
-        running.append((*start(foretell, folder, chunk), chunk))
+        running.append(start(foretell, job))
     for item in running:
         collect(*item, report)
     return report
 
 
+def run_corpus(foretell, folder, sample):
+    truth = read_truth(folder, sample)
+    is_onnx = "macs_batch2" in next(iter(truth.values()))
+    jobs = onnx_jobs if is_onnx else torchscript_jobs
+    report = run(foretell, jobs(folder, truth))
+    results = collections.defaultdict(list)
+    for result in report["results"]:
+        results[pathlib.Path(result["model"]).stem].append(result)
+    return Corpus("onnx" if is_onnx else "torchscript", truth, results,
+                  report["errors"])
+
+
 # ---- Comparing ---------------------------------------------------------------
+
+def share(got, expected):
+    return got / expected - 1
+
 
 def shape_of(text, batch):
     """"2x1000" at another batch, as a list."""
@@ -126,66 +168,82 @@ def shape_of(text, batch):
     return dims
 
 
-def differences(result, truth):
-    """(quantity, got, expected, share) of everything out of tolerance."""
-    batch = result["batch"]
-    expected_macs = int(truth["macs_batch2"]) * batch // TRUTH_BATCH
-    quantities = (
-        ("parameters", result["parameters"],
-         int(truth["initializer_elements"]), PARAMETER_TOLERANCE),
-        ("macs", result["static_features"]["macs"], expected_macs,
-         MACS_TOLERANCE))
-    for quantity, got, expected, tolerance in quantities:
-        share = got / expected - 1
-        if abs(share) > tolerance:
-            yield quantity, got, expected, share
-    got = result["outputs"][0]["shape"]
-    expected = shape_of(truth["output_batch2"], batch)
-    if got != expected:
-        yield "output", got, expected, None
+def expected_macs(truth, batch, exception):
+    """MACs of truth.csv at `batch`, with what it leaves out put back.
+
+    `uncounted_attention_macs` (at truth's batch) grow with the batch;
+    `macs_per_pass` are done once, whatever the batch.
+    """
+    counted = int(truth["macs_batch2"])
+    uncounted = int(exception["uncounted_attention_macs"]) if exception else 0
+    per_pass = int(exception["macs_per_pass"]) if exception else 0
+    per_image = (counted + uncounted - per_pass) / TRUTH_BATCH
+    return per_pass + per_image * batch
 
 
-def is_explained(share, row, tolerance=MACS_TOLERANCE):
-    """Whether an exception names just this difference."""
-    if row is None:
-        return False
-    return share is None or abs(share - float(row["share"])) <= tolerance
+def plain_differences(result, truth):
+    """Lines on everything but MACs that is not as truth.csv says."""
+    elements = int(truth.get("initializer_elements") or truth["parameters"])
+    if abs(share(result["parameters"], elements)) > PARAMETER_TOLERANCE:
+        yield f"parameters {result['parameters']}, truth {elements}"
+    if "output_batch2" in truth:
+        shape = result["outputs"][0]["shape"]
+        expected = shape_of(truth["output_batch2"], result["batch"])
+        if shape != expected:
+            yield f"output {shape}, truth {expected}"
 
 
-def describe(model, result, quantity, got, expected, share):
-    by = "" if share is None else f" ({share:+.2%})"
-    return (f"{model} batch {result['batch']}: {quantity} {got}, "
-            f"truth {expected}{by}")
+def macs_line(result, truth, exception):
+    """(line, whether it is explained) on the MACs; None where they agree."""
+    got = result["static_features"]["macs"]
+    raw = share(got, expected_macs(truth, result["batch"], None))
+    if exception is None and abs(raw) <= MACS_TOLERANCE:
+        return None
+    line = f"macs {got}, {raw:+.2%} against truth"
+    if exception is None:
+        return line, False
+    rest = share(got, expected_macs(truth, result["batch"], exception))
+    return (f"{line}, {rest:+.3%} when explained: {exception['reason']}",
+            abs(rest) <= EXPLAINED_TOLERANCE)
 
 
-def compare(report, truth, exceptions):
+def compare(corpus, macs_truth, exceptions):
     """Explained and unexplained differences as lines of text."""
-    explained, unexplained, used = [], [], set()
-    for result in report["results"]:
-        model = pathlib.Path(result["model"]).stem
-        for difference in differences(result, truth[model]):
-            line = describe(model, result, *difference)
-            key = (model, difference[0])
-            if is_explained(difference[3], exceptions.get(key)):
-                explained.append(f"{line}: {exceptions[key]['reason']}")
-                used.add(key)
-            else:
-                unexplained.append(line)
-    stale = [key for key in exceptions if key[0] in truth and key not in used]
-    unexplained += [f"{model}: {quantity} no longer differs; remove its row "
-                    f"from {EXCEPTIONS.name}" for model, quantity in stale]
+    explained, unexplained = [], []
+    for model, results in sorted(corpus.results.items()):
+        for result in results:
+            head = f"{model} {corpus.format} batch {result['batch']}: "
+            unexplained += [
+                head + line
+                for line in plain_differences(result, corpus.truth[model])]
+            if model not in macs_truth:
+                continue
+            macs = macs_line(result, macs_truth[model], exceptions.get(model))
+            if macs:
+                (explained if macs[1] else unexplained).append(head + macs[0])
     return explained, unexplained
 
 
-def missing(report, truth):
-    """Networks without a result, with the error that foretell gave."""
-    done = {(pathlib.Path(result["model"]).stem, result["batch"])
-            for result in report["results"]}
+def stale_exceptions(corpus, exceptions):
+    """Rows of the table for networks that agree without them."""
+    lines = []
+    for model in sorted(set(exceptions) & set(corpus.results)):
+        if not any(macs_line(result, corpus.truth[model], None)
+                   for result in corpus.results[model]):
+            lines.append(
+                f"{model}: agrees now; remove its row from {EXCEPTIONS.name}")
+    return lines
+
+
+def failures(corpus):
+    """foretell's errors, and networks that have too few results."""
     lines = [f"{error['model']}: {error['code']}: {error['message']}"
-             for error in report["errors"]]
-    lines += [f"{model} batch {batch}: no result"
-              for model in truth for batch in BATCHES
-              if (model, batch) not in done]
+             for error in corpus.errors]
+    wanted = len(ONNX_BATCHES) if corpus.format == "onnx" else 1
+    lines += [f"{model} {corpus.format}: {len(corpus.results[model])} results, "
+              f"expected {wanted}"
+              for model in corpus.truth
+              if len(corpus.results[model]) != wanted]
     return lines
 
 
@@ -197,38 +255,55 @@ def print_section(title, lines):
         print(f"  {line}")
 
 
+def report_on(corpora):
+    """Prints all findings; True when everything agrees or is explained."""
+    exceptions = read_exceptions()
+    macs_truth = {}
+    explained, unexplained, errors = [], [], []
+    for corpus in corpora:
+        if corpus.format == "onnx":
+            macs_truth.update(corpus.truth)
+            unexplained += stale_exceptions(corpus, exceptions)
+    for corpus in corpora:
+        lines = compare(corpus, macs_truth, exceptions)
+        explained += lines[0]
+        unexplained += lines[1]
+        errors += failures(corpus)
+    print_section("explained exceptions", explained)
+    print_section("unexplained differences", unexplained)
+    print_section("errors", errors)
+    return not unexplained and not errors
+
+
 def parse_arguments(argv):
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("archive", nargs="?", type=pathlib.Path,
-                        default=DEFAULT_ARCHIVE)
+    parser.add_argument("archives", nargs="*", type=pathlib.Path,
+                        default=DEFAULT_ARCHIVES)
     parser.add_argument("--foretell", type=pathlib.Path, required=True,
                         help="the built program")
-    parser.add_argument("--sample", type=int, default=0,
-                        help="only so many networks, evenly spread")
-    parser.add_argument("--save", type=pathlib.Path,
-                        help="write foretell's combined JSON here")
+    parser.add_argument("--sample", type=int, default=0)
     return parser.parse_args(argv)
 
 
 def main(argv):
     arguments = parse_arguments(argv)
     began = time.monotonic()
+    present = [path for path in arguments.archives if path.exists()]
+    for path in arguments.archives:
+        if path not in present:
+            print(f"{path}: absent, not checked")
+    if not present:
+        sys.exit("no corpus to check")
     with tempfile.TemporaryDirectory() as scratch:
-        folder = unpack(arguments.archive, scratch)
-        truth = read_truth(folder, arguments.sample)
-        report = predict_all(arguments.foretell, folder, sorted(truth))
-    if arguments.save:
-        arguments.save.write_text(json.dumps(report))
-    explained, unexplained = compare(report, truth, read_exceptions())
-    failures = missing(report, truth)
-    print_section("explained exceptions", explained)
-    print_section("unexplained differences", unexplained)
-    print_section("errors", failures)
-    print(f"{len(truth)} networks at batch {BATCHES} in "
-          f"{time.monotonic() - began:.0f} s")
-    sys.exit(1 if unexplained or failures else 0)
+        corpora = [run_corpus(arguments.foretell, unpack(path, scratch),
+                              arguments.sample) for path in present]
+    agrees = report_on(corpora)
+    for corpus in corpora:
+        print(f"{corpus.format}: {len(corpus.truth)} networks")
+    print(f"{time.monotonic() - began:.0f} s")
+    sys.exit(0 if agrees else 1)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,18 @@ bool MayStayOnHost(const TensorLiteral& literal) {
   return literal.dims.size() <= 1 && literal.NumElements() <= kMaxHostFloats;
 }
 
+/// Counts one level of nesting while it lives.
+class DepthScope {
+ public:
+  explicit DepthScope(int& depth) : depth_(depth) { ++depth_; }
+  ~DepthScope() { --depth_; }
+  DepthScope(const DepthScope&) = delete;
+  DepthScope& operator=(const DepthScope&) = delete;
+
+ private:
+  int& depth_;
+};
+
 std::string FirstLine(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
@@ -231,7 +243,8 @@ std::vector<Value> Evaluator::RunGraph(
 std::vector<Value> Evaluator::RunBody(const std::vector<Node>& nodes,
                                       const std::vector<std::string>& outputs,
                                       Frame& frame) {
-  if (++depth_ > kMaxDepth) {
+  const DepthScope scope(depth_);
+  if (depth_ > kMaxDepth) {
     throw Error(ErrorCode::kUnsupported,
                 model_.path + ": graphs and functions nest more than " +
                     std::to_string(kMaxDepth) + " deep");
@@ -250,7 +263,6 @@ std::vector<Value> Evaluator::RunBody(const std::vector<Node>& nodes,
     }
     results.push_back(*value);
   }
-  --depth_;
   return results;
 }
 

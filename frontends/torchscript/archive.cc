@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "foretell/error.h"
+#include "frontends/torchscript/constants.h"
 #include "src/core/units.h"
 
 namespace foretell::torchscript {
@@ -58,6 +59,7 @@ SlimArchive Slim(const std::string& path) {
                     ": a zip archive, but not TorchScript: no data.pkl or "
                     "no constants.pkl");
   }
+  RefuseShortConstants(path, reader);
   SlimArchive slim;
   std::uint64_t kept = 0;
   caffe2::serialize::PyTorchStreamWriter writer(

@@ -131,6 +131,7 @@ class TorchScriptInstance final : public ProgramInstance {
   std::string CurrentScope() const override {
     std::string scope;
     for (const std::string& module : torch::jit::currentModuleHierarchy()) {
+      if (module.starts_with("TOP(")) continue;
       scope += (scope.empty() ? "" : ".") + module.substr(0, module.find('('));
     }
     return scope;

@@ -46,8 +46,12 @@ struct Trace {
 /// gradients are born anew and optimizer state exists, while the memory events
 /// cover both.
 ///
-/// Throws Error: kUnsupported when operators lack a meta kernel (all of them in
-/// one message) or depend on data, kInvalidArgument when shapes do not fit.
+/// Operators without a meta kernel run on the CPU for their shapes while they
+/// are small, with a warning.
+///
+/// Throws Error that names the operator: kUnsupported when it depends on data,
+/// or lacks a meta kernel and is large or needs a gradient, or when the program
+/// does not end; kInvalidArgument when shapes do not fit or are absurd.
 Trace TraceProgram(const Program& program,
                    const std::vector<BoundInput>& inputs,
                    const TraceOptions& options = {});

@@ -29,7 +29,7 @@ constexpr c10::DispatchKey kHookKey =
 /// Calls of a trace beyond which it is taken to be endless. A training step
 /// makes about 30 calls per layer; this is enough for 4,000 layers and two
 /// steps.
-constexpr std::int64_t kMaxCalls = 250'000;
+constexpr std::int64_t kMaxCalls = 150'000;
 thread_local Recorder* current_recorder = nullptr;
 
 void Hook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,

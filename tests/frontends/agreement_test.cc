@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
 #include "foretell/frontends.h"
 #include "foretell/trace.h"
+#include "tests/program/trace_queries.h"
 
 namespace foretell {
 namespace {
@@ -31,6 +33,14 @@ Trace TraceOnnx(const std::string& stem, const std::string& shape) {
 
 Trace TraceTorchScript(const std::string& stem, const std::string& shape) {
   return TraceFile(stem + ".pt", "x=f32" + shape);
+}
+
+std::int64_t PeakLiveBytes(const OperatorGraph& graph) {
+  std::int64_t peak = 0;
+  for (NodeId node = 0; node < std::ssize(graph.nodes()); ++node) {
+    peak = std::max(peak, LiveBytesAfter(graph, node));
+  }
+  return peak;
 }
 
 /// How often each kind occurs.
@@ -104,6 +114,7 @@ TEST(Agreement, TinyVisionTransformer) {
             onnx.graph.ParameterElements());
 
   ExpectSameOperators(onnx.graph, torchscript.graph, {});
+  EXPECT_EQ(PeakLiveBytes(onnx.graph), PeakLiveBytes(torchscript.graph));
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ TEST(TorchScript, ScopesAreModulePaths) {
   outer.register_module("head", inner);
   outer.define("def forward(self, x):\n    return self.head.forward(x)\n");
   const Trace trace = SavedModule(outer).Run({"x=f32[4]"});
-  EXPECT_THAT(trace.graph.node(0).scope, HasSubstr("head"));
+  EXPECT_EQ(trace.graph.node(0).scope, "head");
 }
 
 // ---- What tracing leaves behind ---------------------------------------------

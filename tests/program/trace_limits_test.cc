@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <torch/library.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "foretell/trace.h"
 #include "tests/graph/expect_error.h"
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 const BoundInput kVector{"x", {DType::kF32, {4, 16}}};
 
 Trace TraceOf(const std::function<at::Tensor(const at::Tensor&)>& function,
-          const TraceOptions& options = {}, BoundInput input = kVector) {
+              const TraceOptions& options = {}, BoundInput input = kVector) {
   return TraceProgram(FakeProgram("net", {input}, Stateless(function)), {input},
                       options);
 }
@@ -59,13 +59,14 @@ TEST(TraceLimits, ADataDependentOperatorIsNamedWithTheWayOut) {
   const auto nonzero = [](const at::Tensor& x) { return at::nonzero(x); };
   ExpectError([&] { TraceOf(nonzero); }, ErrorCode::kUnsupported,
               "net: aten::nonzero in 'net' depends on the content");
-  ExpectError([&] { TraceOf(nonzero); }, ErrorCode::kUnsupported, "--trace cpu");
+  ExpectError([&] { TraceOf(nonzero); }, ErrorCode::kUnsupported,
+              "--trace cpu");
 }
 
 TEST(TraceLimits, ADataDependentOperatorRunsOnTheCpu) {
   const Trace trace =
       TraceOf([](const at::Tensor& x) { return at::nonzero(at::relu(x)); },
-          {.device = TraceDevice::kCpu});
+              {.device = TraceDevice::kCpu});
   EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("relu", "nonzero"));
   EXPECT_EQ(trace.outputs[0].type.shape[1], 2);
 }
@@ -141,7 +142,7 @@ TEST(TraceLimits, AnOperatorWithoutMetaKernelCannotBeTrained) {
 }
 
 TEST(TraceLimits, AbsurdSizesAreRefusedBeforeMemoryIsTouched) {
-  const auto started = std::chrono::steady_clock::now();
+  const std::clock_t started = std::clock();
   const auto outer = [](const at::Tensor& x) {
     return at::matmul(x, x.transpose(0, 1));
   };
@@ -165,8 +166,7 @@ TEST(TraceLimits, AbsurdSizesAreRefusedBeforeMemoryIsTouched) {
         });
       },
       ErrorCode::kInvalidArgument, "net: ");
-  EXPECT_LT(std::chrono::steady_clock::now() - started,
-            std::chrono::seconds(2));
+  EXPECT_LT(std::clock() - started, 2 * CLOCKS_PER_SEC);
 }
 
 TEST(TraceLimits, AbsurdSizesOnTheHostAreRefused) {
@@ -187,7 +187,7 @@ TEST(TraceLimits, AnEndlessProgramEnds) {
     return y;
   };
   ExpectError([&] { TraceOf(endless); }, ErrorCode::kUnsupported,
-              "a trace has at most 250000");
+              "a trace has at most 150000");
 }
 
 }  // namespace

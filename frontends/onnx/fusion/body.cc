@@ -67,6 +67,9 @@ Body::Body(std::vector<Node> nodes, Scope scope)
     for (const std::string& output : nodes_[i].outputs) {
       producers_.emplace(output, i);
     }
+    for (const std::string& input : nodes_[i].inputs) {
+      readers_.emplace(input, i);
+    }
   }
   for (const std::string& output : scope_.outputs) ++reads_[output];
 }
@@ -86,6 +89,19 @@ std::optional<std::size_t> Body::IndexOf(const std::string& name) const {
 const Node* Body::ProducerOf(const std::string& name) const {
   const std::optional<std::size_t> index = IndexOf(name);
   return index ? &nodes_[*index] : nullptr;
+}
+
+const Node* Body::SoleReaderOf(const std::string& name) const {
+  const auto count = reads_.find(name);
+  const auto reader = readers_.find(name);
+  if (count == reads_.end() || count->second != 1 || reader == readers_.end() ||
+      removed_[reader->second]) {
+    return nullptr;
+  }
+  const Node& node = nodes_[reader->second];
+  const bool reads_it = std::find(node.inputs.begin(), node.inputs.end(),
+                                  name) != node.inputs.end();
+  return reads_it ? &node : nullptr;
 }
 
 const TensorLiteral* Body::FindInitializer(const std::string& name) const {
@@ -167,38 +183,44 @@ void Body::CountReads(const Node& node, int change) {
   }
 }
 
-bool Body::IsClosed(const std::vector<const Node*>& absorbed) const {
+bool Body::IsClosed(const Replacement& replacement) const {
   std::unordered_map<std::string, int> inside;
-  for (const Node* node : absorbed) {
+  for (const Node* node : replacement.absorbed) {
     for (const std::string& input : node->inputs) ++inside[input];
   }
-  return std::all_of(
-      absorbed.begin() + 1, absorbed.end(), [&](const Node* node) {
-        return std::all_of(node->outputs.begin(), node->outputs.end(),
-                           [&](const std::string& output) {
-                             const auto total = reads_.find(output);
-                             return output.empty() || total == reads_.end() ||
-                                    total->second == inside[output];
-                           });
-      });
+  const std::vector<std::string>& kept = replacement.node.outputs;
+  const auto is_hidden = [&](const std::string& output) {
+    const auto total = reads_.find(output);
+    return output.empty() || total == reads_.end() ||
+           total->second == inside[output] ||
+           std::find(kept.begin(), kept.end(), output) != kept.end();
+  };
+  return std::all_of(replacement.absorbed.begin(), replacement.absorbed.end(),
+                     [&](const Node* node) {
+                       return std::all_of(node->outputs.begin(),
+                                          node->outputs.end(), is_hidden);
+                     });
 }
 
 bool Body::Replace(Replacement replacement) {
   std::vector<const Node*>& absorbed = replacement.absorbed;
-  const Node* last = absorbed.front();
+  const Node* first = absorbed.front();
   std::sort(absorbed.begin() + 1, absorbed.end());
   absorbed.erase(std::unique(absorbed.begin(), absorbed.end()), absorbed.end());
-  if (!IsClosed(absorbed)) return false;
+  if (!IsClosed(replacement)) return false;
 
   std::vector<std::string> read;
-  const std::size_t place = *IndexOf(last->outputs.front());
+  const std::size_t place = IndexOf(*first);
   for (const Node* node : absorbed) {
     read.insert(read.end(), node->inputs.begin(), node->inputs.end());
-    if (node != last) Remove(*IndexOf(node->outputs.front()));
+    if (node != first) Remove(IndexOf(*node));
   }
   CountReads(nodes_[place], -1);
   nodes_[place] = std::move(replacement.node);
   CountReads(nodes_[place], 1);
+  for (const std::string& output : nodes_[place].outputs) {
+    producers_[output] = place;
+  }
   for (const std::string& name : read) RemoveIfUnread(name);
   return true;
 }

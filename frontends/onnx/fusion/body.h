@@ -16,9 +16,10 @@ namespace foretell::onnx {
 
 /// A pattern and the one node that takes its place.
 struct Replacement {
-  /// Has the outputs of the pattern's last node.
+  /// Its outputs are all that stays of the pattern.
   Node node;
-  /// Nodes of the pattern, its last one first.
+  /// Nodes of the pattern; the new node takes the place of the first, where
+  /// everything that it reads must be known.
   std::vector<const Node*> absorbed;
 };
 
@@ -53,6 +54,9 @@ class Body {
 
   /// The node of this body that computes `name`, or nullptr.
   const Node* ProducerOf(const std::string& name) const;
+  /// The only node that reads `name`; nullptr when there is none or another
+  /// reader, graphs that nodes hold and outputs counted.
+  const Node* SoleReaderOf(const std::string& name) const;
   /// The constant that `name` stands for, through Identity: an initializer or
   /// the tensor of a Constant node, here or in an enclosing body; else nullptr.
   const TensorLiteral* LiteralOf(const std::string& name) const;
@@ -72,8 +76,11 @@ class Body {
 
  private:
   std::optional<std::size_t> IndexOf(const std::string& name) const;
+  std::size_t IndexOf(const Node& node) const {
+    return static_cast<std::size_t>(&node - nodes_.data());
+  }
   const TensorLiteral* FindInitializer(const std::string& name) const;
-  bool IsClosed(const std::vector<const Node*>& absorbed) const;
+  bool IsClosed(const Replacement& replacement) const;
   void CountReads(const Node& node, int change);
   void Remove(std::size_t index);
   void RemoveIfUnread(const std::string& name);
@@ -82,6 +89,8 @@ class Body {
   Scope scope_;
   std::vector<bool> removed_;
   std::unordered_map<std::string, std::size_t> producers_;
+  /// A node that read the name at the beginning.
+  std::unordered_map<std::string, std::size_t> readers_;
   std::unordered_map<std::string, const TensorLiteral*> initializers_;
   std::unordered_set<std::string> inputs_;
   /// Reads by nodes, by graphs that nodes hold, and as an output.

@@ -74,7 +74,7 @@ class Rewriter {
     for (const FusionRow& row : FusionRows()) {
       const Node* last = body.node(i);
       if (last == nullptr || last->op_type != row.last_op ||
-          !last->domain.empty() || last->outputs.size() != 1 ||
+          !last->domain.empty() || last->outputs.empty() ||
           row.setting > setting_) {
         continue;
       }

@@ -16,7 +16,6 @@ namespace foretell::onnx {
 /// A pattern that is being recognised.
 class Match {
  public:
-  /// `last` is a node of `body` with one output.
   Match(const Body& body, const Node& last) : body_(&body), absorbed_{&last} {}
 
   const Body& body() const { return *body_; }
@@ -25,6 +24,9 @@ class Match {
   /// The ai.onnx node that computes `name`, now part of the pattern; nullptr,
   /// and nothing changed, when it is not an `op_type`.
   const Node* Take(const std::string& name, std::string_view op_type);
+
+  /// Makes a reader of a value of the pattern part of it.
+  void Absorb(const Node* node) { absorbed_.push_back(node); }
 
   /// Replaces the pattern by a node of domain "foretell" that keeps the name
   /// and outputs of its last node.

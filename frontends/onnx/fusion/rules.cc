@@ -23,6 +23,7 @@ constexpr FusionRow kRows[] = {
     {"Mul", &FuseRegroupedGelu, Fusion::kEquivalent},
     {"Mul", &FuseWrittenOutRmsNorm, Fusion::kEquivalent},
     {"Reshape", &FuseGroupNorm},
+    {"Split", &FuseUnbind},
 };
 
 }  // namespace

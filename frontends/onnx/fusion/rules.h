@@ -9,13 +9,13 @@
 
 namespace foretell::onnx {
 
-/// What takes the place of the pattern whose last node is `match.last()`; empty
-/// optional when there is none.
+/// What takes the place of the pattern whose last node is `match.last()` (for
+/// Unbind: whose first node it is); empty optional when there is none.
 using FusionRule = std::optional<Replacement> (*)(Match match);
 
 /// A row of the table of patterns.
 struct FusionRow {
-  std::string_view last_op;  ///< ai.onnx operator of the pattern's last node.
+  std::string_view last_op;  ///< ai.onnx operator of `match.last()`.
   FusionRule rule;
   /// The least setting that applies the rule.
   Fusion setting = Fusion::kExported;
@@ -41,6 +41,9 @@ std::optional<Replacement> FuseLayerNorm(Match match);
 std::optional<Replacement> FuseRmsNorm(Match match);
 std::optional<Replacement> FuseWrittenOutRmsNorm(Match match);
 std::optional<Replacement> FuseGroupNorm(Match match);
+
+// view_rules.cc
+std::optional<Replacement> FuseUnbind(Match match);
 
 // linear_rules.cc
 std::optional<Replacement> FuseLinear(Match match);

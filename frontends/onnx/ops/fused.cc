@@ -19,6 +19,7 @@
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/unbind.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
@@ -40,6 +41,20 @@ constexpr bool kUseCudnn = true;  // As PyTorch does unless told otherwise.
 template <at::Tensor (*function)(const at::Tensor&)>
 void LowerFunction(NodeContext& ctx) {
   ctx.Set(0, function(ctx.Tensor(0)));
+}
+
+/// The parts of x along a dimension in which it has as many as the node has
+/// outputs.
+void LowerUnbind(NodeContext& ctx) {
+  const at::Tensor x = ctx.Tensor(0);
+  const std::int64_t axis =
+      NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
+  const std::vector<at::Tensor> parts = at::unbind(x, axis);
+  ctx.Check(parts.size() == ctx.num_outputs(),
+            "dimension " + std::to_string(axis) + " is " +
+                std::to_string(parts.size()) + ", expected " +
+                std::to_string(ctx.num_outputs()));
+  for (size_t i = 0; i < parts.size(); ++i) ctx.Set(i, parts[i]);
 }
 
 void LowerFusedGelu(NodeContext& ctx) {
@@ -345,6 +360,7 @@ constexpr OnnxOperator kRows[] = {
     {"Mish", {1, kAny}, &LowerFunction<&at::mish>, kDomain},
     {"RmsNormalization", {1, kAny}, &LowerFusedRmsNorm, kDomain},
     {"Silu", {1, kAny}, &LowerFunction<&at::silu>, kDomain},
+    {"Unbind", {1, kAny}, &LowerUnbind, kDomain},
 };
 
 }  // namespace

@@ -52,6 +52,7 @@ struct Layer {
   double clip = 0;
   bool couples_input_and_forget = false;
   bool linear_before_reset = false;
+  bool trains = false;  ///< cuDNN keeps what the backward pass needs.
 
   std::int64_t steps() const { return x.size(batch_first ? 1 : 0); }
   std::int64_t batch() const { return x.size(batch_first ? 0 : 1); }
@@ -107,6 +108,7 @@ Layer ReadLayer(NodeContext& ctx, RecurrentKind kind) {
   layer.batch_first = ctx.IntAttribute("layout", 0) != 0;
   layer.clip = ctx.FloatAttribute("clip", 0);
   layer.hidden = layer.recurrent_weight.size(-1);
+  layer.trains = ctx.IsTraining();
   layer.linear_before_reset = ctx.IntAttribute("linear_before_reset", 0) != 0;
   if (kind == RecurrentKind::kLstm) {
     layer.initial_cell = ctx.OptionalTensor(6);
@@ -175,20 +177,21 @@ LayerResult RunAtOnce(const Layer& layer, bool uses_relu) {
   if (layer.kind == RecurrentKind::kLstm) {
     const at::Tensor cell =
         StateOrZeros(layer, layer.initial_cell).contiguous();
-    std::tie(r.all, r.hidden, r.cell) = at::lstm(
-        x, {hidden, cell}, weights, biases, /*num_layers=*/1,
-        /*dropout=*/0, /*train=*/false, bidirectional, layer.batch_first);
+    std::tie(r.all, r.hidden, r.cell) =
+        at::lstm(x, {hidden, cell}, weights, biases, /*num_layers=*/1,
+                 /*dropout=*/0, layer.trains, bidirectional, layer.batch_first);
   } else if (layer.kind == RecurrentKind::kGru) {
-    std::tie(r.all, r.hidden) = at::gru(x, hidden, weights, biases, 1, 0, false,
-                                        bidirectional, layer.batch_first);
+    std::tie(r.all, r.hidden) =
+        at::gru(x, hidden, weights, biases, 1, 0, layer.trains, bidirectional,
+                layer.batch_first);
   } else if (uses_relu) {
     std::tie(r.all, r.hidden) =
-        at::rnn_relu(x, hidden, weights, biases, 1, 0, false, bidirectional,
-                     layer.batch_first);
+        at::rnn_relu(x, hidden, weights, biases, 1, 0, layer.trains,
+                     bidirectional, layer.batch_first);
   } else {
     std::tie(r.all, r.hidden) =
-        at::rnn_tanh(x, hidden, weights, biases, 1, 0, false, bidirectional,
-                     layer.batch_first);
+        at::rnn_tanh(x, hidden, weights, biases, 1, 0, layer.trains,
+                     bidirectional, layer.batch_first);
   }
   if (reverse) r.all = at::flip(r.all, {time});
   return r;

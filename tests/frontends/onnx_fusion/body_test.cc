@@ -121,6 +121,21 @@ TEST(FusionBody, OperatorsOfOtherDomainsAreNotTakenForOnnx) {
   EXPECT_THAT(Fused(m.model()), IsEmpty());
 }
 
+TEST(FusionBody, NodesWithoutInputsOrOutputsAreNoPatterns) {
+  for (const char* op : {"Add", "Div", "MatMul", "Mul", "Reshape", "Split",
+                         "Softmax", "Where", "Sqrt", "Trilu"}) {
+    ModelBuilder m;
+    const std::string bare = m.Op(op, {});
+    const std::string product = m.Op("MatMul", {m.Op("Softmax", {bare}), bare});
+    m.Output(m.Op("Mul", {m.Op("Div", {product, bare}), m.Number(0.5)}));
+    m.Op(op, {bare});
+    m.model().graph.nodes.back().outputs = {""};
+    m.Op(op, {bare, bare});
+    m.model().graph.nodes.back().outputs.clear();
+    EXPECT_NO_THROW(RecogniseFusedPatterns(m.model(), Fusion::kEquivalent));
+  }
+}
+
 TEST(FusionBody, ShapeArithmeticNeverDependsOnData) {
   ModelBuilder m;
   const std::string x = m.Input({2, 3});

@@ -1,0 +1,89 @@
+#include "frontends/torchscript/constants.h"
+
+#include <torch/csrc/jit/serialization/unpickler.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "foretell/error.h"
+
+namespace foretell::torchscript {
+namespace {
+
+/// Records by the address of the memory that they were read into.
+struct Record {
+  std::string name;
+  std::size_t size = 0;
+};
+using Records = std::map<const void*, Record>;
+
+/// Hands a string out in pieces, as Unpickler wants it.
+class PickleReader {
+ public:
+  explicit PickleReader(std::string text) : text_(std::move(text)) {}
+
+  std::size_t Read(char* to, std::size_t count) {
+    const std::size_t length = std::min(count, text_.size() - position_);
+    std::memcpy(to, text_.data() + position_, length);
+    position_ += length;
+    return length;
+  }
+
+ private:
+  std::string text_;
+  std::size_t position_ = 0;
+};
+
+c10::IValue Unpickle(caffe2::serialize::PyTorchStreamReader& reader,
+                     Records& records) {
+  const auto [data, size] = reader.getRecord("constants.pkl");
+  PickleReader pickle(std::string(static_cast<const char*>(data.get()), size));
+  torch::jit::Unpickler unpickler(
+      [&](char* to, std::size_t count) { return pickle.Read(to, count); },
+      /*type_resolver=*/nullptr, /*obj_loader=*/nullptr,
+      [&](const std::string& name) {
+        const std::string record = "constants/" + name;
+        auto [memory, length] = reader.getRecord(record);
+        records[memory.get()] = {record, length};
+        return std::move(memory);
+      },
+      at::Device(at::kCPU));
+  return unpickler.parse_ivalue();
+}
+
+void Check(const std::string& path, const at::Tensor& tensor,
+           const Records& records) {
+  if (!tensor.defined() || !tensor.has_storage()) return;
+  const auto record = records.find(tensor.storage().data());
+  if (record == records.end()) return;
+  if (tensor.storage().nbytes() <= record->second.size) return;
+  throw Error(ErrorCode::kCorrupt,
+              path + ": " + record->second.name + " has " +
+                  std::to_string(record->second.size) +
+                  " bytes, its tensor needs " +
+                  std::to_string(tensor.storage().nbytes()));
+}
+
+}  // namespace
+
+void RefuseShortConstants(const std::string& path,
+                          caffe2::serialize::PyTorchStreamReader& reader) {
+  Records records;
+  c10::IValue constants;
+  try {
+    constants = Unpickle(reader, records);
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    throw Error(ErrorCode::kUnsupported, path +
+                                             ": constants cannot be checked: " +
+                                             text.substr(0, text.find('\n')));
+  }
+  if (!constants.isTuple()) return;
+  for (const c10::IValue& constant : constants.toTupleRef().elements()) {
+    if (constant.isTensor()) Check(path, constant.toTensor(), records);
+  }
+}
+
+}  // namespace foretell::torchscript
