@@ -30,6 +30,7 @@ FUSED = (
     ("Mish", ("mish", "mish_")),
     ("RmsNormalization", ("rms_norm",)),
     ("Silu", ("silu", "silu_")),
+    ("Unbind", ("unbind",)),
 )
 # What the file itself has of an operator, fused or not.
 NATIVE = {"Gelu": ("Gelu",), "GroupNormalization": ("GroupNormalization",),

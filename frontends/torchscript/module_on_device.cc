@@ -10,12 +10,19 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "foretell/error.h"
+
 namespace foretell::torchscript {
 namespace {
 
 constexpr double kWeightDeviation = 0.02;
 
-/// Walks the module tree and replaces tensors.
+/// Longest path of an attribute, in bytes; a path grows with each container.
+constexpr std::size_t kMaxNameLength = 4096;
+
+/// Walks the module tree and replaces tensors. Those in containers come last:
+/// recurrent layers hold their parameters once more in a list, and the slots
+/// say which of them are trainable.
 class Replacement {
  public:
   explicit Replacement(const InstanceOptions& options) : options_(options) {}
@@ -33,13 +40,65 @@ class Replacement {
         object->setSlot(i, Replace(value.toTensor(), name, trainable));
       } else if (value.isBool() && type->getAttributeName(i) == "training") {
         object->setSlot(i, options_.mode == Mode::kTraining);
+      } else if (IsContainer(value)) {
+        containers_.push_back({object, i, name});
       }
+    }
+  }
+
+  /// To be called once after Visit.
+  void ReplaceInContainers() {
+    for (const Slot& slot : containers_) {
+      const c10::IValue value = slot.object->getSlot(slot.index);
+      slot.object->setSlot(slot.index, Inside(value, slot.name));
     }
   }
 
   ModuleTensors Take() { return std::move(tensors_); }
 
  private:
+  /// An attribute that may hold tensors further inside.
+  struct Slot {
+    torch::jit::ModulePtr object;
+    std::size_t index;
+    std::string name;
+  };
+
+  static bool IsContainer(const c10::IValue& value) {
+    return value.isList() || value.isTuple() || value.isGenericDict();
+  }
+
+  /// `value` with its tensors replaced; containers are changed in place. Files
+  /// may share containers or put one into itself.
+  c10::IValue Inside(const c10::IValue& value, const std::string& name) {
+    if (value.isTensor() && value.toTensor().defined()) {
+      return Replace(value.toTensor(), name, /*trainable=*/false);
+    }
+    if (!IsContainer(value) || !seen_.insert(value).second) return value;
+    if (name.size() > kMaxNameLength) {
+      throw Error(ErrorCode::kUnsupported,
+                  name.substr(0, 40) + "…: containers are nested too deep");
+    }
+    if (value.isList()) {
+      c10::List<c10::IValue> list = value.toList();
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        list.set(i, Inside(list.get(i), name + "." + std::to_string(i)));
+      }
+    } else if (value.isTuple()) {
+      std::vector<c10::IValue> elements;
+      for (const c10::IValue& element : value.toTupleRef().elements()) {
+        elements.push_back(
+            Inside(element, name + "." + std::to_string(elements.size())));
+      }
+      value.toTuple()->setElements(std::move(elements));
+    } else if (value.isGenericDict()) {
+      for (const auto& entry : value.toGenericDict()) {
+        entry.setValue(Inside(entry.value(), name + ".value"));
+      }
+    }
+    return value;
+  }
+
   at::Tensor Replace(const at::Tensor& old, const std::string& name,
                      bool trainable) {
     at::Tensor& replacement = replaced_[old.unsafeGetTensorImpl()];
@@ -73,6 +132,8 @@ class Replacement {
   std::unordered_map<const at::TensorImpl*, at::Tensor> replaced_;
   std::vector<at::Tensor> keep_;  ///< Keeps the addresses above unique.
   std::unordered_set<const void*> visited_;
+  std::vector<Slot> containers_;
+  c10::IValue::HashAliasedIValues seen_;
 };
 
 void MoveConstantsOf(torch::jit::Block& block, at::Device device) {
@@ -97,6 +158,7 @@ ModuleTensors ReplaceTensors(torch::jit::Module& module,
                              const InstanceOptions& options) {
   Replacement replacement(options);
   replacement.Visit(module._ivalue(), "");
+  replacement.ReplaceInContainers();
   return replacement.Take();
 }
 

@@ -3,6 +3,9 @@
 // wire into the smallest model that has it as an initializer and goes through
 // the frontend's reader. Only the outer SequenceProto and OptionalProto are
 // taken apart here. Field numbers: onnx-ml.proto.
+//
+// Releases of onnx before 1.17 had no NumPy type for bfloat16 and wrote such
+// tensors as UINT16; the type that the model declares tells them apart.
 
 #include "tests/conformance/case_value.h"
 
@@ -32,6 +35,10 @@ constexpr std::uint64_t kOpsetVersion = 2;
 constexpr std::uint64_t kGraphName = 2;
 constexpr std::uint64_t kGraphInitializer = 5;
 constexpr std::uint64_t kTensorName = 8;
+
+// TensorProto.DataType.
+constexpr std::int32_t kUInt16Code = 4;
+constexpr std::int32_t kBFloat16Code = 16;
 
 enum WireType { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
@@ -143,6 +150,16 @@ onnx::TensorLiteral ReadTensor(std::string_view bytes,
   return std::move(model.graph.initializers.front());
 }
 
+onnx::TensorLiteral ReadTensorOfType(std::string_view bytes,
+                                     const TypeInfo& type,
+                                     const std::string& origin) {
+  onnx::TensorLiteral tensor = ReadTensor(bytes, origin);
+  if (type.elem_type == kBFloat16Code && tensor.data_type == kUInt16Code) {
+    tensor.data_type = kBFloat16Code;
+  }
+  return tensor;
+}
+
 CaseValue ReadSequence(std::string_view bytes, const std::string& origin) {
   CaseValue value{.kind = CaseValue::Kind::kSequence};
   FieldReader reader(bytes, origin);
@@ -183,7 +200,8 @@ CaseValue ReadCaseValueFromBytes(std::string_view bytes, const TypeInfo& type,
   switch (type.kind) {
     case TypeInfo::Kind::kUnknown:
     case TypeInfo::Kind::kTensor:
-      return {CaseValue::Kind::kTensor, {ReadTensor(bytes, origin)}};
+      return {CaseValue::Kind::kTensor,
+              {ReadTensorOfType(bytes, type, origin)}};
     case TypeInfo::Kind::kSequence:
       return ReadSequence(bytes, origin);
     case TypeInfo::Kind::kOptional:

@@ -50,6 +50,17 @@ TEST(CaseValue, ReadsANamelessTensor) {
   EXPECT_EQ(value.tensors[0].bytes, "\x05\xfd");
 }
 
+TEST(CaseValue, TakesUint16ForTheBFloat16ThatTheModelDeclares) {
+  // TensorProto {dims: 1, data_type: UINT16, raw_data: "\x80\x3f"}.
+  const std::string one("\x08\x01\x10\x04\x4a\x02\x80\x3f", 8);
+  const auto data_type_as = [&](std::int32_t declared) {
+    const TypeInfo type{.kind = TypeInfo::Kind::kTensor, .elem_type = declared};
+    return ReadCaseValueFromBytes(one, type, "x.pb").tensors[0].data_type;
+  };
+  EXPECT_EQ(data_type_as(16), 16);
+  EXPECT_EQ(data_type_as(4), 4);
+}
+
 TEST(CaseValue, ReadsTheTensorsOfASequenceInOrder) {
   const std::string empty("\x08\x00\x10\x03", 4);
   const std::string sequence = Field('\x0a', "name") + "\x10\x01" +

@@ -6,13 +6,16 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "foretell/error.h"
 #include "frontends/onnx/operator_table.h"
 #include "tests/conformance/case.h"
+#include "tests/conformance/errata.h"
 #include "tests/conformance/report.h"
 #include "tests/conformance/run_case.h"
 #include "tests/conformance/worker_pool.h"
@@ -20,10 +23,17 @@
 namespace foretell::conformance {
 namespace {
 
+const std::map<std::string, Fusion> kFusionNames = {
+    {"none", Fusion::kOff},
+    {"exported", Fusion::kExported},
+    {"equivalent", Fusion::kEquivalent},
+};
+
 struct Options {
   std::string directory;
   std::string filter;
   std::string json_path;
+  Fusion fusion = Fusion::kOff;
   int min_pass = 1;
   int processes = 2;
   bool list_operators = false;
@@ -43,14 +53,14 @@ void ListOperators() {
 }
 
 std::vector<CaseResult> RunCases(const std::vector<Case>& cases,
-                                 int processes) {
+                                 const Options& options) {
   const auto run = [&](size_t i) {
     at::set_num_threads(1);
-    return ToJson(RunCase(cases[i]))
+    return ToJson(RunCase(cases[i], options.fusion))
         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
   const std::vector<TaskResult> ends =
-      RunIsolated(cases.size(), run, {.processes = processes});
+      RunIsolated(cases.size(), run, {.processes = options.processes});
   std::vector<CaseResult> results;
   for (size_t i = 0; i < cases.size(); ++i) {
     results.push_back(ends[i].finished
@@ -68,7 +78,9 @@ int Run(const Options& options) {
     return EXIT_SUCCESS;
   }
   const std::vector<Case> cases = FindCases(options.directory, options.filter);
-  const std::vector<CaseResult> results = RunCases(cases, options.processes);
+  std::vector<CaseResult> results = RunCases(cases, options);
+  const std::optional<Release> release = ReleaseOf(options.directory);
+  for (CaseResult& result : results) ForgiveErratum(release, result);
   PrintReport(results, std::cout);
   if (!options.json_path.empty()) {
     std::ofstream(options.json_path) << ReportJson(results).dump(1) << "\n";
@@ -87,6 +99,9 @@ int Main(int argc, char** argv) {
   app.add_option("--filter", options.filter,
                  "Regular expression that \"group/name\" must match");
   app.add_option("--json", options.json_path, "Write all results here");
+  app.add_option("--fuse", options.fusion,
+                 "Replace patterns first: none (default), exported, equivalent")
+      ->transform(CLI::CheckedTransformer(kFusionNames));
   app.add_option("--min-pass", options.min_pass,
                  "Fail when fewer cases pass (default 1)");
   app.add_option("--processes", options.processes,

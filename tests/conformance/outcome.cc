@@ -12,6 +12,8 @@ std::string_view OutcomeName(Outcome outcome) {
       return "wrong";
     case Outcome::kRefused:
       return "refused";
+    case Outcome::kErratum:
+      return "erratum";
     case Outcome::kError:
       break;
   }

@@ -12,13 +12,15 @@ enum class Outcome {
   kPass,     ///< Every output of every data set is right.
   kWrong,    ///< It ran and an output is not what the case expects.
   kRefused,  ///< A typed error names the operator or type that is lacking.
+  kErratum,  ///< Not a pass, but the case is to blame: see errata.h.
   kError,    ///< Any other exception, a crash or a hang.
 };
 
 inline constexpr Outcome kAllOutcomes[] = {Outcome::kPass, Outcome::kWrong,
-                                           Outcome::kRefused, Outcome::kError};
+                                           Outcome::kRefused, Outcome::kErratum,
+                                           Outcome::kError};
 
-/// "pass", "wrong", "refused", "error".
+/// "pass", "wrong", "refused", "erratum", "error".
 std::string_view OutcomeName(Outcome outcome);
 
 /// One case after its run.

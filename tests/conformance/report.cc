@@ -20,15 +20,16 @@ void PrintFailures(std::span<const CaseResult> results, std::ostream& out) {
   }
 }
 
-void PrintRefusals(std::span<const CaseResult> results, std::ostream& out) {
+void PrintGathered(Outcome outcome, std::span<const CaseResult> results,
+                   std::ostream& out) {
   std::map<std::string, std::vector<std::string>> names_by_message;
   for (const CaseResult& result : results) {
-    if (result.outcome == Outcome::kRefused) {
+    if (result.outcome == outcome) {
       names_by_message[result.message].push_back(result.name);
     }
   }
   for (const auto& [message, names] : names_by_message) {
-    out << "refused " << names.size() << " (" << names.front()
+    out << OutcomeName(outcome) << " " << names.size() << " (" << names.front()
         << (names.size() > 1 ? ", ..." : "") << "): " << message << "\n";
   }
 }
@@ -80,7 +81,8 @@ nlohmann::json ReportJson(std::span<const CaseResult> results) {
 
 void PrintReport(std::span<const CaseResult> results, std::ostream& out) {
   PrintFailures(results, out);
-  PrintRefusals(results, out);
+  PrintGathered(Outcome::kErratum, results, out);
+  PrintGathered(Outcome::kRefused, results, out);
   PrintTallies(TallyByGroup(results), out);
 }
 

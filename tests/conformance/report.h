@@ -19,8 +19,8 @@ std::map<std::string, Tally> TallyByGroup(std::span<const CaseResult> results);
 /// {"summary": {group: {outcome: number}}, "cases": [...]}.
 nlohmann::json ReportJson(std::span<const CaseResult> results);
 
-/// Prints every wrong and failed case with its message, refused cases gathered
-/// by message, and a table of the tallies.
+/// Prints every wrong and failed case with its message, refused cases and
+/// errata gathered by message, and a table of the tallies.
 void PrintReport(std::span<const CaseResult> results, std::ostream& out);
 
 /// Why the run does not count as a success, one line; empty when it does: no

@@ -11,6 +11,7 @@
 
 #include "foretell/error.h"
 #include "frontends/onnx/evaluator.h"
+#include "frontends/onnx/fusion/fuse.h"
 #include "frontends/onnx/model.h"
 #include "tests/conformance/case_value.h"
 #include "tests/conformance/comparison.h"
@@ -175,7 +176,11 @@ std::vector<Value> ReadValues(const std::filesystem::path& data_set,
   }
   std::vector<Value> values;
   for (size_t i = 0; i < files.size(); ++i) {
-    values.push_back(ToValue(ReadCaseValue(files[i], infos[i].type)));
+    try {
+      values.push_back(ToValue(ReadCaseValue(files[i], infos[i].type)));
+    } catch (const Error& error) {
+      throw WithContext(prefix + " '" + infos[i].name + "'", error);
+    }
   }
   return values;
 }
@@ -185,10 +190,10 @@ std::string RunDataSet(const Case& target, const Model& model,
                        const std::filesystem::path& data_set) {
   std::vector<Value> inputs =
       ReadValues(data_set, "input", FreeInputs(model.graph));
-  const std::vector<Value> expected =
-      ReadValues(data_set, "output", model.graph.outputs);
   Evaluator evaluator(model, {.device = at::Device(at::kCPU)});
   const std::vector<Value> actual = evaluator.Run(std::move(inputs));
+  const std::vector<Value> expected =
+      ReadValues(data_set, "output", model.graph.outputs);
   if (actual.size() < expected.size()) {
     return std::to_string(actual.size()) + " outputs, expected " +
            std::to_string(expected.size());
@@ -202,7 +207,6 @@ std::string RunDataSet(const Case& target, const Model& model,
 }
 
 void RunModel(const Case& target, const Model& model, CaseResult& result) {
-  result.operators = OperatorsOf(model);
   const std::vector<std::string> unsupported =
       onnx::UnsupportedOperators(model);
   if (!unsupported.empty()) {
@@ -241,7 +245,7 @@ std::optional<std::string_view> ReasonForRandomness(std::string_view name) {
   return std::nullopt;
 }
 
-CaseResult RunCase(const Case& target) {
+CaseResult RunCase(const Case& target, Fusion fusion) {
   CaseResult result{.group = target.group, .name = target.name};
   const at::NoGradGuard no_grad;
   Model model;
@@ -249,6 +253,10 @@ CaseResult RunCase(const Case& target) {
     model = onnx::ReadModel(
         target.ModelPath().string(),
         {.max_payload_bytes = std::numeric_limits<std::int64_t>::max()});
+    result.operators = OperatorsOf(model);
+    if (fusion != Fusion::kOff) {
+      model = onnx::RecogniseFusedPatterns(std::move(model), fusion);
+    }
     RunModel(target, model, result);
   } catch (const Error& error) {
     result.message = Tidy(error.what(), target);

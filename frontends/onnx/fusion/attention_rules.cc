@@ -93,6 +93,7 @@ bool TakeFoldedTranspose(Match& match, const Name& name, Attention& attention) {
                          ? nullptr
                          : attempt.Take(transpose->inputs[0], "Reshape");
   if (fold == nullptr || fold->inputs.size() != 2 ||
+      unfold->inputs.size() != 2 ||
       !match.body().IsShapeArithmetic(fold->inputs[1]) ||
       !match.body().IsShapeArithmetic(unfold->inputs[1])) {
     return false;
@@ -159,7 +160,10 @@ bool IsCausalMask(const Body& body, const Attention& attention) {
     return false;
   }
   const Node* ones = ProducerOfType(body, trilu->inputs[0], "Expand");
-  if (ones == nullptr || !IsNumber(body, ones->inputs[0], 1)) return false;
+  if (ones == nullptr || ones->inputs.size() != 2 ||
+      !IsNumber(body, ones->inputs[0], 1)) {
+    return false;
+  }
   const Node* size = ProducerOfType(body, ones->inputs[1], "Concat");
   return size != nullptr && size->inputs.size() == 2 &&
          !attention.key_is_transposed &&

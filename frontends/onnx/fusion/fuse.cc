@@ -75,7 +75,7 @@ class Rewriter {
       const Node* last = body.node(i);
       if (last == nullptr || last->op_type != row.last_op ||
           !last->domain.empty() || last->outputs.empty() ||
-          row.setting > setting_) {
+          last->inputs.empty() || row.setting > setting_) {
         continue;
       }
       std::optional<Replacement> found = row.rule(Match(body, *last));

@@ -108,8 +108,9 @@ Replacement Match::By(std::string op_type, std::vector<std::string> inputs,
 const Node* ProducerOfType(const Body& body, const std::string& name,
                            std::string_view op_type) {
   const Node* node = body.ProducerOf(name);
-  const bool fits =
-      node != nullptr && node->domain.empty() && node->op_type == op_type;
+  const bool fits = node != nullptr && node->domain.empty() &&
+                    node->op_type == op_type &&
+                    (op_type == "Constant" || !node->inputs.empty());
   return fits ? node : nullptr;
 }
 

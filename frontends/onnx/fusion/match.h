@@ -39,6 +39,7 @@ class Match {
 };
 
 /// The node that computes `name` if it is an ai.onnx `op_type`, else nullptr.
+/// It has an input unless it is a Constant.
 const Node* ProducerOfType(const Body& body, const std::string& name,
                            std::string_view op_type);
 

@@ -39,7 +39,7 @@ std::optional<Replacement> FuseUnbind(Match match) {
     const Node* squeeze = body.SoleReaderOf(output);
     if (squeeze == nullptr || !squeeze->domain.empty() ||
         squeeze->op_type != "Squeeze" || squeeze->inputs[0] != output ||
-        !SqueezesOnly(body, *squeeze, axis)) {
+        squeeze->outputs.size() != 1 || !SqueezesOnly(body, *squeeze, axis)) {
       return std::nullopt;
     }
     match.Absorb(squeeze);
