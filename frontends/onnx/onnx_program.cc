@@ -25,13 +25,26 @@ InputSpec ToSpec(const ValueInfo& info) {
   return spec;
 }
 
+/// Strings and types of less than a byte, which no tensor of ATen holds.
+void RefuseUnstorable(const Model& model, const ValueInfo& input) {
+  const std::int32_t code = input.type.elem_type;
+  const bool has_type = input.type.kind == TypeInfo::Kind::kTensor && code != 0;
+  if (!has_type || DTypeOfCode(code)) return;
+  throw Error(ErrorCode::kUnsupported, model.path + ": input '" + input.name +
+                                           "' has elements of type " +
+                                           DataTypeName(code) +
+                                           ", which is not supported");
+}
+
 std::vector<InputSpec> ToSpecs(const Model& model) {
   std::vector<InputSpec> specs;
   for (const ValueInfo& input : model.graph.inputs) {
     const bool initialized = std::any_of(
         model.graph.initializers.begin(), model.graph.initializers.end(),
         [&](const TensorLiteral& t) { return t.name == input.name; });
-    if (!initialized) specs.push_back(ToSpec(input));
+    if (initialized) continue;
+    RefuseUnstorable(model, input);
+    specs.push_back(ToSpec(input));
   }
   return specs;
 }
@@ -41,8 +54,8 @@ bool HasOperator(const Model& model, std::string_view name) {
                      [&](const Node& node) { return node.op_type == name; });
 }
 
-/// Leading dimension that the file fixes for the graph's first input; empty when
-/// it is free.
+/// Leading dimension that the file fixes for the graph's first input; empty
+/// when it is free.
 std::optional<std::int64_t> FixedBatch(const std::vector<InputSpec>& specs) {
   if (specs.empty() || !specs.front().dims || specs.front().dims->empty()) {
     return std::nullopt;
@@ -104,8 +117,8 @@ class OnnxInstance final : public ProgramInstance {
           ErrorCode::kInvalidArgument,
           model_->path + ": output '" + declared.name +
               "' has leading dimension " + std::to_string(tensor->size(0)) +
-              " at batch " + std::to_string(batch) +
-              ": the batch of " + std::to_string(*fixed_batch_) +
+              " at batch " + std::to_string(batch) + ": the batch of " +
+              std::to_string(*fixed_batch_) +
               " is baked into the graph; export it with a dynamic batch");
     }
   }

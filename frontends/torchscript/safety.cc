@@ -66,12 +66,17 @@ void ThrowIfAny(const std::string& path, const std::set<std::string>& names) {
 
 void ScanText(const std::string& text, std::set<std::string>& refused) {
   // Serialized code spells ATen calls `torch.name(…)`, others
-  // `ops.namespace.name(…)`.
+  // `ops.namespace.name(…)`. After a dot it is part of another name: the class
+  // __torch__.torchvision.ops.misc.MLP.
   static const std::regex kCall(
       R"((?:\btorch\.(\w+)\()|(?:\bops\.(\w+)\.(\w+)))");
   const auto end = std::sregex_iterator();
   for (auto it = std::sregex_iterator(text.begin(), text.end(), kCall);
        it != end; ++it) {
+    if (it->position() > 0 &&
+        text[static_cast<std::size_t>(it->position()) - 1] == '.') {
+      continue;
+    }
     const std::string name = (*it)[1].matched
                                  ? "aten::" + (*it)[1].str()
                                  : (*it)[2].str() + "::" + (*it)[3].str();

@@ -9,6 +9,9 @@
 
 namespace foretell {
 
+/// CostOptions::dispatch_scale of operators called from Python; 1 is C++.
+inline constexpr double kPythonDispatchScale = 2.0;
+
 /// What a part of a device and the host that feeds it can do.
 struct CostOptions {
   /// Multiprocessors of a MIG slice; 0: all of the device.

@@ -85,8 +85,7 @@ bool Judge(const FitsOptions& options, const Target& target,
 ExitCode RunFits(const FitsOptions& options) {
   const Target target = Resolve(options.target);
   if (!options.profile.empty()) target.device.FindMigProfile(options.profile);
-  const Predictor predictor =
-      Predictor::Analytic(target.device, target.environment);
+  const Predictor predictor = MakePredictor(options.target, target);
   bool all_fit = true;
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {

@@ -111,8 +111,7 @@ std::string Format(const mig::Packing& packing, const std::string& format) {
 
 ExitCode RunPack(const PackOptions& options) {
   const Target target = Resolve(options.target);
-  const Predictor predictor =
-      Predictor::Analytic(target.device, target.environment);
+  const Predictor predictor = MakePredictor(options.target, target);
   std::vector<mig::Job> jobs;
   for (const std::string& text : options.jobs) jobs.push_back(ParseJob(text));
   const std::vector<ReportError> errors = ForEachTrace(

@@ -143,6 +143,11 @@ void TargetOptions::AddTo(CLI::App& command) {
   command.add_option("--environment", environment,
                      "CUDA context model, see `foretell devices`; default: "
                      "today's");
+  command.add_option("--host", host,
+                     "Who calls the operators: python (PyTorch) or cpp "
+                     "(LibTorch), which dispatches twice as fast")
+      ->check(CLI::IsMember({"python", "cpp"}))
+      ->capture_default_str();
   command.add_option("--device-file", device_files,
                      "JSON file of a further device")
       ->allow_extra_args(false);
@@ -168,6 +173,14 @@ Target Resolve(const TargetOptions& options) {
           options.environment.empty()
               ? catalog.DefaultEnvironment()
               : catalog.FindEnvironment(options.environment)};
+}
+
+Predictor MakePredictor(const TargetOptions& options, const Target& target) {
+  AnalyticOptions analytic;
+  if (options.host == "python") {
+    analytic.cost.dispatch_scale = kPythonDispatchScale;
+  }
+  return Predictor::Analytic(target.device, target.environment, analytic);
 }
 
 std::vector<ReportError> ForEachTrace(

@@ -10,6 +10,7 @@
 
 #include "foretell/device.h"
 #include "foretell/error.h"
+#include "foretell/predictor.h"
 #include "foretell/frontends.h"
 #include "foretell/program.h"
 #include "foretell/trace.h"
@@ -41,6 +42,7 @@ struct ModelOptions {
 struct TargetOptions {
   std::string device = "a100-sxm4-40gb";
   std::string environment;
+  std::string host = "python";
   std::vector<std::string> device_files;
   std::vector<std::string> environment_files;
 
@@ -55,6 +57,9 @@ struct Target {
   Environment environment;
 };
 Target Resolve(const TargetOptions& options);
+
+/// The analytic predictor for `target` and the host that `options` names.
+Predictor MakePredictor(const TargetOptions& options, const Target& target);
 
 /// Traces every model at every batch size, in order, and hands each trace to
 /// `use` with the model's path and program. A model that fails, in here or in

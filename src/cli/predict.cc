@@ -33,8 +33,7 @@ struct PredictOptions {
 
 ExitCode RunPredict(const PredictOptions& options) {
   const Target target = Resolve(options.target);
-  const Predictor predictor =
-      Predictor::Analytic(target.device, target.environment);
+  const Predictor predictor = MakePredictor(options.target, target);
   const mig::RecommendOptions rule{.rule = *mig::ParseRule(options.mig_rule)};
   std::vector<Report> reports;
   const std::vector<ReportError> errors = ForEachTrace(
@@ -45,6 +44,7 @@ ExitCode RunPredict(const PredictOptions& options) {
         reports.push_back(MakeReport(
             program.name(), std::string(program.format()), trace.graph,
             std::move(prediction), std::move(recommendation), trace.warnings));
+        reports.back().host = options.target.host;
       });
   if (options.json) {
     std::cout << DumpJson(ReportsToJson(reports, errors)) << "\n";

@@ -73,7 +73,9 @@ std::string FormatReport(const Report& report) {
                               " operators");
   text += FormatMemory(report);
   text += Line("latency", FormatSignificant(prediction.latency_ms) + " ms   (" +
-                              Range(prediction.latency_interval_ms) + ")");
+                              Range(prediction.latency_interval_ms) +
+                             ")   called from " +
+                             (report.host == "cpp" ? "C++" : "Python"));
   text += Line("energy", FormatSignificant(prediction.energy_j) + " J   (" +
                              Range(prediction.energy_interval_j) + ")");
   text += Line("MIG", report.recommendation.profile.value_or("none") + ": " +

@@ -31,6 +31,7 @@ struct Report {
   Precision precision = Precision::kFp32;
   std::int64_t batch = 1;
   std::string optimizer;        ///< Empty in inference.
+  std::string host = "cpp";     ///< Who calls the operators: "python", "cpp".
   std::int64_t parameters = 0;  ///< Elements.
   std::int64_t operators = 0;
   StaticFeatures static_features;

@@ -123,13 +123,15 @@ Json MigJson(const mig::Recommendation& recommendation) {
           {"profiles", std::move(profiles)}};
 }
 
-Json LatencyJson(const Prediction& prediction) {
+Json LatencyJson(const Report& report) {
+  const Prediction& prediction = report.prediction;
   const CostEstimate& cost = prediction.cost;
   return {{"ms", Rounded(prediction.latency_ms)},
           {"interval_ms", IntervalJson(prediction.latency_interval_ms)},
           {"compute_ms", Rounded(cost.compute_ms)},
           {"memory_ms", Rounded(cost.memory_ms)},
-          {"overhead_ms", Rounded(cost.overhead_ms)}};
+          {"overhead_ms", Rounded(cost.overhead_ms)},
+          {"host", report.host}};
 }
 
 Json EnergyJson(const Prediction& prediction) {
@@ -156,7 +158,7 @@ Json ReportToJson(const Report& report) {
           {"inputs", TensorsJson(report.inputs)},
           {"outputs", TensorsJson(report.outputs)},
           {"memory", MemoryJson(report)},
-          {"latency", LatencyJson(prediction)},
+          {"latency", LatencyJson(report)},
           {"energy", EnergyJson(prediction)},
           {"method", prediction.method},
           {"coverage", CoverageJson(prediction.coverage)},

@@ -279,6 +279,10 @@ ValueId Recorder::ValueOf(const at::Tensor& tensor) {
   return value;
 }
 
+bool Recorder::IsResult(const at::Tensor& tensor) {
+  return builder_.value(ValueOf(tensor)).producer != kNone;
+}
+
 void Recorder::MarkInput(const at::Tensor& tensor) {
   builder_.MarkInput(ValueOf(tensor));
 }

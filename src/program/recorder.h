@@ -54,6 +54,9 @@ class Recorder final : public StorageListener {
 
   /// Declares a tensor that exists before the first operator.
   ValueId AddSource(const std::string& name, const at::Tensor& tensor);
+  /// True when a recorded operator made `tensor`: no parameter, buffer or
+  /// input, nor an unrecorded view of one.
+  bool IsResult(const at::Tensor& tensor);
   void MarkInput(const at::Tensor& tensor);
   void MarkOutput(const at::Tensor& tensor);
   /// Changes the role of the storage of `tensor`.

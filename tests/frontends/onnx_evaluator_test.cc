@@ -157,6 +157,48 @@ TEST(OnnxEvaluator, WeightsFollowThePrecision) {
   EXPECT_EQ(OutputOf(trace), "bf16[4,8]");
 }
 
+TEST(OnnxEvaluator, ANumberDoesNotWidenAWhereOfNumbers) {
+  const Model model = MakeModel(
+      Frame({MakeNode("Less", {"x", "zero"}, {"c"}),
+             MakeNode("Where", {"c", "zero", "low"}, {"m"}),
+             MakeNode("Where", {"c", "low", "zero"}, {"n"}),
+             MakeNode("Add", {"m", "n"}, {"y"})},
+            {Floats("zero", {}, {0.0f}), Floats("low", {}, {-3e38f})}));
+  EXPECT_EQ(OutputOf(TraceOf(model, {.precision = Precision::kFp16})),
+            "f16[4,16]");
+}
+
+TEST(OnnxEvaluator, InputsOfStringsAreRefused) {
+  Graph graph = Frame({MakeNode("Identity", {"x"}, {"y"})}, {});
+  graph.inputs[0].type.elem_type = 8;
+  Model model = MakeModel(graph);
+  ExpectError([&] { MakeProgram(std::move(model)); }, ErrorCode::kUnsupported,
+              "input 'x' has elements of type STRING");
+}
+
+// x [4, 16] as 2 steps of 2 sequences, hidden size 3 in both directions: 4
+// tokens times 2 · (9 · 16 + 9 · 3) weights.
+TEST(OnnxEvaluator, RecurrentWeightsThatTheGraphMakesAreCounted) {
+  Attribute direction;
+  direction.name = "direction";
+  direction.kind = Attribute::Kind::kString;
+  direction.s = "bidirectional";
+  const auto macs = [&](const std::string& w) {
+    const Trace trace = TraceOf(
+        MakeModel(Frame({MakeNode("Reshape", {"x", "shape"}, {"steps"}),
+                         MakeNode("Neg", {"w"}, {"made"}),
+                         MakeNode("GRU", {"steps", w, "r"}, {"h"},
+                                  {IntAttribute("hidden_size", 3), direction,
+                                   IntAttribute("linear_before_reset", 1)}),
+                         MakeNode("Relu", {"h"}, {"y"})},
+                        {Weight("w", {2, 9, 16}), Weight("r", {2, 9, 3}),
+                         Ints("shape", {3}, {2, 2, 16})})));
+    return trace.graph.ForwardMacs();
+  };
+  EXPECT_EQ(macs("w"), 4 * 2 * (9 * 16 + 9 * 3));
+  EXPECT_EQ(macs("made"), macs("w"));
+}
+
 // ---- Shape arithmetic -------------------------------------------------------
 
 TEST(OnnxEvaluator, FoldsShapeArithmeticWithoutAPass) {

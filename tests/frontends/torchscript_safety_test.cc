@@ -90,6 +90,17 @@ TEST(TorchScriptSafety, RefusesUnknownNamespaces) {
                 "foretell_unknown::twice");
 }
 
+TEST(TorchScriptSafety, AClassInAPackageCalledOpsIsNoOperator) {
+  torch::jit::Module inner("__torch__.vision.ops.misc.Act");
+  inner.define("def forward(self, x):\n    return torch.relu(x)\n");
+  torch::jit::Module outer("__torch__.vision.Net");
+  outer.register_module("act", inner);
+  outer.define("def forward(self, x):\n    return self.act.forward(x)\n");
+  const SavedModule saved(outer);
+  EXPECT_THAT(TargetsOf(saved.Run({"x=f32[2]"}).graph),
+              testing::ElementsAre("relu"));
+}
+
 TEST(TorchScriptSafety, ListsEverythingThatItRefuses) {
   const SavedModule saved(Script(R"(
 def forward(self, x):

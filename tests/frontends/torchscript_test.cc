@@ -59,6 +59,58 @@ TEST(TorchScript, TracesAScriptedModule) {
   EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[2,4]");
 }
 
+/// As nn.LSTM is scripted: the parameters once more in a list, which is what
+/// the layer reads.
+torch::jit::Module ListedLstm() {
+  torch::jit::Module net("Net");
+  const std::vector<at::Tensor> weights = {Random({12, 4}), Random({12, 3}),
+                                           Random({12}), Random({12})};
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    net.register_parameter("w" + std::to_string(i), weights[i], false);
+  }
+  net.register_attribute("flat", c10::ListType::create(c10::TensorType::get()),
+                         c10::List<at::Tensor>(weights));
+  net.define(R"(
+def forward(self, x):
+    state = torch.zeros([1, 2, 3], dtype=x.dtype)
+    y, h, c = torch.lstm(x, [state, state], self.flat, True, 1, 0.0, False,
+                         False, False)
+    return y
+)");
+  return net;
+}
+
+TEST(TorchScript, ListsShareTheParametersTheyHold) {
+  const SavedModule saved(ListedLstm());
+  for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
+    const Trace trace = saved.Run({"x=f32[5,2,4]"}, {.mode = mode});
+    constexpr std::int64_t kElements = 12 * 4 + 12 * 3 + 12 + 12;
+    EXPECT_EQ(trace.graph.ParameterElements(), kElements);
+    EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter), kElements * 4);
+    EXPECT_EQ(trace.graph.ForwardMacs(), 5 * 2 * (12 * 4 + 12 * 3));
+  }
+}
+
+TEST(TorchScript, TensorsInsideContainersFollowThePrecision) {
+  torch::jit::Module net("Net");
+  const auto pair = c10::TupleType::create(
+      {c10::TensorType::get(), c10::ListType::create(c10::TensorType::get())});
+  net.register_attribute(
+      "pair", pair,
+      c10::ivalue::Tuple::create(at::randn({3}),
+                                 c10::List<at::Tensor>({at::randn({3})})));
+  net.define(R"(
+def forward(self, x):
+    a, b = self.pair
+    return x * a + b[0]
+)");
+  const SavedModule saved(net);
+  const Trace trace =
+      saved.Run({"x=f32[2,3]"}, {.precision = Precision::kFp16});
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "f16[2,3]");
+  EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 2 * 3 * 2);
+}
+
 TEST(TorchScript, GivesTheSameGraphAgain) {
   const SavedModule saved(SmallNet());
   const Program program = saved.Load();

@@ -48,12 +48,15 @@ void LowerComparison(NodeContext& ctx) {
 void LowerNot(NodeContext& ctx) { ctx.Set(0, at::logical_not(ctx.Tensor(0))); }
 
 /// One of the values may be a number on the host; of two, ATen could not know
-/// the precision of the run.
+/// the precision of the run. The number takes the other's type, which it would
+/// widen where both have no dimension.
 void LowerWhere(NodeContext& ctx) {
-  const at::Tensor x = ctx.Operand(1);
+  at::Tensor x = ctx.Operand(1);
   const bool is_number = x.is_cpu() && !ctx.OnHost();
-  ctx.Set(0, at::where(ctx.Tensor(0), x,
-                       is_number ? ctx.Tensor(2) : ctx.Operand(2)));
+  at::Tensor y = is_number ? ctx.Tensor(2) : ctx.Operand(2);
+  if (x.is_cpu()) x = CastTo(x, y.scalar_type());
+  if (y.is_cpu()) y = CastTo(y, x.scalar_type());
+  ctx.Set(0, at::where(ctx.Tensor(0), x, y));
 }
 
 void LowerIsNaN(NodeContext& ctx) {

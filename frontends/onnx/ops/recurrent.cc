@@ -21,6 +21,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -144,22 +145,33 @@ at::Tensor Reordered(RecurrentKind kind, const at::Tensor& rows,
   return at::cat({gate(0), gate(2), gate(3), gate(1)});
 }
 
+/// Weight or bias of direction `d`: as many rows as the gates have, from
+/// `first` on. A parameter of its own, but work of the graph where the graph
+/// computes `all`.
+at::Tensor AtenWeight(const Layer& layer, const at::Tensor& all, std::int64_t d,
+                      std::int64_t first = 0) {
+  Recorder* recorder = Recorder::Current();
+  std::optional<UnrecordedScope> unrecorded;
+  if (recorder == nullptr || !recorder->IsResult(all)) {
+    unrecorded.emplace(TensorRole::kParameter);
+  }
+  const std::int64_t rows = NumGates(layer.kind) * layer.hidden;
+  at::Tensor part = all.select(0, d);
+  if (part.size(0) != rows) part = part.slice(0, first, first + rows);
+  return Reordered(layer.kind, part, layer.hidden);
+}
+
 /// Weights of all directions as ATen's list: input, recurrent and the two
 /// biases of the first direction, then of the second.
 std::vector<at::Tensor> AtenWeights(const Layer& layer) {
-  const UnrecordedScope unrecorded(TensorRole::kParameter);
   const std::int64_t rows = NumGates(layer.kind) * layer.hidden;
   std::vector<at::Tensor> weights;
   for (std::int64_t d = 0; d < layer.directions; ++d) {
-    weights.push_back(layer.weight.select(0, d));
-    weights.push_back(layer.recurrent_weight.select(0, d));
+    weights.push_back(AtenWeight(layer, layer.weight, d));
+    weights.push_back(AtenWeight(layer, layer.recurrent_weight, d));
     if (!layer.bias.defined()) continue;
-    const at::Tensor both = layer.bias.select(0, d);
-    weights.push_back(both.slice(0, 0, rows));
-    weights.push_back(both.slice(0, rows, 2 * rows));
-  }
-  for (at::Tensor& weight : weights) {
-    weight = Reordered(layer.kind, weight, layer.hidden);
+    weights.push_back(AtenWeight(layer, layer.bias, d));
+    weights.push_back(AtenWeight(layer, layer.bias, d, rows));
   }
   return weights;
 }
