@@ -26,7 +26,7 @@ from torch.nn import functional
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = ROOT / "build" / "release" / "src" / "cli" / "foretell"
-FURTHER = 10
+FURTHER = 50
 
 
 class Bottleneck(nn.Module):

@@ -61,7 +61,7 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
                           "rounding_mib", "peak_operator", "largest_tensors"));
   EXPECT_THAT(KeysOf(json["latency"]),
               ElementsAre("ms", "interval_ms", "compute_ms", "memory_ms",
-                          "overhead_ms"));
+                          "overhead_ms", "host"));
   EXPECT_THAT(KeysOf(json["energy"]),
               ElementsAre("j", "interval_j", "average_power_w"));
   EXPECT_THAT(KeysOf(json["coverage"]),
