@@ -104,9 +104,8 @@ class Replacement {
     at::Tensor& replacement = replaced_[old.unsafeGetTensorImpl()];
     if (replacement.defined()) return replacement;
     replacement = NewLike(old);
-    if (trainable && old.requires_grad() && options_.mode == Mode::kTraining) {
-      replacement.set_requires_grad(true);
-    }
+    // In inference too: the next replacement reads it from this tensor.
+    replacement.set_requires_grad(trainable && old.requires_grad());
     auto& list = trainable ? tensors_.parameters : tensors_.buffers;
     list.push_back({name, replacement});
     keep_.push_back(old);

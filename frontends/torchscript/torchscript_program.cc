@@ -89,6 +89,7 @@ class TorchScriptInstance final : public ProgramInstance {
       : path_(std::move(path)),
         module_(std::move(module)),
         arguments_(std::move(arguments)),
+        precision_(options.precision),
         tensors_(ReplaceTensors(module_, options)) {}
 
   std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) override {
@@ -112,12 +113,12 @@ class TorchScriptInstance final : public ProgramInstance {
     } catch (const c10::NotImplementedError& error) {
       if (recorder != nullptr) recorder->RethrowFailure();
       throw Error(ErrorCode::kUnsupported,
-                  path_ + ": " + LastLine(error.what_without_backtrace()));
+                  path_ + ": " + MissingKernel(error.what_without_backtrace()));
     } catch (const std::exception& error) {
       if (budget.exhausted()) RefuseEndless();
       if (recorder != nullptr) recorder->RethrowFailure();
       throw Error(ErrorCode::kInvalidArgument,
-                  path_ + ": " + LastLine(error.what()));
+                  path_ + ": " + LastLine(error.what()) + PrecisionHint());
     }
   }
 
@@ -145,6 +146,24 @@ class TorchScriptInstance final : public ProgramInstance {
                                                   : text.substr(runtime + 14));
   }
 
+  /// "Could not run 'torchvision::nms' …" without the advice for developers.
+  static std::string MissingKernel(const std::string& text) {
+    const std::string line = LastLine(text);
+    const std::size_t advice = line.find(". This could be because");
+    if (advice == std::string::npos) return line;
+    return line.substr(0, advice) +
+           ": LibTorch alone has no such kernel; an ONNX export may work";
+  }
+
+  /// A trace keeps the element types that its export saw.
+  std::string PrecisionHint() const {
+    const bool casts =
+        precision_ == Precision::kFp16 || precision_ == Precision::kBf16;
+    if (!casts) return "";
+    return " (run at " + std::string(PrecisionName(precision_)) +
+           "; does the file fix an element type?)";
+  }
+
   [[noreturn]] void RefuseEndless() const {
     throw Error(ErrorCode::kUnsupported,
                 path_ + ": forward runs more than " +
@@ -155,6 +174,7 @@ class TorchScriptInstance final : public ProgramInstance {
   std::string path_;
   torch::jit::Module module_;
   std::vector<c10::Argument> arguments_;
+  Precision precision_;
   ModuleTensors tensors_;
 };
 

@@ -98,8 +98,8 @@ void ModelOptions::AddTo(CLI::App& command, bool many) {
       ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw"}))
       ->capture_default_str();
   command.add_option("-p,--precision", precision,
-                     "Parameters and inputs are cast to it; fp32 leaves the "
-                     "file's types")
+                     "float32 parameters and inputs are cast to it; fp32 leaves "
+                     "the file's types")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}))
       ->capture_default_str();
   command.add_option("--trace", trace,

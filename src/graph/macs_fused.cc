@@ -92,11 +92,17 @@ std::int64_t AttentionBackwardMacs(const Operands& op) {
   return AddMacs(MulMacs(2, BothProducts(sizes)), FirstProduct(sizes));
 }
 
-// Hidden states of a cell have rank 2 too; they come before its weights.
+// Hidden states of a cell have rank 2 too, or are missing when they are made on
+// the host; its two weights are the last matrices.
 std::int64_t RecurrentMacs(const Operands& op) {
-  const std::string_view target = op.node().target;
-  const bool cell = target.ends_with("_cell");
-  const std::size_t first = !cell ? 1 : target == "lstm_cell" ? 3 : 2;
+  if (!op.node().target.ends_with("_cell")) {
+    return MulMacs(Tokens(op), WeightMatrixElements(op, 1));
+  }
+  std::size_t first = op.num_inputs();
+  for (int matrices = 0; first > 1 && matrices < 2;) {
+    --first;
+    if (op.InputShape(first).size() == 2) ++matrices;
+  }
   return MulMacs(Tokens(op), WeightMatrixElements(op, first));
 }
 

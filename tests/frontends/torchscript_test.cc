@@ -59,6 +59,32 @@ TEST(TorchScript, TracesAScriptedModule) {
   EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[2,4]");
 }
 
+TEST(TorchScript, TrainsAfterInferenceWithTheSameProgram) {
+  const SavedModule saved(SmallNet());
+  const Program program = saved.Load();
+  const std::vector<BoundInput> inputs = {ParseInput("x=f32[2,3,8,8]")};
+  TraceProgram(program, inputs);
+  const Trace trace = TraceProgram(program, inputs, {.mode = Mode::kTraining});
+  EXPECT_THAT(TargetsOf(trace.graph, Phase::kBackward),
+              Contains("convolution_backward"));
+}
+
+TEST(TorchScript, AFixedTypeIsHintedAtInAnotherPrecision) {
+  torch::jit::Module net("Net");
+  net.register_parameter("w", Random({4, 4}), false);
+  net.register_parameter("b", Random({4}), false);
+  net.define(R"(
+def forward(self, x):
+    return torch.linear(torch.to(x, 6), self.w, self.b)
+)");
+  const SavedModule saved(net);
+  EXPECT_EQ(ToString(saved.Run({"x=f32[2,4]"}).outputs.at(0).type), "f32[2,4]");
+  ExpectError(
+      [&] { saved.Run({"x=f32[2,4]"}, {.precision = Precision::kFp16}); },
+      ErrorCode::kInvalidArgument,
+      "(run at fp16; does the file fix an element type?)");
+}
+
 /// As nn.LSTM is scripted: the parameters once more in a list, which is what
 /// the layer reads.
 torch::jit::Module ListedLstm() {

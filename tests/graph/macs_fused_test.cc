@@ -92,6 +92,10 @@ TEST(RecurrentMacs, OfACellLeaveOutItsHiddenState) {
   EXPECT_EQ(MacsOf("%h = gru_cell(input f32[2,3], input f32[2,4], weight "
                    "f32[12,3], weight f32[12,4]) : f32[2,4]"),
             2 * 84);
+  // A state on the host is no operand of the device.
+  EXPECT_EQ(MacsOf("%h = gru_cell(input f32[2,3], weight f32[12,3], weight "
+                   "f32[12,4], weight f32[12], weight f32[12]) : f32[2,4]"),
+            2 * 84);
 }
 
 TEST(RecurrentMacs, OfTheBackwardPassAreTwoForwards) {
