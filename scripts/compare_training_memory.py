@@ -8,7 +8,8 @@ mode (SGD with momentum; the publication does not state its optimizer) and
 compares the predicted total at the CUDA 11.6 environment with the good rows of
 ../shared/data/training_memory_timm_a100.csv.gz (GPUMemNet, A100 40 GB). Prints the
 distribution of the error and the worst networks. Needs the shared folder beside
-the repository and says so when it is absent. Nothing is fitted here.
+the repository and says so when it is absent. Nothing is fitted here, but the
+context of that environment was suggested by an earlier look at the same table.
 """
 
 import argparse
