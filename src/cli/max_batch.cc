@@ -9,6 +9,7 @@
 #include "src/cli/command.h"
 #include "src/cli/model_options.h"
 #include "src/cli/numbers.h"
+#include "src/cli/open_model.h"
 #include "src/core/units.h"
 
 namespace foretell::cli {
@@ -66,7 +67,7 @@ ExitCode RunMaxBatch(const MaxBatchOptions& options) {
   const MemoryOptions memory{.device = target.device,
                              .environment = target.environment};
   const Program program =
-      LoadModel(options.model.models.front(), options.model.ToLoadOptions());
+      OpenModel(options.model.models.front(), options.model.ToLoadOptions());
   const std::int64_t best =
       LargestBatch(options.limit, [&](std::int64_t batch) {
         return MemoryAt(program, options, memory, batch) <= usable_mib * kMiB;

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "foretell/frontends.h"
+#include "src/cli/open_model.h"
 
 namespace foretell::cli {
 namespace {
@@ -193,7 +194,7 @@ std::vector<ReportError> ForEachTrace(
   std::vector<ReportError> errors;
   for (const std::string& path : options.models) {
     try {
-      const Program program = LoadModel(path, options.ToLoadOptions());
+      const Program program = OpenModel(path, options.ToLoadOptions());
       for (const std::optional<std::int64_t> batch : batches) {
         progress.Next(path);
         const std::vector<BoundInput> inputs =

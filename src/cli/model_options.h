@@ -10,8 +10,8 @@
 
 #include "foretell/device.h"
 #include "foretell/error.h"
-#include "foretell/predictor.h"
 #include "foretell/frontends.h"
+#include "foretell/predictor.h"
 #include "foretell/program.h"
 #include "foretell/trace.h"
 #include "src/model/report.h"

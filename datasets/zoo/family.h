@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "datasets/zoo/fields.h"
+#include "datasets/zoo/network.h"
+#include "foretell/program.h"
+
+namespace foretell::zoo {
+
+/// The configuration of one network, whatever its family.
+class Configuration {
+ public:
+  virtual ~Configuration() = default;
+  /// Sets one field from its text ("3,4,6,3"); throws Error(kInvalidArgument)
+  /// that names the field and the text, or lists the fields there are.
+  virtual void Set(std::string_view field, std::string_view text) = 0;
+  /// All fields in declared order.
+  virtual std::vector<Field> Fields() const = 0;
+  virtual std::vector<InputSpec> Inputs() const = 0;
+  /// Builds the network with the thread's defaults for device and element
+  /// type. Throws Error(kInvalidArgument) for a configuration without one.
+  virtual std::shared_ptr<Network> Make() const = 0;
+};
+
+/// `Config` is a struct of fields with defaults and
+///
+///     template <typename Visitor> void Visit(Visitor&& visit);  // fields
+///     std::vector<InputSpec> Inputs() const;
+///     std::shared_ptr<Network> Make() const;
+///
+/// where Visit calls `visit("name", field)` for each in declared order.
+template <typename Config>
+class ConfigurationOf final : public Configuration {
+ public:
+  void Set(std::string_view field, std::string_view text) override {
+    SetField(config_, field, text);
+  }
+  std::vector<Field> Fields() const override { return FieldsOf(config_); }
+  std::vector<InputSpec> Inputs() const override { return config_.Inputs(); }
+  std::shared_ptr<Network> Make() const override { return config_.Make(); }
+
+ private:
+  Config config_;
+};
+
+/// A stock network: a name and what it changes in its family's defaults.
+struct Variant {
+  std::string_view name;
+  std::string_view changes;  ///< "block=bottleneck&layers=3,4,6,3".
+};
+
+/// One family of networks. Its name is also that of its default configuration.
+struct Family {
+  std::string_view name;
+  std::span<const Variant> variants;
+  std::unique_ptr<Configuration> (*configure)();
+};
+
+template <typename Config>
+std::unique_ptr<Configuration> Configure() {
+  return std::make_unique<ConfigurationOf<Config>>();
+}
+
+/// An image input `name` f32[batch, channels, size, size].
+InputSpec ImageInput(std::int64_t channels, std::int64_t size);
+/// An input f32 or i64 [batch, dims…].
+InputSpec BatchedInput(std::string name, DType dtype,
+                       const std::vector<std::int64_t>& dims);
+
+/// Throws Error(kInvalidArgument) with `message` unless `condition` holds.
+void Require(bool condition, const std::string& message);
+
+}  // namespace foretell::zoo

@@ -1,0 +1,136 @@
+#include "datasets/zoo/fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "foretell/error.h"
+
+namespace foretell::zoo {
+namespace {
+
+/// Largest number in a configuration: products of a few stay below 2^63.
+constexpr std::int64_t kMaxNumber = 1'000'000;
+constexpr std::size_t kMaxListLength = 1000;
+
+[[noreturn]] void Refuse(std::string_view name, std::string_view text,
+                         const std::string& expected) {
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      std::string(name) + "=" + std::string(text) + ": expected " + expected);
+}
+
+template <typename Number>
+bool Read(std::string_view text, Number& number) {
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/// The parts of `text` between separators; none for an empty text.
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+    if (end == text.size()) break;
+    text.remove_prefix(end + 1);
+    if (text.empty()) parts.push_back(text);
+  }
+  return parts;
+}
+
+/// Parses into the alternative that the variant holds.
+struct Parser {
+  std::string_view name;
+  std::string_view text;
+
+  void operator()(bool& value) const {
+    if (text != "true" && text != "false") {
+      Refuse(name, text, "true or false");
+    }
+    value = text == "true";
+  }
+  void operator()(std::int64_t& value) const { value = Integer(text); }
+  void operator()(double& value) const {
+    if (!Read(text, value) || !std::isfinite(value) ||
+        std::abs(value) > static_cast<double>(kMaxNumber)) {
+      Refuse(name, text, "a number of at most " + std::to_string(kMaxNumber));
+    }
+  }
+  void operator()(std::vector<std::int64_t>& value) const {
+    value.clear();
+    for (const std::string_view part : Split(text, ',')) {
+      value.push_back(Integer(part));
+    }
+    if (value.size() > kMaxListLength) {
+      Refuse(name, text,
+             "at most " + std::to_string(kMaxListLength) + " numbers");
+    }
+  }
+  void operator()(std::string& value) const { value = text; }
+
+  std::int64_t Integer(std::string_view part) const {
+    std::int64_t number = 0;
+    if (!Read(part, number) || number < 0 || number > kMaxNumber) {
+      Refuse(name, text, "integers from 0 to " + std::to_string(kMaxNumber));
+    }
+    return number;
+  }
+};
+
+struct Formatter {
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(std::int64_t value) const {
+    return std::to_string(value);
+  }
+  std::string operator()(double value) const {
+    char text[32];
+    const auto [end, error] = std::to_chars(text, text + sizeof(text), value);
+    return std::string(text, end);
+  }
+  std::string operator()(const std::vector<std::int64_t>& values) const {
+    std::string text;
+    for (const std::int64_t value : values) {
+      text += (text.empty() ? "" : ",") + std::to_string(value);
+    }
+    return text;
+  }
+  std::string operator()(const std::string& value) const { return value; }
+};
+
+}  // namespace
+
+std::string FormatValue(const FieldValue& value) {
+  return std::visit(Formatter{}, value);
+}
+
+void ParseValue(std::string_view name, std::string_view text,
+                FieldValue& value) {
+  std::visit(Parser{name, text}, value);
+}
+
+void RefuseField(std::string_view name, const std::vector<Field>& known) {
+  std::string list;
+  for (const Field& field : known) {
+    list += (list.empty() ? "" : ", ") + field.name;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              "no field '" + std::string(name) + "', there are: " + list);
+}
+
+std::vector<std::pair<std::string, std::string>> ParseChanges(
+    std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> changes;
+  for (const std::string_view part : Split(text, '&')) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "'" + std::string(part) + "': expected field=value");
+    }
+    changes.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+  }
+  return changes;
+}
+
+}  // namespace foretell::zoo

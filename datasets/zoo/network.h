@@ -1,0 +1,69 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/container/any.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace foretell::zoo {
+
+/// A network with all its inputs: what a family's configuration makes.
+///
+/// Life of tensors is part of what foretell predicts, so forward functions
+/// follow one rule: arguments are `const at::Tensor&`, and a module's input
+/// lives until its forward returns, as in Python, where the caller's frame
+/// holds it. Results go into locals that are rebound (`y = norm(y)`).
+class Network : public torch::nn::Module {
+ public:
+  virtual std::vector<at::Tensor> Run(
+      const std::vector<at::Tensor>& inputs) = 0;
+};
+
+/// A network from one tensor to one tensor.
+class UnaryNetwork : public Network {
+ public:
+  /// x: the input as InputSpec describes it, [batch, …].
+  virtual at::Tensor forward(const at::Tensor& x) = 0;
+
+  std::vector<at::Tensor> Run(const std::vector<at::Tensor>& inputs) final {
+    return {forward(inputs.front())};
+  }
+};
+
+/// Modules one after another, with the lifetimes of Python's nn.Sequential:
+/// torch::nn::Sequential moves each result into the next module and frees it
+/// earlier.
+class ChainImpl : public torch::nn::Module {
+ public:
+  /// Appends a module holder or a shared_ptr; its name is its position.
+  template <typename Module>
+  void Add(Module module) {
+    Add(std::to_string(modules_.size()), std::move(module));
+  }
+  template <typename Module>
+  void Add(const std::string& name, Module module) {
+    torch::nn::AnyModule any(std::move(module));
+    register_module(name, any.ptr());
+    modules_.push_back(std::move(any));
+  }
+
+  at::Tensor forward(const at::Tensor& x) {
+    at::Tensor y = x;
+    for (torch::nn::AnyModule& module : modules_) {
+      y = module.forward<at::Tensor>(y);
+    }
+    return y;
+  }
+
+  std::size_t size() const { return modules_.size(); }
+  bool is_empty() const { return modules_.empty(); }
+
+ private:
+  std::vector<torch::nn::AnyModule> modules_;
+};
+TORCH_MODULE(Chain);
+
+}  // namespace foretell::zoo

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "foretell/zoo.h"
+
+namespace foretell::zoo {
+
+/// The points of a sweep in JSON (datasets/sweeps/README.md describes it).
+/// `file` starts the message of every Error(kCorrupt).
+std::vector<SweepPoint> ParseSweep(std::string_view json,
+                                   std::string_view file);
+
+}  // namespace foretell::zoo
