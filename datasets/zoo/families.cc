@@ -6,7 +6,8 @@ namespace foretell::zoo {
 
 std::span<const Family> Families() {
   static const std::array kFamilies = {
-      kResNet,
+      kEfficientNet, kMnasNet, kMobileNet, kResNet, kVgg,    kDenseNet,
+      kConvNext,     kRegNet,  kInception, kUNet,   kUNet3d, kWeather,
   };
   return kFamilies;
 }

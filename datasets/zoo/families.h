@@ -10,6 +10,17 @@ namespace foretell::zoo {
 /// line here and one in families.cc.
 std::span<const Family> Families();
 
+extern const Family kEfficientNet;
+extern const Family kMnasNet;
+extern const Family kMobileNet;
 extern const Family kResNet;
+extern const Family kVgg;
+extern const Family kDenseNet;
+extern const Family kConvNext;
+extern const Family kRegNet;
+extern const Family kInception;
+extern const Family kUNet;
+extern const Family kUNet3d;
+extern const Family kWeather;
 
 }  // namespace foretell::zoo
