@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "foretell/trace.h"
+#include "foretell/zoo.h"
+
+namespace foretell::zoo_test {
+
+/// The trace of network `name` at `batch`.
+inline Trace TraceNetwork(const std::string& name, std::int64_t batch,
+                          Mode mode = Mode::kInference) {
+  const Program program = zoo::Load(name);
+  const std::vector<BoundInput> inputs =
+      BindInputs(program.inputs(), {.batch = batch}, program.name());
+  return TraceProgram(program, inputs, {.mode = mode});
+}
+
+}  // namespace foretell::zoo_test

@@ -1,0 +1,61 @@
+// Every stock network, small, through two training steps on the meta device.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "datasets/zoo/selection.h"
+#include "tests/datasets/zoo/trace_network.h"
+
+namespace foretell {
+namespace {
+
+using zoo_test::TraceNetwork;
+
+/// What makes a family's networks small; others run as they are.
+const std::map<std::string_view, std::string>& Small() {
+  static const std::map<std::string_view, std::string> kSmall = {
+      {"efficientnet", "image_size=32"},
+      {"mnasnet", "image_size=32"},
+      {"mobilenet", "image_size=32"},
+      {"resnet", "image_size=32"},
+      {"vgg", "image_size=32"},
+      {"densenet", "image_size=32"},
+      {"convnext", "image_size=32"},
+      {"regnet", "image_size=32"},
+      {"inception", "image_size=96"},
+      {"unet", "image_size=32"},
+      {"unet3d", "edge=16"},
+      {"weather", "height=32&width=32"},
+  };
+  return kSmall;
+}
+
+std::string SmallName(const std::string& name) {
+  const auto found = Small().find(zoo::Select(name).family->name);
+  return found == Small().end() ? name : name + "?" + found->second;
+}
+
+TEST(Training, EveryStockNetworkLearns) {
+  for (const std::string& name : zoo::Names()) {
+    SCOPED_TRACE(name);
+    const Trace trace = TraceNetwork(SmallName(name), 2, Mode::kTraining);
+    EXPECT_TRUE(trace.warnings.empty())
+        << (trace.warnings.empty() ? "" : trace.warnings.front());
+    const auto& nodes = trace.graph.nodes();
+    EXPECT_TRUE(std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
+      return node.phase == Phase::kBackward;
+    }));
+    // Two steps, each with a gradient of every parameter.
+    std::int64_t gradient_bytes = 0;
+    for (const Storage& storage : trace.graph.storages()) {
+      if (storage.role == TensorRole::kGradient)
+        gradient_bytes += storage.bytes;
+    }
+    EXPECT_EQ(gradient_bytes, 2 * 4 * zoo::Load(name).parameter_elements());
+  }
+}
+
+}  // namespace
+}  // namespace foretell
