@@ -99,12 +99,14 @@ class ResNet final : public UnaryNetwork {
     std::int64_t in = config.width;
     std::int64_t planes = config.width;
     for (std::size_t stage = 0; stage < config.layers.size(); ++stage) {
+      Chain blocks;
       for (std::int64_t i = 0; i < config.layers[stage]; ++i) {
         const std::int64_t stride = i == 0 && stage > 0 ? 2 : 1;
-        features_->Add(
+        blocks->Add(
             std::make_shared<ResidualBlock>(config, in, planes, stride));
         in = planes * config.expansion();
       }
+      features_->Add(blocks);
       planes *= 2;
     }
     features_->Add(torch::nn::AdaptiveAvgPool2d(1));

@@ -1,18 +1,18 @@
 // Networks of weather forecasting, after the applications of the MAELSTROM
 // project, for inputs that no image network has.
 //
-// Published: what they do, their kind and the shape of what they read. A U-Net
-// post-processes temperature forecasts from 17 predictors; a CNN corrects
-// ensemble statistics from 14 global fields at half a degree (361×720, the
-// ENS-10 data set); a U-Net downscales temperature on 96×120 points from 10
-// predictors, after Sha et al. 2020: 56 channels at first, three poolings, two
-// convolutions in the first encoder level and one in the others; a recurrent
-// network emulates the radiation scheme ecRad on columns of 137 levels, run
-// up and down, as in Ukkonen 2022.
+// Taken from the project's reports: what they do, their kind and the shape of
+// what they read. A U-Net post-processes temperature forecasts from 17
+// predictors on 512×512 points; a CNN corrects ensemble statistics from 14
+// fields on 361×720 points; a U-Net downscales temperature on 96×120 points
+// from 10 predictors; a recurrent network emulates a radiation scheme on columns
+// of the atmosphere.
 //
-// Assumed, for want of published numbers: width and depth of the first two,
-// 64 recurrent units in 3 layers, 27 variables per level and 17 per column, and
-// the number of results. They stand in the table below, to be changed by name.
+// Assumed, for want of numbers: every width and depth, the convolutions per
+// level, 137 levels, 64 recurrent units in 3 layers run up and down, 27
+// variables per level and 17 per column, and the number of results. They stand
+// in the table below, to be changed by name; what these networks cost is thus
+// plausible, not a reproduction.
 
 #include <ATen/ops/cat.h>
 #include <torch/nn/modules/rnn.h>
