@@ -138,8 +138,11 @@ def count(zoo_name):
     size = (BATCH, *shape)
     dtype = torch.long if library == "transformers" else torch.float
     inputs = torch.zeros(size, dtype=dtype, device="meta")
+    # Without a mask it would look for padding among the tokens.
+    is_deberta = zoo_name.startswith("deberta")
+    options = {"attention_mask": torch.ones(size, device="meta")} if is_deberta else {}
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        network(inputs)
+        network(inputs, **options)
     return {
         "model": zoo_name,
         "library": library,
