@@ -6,8 +6,10 @@ namespace foretell::zoo {
 
 std::span<const Family> Families() {
   static const std::array kFamilies = {
-      kEfficientNet, kMnasNet, kMobileNet, kResNet, kVgg,    kDenseNet,
-      kConvNext,     kRegNet,  kInception, kUNet,   kUNet3d, kWeather,
+      kEfficientNet, kMnasNet,  kMobileNet, kResNet,     kVgg,      kSwin,
+      kVit,          kDenseNet, kVisformer, kPoolFormer, kConvNext, kRegNet,
+      kInception,    kMixer,    kUNet,      kUNet3d,     kWeather,  kMlp,
+      kBert,         kGpt,      kT5,        kDeberta,    kRnn,
   };
   return kFamilies;
 }

@@ -15,12 +15,23 @@ extern const Family kMnasNet;
 extern const Family kMobileNet;
 extern const Family kResNet;
 extern const Family kVgg;
+extern const Family kSwin;
+extern const Family kVit;
 extern const Family kDenseNet;
+extern const Family kVisformer;
+extern const Family kPoolFormer;
 extern const Family kConvNext;
 extern const Family kRegNet;
 extern const Family kInception;
+extern const Family kMixer;
 extern const Family kUNet;
 extern const Family kUNet3d;
 extern const Family kWeather;
+extern const Family kMlp;
+extern const Family kBert;
+extern const Family kGpt;
+extern const Family kT5;
+extern const Family kDeberta;
+extern const Family kRnn;
 
 }  // namespace foretell::zoo

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <torch/nn/modules/dropout.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/normalization.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "datasets/zoo/network.h"
+
+namespace foretell::zoo {
+
+/// A fully connected layer as Python's nn.Linear runs it: one operator for any
+/// rank. torch::nn::Linear multiplies and adds apart unless its input is a
+/// matrix.
+class DenseImpl final : public torch::nn::LinearImpl {
+ public:
+  DenseImpl(std::int64_t in, std::int64_t out, bool has_bias = true);
+
+  /// x: [..., in]; returns [..., out].
+  at::Tensor forward(const at::Tensor& x);
+};
+TORCH_MODULE(Dense);
+
+/// Stochastic depth (Huang et al. 2016): in training, whole samples of a branch
+/// become zero with probability `rate` and the others grow to make up for it.
+class DropPathImpl final : public torch::nn::Module {
+ public:
+  explicit DropPathImpl(double rate) : rate_(rate) {}
+
+  at::Tensor forward(const at::Tensor& x);
+
+ private:
+  double rate_;
+};
+TORCH_MODULE(DropPath);
+
+/// Rates of `count` blocks, rising evenly from 0 to `last`.
+std::vector<double> DropPathRates(std::int64_t count, double last);
+
+/// Normalisation over the last dimension.
+torch::nn::LayerNorm Norm(std::int64_t width, double epsilon);
+
+/// Dense, activation (a name of AddActivation), dense: the part of a
+/// transformer's block that sees one token at a time.
+Chain FeedForward(std::int64_t width, std::int64_t inner,
+                  std::string_view activation);
+
+/// [batch, tokens, heads × d] as [batch, heads, tokens, d]. Copies nothing.
+at::Tensor SplitHeads(const at::Tensor& x, std::int64_t heads);
+/// Inverse of SplitHeads, contiguous.
+at::Tensor MergeHeads(const at::Tensor& x);
+
+/// Throws Error(kInvalidArgument) unless `heads` divide `width`.
+void RequireHeads(std::int64_t width, std::int64_t heads);
+/// Throws Error(kInvalidArgument) unless `image_size` is a positive multiple of
+/// `unit` pixels.
+void RequireMultiple(std::int64_t image_size, std::int64_t unit);
+
+}  // namespace foretell::zoo

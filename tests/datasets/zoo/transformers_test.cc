@@ -1,0 +1,194 @@
+// Transformers, mixers and recurrent networks against the implementations that
+// they are named after, and in training.
+
+#include "tests/datasets/zoo/transformers_test.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "datasets/zoo/families.h"
+#include "foretell/features.h"
+
+namespace foretell {
+namespace {
+
+/// A row of reference_transformers.csv.
+struct Reference {
+  std::string model;
+  std::int64_t batch = 0;
+  std::int64_t parameters = 0;
+  double macs = 0;
+};
+
+std::vector<Reference> ReadReferences() {
+  const std::string path =
+      FORETELL_SOURCE_DIR "/tests/datasets/zoo/reference_transformers.csv";
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);  // The header.
+  std::vector<Reference> references;
+  while (std::getline(file, line)) {
+    std::vector<std::string> cells;
+    std::stringstream stream(line);
+    for (std::string cell; std::getline(stream, cell, ',');) {
+      cells.push_back(cell);
+    }
+    if (cells.size() != 7) throw std::runtime_error(path + ": " + line);
+    references.push_back({cells[0], std::stoll(cells[4]), std::stoll(cells[5]),
+                          std::stod(cells[6])});
+  }
+  return references;
+}
+
+/// A family, what makes its networks small, and how many stock networks of it
+/// the table of references has.
+struct Row {
+  const zoo::Family* family;
+  const char* small;
+  std::size_t references;
+};
+
+const std::array<Row, 11>& Rows() {
+  static const std::array<Row, 11> kRows = {{
+      {&zoo::kVit, "image_size=64", 6},
+      {&zoo::kSwin, "image_size=56", 4},
+      {&zoo::kVisformer, "image_size=32", 2},
+      {&zoo::kPoolFormer, "image_size=64", 5},
+      {&zoo::kMixer, "image_size=32", 2},
+      {&zoo::kMlp, "", 0},
+      {&zoo::kBert, "seq=8", 2},
+      {&zoo::kGpt, "seq=8", 2},
+      {&zoo::kT5, "seq=8", 2},
+      {&zoo::kDeberta, "seq=8", 1},
+      {&zoo::kRnn, "seq=4", 0},
+  }};
+  return kRows;
+}
+
+TEST(TransformerReference, ListsEveryStockNetworkWithAnImplementation) {
+  std::set<std::string, std::less<>> listed;
+  for (const Reference& reference : ReadReferences()) {
+    listed.insert(reference.model);
+  }
+  std::size_t expected = 0;
+  for (const Row& row : Rows()) {
+    expected += row.references;
+    if (row.references == 0) continue;
+    EXPECT_EQ(row.family->variants.size(), row.references) << row.family->name;
+    for (const zoo::Variant& variant : row.family->variants) {
+      EXPECT_TRUE(listed.contains(variant.name)) << variant.name;
+    }
+  }
+  EXPECT_EQ(listed.size(), expected);
+}
+
+TEST(TransformerReference, HasTheSameParametersAndMacs) {
+  for (const Reference& reference : ReadReferences()) {
+    SCOPED_TRACE(reference.model);
+    EXPECT_EQ(zoo::Load(reference.model).parameter_elements(),
+              reference.parameters);
+    const Trace trace = TraceZoo(reference.model, reference.batch);
+    EXPECT_NEAR(static_cast<double>(CountStaticFeatures(trace.graph).macs),
+                reference.macs, 1e-3 * reference.macs);
+    EXPECT_TRUE(trace.warnings.empty());
+  }
+}
+
+/// Bytes of all gradients of parameters.
+std::int64_t GradientBytes(const OperatorGraph& graph) {
+  std::int64_t bytes = 0;
+  for (const Storage& storage : graph.storages()) {
+    if (storage.role == TensorRole::kGradient) bytes += storage.bytes;
+  }
+  return bytes;
+}
+
+TEST(TransformerTraining, GivesEveryParameterOfEveryStockNetworkAGradient) {
+  for (const Row& row : Rows()) {
+    for (const zoo::Variant& variant : row.family->variants) {
+      std::string name(variant.name);
+      if (*row.small != '\0') name.append("?").append(row.small);
+      SCOPED_TRACE(name);
+      const Trace trace = TraceZoo(name, 2, {.mode = Mode::kTraining});
+      EXPECT_TRUE(trace.warnings.empty())
+          << (trace.warnings.empty() ? "" : trace.warnings.front());
+      EXPECT_GE(GradientBytes(trace.graph),
+                4 * zoo::Load(name).parameter_elements());
+    }
+  }
+}
+
+TEST(TransformerTraining, RunsInHalfPrecision) {
+  for (const char* name :
+       {"t5_small?seq=8&depth=2", "deberta?seq=8&depth=2", "gpt2?seq=8&depth=2",
+        "swin?image_size=56", "lstm_medium?seq=4"}) {
+    SCOPED_TRACE(name);
+    const Trace trace = TraceZoo(
+        name, 2, {.mode = Mode::kTraining, .precision = Precision::kFp16});
+    for (const BoundInput& output : trace.outputs) {
+      EXPECT_EQ(output.type.dtype, DType::kF16);
+    }
+  }
+}
+
+TEST(T5, CountsItsSharedEmbeddingOnce) {
+  const Program program = zoo::Load("t5_small?depth=1");
+  const auto instance = program.Instantiate({});
+  std::int64_t elements = 0;
+  int embeddings = 0;
+  for (const NamedTensor& parameter : instance->Parameters()) {
+    elements += parameter.tensor.numel();
+    if (parameter.tensor.size(0) == 32128) ++embeddings;
+  }
+  EXPECT_EQ(embeddings, 1);
+  EXPECT_EQ(elements, program.parameter_elements());
+  // Embedding, distances, four square projections of 512, the two products of
+  // the feed-forward part, three norms.
+  EXPECT_EQ(elements,
+            32128 * 512 + 32 * 8 + 4 * 512 * 512 + 2 * 512 * 2048 + 3 * 512);
+}
+
+TEST(Mlp, MatchesAHandCount) {
+  // 4 → 8 → 3 with biases, and two vectors of 8 of the norm.
+  const std::string name = "mlp?inputs=4&hidden=8&outputs=3&batch_norm=true";
+  EXPECT_EQ(zoo::Load(name).parameter_elements(),
+            (4 * 8 + 8) + (8 * 3 + 3) + 2 * 8);
+  const Trace trace = TraceZoo(name, 5);
+  EXPECT_EQ(CountStaticFeatures(trace.graph).macs, 5 * (4 * 8 + 8 * 3));
+}
+
+TEST(Rnn, MatchesAHandCount) {
+  // An LSTM of 3 → 2 has four gates, each [2, 3 + 2] with two biases of 2; both
+  // directions; then 4 → 7.
+  const std::string name =
+      "rnn?layers=1&inputs=3&hidden=2&bidirectional=true&vocabulary=0&"
+      "classes=7&seq=6";
+  EXPECT_EQ(zoo::Load(name).parameter_elements(),
+            2 * 4 * (2 * 5 + 2 * 2) + (4 * 7 + 7));
+  const Trace trace = TraceZoo(name, 3);
+  EXPECT_EQ(CountStaticFeatures(trace.graph).macs,
+            3 * 6 * 2 * 4 * 2 * 5 + 3 * 4 * 7);
+  EXPECT_EQ(trace.outputs.front().type.shape,
+            (std::vector<std::int64_t>{3, 7}));
+}
+
+TEST(Rnn, GruHasThreeQuartersOfTheGates) {
+  const std::string changes =
+      "?layers=1&inputs=3&hidden=2&vocabulary=0&"
+      "classes=7&cell=";
+  const std::int64_t head = 2 * 7 + 7;
+  const std::int64_t lstm =
+      zoo::Load("rnn" + changes + "lstm").parameter_elements() - head;
+  const std::int64_t gru =
+      zoo::Load("rnn" + changes + "gru").parameter_elements() - head;
+  EXPECT_EQ(4 * gru, 3 * lstm);
+}
+
+}  // namespace
+}  // namespace foretell
