@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <stdexcept>
 
 #include "foretell/error.h"
@@ -179,6 +181,34 @@ TEST(Swin, FillsTheLastWindowsOfImagesThatAreNoMultiple) {
   EXPECT_EQ(ShapeOf(trace.graph, scores.inputs[0]),
             (Shape{2 * 6 * 6, 3, 49, 32}));
   EXPECT_EQ(trace.outputs.front().type.shape, (Shape{2, 1000}));
+}
+
+TEST(TransformerSweeps, HaveTheirPoints) {
+  EXPECT_EQ(zoo::ListSweep("language").size(), 408u);
+  EXPECT_EQ(zoo::ListSweep("mlp").size(), 144u);
+  std::map<std::string, int> counts;
+  for (const zoo::SweepPoint& point : zoo::ListSweep("dippm")) {
+    ++counts[point.family];
+  }
+  EXPECT_EQ(counts["swin"], 547);
+  EXPECT_EQ(counts["vit"], 520);
+  EXPECT_EQ(counts["visformer"], 768);
+  EXPECT_EQ(counts["poolformer"], 896);
+}
+
+TEST(TransformerSweeps, HaveANetworkForEveryPoint) {
+  const std::set<std::string> families = {
+      "swin", "vit", "visformer", "poolformer", "bert",
+      "gpt",  "t5",  "deberta",   "rnn",        "mlp"};
+  std::set<std::string> models;
+  for (const char* sweep : {"dippm", "language", "mlp"}) {
+    for (const zoo::SweepPoint& point : zoo::ListSweep(sweep)) {
+      if (families.contains(point.family)) models.insert(point.model);
+    }
+  }
+  for (const std::string& model : models) {
+    EXPECT_NO_THROW(zoo::Load(model)) << model;
+  }
 }
 
 }  // namespace
