@@ -92,7 +92,8 @@ struct Formatter {
   std::string operator()(const std::vector<std::int64_t>& values) const {
     std::string text;
     for (const std::int64_t value : values) {
-      text += (text.empty() ? "" : ",") + std::to_string(value);
+      if (!text.empty()) text += ',';
+      text += std::to_string(value);
     }
     return text;
   }

@@ -50,7 +50,8 @@ std::string Text(const Json& value) {
   if (!value.is_array()) return value.dump();
   std::string text;
   for (const Json& element : value) {
-    text += (text.empty() ? "" : ",") + element.dump();
+    if (!text.empty()) text += ',';
+    text += element.dump();
   }
   return text;
 }

@@ -141,8 +141,11 @@ TEST(Sweep, DippmHasThePapersCounts) {
   const std::map<std::string, int> counts = CountFamilies("dippm");
   const std::pair<const char*, int> expected[] = {
       {"efficientnet", 1729}, {"mnasnet", 1001}, {"mobilenet", 1591},
-      {"resnet", 1152},       {"vgg", 1536},     {"densenet", 768},
+      {"resnet", 1152},       {"vgg", 1536},     {"swin", 547},
+      {"vit", 520},           {"densenet", 768}, {"visformer", 768},
+      {"poolformer", 896},
   };
+  EXPECT_EQ(counts.size(), std::size(expected));
   for (const auto& [family, count] : expected) {
     ASSERT_TRUE(counts.contains(family)) << family;
     EXPECT_EQ(counts.at(family), count) << family;
