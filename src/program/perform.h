@@ -5,11 +5,6 @@
 
 namespace foretell {
 
-/// True when the shape or value of a result depends on the content of a tensor:
-/// `nonzero`, `unique`, `item`, a Boolean index …
-bool DependsOnData(const c10::OperatorHandle& op,
-                   const torch::jit::Stack& stack);
-
 /// Runs `op` on CPU tensors of the shapes of its meta arguments, filled with
 /// ones, and replaces the results by meta tensors. For operators that have no
 /// meta kernel. Throws Error(kUnsupported) when they are too large, when the
