@@ -5,6 +5,8 @@
 #include <ATen/ops/ones.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -66,11 +68,28 @@ at::Tensor ToMeta(const at::Tensor& tensor) {
   throw Error(ErrorCode::kUnsupported, "has no meta kernel and " + why);
 }
 
+bool RunsOnCpu(const c10::OperatorHandle& op) {
+  constexpr c10::DispatchKey kKeys[] = {
+      c10::DispatchKey::CPU, c10::DispatchKey::CompositeExplicitAutograd,
+      c10::DispatchKey::CompositeImplicitAutograd,
+      c10::DispatchKey::CompositeExplicitAutogradNonFunctional};
+  return std::any_of(
+      std::begin(kKeys), std::end(kKeys),
+      [&](c10::DispatchKey key) { return op.hasKernelForDispatchKey(key); });
+}
+
 }  // namespace
+
+std::string_view WayOut(const c10::OperatorHandle& op) {
+  return RunsOnCpu(op) ? "use --trace cpu"
+                       : "LibTorch alone has no kernel that runs it; an ONNX "
+                         "export may work";
+}
 
 void PerformOnCpuForShapes(const c10::OperatorHandle& op,
                            torch::jit::Stack& stack) {
   const c10::FunctionSchema& schema = op.schema();
+  if (!RunsOnCpu(op)) Refuse(std::string(WayOut(op)));
   if (schema.is_mutable()) {
     Refuse("writes into its argument; try --trace cpu");
   }

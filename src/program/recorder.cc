@@ -431,7 +431,8 @@ void Recorder::Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   if (DependsOnData(op, stack)) {
     throw Error(ErrorCode::kUnsupported,
                 "depends on the content of a tensor, which a trace without "
-                "arithmetic does not have; use --trace cpu");
+                "arithmetic does not have; " +
+                    std::string(WayOut(op)));
   }
   if (HasMetaKernel(op)) {
     op.redispatchBoxed(keys, &stack);

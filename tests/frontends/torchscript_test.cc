@@ -137,6 +137,21 @@ def forward(self, x):
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 2 * 3 * 2);
 }
 
+/// torchvision's kernels are not in LibTorch, so running on the CPU is no way
+/// out.
+TEST(TorchScript, AnOperatorWithoutAnyKernelIsNotSentToTheCpu) {
+  const SavedModule saved(Script(R"(
+def forward(self, boxes, scores):
+    return ops.torchvision.nms(boxes, scores, 0.5))"));
+  ExpectError(
+      [&] {
+        saved.Run({"boxes=f32[5,4]", "scores=f32[5]"});
+      },
+      ErrorCode::kUnsupported,
+      "LibTorch alone has no kernel that runs it; an ONNX export may "
+      "work");
+}
+
 TEST(TorchScript, GivesTheSameGraphAgain) {
   const SavedModule saved(SmallNet());
   const Program program = saved.Load();
