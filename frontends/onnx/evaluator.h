@@ -137,4 +137,8 @@ class Evaluator {
 /// there are. Empty when everything can run.
 std::vector<std::string> UnsupportedOperators(const Model& model);
 
+/// Names ("NonZero") of its operators whose row says that they depend on data,
+/// sorted.
+std::vector<std::string> DataDependentOperators(const Model& model);
+
 }  // namespace foretell::onnx

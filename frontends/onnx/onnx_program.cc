@@ -97,6 +97,9 @@ class OnnxInstance final : public ProgramInstance {
   std::string CurrentScope() const override {
     return evaluator_.current_scope();
   }
+  std::vector<std::string> UntraceableOperators() const override {
+    return DataDependentOperators(*model_);
+  }
 
  private:
   /// An output that the file declares with the file's batch must follow another

@@ -18,6 +18,7 @@
 #include "frontends/torchscript/archive.h"
 #include "frontends/torchscript/limits.h"
 #include "frontends/torchscript/module_on_device.h"
+#include "frontends/torchscript/operators.h"
 #include "frontends/torchscript/safety.h"
 #include "src/program/recorder.h"
 
@@ -128,6 +129,10 @@ class TorchScriptInstance final : public ProgramInstance {
   std::vector<NamedTensor> Buffers() const override { return tensors_.buffers; }
 
   bool NamesDevices() const override { return true; }
+
+  std::vector<std::string> UntraceableOperators() const override {
+    return OperatorsWithoutMetaKernel(module_);
+  }
 
   std::string CurrentScope() const override {
     std::string scope;

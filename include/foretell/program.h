@@ -95,6 +95,10 @@ class ProgramInstance {
   /// True when the program's own code names devices (a TorchScript file carries
   /// the one it was traced on): a trace then redirects them to its own.
   virtual bool NamesDevices() const { return false; }
+  /// Operators of the program, by the file's names, that a trace without
+  /// arithmetic may have to refuse: they depend on data or have no kernel for
+  /// it. Asked for when the first one is met, so that all are reported at once.
+  virtual std::vector<std::string> UntraceableOperators() const { return {}; }
 };
 
 /// Something that can be called on inputs on any ATen device: a model file
@@ -141,7 +145,8 @@ class Program {
 
 /// ATen's element type for `dtype`, with f32 replaced by the storage type of
 /// `precision`.
-at::ScalarType ToScalarType(DType dtype, Precision precision = Precision::kFp32);
+at::ScalarType ToScalarType(DType dtype,
+                            Precision precision = Precision::kFp32);
 /// Inverse; throws Error(kUnsupported) for quantised and complex-half types.
 DType ToDType(at::ScalarType type);
 

@@ -57,6 +57,18 @@ class Tracer {
 
   Trace Run() {
     try {
+      return RunUnwrapped();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnsupported || device_ != at::kMeta) {
+        throw;
+      }
+      throw Error(error.code(), error.what() + Others(error.what()));
+    }
+  }
+
+ private:
+  Trace RunUnwrapped() {
+    try {
       return options_.mode == Mode::kInference ? Infer() : Train();
     } catch (const Error&) {
       throw;
@@ -67,7 +79,19 @@ class Tracer {
     }
   }
 
- private:
+  /// "; a trace … may refuse in this file, too: a, b", or nothing when
+  /// `message` names them all.
+  std::string Others(std::string_view message) const {
+    std::string others;
+    for (const std::string& name : instance_->UntraceableOperators()) {
+      if (message.find(name) != std::string_view::npos) continue;
+      others += (others.empty() ? "" : ", ") + name;
+    }
+    if (others.empty()) return "";
+    return "; a trace without arithmetic may refuse in this file, too: " +
+           others;
+  }
+
   Trace Infer() {
     const c10::InferenceMode inference;
     Enter(Phase::kForward, TensorRole::kActivation);

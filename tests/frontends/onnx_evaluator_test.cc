@@ -309,6 +309,15 @@ TEST(OnnxIf, RunsTheBranchThatTheHostKnows) {
   }
 }
 
+TEST(OnnxEvaluator, OperatorsThatDependOnDataAreReportedAtOnce) {
+  const Model model = MakeModel(
+      Frame({MakeNode("NonZero", {"x"}, {"n"}),
+             MakeNode("Unique", {"x"}, {"u"}), MakeNode("Relu", {"x"}, {"y"})},
+            {}));
+  ExpectError([&] { TraceOf(model); }, ErrorCode::kUnsupported,
+              "may refuse in this file, too: Unique");
+}
+
 TEST(OnnxIf, AConditionThatDependsOnDataIsNamed) {
   const Node choice = MakeNode(
       "If", {"c"}, {"y"},

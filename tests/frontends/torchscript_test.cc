@@ -137,6 +137,47 @@ def forward(self, x):
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 2 * 3 * 2);
 }
 
+TEST(TorchScript, ReportsAllOperatorsThatCannotBeTracedAtOnce) {
+  const SavedModule saved(Script(R"(
+def forward(self, x):
+    if bool(x.numel() > 100):
+        return torch.masked_select(x, torch.gt(x, 0))
+    y = torch.nonzero(torch.relu(x))
+    return torch.bincount(torch.flatten(y)))"));
+  ExpectError([&] { saved.Run({"x=f32[2,3]"}); }, ErrorCode::kUnsupported,
+              "aten::nonzero depends on the content of a tensor, which a trace "
+              "without arithmetic does not have; use --trace cpu; a trace "
+              "without arithmetic may refuse in this file, too: "
+              "aten::bincount, aten::masked_select");
+}
+
+TEST(TorchScript, OperatorsOfMethodsThatAreCalledAreReportedToo) {
+  torch::jit::Module net("Net");
+  net.define(R"(
+def count(self, x):
+    return torch.bincount(x)
+def unused(self, x):
+    return torch.masked_select(x, torch.gt(x, 0))
+def forward(self, x):
+    return self.count(torch.flatten(torch.nonzero(x)))
+)");
+  const SavedModule saved(net);
+  ExpectError([&] { saved.Run({"x=f32[2,3]"}); }, ErrorCode::kUnsupported,
+              "in this file, too: aten::bincount");
+}
+
+TEST(TorchScript, ALoneOperatorThatCannotBeTracedIsNamedOnce) {
+  const SavedModule saved(Script(R"(
+def forward(self, x):
+    return torch.nonzero(x))"));
+  try {
+    saved.Run({"x=f32[2,3]"});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), Not(HasSubstr("in this file, too")));
+  }
+}
+
 /// torchvision's kernels are not in LibTorch, so running on the CPU is no way
 /// out.
 TEST(TorchScript, AnOperatorWithoutAnyKernelIsNotSentToTheCpu) {
