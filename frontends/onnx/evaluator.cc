@@ -20,6 +20,7 @@
 #include "foretell/error.h"
 #include "frontends/onnx/liveness.h"
 #include "frontends/onnx/node_context.h"
+#include "src/core/text.h"
 #include "src/program/recorder.h"
 
 namespace foretell::onnx {
@@ -56,10 +57,6 @@ class DepthScope {
  private:
   int& depth_;
 };
-
-std::string FirstLine(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
 
 /// Inputs of batch norms that no gradient reaches: running mean and variance.
 std::set<std::string> RunningStatistics(const Graph& graph) {

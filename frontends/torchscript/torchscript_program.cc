@@ -20,17 +20,12 @@
 #include "frontends/torchscript/module_on_device.h"
 #include "frontends/torchscript/operators.h"
 #include "frontends/torchscript/safety.h"
+#include "src/core/text.h"
 #include "src/program/recorder.h"
 
 namespace foretell {
 namespace torchscript {
 namespace {
-
-std::string FirstLine(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(" \n");
-  if (begin == std::string::npos) return text;
-  return text.substr(begin, text.find('\n', begin) - begin);
-}
 
 bool IsTensorList(const c10::Type& type) {
   const auto* list = type.castRaw<c10::ListType>();

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/text.h"
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/optimizer_step.h"
 #include "src/program/recorder.h"
@@ -217,10 +218,6 @@ class Tracer {
   std::unique_ptr<ProgramInstance> instance_;
   std::vector<at::Tensor> tensors_;
 };
-
-std::string FirstLine(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
 
 }  // namespace
 
