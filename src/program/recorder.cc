@@ -17,9 +17,10 @@
 #include <mutex>
 
 #include "foretell/error.h"
+#include "src/program/call_checks.h"
 #include "src/program/meta/meta_kernels.h"
-#include "src/program/perform.h"
 #include "src/program/operator_call.h"
+#include "src/program/perform.h"
 
 namespace foretell {
 namespace {
@@ -141,12 +142,14 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
   const c10::FunctionSchema& schema = op.schema();
   const size_t first = stack.size() - schema.arguments().size();
   if (redirect_devices_) ReplaceDevices(stack, first, device_);
+  RequireFewParts(schema, stack);
   const bool touches = TouchesTrace(stack, first);
   if (!record_nodes_ || !MakesTensors(schema) ||
       (!touches && !NamesDevice(stack, first, device_))) {
     Perform(op, keys, stack);
     return;
   }
+  RequireOneType(schema, stack);
   NodeSpec spec = SpecOf(op, stack);
   std::vector<at::Tensor> results = Mutated(schema, stack, first);
   const size_t num_mutated = results.size();
