@@ -28,6 +28,11 @@ namespace {
 
 /// Nesting of subgraphs and function calls beyond which a file is refused.
 constexpr int kMaxDepth = 64;
+/// Nodes that a run may execute. Those of a loop over shape arithmetic leave no
+/// operator that a trace would count.
+constexpr std::int64_t kMaxNodes = 200'000;
+/// Copying so many elements of a sequence counts as a node.
+constexpr std::int64_t kElementsPerNode = 256;
 /// Weights whose file has no values are drawn with this deviation, which keeps
 /// activations of deep networks finite.
 constexpr double kWeightDeviation = 0.02;
@@ -193,7 +198,16 @@ at::Tensor Evaluator::Literal(const TensorLiteral& literal) {
 const TensorLiteral* Evaluator::LiteralOf(const at::Tensor& tensor) const {
   const auto found = literals_.find(tensor.unsafeGetTensorImpl());
   return found == literals_.end() ? nullptr : found->second;
+void Evaluator::CountCopies(std::size_t num_elements) {
+  work_ += static_cast<std::int64_t>(num_elements);
+  if (work_ <= kMaxNodes * kElementsPerNode) return;
+  throw Error(ErrorCode::kUnsupported, "the run does the work of more than " +
+                                           std::to_string(kMaxNodes) +
+                                           " nodes: does a loop not end?");
 }
+
+}
+  work_ = 0;
 
 std::vector<Value> Evaluator::Run(std::vector<Value> inputs) {
   std::set<std::string> initialized;
@@ -256,6 +270,8 @@ std::vector<Value> Evaluator::RunBody(const std::vector<Node>& nodes,
     const Value* value = frame.Find(name);
     if (value == nullptr) {
       throw Error(ErrorCode::kCorrupt, model_.path + ": output '" + name +
+    const auto* sequence = std::get_if<Sequence>(value);
+    if (sequence != nullptr) CountCopies(sequence->size());
                                            "' is defined by no node");
     }
     results.push_back(*value);
@@ -277,6 +293,7 @@ void Evaluator::Execute(const Node& node, Frame& frame) {
                : (node.name.empty() ? outer_scope : node.name);
   const auto opset = frame.opsets().find(node.domain);
   const std::int64_t version =
+    CountCopies(kElementsPerNode);
       opset == frame.opsets().end() ? 1 : opset->second;
   try {
     if (const Function* function = FindFunction(node)) {

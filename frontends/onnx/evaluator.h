@@ -86,6 +86,10 @@ class Evaluator {
   /// The file's literal behind a device tensor whose payload was read; nullptr
   /// for any other tensor.
   const TensorLiteral* LiteralOf(const at::Tensor& tensor) const;
+  /// Counts the copying of `num_elements` elements of a sequence as work;
+  /// throws Error(kUnsupported) when a run does more work than any network
+  /// needs.
+  void CountCopies(std::size_t num_elements);
   /// "file: node 'name' (Operator): ", the beginning of every message.
   std::string Place(const Node& node) const;
 
@@ -130,6 +134,7 @@ class Evaluator {
   std::unordered_map<const void*, std::unique_ptr<Liveness>> liveness_;
   std::string scope_;
   int depth_ = 0;
+  std::int64_t work_ = 0;  ///< Of this run, in elements copied.
 };
 
 /// Operators of `model`, its subgraphs and functions that no table row lowers:
