@@ -327,6 +327,7 @@ void Evaluator::Rethrow(const Node& node, ErrorCode code,
   if (message.rfind(model_.path + ":", 0) == 0) throw Error(code, message);
   throw Error(code, Place(node) + message);
 }
+  if (!node.origin.empty()) return model_.path + ": " + node.origin + ": ";
 
 std::string Evaluator::Place(const Node& node) const {
   const std::string label =

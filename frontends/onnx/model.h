@@ -119,6 +119,9 @@ struct Function {
   std::string domain;
   std::string overload;
   std::vector<std::string> inputs;
+  /// What a node that stands for several of the file replaces, for messages:
+  /// "MatMul 'fc' + Add 'bias'". Empty for a node of the file.
+  std::string origin;
   std::vector<std::string> outputs;
   std::vector<std::string> attributes;      ///< Required ones.
   std::vector<Attribute> attribute_protos;  ///< Those with defaults.
