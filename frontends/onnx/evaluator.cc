@@ -172,9 +172,7 @@ at::Tensor Evaluator::OnDevice(const at::Tensor& host) {
   const UnrecordedScope unrecorded(constant == constants_.end()
                                        ? TensorRole::kBuffer
                                        : constant->second.role());
-  const bool cast = host.scalar_type() == at::kFloat;
-  const at::ScalarType type =
-      cast ? ScalarTypeOf(kOnnxFloat, options_.precision) : host.scalar_type();
+  const at::ScalarType type = StoredAs(host.scalar_type(), options_.precision);
   at::Tensor moved =
       options_.device.is_meta()
           ? at::empty(host.sizes(),
@@ -198,6 +196,8 @@ at::Tensor Evaluator::Literal(const TensorLiteral& literal) {
 const TensorLiteral* Evaluator::LiteralOf(const at::Tensor& tensor) const {
   const auto found = literals_.find(tensor.unsafeGetTensorImpl());
   return found == literals_.end() ? nullptr : found->second;
+}
+
 void Evaluator::CountCopies(std::size_t num_elements) {
   work_ += static_cast<std::int64_t>(num_elements);
   if (work_ <= kMaxNodes * kElementsPerNode) return;
@@ -206,10 +206,8 @@ void Evaluator::CountCopies(std::size_t num_elements) {
                                            " nodes: does a loop not end?");
 }
 
-}
-  work_ = 0;
-
 std::vector<Value> Evaluator::Run(std::vector<Value> inputs) {
+  work_ = 0;
   std::set<std::string> initialized;
   for (const TensorLiteral& literal : model_.graph.initializers) {
     initialized.insert(literal.name);
@@ -270,10 +268,10 @@ std::vector<Value> Evaluator::RunBody(const std::vector<Node>& nodes,
     const Value* value = frame.Find(name);
     if (value == nullptr) {
       throw Error(ErrorCode::kCorrupt, model_.path + ": output '" + name +
-    const auto* sequence = std::get_if<Sequence>(value);
-    if (sequence != nullptr) CountCopies(sequence->size());
                                            "' is defined by no node");
     }
+    const auto* sequence = std::get_if<Sequence>(value);
+    if (sequence != nullptr) CountCopies(sequence->size());
     results.push_back(*value);
   }
   return results;
@@ -293,9 +291,9 @@ void Evaluator::Execute(const Node& node, Frame& frame) {
                : (node.name.empty() ? outer_scope : node.name);
   const auto opset = frame.opsets().find(node.domain);
   const std::int64_t version =
-    CountCopies(kElementsPerNode);
       opset == frame.opsets().end() ? 1 : opset->second;
   try {
+    CountCopies(kElementsPerNode);
     if (const Function* function = FindFunction(node)) {
       CallFunction(*function, node, frame);
     } else {
@@ -327,9 +325,9 @@ void Evaluator::Rethrow(const Node& node, ErrorCode code,
   if (message.rfind(model_.path + ":", 0) == 0) throw Error(code, message);
   throw Error(code, Place(node) + message);
 }
-  if (!node.origin.empty()) return model_.path + ": " + node.origin + ": ";
 
 std::string Evaluator::Place(const Node& node) const {
+  if (!node.origin.empty()) return model_.path + ": " + node.origin + ": ";
   const std::string label =
       !node.name.empty() ? node.name
                          : (node.outputs.empty() ? "" : node.outputs.front());

@@ -18,8 +18,8 @@
 
 namespace foretell::onnx {
 
-/// Type of a TensorProto.DataType code, FLOAT replaced by the storage type of
-/// `precision`; throws Error(kUnsupported) without an equivalent in ATen.
+/// Type of a TensorProto.DataType code in a run of `precision` (StoredAs);
+/// throws Error(kUnsupported) without an equivalent in ATen.
 at::ScalarType ScalarTypeOf(std::int64_t onnx_code, Precision precision);
 
 /// The literal on the CPU with its values; throws Error(kUnsupported) when its

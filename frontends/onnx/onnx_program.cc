@@ -154,6 +154,9 @@ class OnnxSource final : public Program::Source {
   std::int64_t parameter_elements() const override {
     return model_->FloatInitializerElements();
   }
+  std::map<DType, std::int64_t> weight_elements() const override {
+    return model_->WeightElements();
+  }
 
   std::vector<std::string> warnings(Mode mode) const override {
     std::vector<std::string> warnings;

@@ -20,6 +20,7 @@
 #include "src/program/optimizer_step.h"
 #include "src/program/recorder.h"
 #include "src/program/training_loss.h"
+#include "src/program/weight_warnings.h"
 
 namespace foretell {
 namespace {
@@ -201,6 +202,10 @@ class Tracer {
                        {ToDType(output.scalar_type()), output.sizes().vec()}});
     }
     std::vector<std::string> warnings = program_.warnings(options_.mode);
+    for (std::string& warning :
+         WeightWarnings(program_.weight_elements(), options_.precision)) {
+      warnings.push_back(std::move(warning));
+    }
     for (const std::string& name : recorder_.fallbacks()) {
       warnings.push_back(name +
                          " has no meta kernel: it was run on the CPU for "
