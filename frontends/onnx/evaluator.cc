@@ -20,6 +20,7 @@
 #include "foretell/error.h"
 #include "frontends/onnx/liveness.h"
 #include "frontends/onnx/node_context.h"
+#include "src/core/text.h"
 #include "src/program/recorder.h"
 
 namespace foretell::onnx {
@@ -27,6 +28,11 @@ namespace {
 
 /// Nesting of subgraphs and function calls beyond which a file is refused.
 constexpr int kMaxDepth = 64;
+/// Nodes that a run may execute. Those of a loop over shape arithmetic leave no
+/// operator that a trace would count.
+constexpr std::int64_t kMaxNodes = 200'000;
+/// Copying so many elements of a sequence counts as a node.
+constexpr std::int64_t kElementsPerNode = 256;
 /// Weights whose file has no values are drawn with this deviation, which keeps
 /// activations of deep networks finite.
 constexpr double kWeightDeviation = 0.02;
@@ -56,10 +62,6 @@ class DepthScope {
  private:
   int& depth_;
 };
-
-std::string FirstLine(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
 
 /// Inputs of batch norms that no gradient reaches: running mean and variance.
 std::set<std::string> RunningStatistics(const Graph& graph) {
@@ -170,9 +172,7 @@ at::Tensor Evaluator::OnDevice(const at::Tensor& host) {
   const UnrecordedScope unrecorded(constant == constants_.end()
                                        ? TensorRole::kBuffer
                                        : constant->second.role());
-  const bool cast = host.scalar_type() == at::kFloat;
-  const at::ScalarType type =
-      cast ? ScalarTypeOf(kOnnxFloat, options_.precision) : host.scalar_type();
+  const at::ScalarType type = StoredAs(host.scalar_type(), options_.precision);
   at::Tensor moved =
       options_.device.is_meta()
           ? at::empty(host.sizes(),
@@ -198,7 +198,16 @@ const TensorLiteral* Evaluator::LiteralOf(const at::Tensor& tensor) const {
   return found == literals_.end() ? nullptr : found->second;
 }
 
+void Evaluator::CountCopies(std::size_t num_elements) {
+  work_ += static_cast<std::int64_t>(num_elements);
+  if (work_ <= kMaxNodes * kElementsPerNode) return;
+  throw Error(ErrorCode::kUnsupported, "the run does the work of more than " +
+                                           std::to_string(kMaxNodes) +
+                                           " nodes: does a loop not end?");
+}
+
 std::vector<Value> Evaluator::Run(std::vector<Value> inputs) {
+  work_ = 0;
   std::set<std::string> initialized;
   for (const TensorLiteral& literal : model_.graph.initializers) {
     initialized.insert(literal.name);
@@ -261,6 +270,8 @@ std::vector<Value> Evaluator::RunBody(const std::vector<Node>& nodes,
       throw Error(ErrorCode::kCorrupt, model_.path + ": output '" + name +
                                            "' is defined by no node");
     }
+    const auto* sequence = std::get_if<Sequence>(value);
+    if (sequence != nullptr) CountCopies(sequence->size());
     results.push_back(*value);
   }
   return results;
@@ -282,6 +293,7 @@ void Evaluator::Execute(const Node& node, Frame& frame) {
   const std::int64_t version =
       opset == frame.opsets().end() ? 1 : opset->second;
   try {
+    CountCopies(kElementsPerNode);
     if (const Function* function = FindFunction(node)) {
       CallFunction(*function, node, frame);
     } else {
@@ -315,6 +327,7 @@ void Evaluator::Rethrow(const Node& node, ErrorCode code,
 }
 
 std::string Evaluator::Place(const Node& node) const {
+  if (!node.origin.empty()) return model_.path + ": " + node.origin + ": ";
   const std::string label =
       !node.name.empty() ? node.name
                          : (node.outputs.empty() ? "" : node.outputs.front());

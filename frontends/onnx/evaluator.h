@@ -18,8 +18,8 @@
 
 namespace foretell::onnx {
 
-/// Type of a TensorProto.DataType code, FLOAT replaced by the storage type of
-/// `precision`; throws Error(kUnsupported) without an equivalent in ATen.
+/// Type of a TensorProto.DataType code in a run of `precision` (StoredAs);
+/// throws Error(kUnsupported) without an equivalent in ATen.
 at::ScalarType ScalarTypeOf(std::int64_t onnx_code, Precision precision);
 
 /// The literal on the CPU with its values; throws Error(kUnsupported) when its
@@ -86,6 +86,10 @@ class Evaluator {
   /// The file's literal behind a device tensor whose payload was read; nullptr
   /// for any other tensor.
   const TensorLiteral* LiteralOf(const at::Tensor& tensor) const;
+  /// Counts the copying of `num_elements` elements of a sequence as work;
+  /// throws Error(kUnsupported) when a run does more work than any network
+  /// needs.
+  void CountCopies(std::size_t num_elements);
   /// "file: node 'name' (Operator): ", the beginning of every message.
   std::string Place(const Node& node) const;
 
@@ -130,11 +134,16 @@ class Evaluator {
   std::unordered_map<const void*, std::unique_ptr<Liveness>> liveness_;
   std::string scope_;
   int depth_ = 0;
+  std::int64_t work_ = 0;  ///< Of this run, in elements copied.
 };
 
 /// Operators of `model`, its subgraphs and functions that no table row lowers:
 /// one line of text per operator, with the name of the first node and how many
 /// there are. Empty when everything can run.
 std::vector<std::string> UnsupportedOperators(const Model& model);
+
+/// Names ("NonZero") of its operators whose row says that they depend on data,
+/// sorted.
+std::vector<std::string> DataDependentOperators(const Model& model);
 
 }  // namespace foretell::onnx

@@ -37,9 +37,8 @@ constexpr std::array<std::pair<std::int64_t, at::ScalarType>, 20> kTypes = {{
 }  // namespace
 
 at::ScalarType ScalarTypeOf(std::int64_t onnx_code, Precision precision) {
-  if (onnx_code == kOnnxFloat) return ToScalarType(DType::kF32, precision);
   for (const auto& [code, type] : kTypes) {
-    if (code == onnx_code) return type;
+    if (code == onnx_code) return StoredAs(type, precision);
   }
   throw Error(ErrorCode::kUnsupported,
               "element type " +
@@ -54,12 +53,13 @@ at::Tensor HostTensor(const TensorLiteral& literal, Precision precision) {
     throw Error(ErrorCode::kUnsupported,
                 "its values are needed but were not read");
   }
-  at::Tensor tensor = at::empty(literal.dims, at::TensorOptions().dtype(stored));
+  at::Tensor tensor =
+      at::empty(literal.dims, at::TensorOptions().dtype(stored));
   if (literal.bytes.size() != tensor.nbytes()) {
-    throw Error(ErrorCode::kCorrupt,
-                "has " + std::to_string(literal.bytes.size()) +
-                    " bytes, its shape needs " +
-                    std::to_string(tensor.nbytes()));
+    throw Error(ErrorCode::kCorrupt, "has " +
+                                         std::to_string(literal.bytes.size()) +
+                                         " bytes, its shape needs " +
+                                         std::to_string(tensor.nbytes()));
   }
   if (!literal.bytes.empty()) {
     std::memcpy(tensor.data_ptr(), literal.bytes.data(), literal.bytes.size());

@@ -55,7 +55,12 @@ struct Dim {
 /// Type of an input or output of a graph.
 struct TypeInfo {
   enum class Kind : std::uint8_t {
-    kUnknown, kTensor, kSparseTensor, kSequence, kOptional, kMap,
+    kUnknown,
+    kTensor,
+    kSparseTensor,
+    kSequence,
+    kOptional,
+    kMap,
   };
   Kind kind = Kind::kUnknown;
   std::int32_t elem_type = 0;  ///< Of kTensor and kSparseTensor.
@@ -74,8 +79,21 @@ struct Graph;
 
 struct Attribute {
   enum class Kind : std::uint8_t {
-    kUndefined, kInt, kFloat, kString, kTensor, kGraph, kSparseTensor, kType,
-    kInts, kFloats, kStrings, kTensors, kGraphs, kSparseTensors, kTypes,
+    kUndefined,
+    kInt,
+    kFloat,
+    kString,
+    kTensor,
+    kGraph,
+    kSparseTensor,
+    kType,
+    kInts,
+    kFloats,
+    kStrings,
+    kTensors,
+    kGraphs,
+    kSparseTensors,
+    kTypes,
   };
   std::string name;
   Kind kind = Kind::kUndefined;
@@ -88,7 +106,7 @@ struct Attribute {
   std::vector<std::int64_t> ints;
   std::vector<float> floats;
   std::vector<std::string> strings;
-  std::vector<TensorLiteral> tensors;  ///< One for kTensor.
+  std::vector<TensorLiteral> tensors;                ///< One for kTensor.
   std::vector<std::shared_ptr<const Graph>> graphs;  ///< One for kGraph.
   std::optional<TypeInfo> type;                      ///< Of kType.
 };
@@ -101,6 +119,9 @@ struct Node {
   std::vector<std::string> inputs;  ///< "" marks an absent optional input.
   std::vector<std::string> outputs;
   std::vector<Attribute> attributes;
+  /// What a node that stands for several of the file replaces, for messages:
+  /// "MatMul 'fc' + Add 'bias'". Empty for a node of the file.
+  std::string origin;
 
   const Attribute* FindAttribute(std::string_view attribute_name) const;
 };
@@ -139,6 +160,9 @@ struct Model {
   /// Elements of all floating-point initializers of the main graph, payload
   /// read or not.
   std::int64_t FloatInitializerElements() const;
+  /// Elements of these initializers by type, and of those of 8-bit integers
+  /// with two or more dimensions, which are quantised weights.
+  std::map<DType, std::int64_t> WeightElements() const;
 };
 
 struct ReadOptions {
@@ -151,9 +175,9 @@ struct ReadOptions {
 /// bytes of weights; files above 2 GiB work.
 ///
 /// Throws Error kNotFound / kIo (no such file, a directory), kCorrupt (not a
-/// well-formed message, or a node uses a value that nothing defines, or a cycle),
-/// kUnsupported (IR version beyond what is known, absurd nesting); the message
-/// starts with the path.
+/// well-formed message, or a node uses a value that nothing defines, or a
+/// cycle), kUnsupported (IR version beyond what is known, absurd nesting); the
+/// message starts with the path.
 Model ReadModel(const std::string& path, const ReadOptions& options = {});
 
 /// As above from memory; `origin` stands for the path in messages.

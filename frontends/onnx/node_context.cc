@@ -137,6 +137,7 @@ Sequence NodeContext::SequenceInput(std::size_t i) {
     Fail(ErrorCode::kCorrupt,
          "input " + std::to_string(i) + " is absent or not a sequence");
   }
+  evaluator_.CountCopies(sequence->size());
   if (on_host_) return *sequence;
   Sequence on_device;
   for (const at::Tensor& tensor : *sequence) {

@@ -90,8 +90,8 @@ class NodeContext {
   // ---- Types and places ----------------------------------------------------
 
   /// ATen type of a TensorProto.DataType code. In a run of reduced precision
-  /// FLOAT stands for that precision. Throws kUnsupported for types that ATen
-  /// lacks.
+  /// floating-point types stand for that precision. Throws kUnsupported for
+  /// types that ATen lacks.
   at::ScalarType TypeOf(std::int64_t onnx_code) const;
   /// As TypeOf, for a tensor that is created at `place`.
   at::ScalarType TypeOf(std::int64_t onnx_code, at::Device place) const;

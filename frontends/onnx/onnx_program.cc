@@ -97,6 +97,9 @@ class OnnxInstance final : public ProgramInstance {
   std::string CurrentScope() const override {
     return evaluator_.current_scope();
   }
+  std::vector<std::string> UntraceableOperators() const override {
+    return DataDependentOperators(*model_);
+  }
 
  private:
   /// An output that the file declares with the file's batch must follow another
@@ -150,6 +153,9 @@ class OnnxSource final : public Program::Source {
   std::span<const InputSpec> inputs() const override { return inputs_; }
   std::int64_t parameter_elements() const override {
     return model_->FloatInitializerElements();
+  }
+  std::map<DType, std::int64_t> weight_elements() const override {
+    return model_->WeightElements();
   }
 
   std::vector<std::string> warnings(Mode mode) const override {

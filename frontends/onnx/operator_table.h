@@ -21,12 +21,18 @@ struct VersionRange {
   std::int64_t last = kAny;
 };
 
+/// For OnnxOperator::depends_on_data.
+inline constexpr bool kDependsOnData = true;
+
 /// A row of an operator table.
 struct OnnxOperator {
   std::string_view name;
   VersionRange versions;  ///< Of the domain's opset.
   Lowering lowering;
   std::string_view domain = "";  ///< "" is ai.onnx.
+  /// The shape of a result depends on the values of an input that is no list of
+  /// sizes, so that it can be traced on the host alone.
+  bool depends_on_data = false;
 };
 
 /// The rows of one family, in ops/<family>.cc, sorted by name.

@@ -1,4 +1,5 @@
 #include <map>
+#include <set>
 #include <utility>
 
 #include "frontends/onnx/evaluator.h"
@@ -8,19 +9,24 @@ namespace {
 
 using OpsetImports = std::map<std::string, std::int64_t>;
 
-struct Missing {
+struct Entry {
+  std::string op_type;
   std::string first_node;
   int count = 0;
 };
 
-/// Collects the operators of nodes that have no row.
+/// True for the row of an operator to be collected; nullptr when it has none.
+using Matches = bool (*)(const OnnxOperator* row);
+
+/// Collects the operators of nodes whose row matches.
 class Scan {
  public:
-  explicit Scan(const Model& model) : model_(model) {}
+  Scan(const Model& model, Matches matches)
+      : model_(model), matches_(matches) {}
 
   void Visit(const std::vector<Node>& nodes, const OpsetImports& opsets) {
     for (const Node& node : nodes) {
-      if (!IsKnown(node, opsets)) Note(node, opsets);
+      if (IsWanted(node, opsets)) Note(node, opsets);
       for (const Attribute& attribute : node.attributes) {
         for (const auto& graph : attribute.graphs) Visit(graph->nodes, opsets);
       }
@@ -29,11 +35,17 @@ class Scan {
 
   std::vector<std::string> Lines() const {
     std::vector<std::string> lines;
-    for (const auto& [name, missing] : missing_) {
-      lines.push_back(name + " (first at node '" + missing.first_node + "', " +
-                      std::to_string(missing.count) + " in all)");
+    for (const auto& [name, entry] : found_) {
+      lines.push_back(name + " (first at node '" + entry.first_node + "', " +
+                      std::to_string(entry.count) + " in all)");
     }
     return lines;
+  }
+
+  std::vector<std::string> Names() const {
+    std::set<std::string> names;
+    for (const auto& [line, entry] : found_) names.insert(entry.op_type);
+    return {names.begin(), names.end()};
   }
 
  private:
@@ -43,23 +55,23 @@ class Scan {
     return found == opsets.end() ? 1 : found->second;
   }
 
-  bool IsKnown(const Node& node, const OpsetImports& opsets) const {
+  bool IsWanted(const Node& node, const OpsetImports& opsets) const {
     for (const Function& function : model_.functions) {
       if (function.name == node.op_type && function.domain == node.domain &&
           function.overload == node.overload) {
-        return true;
+        return false;
       }
     }
-    return FindOperator(node.domain, node.op_type,
-                        VersionOf(node.domain, opsets)) != nullptr;
+    return matches_(FindOperator(node.domain, node.op_type,
+                                 VersionOf(node.domain, opsets)));
   }
 
   void Note(const Node& node, const OpsetImports& opsets) {
     const std::string domain = node.domain.empty() ? "ai.onnx" : node.domain;
-    const std::string version =
-        std::to_string(VersionOf(node.domain, opsets));
-    Missing& entry = missing_[domain + "::" + node.op_type + " at version " +
-                              version];
+    const std::string version = std::to_string(VersionOf(node.domain, opsets));
+    Entry& entry =
+        found_[domain + "::" + node.op_type + " at version " + version];
+    entry.op_type = node.op_type;
     if (entry.count++ == 0) {
       entry.first_node = !node.name.empty()
                              ? node.name
@@ -68,18 +80,33 @@ class Scan {
   }
 
   const Model& model_;
-  std::map<std::string, Missing> missing_;
+  Matches matches_;
+  std::map<std::string, Entry> found_;
 };
 
-}  // namespace
-
-std::vector<std::string> UnsupportedOperators(const Model& model) {
-  Scan scan(model);
+Scan ScanOf(const Model& model, Matches matches) {
+  Scan scan(model, matches);
   scan.Visit(model.graph.nodes, model.opset_imports);
   for (const Function& function : model.functions) {
     scan.Visit(function.nodes, function.opset_imports);
   }
-  return scan.Lines();
+  return scan;
+}
+
+}  // namespace
+
+std::vector<std::string> UnsupportedOperators(const Model& model) {
+  const auto is_missing = [](const OnnxOperator* row) {
+    return row == nullptr;
+  };
+  return ScanOf(model, is_missing).Lines();
+}
+
+std::vector<std::string> DataDependentOperators(const Model& model) {
+  const auto depends_on_data = [](const OnnxOperator* row) {
+    return row != nullptr && row->depends_on_data;
+  };
+  return ScanOf(model, depends_on_data).Names();
 }
 
 }  // namespace foretell::onnx

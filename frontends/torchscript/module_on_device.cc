@@ -113,10 +113,7 @@ class Replacement {
   }
 
   at::Tensor NewLike(const at::Tensor& old) const {
-    at::ScalarType type = old.scalar_type();
-    if (type == at::kFloat) {
-      type = ToScalarType(DType::kF32, options_.precision);
-    }
+    const at::ScalarType type = StoredAs(old.scalar_type(), options_.precision);
     const auto on_device =
         at::TensorOptions().dtype(type).device(options_.device);
     if (options_.device.is_meta()) return at::empty(old.sizes(), on_device);
@@ -135,23 +132,41 @@ class Replacement {
   c10::IValue::HashAliasedIValues seen_;
 };
 
-void MoveConstantsOf(torch::jit::Block& block, at::Device device) {
+void MoveConstantsOf(torch::jit::Block& block, const InstanceOptions& options) {
   for (torch::jit::Node* node : block.nodes()) {
     if (node->kind() == c10::prim::Constant &&
         node->hasAttribute(c10::attr::value) &&
         node->kindOf(c10::attr::value) == torch::jit::AttributeKind::t) {
       const at::Tensor constant = node->t(c10::attr::value);
       if (constant.dim() > 0) {
-        node->t_(c10::attr::value, constant.to(device));
+        node->t_(c10::attr::value,
+                 constant.to(options.device, StoredAs(constant.scalar_type(),
+                                                      options.precision)));
       }
     }
     for (torch::jit::Block* inner : node->blocks()) {
-      MoveConstantsOf(*inner, device);
+      MoveConstantsOf(*inner, options);
     }
   }
 }
 
 }  // namespace
+
+std::map<DType, std::int64_t> WeightElements(const torch::jit::Module& module) {
+  std::map<DType, std::int64_t> elements;
+  std::unordered_set<const at::TensorImpl*> counted;
+  const auto add = [&](const at::Tensor& tensor) {
+    if (!counted.insert(tensor.unsafeGetTensorImpl()).second) return;
+    elements[ToDType(tensor.scalar_type())] += tensor.numel();
+  };
+  for (const at::Tensor& parameter : module.parameters()) add(parameter);
+  for (const at::Tensor& buffer : module.buffers()) {
+    const at::ScalarType type = buffer.scalar_type();
+    const bool is_small = type == at::kChar || type == at::kByte;
+    if (is_small && buffer.dim() >= 2) add(buffer);
+  }
+  return elements;
+}
 
 ModuleTensors ReplaceTensors(torch::jit::Module& module,
                              const InstanceOptions& options) {
@@ -161,11 +176,11 @@ ModuleTensors ReplaceTensors(torch::jit::Module& module,
   return replacement.Take();
 }
 
-void MoveConstants(torch::jit::Module& module, at::Device device) {
+void MoveConstants(torch::jit::Module& module, const InstanceOptions& options) {
   for (torch::jit::Function* function :
        module._ivalue()->compilation_unit()->get_functions()) {
     MoveConstantsOf(*torch::jit::toGraphFunction(*function).graph()->block(),
-                    device);
+                    options);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <torch/csrc/jit/api/module.h>
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,9 +23,16 @@ struct ModuleTensors {
 ModuleTensors ReplaceTensors(torch::jit::Module& module,
                              const InstanceOptions& options);
 
+/// Elements of the parameters of `module` by element type, and of its buffers
+/// of 8-bit integers with two or more dimensions, which are weights, too.
+std::map<DType, std::int64_t> WeightElements(const torch::jit::Module& module);
+
 /// Moves tensor constants with at least one dimension in every graph of
-/// `module` to `device`; scalars stay, because they carry shape arithmetic.
-/// Must come before the first run.
-void MoveConstants(torch::jit::Module& module, at::Device device);
+/// `module` to the device and precision of `options`; scalars stay, because
+/// they carry shape arithmetic. Must come before the first run.
+///
+/// What the code itself makes without naming a device (torch.zeros(n)) stays on
+/// the CPU, where eager code would have it.
+void MoveConstants(torch::jit::Module& module, const InstanceOptions& options);
 
 }  // namespace foretell::torchscript

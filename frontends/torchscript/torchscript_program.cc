@@ -18,18 +18,14 @@
 #include "frontends/torchscript/archive.h"
 #include "frontends/torchscript/limits.h"
 #include "frontends/torchscript/module_on_device.h"
+#include "frontends/torchscript/operators.h"
 #include "frontends/torchscript/safety.h"
+#include "src/core/text.h"
 #include "src/program/recorder.h"
 
 namespace foretell {
 namespace torchscript {
 namespace {
-
-std::string FirstLine(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(" \n");
-  if (begin == std::string::npos) return text;
-  return text.substr(begin, text.find('\n', begin) - begin);
-}
 
 bool IsTensorList(const c10::Type& type) {
   const auto* list = type.castRaw<c10::ListType>();
@@ -108,15 +104,15 @@ class TorchScriptInstance final : public ProgramInstance {
       std::vector<at::Tensor> outputs;
       Flatten(module_.forward(std::move(arguments)), outputs);
       return outputs;
-    } catch (const Error&) {
-      throw;
+    } catch (const Error& error) {
+      throw WithHint(error);
     } catch (const c10::NotImplementedError& error) {
       if (recorder != nullptr) recorder->RethrowFailure();
       throw Error(ErrorCode::kUnsupported,
                   path_ + ": " + MissingKernel(error.what_without_backtrace()));
     } catch (const std::exception& error) {
       if (budget.exhausted()) RefuseEndless();
-      if (recorder != nullptr) recorder->RethrowFailure();
+      if (recorder != nullptr) RethrowFailure(*recorder);
       throw Error(ErrorCode::kInvalidArgument,
                   path_ + ": " + LastLine(error.what()) + PrecisionHint());
     }
@@ -128,6 +124,10 @@ class TorchScriptInstance final : public ProgramInstance {
   std::vector<NamedTensor> Buffers() const override { return tensors_.buffers; }
 
   bool NamesDevices() const override { return true; }
+
+  std::vector<std::string> UntraceableOperators() const override {
+    return OperatorsWithoutMetaKernel(module_);
+  }
 
   std::string CurrentScope() const override {
     std::string scope;
@@ -155,6 +155,21 @@ class TorchScriptInstance final : public ProgramInstance {
            ": LibTorch alone has no such kernel; an ONNX export may work";
   }
 
+  /// Throws what the recorder threw, if it did; the interpreter has replaced
+  /// it.
+  void RethrowFailure(const Recorder& recorder) const {
+    try {
+      recorder.RethrowFailure();
+    } catch (const Error& error) {
+      throw WithHint(error);
+    }
+  }
+
+  Error WithHint(const Error& error) const {
+    if (error.code() != ErrorCode::kInvalidArgument) return error;
+    return Error(error.code(), error.what() + PrecisionHint());
+  }
+
   /// A trace keeps the element types that its export saw.
   std::string PrecisionHint() const {
     const bool casts =
@@ -178,13 +193,13 @@ class TorchScriptInstance final : public ProgramInstance {
   ModuleTensors tensors_;
 };
 
-/// Loads the slim archive once per kind of device: graph constants are moved
-/// before the first run and stay where they are.
+/// Loads the slim archive once per kind of device and precision: graph
+/// constants are moved and cast before the first run and stay as they are.
 class TorchScriptSource final : public Program::Source {
  public:
   TorchScriptSource(std::string path, std::string archive)
       : path_(std::move(path)), archive_(std::move(archive)) {
-    const torch::jit::Module& module = ModuleOn(at::kMeta);
+    const torch::jit::Module& module = ModuleOn({});
     arguments_ = RequiredArguments(path_, module);
     for (const c10::Argument& argument : arguments_) {
       inputs_.push_back({.name = argument.name()});
@@ -196,6 +211,10 @@ class TorchScriptSource final : public Program::Source {
     }
   }
 
+  std::map<DType, std::int64_t> weight_elements() const override {
+    return WeightElements(ModuleOn({}));
+  }
+
   std::string_view format() const override { return "torchscript"; }
   std::span<const InputSpec> inputs() const override { return inputs_; }
   std::int64_t parameter_elements() const override {
@@ -205,18 +224,21 @@ class TorchScriptSource final : public Program::Source {
 
   std::unique_ptr<ProgramInstance> Instantiate(
       const InstanceOptions& options) const override {
-    return std::make_unique<TorchScriptInstance>(
-        path_, ModuleOn(options.device.type()), arguments_, options);
+    return std::make_unique<TorchScriptInstance>(path_, ModuleOn(options),
+                                                 arguments_, options);
   }
 
  private:
-  torch::jit::Module& ModuleOn(c10::DeviceType device) const {
-    const auto found = modules_.find(device);
+  using Place = std::pair<c10::DeviceType, Precision>;
+
+  torch::jit::Module& ModuleOn(const InstanceOptions& options) const {
+    const Place place(options.device.type(), options.precision);
+    const auto found = modules_.find(place);
     if (found != modules_.end()) return found->second;
     torch::jit::Module module = Load();
-    MoveConstants(module, at::Device(device));
+    MoveConstants(module, options);
     CountSteps(module);
-    return modules_.emplace(device, std::move(module)).first->second;
+    return modules_.emplace(place, std::move(module)).first->second;
   }
 
   torch::jit::Module Load() const {
@@ -244,7 +266,7 @@ class TorchScriptSource final : public Program::Source {
   std::vector<c10::Argument> arguments_;
   std::vector<InputSpec> inputs_;
   std::int64_t parameter_elements_ = 0;
-  mutable std::map<c10::DeviceType, torch::jit::Module> modules_;
+  mutable std::map<Place, torch::jit::Module> modules_;
 };
 
 }  // namespace

@@ -95,6 +95,10 @@ class ProgramInstance {
   /// True when the program's own code names devices (a TorchScript file carries
   /// the one it was traced on): a trace then redirects them to its own.
   virtual bool NamesDevices() const { return false; }
+  /// Operators of the program, by the file's names, that a trace without
+  /// arithmetic may have to refuse: they depend on data or have no kernel for
+  /// it. Asked for when the first one is met, so that all are reported at once.
+  virtual std::vector<std::string> UntraceableOperators() const { return {}; }
 };
 
 /// Something that can be called on inputs on any ATen device: a model file
@@ -109,6 +113,7 @@ class Program {
     virtual std::span<const InputSpec> inputs() const = 0;
     virtual std::int64_t parameter_elements() const = 0;
     virtual std::vector<std::string> warnings(Mode mode) const = 0;
+    virtual std::map<DType, std::int64_t> weight_elements() const { return {}; }
     virtual std::unique_ptr<ProgramInstance> Instantiate(
         const InstanceOptions& options) const = 0;
   };
@@ -125,6 +130,12 @@ class Program {
   std::int64_t parameter_elements() const {
     return source_->parameter_elements();
   }
+  /// Elements of the weights by element type as the file declares them: of all
+  /// parameters, and of quantised weights (8-bit integers with two or more
+  /// dimensions). Empty where the program does not say.
+  std::map<DType, std::int64_t> weight_elements() const {
+    return source_->weight_elements();
+  }
   /// What the user ought to know about a run in `mode`.
   std::vector<std::string> warnings(Mode mode) const {
     return source_->warnings(mode);
@@ -139,9 +150,13 @@ class Program {
   std::shared_ptr<const Source> source_;
 };
 
-/// ATen's element type for `dtype`, with f32 replaced by the storage type of
-/// `precision`.
-at::ScalarType ToScalarType(DType dtype, Precision precision = Precision::kFp32);
+/// Element type in a run of `precision` of tensors that have `type` in the
+/// file: kFp16 and kBf16 cast every floating-point type of 16 bits or more, as
+/// `model.half()` does; the others change nothing.
+at::ScalarType StoredAs(at::ScalarType type, Precision precision);
+/// ATen's element type for `dtype` in a run of `precision`, as above.
+at::ScalarType ToScalarType(DType dtype,
+                            Precision precision = Precision::kFp32);
 /// Inverse; throws Error(kUnsupported) for quantised and complex-half types.
 DType ToDType(at::ScalarType type);
 

@@ -6,37 +6,17 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "foretell/error.h"
-#include "src/program/meta/meta_kernels.h"
 
 namespace foretell {
 namespace {
 
 /// Largest number of input elements of an operator that is run for its shapes.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 24;
-
-/// Composites of the operators that IsDataDependent knows; they would fail half
-/// way, with the name of a part.
-constexpr std::array<std::string_view, 5> kDataDependentComposites = {
-    "aten::allclose", "aten::argwhere", "aten::is_nonzero", "aten::item",
-    "aten::nonzero_numpy"};
-
-bool IsMask(const c10::IValue& index) {
-  if (!index.isTensor() || !index.toTensor().defined()) return false;
-  const at::ScalarType type = index.toTensor().scalar_type();
-  return type == at::kBool || type == at::kByte;
-}
-
-bool HasBooleanIndex(const c10::IValue& indices) {
-  if (!indices.isList()) return false;
-  const auto list = indices.toListRef();
-  return std::any_of(list.begin(), list.end(), IsMask);
-}
 
 /// Calls `convert` on every tensor of an argument or result.
 template <typename Convert>
@@ -88,32 +68,28 @@ at::Tensor ToMeta(const at::Tensor& tensor) {
   throw Error(ErrorCode::kUnsupported, "has no meta kernel and " + why);
 }
 
+bool RunsOnCpu(const c10::OperatorHandle& op) {
+  constexpr c10::DispatchKey kKeys[] = {
+      c10::DispatchKey::CPU, c10::DispatchKey::CompositeExplicitAutograd,
+      c10::DispatchKey::CompositeImplicitAutograd,
+      c10::DispatchKey::CompositeExplicitAutogradNonFunctional};
+  return std::any_of(
+      std::begin(kKeys), std::end(kKeys),
+      [&](c10::DispatchKey key) { return op.hasKernelForDispatchKey(key); });
+}
+
 }  // namespace
 
-bool DependsOnData(const c10::OperatorHandle& op,
-                   const torch::jit::Stack& stack) {
-  if (IsDataDependent(op)) return true;
-  const c10::FunctionSchema& schema = op.schema();
-  const std::string& name = schema.name();
-  const size_t first = stack.size() - schema.arguments().size();
-  if (name == "aten::repeat_interleave") {
-    // With output_size, with an int or with counts on the CPU the shape is known.
-    const size_t repeats = schema.arguments().size() > 2 ? first + 1 : first;
-    return stack[repeats].isTensor() && stack[repeats].toTensor().is_meta() &&
-           stack.back().isNone();
-  }
-  if (name == "aten::tensor_split") return stack[first + 1].isTensor();
-  if (name == "aten::index") return HasBooleanIndex(stack.back());
-  // With one argument it is nonzero.
-  if (name == "aten::where") return schema.arguments().size() == 1;
-  return std::find(kDataDependentComposites.begin(),
-                   kDataDependentComposites.end(),
-                   name) != kDataDependentComposites.end();
+std::string_view WayOut(const c10::OperatorHandle& op) {
+  return RunsOnCpu(op) ? "use --trace cpu"
+                       : "LibTorch alone has no kernel that runs it; an ONNX "
+                         "export may work";
 }
 
 void PerformOnCpuForShapes(const c10::OperatorHandle& op,
                            torch::jit::Stack& stack) {
   const c10::FunctionSchema& schema = op.schema();
+  if (!RunsOnCpu(op)) Refuse(std::string(WayOut(op)));
   if (schema.is_mutable()) {
     Refuse("writes into its argument; try --trace cpu");
   }

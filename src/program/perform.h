@@ -3,17 +3,20 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include <string_view>
+
 namespace foretell {
 
-/// True when the shape or value of a result depends on the content of a tensor:
-/// `nonzero`, `unique`, `item`, a Boolean index …
-bool DependsOnData(const c10::OperatorHandle& op,
-                   const torch::jit::Stack& stack);
+/// What to advise a user whose program calls `op`, which meta cannot run: to
+/// execute on the CPU, unless LibTorch has no kernel for that either (of
+/// torchvision's operators it may know the schema alone).
+std::string_view WayOut(const c10::OperatorHandle& op);
 
 /// Runs `op` on CPU tensors of the shapes of its meta arguments, filled with
 /// ones, and replaces the results by meta tensors. For operators that have no
 /// meta kernel. Throws Error(kUnsupported) when they are too large, when the
-/// operator writes into an argument, or when its gradient will be wanted.
+/// operator writes into an argument, when its gradient will be wanted, or when
+/// it has no kernel for the CPU either.
 void PerformOnCpuForShapes(const c10::OperatorHandle& op,
                            torch::jit::Stack& stack);
 

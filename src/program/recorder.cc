@@ -15,10 +15,11 @@
 
 #include <algorithm>
 #include <mutex>
-#include <set>
 
 #include "foretell/error.h"
+#include "src/program/call_checks.h"
 #include "src/program/meta/meta_kernels.h"
+#include "src/program/operator_call.h"
 #include "src/program/perform.h"
 
 namespace foretell {
@@ -42,105 +43,6 @@ void Hook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   } else {
     op.redispatchBoxed(rest, stack);
   }
-}
-
-/// Calls `visit` on every defined tensor in `value`, in order.
-template <typename Visit>
-void ForEachTensor(const c10::IValue& value, const Visit& visit) {
-  if (value.isTensor()) {
-    if (value.toTensor().defined()) visit(value.toTensor());
-  } else if (value.isTensorList()) {
-    for (const at::Tensor& tensor : value.toTensorVector()) {
-      if (tensor.defined()) visit(tensor);
-    }
-  } else if (value.isList() || value.isTuple()) {
-    const auto elements = value.isList() ? value.toListRef().vec()
-                                         : value.toTupleRef().elements().vec();
-    for (const c10::IValue& element : elements) ForEachTensor(element, visit);
-  }
-}
-
-/// Arguments that say where and in which form a result is stored; dtype and
-/// shape of the result already do.
-bool IsPlacement(const std::string& argument) {
-  static const std::set<std::string> kNames = {
-      "layout", "device", "pin_memory", "memory_format", "generator", "dtype"};
-  return kNames.count(argument) != 0;
-}
-
-std::optional<Attribute> ToAttribute(const c10::IValue& value) {
-  if (value.isBool()) return value.toBool();
-  if (value.isInt()) return value.toInt();
-  if (value.isDouble()) return value.toDouble();
-  if (value.isString()) return value.toStringRef();
-  if (value.isIntList()) return value.toIntVector();
-  if (value.isDoubleList()) return value.toDoubleVector();
-  if (value.isBoolList()) {
-    std::vector<std::int64_t> flags;
-    for (const bool flag : value.toBoolList()) flags.push_back(flag ? 1 : 0);
-    return flags;
-  }
-  return std::nullopt;
-}
-
-Attributes ToAttributes(const c10::FunctionSchema& schema,
-                        const torch::jit::Stack& stack, size_t first) {
-  Attributes attributes;
-  for (size_t i = 0; i < schema.arguments().size(); ++i) {
-    const std::string& name = schema.arguments()[i].name();
-    if (IsPlacement(name)) continue;
-    std::optional<Attribute> attribute = ToAttribute(stack[first + i]);
-    if (attribute) attributes.emplace_back(name, std::move(*attribute));
-  }
-  return attributes;
-}
-
-std::string TargetOf(const c10::OperatorHandle& op) {
-  const std::string& name = op.schema().name();
-  return name.rfind("aten::", 0) == 0 ? name.substr(6) : name;
-}
-
-void ReplaceDevices(torch::jit::Stack& stack, size_t first,
-                    c10::DeviceType device) {
-  for (size_t i = first; i < stack.size(); ++i) {
-    if (stack[i].isDevice()) stack[i] = c10::Device(device);
-  }
-}
-
-/// Tensors among the arguments that the operator writes.
-std::vector<at::Tensor> Mutated(const c10::FunctionSchema& schema,
-                                const torch::jit::Stack& stack, size_t first) {
-  std::vector<at::Tensor> tensors;
-  for (size_t i = 0; i < schema.arguments().size(); ++i) {
-    const c10::AliasInfo* alias = schema.arguments()[i].alias_info();
-    if (alias == nullptr || !alias->isWrite()) continue;
-    ForEachTensor(stack[first + i],
-                  [&](const at::Tensor& t) { tensors.push_back(t); });
-  }
-  return tensors;
-}
-
-bool HoldsTensors(const c10::Type& type) {
-  if (const auto* list = type.castRaw<c10::ListType>()) {
-    return HoldsTensors(*list->getElementType());
-  }
-  if (const auto* optional = type.castRaw<c10::OptionalType>()) {
-    return HoldsTensors(*optional->getElementType());
-  }
-  return type.kind() == c10::TypeKind::TensorType;
-}
-
-/// False for `size`, `dim`, `item` and other questions, which are no work.
-bool MakesTensors(const c10::FunctionSchema& schema) {
-  return schema.is_mutable() ||
-         std::any_of(schema.returns().begin(), schema.returns().end(),
-                     [](const c10::Argument& result) {
-                       return HoldsTensors(*result.type());
-                     });
-}
-
-TensorType TypeOf(const at::Tensor& tensor) {
-  return {ToDType(tensor.scalar_type()), tensor.sizes().vec()};
 }
 
 }  // namespace
@@ -188,123 +90,6 @@ void Recorder::OnFree(std::int32_t storage) {
 
 NodeId Recorder::CurrentNode() const {
   return builder_.num_nodes() - (inside_node_ ? 0 : 1);
-}
-
-bool Recorder::BelongsToTrace(const at::Tensor& tensor) const {
-  if (tensor.device().type() != device_) return false;
-  if (device_ == c10::DeviceType::Meta) return true;
-  if (tracked_.count(tensor.unsafeGetTensorImpl()) != 0) return true;
-  if (!tensor.has_storage()) return false;
-  const std::int32_t storage =
-      LedgerNumber(tensor.storage().data_ptr().get_context(), device_);
-  if (storage < 0) return false;
-  // State made in the warm-up step has no value yet.
-  return values_in_.count(storage) != 0 ||
-         builder_.storage(storage).role == TensorRole::kOptimizerState;
-}
-
-bool Recorder::TouchesTrace(const torch::jit::Stack& stack,
-                            size_t first) const {
-  bool touches = false;
-  for (size_t i = first; i < stack.size(); ++i) {
-    ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
-      touches = touches || BelongsToTrace(tensor);
-    });
-  }
-  return touches;
-}
-
-StorageId Recorder::StorageOf(const at::Tensor& tensor) {
-  const std::int32_t known =
-      tensor.has_storage()
-          ? LedgerNumber(tensor.storage().data_ptr().get_context(), device_)
-          : -1;
-  if (known >= 0) return known;
-  const c10::StorageImpl* address =
-      tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
-  const auto found = foreign_.find(address);
-  if (found != foreign_.end()) return found->second.second;
-  const StorageId storage =
-      builder_.AddStorage(TypeOf(tensor).Bytes(), TensorRole::kBuffer);
-  living_.resize(static_cast<size_t>(storage) + 1, true);
-  builder_.Allocate(storage, CurrentNode());
-  if (address != nullptr) {
-    foreign_.emplace(address, std::pair(tensor.storage(), storage));
-  }
-  return storage;
-}
-
-void Recorder::Track(const at::Tensor& tensor, ValueId value) {
-  tracked_.insert_or_assign(
-      tensor.unsafeGetTensorImpl(),
-      Tracked{c10::weak_intrusive_ptr<at::TensorImpl>(tensor.getIntrusivePtr()),
-              value});
-  values_in_[builder_.value(value).storage].push_back(value);
-}
-
-std::string Recorder::FreshName(const std::string& wanted) {
-  int& uses = names_[wanted];
-  ++uses;
-  return uses == 1 ? wanted : FreshName(wanted + "." + std::to_string(uses));
-}
-
-ValueId Recorder::AddSource(const std::string& name, const at::Tensor& tensor) {
-  const StorageId storage = StorageOf(tensor);
-  const ValueId value =
-      builder_.AddSource(FreshName(name), TypeOf(tensor), storage);
-  Track(tensor, value);
-  return value;
-}
-
-ValueId Recorder::ValueOf(const at::Tensor& tensor) {
-  const auto found = tracked_.find(tensor.unsafeGetTensorImpl());
-  if (found != tracked_.end()) return found->second.value;
-  const StorageId storage = StorageOf(tensor);
-  const std::vector<ValueId>& candidates = values_in_[storage];
-  for (auto it = candidates.rbegin(); it != candidates.rend(); ++it) {
-    if (builder_.value(*it).type.shape == tensor.sizes().vec()) return *it;
-  }
-  // A view that was made outside the recording, of a parameter's slices say, is
-  // a source of its own; a result keeps its data flow.
-  const bool is_source =
-      candidates.empty() || builder_.value(candidates.back()).producer == kNone;
-  if (!is_source) return candidates.back();
-  const std::string base =
-      candidates.empty()
-          ? std::string(TensorRoleName(builder_.storage(storage).role))
-          : builder_.value(candidates.back()).name + ".view";
-  const ValueId value =
-      builder_.AddSource(FreshName(base), TypeOf(tensor), storage);
-  Track(tensor, value);
-  return value;
-}
-
-bool Recorder::IsResult(const at::Tensor& tensor) {
-  return builder_.value(ValueOf(tensor)).producer != kNone;
-}
-
-void Recorder::MarkInput(const at::Tensor& tensor) {
-  builder_.MarkInput(ValueOf(tensor));
-}
-
-void Recorder::MarkOutput(const at::Tensor& tensor) {
-  builder_.MarkOutput(ValueOf(tensor));
-}
-
-void Recorder::SetRoleOf(const at::Tensor& tensor, TensorRole role) {
-  builder_.SetRole(StorageOf(tensor), role);
-}
-
-void Recorder::ChangeRoleOfLiving(TensorRole from, TensorRole to) {
-  for (StorageId id = 0; id < static_cast<StorageId>(living_.size()); ++id) {
-    if (living_[static_cast<size_t>(id)] && builder_.storage(id).role == from) {
-      builder_.SetRole(id, to);
-    }
-  }
-}
-
-void Recorder::SetParameterElements(std::int64_t elements) {
-  builder_.SetParameterElements(elements);
 }
 
 void Recorder::Call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
@@ -357,12 +142,14 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
   const c10::FunctionSchema& schema = op.schema();
   const size_t first = stack.size() - schema.arguments().size();
   if (redirect_devices_) ReplaceDevices(stack, first, device_);
+  RequireFewParts(schema, stack);
   const bool touches = TouchesTrace(stack, first);
   if (!record_nodes_ || !MakesTensors(schema) ||
-      (!touches && device_ != c10::DeviceType::Meta)) {
+      (!touches && !NamesDevice(stack, first, device_))) {
     Perform(op, keys, stack);
     return;
   }
+  RequireOneType(schema, stack);
   NodeSpec spec = SpecOf(op, stack);
   std::vector<at::Tensor> results = Mutated(schema, stack, first);
   const size_t num_mutated = results.size();
@@ -431,7 +218,8 @@ void Recorder::Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   if (DependsOnData(op, stack)) {
     throw Error(ErrorCode::kUnsupported,
                 "depends on the content of a tensor, which a trace without "
-                "arithmetic does not have; use --trace cpu");
+                "arithmetic does not have; " +
+                    std::string(WayOut(op)));
   }
   if (HasMetaKernel(op)) {
     op.redispatchBoxed(keys, &stack);

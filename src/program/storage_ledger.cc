@@ -31,6 +31,7 @@ struct Session {
   StorageListener* listener = nullptr;
   c10::DeviceType device = c10::DeviceType::Meta;
   std::uint64_t number = 0;
+  std::size_t host_bytes = 0;  ///< Living ones of a trace on another device.
 };
 
 thread_local Session session;
@@ -42,7 +43,8 @@ std::uint64_t NextSessionNumber() {
 /// Who was told of a storage, and which number the listener gave it.
 struct Record {
   std::uint64_t session = 0;
-  std::int32_t number = -1;
+  std::int32_t number = -1;    ///< -1 on the host.
+  std::size_t host_bytes = 0;  ///< 0 for what the listener was told of.
 };
 
 void RefuseAbove(std::size_t limit, std::size_t bytes, const char* where) {
@@ -61,10 +63,20 @@ Record ReportBirth(std::size_t bytes) {
   return {session.number, session.listener->OnAllocate(bytes)};
 }
 
+/// Counts storages on the host of a trace on another device, so that no loop
+/// fills the memory with small ones.
+Record CountOnHost(std::size_t bytes) {
+  RefuseAbove(kMaxHostBytes, bytes, "on the host");
+  RefuseAbove(kMaxHostBytesInAll, session.host_bytes + bytes,
+              "on the host, together with the others there");
+  session.host_bytes += bytes;
+  return {session.number, -1, bytes};
+}
+
 void ReportDeath(const Record& record) {
-  if (session.listener != nullptr && record.session == session.number) {
-    session.listener->OnFree(record.number);
-  }
+  if (session.listener == nullptr || record.session != session.number) return;
+  session.host_bytes -= record.host_bytes;
+  if (record.number >= 0) session.listener->OnFree(record.number);
 }
 
 class MetaLedgerAllocator final : public c10::Allocator {
@@ -125,13 +137,14 @@ class CpuLedgerAllocator final : public c10::Allocator {
   }
 
   c10::DataPtr allocate(std::size_t bytes) override {
-    if (!IsListening(c10::DeviceType::CPU)) {
-      RefuseAbove(kMaxHostBytes, bytes, "on the host");
-      return wrapped_->allocate(bytes);
-    }
-    RefuseAbove(kMaxStorageBytes, bytes, "on the device");
+    if (session.listener == nullptr) return wrapped_->allocate(bytes);
+    const bool is_traced = IsListening(c10::DeviceType::CPU);
+    if (is_traced) RefuseAbove(kMaxStorageBytes, bytes, "on the device");
+    const Record on_host = is_traced ? Record() : CountOnHost(bytes);
     void* const memory = wrapped_->raw_allocate(bytes);
-    if (memory != nullptr) RecordsOfCpu().Add(memory, ReportBirth(bytes));
+    if (memory != nullptr) {
+      RecordsOfCpu().Add(memory, is_traced ? ReportBirth(bytes) : on_host);
+    }
     return {memory, memory, &Delete, c10::Device(c10::kCPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &Delete; }

@@ -23,6 +23,8 @@ inline constexpr std::size_t kMaxStorageBytes = std::size_t{1} << 50;
 /// Largest host storage while a trace runs on meta: there the CPU only holds
 /// shape arithmetic and small constants.
 inline constexpr std::size_t kMaxHostBytes = std::size_t{1} << 28;
+/// The same for all living ones together.
+inline constexpr std::size_t kMaxHostBytesInAll = std::size_t{5} << 26;
 
 /// Installs LibTorch allocators for the meta device and the CPU that report to
 /// the listener of the calling thread. On meta they hand out no memory at all.
@@ -30,8 +32,8 @@ inline constexpr std::size_t kMaxHostBytes = std::size_t{1} << 28;
 /// Thread-safe.
 ///
 /// While somebody listens, a storage above kMaxStorageBytes, or above
-/// kMaxHostBytes on the CPU of a trace on meta, throws Error(kInvalidArgument)
-/// with both sizes.
+/// kMaxHostBytes (kMaxHostBytesInAll) on the CPU of a trace on meta, throws
+/// Error(kInvalidArgument) with both sizes.
 void InstallLedgerAllocators();
 
 /// Makes `listener` the one of this thread for `device` while it lives.

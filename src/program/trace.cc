@@ -15,10 +15,12 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/text.h"
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/optimizer_step.h"
 #include "src/program/recorder.h"
 #include "src/program/training_loss.h"
+#include "src/program/weight_warnings.h"
 
 namespace foretell {
 namespace {
@@ -57,6 +59,18 @@ class Tracer {
 
   Trace Run() {
     try {
+      return RunUnwrapped();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnsupported || device_ != at::kMeta) {
+        throw;
+      }
+      throw Error(error.code(), error.what() + Others(error.what()));
+    }
+  }
+
+ private:
+  Trace RunUnwrapped() {
+    try {
       return options_.mode == Mode::kInference ? Infer() : Train();
     } catch (const Error&) {
       throw;
@@ -67,7 +81,19 @@ class Tracer {
     }
   }
 
- private:
+  /// "; a trace … may refuse in this file, too: a, b", or nothing when
+  /// `message` names them all.
+  std::string Others(std::string_view message) const {
+    std::string others;
+    for (const std::string& name : instance_->UntraceableOperators()) {
+      if (message.find(name) != std::string_view::npos) continue;
+      others += (others.empty() ? "" : ", ") + name;
+    }
+    if (others.empty()) return "";
+    return "; a trace without arithmetic may refuse in this file, too: " +
+           others;
+  }
+
   Trace Infer() {
     const c10::InferenceMode inference;
     Enter(Phase::kForward, TensorRole::kActivation);
@@ -176,6 +202,10 @@ class Tracer {
                        {ToDType(output.scalar_type()), output.sizes().vec()}});
     }
     std::vector<std::string> warnings = program_.warnings(options_.mode);
+    for (std::string& warning :
+         WeightWarnings(program_.weight_elements(), options_.precision)) {
+      warnings.push_back(std::move(warning));
+    }
     for (const std::string& name : recorder_.fallbacks()) {
       warnings.push_back(name +
                          " has no meta kernel: it was run on the CPU for "
@@ -193,10 +223,6 @@ class Tracer {
   std::unique_ptr<ProgramInstance> instance_;
   std::vector<at::Tensor> tensors_;
 };
-
-std::string FirstLine(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
 
 }  // namespace
 

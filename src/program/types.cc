@@ -32,14 +32,18 @@ bool IsFloat8(at::ScalarType type) {
 
 }  // namespace
 
+at::ScalarType StoredAs(at::ScalarType type, Precision precision) {
+  const bool casts = type == at::kDouble || type == at::kFloat ||
+                     type == at::kHalf || type == at::kBFloat16;
+  if (casts && precision == Precision::kFp16) return at::kHalf;
+  if (casts && precision == Precision::kBf16) return at::kBFloat16;
+  return type;
+}
+
 at::ScalarType ToScalarType(DType dtype, Precision precision) {
-  if (dtype == DType::kF32 && precision == Precision::kFp16) return at::kHalf;
-  if (dtype == DType::kF32 && precision == Precision::kBf16) {
-    return at::kBFloat16;
-  }
   if (dtype == DType::kF8) return at::kFloat8_e4m3fn;
   for (const auto& [ours, theirs] : kTypes) {
-    if (ours == dtype) return theirs;
+    if (ours == dtype) return StoredAs(theirs, precision);
   }
   throw Error(ErrorCode::kInternal, "element type without an ATen type: " +
                                         std::string(DTypeName(dtype)));

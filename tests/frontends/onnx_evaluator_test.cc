@@ -1,14 +1,12 @@
-// How an ONNX graph runs: what lives where, for how long, and what is refused.
+// How an ONNX graph runs: what lives where, and for how long.
 
 #include "frontends/onnx/evaluator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "foretell/trace.h"
 #include "frontends/onnx/liveness.h"
-#include "frontends/onnx/onnx_program.h"
-#include "tests/frontends/onnx_model_builder.h"
+#include "tests/frontends/onnx_tracing.h"
 #include "tests/graph/expect_error.h"
 #include "tests/program/trace_queries.h"
 
@@ -16,32 +14,7 @@ namespace foretell::onnx {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::UnorderedElementsAre;
-
-/// x [batch, 16] → nodes → y.
-Graph Frame(std::vector<Node> nodes, std::vector<TensorLiteral> initializers,
-            std::string output = "y") {
-  Graph graph;
-  graph.name = "main";
-  graph.inputs = {FloatValue("x", {Symbol("batch"), Fixed(16)})};
-  graph.nodes = std::move(nodes);
-  graph.initializers = std::move(initializers);
-  graph.outputs = {AnyValue(std::move(output))};
-  return graph;
-}
-
-Trace TraceOf(Model model, const TraceOptions& options = {}) {
-  const Program program = MakeProgram(std::move(model));
-  InputRequest request;
-  request.batch = 4;
-  return TraceProgram(
-      program, BindInputs(program.inputs(), request, program.name()), options);
-}
-
-std::string OutputOf(const Trace& trace) {
-  return ToString(trace.outputs.at(0).type);
-}
 
 // ---- Lifetimes --------------------------------------------------------------
 
@@ -75,7 +48,7 @@ TEST(Liveness, WhatAnInnerGraphCapturesIsReadByItsNode) {
 }
 
 TEST(OnnxEvaluator, ValuesDieAsEagerCodeWouldDropThem) {
-  const Trace trace = TraceOf(MakeModel(Frame(
+  const Trace trace = TraceOf(MakeModel(GraphOf(
       {MakeNode("Relu", {"x"}, {"a"}), MakeNode("Tanh", {"a"}, {"b"}),
        MakeNode("Sigmoid", {"b"}, {"c"}), MakeNode("Add", {"a", "c"}, {"y"})},
       {})));
@@ -93,7 +66,7 @@ TEST(OnnxEvaluator, FloatInitializersAreParametersAndOthersBuffers) {
   std::vector<std::int64_t> many(static_cast<std::size_t>(rows), 1);
   TensorLiteral index = Ints("index", {rows}, many);
   index.payload = TensorLiteral::Payload::kSkipped;
-  const Trace trace = TraceOf(MakeModel(Frame(
+  const Trace trace = TraceOf(MakeModel(GraphOf(
       {MakeNode("MatMul", {"x", "w"}, {"a"}),
        MakeNode("Gather", {"a", "index"}, {"y"}, {IntAttribute("axis", 1)})},
       {Weight("w", {16, 8}), index})));
@@ -104,10 +77,11 @@ TEST(OnnxEvaluator, FloatInitializersAreParametersAndOthersBuffers) {
 }
 
 TEST(OnnxEvaluator, RunningStatisticsAreBuffers) {
-  Graph graph = Frame({MakeNode("BatchNormalization",
-                                {"x", "scale", "bias", "mean", "var"}, {"y"})},
-                      {Weight("scale", {16}), Weight("bias", {16}),
-                       Weight("mean", {16}), Weight("var", {16})});
+  Graph graph =
+      GraphOf({MakeNode("BatchNormalization",
+                        {"x", "scale", "bias", "mean", "var"}, {"y"})},
+              {Weight("scale", {16}), Weight("bias", {16}),
+               Weight("mean", {16}), Weight("var", {16})});
   const Trace trace = TraceOf(MakeModel(graph), {.mode = Mode::kTraining});
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter), 2 * 64);
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 2 * 64);
@@ -115,14 +89,14 @@ TEST(OnnxEvaluator, RunningStatisticsAreBuffers) {
 
 TEST(OnnxEvaluator, SmallIntegersStayOnTheHost) {
   const Trace trace =
-      TraceOf(MakeModel(Frame({MakeNode("Reshape", {"x", "shape"}, {"y"})},
-                              {Ints("shape", {2}, {8, 8})})));
+      TraceOf(MakeModel(GraphOf({MakeNode("Reshape", {"x", "shape"}, {"y"})},
+                                {Ints("shape", {2}, {8, 8})})));
   EXPECT_EQ(OutputOf(trace), "f32[8,8]");
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 0);
 }
 
 TEST(OnnxEvaluator, AScalarConstantTakesNoDeviceMemory) {
-  const Trace trace = TraceOf(MakeModel(Frame(
+  const Trace trace = TraceOf(MakeModel(GraphOf(
       {MakeNode("Mul", {"x", "half"}, {"y"})}, {Floats("half", {}, {0.5f})})));
   EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("mul"));
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter), 0);
@@ -130,7 +104,7 @@ TEST(OnnxEvaluator, AScalarConstantTakesNoDeviceMemory) {
 }
 
 TEST(OnnxEvaluator, AVectorConstantIsOnTheDeviceOnce) {
-  const Trace trace = TraceOf(MakeModel(Frame(
+  const Trace trace = TraceOf(MakeModel(GraphOf(
       {MakeNode("Add", {"x", "v"}, {"a"}), MakeNode("Mul", {"a", "v"}, {"y"})},
       {Floats("v", {16}, std::vector<float>(16, 2.0f))})));
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter), 64);
@@ -138,7 +112,7 @@ TEST(OnnxEvaluator, AVectorConstantIsOnTheDeviceOnce) {
 }
 
 TEST(OnnxEvaluator, ConstantNodesAreBuffers) {
-  const Trace trace = TraceOf(MakeModel(Frame(
+  const Trace trace = TraceOf(MakeModel(GraphOf(
       {MakeNode("Constant", {}, {"k"},
                 {TensorAttribute("value",
                                  Floats("", {2, 16}, std::vector<float>(32)))}),
@@ -151,7 +125,7 @@ TEST(OnnxEvaluator, ConstantNodesAreBuffers) {
 
 TEST(OnnxEvaluator, WeightsFollowThePrecision) {
   const Model model = MakeModel(
-      Frame({MakeNode("MatMul", {"x", "w"}, {"y"})}, {Weight("w", {16, 8})}));
+      GraphOf({MakeNode("MatMul", {"x", "w"}, {"y"})}, {Weight("w", {16, 8})}));
   const Trace trace = TraceOf(model, {.precision = Precision::kBf16});
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter), 16 * 8 * 2);
   EXPECT_EQ(OutputOf(trace), "bf16[4,8]");
@@ -159,17 +133,17 @@ TEST(OnnxEvaluator, WeightsFollowThePrecision) {
 
 TEST(OnnxEvaluator, ANumberDoesNotWidenAWhereOfNumbers) {
   const Model model = MakeModel(
-      Frame({MakeNode("Less", {"x", "zero"}, {"c"}),
-             MakeNode("Where", {"c", "zero", "low"}, {"m"}),
-             MakeNode("Where", {"c", "low", "zero"}, {"n"}),
-             MakeNode("Add", {"m", "n"}, {"y"})},
-            {Floats("zero", {}, {0.0f}), Floats("low", {}, {-3e38f})}));
+      GraphOf({MakeNode("Less", {"x", "zero"}, {"c"}),
+               MakeNode("Where", {"c", "zero", "low"}, {"m"}),
+               MakeNode("Where", {"c", "low", "zero"}, {"n"}),
+               MakeNode("Add", {"m", "n"}, {"y"})},
+              {Floats("zero", {}, {0.0f}), Floats("low", {}, {-3e38f})}));
   EXPECT_EQ(OutputOf(TraceOf(model, {.precision = Precision::kFp16})),
             "f16[4,16]");
 }
 
 TEST(OnnxEvaluator, InputsOfStringsAreRefused) {
-  Graph graph = Frame({MakeNode("Identity", {"x"}, {"y"})}, {});
+  Graph graph = GraphOf({MakeNode("Identity", {"x"}, {"y"})}, {});
   graph.inputs[0].type.elem_type = 8;
   Model model = MakeModel(graph);
   ExpectError([&] { MakeProgram(std::move(model)); }, ErrorCode::kUnsupported,
@@ -185,14 +159,14 @@ TEST(OnnxEvaluator, RecurrentWeightsThatTheGraphMakesAreCounted) {
   direction.s = "bidirectional";
   const auto macs = [&](const std::string& w) {
     const Trace trace = TraceOf(
-        MakeModel(Frame({MakeNode("Reshape", {"x", "shape"}, {"steps"}),
-                         MakeNode("Neg", {"w"}, {"made"}),
-                         MakeNode("GRU", {"steps", w, "r"}, {"h"},
-                                  {IntAttribute("hidden_size", 3), direction,
-                                   IntAttribute("linear_before_reset", 1)}),
-                         MakeNode("Relu", {"h"}, {"y"})},
-                        {Weight("w", {2, 9, 16}), Weight("r", {2, 9, 3}),
-                         Ints("shape", {3}, {2, 2, 16})})));
+        MakeModel(GraphOf({MakeNode("Reshape", {"x", "shape"}, {"steps"}),
+                           MakeNode("Neg", {"w"}, {"made"}),
+                           MakeNode("GRU", {"steps", w, "r"}, {"h"},
+                                    {IntAttribute("hidden_size", 3), direction,
+                                     IntAttribute("linear_before_reset", 1)}),
+                           MakeNode("Relu", {"h"}, {"y"})},
+                          {Weight("w", {2, 9, 16}), Weight("r", {2, 9, 3}),
+                           Ints("shape", {3}, {2, 2, 16})})));
     return trace.graph.ForwardMacs();
   };
   EXPECT_EQ(macs("w"), 4 * 2 * (9 * 16 + 9 * 3));
@@ -202,7 +176,7 @@ TEST(OnnxEvaluator, RecurrentWeightsThatTheGraphMakesAreCounted) {
 // ---- Shape arithmetic -------------------------------------------------------
 
 TEST(OnnxEvaluator, FoldsShapeArithmeticWithoutAPass) {
-  const Trace trace = TraceOf(MakeModel(Frame(
+  const Trace trace = TraceOf(MakeModel(GraphOf(
       {MakeNode("Shape", {"x"}, {"s"}),
        MakeNode("Gather", {"s", "zero"}, {"n"}, {IntAttribute("axis", 0)}),
        MakeNode("Unsqueeze", {"n", "axes"}, {"n1"}),
@@ -215,20 +189,20 @@ TEST(OnnxEvaluator, FoldsShapeArithmeticWithoutAPass) {
 }
 
 TEST(OnnxEvaluator, RangesAndFilledTensorsOfTheHostKeepTheirValues) {
-  const Trace trace = TraceOf(MakeModel(
-      Frame({MakeNode("Range", {"a", "b", "c"}, {"r"}),  // 2, 3
-             MakeNode("ConstantOfShape", {"two"}, {"k"},
-                      {TensorAttribute("value", Ints("", {1}, {2}))}),  // 2, 2
-             MakeNode("Mul", {"r", "k"}, {"p"}),                        // 4, 6
-             MakeNode("Add", {"p", "d"}, {"shape"}),                    // 4, 16
-             MakeNode("Reshape", {"x", "shape"}, {"y"})},
-            {Ints("a", {}, {2}), Ints("b", {}, {4}), Ints("c", {}, {1}),
-             Ints("two", {1}, {2}), Ints("d", {2}, {0, 10})})));
+  const Trace trace = TraceOf(MakeModel(GraphOf(
+      {MakeNode("Range", {"a", "b", "c"}, {"r"}),  // 2, 3
+       MakeNode("ConstantOfShape", {"two"}, {"k"},
+                {TensorAttribute("value", Ints("", {1}, {2}))}),  // 2, 2
+       MakeNode("Mul", {"r", "k"}, {"p"}),                        // 4, 6
+       MakeNode("Add", {"p", "d"}, {"shape"}),                    // 4, 16
+       MakeNode("Reshape", {"x", "shape"}, {"y"})},
+      {Ints("a", {}, {2}), Ints("b", {}, {4}), Ints("c", {}, {1}),
+       Ints("two", {1}, {2}), Ints("d", {2}, {0, 10})})));
   EXPECT_EQ(OutputOf(trace), "f32[4,16]");
 }
 
 TEST(OnnxEvaluator, LargeRangesGoToTheDevice) {
-  const Trace trace = TraceOf(MakeModel(Frame(
+  const Trace trace = TraceOf(MakeModel(GraphOf(
       {MakeNode("Range", {"a", "b", "c"}, {"r"}),
        MakeNode("Cast", {"r"}, {"f"}, {IntAttribute("to", kOnnxFloat)}),
        MakeNode("ReduceSum", {"f"}, {"s"}), MakeNode("Add", {"x", "s"}, {"y"})},
@@ -242,7 +216,7 @@ TEST(OnnxEvaluator, LargeRangesGoToTheDevice) {
 Model ModelWithFunction(std::vector<Attribute> given) {
   Node call = MakeNode("Norm", {"x"}, {"y"}, std::move(given));
   call.domain = "local";
-  Model model = MakeModel(Frame({call}, {}));
+  Model model = MakeModel(GraphOf({call}, {}));
   model.opset_imports["local"] = 1;
   Function function;
   function.name = "Norm";
@@ -284,188 +258,6 @@ TEST(OnnxFunction, EndlessRecursionIsRefused) {
   model.functions[0].opset_imports["local"] = 1;
   ExpectError([&] { TraceOf(model); }, ErrorCode::kUnsupported,
               "nest more than 64 deep");
-}
-
-// ---- If and Loop ------------------------------------------------------------
-
-Graph Branch(Node node) {
-  Graph branch;
-  branch.outputs = {AnyValue(node.outputs.front())};
-  branch.nodes = {std::move(node)};
-  return branch;
-}
-
-TEST(OnnxIf, RunsTheBranchThatTheHostKnows) {
-  for (const bool condition : {true, false}) {
-    const Node choice = MakeNode(
-        "If", {"c"}, {"y"},
-        {GraphAttribute("then_branch", Branch(MakeNode("Relu", {"x"}, {"t"}))),
-         GraphAttribute("else_branch",
-                        Branch(MakeNode("Tanh", {"x"}, {"e"})))});
-    const Trace trace =
-        TraceOf(MakeModel(Frame({choice}, {Bool("c", condition)})));
-    EXPECT_THAT(TargetsOf(trace.graph),
-                ElementsAre(condition ? "relu" : "tanh"));
-  }
-}
-
-TEST(OnnxIf, AConditionThatDependsOnDataIsNamed) {
-  const Node choice = MakeNode(
-      "If", {"c"}, {"y"},
-      {GraphAttribute("then_branch", Branch(MakeNode("Relu", {"x"}, {"t"}))),
-       GraphAttribute("else_branch", Branch(MakeNode("Tanh", {"x"}, {"e"})))});
-  const Model model = MakeModel(Frame(
-      {MakeNode("ReduceMax", {"x"}, {"m"}, {IntAttribute("keepdims", 0)}),
-       MakeNode("Cast", {"m"}, {"c"}, {IntAttribute("to", kOnnxBool)}), choice},
-      {}));
-  ExpectError([&] { TraceOf(model); }, ErrorCode::kUnsupported,
-              "m.onnx: node 'y' (If): the condition depends on data");
-  const Trace trace = TraceOf(model, {.device = TraceDevice::kCpu});
-  EXPECT_EQ(OutputOf(trace), "f32[4,16]");
-}
-
-/// Adds `captured` to a carried value, `trips` times.
-Model LoopModel(TensorLiteral trips, TensorLiteral go_on) {
-  Graph body;
-  body.name = "body";
-  body.inputs = {AnyValue("i"), AnyValue("cond_in"), AnyValue("v")};
-  body.nodes = {MakeNode("Identity", {"cond_in"}, {"cond_out"}),
-                MakeNode("Add", {"v", "captured"}, {"v_out"})};
-  body.outputs = {AnyValue("cond_out"), AnyValue("v_out")};
-  return MakeModel(Frame({MakeNode("Relu", {"x"}, {"captured"}),
-                          MakeNode("Loop", {trips.name, go_on.name, "x"}, {"y"},
-                                   {GraphAttribute("body", body)})},
-                         {trips, go_on}));
-}
-
-TEST(OnnxLoop, UnrollsWithCapturedNames) {
-  const Trace trace = TraceOf(LoopModel(Ints("n", {}, {3}), Bool("c", true)));
-  EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("relu", "add", "add", "add"));
-}
-
-TEST(OnnxLoop, DropsWhatAnIterationReplaces) {
-  const Trace trace = TraceOf(LoopModel(Ints("n", {}, {3}), Bool("c", true)));
-  const OperatorGraph& graph = trace.graph;
-  EXPECT_EQ(DeathOf(graph, graph.node(1).outputs[0]), 2);
-  EXPECT_EQ(DeathOf(graph, graph.node(2).outputs[0]), 3);
-  EXPECT_EQ(DeathOf(graph, graph.node(0).outputs[0]), 3);  // captured
-}
-
-TEST(OnnxLoop, AnEndlessOneIsRefused) {
-  const std::int64_t forever = std::int64_t{1} << 62;
-  ExpectError(
-      [&] { TraceOf(LoopModel(Ints("n", {}, {forever}), Bool("c", true))); },
-      ErrorCode::kUnsupported, "m.onnx: node 'y' (Loop): ");
-}
-
-// ---- Refusals ---------------------------------------------------------------
-
-TEST(OnnxProgram, ReportsAllUnsupportedOperatorsTogether) {
-  Node custom = MakeNode("Frobnicate", {"a"}, {"b"});
-  custom.domain = "com.acme";
-  const Model model = MakeModel(Frame(
-      {MakeNode("Quux", {"x"}, {"a"}), custom, MakeNode("Quux", {"b"}, {"y"})},
-      {}));
-  ExpectError([&] { MakeProgram(model); }, ErrorCode::kUnsupported,
-              "m.onnx: operators that are not supported: ai.onnx::Quux at "
-              "version 17 (first at node 'a', 2 in all); com.acme::Frobnicate "
-              "at version 1 (first at node 'b', 1 in all)");
-}
-
-TEST(OnnxProgram, LooksForUnsupportedOperatorsInsideBodies) {
-  const Node choice = MakeNode(
-      "If", {"c"}, {"y"},
-      {GraphAttribute("then_branch", Branch(MakeNode("Quux", {"x"}, {"t"}))),
-       GraphAttribute("else_branch", Branch(MakeNode("Tanh", {"x"}, {"e"})))});
-  ExpectError(
-      [&] { MakeProgram(MakeModel(Frame({choice}, {Bool("c", true)}))); },
-      ErrorCode::kUnsupported, "Quux");
-}
-
-TEST(OnnxProgram, ErrorsNameFileNodeAndOperator) {
-  ExpectError(
-      [] {
-        TraceOf(MakeModel(
-            Frame({MakeNode("Add", {"x", "w"}, {"y"})}, {Weight("w", {15})})));
-      },
-      ErrorCode::kInvalidArgument, "m.onnx: node 'y' (Add): ");
-  ExpectError(
-      [] {
-        TraceOf(MakeModel(Frame({MakeNode("Reshape", {"x", "shape"}, {"y"})},
-                                {Ints("shape", {1}, {7})})));
-      },
-      ErrorCode::kInvalidArgument, "m.onnx: node 'y' (Reshape): ");
-}
-
-TEST(OnnxProgram, AnUndefinedOutputIsNamed) {
-  ExpectError(
-      [] { TraceOf(MakeModel(Frame({MakeNode("Relu", {"x"}, {"a"})}, {}))); },
-      ErrorCode::kCorrupt, "output 'y' is defined by no node");
-}
-
-TEST(OnnxProgram, InitializersOfTheWrongSizeAreNamed) {
-  TensorLiteral broken = Ints("shape", {2}, {8, 8});
-  broken.bytes.resize(3);
-  ExpectError(
-      [&] {
-        TraceOf(MakeModel(
-            Frame({MakeNode("Reshape", {"x", "shape"}, {"y"})}, {broken})));
-      },
-      ErrorCode::kCorrupt, "initializer 'shape': has 3 bytes");
-}
-
-TEST(OnnxProgram, InputsThatAreInitializersAreNotAsked) {
-  Graph graph =
-      Frame({MakeNode("MatMul", {"x", "w"}, {"y"})}, {Weight("w", {16, 8})});
-  graph.inputs.push_back(FloatValue("w", {Fixed(16), Fixed(8)}));
-  const Program program = MakeProgram(MakeModel(graph));
-  ASSERT_EQ(program.inputs().size(), 1u);
-  EXPECT_EQ(program.inputs()[0].name, "x");
-  EXPECT_EQ(program.inputs()[0].dims->at(0).symbol, "batch");
-}
-
-/// A model exported at batch 1 whose Reshape has swallowed the batch.
-Model BakedModel(std::vector<std::int64_t> shape) {
-  Graph graph = Frame({MakeNode("Reshape", {"x", "shape"}, {"y"})},
-                      {Ints("shape", {2}, std::move(shape))});
-  graph.inputs = {FloatValue("x", {Fixed(1), Fixed(4), Fixed(4)})};
-  graph.outputs = {FloatValue("y", {Fixed(1), Fixed(16)})};
-  return MakeModel(graph);
-}
-
-TEST(OnnxProgram, ABakedBatchIsAnErrorNotAWrongAnswer) {
-  ExpectError(
-      [] {
-        TraceOf(BakedModel({1, -1}));
-      },
-      ErrorCode::kInvalidArgument,
-      "output 'y' has leading dimension 1 at batch 4: the batch of 1 "
-      "is baked into the graph");
-  EXPECT_EQ(OutputOf(TraceOf(BakedModel({-1, 16}))), "f32[4,16]");
-}
-
-TEST(OnnxProgram, WarnsOfTrainingAnInferenceExport) {
-  Graph graph =
-      Frame({MakeNode("Conv", {"x", "w"}, {"y"})}, {Weight("w", {8, 3, 3, 3})});
-  graph.inputs = {
-      FloatValue("x", {Symbol("batch"), Fixed(3), Fixed(8), Fixed(8)})};
-  const Program program = MakeProgram(MakeModel(graph));
-  EXPECT_TRUE(program.warnings(Mode::kInference).empty());
-  EXPECT_THAT(program.warnings(Mode::kTraining),
-              ElementsAre(HasSubstr("batch norms"), HasSubstr("dropout")));
-}
-
-TEST(OnnxProgram, TrainsEveryFloatInitializer) {
-  const Trace trace = TraceOf(
-      MakeModel(
-          Frame({MakeNode("Gemm", {"x", "w", "b"}, {"h"}),
-                 MakeNode("Relu", {"h"}, {"r"}),
-                 MakeNode("MatMul", {"r", "v"}, {"y"})},
-                {Weight("w", {16, 8}), Weight("b", {8}), Weight("v", {8, 2})})),
-      {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam});
-  const std::int64_t bytes = (16 * 8 + 8 + 8 * 2) * 4;
-  EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kGradient), 2 * bytes);
-  EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kOptimizerState), 2 * bytes);
 }
 
 }  // namespace

@@ -137,6 +137,121 @@ def forward(self, x):
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 2 * 3 * 2);
 }
 
+TEST(TorchScript, ReportsAllOperatorsThatCannotBeTracedAtOnce) {
+  const SavedModule saved(Script(R"(
+def forward(self, x):
+    if bool(x.numel() > 100):
+        return torch.masked_select(x, torch.gt(x, 0))
+    y = torch.nonzero(torch.relu(x))
+    return torch.bincount(torch.flatten(y)))"));
+  ExpectError([&] { saved.Run({"x=f32[2,3]"}); }, ErrorCode::kUnsupported,
+              "aten::nonzero depends on the content of a tensor, which a trace "
+              "without arithmetic does not have; use --trace cpu; a trace "
+              "without arithmetic may refuse in this file, too: "
+              "aten::bincount, aten::masked_select");
+}
+
+TEST(TorchScript, OperatorsOfMethodsThatAreCalledAreReportedToo) {
+  torch::jit::Module net("Net");
+  net.define(R"(
+def count(self, x):
+    return torch.bincount(x)
+def unused(self, x):
+    return torch.masked_select(x, torch.gt(x, 0))
+def forward(self, x):
+    return self.count(torch.flatten(torch.nonzero(x)))
+)");
+  const SavedModule saved(net);
+  ExpectError([&] { saved.Run({"x=f32[2,3]"}); }, ErrorCode::kUnsupported,
+              "in this file, too: aten::bincount");
+}
+
+TEST(TorchScript, ALoneOperatorThatCannotBeTracedIsNamedOnce) {
+  const SavedModule saved(Script(R"(
+def forward(self, x):
+    return torch.nonzero(x))"));
+  try {
+    saved.Run({"x=f32[2,3]"});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), Not(HasSubstr("in this file, too")));
+  }
+}
+
+/// A module whose forward pass calls `op` on its inputs and on `constant`.
+torch::jit::Module Calling(const char* op,
+                           const std::vector<std::string>& inputs,
+                           const c10::IValue& constant) {
+  InitializeTracing();
+  torch::jit::Module net("Net");
+  const auto graph = std::make_shared<torch::jit::Graph>();
+  graph->addInput("self")->setType(net.type());
+  std::vector<torch::jit::NamedValue> arguments;
+  for (const std::string& input : inputs) {
+    arguments.emplace_back(graph->addInput(input));
+  }
+  arguments.emplace_back(graph->insertConstant(constant));
+  graph->registerOutput(
+      graph->insert(c10::Symbol::fromQualString(op), arguments));
+  net.type()->addMethod(net._ivalue()->compilation_unit()->create_function(
+      c10::QualifiedName(*net.type()->name(), "forward"), graph));
+  return net;
+}
+
+/// torchvision's kernels are not in LibTorch, so running on the CPU is no way
+/// out.
+TEST(TorchScript, AnOperatorWithoutAnyKernelIsNotSentToTheCpu) {
+  const SavedModule saved(
+      Calling("torchvision::nms", {"boxes", "scores"}, 0.5));
+  ExpectError(
+      [&] {
+        saved.Run({"boxes=f32[5,4]", "scores=f32[5]"});
+      },
+      ErrorCode::kUnsupported,
+      "LibTorch alone has no kernel that runs it; an ONNX export may "
+      "work");
+}
+
+/// Constants of the code, as tracing leaves them, follow the precision, too.
+TEST(TorchScript, ConstantsFollowThePrecision) {
+  for (const at::ScalarType type : {at::kFloat, at::kHalf, at::kDouble}) {
+    const SavedModule saved(
+        Calling("aten::matmul", {"x"}, at::ones({16, 3}).to(type)));
+    const Trace trace =
+        saved.Run({"x=f32[2,16]"}, {.precision = Precision::kBf16});
+    EXPECT_EQ(ToString(trace.outputs.at(0).type), "bf16[2,3]");
+  }
+}
+
+TEST(TorchScript, FactoriesWithoutADeviceStayOnTheCpuAsInEagerCode) {
+  const SavedModule scalar(Script(R"(
+def forward(self, x):
+    return x + torch.zeros([]))"));
+  EXPECT_EQ(ToString(scalar.Run({"x=f32[2,3]"}).outputs.at(0).type),
+            "f32[2,3]");
+  const SavedModule vector(Script(R"(
+def forward(self, x):
+    return x + torch.zeros([3]))"));
+  ExpectError([&] { vector.Run({"x=f32[2,3]"}); }, ErrorCode::kInvalidArgument,
+              "on the same device");
+}
+
+TEST(TorchScript, WeightsOfOtherTypesAreMentioned) {
+  torch::jit::Module net("Net");
+  net.register_parameter("w", Random({4, 8}).to(at::kHalf).detach(), false);
+  net.register_buffer("q", at::ones({4, 16}, at::kChar));
+  net.define(R"(
+def forward(self, x):
+    return torch.linear(torch.linear(x, self.w), self.q.to(x.dtype).t())
+)");
+  const SavedModule saved(net);
+  EXPECT_THAT(saved.Run({"x=f16[2,8]"}).warnings,
+              testing::UnorderedElementsAre(
+                  "32 weights of type f16 keep their type at --precision fp32",
+                  "64 weights of type i8 (64 bytes) are counted as memory, not "
+                  "as parameters"));
+}
+
 TEST(TorchScript, GivesTheSameGraphAgain) {
   const SavedModule saved(SmallNet());
   const Program program = saved.Load();

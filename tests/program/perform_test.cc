@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "foretell/trace.h"
+#include "src/program/meta/meta_kernels.h"
 #include "tests/graph/expect_error.h"
 
 namespace foretell {

@@ -141,6 +141,53 @@ TEST(TraceLimits, AnOperatorWithoutMetaKernelCannotBeTrained) {
       ErrorCode::kUnsupported, "gradient");
 }
 
+TEST(TraceLimits, CuttingATensorIntoCountlessPartsIsRefused) {
+  const BoundInput tall{"x", {DType::kF32, {100'000'000, 2}}};
+  const std::clock_t started = std::clock();
+  ExpectError(
+      [&] {
+        TraceOf([](const at::Tensor& x) { return x.unbind()[0]; }, {}, tall);
+      },
+      ErrorCode::kUnsupported, "aten::unbind in 'net' makes 100000000 tensors");
+  ExpectError(
+      [&] {
+        TraceOf([](const at::Tensor& x) { return x.split(2, -2)[0]; }, {},
+                tall);
+      },
+      ErrorCode::kUnsupported, "aten::split in 'net' makes 50000000 tensors");
+  EXPECT_LT(std::clock() - started, 2 * CLOCKS_PER_SEC);
+  const Trace trace = TraceOf(
+      [](const at::Tensor& x) { return x.split(50'000'000)[1]; }, {}, tall);
+  EXPECT_EQ(ToString(trace.outputs[0].type), "f32[50000000,2]");
+}
+
+TEST(TraceLimits, SmallTensorsOnTheHostDoNotFillTheMemory) {
+  const auto hoard = [](const at::Tensor& x) {
+    std::vector<at::Tensor> kept;
+    while (true) kept.push_back(at::zeros({1 << 20}));
+    return x;
+  };
+  ExpectError([&] { TraceOf(hoard); }, ErrorCode::kInvalidArgument,
+              "bytes on the host, together with the others there");
+  const auto reuse = [](const at::Tensor& x) {
+    for (int i = 0; i < 500; ++i) at::zeros({1 << 20});
+    return at::relu(x);
+  };
+  EXPECT_NO_THROW(TraceOf(reuse));
+}
+
+TEST(TraceLimits, AProductOfDifferentTypesIsRefusedAsEagerCodeWould) {
+  const auto product = [](const at::Tensor& x) {
+    return at::matmul(x, at::empty({16, 3}, x.options().dtype(at::kHalf)));
+  };
+  for (const TraceDevice device : {TraceDevice::kMeta, TraceDevice::kCpu}) {
+    ExpectError([&] { TraceOf(product, {.device = device}); },
+                ErrorCode::kInvalidArgument,
+                "aten::matmul in 'net' multiplies elements of type f32 and "
+                "f16, which must be the same");
+  }
+}
+
 TEST(TraceLimits, AbsurdSizesAreRefusedBeforeMemoryIsTouched) {
   const std::clock_t started = std::clock();
   const auto outer = [](const at::Tensor& x) {

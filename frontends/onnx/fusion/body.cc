@@ -7,6 +7,8 @@
 namespace foretell::onnx {
 namespace {
 
+/// Nodes that OriginOf names; of the others it says how many there are.
+constexpr std::size_t kMaxNamed = 3;
 /// Chains of Identity longer than this are not followed.
 constexpr int kMaxDepth = 24;
 /// Values that one question about shape arithmetic looks at, at most.
@@ -50,6 +52,25 @@ void CountReadsInside(const Graph& graph, int change,
 bool IsSmall(const TensorLiteral& literal) {
   return literal.payload == TensorLiteral::Payload::kInline &&
          literal.dims.size() <= 1 && literal.NumElements() <= kMaxSmallElements;
+}
+
+/// "MatMul 'fc' + Add 'bias'", in the order of the file.
+std::string OriginOf(std::vector<const Node*> nodes) {
+  std::sort(nodes.begin(), nodes.end());
+  std::string text;
+  for (std::size_t i = 0; i < std::min(nodes.size(), kMaxNamed); ++i) {
+    const Node& node = *nodes[i];
+    text += i == 0 ? "" : " + ";
+    text += !node.origin.empty()
+                ? node.origin
+                : node.op_type + " '" +
+                      (node.name.empty() ? node.outputs.front() : node.name) +
+                      "'";
+  }
+  if (nodes.size() > kMaxNamed) {
+    text += " + " + std::to_string(nodes.size() - kMaxNamed) + " more";
+  }
+  return text;
 }
 
 }  // namespace
@@ -216,6 +237,7 @@ bool Body::Replace(Replacement replacement) {
     if (node != first) Remove(IndexOf(*node));
   }
   CountReads(nodes_[place], -1);
+  replacement.node.origin = OriginOf(absorbed);
   nodes_[place] = std::move(replacement.node);
   CountReads(nodes_[place], 1);
   for (const std::string& output : nodes_[place].outputs) {

@@ -121,7 +121,11 @@ void LowerNonMaxSuppression(NodeContext& ctx) {
 }
 
 constexpr OnnxOperator kRows[] = {
-    {"NonMaxSuppression", {10, kAny}, &LowerNonMaxSuppression},
+    {"NonMaxSuppression",
+     {10, kAny},
+     &LowerNonMaxSuppression,
+     "",
+     kDependsOnData},
     {"RoiAlign", {10, kAny}, &LowerRoiAlign},
 };
 

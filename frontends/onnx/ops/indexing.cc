@@ -302,11 +302,11 @@ void LowerTrilu(NodeContext& ctx) {
 }
 
 constexpr OnnxOperator kRows[] = {
-    {"Compress", {9, kAny}, &LowerCompress},
+    {"Compress", {9, kAny}, &LowerCompress, "", kDependsOnData},
     {"Gather", {1, kAny}, &LowerGather},
     {"GatherElements", {11, kAny}, &LowerGatherElements},
     {"GatherND", {11, kAny}, &LowerGatherND},
-    {"NonZero", {9, kAny}, &LowerNonZero},
+    {"NonZero", {9, kAny}, &LowerNonZero, "", kDependsOnData},
     {"OneHot", {9, kAny}, &LowerOneHot},
     {"ReverseSequence", {10, kAny}, &LowerReverseSequence},
     {"Scatter", {9, 10}, &LowerScatterElements},

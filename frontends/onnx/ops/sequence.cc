@@ -11,6 +11,7 @@
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "src/program/call_checks.h"
 
 namespace foretell::onnx {
 namespace {
@@ -82,6 +83,17 @@ void LowerSequenceLength(NodeContext& ctx) {
 
 // ---- Splitting and joining -------------------------------------------------
 
+void RefuseManyParts(NodeContext& ctx, std::int64_t length) {
+  const bool is_scalar = ctx.Has(1) && ctx.Host(1).dim() == 0;
+  if (ctx.Has(1) && !is_scalar) return;
+  const std::int64_t chunk = is_scalar ? ctx.Int(1) : 1;
+  if (chunk <= 0 || length / chunk <= kMaxParts) return;
+  ctx.Fail(ErrorCode::kUnsupported,
+           "splits into " + std::to_string(length / chunk) +
+               " parts, at most " + std::to_string(kMaxParts) +
+               " are accepted");
+}
+
 /// Sizes of the parts that SplitToSequence makes of an axis of `length`.
 Ints PartSizes(NodeContext& ctx, std::int64_t length) {
   if (!ctx.Has(1)) return Ints(static_cast<size_t>(length), 1);
@@ -100,6 +112,7 @@ void LowerSplitToSequence(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const std::int64_t axis =
       NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
+  RefuseManyParts(ctx, x.size(axis));
   Sequence parts = at::split_with_sizes(x, PartSizes(ctx, x.size(axis)), axis);
   if (!ctx.Has(1) && ctx.IntAttribute("keepdims", 1) == 0) {
     for (at::Tensor& part : parts) part = part.squeeze(axis);

@@ -128,7 +128,7 @@ void LowerUnique(NodeContext& ctx) {
 
 constexpr OnnxOperator kRows[] = {
     {"TopK", {1, kAny}, &LowerTopK},  // 10: K is an input
-    {"Unique", {11, kAny}, &LowerUnique},
+    {"Unique", {11, kAny}, &LowerUnique, "", kDependsOnData},
 };
 
 }  // namespace

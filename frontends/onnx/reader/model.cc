@@ -42,4 +42,21 @@ std::int64_t Model::FloatInitializerElements() const {
   return sum;
 }
 
+std::map<DType, std::int64_t> Model::WeightElements() const {
+  std::map<DType, std::int64_t> elements;
+  for (const TensorLiteral& tensor : graph.initializers) {
+    const DataType* type = FindDataType(tensor.data_type);
+    if (type == nullptr || !type->dtype) continue;
+    const bool is_8_bit =
+        *type->dtype == DType::kI8 || *type->dtype == DType::kU8;
+    const bool is_quantised = is_8_bit && tensor.dims.size() >= 2;
+    if (!type->is_floating_point && !is_quantised) continue;
+    std::int64_t& sum = elements[*type->dtype];
+    if (__builtin_add_overflow(sum, tensor.NumElements(), &sum)) {
+      sum = std::numeric_limits<std::int64_t>::max();
+    }
+  }
+  return elements;
+}
+
 }  // namespace foretell::onnx

@@ -1,9 +1,16 @@
 // Operators whose result depends on the values in a tensor. Meta tensors have
-// none, so all that can be done is to say so and name the operator.
+// none, so all that can be done is to say so and name the operator. Composites
+// are listed too: they would fail half way, with the name of a part. Those that
+// depend on data with some arguments only stand in a table of their own.
+
+#include <algorithm>
+#include <string>
 
 #include "src/program/meta/families.h"
+#include "src/program/meta/meta_kernels.h"
 
-namespace foretell::meta {
+namespace foretell {
+namespace meta {
 namespace {
 
 void Refuse(Call& call) {
@@ -29,8 +36,15 @@ void Equal(Call& call) {
 }
 
 constexpr KernelRow kRows[] = {
+    {"item", Refuse, Policy::kDataDependent},
+    {"is_nonzero", Refuse, Policy::kDataDependent},
     {"_local_scalar_dense", Refuse, Policy::kDataDependent},
     {"nonzero", Refuse, Policy::kDataDependent},
+    {"nonzero_numpy", Refuse, Policy::kDataDependent},
+    {"argwhere", Refuse, Policy::kDataDependent},
+    {"where.", Refuse, Policy::kDataDependent},
+    {"tensor_split.tensor_indices_or_sections", Refuse, Policy::kDataDependent},
+    {"allclose", Refuse, Policy::kDataDependent},
     {"masked_select", Refuse, Policy::kDataDependent},
     {"_unique", Refuse, Policy::kDataDependent},
     {"_unique2", Refuse, Policy::kDataDependent},
@@ -42,8 +56,58 @@ constexpr KernelRow kRows[] = {
     {"torchvision::nms", Refuse, Policy::kDataDependent},
 };
 
+// ---- With some arguments only ----------------------------------------------
+
+using Stack = torch::jit::Stack;
+
+bool IsMask(const c10::IValue& index) {
+  if (!index.isTensor() || !index.toTensor().defined()) return false;
+  const at::ScalarType type = index.toTensor().scalar_type();
+  return type == at::kBool || type == at::kByte;
+}
+
+bool HasBooleanIndex(const c10::FunctionSchema&, const Stack& stack) {
+  const c10::IValue& indices = stack.back();
+  if (!indices.isList()) return false;
+  const auto list = indices.toListRef();
+  return std::any_of(list.begin(), list.end(), IsMask);
+}
+
+/// With output_size, with an int or with counts on the CPU the shape is known.
+bool RepeatsByUnknownCounts(const c10::FunctionSchema& schema,
+                            const Stack& stack) {
+  const std::size_t count = schema.arguments().size();
+  const std::size_t first = stack.size() - count;
+  const c10::IValue& repeats = stack[count > 2 ? first + 1 : first];
+  return repeats.isTensor() && repeats.toTensor().is_meta() &&
+         stack.back().isNone();
+}
+
+struct Condition {
+  std::string_view name;  ///< Of all overloads.
+  bool (*depends)(const c10::FunctionSchema& schema, const Stack& stack);
+};
+
+constexpr Condition kConditions[] = {
+    {"aten::index", HasBooleanIndex},
+    {"aten::repeat_interleave", RepeatsByUnknownCounts},
+};
+
 }  // namespace
 
 std::span<const KernelRow> DataDependentKernels() { return kRows; }
 
-}  // namespace foretell::meta
+}  // namespace meta
+
+bool DependsOnData(const c10::OperatorHandle& op,
+                   const torch::jit::Stack& stack) {
+  if (IsDataDependent(op)) return true;
+  const c10::FunctionSchema& schema = op.schema();
+  return std::any_of(std::begin(meta::kConditions), std::end(meta::kConditions),
+                     [&](const meta::Condition& row) {
+                       return row.name == schema.name() &&
+                              row.depends(schema, stack);
+                     });
+}
+
+}  // namespace foretell

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ATen/core/stack.h>
+
 namespace c10 {
 class OperatorHandle;
 }
@@ -27,8 +29,13 @@ void RegisterMetaKernels();
 bool HasMetaKernel(const c10::OperatorHandle& op);
 
 /// True when the shape (or Python value) that `op` returns depends on the
-/// values of its inputs: nonzero, unique, item … Such operators throw
-/// c10::NotImplementedError on meta tensors and can never do anything else.
+/// values of its inputs, whatever they are: nonzero, unique, item … Such
+/// operators can do nothing but throw on meta tensors.
 bool IsDataDependent(const c10::OperatorHandle& op);
+
+/// The same with the arguments on `stack`: index by a mask is data-dependent,
+/// index by numbers is not.
+bool DependsOnData(const c10::OperatorHandle& op,
+                   const torch::jit::Stack& stack);
 
 }  // namespace foretell

@@ -12,34 +12,19 @@
 
 #include "frontends/onnx/evaluator.h"
 #include "frontends/onnx/fusion/fuse.h"
+#include "tests/frontends/onnx_pieces.h"
 
 namespace foretell::onnx {
 namespace {
 
 constexpr double kTolerance = 1e-4;
 
-TensorLiteral ToLiteral(std::string name, const at::Tensor& tensor) {
-  const at::Tensor values = tensor.contiguous();
-  TensorLiteral literal;
-  literal.name = std::move(name);
-  literal.data_type =
-      values.scalar_type() == at::kLong ? kOnnxInt64 : kOnnxFloat;
-  literal.dims = values.sizes().vec();
-  literal.bytes.assign(static_cast<const char*>(values.const_data_ptr()),
-                       values.nbytes());
-  return literal;
-}
-
 ValueInfo ToInput(std::string name, const std::vector<std::int64_t>& shape,
                   std::int32_t type) {
-  ValueInfo info;
-  info.name = std::move(name);
-  info.type.kind = TypeInfo::Kind::kTensor;
+  std::vector<Dim> dims;
+  for (const std::int64_t size : shape) dims.push_back(Fixed(size));
+  ValueInfo info = FloatValue(std::move(name), std::move(dims));
   info.type.elem_type = type;
-  info.type.shape.emplace();
-  for (const std::int64_t size : shape) {
-    info.type.shape->push_back({.value = size, .symbol = {}});
-  }
   return info;
 }
 
@@ -74,7 +59,7 @@ std::string ModelBuilder::BoolInput(std::vector<std::int64_t> shape) {
 
 std::string ModelBuilder::Weight(const at::Tensor& values) {
   const std::string name = "c" + std::to_string(next_++);
-  model_.graph.initializers.push_back(ToLiteral(name, values));
+  model_.graph.initializers.push_back(LiteralOf(name, values));
   return name;
 }
 

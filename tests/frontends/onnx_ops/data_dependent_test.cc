@@ -6,8 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
-
 #include "foretell/error.h"
 #include "tests/frontends/onnx_ops/node_runner.h"
 
@@ -19,34 +17,11 @@ using ::testing::HasSubstr;
 
 using Ints = std::vector<std::int64_t>;
 
-Attribute GraphAttribute(std::string name, Graph graph) {
-  Attribute attribute;
-  attribute.name = std::move(name);
-  attribute.kind = Attribute::Kind::kGraph;
-  attribute.graphs = {std::make_shared<const Graph>(std::move(graph))};
-  return attribute;
-}
-
-Node MakeNode(std::string op_type, std::vector<std::string> inputs,
-              std::vector<std::string> outputs) {
-  Node node;
-  node.op_type = std::move(op_type);
-  node.inputs = std::move(inputs);
-  node.outputs = std::move(outputs);
-  return node;
-}
-
-ValueInfo Named(std::string name) {
-  ValueInfo info;
-  info.name = std::move(name);
-  return info;
-}
-
 /// A branch that names the outer value `x1` through `op_type`.
 Graph Branch(const std::string& op_type) {
   Graph graph;
   graph.nodes = {MakeNode(op_type, {"x1"}, {"result"})};
-  graph.outputs = {Named("result")};
+  graph.outputs = {AnyValue("result")};
   return graph;
 }
 
@@ -107,11 +82,13 @@ TEST(DataDependent, IfWithAComputedConditionIsRefusedInATrace) {
 TEST(DataDependent, LoopStopsWhenItsConditionFails) {
   // v doubles while it stays below the limit.
   Graph body;
-  body.inputs = {Named("i"), Named("go"), Named("v"), Named("limit")};
+  body.inputs = {AnyValue("i"), AnyValue("go"), AnyValue("v"),
+                 AnyValue("limit")};
   body.nodes = {MakeNode("Add", {"v", "v"}, {"v2"}),
                 MakeNode("Less", {"v2", "limit"}, {"go_on"}),
                 MakeNode("Identity", {"limit"}, {"same"})};
-  body.outputs = {Named("go_on"), Named("v2"), Named("same"), Named("v2")};
+  body.outputs = {AnyValue("go_on"), AnyValue("v2"), AnyValue("same"),
+                  AnyValue("v2")};
   const NodeCase node{.op_type = "Loop",
                       .attributes = {GraphAttribute("body", body)},
                       .num_outputs = 3};
@@ -123,9 +100,9 @@ TEST(DataDependent, LoopStopsWhenItsConditionFails) {
 
 TEST(DataDependent, ALoopWithoutEndIsRefused) {
   Graph body;
-  body.inputs = {Named("i"), Named("go")};
+  body.inputs = {AnyValue("i"), AnyValue("go")};
   body.nodes = {MakeNode("Identity", {"go"}, {"go_on"})};
-  body.outputs = {Named("go_on"), Named("i")};
+  body.outputs = {AnyValue("go_on"), AnyValue("i")};
   const NodeCase node{.op_type = "Loop",
                       .attributes = {GraphAttribute("body", body)},
                       .num_outputs = 1};

@@ -13,30 +13,12 @@
 namespace foretell::onnx {
 namespace {
 
-TensorLiteral LiteralOf(const std::string& name, const at::Tensor& tensor) {
-  const at::Tensor values = tensor.contiguous();
-  TensorLiteral literal;
-  literal.name = name;
-  literal.data_type =
-      values.scalar_type() == at::kLong ? kOnnxInt64 : kOnnxFloat;
-  literal.dims = values.sizes().vec();
-  literal.bytes.assign(static_cast<const char*>(values.const_data_ptr()),
-                       values.nbytes());
-  return literal;
-}
-
 std::string InputName(size_t i) { return "x" + std::to_string(i); }
 
 ValueInfo FloatInput(size_t i, const std::vector<std::int64_t>& shape) {
-  ValueInfo info;
-  info.name = InputName(i);
-  info.type.kind = TypeInfo::Kind::kTensor;
-  info.type.elem_type = kOnnxFloat;
-  info.type.shape.emplace();
-  for (const std::int64_t size : shape) {
-    info.type.shape->push_back({.value = size, .symbol = {}});
-  }
-  return info;
+  std::vector<Dim> dims;
+  for (const std::int64_t size : shape) dims.push_back(Fixed(size));
+  return FloatValue(InputName(i), std::move(dims));
 }
 
 /// A model of the node alone; `is_given` says which of its inputs exist beside
@@ -75,38 +57,6 @@ Model ModelOf(const NodeCase& spec, const std::vector<bool>& is_given) {
 }
 
 }  // namespace
-
-Attribute IntAttribute(std::string name, std::int64_t value) {
-  Attribute attribute;
-  attribute.name = std::move(name);
-  attribute.kind = Attribute::Kind::kInt;
-  attribute.i = value;
-  return attribute;
-}
-
-Attribute FloatAttribute(std::string name, float value) {
-  Attribute attribute;
-  attribute.name = std::move(name);
-  attribute.kind = Attribute::Kind::kFloat;
-  attribute.f = value;
-  return attribute;
-}
-
-Attribute StringAttribute(std::string name, std::string value) {
-  Attribute attribute;
-  attribute.name = std::move(name);
-  attribute.kind = Attribute::Kind::kString;
-  attribute.s = std::move(value);
-  return attribute;
-}
-
-Attribute IntsAttribute(std::string name, std::vector<std::int64_t> values) {
-  Attribute attribute;
-  attribute.name = std::move(name);
-  attribute.kind = Attribute::Kind::kInts;
-  attribute.ints = std::move(values);
-  return attribute;
-}
 
 std::vector<at::Tensor> RunNode(const NodeCase& node,
                                 const std::vector<at::Tensor>& inputs) {

@@ -9,13 +9,9 @@
 #include <vector>
 
 #include "frontends/onnx/model.h"
+#include "tests/frontends/onnx_pieces.h"
 
 namespace foretell::onnx {
-
-Attribute IntAttribute(std::string name, std::int64_t value);
-Attribute FloatAttribute(std::string name, float value);
-Attribute StringAttribute(std::string name, std::string value);
-Attribute IntsAttribute(std::string name, std::vector<std::int64_t> values);
 
 /// One ONNX node that is run as a model of its own.
 struct NodeCase {

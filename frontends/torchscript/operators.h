@@ -1,0 +1,17 @@
+#pragma once
+
+#include <torch/csrc/jit/api/module.h>
+
+#include <string>
+#include <vector>
+
+namespace foretell::torchscript {
+
+/// Names ("aten::nonzero") of the dispatcher's operators that `forward` of
+/// `module` calls, directly or through other methods, and that cannot run on
+/// the meta device: their results depend on data or nobody wrote a kernel. Each
+/// once, sorted.
+std::vector<std::string> OperatorsWithoutMetaKernel(
+    const torch::jit::Module& module);
+
+}  // namespace foretell::torchscript

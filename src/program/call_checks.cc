@@ -1,0 +1,97 @@
+#include "src/program/call_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "foretell/error.h"
+#include "foretell/program.h"
+#include "src/program/operator_call.h"
+
+namespace foretell {
+namespace {
+
+/// Of the overload without a name, the only one without a type for the result.
+constexpr std::array<std::string_view, 9> kProducts = {
+    "aten::addmm",  "aten::addmv",  "aten::baddbmm", "aten::bmm", "aten::dot",
+    "aten::linear", "aten::matmul", "aten::mm",      "aten::mv"};
+
+using CountParts = std::int64_t (*)(std::int64_t size, std::int64_t argument);
+
+/// Operators that cut dimension `dim` (their last argument), and into how many
+/// parts for the argument between the tensor and it.
+struct Cutter {
+  std::string_view name;
+  CountParts parts;
+};
+
+constexpr std::array<Cutter, 6> kCutters = {{
+    {"aten::chunk", [](std::int64_t size,
+                       std::int64_t parts) { return std::min(size, parts); }},
+    {"aten::split",
+     [](std::int64_t size, std::int64_t each) {
+       return each > 0 ? size / each : 0;
+     }},
+    {"aten::tensor_split",
+     [](std::int64_t, std::int64_t parts) { return parts; }},
+    {"aten::unbind", [](std::int64_t size, std::int64_t) { return size; }},
+    {"aten::unsafe_chunk",
+     [](std::int64_t size, std::int64_t parts) {
+       return std::min(size, parts);
+     }},
+    {"aten::unsafe_split",
+     [](std::int64_t size, std::int64_t each) {
+       return each > 0 ? size / each : 0;
+     }},
+}};
+
+/// Length of the dimension that is cut; 0 when LibTorch will refuse it.
+std::int64_t CutLength(const at::Tensor& tensor, std::int64_t dim) {
+  if (dim < 0) dim += tensor.dim();
+  return dim < 0 || dim >= tensor.dim() ? 0 : tensor.size(dim);
+}
+
+}  // namespace
+
+void RequireFewParts(const c10::FunctionSchema& schema,
+                     const torch::jit::Stack& stack) {
+  const auto cutter = std::find_if(
+      kCutters.begin(), kCutters.end(),
+      [&](const Cutter& row) { return row.name == schema.name(); });
+  if (cutter == kCutters.end() || !stack.back().isInt()) return;
+  const size_t first = stack.size() - schema.arguments().size();
+  if (!stack[first].isTensor() || !stack[first + 1].isInt()) return;
+  const std::int64_t parts =
+      cutter->parts(CutLength(stack[first].toTensor(), stack.back().toInt()),
+                    stack[first + 1].toInt());
+  if (parts <= kMaxParts) return;
+  throw Error(ErrorCode::kUnsupported,
+              "makes " + std::to_string(parts) + " tensors, at most " +
+                  std::to_string(kMaxParts) + " are accepted");
+}
+
+void RequireOneType(const c10::FunctionSchema& schema,
+                    const torch::jit::Stack& stack) {
+  if (!schema.overload_name().empty() ||
+      std::find(kProducts.begin(), kProducts.end(), schema.name()) ==
+          kProducts.end()) {
+    return;
+  }
+  std::optional<at::ScalarType> expected;
+  for (size_t i = stack.size() - schema.arguments().size(); i < stack.size();
+       ++i) {
+    ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
+      if (!expected) expected = tensor.scalar_type();
+      if (tensor.scalar_type() == *expected) return;
+      throw Error(ErrorCode::kInvalidArgument,
+                  "multiplies elements of type " +
+                      std::string(DTypeName(ToDType(*expected))) + " and " +
+                      std::string(DTypeName(ToDType(tensor.scalar_type()))) +
+                      ", which must be the same");
+    });
+  }
+}
+
+}  // namespace foretell
