@@ -9,6 +9,7 @@
 
 #include "foretell/error.h"
 #include "frontends/torchscript/constants.h"
+#include "frontends/torchscript/pickle_check.h"
 #include "src/core/units.h"
 
 namespace foretell::torchscript {
@@ -82,6 +83,7 @@ SlimArchive Slim(const std::string& path) {
                       name + "'");
     }
     const std::string record = RecordText(reader, name);
+    if (name.ends_with(".pkl")) RefuseBadPickle(path, name, record);
     writer.writeRecord(name, record.data(), record.size());
     if (name.rfind("code/", 0) == 0) slim.code.emplace_back(name, record);
   }
@@ -99,10 +101,15 @@ SlimArchive ReadSlimArchive(const std::string& path) {
   RequireRegularFile(path);
   try {
     return Slim(path);
+  } catch (const Error&) {
+    throw;
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
     throw Error(ErrorCode::kCorrupt,
                 path + ": damaged archive: " + text.substr(0, text.find('\n')));
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::kCorrupt,
+                path + ": damaged archive: " + error.what());
   }
 }
 

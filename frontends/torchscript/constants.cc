@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "frontends/torchscript/pickle_check.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -37,9 +38,8 @@ class PickleReader {
 };
 
 c10::IValue Unpickle(caffe2::serialize::PyTorchStreamReader& reader,
-                     Records& records) {
-  const auto [data, size] = reader.getRecord("constants.pkl");
-  PickleReader pickle(std::string(static_cast<const char*>(data.get()), size));
+                     std::string text, Records& records) {
+  PickleReader pickle(std::move(text));
   torch::jit::Unpickler unpickler(
       [&](char* to, std::size_t count) { return pickle.Read(to, count); },
       /*type_resolver=*/nullptr, /*obj_loader=*/nullptr,
@@ -72,13 +72,16 @@ void RefuseShortConstants(const std::string& path,
                           caffe2::serialize::PyTorchStreamReader& reader) {
   Records records;
   c10::IValue constants;
+  const auto [data, size] = reader.getRecord("constants.pkl");
+  std::string text(static_cast<const char*>(data.get()), size);
+  RefuseBadPickle(path, "constants.pkl", text);
   try {
-    constants = Unpickle(reader, records);
+    constants = Unpickle(reader, std::move(text), records);
   } catch (const std::exception& error) {
-    const std::string text = error.what();
-    throw Error(ErrorCode::kUnsupported, path +
-                                             ": constants cannot be checked: " +
-                                             text.substr(0, text.find('\n')));
+    const std::string message = error.what();
+    throw Error(ErrorCode::kUnsupported,
+                path + ": constants cannot be checked: " +
+                    message.substr(0, message.find('\n')));
   }
   if (!constants.isTuple()) return;
   for (const c10::IValue& constant : constants.toTupleRef().elements()) {

@@ -22,6 +22,7 @@
 #include <unordered_map>
 
 #include "foretell/error.h"
+#include "frontends/torchscript/run_budget.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -33,16 +34,11 @@ constexpr int kMaxIndentation = 200;
 /// nests as deep as it is long.
 constexpr int kMaxStretch = 1024;
 
-thread_local std::int64_t steps_left = kMaxSteps;
-
 void RegisterStepOperator() {
   static const torch::jit::RegisterOperators registered({torch::jit::Operator(
       std::string(kStep) + "(int steps) -> ()",
       [](torch::jit::Stack& stack) {
-        steps_left -= torch::jit::pop(stack).toInt();
-        if (steps_left < 0) {
-          throw Error(ErrorCode::kUnsupported, "step budget spent");
-        }
+        ChargeSteps(torch::jit::pop(stack).toInt());
       },
       // Keeps dead code elimination away.
       c10::AliasAnalysisKind::CONSERVATIVE)});
@@ -189,9 +185,5 @@ void CountSteps(torch::jit::Module& module) {
     CountStepsOf(graph, *graph.block());
   }
 }
-
-StepBudget::StepBudget() { steps_left = kMaxSteps; }
-StepBudget::~StepBudget() { steps_left = kMaxSteps; }
-bool StepBudget::exhausted() const { return steps_left < 0; }
 
 }  // namespace foretell::torchscript

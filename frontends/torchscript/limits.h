@@ -9,8 +9,6 @@
 
 namespace foretell::torchscript {
 
-/// Largest number of graph nodes that one forward pass may execute.
-inline constexpr std::int64_t kMaxSteps = 10'000'000;
 /// Largest number of graph nodes after all calls have been inlined.
 inline constexpr std::int64_t kMaxInlinedNodes = 500'000;
 
@@ -27,19 +25,7 @@ void RefuseHugeForward(const std::string& path,
                        const torch::jit::Module& module);
 
 /// Makes every function and every loop of `module` count the nodes that it
-/// runs. Must come before the first run.
+/// runs (run_budget.h). Must come before the first run.
 void CountSteps(torch::jit::Module& module);
-
-/// While it lives, a counted module on this thread may run kMaxSteps nodes;
-/// beyond that its interpreter throws, and `exhausted` tells why.
-class StepBudget {
- public:
-  StepBudget();
-  ~StepBudget();
-  StepBudget(const StepBudget&) = delete;
-  StepBudget& operator=(const StepBudget&) = delete;
-
-  bool exhausted() const;
-};
 
 }  // namespace foretell::torchscript

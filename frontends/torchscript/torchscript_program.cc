@@ -16,10 +16,16 @@
 #include "foretell/frontends.h"
 #include "foretell/trace.h"
 #include "frontends/torchscript/archive.h"
+#include "frontends/torchscript/computed_defaults.h"
+#include "frontends/torchscript/container_bytes.h"
+#include "frontends/torchscript/guarded_operators.h"
 #include "frontends/torchscript/limits.h"
 #include "frontends/torchscript/module_on_device.h"
 #include "frontends/torchscript/operators.h"
+#include "frontends/torchscript/run_budget.h"
 #include "frontends/torchscript/safety.h"
+#include "frontends/torchscript/silent_warnings.h"
+#include "frontends/torchscript/sizes.h"
 #include "src/core/text.h"
 #include "src/program/recorder.h"
 
@@ -55,12 +61,14 @@ std::vector<c10::Argument> RequiredArguments(const std::string& path,
   return required;
 }
 
+/// A list may hold another one any number of times, so all that is met counts.
 void Flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
+  ChargeBytes(kTensorBytes);
   if (value.isTensor()) {
     if (value.toTensor().defined()) tensors.push_back(value.toTensor());
   } else if (value.isTensorList()) {
-    for (const at::Tensor& tensor : value.toTensorVector()) {
-      tensors.push_back(tensor);
+    for (const c10::IValue& tensor : value.toListRef()) {
+      Flatten(tensor, tensors);
     }
   } else if (value.isTuple()) {
     for (const c10::IValue& element : value.toTupleRef().elements()) {
@@ -75,6 +83,11 @@ void Flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
       Flatten(entry.value(), tensors);
     }
   }
+}
+
+void ThrowIfSpent(const std::string& path, const RunBudget& budget) {
+  if (budget.refusal().empty()) return;
+  throw Error(ErrorCode::kUnsupported, path + ": " + budget.refusal());
 }
 
 class TorchScriptInstance final : public ProgramInstance {
@@ -99,19 +112,21 @@ class TorchScriptInstance final : public ProgramInstance {
     }
     inputs.clear();
     Recorder* const recorder = Recorder::Current();
-    const StepBudget budget;
+    const RunBudget budget;
+    const SilentWarnings silent;
     try {
       std::vector<at::Tensor> outputs;
       Flatten(module_.forward(std::move(arguments)), outputs);
       return outputs;
     } catch (const Error& error) {
+      ThrowIfSpent(path_, budget);
       throw WithHint(error);
     } catch (const c10::NotImplementedError& error) {
       if (recorder != nullptr) recorder->RethrowFailure();
       throw Error(ErrorCode::kUnsupported,
                   path_ + ": " + MissingKernel(error.what_without_backtrace()));
     } catch (const std::exception& error) {
-      if (budget.exhausted()) RefuseEndless();
+      ThrowIfSpent(path_, budget);
       if (recorder != nullptr) RethrowFailure(*recorder);
       throw Error(ErrorCode::kInvalidArgument,
                   path_ + ": " + LastLine(error.what()) + PrecisionHint());
@@ -179,13 +194,6 @@ class TorchScriptInstance final : public ProgramInstance {
            "; does the file fix an element type?)";
   }
 
-  [[noreturn]] void RefuseEndless() const {
-    throw Error(ErrorCode::kUnsupported,
-                path_ + ": forward runs more than " +
-                    std::to_string(kMaxSteps) +
-                    " nodes: a loop in it does not end");
-  }
-
   std::string path_;
   torch::jit::Module module_;
   std::vector<c10::Argument> arguments_;
@@ -238,11 +246,14 @@ class TorchScriptSource final : public Program::Source {
     torch::jit::Module module = Load();
     MoveConstants(module, options);
     CountSteps(module);
+    ChargeSizes(module);
     return modules_.emplace(place, std::move(module)).first->second;
   }
 
   torch::jit::Module Load() const {
     const UnrecordedScope unrecorded(TensorRole::kBuffer);
+    const RunBudget budget;
+    const SilentWarnings silent;
     try {
       std::istringstream stream(archive_);
       torch::jit::Module module = torch::jit::load(stream, at::kCPU);
@@ -254,8 +265,10 @@ class TorchScriptSource final : public Program::Source {
       RefuseHugeForward(path_, module);
       return module;
     } catch (const Error&) {
+      ThrowIfSpent(path_, budget);
       throw;
     } catch (const std::exception& error) {
+      ThrowIfSpent(path_, budget);
       throw Error(ErrorCode::kCorrupt, path_ + ": LibTorch cannot load it: " +
                                            FirstLine(error.what()));
     }
@@ -277,9 +290,11 @@ Program LoadTorchScript(const std::string& path) {
   // One executor that runs the graph as it is written: no fusion, no profiling.
   torch::jit::setGraphExecutorOptimize(false);
   torch::jit::setPrintHandler([](const std::string&) {});
+  torchscript::GuardOperators();
   torchscript::SlimArchive archive = torchscript::ReadSlimArchive(path);
   torchscript::RefuseUnsafeCode(path, archive.code);
   torchscript::RefuseDeepCode(path, archive.code);
+  torchscript::RefuseComputedDefaults(path, archive.code);
   return Program(path, std::make_shared<torchscript::TorchScriptSource>(
                            path, std::move(archive.bytes)));
 }

@@ -212,7 +212,9 @@ void Recorder::Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   }
   const size_t first = stack.size() - op.schema().arguments().size();
   if (!TouchesTrace(stack, first)) {
+    host_work_.ChargeArguments(op, stack);
     op.redispatchBoxed(keys, &stack);
+    host_work_.ChargeResults(op, stack);
     return;
   }
   if (DependsOnData(op, stack)) {

@@ -16,6 +16,7 @@
 
 #include "foretell/graph.h"
 #include "foretell/program.h"
+#include "src/program/host_work.h"
 #include "src/program/storage_ledger.h"
 
 namespace foretell {
@@ -119,6 +120,7 @@ class Recorder final : public StorageListener {
   bool redirect_devices_ = false;
   bool inside_node_ = false;
   std::int64_t num_calls_ = 0;
+  HostWork host_work_;
   std::exception_ptr failure_;
   std::function<std::string()> scope_;
   std::unordered_map<const at::TensorImpl*, Tracked> tracked_;

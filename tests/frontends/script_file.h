@@ -76,4 +76,25 @@ class SavedModule {
   TemporaryFile file_;
 };
 
+/// A file whose only code is this text, put into it without compiling it: what
+/// stands in an archive need not come from LibTorch's own compiler. `forward`
+/// is the rest of the method after "def forward(self, x: Tensor".
+inline void WriteCode(const TemporaryFile& file, const std::string& forward) {
+  const SavedModule saved(
+      Script("def forward(self, x):\n    return torch.relu(x)"));
+  caffe2::serialize::PyTorchStreamReader reader(saved.file().path());
+  caffe2::serialize::PyTorchStreamWriter writer(file.path());
+  for (const std::string& name : reader.getAllRecords()) {
+    if (name == "version" || name.starts_with(".data/")) continue;
+    const auto [data, size] = reader.getRecord(name);
+    std::string record(static_cast<const char*>(data.get()), size);
+    if (name.starts_with("code/") && name.ends_with(".py")) {
+      record.resize(record.find("  def forward("));
+      record += "  def forward(self: __torch__.Net, x: Tensor" + forward + "\n";
+    }
+    writer.writeRecord(name, record.data(), record.size());
+  }
+  writer.writeEndOfFile();
+}
+
 }  // namespace foretell::torchscript

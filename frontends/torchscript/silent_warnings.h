@@ -1,0 +1,23 @@
+#pragma once
+
+#include <c10/util/Exception.h>
+
+namespace foretell::torchscript {
+
+/// While it lives, LibTorch's warnings on this thread go nowhere instead of to
+/// standard error: a file chooses their text (aten::warn).
+class SilentWarnings {
+ public:
+  SilentWarnings() : guard_(&silent_) {}
+
+ private:
+  class Silent final : public c10::WarningHandler {
+   public:
+    void process(const c10::Warning&) override {}
+  };
+
+  Silent silent_;
+  c10::WarningUtils::WarningHandlerGuard guard_;
+};
+
+}  // namespace foretell::torchscript
