@@ -50,6 +50,9 @@ AcceleratorBackend::AcceleratorBackend(c10::Device device,
                                        const std::string& uuid,
                                        const std::string& nvml_library)
     : device_(device),
+      // The default flag would make events that cannot tell the time.
+      begin_(device.type(), c10::EventFlag::BACKEND_DEFAULT),
+      end_(device.type(), c10::EventFlag::BACKEND_DEFAULT),
       driver_(AskCudaDriver(device.index())),
       nvml_(OpenNvml(nvml_library, uuid, driver_)),
       energy_(nvml_),
@@ -92,14 +95,11 @@ void AcceleratorBackend::ResetPeaks() {
 
 double AcceleratorBackend::TimeMs(const std::function<void()>& run) {
   const c10::Stream stream = at::accelerator::getCurrentStream(device_.index());
-  // The default flag would make events that cannot tell the time.
-  c10::Event begin(device_.type(), c10::EventFlag::BACKEND_DEFAULT);
-  c10::Event end(device_.type(), c10::EventFlag::BACKEND_DEFAULT);
-  begin.record(stream);
+  begin_.record(stream);
   run();
-  end.record(stream);
-  end.synchronize();
-  return begin.elapsedTime(end);
+  end_.record(stream);
+  end_.synchronize();
+  return begin_.elapsedTime(end_);
 }
 
 void AcceleratorBackend::Synchronize() {

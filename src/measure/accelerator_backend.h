@@ -56,6 +56,9 @@ class AcceleratorBackend final : public DeviceBackend {
   Reading<std::int64_t> UsedByUs() const;
 
   c10::Device device_;
+  // Kept from run to run, because making one would be timed too.
+  c10::Event begin_;
+  c10::Event end_;
   Reading<CudaDriverFacts> driver_;
   Reading<NvmlDevice> nvml_;
   NvmlEnergy energy_;

@@ -97,9 +97,10 @@ void Measure(const Program& program, const MeasureRequest& request,
   result.warnings = program.warnings(request.mode);
   result.inputs = BindInputs(program.inputs(), request.inputs, program.name());
   if (!result.batch) result.batch = LeadingDimension(result.inputs);
-  measure::PrepareLibTorch(request);
   measure::SystemClock clock;
+  // Before anything that could ask LibTorch for CUDA.
   const std::unique_ptr<DeviceBackend> device = measure::StartDevice(request);
+  measure::PrepareLibTorch(request);
   result.environment = measure::ReadEnvironment(*device, result.notes);
   at::manual_seed(request.seed);
   measure::MeasuredStep measured(program, result.inputs, request,

@@ -164,6 +164,27 @@ TEST(MeasureHere, RecordsADeviceThatIsNotThere) {
   EXPECT_THAT(row.message, HasSubstr("'cuda:99'"));
 }
 
+TEST(MeasureHere, RecordsAMigInstanceThatCudaDoesNotOffer) {
+  if (at::hasCUDA()) GTEST_SKIP() << "CUDA would offer some device";
+  MeasureRequest request = Request();
+  request.device = "MIG-01234567-89ab-cdef-0123-456789abcdef";
+  EXPECT_EQ(MeasureHere(TwoLinears(), request).status,
+            MeasureStatus::kMigUnsupported);
+}
+
+TEST(MeasureHere, ReadsAGpuWhereThereIsOne) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no CUDA device";
+  MeasureRequest request = Request();
+  request.device = "cuda:0";
+  const Measurement row = MeasureHere(TwoLinears(), request);
+  ASSERT_EQ(row.status, MeasureStatus::kOk) << row.message;
+  EXPECT_GT(row.latency->p5_ms, 0);
+  // Weights and input are blocks of their own, rounded to 512 B.
+  EXPECT_GE(*row.memory.peak_allocated_bytes, kWeightBytes + kInputBytes);
+  EXPECT_GE(*row.memory.peak_reserved_bytes, *row.memory.peak_allocated_bytes);
+  EXPECT_TRUE(row.environment.cuda.has_value());
+}
+
 TEST(MeasureHere, RefusesOptionsThatMeasureNothing) {
   MeasureRequest request = Request();
   request.options.min_runs = 0;
