@@ -14,6 +14,8 @@ void AddPredict(CLI::App& app, ExitCode& exit_code);
 void AddInspect(CLI::App& app, ExitCode& exit_code);
 void AddFits(CLI::App& app, ExitCode& exit_code);
 void AddMaxBatch(CLI::App& app, ExitCode& exit_code);
+void AddMeasure(CLI::App& app, ExitCode& exit_code);
+void AddMeasureOne(CLI::App& app, ExitCode& exit_code);
 void AddMig(CLI::App& app, ExitCode& exit_code);
 void AddDevices(CLI::App& app, ExitCode& exit_code);
 void AddZoo(CLI::App& app, ExitCode& exit_code);

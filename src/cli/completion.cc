@@ -6,15 +6,22 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "src/cli/command.h"
 
 namespace foretell::cli {
 namespace {
 
+/// Commands that the help shows, too.
+std::vector<const CLI::App*> VisibleCommands(const CLI::App& command) {
+  return command.get_subcommands(
+      [](const CLI::App* inner) { return !inner->get_group().empty(); });
+}
+
 std::string Words(const CLI::App& command) {
   std::string words;
-  for (const CLI::App* inner : command.get_subcommands({})) {
+  for (const CLI::App* inner : VisibleCommands(command)) {
     words += inner->get_name() + " ";
   }
   for (const CLI::Option* option : command.get_options()) {
@@ -29,7 +36,7 @@ std::string Words(const CLI::App& command) {
 std::string Branches(const CLI::App& command, const std::string& path) {
   std::string text =
       "    '" + path + "') words='" + Words(command) + "' ;;\n";
-  for (const CLI::App* inner : command.get_subcommands({})) {
+  for (const CLI::App* inner : VisibleCommands(command)) {
     const std::string prefix = path.empty() ? "" : path + " ";
     text += Branches(*inner, prefix + inner->get_name());
   }
@@ -43,8 +50,8 @@ std::string BashScript(const CLI::App& app) {
          "  local path='' words='' word\n"
          "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
          "    case \"$path $word\" in\n"
-         "      ' predict'|' inspect'|' fits'|' max-batch'|' mig'|' "
-         "devices'|' version'|' completion') path=$word ;;\n"
+         "      ' predict'|' inspect'|' fits'|' max-batch'|' "
+         "measure'|' mig'|' devices'|' version'|' completion') path=$word ;;\n"
          "      'mig profiles'|'mig layouts'|'mig pack') path=\"mig $word\" "
          ";;\n"
          "    esac\n"

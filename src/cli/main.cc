@@ -12,9 +12,10 @@
 namespace foretell::cli {
 namespace {
 
-constexpr std::array<AddCommand, 9> kCommands = {
-    &AddPredict, &AddInspect, &AddFits,    &AddMaxBatch,   &AddMig,
-    &AddDevices, &AddZoo,     &AddVersion, &AddCompletion,
+constexpr std::array<AddCommand, 11> kCommands = {
+    &AddPredict, &AddInspect,    &AddFits,       &AddMaxBatch,
+    &AddMeasure, &AddMig,        &AddDevices,    &AddZoo,
+    &AddVersion, &AddCompletion, &AddMeasureOne,
 };
 
 constexpr char kExitCodes[] =

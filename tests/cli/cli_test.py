@@ -215,6 +215,79 @@ class MaxBatch(unittest.TestCase):
         self.assertEqual(run("max-batch", ONNX, "--limit", "3").stdout, "3\n")
 
 
+class Measure(unittest.TestCase):
+    """Real runs on the CPU, as few as possible."""
+    QUICK = ("--device", "cpu", "--warmup", "1", "--min-runs", "2",
+             "--min-seconds", "0")
+
+    def rows(self, *arguments):
+        outcome = run("measure", "--json", *self.QUICK, *arguments)
+        return json.loads(outcome.stdout)["measurements"]
+
+    def test_json_has_every_documented_part(self):
+        (row,) = self.rows(ONNX, "--batch", "2", "--energy")
+        self.assertEqual(row["status"], "ok", row["message"])
+        for field in ("model format mode optimizer precision batch device "
+                      "inputs seed status message measured_at latency memory "
+                      "energy state environment notes warnings").split():
+            self.assertIn(field, row)
+        self.assertEqual(row["latency"]["runs"], 2)
+        self.assertEqual(row["inputs"], [{"name": "image", "dtype": "f32",
+                                          "shape": [2, 3, 224, 224]}])
+        reasons = {note["what"] for note in row["notes"]}
+        self.assertIn("peak_reserved_bytes", reasons)
+        self.assertIsNone(row["memory"]["peak_reserved_bytes"])
+        if row["energy"]["energy_j"] is None:
+            self.assertIn("energy", reasons)
+
+    def test_peak_is_that_of_the_trace(self):
+        (row,) = self.rows(ONNX, "--batch", "4")
+        # Weights, the image and, at the peak, the first convolution's result
+        # [4,64,112,112] with that of its relu. 1 % for a CPU whose kernels
+        # want copies of their own.
+        expected = 4 * (11_684_712 + 4 * 3 * 224 * 224 + 2 * 4 * 64 * 112**2)
+        self.assertAlmostEqual(
+            row["memory"]["peak_allocated_bytes"] / expected, 1, delta=0.01)
+
+    def test_rows_are_the_product_of_the_lists(self):
+        outcome = run("measure", "--csv", *self.QUICK, ONNX, "--batch", "1,2",
+                      "--precision", "fp32,bf16")
+        rows = list(csv.DictReader(io.StringIO(outcome.stdout)))
+        self.assertEqual([(r["precision"], r["batch"]) for r in rows],
+                         [("fp32", "1"), ("fp32", "2"),
+                          ("bf16", "1"), ("bf16", "2")])
+        self.assertEqual({r["status"] for r in rows}, {"ok"})
+        self.assertEqual(outcome.returncode, OK)
+
+    def test_a_row_that_fails_does_not_take_others_along(self):
+        outcome = run("measure", "--csv", *self.QUICK, "missing.onnx", ONNX,
+                      "--batch", "1000000000,1")
+        rows = list(csv.DictReader(io.StringIO(outcome.stdout)))
+        self.assertEqual([r["status"] for r in rows],
+                         ["failed", "failed", "out_of_memory", "ok"])
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
+        self.assertIn("missing.onnx", outcome.stderr)
+
+    def test_a_row_that_takes_too_long_is_killed(self):
+        outcome = run("measure", ONNX, "--device", "cpu", "--batch", "1",
+                      "--min-seconds", "100000", "--deadline", "1", "--csv")
+        (row,) = csv.DictReader(io.StringIO(outcome.stdout))
+        self.assertEqual(row["status"], "deadline")
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
+
+    def test_environment_goes_to_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "environment.json"
+            self.rows(ONNX, "--batch", "1,2", "--environment-out", str(path))
+            (entry,) = json.loads(path.read_text())["environments"]
+        self.assertEqual(entry["device"], "cpu")
+        self.assertTrue(entry["environment"]["libtorch"].startswith("2."))
+
+    def test_worker_is_not_in_the_help(self):
+        self.assertNotIn("measure-one", run("--help").stdout)
+        self.assertNotIn("measure-one", run("completion", "bash").stdout)
+
+
 class Mig(unittest.TestCase):
     def counts(self, *flags):
         text = run("mig", "layouts", "--count", "--json", *flags).stdout

@@ -1,0 +1,223 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/frontends.h"
+#include "foretell/program.h"
+#include "foretell/trace.h"
+
+namespace foretell {
+
+/// How a measurement ended. Everything but kOk comes with a message.
+enum class MeasureStatus {
+  kOk,
+  /// The device's memory (or the host's, on the CPU) was not enough. The
+  /// assertion `NVML_SUCCESS == r` is one too when a MIG instance raises it:
+  /// LibTorch fails there while it words its out-of-memory error.
+  kOutOfMemory,
+  kMigUnsupported,  ///< CUDA does not offer the MIG instance that was named.
+  kIllegalAddress,  ///< A kernel touched memory that is not its own.
+  kDeadline,        ///< Killed because it took too long.
+  kCrashed,         ///< Ended by a signal, or without leaving a result.
+  kFailed,          ///< An error: bad model, bad request, no such device.
+};
+/// "ok", "out_of_memory", "mig_unsupported", ….
+std::string_view MeasureStatusName(MeasureStatus status);
+std::optional<MeasureStatus> ParseMeasureStatus(std::string_view name);
+
+/// How the energy of a run is read from a counter that moves in steps.
+struct EnergyOptions {
+  double min_window_s = 2;     ///< Shortest window, >= 0.
+  int min_counter_steps = 50;  ///< Fewest steps of the counter in a window.
+  /// Windows; each starts at another phase of the counter's step.
+  int repeats = 2;
+  double idle_window_s = 2;  ///< Without work, before the first window.
+  /// Longest window; one that is not full by then is not measured.
+  double max_window_s = 60;
+};
+
+/// How a measurement is taken.
+struct MeasureOptions {
+  int warmup_runs = 5;
+  int min_runs = 30;
+  double min_seconds = 1;  ///< Timed runs go on until both are reached.
+  bool energy = false;
+  EnergyOptions energy_options;
+  double deadline_s = 300;  ///< Of MeasureIsolated: start-up included.
+  int threads = 0;          ///< Of the CPU; 0: LibTorch's default.
+  /// NVIDIA's management library; empty: the environment variable
+  /// FORETELL_NVML, else libnvidia-ml.so.1.
+  std::string nvml_library;
+  /// Linux's power capping tree with RAPL's counters; empty:
+  /// /sys/class/powercap.
+  std::string powercap_folder;
+};
+
+/// One thing to measure.
+struct MeasureRequest {
+  std::string model;  ///< Path, or a name that the opener of models knows.
+  LoadOptions load;
+  InputRequest inputs;  ///< Batch and further sizes.
+  Mode mode = Mode::kInference;
+  Precision precision = Precision::kFp32;
+  Optimizer optimizer = Optimizer::kSgd;  ///< Of Mode::kTraining.
+  /// "cpu", "cuda:0", or the UUID of a MIG instance, "MIG-…".
+  std::string device = "cuda:0";
+  std::uint64_t seed = 0;  ///< Of weights and inputs, both random.
+  MeasureOptions options;
+};
+
+/// Time of one run over all timed runs, milliseconds.
+struct LatencyStatistics {
+  std::int64_t runs = 0;
+  double median_ms = 0;
+  double mean_ms = 0;
+  double p5_ms = 0;
+  double p95_ms = 0;
+};
+
+/// Memory of a measurement in bytes; empty: not measured, and `notes` of the
+/// Measurement say why.
+struct MeasuredMemory {
+  /// Most bytes that live tensors held from the first warm-up on. CUDA:
+  /// `max_memory_allocated`; CPU: a counting allocator.
+  std::optional<std::int64_t> peak_allocated_bytes;
+  /// Most bytes that the caching allocator held; empty on the CPU.
+  std::optional<std::int64_t> peak_reserved_bytes;
+  /// Device memory of this process after the last run.
+  std::optional<std::int64_t> process_bytes;
+  /// How process_bytes was read: "nvml process", "device used minus before".
+  std::string process_source;
+  /// Device memory of the process before any of the model: what is used right
+  /// after a first tiny allocation without the allocator's own segment.
+  std::optional<std::int64_t> context_bytes;
+  std::int64_t peak_rss_bytes = 0;  ///< Host memory of the whole process.
+};
+
+/// Energy of one run; every field is empty where `notes` say why.
+struct MeasuredEnergy {
+  /// Mean over the windows, idle draw included, joules.
+  std::optional<double> energy_j;
+  /// (largest - smallest) / mean over the windows.
+  std::optional<double> relative_spread;
+  std::optional<double> power_w;       ///< Mean while running back to back.
+  std::optional<double> idle_power_w;  ///< Before, with the model loaded.
+  std::optional<double> window_s;      ///< Total length of the windows.
+  std::optional<std::int64_t> counter_steps;  ///< Total over the windows.
+  std::optional<std::int64_t> runs;           ///< Total over the windows.
+  std::string source;  ///< "nvml", "rapl"; empty when nothing was measured.
+};
+
+/// What the device was doing right after the timed runs.
+struct DeviceState {
+  std::optional<int> sm_clock_mhz;
+  std::optional<int> memory_clock_mhz;
+  std::optional<int> temperature_c;
+  std::optional<double> power_limit_w;
+  /// Names of the reasons for which clocks are held down, "power_cap", ….
+  std::optional<std::vector<std::string>> throttle_reasons;
+};
+
+/// Hardware and software of a measurement; the same for every row of a device.
+struct MeasureEnvironment {
+  std::string device_name;  ///< "NVIDIA A100-SXM4-40GB", or the CPU's model.
+  std::string libtorch;     ///< "2.13.0".
+  std::optional<std::string> driver;
+  std::optional<std::string> cuda;         ///< Runtime, "13.0".
+  std::optional<std::string> cuda_driver;  ///< Most that the driver supports.
+  std::optional<std::string> cudnn;        ///< "9.10.2".
+  std::optional<int> max_sm_clock_mhz;
+  std::optional<bool> is_mig;
+  int threads = 0;  ///< Of LibTorch's operators on the CPU.
+  bool tf32_matmul = false;
+  bool tf32_cudnn = false;
+  bool cudnn_benchmark = false;
+  bool cudnn_deterministic = false;
+  bool operator==(const MeasureEnvironment&) const = default;
+};
+
+/// A value that was not measured, and why.
+struct MeasureNote {
+  std::string what;  ///< Field: "energy", "process_bytes", "sm_clock_mhz".
+  std::string reason;
+  bool operator==(const MeasureNote&) const = default;
+};
+
+/// One row. Fields below `message` are only filled as far as the run came.
+struct Measurement {
+  std::string model;
+  std::string format;  ///< "onnx", "torchscript", "zoo"; empty: not opened.
+  Mode mode = Mode::kInference;
+  Precision precision = Precision::kFp32;
+  std::string optimizer;  ///< Empty without training.
+  /// As requested, else the leading dimension of the inputs once they are
+  /// known.
+  std::optional<std::int64_t> batch;
+  std::string device;              ///< As requested.
+  std::vector<BoundInput> inputs;  ///< Exact types.
+  std::uint64_t seed = 0;
+
+  MeasureStatus status = MeasureStatus::kFailed;
+  std::string message;      ///< One line; empty when `status` is kOk.
+  std::string measured_at;  ///< UTC, "2026-01-31T12:00:00Z".
+
+  std::optional<LatencyStatistics> latency;
+  MeasuredMemory memory;
+  MeasuredEnergy energy;
+  DeviceState state;
+  MeasureEnvironment environment;
+  std::vector<MeasureNote> notes;
+  std::vector<std::string> warnings;  ///< What the program says of the mode.
+};
+
+/// Measures `program` in this process: warm-up, timed runs, memory and, if
+/// wanted, energy. Errors of any kind become the result's status and message.
+///
+/// Requires for a true context size and peak: a process that has not used the
+/// device before. After kIllegalAddress the device is unusable in this process.
+/// Sets LibTorch's TF32 flags and number of threads.
+Measurement MeasureHere(const Program& program, const MeasureRequest& request);
+
+/// The result of a request that could not be run: echoes the request.
+Measurement FailedMeasurement(const MeasureRequest& request,
+                              MeasureStatus status, const std::string& message);
+
+/// Measures in a child process, so that whatever happens there ends in a result
+/// here: a crash, a hang, an exhausted or broken device.
+///
+/// Runs `worker` (by default this program's file with the argument
+/// "measure-one") with the request's JSON as one more argument, and expects the
+/// result's JSON on file descriptor kMeasureResultFd. The child sees the MIG
+/// instance named by the request as its only CUDA device.
+///
+/// Throws Error(kIo) only when no process can be started.
+Measurement MeasureIsolated(const MeasureRequest& request,
+                            const std::vector<std::string>& worker = {});
+
+/// Where a worker of MeasureIsolated writes its result.
+inline constexpr int kMeasureResultFd = 3;
+
+/// Version of the JSON forms below; docs/measure.md describes them.
+inline constexpr int kMeasurementSchemaVersion = 1;
+
+/// JSON objects on one line, and back. Parsing throws Error(kCorrupt) that
+/// names the field; unknown fields are ignored.
+std::string RequestToJson(const MeasureRequest& request);
+MeasureRequest RequestFromJson(std::string_view json);
+std::string MeasurementToJson(const Measurement& measurement);
+Measurement MeasurementFromJson(std::string_view json);
+
+/// The document of `foretell measure --json`: schema version and all rows.
+std::string MeasurementsToJson(std::span<const Measurement> measurements);
+/// One line per row under a header; empty cells for what was not measured.
+std::string MeasurementsToCsv(std::span<const Measurement> measurements);
+/// The distinct environments of all rows, each with the device it belongs to.
+std::string EnvironmentsToJson(std::span<const Measurement> measurements);
+
+}  // namespace foretell

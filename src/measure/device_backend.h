@@ -1,0 +1,44 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "foretell/measure.h"
+#include "src/measure/energy_counter.h"
+
+namespace foretell::measure {
+
+/// What a measurement needs of a device; one for CUDA, one for the CPU.
+class DeviceBackend {
+ public:
+  virtual ~DeviceBackend() = default;
+
+  virtual c10::Device device() const = 0;
+  /// From now on: gives cached memory back and forgets earlier peaks.
+  virtual void ResetPeaks() = 0;
+  /// Performs `run` and returns the milliseconds that the device took,
+  /// waiting for it to finish.
+  virtual double TimeMs(const std::function<void()>& run) = 0;
+  /// Waits until everything asked for so far is done.
+  virtual void Synchronize() = 0;
+
+  /// Peaks since ResetPeaks and what the process holds now.
+  virtual MeasuredMemory Memory(std::vector<MeasureNote>& notes) = 0;
+  virtual DeviceState State(std::vector<MeasureNote>& notes) = 0;
+  /// Hardware and driver; software flags come from LibTorch.
+  virtual void Describe(MeasureEnvironment& environment,
+                        std::vector<MeasureNote>& notes) = 0;
+  /// The device's energy meter, living as long as this object, or why there is
+  /// none.
+  virtual Reading<EnergyCounter*> Energy() = 0;
+};
+
+/// Starts the device that `request` names. Throws Error(kInvalidArgument) for a
+/// name of no device, Error(kNotFound) for one that is not here, and what
+/// LibTorch throws when it does not start.
+std::unique_ptr<DeviceBackend> StartDevice(const MeasureRequest& request);
+
+}  // namespace foretell::measure

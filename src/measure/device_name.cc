@@ -1,0 +1,43 @@
+#include "src/measure/device_name.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "foretell/error.h"
+
+namespace foretell::measure {
+namespace {
+
+constexpr std::string_view kCudaPrefix = "cuda:";
+constexpr int kMaxIndex = 127;
+
+bool IsUuidCharacter(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+         (c >= 'A' && c <= 'Z') || c == '-' || c == '/';
+}
+
+}  // namespace
+
+DeviceName ParseDeviceName(const std::string& text) {
+  if (text == "cpu") return {};
+  if (text == "cuda") return {.kind = DeviceKind::kCuda};
+  if (text.starts_with("MIG-") && text.size() > 4 &&
+      std::all_of(text.begin(), text.end(), IsUuidCharacter)) {
+    return {.kind = DeviceKind::kMig, .mig_uuid = text};
+  }
+  if (text.starts_with(kCudaPrefix)) {
+    int index = -1;
+    const char* const end = text.data() + text.size();
+    const auto [stop, status] =
+        std::from_chars(text.data() + kCudaPrefix.size(), end, index);
+    if (status == std::errc() && stop == end && index >= 0 &&
+        index <= kMaxIndex) {
+      return {.kind = DeviceKind::kCuda, .index = index};
+    }
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              "device '" + text + "': expected cpu, cuda:N or MIG-UUID");
+}
+
+}  // namespace foretell::measure

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+namespace foretell::measure {
+
+enum class DeviceKind { kCpu, kCuda, kMig };
+
+/// A device as users name it.
+struct DeviceName {
+  DeviceKind kind = DeviceKind::kCpu;
+  int index = 0;         ///< Of kCuda; 0 of kMig, which sees only itself.
+  std::string mig_uuid;  ///< "MIG-…"; empty for other kinds.
+};
+
+/// Parses "cpu", "cuda" (device 0), "cuda:1" and "MIG-…"; throws
+/// Error(kInvalidArgument) that quotes `text`.
+DeviceName ParseDeviceName(const std::string& text);
+
+}  // namespace foretell::measure

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "foretell/measure.h"
+#include "src/measure/device_backend.h"
+
+namespace foretell::measure {
+
+/// Sets LibTorch's flags and threads as `request` wants them: TF32 in
+/// convolutions stays on, PyTorch's default; TF32 in matrix
+/// products only for Precision::kTf32; cuDNN neither searches (benchmark) nor
+/// is bound to deterministic algorithms.
+void PrepareLibTorch(const MeasureRequest& request);
+
+/// Hardware, driver and LibTorch as they are now.
+MeasureEnvironment ReadEnvironment(DeviceBackend& device,
+                                   std::vector<MeasureNote>& notes);
+
+}  // namespace foretell::measure

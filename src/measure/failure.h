@@ -1,0 +1,20 @@
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "foretell/measure.h"
+
+namespace foretell::measure {
+
+/// What an exception from LibTorch or foretell means for a measurement.
+struct Failure {
+  MeasureStatus status = MeasureStatus::kFailed;
+  std::string message;  ///< First line.
+};
+Failure Classify(const std::exception& error);
+
+/// As Classify, from the message alone; kFailed when it says nothing special.
+MeasureStatus StatusOfMessage(const std::string& message);
+
+}  // namespace foretell::measure

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstdint>
+
+namespace foretell::measure {
+
+/// Most bytes of host memory that this process had resident since it was
+/// executed; 0 where Linux does not tell. (getrusage's figure would count its
+/// parent's at the fork too.)
+std::int64_t PeakResidentBytes();
+
+}  // namespace foretell::measure

@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <string>
+
+#include "foretell/error.h"
+#include "foretell/measure.h"
+#include "src/core/text_table.h"
+#include "src/measure/device_name.h"
+#include "src/measure/isolated.h"
+
+namespace foretell {
+namespace {
+
+using measure::IsolatedCommand;
+using measure::IsolatedOutcome;
+
+constexpr char kThisProgram[] = "/proc/self/exe";
+constexpr char kWorkerCommand[] = "measure-one";
+
+IsolatedCommand CommandFor(const MeasureRequest& request,
+                           const std::vector<std::string>& worker) {
+  IsolatedCommand command{.deadline_s = request.options.deadline_s};
+  command.argv = worker.empty()
+                     ? std::vector<std::string>{kThisProgram, kWorkerCommand}
+                     : worker;
+  command.argv.push_back(RequestToJson(request));
+  const measure::DeviceName device = measure::ParseDeviceName(request.device);
+  if (device.kind == measure::DeviceKind::kMig) {
+    command.environment.push_back({"CUDA_VISIBLE_DEVICES", device.mig_uuid});
+  } else if (device.kind == measure::DeviceKind::kCpu) {
+    command.environment.push_back({"CUDA_VISIBLE_DEVICES", ""});
+  }
+  return command;
+}
+
+/// Last line of `log` that has text, cleaned of control characters.
+std::string LastLine(std::string log) {
+  while (!log.empty() && log.back() <= ' ') log.pop_back();
+  std::string line = log.substr(log.rfind('\n') + 1);
+  std::replace_if(
+      line.begin(), line.end(),
+      [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return line;
+}
+
+std::string WithLog(const std::string& message, const std::string& log) {
+  const std::string line = LastLine(log);
+  return line.empty() ? message : message + "; its last words: " + line;
+}
+
+Measurement ResultOf(const MeasureRequest& request,
+                     const IsolatedOutcome& outcome) {
+  if (outcome.end == IsolatedOutcome::End::kDeadline) {
+    return FailedMeasurement(
+        request, MeasureStatus::kDeadline,
+        WithLog("killed after " + FormatNumber(request.options.deadline_s, 1) +
+                    " s",
+                outcome.log));
+  }
+  if (outcome.end == IsolatedOutcome::End::kSignalled) {
+    return FailedMeasurement(
+        request, MeasureStatus::kCrashed,
+        WithLog("ended by " + measure::SignalName(outcome.signal),
+                outcome.log));
+  }
+  try {
+    return MeasurementFromJson(outcome.result);
+  } catch (const Error&) {
+    return FailedMeasurement(
+        request, MeasureStatus::kCrashed,
+        WithLog("exit status " + std::to_string(outcome.exit_status) +
+                    " without a result",
+                outcome.log));
+  }
+}
+
+}  // namespace
+
+Measurement MeasureIsolated(const MeasureRequest& request,
+                            const std::vector<std::string>& worker) {
+  try {
+    return ResultOf(request, measure::RunIsolated(CommandFor(request, worker)));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kIo) throw;
+    return FailedMeasurement(request, MeasureStatus::kFailed, error.what());
+  }
+}
+
+}  // namespace foretell

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/measure/energy_counter.h"
+
+namespace foretell::measure {
+
+/// Energy of all processor packages, from Linux's power capping tree
+/// (`intel-rapl:N/energy_uj`, AMD's too). Counters wrap; this one does not, as
+/// long as it is read more often than they wrap (about once a minute or two).
+class RaplCounter final : public EnergyCounter {
+ public:
+  /// The packages under `folder`, or why none can be read (on most machines
+  /// only root may).
+  static Reading<std::shared_ptr<RaplCounter>> Open(
+      const std::filesystem::path& folder);
+
+  Reading<double> ReadJ() override;
+  std::string source() const override { return "rapl"; }
+
+ private:
+  struct Package {
+    std::filesystem::path file;
+    std::int64_t range_uj = 0;  ///< The counter wraps after it.
+    std::int64_t last_uj = 0;
+  };
+  explicit RaplCounter(std::vector<Package> packages)
+      : packages_(std::move(packages)) {}
+
+  std::vector<Package> packages_;
+  std::int64_t total_uj_ = 0;
+};
+
+}  // namespace foretell::measure

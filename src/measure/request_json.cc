@@ -1,0 +1,116 @@
+#include <array>
+#include <utility>
+
+#include "foretell/error.h"
+#include "foretell/measure.h"
+#include "src/measure/json_values.h"
+
+namespace foretell {
+namespace {
+
+using measure::Json;
+using measure::Read;
+using measure::ReadName;
+
+constexpr std::array<std::pair<std::string_view, Fusion>, 3> kFusions = {{
+    {"none", Fusion::kOff},
+    {"exported", Fusion::kExported},
+    {"equivalent", Fusion::kEquivalent},
+}};
+
+std::string_view FusionName(Fusion fusion) {
+  for (const auto& [name, value] : kFusions) {
+    if (value == fusion) return name;
+  }
+  return "";
+}
+
+std::optional<Fusion> ParseFusion(std::string_view text) {
+  for (const auto& [name, value] : kFusions) {
+    if (name == text) return value;
+  }
+  return std::nullopt;
+}
+
+Json OptionsToJson(const MeasureOptions& options) {
+  const EnergyOptions& energy = options.energy_options;
+  return {{"warmup_runs", options.warmup_runs},
+          {"min_runs", options.min_runs},
+          {"min_seconds", options.min_seconds},
+          {"energy", options.energy},
+          {"energy_min_window_s", energy.min_window_s},
+          {"energy_min_counter_steps", energy.min_counter_steps},
+          {"energy_repeats", energy.repeats},
+          {"energy_idle_window_s", energy.idle_window_s},
+          {"energy_max_window_s", energy.max_window_s},
+          {"deadline_s", options.deadline_s},
+          {"threads", options.threads},
+          {"nvml_library", options.nvml_library},
+          {"powercap_folder", options.powercap_folder}};
+}
+
+MeasureOptions OptionsFromJson(const Json& json) {
+  MeasureOptions options;
+  EnergyOptions& energy = options.energy_options;
+  Read(json, "warmup_runs", options.warmup_runs);
+  Read(json, "min_runs", options.min_runs);
+  Read(json, "min_seconds", options.min_seconds);
+  Read(json, "energy", options.energy);
+  Read(json, "energy_min_window_s", energy.min_window_s);
+  Read(json, "energy_min_counter_steps", energy.min_counter_steps);
+  Read(json, "energy_repeats", energy.repeats);
+  Read(json, "energy_idle_window_s", energy.idle_window_s);
+  Read(json, "energy_max_window_s", energy.max_window_s);
+  Read(json, "deadline_s", options.deadline_s);
+  Read(json, "threads", options.threads);
+  Read(json, "nvml_library", options.nvml_library);
+  Read(json, "powercap_folder", options.powercap_folder);
+  return options;
+}
+
+MeasureRequest FromJson(const Json& json) {
+  MeasureRequest request;
+  Read(json, "model", request.model);
+  ReadName(json, "fuse", &ParseFusion, request.load.fusion);
+  request.inputs.inputs =
+      measure::InputsFromJson(json.value("inputs", Json::array()));
+  Read(json, "batch", request.inputs.batch);
+  Read(json, "dims", request.inputs.dims);
+  ReadName(json, "mode", &ParseMode, request.mode);
+  ReadName(json, "precision", &ParsePrecision, request.precision);
+  std::string optimizer;
+  Read(json, "optimizer", optimizer);
+  if (!optimizer.empty()) request.optimizer = ParseOptimizer(optimizer);
+  Read(json, "device", request.device);
+  Read(json, "seed", request.seed);
+  request.options = OptionsFromJson(json.value("options", Json::object()));
+  return request;
+}
+
+}  // namespace
+
+std::string RequestToJson(const MeasureRequest& request) {
+  return measure::OneLineJson(
+      {{"model", request.model},
+       {"fuse", FusionName(request.load.fusion)},
+       {"inputs", measure::InputsToJson(request.inputs.inputs)},
+       {"batch", measure::OrNull(request.inputs.batch)},
+       {"dims", request.inputs.dims},
+       {"mode", ModeName(request.mode)},
+       {"precision", PrecisionName(request.precision)},
+       {"optimizer", OptimizerName(request.optimizer)},
+       {"device", request.device},
+       {"seed", request.seed},
+       {"options", OptionsToJson(request.options)}});
+}
+
+MeasureRequest RequestFromJson(std::string_view json) {
+  constexpr char kWhat[] = "measuring request";
+  try {
+    return FromJson(measure::ParseObject(json, kWhat));
+  } catch (const nlohmann::json::exception& error) {
+    measure::RefuseJson(kWhat, error.what());
+  }
+}
+
+}  // namespace foretell

@@ -1,0 +1,110 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "foretell/error.h"
+#include "foretell/measure.h"
+
+namespace foretell {
+namespace {
+
+using testing::HasSubstr;
+
+MeasureRequest Request() {
+  return {.model = "net.onnx",
+          .inputs = {.batch = 8},
+          .precision = Precision::kFp16,
+          .device = "cpu",
+          .options = {.deadline_s = 60}};
+}
+
+/// A worker that is a shell script; $1 is the request.
+Measurement Work(const std::string& script,
+                 const MeasureRequest& request = Request()) {
+  return MeasureIsolated(request, {"/bin/sh", "-c", script, "worker"});
+}
+
+void ExpectEchoes(const Measurement& row) {
+  EXPECT_EQ(row.model, "net.onnx");
+  EXPECT_EQ(row.batch, 8);
+  EXPECT_EQ(row.precision, Precision::kFp16);
+  EXPECT_EQ(row.device, "cpu");
+  EXPECT_FALSE(row.measured_at.empty());
+}
+
+TEST(MeasureIsolated, ReturnsTheRowOfTheWorker) {
+  Measurement expected = FailedMeasurement(Request(), MeasureStatus::kOk, "");
+  expected.latency = LatencyStatistics{30, 2, 3, 1, 4};
+  expected.memory.peak_allocated_bytes = 1234;
+  const Measurement row =
+      Work("echo '" + MeasurementToJson(expected) + "' >&3");
+  EXPECT_EQ(MeasurementToJson(row), MeasurementToJson(expected));
+}
+
+TEST(MeasureIsolated, HandsTheWorkerItsRequest) {
+  const Measurement row = Work("echo \"$1\" >&2; kill -ABRT $$");
+  EXPECT_THAT(row.message, HasSubstr(RequestToJson(Request())));
+}
+
+TEST(MeasureIsolated, RecordsACrash) {
+  const Measurement row =
+      Work("echo starting; echo 'terminate called' >&2; kill -SEGV $$");
+  EXPECT_EQ(row.status, MeasureStatus::kCrashed);
+  EXPECT_EQ(row.message,
+            "ended by SIGSEGV (11); its last words: terminate called");
+  ExpectEchoes(row);
+}
+
+TEST(MeasureIsolated, RecordsAHang) {
+  MeasureRequest request = Request();
+  request.options.deadline_s = 0.3;
+  const Measurement row = Work("sleep 600", request);
+  EXPECT_EQ(row.status, MeasureStatus::kDeadline);
+  EXPECT_EQ(row.message, "killed after 0.3 s");
+  ExpectEchoes(row);
+}
+
+TEST(MeasureIsolated, RecordsAWorkerThatLeavesNothing) {
+  const Measurement row = Work("echo bad >&2; exit 9");
+  EXPECT_EQ(row.status, MeasureStatus::kCrashed);
+  EXPECT_EQ(row.message, "exit status 9 without a result; its last words: bad");
+}
+
+TEST(MeasureIsolated, RecordsAWorkerThatLeavesHalfARow) {
+  EXPECT_EQ(Work("echo '{\"model\": \"net' >&3").status,
+            MeasureStatus::kCrashed);
+  EXPECT_EQ(Work("echo '{}' >&3").status, MeasureStatus::kCrashed);
+}
+
+TEST(MeasureIsolated, DoesNotTrustTheRowOfAWorkerThatCrashes) {
+  const std::string json =
+      MeasurementToJson(FailedMeasurement(Request(), MeasureStatus::kOk, ""));
+  EXPECT_EQ(Work("echo '" + json + "' >&3; kill -SEGV $$").status,
+            MeasureStatus::kCrashed);
+}
+
+TEST(MeasureIsolated, ShowsTheWorkerOnlyTheMigInstance) {
+  MeasureRequest request = Request();
+  request.device = "MIG-01234567-89ab-cdef-0123-456789abcdef";
+  const Measurement row =
+      Work("echo \"$CUDA_VISIBLE_DEVICES\" >&2; exit 1", request);
+  EXPECT_THAT(row.message,
+              HasSubstr("MIG-01234567-89ab-cdef-0123-456789abcdef"));
+}
+
+TEST(MeasureIsolated, RecordsADeviceThatHasNoSuchName) {
+  MeasureRequest request = Request();
+  request.device = "tpu:0";
+  const Measurement row = Work("exit 0", request);
+  EXPECT_EQ(row.status, MeasureStatus::kFailed);
+  EXPECT_THAT(row.message, HasSubstr("'tpu:0'"));
+}
+
+TEST(MeasureIsolated, ThrowsWhenThereIsNoWorker) {
+  EXPECT_THROW(MeasureIsolated(Request(), {"/nowhere/worker"}), Error);
+}
+
+}  // namespace
+}  // namespace foretell
