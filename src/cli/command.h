@@ -16,6 +16,7 @@ void AddFits(CLI::App& app, ExitCode& exit_code);
 void AddMaxBatch(CLI::App& app, ExitCode& exit_code);
 void AddMig(CLI::App& app, ExitCode& exit_code);
 void AddDevices(CLI::App& app, ExitCode& exit_code);
+void AddDataset(CLI::App& app, ExitCode& exit_code);
 void AddVersion(CLI::App& app, ExitCode& exit_code);
 void AddCompletion(CLI::App& app, ExitCode& exit_code);
 

@@ -44,7 +44,7 @@ std::string BashScript(const CLI::App& app) {
          "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
          "    case \"$path $word\" in\n"
          "      ' predict'|' inspect'|' fits'|' max-batch'|' mig'|' "
-         "devices'|' version'|' completion') path=$word ;;\n"
+         "devices'|' dataset'|' version'|' completion') path=$word ;;\n"
          "      'mig profiles'|'mig layouts'|'mig pack') path=\"mig $word\" "
          ";;\n"
          "    esac\n"

@@ -12,9 +12,9 @@
 namespace foretell::cli {
 namespace {
 
-constexpr std::array<AddCommand, 8> kCommands = {
-    &AddPredict, &AddInspect, &AddFits,    &AddMaxBatch,
-    &AddMig,     &AddDevices, &AddVersion, &AddCompletion,
+constexpr std::array<AddCommand, 9> kCommands = {
+    &AddPredict, &AddInspect, &AddFits,    &AddMaxBatch,   &AddMig,
+    &AddDevices, &AddDataset, &AddVersion, &AddCompletion,
 };
 
 constexpr char kExitCodes[] =

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "datasets/store/packed_graph.h"
+#include "datasets/store/schema.h"
+#include "foretell/dataset.h"
+
+namespace foretell {
+
+/// What is behind a Dataset. Methods that are not explained here do what the
+/// method of the same name there promises.
+class Dataset::Store {
+ public:
+  Store(const std::string& path, dataset::Access access);
+
+  dataset::Connection& connection() { return connection_; }
+
+  /// The environment's row, made when it is missing; `json` is canonical.
+  RowId PutEnvironment(const std::string& json);
+  /// JSON of all environments by row.
+  std::map<RowId, std::string> Environments();
+
+  bool AddPacked(const Point& point, const dataset::PackedGraph& graph,
+                 const std::string& warnings);
+  std::optional<StoredPoint> Find(const Point& point);
+  /// Adds or replaces the row of a point. Requires an id of 0 for a new one.
+  RowId PutPoint(const StoredPoint& point);
+  void PutLabel(const Label& label);
+  /// The graph's row with its summary. Throws Error(kNotFound).
+  dataset::Row GraphRow(RowId graph);
+  /// Content of one of a graph's blobs, checked and decompressed.
+  std::string Unpacked(RowId blob);
+
+  /// Throws Error(kUnsupported) with both versions when features in this file
+  /// are encoded otherwise than this program does.
+  void CheckFeatureVersion();
+
+ private:
+  RowId PutBlob(const char* kind, const dataset::PackedBlob& blob);
+  RowId PutGraph(const dataset::PackedGraph& graph);
+  /// Row of the first row that `where` selects from `table`; 0 for none.
+  RowId FindRow(const dataset::Table& table, const std::string& where,
+                const dataset::Row& cells);
+
+  dataset::Connection connection_;
+};
+
+}  // namespace foretell
