@@ -17,6 +17,8 @@ class CsvRow {
 
   /// Line of the file on which the row starts, from 1.
   std::int64_t line() const { return line_; }
+  /// Names of the columns, in order.
+  const std::vector<std::string>& columns() const { return header_; }
   /// The cell of a column, or nullptr when the table has no such column.
   const std::string* Find(std::string_view column) const;
   /// The cell of a column. Throws Error(kInvalidArgument) that lists those

@@ -183,21 +183,39 @@ Row Dataset::Store::GraphRow(RowId graph) {
               connection_.path() + ": no graph " + std::to_string(graph));
 }
 
-std::string Dataset::Store::Unpacked(RowId blob) {
-  std::optional<std::string> bytes;
+dataset::PackedBlob Dataset::Store::ReadBlob(RowId blob) {
+  std::optional<dataset::PackedBlob> packed;
   ForEachRow(connection_, dataset::kBlobs, "WHERE id = ?1", {blob},
-             [&](const Row& row) {
-               try {
-                 bytes = dataset::Unpack(
-                     Bytes(CellOf(dataset::kBlobs, row, "data")),
-                     Integer(CellOf(dataset::kBlobs, row, "raw_bytes")));
-               } catch (const Error& error) {
-                 throw dataset::CorruptRow(connection_, "blobs", blob,
-                                           error.what());
-               }
+             [&packed](const Row& row) {
+               const auto cell = [&row](std::string_view name) {
+                 return CellOf(dataset::kBlobs, row, name);
+               };
+               packed = {.data = Bytes(cell("data")),
+                         .raw_bytes = Integer(cell("raw_bytes")),
+                         .hash = Integer(cell("hash"))};
              });
-  if (bytes) return *std::move(bytes);
+  if (packed) return *std::move(packed);
   throw dataset::CorruptRow(connection_, "blobs", blob, "it is missing");
+}
+
+std::string Dataset::Store::Unpacked(RowId blob) {
+  const dataset::PackedBlob packed = ReadBlob(blob);
+  try {
+    return dataset::Unpack(packed.data, packed.raw_bytes);
+  } catch (const Error& error) {
+    throw dataset::CorruptRow(connection_, "blobs", blob, error.what());
+  }
+}
+
+dataset::PackedGraph Dataset::Store::Packed(RowId graph) {
+  const Row row = GraphRow(graph);
+  const auto blob = [&](std::string_view name) {
+    return ReadBlob(Integer(CellOf(dataset::kGraphs, row, name)));
+  };
+  return {.summary = dataset::SummaryOf(row),
+          .nodes = blob("nodes"),
+          .edges = blob("edges"),
+          .text = blob("text")};
 }
 
 void Dataset::Store::CheckFeatureVersion() {

@@ -34,11 +34,16 @@ class Dataset::Store {
   /// Content of one of a graph's blobs, checked and decompressed.
   std::string Unpacked(RowId blob);
 
+  /// A graph as AddPacked takes it; checked, but not decompressed.
+  dataset::PackedGraph Packed(RowId graph);
+
   /// Throws Error(kUnsupported) with both versions when features in this file
   /// are encoded otherwise than this program does.
   void CheckFeatureVersion();
 
  private:
+  /// A row of the table blobs. Throws Error(kCorrupt) when it is missing.
+  dataset::PackedBlob ReadBlob(RowId blob);
   RowId PutBlob(const char* kind, const dataset::PackedBlob& blob);
   RowId PutGraph(const dataset::PackedGraph& graph);
   /// Row of the first row that `where` selects from `table`; 0 for none.

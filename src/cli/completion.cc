@@ -27,8 +27,7 @@ std::string Words(const CLI::App& command) {
 
 /// A `case` branch per command, named by its path ("mig pack").
 std::string Branches(const CLI::App& command, const std::string& path) {
-  std::string text =
-      "    '" + path + "') words='" + Words(command) + "' ;;\n";
+  std::string text = "    '" + path + "') words='" + Words(command) + "' ;;\n";
   for (const CLI::App* inner : command.get_subcommands({})) {
     const std::string prefix = path.empty() ? "" : path + " ";
     text += Branches(*inner, prefix + inner->get_name());
@@ -47,6 +46,9 @@ std::string BashScript(const CLI::App& app) {
          "devices'|' dataset'|' version'|' completion') path=$word ;;\n"
          "      'mig profiles'|'mig layouts'|'mig pack') path=\"mig $word\" "
          ";;\n"
+         "      'dataset generate'|'dataset import'|'dataset measure'|'dataset "
+         "simulate'|'dataset merge'|'dataset check'|'dataset stats'|'dataset "
+         "split'|'dataset export') path=\"dataset $word\" ;;\n"
          "    esac\n"
          "  done\n"
          "  case \"$path\" in\n" +
@@ -63,8 +65,9 @@ std::string BashScript(const CLI::App& app) {
 void AddCompletion(CLI::App& app, ExitCode& exit_code) {
   auto shell = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand(
-      "completion", "Prints a completion script: source <(foretell completion "
-                    "bash)");
+      "completion",
+      "Prints a completion script: source <(foretell completion "
+      "bash)");
   command->add_option("SHELL", *shell, "bash, or zsh")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh"}));

@@ -1,18 +1,22 @@
 #include "src/cli/dataset.h"
 
 #include <algorithm>
-#include <array>
 #include <iostream>
 #include <thread>
 
+#include "src/cli/progress_bar.h"
 #include "src/core/text_table.h"
 
 namespace foretell::cli {
 namespace {
 
-constexpr std::array<AddCommand, 2> kCommands = {
-    &AddDatasetGenerate,
-    &AddDatasetCheck,
+constexpr AddCommand kCommands[] = {
+    &AddDatasetGenerate, &AddDatasetImport,
+#ifdef FORETELL_HAS_MEASURE
+    &AddDatasetMeasure,
+#endif
+    &AddDatasetSimulate, &AddDatasetMerge,  &AddDatasetCheck,
+    &AddDatasetStats,    &AddDatasetSplit,  &AddDatasetExport,
 };
 
 constexpr std::size_t kLinesShown = 20;
@@ -32,8 +36,27 @@ void PrintSome(const std::vector<std::string>& lines) {
   }
 }
 
+ExitCode PrintFilled(const dataset::FillSummary& summary) {
+  std::cout << Counted(summary.points, "point") << ": " << summary.labelled
+            << " labelled, " << summary.present << " present, "
+            << summary.failed << " failed, " << summary.given_up
+            << " given up before, " << summary.left << " left\n";
+  PrintSome(summary.failures);
+  return summary.failed + summary.given_up == 0 ? kExitOk : kExitModelFailed;
+}
+
 std::string Counted(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+ProgressOnTerminal::ProgressOnTerminal()
+    : bar_(std::make_unique<ProgressBar>()) {}
+ProgressOnTerminal::~ProgressOnTerminal() = default;
+
+dataset::ProgressFunction ProgressOnTerminal::function() const {
+  return [bar = bar_.get()](const dataset::Progress& progress) {
+    bar->Show(progress.done, progress.total, progress.failed, progress.current);
+  };
 }
 
 void AddDataset(CLI::App& app, ExitCode& exit_code) {

@@ -1,3 +1,5 @@
+#include "datasets/generate/generate.h"
+
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -5,20 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "datasets/generate/generate.h"
 #include "datasets/generate/plan.h"
 #include "datasets/generate/trace_point.h"
 #include "foretell/dataset.h"
+#include "foretell/error.h"
 #include "src/cli/dataset.h"
+#include "src/cli/list_sweep.h"
 #include "src/cli/model_options.h"
 #include "src/cli/open_model.h"
-#include "src/cli/progress_bar.h"
 
 namespace foretell::cli {
 namespace {
 
 constexpr char kExamples[] =
     "Examples:\n"
+    "  foretell dataset generate --sweep dippm --out d.sqlite\n"
     "  foretell dataset generate --files models/ --batch 1,8,32 --out "
     "d.sqlite\n"
     "  foretell dataset generate --files traces/ --mode training "
@@ -26,6 +29,7 @@ constexpr char kExamples[] =
 
 struct GenerateCommand {
   ModelOptions model;
+  std::string sweep;
   std::vector<std::string> files;  ///< Files and folders, beside model.models.
   std::string out;
   std::string shard = "1/1";
@@ -40,28 +44,35 @@ std::vector<Point> PlanOf(const GenerateCommand& command) {
       .precision = *ParsePrecision(command.model.precision),
       .optimizer = {},
       .dims = command.model.dims};
-  if (options.batches.empty()) options.batches = {1};
   if (options.mode == Mode::kTraining) {
     options.optimizer = command.model.optimizer;
   }
+  std::vector<Point> points;
+  if (!command.sweep.empty()) points = ListSweep(command.sweep, options);
   std::vector<std::string> paths = command.files;
   paths.insert(paths.end(), command.model.models.begin(),
                command.model.models.end());
-  return PlanFiles(dataset::FindModelFiles(paths), options);
+  if (!paths.empty()) {
+    if (options.batches.empty()) options.batches = {1};
+    for (Point& point : PlanFiles(dataset::FindModelFiles(paths), options)) {
+      points.push_back(std::move(point));
+    }
+  }
+  if (!points.empty()) return points;
+  throw Error(ErrorCode::kInvalidArgument,
+              "nothing to trace: give --sweep, --files or model files");
 }
 
 dataset::TraceSetup SetupOf(const GenerateCommand& command) {
   const LoadOptions load = command.model.ToLoadOptions();
   InputRequest request = command.model.ToRequest(std::nullopt);
-  dataset::TraceSetup setup{
-      .open =
-          [load](const Point& point) {
-            return OpenModel(point.path.empty() ? point.model : point.path,
-                             load);
-          },
-      .inputs = {},
-      .dims = std::move(request.dims),
-      .device = command.model.ToTraceOptions().device};
+  dataset::TraceSetup setup{.open =
+                                [load](const Point& point) {
+                                  return OpenModel(ModelNameOf(point), load);
+                                },
+                            .inputs = {},
+                            .dims = std::move(request.dims),
+                            .device = command.model.ToTraceOptions().device};
   if (!command.input_table.empty()) {
     setup.inputs = dataset::ReadInputTable(command.input_table);
   }
@@ -74,10 +85,8 @@ ExitCode RunGenerate(GenerateCommand& command) {
       TakeShard(PlanOf(command), dataset::ParseShard(command.shard));
   dataset::PointTracer tracer(SetupOf(command));
   Dataset dataset = Dataset::OpenOrCreate(command.out);
-  ProgressBar bar;
-  command.run.progress = [&bar](const dataset::Progress& progress) {
-    bar.Show(progress.done, progress.total, progress.failed, progress.current);
-  };
+  const ProgressOnTerminal progress;
+  command.run.progress = progress.function();
   const dataset::GenerateSummary summary = Generate(
       dataset, plan,
       [&tracer](const Point& point) { return tracer.Trace(point); },
@@ -99,6 +108,7 @@ void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
   command->footer(kExamples);
   options->model.AddTo(*command, /*many=*/true);
   command->get_option("MODEL")->required(false);
+  command->add_option("--sweep", options->sweep, "Networks of the zoo: dippm");
   command->add_option("--files", options->files,
                       "Model files or folders of them");
   command->add_option("-o,--out", options->out, "Dataset; made when missing")
