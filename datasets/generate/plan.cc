@@ -4,9 +4,9 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <map>
 #include <unordered_map>
 
+#include "datasets/labels/csv.h"
 #include "foretell/error.h"
 
 namespace foretell::dataset {
@@ -50,6 +50,14 @@ bool ParseInteger(std::string_view text, std::int64_t& value) {
   const auto [end, status] =
       std::from_chars(text.data(), text.data() + text.size(), value);
   return status == std::errc() && end == text.data() + text.size();
+}
+
+std::vector<std::int64_t> BatchesOf(const std::string& model,
+                                    const PlanOptions& options) {
+  if (options.batches_of.empty()) return options.batches;
+  const auto found = options.batches_of.find(model);
+  if (found == options.batches_of.end()) return {};
+  return {found->second.begin(), found->second.end()};
 }
 
 }  // namespace
@@ -113,7 +121,7 @@ std::vector<Point> PlanFiles(std::span<const std::string> files,
                   path + ": has the same name as " + same->second +
                       "; a dataset tells models apart by name");
     }
-    for (const std::int64_t batch : options.batches) {
+    for (const std::int64_t batch : BatchesOf(model, options)) {
       points.push_back({.model = model,
                         .family = FamilyOf(model),
                         .format = {},
@@ -127,6 +135,22 @@ std::vector<Point> PlanFiles(std::span<const std::string> files,
     }
   }
   return points;
+}
+
+std::map<std::string, std::set<std::int64_t>> ReadBatches(
+    const std::string& path) {
+  std::map<std::string, std::set<std::int64_t>> batches;
+  ForEachCsvRow(path, [&](const CsvRow& row) {
+    std::int64_t batch = 0;
+    const std::string& text = row.At("batch");
+    if (!ParseInteger(text, batch) || batch <= 0) {
+      throw Error(ErrorCode::kCorrupt,
+                  path + ": line " + std::to_string(row.line()) + ": batch '" +
+                      text + "' is no positive number");
+    }
+    batches[row.At("model")].insert(batch);
+  });
+  return batches;
 }
 
 std::string FamilyOf(std::string_view model) {

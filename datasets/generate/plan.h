@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +28,9 @@ std::vector<Point> TakeShard(std::vector<Point> points, const Shard& shard);
 /// What to run of every model.
 struct PlanOptions {
   std::vector<std::int64_t> batches = {1};
+  /// Batches of each model instead of `batches`; a model that is not in it is
+  /// left out. Empty: `batches` for all.
+  std::map<std::string, std::set<std::int64_t>> batches_of = {};
   Mode mode = Mode::kInference;
   Precision precision = Precision::kFp32;
   std::string optimizer;  ///< Empty in inference.
@@ -42,6 +47,12 @@ std::vector<std::string> FindModelFiles(std::span<const std::string> paths);
 /// Error(kInvalidArgument) with both paths for files of one name.
 std::vector<Point> PlanFiles(std::span<const std::string> files,
                              const PlanOptions& options);
+
+/// The batches that a table (CSV with the columns model and batch) has of each
+/// model: what must be traced for its rows to find their points. Throws Error
+/// that names path, line and value.
+std::map<std::string, std::set<std::int64_t>> ReadBatches(
+    const std::string& path);
 
 /// Leading letters of a model's name: "resnet50_32x4d" → "resnet"; the whole
 /// name where it starts with none.

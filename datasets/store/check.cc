@@ -111,7 +111,7 @@ class Checker {
 
 std::vector<Damage> CheckDataset(const std::string& path) {
   try {
-    Dataset dataset = Dataset::Open(path);
+    Dataset dataset = Dataset::OpenDamaged(path);
     return Checker(dataset).Run();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kCorrupt) throw;

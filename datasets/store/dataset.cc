@@ -27,6 +27,11 @@ Dataset Dataset::Open(const std::string& path) {
   return Dataset(std::make_unique<Store>(path, Access::kRead));
 }
 
+Dataset Dataset::OpenDamaged(const std::string& path) {
+  return Dataset(
+      std::make_unique<Store>(path, Access::kRead, Store::Trust::kUnchecked));
+}
+
 Dataset Dataset::OpenForWriting(const std::string& path) {
   return Dataset(std::make_unique<Store>(path, Access::kWrite));
 }

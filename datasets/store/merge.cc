@@ -136,7 +136,8 @@ MergeSummary MergeDatasets(std::span<const std::string> inputs,
   MergeSummary summary;
   Dataset into = Dataset::OpenOrCreate(out);
   for (const std::string& input : inputs) {
-    Dataset from = Dataset::Open(input);
+    Dataset from =
+        options.salvage ? Dataset::OpenDamaged(input) : Dataset::Open(input);
     if (!options.salvage) from.store().CheckFeatureVersion();
     Dataset::Batch batch(into);
     Merger(from, into, options.salvage, summary).Run();

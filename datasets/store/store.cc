@@ -50,9 +50,21 @@ void CheckValues(const Label& label) {
 
 }  // namespace
 
-Dataset::Store::Store(const std::string& path, dataset::Access access)
+Dataset::Store::Store(const std::string& path, dataset::Access access,
+                      Trust trust)
     : connection_(path, access) {
   dataset::CreateOrCheckSchema(connection_, access);
+  if (trust == Trust::kChecked) CheckStructure();
+}
+
+/// A damaged index hides rows from queries, which no checksum of a row shows.
+void Dataset::Store::CheckStructure() {
+  const std::vector<Row> rows =
+      connection_.All("PRAGMA main.integrity_check(1)");
+  const std::string found = rows.empty() ? "nothing" : Text(rows[0].at(0));
+  if (found == "ok") return;
+  throw Error(ErrorCode::kCorrupt,
+              connection_.path() + ": the file is damaged: " + found);
 }
 
 RowId Dataset::Store::FindRow(const dataset::Table& table,

@@ -14,7 +14,11 @@ namespace foretell {
 /// method of the same name there promises.
 class Dataset::Store {
  public:
-  Store(const std::string& path, dataset::Access access);
+  /// Whether the file's structure is checked first.
+  enum class Trust { kChecked, kUnchecked };
+
+  Store(const std::string& path, dataset::Access access,
+        Trust trust = Trust::kChecked);
 
   dataset::Connection& connection() { return connection_; }
 
@@ -42,6 +46,7 @@ class Dataset::Store {
   void CheckFeatureVersion();
 
  private:
+  void CheckStructure();
   /// A row of the table blobs. Throws Error(kCorrupt) when it is missing.
   dataset::PackedBlob ReadBlob(RowId blob);
   RowId PutBlob(const char* kind, const dataset::PackedBlob& blob);

@@ -135,8 +135,9 @@ std::string ToString(const Damage& damage);
 /// in docs/dataset.md.
 ///
 /// Every write is atomic, durable when the call (or the enclosing Batch)
-/// returns, and safe against other processes that write to the same file. Every
-/// row is checked against its checksum when it is read: damage throws
+/// returns, and safe against other processes that write to the same file. The
+/// structure of the file is checked when it is opened (about 0.3 ms per MiB)
+/// and every row against its checksum when it is read: damage throws
 /// Error(kCorrupt) with path, table and row. Not safe for use by two threads at
 /// once, nor in the child after a fork.
 class Dataset {
@@ -144,6 +145,9 @@ class Dataset {
   /// Opens a file for reading. Throws Error: kNotFound, kCorrupt when it is
   /// not a dataset, kUnsupported when a newer foretell made it.
   static Dataset Open(const std::string& path);
+  /// Opens a file for reading whose structure may be damaged: rows that cannot
+  /// be reached are missing without a word. For finding and rescuing.
+  static Dataset OpenDamaged(const std::string& path);
   /// Opens a file for writing too.
   static Dataset OpenForWriting(const std::string& path);
   /// Opens a file for writing; makes it when it is missing or empty.

@@ -34,6 +34,7 @@ struct GenerateCommand {
   std::string out;
   std::string shard = "1/1";
   std::string input_table;
+  std::string batches_from;
   dataset::GenerateOptions run;
 };
 
@@ -54,6 +55,9 @@ std::vector<Point> PlanOf(const GenerateCommand& command) {
                command.model.models.end());
   if (!paths.empty()) {
     if (options.batches.empty()) options.batches = {1};
+    if (!command.batches_from.empty()) {
+      options.batches_of = dataset::ReadBatches(command.batches_from);
+    }
     for (Point& point : PlanFiles(dataset::FindModelFiles(paths), options)) {
       points.push_back(std::move(point));
     }
@@ -123,6 +127,10 @@ void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--input-table", options->input_table,
                       "CSV with the columns model and input (3x224x224), for "
                       "files that do not say");
+  command
+      ->add_option("--batches-from", options->batches_from,
+                   "CSV with the columns model and batch: only these points")
+      ->excludes("--batch");
   command
       ->add_option("--attempts", options->run.max_attempts,
                    "Attempts in all before a point is given up")
