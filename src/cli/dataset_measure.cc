@@ -12,6 +12,8 @@
 #include "datasets/generate/trace_point.h"
 #include "datasets/labels/fill.h"
 #include "foretell/dataset.h"
+#include "foretell/device.h"
+#include "foretell/error.h"
 #include "foretell/measure.h"
 #include "src/cli/dataset.h"
 #include "src/cli/list_sweep.h"
@@ -25,9 +27,9 @@ constexpr double kSecondsPerMinute = 60;
 
 constexpr char kExamples[] =
     "Examples:\n"
-    "  foretell dataset measure d.sqlite --device cuda:0 --minutes 30 "
-    "--energy-every 10\n"
-    "  foretell dataset measure d.sqlite --device cuda:0 --shard 2/8 "
+    "  foretell dataset measure d.sqlite --device cuda:0 "
+    "--device-name a100-sxm4-40gb --minutes 30\n"
+    "  foretell dataset measure d.sqlite --device cpu --shard 2/8 "
     "--out labels-2.sqlite";
 
 struct MeasureCommand {
@@ -124,21 +126,38 @@ Label LabelOf(const Measurement& measurement) {
   return label;
 }
 
+/// What labels call the device. "cuda:0" says nothing to who reads them later.
+std::string DeviceNameOf(const MeasureCommand& command) {
+  if (command.name.empty() && command.device == "cpu") return "cpu";
+  if (command.name.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "which GPU is " + command.device +
+                    "? Say --device-name a100-sxm4-40gb, for instance");
+  }
+  try {
+    return DeviceCatalog::BuiltIn().FindDevice(command.name).name;
+  } catch (const Error&) {
+    return command.name;
+  }
+}
+
 ExitCode RunMeasure(const MeasureCommand& command) {
-  Dataset dataset = Dataset::OpenForWriting(command.dataset);
+  const std::string device = DeviceNameOf(command);
+  Dataset dataset = command.out.empty()
+                        ? Dataset::OpenForWriting(command.dataset)
+                        : Dataset::Open(command.dataset);
   std::optional<Dataset> own_file;
   if (!command.out.empty()) own_file = Dataset::OpenOrCreate(command.out);
   const ProgressOnTerminal progress;
-  dataset::FillOptions options{
-      .device = command.name.empty() ? command.device : command.name,
-      .source = kSource,
-      .provenance = Provenance::kMeasured,
-      .shard = dataset::ParseShard(command.shard),
-      .seed = command.seed,
-      .energy_every = command.energy_every,
-      .max_attempts = command.attempts,
-      .limit = command.limit,
-      .progress = progress.function()};
+  dataset::FillOptions options{.device = device,
+                               .source = kSource,
+                               .provenance = Provenance::kMeasured,
+                               .shard = dataset::ParseShard(command.shard),
+                               .seed = command.seed,
+                               .energy_every = command.energy_every,
+                               .max_attempts = command.attempts,
+                               .limit = command.limit,
+                               .progress = progress.function()};
   if (command.minutes) options.budget_s = *command.minutes * kSecondsPerMinute;
   return PrintFilled(dataset::FillLabels(
       dataset, own_file ? *own_file : dataset,

@@ -263,6 +263,20 @@ TEST(Dataset, TakesNoMeaningFromSpecialFileNames) {
   EXPECT_EQ(Dataset::Open(":memory:").NumPoints(), 1);
 }
 
+TEST(Documentation, NamesEveryTableAndColumn) {
+  std::ifstream file(FORETELL_SOURCE_DIR "/docs/dataset.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const dataset::Table* table : dataset::kTables) {
+    const auto quoted = [](std::string_view name) {
+      return "`" + std::string(name) + "`";
+    };
+    EXPECT_THAT(text, HasSubstr(quoted(table->name)));
+    for (const dataset::Column& column : table->columns) {
+      EXPECT_THAT(text, HasSubstr(quoted(column.name))) << table->name;
+    }
+  }
+}
+
 TEST(CheckDataset, FindsNothingInASoundFile) {
   const Scratch scratch;
   const std::string path = scratch / "d.sqlite";
