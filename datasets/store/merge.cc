@@ -118,6 +118,18 @@ class Merger {
   std::map<RowId, RowId> rows_;  ///< Of points: there → here.
 };
 
+/// Features of another version must not get in. Where damage has taken the
+/// version away, `salvage` trusts that it was this one.
+void CheckVersion(Dataset& from, bool salvage) {
+  try {
+    if (salvage && !from.store().FeatureVersion()) return;
+  } catch (const Error& error) {
+    if (salvage && error.code() == ErrorCode::kCorrupt) return;
+    throw;
+  }
+  from.store().CheckFeatureVersion();
+}
+
 bool SameFile(const std::string& a, const std::string& b) {
   std::error_code ignored;
   return std::filesystem::equivalent(a, b, ignored);
@@ -135,10 +147,11 @@ MergeSummary MergeDatasets(std::span<const std::string> inputs,
   }
   MergeSummary summary;
   Dataset into = Dataset::OpenOrCreate(out);
+  into.store().CheckFeatureVersion();
   for (const std::string& input : inputs) {
     Dataset from =
         options.salvage ? Dataset::OpenDamaged(input) : Dataset::Open(input);
-    if (!options.salvage) from.store().CheckFeatureVersion();
+    CheckVersion(from, options.salvage);
     Dataset::Batch batch(into);
     Merger(from, into, options.salvage, summary).Run();
     batch.Commit();

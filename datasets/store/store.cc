@@ -230,15 +230,25 @@ dataset::PackedGraph Dataset::Store::Packed(RowId graph) {
           .text = blob("text")};
 }
 
+std::optional<std::string> Dataset::Store::FeatureVersion() {
+  std::optional<std::string> version;
+  ForEachRow(connection_, dataset::kMetadata, "WHERE key = 'feature_version'",
+             {}, [&version](const Row& row) {
+               version = Text(CellOf(dataset::kMetadata, row, "value"));
+             });
+  return version;
+}
+
 void Dataset::Store::CheckFeatureVersion() {
-  const std::vector<Row> rows = connection_.All(
-      "SELECT value FROM metadata WHERE key = 'feature_version'");
-  const std::string found = rows.empty() ? "none" : Text(rows[0][0]);
-  if (found == std::to_string(kFeatureVersion)) return;
-  throw Error(ErrorCode::kUnsupported,
-              connection_.path() + ": node features of version " + found +
-                  ", this foretell has version " +
-                  std::to_string(kFeatureVersion) + ": generate it anew");
+  if (feature_version_is_ours_) return;
+  const std::string found = FeatureVersion().value_or("none");
+  if (found != std::to_string(kFeatureVersion)) {
+    throw Error(ErrorCode::kUnsupported,
+                connection_.path() + ": node features of version " + found +
+                    ", this foretell has version " +
+                    std::to_string(kFeatureVersion) + ": generate it anew");
+  }
+  feature_version_is_ours_ = true;
 }
 
 }  // namespace foretell

@@ -41,8 +41,11 @@ class Dataset::Store {
   /// A graph as AddPacked takes it; checked, but not decompressed.
   dataset::PackedGraph Packed(RowId graph);
 
+  /// Version of the node features in this file; empty when the metadata do not
+  /// say. Throws Error(kCorrupt) when their row is damaged.
+  std::optional<std::string> FeatureVersion();
   /// Throws Error(kUnsupported) with both versions when features in this file
-  /// are encoded otherwise than this program does.
+  /// are encoded otherwise than this program does. Looks once.
   void CheckFeatureVersion();
 
  private:
@@ -56,6 +59,7 @@ class Dataset::Store {
                 const dataset::Row& cells);
 
   dataset::Connection connection_;
+  bool feature_version_is_ours_ = false;
 };
 
 }  // namespace foretell

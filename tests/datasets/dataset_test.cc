@@ -227,10 +227,11 @@ TEST_F(DatasetTest, RefusesFeaturesOfAnotherVersion) {
   dataset_.store().connection().Run(
       "UPDATE metadata SET value = '99', crc = row_crc(id, key, '99') "
       "WHERE key = 'feature_version'");
+  Dataset again = Dataset::OpenForWriting(path_);
   ExpectError(ErrorCode::kUnsupported, "version 99",
-              [&] { dataset_.Features(1); });
+              [&] { again.Features(1); });
   ExpectError(ErrorCode::kUnsupported, "version 99",
-              [&] { dataset_.AddTraced(ToyPoint("b"), ToyGraph()); });
+              [&] { again.AddTraced(ToyPoint("b"), ToyGraph()); });
 }
 
 TEST(Dataset, OpensNothingThatIsNotADataset) {

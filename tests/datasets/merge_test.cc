@@ -128,6 +128,18 @@ TEST_F(MergeTest, RefusesDamageUnlessItSalvages) {
   EXPECT_THAT(summary.damage, ElementsAre(HasSubstr("points row 1")));
 }
 
+TEST_F(MergeTest, LetsNoFeaturesOfAnotherVersionIn) {
+  Dataset a = Make("a");
+  a.AddTraced(ToyPoint("x"), ToyGraph());
+  a.store().connection().Run(
+      "UPDATE metadata SET value = '99', crc = row_crc(id, key, '99') "
+      "WHERE key = 'feature_version'");
+  for (const bool salvage : {false, true}) {
+    ExpectError(ErrorCode::kUnsupported, "version 99",
+                [&] { Merge({"a"}, {.salvage = salvage}); });
+  }
+}
+
 TEST_F(MergeTest, RefusesToMergeAFileIntoItself) {
   Make("out");
   ExpectError(ErrorCode::kInvalidArgument, "is the output",
