@@ -19,6 +19,7 @@ void AddMeasureOne(CLI::App& app, ExitCode& exit_code);
 void AddMig(CLI::App& app, ExitCode& exit_code);
 void AddDevices(CLI::App& app, ExitCode& exit_code);
 void AddZoo(CLI::App& app, ExitCode& exit_code);
+void AddDataset(CLI::App& app, ExitCode& exit_code);
 void AddVersion(CLI::App& app, ExitCode& exit_code);
 void AddCompletion(CLI::App& app, ExitCode& exit_code);
 

@@ -43,17 +43,27 @@ std::string Branches(const CLI::App& command, const std::string& path) {
   return text;
 }
 
+/// Paths of the commands below `command`, as patterns of "$path $word": each
+/// one leads to the branch of its own.
+std::string Paths(const CLI::App& command, const std::string& path) {
+  std::string text;
+  for (const CLI::App* inner : VisibleCommands(command)) {
+    const std::string longer = path + " " + inner->get_name();
+    text += "      '" + longer + "') path='" +
+            longer.substr(longer.find_first_not_of(' ')) + "' ;;\n";
+    text += Paths(*inner, longer.substr(longer.find_first_not_of(' ')));
+  }
+  return text;
+}
+
 /// Walks the words before the cursor for the command path, then offers its
 /// words, or files.
 std::string BashScript(const CLI::App& app) {
   return "_foretell() {\n"
          "  local path='' words='' word\n"
          "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-         "    case \"$path $word\" in\n"
-         "      ' predict'|' inspect'|' fits'|' max-batch'|' "
-         "measure'|' mig'|' devices'|' version'|' completion') path=$word ;;\n"
-         "      'mig profiles'|'mig layouts'|'mig pack') path=\"mig $word\" "
-         ";;\n"
+         "    case \"$path $word\" in\n" +
+         Paths(app, "") +
          "    esac\n"
          "  done\n"
          "  case \"$path\" in\n" +

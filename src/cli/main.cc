@@ -12,10 +12,10 @@
 namespace foretell::cli {
 namespace {
 
-constexpr std::array<AddCommand, 11> kCommands = {
+constexpr std::array<AddCommand, 12> kCommands = {
     &AddPredict, &AddInspect,    &AddFits,       &AddMaxBatch,
     &AddMeasure, &AddMig,        &AddDevices,    &AddZoo,
-    &AddVersion, &AddCompletion, &AddMeasureOne,
+    &AddDataset, &AddVersion, &AddCompletion, &AddMeasureOne,
 };
 
 constexpr char kExitCodes[] =

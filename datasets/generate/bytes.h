@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "foretell/error.h"
+
+namespace foretell::dataset {
+
+/// Messages between a process and its workers: numbers as they lie in memory,
+/// texts with their length in front.
+class ByteWriter {
+ public:
+  template <typename T>
+  requires std::is_trivially_copyable_v<T>
+  void Number(const T& value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  void Text(std::string_view text) {
+    Number(std::uint64_t{text.size()});
+    bytes_ += text;
+  }
+  std::string Take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+/// Reads what ByteWriter wrote. Throws Error(kInternal) at its end.
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
+
+  template <typename T>
+  requires std::is_trivially_copyable_v<T> T Number() {
+    T value;
+    const std::string_view bytes = Next(sizeof(value));
+    std::memcpy(&value, bytes.data(), sizeof(value));
+    return value;
+  }
+  std::string Text() { return std::string(Next(Number<std::uint64_t>())); }
+
+ private:
+  std::string_view Next(std::size_t size) {
+    if (size > rest_.size()) {
+      throw Error(ErrorCode::kInternal, "a worker's message ends early");
+    }
+    const std::string_view bytes = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return bytes;
+  }
+
+  std::string_view rest_;
+};
+
+}  // namespace foretell::dataset

@@ -1,0 +1,190 @@
+#include "datasets/labels/csv.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "foretell/error.h"
+
+namespace foretell::dataset {
+namespace {
+
+constexpr std::size_t kMaxRowBytes = 16 * 1024 * 1024;
+
+/// The characters of a file, gzipped or not.
+class Characters {
+ public:
+  explicit Characters(const std::string& path)
+      : path_(path), file_(gzopen(path.c_str(), "rb"), &gzclose) {
+    if (file_ == nullptr) {
+      throw Error(ErrorCode::kNotFound,
+                  path + ": cannot be opened: " + std::strerror(errno));
+    }
+  }
+
+  /// The next character; empty at the end.
+  std::optional<char> Next() {
+    if (at_ == size_ && !Fill()) return std::nullopt;
+    return buffer_[at_++];
+  }
+
+ private:
+  bool Fill() {
+    const int count = gzread(file_.get(), buffer_.data(), buffer_.size());
+    int status = Z_OK;
+    const char* message = gzerror(file_.get(), &status);
+    if (count < 0 || (status != Z_OK && status != Z_STREAM_END)) {
+      throw Error(status == Z_ERRNO ? ErrorCode::kIo : ErrorCode::kCorrupt,
+                  path_ + ": cannot be read: " + message);
+    }
+    at_ = 0;
+    size_ = static_cast<std::size_t>(count);
+    return size_ > 0;
+  }
+
+  const std::string& path_;
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
+  std::array<char, 1 << 16> buffer_;
+  std::size_t at_ = 0;
+  std::size_t size_ = 0;
+};
+
+/// Splits characters into rows of cells.
+class Reader {
+ public:
+  explicit Reader(const std::string& path) : path_(path), in_(path) {}
+
+  /// Line on which the last row started.
+  std::int64_t line() const { return row_line_; }
+
+  /// The next row that is not empty; false at the end.
+  bool Next(std::vector<std::string>& cells) {
+    while (ReadRow(cells)) {
+      if (cells.size() > 1 || !cells[0].empty()) return true;
+    }
+    return false;
+  }
+
+ private:
+  bool ReadRow(std::vector<std::string>& cells) {
+    cells.assign(1, {});
+    row_line_ = line_;
+    row_bytes_ = 0;
+    bool any = false;
+    while (const std::optional<char> next = Take()) {
+      any = true;
+      if (*next == '\n') return true;
+      if (*next == ',') {
+        cells.emplace_back();
+      } else if (*next == '"' && cells.back().empty()) {
+        ReadQuoted(cells.back());
+      } else if (*next != '\r') {
+        cells.back() += *next;
+      }
+    }
+    return any;
+  }
+
+  /// The rest of a quoted cell; "" stands for a quote.
+  void ReadQuoted(std::string& cell) {
+    while (const std::optional<char> next = Take()) {
+      if (*next != '"') {
+        cell += *next;
+        continue;
+      }
+      const std::optional<char> after = Take();
+      if (after != '"') {
+        pending_ = after;
+        return;
+      }
+      cell += '"';
+    }
+    throw Error(ErrorCode::kCorrupt, path_ + ": line " +
+                                         std::to_string(row_line_) +
+                                         ": a quote is not closed");
+  }
+
+  std::optional<char> Take() {
+    if (pending_) return std::exchange(pending_, std::nullopt);
+    const std::optional<char> next = in_.Next();
+    if (next == '\n') ++line_;
+    if (++row_bytes_ > kMaxRowBytes) {
+      throw Error(ErrorCode::kCorrupt, path_ + ": line " +
+                                           std::to_string(row_line_) +
+                                           ": a row of more than 16 MiB");
+    }
+    return next;
+  }
+
+  const std::string& path_;
+  Characters in_;
+  std::optional<char> pending_;
+  std::int64_t line_ = 1;
+  std::int64_t row_line_ = 1;
+  std::size_t row_bytes_ = 0;
+};
+
+void DropByteOrderMark(std::string& text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (text.starts_with(kMark)) text.erase(0, kMark.size());
+}
+
+}  // namespace
+
+const std::string* CsvRow::Find(std::string_view column) const {
+  const auto found = std::ranges::find(header_, column);
+  if (found == header_.end()) return nullptr;
+  return &cells_[static_cast<std::size_t>(found - header_.begin())];
+}
+
+const std::string& CsvRow::At(std::string_view column) const {
+  const std::string* cell = Find(column);
+  if (cell != nullptr) return *cell;
+  std::string there;
+  for (const std::string& name : header_) {
+    there += (there.empty() ? "" : ", ") + name;
+  }
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      path_ + ": no column '" + std::string(column) + "'; there are: " + there);
+}
+
+void ForEachCsvRow(const std::string& path,
+                   const std::function<void(const CsvRow&)>& use) {
+  Reader reader(path);
+  std::vector<std::string> header;
+  if (!reader.Next(header)) {
+    throw Error(ErrorCode::kCorrupt, path + ": an empty table");
+  }
+  DropByteOrderMark(header[0]);
+  std::vector<std::string> cells;
+  while (reader.Next(cells)) {
+    if (cells.size() != header.size()) {
+      throw Error(ErrorCode::kCorrupt,
+                  path + ": line " + std::to_string(reader.line()) + " has " +
+                      std::to_string(cells.size()) + " cells, the header " +
+                      std::to_string(header.size()));
+    }
+    use(CsvRow(path, header, cells, reader.line()));
+  }
+}
+
+std::string CsvCell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string cell = "\"";
+  for (const char c : text) {
+    if (c == '"') cell += '"';
+    cell += c;
+  }
+  return cell + '"';
+}
+
+}  // namespace foretell::dataset

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretell::dataset {
+
+/// One row of a table, by the names of its columns.
+class CsvRow {
+ public:
+  CsvRow(const std::string& path, const std::vector<std::string>& header,
+         std::vector<std::string> cells, std::int64_t line)
+      : path_(path), header_(header), cells_(std::move(cells)), line_(line) {}
+
+  /// Line of the file on which the row starts, from 1.
+  std::int64_t line() const { return line_; }
+  /// Names of the columns, in order.
+  const std::vector<std::string>& columns() const { return header_; }
+  /// The cell of a column, or nullptr when the table has no such column.
+  const std::string* Find(std::string_view column) const;
+  /// The cell of a column. Throws Error(kInvalidArgument) that lists those
+  /// there are.
+  const std::string& At(std::string_view column) const;
+
+ private:
+  const std::string& path_;
+  const std::vector<std::string>& header_;
+  std::vector<std::string> cells_;
+  std::int64_t line_;
+};
+
+/// Reads a table in CSV (RFC 4180, UTF-8, a header in its first row), plain or
+/// gzipped, and hands over its rows one by one; empty lines are skipped. Throws
+/// Error that names path and line: kNotFound, kIo, and kCorrupt for a row with
+/// another number of cells than the header, an open quote, a bad gzip stream,
+/// or a row longer than 16 MiB.
+void ForEachCsvRow(const std::string& path,
+                   const std::function<void(const CsvRow&)>& use);
+
+/// `text` as one cell: quoted where it must be.
+std::string CsvCell(std::string_view text);
+
+}  // namespace foretell::dataset

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace foretell::dataset {
+
+/// The time now in UTC: "2026-01-31T12:00:00Z".
+std::string NowUtc();
+
+}  // namespace foretell::dataset

@@ -1,0 +1,84 @@
+#include "datasets/store/packed_graph.h"
+
+#include <cstring>
+
+#include "foretell/error.h"
+#include "foretell/graph_io.h"
+
+namespace foretell::dataset {
+namespace {
+
+constexpr std::int64_t kRowBytes = kNumNodeFeatures * sizeof(float);
+constexpr std::int64_t kEdgeBytes = sizeof(std::int32_t);
+
+void CheckSize(const char* what, std::int64_t bytes, std::int64_t expected) {
+  if (bytes == expected) return;
+  throw Error(ErrorCode::kCorrupt,
+              std::string(what) + " has " + std::to_string(bytes) +
+                  " bytes, expected " + std::to_string(expected));
+}
+
+std::vector<std::int64_t> DecodeNodeIds(std::string_view bytes,
+                                        std::int64_t num_nodes) {
+  std::vector<std::int64_t> ids;
+  ids.reserve(bytes.size() / kEdgeBytes);
+  for (std::size_t at = 0; at < bytes.size(); at += kEdgeBytes) {
+    std::int32_t id = 0;
+    std::memcpy(&id, bytes.data() + at, kEdgeBytes);
+    if (id < 0 || id >= num_nodes) {
+      throw Error(ErrorCode::kCorrupt, "edges: node " + std::to_string(id) +
+                                           " of " + std::to_string(num_nodes));
+    }
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+std::string EncodeNodes(const std::vector<NodeFeatureRow>& nodes) {
+  return {reinterpret_cast<const char*>(nodes.data()),
+          nodes.size() * kRowBytes};
+}
+
+std::string EncodeEdges(const GraphFeatures& features) {
+  std::string bytes;
+  bytes.reserve((features.sources.size() + features.targets.size()) *
+                kEdgeBytes);
+  for (const auto* ids : {&features.sources, &features.targets}) {
+    for (const std::int64_t id : *ids) {
+      const auto narrow = static_cast<std::int32_t>(id);
+      bytes.append(reinterpret_cast<const char*>(&narrow), kEdgeBytes);
+    }
+  }
+  return bytes;
+}
+
+GraphFeatures DecodeFeatures(const GraphSummary& summary,
+                             std::string_view nodes, std::string_view edges) {
+  CheckSize("nodes", std::ssize(nodes), summary.num_nodes * kRowBytes);
+  CheckSize("edges", std::ssize(edges), summary.num_edges * 2 * kEdgeBytes);
+  GraphFeatures features{
+      .nodes = {}, .sources = {}, .targets = {}, .statics = summary.statics};
+  features.nodes.resize(static_cast<std::size_t>(summary.num_nodes));
+  if (!nodes.empty()) {
+    std::memcpy(features.nodes.data(), nodes.data(), nodes.size());
+  }
+  const std::size_t half = edges.size() / 2;
+  features.sources = DecodeNodeIds(edges.substr(0, half), summary.num_nodes);
+  features.targets = DecodeNodeIds(edges.substr(half), summary.num_nodes);
+  return features;
+}
+
+PackedGraph PackGraph(const OperatorGraph& graph) {
+  const GraphFeatures features = ExtractFeatures(graph);
+  return {.summary = {.num_nodes = std::ssize(features.nodes),
+                      .num_edges = std::ssize(features.sources),
+                      .parameters = graph.ParameterElements(),
+                      .statics = features.statics},
+          .nodes = Pack(EncodeNodes(features.nodes)),
+          .edges = Pack(EncodeEdges(features)),
+          .text = Pack(PrintGraph(graph, {.with_timeline = true}))};
+}
+
+}  // namespace foretell::dataset

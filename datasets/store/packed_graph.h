@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "datasets/store/compression.h"
+#include "foretell/dataset.h"
+
+namespace foretell::dataset {
+
+/// A graph as it is stored: compressed, so that workers do the work and the
+/// one writer only writes.
+struct PackedGraph {
+  GraphSummary summary;  ///< id unused.
+  PackedBlob nodes;      ///< EncodeNodes
+  PackedBlob edges;      ///< EncodeEdges
+  PackedBlob text;       ///< PrintGraph with its timeline.
+};
+
+/// Extracts features of `graph` and packs everything.
+PackedGraph PackGraph(const OperatorGraph& graph);
+
+/// Row-major little-endian float32 [num_nodes, 32].
+std::string EncodeNodes(const std::vector<NodeFeatureRow>& nodes);
+/// Row-major little-endian int32 [2, num_edges]: sources, then targets.
+std::string EncodeEdges(const GraphFeatures& features);
+
+/// Inverse of both. Throws Error(kCorrupt) when a size or a node's number does
+/// not fit `summary`.
+GraphFeatures DecodeFeatures(const GraphSummary& summary,
+                             std::string_view nodes, std::string_view edges);
+
+}  // namespace foretell::dataset

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace foretell::dataset {
+
+/// A BLOB, told apart from TEXT.
+struct Blob {
+  std::string bytes;
+  bool operator==(const Blob&) const = default;
+};
+
+/// One value of SQLite: NULL, INTEGER, REAL, TEXT or BLOB.
+using Cell =
+    std::variant<std::monostate, std::int64_t, double, std::string, Blob>;
+using Row = std::vector<Cell>;
+
+/// What `cell` holds. Throws Error(kCorrupt) when it holds another type: a file
+/// whose cells are not what their columns say is damaged.
+std::int64_t Integer(const Cell& cell);
+double Real(const Cell& cell);
+const std::string& Text(const Cell& cell);
+const std::string& Bytes(const Cell& cell);
+inline bool IsNull(const Cell& cell) {
+  return std::holds_alternative<std::monostate>(cell);
+}
+
+/// What a connection is opened for.
+enum class Access {
+  kRead,    ///< The file must exist and is not changed.
+  kWrite,   ///< The file must exist.
+  kCreate,  ///< The file is made when it is missing.
+};
+
+/// A connection to one SQLite file, with the pragmas that docs/dataset.md
+/// gives, and the SQL function `row_crc` (checksum.h).
+///
+/// Not to be used by two threads at once, nor after a fork in the child. Every
+/// method throws Error that starts with the path: kNotFound for a missing file,
+/// kCorrupt for a damaged one, kIo where the disk is full, the file locked for
+/// longer than a minute or a read or write refused.
+class Connection {
+ public:
+  Connection(const std::string& path, Access access);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  /// Runs one statement without a result; parameters ?1, ?2, … are `cells`.
+  void Run(const std::string& sql, const Row& cells = {});
+  /// Hands each row of a query to `use`, which may run other statements, but
+  /// not the same one.
+  void Query(const std::string& sql, const Row& cells,
+             const std::function<void(const Row&)>& use);
+  /// All rows of a query.
+  std::vector<Row> All(const std::string& sql, const Row& cells = {});
+  /// The only integer of a query's only row.
+  std::int64_t Integer(const std::string& sql, const Row& cells = {});
+
+  /// True between BEGIN and COMMIT.
+  bool InTransaction() const;
+
+ private:
+  sqlite3_stmt* Prepare(const std::string& sql);
+  void BindAll(sqlite3_stmt* statement, const Row& cells);
+  void Configure(Access access);
+  [[noreturn]] void Fail(int status, const std::string& what) const;
+
+  std::string path_;
+  sqlite3* handle_ = nullptr;
+  std::unordered_map<std::string, sqlite3_stmt*> statements_;
+};
+
+/// BEGIN IMMEDIATE, so that two writers queue up instead of failing halfway;
+/// rolled back unless committed. Inside another transaction it does nothing:
+/// the outer one decides.
+class Transaction {
+ public:
+  explicit Transaction(Connection& connection);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  void Commit();
+
+ private:
+  Connection* connection_;  ///< nullptr once done, or when nested.
+};
+
+}  // namespace foretell::dataset

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace foretell::dataset {
+
+/// A file that appears under its name when it is complete: it is written beside
+/// it and renamed by Close. Without Close nothing is left behind. Throws
+/// Error(kIo) that names the path.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void Write(std::string_view bytes);
+  void Close();
+
+ private:
+  [[noreturn]] void Fail(const char* what) const;
+
+  std::string path_;
+  std::string temporary_;
+  std::FILE* file_ = nullptr;
+};
+
+}  // namespace foretell::dataset

@@ -1,0 +1,173 @@
+// Statistics as tables for a terminal and as JSON.
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <sstream>
+
+#include "datasets/views/stats.h"
+#include "src/core/text_table.h"
+
+namespace foretell::dataset {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kOutliersShown = 20;
+constexpr int kDigits = 4;
+
+std::string Number(double value) {
+  std::ostringstream text;
+  text.precision(kDigits);
+  text << value;
+  return text.str();
+}
+
+std::string Percent(double share) {
+  return FormatNumber(100 * share, 0) + " %";
+}
+
+std::string Families(const Stats& stats) {
+  std::vector<std::string> header = {"family", "models", "points", "traced",
+                                     "failed"};
+  TextTable table(header);
+  for (const FamilyCount& family : stats.families) {
+    table.AddRow({OneLine(family.family), std::to_string(family.models),
+                  std::to_string(family.points), std::to_string(family.traced),
+                  std::to_string(family.failed)});
+  }
+  return table.ToString();
+}
+
+std::string Distributions(const std::vector<Distribution>& distributions) {
+  TextTable table({"", "count", "min", "5 %", "median", "95 %", "max"});
+  for (const Distribution& one : distributions) {
+    if (one.count == 0) continue;
+    table.AddRow({one.name, std::to_string(one.count), Number(one.min),
+                  Number(one.p5), Number(one.median), Number(one.p95),
+                  Number(one.max)});
+  }
+  return table.ToString();
+}
+
+std::string Coverage(const Stats& stats, const LabelCoverage& coverage) {
+  std::string text = "\nLabels on " + OneLine(coverage.device) + " from " +
+                     OneLine(coverage.source) + " (" +
+                     std::string(ProvenanceName(coverage.provenance)) +
+                     "): " + std::to_string(coverage.points) + " of " +
+                     std::to_string(stats.points) + " points, " +
+                     std::to_string(coverage.out_of_memory) +
+                     " out of memory, " + std::to_string(coverage.failed) +
+                     " failed\n" + Distributions(coverage.quantities);
+  text += "By family:";
+  for (std::size_t i = 0; i < stats.families.size(); ++i) {
+    if (coverage.family_shares[i] <= 0) continue;
+    text += " " + OneLine(stats.families[i].family) + " " +
+            Percent(coverage.family_shares[i]);
+  }
+  return text + "\n";
+}
+
+std::string Outliers(const Stats& stats) {
+  if (stats.outliers.empty()) return {};
+  TextTable table(
+      {"outlier", "device", "source", "quantity", "value", "expected"});
+  for (std::size_t i = 0; i < std::min(stats.outliers.size(), kOutliersShown);
+       ++i) {
+    const Outlier& outlier = stats.outliers[i];
+    table.AddRow({OneLine(outlier.point), OneLine(outlier.device),
+                  OneLine(outlier.source), outlier.quantity,
+                  Number(outlier.value), Number(outlier.expected)});
+  }
+  return "\n" + std::to_string(stats.outliers.size()) + " outliers\n" +
+         table.ToString();
+}
+
+Json ToJson(const Distribution& distribution) {
+  Json json = {{"name", distribution.name}, {"count", distribution.count}};
+  if (distribution.count == 0) return json;
+  json.update({{"min", distribution.min},
+               {"p5", distribution.p5},
+               {"median", distribution.median},
+               {"p95", distribution.p95},
+               {"max", distribution.max},
+               {"histogram", distribution.histogram}});
+  return json;
+}
+
+Json ToJson(const std::vector<Distribution>& distributions) {
+  Json json = Json::array();
+  for (const Distribution& one : distributions) json.push_back(ToJson(one));
+  return json;
+}
+
+Json ToJson(const Stats& stats, const LabelCoverage& coverage) {
+  Json families = Json::object();
+  for (std::size_t i = 0; i < stats.families.size(); ++i) {
+    families[stats.families[i].family] = coverage.family_shares[i];
+  }
+  return {{"device", coverage.device},
+          {"source", coverage.source},
+          {"provenance", ProvenanceName(coverage.provenance)},
+          {"points", coverage.points},
+          {"out_of_memory", coverage.out_of_memory},
+          {"failed", coverage.failed},
+          {"quantities", ToJson(coverage.quantities)},
+          {"family_shares", std::move(families)}};
+}
+
+}  // namespace
+
+std::string FormatStats(const Stats& stats) {
+  std::string text = OneLine(stats.path) + ": " + std::to_string(stats.points) +
+                     " points (" + std::to_string(stats.traced) + " traced, " +
+                     std::to_string(stats.failed) + " failed, " +
+                     std::to_string(stats.untraced) + " untraced), " +
+                     std::to_string(stats.graphs) + " graphs, " +
+                     std::to_string(stats.labels) + " labels\n\n";
+  text += Families(stats) + "\n" + Distributions(stats.graph_sizes);
+  for (const LabelCoverage& coverage : stats.coverage) {
+    text += Coverage(stats, coverage);
+  }
+  text += Outliers(stats);
+  for (const std::string& split : stats.splits) {
+    text += "\nsplit " + OneLine(split);
+  }
+  return stats.splits.empty() ? text : text + "\n";
+}
+
+std::string StatsToJson(const Stats& stats) {
+  Json json = {{"path", stats.path},
+               {"points", stats.points},
+               {"traced", stats.traced},
+               {"failed", stats.failed},
+               {"untraced", stats.untraced},
+               {"graphs", stats.graphs},
+               {"labels", stats.labels},
+               {"families", Json::array()},
+               {"graph_sizes", ToJson(stats.graph_sizes)},
+               {"coverage", Json::array()},
+               {"outliers", Json::array()},
+               {"splits", stats.splits}};
+  for (const FamilyCount& family : stats.families) {
+    json["families"].push_back({{"family", family.family},
+                                {"models", family.models},
+                                {"points", family.points},
+                                {"traced", family.traced},
+                                {"failed", family.failed}});
+  }
+  for (const LabelCoverage& coverage : stats.coverage) {
+    json["coverage"].push_back(ToJson(stats, coverage));
+  }
+  for (const Outlier& outlier : stats.outliers) {
+    json["outliers"].push_back({{"point", outlier.point},
+                                {"device", outlier.device},
+                                {"source", outlier.source},
+                                {"quantity", outlier.quantity},
+                                {"value", outlier.value},
+                                {"expected", outlier.expected}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace foretell::dataset

@@ -1,0 +1,243 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/features.h"
+#include "foretell/graph.h"
+
+namespace foretell {
+
+/// Number of a row in its table; from 1 in the order in which rows came.
+using RowId = std::int64_t;
+
+/// One thing to predict or measure: a network at a batch size, in a mode.
+///
+/// Model, batch, mode, precision and optimizer identify it; a dataset holds
+/// each combination once.
+struct Point {
+  /// Canonical name in the zoo, or the file's name without folder and ending,
+  /// with sizes of named dimensions behind it: "bert?seq=128".
+  std::string model;
+  std::string family;  ///< "resnet"; of a file: leading letters of its name.
+  std::string format;  ///< "zoo", "onnx", "torchscript"; empty: not opened yet.
+  std::string path;    ///< File as it was named then; empty for the zoo.
+  std::int64_t batch = 1;
+  Mode mode = Mode::kInference;
+  Precision precision = Precision::kFp32;
+  std::string optimizer;  ///< "sgd", …; empty in inference.
+  /// Types of all inputs: "image=f32[8,3,224,224]; mask=bool[8,77]".
+  std::string inputs;
+  /// Last dimension of the first input of rank 4 or 5, if there is one.
+  std::optional<std::int64_t> image_size;
+
+  bool operator==(const Point&) const = default;
+};
+
+/// True when both are the same point, whatever else is said of them.
+bool SamePoint(const Point& a, const Point& b);
+/// "resnet18 batch=8 inference fp32", for messages.
+std::string ToString(const Point& point);
+
+/// Whether a point's graph is in the dataset.
+enum class PointStatus {
+  kTraced,  ///< It is.
+  kFailed,  ///< Tracing failed; StoredPoint::reason says why.
+  /// Not here; a file with labels only, made by one of several workers.
+  kUntraced,
+};
+std::string_view PointStatusName(PointStatus status);
+
+/// A point as a dataset holds it.
+struct StoredPoint {
+  RowId id = 0;
+  Point point;
+  PointStatus status = PointStatus::kTraced;
+  RowId graph = 0;            ///< For Dataset::Features; 0 unless kTraced.
+  std::int64_t attempts = 0;  ///< How often it was traced so far.
+  std::string reason;         ///< Of the last failure; empty when traced.
+  std::string warnings;       ///< Of the trace, one per line.
+};
+
+/// What is known of a stored graph without reading it.
+struct GraphSummary {
+  RowId id = 0;
+  std::int64_t num_nodes = 0;
+  std::int64_t num_edges = 0;
+  std::int64_t parameters = 0;  ///< OperatorGraph::ParameterElements.
+  StaticFeatures statics;
+};
+
+/// Where a label comes from. Simulated labels are never taken for measured.
+enum class Provenance {
+  kMeasured,   ///< By `foretell measure` on the device.
+  kSimulated,  ///< By the analytic model.
+  kImported,   ///< Measured elsewhere; the source says by whom.
+};
+std::string_view ProvenanceName(Provenance provenance);
+/// Empty for an unknown name.
+std::optional<Provenance> ParseProvenance(std::string_view name);
+
+enum class LabelStatus {
+  kOk,
+  kOutOfMemory,  ///< A result: it does not fit. Not tried again.
+  kFailed,  ///< Crash, hang, refusal; tried again a bounded number of times.
+};
+std::string_view LabelStatusName(LabelStatus status);
+
+/// What a point took on a device. Values that were not measured are empty.
+struct Label {
+  RowId point = 0;
+  std::string device;  ///< DeviceSpec::name where the catalogue has it.
+  /// JSON object: driver, CUDA, cuDNN, LibTorch versions, flags, ….
+  std::string environment = "{}";
+  std::string source;  ///< "foretell measure", "foretell analytic", a paper.
+  Provenance provenance = Provenance::kMeasured;
+  LabelStatus status = LabelStatus::kOk;
+  std::optional<double> memory_mib;     ///< Of the process: context included.
+  std::optional<double> allocated_mib;  ///< Peak of live blocks.
+  std::optional<double> reserved_mib;   ///< Peak of the allocator's segments.
+  std::optional<double> latency_ms;     ///< Of one batch or training step.
+  std::optional<double> energy_j;       ///< Of one batch or training step.
+  /// JSON object: percentiles, clocks, temperature, idle draw, …; or empty.
+  std::string details;
+  std::string measured_at;  ///< UTC, "2026-01-31T12:00:00Z"; empty: unknown.
+  std::int64_t attempts = 1;
+  std::string reason;  ///< Why it failed; empty when kOk.
+
+  bool operator==(const Label&) const = default;
+};
+
+/// The five numbers of a label by name, in the order of the columns.
+struct LabelQuantity {
+  std::string_view name;  ///< "memory_mib", ….
+  std::optional<double> Label::*value;
+};
+std::vector<LabelQuantity> LabelQuantities();
+
+/// A row that cannot be trusted, and why.
+struct Damage {
+  std::string table;  ///< Or "file", for the structure of the file as a whole.
+  RowId row = 0;      ///< 0 when it is not known.
+  std::string what;
+};
+
+/// "labels row 17: the checksum does not match".
+std::string ToString(const Damage& damage);
+
+/// A dataset: points with their graphs, and labels. One SQLite file, described
+/// in docs/dataset.md.
+///
+/// Every write is atomic, durable when the call (or the enclosing Batch)
+/// returns, and safe against other processes that write to the same file. The
+/// structure of the file is checked when it is opened (about 0.3 ms per MiB)
+/// and every row against its checksum when it is read: damage throws
+/// Error(kCorrupt) with path, table and row. Not safe for use by two threads at
+/// once, nor in the child after a fork.
+class Dataset {
+ public:
+  /// Opens a file for reading. Throws Error: kNotFound, kCorrupt when it is
+  /// not a dataset, kUnsupported when a newer foretell made it.
+  static Dataset Open(const std::string& path);
+  /// Opens a file for reading whose structure may be damaged: rows that cannot
+  /// be reached are missing without a word. For finding and rescuing.
+  static Dataset OpenDamaged(const std::string& path);
+  /// Opens a file for writing too.
+  static Dataset OpenForWriting(const std::string& path);
+  /// Opens a file for writing; makes it when it is missing or empty.
+  static Dataset OpenOrCreate(const std::string& path);
+
+  Dataset(Dataset&&) noexcept;
+  Dataset& operator=(Dataset&&) noexcept;
+  ~Dataset();
+
+  const std::string& path() const;
+
+  /// @name Reading
+  /// @{
+
+  /// "created_by", "created_at", "feature_version", ….
+  std::map<std::string, std::string> Metadata() const;
+  std::int64_t NumPoints() const;
+  /// All points in the order of their rows.
+  std::vector<StoredPoint> Points() const;
+  /// The row of `point`, by what identifies it.
+  std::optional<StoredPoint> Find(const Point& point) const;
+  /// Summaries of all graphs, in the order of their rows.
+  std::vector<GraphSummary> Graphs() const;
+  /// What a learned predictor sees of a graph. Throws Error(kUnsupported) when
+  /// the features were made by another kFeatureVersion.
+  GraphFeatures Features(RowId graph) const;
+  /// The graph itself, for the simulators.
+  OperatorGraph Graph(RowId graph) const;
+  /// All labels in the order of their rows.
+  std::vector<Label> Labels() const;
+  /// Labels of one point.
+  std::vector<Label> LabelsOf(RowId point) const;
+  /// Names of the splits.
+  std::vector<std::string> SplitNames() const;
+  /// Part of every point of a split: "train", "validation", "test". Throws
+  /// Error(kNotFound) that lists the splits there are.
+  std::map<RowId, std::string> Split(std::string_view name) const;
+  /// @}
+
+  /// @name Writing
+  /// @{
+
+  /// Groups writes into one transaction, which is rolled back unless
+  /// committed. Holds the file's write lock: keep it short.
+  class Batch {
+   public:
+    explicit Batch(Dataset& dataset);
+    ~Batch();
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+    void Commit();
+
+   private:
+    struct State;
+    std::unique_ptr<State> state_;
+  };
+
+  /// Stores a point with its graph, replacing a row without one. Returns false,
+  /// and changes nothing, when the point has a graph already.
+  bool AddTraced(const Point& point, const OperatorGraph& graph,
+                 const std::string& warnings = {});
+  /// Records that tracing failed once more. A point with a graph keeps it.
+  void AddFailure(const Point& point, const std::string& reason);
+  /// Stores a point without a graph, if it is missing. Returns its row.
+  RowId AddUntraced(const Point& point);
+  /// Stores a label, replacing the one of the same point, device, environment
+  /// and source. Environment and details are brought into canonical form;
+  /// throws Error(kInvalidArgument) when one is not a JSON object, when the
+  /// point does not exist, and for a value that is negative or not finite.
+  void PutLabel(const Label& label);
+  /// Removes the failed labels of a point on a device from a source.
+  void RemoveFailures(RowId point, std::string_view device,
+                      std::string_view source);
+  /// Stores a split under `name`, replacing the one of that name.
+  void PutSplit(const std::string& name, const std::string& kind,
+                std::uint64_t seed, const std::map<RowId, std::string>& parts);
+  /// @}
+
+  /// Access for foretell's own code; not part of the public interface.
+  class Store;
+  Store& store() const { return *store_; }
+
+ private:
+  explicit Dataset(std::unique_ptr<Store> store);
+  std::unique_ptr<Store> store_;
+};
+
+/// Checks the whole file: SQLite's structure, the schema, every row's checksum,
+/// references between rows, every graph. Empty when all is well. Throws Error
+/// only when the file is missing or cannot be read at all.
+std::vector<Damage> CheckDataset(const std::string& path);
+
+}  // namespace foretell

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace foretell::cli {
+
+/// "[####······]  4210/10508  40 %  38.2/s  2 min 45 s left  3 failed  name",
+/// redrawn in place on stderr while that is a terminal; otherwise nothing.
+class ProgressBar {
+ public:
+  ProgressBar();
+  /// Wipes the line.
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  /// Redraws at most ten times a second, and at the end.
+  void Show(std::int64_t done, std::int64_t total, std::int64_t failed,
+            const std::string& current);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool shown_;
+  Clock::time_point started_;
+  Clock::time_point drawn_;
+};
+
+/// The line that ProgressBar draws after `seconds`, without control characters.
+std::string ProgressLine(std::int64_t done, std::int64_t total,
+                         std::int64_t failed, double seconds,
+                         const std::string& current);
+
+}  // namespace foretell::cli

@@ -1,0 +1,83 @@
+#include "datasets/labels/csv.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "expect_error.h"
+#include "scratch.h"
+
+namespace foretell::dataset {
+namespace {
+
+using dataset_test::ExpectError;
+using dataset_test::Scratch;
+using testing::ElementsAre;
+
+class CsvTest : public testing::Test {
+ protected:
+  /// "line:a|b" of every row.
+  std::vector<std::string> Read(const std::string& text) {
+    std::ofstream(path_, std::ios::binary) << text;
+    return ReadPath(path_);
+  }
+  static std::vector<std::string> ReadPath(const std::string& path) {
+    std::vector<std::string> rows;
+    ForEachCsvRow(path, [&rows](const CsvRow& row) {
+      rows.push_back(std::to_string(row.line()) + ":" + row.At("a") + "|" +
+                     row.At("b"));
+    });
+    return rows;
+  }
+
+  Scratch scratch_;
+  std::string path_ = scratch_ / "t.csv";
+};
+
+TEST_F(CsvTest, ReadsCellsByTheirHeader) {
+  EXPECT_THAT(Read("b,a\n1,2\n3,4\n"), ElementsAre("2:2|1", "3:4|3"));
+}
+
+TEST_F(CsvTest, KnowsQuotesAndWindowsLines) {
+  EXPECT_THAT(Read("a,b\r\n\"x,\"\"y\"\"\nz\",2\r\n\r\n3,\"\""),
+              ElementsAre("2:x,\"y\"\nz|2", "5:3|"));
+}
+
+TEST_F(CsvTest, SkipsAByteOrderMark) {
+  EXPECT_THAT(Read("\xef\xbb\xbf"
+                   "a,b\n1,2\n"),
+              ElementsAre("2:1|2"));
+}
+
+TEST_F(CsvTest, ReadsGzip) {
+  const std::string text = "a,b\n1,2\n";
+  gzFile file = gzopen(path_.c_str(), "wb");
+  gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(file);
+  EXPECT_THAT(ReadPath(path_), ElementsAre("2:1|2"));
+}
+
+TEST_F(CsvTest, NamesLinesThatMakeNoSense) {
+  ExpectError(ErrorCode::kCorrupt, "line 3 has 1 cells, the header 2",
+              [&] { Read("a,b\n1,2\n3\n"); });
+  ExpectError(ErrorCode::kCorrupt, "line 2: a quote is not closed",
+              [&] { Read("a,b\n\"1,2\n"); });
+  ExpectError(ErrorCode::kCorrupt, "an empty table", [&] { Read(""); });
+  ExpectError(ErrorCode::kInvalidArgument, "no column 'b'; there are: a, c",
+              [&] { Read("a,c\n1,2\n"); });
+  ExpectError(ErrorCode::kNotFound, "nothing.csv",
+              [&] { ReadPath(scratch_ / "nothing.csv"); });
+}
+
+TEST(CsvCell, QuotesWhatMustBeQuoted) {
+  EXPECT_EQ(CsvCell("plain text"), "plain text");
+  EXPECT_EQ(CsvCell("a,b"), "\"a,b\"");
+  EXPECT_EQ(CsvCell("say \"x\"\n"), "\"say \"\"x\"\"\n\"");
+}
+
+}  // namespace
+}  // namespace foretell::dataset

@@ -1,0 +1,319 @@
+#include "foretell/dataset.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "datasets/store/store.h"
+#include "expect_error.h"
+#include "foretell/graph_io.h"
+#include "scratch.h"
+#include "toy.h"
+
+namespace foretell {
+namespace {
+
+using dataset_test::ExpectError;
+using dataset_test::Scratch;
+using dataset_test::ToyGraph;
+using dataset_test::ToyLabel;
+using dataset_test::ToyPoint;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+class DatasetTest : public testing::Test {
+ protected:
+  std::int64_t Count(const std::string& table) {
+    return dataset_.store().connection().Integer("SELECT count(*) FROM " +
+                                                 table);
+  }
+
+  Scratch scratch_;
+  std::string path_ = scratch_ / "d.sqlite";
+  Dataset dataset_ = Dataset::OpenOrCreate(path_);
+};
+
+TEST_F(DatasetTest, GivesBackWhatWasStored) {
+  EXPECT_TRUE(dataset_.AddTraced(ToyPoint("toy", 4), ToyGraph(4), "a warning"));
+  const Dataset read = Dataset::Open(path_);
+  const std::vector<StoredPoint> points = read.Points();
+  ASSERT_EQ(points.size(), 1U);
+  EXPECT_EQ(points[0].point, ToyPoint("toy", 4));
+  EXPECT_EQ(points[0].status, PointStatus::kTraced);
+  EXPECT_EQ(points[0].warnings, "a warning");
+  EXPECT_EQ(points[0].attempts, 1);
+  const GraphFeatures expected = ExtractFeatures(ToyGraph(4));
+  const GraphFeatures features = read.Features(points[0].graph);
+  EXPECT_EQ(features.nodes, expected.nodes);
+  EXPECT_EQ(features.targets, expected.targets);
+  EXPECT_EQ(features.statics, expected.statics);
+  const GraphTextOptions timeline{.with_timeline = true};
+  EXPECT_EQ(PrintGraph(read.Graph(points[0].graph), timeline),
+            PrintGraph(ToyGraph(4), timeline));
+}
+
+TEST_F(DatasetTest, SaysWhatItIs) {
+  EXPECT_THAT(dataset_.Metadata(),
+              testing::Contains(Pair("feature_version", "1")));
+  std::ifstream file(path_, std::ios::binary);
+  std::string header(72, '\0');
+  file.read(header.data(), 72);
+  EXPECT_EQ(header.substr(0, 15), "SQLite format 3");
+  EXPECT_EQ(header.substr(68, 4), "FTDS");
+}
+
+TEST_F(DatasetTest, StoresAPointOnce) {
+  EXPECT_TRUE(dataset_.AddTraced(ToyPoint(), ToyGraph()));
+  EXPECT_FALSE(dataset_.AddTraced(ToyPoint(), ToyGraph(2)));
+  EXPECT_EQ(dataset_.NumPoints(), 1);
+  EXPECT_EQ(Count("graphs"), 1);
+}
+
+TEST_F(DatasetTest, TellsPointsApartByWhatIdentifiesThem) {
+  Point point = ToyPoint();
+  dataset_.AddTraced(point, ToyGraph());
+  point.mode = Mode::kTraining;
+  point.optimizer = "sgd";
+  EXPECT_TRUE(dataset_.AddTraced(point, ToyGraph()));
+  point.optimizer = "adam";
+  EXPECT_TRUE(dataset_.AddTraced(point, ToyGraph()));
+  point.precision = Precision::kFp16;
+  EXPECT_TRUE(dataset_.AddTraced(point, ToyGraph()));
+  point.batch = 2;
+  EXPECT_TRUE(dataset_.AddTraced(point, ToyGraph()));
+  EXPECT_EQ(dataset_.NumPoints(), 5);
+  EXPECT_EQ(Count("graphs"), 1) << "one content is stored once";
+}
+
+TEST_F(DatasetTest, SharesTheEdgesOfBatchSiblings) {
+  dataset_.AddTraced(ToyPoint("toy", 1), ToyGraph(1));
+  dataset_.AddTraced(ToyPoint("toy", 8), ToyGraph(8));
+  EXPECT_EQ(Count("graphs"), 2);
+  EXPECT_EQ(Count("blobs WHERE kind = 'edges'"), 1);
+  EXPECT_EQ(Count("blobs WHERE kind = 'nodes'"), 2);
+}
+
+TEST_F(DatasetTest, CountsFailuresUntilThePointIsTraced) {
+  dataset_.AddFailure(ToyPoint(), "first");
+  dataset_.AddFailure(ToyPoint(), "second");
+  StoredPoint stored = *dataset_.Find(ToyPoint());
+  EXPECT_EQ(stored.status, PointStatus::kFailed);
+  EXPECT_EQ(stored.attempts, 2);
+  EXPECT_EQ(stored.reason, "second");
+  EXPECT_TRUE(dataset_.AddTraced(ToyPoint(), ToyGraph()));
+  stored = *dataset_.Find(ToyPoint());
+  EXPECT_EQ(stored.status, PointStatus::kTraced);
+  EXPECT_EQ(stored.attempts, 3);
+  EXPECT_EQ(stored.reason, "");
+  dataset_.AddFailure(ToyPoint(), "late");
+  EXPECT_EQ(dataset_.Find(ToyPoint())->status, PointStatus::kTraced);
+}
+
+TEST_F(DatasetTest, KeepsEveryFieldOfALabel) {
+  const RowId point = dataset_.AddUntraced(ToyPoint());
+  const Label label{.point = point,
+                    .device = "a100",
+                    .environment = R"({"cuda":"12.4"})",
+                    .source = "somebody",
+                    .provenance = Provenance::kImported,
+                    .status = LabelStatus::kOutOfMemory,
+                    .memory_mib = 1,
+                    .allocated_mib = 2,
+                    .reserved_mib = 3,
+                    .latency_ms = 4.5,
+                    .energy_j = std::nullopt,
+                    .details = R"({"p5":4})",
+                    .measured_at = "2026-01-31T12:00:00Z",
+                    .attempts = 2,
+                    .reason = "too large"};
+  dataset_.PutLabel(label);
+  EXPECT_THAT(Dataset::Open(path_).Labels(), ElementsAre(label));
+}
+
+TEST_F(DatasetTest, ReplacesALabelOfTheSameSourceAndEnvironment) {
+  const RowId point = dataset_.AddUntraced(ToyPoint());
+  Label label = ToyLabel(point, 1.0);
+  dataset_.PutLabel(label);
+  label.latency_ms = 2.0;
+  dataset_.PutLabel(label);
+  EXPECT_THAT(dataset_.LabelsOf(point), ElementsAre(label));
+  Label other = label;
+  other.environment = R"({"driver":"580"})";
+  dataset_.PutLabel(other);
+  EXPECT_THAT(dataset_.LabelsOf(point), ElementsAre(label, other));
+}
+
+TEST_F(DatasetTest, TakesEnvironmentsThatDifferInSpellingOnlyAsOne) {
+  const RowId point = dataset_.AddUntraced(ToyPoint());
+  Label label = ToyLabel(point, 1.0);
+  label.environment = R"({ "b": 1, "a": 2 })";
+  dataset_.PutLabel(label);
+  label.environment = R"({"a":2,"b":1})";
+  dataset_.PutLabel(label);
+  EXPECT_EQ(Count("environments"), 1);
+  EXPECT_EQ(Count("labels"), 1);
+}
+
+TEST_F(DatasetTest, RefusesLabelsThatMakeNoSense) {
+  const RowId point = dataset_.AddUntraced(ToyPoint());
+  ExpectError(ErrorCode::kInvalidArgument, "point 99",
+              [&] { dataset_.PutLabel(ToyLabel(99, 1.0)); });
+  ExpectError(ErrorCode::kInvalidArgument, "latency_ms is -1",
+              [&] { dataset_.PutLabel(ToyLabel(point, -1.0)); });
+  ExpectError(ErrorCode::kInvalidArgument, "latency_ms is inf", [&] {
+    dataset_.PutLabel(ToyLabel(point, std::numeric_limits<double>::infinity()));
+  });
+  Label label = ToyLabel(point, 1.0);
+  label.environment = "[1]";
+  ExpectError(ErrorCode::kInvalidArgument, "'[1]' is not a JSON object",
+              [&] { dataset_.PutLabel(label); });
+  EXPECT_THAT(dataset_.Labels(), IsEmpty());
+}
+
+TEST_F(DatasetTest, RemovesFailuresOfOneDeviceAndSource) {
+  const RowId point = dataset_.AddUntraced(ToyPoint());
+  Label label = ToyLabel(point, 1.0);
+  dataset_.PutLabel(label);
+  Label failed = label;
+  failed.status = LabelStatus::kFailed;
+  failed.environment = R"({"driver":"580"})";
+  dataset_.PutLabel(failed);
+  Label elsewhere = failed;
+  elsewhere.device = "other";
+  dataset_.PutLabel(elsewhere);
+  dataset_.RemoveFailures(point, "gpu", "test");
+  EXPECT_THAT(dataset_.Labels(), UnorderedElementsAre(label, elsewhere));
+}
+
+TEST_F(DatasetTest, ReplacesASplitOfTheSameName) {
+  const RowId a = dataset_.AddUntraced(ToyPoint("a"));
+  const RowId b = dataset_.AddUntraced(ToyPoint("b"));
+  dataset_.PutSplit("s", "random", 7, {{a, "train"}, {b, "test"}});
+  dataset_.PutSplit("s", "random", 8, {{a, "test"}});
+  EXPECT_THAT(dataset_.SplitNames(), ElementsAre("s"));
+  EXPECT_THAT(dataset_.Split("s"), ElementsAre(Pair(a, "test")));
+  ExpectError(ErrorCode::kNotFound, "no split 'x'; there are: s",
+              [&] { dataset_.Split("x"); });
+}
+
+TEST_F(DatasetTest, UndoesABatchThatIsNotCommitted) {
+  {
+    Dataset::Batch batch(dataset_);
+    dataset_.AddTraced(ToyPoint("a"), ToyGraph());
+    batch.Commit();
+  }
+  {
+    Dataset::Batch batch(dataset_);
+    dataset_.AddTraced(ToyPoint("b"), ToyGraph());
+  }
+  EXPECT_EQ(dataset_.NumPoints(), 1);
+  EXPECT_TRUE(dataset_.Find(ToyPoint("a")).has_value());
+}
+
+TEST_F(DatasetTest, DoesNotWriteWhenOpenedForReading) {
+  Dataset read = Dataset::Open(path_);
+  ExpectError(ErrorCode::kIo, "d.sqlite",
+              [&] { read.AddTraced(ToyPoint(), ToyGraph()); });
+}
+
+TEST_F(DatasetTest, RefusesFeaturesOfAnotherVersion) {
+  dataset_.AddTraced(ToyPoint(), ToyGraph());
+  dataset_.store().connection().Run(
+      "UPDATE metadata SET value = '99', crc = row_crc(id, key, '99') "
+      "WHERE key = 'feature_version'");
+  Dataset again = Dataset::OpenForWriting(path_);
+  ExpectError(ErrorCode::kUnsupported, "version 99",
+              [&] { again.Features(1); });
+  ExpectError(ErrorCode::kUnsupported, "version 99",
+              [&] { again.AddTraced(ToyPoint("b"), ToyGraph()); });
+}
+
+TEST(Dataset, OpensNothingThatIsNotADataset) {
+  const Scratch scratch;
+  ExpectError(ErrorCode::kNotFound, "missing.sqlite: no such dataset",
+              [&] { Dataset::Open(scratch / "missing.sqlite"); });
+  const std::string text = scratch / "text";
+  std::ofstream(text) << std::string(5000, 'x');
+  ExpectError(ErrorCode::kCorrupt, text, [&] { Dataset::Open(text); });
+  ExpectError(ErrorCode::kCorrupt, text, [&] { Dataset::OpenOrCreate(text); });
+  const std::string other = scratch / "other.sqlite";
+  dataset::Connection(other, dataset::Access::kCreate)
+      .Run("CREATE TABLE points (id INTEGER)");
+  ExpectError(ErrorCode::kCorrupt, "not a dataset",
+              [&] { Dataset::OpenOrCreate(other); });
+}
+
+TEST(Dataset, RefusesANewerSchema) {
+  const Scratch scratch;
+  const std::string path = scratch / "d.sqlite";
+  Dataset::OpenOrCreate(path).store().connection().Run("PRAGMA user_version=2");
+  ExpectError(ErrorCode::kUnsupported, "schema version 2",
+              [&] { Dataset::Open(path); });
+}
+
+TEST(Dataset, TakesNoMeaningFromSpecialFileNames) {
+  const Scratch scratch;
+  std::filesystem::current_path(scratch / "");
+  Dataset::OpenOrCreate(":memory:").AddUntraced(ToyPoint());
+  EXPECT_EQ(Dataset::Open(":memory:").NumPoints(), 1);
+}
+
+TEST(Documentation, NamesEveryTableAndColumn) {
+  std::ifstream file(FORETELL_SOURCE_DIR "/docs/dataset.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const dataset::Table* table : dataset::kTables) {
+    const auto quoted = [](std::string_view name) {
+      return "`" + std::string(name) + "`";
+    };
+    EXPECT_THAT(text, HasSubstr(quoted(table->name)));
+    for (const dataset::Column& column : table->columns) {
+      EXPECT_THAT(text, HasSubstr(quoted(column.name))) << table->name;
+    }
+  }
+}
+
+TEST(CheckDataset, FindsNothingInASoundFile) {
+  const Scratch scratch;
+  const std::string path = scratch / "d.sqlite";
+  Dataset dataset = Dataset::OpenOrCreate(path);
+  dataset.AddTraced(ToyPoint(), ToyGraph());
+  dataset.PutLabel(ToyLabel(1, 3.0));
+  dataset.PutSplit("s", "random", 7, {{1, "train"}});
+  EXPECT_THAT(CheckDataset(path), IsEmpty());
+}
+
+TEST(CheckDataset, NamesTheRowThatSomebodyChanged) {
+  const Scratch scratch;
+  const std::string path = scratch / "d.sqlite";
+  Dataset dataset = Dataset::OpenOrCreate(path);
+  const RowId point = dataset.AddUntraced(ToyPoint());
+  dataset.PutLabel(ToyLabel(point, 3.0));
+  dataset.store().connection().Run("UPDATE labels SET latency_ms = 30.0");
+  const std::vector<Damage> damage = CheckDataset(path);
+  ASSERT_EQ(damage.size(), 1U);
+  EXPECT_EQ(ToString(damage[0]), "labels row 1: the checksum does not match");
+  ExpectError(ErrorCode::kCorrupt, "labels row 1",
+              [&] { Dataset::Open(path).Labels(); });
+}
+
+TEST(CheckDataset, NamesABrokenReference) {
+  const Scratch scratch;
+  const std::string path = scratch / "d.sqlite";
+  Dataset dataset = Dataset::OpenOrCreate(path);
+  dataset.AddTraced(ToyPoint(), ToyGraph());
+  dataset.store().connection().Run("PRAGMA foreign_keys=OFF");
+  dataset.store().connection().Run("DELETE FROM blobs WHERE kind = 'text'");
+  std::string all;
+  for (const Damage& damage : CheckDataset(path))
+    all += ToString(damage) + "\n";
+  EXPECT_THAT(all, HasSubstr("graphs row 1: refers to a missing row of blobs"));
+}
+
+}  // namespace
+}  // namespace foretell
