@@ -15,8 +15,11 @@
 namespace foretell::torchscript {
 namespace {
 
-/// Largest sum of the records that are kept (code, pickles, constants).
-constexpr std::uint64_t kMaxKeptBytes = 256 * kMiB;
+/// Largest sum of the code and pickles, which LibTorch packs; networks of 1,500
+/// operators come to 1.5 MiB.
+constexpr std::uint64_t kMaxCodeBytes = 16 * kMiB;
+/// Largest sum of the constants.
+constexpr std::uint64_t kMaxConstantBytes = 256 * kMiB;
 constexpr std::size_t kMaxRecords = 1'000'000;
 
 bool IsWeight(const std::string& name) { return name.rfind("data/", 0) == 0; }
@@ -46,6 +49,41 @@ std::string RecordText(caffe2::serialize::PyTorchStreamReader& reader,
   return std::string(static_cast<const char*>(data.get()), size);
 }
 
+bool IsCode(const std::string& name) {
+  return name.rfind("code/", 0) == 0 || name.ends_with(".pkl");
+}
+
+/// Refuses records that are larger than what is kept may be, before one is
+/// read. Constants are never packed, so they cannot be larger than their file.
+void RefuseLargeRecords(const std::string& path,
+                        caffe2::serialize::PyTorchStreamReader& reader,
+                        const std::vector<std::string>& names) {
+  const std::uint64_t file_size = std::filesystem::file_size(path);
+  std::uint64_t code = 0;
+  std::uint64_t constants = 0;
+  for (const std::string& name : names) {
+    if (IsDropped(name) || IsWeight(name)) continue;
+    std::uint64_t& sum = IsCode(name) ? code : constants;
+    // Sums of sizes in a file may be anything.
+    sum = std::min(sum + std::min<std::uint64_t>(reader.getRecordSize(name),
+                                                 kMaxConstantBytes + 1),
+                   kMaxConstantBytes + 1);
+    if (constants > file_size) {
+      throw Error(ErrorCode::kCorrupt,
+                  path + ": record '" + name + "' and those before it have " +
+                      std::to_string(constants) + " bytes, the file has " +
+                      std::to_string(file_size));
+    }
+    if (code > kMaxCodeBytes || constants > kMaxConstantBytes) {
+      throw Error(ErrorCode::kUnsupported,
+                  path +
+                      ": code exceeds 16 MiB or constants 256 MiB at "
+                      "record '" +
+                      name + "'");
+    }
+  }
+}
+
 SlimArchive Slim(const std::string& path) {
   caffe2::serialize::PyTorchStreamReader reader(path);
   const std::vector<std::string> names = reader.getAllRecords();
@@ -60,9 +98,9 @@ SlimArchive Slim(const std::string& path) {
                     ": a zip archive, but not TorchScript: no data.pkl or "
                     "no constants.pkl");
   }
+  RefuseLargeRecords(path, reader, names);
   RefuseShortConstants(path, reader);
   SlimArchive slim;
-  std::uint64_t kept = 0;
   caffe2::serialize::PyTorchStreamWriter writer(
       [&slim](const void* data, std::size_t size) {
         slim.bytes.append(static_cast<const char*>(data), size);
@@ -75,12 +113,6 @@ SlimArchive Slim(const std::string& path) {
     if (IsWeight(name)) {
       writer.writeRecord(name, "", 1);
       continue;
-    }
-    kept += reader.getRecordSize(name);
-    if (kept > kMaxKeptBytes) {
-      throw Error(ErrorCode::kUnsupported,
-                  path + ": code and constants exceed 256 MiB at record '" +
-                      name + "'");
     }
     const std::string record = RecordText(reader, name);
     if (name.ends_with(".pkl")) RefuseBadPickle(path, name, record);

@@ -15,91 +15,13 @@
 #include <string_view>
 
 #include "foretell/error.h"
+#include "frontends/torchscript/tokens.h"
 
 namespace foretell::torchscript {
 namespace {
 
 constexpr std::array<std::string_view, 4> kCalls = {"annotate", "torch.device",
                                                     "float", "uninitialized"};
-
-bool IsDigit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
-
-bool IsWordCharacter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-         c == '.';
-}
-
-/// A word, a number, a string or another character.
-struct Token {
-  std::string_view text;
-  bool begins_line = false;
-  int indentation = 0;  ///< Of its line.
-};
-
-/// Takes a text apart. Lines end outside of brackets only.
-class Tokens {
- public:
-  explicit Tokens(std::string_view text) : text_(text) {}
-
-  /// The next token; empty at the end.
-  Token Next() {
-    SkipSpace();
-    const std::size_t begin = position_;
-    if (begin == text_.size()) return {};
-    const char first = text_[position_++];
-    if (first == '"' || first == '\'') SkipString(first);
-    if (IsWordCharacter(first)) SkipWord(IsDigit(first));
-    if (first == '(' || first == '[' || first == '{') ++depth_;
-    if (first == ')' || first == ']' || first == '}') --depth_;
-    const bool begins_line = at_line_start_;
-    at_line_start_ = false;
-    return {text_.substr(begin, position_ - begin), begins_line, indentation_};
-  }
-
-  /// Brackets that are open.
-  int depth() const { return depth_; }
-
- private:
-  void SkipSpace() {
-    for (; position_ < text_.size(); ++position_) {
-      const char c = text_[position_];
-      if (c == '\n' && depth_ <= 0) {
-        at_line_start_ = true;
-        indentation_ = 0;
-      } else if (c == ' ') {
-        if (at_line_start_) ++indentation_;
-      } else if (c != '\n') {
-        return;
-      }
-    }
-  }
-
-  void SkipString(char quote) {
-    while (position_ < text_.size() && text_[position_] != quote) {
-      position_ += text_[position_] == '\\' ? 2 : 1;
-    }
-    position_ = std::min(position_ + 1, text_.size());
-  }
-
-  /// Of numbers too: 1.5e-05.
-  void SkipWord(bool is_number) {
-    for (; position_ < text_.size(); ++position_) {
-      const char before = text_[position_ - 1];
-      const char c = text_[position_];
-      const bool is_exponent = is_number && (c == '-' || c == '+') &&
-                               (before == 'e' || before == 'E');
-      if (!is_exponent && !IsWordCharacter(c)) return;
-    }
-  }
-
-  std::string_view text_;
-  std::size_t position_ = 0;
-  int depth_ = 0;
-  int indentation_ = 0;
-  bool at_line_start_ = true;
-};
 
 bool EndsValue(std::string_view token) {
   if (token.empty()) return false;
@@ -128,17 +50,6 @@ bool Computes(std::string_view previous, std::string_view token) {
          std::string_view::npos;
 }
 
-/// True for what Tokens and LibTorch's lexer might read differently.
-bool IsForeign(std::string_view previous, std::string_view token) {
-  const bool is_quote = token.front() == '"' || token.front() == '\'';
-  return token == "#" || token == "\\" || token == "`" || token == "$" ||
-         std::isspace(static_cast<unsigned char>(token.front())) != 0 ||
-         std::iscntrl(static_cast<unsigned char>(token.front())) != 0 ||
-         // Three quotes.
-         (is_quote && previous.size() == 2 &&
-          previous.front() == token.front());
-}
-
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : tokens_(text) {}
@@ -148,7 +59,10 @@ class Scanner {
     std::string_view previous;
     for (Token token = tokens_.Next(); !token.text.empty();
          token = tokens_.Next()) {
-      if (IsForeign(previous, token.text)) return "has unusual characters";
+      if (tokens_.IsForeign()) {
+        return "has '" + std::string(token.text.substr(0, 20)) +
+               "', which LibTorch does not write";
+      }
       if (token.begins_line) BeginLine(token);
       if (holds_defaults_ && previous == "def") subject_ = token.text;
       if (in_value_ && Computes(previous, token.text)) {

@@ -18,7 +18,6 @@
 #include <torch/csrc/jit/passes/inliner.h>
 #include <torch/csrc/jit/runtime/custom_operator.h>
 
-#include <iterator>
 #include <unordered_map>
 
 #include "foretell/error.h"
@@ -33,6 +32,11 @@ constexpr int kMaxIndentation = 200;
 /// Characters between two commas, brackets or line ends. A chain of operators
 /// nests as deep as it is long.
 constexpr int kMaxStretch = 1024;
+/// LibTorch writes none; each nests one level deeper than its line shows.
+constexpr int kMaxElifs = 100;
+/// Nodes of a block between two counters. LibTorch puts a node whose result is
+/// used once inside the next, recursively; a counter between them ends that.
+constexpr std::int64_t kNodesPerCounter = 256;
 
 void RegisterStepOperator() {
   static const torch::jit::RegisterOperators registered({torch::jit::Operator(
@@ -51,7 +55,9 @@ class Nesting {
     if (quote_ != 0) return FeedString(c);
     if (c == '\n') {
       at_line_start_ = true;
-      indentation_ = stretch_ = 0;
+      indentation_ = 0;
+      if (brackets_ <= 0) stretch_ = 0;
+      word_.clear();
       return;
     }
     if (at_line_start_ && c == ' ') {
@@ -64,7 +70,7 @@ class Nesting {
 
   bool too_deep() const {
     return brackets_ > kMaxBrackets || indentation_ > kMaxIndentation ||
-           stretch_ > kMaxStretch;
+           stretch_ > kMaxStretch || elifs_ > kMaxElifs;
   }
 
  private:
@@ -75,6 +81,8 @@ class Nesting {
 
   void Count(char c) {
     ++stretch_;
+    if (word_.size() < 5) word_ += c;
+    if (word_ == "elif" && stretch_ == 4) ++elifs_;
     if (c == '"' || c == '\'') quote_ = c;
     if (c == '(' || c == '[' || c == '{') ++brackets_;
     if (c == ')' || c == ']' || c == '}') --brackets_;
@@ -84,6 +92,8 @@ class Nesting {
   int brackets_ = 0;
   int indentation_ = 0;
   int stretch_ = 0;
+  int elifs_ = 0;
+  std::string word_;  ///< Begin of the line.
   bool at_line_start_ = true;
   char quote_ = 0;
   bool escaped_ = false;
@@ -134,22 +144,28 @@ class InlinedSizes {
   std::unordered_map<const torch::jit::Function*, std::int64_t> sizes_;
 };
 
-std::int64_t NumNodes(torch::jit::Block& block) {
-  return std::distance(block.nodes().begin(), block.nodes().end());
+/// Puts a counter of `steps` before `node`.
+void InsertCounter(torch::jit::Graph& graph, torch::jit::Node* node,
+                   std::int64_t steps) {
+  const torch::jit::WithInsertPoint before(node);
+  graph.insertNode(graph.create(c10::Symbol::fromQualString(kStep),
+                                {graph.insertConstant(steps)}, 0));
 }
 
 void CountStepsOf(torch::jit::Graph& graph, torch::jit::Block& block) {
-  const std::int64_t steps = NumNodes(block) + 1;
-  for (torch::jit::Node* node : block.nodes()) {
+  std::int64_t steps = 1;
+  torch::jit::Node* first = *block.nodes().begin();
+  for (torch::jit::Node* node = first; node != block.return_node();
+       node = node->next()) {
     for (torch::jit::Block* inner : node->blocks()) {
       CountStepsOf(graph, *inner);
     }
+    if (++steps <= kNodesPerCounter) continue;
+    InsertCounter(graph, first, steps);
+    first = node->next();
+    steps = 0;
   }
-  torch::jit::Node* counter =
-      graph.create(c10::Symbol::fromQualString(kStep), {}, 0);
-  block.prependNode(counter);
-  const torch::jit::WithInsertPoint before(counter);
-  counter->addInput(graph.insertConstant(steps));
+  InsertCounter(graph, first, steps);
 }
 
 }  // namespace

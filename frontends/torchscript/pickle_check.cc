@@ -2,15 +2,17 @@
 // (torch/csrc/jit/serialization/pickler_helper.h, 2.13), each with what follows
 // it. Its reader trusts lengths and memo numbers: it makes a string of the
 // length that is stated before it reads, and a table as long as the highest
-// number, up to 64 GB for five bytes.
+// number, up to 64 GB for five bytes. What it makes is freed recursively, so a
+// pickle's stack is followed as well, values left out.
 
 #include "frontends/torchscript/pickle_check.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <iterator>
 
 #include "foretell/error.h"
+#include "frontends/torchscript/pickle_nesting.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -18,41 +20,78 @@ namespace {
 /// What follows an instruction.
 enum class Operand {
   kNothing,
-  kBytes,       ///< As many as `width`.
-  kText,        ///< A length of `width` bytes, then so many bytes.
-  kMemoNumber,  ///< Of `width` bytes: a place in the table of values.
+  kBytes,  ///< As many as `width`.
+  kText,   ///< A length of `width` bytes, then so many bytes.
+  kMemo,   ///< A place of `width` bytes in the table of values.
   kTwoLines,
+};
+
+/// What it does to the stack.
+enum class Effect {
+  kNone,
   kEnd,  ///< Nothing is read any more.
+  kLeaf,
+  kContainer,
+  kMark,
+  kWrap,  ///< `count` values.
+  kWrapToMark,
+  kInside,  ///< `count` values.
+  kInsideToMark,
+  kReplace,  ///< The top by a leaf.
+  kPop,
+  kDuplicate,
+  kLoad,
+  kStore,
 };
 
 struct Instruction {
   unsigned char code;
-  Operand operand;
-  int width;
+  Effect effect;
+  std::size_t count = 0;
+  Operand operand = Operand::kNothing;
+  std::uint64_t width = 0;
 };
 
-constexpr std::array<Instruction, 40> kInstructions = {{
-    {'(', Operand::kNothing, 0},    {')', Operand::kNothing, 0},
-    {'.', Operand::kEnd, 0},        {'0', Operand::kNothing, 0},
-    {'2', Operand::kNothing, 0},    {'B', Operand::kText, 4},
-    {'C', Operand::kText, 1},       {'G', Operand::kBytes, 8},
-    {'J', Operand::kBytes, 4},      {'K', Operand::kBytes, 1},
-    {'M', Operand::kBytes, 2},      {'N', Operand::kNothing, 0},
-    {'Q', Operand::kNothing, 0},    {'R', Operand::kNothing, 0},
-    {'T', Operand::kText, 4},       {'U', Operand::kText, 1},
-    {'X', Operand::kText, 4},       {']', Operand::kNothing, 0},
-    {'a', Operand::kNothing, 0},    {'b', Operand::kNothing, 0},
-    {'c', Operand::kTwoLines, 0},   {'e', Operand::kNothing, 0},
-    {'h', Operand::kMemoNumber, 1}, {'j', Operand::kMemoNumber, 4},
-    {'q', Operand::kMemoNumber, 1}, {'r', Operand::kMemoNumber, 4},
-    {'s', Operand::kNothing, 0},    {'t', Operand::kNothing, 0},
-    {'u', Operand::kNothing, 0},    {'}', Operand::kNothing, 0},
-    {0x80, Operand::kBytes, 1},     {0x81, Operand::kNothing, 0},
-    {0x85, Operand::kNothing, 0},   {0x86, Operand::kNothing, 0},
-    {0x87, Operand::kNothing, 0},   {0x88, Operand::kNothing, 0},
-    {0x89, Operand::kNothing, 0},   {0x8a, Operand::kText, 1},
-    {0x8b, Operand::kText, 4},      {0x8c, Operand::kText, 1},
-}};
+constexpr Instruction kInstructions[] = {
+    {'(', Effect::kMark},
+    {')', Effect::kContainer},
+    {'.', Effect::kEnd},
+    {'0', Effect::kPop},
+    {'2', Effect::kDuplicate},
+    {'B', Effect::kLeaf, 0, Operand::kText, 4},
+    {'C', Effect::kLeaf, 0, Operand::kText, 1},
+    {'G', Effect::kLeaf, 0, Operand::kBytes, 8},
+    {'J', Effect::kLeaf, 0, Operand::kBytes, 4},
+    {'K', Effect::kLeaf, 0, Operand::kBytes, 1},
+    {'M', Effect::kLeaf, 0, Operand::kBytes, 2},
+    {'N', Effect::kLeaf},
+    {'Q', Effect::kReplace},
+    {'R', Effect::kWrap, 2},
+    {'T', Effect::kLeaf, 0, Operand::kText, 4},
+    {'U', Effect::kLeaf, 0, Operand::kText, 1},
+    {'X', Effect::kLeaf, 0, Operand::kText, 4},
+    {']', Effect::kContainer},
+    {'a', Effect::kInside, 1},
+    {'b', Effect::kInside, 1},
+    {'c', Effect::kLeaf, 0, Operand::kTwoLines},
+    {'e', Effect::kInsideToMark},
+    {'h', Effect::kLoad, 0, Operand::kMemo, 1},
+    {'j', Effect::kLoad, 0, Operand::kMemo, 4},
+    {'q', Effect::kStore, 0, Operand::kMemo, 1},
+    {'r', Effect::kStore, 0, Operand::kMemo, 4},
+    {'s', Effect::kInside, 2},
+    {'t', Effect::kWrapToMark},
+    {'u', Effect::kInsideToMark},
+    {'}', Effect::kContainer},
+    {0x80, Effect::kNone, 0, Operand::kBytes, 1},
+    {0x81, Effect::kWrap, 2},
+    {0x85, Effect::kWrap, 1},
+    {0x86, Effect::kWrap, 2},
+    {0x87, Effect::kWrap, 3},
+    {0x88, Effect::kLeaf},
+    {0x89, Effect::kLeaf},
+    {0x8a, Effect::kLeaf, 0, Operand::kText, 1},
+};
 
 class PickleWalk {
  public:
@@ -62,42 +101,91 @@ class PickleWalk {
 
   void Check() {
     while (true) {
-      const auto code = static_cast<unsigned char>(Take(1)[0]);
-      const auto* const found = std::find_if(
-          kInstructions.begin(), kInstructions.end(),
-          [&](const Instruction& each) { return each.code == code; });
-      if (found == kInstructions.end()) {
-        Refuse("instruction " + std::to_string(code) +
-               " is none that LibTorch writes");
+      const Instruction& instruction = Next();
+      if (instruction.effect == Effect::kEnd) break;
+      const std::uint64_t number = Skip(instruction);
+      if (!Apply(instruction, number)) {
+        Refuse("takes more values than there are");
       }
-      if (found->operand == Operand::kEnd) return;
-      Skip(*found);
+    }
+    const int depth = nesting_.Depth();
+    if (depth < 0) Refuse("a value holds itself");
+    if (depth > kMaxPickleDepth) {
+      Refuse(std::to_string(depth) + " values are nested, expected at most " +
+             std::to_string(kMaxPickleDepth));
     }
   }
 
  private:
-  void Skip(const Instruction& instruction) {
+  const Instruction& Next() {
+    const auto code = static_cast<unsigned char>(Take(1)[0]);
+    const Instruction* const found = std::find_if(
+        std::begin(kInstructions), std::end(kInstructions),
+        [&](const Instruction& each) { return each.code == code; });
+    if (found == std::end(kInstructions)) {
+      Refuse("instruction " + std::to_string(code) +
+             " is none that LibTorch writes");
+    }
+    return *found;
+  }
+
+  /// Skips the operand; returns a memo number.
+  std::uint64_t Skip(const Instruction& instruction) {
     switch (instruction.operand) {
+      case Operand::kNothing:
+        break;
       case Operand::kBytes:
-        Take(static_cast<std::uint64_t>(instruction.width));
-        return;
+        Take(instruction.width);
+        break;
       case Operand::kText:
         Take(Number(instruction.width));
-        return;
-      case Operand::kMemoNumber:
-        return CheckMemo(Number(instruction.width));
+        break;
+      case Operand::kMemo:
+        return MemoNumber(instruction.width);
       case Operand::kTwoLines:
         SkipLine();
         SkipLine();
-        return;
-      case Operand::kNothing:
-      case Operand::kEnd:
-        return;
+        break;
     }
+    return 0;
   }
 
-  void CheckMemo(std::uint64_t number) const {
-    if (number < pickle_.size()) return;
+  bool Apply(const Instruction& instruction, std::uint64_t memo_number) {
+    switch (instruction.effect) {
+      case Effect::kNone:
+      case Effect::kEnd:
+        return true;
+      case Effect::kLeaf:
+        return nesting_.PushLeaf();
+      case Effect::kContainer:
+        return nesting_.PushContainer();
+      case Effect::kMark:
+        return nesting_.PushMark();
+      case Effect::kWrap:
+        return nesting_.Wrap(instruction.count);
+      case Effect::kWrapToMark:
+        return nesting_.WrapToMark();
+      case Effect::kInside:
+        return nesting_.PutInside(instruction.count);
+      case Effect::kInsideToMark:
+        return nesting_.PutInsideToMark();
+      case Effect::kReplace:
+        return nesting_.Pop() && nesting_.PushLeaf();
+      case Effect::kPop:
+        return nesting_.Pop();
+      case Effect::kDuplicate:
+        return nesting_.Duplicate();
+      case Effect::kLoad:
+        return nesting_.Load(memo_number);
+      case Effect::kStore:
+        return nesting_.Store(memo_number);
+    }
+    return false;
+  }
+
+  std::uint64_t MemoNumber(std::uint64_t width) {
+    const std::uint64_t number = Number(width);
+    if (number < pickle_.size()) return number;
     Refuse("memo number " + std::to_string(number) + ", expected less than " +
            std::to_string(pickle_.size()));
   }
@@ -108,9 +196,9 @@ class PickleWalk {
     position_ = end + 1;
   }
 
-  std::uint64_t Number(int width) {
+  std::uint64_t Number(std::uint64_t width) {
     std::uint64_t number = 0;
-    const std::string_view bytes = Take(static_cast<std::uint64_t>(width));
+    const std::string_view bytes = Take(width);
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       number |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i]))
                 << (8 * i);
@@ -140,6 +228,7 @@ class PickleWalk {
   const std::string& record_;
   std::string_view pickle_;
   std::size_t position_ = 0;
+  PickleNesting nesting_;
 };
 
 }  // namespace

@@ -5,10 +5,15 @@
 
 namespace foretell::torchscript {
 
-/// Refuses a pickle that would make LibTorch's reader allocate for what is not
-/// there: strings and memo numbers are followed through the instructions and
-/// must be no larger than the pickle. Throws Error(kCorrupt) that names `path`,
-/// `record`, the byte and both values.
+/// Levels of containers in a pickle, beyond which what LibTorch makes of it
+/// could not be freed: that recurses. Modules count two levels each.
+inline constexpr int kMaxPickleDepth = 1000;
+
+/// Refuses a pickle that LibTorch's reader would not survive: one that states
+/// lengths or memo numbers of what is not there, which it would allocate, that
+/// takes more from the stack than is there, or that nests deeper than
+/// kMaxPickleDepth. Throws Error(kCorrupt) that names `path`, `record`, the
+/// byte and both values.
 void RefuseBadPickle(const std::string& path, const std::string& record,
                      std::string_view pickle);
 

@@ -22,6 +22,7 @@
 #include "frontends/torchscript/limits.h"
 #include "frontends/torchscript/module_on_device.h"
 #include "frontends/torchscript/operators.h"
+#include "frontends/torchscript/references.h"
 #include "frontends/torchscript/run_budget.h"
 #include "frontends/torchscript/safety.h"
 #include "frontends/torchscript/silent_warnings.h"
@@ -295,6 +296,7 @@ Program LoadTorchScript(const std::string& path) {
   torchscript::RefuseUnsafeCode(path, archive.code);
   torchscript::RefuseDeepCode(path, archive.code);
   torchscript::RefuseComputedDefaults(path, archive.code);
+  torchscript::RefuseLongReferences(path, archive.code);
   return Program(path, std::make_shared<torchscript::TorchScriptSource>(
                            path, std::move(archive.bytes)));
 }

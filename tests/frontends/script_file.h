@@ -76,10 +76,11 @@ class SavedModule {
   TemporaryFile file_;
 };
 
-/// A file whose only code is this text, put into it without compiling it: what
-/// stands in an archive need not come from LibTorch's own compiler. `forward`
-/// is the rest of the method after "def forward(self, x: Tensor".
-inline void WriteCode(const TemporaryFile& file, const std::string& forward) {
+/// Writes the archive of a module that applies relu, each record first passed
+/// to `edit` with its name: what stands in an archive need not come from
+/// LibTorch's own compiler.
+template <typename Edit>
+void WriteEdited(const TemporaryFile& file, const Edit& edit) {
   const SavedModule saved(
       Script("def forward(self, x):\n    return torch.relu(x)"));
   caffe2::serialize::PyTorchStreamReader reader(saved.file().path());
@@ -88,13 +89,20 @@ inline void WriteCode(const TemporaryFile& file, const std::string& forward) {
     if (name == "version" || name.starts_with(".data/")) continue;
     const auto [data, size] = reader.getRecord(name);
     std::string record(static_cast<const char*>(data.get()), size);
-    if (name.starts_with("code/") && name.ends_with(".py")) {
-      record.resize(record.find("  def forward("));
-      record += "  def forward(self: __torch__.Net, x: Tensor" + forward + "\n";
-    }
-    writer.writeRecord(name, record.data(), record.size());
+    edit(name, record);
+    writer.writeRecord(name, record.data(), record.size(), /*compress=*/true);
   }
   writer.writeEndOfFile();
+}
+
+/// The same with the text of its method replaced: `forward` is what comes after
+/// "def forward(self, x: Tensor".
+inline void WriteCode(const TemporaryFile& file, const std::string& forward) {
+  WriteEdited(file, [&](const std::string& name, std::string& record) {
+    if (!name.ends_with(".py")) return;
+    record.resize(record.find("  def forward("));
+    record += "  def forward(self: __torch__.Net, x: Tensor" + forward + "\n";
+  });
 }
 
 }  // namespace foretell::torchscript

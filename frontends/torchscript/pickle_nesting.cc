@@ -1,0 +1,118 @@
+#include "frontends/torchscript/pickle_nesting.h"
+
+#include <algorithm>
+
+namespace foretell::torchscript {
+
+PickleNesting::PickleNesting() : children_(1) {}
+
+PickleNesting::Id PickleNesting::NewContainer() {
+  children_.emplace_back();
+  return static_cast<Id>(children_.size() - 1);
+}
+
+bool PickleNesting::PushLeaf() {
+  stack_.push_back(0);
+  return true;
+}
+
+bool PickleNesting::PushContainer() {
+  stack_.push_back(NewContainer());
+  return true;
+}
+
+bool PickleNesting::PushMark() {
+  marks_.push_back(stack_.size());
+  return true;
+}
+
+std::ptrdiff_t PickleNesting::TakeMark() {
+  if (marks_.empty() || marks_.back() > stack_.size()) return -1;
+  const std::size_t count = stack_.size() - marks_.back();
+  marks_.pop_back();
+  return static_cast<std::ptrdiff_t>(count);
+}
+
+bool PickleNesting::Wrap(std::size_t count) {
+  if (stack_.size() < count) return false;
+  const Id container = NewContainer();
+  const auto first = stack_.end() - static_cast<std::ptrdiff_t>(count);
+  children_[container].assign(first, stack_.end());
+  stack_.erase(first, stack_.end());
+  stack_.push_back(container);
+  return true;
+}
+
+bool PickleNesting::WrapToMark() {
+  const std::ptrdiff_t count = TakeMark();
+  return count >= 0 && Wrap(static_cast<std::size_t>(count));
+}
+
+bool PickleNesting::PutInside(std::size_t count) {
+  if (stack_.size() <= count) return false;
+  const auto first = stack_.end() - static_cast<std::ptrdiff_t>(count);
+  const Id container = *(first - 1);
+  if (container != 0) {
+    std::vector<Id>& children = children_[container];
+    children.insert(children.end(), first, stack_.end());
+  }
+  stack_.erase(first, stack_.end());
+  return true;
+}
+
+bool PickleNesting::PutInsideToMark() {
+  const std::ptrdiff_t count = TakeMark();
+  return count >= 0 && PutInside(static_cast<std::size_t>(count));
+}
+
+bool PickleNesting::Pop() {
+  if (stack_.empty()) return false;
+  stack_.pop_back();
+  return true;
+}
+
+bool PickleNesting::Duplicate() {
+  if (stack_.empty()) return false;
+  stack_.push_back(stack_.back());
+  return true;
+}
+
+bool PickleNesting::Store(std::uint64_t memo_number) {
+  if (stack_.empty()) return false;
+  if (memo_number >= memo_.size()) memo_.resize(memo_number + 1, 0);
+  memo_[memo_number] = stack_.back();
+  return true;
+}
+
+bool PickleNesting::Load(std::uint64_t memo_number) {
+  if (memo_number >= memo_.size()) return false;
+  stack_.push_back(memo_[memo_number]);
+  return true;
+}
+
+int PickleNesting::Depth() const {
+  // Containers whose parents are all done come next; those of a circle never.
+  std::vector<std::size_t> parents(children_.size(), 0);
+  for (const std::vector<Id>& children : children_) {
+    for (const Id child : children) ++parents[child];
+  }
+  std::vector<int> depth(children_.size(), 1);
+  std::vector<Id> ready;
+  for (Id id = 1; id < children_.size(); ++id) {
+    if (parents[id] == 0) ready.push_back(id);
+  }
+  int deepest = 0;
+  std::size_t done = 1;  // The leaf.
+  for (; !ready.empty(); ++done) {
+    const Id id = ready.back();
+    ready.pop_back();
+    deepest = std::max(deepest, depth[id]);
+    for (const Id child : children_[id]) {
+      depth[child] = std::max(depth[child], depth[id] + 1);
+      if (--parents[child] == 0 && child != 0) ready.push_back(child);
+    }
+  }
+  return done == children_.size() ? deepest : -1;
+}
+
+}  // namespace foretell::torchscript

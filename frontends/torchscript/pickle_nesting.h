@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace foretell::torchscript {
+
+/// Follows a pickle's stack without its values: only which container holds
+/// which. Every function returns false, and changes nothing that matters, when
+/// the stack has too few values.
+class PickleNesting {
+ public:
+  PickleNesting();
+
+  /// A number, a string, a name.
+  bool PushLeaf();
+  /// An empty list or dictionary.
+  bool PushContainer();
+  bool PushMark();
+  /// A new container of the top `count` values, or of those above the mark.
+  bool Wrap(std::size_t count);
+  bool WrapToMark();
+  /// The top `count` values, or those above the mark, go into the one below.
+  bool PutInside(std::size_t count);
+  bool PutInsideToMark();
+  bool Pop();
+  bool Duplicate();
+  bool Store(std::uint64_t memo_number);
+  bool Load(std::uint64_t memo_number);
+
+  /// Levels of containers; -1 when one holds itself.
+  int Depth() const;
+
+ private:
+  using Id = std::uint32_t;
+
+  Id NewContainer();
+  /// Values above the last mark, which is taken away; -1 without a mark.
+  std::ptrdiff_t TakeMark();
+
+  std::vector<std::vector<Id>> children_;  ///< By container; 0 is any leaf.
+  std::vector<Id> stack_;
+  std::vector<std::size_t> marks_;  ///< Heights of the stack.
+  std::vector<Id> memo_;
+};
+
+}  // namespace foretell::torchscript

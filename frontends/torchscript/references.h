@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace foretell::torchscript {
+
+/// Longest chain of classes and functions of which each needs the next.
+/// LibTorch imports them recursively.
+inline constexpr int kMaxReferences = 500;
+
+/// Refuses code whose classes and functions need one another in a chain longer
+/// than kMaxReferences or in a circle, or that names one which is not there.
+/// `code` holds (record, text). Throws Error(kUnsupported, kCorrupt) that names
+/// the record and the class or function.
+void RefuseLongReferences(
+    const std::string& path,
+    const std::vector<std::pair<std::string, std::string>>& code);
+
+}  // namespace foretell::torchscript
