@@ -49,6 +49,27 @@ def forward(self, x):
                 "aten::from_file");
 }
 
+TEST(TorchScriptSafety, RefusesToPrint) {
+  const TemporaryFile file("print.pt");
+  WriteCode(file, "):\n    torch._print(\"text\")\n    return x");
+  ExpectError([&] { LoadTorchScript(file.path()); }, ErrorCode::kUnsupported,
+              "aten::_print");
+}
+
+TEST(TorchScriptSafety, RefusesOperatorsThatLoopAsOftenAsANumberSays) {
+  ExpectRefused(Script(R"(
+def forward(self, x):
+    y = torch.special_laguerre_polynomial_l(torch.ones([4]), 1 << 60)
+    return x, y
+)"),
+                "aten::special_laguerre_polynomial_l");
+  ExpectRefused(Script(R"(
+def forward(self, x):
+    return x, torch._standard_gamma(torch.full([1], float("nan")))
+)"),
+                "aten::_standard_gamma");
+}
+
 TEST(TorchScriptSafety, LooksIntoMethodsThatForwardDoesNotCall) {
   ExpectRefused(Script(R"(
 def forward(self, x):
