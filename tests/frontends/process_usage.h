@@ -27,8 +27,15 @@ inline double ProcessorSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+/// How much longer the same work takes under AddressSanitizer.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr double kSlowdown = 10;
+#else
+inline constexpr double kSlowdown = 1;
+#endif
+
 /// Bounds on what bad input may cost.
-inline constexpr double kMaxProcessorSeconds = 2;
+inline constexpr double kMaxProcessorSeconds = 2 * kSlowdown;
 inline constexpr std::int64_t kMaxResidentGrowth = 500'000'000;
 
 }  // namespace foretell
