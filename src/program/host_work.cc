@@ -53,10 +53,11 @@ bool IsProduct(const std::string& name) {
                      });
 }
 
-[[noreturn]] void Refuse(const std::string& what, std::int64_t limit) {
+[[noreturn]] void Refuse(const std::string& verb, std::int64_t limit,
+                         const std::string& unit) {
   throw Error(ErrorCode::kUnsupported,
-              "computes on the host: all such operators together " + what +
-                  " more than " + std::to_string(limit) +
+              "computes on the host: all such operators together " + verb +
+                  " more than " + std::to_string(limit) + " " + unit +
                   " in a trace without arithmetic; try --trace cpu");
 }
 
@@ -75,7 +76,7 @@ void HostWork::ChargeArguments(const c10::OperatorHandle& op,
     elements = std::pow(elements, 1.5);
   }
   if (elements > static_cast<double>(kMaxElements - elements_)) {
-    Refuse("read or multiply elements", kMaxElements);
+    Refuse("read or multiply", kMaxElements, "elements");
   }
   elements_ += static_cast<std::int64_t>(elements);
 }
@@ -91,7 +92,7 @@ void HostWork::ChargeResults(const c10::OperatorHandle& op,
         }
         bytes_ += static_cast<std::int64_t>(tensor.storage().nbytes());
       });
-  if (bytes_ > kMaxBytes) Refuse("make bytes", kMaxBytes);
+  if (bytes_ > kMaxBytes) Refuse("make", kMaxBytes, "bytes");
 }
 
 }  // namespace foretell

@@ -15,8 +15,9 @@ class HostWork {
   /// Largest number of elements that all calls together may read, and their
   /// products multiply.
   static constexpr std::int64_t kMaxElements = std::int64_t{1} << 28;
-  /// Largest sum of the storages that they make, in bytes.
-  static constexpr std::int64_t kMaxBytes = 3 * (std::int64_t{1} << 26);
+  /// Largest sum of the storages that they make, in bytes. It bounds the time;
+  /// what is alive at once is the ledger's business.
+  static constexpr std::int64_t kMaxBytes = std::int64_t{1} << 31;
 
   /// To be called before `op` runs on the arguments on top of `stack`. Throws
   /// Error(kUnsupported) with the limit once it is passed.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,11 @@ struct SmallArchive {
   /// Shape of the input that its `forward` takes, of f32.
   std::vector<std::int64_t> input;
 };
+
+/// GoogleTest's name of a parameter.
+inline void PrintTo(const SmallArchive& archive, std::ostream* out) {
+  *out << archive.name;
+}
 
 /// Ten files that between them have most of what TorchScript files hold. The
 /// records are those that LibTorch writes, without the debugging ones; the zip
