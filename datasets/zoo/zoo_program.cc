@@ -10,6 +10,7 @@
 #include "foretell/error.h"
 #include "foretell/trace.h"
 #include "foretell/zoo.h"
+#include "src/core/text.h"
 #include "src/program/factory_scope.h"
 
 namespace foretell::zoo {
@@ -26,9 +27,8 @@ std::shared_ptr<Network> Make(const Configuration& configuration,
   } catch (const Error& error) {
     throw WithContext(name, error);
   } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
     throw Error(ErrorCode::kInvalidArgument,
-                name + ": " + text.substr(0, text.find('\n')));
+                name + ": " + FirstLine(error.what_without_backtrace()));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "foretell/error.h"
 #include "frontends/torchscript/constants.h"
 #include "frontends/torchscript/pickle_check.h"
+#include "src/core/text.h"
 #include "src/core/units.h"
 
 namespace foretell::torchscript {
@@ -136,9 +137,9 @@ SlimArchive ReadSlimArchive(const std::string& path) {
   } catch (const Error&) {
     throw;
   } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
     throw Error(ErrorCode::kCorrupt,
-                path + ": damaged archive: " + text.substr(0, text.find('\n')));
+                path + ": damaged archive: " +
+                    FirstLine(error.what_without_backtrace()));
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kCorrupt,
                 path + ": damaged archive: " + error.what());

@@ -9,6 +9,7 @@
 
 #include "foretell/error.h"
 #include "frontends/torchscript/pickle_check.h"
+#include "src/core/text.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -78,10 +79,9 @@ void RefuseShortConstants(const std::string& path,
   try {
     constants = Unpickle(reader, std::move(text), records);
   } catch (const std::exception& error) {
-    const std::string message = error.what();
-    throw Error(ErrorCode::kUnsupported,
-                path + ": constants cannot be checked: " +
-                    message.substr(0, message.find('\n')));
+    throw Error(
+        ErrorCode::kUnsupported,
+        path + ": constants cannot be checked: " + FirstLine(error.what()));
   }
   if (!constants.isTuple()) return;
   for (const c10::IValue& constant : constants.toTupleRef().elements()) {

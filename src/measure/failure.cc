@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "src/core/text.h"
+
 namespace foretell::measure {
 namespace {
 
@@ -29,10 +31,6 @@ constexpr std::array<std::pair<std::string_view, MeasureStatus>, 10> kPhrases =
         {"can't allocate memory", MeasureStatus::kOutOfMemory},
         {"not enough memory", MeasureStatus::kOutOfMemory},
     }};
-
-std::string FirstLine(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
 
 }  // namespace
 
