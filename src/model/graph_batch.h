@@ -1,0 +1,48 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "foretell/features.h"
+
+namespace foretell::model {
+
+/// Neighbours of every node in compressed rows: those of node i are
+/// `neighbour[begin[i]]` up to `neighbour[begin[i + 1]]`.
+struct NeighbourLists {
+  at::Tensor begin;      ///< int32 [num_nodes + 1], ascending from 0.
+  at::Tensor neighbour;  ///< int32 [num_edges], ids of nodes in the batch.
+};
+
+/// Graphs put one after the other in flat arrays, as every network takes them.
+/// All tensors are on one device; N nodes, E edges and B graphs in all.
+struct GraphBatch {
+  at::Tensor nodes;         ///< float32 [N, node features].
+  NeighbourLists incoming;  ///< Producers of every node.
+  NeighbourLists outgoing;  ///< Consumers; the same edges turned round.
+  at::Tensor graph_begin;   ///< int32 [B + 1]: first node of each graph.
+  /// float32 [B, static features], scaled to be about 1 in size.
+  at::Tensor statics;
+
+  std::int64_t num_nodes() const { return nodes.size(0); }
+  std::int64_t num_graphs() const { return graph_begin.size(0) - 1; }
+  GraphBatch To(const at::Device& device) const;
+};
+
+/// One graph for a batch; what it refers to must live until it is collated.
+struct GraphInput {
+  const GraphFeatures* features = nullptr;
+  /// Scaled static features, and whatever else belongs to the graph as a whole
+  /// (figures of a device); of equal length in all graphs of a batch.
+  std::span<const float> statics;
+};
+
+/// Lays graphs out flat on the CPU, in their order. Throws
+/// Error(kInvalidArgument) for no graph, a graph without nodes, edges that
+/// leave their graph, and static features of different lengths.
+GraphBatch Collate(std::span<const GraphInput> graphs);
+
+}  // namespace foretell::model

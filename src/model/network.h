@@ -1,0 +1,63 @@
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "src/model/graph_batch.h"
+
+namespace foretell::model {
+
+/// How nodes learn of their neighbours.
+enum class NetworkKind {
+  kPmgns,  ///< GraphSAGE with the mean of the neighbours: the paper's network.
+  kGcn,    ///< Graph convolution, symmetric normalisation.
+  kGat,    ///< Graph attention.
+  kGin,    ///< Graph isomorphism network.
+  kMlp,    ///< Not at all: every node for itself.
+};
+std::string_view NetworkKindName(NetworkKind kind);  ///< "pmgns", "gcn", ….
+std::optional<NetworkKind> ParseNetworkKind(std::string_view name);
+
+/// From nodes to a graph.
+enum class Pooling { kSum, kMean, kMax };
+std::string_view PoolingName(Pooling pooling);
+std::optional<Pooling> ParsePooling(std::string_view name);
+
+/// Size of a network; the defaults are the paper's.
+struct NetworkOptions {
+  NetworkKind kind = NetworkKind::kPmgns;
+  std::int64_t node_features = 32;
+  std::int64_t static_features = 5;
+  std::int64_t hidden = 512;
+  std::int64_t graph_blocks = 3;
+  std::int64_t layers_per_block = 2;
+  std::int64_t head_blocks = 3;
+  std::int64_t outputs = 3;
+  double dropout = 0.05;
+  Pooling pooling = Pooling::kSum;
+};
+
+/// A graph network: node blocks, pooling, static features joined, fully
+/// connected blocks.
+class Network : public torch::nn::Module {
+ public:
+  explicit Network(const NetworkOptions& options) : options_(options) {}
+  const NetworkOptions& options() const { return options_; }
+
+  /// float32 [num_graphs, outputs]; any real number, the caller scales.
+  virtual at::Tensor forward(const GraphBatch& batch) = 0;
+
+ private:
+  NetworkOptions options_;
+};
+
+/// Makes a network with random weights drawn from the default generator.
+/// Throws Error(kInvalidArgument) for sizes below 1 and a dropout outside
+/// [0, 1).
+std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options);
+
+}  // namespace foretell::model
