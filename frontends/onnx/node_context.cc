@@ -21,6 +21,24 @@ bool IsOnHost(const Value& value) {
   return true;
 }
 
+/// Widens `extents`, counted from the last dimension, to hold `sizes` too.
+void Broadcast(at::IntArrayRef sizes, std::vector<std::int64_t>& extents) {
+  extents.resize(std::max(extents.size(), sizes.size()), 1);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    std::int64_t& extent = extents[i];
+    extent = std::max(extent, sizes[sizes.size() - 1 - i]);
+  }
+}
+
+bool IsTooLargeForHost(const std::vector<std::int64_t>& extents) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : extents) {
+    elements *= std::max<std::int64_t>(extent, 1);
+    if (elements > kMaxHostElements) return true;
+  }
+  return false;
+}
+
 const Value kAbsent;
 
 }  // namespace
@@ -29,9 +47,15 @@ NodeContext::NodeContext(Evaluator& evaluator, Frame& frame, const Node& node,
                          std::int64_t opset)
     : evaluator_(evaluator), frame_(frame), node_(node), opset_(opset) {
   on_host_ = true;
+  std::vector<std::int64_t> extents;
   for (std::size_t i = 0; i < num_inputs(); ++i) {
     on_host_ = on_host_ && IsOnHost(Raw(i));
+    const auto* tensor = std::get_if<at::Tensor>(&Raw(i));
+    if (tensor != nullptr && tensor->defined()) {
+      Broadcast(tensor->sizes(), extents);
+    }
   }
+  on_host_ = on_host_ && !IsTooLargeForHost(extents);
 }
 
 bool NodeContext::Has(std::size_t i) const {

@@ -25,8 +25,9 @@ inline constexpr std::int64_t kMaxHostElements = 65536;
 /// Tensors live in two places. *Host* tensors are on the CPU with values: shape
 /// arithmetic and small constants. *Device* tensors are on the device of the
 /// run (meta, cpu or cuda) and, on meta, have no values. A node whose tensor
-/// inputs are all on the host runs on the host; any other node runs on the
-/// device. When the device is the CPU the two coincide.
+/// inputs are all on the host runs on the host, unless they broadcast to more
+/// than kMaxHostElements; any other node runs on the device. When the device is
+/// the CPU the two coincide.
 ///
 /// Accessors throw Error with the file, the node's name and its operator.
 class NodeContext {

@@ -210,6 +210,20 @@ TEST(OnnxEvaluator, LargeRangesGoToTheDevice) {
   EXPECT_THAT(TargetsOf(trace.graph), testing::Contains("arange"));
 }
 
+TEST(OnnxEvaluator, ATableOfIndicesThatBroadcastsWideGoesToTheDevice) {
+  // [40000, 1] + [40000] is 1.6e9 positions, 13 GB if it stayed on the host.
+  const Trace trace = TraceOf(MakeModel(GraphOf(
+      {MakeNode("Range", {"a", "b", "c"}, {"r"}),
+       MakeNode("Unsqueeze", {"r", "axes"}, {"rows"}),
+       MakeNode("Add", {"rows", "r"}, {"table"}),
+       MakeNode("Cast", {"table"}, {"f"}, {IntAttribute("to", kOnnxFloat)}),
+       MakeNode("ReduceSum", {"f"}, {"s"}), MakeNode("Add", {"x", "s"}, {"y"})},
+      {Ints("a", {}, {0}), Ints("b", {}, {40'000}), Ints("c", {}, {1}),
+       Ints("axes", {1}, {1})})));
+  EXPECT_THAT(TargetsOf(trace.graph), testing::Contains("add"));
+  EXPECT_EQ(OutputOf(trace), "f32[4,16]");
+}
+
 // ---- Functions --------------------------------------------------------------
 
 /// local::Leaky(v; slope axis…) with an Int attribute `axis`, default 1.
