@@ -43,19 +43,34 @@ function(foretell_add_library stage)
   set_property(GLOBAL APPEND PROPERTY FORETELL_INSTALLED_TARGETS ${target})
 endfunction()
 
-# foretell_add_test(<name> SOURCES … LINK … [LABELS unit|slow|gpu])
-# makes one GoogleTest executable; label "unit" unless another is given.
+# foretell_add_test(<name> SOURCES … LINK … [LABELS unit|slow|gpu] [SHARDS n])
+# makes one GoogleTest executable; label "unit" unless another is given. ctest
+# sees it as one test, or as n that share its cases: a process that loads
+# LibTorch costs more than most cases. A single case: the executable itself with
+# --gtest_filter.
 function(foretell_add_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABELS;SHARDS" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
+  endif()
+  if(NOT ARG_SHARDS)
+    set(ARG_SHARDS 1)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} foretell_warnings
                                         GTest::gmock GTest::gtest_main)
   target_compile_definitions(
     ${name} PRIVATE FORETELL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(
-    ${name} DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+  math(EXPR last "${ARG_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    set(test ${name})
+    if(ARG_SHARDS GREATER 1)
+      set(test ${name}.${shard})
+    endif()
+    add_test(NAME ${test} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(
+      ${test}
+      PROPERTIES LABELS ${ARG_LABELS} TIMEOUT 900 ENVIRONMENT
+                 "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()

@@ -24,6 +24,7 @@ class Outcomes {
       : archive_(archive), file_(archive.name + ".pt") {
     // What LibTorch sets up once counts for none of them.
     EXPECT_TRUE(Succeeds(archive.bytes)) << archive.name;
+    ForgetPeakResidentBytes();
     resident_before_ = PeakResidentBytes();
   }
 

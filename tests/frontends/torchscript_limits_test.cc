@@ -17,6 +17,7 @@ void LoadAndTrace(const std::string& path) {
 
 template <typename Call>
 void ExpectCheap(const Call& call) {
+  ForgetPeakResidentBytes();
   const std::int64_t resident = PeakResidentBytes();
   const double started = ProcessorSeconds();
   call();

@@ -192,6 +192,7 @@ TEST(LargeTorchScript, ConstantsAreNoLargerThanTheirFile) {
     bytes.replace(at, 9, "constants");
   }
   file.Write(bytes);
+  ForgetPeakResidentBytes();
   const std::int64_t resident = PeakResidentBytes();
   ExpectError([&] { LoadAndTrace(file); }, ErrorCode::kCorrupt,
               "those before it have 100000000 bytes, the file has");
