@@ -1,7 +1,5 @@
 #include "src/cli/model_options.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -10,6 +8,7 @@
 
 #include "foretell/frontends.h"
 #include "src/cli/open_model.h"
+#include "src/cli/progress_bar.h"
 
 namespace foretell::cli {
 namespace {
@@ -34,27 +33,6 @@ std::string ReadText(const std::string& path) {
   if (!file) throw Error(ErrorCode::kNotFound, path + ": cannot be opened");
   return {std::istreambuf_iterator<char>(file), {}};
 }
-
-/// Shows "[3/12] model" on a terminal and wipes it away again.
-class Progress {
- public:
-  explicit Progress(std::size_t total)
-      : total_(total), shown_(total > 1 && isatty(STDERR_FILENO) == 1) {}
-  ~Progress() {
-    if (shown_) std::cerr << "\r\033[K";
-  }
-  void Next(const std::string& model) {
-    ++done_;
-    if (!shown_) return;
-    std::cerr << "\r\033[K[" << done_ << "/" << total_ << "] " << model
-              << std::flush;
-  }
-
- private:
-  std::size_t total_;
-  std::size_t done_ = 0;
-  bool shown_;
-};
 
 std::vector<std::optional<std::int64_t>> Batches(const ModelOptions& options) {
   if (options.batches.empty()) return {std::nullopt};
@@ -190,13 +168,19 @@ std::vector<ReportError> ForEachTrace(
   const TraceOptions trace_options = options.ToTraceOptions();
   const auto batches = Batches(options);
   options.ToRequest(std::nullopt);  // Refuses bad flags before any model.
-  Progress progress(options.models.size() * batches.size());
+  const auto total =
+      static_cast<std::int64_t>(options.models.size() * batches.size());
+  ProgressBar progress;
+  std::int64_t done = 0;
   std::vector<ReportError> errors;
   for (const std::string& path : options.models) {
+    const std::int64_t done_with_it = done + std::ssize(batches);
     try {
       const Program program = OpenModel(path, options.ToLoadOptions());
       for (const std::optional<std::int64_t> batch : batches) {
-        progress.Next(path);
+        if (total > 1) {
+          progress.Show(done++, total, std::ssize(errors), path);
+        }
         const std::vector<BoundInput> inputs =
             BindInputs(program.inputs(), options.ToRequest(batch), path);
         use(program, TraceProgram(program, inputs, trace_options));
@@ -204,6 +188,7 @@ std::vector<ReportError> ForEachTrace(
     } catch (const std::exception& error) {
       errors.push_back(ToReportError(path, error));
     }
+    done = done_with_it;
   }
   return errors;
 }

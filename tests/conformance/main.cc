@@ -3,22 +3,24 @@
 #include <ATen/Parallel.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "datasets/generate/worker_pool.h"
 #include "foretell/error.h"
 #include "frontends/onnx/operator_table.h"
 #include "tests/conformance/case.h"
 #include "tests/conformance/errata.h"
 #include "tests/conformance/report.h"
 #include "tests/conformance/run_case.h"
-#include "tests/conformance/worker_pool.h"
 
 namespace foretell::conformance {
 namespace {
@@ -28,6 +30,9 @@ const std::map<std::string, Fusion> kFusionNames = {
     {"exported", Fusion::kExported},
     {"equivalent", Fusion::kEquivalent},
 };
+
+/// A case that takes longer is ended.
+constexpr double kPatienceSeconds = 60;
 
 struct Options {
   std::string directory;
@@ -52,23 +57,30 @@ void ListOperators() {
   }
 }
 
+/// What a case that did not return a result of its own becomes.
+CaseResult Unfinished(const Case& stopped, const std::string& reason) {
+  return {.group = stopped.group, .name = stopped.name, .message = reason};
+}
+
+/// Every case in a worker process, so that a crash costs that case only.
 std::vector<CaseResult> RunCases(const std::vector<Case>& cases,
                                  const Options& options) {
-  const auto run = [&](size_t i) {
-    at::set_num_threads(1);
-    return ToJson(RunCase(cases[i], options.fusion))
-        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  };
-  const std::vector<TaskResult> ends =
-      RunIsolated(cases.size(), run, {.processes = options.processes});
-  std::vector<CaseResult> results;
-  for (size_t i = 0; i < cases.size(); ++i) {
-    results.push_back(ends[i].finished
-                          ? FromJson(nlohmann::json::parse(ends[i].text))
-                          : CaseResult{.group = cases[i].group,
-                                       .name = cases[i].name,
-                                       .message = ends[i].text});
-  }
+  std::vector<std::int64_t> tasks(cases.size());
+  std::iota(tasks.begin(), tasks.end(), 0);
+  std::vector<CaseResult> results(cases.size());
+  dataset::RunInWorkers(
+      tasks, {.workers = options.processes, .deadline_s = kPatienceSeconds},
+      [&](std::int64_t task) {
+        at::set_num_threads(1);
+        return ToJson(RunCase(cases[static_cast<size_t>(task)], options.fusion))
+            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      },
+      [&](std::int64_t task, const dataset::TaskOutcome& outcome) {
+        const auto i = static_cast<size_t>(task);
+        const bool done = outcome.kind == dataset::TaskOutcome::Kind::kDone;
+        results[i] = done ? FromJson(nlohmann::json::parse(outcome.text))
+                          : Unfinished(cases[i], outcome.text);
+      });
   return results;
 }
 
