@@ -43,13 +43,30 @@ function(foretell_add_library stage)
   set_property(GLOBAL APPEND PROPERTY FORETELL_INSTALLED_TARGETS ${target})
 endfunction()
 
-# foretell_add_test(<name> SOURCES … LINK … [LABELS unit|slow|gpu] [SHARDS n])
+# Tests spend their time in the library; compiling them is what costs.
+set(FORETELL_TEST_OPTIONS $<$<CONFIG:Release>:-O0>)
+
+# GoogleTest's headers, compiled once for all tests that need no LibTorch.
+function(foretell_add_test_header)
+  file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/test_header.cc" CONTENT "")
+  add_library(foretell_test_header OBJECT "${CMAKE_BINARY_DIR}/test_header.cc")
+  target_compile_features(foretell_test_header PUBLIC cxx_std_20)
+  target_compile_options(foretell_test_header PRIVATE ${FORETELL_TEST_OPTIONS})
+  target_link_libraries(foretell_test_header PRIVATE foretell_warnings
+                                                     GTest::gmock)
+  target_precompile_headers(foretell_test_header PRIVATE <gmock/gmock.h>
+                            <gtest/gtest.h>)
+endfunction()
+
+# foretell_add_test(<name> SOURCES … LINK … [LABELS unit|slow|gpu] [SHARDS n]
+#                   [WITHOUT_TORCH])
 # makes one GoogleTest executable; label "unit" unless another is given. ctest
 # sees it as one test, or as n that share its cases: a process that loads
 # LibTorch costs more than most cases. A single case: the executable itself with
 # --gtest_filter.
 function(foretell_add_test name)
-  cmake_parse_arguments(ARG "" "LABELS;SHARDS" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "WITHOUT_TORCH" "LABELS;SHARDS" "SOURCES;LINK"
+                        ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -59,8 +76,13 @@ function(foretell_add_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} foretell_warnings
                                         GTest::gmock GTest::gtest_main)
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  target_compile_options(${name} PRIVATE ${FORETELL_TEST_OPTIONS})
   target_compile_definitions(
     ${name} PRIVATE FORETELL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  if(ARG_WITHOUT_TORCH)
+    target_precompile_headers(${name} REUSE_FROM foretell_test_header)
+  endif()
   math(EXPR last "${ARG_SHARDS} - 1")
   foreach(shard RANGE ${last})
     set(test ${name})
