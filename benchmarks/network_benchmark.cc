@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "benchmarks/graph_files.h"
+#include "src/model/keep_memory.h"
 #include "src/model/network.h"
 
 namespace foretell::benchmarks {
@@ -90,6 +91,7 @@ void Print(const std::vector<double>& seconds) {
 }
 
 void Run(const std::vector<std::string>& arguments) {
+  model::KeepFreedMemory();  // As foretell's trainer does.
   const auto number = [&](std::size_t i) { return std::stoi(arguments.at(i)); };
   const GraphSet set = ReadGraphSet(arguments.at(1));
   const auto network = model::MakeNetwork(
