@@ -1,13 +1,13 @@
 // How long the networks take to train and to answer.
 //
-//     network_benchmark train FOLDER KIND HIDDEN BATCH THREADS EPOCHS
+//     network_benchmark train FOLDER KIND HIDDEN BATCH THREADS EPOCHS DEVICE
 //     network_benchmark infer FOLDER KIND HIDDEN RUNS
 //
 // `train` prints the seconds of every training step (forward, Huber loss,
-// backward, Adam) over batches that were prepared before, the first epoch left
-// out; `infer` those of the first graph alone on one thread. Both as one JSON
-// list. scripts/bench_training.py writes the folder, runs PyTorch Geometric on
-// the same graphs and prints one table.
+// backward, Adam; over batches that were prepared before, the first epoch left
+// out) on "cpu" or "cuda"; `infer` those of the first graph alone on one
+// thread. Both as one JSON list. scripts/bench_training.py writes the folder,
+// runs PyTorch Geometric on the same graphs and prints one table.
 
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
@@ -37,13 +37,16 @@ struct LabelledBatch {
 };
 
 std::vector<LabelledBatch> PrepareBatches(const GraphSet& set,
-                                          std::size_t batch_size) {
+                                          std::size_t batch_size,
+                                          const at::Device& device) {
   std::vector<LabelledBatch> batches;
   for (std::size_t first = 0; first < set.graphs.size(); first += batch_size) {
     const std::size_t last = std::min(first + batch_size, set.graphs.size());
-    batches.push_back({set.Batch(first, last),
-                       set.targets.slice(0, static_cast<std::int64_t>(first),
-                                         static_cast<std::int64_t>(last))});
+    batches.push_back({set.Batch(first, last).To(device),
+                       set.targets
+                           .slice(0, static_cast<std::int64_t>(first),
+                                  static_cast<std::int64_t>(last))
+                           .to(device)});
   }
   return batches;
 }
@@ -61,6 +64,7 @@ std::vector<double> Train(model::Network& network,
       torch::huber_loss(network.forward(batch.graphs), batch.targets)
           .backward();
       optimizer.step();
+      if (batch.targets.is_cuda()) torch::cuda::synchronize();
       if (epoch > 0) seconds.push_back(SecondsSince(start));
     }
   }
@@ -99,8 +103,10 @@ void Run(const std::vector<std::string>& arguments) {
        .hidden = number(3)});
   if (arguments.at(0) == "train") {
     at::set_num_threads(number(5));
+    const at::Device device(arguments.at(7));
+    network->to(device);
     const auto batches =
-        PrepareBatches(set, static_cast<std::size_t>(number(4)));
+        PrepareBatches(set, static_cast<std::size_t>(number(4)), device);
     Print(Train(*network, batches, number(6)));
   } else {
     at::set_num_threads(1);

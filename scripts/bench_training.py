@@ -110,17 +110,20 @@ class Network(torch.nn.Module):
         return self.output(h)
 
 
-def train_pyg(kind, hidden, batches, epochs):
+def train_pyg(kind, hidden, batches, epochs, device="cpu"):
     """Seconds per step; `batches` is gone through anew in every epoch."""
-    network = Network(kind, hidden).train()
+    network = Network(kind, hidden).train().to(device)
     optimizer = torch.optim.Adam(network.parameters(), 2.754e-5)
     seconds = []
     for epoch in range(epochs + 1):
         start = time.perf_counter()
         for batch in batches:
+            batch = batch.to(device)
             optimizer.zero_grad()
             torch.nn.functional.huber_loss(network(batch), batch.y).backward()
             optimizer.step()
+            if device == "cuda":
+                torch.cuda.synchronize()
             now = time.perf_counter()
             if epoch:
                 seconds.append(now - start)
@@ -161,15 +164,18 @@ def bench_training(args, folder, kind, setting):
     write_graphs(graphs, folder)
     torch.set_num_threads(args.threads)
     loader = DataLoader(to_pyg(graphs), batch_size=batch_size)
-    prepared = list(loader)
+    prepared = [batch.to(args.device) for batch in loader]
     times = take_turns(
         args.rounds,
         foretell=lambda: run_ours(args.benchmark, "train", folder, kind, hidden,
-                                  batch_size, args.threads, epochs),
-        pyg_loader=lambda: train_pyg(kind, hidden, loader, epochs),
-        pyg_prepared=lambda: train_pyg(kind, hidden, prepared, epochs))
+                                  batch_size, args.threads, epochs,
+                                  args.device),
+        pyg_loader=lambda: train_pyg(kind, hidden, loader, epochs,
+                                     args.device),
+        pyg_prepared=lambda: train_pyg(kind, hidden, prepared, epochs,
+                                       args.device))
     return {"task": "train", "kind": kind, "hidden": hidden, "batch": batch_size,
-            "threads": args.threads, **times}
+            "threads": args.threads, "device": args.device, **times}
 
 
 def bench_inference(args, folder, kind, hidden):
@@ -210,6 +216,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--graphs", type=int, default=128)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu",
+                        help="of training; inference is on the CPU")
     parser.add_argument("--kinds", default="pmgns")
     parser.add_argument("--hidden", default="128,512")
     parser.add_argument("--json", action="store_true")
