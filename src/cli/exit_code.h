@@ -9,6 +9,7 @@ enum ExitCode : int {
   kExitUsage = 2,       ///< The command line makes no sense.
   kExitModelFailed = 3, ///< At least one model had an error; others are printed.
   kExitInternal = 4,    ///< A bug in foretell.
+  kExitInterrupted = 5, ///< `train`: ended by a signal; --resume goes on.
 };
 
 }  // namespace foretell::cli
