@@ -29,6 +29,7 @@ struct GraphBatch {
 
   std::int64_t num_nodes() const { return nodes.size(0); }
   std::int64_t num_graphs() const { return graph_begin.size(0) - 1; }
+  /// A copy on `device`; shares the tensors that are there already.
   GraphBatch To(const at::Device& device) const;
 };
 
@@ -42,7 +43,8 @@ struct GraphInput {
 
 /// Lays graphs out flat on the CPU, in their order. Throws
 /// Error(kInvalidArgument) for no graph, a graph without nodes, edges that
-/// leave their graph, and static features of different lengths.
+/// leave their graph or are loops, static features of different lengths, and
+/// more than 2^31 - 1 nodes or edges.
 GraphBatch Collate(std::span<const GraphInput> graphs);
 
 }  // namespace foretell::model

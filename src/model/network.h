@@ -48,7 +48,9 @@ class Network : public torch::nn::Module {
   explicit Network(const NetworkOptions& options) : options_(options) {}
   const NetworkOptions& options() const { return options_; }
 
-  /// float32 [num_graphs, outputs]; any real number, the caller scales.
+  /// float32 [num_graphs, outputs]; any real number, the caller scales. Drops
+  /// elements in training mode only. Throws Error(kInvalidArgument) for a batch
+  /// with other numbers of features than the options'.
   virtual at::Tensor forward(const GraphBatch& batch) = 0;
 
  private:
@@ -56,8 +58,8 @@ class Network : public torch::nn::Module {
 };
 
 /// Makes a network with random weights drawn from the default generator.
-/// Throws Error(kInvalidArgument) for sizes below 1 and a dropout outside
-/// [0, 1).
+/// Throws Error(kInvalidArgument) for sizes below 1 (static_features below 0)
+/// and a dropout outside [0, 1).
 std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options);
 
 }  // namespace foretell::model

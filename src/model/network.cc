@@ -1,0 +1,221 @@
+// The networks of the paper's comparison: one frame, five kinds of layer.
+//
+//     x      nodes [N, 32]
+//     × 3    x = dropout(ReLU(layer(ReLU(layer(x)))))         [N, hidden]
+//     z      pool of x over each graph                        [B, hidden]
+//     h      [z, static features]                             [B, hidden + 5]
+//     × 3    h = dropout(ReLU(W h + b))                       [B, hidden]
+//     y      W h + b                                          [B, outputs]
+//
+// Size of the numbers. The paper pools by the sum, and graphs have 10 to 2,000
+// nodes: with weights that keep the size of activations, the pooled rows would
+// be hundreds while the static features are about 1, and the first steps of
+// training would only undo that. The pooled sum is therefore multiplied by the
+// constant 1 / 128, a typical number of nodes. That is the same family of
+// functions (the first dense layer's weights absorb the constant), and a graph
+// twice as large still has twice the sum, which a division by √N or N would
+// take away. All weights follow He's rule, the last layer at a tenth of it: an
+// untrained network answers about 0, which in a space of scaled logarithms is
+// the mean of the labels, and beside an analytic prior is the prior itself.
+// PyTorch's own default (uniform, deviation 1 / √(3 fan-in)) shrinks a signal
+// by 0.4 per ReLU layer, to a hundredth after six.
+
+#include "src/model/network.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "foretell/error.h"
+#include "src/model/graph_layers.h"
+#include "src/model/segment_ops.h"
+
+namespace foretell::model {
+namespace {
+
+constexpr double kSumPoolingScale = 1.0 / 128;
+constexpr double kLastLayerGain = 0.1;
+
+template <typename Value>
+struct Named {
+  Value value;
+  std::string_view name;
+};
+
+constexpr Named<NetworkKind> kKindNames[] = {{NetworkKind::kPmgns, "pmgns"},
+                                             {NetworkKind::kGcn, "gcn"},
+                                             {NetworkKind::kGat, "gat"},
+                                             {NetworkKind::kGin, "gin"},
+                                             {NetworkKind::kMlp, "mlp"}};
+
+constexpr Named<Pooling> kPoolingNames[] = {
+    {Pooling::kSum, "sum"}, {Pooling::kMean, "mean"}, {Pooling::kMax, "max"}};
+
+template <typename Table, typename Value>
+std::string_view NameIn(const Table& table, Value value) {
+  return std::ranges::find(table, value, &Named<Value>::value)->name;
+}
+
+template <typename Value, std::size_t kRows>
+std::optional<Value> ParseIn(const Named<Value> (&table)[kRows],
+                             std::string_view name) {
+  const auto* row = std::ranges::find(table, name, &Named<Value>::name);
+  if (row == std::end(table)) return std::nullopt;
+  return row->value;
+}
+
+/// A dense layer with a bias that starts at 0.
+class DenseLayer : public torch::nn::Module {
+ public:
+  DenseLayer(std::int64_t inputs, std::int64_t outputs, double gain)
+      : weight_(register_parameter("weight", HeWeight(outputs, inputs, gain))),
+        bias_(register_parameter("bias", at::zeros({outputs}))) {}
+
+  at::Tensor forward(const at::Tensor& x) {
+    return at::linear(x, weight_, bias_);
+  }
+
+ private:
+  at::Tensor weight_;
+  at::Tensor bias_;
+};
+
+/// Parameters are named "graph.<layer>.…" (counted through all blocks),
+/// "head.<layer>.…" and "output.…".
+class FramedNetwork : public Network {
+ public:
+  explicit FramedNetwork(const NetworkOptions& options) : Network(options) {
+    AddGraphLayers();
+    AddHead();
+  }
+
+  at::Tensor forward(const GraphBatch& batch) override;
+
+ private:
+  void AddGraphLayers();
+  void AddHead();
+  void CheckWidths(const GraphBatch& batch) const;
+  at::Tensor Embed(const GraphBatch& batch);
+
+  std::vector<std::shared_ptr<GraphLayer>> graph_;
+  std::vector<std::shared_ptr<DenseLayer>> head_;
+  std::shared_ptr<DenseLayer> output_;
+};
+
+void FramedNetwork::AddGraphLayers() {
+  auto layers = std::make_shared<torch::nn::Module>();
+  std::int64_t width = options().node_features;
+  const std::int64_t count =
+      options().graph_blocks * options().layers_per_block;
+  for (std::int64_t i = 0; i < count; ++i) {
+    graph_.push_back(layers->register_module(
+        std::to_string(i),
+        MakeGraphLayer(options().kind, width, options().hidden)));
+    width = options().hidden;
+  }
+  register_module("graph", std::move(layers));
+}
+
+void FramedNetwork::AddHead() {
+  auto layers = std::make_shared<torch::nn::Module>();
+  std::int64_t width = options().hidden + options().static_features;
+  for (std::int64_t i = 0; i < options().head_blocks; ++i) {
+    head_.push_back(layers->register_module(
+        std::to_string(i),
+        std::make_shared<DenseLayer>(width, options().hidden, 1)));
+    width = options().hidden;
+  }
+  register_module("head", std::move(layers));
+  output_ = register_module(
+      "output",
+      std::make_shared<DenseLayer>(width, options().outputs, kLastLayerGain));
+}
+
+void FramedNetwork::CheckWidths(const GraphBatch& batch) const {
+  const auto check = [](const char* what, std::int64_t found,
+                        std::int64_t expected) {
+    if (found == expected) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                std::string("a batch with ") + std::to_string(found) + " " +
+                    what + " features; the network takes " +
+                    std::to_string(expected));
+  };
+  check("node", batch.nodes.size(1), options().node_features);
+  check("static", batch.statics.size(1), options().static_features);
+}
+
+at::Tensor FramedNetwork::Embed(const GraphBatch& batch) {
+  const Aggregation aggregation = AggregationFor(options().kind, batch);
+  const auto per_block = static_cast<std::size_t>(options().layers_per_block);
+  at::Tensor x = batch.nodes;
+  for (std::size_t i = 0; i < graph_.size(); ++i) {
+    const bool ends_block = (i + 1) % per_block == 0;
+    x = ReluDropout(graph_[i]->forward(x, aggregation),
+                    ends_block && is_training() ? options().dropout : 0);
+  }
+  x = PoolGraphs(x, batch.graph_begin, options().pooling);
+  return options().pooling == Pooling::kSum ? x * kSumPoolingScale : x;
+}
+
+at::Tensor FramedNetwork::forward(const GraphBatch& batch) {
+  CheckWidths(batch);
+  at::Tensor h = at::cat({Embed(batch), batch.statics}, /*dim=*/1);
+  for (const std::shared_ptr<DenseLayer>& layer : head_) {
+    h = ReluDropout(layer->forward(h), is_training() ? options().dropout : 0);
+  }
+  return output_->forward(h);
+}
+
+void CheckOptions(const NetworkOptions& options) {
+  const auto check = [](const char* what, std::int64_t found,
+                        std::int64_t least) {
+    if (found >= least) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                std::string("a network's ") + what + " is " +
+                    std::to_string(found) + ", expected at least " +
+                    std::to_string(least));
+  };
+  check("node_features", options.node_features, 1);
+  check("static_features", options.static_features, 0);
+  check("hidden", options.hidden, 1);
+  check("graph_blocks", options.graph_blocks, 1);
+  check("layers_per_block", options.layers_per_block, 1);
+  check("head_blocks", options.head_blocks, 1);
+  check("outputs", options.outputs, 1);
+  if (!(options.dropout >= 0 && options.dropout < 1)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "a network's dropout is " + std::to_string(options.dropout) +
+                    ", expected at least 0 and below 1");
+  }
+}
+
+}  // namespace
+
+std::string_view NetworkKindName(NetworkKind kind) {
+  return NameIn(kKindNames, kind);
+}
+
+std::optional<NetworkKind> ParseNetworkKind(std::string_view name) {
+  return ParseIn(kKindNames, name);
+}
+
+std::string_view PoolingName(Pooling pooling) {
+  return NameIn(kPoolingNames, pooling);
+}
+
+std::optional<Pooling> ParsePooling(std::string_view name) {
+  return ParseIn(kPoolingNames, name);
+}
+
+std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options) {
+  CheckOptions(options);
+  return std::make_shared<FramedNetwork>(options);
+}
+
+}  // namespace foretell::model
