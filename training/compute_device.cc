@@ -22,9 +22,9 @@ at::Device ComputeDevice(const std::string& name) {
   }
   const int gpus = at::detail::getCUDAHooks().deviceCount();
   if (std::max<int>(device->index(), 0) >= gpus) {
-    throw Error(ErrorCode::kUnsupported,
-                "no GPU to compute on as '" + name + "'; this LibTorch sees " +
-                    std::to_string(gpus));
+    throw Error(ErrorCode::kUnsupported, "no GPU to compute on as '" + name +
+                                             "'; this LibTorch sees " +
+                                             std::to_string(gpus));
   }
   return device->has_index() ? *device : at::Device(at::kCUDA, 0);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "src/core/text_table.h"
 #include "training/evaluation.h"
@@ -105,8 +106,10 @@ TableText FamilyTable(const Evaluation& evaluation) {
 std::string Tables(const Evaluation& evaluation,
                    const std::function<std::string(const TableText&)>& draw) {
   std::string text = draw(TargetTable(evaluation));
-  if (!evaluation.fits.empty()) text += "\n" + draw(FitTable(evaluation));
-  return text + "\n" + draw(FamilyTable(evaluation));
+  text += "\n";
+  if (!evaluation.fits.empty()) text += draw(FitTable(evaluation)) + "\n";
+  text += draw(FamilyTable(evaluation));
+  return text;
 }
 
 Json Number(double value) {
@@ -157,18 +160,21 @@ std::string CsvField(const std::string& text) {
 }  // namespace
 
 std::string EvaluationToText(const Evaluation& evaluation) {
-  return Header(evaluation) + "\n" + Tables(evaluation, &DrawText);
+  std::string text = Header(evaluation);
+  text += "\n";
+  text += Tables(evaluation, &DrawText);
+  return text;
 }
 
 std::string EvaluationToMarkdown(const Evaluation& evaluation) {
-  std::string header = Header(evaluation);
-  std::string list;
-  for (std::size_t begin = 0; begin < header.size();) {
-    const std::size_t end = header.find('\n', begin);
-    list += "- " + header.substr(begin, end - begin + 1);
-    begin = end + 1;
+  std::istringstream header(Header(evaluation));
+  std::string text;
+  for (std::string line; std::getline(header, line);) {
+    text.append("- ").append(line).append("\n");
   }
-  return list + "\n" + Tables(evaluation, &DrawMarkdown);
+  text += "\n";
+  text += Tables(evaluation, &DrawMarkdown);
+  return text;
 }
 
 std::string EvaluationToJson(const Evaluation& evaluation) {

@@ -186,10 +186,15 @@ model::Checkpoint Trainer::Best() const {
   return {.info = info_, .weights = model::WeightsOf(learner_.network())};
 }
 
-model::LearnedModel Trainer::BestModel() const {
-  model::LearnedModel best(Best(), "the best network");
-  best.network().to(learner_.device());
-  return best;
+model::LearnedModel Trainer::BestModel() const { return ModelOf(Best()); }
+
+model::LearnedModel Trainer::LastModel() const { return ModelOf(Last()); }
+
+model::LearnedModel Trainer::ModelOf(
+    const model::Checkpoint& checkpoint) const {
+  model::LearnedModel learned(checkpoint, "the trained network");
+  learned.network().to(learner_.device());
+  return learned;
 }
 
 std::string Trainer::PositionToJson() const {

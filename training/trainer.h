@@ -17,7 +17,8 @@
 
 namespace foretell::training {
 
-/// What a network learns from; everything named must outlive the trainer.
+/// What a network learns from. It must outlive the trainer, and so must what it
+/// refers to.
 struct TrainingData {
   const SampleSet& set;
   FeatureStore& store;
@@ -70,6 +71,8 @@ class Trainer {
   Trainer(const TrainerOptions& options, const model::Checkpoint& last,
           const model::Checkpoint& best, const TrainingData& data,
           Communicator& communicator, const std::string& origin);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
 
   /// Trains to the end. Throws Error(kInvalidArgument) when the loss is no
   /// longer a finite number, and what reading and communicating throw.
@@ -80,8 +83,9 @@ class Trainer {
   /// The weights with the lowest validation loss (without a validation part:
   /// of the last epoch), with intervals of that part.
   model::Checkpoint Best() const;
-  /// The same, ready to predict.
+  /// Either, ready to predict where the trainer computes.
   model::LearnedModel BestModel() const;
+  model::LearnedModel LastModel() const;
 
  private:
   /// Where the run is; all of it goes into the checkpoint.
@@ -102,6 +106,7 @@ class Trainer {
   void FinishEpoch(const TrainerHooks& hooks);
   void Validate(EpochMetrics& metrics);
   void KeepBest();
+  model::LearnedModel ModelOf(const model::Checkpoint& checkpoint) const;
   std::string PositionToJson() const;
   void RestorePosition(const std::string& json, const std::string& origin);
 

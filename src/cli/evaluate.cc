@@ -79,7 +79,7 @@ Judgement Judge(EvaluateCommand command) {
   learned->network().to(training::ComputeDevice(command.compute));
   training::Communicator alone;
   const training::PassResult pass =
-      PredictSamples({.store = *judgement.opened.store,
+      training::PredictSamples({.store = *judgement.opened.store,
                       .set = set,
                       .info = learned->info(),
                       .network = learned->network(),

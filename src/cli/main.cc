@@ -12,10 +12,11 @@
 namespace foretell::cli {
 namespace {
 
-constexpr std::array<AddCommand, 14> kCommands = {
-    &AddPredict,  &AddInspect, &AddFits,       &AddMaxBatch,   &AddMeasure,
-    &AddMig,      &AddDevices, &AddZoo,        &AddDataset,    &AddTrain,
-    &AddEvaluate, &AddVersion, &AddCompletion, &AddMeasureOne,
+constexpr std::array<AddCommand, 16> kCommands = {
+    &AddPredict,       &AddInspect, &AddFits,       &AddMaxBatch,
+    &AddMeasure,       &AddMig,     &AddDevices,    &AddZoo,
+    &AddDataset,       &AddTrain,   &AddEvaluate,   &AddCompare,
+    &AddCrossValidate, &AddVersion, &AddCompletion, &AddMeasureOne,
 };
 
 constexpr char kExitCodes[] =

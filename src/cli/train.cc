@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -11,7 +12,7 @@
 #include "foretell/error.h"
 #include "src/cli/command.h"
 #include "src/cli/learning_options.h"
-#include "src/cli/progress_bar.h"
+#include "src/cli/training_progress.h"
 #include "src/core/text_table.h"
 #include "training/connect_workers.h"
 #include "training/fit_info.h"
@@ -47,20 +48,6 @@ std::string ReadText(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error(ErrorCode::kNotFound, path + ": cannot be opened");
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// "3/100 loss 0.123 memory 4.1 % latency 5.2 %".
-std::string Describe(const training::BatchProgress& progress) {
-  std::string text = std::to_string(progress.epoch) + "/" +
-                     std::to_string(progress.epochs) + " loss " +
-                     FormatNumber(progress.so_far.Loss(), 4);
-  for (const model::Target target : model::kAllTargets) {
-    const double mape = progress.so_far.Mape(target);
-    if (!model::IsKnown(mape)) continue;
-    text += " " + std::string(TargetName(target)).substr(0, 3) + " " +
-            FormatNumber(100 * mape, 1) + "%";
-  }
-  return text;
 }
 
 /// One run from its options to its last checkpoint.
@@ -140,7 +127,7 @@ class Run {
     const bool has_best = std::filesystem::exists(folder_.best_path());
     const model::Checkpoint best =
         has_best ? model::ReadCheckpoint(folder_.best_path()) : last;
-    options_ = OptionsOf(last, origin);
+    options_ = training::OptionsOf(last, origin);
     if (command_.epochs_given) {
       options_.epochs = command_.learning.options.epochs;
     }
@@ -153,26 +140,13 @@ class Run {
   }
 
   ExitCode Go() {
-    const Interruption interruption;
-    ProgressBar bar;
-    const auto graphs = static_cast<std::int64_t>(data_->train.size());
-    std::optional<std::int64_t> begun;
-    const training::TrainerHooks hooks{
-        .on_batch =
-            [&](const training::BatchProgress& progress) {
-              if (!workers_.IsFirst()) return;
-              const std::int64_t done =
-                  (progress.epoch - 1) * graphs +
-                  graphs * progress.batch / progress.batches;
-              if (!begun) begun = done - graphs / progress.batches;
-              bar.Show(done - *begun, progress.epochs * graphs - *begun, 0,
-                       Describe(progress));
-            },
-        .on_epoch =
-            [&](const training::EpochMetrics& metrics) {
-              if (workers_.IsFirst()) Write(metrics);
-            },
-        .interrupted = [&interruption] { return interruption.Asked(); }};
+    TrainingProgress progress(1, options_.epochs,
+                              static_cast<std::int64_t>(data_->train.size()));
+    training::TrainerHooks hooks = progress.HooksOf(0, "");
+    if (!workers_.IsFirst()) hooks.on_batch = {};
+    hooks.on_epoch = [this](const training::EpochMetrics& metrics) {
+      if (workers_.IsFirst()) Write(metrics);
+    };
     const training::RunEnd end = trainer_->Run(hooks);
     if (!workers_.IsFirst()) return CodeOf(end);
     WriteLast();

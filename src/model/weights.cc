@@ -21,9 +21,11 @@ constexpr std::array<std::pair<std::string_view, at::ScalarType>, 4> kTypes = {
 std::string ShapeText(const std::vector<std::int64_t>& shape) {
   std::string text = "[";
   for (const std::int64_t size : shape) {
-    text += (text.size() > 1 ? "," : "") + std::to_string(size);
+    if (text.size() > 1) text += ",";
+    text += std::to_string(size);
   }
-  return text + "]";
+  text += "]";
+  return text;
 }
 
 std::vector<std::pair<std::string, at::Tensor>> TensorsOf(
