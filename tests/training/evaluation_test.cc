@@ -17,6 +17,10 @@ using dataset_test::ExpectError;
 using model::Target;
 using testing::HasSubstr;
 
+std::string Numbered(const char* prefix, int number) {
+  return std::string(prefix).append(std::to_string(number));
+}
+
 TEST(Accuracy, IsAsComputedByHand) {
   // Errors 10 %, 20 %, 50 %, 0 %.
   const std::vector<Judged> judged = {
@@ -88,7 +92,7 @@ SampleSet FourSamples() {
   SampleSet set{.devices = {"gpu"}, .sources = {"a, b"}};
   for (int i = 0; i < 4; ++i) {
     set.samples.push_back(
-        {.model = "m" + std::to_string(i),
+        {.model = Numbered("m", i),
          .family = i < 2 ? "one" : "two",
          .provenance = i == 0 ? Provenance::kImported : Provenance::kMeasured,
          .targets = {100.0 * (i + 1), model::kUnknown, i == 3 ? 8.0 : 4.0}});
@@ -176,8 +180,8 @@ TEST(ConformalInterval, NeedsEnoughResiduals) {
 SampleSet Families(int count) {
   SampleSet set;
   for (int i = 0; i < count; ++i) {
-    set.samples.push_back({.model = "m" + std::to_string(i / 2),
-                           .family = "f" + std::to_string(i / 10),
+    set.samples.push_back({.model = Numbered("m", i / 2),
+                           .family = Numbered("f", i / 10),
                            .targets = {100, 100, 100}});
   }
   return set;

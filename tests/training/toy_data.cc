@@ -58,7 +58,7 @@ void MakeToyDataset(const std::string& path, const ToyDataOptions& options) {
 }
 
 training::SampleSet SelectToy(const std::string& path) {
-  return SelectSamples(
+  return training::SelectSamples(
       Dataset::Open(path),
       {.targets = {model::kAllTargets.begin(), model::kAllTargets.end()}});
 }
