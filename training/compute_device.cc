@@ -4,15 +4,27 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
 #include "foretell/error.h"
 
 namespace foretell::training {
+namespace {
+
+std::string OwnGpu() {
+  const char* local_rank = std::getenv("LOCAL_RANK");
+  return local_rank != nullptr ? local_rank : "0";
+}
+
+}  // namespace
 
 at::Device ComputeDevice(const std::string& name) {
   if (name == "cpu") return at::Device(at::kCPU);
   std::optional<at::Device> device;
   try {
-    device.emplace(name);
+    device.emplace(name == "cuda" ? "cuda:" + OwnGpu() : name);
   } catch (const c10::Error&) {
     device.reset();
   }
@@ -26,7 +38,7 @@ at::Device ComputeDevice(const std::string& name) {
                                              "'; this LibTorch sees " +
                                              std::to_string(gpus));
   }
-  return device->has_index() ? *device : at::Device(at::kCUDA, 0);
+  return *device;
 }
 
 MixedPrecision::MixedPrecision(bool enabled) : enabled_(enabled) {

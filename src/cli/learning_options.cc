@@ -12,7 +12,6 @@
 #include "foretell/error.h"
 #include "foretell/predictor.h"
 #include "src/cli/analytic_prior.h"
-#include "src/cli/dataset.h"
 
 namespace foretell::cli {
 namespace {
@@ -84,7 +83,9 @@ void SampleFlags::AddTo(CLI::App& command, bool learning) {
   command.add_option("--cache-mib", cache_mib, "Memory for decoded graphs")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--threads", threads, "0: one per processor")
+  command
+      .add_option("--threads", threads,
+                  "Of this process; 0: one per core, or OMP_NUM_THREADS")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   if (!learning) return;
@@ -194,8 +195,7 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
   for (const std::string& path : flags.device_files) {
     opened.catalog.AddDevice(ReadFile(path), path);
   }
-  const int threads = flags.threads > 0 ? flags.threads : DefaultJobs();
-  at::set_num_threads(threads);
+  if (flags.threads > 0) at::set_num_threads(flags.threads);
   const Prior analytic =
       AnalyticPrior(flags.environment.empty()
                         ? opened.catalog.DefaultEnvironment()
@@ -213,7 +213,7 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
       .prior = flags.prior == "analytic" ? &analytic : nullptr,
       .prior_from_labels = flags.prior == "labels",
       .catalog = &opened.catalog,
-      .threads = threads};
+      .threads = at::get_num_threads()};
   if (flags.devices == std::vector<std::string>{kAllDevices}) {
     options.devices.clear();
     options.all_devices = true;

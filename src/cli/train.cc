@@ -1,5 +1,7 @@
+#include <ATen/ATen.h>
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -35,6 +37,8 @@ struct TrainCommand {
   LearningFlags learning;
   std::string out;
   std::string resume;
+  bool go_on = false;
+  int worker_timeout_s = 600;
   bool find_rate = false;
   bool epochs_given = false;
   bool patience_given = false;
@@ -206,14 +210,28 @@ class Run {
   std::unique_ptr<Trainer> trainer_;
 };
 
-ExitCode RunTrain(const TrainCommand& command) {
+/// With --continue, a run that is there is resumed: all workers do what the
+/// first one sees, as it may be the only one yet to see the files.
+void ContinueWhereThereIsARun(training::Communicator& workers,
+                              TrainCommand& command) {
+  const std::string last = command.out + "/last.safetensors";
+  at::Tensor there = at::zeros({1});
+  if (std::filesystem::exists(last)) there.fill_(1);
+  workers.TakeFromFirst(there);
+  if (there.item<float>() == 0) return;
+  command.resume = command.out;
+  command.out.clear();
+}
+
+ExitCode RunTrain(TrainCommand command) {
   if (command.resume.empty() &&
       (command.out.empty() || command.samples.dataset.empty())) {
     throw Error(ErrorCode::kInvalidArgument,
                 "train needs --dataset and --out, or --resume");
   }
   const std::unique_ptr<training::Communicator> workers =
-      training::ConnectWorkers();
+      training::ConnectWorkers(std::chrono::seconds(command.worker_timeout_s));
+  if (command.go_on) ContinueWhereThereIsARun(*workers, command);
   return Run(command, *workers).Train();
 }
 
@@ -233,6 +251,13 @@ void AddTrain(CLI::App& app, ExitCode& exit_code) {
                    "--epochs, --patience, --dataset, --threads and "
                    "--cache-mib count")
       ->excludes(out);
+  command->add_flag("--continue", options->go_on,
+                    "Go on with the run in --out where there is one");
+  command
+      ->add_option("--worker-timeout", options->worker_timeout_s,
+                   "Seconds that workers of torchrun wait for each other")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_flag("--find-lr", options->find_rate,
                     "Find the learning rate by Smith's range test");
   command->callback([options, command, &exit_code] {

@@ -23,7 +23,7 @@ SOURCE = pathlib.Path(sys.argv.pop(1))
 OK, USAGE, FAILED, INTERRUPTED = 0, 2, 3, 5
 
 SMALL = ("--hidden", "8", "--graph-blocks", "1", "--head-blocks", "1",
-         "--batch-size", "4", "--learning-rate", "3e-3", "--threads", "1")
+         "--learning-rate", "3e-3", "--threads", "1")
 
 
 def run(*arguments, **options):
@@ -62,13 +62,19 @@ class TrainingTest(unittest.TestCase):
         self.assertEqual(result.returncode, OK, result.stderr)
         return result.stdout
 
-    def train_arguments(self, name="run", *arguments):
+    def train_arguments(self, name="run", *arguments, batch_size=4):
         return ("train", "--dataset", self.dataset, "--split", "mine", "--out",
-                self.folder / name, *SMALL, *arguments)
+                self.folder / name, "--batch-size", batch_size, *SMALL,
+                *arguments)
 
-    def train(self, name="run", *arguments):
-        self.ok(*self.train_arguments(name, *arguments))
+    def train(self, name="run", *arguments, batch_size=4):
+        self.ok(*self.train_arguments(name, *arguments,
+                                      batch_size=batch_size))
         return self.folder / name
+
+    def rows(self, path):
+        with path.open() as file:
+            return list(csv.DictReader(file))
 
     def checkpoints(self, folder):
         return [(folder / name).read_bytes()
@@ -201,20 +207,20 @@ class Evaluate(TrainingTest):
         arguments = ("evaluate", "--dataset", self.dataset, "--split", "mine",
                      "--checkpoint", folder / "best.safetensors")
         text = self.ok(*arguments)
-        self.assertIn("4 simulated", text)
+        self.assertIn("3 simulated", text)
         self.assertIn("1g.5gb", text)
         predictions = self.folder / "p.csv"
         result = json.loads(self.ok(*arguments, "--json", "--csv",
                                     predictions))
-        self.assertEqual(result["provenance"], {"simulated": 4})
+        self.assertEqual(result["provenance"], {"simulated": 3})
         self.assertEqual([one["target"] for one in result["targets"]],
                          ["memory", "latency", "energy"])
-        rows = list(csv.DictReader(predictions.open()))
-        self.assertEqual(len(rows), 12)
+        rows = self.rows(predictions)
+        self.assertEqual(len(rows), 9)
         errors = [abs(float(row["prediction"]) / float(row["label"]) - 1)
                   for row in rows]
-        self.assertAlmostEqual(sum(errors) / 12, result["pooled_mape"])
-        self.assertIn("| memory | 4 |", self.ok(*arguments, "--markdown"))
+        self.assertAlmostEqual(sum(errors) / 9, result["pooled_mape"])
+        self.assertIn("| memory | 3 |", self.ok(*arguments, "--markdown"))
 
     def test_the_analytic_model_explains_what_it_simulated(self):
         result = json.loads(self.ok(
@@ -283,8 +289,7 @@ class CrossValidate(TrainingTest):
                      self.folder / "v", "--targets", "latency", *SMALL)
         result = json.loads(self.ok(*arguments, "--json"))
         self.assertEqual(result["targets"][0]["count"], 24)
-        rows = list(csv.DictReader(
-            (self.folder / "v" / "predictions.csv").open()))
+        rows = self.rows(self.folder / "v" / "predictions.csv")
         self.assertEqual(sorted(int(row["batch"]) for row in rows),
                          list(range(1, 25)))
         self.assertEqual({row["target"] for row in rows}, {"latency_ms"})
@@ -296,6 +301,103 @@ class CrossValidate(TrainingTest):
                      "family", "--k", "3", "--out", self.folder / "v")
         self.assertEqual(result.returncode, USAGE)
         self.assertIn("3 folds by family", result.stderr)
+
+
+class Workers(TrainingTest):
+    """Two processes on this machine, started by torchrun."""
+
+    def setUp(self):
+        super().setUp()
+        try:
+            import torch.distributed.run  # noqa: F401
+        except ImportError:
+            self.skipTest("torchrun is not installed")
+
+    def torchrun(self, *arguments, **options):
+        return subprocess.Popen(
+            [sys.executable, "-m", "torch.distributed.run", "--no-python",
+             "--nproc-per-node", "2", "--rdzv-backend", "c10d",
+             "--rdzv-endpoint", "localhost:0", "--local-addr", "localhost",
+             BINARY, *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            **options)
+
+    def curves(self, folder):
+        rows = []
+        for line in (folder / "metrics.jsonl").read_text().splitlines():
+            epoch = json.loads(line)
+            rows.append([epoch["gradient_norm"], epoch["train"]["loss"],
+                         epoch["train"]["mape"], epoch["validation"]["loss"],
+                         epoch["validation"]["mape"]])
+        return rows
+
+    def test_two_give_the_curve_of_one_with_twice_the_batch(self):
+        arguments = ("--epochs", "5", "--dropout", "0", "--clip", "0.5",
+                     "--weight-decay", "1e-3")
+        one = self.train("one", *arguments, batch_size=8)
+        two = self.folder / "two"
+        process = self.torchrun(*self.train_arguments("two", *arguments))
+        _, errors = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, OK, errors)
+        alone, together = self.curves(one), self.curves(two)
+        self.assertEqual(len(together), 5)
+        for expected, found in zip(alone, together):
+            for a, b in zip(expected, found):
+                self.assertAlmostEqual(a, b, delta=1e-5)
+
+    def test_a_lost_worker_ends_the_job_and_its_checkpoint_resumes(self):
+        folder = self.folder / "run"
+        process = self.torchrun(*self.train_arguments("run", "--epochs",
+                                                      "100000"))
+        last = folder / "last.safetensors"
+        while not last.exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)
+        workers = [int(pid) for pid in subprocess.run(
+            ["pgrep", "-P", str(process.pid)], capture_output=True,
+            text=True).stdout.split()]
+        self.assertEqual(len(workers), 2)
+        os.kill(workers[1], signal.SIGKILL)
+        _, errors = process.communicate(timeout=120)
+        self.assertNotEqual(process.returncode, OK)
+        epochs = len((folder / "metrics.jsonl").read_text().splitlines())
+        self.ok("train", "--resume", folder, "--epochs", epochs + 2,
+                "--threads", "1")
+        lines = (folder / "metrics.jsonl").read_text().splitlines()
+        self.assertEqual([json.loads(line)["epoch"] for line in lines],
+                         list(range(1, epochs + 3)))
+
+    def test_sigterm_ends_all_workers_with_a_checkpoint(self):
+        folder = self.folder / "run"
+        process = self.torchrun(*self.train_arguments("run", "--epochs",
+                                                      "100000"))
+        last = folder / "last.safetensors"
+        while not last.exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=120)
+        self.assertNotEqual(process.returncode, OK)
+        process = self.torchrun(
+            "train", "--dataset", self.dataset, "--out", folder, "--continue",
+            "--epochs", "1", "--threads", "1")
+        output, errors = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, OK, errors)
+
+    def test_variables_that_make_no_sense_are_named(self):
+        environment = dict(os.environ, RANK="2", WORLD_SIZE="2",
+                           MASTER_ADDR="localhost", MASTER_PORT="1")
+        result = run(*self.train_arguments(), env=environment)
+        self.assertEqual(result.returncode, USAGE)
+        self.assertIn("RANK is 2", result.stderr)
+
+    def test_a_worker_that_never_comes_is_an_error(self):
+        environment = dict(os.environ, RANK="0", WORLD_SIZE="2",
+                           MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
+        result = run(*self.train_arguments("run", "--worker-timeout", "2"),
+                     env=environment)
+        self.assertEqual(result.returncode, FAILED)
+        self.assertIn("other workers", result.stderr)
 
 
 if __name__ == "__main__":
