@@ -23,6 +23,7 @@
 
 #include "foretell/error.h"
 #include "src/model/device_sum.h"
+#include "src/model/row_ops.h"
 #include "src/model/segment_ops.h"
 
 namespace foretell::model {
@@ -64,14 +65,21 @@ SegmentSum<T> MakeSum(const Aggregation& a, const at::Tensor& x,
   return sum;
 }
 
+// Also copies x into `copy`, row by row while it is at hand, if that has data.
 template <typename T>
-void RunOnCpu(const SegmentSum<T>& sum) {
+void RunOnCpu(const SegmentSum<T>& sum, const Rows<T>& copy) {
   const std::int64_t grain =
       std::max<std::int64_t>(1, kElementsPerTask / (sum.num_columns + 1));
-  at::parallel_for(0, sum.num_rows, grain,
-                   [&sum](std::int64_t first, std::int64_t last) {
-                     RunSegmentSum(sum, first, last);
-                   });
+  at::parallel_for(
+      0, sum.num_rows, grain, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; ++i) {
+          if (copy.data != nullptr) {
+            ScaleRow(copy.data + i * copy.stride, sum.x.data + i * sum.x.stride,
+                     T(1), sum.num_columns);
+          }
+          RunSegmentSum(sum, i, i + 1);
+        }
+      });
 }
 
 at::Tensor ScaledRows(const at::Tensor& x, const at::Tensor& scale) {
@@ -93,13 +101,23 @@ void RunWithAten(const Aggregation& a, const at::Tensor& x,
   if (own.defined()) out.add_(ScaledRows(own, a.own_scale));
 }
 
+template <typename T>
+Rows<T> WriteRows(const at::Tensor& x) {
+  return x.defined() ? Rows<T>{x.mutable_data_ptr<T>(), x.stride(0)}
+                     : Rows<T>{};
+}
+
+// Writes A x to `out` and x to `copy`; `own` and `copy` may be undefined.
 void Run(const Aggregation& a, const at::Tensor& x, const at::Tensor& own,
-         const at::Tensor& out) {
-  if (x.is_cpu() && x.scalar_type() == at::kFloat) {
-    RunOnCpu(MakeSum<float>(a, x, own, out));
-  } else if (x.is_cpu()) {
-    RunOnCpu(MakeSum<double>(a, x, own, out));
-  } else if (HasDeviceSum() && x.scalar_type() == at::kFloat) {
+         const at::Tensor& out, const at::Tensor& copy = {}) {
+  if (x.is_cpu()) {
+    x.scalar_type() == at::kFloat
+        ? RunOnCpu(MakeSum<float>(a, x, own, out), WriteRows<float>(copy))
+        : RunOnCpu(MakeSum<double>(a, x, own, out), WriteRows<double>(copy));
+    return;
+  }
+  if (copy.defined()) copy.copy_(x);
+  if (HasDeviceSum() && x.scalar_type() == at::kFloat) {
     RunDeviceSum(MakeSum<float>(a, x, own, out), x.device());
   } else {
     RunWithAten(a, x, own, out);
@@ -158,8 +176,8 @@ class BesideSelfFunction
     context->saved_data["map"] = Pack(aggregation);
     const std::int64_t width = x.size(1);
     at::Tensor out = at::empty({x.size(0), 2 * width}, x.options());
-    out.narrow(1, 0, width).copy_(x);
-    Run(aggregation, x, at::Tensor(), out.narrow(1, width, width));
+    Run(aggregation, x, at::Tensor(), out.narrow(1, width, width),
+        out.narrow(1, 0, width));
     return out;
   }
 

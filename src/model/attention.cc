@@ -256,14 +256,17 @@ at::Tensor AttendToProducers(const at::Tensor& z, const at::Tensor& source,
                              const at::Tensor& target,
                              const NeighbourLists& incoming,
                              const NeighbourLists& outgoing) {
-  if (!z.is_cpu()) return AttendWithAten(z, source, target, incoming);
-  const at::Tensor rows = z.contiguous();
-  const at::Tensor from = source.contiguous();
-  const at::Tensor to = target.contiguous();
-  return z.scalar_type() == at::kFloat
-             ? AttendFunction<float>::apply(rows, from, to, incoming, outgoing)
-             : AttendFunction<double>::apply(rows, from, to, incoming,
-                                             outgoing);
+  const bool is_double = z.scalar_type() == at::kDouble;
+  const auto prepared = [&](const at::Tensor& tensor) {
+    return tensor.to(is_double ? at::kDouble : at::kFloat).contiguous();
+  };
+  const at::Tensor rows = prepared(z);
+  const at::Tensor from = prepared(source);
+  const at::Tensor to = prepared(target);
+  if (!z.is_cpu()) return AttendWithAten(rows, from, to, incoming);
+  return is_double
+             ? AttendFunction<double>::apply(rows, from, to, incoming, outgoing)
+             : AttendFunction<float>::apply(rows, from, to, incoming, outgoing);
 }
 
 }  // namespace foretell::model

@@ -80,7 +80,8 @@ GatLayer::GatLayer(std::int64_t inputs, std::int64_t outputs)
 
 at::Tensor GatLayer::forward(const at::Tensor& x,
                              const Aggregation& aggregation) {
-  const at::Tensor z = at::linear(x, weight_);
+  // Scores keep the parameters' precision under autocast.
+  const at::Tensor z = at::linear(x, weight_).to(weight_.scalar_type());
   return AttendToProducers(z, z.mv(source_attention_), z.mv(target_attention_),
                            aggregation.incoming, aggregation.outgoing) +
          bias_;

@@ -186,18 +186,19 @@ constexpr std::string_view kReductions[] = {"sum", "mean", "max"};
 
 at::Tensor PoolGraphs(const at::Tensor& x, const at::Tensor& graph_begin,
                       Pooling pooling) {
+  const at::Tensor rows = x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
   if (!x.is_cpu()) {
     const at::Tensor lengths =
         (graph_begin.slice(0, 1) - graph_begin.slice(0, 0, -1)).to(at::kLong);
-    return at::segment_reduce(x, kReductions[static_cast<int>(pooling)],
+    return at::segment_reduce(rows, kReductions[static_cast<int>(pooling)],
                               lengths,
                               /*indices=*/{}, /*offsets=*/{}, /*axis=*/0,
                               /*unsafe=*/true);
   }
   if (pooling == Pooling::kMax) {
-    return PoolMax::apply(x.contiguous(), graph_begin);
+    return PoolMax::apply(rows.contiguous(), graph_begin);
   }
-  return PoolSum::apply(x.contiguous(), graph_begin, pooling);
+  return PoolSum::apply(rows.contiguous(), graph_begin, pooling);
 }
 
 }  // namespace foretell::model

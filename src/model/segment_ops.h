@@ -44,7 +44,8 @@ at::Tensor AggregateBesideSelf(const at::Tensor& x,
                                const Aggregation& aggregation);
 
 /// Rows of `x` ([num_nodes, f]) put together by graph: [num_graphs, f].
-/// `graph_begin` as in GraphBatch; every graph has a node. Differentiable once.
+/// `graph_begin` as in GraphBatch; every graph has a node; 16-bit x comes back as
+/// float32. Differentiable once.
 at::Tensor PoolGraphs(const at::Tensor& x, const at::Tensor& graph_begin,
                       Pooling pooling);
 

@@ -1,5 +1,6 @@
 #include "src/model/network.h"
 
+#include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -182,18 +183,51 @@ TEST_P(NetworkOfKind, DropsOnlyInTraining) {
   EXPECT_EQ(Distance(network->forward(batch), network->forward(batch)), 0);
 }
 
+// bfloat16 on the CPU while it lives.
+struct Autocast {
+  Autocast() { at::autocast::set_autocast_enabled(at::kCPU, true); }
+  ~Autocast() {
+    at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(at::kCPU, false);
+  }
+};
+
+TEST_P(NetworkOfKind, RunsUnderAutocast) {
+  const auto network = SmallNetwork(GetParam());
+  network->eval();
+  const GraphBatch batch = CollateAll({RandomGraph(30, 1), RandomGraph(5, 2)});
+  const at::Tensor expected = network->forward(batch);
+  const at::Tensor y = [&] {
+    const Autocast autocast;
+    return network->forward(batch).to(at::kFloat);
+  }();
+  EXPECT_GT(Distance(y, expected), 0);
+  EXPECT_LT(Distance(y, expected), 0.02);
+  y.sum().backward();
+  for (const auto& entry : network->named_parameters()) {
+    EXPECT_TRUE(entry.value().grad().isfinite().all().item<bool>())
+        << entry.key();
+  }
+}
+
+std::int64_t CountParameters(const NetworkOptions& options) {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : MakeNetwork(options)->parameters()) {
+    count += parameter.numel();
+  }
+  return count;
+}
+
 TEST(Network, HasThePapersSizesByDefault) {
   const NetworkOptions options;
   EXPECT_EQ(options.hidden, 512);
   EXPECT_EQ(options.dropout, 0.05);
-  const auto network = MakeNetwork(options);
-  std::int64_t count = 0;
-  for (const at::Tensor& parameter : network->parameters()) {
-    count += parameter.numel();
-  }
   const std::int64_t graph = 512 * 65 + 5 * 512 * 1025;
   const std::int64_t head = 512 * 518 + 2 * 512 * 513 + 3 * 513;
-  EXPECT_EQ(count, graph + head);
+  EXPECT_EQ(CountParameters(options), graph + head);
+  // As docs/networks.md says.
+  EXPECT_EQ(CountParameters(options), 3'449'347);
+  EXPECT_EQ(CountParameters({.hidden = 128}), 223'363);
 }
 
 TEST(Network, NamesItsParametersForCheckpoints) {

@@ -1,0 +1,128 @@
+// How long the networks take to train and to answer.
+//
+//     network_benchmark train FOLDER KIND HIDDEN BATCH THREADS EPOCHS DEVICE
+//     network_benchmark infer FOLDER KIND HIDDEN RUNS
+//
+// `train` prints the seconds of every training step (forward, Huber loss,
+// backward, Adam; over batches that were prepared before, the first epoch left
+// out) on "cpu" or "cuda"; `infer` those of the first graph alone on one
+// thread. Both as one JSON list. scripts/bench_training.py writes the folder,
+// runs PyTorch Geometric on the same graphs and prints one table.
+
+#include <ATen/Parallel.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "benchmarks/graph_files.h"
+#include "src/model/keep_memory.h"
+#include "src/model/network.h"
+
+namespace foretell::benchmarks {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct LabelledBatch {
+  model::GraphBatch graphs;
+  at::Tensor targets;
+};
+
+std::vector<LabelledBatch> PrepareBatches(const GraphSet& set,
+                                          std::size_t batch_size,
+                                          const at::Device& device) {
+  std::vector<LabelledBatch> batches;
+  for (std::size_t first = 0; first < set.graphs.size(); first += batch_size) {
+    const std::size_t last = std::min(first + batch_size, set.graphs.size());
+    batches.push_back({set.Batch(first, last).To(device),
+                       set.targets
+                           .slice(0, static_cast<std::int64_t>(first),
+                                  static_cast<std::int64_t>(last))
+                           .to(device)});
+  }
+  return batches;
+}
+
+std::vector<double> Train(model::Network& network,
+                          const std::vector<LabelledBatch>& batches,
+                          int epochs) {
+  torch::optim::Adam optimizer(network.parameters(), 2.754e-5);
+  network.train();
+  std::vector<double> seconds;
+  for (int epoch = 0; epoch <= epochs; ++epoch) {
+    for (const LabelledBatch& batch : batches) {
+      const Clock::time_point start = Clock::now();
+      optimizer.zero_grad();
+      torch::huber_loss(network.forward(batch.graphs), batch.targets)
+          .backward();
+      optimizer.step();
+      if (batch.targets.is_cuda()) torch::cuda::synchronize();
+      if (epoch > 0) seconds.push_back(SecondsSince(start));
+    }
+  }
+  return seconds;
+}
+
+std::vector<double> Infer(model::Network& network,
+                          const model::GraphBatch& graph, int runs) {
+  constexpr int kWarmUps = 20;
+  const torch::NoGradGuard no_gradient;
+  network.eval();
+  std::vector<double> seconds;
+  for (int run = 0; run < runs + kWarmUps; ++run) {
+    const Clock::time_point start = Clock::now();
+    network.forward(graph);
+    if (run >= kWarmUps) seconds.push_back(SecondsSince(start));
+  }
+  return seconds;
+}
+
+void Print(const std::vector<double>& seconds) {
+  const char* separator = "[";
+  for (const double value : seconds) {
+    std::cout << separator << value;
+    separator = ", ";
+  }
+  std::cout << "]\n";
+}
+
+void Run(const std::vector<std::string>& arguments) {
+  model::KeepFreedMemory();  // As foretell's trainer does.
+  const auto number = [&](std::size_t i) { return std::stoi(arguments.at(i)); };
+  const GraphSet set = ReadGraphSet(arguments.at(1));
+  const auto network = model::MakeNetwork(
+      {.kind = model::ParseNetworkKind(arguments.at(2)).value(),
+       .hidden = number(3)});
+  if (arguments.at(0) == "train") {
+    at::set_num_threads(number(5));
+    const at::Device device(arguments.at(7));
+    network->to(device);
+    const auto batches =
+        PrepareBatches(set, static_cast<std::size_t>(number(4)), device);
+    Print(Train(*network, batches, number(6)));
+  } else {
+    at::set_num_threads(1);
+    Print(Infer(*network, set.Batch(0, 1), number(4)));
+  }
+}
+
+}  // namespace
+}  // namespace foretell::benchmarks
+
+int main(int argc, char** argv) {
+  try {
+    foretell::benchmarks::Run({argv + 1, argv + argc});
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << "network_benchmark: " << error.what() << '\n';
+    return 1;
+  }
+}
