@@ -20,6 +20,10 @@ void AddMig(CLI::App& app, ExitCode& exit_code);
 void AddDevices(CLI::App& app, ExitCode& exit_code);
 void AddZoo(CLI::App& app, ExitCode& exit_code);
 void AddDataset(CLI::App& app, ExitCode& exit_code);
+void AddTrain(CLI::App& app, ExitCode& exit_code);
+void AddEvaluate(CLI::App& app, ExitCode& exit_code);
+void AddCompare(CLI::App& app, ExitCode& exit_code);
+void AddCrossValidate(CLI::App& app, ExitCode& exit_code);
 void AddVersion(CLI::App& app, ExitCode& exit_code);
 void AddCompletion(CLI::App& app, ExitCode& exit_code);
 

@@ -7,8 +7,9 @@ enum ExitCode : int {
   kExitOk = 0,
   kExitDoesNotFit = 1,  ///< `fits`, `max-batch`, `mig pack`: the answer is no.
   kExitUsage = 2,       ///< The command line makes no sense.
-  kExitModelFailed = 3, ///< At least one model had an error; others are printed.
-  kExitInternal = 4,    ///< A bug in foretell.
+  kExitModelFailed = 3,  ///< At least one model had an error; others go on.
+  kExitInternal = 4,     ///< A bug in foretell.
+  kExitInterrupted = 5,  ///< Training ended by a signal; it can go on.
 };
 
 }  // namespace foretell::cli

@@ -12,15 +12,17 @@
 namespace foretell::cli {
 namespace {
 
-constexpr std::array<AddCommand, 12> kCommands = {
-    &AddPredict, &AddInspect,    &AddFits,       &AddMaxBatch,
-    &AddMeasure, &AddMig,        &AddDevices,    &AddZoo,
-    &AddDataset, &AddVersion, &AddCompletion, &AddMeasureOne,
+constexpr std::array<AddCommand, 16> kCommands = {
+    &AddPredict,       &AddInspect, &AddFits,       &AddMaxBatch,
+    &AddMeasure,       &AddMig,     &AddDevices,    &AddZoo,
+    &AddDataset,       &AddTrain,   &AddEvaluate,   &AddCompare,
+    &AddCrossValidate, &AddVersion, &AddCompletion, &AddMeasureOne,
 };
 
 constexpr char kExitCodes[] =
     "Exit status: 0 done; 1 it does not fit (fits, max-batch, mig pack);\n"
-    "2 wrong usage; 3 at least one model failed; 4 a bug in foretell.";
+    "2 wrong usage; 3 at least one model failed; 4 a bug in foretell;\n"
+    "5 training was interrupted and can be resumed.";
 
 ExitCode ExitCodeOf(ErrorCode code) {
   switch (code) {

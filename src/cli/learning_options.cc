@@ -1,0 +1,307 @@
+#include "src/cli/learning_options.h"
+
+#include <ATen/Parallel.h>
+
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "foretell/error.h"
+#include "foretell/predictor.h"
+#include "src/cli/analytic_prior.h"
+
+namespace foretell::cli {
+namespace {
+
+using Json = nlohmann::json;
+using training::Prior;
+
+constexpr char kAllDevices[] = "all";
+constexpr char kNoSplit[] = "none";
+constexpr char kPriorHost[] = "prior_host";
+constexpr char kPriorEnvironment[] = "prior_environment";
+constexpr std::int64_t kMiBytes = 1 << 20;
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ErrorCode::kNotFound, path + ": cannot be opened");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<Provenance> ParseProvenances(
+    const std::vector<std::string>& names) {
+  std::vector<Provenance> provenances;
+  for (const std::string& name : names) {
+    const std::optional<Provenance> provenance = ParseProvenance(name);
+    if (!provenance) {
+      throw Error(ErrorCode::kInvalidArgument, "provenance '" + name + "'");
+    }
+    provenances.push_back(*provenance);
+  }
+  return provenances;
+}
+
+volatile std::sig_atomic_t asked_to_end = 0;
+
+extern "C" void AskToEnd(int signal) {
+  asked_to_end = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+void SampleFlags::AddTo(CLI::App& command, bool learning) {
+  command.add_option("--dataset", dataset, "Dataset with graphs and labels")
+      ->required(!learning);
+  command
+      .add_option("--split", split,
+                  "Split of the dataset, see `foretell dataset split`; or "
+                  "none")
+      ->capture_default_str();
+  command
+      .add_option("--device", devices,
+                  "Devices of the labels, as the dataset names them; all")
+      ->delimiter(',');
+  command
+      .add_option("--provenance", provenances,
+                  "measured, imported, simulated; default: the first two "
+                  "where there are any")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"measured", "imported", "simulated"}));
+  command.add_option("--source", sources, "Sources of the labels")
+      ->delimiter(',');
+  command.add_option("--device-file", device_files,
+                     "Device files beside the built-in ones");
+  command.add_option("--environment", environment,
+                     "CUDA context model of the prior; default: today's");
+  command.add_option("--host", host, "Of the prior: python or cpp")
+      ->check(CLI::IsMember({"python", "cpp"}))
+      ->capture_default_str();
+  command.add_option("--cache-mib", cache_mib, "Memory for decoded graphs")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      .add_option("--threads", threads,
+                  "Of this process; 0: one per core, or OMP_NUM_THREADS")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  if (!learning) return;
+  command.add_option("--targets", targets, "Figures to learn")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"memory", "latency", "energy"}))
+      ->capture_default_str();
+  command
+      .add_option("--simulated-weight", simulated_weight,
+                  "Weight of simulated labels beside measured ones")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      .add_option("--prior", prior,
+                  "What the network corrects: none; analytic; or labels, "
+                  "the simulated ones in the dataset")
+      ->check(CLI::IsMember({"none", "analytic", "labels"}))
+      ->capture_default_str();
+  command.add_flag("--device-features", device_columns,
+                   "Let the network see figures of the device");
+  command.add_flag("--prior-features", prior_columns,
+                   "Let the network see what the prior says");
+}
+
+std::vector<model::Target> SampleFlags::Targets() const {
+  std::vector<model::Target> parsed;
+  for (const model::Target target : model::kAllTargets) {
+    for (const std::string& name : targets) {
+      if (model::ParseTarget(name) != target) continue;
+      parsed.push_back(target);
+      break;
+    }
+  }
+  return parsed;
+}
+
+void SampleFlags::Follow(const model::CheckpointInfo& info) {
+  targets.clear();
+  for (const model::CheckpointTarget& target : info.targets) {
+    targets.emplace_back(TargetName(target.scale.target));
+  }
+  if (info.prior.empty()) prior = "none";
+  if (!info.prior.empty() && prior != "labels") prior = info.prior;
+  device_columns = false;
+  prior_columns = false;
+  for (const model::InputColumn& input : info.inputs) {
+    device_columns = device_columns || input.name.starts_with("device.");
+    prior_columns = prior_columns || input.name.starts_with("prior");
+  }
+  const auto recorded = [&info](const char* name, std::string& value) {
+    const auto found = info.environment.find(name);
+    if (found != info.environment.end()) value = found->second;
+  };
+  recorded(kPriorHost, host);
+  recorded(kPriorEnvironment, environment);
+}
+
+void SampleFlags::Record(model::CheckpointInfo& info) const {
+  if (info.prior.empty()) return;
+  info.environment[kPriorHost] = host;
+  info.environment[kPriorEnvironment] =
+      environment.empty() ? DeviceCatalog::BuiltIn().DefaultEnvironment().name
+                          : environment;
+}
+
+std::string SampleFlags::ToJson() const {
+  return Json{{"dataset", dataset},
+              {"split", split},
+              {"devices", devices},
+              {"targets", targets},
+              {"provenances", provenances},
+              {"sources", sources},
+              {"simulated_weight", simulated_weight},
+              {"prior", prior},
+              {"device_columns", device_columns},
+              {"prior_columns", prior_columns},
+              {"device_files", device_files},
+              {"environment", environment},
+              {"host", host}}
+      .dump();
+}
+
+void SampleFlags::FromJson(const std::string& json, const std::string& origin) {
+  try {
+    const Json object = Json::parse(json);
+    // A dataset that was moved is named anew.
+    if (dataset.empty()) dataset = object.at("dataset");
+    split = object.at("split");
+    devices = object.at("devices").get<std::vector<std::string>>();
+    targets = object.at("targets").get<std::vector<std::string>>();
+    provenances = object.at("provenances").get<std::vector<std::string>>();
+    sources = object.at("sources").get<std::vector<std::string>>();
+    simulated_weight = object.at("simulated_weight");
+    prior = object.at("prior");
+    device_columns = object.at("device_columns");
+    prior_columns = object.at("prior_columns");
+    device_files = object.at("device_files").get<std::vector<std::string>>();
+    environment = object.at("environment");
+    host = object.at("host");
+  } catch (const Json::exception& error) {
+    throw Error(ErrorCode::kCorrupt, origin + ": " + error.what());
+  }
+}
+
+OpenedSamples OpenSamples(const SampleFlags& flags) {
+  OpenedSamples opened{.catalog = DeviceCatalog::BuiltIn()};
+  for (const std::string& path : flags.device_files) {
+    opened.catalog.AddDevice(ReadFile(path), path);
+  }
+  if (flags.threads > 0) at::set_num_threads(flags.threads);
+  const Prior analytic =
+      AnalyticPrior(flags.environment.empty()
+                        ? opened.catalog.DefaultEnvironment()
+                        : opened.catalog.FindEnvironment(flags.environment),
+                    flags.host);
+  training::SampleOptions options{
+      .targets = flags.Targets(),
+      .devices = flags.devices,
+      .provenances = ParseProvenances(flags.provenances),
+      .sources = flags.sources,
+      .simulated_weight = flags.simulated_weight,
+      .split = flags.split == kNoSplit ? "" : flags.split,
+      .device_columns = flags.device_columns,
+      .prior_columns = flags.prior_columns,
+      .prior = flags.prior == "analytic" ? &analytic : nullptr,
+      .prior_from_labels = flags.prior == "labels",
+      .catalog = &opened.catalog,
+      .threads = at::get_num_threads()};
+  if (flags.devices == std::vector<std::string>{kAllDevices}) {
+    options.devices.clear();
+    options.all_devices = true;
+  }
+  opened.set = SelectSamples(Dataset::Open(flags.dataset), options);
+  opened.store = std::make_unique<training::FeatureStore>(
+      flags.dataset, flags.cache_mib * kMiBytes);
+  return opened;
+}
+
+const DeviceSpec* KnownDevice(const OpenedSamples& opened) {
+  if (opened.set.devices.size() != 1) return nullptr;
+  try {
+    return &opened.catalog.FindDevice(opened.set.devices.front());
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+void LearningFlags::AddTo(CLI::App& command, bool with_network) {
+  model::NetworkOptions& size = options.network;
+  if (with_network) {
+    command.add_option("--network", network, "pmgns, gcn, gat, gin, mlp")
+        ->check(CLI::IsMember({"pmgns", "gcn", "gat", "gin", "mlp"}))
+        ->capture_default_str();
+  }
+  const auto number = [&command](const char* name, auto& value,
+                                 const char* help) {
+    command.add_option(name, value, help)->capture_default_str();
+  };
+  number("--hidden", size.hidden, "Width of the network");
+  number("--graph-blocks", size.graph_blocks, "Blocks over the graph");
+  number("--layers-per-block", size.layers_per_block, "Layers in each");
+  number("--head-blocks", size.head_blocks, "Fully connected blocks");
+  number("--dropout", size.dropout, "Share of elements dropped in training");
+  number("--batch-size", options.batch_size, "Graphs per step and worker");
+  number("--epochs", options.epochs, "Passes over the training part");
+  number("--learning-rate", options.learning_rate, "Of Adam");
+  number("--weight-decay", options.weight_decay, "Of Adam");
+  number("--clip", options.clip, "Largest norm of the gradient; 0: any");
+  number("--huber-delta", options.huber_delta, "Where the loss turns linear");
+  number("--warmup", options.warmup_epochs, "Epochs of a rising rate");
+  number("--patience", options.patience,
+         "Epochs without a better validation loss before the end; 0: all");
+  number("--seed", options.seed, "Of weights, order and dropout");
+  number("--compute", options.compute, "Where to compute: cpu, cuda, cuda:1");
+  command.add_option("--pooling", pooling, "sum, mean, max")
+      ->check(CLI::IsMember({"sum", "mean", "max"}))
+      ->capture_default_str();
+  command
+      .add_option("--target-scale", scale,
+                  "log, or dippm: as the paper's released code")
+      ->check(CLI::IsMember({"log", "dippm"}))
+      ->capture_default_str();
+  command.add_option("--schedule", schedule, "constant, cosine")
+      ->check(CLI::IsMember({"constant", "cosine"}))
+      ->capture_default_str();
+  command.add_flag("--amp", options.mixed_precision,
+                   "Mixed precision, on a GPU");
+}
+
+training::TrainerOptions LearningFlags::ToOptions(
+    std::optional<model::NetworkKind> kind) const {
+  training::TrainerOptions made = options;
+  made.network.kind = kind.value_or(*model::ParseNetworkKind(network));
+  made.network.pooling = *model::ParsePooling(pooling);
+  made.scale = *model::ParseScaleKind(scale);
+  made.schedule = *training::ParseSchedule(schedule);
+  made.Check();
+  return made;
+}
+
+std::string SelectionText(const std::string& split, const std::string& part) {
+  if (split == kNoSplit) return "all samples";
+  return "split " + split + ", part " + part;
+}
+
+Interruption::Interruption() {
+  asked_to_end = 0;
+  std::signal(SIGINT, &AskToEnd);
+  std::signal(SIGTERM, &AskToEnd);
+}
+
+Interruption::~Interruption() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+bool Interruption::Asked() const { return asked_to_end != 0; }
+
+}  // namespace foretell::cli

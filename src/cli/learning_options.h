@@ -1,0 +1,99 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "foretell/dataset.h"
+#include "foretell/device.h"
+#include "src/model/checkpoint.h"
+#include "src/model/network.h"
+#include "training/feature_store.h"
+#include "training/prior.h"
+#include "training/samples.h"
+#include "training/trainer_options.h"
+
+namespace foretell::cli {
+
+/// Flags that say which labels are learned from, or judged by.
+struct SampleFlags {
+  std::string dataset;
+  /// A split, or "none".
+  std::string split = "configuration";
+  std::vector<std::string> devices;
+  std::vector<std::string> targets = {"memory", "latency", "energy"};
+  std::vector<std::string> provenances;
+  std::vector<std::string> sources;
+  double simulated_weight = 1;
+  std::string prior = "none";
+  bool device_columns = false;
+  bool prior_columns = false;
+  std::vector<std::string> device_files;
+  std::string environment;
+  std::string host = "python";
+  std::int64_t cache_mib = 1024;
+  int threads = 0;
+
+  /// Flags that choose labels; with `learning` those that a checkpoint would
+  /// otherwise decide too.
+  void AddTo(CLI::App& command, bool learning);
+  /// What a checkpoint decides: targets, prior and inputs.
+  void Follow(const model::CheckpointInfo& info);
+  /// Notes in a checkpoint how the prior was made, for Follow.
+  void Record(model::CheckpointInfo& info) const;
+  std::vector<model::Target> Targets() const;
+
+  /// As JSON for a run that is resumed.
+  std::string ToJson() const;
+  /// Throws Error(kCorrupt) that names `origin`.
+  void FromJson(const std::string& json, const std::string& origin);
+};
+
+/// Labels with all that belongs to them.
+struct OpenedSamples {
+  DeviceCatalog catalog;
+  training::SampleSet set;
+  std::unique_ptr<training::FeatureStore> store;
+};
+
+/// Opens the dataset and selects samples; sets the number of threads.
+/// Throws as SelectSamples.
+OpenedSamples OpenSamples(const SampleFlags& flags);
+
+/// The device of all labels, if it is one and the catalogue has it.
+const DeviceSpec* KnownDevice(const OpenedSamples& opened);
+
+/// Flags of the network and the optimizer.
+struct LearningFlags {
+  training::TrainerOptions options = {.epochs = 100};
+  std::string network = "pmgns";
+  std::string pooling = "sum";
+  std::string scale = "log";
+  std::string schedule = "constant";
+
+  /// Without `network`, where a command has several.
+  void AddTo(CLI::App& command, bool with_network);
+  /// For a network of `kind`, or of --network.
+  training::TrainerOptions ToOptions(
+      std::optional<model::NetworkKind> kind = {}) const;
+};
+
+/// "split s, part test", for headers.
+std::string SelectionText(const std::string& split, const std::string& part);
+
+/// True once SIGINT or SIGTERM came after this object was made; a second one
+/// ends the process at once. One object at a time.
+class Interruption {
+ public:
+  Interruption();
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+  bool Asked() const;
+};
+
+}  // namespace foretell::cli

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace foretell::model {
+
+/// What a network learns to predict.
+enum class Target { kMemory, kLatency, kEnergy };
+
+inline constexpr std::size_t kNumTargets = 3;
+inline constexpr std::array<Target, kNumTargets> kAllTargets = {
+    Target::kMemory, Target::kLatency, Target::kEnergy};
+
+std::string_view TargetName(Target target);   ///< "memory", "latency", ….
+std::string_view TargetField(Target target);  ///< "memory_mib", ….
+std::string_view TargetUnit(Target target);   ///< "MiB", "ms", "J".
+/// By name or field; empty for an unknown one.
+std::optional<Target> ParseTarget(std::string_view name);
+
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+inline bool IsKnown(double value) { return !std::isnan(value); }
+
+/// A number per target in the order of the enum, in MiB, ms and J; kUnknown
+/// where there is none.
+using TargetValues = std::array<double, kNumTargets>;
+inline constexpr TargetValues kNoValues = {kUnknown, kUnknown, kUnknown};
+
+inline double& ValueOf(TargetValues& values, Target target) {
+  return values[static_cast<std::size_t>(target)];
+}
+inline double ValueOf(const TargetValues& values, Target target) {
+  return values[static_cast<std::size_t>(target)];
+}
+
+/// How numbers of a target become what a network puts out.
+enum class ScaleKind {
+  /// (log(value / prior) - mean) / deviation; the prior is 1 without one.
+  kLog,
+  /// The released code of DIPPM: value × 1 (MiB), × 1000 (ms), × 10 (J), and
+  /// the network's output o through -log(sigmoid(o)), which is positive.
+  kDippm,
+};
+std::string_view ScaleKindName(ScaleKind kind);  ///< "log", "dippm".
+std::optional<ScaleKind> ParseScaleKind(std::string_view name);
+
+/// Scaling of one target.
+struct TargetScale {
+  Target target = Target::kMemory;
+  ScaleKind kind = ScaleKind::kLog;
+  double mean = 0;       ///< Of kLog.
+  double deviation = 1;  ///< Of kLog; above 0.
+
+  bool operator==(const TargetScale&) const = default;
+};
+
+/// What the network is to put out for `value`, after Activate for kDippm.
+double Encode(const TargetScale& scale, double value, double prior);
+/// The value that the activated output stands for: the inverse of Encode.
+/// Finite for every finite output: exponents are held within ±60 of the
+/// prior's.
+double Decode(const TargetScale& scale, double output, double prior);
+
+}  // namespace foretell::model

@@ -1,0 +1,200 @@
+// Small parts of the trainer, each against numbers computed by hand.
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "src/model/network.h"
+#include "tests/datasets/expect_error.h"
+#include "tests/datasets/scratch.h"
+#include "training/adam.h"
+#include "training/epoch_metrics.h"
+#include "training/huber.h"
+#include "training/line_chart.h"
+#include "training/rate_finder.h"
+#include "training/result_cache.h"
+#include "training/run_folder.h"
+#include "training/schedule.h"
+
+namespace foretell::training {
+namespace {
+
+using dataset_test::ExpectError;
+using dataset_test::Scratch;
+using testing::HasSubstr;
+
+TEST(Huber, IsQuadraticNearAndLinearFar) {
+  const at::Tensor output = at::tensor({0.5F, 3.0F, -3.0F});
+  const at::Tensor zero = at::zeros({3});
+  // 0.125 · 1 + 2.5 · 2 + 2.5 · 0.
+  const at::Tensor weights = at::tensor({1.0F, 2.0F, 0.0F});
+  EXPECT_FLOAT_EQ(HuberSum(output, zero, weights, 1).item<float>(), 5.125F);
+  // With delta 2: 0.125 + 2 · (3 - 1) · 2.
+  EXPECT_FLOAT_EQ(HuberSum(output, zero, weights, 2).item<float>(), 8.125F);
+}
+
+TEST(Huber, GivesMaskedElementsNoGradient) {
+  at::Tensor output = at::tensor({5.0F, 5.0F}).requires_grad_();
+  HuberSum(output, at::zeros({2}), at::tensor({1.0F, 0.0F}), 1).backward();
+  EXPECT_EQ(output.grad()[0].item<float>(), 1);
+  EXPECT_EQ(output.grad()[1].item<float>(), 0);
+}
+
+TEST(Schedule, WarmsUpThenFallsInHalfAWave) {
+  EXPECT_EQ(ScheduleFactor(Schedule::kConstant, 7, 10, 0), 1);
+  EXPECT_EQ(ScheduleFactor(Schedule::kConstant, 1, 10, 4), 0.25);
+  EXPECT_NEAR(ScheduleFactor(Schedule::kCosine, 2, 10, 2), 1, 1e-12);
+  EXPECT_NEAR(ScheduleFactor(Schedule::kCosine, 6, 10, 2), 0.5, 1e-12);
+  EXPECT_NEAR(ScheduleFactor(Schedule::kCosine, 10, 10, 2), 0, 1e-12);
+}
+
+TEST(Adam, FollowsItsFormula) {
+  at::Tensor parameters = at::tensor({1.0F, -2.0F});
+  Adam adam(parameters);
+  double m = 0;
+  double v = 0;
+  double expected = 1;
+  for (int step = 1; step <= 3; ++step) {
+    const double gradient = 0.3 * step;
+    const double decayed = gradient + 0.1 * expected;
+    m = 0.9 * m + 0.1 * decayed;
+    v = 0.999 * v + 0.001 * decayed * decayed;
+    expected -= 0.01 * (m / (1 - std::pow(0.9, step))) /
+                (std::sqrt(v / (1 - std::pow(0.999, step))) + 1e-8);
+    adam.Step(parameters, at::full({2}, gradient), 0.01, 0.1);
+    EXPECT_NEAR(parameters[0].item<double>(), expected, 1e-6);
+  }
+}
+
+TEST(Adam, GoesOnFromItsState) {
+  at::Tensor once = at::ones({4});
+  Adam adam(once);
+  adam.Step(once, at::full({4}, 0.5), 0.1, 0);
+  at::Tensor again = once.clone();
+  Adam restored(again);
+  restored.Restore(adam.State(), "x");
+  adam.Step(once, at::full({4}, -0.2), 0.1, 0);
+  restored.Step(again, at::full({4}, -0.2), 0.1, 0);
+  EXPECT_TRUE(at::equal(once, again));
+  Adam other(at::ones({3}));
+  ExpectError(ErrorCode::kCorrupt,
+              "'optimizer.moment1' has 4 elements, expected 3",
+              [&] { other.Restore(adam.State(), "x"); });
+}
+
+TEST(FlatParameters, AreTheParametersOfTheNetwork) {
+  const auto network = model::MakeNetwork({.hidden = 4, .graph_blocks = 1});
+  FlatParameters flat(*network);
+  std::int64_t elements = 0;
+  for (const at::Tensor& one : network->parameters()) elements += one.numel();
+  EXPECT_EQ(flat.values().numel(), elements);
+  flat.values().fill_(0.5);
+  for (const at::Tensor& one : network->parameters()) {
+    EXPECT_TRUE(at::all(one == 0.5).item<bool>());
+  }
+  const at::Tensor first = network->parameters().front();
+  (first.sum() * 3).backward();
+  EXPECT_EQ(flat.gradients().sum().item<float>(), 3.0F * first.numel());
+  flat.ClearGradients();
+  EXPECT_EQ(first.grad().sum().item<float>(), 0);
+}
+
+TEST(RateFinder, SuggestsWhereTheLossFallsMostSteeply) {
+  // Flat up to 1e-4, falling to 1e-2, then rising; steepest in the middle.
+  std::vector<RateTest::Step> steps;
+  for (int i = 0; i <= 60; ++i) {
+    const double power = -6 + i * 0.1;
+    const double fall = 1 / (1 + std::exp(4 * (power + 3)));
+    const double rise = power > -1 ? std::pow(power + 1, 2) * 9 : 0;
+    steps.push_back({std::pow(10, power), 0, fall + rise});
+  }
+  EXPECT_NEAR(std::log10(SuggestRate(steps)), -3, 0.11);
+  ExpectError(ErrorCode::kInvalidArgument, "2 steps", [] {
+    SuggestRate({{1, 1, 1}, {2, 1, 1}});
+  });
+}
+
+TEST(RateFinder, DrawsItsCurve) {
+  const RateTest test{{{1e-5, 1, 1}, {1e-4, 0.5, 0.6}}, 2e-5};
+  const std::string html = RateTestToHtml(test);
+  EXPECT_THAT(html, HasSubstr("Suggested learning rate: 2e-05"));
+  EXPECT_THAT(html, HasSubstr("<polyline"));
+  EXPECT_THAT(html, testing::Not(HasSubstr("<script")));
+}
+
+TEST(LineChart, LeavesOutWhatItCannotDraw) {
+  const LineChart chart{
+      .title = "t <1>",
+      .x_name = "x",
+      .lines = {{"a", {{1, 10}, {2, 0}, {3, NAN}, {4, 1000}}}}};
+  const std::string svg = DrawChart(chart);
+  EXPECT_THAT(svg, HasSubstr("t &lt;1&gt;"));
+  // Only 10 and 1000: the left bottom and right top corner.
+  EXPECT_THAT(svg, HasSubstr("points=\"60,256 508,12 \""));
+  EXPECT_EQ(DrawChart({.title = "t", .lines = {{"a", {{1, -1}}}}}), "");
+}
+
+TEST(PassSums, PoolErrorsOverTargets) {
+  SampleSet set;
+  set.samples.push_back({.targets = {100, 10, model::kUnknown}});
+  PassSums sums{.loss = 3, .weight = 2};
+  sums.Add(set, {0, {110, 7, 5}});
+  EXPECT_NEAR(sums.Mape(model::Target::kMemory), 0.1, 1e-12);
+  EXPECT_NEAR(sums.PooledMape(), 0.2, 1e-12);
+  EXPECT_FALSE(model::IsKnown(sums.Mape(model::Target::kEnergy)));
+  EXPECT_EQ(sums.Loss(), 1.5);
+  const PassSums copy = PassSums::FromArray(sums.ToArray());
+  EXPECT_EQ(copy.ToArray(), sums.ToArray());
+}
+
+EpochMetrics Epoch(std::int64_t number) {
+  return {.epoch = number,
+          .learning_rate = 1e-3,
+          .train = {.loss = 1.0 / number, .weight = 1}};
+}
+
+TEST(RunFolder, KeepsALinePerEpoch) {
+  const Scratch scratch;
+  RunFolder folder(scratch / "run", /*fresh=*/true);
+  folder.KeepMetrics(0);
+  for (int i = 1; i <= 3; ++i) folder.AddMetrics(Epoch(i));
+  RunFolder again(scratch / "run", /*fresh=*/false);
+  again.KeepMetrics(2);
+  again.AddMetrics(Epoch(3));
+  again.WriteCurves();
+  std::ifstream file(again.metrics_path());
+  std::vector<int> epochs;
+  for (std::string line; std::getline(file, line);) {
+    epochs.push_back(nlohmann::json::parse(line)["epoch"]);
+  }
+  EXPECT_EQ(epochs, (std::vector<int>{1, 2, 3}));
+  std::ifstream page(again.curves_path());
+  const std::string html(std::istreambuf_iterator<char>(page), {});
+  EXPECT_THAT(html, HasSubstr("<polyline"));
+}
+
+TEST(RunFolder, DoesNotOverwriteARun) {
+  const Scratch scratch;
+  const RunFolder folder(scratch / "run", /*fresh=*/true);
+  WriteWhole(folder.last_path(), "x");
+  ExpectError(ErrorCode::kInvalidArgument, "has a run already",
+              [&] { RunFolder(scratch / "run", /*fresh=*/true); });
+}
+
+TEST(ResultCache, FindsOnlyWhatTheSameExperimentMade) {
+  const Scratch scratch;
+  const ResultCache cache(scratch / "cells", {{"epochs", 10}});
+  cache.Put("a", {{"mape", 0.5}});
+  EXPECT_EQ(cache.Find("a").value()["mape"], 0.5);
+  EXPECT_FALSE(cache.Find("b").has_value());
+  EXPECT_FALSE(
+      ResultCache(scratch / "cells", {{"epochs", 11}}).Find("a").has_value());
+  WriteWhole(scratch / "cells/a.json", "{\"made");
+  EXPECT_FALSE(cache.Find("a").has_value());
+}
+
+}  // namespace
+}  // namespace foretell::training

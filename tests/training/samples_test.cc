@@ -1,0 +1,188 @@
+#include "training/samples.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/datasets/expect_error.h"
+#include "tests/datasets/scratch.h"
+#include "tests/training/toy_data.h"
+
+namespace foretell::training {
+namespace {
+
+using dataset_test::ExpectError;
+using dataset_test::Scratch;
+using model::Target;
+using training_test::MakeToyDataset;
+
+const std::vector<Target> kTargets = {Target::kMemory, Target::kLatency,
+                                      Target::kEnergy};
+
+/// Eight points measured on an A100, the first also simulated.
+class Samples : public testing::Test {
+ protected:
+  Samples() {
+    MakeToyDataset(path_, {.energy_every = 2});
+    Label simulated{.point = 1, .device = "a100-sxm4-40gb"};
+    simulated.source = "foretell analytic";
+    simulated.provenance = Provenance::kSimulated;
+    simulated.memory_mib = 400;
+    simulated.latency_ms = 0.2;
+    Put(simulated);
+  }
+
+  void Put(const Label& label) {
+    Dataset::OpenForWriting(path_).PutLabel(label);
+  }
+  SampleSet Select(const SampleOptions& options) const {
+    return SelectSamples(Dataset::Open(path_), options);
+  }
+
+  Scratch folder_;
+  std::string path_ = folder_ / "d.sqlite";
+};
+
+TEST_F(Samples, JoinLabelsPointsAndGraphs) {
+  const SampleSet set = Select({.targets = kTargets});
+  ASSERT_EQ(set.samples.size(), 8);
+  const Sample& third = set.samples[2];
+  EXPECT_EQ(third.model, "chain3");
+  EXPECT_EQ(third.family, "odd");
+  EXPECT_EQ(third.num_nodes, 6);
+  EXPECT_EQ(ValueOf(third.targets, Target::kMemory), 530);
+  ASSERT_EQ(third.inputs.size(), 5);
+  // Three convolutions of 7 × 7 × 3 × 3 weights on 64 pixels.
+  EXPECT_EQ(third.inputs[0], 3 * 7 * 7 * 9 * 64);
+}
+
+TEST_F(Samples, LeaveUnknownFiguresUnknown) {
+  const SampleSet set = Select({.targets = kTargets});
+  EXPECT_TRUE(model::IsKnown(ValueOf(set.samples[0].targets, Target::kEnergy)));
+  EXPECT_FALSE(
+      model::IsKnown(ValueOf(set.samples[1].targets, Target::kEnergy)));
+}
+
+TEST_F(Samples, WithoutAnyFigureAreLeftOut) {
+  const SampleSet set = Select({.targets = {Target::kEnergy}});
+  EXPECT_EQ(set.samples.size(), 4);
+  EXPECT_EQ(set.without_figure, 4);
+  EXPECT_FALSE(
+      model::IsKnown(ValueOf(set.samples[0].targets, Target::kMemory)));
+}
+
+TEST_F(Samples, AreNotSimulatedWhereThereAreMeasuredOnes) {
+  const SampleSet set = Select({.targets = kTargets});
+  for (const Sample& sample : set.samples) {
+    EXPECT_EQ(sample.provenance, Provenance::kMeasured);
+  }
+}
+
+TEST_F(Samples, MixProvenancesWhenBothAreNamed) {
+  const SampleSet set =
+      Select({.targets = kTargets,
+              .provenances = {Provenance::kMeasured, Provenance::kSimulated},
+              .simulated_weight = 0.25});
+  ASSERT_EQ(set.samples.size(), 9);
+  EXPECT_EQ(set.samples[7].weight, 1);
+  EXPECT_EQ(set.samples[8].weight, 0.25);
+  const auto counts = set.CountProvenance(training_test::AllOf(set));
+  EXPECT_EQ(counts.at(Provenance::kSimulated), 1);
+}
+
+TEST_F(Samples, TakeSimulatedLabelsForAPrior) {
+  const SampleSet set =
+      Select({.targets = kTargets, .prior_from_labels = true});
+  ASSERT_EQ(set.samples.size(), 1);
+  EXPECT_EQ(set.prior, "analytic");
+  EXPECT_EQ(ValueOf(set.samples[0].prior, Target::kMemory), 400);
+  // Its energy was not simulated: two of three figures remain.
+  EXPECT_FALSE(
+      model::IsKnown(ValueOf(set.samples[0].targets, Target::kEnergy)));
+  EXPECT_EQ(set.without_prior, 7 * 2 + 4);
+}
+
+TEST_F(Samples, SeeThePriorAndTheDevice) {
+  const Prior prior{
+      .name = "half",
+      .figures = {"nodes"},
+      .estimate = [](const OperatorGraph& graph, const DeviceSpec& device) {
+        const auto nodes = static_cast<double>(graph.nodes().size());
+        return PriorFigures{{nodes, 2 * nodes, 1.0 * device.sms},
+                            {{"nodes", nodes}}};
+      }};
+  const SampleSet set = Select({.targets = kTargets,
+                                .device_columns = true,
+                                .prior_columns = true,
+                                .prior = &prior,
+                                .catalog = &DeviceCatalog::BuiltIn(),
+                                .threads = 3});
+  const Sample& second = set.samples[1];
+  EXPECT_EQ(ValueOf(second.prior, Target::kLatency), 8);
+  EXPECT_EQ(ValueOf(second.prior, Target::kEnergy), 108);
+  const auto column = [&](const std::string& name) {
+    const auto found = std::ranges::find(set.columns, name);
+    return second.inputs.at(
+        static_cast<std::size_t>(found - set.columns.begin()));
+  };
+  EXPECT_EQ(column("device.sms"), 108);
+  EXPECT_EQ(column("prior.memory_mib"), 4);
+  EXPECT_EQ(column("prior:nodes"), 4);
+}
+
+TEST_F(Samples, ThrowWhatThePriorThrows) {
+  const Prior prior{
+      .name = "none",
+      .figures = {},
+      .estimate = [](const OperatorGraph&, const DeviceSpec&) -> PriorFigures {
+        throw Error(ErrorCode::kUnsupported, "cannot");
+      }};
+  ExpectError(ErrorCode::kUnsupported, "cannot", [&] {
+    Select({.targets = kTargets,
+            .prior = &prior,
+            .catalog = &DeviceCatalog::BuiltIn(),
+            .threads = 2});
+  });
+}
+
+TEST_F(Samples, NeedADeviceToBeNamedWhereThereAreSeveral) {
+  Label other{.point = 1, .device = "h100"};
+  other.source = "test";
+  other.latency_ms = 1;
+  Put(other);
+  ExpectError(ErrorCode::kInvalidArgument, "a100-sxm4-40gb, h100",
+              [&] { Select({.targets = kTargets}); });
+  EXPECT_EQ(Select({.targets = kTargets, .devices = {"h100"}}).samples.size(),
+            1);
+  const SampleSet all = Select({.targets = kTargets, .all_devices = true});
+  EXPECT_EQ(all.samples.size(), 9);
+  EXPECT_EQ(all.devices[all.samples[8].device], "h100");
+}
+
+TEST_F(Samples, SayWhatThereIsWhenNoneFits) {
+  ExpectError(ErrorCode::kInvalidArgument, "a100-sxm4-40gb",
+              [&] { Select({.targets = kTargets, .devices = {"b200"}}); });
+}
+
+TEST_F(Samples, FollowTheSplitsOfTheDataset) {
+  Dataset dataset = Dataset::OpenForWriting(path_);
+  dataset.PutSplit("mine", "random", 0,
+                   {{1, "train"}, {2, "validation"}, {3, "test"}});
+  const SampleSet set = Select({.targets = kTargets, .split = "mine"});
+  EXPECT_EQ(set.PartOf(Part::kTrain), (std::vector<std::size_t>{0}));
+  EXPECT_EQ(set.PartOf(Part::kValidation), (std::vector<std::size_t>{1}));
+  EXPECT_EQ(set.PartOf(Part::kTest), (std::vector<std::size_t>{2}));
+  EXPECT_EQ(set.samples[3].part, std::nullopt);
+  ExpectError(ErrorCode::kNotFound, "mine",
+              [&] { Select({.targets = kTargets, .split = "yours"}); });
+}
+
+TEST_F(Samples, SplitByConfigurationWithoutAStoredSplit) {
+  const SampleSet set = Select({.targets = kTargets, .split = "configuration"});
+  const std::size_t parts = set.PartOf(Part::kTrain).size() +
+                            set.PartOf(Part::kValidation).size() +
+                            set.PartOf(Part::kTest).size();
+  EXPECT_EQ(parts, 8);
+  EXPECT_EQ(set.PartOf(Part::kTrain).size(), 6);
+}
+
+}  // namespace
+}  // namespace foretell::training

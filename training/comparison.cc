@@ -1,0 +1,220 @@
+#include "training/comparison.h"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "foretell/error.h"
+#include "src/core/text_table.h"
+#include "training/fit_info.h"
+#include "training/markdown.h"
+#include "training/predict_samples.h"
+
+namespace foretell::training {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using model::Target;
+
+constexpr int kSchemaVersion = 1;
+
+struct PartRow {
+  const char* name;
+  PartErrors ComparisonCell::*errors;
+};
+
+constexpr std::array<PartRow, 3> kParts = {
+    {{"train", &ComparisonCell::train},
+     {"validation", &ComparisonCell::validation},
+     {"test", &ComparisonCell::test}}};
+
+PartErrors ErrorsOf(const PassSums& sums) {
+  PartErrors errors{.pooled = sums.PooledMape()};
+  for (const Target target : model::kAllTargets) {
+    ValueOf(errors.mape, target) = sums.Mape(target);
+  }
+  return errors;
+}
+
+Json Number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+double NumberFrom(const nlohmann::json& json) {
+  return json.is_null() ? model::kUnknown : json.get<double>();
+}
+
+/// Mean and deviation over seeds.
+struct Spread {
+  double mean = model::kUnknown;
+  double deviation = 0;  ///< 0 for one seed.
+};
+
+Spread SpreadOf(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  double sum = 0;
+  for (const double value : values) sum += value;
+  const double count = static_cast<double>(values.size());
+  const double mean = sum / count;
+  double squares = 0;
+  for (const double value : values) squares += std::pow(value - mean, 2);
+  return {mean, count > 1 ? std::sqrt(squares / (count - 1)) : 0};
+}
+
+using Rows = std::vector<std::vector<const ComparisonCell*>>;
+
+Rows ByNetwork(std::span<const ComparisonCell> cells) {
+  Rows rows;
+  for (const ComparisonCell& cell : cells) {
+    const auto found = std::ranges::find_if(rows, [&](const auto& row) {
+      return row.front()->network == cell.network;
+    });
+    if (found == rows.end()) {
+      rows.push_back({&cell});
+    } else {
+      found->push_back(&cell);
+    }
+  }
+  return rows;
+}
+
+/// Of the pooled errors without a target.
+Spread SpreadOver(const std::vector<const ComparisonCell*>& row,
+                  PartErrors ComparisonCell::*part,
+                  std::optional<Target> target) {
+  std::vector<double> values;
+  for (const ComparisonCell* cell : row) {
+    const PartErrors& errors = cell->*part;
+    values.push_back(target ? ValueOf(errors.mape, *target) : errors.pooled);
+  }
+  return SpreadOf(values);
+}
+
+std::string Text(const Spread& spread, std::size_t seeds) {
+  if (!model::IsKnown(spread.mean)) return "-";
+  const std::string mean = FormatNumber(spread.mean, 3);
+  return seeds > 1 ? mean + " ± " + FormatNumber(spread.deviation, 3) : mean;
+}
+
+TableText TableOf(std::span<const ComparisonCell> cells) {
+  TableText table{{"network"}, {}};
+  for (const PartRow& part : kParts) {
+    table.header.push_back(std::string("MAPE ") + part.name);
+  }
+  for (const Target target : model::kAllTargets) {
+    table.header.push_back("test " + std::string(TargetName(target)));
+  }
+  for (const auto& row : ByNetwork(cells)) {
+    std::vector<std::string> line = {
+        std::string(NetworkKindName(row.front()->network))};
+    for (const PartRow& part : kParts) {
+      line.push_back(Text(SpreadOver(row, part.errors, {}), row.size()));
+    }
+    for (const Target target : model::kAllTargets) {
+      line.push_back(
+          Text(SpreadOver(row, &ComparisonCell::test, target), row.size()));
+    }
+    table.rows.push_back(std::move(line));
+  }
+  return table;
+}
+
+Json SpreadToJson(const Spread& spread) {
+  return {{"mean", Number(spread.mean)},
+          {"deviation", Number(spread.deviation)}};
+}
+
+}  // namespace
+
+std::optional<ComparisonCell> TrainCell(const TrainerOptions& options,
+                                        std::span<const Target> targets,
+                                        const TrainingData& data,
+                                        std::span<const std::size_t> test,
+                                        const TrainerHooks& hooks) {
+  Communicator alone;
+  Trainer trainer(options, FitInfo(options, data.set, targets, data.train),
+                  data, alone);
+  if (trainer.Run(hooks) == RunEnd::kInterrupted) return std::nullopt;
+  const model::LearnedModel learned = trainer.LastModel();
+  const auto errors = [&](std::span<const std::size_t> part) {
+    return ErrorsOf(PredictSamples({.store = data.store,
+                                    .set = data.set,
+                                    .info = learned.info(),
+                                    .network = learned.network(),
+                                    .communicator = alone},
+                                   part)
+                        .sums);
+  };
+  return ComparisonCell{.network = options.network.kind,
+                        .seed = options.seed,
+                        .train = errors(data.train),
+                        .validation = errors(data.validation),
+                        .test = errors(test)};
+}
+
+nlohmann::json CellToJson(const ComparisonCell& cell) {
+  nlohmann::json json = {{"network", NetworkKindName(cell.network)},
+                         {"seed", cell.seed}};
+  for (const PartRow& part : kParts) {
+    const PartErrors& errors = cell.*part.errors;
+    json[part.name]["pooled"] = Number(errors.pooled);
+    for (const Target target : model::kAllTargets) {
+      json[part.name][std::string(TargetName(target))] =
+          Number(ValueOf(errors.mape, target));
+    }
+  }
+  return json;
+}
+
+ComparisonCell CellFromJson(const nlohmann::json& json,
+                            const std::string& origin) {
+  try {
+    const auto kind =
+        model::ParseNetworkKind(json.at("network").get<std::string>());
+    if (!kind) throw Error(ErrorCode::kCorrupt, origin + ": unknown network");
+    ComparisonCell cell{.network = *kind, .seed = json.at("seed")};
+    for (const PartRow& part : kParts) {
+      PartErrors& errors = cell.*part.errors;
+      errors.pooled = NumberFrom(json.at(part.name).at("pooled"));
+      for (const Target target : model::kAllTargets) {
+        ValueOf(errors.mape, target) =
+            NumberFrom(json.at(part.name).at(std::string(TargetName(target))));
+      }
+    }
+    return cell;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorCode::kCorrupt, origin + ": " + error.what());
+  }
+}
+
+std::string ComparisonToText(std::span<const ComparisonCell> cells) {
+  return DrawText(TableOf(cells));
+}
+
+std::string ComparisonToMarkdown(std::span<const ComparisonCell> cells) {
+  return DrawMarkdown(TableOf(cells));
+}
+
+std::string ComparisonToJson(std::span<const ComparisonCell> cells) {
+  Json networks = Json::array();
+  for (const auto& row : ByNetwork(cells)) {
+    Json network = {{"network", NetworkKindName(row.front()->network)}};
+    for (const ComparisonCell* cell : row)
+      network["seeds"].push_back(cell->seed);
+    for (const PartRow& part : kParts) {
+      network[part.name]["pooled"] =
+          SpreadToJson(SpreadOver(row, part.errors, {}));
+      for (const Target target : model::kAllTargets) {
+        network[part.name][std::string(TargetName(target))] =
+            SpreadToJson(SpreadOver(row, part.errors, target));
+      }
+    }
+    networks.push_back(std::move(network));
+  }
+  return Json{{"schema_version", kSchemaVersion},
+              {"networks", std::move(networks)}}
+             .dump(2) +
+         "\n";
+}
+
+}  // namespace foretell::training

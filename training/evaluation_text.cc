@@ -1,0 +1,228 @@
+// An evaluation as text, Markdown, JSON and CSV. Text and Markdown are the same
+// tables, told apart by how a table is drawn.
+
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "src/core/text_table.h"
+#include "training/evaluation.h"
+#include "training/markdown.h"
+
+namespace foretell::training {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using model::Target;
+
+constexpr int kSchemaVersion = 1;
+
+std::string Percent(double share) {
+  return std::isfinite(share) ? FormatNumber(100 * share, 2) + " %" : "-";
+}
+
+std::string Plain(double value) {
+  return std::isfinite(value) ? FormatNumber(value, 4) : "-";
+}
+
+std::string Joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + OneLine(name);
+  }
+  return text;
+}
+
+std::string Header(const Evaluation& evaluation) {
+  std::string labels;
+  for (const auto& [provenance, count] : evaluation.provenance) {
+    labels +=
+        (labels.empty() ? "" : ", ") + std::to_string(count) + " " + provenance;
+  }
+  return "method: " + evaluation.method + "\n" +
+         "dataset: " + OneLine(evaluation.dataset) + " (" +
+         evaluation.selection + ")\n" + "labels: " + labels + "; of " +
+         Joined(evaluation.devices) + "; from " + Joined(evaluation.sources) +
+         "\n";
+}
+
+TableText TargetTable(const Evaluation& evaluation) {
+  TableText table{{"target", "n", "MAPE", "median APE", "R2", "R2 (log)",
+                   "Spearman", "underestimated", "in interval"},
+                  {}};
+  for (const TargetAccuracy& one : evaluation.targets) {
+    table.rows.push_back({std::string(TargetName(one.target)),
+                          std::to_string(one.count), Percent(one.mape),
+                          Percent(one.median_ape), Plain(one.r2),
+                          Plain(one.r2_log), Plain(one.spearman),
+                          Percent(one.underestimated), Percent(one.coverage)});
+  }
+  if (evaluation.targets.size() > 1) {
+    std::int64_t labels = 0;
+    for (const TargetAccuracy& one : evaluation.targets) labels += one.count;
+    table.rows.push_back({"pooled", std::to_string(labels),
+                          Percent(evaluation.pooled_mape), "", "", "", "", "",
+                          ""});
+  }
+  return table;
+}
+
+TableText FitTable(const Evaluation& evaluation) {
+  TableText table{
+      {"fits", "usable MiB", "truly", "predicted", "recall", "precision"}, {}};
+  for (const FitDecision& one : evaluation.fits) {
+    table.rows.push_back({one.profile.empty() ? "whole device" : one.profile,
+                          std::to_string(one.usable_mib),
+                          std::to_string(one.fits),
+                          std::to_string(one.predicted), Percent(one.Recall()),
+                          Percent(one.Precision())});
+  }
+  return table;
+}
+
+TableText FamilyTable(const Evaluation& evaluation) {
+  TableText table{{"family"}, {}};
+  for (const TargetAccuracy& one : evaluation.targets) {
+    const std::string name(TargetName(one.target));
+    table.header.insert(table.header.end(),
+                        {name + " n", name + " MAPE", name + " median"});
+  }
+  for (const FamilyAccuracy& family : evaluation.families) {
+    std::vector<std::string> row = {OneLine(family.family)};
+    for (const TargetAccuracy& column : evaluation.targets) {
+      const auto found = std::ranges::find(family.targets, column.target,
+                                           &TargetAccuracy::target);
+      const bool has = found != family.targets.end();
+      row.push_back(has ? std::to_string(found->count) : "0");
+      row.push_back(has ? Percent(found->mape) : "-");
+      row.push_back(has ? Percent(found->median_ape) : "-");
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string Tables(const Evaluation& evaluation,
+                   const std::function<std::string(const TableText&)>& draw) {
+  std::string text = draw(TargetTable(evaluation));
+  text += "\n";
+  if (!evaluation.fits.empty()) text += draw(FitTable(evaluation)) + "\n";
+  text += draw(FamilyTable(evaluation));
+  return text;
+}
+
+Json Number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json TargetsToJson(const std::vector<TargetAccuracy>& targets) {
+  Json list = Json::array();
+  for (const TargetAccuracy& one : targets) {
+    list.push_back({{"target", TargetName(one.target)},
+                    {"count", one.count},
+                    {"mape", Number(one.mape)},
+                    {"median_ape", Number(one.median_ape)},
+                    {"r2", Number(one.r2)},
+                    {"r2_log", Number(one.r2_log)},
+                    {"spearman", Number(one.spearman)},
+                    {"underestimated", Number(one.underestimated)},
+                    {"coverage", Number(one.coverage)}});
+  }
+  return list;
+}
+
+Json FitsToJson(const std::vector<FitDecision>& fits) {
+  Json list = Json::array();
+  for (const FitDecision& one : fits) {
+    list.push_back({{"profile", one.profile},
+                    {"usable_mib", one.usable_mib},
+                    {"fits", one.fits},
+                    {"predicted", one.predicted},
+                    {"both", one.both},
+                    {"recall", Number(one.Recall())},
+                    {"precision", Number(one.Precision())}});
+  }
+  return list;
+}
+
+std::string CsvField(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted.push_back('"');
+    quoted.push_back(c);
+  }
+  quoted.push_back('"');
+  return quoted;
+}
+
+}  // namespace
+
+std::string EvaluationToText(const Evaluation& evaluation) {
+  std::string text = Header(evaluation);
+  text += "\n";
+  text += Tables(evaluation, &DrawText);
+  return text;
+}
+
+std::string EvaluationToMarkdown(const Evaluation& evaluation) {
+  std::istringstream header(Header(evaluation));
+  std::string text;
+  for (std::string line; std::getline(header, line);) {
+    text.append("- ").append(line).append("\n");
+  }
+  text += "\n";
+  text += Tables(evaluation, &DrawMarkdown);
+  return text;
+}
+
+std::string EvaluationToJson(const Evaluation& evaluation) {
+  Json families = Json::array();
+  for (const FamilyAccuracy& family : evaluation.families) {
+    families.push_back({{"family", family.family},
+                        {"targets", TargetsToJson(family.targets)}});
+  }
+  const Json json = {{"schema_version", kSchemaVersion},
+                     {"method", evaluation.method},
+                     {"dataset", evaluation.dataset},
+                     {"selection", evaluation.selection},
+                     {"devices", evaluation.devices},
+                     {"sources", evaluation.sources},
+                     {"provenance", evaluation.provenance},
+                     {"samples", evaluation.samples},
+                     {"pooled_mape", Number(evaluation.pooled_mape)},
+                     {"targets", TargetsToJson(evaluation.targets)},
+                     {"fits", FitsToJson(evaluation.fits)},
+                     {"families", std::move(families)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
+                         std::span<const Target> targets) {
+  const auto number = [](double value) { return Json(value).dump(); };
+  std::string csv =
+      "model,family,batch,device,provenance,target,label,prediction,lo,hi\n";
+  for (const Answer& answer : answers) {
+    const Sample& sample = set.samples[answer.sample];
+    for (const Target target : targets) {
+      const double truth = ValueOf(sample.targets, target);
+      if (!model::IsKnown(truth)) continue;
+      csv += CsvField(sample.model) + "," + CsvField(sample.family) + "," +
+             std::to_string(sample.batch) + "," +
+             CsvField(set.devices[sample.device]) + "," +
+             std::string(ProvenanceName(sample.provenance)) + "," +
+             std::string(TargetField(target)) + "," + number(truth) + "," +
+             number(ValueOf(answer.values, target));
+      const auto& interval = answer.intervals[static_cast<std::size_t>(target)];
+      csv += ",";
+      if (interval) csv += number(interval->lo);
+      csv += ",";
+      if (interval) csv += number(interval->hi);
+      csv += "\n";
+    }
+  }
+  return csv;
+}
+
+}  // namespace foretell::training

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+
+#include "src/model/checkpoint.h"
+#include "training/samples.h"
+#include "training/trainer_options.h"
+
+namespace foretell::training {
+
+/// What a checkpoint of a new run will say: scales and columns fitted to the
+/// samples of the training part, and where its labels come from. Throws
+/// Error(kInvalidArgument) for an empty part, for a target without a single
+/// label in it, and for the scale "dippm" together with a prior.
+model::CheckpointInfo FitInfo(const TrainerOptions& options,
+                              const SampleSet& set,
+                              std::span<const model::Target> targets,
+                              std::span<const std::size_t> train);
+
+}  // namespace foretell::training

@@ -1,0 +1,136 @@
+#include "training/folds.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "datasets/labels/order.h"
+#include "foretell/error.h"
+#include "training/fit_info.h"
+#include "training/predict_samples.h"
+
+namespace foretell::training {
+namespace {
+
+constexpr std::array<std::string_view, 4> kNames = {"family", "model", "random",
+                                                    "device"};
+
+std::string GroupOf(const SampleSet& set, const Sample& sample, FoldKind kind) {
+  switch (kind) {
+    case FoldKind::kFamily:
+      return sample.family;
+    case FoldKind::kModel:
+      return sample.model;
+    case FoldKind::kDevice:
+      return set.devices[sample.device];
+    case FoldKind::kRandom:
+      break;
+  }
+  return sample.model + " " + std::to_string(sample.batch) + " " +
+         std::to_string(sample.point);
+}
+
+using Groups = std::map<std::string, std::vector<std::size_t>>;
+
+std::vector<const Groups::value_type*> Shuffled(const Groups& groups,
+                                                std::uint64_t seed) {
+  std::vector<const Groups::value_type*> order;
+  for (const auto& group : groups) order.push_back(&group);
+  std::ranges::sort(order, {}, [seed](const Groups::value_type* group) {
+    return std::pair(dataset::UnitHash(group->first, seed), group->first);
+  });
+  return order;
+}
+
+}  // namespace
+
+std::string_view FoldKindName(FoldKind kind) {
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+std::optional<FoldKind> ParseFoldKind(std::string_view name) {
+  const auto* found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<FoldKind>(found - kNames.begin());
+}
+
+std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
+                             std::uint64_t seed) {
+  Groups groups;
+  for (std::size_t i = 0; i < set.samples.size(); ++i) {
+    groups[GroupOf(set, set.samples[i], kind)].push_back(i);
+  }
+  if (count < 2 || std::ssize(groups) < count) {
+    throw Error(ErrorCode::kInvalidArgument,
+                std::to_string(count) + " folds by " +
+                    std::string(FoldKindName(kind)) + ": expected 2 to " +
+                    std::to_string(groups.size()) + ", the number of groups");
+  }
+  std::vector<std::size_t> sizes(static_cast<std::size_t>(count), 0);
+  std::vector<int> folds(set.samples.size(), 0);
+  for (const Groups::value_type* group : Shuffled(groups, seed)) {
+    const auto fold = std::ranges::min_element(sizes) - sizes.begin();
+    for (const std::size_t index : group->second) {
+      folds[index] = static_cast<int>(fold);
+    }
+    sizes[static_cast<std::size_t>(fold)] += group->second.size();
+  }
+  return folds;
+}
+
+std::optional<std::vector<PredictedSample>> PredictFold(
+    const TrainerOptions& options, std::span<const model::Target> targets,
+    const SampleSet& set, FeatureStore& store, std::span<const int> folds,
+    int fold, const TrainerHooks& hooks) {
+  TrainingData data{.set = set, .store = store};
+  std::vector<std::size_t> left_out;
+  for (std::size_t i = 0; i < folds.size(); ++i) {
+    (folds[i] == fold ? left_out : data.train).push_back(i);
+  }
+  Communicator alone;
+  Trainer trainer(options, FitInfo(options, set, targets, data.train), data,
+                  alone);
+  if (trainer.Run(hooks) == RunEnd::kInterrupted) return std::nullopt;
+  const model::LearnedModel learned = trainer.LastModel();
+  return PredictSamples({.store = store,
+                         .set = set,
+                         .info = learned.info(),
+                         .network = learned.network(),
+                         .communicator = alone},
+                        left_out)
+      .predictions;
+}
+
+std::vector<Answer> CrossConformal(const SampleSet& set,
+                                   std::span<const PredictedSample> predictions,
+                                   std::span<const int> folds, int count) {
+  std::vector<Answer> answers;
+  for (int fold = 0; fold < count; ++fold) {
+    std::vector<PredictedSample> others;
+    for (const PredictedSample& one : predictions) {
+      if (folds[one.sample] != fold) others.push_back(one);
+    }
+    std::array<std::optional<model::ResidualInterval>, model::kNumTargets>
+        intervals;
+    for (const model::Target target : model::kAllTargets) {
+      intervals[static_cast<std::size_t>(target)] =
+          ConformalInterval(LogResiduals(set, others, target));
+    }
+    for (const PredictedSample& one : predictions) {
+      if (folds[one.sample] != fold) continue;
+      Answer answer{.sample = one.sample, .values = one.values};
+      for (std::size_t i = 0; i < model::kNumTargets; ++i) {
+        if (!intervals[i]) continue;
+        answer.intervals[i] =
+            Interval{one.values[i] * std::exp(intervals[i]->lo),
+                     one.values[i] * std::exp(intervals[i]->hi)};
+      }
+      answers.push_back(answer);
+    }
+  }
+  std::ranges::sort(answers, {}, &Answer::sample);
+  return answers;
+}
+
+}  // namespace foretell::training

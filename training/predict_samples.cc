@@ -1,0 +1,134 @@
+#include "training/predict_samples.h"
+
+#include <ATen/ATen.h>
+
+#include <unordered_map>
+
+#include "foretell/error.h"
+#include "src/model/learned_model.h"
+#include "training/batch_loader.h"
+#include "training/huber.h"
+
+namespace foretell::training {
+namespace {
+
+using model::kNumTargets;
+
+/// Batches that this worker computes: every size-th.
+BatchPlan OwnBatches(const BatchPlan& plan, const Communicator& communicator) {
+  BatchPlan own;
+  for (auto i = static_cast<std::size_t>(communicator.rank()); i < plan.size();
+       i += static_cast<std::size_t>(communicator.size())) {
+    own.push_back(plan[i]);
+  }
+  return own;
+}
+
+std::string Joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+/// Numbers of a pass in one array, to be summed over workers: a row of values
+/// per sample, then the loss and its weight.
+class PassArray {
+ public:
+  explicit PassArray(std::span<const std::size_t> indices)
+      : numbers_(at::zeros({std::ssize(indices) * kColumns + 2}, at::kDouble)) {
+    for (std::size_t i = 0; i < indices.size(); ++i) row_[indices[i]] = i;
+  }
+
+  void Put(std::size_t sample, const model::TargetValues& values) {
+    double* row = data() + row_.at(sample) * kNumTargets;
+    std::ranges::copy(values, row);
+  }
+  void AddLoss(double loss, double weight) {
+    data()[numbers_.numel() - 2] += loss;
+    data()[numbers_.numel() - 1] += weight;
+  }
+  at::Tensor& numbers() { return numbers_; }
+
+  PassResult Read(const SampleSet& set, std::span<const std::size_t> indices) {
+    PassResult result;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      PredictedSample prediction{.sample = indices[i]};
+      std::copy_n(data() + i * kNumTargets, kNumTargets,
+                  prediction.values.begin());
+      result.sums.Add(set, prediction);
+      result.predictions.push_back(prediction);
+    }
+    result.sums.loss = data()[numbers_.numel() - 2];
+    result.sums.weight = data()[numbers_.numel() - 1];
+    return result;
+  }
+
+ private:
+  static constexpr std::int64_t kColumns = kNumTargets;
+
+  double* data() { return numbers_.data_ptr<double>(); }
+
+  at::Tensor numbers_;
+  std::unordered_map<std::size_t, std::size_t> row_;
+};
+
+}  // namespace
+
+PassResult PredictSamples(const PassContext& context,
+                          std::span<const std::size_t> indices) {
+  const at::NoGradGuard no_gradients;
+  context.network.eval();
+  const at::Device device = context.network.parameters().front().device();
+  BatchLoader loader(
+      context.store, context.set, context.info,
+      OwnBatches(PlanEvaluation(context.set, indices, context.batch_size),
+                 context.communicator));
+  PassArray array(indices);
+  while (const std::optional<LoadedBatch> batch = loader.Next()) {
+    const at::Tensor output =
+        Activate(context.info,
+                 context.network.forward(batch->graphs.To(device)))
+            .cpu();
+    array.AddLoss(
+        HuberSum(output, batch->targets, batch->weights, context.huber_delta)
+            .item<double>(),
+        batch->weights.sum().item<double>());
+    const std::vector<model::TargetValues> rows =
+        DecodeAll(context.info, output, batch->priors);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      array.Put(batch->samples[i], rows[i]);
+    }
+  }
+  context.communicator.SumInPlace(array.numbers());
+  return array.Read(context.set, indices);
+}
+
+void CheckFits(const model::CheckpointInfo& info, const SampleSet& set) {
+  std::vector<std::string> names;
+  for (const model::InputColumn& input : info.inputs) {
+    names.push_back(input.name);
+  }
+  if (names != set.columns) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "the checkpoint takes the inputs " + Joined(names) +
+                    "; the samples have " + Joined(set.columns));
+  }
+  if (info.prior != set.prior) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "the checkpoint corrects the prior '" + info.prior +
+                    "'; the samples have '" + set.prior + "'");
+  }
+}
+
+std::vector<PredictedSample> PriorAsPrediction(
+    const SampleSet& set, std::span<const std::size_t> indices) {
+  std::vector<PredictedSample> predictions;
+  for (const std::size_t index : indices) {
+    predictions.push_back({index, set.samples[index].prior});
+  }
+  return predictions;
+}
+
+}  // namespace foretell::training

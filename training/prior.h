@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "foretell/dataset.h"
+#include "foretell/device.h"
+#include "src/model/targets.h"
+
+namespace foretell::training {
+
+/// What a prior says of one graph on one device.
+struct PriorFigures {
+  model::TargetValues values = model::kNoValues;  ///< MiB, ms, J.
+  /// Further numbers above -1 by the names in Prior::figures, for the network
+  /// to see as input columns "prior:NAME".
+  std::map<std::string, double> figures;
+};
+
+/// A first estimate that a network corrects: prediction = prior × exp(output).
+struct Prior {
+  std::string name;                  ///< As checkpoints store it.
+  std::vector<std::string> figures;  ///< Names of PriorFigures::figures.
+  /// Called from several threads at once. Throws Error for a graph or a device
+  /// that it cannot estimate.
+  std::function<PriorFigures(const OperatorGraph&, const DeviceSpec&)> estimate;
+};
+
+/// A graph to be estimated on a device.
+struct PriorRequest {
+  RowId graph = 0;
+  const DeviceSpec* device = nullptr;
+  auto operator<=>(const PriorRequest&) const = default;
+};
+
+/// Estimates requests, each once, with `threads` threads that read the dataset
+/// by handles of their own. The first error is thrown, with the graph's row.
+std::map<PriorRequest, PriorFigures> EstimatePriors(
+    const std::string& dataset, const Prior& prior,
+    std::vector<PriorRequest> requests, int threads);
+
+}  // namespace foretell::training

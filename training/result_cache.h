@@ -1,0 +1,30 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace foretell::training {
+
+/// Results of long experiments in a folder, so that one which was killed goes
+/// on: each is a file {"made_with", "result"}.
+class ResultCache {
+ public:
+  /// `made_with` is all that results depend on. Makes the folder; throws
+  /// Error(kIo).
+  ResultCache(std::string folder, nlohmann::json made_with);
+
+  /// The result `name`, if it is there; one that something else made, or that
+  /// cannot be read, is not.
+  std::optional<nlohmann::json> Find(const std::string& name) const;
+  /// Throws Error(kIo).
+  void Put(const std::string& name, const nlohmann::json& result) const;
+
+ private:
+  std::string PathOf(const std::string& name) const;
+
+  std::string folder_;
+  nlohmann::json made_with_;
+};
+
+}  // namespace foretell::training

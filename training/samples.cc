@@ -1,0 +1,338 @@
+#include "training/samples.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "datasets/views/split.h"
+#include "foretell/error.h"
+#include "src/model/input_columns.h"
+
+namespace foretell::training {
+namespace {
+
+using model::Target;
+
+constexpr std::array<std::string_view, 3> kPartNames = {"train", "validation",
+                                                        "test"};
+constexpr std::array<std::string_view, 2> kMadeSplits = {"random",
+                                                         "configuration"};
+constexpr char kLabelPrior[] = "analytic";
+
+std::string Listed(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text.empty() ? "none" : text;
+}
+
+template <typename Value>
+bool Named(const std::vector<Value>& names, const Value& name) {
+  return names.empty() || std::ranges::find(names, name) != names.end();
+}
+
+model::TargetValues FiguresOf(const Label& label) {
+  model::TargetValues values = model::kNoValues;
+  const auto take = [&values](Target target, std::optional<double> figure) {
+    if (figure && *figure > 0) ValueOf(values, target) = *figure;
+  };
+  take(Target::kMemory, label.memory_mib);
+  take(Target::kLatency, label.latency_ms);
+  take(Target::kEnergy, label.energy_j);
+  return values;
+}
+
+/// Labels that the options name, failed ones left out.
+class LabelFilter {
+ public:
+  LabelFilter(const SampleOptions& options, const std::vector<Label>& labels)
+      : options_(options), provenances_(options.provenances) {
+    std::set<std::string> devices;
+    bool real = false;
+    for (const Label& label : labels) {
+      devices.insert(label.device);
+      sources_.insert(label.source);
+      real = real ||
+             (FitsSoFar(label) && label.provenance != Provenance::kSimulated);
+    }
+    if (options.devices.empty() && !options.all_devices && devices.size() > 1) {
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          "labels of several devices; name one with --device, or all: " +
+              Listed(devices));
+    }
+    devices_ = std::move(devices);
+    if (!provenances_.empty()) return;
+    provenances_ = {Provenance::kMeasured, Provenance::kImported};
+    if (!real) provenances_ = {Provenance::kSimulated};
+  }
+
+  bool Fits(const Label& label) const {
+    return FitsSoFar(label) && Named(provenances_, label.provenance);
+  }
+
+  [[noreturn]] void FailEmpty(const std::string& path) const {
+    throw Error(ErrorCode::kInvalidArgument,
+                path + ": no label fits; devices: " + Listed(devices_) +
+                    "; sources: " + Listed(sources_));
+  }
+
+ private:
+  bool FitsSoFar(const Label& label) const {
+    return label.status != LabelStatus::kFailed &&
+           Named(options_.devices, label.device) &&
+           Named(options_.sources, label.source);
+  }
+
+  const SampleOptions& options_;
+  std::vector<Provenance> provenances_;
+  std::set<std::string> devices_;
+  std::set<std::string> sources_;
+};
+
+/// A sample on its way, with what is needed once only.
+struct Draft {
+  Sample sample;
+  const Label* label = nullptr;
+  const GraphSummary* graph = nullptr;
+  Precision precision = Precision::kFp32;
+  const DeviceSpec* device = nullptr;
+  PriorFigures prior;
+};
+
+class Selection {
+ public:
+  Selection(const Dataset& dataset, const SampleOptions& options)
+      : dataset_(dataset),
+        options_(options),
+        labels_(dataset.Labels()),
+        stored_points_(dataset.Points()),
+        stored_graphs_(dataset.Graphs()) {}
+
+  SampleSet Run() {
+    Join();
+    FindDevices();
+    if (options_.prior != nullptr) AddEstimates();
+    if (options_.prior_from_labels) AddSimulatedLabels();
+    MaskWithoutPrior();
+    AddParts();
+    AddInputs();
+    for (Draft& draft : drafts_)
+      set_.samples.push_back(std::move(draft.sample));
+    return std::move(set_);
+  }
+
+ private:
+  void Join() {
+    for (const StoredPoint& stored : stored_points_) {
+      points_.emplace(stored.id, &stored);
+    }
+    for (const GraphSummary& graph : stored_graphs_) {
+      graphs_.emplace(graph.id, &graph);
+    }
+    const LabelFilter filter(options_, labels_);
+    std::set<std::string> devices;
+    std::set<std::string> sources;
+    for (const Label& label : labels_) {
+      if (!filter.Fits(label) || !Add(label)) continue;
+      devices.insert(label.device);
+      sources.insert(label.source);
+    }
+    if (drafts_.empty()) filter.FailEmpty(dataset_.path());
+    set_.devices.assign(devices.begin(), devices.end());
+    set_.sources.assign(sources.begin(), sources.end());
+  }
+
+  bool Add(const Label& label) {
+    const StoredPoint& stored = *points_.at(label.point);
+    const auto graph = graphs_.find(stored.graph);
+    if (graph == graphs_.end() || graph->second->num_nodes == 0) {
+      ++set_.without_graph;
+      return false;
+    }
+    Sample sample{.point = stored.id,
+                  .graph = stored.graph,
+                  .num_nodes = graph->second->num_nodes,
+                  .model = stored.point.model,
+                  .family = stored.point.family,
+                  .batch = stored.point.batch,
+                  .provenance = label.provenance};
+    const model::TargetValues figures = FiguresOf(label);
+    bool any = false;
+    for (const Target target : options_.targets) {
+      ValueOf(sample.targets, target) = ValueOf(figures, target);
+      any = any || model::IsKnown(ValueOf(figures, target));
+    }
+    if (!any) {
+      ++set_.without_figure;
+      return false;
+    }
+    if (label.provenance == Provenance::kSimulated) {
+      sample.weight = static_cast<float>(options_.simulated_weight);
+    }
+    drafts_.push_back({.sample = std::move(sample),
+                       .label = &label,
+                       .graph = graph->second,
+                       .precision = stored.point.precision});
+    return true;
+  }
+
+  void FindDevices() {
+    std::map<std::string, const DeviceSpec*> specs;
+    const bool needed = options_.prior != nullptr || options_.device_columns;
+    for (Draft& draft : drafts_) {
+      const std::string& name = draft.label->device;
+      draft.sample.device = static_cast<std::uint32_t>(
+          std::ranges::lower_bound(set_.devices, name) - set_.devices.begin());
+      if (!needed) continue;
+      const DeviceSpec*& spec = specs[name];
+      if (spec == nullptr) spec = &options_.catalog->FindDevice(name);
+      draft.device = spec;
+    }
+  }
+
+  void AddEstimates() {
+    std::vector<PriorRequest> requests;
+    for (const Draft& draft : drafts_) {
+      requests.push_back({draft.sample.graph, draft.device});
+    }
+    const std::map<PriorRequest, PriorFigures> estimates = EstimatePriors(
+        dataset_.path(), *options_.prior, requests, options_.threads);
+    for (Draft& draft : drafts_) {
+      draft.prior = estimates.at({draft.sample.graph, draft.device});
+      draft.sample.prior = draft.prior.values;
+    }
+    set_.prior = options_.prior->name;
+  }
+
+  void AddSimulatedLabels() {
+    std::map<std::pair<RowId, std::string_view>, model::TargetValues> simulated;
+    for (const Label& label : labels_) {
+      if (label.provenance != Provenance::kSimulated) continue;
+      simulated[{label.point, label.device}] = FiguresOf(label);
+    }
+    for (Draft& draft : drafts_) {
+      const auto found =
+          simulated.find({draft.sample.point, draft.label->device});
+      if (found != simulated.end()) draft.sample.prior = found->second;
+      draft.prior.values = draft.sample.prior;
+    }
+    set_.prior = kLabelPrior;
+  }
+
+  /// A figure that the prior says nothing of cannot be learned as its ratio.
+  void MaskWithoutPrior() {
+    if (set_.prior.empty()) return;
+    std::erase_if(drafts_, [this](Draft& draft) {
+      bool any = false;
+      for (const Target target : options_.targets) {
+        double& value = ValueOf(draft.sample.targets, target);
+        if (!model::IsKnown(value)) continue;
+        const bool has_prior = ValueOf(draft.sample.prior, target) > 0;
+        if (!has_prior) value = model::kUnknown;
+        set_.without_prior += has_prior ? 0 : 1;
+        any = any || has_prior;
+      }
+      return !any;
+    });
+    if (!drafts_.empty()) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                dataset_.path() + ": the prior knows none of the labels");
+  }
+
+  void AddParts() {
+    const std::map<RowId, std::string> parts = Parts();
+    for (Draft& draft : drafts_) {
+      const auto found = parts.find(draft.sample.point);
+      if (found != parts.end()) draft.sample.part = ParsePart(found->second);
+      if (options_.split.empty()) draft.sample.part = Part::kTrain;
+    }
+  }
+
+  std::map<RowId, std::string> Parts() const {
+    const std::string& name = options_.split;
+    if (name.empty()) return {};
+    const std::vector<std::string> stored = dataset_.SplitNames();
+    const bool made = std::ranges::find(stored, name) == stored.end() &&
+                      std::ranges::find(kMadeSplits, name) != kMadeSplits.end();
+    return made ? dataset::MakeSplit(stored_points_,
+                                     dataset::ParseSplitKind(name), 0)
+                : dataset_.Split(name);
+  }
+
+  void AddInputs() {
+    set_.columns = model::StaticColumnNames();
+    const auto append = [this](const std::vector<std::string>& names) {
+      set_.columns.insert(set_.columns.end(), names.begin(), names.end());
+    };
+    if (options_.device_columns) append(model::DeviceColumnNames());
+    if (options_.prior_columns) {
+      append(model::PriorColumnNames(options_.targets));
+      if (options_.prior != nullptr) {
+        for (const std::string& name : options_.prior->figures) {
+          set_.columns.push_back("prior:" + name);
+        }
+      }
+    }
+    for (Draft& draft : drafts_) {
+      const model::InputSource source{
+          .statics = &draft.graph->statics,
+          .device = draft.device,
+          .precision = draft.precision,
+          .prior = set_.prior.empty() ? nullptr : &draft.sample.prior,
+          .prior_figures = &draft.prior.figures};
+      for (const std::string& name : set_.columns) {
+        draft.sample.inputs.push_back(model::RawInput(name, source));
+      }
+    }
+  }
+
+  const Dataset& dataset_;
+  const SampleOptions& options_;
+  const std::vector<Label> labels_;
+  const std::vector<StoredPoint> stored_points_;
+  const std::vector<GraphSummary> stored_graphs_;
+  std::map<RowId, const StoredPoint*> points_;
+  std::map<RowId, const GraphSummary*> graphs_;
+  std::vector<Draft> drafts_;
+  SampleSet set_;
+};
+
+}  // namespace
+
+std::string_view PartName(Part part) {
+  return kPartNames.at(static_cast<std::size_t>(part));
+}
+
+std::optional<Part> ParsePart(std::string_view name) {
+  const auto* found = std::ranges::find(kPartNames, name);
+  if (found == kPartNames.end()) return std::nullopt;
+  return static_cast<Part>(found - kPartNames.begin());
+}
+
+std::vector<std::size_t> SampleSet::PartOf(Part part) const {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (samples[i].part == part) indices.push_back(i);
+  }
+  return indices;
+}
+
+std::map<Provenance, std::int64_t> SampleSet::CountProvenance(
+    std::span<const std::size_t> indices) const {
+  std::map<Provenance, std::int64_t> counts;
+  for (const std::size_t index : indices) {
+    ++counts[samples.at(index).provenance];
+  }
+  return counts;
+}
+
+SampleSet SelectSamples(const Dataset& dataset, const SampleOptions& options) {
+  return Selection(dataset, options).Run();
+}
+
+}  // namespace foretell::training
