@@ -53,16 +53,19 @@ LoadedBatch LoadBatch(FeatureStore& store, const SampleSet& set,
                       std::vector<std::size_t> samples) {
   LoadedBatch batch{.samples = std::move(samples)};
   if (batch.samples.empty()) return batch;
-  std::vector<std::shared_ptr<const GraphFeatures>> features;
+  std::vector<std::shared_ptr<const StoredFeatures>> features;
   std::vector<std::vector<float>> inputs;
   for (const std::size_t index : batch.samples) {
-    features.push_back(store.Get(set.samples[index].graph));
-    inputs.push_back(ScaledInputs(info, set.samples[index]));
-    batch.priors.push_back(set.samples[index].prior);
+    const Sample& sample = set.samples[index];
+    features.push_back(store.Get(sample.graph, set.CostDevice(sample)));
+    inputs.push_back(ScaledInputs(info, sample));
+    batch.priors.push_back(sample.prior);
   }
   std::vector<model::GraphInput> graphs;
   for (std::size_t i = 0; i < features.size(); ++i) {
-    graphs.push_back({features[i].get(), inputs[i]});
+    const model::NodeCosts& costs = features[i]->costs;
+    graphs.push_back(
+        {features[i].get(), inputs[i], costs.columns, costs.shares});
   }
   batch.graphs = model::Collate(graphs);
   FillTargets(info, set, batch);

@@ -2,34 +2,47 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "foretell/dataset.h"
+#include "foretell/device.h"
+#include "src/model/node_costs.h"
 
 namespace foretell::training {
+
+/// A graph as it is kept.
+struct StoredFeatures : GraphFeatures {
+  model::NodeCosts costs;  ///< Empty without a device.
+};
 
 /// Nodes and edges of a dataset's graphs, read when asked for; those used last
 /// are kept as long as they fit `cache_bytes`. Safe to use from several
 /// threads, one of which reads at a time.
 class FeatureStore {
  public:
-  FeatureStore(const std::string& dataset, std::int64_t cache_bytes);
+  /// `cost_options` are for graphs that are asked for with a device.
+  FeatureStore(const std::string& dataset, std::int64_t cache_bytes,
+               const CostOptions& cost_options = {});
 
-  /// Throws what Dataset::Features throws.
-  std::shared_ptr<const GraphFeatures> Get(RowId graph);
+  /// With `device`, what each node costs on it too. Throws what
+  /// Dataset::Features and NodeCostsOf throw.
+  std::shared_ptr<const StoredFeatures> Get(RowId graph,
+                                            const DeviceSpec* device = nullptr);
 
   const std::string& dataset() const { return dataset_.path(); }
   std::int64_t cached_bytes() const;
   std::int64_t reads() const;  ///< How often the file was read.
 
  private:
+  using Key = std::pair<RowId, const DeviceSpec*>;
+
   struct Entry {
-    RowId graph;
-    std::shared_ptr<const GraphFeatures> features;
+    Key key;
+    std::shared_ptr<const StoredFeatures> features;
     std::int64_t bytes;
   };
 
@@ -38,10 +51,11 @@ class FeatureStore {
   mutable std::mutex mutex_;
   Dataset dataset_;
   std::int64_t cache_bytes_;
+  CostOptions cost_options_;
   std::int64_t cached_bytes_ = 0;
   std::int64_t reads_ = 0;
   std::list<Entry> entries_;  ///< Used last first.
-  std::unordered_map<RowId, std::list<Entry>::iterator> by_graph_;
+  std::map<Key, std::list<Entry>::iterator> by_key_;
 };
 
 }  // namespace foretell::training

@@ -7,6 +7,7 @@
 
 #include "foretell/error.h"
 #include "foretell/version.h"
+#include "src/model/node_costs.h"
 
 namespace foretell::training {
 namespace {
@@ -40,6 +41,8 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
   }
   if (options.scale == model::ScaleKind::kDippm) return scale;
   scale.mean = sum / count;
+  // Corrected shares of a prior add up to a logarithm, in no other unit.
+  if (options.network.pooling == model::Pooling::kPrior) return scale;
   const double variance = squares / count - scale.mean * scale.mean;
   const double deviation = std::sqrt(std::max(variance, 0.0));
   scale.deviation = deviation > kConstant ? deviation : 1;
@@ -59,6 +62,11 @@ model::CheckpointInfo FitInfo(const TrainerOptions& options,
     throw Error(ErrorCode::kInvalidArgument,
                 "the scale 'dippm' has no logarithm for a prior");
   }
+  if (options.network.pooling == model::Pooling::kPrior &&
+      (set.prior.empty() || !set.node_costs)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "pooling 'prior' needs a prior and the costs of nodes");
+  }
   model::CheckpointInfo info{.feature_version = kFeatureVersion,
                              .foretell_version = kVersion,
                              .network = options.network,
@@ -73,7 +81,8 @@ model::CheckpointInfo FitInfo(const TrainerOptions& options,
     rows.push_back(&set.samples[index].inputs);
   }
   info.inputs = model::FitColumns(set.columns, rows);
-  info.network.node_features = kNumNodeFeatures;
+  info.network.node_features =
+      kNumNodeFeatures + (set.node_costs ? model::kNumNodeCosts : 0);
   info.network.static_features = std::ssize(info.inputs);
   info.network.outputs = std::ssize(info.targets);
   for (const auto& [provenance, count] : set.CountProvenance(train)) {

@@ -115,6 +115,12 @@ void CheckFits(const model::CheckpointInfo& info, const SampleSet& set) {
                 "the checkpoint takes the inputs " + Joined(names) +
                     "; the samples have " + Joined(set.columns));
   }
+  if (info.HasNodeCosts() != set.node_costs) {
+    throw Error(ErrorCode::kInvalidArgument,
+                std::string("the checkpoint takes ") +
+                    (info.HasNodeCosts() ? "" : "no ") +
+                    "costs of nodes; the samples differ");
+  }
   if (info.prior != set.prior) {
     throw Error(ErrorCode::kInvalidArgument,
                 "the checkpoint corrects the prior '" + info.prior +

@@ -183,7 +183,10 @@ class Selection {
 
   void FindDevices() {
     std::map<std::string, const DeviceSpec*> specs;
-    const bool needed = options_.prior != nullptr || options_.device_columns;
+    const bool needed = options_.prior != nullptr || options_.device_columns ||
+                        options_.node_costs;
+    if (needed) set_.specs.resize(set_.devices.size());
+    set_.node_costs = options_.node_costs;
     for (Draft& draft : drafts_) {
       const std::string& name = draft.label->device;
       draft.sample.device = static_cast<std::uint32_t>(
@@ -192,6 +195,7 @@ class Selection {
       const DeviceSpec*& spec = specs[name];
       if (spec == nullptr) spec = &options_.catalog->FindDevice(name);
       draft.device = spec;
+      set_.specs[draft.sample.device] = spec;
     }
   }
 
@@ -278,17 +282,34 @@ class Selection {
         }
       }
     }
+    append(EnvironmentColumns());
     for (Draft& draft : drafts_) {
       const model::InputSource source{
           .statics = &draft.graph->statics,
           .device = draft.device,
           .precision = draft.precision,
           .prior = set_.prior.empty() ? nullptr : &draft.sample.prior,
-          .prior_figures = &draft.prior.figures};
+          .prior_figures = &draft.prior.figures,
+          .environment = &draft.label->environment};
       for (const std::string& name : set_.columns) {
         draft.sample.inputs.push_back(model::RawInput(name, source));
       }
     }
+  }
+
+  /// A column per value of each key, for keys with several values.
+  std::vector<std::string> EnvironmentColumns() const {
+    std::vector<std::string> columns;
+    for (const std::string& key : options_.environment_keys) {
+      std::set<std::string> values;
+      for (const Draft& draft : drafts_) {
+        values.insert(model::EnvironmentValue(draft.label->environment, key));
+      }
+      for (const std::string& value : values) {
+        columns.push_back("environment." + key + "=" + value);
+      }
+    }
+    return columns;
   }
 
   const Dataset& dataset_;

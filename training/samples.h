@@ -58,6 +58,11 @@ struct SampleOptions {
   std::string split;
   bool device_columns = false;  ///< Figures of the device as inputs.
   bool prior_columns = false;   ///< Estimates of the prior as inputs.
+  /// Keys of the labels' environments whose values are inputs.
+  std::vector<std::string> environment_keys;
+  /// Lets the network see the cost model's figures of every node; needs the
+  /// catalogue.
+  bool node_costs = false;
   const Prior* prior = nullptr;
   /// Takes simulated labels of the same point and device for a prior, which is
   /// quicker; `prior` must be null.
@@ -71,6 +76,9 @@ struct SampleOptions {
 struct SampleSet {
   std::vector<Sample> samples;
   std::vector<std::string> devices;  ///< Of the labels, sorted.
+  /// Of the devices, where they are needed; else empty.
+  std::vector<const DeviceSpec*> specs;
+  bool node_costs = false;           ///< As SampleOptions.
   std::vector<std::string> sources;  ///< Of the labels, sorted.
   std::vector<std::string> columns;  ///< Names of Sample::inputs.
   std::string prior;                 ///< Its name; empty without.
@@ -78,6 +86,10 @@ struct SampleSet {
   std::int64_t without_figure = 0;   ///< … because no target has a figure.
   std::int64_t without_prior = 0;    ///< Figures left out for it.
 
+  /// For FeatureStore::Get; null where nodes have no costs.
+  const DeviceSpec* CostDevice(const Sample& sample) const {
+    return node_costs ? specs.at(sample.device) : nullptr;
+  }
   /// Indices of the samples of a part.
   std::vector<std::size_t> PartOf(Part part) const;
   std::map<Provenance, std::int64_t> CountProvenance(

@@ -5,10 +5,15 @@
 
 namespace foretell::cli {
 
+CostOptions CostOptionsOf(const std::string& host) {
+  CostOptions options;
+  if (host == "python") options.dispatch_scale = kPythonDispatchScale;
+  return options;
+}
+
 training::Prior AnalyticPrior(const Environment& environment,
                               const std::string& host) {
-  AnalyticOptions options;
-  if (host == "python") options.cost.dispatch_scale = kPythonDispatchScale;
+  const AnalyticOptions options{.cost = CostOptionsOf(host)};
   const auto estimate = [environment, options](const OperatorGraph& graph,
                                                const DeviceSpec& device) {
     const Prediction prediction =

@@ -44,6 +44,16 @@ std::vector<Provenance> ParseProvenances(
   return provenances;
 }
 
+/// Adds KEY of a column "environment.KEY=VALUE", once.
+void NoteEnvironmentKey(const std::string& column,
+                        std::vector<std::string>& keys) {
+  constexpr std::string_view kPrefix = "environment.";
+  if (!column.starts_with(kPrefix)) return;
+  const std::string key =
+      column.substr(kPrefix.size(), column.find('=') - kPrefix.size());
+  if (keys.empty() || keys.back() != key) keys.push_back(key);
+}
+
 volatile std::sig_atomic_t asked_to_end = 0;
 
 extern "C" void AskToEnd(int signal) {
@@ -108,6 +118,13 @@ void SampleFlags::AddTo(CLI::App& command, bool learning) {
                    "Let the network see figures of the device");
   command.add_flag("--prior-features", prior_columns,
                    "Let the network see what the prior says");
+  command.add_flag("--node-costs", node_costs,
+                   "Let the network see what the cost model says of every "
+                   "operator");
+  command
+      .add_option("--environment-features", environment_keys,
+                  "Keys of the labels' environments that the network sees")
+      ->delimiter(',');
 }
 
 std::vector<model::Target> SampleFlags::Targets() const {
@@ -131,7 +148,10 @@ void SampleFlags::Follow(const model::CheckpointInfo& info) {
   if (!info.prior.empty() && prior != "labels") prior = info.prior;
   device_columns = false;
   prior_columns = false;
+  node_costs = info.HasNodeCosts();
+  environment_keys.clear();
   for (const model::InputColumn& input : info.inputs) {
+    NoteEnvironmentKey(input.name, environment_keys);
     device_columns = device_columns || input.name.starts_with("device.");
     prior_columns = prior_columns || input.name.starts_with("prior");
   }
@@ -162,6 +182,8 @@ std::string SampleFlags::ToJson() const {
               {"prior", prior},
               {"device_columns", device_columns},
               {"prior_columns", prior_columns},
+              {"node_costs", node_costs},
+              {"environment_keys", environment_keys},
               {"device_files", device_files},
               {"environment", environment},
               {"host", host}}
@@ -182,6 +204,9 @@ void SampleFlags::FromJson(const std::string& json, const std::string& origin) {
     prior = object.at("prior");
     device_columns = object.at("device_columns");
     prior_columns = object.at("prior_columns");
+    node_costs = object.at("node_costs");
+    environment_keys =
+        object.at("environment_keys").get<std::vector<std::string>>();
     device_files = object.at("device_files").get<std::vector<std::string>>();
     environment = object.at("environment");
     host = object.at("host");
@@ -210,6 +235,8 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
       .split = flags.split == kNoSplit ? "" : flags.split,
       .device_columns = flags.device_columns,
       .prior_columns = flags.prior_columns,
+      .environment_keys = flags.environment_keys,
+      .node_costs = flags.node_costs,
       .prior = flags.prior == "analytic" ? &analytic : nullptr,
       .prior_from_labels = flags.prior == "labels",
       .catalog = &opened.catalog,
@@ -220,7 +247,7 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
   }
   opened.set = SelectSamples(Dataset::Open(flags.dataset), options);
   opened.store = std::make_unique<training::FeatureStore>(
-      flags.dataset, flags.cache_mib * kMiBytes);
+      flags.dataset, flags.cache_mib * kMiBytes, CostOptionsOf(flags.host));
   return opened;
 }
 
@@ -260,8 +287,11 @@ void LearningFlags::AddTo(CLI::App& command, bool with_network) {
          "Epochs without a better validation loss before the end; 0: all");
   number("--seed", options.seed, "Of weights, order and dropout");
   number("--compute", options.compute, "Where to compute: cpu, cuda, cuda:1");
-  command.add_option("--pooling", pooling, "sum, mean, max")
-      ->check(CLI::IsMember({"sum", "mean", "max"}))
+  command
+      .add_option("--pooling", pooling,
+                  "sum, mean, max; prior: correct each operator's "
+                  "share of it")
+      ->check(CLI::IsMember({"sum", "mean", "max", "prior"}))
       ->capture_default_str();
   command
       .add_option("--target-scale", scale,

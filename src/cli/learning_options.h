@@ -32,6 +32,8 @@ struct SampleFlags {
   std::string prior = "none";
   bool device_columns = false;
   bool prior_columns = false;
+  bool node_costs = false;
+  std::vector<std::string> environment_keys;
   std::vector<std::string> device_files;
   std::string environment;
   std::string host = "python";

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "foretell/features.h"
 #include "src/model/input_columns.h"
 #include "src/model/network.h"
 #include "src/model/safetensors.h"
@@ -52,6 +53,9 @@ struct CheckpointInfo {
   std::map<std::string, std::int64_t> provenance;
   std::map<std::string, std::string> environment;  ///< "libtorch", "device", ….
   std::int64_t epochs = 0;  ///< That these weights have seen.
+
+  /// Whether nodes have the columns of NodeCosts beside their features.
+  bool HasNodeCosts() const { return network.node_features > kNumNodeFeatures; }
 };
 
 /// A network with all that it takes to use it, or to go on training it.

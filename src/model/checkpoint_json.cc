@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/model/node_costs.h"
 
 namespace foretell::model {
 namespace {
@@ -150,7 +151,8 @@ void CheckSizes(const CheckpointInfo& info, const std::string& origin) {
     Fail(origin, std::string(what) + " is " + std::to_string(is) +
                      ", expected " + std::to_string(due));
   };
-  expect("node_features", info.network.node_features, kNumNodeFeatures);
+  expect("node_features", info.network.node_features,
+         kNumNodeFeatures + (info.HasNodeCosts() ? kNumNodeCosts : 0));
   expect("static_features", info.network.static_features, info.inputs.size());
   expect("outputs", info.network.outputs, info.targets.size());
 }

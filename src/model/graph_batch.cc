@@ -65,6 +65,33 @@ struct Sizes {
   std::int64_t edges = 0;
 };
 
+// Node columns of a graph, and whether its spans have one row per node.
+std::size_t CountColumns(const GraphInput& graph, std::size_t index) {
+  const std::size_t nodes = graph.features->nodes.size();
+  if (graph.node_columns.size() % nodes != 0) {
+    Refuse(index, std::to_string(graph.node_columns.size()) +
+                      " numbers in its node columns, not a multiple of its " +
+                      std::to_string(nodes) + " nodes");
+  }
+  if (!graph.shares.empty() && graph.shares.size() != nodes) {
+    Refuse(index, std::to_string(graph.shares.size()) + " shares for its " +
+                      std::to_string(nodes) + " nodes");
+  }
+  return graph.node_columns.size() / nodes;
+}
+
+void CheckColumns(std::span<const GraphInput> graphs, std::size_t index) {
+  const std::size_t found = CountColumns(graphs[index], index);
+  const std::size_t expected = CountColumns(graphs[0], 0);
+  if (found != expected) {
+    Refuse(index, std::to_string(found) + " node columns, but graph 0 has " +
+                      std::to_string(expected));
+  }
+  if (graphs[index].shares.empty() != graphs[0].shares.empty()) {
+    Refuse(index, "only some graphs have shares");
+  }
+}
+
 // Checks all graphs and adds up their sizes.
 Sizes CheckGraphs(std::span<const GraphInput> graphs) {
   if (graphs.empty()) {
@@ -81,6 +108,7 @@ Sizes CheckGraphs(std::span<const GraphInput> graphs) {
                     " static features, but graph 0 has " +
                     std::to_string(graphs[0].statics.size()));
     }
+    CheckColumns(graphs, g);
     sizes.nodes += static_cast<std::int64_t>(graphs[g].features->nodes.size());
     sizes.edges +=
         static_cast<std::int64_t>(graphs[g].features->sources.size());
@@ -127,6 +155,16 @@ NeighbourLists MakeLists(std::span<const GraphInput> graphs, const Sizes& sizes,
   return lists;
 }
 
+at::Tensor GatherShares(std::span<const GraphInput> graphs,
+                        const Sizes& sizes) {
+  at::Tensor shares = at::empty({sizes.nodes}, at::kFloat);
+  auto* next = shares.data_ptr<float>();
+  for (const GraphInput& graph : graphs) {
+    next = std::copy(graph.shares.begin(), graph.shares.end(), next);
+  }
+  return shares;
+}
+
 }  // namespace
 
 GraphBatch GraphBatch::To(const at::Device& device) const {
@@ -134,6 +172,7 @@ GraphBatch GraphBatch::To(const at::Device& device) const {
     return tensor.to(device, /*non_blocking=*/true);
   };
   return {move(nodes),
+          shares.defined() ? move(shares) : shares,
           {move(incoming.begin), move(incoming.neighbour)},
           {move(outgoing.begin), move(outgoing.neighbour)},
           move(graph_begin),
@@ -144,8 +183,11 @@ GraphBatch Collate(std::span<const GraphInput> graphs) {
   const Sizes sizes = CheckGraphs(graphs);
   const auto num_graphs = static_cast<std::int64_t>(graphs.size());
   const auto num_statics = static_cast<std::int64_t>(graphs[0].statics.size());
+  const auto num_columns =
+      static_cast<std::ptrdiff_t>(CountColumns(graphs[0], 0));
   GraphBatch batch;
-  batch.nodes = at::empty({sizes.nodes, kNumNodeFeatures}, at::kFloat);
+  batch.nodes =
+      at::empty({sizes.nodes, kNumNodeFeatures + num_columns}, at::kFloat);
   batch.graph_begin = at::empty({num_graphs + 1}, at::kInt);
   batch.statics = at::empty({num_graphs, num_statics}, at::kFloat);
   auto* row = batch.nodes.data_ptr<float>();
@@ -154,13 +196,17 @@ GraphBatch Collate(std::span<const GraphInput> graphs) {
   *begin = 0;
   for (const GraphInput& graph : graphs) {
     const std::vector<NodeFeatureRow>& nodes = graph.features->nodes;
+    const float* columns = graph.node_columns.data();
     for (const NodeFeatureRow& node : nodes) {
       row = std::copy(node.begin(), node.end(), row);
+      row = std::copy_n(columns, num_columns, row);
+      columns += num_columns;
     }
     begin[1] = begin[0] + static_cast<std::int32_t>(nodes.size());
     ++begin;
     statics = std::copy(graph.statics.begin(), graph.statics.end(), statics);
   }
+  if (!graphs[0].shares.empty()) batch.shares = GatherShares(graphs, sizes);
   batch.incoming = MakeLists(graphs, sizes, &GraphFeatures::targets,
                              &GraphFeatures::sources);
   batch.outgoing = MakeLists(graphs, sizes, &GraphFeatures::sources,

@@ -20,7 +20,11 @@ struct NeighbourLists {
 /// Graphs put one after the other in flat arrays, as every network takes them.
 /// All tensors are on one device; N nodes, E edges and B graphs in all.
 struct GraphBatch {
-  at::Tensor nodes;         ///< float32 [N, node features].
+  /// float32 [N, node features]: those of GraphFeatures, then node_columns.
+  at::Tensor nodes;
+  /// float32 [N]: each node's share in the prior of its graph; undefined where
+  /// the inputs have none.
+  at::Tensor shares;
   NeighbourLists incoming;  ///< Producers of every node.
   NeighbourLists outgoing;  ///< Consumers; the same edges turned round.
   at::Tensor graph_begin;   ///< int32 [B + 1]: first node of each graph.
@@ -39,12 +43,17 @@ struct GraphInput {
   /// Scaled static features, and whatever else belongs to the graph as a whole
   /// (figures of a device); of equal length in all graphs of a batch.
   std::span<const float> statics;
+  /// Further features of the nodes, [num_nodes, k]; k is the same in all graphs
+  /// of a batch. May be empty, and so may `shares`, [num_nodes].
+  std::span<const float> node_columns = {};
+  std::span<const float> shares = {};
 };
 
 /// Lays graphs out flat on the CPU, in their order. Throws
 /// Error(kInvalidArgument) for no graph, a graph without nodes, edges that
-/// leave their graph or are loops, static features of different lengths, and
-/// more than 2^31 - 1 nodes or edges.
+/// leave their graph or are loops, static features or node columns of different
+/// lengths, shares that are not one per node, and more than 2^31 - 1 nodes or
+/// edges.
 GraphBatch Collate(std::span<const GraphInput> graphs);
 
 }  // namespace foretell::model

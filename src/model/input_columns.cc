@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 #include "foretell/error.h"
 
 namespace foretell::model {
@@ -11,6 +13,7 @@ namespace {
 
 constexpr std::string_view kPriorPrefix = "prior.";
 constexpr std::string_view kPriorFigurePrefix = "prior:";
+constexpr std::string_view kEnvironmentPrefix = "environment.";
 /// Deviations below this are rounding, not differences.
 constexpr double kConstant = 1e-9;
 
@@ -74,11 +77,28 @@ double PriorFigure(const std::string& name, const InputSource& source) {
   return found->second;
 }
 
+double EnvironmentInput(const std::string& name, const InputSource& source) {
+  if (source.environment == nullptr) Fail(name, "needs an environment");
+  const std::size_t equals = name.find('=');
+  if (equals == std::string::npos) Fail(name, "names no value");
+  const std::string key = name.substr(kEnvironmentPrefix.size(),
+                                      equals - kEnvironmentPrefix.size());
+  const std::string value = EnvironmentValue(*source.environment, key);
+  return value == std::string_view(name).substr(equals + 1) ? 1 : 0;
+}
+
 double Transformed(const std::string& name, double raw) {
   return name.starts_with(kPriorPrefix) ? std::log2(raw) : std::log2(1 + raw);
 }
 
 }  // namespace
+
+std::string EnvironmentValue(const std::string& json, const std::string& key) {
+  const nlohmann::json object = nlohmann::json::parse(json, nullptr, false);
+  const auto found = object.find(key);
+  if (found == object.end()) return "";
+  return found->is_string() ? found->get<std::string>() : found->dump();
+}
 
 std::vector<std::string> StaticColumnNames() {
   std::vector<std::string> names;
@@ -120,6 +140,9 @@ double RawInput(const std::string& name, const InputSource& source) {
   }
   if (name.starts_with(kPriorPrefix)) return PriorInput(name, source);
   if (name.starts_with(kPriorFigurePrefix)) return PriorFigure(name, source);
+  if (name.starts_with(kEnvironmentPrefix)) {
+    return EnvironmentInput(name, source);
+  }
   Fail(name, "is not known");
 }
 

@@ -7,6 +7,19 @@
 //     × 3    h = dropout(ReLU(W h + b))                       [B, hidden]
 //     y      W h + b                                          [B, outputs]
 //
+// With the pooling "prior" the head stands before the sum. A latency is a sum
+// over operators, and an analytic model knows each one's share s of it; what is
+// to be learned is by which factor each share is wrong:
+//
+//     h      [x, static features of the node's graph]         [N, hidden + S]
+//     × 3    h = dropout(ReLU(W h + b))                       [N, hidden]
+//     e      c tanh((W h + b) / c), c = 3                     [N, outputs]
+//     y      log sum over the graph of s exp(e)               [B, outputs]
+//
+// so that prior × exp(y) is the corrected sum. It needs to know operators, not
+// networks, and so carries over to networks made of known operators. Factors
+// are held within e^±3.
+//
 // Size of the numbers. The paper pools by the sum, and graphs have 10 to 2,000
 // nodes: with weights that keep the size of activations, the pooled rows would
 // be hundreds while the static features are about 1, and the first steps of
@@ -24,7 +37,9 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/diff.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/repeat_interleave.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -41,6 +56,10 @@ namespace {
 
 constexpr double kSumPoolingScale = 1.0 / 128;
 constexpr double kLastLayerGain = 0.1;
+/// Largest |log| of a node's correction with the pooling "prior".
+constexpr double kLargestCorrection = 3;
+/// Below every share that matters; a graph without kernels has none at all.
+constexpr double kLeastSum = 1e-20;
 
 template <typename Value>
 struct Named {
@@ -54,8 +73,10 @@ constexpr Named<NetworkKind> kKindNames[] = {{NetworkKind::kPmgns, "pmgns"},
                                              {NetworkKind::kGin, "gin"},
                                              {NetworkKind::kMlp, "mlp"}};
 
-constexpr Named<Pooling> kPoolingNames[] = {
-    {Pooling::kSum, "sum"}, {Pooling::kMean, "mean"}, {Pooling::kMax, "max"}};
+constexpr Named<Pooling> kPoolingNames[] = {{Pooling::kSum, "sum"},
+                                            {Pooling::kMean, "mean"},
+                                            {Pooling::kMax, "max"},
+                                            {Pooling::kPrior, "prior"}};
 
 template <typename Table, typename Value>
 std::string_view NameIn(const Table& table, Value value) {
@@ -102,6 +123,9 @@ class FramedNetwork : public Network {
   void AddHead();
   void CheckWidths(const GraphBatch& batch) const;
   at::Tensor Embed(const GraphBatch& batch);
+  at::Tensor Pool(const at::Tensor& x, const GraphBatch& batch) const;
+  at::Tensor Head(at::Tensor h);
+  at::Tensor CorrectShares(const at::Tensor& x, const GraphBatch& batch);
 
   std::vector<std::shared_ptr<GraphLayer>> graph_;
   std::vector<std::shared_ptr<DenseLayer>> head_;
@@ -159,17 +183,46 @@ at::Tensor FramedNetwork::Embed(const GraphBatch& batch) {
     x = ReluDropout(graph_[i]->forward(x, aggregation),
                     ends_block && is_training() ? options().dropout : 0);
   }
-  x = PoolGraphs(x, batch.graph_begin, options().pooling);
-  return options().pooling == Pooling::kSum ? x * kSumPoolingScale : x;
+  return x;
 }
 
-at::Tensor FramedNetwork::forward(const GraphBatch& batch) {
-  CheckWidths(batch);
-  at::Tensor h = at::cat({Embed(batch), batch.statics}, /*dim=*/1);
+at::Tensor FramedNetwork::Pool(const at::Tensor& x,
+                               const GraphBatch& batch) const {
+  const at::Tensor pooled = PoolGraphs(x, batch.graph_begin, options().pooling);
+  return options().pooling == Pooling::kSum ? pooled * kSumPoolingScale
+                                            : pooled;
+}
+
+at::Tensor FramedNetwork::Head(at::Tensor h) {
   for (const std::shared_ptr<DenseLayer>& layer : head_) {
     h = ReluDropout(layer->forward(h), is_training() ? options().dropout : 0);
   }
   return output_->forward(h);
+}
+
+at::Tensor FramedNetwork::CorrectShares(const at::Tensor& x,
+                                        const GraphBatch& batch) {
+  if (!batch.shares.defined()) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        "a batch without shares of a prior; pooling 'prior' needs them");
+  }
+  const at::Tensor statics = at::repeat_interleave(
+      batch.statics, at::diff(batch.graph_begin).to(at::kLong), /*dim=*/0);
+  const at::Tensor raw = Head(at::cat({x, statics}, /*dim=*/1));
+  const at::Tensor bounded =
+      (raw / kLargestCorrection).tanh() * kLargestCorrection;
+  const at::Tensor corrected = batch.shares.unsqueeze(1) * bounded.exp();
+  return PoolGraphs(corrected, batch.graph_begin, Pooling::kSum)
+      .clamp_min(kLeastSum)
+      .log();
+}
+
+at::Tensor FramedNetwork::forward(const GraphBatch& batch) {
+  CheckWidths(batch);
+  const at::Tensor x = Embed(batch);
+  if (options().pooling == Pooling::kPrior) return CorrectShares(x, batch);
+  return Head(at::cat({Pool(x, batch), batch.statics}, /*dim=*/1));
 }
 
 void CheckOptions(const NetworkOptions& options) {

@@ -23,7 +23,14 @@ std::string_view NetworkKindName(NetworkKind kind);  ///< "pmgns", "gcn", ….
 std::optional<NetworkKind> ParseNetworkKind(std::string_view name);
 
 /// From nodes to a graph.
-enum class Pooling { kSum, kMean, kMax };
+enum class Pooling {
+  kSum,
+  kMean,
+  kMax,
+  /// No pooling of embeddings: the head corrects each node's share of a prior,
+  /// and the corrected shares are added up.
+  kPrior,
+};
 std::string_view PoolingName(Pooling pooling);
 std::optional<Pooling> ParsePooling(std::string_view name);
 
