@@ -1,7 +1,9 @@
 #include "src/memory/schedule.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "src/memory/workspace.h"
 
@@ -39,16 +41,17 @@ class ScheduleMaker {
 
   void AddNode(NodeId id, std::span<const MemoryEvent> events) {
     if (!options_.with_workspaces) return AddEvents(events);
-    const Node& node = graph_.node(id);
     AddCublasWorkspaceOnce(id);
-    const std::size_t split = EndOfAllocations(events);
-    AddEvents(events.first(split));
-    if (const std::int64_t bytes = WorkspaceBytes(graph_, node); bytes > 0) {
+    for (const WorkspaceBlock& block :
+         WorkspaceBlocks(graph_, graph_.node(id))) {
+      const std::size_t split = EndOfOutput(id, block.output, events);
+      AddEvents(events.first(split));
+      events = events.subspan(split);
       const std::int64_t workspace = next_workspace_id_++;
-      AddWorkspace(Kind::kAllocate, workspace, bytes, id);
-      AddWorkspace(Kind::kFree, workspace, bytes, id);
+      AddWorkspace(Kind::kAllocate, workspace, block.bytes, id);
+      AddWorkspace(Kind::kFree, workspace, block.bytes, id);
     }
-    AddEvents(events.subspan(split));
+    AddEvents(events);
   }
 
   void AddCublasWorkspaceOnce(NodeId id) {
@@ -58,10 +61,19 @@ class ScheduleMaker {
     AddWorkspace(Kind::kAllocate, next_workspace_id_++, bytes, id);
   }
 
-  static std::size_t EndOfAllocations(std::span<const MemoryEvent> events) {
+  /// How many of the events are over when the pass that makes `output` begins:
+  /// those up to its allocation. All allocations, if it is the node's last
+  /// output; none, if it was not allocated by the node.
+  std::size_t EndOfOutput(NodeId id, std::size_t output,
+                          std::span<const MemoryEvent> events) const {
+    const std::vector<ValueId>& outputs = graph_.node(id).outputs;
+    const bool last = output + 1 >= outputs.size();
+    const StorageId storage =
+        graph_.value(outputs[std::min(output, outputs.size() - 1)]).storage;
     std::size_t end = 0;
     for (std::size_t i = 0; i < events.size(); ++i) {
-      if (events[i].kind == MemoryEvent::Kind::kAllocate) end = i + 1;
+      if (events[i].kind != MemoryEvent::Kind::kAllocate) continue;
+      if (last || events[i].storage == storage) end = i + 1;
     }
     return end;
   }

@@ -82,16 +82,35 @@ output %v
 }
 
 TEST(SimulateMemory, HoldsTheConvolutionsWorkspaceWhileItRuns) {
-  // Copies of input, output and weight: 12,992,512 bytes, in a segment of
-  // their own of 14 MiB.
+  // Half of input, output and weight: 6,496,256 bytes, which the segment of
+  // 20 MiB still holds beside two maps; the one of 2 MiB holds the weight.
   const MemoryBreakdown memory = SimulateText(kConvRelu, true);
-  const std::int64_t workspace = 2 * kMap + kWeight;
+  const std::int64_t workspace = (2 * kMap + kWeight) / 2;
   EXPECT_EQ(memory.workspace_peak, workspace);
   EXPECT_EQ(memory.at_peak_workspace, workspace);
   EXPECT_EQ(memory.peak_node, 0);
   EXPECT_EQ(memory.allocated_peak, 2 * kMap + kWeight + workspace);
-  EXPECT_EQ(memory.reserved_peak, 36 * kMi);
+  EXPECT_EQ(memory.reserved_peak, 22 * kMi);
   EXPECT_EQ(memory.timeline[0].allocated_after, 2 * kMap + kWeight);
+}
+
+TEST(SimulateMemory, RunsTheTwoPassesOfABackwardConvolutionOneAfterTheOther) {
+  // %d, %x and %dx have 4 MiB each, %w and %dw 9216 bytes. The first pass takes
+  // half of 8 MiB + 9216, the second all of it; both never live together, and
+  // %dw is there for the second one only.
+  const MemoryBreakdown memory = SimulateText(R"(graph "backward"
+%d = input f32[1,16,256,256]
+%x = input f32[1,16,256,256]
+%w = parameter f32[16,16,3,3]
+%dx, %dw = convolution_backward(%d, %x, %w) {stride=[2,2], padding=[1,1], output_mask=[1,1,0]} : f32[1,16,256,256], f32[16,16,3,3]
+output %dx
+output %dw
+)",
+                                              true);
+  const std::int64_t map = 4 * kMi;
+  const std::int64_t weight = 9216;
+  EXPECT_EQ(memory.workspace_peak, 2 * map + weight);
+  EXPECT_EQ(memory.allocated_peak, 3 * map + 2 * weight + 2 * map + weight);
 }
 
 TEST(SimulateMemory, AllocatesTheCublasWorkspaceOnceAndKeepsIt) {

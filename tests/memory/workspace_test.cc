@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "foretell/graph_io.h"
 #include "foretell/memory.h"
@@ -16,23 +17,38 @@ std::int64_t WorkspaceOfLast(const std::string& body) {
   return WorkspaceBytes(graph, graph.nodes().back());
 }
 
-TEST(Workspace, OfADenseConvolutionIsACopyOfItsThreeTensors) {
+/// Blocks of the only node of a graph in text form.
+std::vector<memory::WorkspaceBlock> BlocksOf(const std::string& body) {
+  const OperatorGraph graph = ParseGraph("graph \"g\"\n" + body);
+  return memory::WorkspaceBlocks(graph, graph.nodes().back());
+}
+
+// Bytes of input, output and weight of the convolutions below.
+constexpr std::int64_t kDenseBytes = 4 * (2 * 8 * 256 + 4 * 8 * 9 + 2 * 4 * 256);
+
+TEST(Workspace, OfADenseConvolutionIsHalfItsThreeTensors) {
   EXPECT_EQ(WorkspaceOfLast(R"(%x = input f32[2,8,16,16]
 %y = conv2d(%x, weight f32[4,8,3,3]) {padding=[1,1]} : f32[2,4,16,16]
 )"),
-            4 * (2 * 8 * 256 + 4 * 8 * 9 + 2 * 4 * 256));
+            kDenseBytes / 2);
 }
 
-TEST(Workspace, OfAGroupedConvolutionIsThatOfADenseOne) {
+TEST(Workspace, OfAGroupedPointwiseConvolutionIsTwiceItsThreeTensors) {
   EXPECT_EQ(WorkspaceOfLast(R"(%x = input f32[2,8,16,16]
-%y = conv2d(%x, weight f32[8,4,3,3]) {padding=[1,1], groups=2} : f32[2,8,16,16]
+%y = conv2d(%x, weight f32[8,4,1,1]) {groups=2} : f32[2,8,16,16]
 )"),
-            4 * (2 * 8 * 256 + 8 * 4 * 9 + 2 * 8 * 256));
+            2 * 4 * (2 * 8 * 256 + 8 * 4 + 2 * 8 * 256));
 }
 
-TEST(Workspace, OfADepthwiseConvolutionIsNothing) {
+TEST(Workspace, OfADepthwiseConvolutionIsOfItsForwardPassOnly) {
+  const std::int64_t bytes = 4 * (2 * 8 * 256 + 8 * 9 + 2 * 8 * 256);
   EXPECT_EQ(WorkspaceOfLast(R"(%x = input f32[2,8,16,16]
 %y = conv2d(%x, weight f32[8,1,3,3]) {padding=[1,1], groups=8} : f32[2,8,16,16]
+)"),
+            bytes / 2);
+  EXPECT_EQ(WorkspaceOfLast(R"(%d = input f32[2,8,16,16]
+%x = input f32[2,8,16,16]
+%dx, %dw = convolution_backward(%d, %x, weight f32[8,1,3,3]) {padding=[1,1], groups=8, output_mask=[1,1,0]} : f32[2,8,16,16], f32[8,1,3,3]
 )"),
             0);
 }
@@ -48,12 +64,45 @@ TEST(Workspace, OfAPointwiseConvolutionDependsOnThePrecision) {
             2 * (2 * 8 * 256 + 4 * 8 + 2 * 4 * 256));
 }
 
-TEST(Workspace, OfABackwardConvolutionCountsTheGradientAsItsResult) {
-  EXPECT_EQ(WorkspaceOfLast(R"(%d = input f32[2,4,16,16]
+TEST(Workspace, OfABackwardConvolutionIsABlockPerPass) {
+  const auto blocks = BlocksOf(R"(%d = input f32[2,4,8,8]
 %x = input f32[2,8,16,16]
-%dx, %dw = convolution_backward(%d, %x, weight f32[4,8,3,3]) {padding=[1,1], output_mask=[1,1,0]} : f32[2,8,16,16], f32[4,8,3,3]
-)"),
-            4 * (2 * 8 * 256 + 4 * 8 * 9 + 2 * 4 * 256));
+%dx, %dw = convolution_backward(%d, %x, weight f32[4,8,3,3]) {stride=[2,2], padding=[1,1], output_mask=[1,1,0]} : f32[2,8,16,16], f32[4,8,3,3]
+)");
+  const std::int64_t bytes = 4 * (2 * 8 * 256 + 4 * 8 * 9 + 2 * 4 * 64);
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_EQ(blocks[0].output, 0u);
+  EXPECT_EQ(blocks[0].bytes, bytes / 2);
+  EXPECT_EQ(blocks[1].output, 1u);
+  EXPECT_EQ(blocks[1].bytes, bytes);
+}
+
+TEST(Workspace, OfAUnitStride3x3HasNoneForTheGradientOfItsWeight) {
+  const auto blocks = BlocksOf(R"(%d = input f32[2,4,16,16]
+%x = input f32[2,8,16,16]
+%dx, %dw = convolution_backward(%d, %x, weight f32[4,8,3,3]) {stride=[1,1], padding=[1,1], output_mask=[1,1,0]} : f32[2,8,16,16], f32[4,8,3,3]
+)");
+  ASSERT_EQ(blocks.size(), 1u);
+  EXPECT_EQ(blocks[0].output, 0u);
+  EXPECT_EQ(blocks[0].bytes, kDenseBytes);
+}
+
+TEST(Workspace, OfAPassThatDoesNotRunIsNotThere) {
+  const auto blocks = BlocksOf(R"(%d = input f32[2,4,8,8]
+%x = input f32[2,8,16,16]
+%dw = convolution_backward(%d, %x, weight f32[4,8,3,3]) {stride=[2,2], padding=[1,1], output_mask=[0,1,0]} : f32[4,8,3,3]
+)");
+  ASSERT_EQ(blocks.size(), 1u);
+  EXPECT_EQ(blocks[0].output, 0u);
+  EXPECT_EQ(blocks[0].bytes, 4 * (2 * 8 * 256 + 4 * 8 * 9 + 2 * 4 * 64));
+}
+
+TEST(Workspace, OfTheFirstLayerIsOfItsForwardPassOnly) {
+  EXPECT_TRUE(BlocksOf(R"(%d = input f32[2,4,8,8]
+%x = input f32[2,3,16,16]
+%dw = convolution_backward(%d, %x, weight f32[4,3,3,3]) {stride=[2,2], padding=[1,1], output_mask=[0,1,0]} : f32[4,3,3,3]
+)")
+                  .empty());
 }
 
 TEST(Workspace, OfOtherOperatorsIsNothing) {
