@@ -1,19 +1,21 @@
 // How long the networks take to train and to answer.
 //
-//     network_benchmark train FOLDER KIND HIDDEN BATCH THREADS EPOCHS DEVICE
-//     network_benchmark infer FOLDER KIND HIDDEN RUNS
+//     network_benchmark CLOCK train FOLDER KIND HIDDEN BATCH THREADS EPOCHS
+//     DEVICE network_benchmark CLOCK infer FOLDER KIND HIDDEN RUNS
 //
 // `train` prints the seconds of every training step (forward, Huber loss,
 // backward, Adam; over batches that were prepared before, the first epoch left
 // out) on "cpu" or "cuda"; `infer` those of the first graph alone on one
 // thread. Both as one JSON list. scripts/bench_training.py writes the folder,
-// runs PyTorch Geometric on the same graphs and prints one table.
+// runs PyTorch Geometric on the same graphs and prints one table. CLOCK is
+// "wall", or "processor" for the time of this process alone, all threads.
 
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -25,10 +27,20 @@
 namespace foretell::benchmarks {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// Seconds since some fixed moment, on one of the two clocks.
+using Clock = double (*)();
 
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double WallSeconds() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+double ProcessorSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) +
+         1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 struct LabelledBatch {
@@ -51,7 +63,7 @@ std::vector<LabelledBatch> PrepareBatches(const GraphSet& set,
   return batches;
 }
 
-std::vector<double> Train(model::Network& network,
+std::vector<double> Train(Clock clock, model::Network& network,
                           const std::vector<LabelledBatch>& batches,
                           int epochs) {
   torch::optim::Adam optimizer(network.parameters(), 2.754e-5);
@@ -59,28 +71,28 @@ std::vector<double> Train(model::Network& network,
   std::vector<double> seconds;
   for (int epoch = 0; epoch <= epochs; ++epoch) {
     for (const LabelledBatch& batch : batches) {
-      const Clock::time_point start = Clock::now();
+      const double start = clock();
       optimizer.zero_grad();
       torch::huber_loss(network.forward(batch.graphs), batch.targets)
           .backward();
       optimizer.step();
       if (batch.targets.is_cuda()) torch::cuda::synchronize();
-      if (epoch > 0) seconds.push_back(SecondsSince(start));
+      if (epoch > 0) seconds.push_back(clock() - start);
     }
   }
   return seconds;
 }
 
-std::vector<double> Infer(model::Network& network,
+std::vector<double> Infer(Clock clock, model::Network& network,
                           const model::GraphBatch& graph, int runs) {
   constexpr int kWarmUps = 20;
   const torch::NoGradGuard no_gradient;
   network.eval();
   std::vector<double> seconds;
   for (int run = 0; run < runs + kWarmUps; ++run) {
-    const Clock::time_point start = Clock::now();
+    const double start = clock();
     network.forward(graph);
-    if (run >= kWarmUps) seconds.push_back(SecondsSince(start));
+    if (run >= kWarmUps) seconds.push_back(clock() - start);
   }
   return seconds;
 }
@@ -95,22 +107,24 @@ void Print(const std::vector<double>& seconds) {
 }
 
 void Run(const std::vector<std::string>& arguments) {
-  model::KeepFreedMemory();  // As foretell's trainer does.
+  model::KeepFreedMemory();  // As a program that trains does.
   const auto number = [&](std::size_t i) { return std::stoi(arguments.at(i)); };
-  const GraphSet set = ReadGraphSet(arguments.at(1));
+  const Clock clock =
+      arguments.at(0) == "processor" ? &ProcessorSeconds : &WallSeconds;
+  const GraphSet set = ReadGraphSet(arguments.at(2));
   const auto network = model::MakeNetwork(
-      {.kind = model::ParseNetworkKind(arguments.at(2)).value(),
-       .hidden = number(3)});
-  if (arguments.at(0) == "train") {
-    at::set_num_threads(number(5));
-    const at::Device device(arguments.at(7));
+      {.kind = model::ParseNetworkKind(arguments.at(3)).value(),
+       .hidden = number(4)});
+  if (arguments.at(1) == "train") {
+    at::set_num_threads(number(6));
+    const at::Device device(arguments.at(8));
     network->to(device);
     const auto batches =
-        PrepareBatches(set, static_cast<std::size_t>(number(4)), device);
-    Print(Train(*network, batches, number(6)));
+        PrepareBatches(set, static_cast<std::size_t>(number(5)), device);
+    Print(Train(clock, *network, batches, number(7)));
   } else {
     at::set_num_threads(1);
-    Print(Infer(*network, set.Batch(0, 1), number(4)));
+    Print(Infer(clock, *network, set.Batch(0, 1), number(5)));
   }
 }
 
