@@ -22,6 +22,9 @@ class Communicator {
   virtual void SumInPlace(at::Tensor& tensor);
   /// Replaces `tensor` by that of rank 0; errors as SumInPlace.
   virtual void TakeFromFirst(at::Tensor& tensor);
+
+  /// What the first worker says; errors as SumInPlace.
+  bool AsFirst(bool value);
 };
 
 }  // namespace foretell::training

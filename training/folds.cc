@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "datasets/labels/order.h"
 #include "foretell/error.h"
@@ -84,9 +85,14 @@ std::optional<std::vector<PredictedSample>> PredictFold(
     const SampleSet& set, FeatureStore& store, std::span<const int> folds,
     int fold, const TrainerHooks& hooks) {
   TrainingData data{.set = set, .store = store};
+  std::vector<std::size_t> all(folds.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<std::size_t> left_out;
-  for (std::size_t i = 0; i < folds.size(); ++i) {
-    (folds[i] == fold ? left_out : data.train).push_back(i);
+  for (const std::size_t i : all) {
+    if (folds[i] != fold) data.train.push_back(i);
+  }
+  for (const std::size_t i : set.ForJudging(all)) {
+    if (folds[i] == fold) left_out.push_back(i);
   }
   Communicator alone;
   Trainer trainer(options, FitInfo(options, set, targets, data.train), data,

@@ -29,7 +29,8 @@ std::optional<FoldKind> ParseFoldKind(std::string_view name);
 std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
                              std::uint64_t seed);
 
-/// Trains on all folds but one and predicts that one; in the order of the set.
+/// Trains on all folds but one and predicts those samples of that one which may
+/// judge (SampleSet::ForJudging over the whole set); in the order of the set.
 /// There is no validation part: all epochs are run. Empty when interrupted.
 std::optional<std::vector<PredictedSample>> PredictFold(
     const TrainerOptions& options, std::span<const model::Target> targets,

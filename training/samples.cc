@@ -343,6 +343,17 @@ std::vector<std::size_t> SampleSet::PartOf(Part part) const {
   return indices;
 }
 
+std::vector<std::size_t> SampleSet::ForJudging(
+    std::vector<std::size_t> indices) const {
+  const auto simulated = [this](std::size_t index) {
+    return samples[index].provenance == Provenance::kSimulated;
+  };
+  if (!std::ranges::all_of(indices, simulated)) {
+    std::erase_if(indices, simulated);
+  }
+  return indices;
+}
+
 std::map<Provenance, std::int64_t> SampleSet::CountProvenance(
     std::span<const std::size_t> indices) const {
   std::map<Provenance, std::int64_t> counts;

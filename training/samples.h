@@ -92,6 +92,9 @@ struct SampleSet {
   }
   /// Indices of the samples of a part.
   std::vector<std::size_t> PartOf(Part part) const;
+  /// Those of `indices` by which a network may be judged: where measured labels
+  /// are mixed with simulated ones, only the measured ones.
+  std::vector<std::size_t> ForJudging(std::vector<std::size_t> indices) const;
   std::map<Provenance, std::int64_t> CountProvenance(
       std::span<const std::size_t> indices) const;
 };

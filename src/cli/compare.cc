@@ -87,10 +87,11 @@ void Print(const CompareCommand& command, const training::SampleSet& set,
 
 ExitCode RunCompare(const CompareCommand& command) {
   const OpenedSamples opened = OpenSamples(command.samples);
-  const training::TrainingData data{opened.set, *opened.store,
-                                    opened.set.PartOf(Part::kTrain),
-                                    opened.set.PartOf(Part::kValidation)};
-  const std::vector<std::size_t> test = opened.set.PartOf(Part::kTest);
+  const training::TrainingData data{
+      opened.set, *opened.store, opened.set.PartOf(Part::kTrain),
+      opened.set.ForJudging(opened.set.PartOf(Part::kValidation))};
+  const std::vector<std::size_t> test =
+      opened.set.ForJudging(opened.set.PartOf(Part::kTest));
   const std::vector<training::TrainerOptions> wanted = Cells(command);
   TrainingProgress progress(std::ssize(wanted), command.learning.options.epochs,
                             std::ssize(data.train));

@@ -39,8 +39,8 @@ std::string MethodOf(const model::CheckpointInfo& info) {
 std::vector<std::size_t> Chosen(const EvaluateCommand& command,
                                 const training::SampleSet& set) {
   const bool all = command.samples.split == "none";
-  std::vector<std::size_t> indices = set.PartOf(
-      all ? training::Part::kTrain : *training::ParsePart(command.part));
+  std::vector<std::size_t> indices = set.ForJudging(set.PartOf(
+      all ? training::Part::kTrain : *training::ParsePart(command.part)));
   if (indices.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
                 command.samples.dataset + ": no sample in " +
@@ -80,11 +80,11 @@ Judgement Judge(EvaluateCommand command) {
   training::Communicator alone;
   const training::PassResult pass =
       training::PredictSamples({.store = *judgement.opened.store,
-                      .set = set,
-                      .info = learned->info(),
-                      .network = learned->network(),
-                      .communicator = alone},
-                     indices);
+                                .set = set,
+                                .info = learned->info(),
+                                .network = learned->network(),
+                                .communicator = alone},
+                               indices);
   judgement.answers = AnswersOf(pass.predictions, &*learned);
   return judgement;
 }

@@ -12,6 +12,7 @@
 #include "foretell/error.h"
 #include "foretell/predictor.h"
 #include "src/cli/analytic_prior.h"
+#include "src/model/keep_memory.h"
 
 namespace foretell::cli {
 namespace {
@@ -220,6 +221,7 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
   for (const std::string& path : flags.device_files) {
     opened.catalog.AddDevice(ReadFile(path), path);
   }
+  model::KeepFreedMemory();
   if (flags.threads > 0) at::set_num_threads(flags.threads);
   const Prior analytic =
       AnalyticPrior(flags.environment.empty()

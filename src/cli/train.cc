@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <CLI/CLI.hpp>
 
 #include <chrono>
@@ -72,7 +71,7 @@ class Run {
     opened_ = OpenSamples(command_.samples);
     data_.emplace(training::TrainingData{
         opened_.set, *opened_.store, opened_.set.PartOf(Part::kTrain),
-        opened_.set.PartOf(Part::kValidation)});
+        opened_.set.ForJudging(opened_.set.PartOf(Part::kValidation))});
     PrintSamples();
     if (resumed) {
       Resume();
@@ -215,10 +214,7 @@ class Run {
 void ContinueWhereThereIsARun(training::Communicator& workers,
                               TrainCommand& command) {
   const std::string last = command.out + "/last.safetensors";
-  at::Tensor there = at::zeros({1});
-  if (std::filesystem::exists(last)) there.fill_(1);
-  workers.TakeFromFirst(there);
-  if (there.item<float>() == 0) return;
+  if (!workers.AsFirst(std::filesystem::exists(last))) return;
   command.resume = command.out;
   command.out.clear();
 }

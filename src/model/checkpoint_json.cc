@@ -155,6 +155,13 @@ void CheckSizes(const CheckpointInfo& info, const std::string& origin) {
          kNumNodeFeatures + (info.HasNodeCosts() ? kNumNodeCosts : 0));
   expect("static_features", info.network.static_features, info.inputs.size());
   expect("outputs", info.network.outputs, info.targets.size());
+  for (const CheckpointTarget& target : info.targets) {
+    if (target.scale.kind == info.targets.front().scale.kind) continue;
+    Fail(origin,
+         "targets are scaled by both '" +
+             std::string(ScaleKindName(target.scale.kind)) + "' and '" +
+             std::string(ScaleKindName(info.targets.front().scale.kind)) + "'");
+  }
 }
 
 }  // namespace

@@ -153,6 +153,13 @@ TEST(Checkpoint, RefusesSizesItsWeightsCannotFill) {
               [&] { LearnedModel(checkpoint, "x"); });
 }
 
+TEST(Checkpoint, RefusesScalesOfTwoKinds) {
+  Checkpoint checkpoint = TinyCheckpoint();
+  checkpoint.info.targets[1].scale.kind = ScaleKind::kDippm;
+  ExpectError(ErrorCode::kCorrupt, "both 'dippm' and 'log'",
+              [&] { ParseCheckpoint(SerializeCheckpoint(checkpoint), "x"); });
+}
+
 TEST(Checkpoint, RefusesOtherFeatures) {
   Checkpoint checkpoint = TinyCheckpoint();
   checkpoint.info.feature_version = kFeatureVersion + 1;

@@ -88,6 +88,14 @@ TEST_F(Samples, MixProvenancesWhenBothAreNamed) {
   EXPECT_EQ(counts.at(Provenance::kSimulated), 1);
 }
 
+TEST_F(Samples, AreJudgedByMeasuredLabelsWhereTheyAreMixed) {
+  const SampleSet set =
+      Select({.targets = kTargets,
+              .provenances = {Provenance::kMeasured, Provenance::kSimulated}});
+  EXPECT_EQ(set.ForJudging({6, 7, 8}), (std::vector<std::size_t>{6, 7}));
+  EXPECT_EQ(set.ForJudging({8}), (std::vector<std::size_t>{8}));
+}
+
 TEST_F(Samples, TakeSimulatedLabelsForAPrior) {
   const SampleSet set =
       Select({.targets = kTargets, .prior_from_labels = true});
