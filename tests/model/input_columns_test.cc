@@ -30,6 +30,17 @@ TEST(InputColumns, ReadFiguresOfTheDevice) {
   }
 }
 
+TEST(InputColumns, ReadTheEnvironmentOfALabel) {
+  const std::string environment = R"({"memory_format":"nhwc","threads":4})";
+  const InputSource source{.environment = &environment};
+  EXPECT_EQ(RawInput("environment.memory_format=nhwc", source), 1);
+  EXPECT_EQ(RawInput("environment.memory_format=nchw", source), 0);
+  EXPECT_EQ(RawInput("environment.threads=4", source), 1);
+  EXPECT_EQ(RawInput("environment.absent=", source), 1);
+  ExpectError(ErrorCode::kInvalidArgument, "environment.memory_format",
+              [&] { RawInput("environment.memory_format", source); });
+}
+
 TEST(InputColumns, ReadThePrior) {
   const TargetValues prior = {1000, 0.25, kUnknown};
   const std::map<std::string, double> figures = {{"gpu_ms", 3}};

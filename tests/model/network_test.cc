@@ -270,7 +270,8 @@ TEST(Network, KnowsTheNamesOfKindsAndPoolings) {
   for (const NetworkKind kind : kAllKinds) {
     EXPECT_EQ(ParseNetworkKind(NetworkKindName(kind)), kind);
   }
-  for (const Pooling pooling : {Pooling::kSum, Pooling::kMean, Pooling::kMax}) {
+  for (const Pooling pooling :
+       {Pooling::kSum, Pooling::kMean, Pooling::kMax, Pooling::kPrior}) {
     EXPECT_EQ(ParsePooling(PoolingName(pooling)), pooling);
   }
   EXPECT_EQ(NetworkKindName(NetworkKind::kPmgns), "pmgns");

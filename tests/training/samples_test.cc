@@ -54,6 +54,31 @@ TEST_F(Samples, JoinLabelsPointsAndGraphs) {
   EXPECT_EQ(third.inputs[0], 3 * 7 * 7 * 9 * 64);
 }
 
+TEST_F(Samples, HaveAColumnForEachValueInTheirEnvironments) {
+  Label label{.point = 2, .device = "a100-sxm4-40gb"};
+  label.environment = R"({"memory_format":"nhwc"})";
+  label.source = "another";
+  label.memory_mib = 400;
+  Put(label);
+  const SampleSet set =
+      Select({.targets = kTargets, .environment_keys = {"memory_format"}});
+  ASSERT_EQ(set.samples.size(), 9);
+  ASSERT_EQ(set.columns.size(), 7);
+  EXPECT_EQ(set.columns[5], "environment.memory_format=");
+  EXPECT_EQ(set.columns[6], "environment.memory_format=nhwc");
+  EXPECT_EQ(set.samples[0].inputs[6], 0);
+  EXPECT_EQ(set.samples[8].inputs[6], 1);
+}
+
+TEST_F(Samples, KnowTheirDeviceForTheCostsOfNodes) {
+  const SampleSet set = Select({.targets = kTargets,
+                                .node_costs = true,
+                                .catalog = &DeviceCatalog::BuiltIn()});
+  ASSERT_TRUE(set.node_costs);
+  EXPECT_EQ(set.CostDevice(set.samples[0])->name, "a100-sxm4-40gb");
+  EXPECT_EQ(Select({.targets = kTargets}).CostDevice(set.samples[0]), nullptr);
+}
+
 TEST_F(Samples, LeaveUnknownFiguresUnknown) {
   const SampleSet set = Select({.targets = kTargets});
   EXPECT_TRUE(model::IsKnown(ValueOf(set.samples[0].targets, Target::kEnergy)));
