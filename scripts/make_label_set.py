@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Makes a dataset of published measurements, joined to the networks' graphs.
+
+    scripts/make_label_set.py training-memory|latency --out d.sqlite
+
+| set | labels | graphs |
+|---|---|---|
+| training-memory | peak memory of training on an A100 40 GB (GPUMemNet) | TorchScript traces in training mode, SGD with momentum |
+| latency | AMP inference on four GPUs (pytorch-image-models) | ONNX exports at fp16 |
+
+Both tables and both archives are read from ../shared beside the repository; the
+script says so when they are absent. Goes on where it was stopped. The splits
+`random`, `configuration` (whole networks) and `family` (one per family) are made
+with seed 0.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+
+
+class LabelSet:
+    """Where a set comes from and how its table is read."""
+
+    def __init__(self, archive, table, generate, load):
+        self.archive = SHARED / "models" / archive
+        self.table = SHARED / "data" / table
+        self.generate = generate
+        self.load = load
+
+
+SETS = {
+    "training-memory": LabelSet(
+        "timm_torchscript_train.tar.xz", "training_memory_timm_a100.csv.gz",
+        ["--mode", "training", "--optimizer", "momentum"],
+        ["--source", "gpumemnet-timm", "--where", "status=ok",
+         "--set", "precision=fp32", "--set", "device=a100-sxm4-40gb",
+         "--map", "memory_max_used_mb=memory_mib"]),
+    "latency": LabelSet(
+        "timm_onnx.tar.xz", "timm_throughput_other_gpus.csv.gz",
+        ["--precision", "fp16"],
+        ["--source", "timm", "--where", "mode=inference",
+         "--map", "img_size=image_size",
+         "--map", "framework=environment.framework",
+         "--map", "memory_format=environment.memory_format",
+         "--word", "precision:amp (fp16)=fp16"]),
+}
+
+
+def foretell(*arguments):
+    command = [str(ROOT / "scripts" / "foretell"), *map(str, arguments)]
+    outcome = subprocess.run(command)
+    # Some networks have their batch baked in; their points fail by name.
+    if outcome.returncode not in (0, 1):
+        sys.exit(f"{' '.join(command)} ended with {outcome.returncode}")
+
+
+def make(chosen, out, models):
+    generate = ["dataset", "generate", "--files", models, *chosen.generate,
+                "--batches-from", chosen.table, "--out", out]
+    truth = pathlib.Path(models) / "truth.csv"
+    if "training" in chosen.generate:
+        generate += ["--input-table", truth]
+    foretell(*generate)
+    foretell("dataset", "import", chosen.table, "--into", out, *chosen.load)
+    for kind in ("random", "configuration", "family"):
+        foretell("dataset", "split", out, "--kind", kind, "--seed", 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("set", choices=SETS)
+    parser.add_argument("--out", required=True, help="dataset to make")
+    options = parser.parse_args()
+    chosen = SETS[options.set]
+    for needed in (chosen.archive, chosen.table):
+        if not needed.exists():
+            sys.exit(f"{needed} is absent: this set is made from shared tables "
+                     "that are not part of the repository")
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(chosen.archive) as archive:
+            archive.extractall(folder, filter="data")
+        models = next(pathlib.Path(folder).rglob("truth.csv")).parent
+        make(chosen, pathlib.Path(options.out).resolve(), models)
+
+
+if __name__ == "__main__":
+    main()
