@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "foretell/error.h"
+#include "src/core/text.h"
 #include "src/model/learned_model.h"
 #include "training/batch_loader.h"
 #include "training/huber.h"
@@ -22,14 +23,6 @@ BatchPlan OwnBatches(const BatchPlan& plan, const Communicator& communicator) {
     own.push_back(plan[i]);
   }
   return own;
-}
-
-std::string Joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
 }
 
 /// Numbers of a pass in one array, to be summed over workers: a row of values

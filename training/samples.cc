@@ -9,6 +9,7 @@
 
 #include "datasets/views/split.h"
 #include "foretell/error.h"
+#include "src/core/text.h"
 #include "src/model/input_columns.h"
 
 namespace foretell::training {
@@ -23,11 +24,7 @@ constexpr std::array<std::string_view, 2> kMadeSplits = {"random",
 constexpr char kLabelPrior[] = "analytic";
 
 std::string Listed(const std::set<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text.empty() ? "none" : text;
+  return names.empty() ? "none" : Joined(names);
 }
 
 template <typename Value>

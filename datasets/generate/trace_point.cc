@@ -5,6 +5,7 @@
 
 #include "datasets/labels/csv.h"
 #include "foretell/error.h"
+#include "src/core/text.h"
 
 namespace foretell::dataset {
 namespace {
@@ -50,14 +51,6 @@ std::optional<std::int64_t> ImageSizeOf(const std::vector<BoundInput>& inputs) {
     if (input.type.shape.size() >= kImageRank) return input.type.shape.back();
   }
   return std::nullopt;
-}
-
-std::string Joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) {
-    text += (text.empty() ? "" : "\n") + line;
-  }
-  return text;
 }
 
 /// "3x224x224" with room for a batch in front.
@@ -115,7 +108,7 @@ TracedPoint PointTracer::Trace(const Point& point) {
   const foretell::Trace trace = TraceProgram(program, inputs, options);
   TracedPoint traced{.point = point,
                      .graph = PackGraph(trace.graph),
-                     .warnings = Joined(trace.warnings)};
+                     .warnings = Joined(trace.warnings, "\n")};
   traced.point.format = program.format();
   traced.point.inputs = InputsText(inputs);
   traced.point.image_size = ImageSizeOf(inputs);

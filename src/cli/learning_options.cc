@@ -5,13 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "foretell/error.h"
 #include "foretell/predictor.h"
 #include "src/cli/analytic_prior.h"
+#include "src/cli/read_text.h"
 #include "src/model/keep_memory.h"
 
 namespace foretell::cli {
@@ -25,12 +24,6 @@ constexpr char kNoSplit[] = "none";
 constexpr char kPriorHost[] = "prior_host";
 constexpr char kPriorEnvironment[] = "prior_environment";
 constexpr std::int64_t kMiBytes = 1 << 20;
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::kNotFound, path + ": cannot be opened");
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::vector<Provenance> ParseProvenances(
     const std::vector<std::string>& names) {
@@ -219,7 +212,7 @@ void SampleFlags::FromJson(const std::string& json, const std::string& origin) {
 OpenedSamples OpenSamples(const SampleFlags& flags) {
   OpenedSamples opened{.catalog = DeviceCatalog::BuiltIn()};
   for (const std::string& path : flags.device_files) {
-    opened.catalog.AddDevice(ReadFile(path), path);
+    opened.catalog.AddDevice(ReadText(path), path);
   }
   model::KeepFreedMemory();
   if (flags.threads > 0) at::set_num_threads(flags.threads);

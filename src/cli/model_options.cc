@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 
 #include "foretell/frontends.h"
 #include "src/cli/open_model.h"
 #include "src/cli/progress_bar.h"
+#include "src/cli/read_text.h"
 
 namespace foretell::cli {
 namespace {
@@ -26,12 +26,6 @@ std::pair<std::string, std::int64_t> ParseDim(const std::string& text) {
   }
   throw Error(ErrorCode::kInvalidArgument,
               "--dim '" + text + "': expected NAME=SIZE, e.g. seq=128");
-}
-
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::kNotFound, path + ": cannot be opened");
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 std::vector<std::optional<std::int64_t>> Batches(const ModelOptions& options) {

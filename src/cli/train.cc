@@ -3,9 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +11,7 @@
 #include "foretell/error.h"
 #include "src/cli/command.h"
 #include "src/cli/learning_options.h"
+#include "src/cli/read_text.h"
 #include "src/cli/training_progress.h"
 #include "src/core/text_table.h"
 #include "training/connect_workers.h"
@@ -45,12 +44,6 @@ struct TrainCommand {
 
 std::string Percent(double share) {
   return FormatNumber(100 * share, 2) + " %";
-}
-
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::kNotFound, path + ": cannot be opened");
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 /// One run from its options to its last checkpoint.

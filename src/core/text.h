@@ -13,4 +13,16 @@ inline std::string FirstLine(std::string_view text) {
   return std::string(text.substr(begin, text.find('\n', begin) - begin));
 }
 
+/// `words`, a range of strings, with `separator` between them.
+template <typename Words>
+std::string Joined(const Words& words, std::string_view separator = ", ") {
+  std::string text;
+  std::string_view before;
+  for (const std::string& word : words) {
+    text.append(before).append(word);
+    before = separator;
+  }
+  return text;
+}
+
 }  // namespace foretell

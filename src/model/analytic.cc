@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "foretell/predictor.h"
+#include "src/core/text.h"
 #include "src/core/units.h"
 
 namespace foretell {
@@ -55,15 +56,6 @@ Coverage CoverageOf(const OperatorGraph& graph, const CostEstimate& cost) {
       .macs = Share(known_macs, macs),
       .bytes = Share(known_bytes, bytes),
       .unknown_operators = {unknown.begin(), unknown.end()}};
-}
-
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    if (!text.empty()) text += ", ";
-    text += word;
-  }
-  return text;
 }
 
 void WarnOfUnknownOperators(const Prediction& prediction,

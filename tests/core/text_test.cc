@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+#include <vector>
+
 namespace foretell {
 namespace {
 
@@ -17,6 +21,12 @@ TEST(FirstLine, SkipsBlanksAtTheBeginning) {
 TEST(FirstLine, OfNothingIsEmpty) {
   EXPECT_EQ(FirstLine(""), "");
   EXPECT_EQ(FirstLine(" \n \n"), "");
+}
+
+TEST(Joined, PutsTheSeparatorBetweenWords) {
+  EXPECT_EQ(Joined(std::vector<std::string>{"a", "", "c"}), "a, , c");
+  EXPECT_EQ(Joined(std::set<std::string>{"b", "a"}, "\n"), "a\nb");
+  EXPECT_EQ(Joined(std::vector<std::string>{}), "");
 }
 
 }  // namespace
