@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 namespace foretell::cost {
@@ -43,8 +44,8 @@ std::vector<Run> MergedRuns(const Shape& shape, const Strides& strides) {
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     if (shape[dim] == 1) continue;
     const Run next = {shape[dim], strides[dim]};
-    const bool follows = !runs.empty() && runs.back().stride ==
-                                              next.size * next.stride;
+    const bool follows =
+        !runs.empty() && runs.back().stride == next.size * next.stride;
     if (follows) {
       runs.back() = {runs.back().size * next.size, next.stride};
     } else {
@@ -74,21 +75,29 @@ Strides DenseStridesLike(const Shape& shape, const Strides& strides) {
   std::vector<std::size_t> order(shape.size());
   std::iota(order.begin(), order.end(), 0);
   const auto distance = [&](std::size_t dim) {
-    return shape[dim] > 1 ? strides[dim] : -1;
+    return shape[dim] > 1 ? strides[dim]
+                          : std::numeric_limits<std::int64_t>::max();
   };
   std::ranges::stable_sort(order, std::greater<>(), distance);
   std::ranges::reverse(order);
   return StridesInOrder(shape, order);
 }
 
-bool IsContiguous(const Shape& shape, const Strides& strides) {
-  std::int64_t step = 1;
-  for (const std::size_t dim : InnermostFirst(shape.size())) {
-    if (shape[dim] == 1) continue;
-    if (strides[dim] != step) return false;
-    step *= shape[dim];
+bool HaveSameOrder(const Shape& shape, const Strides& left,
+                   const Strides& right) {
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    if (shape[dim] != 1 && left[dim] != right[dim]) return false;
   }
   return true;
+}
+
+bool IsContiguous(const Shape& shape, const Strides& strides) {
+  return HaveSameOrder(shape, strides, ContiguousStrides(shape));
+}
+
+bool FitsChannelsLast(const Shape& shape, const Strides& strides) {
+  return shape.size() == kImageRank &&
+         HaveSameOrder(shape, strides, ChannelsLastStrides(shape));
 }
 
 bool IsChannelsLast(const Shape& shape, const Strides& strides) {

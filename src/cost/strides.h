@@ -19,9 +19,14 @@ Strides ContiguousStrides(const Shape& shape);
 /// Strides of the channels-last format; row-major unless the rank is 4.
 Strides ChannelsLastStrides(const Shape& shape);
 
+/// True when both lead to the same places: along a dimension of size 1 any
+/// stride does.
+bool HaveSameOrder(const Shape& shape, const Strides& left,
+                   const Strides& right);
+
 /// Strides without gaps in the order of dimensions that `strides` have, as an
 /// element-wise operator gives to its result. Dimensions of size 1 count as
-/// the innermost.
+/// the outermost.
 Strides DenseStridesLike(const Shape& shape, const Strides& strides);
 
 /// True when elements lie row-major; strides of dimensions of size 1 do not
@@ -31,6 +36,10 @@ bool IsContiguous(const Shape& shape, const Strides& strides);
 /// True for rank 4 when channels change fastest, then width, height, images,
 /// and the tensor is not contiguous as well.
 bool IsChannelsLast(const Shape& shape, const Strides& strides);
+
+/// True when the strides are those of the channels-last format as far as they
+/// matter; a tensor can be contiguous as well, such as [8, 64, 1, 1].
+bool FitsChannelsLast(const Shape& shape, const Strides& strides);
 
 /// Strides under which the elements can be seen in `new_shape` without moving
 /// them; empty when they have to be copied. `new_shape` has as many elements.

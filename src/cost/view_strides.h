@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+
+#include "foretell/graph.h"
+#include "src/cost/strides.h"
+
+namespace foretell::cost {
+
+/// Strides of result `output` of the view `node`, whose first input has
+/// `strides`; empty when the elements have to be copied for it, as a reshape
+/// of a transposed tensor and `contiguous` do.
+///
+/// Views that are not in the table keep the strides when they keep the rank,
+/// and are reshapes otherwise.
+///
+/// Requires an input. Attributes that do not fit the shape are ignored.
+std::optional<Strides> StridesOfView(const OperatorGraph& graph,
+                                     const Node& node, ValueId output,
+                                     const Strides& strides);
+
+}  // namespace foretell::cost
