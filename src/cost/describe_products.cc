@@ -85,6 +85,7 @@ Precision ProductPrecision(const Expansion& expansion,
     const DType dtype = expansion.graph.value(id).type.dtype;
     if (dtype == DType::kF16) return Precision::kFp16;
     if (dtype == DType::kBF16) return Precision::kBf16;
+    if (dtype == DType::kF64) return Precision::kFp32;
     if (IsFloatingPoint(dtype)) break;
   }
   const bool prefers_tf32 = kind == OpKind::kConvolution ||

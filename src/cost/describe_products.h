@@ -6,7 +6,7 @@ namespace foretell::cost {
 
 /// Type that the products of a node are computed in: that of 16-bit operands;
 /// of f32, TF32 for convolutions and fused attention, else what the graph's
-/// precision says.
+/// precision says. f64 counts as FP32.
 Precision ProductPrecision(const Expansion& expansion,
                            const NodeContext& context);
 

@@ -113,9 +113,10 @@ bool IsChannelsLast(const Shape& shape, const Strides& strides) {
 
 std::optional<Strides> ViewStrides(const Shape& shape, const Strides& strides,
                                    const Shape& new_shape) {
-  const bool is_empty = std::ranges::count(shape, 0) > 0;
-  std::vector<Run> runs = MergedRuns(shape, strides);
-  if (is_empty || runs.empty()) return ContiguousStrides(new_shape);
+  const std::int64_t elements = NumElements(shape);
+  if (elements != NumElements(new_shape)) return std::nullopt;
+  if (elements <= 1) return ContiguousStrides(new_shape);
+  const std::vector<Run> runs = MergedRuns(shape, strides);
   Strides result(new_shape.size(), 1);
   std::size_t dim = new_shape.size();
   for (std::size_t i = runs.size(); i-- > 0;) {

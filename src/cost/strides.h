@@ -42,7 +42,8 @@ bool IsChannelsLast(const Shape& shape, const Strides& strides);
 bool FitsChannelsLast(const Shape& shape, const Strides& strides);
 
 /// Strides under which the elements can be seen in `new_shape` without moving
-/// them; empty when they have to be copied. `new_shape` has as many elements.
+/// them; empty when they have to be copied, or when `new_shape` has another
+/// number of elements.
 ///
 /// Dimensions that follow on each other in memory merge into runs, and every
 /// run must split into new dimensions by itself.

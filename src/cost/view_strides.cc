@@ -94,9 +94,12 @@ std::optional<Strides> Slice(const View& view) {
   return result;
 }
 
+/// A part of the tensor, or windows over it (diagonal, unfold): a view whatever
+/// its strides, which are taken for row-major.
 std::optional<Strides> KeepOrReshape(const View& view) {
   if (view.new_shape.size() == view.rank()) return view.strides;
-  return Reshape(view);
+  const bool has_all = NumElements(view.shape) == NumElements(view.new_shape);
+  return has_all ? Reshape(view) : ContiguousStrides(view.new_shape);
 }
 
 struct ViewOperator {

@@ -12,7 +12,8 @@ namespace foretell::cost {
 /// of a transposed tensor and `contiguous` do.
 ///
 /// Views that are not in the table keep the strides when they keep the rank,
-/// and are reshapes otherwise.
+/// are reshapes when they keep the number of elements, and count as row-major
+/// otherwise (diagonal, unfold).
 ///
 /// Requires an input. Attributes that do not fit the shape are ignored.
 std::optional<Strides> StridesOfView(const OperatorGraph& graph,
