@@ -1,3 +1,6 @@
+#include <cstddef>
+#include <string>
+
 #include "src/cost/expansion.h"
 
 // Attention without a fused kernel:
@@ -28,15 +31,21 @@ struct AttentionSizes {
   std::int64_t Results() const { return batch * queries * value_width; }
 };
 
+/// Errors as RequireRepresentable, for the scores.
 AttentionSizes SizesOf(const Expansion& expansion, const Node& node) {
   const Shape& query = expansion.tensors.ShapeOf(node.inputs[0]);
   const Shape& key = expansion.tensors.ShapeOf(node.inputs[1]);
   const Shape& value = expansion.tensors.ShapeOf(node.inputs[2]);
-  return {.batch = NumElements({query.begin(), query.end() - 2}),
-          .queries = query[query.size() - 2],
-          .keys = key[key.size() - 2],
-          .key_width = query.back(),
-          .value_width = value.back()};
+  const AttentionSizes sizes = {
+      .batch = NumElements({query.begin(), query.end() - 2}),
+      .queries = query[query.size() - 2],
+      .keys = key[key.size() - 2],
+      .key_width = query.back(),
+      .value_width = value.back()};
+  const std::string& name = expansion.graph.value(node.outputs.front()).name;
+  RequireRepresentable(name, {sizes.batch, sizes.queries, sizes.keys});
+  RequireRepresentable(name, {sizes.batch, sizes.queries, sizes.value_width});
+  return sizes;
 }
 
 /// Lists the steps; widths are bytes per element.

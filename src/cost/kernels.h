@@ -88,6 +88,9 @@ struct Kernel {
 ///
 /// Views launch nothing; neither do tables of integers made from constants.
 /// Nodes of the backward pass and the optimizer are left out.
+///
+/// Throws Error(kInvalidArgument) that names a tensor of more than 2^56
+/// elements.
 std::vector<Kernel> ExpandKernels(const OperatorGraph& graph,
                                   const ExecutionMode& mode);
 

@@ -1,9 +1,17 @@
 #include "src/cost/tensor_states.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+
+#include "foretell/error.h"
+#include "src/core/checked.h"
 
 namespace foretell::cost {
 namespace {
+
+/// Elements beyond which bytes and strides may leave int64.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 56;
 
 std::int64_t SourceElementBytes(const Value& value, const ExecutionMode& mode) {
   const DType dtype = value.type.dtype;
@@ -19,10 +27,25 @@ Strides SourceStrides(const Value& value, const ExecutionMode& mode) {
 
 }  // namespace
 
+void RequireRepresentable(const std::string& name, const Shape& shape) {
+  Shape counted = shape;
+  for (std::int64_t& size : counted) size = std::max<std::int64_t>(size, 1);
+  const std::optional<std::int64_t> elements = CheckedProduct(counted);
+  if (elements && *elements <= kMaxElements) return;
+  std::string sizes;
+  for (const std::int64_t size : shape) {
+    sizes += (sizes.empty() ? "" : ",") + std::to_string(size);
+  }
+  throw Error(ErrorCode::kInvalidArgument, "tensor '" + name + "' has shape [" +
+                                               sizes +
+                                               "], more than 2^56 elements");
+}
+
 TensorStates::TensorStates(const OperatorGraph& graph,
                            const ExecutionMode& mode)
     : graph_(graph) {
   for (const Value& value : graph.values()) {
+    RequireRepresentable(value.name, value.type.shape);
     element_bytes_.push_back(SourceElementBytes(value, mode));
     strides_.push_back(SourceStrides(value, mode));
   }

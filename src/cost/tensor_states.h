@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,11 +12,17 @@
 
 namespace foretell::cost {
 
+/// Throws Error(kInvalidArgument) that names the tensor when `shape` has more
+/// than 2^56 elements, dimensions of size 0 counted as 1: its bytes or strides
+/// might leave int64.
+void RequireRepresentable(const std::string& name, const Shape& shape);
+
 /// What the tensors of a graph physically are when it runs in some mode:
 /// element sizes and strides. Starts with the sources set and everything else
 /// contiguous; whoever expands a node sets its results.
 class TensorStates {
  public:
+  /// Errors as RequireRepresentable.
   TensorStates(const OperatorGraph& graph, const ExecutionMode& mode);
 
   const Shape& ShapeOf(ValueId id) const { return graph_.value(id).type.shape; }

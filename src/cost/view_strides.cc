@@ -150,7 +150,9 @@ std::optional<Strides> StridesOfView(const OperatorGraph& graph,
                                      const Strides& strides) {
   const View view = {node, graph.value(node.inputs.front()).type.shape, strides,
                      graph.value(output).type.shape};
-  return RuleOf(node.target)(view);
+  std::optional<Strides> result = RuleOf(node.target)(view);
+  const bool fits = !result || result->size() == view.new_shape.size();
+  return fits ? result : KeepOrReshape(view);
 }
 
 }  // namespace foretell::cost

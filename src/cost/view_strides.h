@@ -15,7 +15,8 @@ namespace foretell::cost {
 /// are reshapes when they keep the number of elements, and count as row-major
 /// otherwise (diagonal, unfold).
 ///
-/// Requires an input. Attributes that do not fit the shape are ignored.
+/// Requires an input. Where the attributes do not fit the shapes, the node
+/// counts as a view that is not in the table.
 std::optional<Strides> StridesOfView(const OperatorGraph& graph,
                                      const Node& node, ValueId output,
                                      const Strides& strides);

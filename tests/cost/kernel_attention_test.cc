@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "foretell/error.h"
 #include "tests/cost/kernels_of.h"
 
 namespace foretell::cost {
@@ -127,6 +128,14 @@ TEST(KernelAttention, AddsAMaskToTheScores) {
                                               "add", "softmax", "matmul"));
   EXPECT_EQ(kernels[3].bytes_in, (150 + 25) * 2);
   EXPECT_EQ(kernels[3].bytes_out, 150 * 2);
+}
+
+TEST(KernelAttention, RefusesScoresBeyondAnyMemory) {
+  EXPECT_THROW(KernelsOf(R"(%q = input f16[1000000,1000000,0]
+%k = input f16[1000000,1000000,0]
+%y = scaled_dot_product_attention(%q, %k, %k) : f16[1000000,1000000,0]
+)"),
+               Error);
 }
 
 // What follows an unfused attention finds a contiguous result.

@@ -30,6 +30,14 @@ TEST(KernelLayout, APartOfATensorIsAView) {
               ElementsAre());
 }
 
+TEST(KernelLayout, AViewWhoseAttributesDoNotFitIsTakenByItsShapes) {
+  EXPECT_THAT(ClassesOf(R"(%x = input f32[2,3]
+%a = transpose(%x) {dim0=0, dim1=1} : f32[1,2,3] alias %x
+%b = relu(%a) : f32[1,2,3]
+)"),
+              ElementsAre("relu"));
+}
+
 TEST(KernelLayout, AReshapeAcrossATranspositionCopies) {
   const std::vector<Kernel> kernels = KernelsOf(R"(%x = input f32[2,3,4]
 %a = permute(%x) {dims=[0, 2, 1]} : f32[2,4,3] alias %x

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "foretell/error.h"
 #include "tests/cost/kernels_of.h"
 
 namespace foretell::cost {
@@ -124,6 +125,30 @@ TEST(Kernels, OfUnknownOperatorsMoveTheirTensors) {
       KernelsOf("%x = input f32[8]\n%y = \"new::thing\"(%x) : f32[8]\n")[0];
   EXPECT_EQ(kernel.kernel_class, KernelClass::kOther);
   EXPECT_EQ(kernel.Bytes(), 64);
+}
+
+TEST(Kernels, RefuseTensorsBeyondAnyMemory) {
+  try {
+    KernelsOf("%x = input f32[0,1000000000,1000000000]\n");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr(
+                    "'x' has shape [0,1000000000,1000000000], more than 2^56"));
+  }
+}
+
+TEST(Kernels, TakeTensorsWithoutElements) {
+  const std::vector<Kernel> kernels = KernelsOf(R"(%x = input f32[0,8,4,4]
+%a = conv2d(%x, parameter f32[8,8,1,1]) : f32[0,8,4,4]
+%b = flatten(%a) {start_dim=1, end_dim=-1} : f32[0,128] alias %a
+%c = linear(%b, parameter f32[4,128]) : f32[0,4]
+%d = softmax(%c) {dim=-1} : f32[0,4]
+)",
+                                                kAutocast);
+  EXPECT_EQ(kernels.back().Bytes(), 0);
+  EXPECT_EQ(kernels.back().macs, 0);
 }
 
 /// A convolution with these names of weight and bias.
