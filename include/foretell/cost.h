@@ -73,6 +73,10 @@ struct CostEstimate {
 /// dispatches node after node, a kernel starts when it has been dispatched and
 /// its predecessor is done. docs/cost.md has the formulas and their sources.
 ///
+/// A node that only prepares a table of integers from constants costs nothing,
+/// nor do the indices of a lookup: exporters spell out what a network computes
+/// when it is built.
+///
 /// float32 convolutions run in TF32 (PyTorch's default since 1.12), float32
 /// matrix products in FP32, both in TF32 for Precision::kTf32; 16-bit tensors
 /// in their own type.

@@ -3,6 +3,7 @@
 
 #include "foretell/cost.h"
 #include "src/cost/arithmetic.h"
+#include "src/cost/constants.h"
 #include "src/cost/kind_table.h"
 #include "src/cost/machine.h"
 #include "src/cost/power.h"
@@ -137,8 +138,11 @@ CostEstimate EstimateCost(const OperatorGraph& graph, const DeviceSpec& device,
   CostEstimate result;
   result.nodes.reserve(graph.nodes().size());
   Timelines timelines;
+  const std::vector<bool> varying = cost::VaryingValues(graph);
   for (const Node& node : graph.nodes()) {
-    result.nodes.push_back(CostOfNode(graph, node, machine, options));
+    result.nodes.push_back(cost::IsConstantTable(graph, node, varying)
+                               ? NodeCost{}
+                               : CostOfNode(graph, node, machine, options));
     timelines.Run(result.nodes.back());
   }
   AddTotals(machine, timelines, result);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "src/cost/kind_table.h"
@@ -44,8 +45,29 @@ bool MayDoNothing(OpKind kind) {
          kind == OpKind::kPad;
 }
 
-/// A view, or a conversion to what the tensor already is. In-place operators
-/// share the storage too, but work on it.
+/// Kinds that read as much of their inputs as they return, not all of it.
+bool ReadsOnlyWhatItReturns(OpKind kind) {
+  return kind == OpKind::kEmbedding || kind == OpKind::kGather;
+}
+
+/// Kinds whose operands that are no floating-point numbers say where to look.
+bool HasIndexOperands(OpKind kind) {
+  return kind == OpKind::kEmbedding || kind == OpKind::kGather ||
+         kind == OpKind::kScatter;
+}
+
+double BytesRead(const OperatorGraph& graph, const Node& node, double written) {
+  double read = 0;
+  for (const ValueId input : ReadOperands(graph, node)) {
+    const double bytes = BytesOf(graph, input);
+    read +=
+        ReadsOnlyWhatItReturns(node.kind) ? std::min(bytes, written) : bytes;
+  }
+  return read;
+}
+
+}  // namespace
+
 bool IsAlias(const OperatorGraph& graph, const Node& node) {
   if (!MayDoNothing(node.kind)) return false;
   const bool in_place = node.target.ends_with('_');
@@ -55,26 +77,21 @@ bool IsAlias(const OperatorGraph& graph, const Node& node) {
   });
 }
 
-/// Kinds that read as much of their inputs as they return, not all of it.
-bool ReadsOnlyWhatItReturns(OpKind kind) {
-  return kind == OpKind::kEmbedding || kind == OpKind::kGather;
-}
-
-double BytesRead(const OperatorGraph& graph, const Node& node, double written) {
-  double read = 0;
-  std::vector<ValueId> inputs = node.inputs;
-  std::ranges::sort(inputs);
-  const auto repeated = std::ranges::unique(inputs);
-  inputs.erase(repeated.begin(), repeated.end());
-  for (const ValueId input : inputs) {
-    const double bytes = BytesOf(graph, input);
-    read +=
-        ReadsOnlyWhatItReturns(node.kind) ? std::min(bytes, written) : bytes;
+std::vector<ValueId> ReadOperands(const OperatorGraph& graph,
+                                  const Node& node) {
+  std::vector<ValueId> distinct;
+  for (const ValueId input : node.inputs) {
+    if (std::ranges::find(distinct, input) == distinct.end()) {
+      distinct.push_back(input);
+    }
   }
-  return read;
+  if (!HasIndexOperands(node.kind)) return distinct;
+  std::vector<ValueId> data;
+  std::ranges::copy_if(distinct, std::back_inserter(data), [&](ValueId id) {
+    return IsFloatingPoint(graph.value(id).type.dtype);
+  });
+  return data.empty() ? distinct : data;
 }
-
-}  // namespace
 
 Work WorkOf(const OperatorGraph& graph, const Node& node) {
   if (IsAlias(graph, node)) return {.has_kernel = false};

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "foretell/graph.h"
 
 namespace foretell::cost {
@@ -12,6 +14,16 @@ struct Work {
   double bytes_written = 0;
   int kernels = 0;
 };
+
+/// True for a view, or for a conversion, copy, dropout or padding that returns
+/// its input. In-place operators share the storage too, but work on it.
+bool IsAlias(const OperatorGraph& graph, const Node& node);
+
+/// Distinct operands of `node` whose bytes count, in their order: all, but for
+/// lookups of floating-point numbers without the indices. These are small
+/// beside what is looked up, except in exported graphs, where they are spelled
+/// out in full.
+std::vector<ValueId> ReadOperands(const OperatorGraph& graph, const Node& node);
 
 /// Traffic and arithmetic of `node`. A tensor counts its elements once, but
 /// never more than its storage (expanded tensors); lookups count only what

@@ -81,7 +81,23 @@ TEST(Work, OfALookupReadsWhatItReturns) {
 %y = embedding(weight f32[50000,512], %i) : f32[16,512]
 )");
   EXPECT_EQ(work.bytes_written, 16 * 512 * 4);
-  EXPECT_EQ(work.bytes_read, 16 * 512 * 4 + 16 * 8);
+  EXPECT_EQ(work.bytes_read, 16 * 512 * 4);
+}
+
+TEST(Work, OfAGatherCountsNoIndices) {
+  const Work work = WorkOfLast(R"(%x = input f32[100,8]
+%i = input i64[50,8]
+%y = gather(%x, %i) {dim=0} : f32[50,8]
+)");
+  EXPECT_EQ(work.bytes_read, 50 * 8 * 4);
+}
+
+TEST(Work, OfAGatherOfIntegersCountsAllItReads) {
+  const Work work = WorkOfLast(R"(%x = input i64[50,8]
+%i = input i64[50,8]
+%y = gather(%x, %i) {dim=0} : i64[50,8]
+)");
+  EXPECT_EQ(work.bytes_read, 2 * 50 * 8 * 8);
 }
 
 TEST(Work, ReadsNoMoreOfAnExpandedTensorThanItsStorage) {

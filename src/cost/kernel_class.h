@@ -1,0 +1,122 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace foretell::cost {
+
+/// What a GPU kernel is, as far as its speed depends on it.
+enum class KernelClass : std::uint8_t {
+  kPointwiseConvolution,
+  kDenseConvolution,
+  kStemConvolution,
+  kGroupedConvolution,
+  kDepthwiseConvolution,
+  kNativeDepthwise,
+  kTransposedConvolution,
+  kLinear,
+  kMatmul,
+  kFloatMatmul,
+  kAttention,
+  kBatchNorm,
+  kFoldedBatchNorm,
+  kLayerNorm,
+  kGroupNorm,
+  kSoftmax,
+  kRelu,
+  kGelu,
+  kSilu,
+  kActivation,
+  kAdd,
+  kMultiply,
+  kElementwise,
+  kReduce,
+  kAveragePool,
+  kMaxPool,
+  kCopy,
+  kHiddenCopy,
+  kConcat,
+  kPad,
+  kGather,
+  kUpsample,
+  kCastDown,
+  kCastUp,
+  kCastWeight,
+  kOther,
+};
+
+/// One class: its name in files, and what belongs to it.
+struct KernelClassRow {
+  KernelClass kernel_class;
+  std::string_view name;
+  std::string_view meaning;
+};
+
+// clang-format off
+inline constexpr auto kKernelClasses = std::to_array<KernelClassRow>({
+    {KernelClass::kPointwiseConvolution, "conv_pointwise",
+     "convolution with a window of one element"},
+    {KernelClass::kDenseConvolution, "conv_dense",
+     "convolution with a larger window"},
+    {KernelClass::kStemConvolution, "conv_stem",
+     "convolution of at most four channels"},
+    {KernelClass::kGroupedConvolution, "conv_grouped",
+     "convolution in groups of several channels"},
+    {KernelClass::kDepthwiseConvolution, "conv_depthwise",
+     "one channel per group, cuDNN's kernel"},
+    {KernelClass::kNativeDepthwise, "conv_depthwise_native",
+     "one channel per group, PyTorch's own kernel"},
+    {KernelClass::kTransposedConvolution, "conv_transposed",
+     "transposed convolution"},
+    {KernelClass::kLinear, "linear",
+     "product with a matrix, recurrent layer"},
+    {KernelClass::kMatmul, "matmul", "product of two batches of matrices"},
+    {KernelClass::kFloatMatmul, "matmul_fp32",
+     "product of two batches of matrices on FP32 lanes"},
+    {KernelClass::kAttention, "attention", "fused attention"},
+    {KernelClass::kBatchNorm, "batch_norm", "batch norm"},
+    {KernelClass::kFoldedBatchNorm, "batch_norm_folded",
+     "batch norm that the exporter folded into a convolution"},
+    {KernelClass::kLayerNorm, "layer_norm", "layer norm, RMS norm"},
+    {KernelClass::kGroupNorm, "group_norm",
+     "group norm, instance norm, local response norm"},
+    {KernelClass::kSoftmax, "softmax", "softmax"},
+    {KernelClass::kRelu, "relu", "ReLU, hard activation"},
+    {KernelClass::kGelu, "gelu", "GELU"},
+    {KernelClass::kSilu, "silu", "SiLU"},
+    {KernelClass::kActivation, "activation", "any other activation"},
+    {KernelClass::kAdd, "add", "addition, subtraction"},
+    {KernelClass::kMultiply, "multiply", "multiplication, division"},
+    {KernelClass::kElementwise, "elementwise",
+     "anything else element by element"},
+    {KernelClass::kReduce, "reduce", "reduction"},
+    {KernelClass::kAveragePool, "average_pool", "average pooling"},
+    {KernelClass::kMaxPool, "max_pool", "maximum pooling"},
+    {KernelClass::kCopy, "copy", "copy that the graph shows, or a reshape "
+     "that has to move data"},
+    {KernelClass::kHiddenCopy, "copy_hidden",
+     "copy inside an operator that needs another layout"},
+    {KernelClass::kConcat, "concat", "concatenation"},
+    {KernelClass::kPad, "pad", "padding"},
+    {KernelClass::kGather, "gather", "lookup, scatter, embedding"},
+    {KernelClass::kUpsample, "upsample", "upsampling"},
+    {KernelClass::kCastDown, "cast_down", "activation from f32 to f16"},
+    {KernelClass::kCastUp, "cast_up", "activation from f16 to f32"},
+    {KernelClass::kCastWeight, "cast_weight", "parameter from f32 to f16"},
+    {KernelClass::kOther, "other", "operators outside the table"},
+});
+// clang-format on
+inline constexpr int kNumKernelClasses =
+    static_cast<int>(kKernelClasses.size());
+static_assert(static_cast<int>(KernelClass::kOther) + 1 == kNumKernelClasses);
+static_assert(std::ranges::is_sorted(kKernelClasses, {},
+                                     &KernelClassRow::kernel_class));
+
+constexpr std::string_view KernelClassName(KernelClass kernel_class) {
+  return kKernelClasses[static_cast<std::size_t>(kernel_class)].name;
+}
+
+}  // namespace foretell::cost

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "src/cost/kernel_class.h"
+
+namespace foretell::cost {
+
+/// Versions of PyTorch by what they do to attention.
+enum class TorchGeneration : std::uint8_t {
+  /// Before 2.0: no fused attention; networks multiply, scale and normalise
+  /// on their own.
+  kNoFusedAttention,
+  /// 2.0 to 2.4: fused for four dimensions, else products in the operands'
+  /// type.
+  kFusedAttention,
+  /// From 2.5 on: as before, but what is not fused runs in FP32.
+  kFloatAttentionFallback,
+};
+
+/// How a graph is run.
+struct ExecutionMode {
+  /// Automatic mixed precision to f16: every floating-point source counts as
+  /// f32, whatever the graph was traced in. False: tensors have the types of
+  /// the graph and nothing is cast.
+  bool autocast = false;
+  /// Network and input were converted to the channels-last format.
+  bool channels_last = false;
+  TorchGeneration torch = TorchGeneration::kFloatAttentionFallback;
+  /// The file was exported with its batch norms folded into convolutions, and
+  /// the network that runs has them still: see HasFoldedNorm. False: what the
+  /// graph shows is what runs.
+  bool restore_folded_norms = false;
+};
+
+/// One kernel that a forward pass launches. What does not apply is 0.
+struct Kernel {
+  KernelClass kernel_class = KernelClass::kOther;
+  NodeId node = kNone;     ///< That launches it; the first after MergeEqual.
+  std::int64_t count = 1;  ///< More than 1 only after MergeEqual.
+
+  std::int64_t bytes_in = 0;      ///< Activations, each operand once.
+  std::int64_t bytes_weight = 0;  ///< Parameters and buffers.
+  std::int64_t bytes_out = 0;
+  std::int64_t macs = 0;
+
+  /// `batch` products of [m, k] by [k, n]; of a convolution the implicit
+  /// product per group, of attention queries, keys and head size.
+  std::int64_t batch = 0;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+
+  std::int64_t window_height = 0;  ///< Of a convolution or pooling.
+  std::int64_t window_width = 0;
+  std::int64_t stride = 0;     ///< Along the last dimension.
+  std::int64_t positions = 0;  ///< Of the result per image and channel.
+  std::int64_t channels_in = 0;
+  std::int64_t channels_out = 0;
+  std::int64_t groups = 0;
+
+  std::int64_t element_bytes_in = 0;
+  std::int64_t element_bytes_out = 0;
+  /// Elements that lie or are worked on side by side: the last dimension, the
+  /// positions of a norm by channels, the elements that reduce to one.
+  std::int64_t inner_extent = 0;
+
+  /// Type that products are computed in.
+  Precision arithmetic = Precision::kFp32;
+  bool channels_last = false;  ///< Works on channels-last images.
+  /// Operands differ in layout, or have gaps.
+  bool mixed_layouts = false;
+  /// Attention: with a mask. Reduction: over the last dimension. Element-wise:
+  /// an operand is broadcast.
+  bool variant = false;
+
+  std::strong_ordering operator<=>(const Kernel&) const = default;
+
+  /// Of operands, weights and results.
+  std::int64_t Bytes() const { return bytes_in + bytes_weight + bytes_out; }
+};
+
+/// Kernels that the forward pass of `graph` launches when PyTorch runs it
+/// eagerly on a GPU, in order. docs/kernels.md has the rules.
+///
+/// Views launch nothing; neither do tables of integers made from constants.
+/// Nodes of the backward pass and the optimizer are left out.
+///
+/// Throws Error(kInvalidArgument) that names a tensor of more than 2^56
+/// elements.
+std::vector<Kernel> ExpandKernels(const OperatorGraph& graph,
+                                  const ExecutionMode& mode);
+
+/// Kernels that differ in nothing but their node become one with the sum of
+/// their counts, at the place of the first.
+std::vector<Kernel> MergeEqual(const std::vector<Kernel>& kernels);
+
+/// True when `node` is a convolution whose names say that the exporter folded
+/// a batch norm into it: the legacy ONNX exporter calls both weight and bias
+/// `onnx::Conv_N`, the newer one makes a bias `W_bias` beside the weight `W`.
+/// Only names tell; renamed files look as if there had been no norm.
+bool HasFoldedNorm(const OperatorGraph& graph, const Node& node);
+
+}  // namespace foretell::cost
