@@ -345,14 +345,16 @@ class Workers(TrainingTest):
             for a, b in zip(expected, found):
                 self.assertAlmostEqual(a, b, delta=1e-5)
 
+    def wait_for_checkpoint(self, process, folder):
+        while not (folder / "last.safetensors").exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)
+
     def test_a_lost_worker_ends_the_job_and_its_checkpoint_resumes(self):
         folder = self.folder / "run"
         process = self.torchrun(*self.train_arguments("run", "--epochs",
                                                       "100000"))
-        last = folder / "last.safetensors"
-        while not last.exists():
-            self.assertIsNone(process.poll())
-            time.sleep(0.05)
+        self.wait_for_checkpoint(process, folder)
         workers = [int(pid) for pid in subprocess.run(
             ["pgrep", "-P", str(process.pid)], capture_output=True,
             text=True).stdout.split()]
@@ -371,10 +373,7 @@ class Workers(TrainingTest):
         folder = self.folder / "run"
         process = self.torchrun(*self.train_arguments("run", "--epochs",
                                                       "100000"))
-        last = folder / "last.safetensors"
-        while not last.exists():
-            self.assertIsNone(process.poll())
-            time.sleep(0.05)
+        self.wait_for_checkpoint(process, folder)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=120)
         self.assertNotEqual(process.returncode, OK)
