@@ -49,6 +49,7 @@ SETS = {
          "--map", "img_size=image_size",
          "--map", "framework=environment.framework",
          "--map", "memory_format=environment.memory_format",
+         "--set", "environment.autocast=true",
          "--word", "precision:amp (fp16)=fp16"]),
 }
 

@@ -62,14 +62,21 @@ Adam::Adam(const at::Tensor& parameters)
       step_(at::zeros({}, parameters.options())) {}
 
 void Adam::Step(const at::Tensor& parameters, const at::Tensor& gradients,
-                double learning_rate, double weight_decay) {
+                double learning_rate, const WeightDecay& decay) {
   const at::NoGradGuard no_gradients;
   step_.add_(1);
   at::Tensor values = parameters;
   at::Tensor slopes = gradients;
-  at::_fused_adam_(values, slopes, moment1_, moment2_, {}, step_, learning_rate,
-                   kBeta1, kBeta2, weight_decay, kEpsilon, /*amsgrad=*/false,
-                   /*maximize=*/false);
+  const auto update = [&](auto fused) {
+    fused(values, slopes, moment1_, moment2_, at::TensorList{}, step_,
+          learning_rate, kBeta1, kBeta2, decay.factor, kEpsilon,
+          /*amsgrad=*/false, /*maximize=*/false);
+  };
+  if (decay.decoupled) {
+    update([](auto&&... arguments) { at::_fused_adamw_(arguments...); });
+  } else {
+    update([](auto&&... arguments) { at::_fused_adam_(arguments...); });
+  }
 }
 
 std::map<std::string, model::StoredTensor> Adam::State() const {

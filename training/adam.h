@@ -32,16 +32,24 @@ class FlatParameters {
   at::Tensor gradients_;
 };
 
+/// How weights are drawn to 0.
+struct WeightDecay {
+  double factor = 0;  ///< λ.
+  /// False: λ · parameter is added to the gradient, as torch.optim.Adam does.
+  /// True: the parameter loses rate · λ of itself (Loshchilov and Hutter, 2019),
+  /// as torch.optim.AdamW does.
+  bool decoupled = false;
+};
+
 /// Adam (Kingma and Ba, 2015), by ATen's fused update; β = 0.9, 0.999, ε =
 /// 1e-8.
 class Adam {
  public:
   explicit Adam(const at::Tensor& parameters);
 
-  /// One update of `parameters` from `gradients`. `weight_decay` is added to
-  /// the gradient as λ · parameter, as torch.optim.Adam does.
+  /// One update of `parameters` from `gradients`.
   void Step(const at::Tensor& parameters, const at::Tensor& gradients,
-            double learning_rate, double weight_decay);
+            double learning_rate, const WeightDecay& decay);
 
   /// "moment1", "moment2", "step"; exact.
   std::map<std::string, model::StoredTensor> State() const;

@@ -3,7 +3,10 @@
 #include <ATen/ATen.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
+
+#include "src/model/term_batch.h"
 
 namespace foretell::training {
 namespace {
@@ -46,6 +49,39 @@ void FillTargets(const CheckpointInfo& info, const SampleSet& set,
   }
 }
 
+model::GraphBatch CollateOperators(
+    FeatureStore& store, const SampleSet& set,
+    const std::vector<std::size_t>& samples,
+    const std::vector<std::vector<float>>& inputs) {
+  std::vector<std::shared_ptr<const StoredFeatures>> features;
+  std::vector<model::GraphInput> graphs;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Sample& sample = set.samples[samples[i]];
+    features.push_back(store.Get(sample.graph, set.CostDevice(sample)));
+    const model::NodeCosts& costs = features.back()->costs;
+    graphs.push_back(
+        {features.back().get(), inputs[i], costs.columns, costs.shares});
+  }
+  return model::Collate(graphs);
+}
+
+model::GraphBatch CollateTerms(FeatureStore& store, const SampleSet& set,
+                               const std::vector<std::size_t>& samples,
+                               const std::vector<std::vector<float>>& inputs,
+                               model::TermKind kind) {
+  std::vector<std::shared_ptr<const model::TermTable>> tables;
+  std::vector<model::TermInput> graphs;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Sample& sample = set.samples[samples[i]];
+    tables.push_back(store.Terms({.graph = sample.graph,
+                                  .device = set.specs.at(sample.device),
+                                  .kind = kind,
+                                  .mode = sample.mode}));
+    graphs.push_back({tables.back().get(), inputs[i]});
+  }
+  return model::CollateTerms(graphs, kind);
+}
+
 }  // namespace
 
 LoadedBatch LoadBatch(FeatureStore& store, const SampleSet& set,
@@ -53,21 +89,16 @@ LoadedBatch LoadBatch(FeatureStore& store, const SampleSet& set,
                       std::vector<std::size_t> samples) {
   LoadedBatch batch{.samples = std::move(samples)};
   if (batch.samples.empty()) return batch;
-  std::vector<std::shared_ptr<const StoredFeatures>> features;
   std::vector<std::vector<float>> inputs;
   for (const std::size_t index : batch.samples) {
     const Sample& sample = set.samples[index];
-    features.push_back(store.Get(sample.graph, set.CostDevice(sample)));
     inputs.push_back(ScaledInputs(info, sample));
     batch.priors.push_back(sample.prior);
   }
-  std::vector<model::GraphInput> graphs;
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    const model::NodeCosts& costs = features[i]->costs;
-    graphs.push_back(
-        {features[i].get(), inputs[i], costs.columns, costs.shares});
-  }
-  batch.graphs = model::Collate(graphs);
+  const std::optional<model::TermKind> terms = TermKindOf(info.network.kind);
+  batch.graphs =
+      terms ? CollateTerms(store, set, batch.samples, inputs, *terms)
+            : CollateOperators(store, set, batch.samples, inputs);
   FillTargets(info, set, batch);
   return batch;
 }

@@ -3,60 +3,67 @@
 namespace foretell::training {
 namespace {
 
+template <typename Element>
+std::size_t BytesOf(const std::vector<Element>& elements) {
+  return elements.size() * sizeof(Element);
+}
+
 std::int64_t BytesOf(const StoredFeatures& features) {
-  const std::size_t bytes =
-      features.nodes.size() * sizeof(NodeFeatureRow) +
-      (features.sources.size() + features.targets.size()) *
-          sizeof(std::int64_t) +
-      (features.costs.columns.size() + features.costs.shares.size()) *
-          sizeof(float) +
-      sizeof(StoredFeatures);
-  return static_cast<std::int64_t>(bytes);
+  return static_cast<std::int64_t>(
+      BytesOf(features.nodes) + BytesOf(features.sources) +
+      BytesOf(features.targets) + BytesOf(features.costs.columns) +
+      BytesOf(features.costs.shares) + sizeof(StoredFeatures));
+}
+
+std::int64_t BytesOf(const model::TermTable& terms) {
+  return static_cast<std::int64_t>(
+      BytesOf(terms.classes) + BytesOf(terms.features) +
+      BytesOf(terms.amounts) + BytesOf(terms.totals) +
+      sizeof(model::TermTable));
 }
 
 }  // namespace
 
 FeatureStore::FeatureStore(const std::string& dataset, std::int64_t cache_bytes,
-                           const CostOptions& cost_options)
+                           const FeatureStoreOptions& options)
     : dataset_(Dataset::Open(dataset)),
-      cache_bytes_(cache_bytes),
-      cost_options_(cost_options) {}
+      options_(options),
+      features_(cache_bytes),
+      terms_(cache_bytes) {}
 
 std::shared_ptr<const StoredFeatures> FeatureStore::Get(
     RowId graph, const DeviceSpec* device) {
   const std::lock_guard lock(mutex_);
-  const Key key(graph, device);
-  const auto found = by_key_.find(key);
-  if (found != by_key_.end()) {
-    entries_.splice(entries_.begin(), entries_, found->second);
-    return found->second->features;
-  }
+  const std::pair key(graph, device);
+  if (auto kept = features_.Find(key)) return kept;
   ++reads_;
   auto features = std::make_shared<StoredFeatures>();
   static_cast<GraphFeatures&>(*features) = dataset_.Features(graph);
   if (device != nullptr) {
     features->costs =
-        model::NodeCostsOf(dataset_.Graph(graph), *device, cost_options_);
+        model::NodeCostsOf(dataset_.Graph(graph), *device, options_.cost);
   }
-  const std::int64_t bytes = BytesOf(*features);
-  entries_.push_front({key, features, bytes});
-  by_key_[key] = entries_.begin();
-  cached_bytes_ += bytes;
-  Evict();
+  features_.Put(key, features, BytesOf(*features));
   return features;
 }
 
-void FeatureStore::Evict() {
-  while (cached_bytes_ > cache_bytes_) {
-    cached_bytes_ -= entries_.back().bytes;
-    by_key_.erase(entries_.back().key);
-    entries_.pop_back();
-  }
+std::shared_ptr<const model::TermTable> FeatureStore::Terms(
+    const TermRequest& request) {
+  const std::lock_guard lock(mutex_);
+  if (auto kept = terms_.Find(request)) return kept;
+  ++reads_;
+  const OperatorGraph graph = dataset_.Graph(request.graph);
+  auto terms = std::make_shared<model::TermTable>(
+      request.kind == model::TermKind::kKernels
+          ? model::KernelTerms(graph, *request.device, request.mode)
+          : model::ReplayTerms(graph, *request.device, options_.environment));
+  terms_.Put(request, terms, BytesOf(*terms));
+  return terms;
 }
 
 std::int64_t FeatureStore::cached_bytes() const {
   const std::lock_guard lock(mutex_);
-  return cached_bytes_;
+  return features_.bytes() + terms_.bytes();
 }
 
 std::int64_t FeatureStore::reads() const {

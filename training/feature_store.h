@@ -1,8 +1,7 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +10,8 @@
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 #include "src/model/node_costs.h"
+#include "src/model/terms.h"
+#include "training/byte_cache.h"
 
 namespace foretell::training {
 
@@ -19,43 +20,49 @@ struct StoredFeatures : GraphFeatures {
   model::NodeCosts costs;  ///< Empty without a device.
 };
 
-/// Nodes and edges of a dataset's graphs, read when asked for; those used last
-/// are kept as long as they fit `cache_bytes`. Safe to use from several
+/// What beside the graph decides features and terms.
+struct FeatureStoreOptions {
+  CostOptions cost = {};         ///< For graphs asked for with a device.
+  Environment environment = {};  ///< For terms of TermKind::kReplay.
+};
+
+/// A graph as terms, on a device.
+struct TermRequest {
+  RowId graph = 0;
+  const DeviceSpec* device = nullptr;
+  model::TermKind kind = model::TermKind::kKernels;
+  cost::ExecutionMode mode = {};  ///< For kKernels.
+
+  auto operator<=>(const TermRequest&) const = default;
+};
+
+/// Graphs of a dataset as networks see them, read when asked for; those used
+/// last are kept as long as they fit `cache_bytes`. Safe to use from several
 /// threads, one of which reads at a time.
 class FeatureStore {
  public:
-  /// `cost_options` are for graphs that are asked for with a device.
   FeatureStore(const std::string& dataset, std::int64_t cache_bytes,
-               const CostOptions& cost_options = {});
+               const FeatureStoreOptions& options = {});
 
-  /// With `device`, what each node costs on it too. Throws what
-  /// Dataset::Features and NodeCostsOf throw.
+  /// Nodes and edges; with `device`, what each node costs on it too. Throws
+  /// what Dataset::Features and NodeCostsOf throw.
   std::shared_ptr<const StoredFeatures> Get(RowId graph,
                                             const DeviceSpec* device = nullptr);
+
+  /// Throws what Dataset::Graph and the maker of the terms throw.
+  std::shared_ptr<const model::TermTable> Terms(const TermRequest& request);
 
   const std::string& dataset() const { return dataset_.path(); }
   std::int64_t cached_bytes() const;
   std::int64_t reads() const;  ///< How often the file was read.
 
  private:
-  using Key = std::pair<RowId, const DeviceSpec*>;
-
-  struct Entry {
-    Key key;
-    std::shared_ptr<const StoredFeatures> features;
-    std::int64_t bytes;
-  };
-
-  void Evict();
-
   mutable std::mutex mutex_;
   Dataset dataset_;
-  std::int64_t cache_bytes_;
-  CostOptions cost_options_;
-  std::int64_t cached_bytes_ = 0;
+  FeatureStoreOptions options_;
   std::int64_t reads_ = 0;
-  std::list<Entry> entries_;  ///< Used last first.
-  std::map<Key, std::list<Entry>::iterator> by_key_;
+  ByteCache<std::pair<RowId, const DeviceSpec*>, StoredFeatures> features_;
+  ByteCache<TermRequest, model::TermTable> terms_;
 };
 
 }  // namespace foretell::training

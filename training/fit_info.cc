@@ -1,13 +1,17 @@
 #include "training/fit_info.h"
 
+#include <ATen/ATen.h>
 #include <torch/version.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "foretell/error.h"
 #include "foretell/version.h"
 #include "src/model/node_costs.h"
+#include "src/model/terms.h"
+#include "training/batch_loader.h"
 
 namespace foretell::training {
 namespace {
@@ -17,6 +21,9 @@ using model::TargetScale;
 
 /// Deviations of logarithms below this are rounding: labels are all equal.
 constexpr double kConstant = 1e-6;
+/// Inputs that vary less than this are left as they are.
+constexpr double kConstantInput = 1e-3;
+constexpr std::int64_t kFitBatch = 64;
 
 TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
                      Target target, std::span<const std::size_t> train) {
@@ -43,10 +50,41 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
   scale.mean = sum / count;
   // Corrected shares of a prior add up to a logarithm, in no other unit.
   if (options.network.pooling == model::Pooling::kPrior) return scale;
+  if (set.terms) return {.target = target};
   const double variance = squares / count - scale.mean * scale.mean;
   const double deviation = std::sqrt(std::max(variance, 0.0));
   scale.deviation = deviation > kConstant ? deviation : 1;
   return scale;
+}
+
+/// What the sum of terms of a network is.
+Target TargetOf(model::TermKind kind) {
+  return kind == model::TermKind::kKernels ? Target::kLatency
+                                           : Target::kMemory;
+}
+
+void CheckTerms(const TrainerOptions& options, const SampleSet& set,
+                std::span<const Target> targets) {
+  const std::optional<model::TermKind> terms =
+      TermKindOf(options.network.kind);
+  if (terms != set.terms) {
+    throw Error(ErrorCode::kInternal, "samples of another kind of terms");
+  }
+  if (!terms) return;
+  const std::string network(NetworkKindName(options.network.kind));
+  const Target target = TargetOf(*terms);
+  if (targets.size() != 1 || targets.front() != target) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "network '" + network + "' predicts " +
+                    std::string(TargetName(target)) +
+                    " alone; name it with --targets");
+  }
+  if (options.scale != model::ScaleKind::kLog || !set.prior.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "network '" + network +
+                    "' needs the scale 'log' and takes no prior: its terms "
+                    "are one");
+  }
 }
 
 }  // namespace
@@ -67,6 +105,7 @@ model::CheckpointInfo FitInfo(const TrainerOptions& options,
     throw Error(ErrorCode::kInvalidArgument,
                 "pooling 'prior' needs a prior and the costs of nodes");
   }
+  CheckTerms(options, set, targets);
   model::CheckpointInfo info{.feature_version = kFeatureVersion,
                              .foretell_version = kVersion,
                              .network = options.network,
@@ -84,6 +123,11 @@ model::CheckpointInfo FitInfo(const TrainerOptions& options,
   info.network.node_features =
       kNumNodeFeatures + (set.node_costs ? model::kNumNodeCosts : 0);
   info.network.static_features = std::ssize(info.inputs);
+  if (set.terms) {
+    const model::TermLayout layout = model::LayoutOf(*set.terms);
+    info.network.node_features = layout.num_classes + layout.num_features;
+    info.network.static_features += layout.num_totals;
+  }
   info.network.outputs = std::ssize(info.targets);
   for (const auto& [provenance, count] : set.CountProvenance(train)) {
     info.provenance[std::string(ProvenanceName(provenance))] = count;
@@ -91,6 +135,31 @@ model::CheckpointInfo FitInfo(const TrainerOptions& options,
   info.environment = {{"libtorch", TORCH_VERSION},
                       {"compute", options.compute}};
   return info;
+}
+
+void FitInputScale(model::Network& network, const model::CheckpointInfo& info,
+                   FeatureStore& store, const SampleSet& set,
+                   std::span<const std::size_t> train) {
+  const at::NoGradGuard no_gradients;
+  network.eval();
+  const at::Device device = network.parameters().front().device();
+  at::Tensor sum;
+  at::Tensor squares;
+  BatchLoader loader(store, set, info, PlanEvaluation(set, train, kFitBatch));
+  while (const std::optional<LoadedBatch> batch = loader.Next()) {
+    const at::Tensor inputs = network.InputsToScale(batch->graphs.To(device));
+    if (!inputs.defined()) return;
+    const at::Tensor exact = inputs.to(at::kDouble);
+    sum = sum.defined() ? sum + exact.sum(0) : exact.sum(0);
+    const at::Tensor squared = exact.square().sum(0);
+    squares = squares.defined() ? squares + squared : squared;
+  }
+  const auto count = static_cast<double>(train.size());
+  const at::Tensor mean = sum / count;
+  const at::Tensor deviation =
+      (squares / count - mean.square()).clamp_min(0).sqrt();
+  network.SetInputScale(
+      mean, at::where(deviation > kConstantInput, deviation, 1.0));
 }
 
 }  // namespace foretell::training

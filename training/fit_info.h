@@ -3,6 +3,7 @@
 #include <span>
 
 #include "src/model/checkpoint.h"
+#include "training/feature_store.h"
 #include "training/samples.h"
 #include "training/trainer_options.h"
 
@@ -16,5 +17,11 @@ model::CheckpointInfo FitInfo(const TrainerOptions& options,
                               const SampleSet& set,
                               std::span<const model::Target> targets,
                               std::span<const std::size_t> train);
+
+/// Fits the scales that a network keeps of its own (Network::InputsToScale) to
+/// the samples of the training part. Does nothing for other networks.
+void FitInputScale(model::Network& network, const model::CheckpointInfo& info,
+                   FeatureStore& store, const SampleSet& set,
+                   std::span<const std::size_t> train);
 
 }  // namespace foretell::training

@@ -58,20 +58,27 @@ Learner::StepResult Learner::Step(const LoadedBatch& batch,
 }
 
 PassSums Learner::Backward(const LoadedBatch& batch) {
-  at::Tensor output;
+  model::TrainingOutput output;
   {
     const MixedPrecision mixed(options_.mixed_precision);
-    output = network_->forward(batch.graphs.To(device_));
+    output = network_->TrainingForward(batch.graphs.To(device_));
   }
-  output = Activate(info_, output.to(at::kFloat));
-  const at::Tensor loss =
-      HuberSum(output, batch.targets.to(device_), batch.weights.to(device_),
-               options_.huber_delta);
+  const at::Tensor targets = batch.targets.to(device_);
+  const at::Tensor weights = batch.weights.to(device_);
+  const auto loss_of = [&](const at::Tensor& raw) {
+    return HuberSum(Activate(info_, raw.to(at::kFloat)), targets, weights,
+                    options_.huber_delta);
+  };
+  at::Tensor loss = loss_of(output.supervised.front());
+  for (const at::Tensor& more : at::TensorList(output.supervised).slice(1)) {
+    loss = loss + loss_of(more);
+  }
   loss.backward();
-  PassSums sums{.loss = loss.item<double>(),
+  const at::NoGradGuard no_gradients;
+  PassSums sums{.loss = loss_of(output.prediction).item<double>(),
                 .weight = batch.weights.sum().item<double>()};
-  const std::vector<model::TargetValues> rows =
-      DecodeAll(info_, output, batch.priors);
+  const std::vector<model::TargetValues> rows = DecodeAll(
+      info_, Activate(info_, output.prediction.to(at::kFloat)), batch.priors);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     sums.Add(set_, {batch.samples[i], rows[i]});
   }
@@ -91,7 +98,9 @@ void Learner::Update(double weight, double rate, StepResult& result) {
   if (options_.clip > 0 && result.norm > options_.clip) {
     gradients.mul_(options_.clip / result.norm);
   }
-  adam_.Step(parameters_.values(), gradients, rate, options_.weight_decay);
+  adam_.Step(parameters_.values(), gradients, rate,
+             {.factor = options_.weight_decay,
+              .decoupled = options_.decoupled_decay});
 }
 
 }  // namespace foretell::training

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "foretell/error.h"
+#include "training/fit_info.h"
 #include "training/line_chart.h"
 
 namespace foretell::training {
@@ -66,6 +67,7 @@ RateTest FindRate(const TrainerOptions& options,
                   const model::CheckpointInfo& info, const TrainingData& data,
                   Communicator& communicator, const RateTestOptions& test) {
   Learner learner(options, info, data.set, communicator);
+  FitInputScale(learner.network(), info, data.store, data.set, data.train);
   BatchLoader loader(data.store, data.set, info,
                      ShareOf(PlanSteps(options, data, test.steps),
                              communicator.rank(), communicator.size()));

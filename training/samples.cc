@@ -11,6 +11,7 @@
 #include "foretell/error.h"
 #include "src/core/text.h"
 #include "src/model/input_columns.h"
+#include "training/execution_mode.h"
 
 namespace foretell::training {
 namespace {
@@ -158,6 +159,9 @@ class Selection {
                   .family = stored.point.family,
                   .batch = stored.point.batch,
                   .provenance = label.provenance};
+    if (options_.terms == model::TermKind::kKernels) {
+      sample.mode = ExecutionModeOf(label.environment);
+    }
     const model::TargetValues figures = FiguresOf(label);
     bool any = false;
     for (const Target target : options_.targets) {
@@ -181,9 +185,10 @@ class Selection {
   void FindDevices() {
     std::map<std::string, const DeviceSpec*> specs;
     const bool needed = options_.prior != nullptr || options_.device_columns ||
-                        options_.node_costs;
+                        options_.node_costs || options_.terms;
     if (needed) set_.specs.resize(set_.devices.size());
     set_.node_costs = options_.node_costs;
+    set_.terms = options_.terms;
     for (Draft& draft : drafts_) {
       const std::string& name = draft.label->device;
       draft.sample.device = static_cast<std::uint32_t>(

@@ -9,7 +9,9 @@
 
 #include "foretell/dataset.h"
 #include "foretell/device.h"
+#include "src/cost/kernels.h"
 #include "src/model/targets.h"
+#include "src/model/terms.h"
 #include "training/prior.h"
 
 namespace foretell::training {
@@ -39,6 +41,8 @@ struct Sample {
   model::TargetValues prior = model::kNoValues;
   std::vector<double> inputs;  ///< Raw, one per SampleSet::columns.
   float weight = 1;            ///< Of the label in the loss.
+  /// By the label's environment; for terms of TermKind::kKernels.
+  cost::ExecutionMode mode = {};
 };
 
 /// Which labels become samples.
@@ -63,6 +67,8 @@ struct SampleOptions {
   /// Lets the network see the cost model's figures of every node; needs the
   /// catalogue.
   bool node_costs = false;
+  /// The network sees terms instead of operators; needs the catalogue.
+  std::optional<model::TermKind> terms;
   const Prior* prior = nullptr;
   /// Takes simulated labels of the same point and device for a prior, which is
   /// quicker; `prior` must be null.
@@ -79,6 +85,7 @@ struct SampleSet {
   /// Of the devices, where they are needed; else empty.
   std::vector<const DeviceSpec*> specs;
   bool node_costs = false;           ///< As SampleOptions.
+  std::optional<model::TermKind> terms;  ///< As SampleOptions.
   std::vector<std::string> sources;  ///< Of the labels, sorted.
   std::vector<std::string> columns;  ///< Names of Sample::inputs.
   std::string prior;                 ///< Its name; empty without.

@@ -9,6 +9,7 @@
 
 #include "foretell/error.h"
 #include "src/model/weights.h"
+#include "training/fit_info.h"
 #include "training/predict_samples.h"
 
 namespace foretell::training {
@@ -44,6 +45,10 @@ Trainer::Trainer(const TrainerOptions& options, const model::Checkpoint& last,
 }
 
 RunEnd Trainer::Run(const TrainerHooks& hooks) {
+  if (position_.epoch == 0 && position_.batch == 0) {
+    FitInputScale(learner_.network(), info_, data_.store, data_.set,
+                  data_.train);
+  }
   while (position_.epoch < options_.epochs) {
     if (options_.patience > 0 && !data_.validation.empty() &&
         position_.epoch - position_.best_epoch >= options_.patience) {

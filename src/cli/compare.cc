@@ -10,7 +10,7 @@
 #include "foretell/error.h"
 #include "foretell/version.h"
 #include "src/cli/command.h"
-#include "src/cli/learning_options.h"
+#include "src/cli/learning_flags.h"
 #include "src/cli/training_progress.h"
 #include "training/comparison.h"
 #include "training/result_cache.h"
@@ -37,7 +37,7 @@ std::vector<training::TrainerOptions> Cells(const CompareCommand& command) {
   for (const std::string& network : command.networks) {
     for (const std::uint64_t seed : command.seeds) {
       cells.push_back(
-          command.learning.ToOptions(model::ParseNetworkKind(network)));
+          command.learning.ToOptions(*model::ParseNetworkKind(network)));
       cells.back().seed = seed;
     }
   }

@@ -11,7 +11,7 @@
 #include "foretell/error.h"
 #include "foretell/version.h"
 #include "src/cli/command.h"
-#include "src/cli/learning_options.h"
+#include "src/cli/learning_flags.h"
 #include "src/cli/training_progress.h"
 #include "training/evaluation.h"
 #include "training/folds.h"
@@ -64,8 +64,8 @@ class CrossValidation {
  public:
   explicit CrossValidation(CrossValidateCommand command)
       : command_(std::move(command)),
+        options_(command_.learning.ToOptions(command_.samples)),
         opened_(OpenSamples(command_.samples)),
-        options_(command_.learning.ToOptions()),
         folds_(AssignFolds(opened_.set, *training::ParseFoldKind(command_.kind),
                            command_.folds, command_.fold_seed)),
         cache_(command_.out + "/folds",
@@ -127,8 +127,8 @@ class CrossValidation {
   }
 
   CrossValidateCommand command_;
-  OpenedSamples opened_;
   training::TrainerOptions options_;
+  OpenedSamples opened_;
   std::vector<int> folds_;
   training::ResultCache cache_;
 };

@@ -7,7 +7,7 @@
 
 #include "foretell/error.h"
 #include "src/cli/command.h"
-#include "src/cli/learning_options.h"
+#include "src/cli/sample_flags.h"
 #include "src/model/learned_model.h"
 #include "training/answers.h"
 #include "training/compute_device.h"

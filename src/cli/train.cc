@@ -10,7 +10,7 @@
 
 #include "foretell/error.h"
 #include "src/cli/command.h"
-#include "src/cli/learning_options.h"
+#include "src/cli/learning_flags.h"
 #include "src/cli/read_text.h"
 #include "src/cli/training_progress.h"
 #include "src/core/text_table.h"
@@ -61,6 +61,7 @@ class Run {
       command_.samples.FromJson(ReadText(folder_.File(kFlagsFile)),
                                 folder_.File(kFlagsFile));
     }
+    if (!resumed) options_ = command_.learning.ToOptions(command_.samples);
     opened_ = OpenSamples(command_.samples);
     data_.emplace(training::TrainingData{
         opened_.set, *opened_.store, opened_.set.PartOf(Part::kTrain),
@@ -93,7 +94,6 @@ class Run {
   }
 
   void Start() {
-    options_ = command_.learning.ToOptions();
     options_.batch_size *= workers_.size();
     model::CheckpointInfo info = FitInfo(
         options_, opened_.set, command_.samples.Targets(), data_->train);

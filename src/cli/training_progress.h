@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "src/cli/learning_options.h"
+#include "src/cli/interruption.h"
 #include "src/cli/progress_bar.h"
 #include "training/trainer.h"
 

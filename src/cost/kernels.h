@@ -34,6 +34,8 @@ struct ExecutionMode {
   /// the network that runs has them still: see HasFoldedNorm. False: what the
   /// graph shows is what runs.
   bool restore_folded_norms = false;
+
+  auto operator<=>(const ExecutionMode&) const = default;
 };
 
 /// One kernel that a forward pass launches. What does not apply is 0.

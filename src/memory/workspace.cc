@@ -34,15 +34,7 @@
 namespace foretell {
 namespace {
 
-enum class ConvolutionClass {
-  kStem,  ///< Dense, of at most kStemChannels channels: the first layer.
-  kUnitStride3x3,
-  kDense,  ///< Any other with more than one tap.
-  kGrouped,
-  kPointwise,
-  kGroupedPointwise,
-  kDepthwise,
-};
+using memory::ConvolutionClass;
 
 /// Workspaces as multiples of the bytes of input, output and weight together.
 struct WorkspaceRule {
@@ -168,6 +160,16 @@ std::vector<memory::WorkspaceBlock> BackwardBlocks(const Node& node,
 bool memory::UsesCublas(const Node& node) {
   return node.kind == OpKind::kLinear || node.kind == OpKind::kMatmul ||
          node.kind == OpKind::kEinsum;
+}
+
+std::optional<memory::ConvolutionFacts> memory::ConvolutionFactsOf(
+    const OperatorGraph& graph, const Node& node) {
+  const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
+  if (!convolution) return std::nullopt;
+  return ConvolutionFacts{
+      .convolution = Classify(node, *convolution),
+      .image_bytes = convolution->input.Bytes() + convolution->output.Bytes(),
+      .weight_bytes = convolution->weight.Bytes()};
 }
 
 std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "foretell/graph.h"
@@ -11,6 +12,29 @@ namespace foretell::memory {
 /// True for nodes whose first execution makes LibTorch create the cuBLAS
 /// handle and its workspace: linear layers, matrix products, einsum.
 bool UsesCublas(const Node& node);
+
+/// What decides the algorithm that cuDNN takes.
+enum class ConvolutionClass {
+  kStem,  ///< Dense, of at most four channels: the first layer.
+  kUnitStride3x3,
+  kDense,  ///< Any other with more than one tap.
+  kGrouped,
+  kPointwise,
+  kGroupedPointwise,
+  kDepthwise,
+};
+inline constexpr int kNumConvolutionClasses = 7;
+
+/// A convolution, forward or backward.
+struct ConvolutionFacts {
+  ConvolutionClass convolution = ConvolutionClass::kDense;
+  std::int64_t image_bytes = 0;  ///< Of input and output together.
+  std::int64_t weight_bytes = 0;
+};
+
+/// Empty for a node that is no convolution.
+std::optional<ConvolutionFacts> ConvolutionFactsOf(const OperatorGraph& graph,
+                                                   const Node& node);
 
 /// Scratch memory of one pass of a node: taken once the node's output `output`
 /// has been allocated, freed before the next output is.

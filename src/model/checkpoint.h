@@ -55,7 +55,10 @@ struct CheckpointInfo {
   std::int64_t epochs = 0;  ///< That these weights have seen.
 
   /// Whether nodes have the columns of NodeCosts beside their features.
-  bool HasNodeCosts() const { return network.node_features > kNumNodeFeatures; }
+  bool HasNodeCosts() const {
+    return !TermKindOf(network.kind) &&
+           network.node_features > kNumNodeFeatures;
+  }
 };
 
 /// A network with all that it takes to use it, or to go on training it.

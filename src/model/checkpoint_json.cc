@@ -151,9 +151,13 @@ void CheckSizes(const CheckpointInfo& info, const std::string& origin) {
     Fail(origin, std::string(what) + " is " + std::to_string(is) +
                      ", expected " + std::to_string(due));
   };
+  const std::optional<TermKind> terms = TermKindOf(info.network.kind);
+  const TermLayout layout = terms ? LayoutOf(*terms) : TermLayout{};
   expect("node_features", info.network.node_features,
-         kNumNodeFeatures + (info.HasNodeCosts() ? kNumNodeCosts : 0));
-  expect("static_features", info.network.static_features, info.inputs.size());
+         terms ? layout.num_classes + layout.num_features
+               : kNumNodeFeatures + (info.HasNodeCosts() ? kNumNodeCosts : 0));
+  expect("static_features", info.network.static_features - layout.num_totals,
+         info.inputs.size());
   expect("outputs", info.network.outputs, info.targets.size());
   for (const CheckpointTarget& target : info.targets) {
     if (target.scale.kind == info.targets.front().scale.kind) continue;
@@ -176,7 +180,8 @@ Json NetworkToJson(const NetworkOptions& options) {
           {"head_blocks", options.head_blocks},
           {"outputs", options.outputs},
           {"dropout", options.dropout},
-          {"pooling", PoolingName(options.pooling)}};
+          {"pooling", PoolingName(options.pooling)},
+          {"heads", options.heads}};
 }
 
 NetworkOptions NetworkFromJson(const Json& json, const std::string& origin) {
@@ -190,7 +195,10 @@ NetworkOptions NetworkFromJson(const Json& json, const std::string& origin) {
           .head_blocks = fields.Size("head_blocks", kMaxBlocks),
           .outputs = fields.Size("outputs", kMaxWidth),
           .dropout = fields.Finite("dropout"),
-          .pooling = fields.Named("pooling", &ParsePooling)};
+          .pooling = fields.Named("pooling", &ParsePooling),
+          // Absent in checkpoints older than the kinds that have heads.
+          .heads = json.contains("heads") ? fields.Size("heads", kMaxBlocks)
+                                          : NetworkOptions{}.heads};
 }
 
 Json InfoToJson(const CheckpointInfo& info) {

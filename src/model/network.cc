@@ -50,6 +50,7 @@
 #include "foretell/error.h"
 #include "src/model/graph_layers.h"
 #include "src/model/segment_ops.h"
+#include "src/model/term_network.h"
 
 namespace foretell::model {
 namespace {
@@ -71,7 +72,9 @@ constexpr Named<NetworkKind> kKindNames[] = {{NetworkKind::kPmgns, "pmgns"},
                                              {NetworkKind::kGcn, "gcn"},
                                              {NetworkKind::kGat, "gat"},
                                              {NetworkKind::kGin, "gin"},
-                                             {NetworkKind::kMlp, "mlp"}};
+                                             {NetworkKind::kMlp, "mlp"},
+                                             {NetworkKind::kKernels, "kernels"},
+                                             {NetworkKind::kReplay, "replay"}};
 
 constexpr Named<Pooling> kPoolingNames[] = {{Pooling::kSum, "sum"},
                                             {Pooling::kMean, "mean"},
@@ -241,6 +244,7 @@ void CheckOptions(const NetworkOptions& options) {
   check("layers_per_block", options.layers_per_block, 1);
   check("head_blocks", options.head_blocks, 1);
   check("outputs", options.outputs, 1);
+  check("heads", options.heads, 1);
   if (!(options.dropout >= 0 && options.dropout < 1)) {
     throw Error(ErrorCode::kInvalidArgument,
                 "a network's dropout is " + std::to_string(options.dropout) +
@@ -258,6 +262,22 @@ std::optional<NetworkKind> ParseNetworkKind(std::string_view name) {
   return ParseIn(kKindNames, name);
 }
 
+std::optional<TermKind> TermKindOf(NetworkKind kind) {
+  if (kind == NetworkKind::kKernels) return TermKind::kKernels;
+  if (kind == NetworkKind::kReplay) return TermKind::kReplay;
+  return std::nullopt;
+}
+
+std::string_view TermKindName(TermKind kind) {
+  return NetworkKindName(kind == TermKind::kKernels ? NetworkKind::kKernels
+                                                    : NetworkKind::kReplay);
+}
+
+std::optional<TermKind> ParseTermKind(std::string_view name) {
+  const std::optional<NetworkKind> kind = ParseNetworkKind(name);
+  return kind ? TermKindOf(*kind) : std::nullopt;
+}
+
 std::string_view PoolingName(Pooling pooling) {
   return NameIn(kPoolingNames, pooling);
 }
@@ -268,6 +288,7 @@ std::optional<Pooling> ParsePooling(std::string_view name) {
 
 std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options) {
   CheckOptions(options);
+  if (TermKindOf(options.kind)) return MakeTermNetwork(options);
   return std::make_shared<FramedNetwork>(options);
 }
 

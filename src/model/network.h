@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "src/model/graph_batch.h"
+#include "src/model/terms.h"
 
 namespace foretell::model {
 
@@ -18,9 +20,14 @@ enum class NetworkKind {
   kGat,    ///< Graph attention.
   kGin,    ///< Graph isomorphism network.
   kMlp,    ///< Not at all: every node for itself.
+  // The rest see no operators but terms of one figure (src/model/terms.h).
+  kKernels,  ///< Latency from the kernels of a forward pass.
+  kReplay,   ///< Memory of training from a replay of the allocator.
 };
 std::string_view NetworkKindName(NetworkKind kind);  ///< "pmgns", "gcn", ….
 std::optional<NetworkKind> ParseNetworkKind(std::string_view name);
+/// What a network's nodes are, if they are not operators.
+std::optional<TermKind> TermKindOf(NetworkKind kind);
 
 /// From nodes to a graph.
 enum class Pooling {
@@ -46,10 +53,18 @@ struct NetworkOptions {
   std::int64_t outputs = 3;
   double dropout = 0.05;
   Pooling pooling = Pooling::kSum;
+  /// Of kKernels and kReplay: corrections of the sum that are averaged.
+  std::int64_t heads = 3;
 };
 
-/// A graph network: node blocks, pooling, static features joined, fully
-/// connected blocks.
+/// What a step of training compares with the targets.
+struct TrainingOutput {
+  at::Tensor prediction;  ///< As forward would return it.
+  /// [num_graphs, outputs] each; the loss is the sum of their losses.
+  std::vector<at::Tensor> supervised;
+};
+
+/// A network over the nodes of graphs; docs/networks.md has the kinds.
 class Network : public torch::nn::Module {
  public:
   explicit Network(const NetworkOptions& options) : options_(options) {}
@@ -59,6 +74,19 @@ class Network : public torch::nn::Module {
   /// elements in training mode only. Throws Error(kInvalidArgument) for a batch
   /// with other numbers of features than the options'.
   virtual at::Tensor forward(const GraphBatch& batch) = 0;
+  /// The same with whatever else is to be near the targets.
+  virtual TrainingOutput TrainingForward(const GraphBatch& batch) {
+    const at::Tensor output = forward(batch);
+    return {output, {output}};
+  }
+
+  /// Numbers that are to have mean 0 and deviation 1 over the graphs that are
+  /// learned from, [num_graphs, k]; undefined where there are none.
+  virtual at::Tensor InputsToScale(const GraphBatch& /*batch*/) { return {}; }
+  /// Scales them from now on: (x - mean) / deviation, [k] each, deviations
+  /// above 0. Part of the weights.
+  virtual void SetInputScale(const at::Tensor& /*mean*/,
+                             const at::Tensor& /*deviation*/) {}
 
  private:
   NetworkOptions options_;
@@ -66,7 +94,8 @@ class Network : public torch::nn::Module {
 
 /// Makes a network with random weights drawn from the default generator.
 /// Throws Error(kInvalidArgument) for sizes below 1 (static_features below 0)
-/// and a dropout outside [0, 1).
+/// and a dropout outside [0, 1); for kKernels and kReplay also for widths that
+/// are not the layout's and for more than one output.
 std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options);
 
 }  // namespace foretell::model

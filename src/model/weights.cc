@@ -50,6 +50,7 @@ void CheckSizes(const NetworkOptions& options,
                 const std::string& origin) {
   std::int64_t elements = 0;
   for (const auto& [name, tensor] : weights) elements += tensor.NumElements();
+  if (TermKindOf(options.kind) && options.hidden <= elements) return;
   const std::int64_t layers =
       std::max({std::int64_t{1}, options.head_blocks - 1,
                 options.graph_blocks * options.layers_per_block - 1});

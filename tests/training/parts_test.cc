@@ -64,7 +64,7 @@ TEST(Adam, FollowsItsFormula) {
     v = 0.999 * v + 0.001 * decayed * decayed;
     expected -= 0.01 * (m / (1 - std::pow(0.9, step))) /
                 (std::sqrt(v / (1 - std::pow(0.999, step))) + 1e-8);
-    adam.Step(parameters, at::full({2}, gradient), 0.01, 0.1);
+    adam.Step(parameters, at::full({2}, gradient), 0.01, {.factor = 0.1});
     EXPECT_NEAR(parameters[0].item<double>(), expected, 1e-6);
   }
 }
@@ -72,12 +72,12 @@ TEST(Adam, FollowsItsFormula) {
 TEST(Adam, GoesOnFromItsState) {
   at::Tensor once = at::ones({4});
   Adam adam(once);
-  adam.Step(once, at::full({4}, 0.5), 0.1, 0);
+  adam.Step(once, at::full({4}, 0.5), 0.1, {});
   at::Tensor again = once.clone();
   Adam restored(again);
   restored.Restore(adam.State(), "x");
-  adam.Step(once, at::full({4}, -0.2), 0.1, 0);
-  restored.Step(again, at::full({4}, -0.2), 0.1, 0);
+  adam.Step(once, at::full({4}, -0.2), 0.1, {});
+  restored.Step(again, at::full({4}, -0.2), 0.1, {});
   EXPECT_TRUE(at::equal(once, again));
   Adam other(at::ones({3}));
   ExpectError(ErrorCode::kCorrupt,

@@ -1,10 +1,9 @@
-#include "src/cli/learning_options.h"
+#include "src/cli/sample_flags.h"
 
 #include <ATen/Parallel.h>
 
 #include <nlohmann/json.hpp>
 
-#include <csignal>
 #include <utility>
 
 #include "foretell/error.h"
@@ -46,13 +45,6 @@ void NoteEnvironmentKey(const std::string& column,
   const std::string key =
       column.substr(kPrefix.size(), column.find('=') - kPrefix.size());
   if (keys.empty() || keys.back() != key) keys.push_back(key);
-}
-
-volatile std::sig_atomic_t asked_to_end = 0;
-
-extern "C" void AskToEnd(int signal) {
-  asked_to_end = 1;
-  std::signal(signal, SIG_DFL);
 }
 
 }  // namespace
@@ -143,6 +135,7 @@ void SampleFlags::Follow(const model::CheckpointInfo& info) {
   device_columns = false;
   prior_columns = false;
   node_costs = info.HasNodeCosts();
+  terms = TermKindOf(info.network.kind);
   environment_keys.clear();
   for (const model::InputColumn& input : info.inputs) {
     NoteEnvironmentKey(input.name, environment_keys);
@@ -158,7 +151,7 @@ void SampleFlags::Follow(const model::CheckpointInfo& info) {
 }
 
 void SampleFlags::Record(model::CheckpointInfo& info) const {
-  if (info.prior.empty()) return;
+  if (info.prior.empty() && !terms) return;
   info.environment[kPriorHost] = host;
   info.environment[kPriorEnvironment] =
       environment.empty() ? DeviceCatalog::BuiltIn().DefaultEnvironment().name
@@ -177,6 +170,7 @@ std::string SampleFlags::ToJson() const {
               {"device_columns", device_columns},
               {"prior_columns", prior_columns},
               {"node_costs", node_costs},
+              {"terms", terms ? TermKindName(*terms) : ""},
               {"environment_keys", environment_keys},
               {"device_files", device_files},
               {"environment", environment},
@@ -199,6 +193,7 @@ void SampleFlags::FromJson(const std::string& json, const std::string& origin) {
     device_columns = object.at("device_columns");
     prior_columns = object.at("prior_columns");
     node_costs = object.at("node_costs");
+    terms = model::ParseTermKind(object.value("terms", ""));
     environment_keys =
         object.at("environment_keys").get<std::vector<std::string>>();
     device_files = object.at("device_files").get<std::vector<std::string>>();
@@ -216,11 +211,11 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
   }
   model::KeepFreedMemory();
   if (flags.threads > 0) at::set_num_threads(flags.threads);
-  const Prior analytic =
-      AnalyticPrior(flags.environment.empty()
-                        ? opened.catalog.DefaultEnvironment()
-                        : opened.catalog.FindEnvironment(flags.environment),
-                    flags.host);
+  const Environment& environment =
+      flags.environment.empty()
+          ? opened.catalog.DefaultEnvironment()
+          : opened.catalog.FindEnvironment(flags.environment);
+  const Prior analytic = AnalyticPrior(environment, flags.host);
   training::SampleOptions options{
       .targets = flags.Targets(),
       .devices = flags.devices,
@@ -232,6 +227,7 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
       .prior_columns = flags.prior_columns,
       .environment_keys = flags.environment_keys,
       .node_costs = flags.node_costs,
+      .terms = flags.terms,
       .prior = flags.prior == "analytic" ? &analytic : nullptr,
       .prior_from_labels = flags.prior == "labels",
       .catalog = &opened.catalog,
@@ -242,7 +238,9 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
   }
   opened.set = SelectSamples(Dataset::Open(flags.dataset), options);
   opened.store = std::make_unique<training::FeatureStore>(
-      flags.dataset, flags.cache_mib * kMiBytes, CostOptionsOf(flags.host));
+      flags.dataset, flags.cache_mib * kMiBytes,
+      training::FeatureStoreOptions{.cost = CostOptionsOf(flags.host),
+                                    .environment = environment});
   return opened;
 }
 
@@ -255,78 +253,9 @@ const DeviceSpec* KnownDevice(const OpenedSamples& opened) {
   }
 }
 
-void LearningFlags::AddTo(CLI::App& command, bool with_network) {
-  model::NetworkOptions& size = options.network;
-  if (with_network) {
-    command.add_option("--network", network, "pmgns, gcn, gat, gin, mlp")
-        ->check(CLI::IsMember({"pmgns", "gcn", "gat", "gin", "mlp"}))
-        ->capture_default_str();
-  }
-  const auto number = [&command](const char* name, auto& value,
-                                 const char* help) {
-    command.add_option(name, value, help)->capture_default_str();
-  };
-  number("--hidden", size.hidden, "Width of the network");
-  number("--graph-blocks", size.graph_blocks, "Blocks over the graph");
-  number("--layers-per-block", size.layers_per_block, "Layers in each");
-  number("--head-blocks", size.head_blocks, "Fully connected blocks");
-  number("--dropout", size.dropout, "Share of elements dropped in training");
-  number("--batch-size", options.batch_size, "Graphs per step and worker");
-  number("--epochs", options.epochs, "Passes over the training part");
-  number("--learning-rate", options.learning_rate, "Of Adam");
-  number("--weight-decay", options.weight_decay, "Of Adam");
-  number("--clip", options.clip, "Largest norm of the gradient; 0: any");
-  number("--huber-delta", options.huber_delta, "Where the loss turns linear");
-  number("--warmup", options.warmup_epochs, "Epochs of a rising rate");
-  number("--patience", options.patience,
-         "Epochs without a better validation loss before the end; 0: all");
-  number("--seed", options.seed, "Of weights, order and dropout");
-  number("--compute", options.compute, "Where to compute: cpu, cuda, cuda:1");
-  command
-      .add_option("--pooling", pooling,
-                  "sum, mean, max; prior: correct each operator's "
-                  "share of it")
-      ->check(CLI::IsMember({"sum", "mean", "max", "prior"}))
-      ->capture_default_str();
-  command
-      .add_option("--target-scale", scale,
-                  "log, or dippm: as the paper's released code")
-      ->check(CLI::IsMember({"log", "dippm"}))
-      ->capture_default_str();
-  command.add_option("--schedule", schedule, "constant, cosine")
-      ->check(CLI::IsMember({"constant", "cosine"}))
-      ->capture_default_str();
-  command.add_flag("--amp", options.mixed_precision,
-                   "Mixed precision, on a GPU");
-}
-
-training::TrainerOptions LearningFlags::ToOptions(
-    std::optional<model::NetworkKind> kind) const {
-  training::TrainerOptions made = options;
-  made.network.kind = kind.value_or(*model::ParseNetworkKind(network));
-  made.network.pooling = *model::ParsePooling(pooling);
-  made.scale = *model::ParseScaleKind(scale);
-  made.schedule = *training::ParseSchedule(schedule);
-  made.Check();
-  return made;
-}
-
 std::string SelectionText(const std::string& split, const std::string& part) {
   if (split == kNoSplit) return "all samples";
   return "split " + split + ", part " + part;
 }
-
-Interruption::Interruption() {
-  asked_to_end = 0;
-  std::signal(SIGINT, &AskToEnd);
-  std::signal(SIGTERM, &AskToEnd);
-}
-
-Interruption::~Interruption() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-}
-
-bool Interruption::Asked() const { return asked_to_end != 0; }
 
 }  // namespace foretell::cli

@@ -11,11 +11,8 @@
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 #include "src/model/checkpoint.h"
-#include "src/model/network.h"
 #include "training/feature_store.h"
-#include "training/prior.h"
 #include "training/samples.h"
-#include "training/trainer_options.h"
 
 namespace foretell::cli {
 
@@ -33,6 +30,8 @@ struct SampleFlags {
   bool device_columns = false;
   bool prior_columns = false;
   bool node_costs = false;
+  /// What the network sees instead of operators; not a flag of its own.
+  std::optional<model::TermKind> terms;
   std::vector<std::string> environment_keys;
   std::vector<std::string> device_files;
   std::string environment;
@@ -69,33 +68,7 @@ OpenedSamples OpenSamples(const SampleFlags& flags);
 /// The device of all labels, if it is one and the catalogue has it.
 const DeviceSpec* KnownDevice(const OpenedSamples& opened);
 
-/// Flags of the network and the optimizer.
-struct LearningFlags {
-  training::TrainerOptions options = {.epochs = 100};
-  std::string network = "pmgns";
-  std::string pooling = "sum";
-  std::string scale = "log";
-  std::string schedule = "constant";
-
-  /// Without `network`, where a command has several.
-  void AddTo(CLI::App& command, bool with_network);
-  /// For a network of `kind`, or of --network.
-  training::TrainerOptions ToOptions(
-      std::optional<model::NetworkKind> kind = {}) const;
-};
-
 /// "split s, part test", for headers.
 std::string SelectionText(const std::string& split, const std::string& part);
-
-/// True once SIGINT or SIGTERM came after this object was made; a second one
-/// ends the process at once. One object at a time.
-class Interruption {
- public:
-  Interruption();
-  ~Interruption();
-  Interruption(const Interruption&) = delete;
-  Interruption& operator=(const Interruption&) = delete;
-  bool Asked() const;
-};
 
 }  // namespace foretell::cli

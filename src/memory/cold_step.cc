@@ -1,0 +1,55 @@
+#include "src/memory/cold_step.h"
+
+#include <set>
+#include <vector>
+
+#include "src/memory/schedule.h"
+
+namespace foretell::memory {
+namespace {
+
+using Kind = AllocationEvent::Kind;
+
+/// Whether the first step has this storage before its first node.
+bool StandsAtStart(TensorRole role) {
+  return role == TensorRole::kParameter || role == TensorRole::kBuffer ||
+         role == TensorRole::kInput;
+}
+
+bool IsOfOptimizer(const OperatorGraph& graph, const ScheduledEvent& event) {
+  if (event.node != kNone &&
+      graph.node(event.node).phase == Phase::kOptimizer) {
+    return true;
+  }
+  if (event.storage == kNone) return false;
+  const TensorRole role = graph.storage(event.storage).role;
+  return role == TensorRole::kOptimizerState ||
+         role == TensorRole::kOptimizerTemporary;
+}
+
+bool IsBorn(const OperatorGraph& graph, const ScheduledEvent& event) {
+  if (IsOfOptimizer(graph, event)) return false;
+  return event.node != kNone || event.storage == kNone ||
+         StandsAtStart(graph.storage(event.storage).role);
+}
+
+}  // namespace
+
+ColdStep ReplayColdStep(const OperatorGraph& graph,
+                        const MemoryOptions& options) {
+  std::vector<AllocationEvent> events;
+  std::set<std::int64_t> live;
+  for (const ScheduledEvent& event : MakeSchedule(graph, options)) {
+    const std::int64_t id = event.allocation.id;
+    const bool kept = event.allocation.kind == Kind::kAllocate
+                          ? IsBorn(graph, event) && live.insert(id).second
+                          : live.erase(id) > 0;
+    if (kept) events.push_back(event.allocation);
+  }
+  CachingAllocatorConfig config = options.allocator;
+  config.device_limit_bytes = kUnlimitedBytes;
+  const AllocatorReplay replay = SimulateCachingAllocator(events, config);
+  return {replay.peak_allocated, replay.peak_reserved};
+}
+
+}  // namespace foretell::memory

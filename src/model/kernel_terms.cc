@@ -1,0 +1,89 @@
+// Latency of a forward pass as a sum over the kernels that it launches.
+//
+// A kernel that nothing but its launch bounds is not worth a row: it only
+// counts as a launch. All others enter as their roofline, bytes over bandwidth
+// plus arithmetic over peak, which a network then corrects by what it knows of
+// such kernels. The launches and what a step costs beside all kernels are rows
+// too, of classes of their own.
+
+#include <algorithm>
+#include <cmath>
+
+#include "foretell/cost.h"
+#include "src/cost/machine.h"
+#include "src/model/terms.h"
+
+namespace foretell::model {
+namespace {
+
+/// Where a network starts from; any figures near the truth would do.
+constexpr double kTypicalShareOfPeak = 0.6;
+constexpr double kLaunchMs = 3e-3;
+constexpr double kStepMs = 50e-3;
+constexpr double kMsPerUs = 1e-3;
+/// Brings log2(1 + x) of the totals near [-1, 1].
+constexpr double kTotalDivisor = 20;
+constexpr double kTotalOffset = 1;
+
+/// Sums over a graph, in the order of kKernelTotals.
+struct KernelSums {
+  double launches = 0;
+  double macs = 0;
+  double weight_bytes = 0;
+  double kernel_bytes = 0;
+  double input_bytes = 0;
+  double kernels = 0;
+
+  std::array<double, kKernelTotals.size()> ToArray() const {
+    return {launches,     macs,        weight_bytes,
+            kernel_bytes, input_bytes, kernels};
+  }
+};
+
+double InputBytes(const OperatorGraph& graph) {
+  double bytes = 0;
+  for (const ValueId id : graph.inputs()) {
+    bytes += static_cast<double>(graph.value(id).type.Bytes());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
+                      const cost::ExecutionMode& mode) {
+  const cost::Machine machine = cost::MakeMachine(device, {});
+  TermTable table;
+  KernelSums sums{.input_bytes = InputBytes(graph)};
+  for (const cost::Kernel& kernel :
+       cost::MergeEqual(cost::ExpandKernels(graph, mode))) {
+    const auto count = static_cast<double>(kernel.count);
+    sums.launches += count;
+    sums.macs += count * static_cast<double>(kernel.macs);
+    sums.weight_bytes += count * static_cast<double>(kernel.bytes_weight);
+    sums.kernel_bytes += count * static_cast<double>(kernel.Bytes());
+    if (cost::IsOnlyALaunch(kernel)) continue;
+    sums.kernels += 1;
+    table.classes.push_back(static_cast<std::int32_t>(kernel.kernel_class));
+    for (const double feature : cost::KernelFeatures(kernel, machine, mode)) {
+      table.features.push_back(static_cast<float>(feature));
+    }
+    table.amounts.push_back(
+        static_cast<float>(count * cost::RooflineUs(kernel, machine) *
+                           kMsPerUs / kTypicalShareOfPeak));
+  }
+  const auto add_plain = [&table](std::int32_t kernel_class, double ms) {
+    table.classes.push_back(kernel_class);
+    table.features.insert(table.features.end(), cost::kNumKernelFeatures, 0);
+    table.amounts.push_back(static_cast<float>(ms));
+  };
+  add_plain(kLaunchClass, sums.launches * kLaunchMs);
+  add_plain(kStepClass, kStepMs);
+  for (const double sum : sums.ToArray()) {
+    table.totals.push_back(static_cast<float>(
+        std::log2(1 + sum) / kTotalDivisor - kTotalOffset));
+  }
+  return table;
+}
+
+}  // namespace foretell::model

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "foretell/device.h"
+#include "foretell/graph.h"
+#include "src/cost/kernel_class.h"
+#include "src/cost/kernel_features.h"
+#include "src/cost/kernels.h"
+
+namespace foretell::model {
+
+/// What a figure is the sum of.
+enum class TermKind {
+  kKernels,  ///< Latency: the kernels of a forward pass, launches, a constant.
+  kReplay,   ///< Memory of training: a replay of one step, and what is beside.
+};
+std::string_view TermKindName(TermKind kind);  ///< "kernels", "replay".
+std::optional<TermKind> ParseTermKind(std::string_view name);
+
+/// A figure of a graph as a sum of terms, each with an amount that physics
+/// gives and a class that says which corrections are alike.
+struct TermTable {
+  std::vector<std::int32_t> classes;  ///< [num_terms], below num_classes.
+  std::vector<float> features;        ///< [num_terms, num_features].
+  std::vector<float> amounts;         ///< [num_terms], ms or MiB, at least 0.
+  std::vector<float> totals;          ///< [num_totals], of the graph.
+
+  std::size_t num_terms() const { return amounts.size(); }
+};
+
+/// Widths of a kind's tables.
+struct TermLayout {
+  int num_classes = 0;
+  /// Classes from here on are corrected by one number each; those before it by
+  /// what a network makes of the features.
+  int first_plain_class = 0;
+  int num_features = 0;
+  int num_totals = 0;
+};
+
+/// Classes of kKernels: those of cost::KernelClass, then these.
+inline constexpr int kLaunchClass = cost::kNumKernelClasses;
+inline constexpr int kStepClass = kLaunchClass + 1;
+
+/// Classes of kReplay.
+enum class ReplayClass { kReserved, kContext, kParameters, kInputs };
+inline constexpr int kNumReplayClasses = 4;
+
+/// Names of the totals in their order.
+inline constexpr std::array<std::string_view, 6> kKernelTotals = {
+    "launches",     "macs",       "weight_bytes",
+    "kernel_bytes", "input_bytes", "kernels"};
+inline constexpr int kNumReplayTotals = 37;
+
+constexpr TermLayout LayoutOf(TermKind kind) {
+  if (kind == TermKind::kKernels) {
+    return {.num_classes = kStepClass + 1,
+            .first_plain_class = kLaunchClass,
+            .num_features = cost::kNumKernelFeatures,
+            .num_totals = static_cast<int>(kKernelTotals.size())};
+  }
+  return {.num_classes = kNumReplayClasses,
+          .first_plain_class = 0,
+          .num_features = 0,
+          .num_totals = kNumReplayTotals};
+}
+
+/// Time of a forward pass in ms: equal kernels once with their count, at 60 %
+/// of the peaks that bound them, then 3 us per launch and 50 us per step.
+/// Throws Error(kInvalidArgument) as cost::ExpandKernels and
+/// cost::KernelFeatures do.
+TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
+                      const cost::ExecutionMode& mode);
+
+/// Memory of training in MiB: the segments that one step from an empty
+/// allocator reserves, without optimizer; the context of `environment`; the
+/// parameters; the inputs. Throws Error(kInvalidArgument) as SimulateMemory
+/// does.
+TermTable ReplayTerms(const OperatorGraph& graph, const DeviceSpec& device,
+                      const Environment& environment);
+
+}  // namespace foretell::model

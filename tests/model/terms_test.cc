@@ -1,0 +1,86 @@
+#include "src/model/terms.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "foretell/graph_io.h"
+#include "src/cost/machine.h"
+
+namespace foretell::model {
+namespace {
+
+const DeviceSpec& A100() {
+  return DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb");
+}
+
+double AmountOf(const TermTable& table, std::int32_t wanted) {
+  double sum = 0;
+  for (std::size_t i = 0; i < table.num_terms(); ++i) {
+    if (table.classes[i] == wanted) sum += table.amounts[i];
+  }
+  return sum;
+}
+
+TEST(KernelTerms, AreTheRooflinesOfKernelsAndTheirLaunches) {
+  // Two equal ReLUs of 64 MiB, one tiny one, which is all launch.
+  const OperatorGraph graph = ParseGraph(R"(graph "g"
+%x = input f32[4096,4096]
+%a = relu(%x) : f32[4096,4096]
+%b = relu(%a) : f32[4096,4096]
+%s = input f32[8]
+%t = relu(%s) : f32[8]
+)");
+  const TermTable table = KernelTerms(graph, A100(), {});
+  ASSERT_EQ(table.num_terms(), 3);
+  const double bytes_per_ms =
+      cost::MakeMachine(A100(), {}).bytes_per_us * 1000;
+  const double moved = 2 * 2 * 4096.0 * 4096.0 * 4.0;
+  EXPECT_NEAR(
+      AmountOf(table, static_cast<std::int32_t>(cost::KernelClass::kRelu)),
+      moved / bytes_per_ms / 0.6, 1e-6);
+  EXPECT_NEAR(AmountOf(table, kLaunchClass), 3 * 3e-3, 1e-7);
+  EXPECT_NEAR(AmountOf(table, kStepClass), 0.05, 1e-7);
+  ASSERT_EQ(table.totals.size(), kKernelTotals.size());
+  EXPECT_NEAR(table.totals[0], std::log2(1 + 3.0) / 20 - 1, 1e-6);
+}
+
+TEST(KernelTerms, FollowTheModeOfExecution) {
+  const OperatorGraph graph = ParseGraph(R"(graph "g" precision=fp16
+%x = input f16[64,1024]
+%y = linear(%x, weight f16[1024,1024]) : f16[64,1024]
+)");
+  const auto casts = [&graph](bool autocast) {
+    return AmountOf(
+        KernelTerms(graph, A100(), {.autocast = autocast}),
+        static_cast<std::int32_t>(cost::KernelClass::kCastWeight));
+  };
+  EXPECT_EQ(casts(false), 0);
+  EXPECT_GT(casts(true), 0);
+}
+
+TEST(ReplayTerms, AreSegmentsContextParametersAndInputs) {
+  // 16 MiB each of input, weight, result and gradient.
+  const OperatorGraph graph = ParseGraph(R"(graph "g" mode=training batch=2048
+%x = input f32[2048,2048]
+%w = parameter f32[2048,2048]
+%y = mul(%x, %w) : f32[2048,2048]
+phase backward
+%g = mul(%x, %y) : f32[2048,2048] gradient
+)");
+  const Environment environment{.name = "e", .context_mib = {{"*", 500}}};
+  const TermTable table = ReplayTerms(graph, A100(), environment);
+  const auto amount = [&table](ReplayClass wanted) {
+    return AmountOf(table, static_cast<std::int32_t>(wanted));
+  };
+  EXPECT_EQ(amount(ReplayClass::kReserved), 64);
+  EXPECT_EQ(amount(ReplayClass::kContext), 500);
+  EXPECT_NEAR(amount(ReplayClass::kParameters), 1.36 * 16, 1e-5);
+  EXPECT_NEAR(amount(ReplayClass::kInputs), 3.9 * 16, 1e-5);
+  EXPECT_EQ(table.totals.size(), static_cast<std::size_t>(kNumReplayTotals));
+  for (const float total : table.totals) EXPECT_TRUE(std::isfinite(total));
+}
+
+}  // namespace
+}  // namespace foretell::model
