@@ -140,6 +140,7 @@ model::CheckpointInfo FitInfo(const TrainerOptions& options,
 void FitInputScale(model::Network& network, const model::CheckpointInfo& info,
                    FeatureStore& store, const SampleSet& set,
                    std::span<const std::size_t> train) {
+  if (!TermKindOf(info.network.kind)) return;
   const at::NoGradGuard no_gradients;
   network.eval();
   const at::Device device = network.parameters().front().device();
@@ -148,7 +149,6 @@ void FitInputScale(model::Network& network, const model::CheckpointInfo& info,
   BatchLoader loader(store, set, info, PlanEvaluation(set, train, kFitBatch));
   while (const std::optional<LoadedBatch> batch = loader.Next()) {
     const at::Tensor inputs = network.InputsToScale(batch->graphs.To(device));
-    if (!inputs.defined()) return;
     const at::Tensor exact = inputs.to(at::kDouble);
     sum = sum.defined() ? sum + exact.sum(0) : exact.sum(0);
     const at::Tensor squared = exact.square().sum(0);
