@@ -15,6 +15,8 @@ with seed 0.
 """
 
 import argparse
+import csv
+import gzip
 import pathlib
 import subprocess
 import sys
@@ -23,6 +25,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+# Merging branches takes a tenth and more of the parameters away.
+PARAMETER_TOLERANCE = 0.03
 
 
 class LabelSet:
@@ -62,14 +66,47 @@ def foretell(*arguments):
         sys.exit(f"{' '.join(command)} ended with {outcome.returncode}")
 
 
+def without_other_networks(table, truth, folder):
+    """A copy of `table` without rows of another network under the same name.
+
+    Some of timm's networks were measured with their branches merged, which the
+    exports are not: the table's parameters then differ from the export's.
+    """
+    with open(truth, newline="") as file:
+        millions = {row["model"]: float(row["parameters"]) / 1e6
+                    for row in csv.DictReader(file) if row.get("parameters")}
+    with gzip.open(table, "rt", newline="") as file:
+        reader = csv.DictReader(file)
+        columns, rows = reader.fieldnames, list(reader)
+    if "param_count_m" not in columns:
+        return table
+
+    def is_other(row):
+        stated, exported = row["param_count_m"], millions.get(row["model"])
+        return bool(stated and exported) and (
+            abs(float(stated) / exported - 1) > PARAMETER_TOLERANCE)
+
+    kept = [row for row in rows if not is_other(row)]
+    print(f"{table.name}: {len(rows) - len(kept)} of {len(rows)} rows measured "
+          "another network than the one exported under their name")
+    copy = pathlib.Path(folder) / "labels.csv"
+    with open(copy, "w", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(kept)
+    return copy
+
+
 def make(chosen, out, models):
+    truth = pathlib.Path(models) / "truth.csv"
     generate = ["dataset", "generate", "--files", models, *chosen.generate,
                 "--batches-from", chosen.table, "--out", out]
-    truth = pathlib.Path(models) / "truth.csv"
     if "training" in chosen.generate:
         generate += ["--input-table", truth]
     foretell(*generate)
-    foretell("dataset", "import", chosen.table, "--into", out, *chosen.load)
+    with tempfile.TemporaryDirectory() as folder:
+        labels = without_other_networks(chosen.table, truth, folder)
+        foretell("dataset", "import", labels, "--into", out, *chosen.load)
     for kind in ("random", "configuration", "family"):
         foretell("dataset", "split", out, "--kind", kind, "--seed", 0)
 

@@ -4,6 +4,7 @@
 
 #include "src/cost/describe_products.h"
 #include "src/cost/expansion.h"
+#include "src/cost/upsample.h"
 
 // Which class a node's own kernel belongs to, and the sizes beside bytes and
 // products that its speed depends on. One table of kinds.
@@ -89,6 +90,16 @@ void Reduction(const Expansion& expansion, const NodeContext& context,
                    std::ranges::count(dims, -1) > 0;
 }
 
+void Upsample(const Expansion& expansion, const NodeContext& context,
+              Kernel& kernel) {
+  const Shape& result = expansion.tensors.ShapeOf(context.result());
+  kernel.positions = PositionsOf(result);
+  kernel.channels_in = result.size() > 1 ? result[1] : 1;
+  kernel.inner_extent = LastOf(result);
+  kernel.serial_steps =
+      SerialSteps(context.node, result, kernel.channels_last);
+}
+
 struct KindRow {
   OpKind kind;
   KernelClass kernel_class;
@@ -138,7 +149,7 @@ constexpr auto kKindRows = std::to_array<KindRow>({
     {OpKind::kPad,               KernelClass::kPad, &Rows},
     {OpKind::kGather,            KernelClass::kGather, &Rows},
     {OpKind::kScatter,           KernelClass::kGather, &Rows},
-    {OpKind::kUpsample,          KernelClass::kUpsample, &Plain},
+    {OpKind::kUpsample,          KernelClass::kUpsample, &Upsample},
 });
 // clang-format on
 

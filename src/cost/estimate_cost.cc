@@ -7,6 +7,7 @@
 #include "src/cost/kind_table.h"
 #include "src/cost/machine.h"
 #include "src/cost/power.h"
+#include "src/cost/upsample.h"
 #include "src/cost/work.h"
 
 // Latency and energy of one eager step: a roofline per node, two timelines for
@@ -50,6 +51,20 @@ double DispatchUs(const OperatorGraph& graph, const Node& node,
   return us * options.dispatch_scale * (records ? kAutogradDispatchFactor : 1);
 }
 
+/// Time that one thread's steps take, whatever the bandwidth: see SerialSteps.
+double SerialUsOf(const OperatorGraph& graph, const Node& node,
+                  const Machine& machine) {
+  if (node.kind != OpKind::kUpsample || node.outputs.empty()) return 0;
+  const std::vector<std::int64_t>& shape =
+      graph.value(node.outputs.front()).type.shape;
+  const std::int64_t steps =
+      cost::SerialSteps(node, shape, /*channels_last=*/false);
+  if (steps == 0) return 0;
+  const std::int64_t positions =
+      graph.value(node.outputs.front()).type.NumElements() / steps;
+  return cost::SerialUs(steps, positions, machine.sms);
+}
+
 CostBound BoundOf(double arithmetic_us, double memory_us, double launch_us) {
   if (launch_us >= std::max(arithmetic_us, memory_us)) {
     return CostBound::kLaunch;
@@ -70,7 +85,8 @@ NodeCost CostOfNode(const OperatorGraph& graph, const Node& node,
   const double traffic_us =
       (work.bytes_read + work.bytes_written) / machine.bytes_per_us;
   const double memory_us =
-      traffic_us / cost::CostOf(node.kind).memory_efficiency;
+      std::max(traffic_us / cost::CostOf(node.kind).memory_efficiency,
+               SerialUsOf(graph, node, machine));
   const double launch_us = work.kernels * kKernelFloorUs;
   result.gpu_us = launch_us + std::max(arithmetic.us, memory_us);
   result.bound = BoundOf(arithmetic.us, memory_us, launch_us);

@@ -9,12 +9,14 @@
 
 #include "src/cost/kernel_features.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <sstream>
 #include <string>
 
 #include "foretell/error.h"
+#include "src/cost/upsample.h"
 
 namespace foretell::cost {
 namespace {
@@ -255,8 +257,10 @@ constexpr std::array<KernelFeature, kNumKernelFeatures> kKernelFeatures = {{
 // clang-format on
 
 KernelRoofline RooflineOf(const Kernel& kernel, const Machine& machine) {
-  KernelRoofline roofline = {.memory_us =
-                                 Real(kernel.Bytes()) / machine.bytes_per_us};
+  KernelRoofline roofline = {
+      .memory_us = std::max(
+          Real(kernel.Bytes()) / machine.bytes_per_us,
+          SerialUs(kernel.serial_steps, kernel.positions, machine.sms))};
   if (kernel.macs == 0) return roofline;
   roofline.arithmetic_us =
       2 * Real(kernel.macs) / PeakFlopsPerUs(kernel, machine);

@@ -12,7 +12,8 @@ namespace foretell::cost {
 
 /// Times of a kernel at the peaks of a machine, and how it fills the machine.
 struct KernelRoofline {
-  double memory_us = 0;      ///< Bytes / bandwidth.
+  /// Bytes / bandwidth, or SerialUs where that is longer.
+  double memory_us = 0;
   double arithmetic_us = 0;  ///< 2 MACs / peak rate of the unit that it takes.
   /// Tiles of 128 x 128 of the product per multiprocessor; 0 without a product.
   double waves = 0;

@@ -63,6 +63,9 @@ struct Kernel {
   std::int64_t channels_in = 0;
   std::int64_t channels_out = 0;
   std::int64_t groups = 0;
+  /// Of an interpolating upsampling: what one thread does one after the other
+  /// (SerialSteps).
+  std::int64_t serial_steps = 0;
 
   std::int64_t element_bytes_in = 0;
   std::int64_t element_bytes_out = 0;
