@@ -22,7 +22,7 @@ void LearningFlags::AddTo(CLI::App& command, bool with_network) {
   number("--graph-blocks", size.graph_blocks, "Blocks over the graph");
   number("--layers-per-block", size.layers_per_block, "Layers in each");
   number("--head-blocks", size.head_blocks, "Fully connected blocks");
-  number("--heads", size.heads, "Of kernels and replay: averaged corrections");
+  number("--heads", size.heads, "Of kernels and replay: averaged corrections of the sum");
   number("--dropout", size.dropout, "Share of elements dropped in training");
   number("--batch-size", options.batch_size, "Graphs per step and worker");
   number("--epochs", options.epochs, "Passes over the training part");
@@ -84,13 +84,13 @@ void LearningFlags::FollowTerms(training::TrainerOptions& made,
   unless_given("--hidden", made.network.hidden, 32);
   unless_given("--graph-blocks", made.network.graph_blocks, 2);
   unless_given("--layers-per-block", made.network.layers_per_block, 1);
-  unless_given("--dropout", made.network.dropout, 0.1);
+  unless_given("--dropout", made.network.dropout, kernels ? 0.1 : 0.3);
   unless_given("--batch-size", made.batch_size, 16);
-  unless_given("--epochs", made.epochs, 16);
+  unless_given("--epochs", made.epochs, kernels ? 16 : 24);
   unless_given("--learning-rate", made.learning_rate, 4e-3);
   unless_given("--schedule", made.schedule, training::Schedule::kCosine);
   unless_given("--warmup", made.warmup_epochs, 1.6);
-  unless_given("--weight-decay", made.weight_decay, 0.02);
+  unless_given("--weight-decay", made.weight_decay, kernels ? 0.02 : 0.1);
   unless_given("--decoupled-weight-decay", made.decoupled_decay, true);
   unless_given("--clip", made.clip, 0.05);
   unless_given("--huber-delta", made.huber_delta, 0.05);

@@ -258,9 +258,9 @@ constexpr std::array<KernelFeature, kNumKernelFeatures> kKernelFeatures = {{
 
 KernelRoofline RooflineOf(const Kernel& kernel, const Machine& machine) {
   KernelRoofline roofline = {
-      .memory_us = std::max(
-          Real(kernel.Bytes()) / machine.bytes_per_us,
-          SerialUs(kernel.serial_steps, kernel.positions, machine.sms))};
+      .memory_us = Real(kernel.Bytes()) / machine.bytes_per_us,
+      .serial_us =
+          SerialUs(kernel.serial_steps, kernel.positions, machine.sms)};
   if (kernel.macs == 0) return roofline;
   roofline.arithmetic_us =
       2 * Real(kernel.macs) / PeakFlopsPerUs(kernel, machine);
@@ -272,7 +272,8 @@ KernelRoofline RooflineOf(const Kernel& kernel, const Machine& machine) {
 
 double RooflineUs(const Kernel& kernel, const Machine& machine) {
   const KernelRoofline roofline = RooflineOf(kernel, machine);
-  return roofline.memory_us + roofline.arithmetic_us;
+  return std::max(roofline.memory_us, roofline.serial_us) +
+         roofline.arithmetic_us;
 }
 
 bool IsOnlyALaunch(const Kernel& kernel) {

@@ -12,8 +12,8 @@ namespace foretell::cost {
 
 /// Times of a kernel at the peaks of a machine, and how it fills the machine.
 struct KernelRoofline {
-  /// Bytes / bandwidth, or SerialUs where that is longer.
-  double memory_us = 0;
+  double memory_us = 0;      ///< Bytes / bandwidth.
+  double serial_us = 0;      ///< SerialUs: a bound beside bandwidth.
   double arithmetic_us = 0;  ///< 2 MACs / peak rate of the unit that it takes.
   /// Tiles of 128 x 128 of the product per multiprocessor; 0 without a product.
   double waves = 0;
@@ -27,7 +27,7 @@ struct KernelRoofline {
 /// splits every product into three TF32 ones.
 KernelRoofline RooflineOf(const Kernel& kernel, const Machine& machine);
 
-/// Sum of both times of RooflineOf, in microseconds, for one kernel whatever
+/// The longer of memory and serial time, and arithmetic, in microseconds, for one kernel whatever
 /// its count; errors as there. Launching takes time of its own.
 double RooflineUs(const Kernel& kernel, const Machine& machine);
 

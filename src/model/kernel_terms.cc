@@ -55,6 +55,7 @@ TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
   const cost::Machine machine = cost::MakeMachine(device, {});
   TermTable table;
   KernelSums sums{.input_bytes = InputBytes(graph)};
+  double serial_us = 0;
   for (const cost::Kernel& kernel :
        cost::MergeEqual(cost::ExpandKernels(graph, mode))) {
     const auto count = static_cast<double>(kernel.count);
@@ -68,9 +69,11 @@ TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
     for (const double feature : cost::KernelFeatures(kernel, machine, mode)) {
       table.features.push_back(static_cast<float>(feature));
     }
-    table.amounts.push_back(
-        static_cast<float>(count * cost::RooflineUs(kernel, machine) *
-                           kMsPerUs / kTypicalShareOfPeak));
+    const cost::KernelRoofline roofline = cost::RooflineOf(kernel, machine);
+    table.amounts.push_back(static_cast<float>(
+        count * (roofline.memory_us + roofline.arithmetic_us) * kMsPerUs /
+        kTypicalShareOfPeak));
+    serial_us += count * std::max(0.0, roofline.serial_us - roofline.memory_us);
   }
   const auto add_plain = [&table](std::int32_t kernel_class, double ms) {
     table.classes.push_back(kernel_class);
@@ -79,6 +82,7 @@ TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
   };
   add_plain(kLaunchClass, sums.launches * kLaunchMs);
   add_plain(kStepClass, kStepMs);
+  if (serial_us > 0) add_plain(kSerialClass, serial_us * kMsPerUs);
   for (const double sum : sums.ToArray()) {
     table.totals.push_back(static_cast<float>(
         std::log2(1 + sum) / kTotalDivisor - kTotalOffset));

@@ -244,7 +244,7 @@ void CheckOptions(const NetworkOptions& options) {
   check("layers_per_block", options.layers_per_block, 1);
   check("head_blocks", options.head_blocks, 1);
   check("outputs", options.outputs, 1);
-  check("heads", options.heads, 1);
+  check("heads", options.heads, 0);
   if (!(options.dropout >= 0 && options.dropout < 1)) {
     throw Error(ErrorCode::kInvalidArgument,
                 "a network's dropout is " + std::to_string(options.dropout) +

@@ -53,7 +53,8 @@ struct NetworkOptions {
   std::int64_t outputs = 3;
   double dropout = 0.05;
   Pooling pooling = Pooling::kSum;
-  /// Of kKernels and kReplay: corrections of the sum that are averaged.
+  /// Of kKernels and kReplay: corrections of the sum that are averaged; 0: the
+  /// sum itself is the prediction.
   std::int64_t heads = 3;
 };
 
@@ -93,7 +94,7 @@ class Network : public torch::nn::Module {
 };
 
 /// Makes a network with random weights drawn from the default generator.
-/// Throws Error(kInvalidArgument) for sizes below 1 (static_features below 0)
+/// Throws Error(kInvalidArgument) for sizes below 1 (static_features, heads: 0)
 /// and a dropout outside [0, 1); for kKernels and kReplay also for widths that
 /// are not the layout's and for more than one output.
 std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options);

@@ -253,6 +253,7 @@ TrainingOutput TermNetwork::TrainingForward(const GraphBatch& batch) {
   for (const std::shared_ptr<SumCorrection>& head : heads_) {
     output.supervised.push_back(sum.log.detach() + head->forward(seen));
   }
+  if (heads_.empty()) return {sum.log, {sum.log}};
   const auto corrected = at::TensorList(output.supervised).slice(1);
   output.prediction = at::cat(corrected, /*dim=*/1).mean(1, /*keepdim=*/true);
   return output;

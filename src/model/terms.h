@@ -47,6 +47,7 @@ struct TermLayout {
 /// Classes of kKernels: those of cost::KernelClass, then these.
 inline constexpr int kLaunchClass = cost::kNumKernelClasses;
 inline constexpr int kStepClass = kLaunchClass + 1;
+inline constexpr int kSerialClass = kStepClass + 1;
 
 /// Classes of kReplay.
 enum class ReplayClass { kReserved, kContext, kParameters, kInputs };
@@ -60,7 +61,7 @@ inline constexpr int kNumReplayTotals = 37;
 
 constexpr TermLayout LayoutOf(TermKind kind) {
   if (kind == TermKind::kKernels) {
-    return {.num_classes = kStepClass + 1,
+    return {.num_classes = kSerialClass + 1,
             .first_plain_class = kLaunchClass,
             .num_features = cost::kNumKernelFeatures,
             .num_totals = static_cast<int>(kKernelTotals.size())};
@@ -72,7 +73,8 @@ constexpr TermLayout LayoutOf(TermKind kind) {
 }
 
 /// Time of a forward pass in ms: equal kernels once with their count, at 60 %
-/// of the peaks that bound them, then 3 us per launch and 50 us per step.
+/// of the peaks that bound them, then 3 us per launch, 50 us per step, and what
+/// threads do one after the other beyond that.
 /// Throws Error(kInvalidArgument) as cost::ExpandKernels and
 /// cost::KernelFeatures do.
 TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,

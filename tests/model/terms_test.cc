@@ -46,6 +46,22 @@ TEST(KernelTerms, AreTheRooflinesOfKernelsAndTheirLaunches) {
   EXPECT_NEAR(table.totals[0], std::log2(1 + 3.0) / 20 - 1, 1e-6);
 }
 
+TEST(KernelTerms, PutSerialThreadsBesideTheirBytes) {
+  const OperatorGraph graph = ParseGraph(R"(graph "g"
+%x = input f16[1024,256,7,7]
+%y = upsample_bilinear2d(%x) : f16[1024,256,14,14]
+)");
+  const TermTable table = KernelTerms(graph, A100(), {});
+  const double bytes = 2.0 * 1024 * 256 * (49 + 196);
+  const double memory_us =
+      bytes / cost::MakeMachine(A100(), {}).bytes_per_us;
+  EXPECT_NEAR(
+      AmountOf(table, static_cast<std::int32_t>(cost::KernelClass::kUpsample)),
+      memory_us / 1000 / 0.6, 1e-5);
+  EXPECT_NEAR(AmountOf(table, kSerialClass),
+              (0.3 * 1024 * 256 - memory_us) / 1000, 1e-3);
+}
+
 TEST(KernelTerms, FollowTheModeOfExecution) {
   const OperatorGraph graph = ParseGraph(R"(graph "g" precision=fp16
 %x = input f16[64,1024]
