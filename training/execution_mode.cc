@@ -15,18 +15,21 @@ using cost::TorchGeneration;
 
 constexpr std::array kVersionKeys = {"torch", "framework", "libtorch"};
 
-struct Version {
-  int major = 0;
-  int minor = 0;
-};
+TorchGeneration GenerationOf(const TorchVersion& version) {
+  if (version.major < 2) return TorchGeneration::kNoFusedAttention;
+  const bool newest = version.major > 2 || version.minor >= 5;
+  return newest ? TorchGeneration::kFloatAttentionFallback
+                : TorchGeneration::kFusedAttention;
+}
 
-/// "pytorch-1.13" is 1.13.
-std::optional<Version> ParseVersion(std::string_view text) {
+}  // namespace
+
+std::optional<TorchVersion> ParseVersion(std::string_view text) {
   while (!text.empty() &&
          std::isdigit(static_cast<unsigned char>(text.front())) == 0) {
     text.remove_prefix(1);
   }
-  Version version;
+  TorchVersion version;
   const char* end = text.data() + text.size();
   const auto [dot, major_error] =
       std::from_chars(text.data(), end, version.major);
@@ -39,15 +42,6 @@ std::optional<Version> ParseVersion(std::string_view text) {
   return version;
 }
 
-TorchGeneration GenerationOf(const Version& version) {
-  if (version.major < 2) return TorchGeneration::kNoFusedAttention;
-  const bool newest = version.major > 2 || version.minor >= 5;
-  return newest ? TorchGeneration::kFloatAttentionFallback
-                : TorchGeneration::kFusedAttention;
-}
-
-}  // namespace
-
 cost::ExecutionMode ExecutionModeOf(const std::string& environment) {
   const auto value = [&environment](const char* key) {
     return model::EnvironmentValue(environment, key);
@@ -57,7 +51,7 @@ cost::ExecutionMode ExecutionModeOf(const std::string& environment) {
   const std::string format = value("memory_format");
   mode.channels_last = format == "nhwc" || format == "channels_last";
   for (const char* key : kVersionKeys) {
-    const std::optional<Version> version = ParseVersion(value(key));
+    const std::optional<TorchVersion> version = ParseVersion(value(key));
     if (!version) continue;
     mode.torch = GenerationOf(*version);
     break;

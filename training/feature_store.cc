@@ -54,9 +54,9 @@ std::shared_ptr<const model::TermTable> FeatureStore::Terms(
   ++reads_;
   const OperatorGraph graph = dataset_.Graph(request.graph);
   auto terms = std::make_shared<model::TermTable>(
-      request.kind == model::TermKind::kKernels
-          ? model::KernelTerms(graph, *request.device, request.mode)
-          : model::ReplayTerms(graph, *request.device, options_.environment));
+      model::MakeTerms(
+          request.kind, graph,
+          {*request.device, request.mode, options_.environment}));
   terms_.Put(request, terms, BytesOf(*terms));
   return terms;
 }

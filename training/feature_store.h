@@ -31,7 +31,7 @@ struct TermRequest {
   RowId graph = 0;
   const DeviceSpec* device = nullptr;
   model::TermKind kind = model::TermKind::kKernels;
-  cost::ExecutionMode mode = {};  ///< For kKernels.
+  cost::ExecutionMode mode = {};  ///< For kernels.
 
   auto operator<=>(const TermRequest&) const = default;
 };

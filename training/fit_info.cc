@@ -24,6 +24,7 @@ constexpr double kConstant = 1e-6;
 /// Inputs that vary less than this are left as they are.
 constexpr double kConstantInput = 1e-3;
 constexpr std::int64_t kFitBatch = 64;
+constexpr double kFarQuantile = 0.99;
 
 TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
                      Target target, std::span<const std::size_t> train) {
@@ -59,8 +60,8 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
 
 /// What the sum of terms of a network is.
 Target TargetOf(model::TermKind kind) {
-  return kind == model::TermKind::kKernels ? Target::kLatency
-                                           : Target::kMemory;
+  return kind == model::TermKind::kReplay ? Target::kMemory
+                                          : Target::kLatency;
 }
 
 void CheckTerms(const TrainerOptions& options, const SampleSet& set,
@@ -160,6 +161,22 @@ void FitInputScale(model::Network& network, const model::CheckpointInfo& info,
       (squares / count - mean.square()).clamp_min(0).sqrt();
   network.SetInputScale(
       mean, at::where(deviation > kConstantInput, deviation, 1.0));
+}
+
+std::optional<double> FarDistance(model::Network& network,
+                                  const model::CheckpointInfo& info,
+                                  FeatureStore& store, const SampleSet& set,
+                                  std::span<const std::size_t> samples) {
+  if (!TermKindOf(info.network.kind)) return std::nullopt;
+  const at::NoGradGuard no_gradients;
+  network.eval();
+  std::vector<at::Tensor> distances;
+  BatchLoader loader(store, set, info, PlanEvaluation(set, samples, kFitBatch));
+  while (const std::optional<LoadedBatch> batch = loader.Next()) {
+    distances.push_back(network.InputDistance(batch->graphs.To(
+            network.parameters().front().device())).to(at::kDouble));
+  }
+  return at::quantile(at::cat(distances), kFarQuantile).item<double>();
 }
 
 }  // namespace foretell::training

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "src/model/checkpoint.h"
@@ -23,5 +24,12 @@ model::CheckpointInfo FitInfo(const TrainerOptions& options,
 void FitInputScale(model::Network& network, const model::CheckpointInfo& info,
                    FeatureStore& store, const SampleSet& set,
                    std::span<const std::size_t> train);
+
+/// Network::InputDistance that 99 % of the samples stay below; empty for
+/// networks without one.
+std::optional<double> FarDistance(model::Network& network,
+                                  const model::CheckpointInfo& info,
+                                  FeatureStore& store, const SampleSet& set,
+                                  std::span<const std::size_t> samples);
 
 }  // namespace foretell::training

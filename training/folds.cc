@@ -8,6 +8,7 @@
 
 #include "datasets/labels/order.h"
 #include "foretell/error.h"
+#include "src/model/weights.h"
 #include "training/fit_info.h"
 #include "training/predict_samples.h"
 
@@ -106,6 +107,35 @@ std::optional<std::vector<PredictedSample>> PredictFold(
                          .communicator = alone},
                         left_out)
       .predictions;
+}
+
+std::optional<model::Checkpoint> TrainOnAll(
+    const TrainerOptions& options, std::span<const model::Target> targets,
+    const SampleSet& set, FeatureStore& store,
+    std::span<const PredictedSample> predictions, const TrainerHooks& hooks) {
+  TrainingData data{.set = set, .store = store};
+  data.train.resize(set.samples.size());
+  std::iota(data.train.begin(), data.train.end(), std::size_t{0});
+  Communicator alone;
+  Trainer trainer(options, FitInfo(options, set, targets, data.train), data,
+                  alone);
+  if (trainer.Run(hooks) == RunEnd::kInterrupted) return std::nullopt;
+  const model::LearnedModel learned = trainer.LastModel();
+  PassSums sums;
+  for (const PredictedSample& one : predictions) sums.Add(set, one);
+  // Not Last: what it takes to go on with the run is of no use here.
+  model::Checkpoint checkpoint{
+      .info = learned.info(),
+      .weights = model::WeightsOf(learned.network())};
+  for (model::CheckpointTarget& target : checkpoint.info.targets) {
+    const double mape = sums.Mape(target.scale.target);
+    if (model::IsKnown(mape)) target.validation_mape = mape;
+    target.interval = ConformalInterval(
+        LogResiduals(set, predictions, target.scale.target));
+  }
+  checkpoint.info.far_distance =
+      FarDistance(learned.network(), learned.info(), store, set, data.train);
+  return checkpoint;
 }
 
 std::vector<Answer> CrossConformal(const SampleSet& set,

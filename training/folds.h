@@ -37,6 +37,14 @@ std::optional<std::vector<PredictedSample>> PredictFold(
     const SampleSet& set, FeatureStore& store, std::span<const int> folds,
     int fold, const TrainerHooks& hooks);
 
+/// Trains on all samples. The intervals and errors that the checkpoint states
+/// are those of `predictions`, which folds have made of samples that they had
+/// not seen. Empty when interrupted.
+std::optional<model::Checkpoint> TrainOnAll(
+    const TrainerOptions& options, std::span<const model::Target> targets,
+    const SampleSet& set, FeatureStore& store,
+    std::span<const PredictedSample> predictions, const TrainerHooks& hooks);
+
 /// Predictions of all folds with intervals, each from the residuals of the
 /// other folds: none is judged by an interval that has seen it.
 std::vector<Answer> CrossConformal(const SampleSet& set,

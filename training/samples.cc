@@ -159,7 +159,7 @@ class Selection {
                   .family = stored.point.family,
                   .batch = stored.point.batch,
                   .provenance = label.provenance};
-    if (options_.terms == model::TermKind::kKernels) {
+    if (options_.terms && options_.terms != model::TermKind::kReplay) {
       sample.mode = ExecutionModeOf(label.environment);
     }
     const model::TargetValues figures = FiguresOf(label);

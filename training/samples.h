@@ -41,7 +41,7 @@ struct Sample {
   model::TargetValues prior = model::kNoValues;
   std::vector<double> inputs;  ///< Raw, one per SampleSet::columns.
   float weight = 1;            ///< Of the label in the loss.
-  /// By the label's environment; for terms of TermKind::kKernels.
+  /// By the label's environment; for terms of kernels.
   cost::ExecutionMode mode = {};
 };
 

@@ -30,6 +30,7 @@ struct CrossValidateCommand {
   int folds = 8;
   std::uint64_t fold_seed = 0;
   std::string out;
+  std::string checkpoint;
   bool json = false;
   bool markdown = false;
 };
@@ -85,6 +86,9 @@ class CrossValidation {
       if (!predictions) return kExitInterrupted;
       pooled.insert(pooled.end(), predictions->begin(), predictions->end());
     }
+    if (!command_.checkpoint.empty() && !TrainFinal(pooled)) {
+      return kExitInterrupted;
+    }
     Print(CrossConformal(opened_.set, pooled, folds_, command_.folds));
     return kExitOk;
   }
@@ -99,6 +103,20 @@ class CrossValidation {
                     *opened_.store, folds_, fold, hooks);
     if (predictions) cache_.Put(name, ToJson(*predictions));
     return predictions;
+  }
+
+  /// False when it was interrupted.
+  bool TrainFinal(const std::vector<PredictedSample>& predictions) {
+    TrainingProgress progress(1, options_.epochs, std::ssize(folds_));
+    std::optional<model::Checkpoint> checkpoint = TrainOnAll(
+        options_, command_.samples.Targets(), opened_.set, *opened_.store,
+        predictions, progress.HooksOf(0, "all samples "));
+    if (!checkpoint) return false;
+    command_.samples.Record(checkpoint->info);
+    checkpoint->info.environment["judged_by"] =
+        std::to_string(command_.folds) + " folds by " + command_.kind;
+    training::WriteWhole(command_.checkpoint, SerializeCheckpoint(*checkpoint));
+    return true;
   }
 
   void Print(const std::vector<training::Answer>& answers) const {
@@ -155,6 +173,9 @@ void AddCrossValidate(CLI::App& app, ExitCode& exit_code) {
       ->add_option("--out", options->out,
                    "Folder of the results; folds in it are not repeated")
       ->required();
+  command->add_option("--checkpoint", options->checkpoint,
+                      "Train on all samples too and write this file, with the "
+                      "intervals of the folds");
   command->add_flag("--json", options->json, "For machines");
   command->add_flag("--markdown", options->markdown, "Tables in Markdown");
   command->callback(

@@ -9,6 +9,7 @@
 #include "src/cli/command.h"
 #include "src/cli/model_options.h"
 #include "src/cli/print_report.h"
+#include "src/cli/run_flags.h"
 #include "src/model/report.h"
 #include "src/model/report_json.h"
 
@@ -21,24 +22,29 @@ constexpr char kExamples[] =
     "  foretell predict bert.onnx --batch 1,8,32 --dim seq=128 --json\n"
     "  foretell predict model.pt --input f32[8,3,224,224] --mode training "
     "--optimizer adam\n"
-    "  foretell predict *.onnx --batch 8 --device h100-sxm5-80gb --csv";
+    "  foretell predict *.onnx --batch 8 --device h100-sxm5-80gb --csv\n"
+    "  foretell predict resnet50.onnx --batch 256 --device rtx-4090 --autocast";
 
 struct PredictOptions {
   ModelOptions model;
   TargetOptions target;
+  RunFlags run;
   std::string mig_rule = "usable-memory";
   bool json = false;
   bool csv = false;
 };
 
-ExitCode RunPredict(const PredictOptions& options) {
+ExitCode RunPredict(PredictOptions options) {
+  options.run.ApplyTo(options.model);
   const Target target = Resolve(options.target);
+  const model::LearnedRequest request = options.run.ToRequest(target);
   const Predictor predictor = MakePredictor(options.target, target);
   const mig::RecommendOptions rule{.rule = *mig::ParseRule(options.mig_rule)};
   std::vector<Report> reports;
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
         Prediction prediction = predictor.Predict(trace.graph);
+        options.run.Improve(trace.graph, request, prediction);
         mig::Recommendation recommendation = mig::Recommend(
             ToDemand(prediction, program.name()), target.device, rule);
         reports.push_back(MakeReport(
@@ -66,6 +72,7 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
   command->footer(kExamples);
   options->model.AddTo(*command, /*many=*/true);
   options->target.AddTo(*command);
+  options->run.AddTo(*command);
   command->add_option("--mig-rule", options->mig_rule,
                       "usable-memory, or dippm: thresholds of the DIPPM paper")
       ->check(CLI::IsMember({"usable-memory", "dippm"}))

@@ -32,12 +32,23 @@ std::string Settings(const Report& report) {
          ", batch " + std::to_string(report.batch);
 }
 
+/// How far a learned figure's network is from those learned from; empty for
+/// other figures.
+std::string DistanceText(const FigureSource& source) {
+  if (!source.distance) return "";
+  std::string text = "   learned, distance " +
+                     FormatSignificant(*source.distance);
+  if (!source.far_distance) return text;
+  return text + " (far: above " + FormatSignificant(*source.far_distance) + ")";
+}
+
 std::string FormatMemory(const Report& report) {
   const MemoryBreakdown& memory = report.prediction.memory;
   std::string text =
       Line("memory", Mib(memory.total) + "   (" +
                          Range(report.prediction.memory_mib) +
-                         ")   as nvidia-smi would show it");
+                         ")   as nvidia-smi would show it" +
+                         DistanceText(report.prediction.memory_source));
   text += Line("  context", Mib(memory.context) + "   environment " +
                                 report.prediction.environment);
   text += Line("  reserved", Mib(memory.reserved_peak) +
@@ -66,7 +77,7 @@ std::string FormatReport(const Report& report) {
   const Prediction& prediction = report.prediction;
   std::string text = OneLine(report.model) + "   (" + Settings(report) + ")\n";
   text += Line("device", prediction.device);
-  text += Line("method", prediction.method);
+  text += Line("method", prediction.Method());
   text += Line("network", FormatCount(report.parameters) + " parameters, " +
                               FormatCount(report.static_features.macs) +
                               " MACs, " + std::to_string(report.operators) +
@@ -75,7 +86,8 @@ std::string FormatReport(const Report& report) {
   text += Line("latency", FormatSignificant(prediction.latency_ms) + " ms   (" +
                               Range(prediction.latency_interval_ms) +
                              ")   called from " +
-                             (report.host == "cpp" ? "C++" : "Python"));
+                             (report.host == "cpp" ? "C++" : "Python") +
+                             DistanceText(prediction.latency_source));
   text += Line("energy", FormatSignificant(prediction.energy_j) + " J   (" +
                              Range(prediction.energy_interval_j) + ")");
   text += Line("MIG", report.recommendation.profile.value_or("none") + ": " +
@@ -102,7 +114,7 @@ std::string FormatTable(std::span<const Report> reports) {
   return table.ToString() + "\non " + first.prediction.device + ", " +
          std::string(ModeName(first.mode)) + ", " +
          std::string(PrecisionName(first.precision)) + "; " +
-         first.prediction.method + "; context of " +
+         first.prediction.Method() + "; context of " +
          first.prediction.environment + "\n";
 }
 
@@ -145,7 +157,7 @@ std::string FormatCsv(std::span<const Report> reports) {
         std::to_string(p.latency_interval_ms.hi), std::to_string(p.energy_j),
         std::to_string(p.energy_interval_j.lo),
         std::to_string(p.energy_interval_j.hi),
-        report.recommendation.profile.value_or(""), p.method};
+        report.recommendation.profile.value_or(""), p.Method()};
     for (std::size_t i = 0; i < fields.size(); ++i) {
       text += (i == 0 ? "" : ",") + Quoted(fields[i]);
     }

@@ -11,8 +11,6 @@
 namespace foretell {
 namespace {
 
-constexpr char kMethod[] = "analytic, uncalibrated";
-
 /// The published latencies of convolutional networks lie within a factor of
 /// two of the estimate; nothing has been fitted to them. A prior.
 constexpr double kLatencyFactor = 2.0;
@@ -123,8 +121,7 @@ Predictor Predictor::Analytic(const DeviceSpec& device,
 
 Prediction Predictor::Predict(const OperatorGraph& graph) const {
   Prediction result{.device = device_.name,
-                    .environment = environment_.name,
-                    .method = kMethod};
+                    .environment = environment_.name};
   result.memory =
       SimulateMemory(graph, {.device = device_,
                              .environment = environment_,
@@ -142,6 +139,15 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
   WarnOfWeakModels(graph, result.warnings);
   WarnOfMemory(device_, result, result.warnings);
   return result;
+}
+
+std::string Prediction::Method() const {
+  const std::string& of_memory = memory_source.method;
+  const std::string& of_latency = latency_source.method;
+  const std::string& of_energy = energy_source.method;
+  if (of_memory == of_latency && of_latency == of_energy) return of_memory;
+  return "memory " + of_memory + "; latency " + of_latency + "; energy " +
+         of_energy;
 }
 
 mig::Demand ToDemand(const Prediction& prediction, std::string model) {

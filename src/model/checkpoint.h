@@ -53,6 +53,9 @@ struct CheckpointInfo {
   std::map<std::string, std::int64_t> provenance;
   std::map<std::string, std::string> environment;  ///< "libtorch", "device", ….
   std::int64_t epochs = 0;  ///< That these weights have seen.
+  /// Network::InputDistance that 99 % of the training samples stay below;
+  /// unknown for networks without one.
+  std::optional<double> far_distance;
 
   /// Whether nodes have the columns of NodeCosts beside their features.
   bool HasNodeCosts() const {

@@ -217,7 +217,9 @@ Json InfoToJson(const CheckpointInfo& info) {
           {"sources", info.sources},
           {"provenance", info.provenance},
           {"environment", info.environment},
-          {"epochs", info.epochs}};
+          {"epochs", info.epochs},
+          {"far_distance",
+           info.far_distance ? Json(*info.far_distance) : Json(nullptr)}};
 }
 
 CheckpointInfo InfoFromJson(const Json& json, const std::string& origin) {
@@ -243,6 +245,10 @@ CheckpointInfo InfoFromJson(const Json& json, const std::string& origin) {
   info.environment =
       fields.Get<std::map<std::string, std::string>>("environment");
   info.epochs = fields.Get<std::int64_t>("epochs");
+  // Absent in checkpoints older than the field.
+  if (json.contains("far_distance") && !json["far_distance"].is_null()) {
+    info.far_distance = fields.Finite("far_distance");
+  }
   CheckSizes(info, origin);
   return info;
 }

@@ -25,7 +25,26 @@ constexpr double kMsPerUs = 1e-3;
 constexpr double kTotalDivisor = 20;
 constexpr double kTotalOffset = 1;
 
-/// Sums over a graph, in the order of kKernelTotals.
+/// Features that are of the device alone.
+constexpr std::array<std::string_view, 5> kDeviceFeatures = {
+    "bandwidth", "peak_fp16", "peak_fp32", "sms", "l2"};
+
+/// Appends the features of a kernel, those of the device alone as 0 where they
+/// are to be hidden.
+void AppendFeatures(const cost::Kernel& kernel, const cost::Machine& machine,
+                    const cost::ExecutionMode& mode, bool portable,
+                    std::vector<float>& features) {
+  const auto values = cost::KernelFeatures(kernel, machine, mode);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool hidden =
+        portable &&
+        std::ranges::find(kDeviceFeatures, cost::kKernelFeatures[i].name) !=
+            kDeviceFeatures.end();
+    features.push_back(hidden ? 0 : static_cast<float>(values[i]));
+  }
+}
+
+/// Sums over a graph.
 struct KernelSums {
   double launches = 0;
   double macs = 0;
@@ -33,12 +52,25 @@ struct KernelSums {
   double kernel_bytes = 0;
   double input_bytes = 0;
   double kernels = 0;
-
-  std::array<double, kKernelTotals.size()> ToArray() const {
-    return {launches,     macs,        weight_bytes,
-            kernel_bytes, input_bytes, kernels};
-  }
 };
+
+/// In the order of kKernelTotals.
+std::vector<float> TotalsOf(const KernelSums& sums,
+                            const cost::ExecutionMode& mode) {
+  std::vector<float> totals;
+  for (const double sum :
+       {sums.launches, sums.macs, sums.weight_bytes, sums.kernel_bytes,
+        sums.input_bytes, sums.kernels}) {
+    totals.push_back(static_cast<float>(
+        std::log2(1 + sum) / kTotalDivisor - kTotalOffset));
+  }
+  using enum cost::TorchGeneration;
+  for (const bool flag : {mode.channels_last, mode.torch == kNoFusedAttention,
+                          mode.torch == kFloatAttentionFallback}) {
+    totals.push_back(flag ? 1 : 0);
+  }
+  return totals;
+}
 
 double InputBytes(const OperatorGraph& graph) {
   double bytes = 0;
@@ -51,7 +83,7 @@ double InputBytes(const OperatorGraph& graph) {
 }  // namespace
 
 TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
-                      const cost::ExecutionMode& mode) {
+                      const cost::ExecutionMode& mode, bool portable) {
   const cost::Machine machine = cost::MakeMachine(device, {});
   TermTable table;
   KernelSums sums{.input_bytes = InputBytes(graph)};
@@ -66,9 +98,7 @@ TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
     if (cost::IsOnlyALaunch(kernel)) continue;
     sums.kernels += 1;
     table.classes.push_back(static_cast<std::int32_t>(kernel.kernel_class));
-    for (const double feature : cost::KernelFeatures(kernel, machine, mode)) {
-      table.features.push_back(static_cast<float>(feature));
-    }
+    AppendFeatures(kernel, machine, mode, portable, table.features);
     const cost::KernelRoofline roofline = cost::RooflineOf(kernel, machine);
     table.amounts.push_back(static_cast<float>(
         count * (roofline.memory_us + roofline.arithmetic_us) * kMsPerUs /
@@ -83,11 +113,17 @@ TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
   add_plain(kLaunchClass, sums.launches * kLaunchMs);
   add_plain(kStepClass, kStepMs);
   if (serial_us > 0) add_plain(kSerialClass, serial_us * kMsPerUs);
-  for (const double sum : sums.ToArray()) {
-    table.totals.push_back(static_cast<float>(
-        std::log2(1 + sum) / kTotalDivisor - kTotalOffset));
-  }
+  table.totals = TotalsOf(sums, mode);
   return table;
+}
+
+TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,
+                    const TermContext& context) {
+  if (kind == TermKind::kReplay) {
+    return ReplayTerms(graph, context.device, context.environment);
+  }
+  return KernelTerms(graph, context.device, context.mode,
+                     kind == TermKind::kPortableKernels);
 }
 
 }  // namespace foretell::model

@@ -74,6 +74,8 @@ constexpr Named<NetworkKind> kKindNames[] = {{NetworkKind::kPmgns, "pmgns"},
                                              {NetworkKind::kGin, "gin"},
                                              {NetworkKind::kMlp, "mlp"},
                                              {NetworkKind::kKernels, "kernels"},
+                                             {NetworkKind::kPortableKernels,
+                                              "portable-kernels"},
                                              {NetworkKind::kReplay, "replay"}};
 
 constexpr Named<Pooling> kPoolingNames[] = {{Pooling::kSum, "sum"},
@@ -263,14 +265,23 @@ std::optional<NetworkKind> ParseNetworkKind(std::string_view name) {
 }
 
 std::optional<TermKind> TermKindOf(NetworkKind kind) {
-  if (kind == NetworkKind::kKernels) return TermKind::kKernels;
-  if (kind == NetworkKind::kReplay) return TermKind::kReplay;
-  return std::nullopt;
+  switch (kind) {
+    case NetworkKind::kKernels:
+      return TermKind::kKernels;
+    case NetworkKind::kPortableKernels:
+      return TermKind::kPortableKernels;
+    case NetworkKind::kReplay:
+      return TermKind::kReplay;
+    default:
+      return std::nullopt;
+  }
 }
 
 std::string_view TermKindName(TermKind kind) {
-  return NetworkKindName(kind == TermKind::kKernels ? NetworkKind::kKernels
-                                                    : NetworkKind::kReplay);
+  return std::ranges::find_if(
+             kKindNames,
+             [kind](const auto& row) { return TermKindOf(row.value) == kind; })
+      ->name;
 }
 
 std::optional<TermKind> ParseTermKind(std::string_view name) {

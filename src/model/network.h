@@ -22,6 +22,7 @@ enum class NetworkKind {
   kMlp,    ///< Not at all: every node for itself.
   // The rest see no operators but terms of one figure (src/model/terms.h).
   kKernels,  ///< Latency from the kernels of a forward pass.
+  kPortableKernels,  ///< The same for devices that were not learned from.
   kReplay,   ///< Memory of training from a replay of the allocator.
 };
 std::string_view NetworkKindName(NetworkKind kind);  ///< "pmgns", "gcn", ….
@@ -53,7 +54,7 @@ struct NetworkOptions {
   std::int64_t outputs = 3;
   double dropout = 0.05;
   Pooling pooling = Pooling::kSum;
-  /// Of kKernels and kReplay: corrections of the sum that are averaged; 0: the
+  /// Of networks over terms: corrections of the sum that are averaged; 0: the
   /// sum itself is the prediction.
   std::int64_t heads = 3;
 };
@@ -88,6 +89,10 @@ class Network : public torch::nn::Module {
   /// above 0. Part of the weights.
   virtual void SetInputScale(const at::Tensor& /*mean*/,
                              const at::Tensor& /*deviation*/) {}
+  /// How far graphs are from those learned from: root mean square of the scaled
+  /// inputs, [num_graphs], about 1 for graphs like them. Undefined where there
+  /// are none.
+  virtual at::Tensor InputDistance(const GraphBatch& /*batch*/) { return {}; }
 
  private:
   NetworkOptions options_;
@@ -95,7 +100,7 @@ class Network : public torch::nn::Module {
 
 /// Makes a network with random weights drawn from the default generator.
 /// Throws Error(kInvalidArgument) for sizes below 1 (static_features, heads: 0)
-/// and a dropout outside [0, 1); for kKernels and kReplay also for widths that
+/// and a dropout outside [0, 1); for networks over terms also for widths that
 /// are not the layout's and for more than one output.
 std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options);
 

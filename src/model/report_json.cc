@@ -63,6 +63,17 @@ Json LiveTensorsJson(const std::vector<ReportLiveTensor>& live) {
   return list;
 }
 
+Json OrNull(const std::optional<double>& number) {
+  return number ? Json(Rounded(*number)) : Json(nullptr);
+}
+
+Json SourceJson(const FigureSource& source) {
+  return {{"method", source.method},
+          {"trained_on", source.trained_on},
+          {"distance", OrNull(source.distance)},
+          {"far_distance", OrNull(source.far_distance)}};
+}
+
 Json MemoryJson(const Report& report) {
   const MemoryBreakdown& memory = report.prediction.memory;
   const std::int64_t temporaries =
@@ -70,6 +81,7 @@ Json MemoryJson(const Report& report) {
       memory.AtPeak(TensorRole::kOptimizerTemporary);
   return {{"total_mib", Mib(memory.total)},
           {"interval_mib", IntervalJson(report.prediction.memory_mib)},
+          {"source", SourceJson(report.prediction.memory_source)},
           {"allocated_mib", Mib(memory.allocated_peak)},
           {"reserved_mib", Mib(memory.reserved_peak)},
           {"context_mib", Mib(memory.context)},
@@ -128,6 +140,7 @@ Json LatencyJson(const Report& report) {
   const CostEstimate& cost = prediction.cost;
   return {{"ms", Rounded(prediction.latency_ms)},
           {"interval_ms", IntervalJson(prediction.latency_interval_ms)},
+          {"source", SourceJson(prediction.latency_source)},
           {"compute_ms", Rounded(cost.compute_ms)},
           {"memory_ms", Rounded(cost.memory_ms)},
           {"overhead_ms", Rounded(cost.overhead_ms)},
@@ -137,6 +150,7 @@ Json LatencyJson(const Report& report) {
 Json EnergyJson(const Prediction& prediction) {
   return {{"j", Rounded(prediction.energy_j)},
           {"interval_j", IntervalJson(prediction.energy_interval_j)},
+          {"source", SourceJson(prediction.energy_source)},
           {"average_power_w", Rounded(prediction.cost.average_power_w)}};
 }
 
@@ -160,7 +174,7 @@ Json ReportToJson(const Report& report) {
           {"memory", MemoryJson(report)},
           {"latency", LatencyJson(report)},
           {"energy", EnergyJson(prediction)},
-          {"method", prediction.method},
+          {"method", prediction.Method()},
           {"coverage", CoverageJson(prediction.coverage)},
           {"warnings", report.warnings},
           {"mig", MigJson(report.recommendation)}};

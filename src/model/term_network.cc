@@ -174,6 +174,9 @@ class TermNetwork : public Network {
     mean_.copy_(mean);
     deviation_.copy_(deviation);
   }
+  at::Tensor InputDistance(const GraphBatch& batch) override {
+    return Scaled(AddUp(batch).seen).square().mean(1).sqrt();
+  }
 
  private:
   /// Stage 1 and what the heads see of it.
@@ -183,6 +186,9 @@ class TermNetwork : public Network {
   };
 
   Sum AddUp(const GraphBatch& batch);
+  at::Tensor Scaled(const at::Tensor& seen) const {
+    return (seen - mean_) / deviation_;
+  }
   void CheckWidths(const GraphBatch& batch) const;
   at::Tensor LogFactors(const at::Tensor& nodes);
 
@@ -247,8 +253,7 @@ TermNetwork::Sum TermNetwork::AddUp(const GraphBatch& batch) {
 
 TrainingOutput TermNetwork::TrainingForward(const GraphBatch& batch) {
   const Sum sum = AddUp(batch);
-  const at::Tensor seen =
-      ((sum.seen - mean_) / deviation_).clamp(-kFarthest, kFarthest);
+  const at::Tensor seen = Scaled(sum.seen).clamp(-kFarthest, kFarthest);
   TrainingOutput output{.supervised = {sum.log}};
   for (const std::shared_ptr<SumCorrection>& head : heads_) {
     output.supervised.push_back(sum.log.detach() + head->forward(seen));

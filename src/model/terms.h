@@ -18,9 +18,12 @@ namespace foretell::model {
 /// What a figure is the sum of.
 enum class TermKind {
   kKernels,  ///< Latency: the kernels of a forward pass, launches, a constant.
-  kReplay,   ///< Memory of training: a replay of one step, and what is beside.
+  /// As kKernels, but of the device a term shows only what the kernel makes of
+  /// it: features that name the device would be of no use on another one.
+  kPortableKernels,
+  kReplay,  ///< Memory of training: a replay of one step, and what is beside.
 };
-std::string_view TermKindName(TermKind kind);  ///< "kernels", "replay".
+std::string_view TermKindName(TermKind kind);  ///< "kernels", …, "replay".
 std::optional<TermKind> ParseTermKind(std::string_view name);
 
 /// A figure of a graph as a sum of terms, each with an amount that physics
@@ -54,13 +57,14 @@ enum class ReplayClass { kReserved, kContext, kParameters, kInputs };
 inline constexpr int kNumReplayClasses = 4;
 
 /// Names of the totals in their order.
-inline constexpr std::array<std::string_view, 6> kKernelTotals = {
-    "launches",     "macs",       "weight_bytes",
-    "kernel_bytes", "input_bytes", "kernels"};
+inline constexpr std::array<std::string_view, 9> kKernelTotals = {
+    "launches",      "macs",             "weight_bytes",
+    "kernel_bytes",  "input_bytes",      "kernels",
+    "channels_last", "torch_before_2_0", "torch_from_2_5"};
 inline constexpr int kNumReplayTotals = 37;
 
 constexpr TermLayout LayoutOf(TermKind kind) {
-  if (kind == TermKind::kKernels) {
+  if (kind != TermKind::kReplay) {
     return {.num_classes = kSerialClass + 1,
             .first_plain_class = kLaunchClass,
             .num_features = cost::kNumKernelFeatures,
@@ -76,9 +80,19 @@ constexpr TermLayout LayoutOf(TermKind kind) {
 /// of the peaks that bound them, then 3 us per launch, 50 us per step, and what
 /// threads do one after the other beyond that.
 /// Throws Error(kInvalidArgument) as cost::ExpandKernels and
-/// cost::KernelFeatures do.
+/// cost::KernelFeatures do. `portable`: see TermKind::kPortableKernels.
 TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
-                      const cost::ExecutionMode& mode);
+                      const cost::ExecutionMode& mode, bool portable = false);
+
+/// What decides the terms of a graph, beside their kind.
+struct TermContext {
+  const DeviceSpec& device;
+  const cost::ExecutionMode& mode;  ///< Of kernels.
+  const Environment& environment;   ///< Of kReplay.
+};
+/// KernelTerms or ReplayTerms.
+TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,
+                    const TermContext& context);
 
 /// Memory of training in MiB: the segments that one step from an empty
 /// allocator reserves, without optimizer; the context of `environment`; the

@@ -142,6 +142,41 @@ class Predict(unittest.TestCase):
 
 
 class Usage(unittest.TestCase):
+    def test_latency_under_autocast_is_learned(self):
+        (result,) = predict_json(ONNX, "--batch", "256", "--autocast",
+                                 "--device", "rtx-4090")["results"]
+        source = result["latency"]["source"]
+        self.assertEqual(source["method"], "learned from timm")
+        self.assertIn("rtx-4090", source["trained_on"])
+        self.assertLess(source["distance"], source["far_distance"])
+        self.assertEqual(result["memory"]["source"]["method"],
+                         "analytic, uncalibrated")
+        self.assertEqual(result["precision"], "fp16")
+        (analytic,) = predict_json(ONNX, "--batch", "256", "--autocast",
+                                   "--device", "rtx-4090", "--method",
+                                   "analytic")["results"]
+        self.assertIsNone(analytic["latency"]["source"]["distance"])
+        self.assertNotEqual(analytic["latency"]["ms"],
+                            result["latency"]["ms"])
+
+    def test_an_older_torch_without_fused_attention_runs_otherwise(self):
+        arguments = (ONNX, "--batch", "256", "--autocast", "--device",
+                     "rtx-3090")
+        milliseconds = {
+            predict_json(*arguments, *more)["results"][0]["latency"]["ms"]
+            for more in ((), ("--torch", "1.13"), ("--channels-last",))}
+        self.assertEqual(len(milliseconds), 3)
+
+    def test_autocast_names_what_contradicts_it(self):
+        for arguments, word in (
+                (("--mode", "training"), "--mode training"),
+                (("--precision", "bf16"), "--precision bf16"),
+                (("--torch", "newest"), "'newest'")):
+            result = run("predict", ONNX, "--batch", "1", "--autocast",
+                         *arguments)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(word, result.stderr)
+
     def test_unknown_flag_and_value_are_usage_errors(self):
         for arguments in (["predict"], ["predict", ONNX, "--frob"],
                           ["predict", ONNX, "--precision", "fp7"],

@@ -53,7 +53,7 @@ TEST(Predictor, JoinsTheSimulationAndTheEstimate) {
   EXPECT_DOUBLE_EQ(prediction.energy_j, cost.energy_j);
   EXPECT_EQ(prediction.device, "a100-sxm4-40gb");
   EXPECT_EQ(prediction.environment, "test");
-  EXPECT_EQ(prediction.method, "analytic, uncalibrated");
+  EXPECT_EQ(prediction.Method(), "analytic, uncalibrated");
 }
 
 TEST(Predictor, GivesIntervalsThatHoldTheValue) {

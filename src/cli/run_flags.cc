@@ -1,0 +1,67 @@
+#include "src/cli/run_flags.h"
+
+#include <nlohmann/json.hpp>
+
+#include "foretell/error.h"
+#include "training/execution_mode.h"
+
+namespace foretell::cli {
+
+void RunFlags::AddTo(CLI::App& command) {
+  command
+      .add_option("--method", method_,
+                  "analytic; learned, wherever a trained network knows such "
+                  "runs; auto, where measurements speak for it")
+      ->check(CLI::IsMember({"auto", "analytic", "learned"}))
+      ->capture_default_str();
+  command.add_flag("--autocast", autocast_,
+                   "Inference under automatic mixed precision to FP16");
+  command.add_flag("--channels-last", channels_last_,
+                   "With --autocast: network and images in channels-last");
+  command
+      .add_option("--torch", torch_,
+                  "With --autocast: version of PyTorch that runs it")
+      ->capture_default_str();
+}
+
+void RunFlags::ApplyTo(ModelOptions& model) const {
+  if (!autocast_) return;
+  if (model.mode != "inference") {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--autocast is for inference, not for --mode " + model.mode);
+  }
+  if (model.precision != "fp32" && model.precision != "fp16") {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--autocast casts to fp16, not to --precision " +
+                    model.precision);
+  }
+  model.precision = "fp16";
+}
+
+model::LearnedRequest RunFlags::ToRequest(const Target& target) const {
+  const nlohmann::json environment = {
+      {"autocast", autocast_},
+      {"memory_format", channels_last_ ? "channels_last" : ""},
+      {"torch", torch_}};
+  if (!training::ParseVersion(torch_)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--torch '" + torch_ + "': expected a version, e.g. 2.4");
+  }
+  return {.method = *model::ParseMethod(method_),
+          .mode = training::ExecutionModeOf(environment.dump()),
+          .device = target.device,
+          .environment = target.environment};
+}
+
+void RunFlags::Improve(const OperatorGraph& graph,
+                       const model::LearnedRequest& request,
+                       Prediction& prediction) const {
+  if (autocast_) {
+    prediction.warnings.emplace_back(
+        "memory and energy are those of a network converted to FP16; autocast "
+        "keeps parameters in FP32 beside their casts");
+  }
+  model::LearnedPredictors::BuiltIn().Improve(graph, request, prediction);
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+#include "foretell/predictor.h"
+#include "src/cli/model_options.h"
+#include "src/model/learned_predictors.h"
+
+namespace foretell::cli {
+
+/// Flags that say how PyTorch runs a network, and by which method its figures
+/// are found.
+class RunFlags {
+ public:
+  void AddTo(CLI::App& command);
+  /// Under autocast a network is traced in FP16. Throws
+  /// Error(kInvalidArgument) for flags that contradict each other.
+  void ApplyTo(ModelOptions& model) const;
+  /// Throws Error(kInvalidArgument) for a version that is none.
+  model::LearnedRequest ToRequest(const Target& target) const;
+  /// Puts learned figures in the place of analytic ones, where they apply.
+  void Improve(const OperatorGraph& graph, const model::LearnedRequest& request,
+               Prediction& prediction) const;
+
+ private:
+  std::string method_ = "auto";
+  bool autocast_ = false;
+  bool channels_last_ = false;
+  std::string torch_ = "2.9";
+};
+
+}  // namespace foretell::cli
