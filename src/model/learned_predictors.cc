@@ -12,6 +12,7 @@
 #include "src/core/text.h"
 #include "src/core/units.h"
 #include "src/model/embedded_checkpoints.h"
+#include "src/model/learned_model.h"
 #include "src/model/term_batch.h"
 
 namespace foretell::model {
@@ -168,8 +169,9 @@ const LearnedPredictors& LearnedPredictors::BuiltIn() {
 }
 
 LearnedPredictors::LearnedPredictors(std::vector<LearnedModel> models)
-    : models_(std::move(models)) {
-  for (const LearnedModel& learned : models_) {
+    : models_(std::make_shared<const std::vector<LearnedModel>>(
+          std::move(models))) {
+  for (const LearnedModel& learned : *models_) {
     const NetworkKind kind = learned.info().network.kind;
     if (TermKindOf(kind)) continue;
     throw Error(ErrorCode::kInvalidArgument,
@@ -183,7 +185,7 @@ void LearnedPredictors::Improve(const OperatorGraph& graph,
                                 Prediction& prediction) const {
   if (request.method == Method::kAnalytic || graph.nodes().empty()) return;
   bool improved = false;
-  for (const LearnedModel& learned : models_) {
+  for (const LearnedModel& learned : *models_) {
     if (!KnowsSuchRuns(learned.info(), graph, request)) continue;
     if (request.method == Method::kAuto && !IsDefault(learned.info())) continue;
     const LearnedFigure figure = Ask(learned, graph, request);

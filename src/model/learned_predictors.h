@@ -1,15 +1,16 @@
 #pragma once
 
+#include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "foretell/predictor.h"
 #include "src/cost/kernels.h"
-#include "src/model/learned_model.h"
 
 namespace foretell::model {
+
+class LearnedModel;
 
 /// Which figures come from trained networks.
 enum class Method {
@@ -38,7 +39,7 @@ class LearnedPredictors {
   /// Throws Error(kInvalidArgument) for a network that sees operators.
   explicit LearnedPredictors(std::vector<LearnedModel> models);
 
-  const std::vector<LearnedModel>& models() const { return models_; }
+  const std::vector<LearnedModel>& models() const { return *models_; }
 
   /// Replaces figures of `prediction`, which is of `graph`, by those of the
   /// networks that fit the request, with their source:
@@ -54,7 +55,7 @@ class LearnedPredictors {
                Prediction& prediction) const;
 
  private:
-  std::vector<LearnedModel> models_;
+  std::shared_ptr<const std::vector<LearnedModel>> models_;
 };
 
 }  // namespace foretell::model

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "foretell/graph_io.h"
+#include "src/model/learned_model.h"
 
 namespace foretell::model {
 namespace {
