@@ -69,6 +69,25 @@ TEST(Adam, FollowsItsFormula) {
   }
 }
 
+TEST(Adam, DecaysParametersThemselvesWhenDecoupled) {
+  at::Tensor parameters = at::tensor({1.0F, -2.0F});
+  Adam adam(parameters);
+  double m = 0;
+  double v = 0;
+  double expected = 1;
+  for (int step = 1; step <= 3; ++step) {
+    const double gradient = 0.3 * step;
+    m = 0.9 * m + 0.1 * gradient;
+    v = 0.999 * v + 0.001 * gradient * gradient;
+    expected -= 0.01 * 0.1 * expected;
+    expected -= 0.01 * (m / (1 - std::pow(0.9, step))) /
+                (std::sqrt(v / (1 - std::pow(0.999, step))) + 1e-8);
+    adam.Step(parameters, at::full({2}, gradient), 0.01,
+              {.factor = 0.1, .decoupled = true});
+    EXPECT_NEAR(parameters[0].item<double>(), expected, 1e-6);
+  }
+}
+
 TEST(Adam, GoesOnFromItsState) {
   at::Tensor once = at::ones({4});
   Adam adam(once);

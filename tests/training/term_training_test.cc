@@ -1,0 +1,142 @@
+// Networks over terms in the trainer.
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "src/model/learned_model.h"
+#include "tests/datasets/scratch.h"
+#include "tests/training/toy_data.h"
+#include "training/fit_info.h"
+#include "training/folds.h"
+#include "training/predict_samples.h"
+#include "training/trainer.h"
+
+namespace foretell::training {
+namespace {
+
+using dataset_test::Scratch;
+using model::Target;
+using training_test::AllOf;
+
+constexpr Target kLatency[] = {Target::kLatency};
+
+class TermTraining : public testing::Test {
+ protected:
+  TermTraining() {
+    training_test::MakeToyDataset(path_, {.points = 32});
+    set_ = SelectSamples(Dataset::Open(path_),
+                         {.targets = {Target::kLatency},
+                          .device_columns = true,
+                          .terms = model::TermKind::kKernels,
+                          .catalog = &DeviceCatalog::BuiltIn()});
+    store_.emplace(path_, 1 << 20);
+    data_.emplace(TrainingData{set_, *store_, AllOf(set_), {}});
+  }
+
+  static TrainerOptions Options() {
+    return {.network = {.kind = model::NetworkKind::kKernels,
+                        .hidden = 8,
+                        .graph_blocks = 2,
+                        .layers_per_block = 1,
+                        .dropout = 0.1},
+            .epochs = 4,
+            .batch_size = 8,
+            .learning_rate = 1e-2,
+            .decoupled_decay = true,
+            .seed = 5};
+  }
+
+  model::CheckpointInfo Info() const {
+    return FitInfo(Options(), set_, kLatency, data_->train);
+  }
+
+  Scratch folder_;
+  std::string path_ = folder_ / "d.sqlite";
+  SampleSet set_;
+  std::optional<FeatureStore> store_;
+  std::optional<TrainingData> data_;
+  Communicator alone_;
+};
+
+TEST_F(TermTraining, ScalesWhatTheHeadsSee) {
+  const model::CheckpointInfo info = Info();
+  at::manual_seed(1);
+  const auto network = model::MakeNetwork(info.network);
+  FitInputScale(*network, info, *store_, set_, data_->train);
+  const at::NoGradGuard no_gradients;
+  const at::Tensor distances = network->InputDistance(
+      LoadBatch(*store_, set_, info, data_->train).graphs);
+  // 1 for every input that varies; the others are 0. Of the toy's inputs at
+  // least one in ten varies.
+  const double mean_square = distances.square().mean().item<double>();
+  EXPECT_LT(mean_square, 1.001);
+  EXPECT_GT(mean_square, 0.1);
+}
+
+TEST_F(TermTraining, LearnsAndPredictsInMilliseconds) {
+  TrainerOptions options = Options();
+  options.epochs = 40;
+  options.schedule = Schedule::kCosine;
+  Trainer trainer(options, Info(), *data_, alone_);
+  ASSERT_EQ(trainer.Run({}), RunEnd::kFinished);
+  const model::LearnedModel learned = trainer.LastModel();
+  const std::vector<PredictedSample> predictions =
+      PredictSamples({.store = *store_,
+                      .set = set_,
+                      .info = learned.info(),
+                      .network = learned.network(),
+                      .communicator = alone_},
+                     AllOf(set_))
+          .predictions;
+  double sum = 0;
+  for (const PredictedSample& one : predictions) {
+    const double ratio = ValueOf(one.values, Target::kLatency) /
+                         ValueOf(set_.samples[one.sample].targets,
+                                 Target::kLatency);
+    sum += std::abs(std::log(ratio));
+  }
+  // The labels have nothing to do with physics; untrained it is 2.
+  EXPECT_LT(sum / static_cast<double>(predictions.size()), 0.5);
+}
+
+TEST_F(TermTraining, ResumesToTheSameBytes) {
+  Trainer whole(Options(), Info(), *data_, alone_);
+  whole.Run({});
+  TrainerOptions half = Options();
+  Trainer first(half, Info(), *data_, alone_);
+  int epochs = 0;
+  first.Run({.on_epoch = [&epochs](const EpochMetrics&) { ++epochs; },
+             .interrupted = [&epochs] { return epochs == 2; }});
+  const model::Checkpoint last = model::ParseCheckpoint(
+      SerializeCheckpoint(first.Last()), "last");
+  Trainer second(half, last, last, *data_, alone_, "last");
+  second.Run({});
+  EXPECT_EQ(SerializeCheckpoint(whole.Last()),
+            SerializeCheckpoint(second.Last()));
+}
+
+TEST_F(TermTraining, StatesTheErrorsOfFoldsInACheckpointOfAllSamples) {
+  std::vector<PredictedSample> predictions;
+  for (const std::size_t i : AllOf(set_)) {
+    PredictedSample one{.sample = i};
+    // Ten percent too high.
+    ValueOf(one.values, Target::kLatency) =
+        1.1 * ValueOf(set_.samples[i].targets, Target::kLatency);
+    predictions.push_back(one);
+  }
+  const std::optional<model::Checkpoint> checkpoint =
+      TrainOnAll(Options(), kLatency, set_, *store_, predictions, {});
+  ASSERT_TRUE(checkpoint);
+  const model::CheckpointTarget& target = checkpoint->info.targets.at(0);
+  EXPECT_NEAR(*target.validation_mape, 0.1, 1e-9);
+  EXPECT_NEAR(target.interval->lo, -std::log(1.1), 1e-9);
+  EXPECT_EQ(target.interval->hi, 0);
+  EXPECT_GT(*checkpoint->info.far_distance, 0);
+  EXPECT_TRUE(checkpoint->optimizer.empty());
+  const model::Checkpoint read = model::ParseCheckpoint(
+      SerializeCheckpoint(*checkpoint), "read");
+  EXPECT_EQ(read.info.far_distance, checkpoint->info.far_distance);
+}
+
+}  // namespace
+}  // namespace foretell::training
