@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Trains and judges predictors on published measurements, as one table.
 
-    scripts/make_results.py latency|training-memory --dataset d.sqlite --out FOLDER
+    scripts/make_results.py latency|training-memory|ablation --dataset d.sqlite \\
+        --out FOLDER
 
 The dataset is made by scripts/make_label_set.py. Every method predicts each label
 without having seen its family, its network, or (latency) its device; "random" is
 the test part of a 70/15/15 split of the points. Cells are median / mean of the
 absolute percentage error. Results that are in FOLDER are not repeated, so that it
 goes on where it was stopped. --methods and --splits choose rows and columns.
+"ablation" changes one choice at a time of the paper's network on the latency set.
 With FORETELL in the environment that binary is run instead of scripts/foretell.
 """
 
@@ -44,6 +46,36 @@ def hybrids(*flags):
             for name in NETWORKS}
 
 
+def ablations():
+    """PMGNS on the latency set, the first row with every choice as it is."""
+    seen = ["--network", "pmgns", "--device-features", "--environment-features",
+            "framework,memory_format", "--epochs", "6"]
+    base = [*HYBRID, "--node-costs", "--pooling", "prior"]
+    alone = [flag for flag in HYBRID
+             if flag not in ("--prior", "analytic", "--prior-features")]
+
+    def changed(name, value, flags=base):
+        if name not in flags:
+            return [*flags, name, value]
+        at = flags.index(name) + 1
+        return [*flags[:at], value, *flags[at + 1:]]
+
+    rows = {
+        "as in the tables": base,
+        "edges: chain": changed("--edges", "chain"),
+        "width 32": changed("--hidden", "32"),
+        "width 128": changed("--hidden", "128"),
+        "one block of layers": changed("--graph-blocks", "1"),
+        "pooling: sum": changed("--pooling", "sum"),
+        "pooling: mean": changed("--pooling", "mean"),
+        "pooling: max": changed("--pooling", "max"),
+        "no prior, sum": [*alone, "--pooling", "sum"],
+        "no prior, sum, the paper's target scale":
+            [*alone, "--pooling", "sum", "--target-scale", "dippm"],
+    }
+    return {name: ([*seen, *flags], 0) for name, flags in rows.items()}
+
+
 # Each method: flags and the number of folds for families and networks.
 SETS = {
     "latency": Set(
@@ -65,6 +97,7 @@ SETS = {
          "replay": (["--network", "replay"], 8),
          **hybrids("--epochs", "6")},
         ("random", "model", "family")),
+    "ablation": Set("latency", ["--device", "all"], ablations(), ("random",)),
 }
 SPLIT_NAMES = {"random": "random 70/15/15", "model": "networks left out",
                "family": "families left out", "device": "devices left out"}

@@ -22,6 +22,15 @@ std::int64_t BytesOf(const model::TermTable& terms) {
       sizeof(model::TermTable));
 }
 
+void MakeChain(GraphFeatures& features) {
+  features.sources.clear();
+  features.targets.clear();
+  for (std::int64_t i = 1; i < std::ssize(features.nodes); ++i) {
+    features.sources.push_back(i - 1);
+    features.targets.push_back(i);
+  }
+}
+
 }  // namespace
 
 FeatureStore::FeatureStore(const std::string& dataset, std::int64_t cache_bytes,
@@ -39,6 +48,7 @@ std::shared_ptr<const StoredFeatures> FeatureStore::Get(
   ++reads_;
   auto features = std::make_shared<StoredFeatures>();
   static_cast<GraphFeatures&>(*features) = dataset_.Features(graph);
+  if (options_.edges == EdgeKind::kChain) MakeChain(*features);
   if (device != nullptr) {
     features->costs =
         model::NodeCostsOf(dataset_.Graph(graph), *device, options_.cost);

@@ -20,8 +20,15 @@ struct StoredFeatures : GraphFeatures {
   model::NodeCosts costs;  ///< Empty without a device.
 };
 
+/// Which edges networks see.
+enum class EdgeKind {
+  kDataFlow,  ///< From producers to consumers.
+  kChain,     ///< From every node to the next one, as DIPPM's released code.
+};
+
 /// What beside the graph decides features and terms.
 struct FeatureStoreOptions {
+  EdgeKind edges = EdgeKind::kDataFlow;
   CostOptions cost = {};         ///< For graphs asked for with a device.
   Environment environment = {};  ///< For terms of TermKind::kReplay.
 };

@@ -20,6 +20,8 @@ using training::Prior;
 
 constexpr char kAllDevices[] = "all";
 constexpr char kNoSplit[] = "none";
+constexpr char kChainEdges[] = "chain";
+constexpr char kEdges[] = "edges";
 constexpr char kPriorHost[] = "prior_host";
 constexpr char kPriorEnvironment[] = "prior_environment";
 constexpr std::int64_t kMiBytes = 1 << 20;
@@ -100,6 +102,12 @@ void SampleFlags::AddTo(CLI::App& command, bool learning) {
                   "the simulated ones in the dataset")
       ->check(CLI::IsMember({"none", "analytic", "labels"}))
       ->capture_default_str();
+  command
+      .add_option("--edges", edges,
+                  "Of the graphs: data-flow; or chain, from every operator to "
+                  "the next, as the paper's released code")
+      ->check(CLI::IsMember({"data-flow", kChainEdges}))
+      ->capture_default_str();
   command.add_flag("--device-features", device_columns,
                    "Let the network see figures of the device");
   command.add_flag("--prior-features", prior_columns,
@@ -146,11 +154,13 @@ void SampleFlags::Follow(const model::CheckpointInfo& info) {
     const auto found = info.environment.find(name);
     if (found != info.environment.end()) value = found->second;
   };
+  recorded(kEdges, edges);
   recorded(kPriorHost, host);
   recorded(kPriorEnvironment, environment);
 }
 
 void SampleFlags::Record(model::CheckpointInfo& info) const {
+  info.environment[kEdges] = edges;
   if (info.prior.empty() && !terms) return;
   info.environment[kPriorHost] = host;
   info.environment[kPriorEnvironment] =
@@ -172,6 +182,7 @@ std::string SampleFlags::ToJson() const {
               {"node_costs", node_costs},
               {"terms", terms ? TermKindName(*terms) : ""},
               {"environment_keys", environment_keys},
+              {"edges", edges},
               {"device_files", device_files},
               {"environment", environment},
               {"host", host}}
@@ -196,6 +207,7 @@ void SampleFlags::FromJson(const std::string& json, const std::string& origin) {
     terms = model::ParseTermKind(object.value("terms", ""));
     environment_keys =
         object.at("environment_keys").get<std::vector<std::string>>();
+    edges = object.value("edges", edges);
     device_files = object.at("device_files").get<std::vector<std::string>>();
     environment = object.at("environment");
     host = object.at("host");
@@ -239,7 +251,10 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
   opened.set = SelectSamples(Dataset::Open(flags.dataset), options);
   opened.store = std::make_unique<training::FeatureStore>(
       flags.dataset, flags.cache_mib * kMiBytes,
-      training::FeatureStoreOptions{.cost = CostOptionsOf(flags.host),
+      training::FeatureStoreOptions{.edges = flags.edges == kChainEdges
+                                                 ? training::EdgeKind::kChain
+                                                 : training::EdgeKind::kDataFlow,
+                                    .cost = CostOptionsOf(flags.host),
                                     .environment = environment});
   return opened;
 }

@@ -33,6 +33,7 @@ struct SampleFlags {
   /// What the network sees instead of operators; not a flag of its own.
   std::optional<model::TermKind> terms;
   std::vector<std::string> environment_keys;
+  std::string edges = "data-flow";
   std::vector<std::string> device_files;
   std::string environment;
   std::string host = "python";

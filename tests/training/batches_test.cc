@@ -112,6 +112,36 @@ TEST(FeatureStore, ForgetsWhatWasUsedLongestAgo) {
   EXPECT_EQ(store.reads(), 4);
 }
 
+TEST(FeatureStore, MakesAChainOfTheNodesWhenAsked) {
+  const Scratch folder;
+  training_test::MakeToyDataset(folder / "d.sqlite");
+  FeatureStore store(folder / "d.sqlite", 1 << 20, {.edges = EdgeKind::kChain});
+  // Eight layers with a relu each.
+  const auto features = store.Get(8);
+  ASSERT_EQ(features->nodes.size(), 16);
+  ASSERT_EQ(features->sources.size(), 15);
+  for (std::int64_t i = 0; i < 15; ++i) {
+    EXPECT_EQ(features->sources[static_cast<std::size_t>(i)], i);
+    EXPECT_EQ(features->targets[static_cast<std::size_t>(i)], i + 1);
+  }
+}
+
+TEST(FeatureStore, TermsAreReadOnceWhileTheyFit) {
+  const Scratch folder;
+  training_test::MakeToyDataset(folder / "d.sqlite");
+  FeatureStore store(folder / "d.sqlite", 1 << 20);
+  const TermRequest request{
+      .graph = 1,
+      .device = &DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb")};
+  const auto first = store.Terms(request);
+  EXPECT_EQ(store.Terms(request), first);
+  TermRequest other = request;
+  other.mode.autocast = true;
+  EXPECT_NE(store.Terms(other), first);
+  EXPECT_EQ(store.reads(), 2);
+  EXPECT_GT(store.cached_bytes(), 0);
+}
+
 TEST(FeatureStore, KeepsNothingWithoutRoom) {
   const Scratch folder;
   training_test::MakeToyDataset(folder / "d.sqlite");
