@@ -36,8 +36,8 @@ class FlatParameters {
 struct WeightDecay {
   double factor = 0;  ///< λ.
   /// False: λ · parameter is added to the gradient, as torch.optim.Adam does.
-  /// True: the parameter loses rate · λ of itself (Loshchilov and Hutter, 2019),
-  /// as torch.optim.AdamW does.
+  /// True: the parameter loses rate · λ of itself (Loshchilov and Hutter,
+  /// 2019), as torch.optim.AdamW does.
   bool decoupled = false;
 };
 

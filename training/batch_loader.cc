@@ -96,9 +96,8 @@ LoadedBatch LoadBatch(FeatureStore& store, const SampleSet& set,
     batch.priors.push_back(sample.prior);
   }
   const std::optional<model::TermKind> terms = TermKindOf(info.network.kind);
-  batch.graphs =
-      terms ? CollateTerms(store, set, batch.samples, inputs, *terms)
-            : CollateOperators(store, set, batch.samples, inputs);
+  batch.graphs = terms ? CollateTerms(store, set, batch.samples, inputs, *terms)
+                       : CollateOperators(store, set, batch.samples, inputs);
   FillTargets(info, set, batch);
   return batch;
 }

@@ -36,8 +36,7 @@ std::optional<TorchVersion> ParseVersion(std::string_view text) {
   if (major_error != std::errc() || dot == end || *dot != '.') {
     return std::nullopt;
   }
-  const auto [rest, minor_error] =
-      std::from_chars(dot + 1, end, version.minor);
+  const auto [rest, minor_error] = std::from_chars(dot + 1, end, version.minor);
   if (minor_error != std::errc()) return std::nullopt;
   return version;
 }

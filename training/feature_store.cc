@@ -64,9 +64,8 @@ std::shared_ptr<const model::TermTable> FeatureStore::Terms(
   ++reads_;
   const OperatorGraph graph = dataset_.Graph(request.graph);
   auto terms = std::make_shared<model::TermTable>(
-      model::MakeTerms(
-          request.kind, graph,
-          {*request.device, request.mode, options_.environment}));
+      model::MakeTerms(request.kind, graph,
+                       {*request.device, request.mode, options_.environment}));
   terms_.Put(request, terms, BytesOf(*terms));
   return terms;
 }

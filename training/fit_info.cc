@@ -60,14 +60,12 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
 
 /// What the sum of terms of a network is.
 Target TargetOf(model::TermKind kind) {
-  return kind == model::TermKind::kReplay ? Target::kMemory
-                                          : Target::kLatency;
+  return kind == model::TermKind::kReplay ? Target::kMemory : Target::kLatency;
 }
 
 void CheckTerms(const TrainerOptions& options, const SampleSet& set,
                 std::span<const Target> targets) {
-  const std::optional<model::TermKind> terms =
-      TermKindOf(options.network.kind);
+  const std::optional<model::TermKind> terms = TermKindOf(options.network.kind);
   if (terms != set.terms) {
     throw Error(ErrorCode::kInternal, "samples of another kind of terms");
   }
@@ -159,8 +157,8 @@ void FitInputScale(model::Network& network, const model::CheckpointInfo& info,
   const at::Tensor mean = sum / count;
   const at::Tensor deviation =
       (squares / count - mean.square()).clamp_min(0).sqrt();
-  network.SetInputScale(
-      mean, at::where(deviation > kConstantInput, deviation, 1.0));
+  network.SetInputScale(mean,
+                        at::where(deviation > kConstantInput, deviation, 1.0));
 }
 
 std::optional<double> FarDistance(model::Network& network,
@@ -173,8 +171,10 @@ std::optional<double> FarDistance(model::Network& network,
   std::vector<at::Tensor> distances;
   BatchLoader loader(store, set, info, PlanEvaluation(set, samples, kFitBatch));
   while (const std::optional<LoadedBatch> batch = loader.Next()) {
-    distances.push_back(network.InputDistance(batch->graphs.To(
-            network.parameters().front().device())).to(at::kDouble));
+    distances.push_back(network
+                            .InputDistance(batch->graphs.To(
+                                network.parameters().front().device()))
+                            .to(at::kDouble));
   }
   return at::quantile(at::cat(distances), kFarQuantile).item<double>();
 }

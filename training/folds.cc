@@ -124,14 +124,13 @@ std::optional<model::Checkpoint> TrainOnAll(
   PassSums sums;
   for (const PredictedSample& one : predictions) sums.Add(set, one);
   // Not Last: what it takes to go on with the run is of no use here.
-  model::Checkpoint checkpoint{
-      .info = learned.info(),
-      .weights = model::WeightsOf(learned.network())};
+  model::Checkpoint checkpoint{.info = learned.info(),
+                               .weights = model::WeightsOf(learned.network())};
   for (model::CheckpointTarget& target : checkpoint.info.targets) {
     const double mape = sums.Mape(target.scale.target);
     if (model::IsKnown(mape)) target.validation_mape = mape;
-    target.interval = ConformalInterval(
-        LogResiduals(set, predictions, target.scale.target));
+    target.interval =
+        ConformalInterval(LogResiduals(set, predictions, target.scale.target));
   }
   checkpoint.info.far_distance =
       FarDistance(learned.network(), learned.info(), store, set, data.train);

@@ -98,9 +98,9 @@ void Learner::Update(double weight, double rate, StepResult& result) {
   if (options_.clip > 0 && result.norm > options_.clip) {
     gradients.mul_(options_.clip / result.norm);
   }
-  adam_.Step(parameters_.values(), gradients, rate,
-             {.factor = options_.weight_decay,
-              .decoupled = options_.decoupled_decay});
+  adam_.Step(
+      parameters_.values(), gradients, rate,
+      {.factor = options_.weight_decay, .decoupled = options_.decoupled_decay});
 }
 
 }  // namespace foretell::training

@@ -84,14 +84,14 @@ struct SampleSet {
   std::vector<std::string> devices;  ///< Of the labels, sorted.
   /// Of the devices, where they are needed; else empty.
   std::vector<const DeviceSpec*> specs;
-  bool node_costs = false;           ///< As SampleOptions.
+  bool node_costs = false;               ///< As SampleOptions.
   std::optional<model::TermKind> terms;  ///< As SampleOptions.
-  std::vector<std::string> sources;  ///< Of the labels, sorted.
-  std::vector<std::string> columns;  ///< Names of Sample::inputs.
-  std::string prior;                 ///< Its name; empty without.
-  std::int64_t without_graph = 0;    ///< Labels left out for it.
-  std::int64_t without_figure = 0;   ///< … because no target has a figure.
-  std::int64_t without_prior = 0;    ///< Figures left out for it.
+  std::vector<std::string> sources;      ///< Of the labels, sorted.
+  std::vector<std::string> columns;      ///< Names of Sample::inputs.
+  std::string prior;                     ///< Its name; empty without.
+  std::int64_t without_graph = 0;        ///< Labels left out for it.
+  std::int64_t without_figure = 0;  ///< … because no target has a figure.
+  std::int64_t without_prior = 0;   ///< Figures left out for it.
 
   /// For FeatureStore::Get; null where nodes have no costs.
   const DeviceSpec* CostDevice(const Sample& sample) const {

@@ -26,7 +26,7 @@ struct TrainerOptions {
   double warmup_epochs = 0;
   double weight_decay = 0;
   bool decoupled_decay = false;  ///< As WeightDecay::decoupled.
-  double clip = 0;         ///< Largest norm of the gradient; 0: any.
+  double clip = 0;               ///< Largest norm of the gradient; 0: any.
   double huber_delta = 1;  ///< Where the loss turns linear, in scaled space.
   /// Epochs without a better validation loss before the end; 0: never.
   std::int64_t patience = 0;

@@ -10,9 +10,8 @@ void LearningFlags::AddTo(CLI::App& command, bool with_network) {
         .add_option("--network", network,
                     "pmgns, gcn, gat, gin, mlp; kernels, portable-kernels "
                     "(latency), replay (memory of training)")
-        ->check(CLI::IsMember(
-            {"pmgns", "gcn", "gat", "gin", "mlp", "kernels",
-             "portable-kernels", "replay"}))
+        ->check(CLI::IsMember({"pmgns", "gcn", "gat", "gin", "mlp", "kernels",
+                               "portable-kernels", "replay"}))
         ->capture_default_str();
   }
   const auto number = [&command](const char* name, auto& value,
@@ -23,7 +22,8 @@ void LearningFlags::AddTo(CLI::App& command, bool with_network) {
   number("--graph-blocks", size.graph_blocks, "Blocks over the graph");
   number("--layers-per-block", size.layers_per_block, "Layers in each");
   number("--head-blocks", size.head_blocks, "Fully connected blocks");
-  number("--heads", size.heads, "Of networks over terms: averaged corrections of the sum");
+  number("--heads", size.heads,
+         "Of networks over terms: averaged corrections of the sum");
   number("--dropout", size.dropout, "Share of elements dropped in training");
   number("--batch-size", options.batch_size, "Graphs per step and worker");
   number("--epochs", options.epochs, "Passes over the training part");
@@ -76,14 +76,15 @@ training::TrainerOptions LearningFlags::ToOptions(SampleFlags& samples) const {
 
 void LearningFlags::FollowTerms(training::TrainerOptions& made,
                                 SampleFlags& samples) const {
-  const auto unless_given = [this](const char* name, auto& value, auto typical) {
+  const auto unless_given = [this](const char* name, auto& value,
+                                   auto typical) {
     if (command_->count(name) == 0) value = typical;
   };
   const bool kernels = samples.terms != model::TermKind::kReplay;
   unless_given("--targets", samples.targets,
                std::vector<std::string>{kernels ? "latency" : "memory"});
-  samples.device_columns = samples.device_columns ||
-                           samples.terms == model::TermKind::kKernels;
+  samples.device_columns =
+      samples.device_columns || samples.terms == model::TermKind::kKernels;
   unless_given("--hidden", made.network.hidden, 32);
   unless_given("--graph-blocks", made.network.graph_blocks, 2);
   unless_given("--layers-per-block", made.network.layers_per_block, 1);

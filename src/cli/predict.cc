@@ -73,8 +73,9 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
   options->model.AddTo(*command, /*many=*/true);
   options->target.AddTo(*command);
   options->run.AddTo(*command);
-  command->add_option("--mig-rule", options->mig_rule,
-                      "usable-memory, or dippm: thresholds of the DIPPM paper")
+  command
+      ->add_option("--mig-rule", options->mig_rule,
+                   "usable-memory, or dippm: thresholds of the DIPPM paper")
       ->check(CLI::IsMember({"usable-memory", "dippm"}))
       ->capture_default_str();
   CLI::Option* json =

@@ -36,8 +36,8 @@ std::string Settings(const Report& report) {
 /// other figures.
 std::string DistanceText(const FigureSource& source) {
   if (!source.distance) return "";
-  std::string text = "   learned, distance " +
-                     FormatSignificant(*source.distance);
+  std::string text =
+      "   learned, distance " + FormatSignificant(*source.distance);
   if (!source.far_distance) return text;
   return text + " (far: above " + FormatSignificant(*source.far_distance) + ")";
 }
@@ -51,13 +51,11 @@ std::string FormatMemory(const Report& report) {
                          DistanceText(report.prediction.memory_source));
   text += Line("  context", Mib(memory.context) + "   environment " +
                                 report.prediction.environment);
-  text += Line("  reserved", Mib(memory.reserved_peak) +
-                                 "   by the caching allocator; " +
-                                 Mib(memory.allocated_peak) +
-                                 " allocated at the peak" +
-                                 (report.peak_operator.empty()
-                                      ? ""
-                                      : ", in " + report.peak_operator));
+  text += Line(
+      "  reserved",
+      Mib(memory.reserved_peak) + "   by the caching allocator; " +
+          Mib(memory.allocated_peak) + " allocated at the peak" +
+          (report.peak_operator.empty() ? "" : ", in " + report.peak_operator));
   const auto add = [&](const std::string& label, std::int64_t bytes) {
     if (bytes != 0) text += Line("    " + label, Mib(bytes));
   };
@@ -78,16 +76,16 @@ std::string FormatReport(const Report& report) {
   std::string text = OneLine(report.model) + "   (" + Settings(report) + ")\n";
   text += Line("device", prediction.device);
   text += Line("method", prediction.Method());
-  text += Line("network", FormatCount(report.parameters) + " parameters, " +
-                              FormatCount(report.static_features.macs) +
-                              " MACs, " + std::to_string(report.operators) +
-                              " operators");
+  text +=
+      Line("network", FormatCount(report.parameters) + " parameters, " +
+                          FormatCount(report.static_features.macs) + " MACs, " +
+                          std::to_string(report.operators) + " operators");
   text += FormatMemory(report);
   text += Line("latency", FormatSignificant(prediction.latency_ms) + " ms   (" +
                               Range(prediction.latency_interval_ms) +
-                             ")   called from " +
-                             (report.host == "cpp" ? "C++" : "Python") +
-                             DistanceText(prediction.latency_source));
+                              ")   called from " +
+                              (report.host == "cpp" ? "C++" : "Python") +
+                              DistanceText(prediction.latency_source));
   text += Line("energy", FormatSignificant(prediction.energy_j) + " J   (" +
                              Range(prediction.energy_interval_j) + ")");
   text += Line("MIG", report.recommendation.profile.value_or("none") + ": " +
@@ -142,22 +140,31 @@ std::string FormatCsv(std::span<const Report> reports) {
   for (const Report& report : reports) {
     const Prediction& p = report.prediction;
     const std::vector<std::string> fields = {
-        report.model, report.format, p.device, p.environment,
-        std::string(ModeName(report.mode)), report.optimizer,
+        report.model,
+        report.format,
+        p.device,
+        p.environment,
+        std::string(ModeName(report.mode)),
+        report.optimizer,
         std::string(PrecisionName(report.precision)),
-        std::to_string(report.batch), std::to_string(report.parameters),
+        std::to_string(report.batch),
+        std::to_string(report.parameters),
         std::to_string(report.operators),
         std::to_string(report.static_features.macs),
         std::to_string(ToMiB(p.memory.total)),
-        std::to_string(p.memory_mib.lo), std::to_string(p.memory_mib.hi),
+        std::to_string(p.memory_mib.lo),
+        std::to_string(p.memory_mib.hi),
         std::to_string(ToMiB(p.memory.allocated_peak)),
         std::to_string(ToMiB(p.memory.reserved_peak)),
         std::to_string(ToMiB(p.memory.context)),
-        std::to_string(p.latency_ms), std::to_string(p.latency_interval_ms.lo),
-        std::to_string(p.latency_interval_ms.hi), std::to_string(p.energy_j),
+        std::to_string(p.latency_ms),
+        std::to_string(p.latency_interval_ms.lo),
+        std::to_string(p.latency_interval_ms.hi),
+        std::to_string(p.energy_j),
         std::to_string(p.energy_interval_j.lo),
         std::to_string(p.energy_interval_j.hi),
-        report.recommendation.profile.value_or(""), p.Method()};
+        report.recommendation.profile.value_or(""),
+        p.Method()};
     for (std::size_t i = 0; i < fields.size(); ++i) {
       text += (i == 0 ? "" : ",") + Quoted(fields[i]);
     }

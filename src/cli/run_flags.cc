@@ -31,9 +31,9 @@ void RunFlags::ApplyTo(ModelOptions& model) const {
                 "--autocast is for inference, not for --mode " + model.mode);
   }
   if (model.precision != "fp32" && model.precision != "fp16") {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--autocast casts to fp16, not to --precision " +
-                    model.precision);
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        "--autocast casts to fp16, not to --precision " + model.precision);
   }
   model.precision = "fp16";
 }

@@ -251,11 +251,11 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
   opened.set = SelectSamples(Dataset::Open(flags.dataset), options);
   opened.store = std::make_unique<training::FeatureStore>(
       flags.dataset, flags.cache_mib * kMiBytes,
-      training::FeatureStoreOptions{.edges = flags.edges == kChainEdges
-                                                 ? training::EdgeKind::kChain
-                                                 : training::EdgeKind::kDataFlow,
-                                    .cost = CostOptionsOf(flags.host),
-                                    .environment = environment});
+      training::FeatureStoreOptions{
+          .edges = flags.edges == kChainEdges ? training::EdgeKind::kChain
+                                              : training::EdgeKind::kDataFlow,
+          .cost = CostOptionsOf(flags.host),
+          .environment = environment});
   return opened;
 }
 

@@ -96,8 +96,7 @@ void Upsample(const Expansion& expansion, const NodeContext& context,
   kernel.positions = PositionsOf(result);
   kernel.channels_in = result.size() > 1 ? result[1] : 1;
   kernel.inner_extent = LastOf(result);
-  kernel.serial_steps =
-      SerialSteps(context.node, result, kernel.channels_last);
+  kernel.serial_steps = SerialSteps(context.node, result, kernel.channels_last);
 }
 
 struct KindRow {

@@ -27,8 +27,9 @@ struct KernelRoofline {
 /// splits every product into three TF32 ones.
 KernelRoofline RooflineOf(const Kernel& kernel, const Machine& machine);
 
-/// The longer of memory and serial time, and arithmetic, in microseconds, for one kernel whatever
-/// its count; errors as there. Launching takes time of its own.
+/// The longer of memory and serial time, and arithmetic, in microseconds, for
+/// one kernel whatever its count; errors as there. Launching takes time of its
+/// own.
 double RooflineUs(const Kernel& kernel, const Machine& machine);
 
 /// True for a kernel so small (below 32 KiB and 10^6 MACs) that nothing but

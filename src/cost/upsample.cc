@@ -20,10 +20,9 @@ constexpr double kThreadsPerSm = 1024;
 std::int64_t SerialSteps(const Node& node, std::span<const std::int64_t> shape,
                          bool channels_last) {
   if (channels_last || shape.size() < 2) return 0;
-  const bool interpolates =
-      std::ranges::any_of(kInterpolating, [&node](std::string_view name) {
-        return node.target == name;
-      });
+  const bool interpolates = std::ranges::any_of(
+      kInterpolating,
+      [&node](std::string_view name) { return node.target == name; });
   return interpolates ? shape[0] * shape[1] : 0;
 }
 

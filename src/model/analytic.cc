@@ -120,8 +120,7 @@ Predictor Predictor::Analytic(const DeviceSpec& device,
 }
 
 Prediction Predictor::Predict(const OperatorGraph& graph) const {
-  Prediction result{.device = device_.name,
-                    .environment = environment_.name};
+  Prediction result{.device = device_.name, .environment = environment_.name};
   result.memory =
       SimulateMemory(graph, {.device = device_,
                              .environment = environment_,

@@ -58,11 +58,10 @@ struct KernelSums {
 std::vector<float> TotalsOf(const KernelSums& sums,
                             const cost::ExecutionMode& mode) {
   std::vector<float> totals;
-  for (const double sum :
-       {sums.launches, sums.macs, sums.weight_bytes, sums.kernel_bytes,
-        sums.input_bytes, sums.kernels}) {
-    totals.push_back(static_cast<float>(
-        std::log2(1 + sum) / kTotalDivisor - kTotalOffset));
+  for (const double sum : {sums.launches, sums.macs, sums.weight_bytes,
+                           sums.kernel_bytes, sums.input_bytes, sums.kernels}) {
+    totals.push_back(
+        static_cast<float>(std::log2(1 + sum) / kTotalDivisor - kTotalOffset));
   }
   using enum cost::TorchGeneration;
   for (const bool flag : {mode.channels_last, mode.torch == kNoFusedAttention,

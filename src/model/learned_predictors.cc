@@ -77,40 +77,60 @@ LearnedFigure Ask(const LearnedModel& learned, const OperatorGraph& graph,
   const TermKind kind = *TermKindOf(info.network.kind);
   const TermTable table = MakeTerms(
       kind, graph, {request.device, request.mode, request.environment});
-  const std::vector<float> statics =
-      ScaledStatics(info, graph, request.device);
+  const std::vector<float> statics = ScaledStatics(info, graph, request.device);
   const TermInput input[] = {{&table, statics}};
   const GraphBatch batch = CollateTerms(input, kind);
   const Target target = info.targets.front().scale.target;
-  LearnedFigure figure{
-      .value = ValueOf(learned.Predict(batch, {}).front(), target)};
+  LearnedFigure figure{.value =
+                           ValueOf(learned.Predict(batch, {}).front(), target)};
   figure.interval = learned.IntervalOf(target, figure.value);
-  figure.source = {.method = std::string("learned from ").append(
-                       Joined(info.sources)),
-                   .trained_on = info.devices,
-                   .distance = learned.network()
-                                   .InputDistance(batch)
-                                   .item<double>(),
-                   .far_distance = info.far_distance};
+  figure.source = {
+      .method = std::string("learned from ").append(Joined(info.sources)),
+      .trained_on = info.devices,
+      .distance = learned.network().InputDistance(batch).item<double>(),
+      .far_distance = info.far_distance};
   return figure;
 }
 
-void WarnIfFar(const LearnedFigure& figure, std::string_view target,
-               const LearnedRequest& request,
-               std::vector<std::string>& warnings) {
+bool IsFar(const LearnedFigure& figure) {
   const FigureSource& source = figure.source;
-  if (source.far_distance && *source.distance > *source.far_distance) {
-    warnings.push_back(
-        std::string(target) +
-        ": unlike the networks that were learned from (distance " +
-        std::to_string(*source.distance) + ", 99 % of those are below " +
-        std::to_string(*source.far_distance) +
-        "): its interval need not hold");
+  return source.far_distance && *source.distance > *source.far_distance;
+}
+
+std::string FarText(const LearnedFigure& figure) {
+  return "unlike the networks that were learned from (distance " +
+         std::to_string(*figure.source.distance) +
+         ", 99 % of those are below " +
+         std::to_string(*figure.source.far_distance) + ")";
+}
+
+/// Why the analytic figure is the better one after all; empty when it is not.
+std::string Objection(const LearnedFigure& figure, Target target,
+                      const LearnedRequest& request,
+                      const Prediction& prediction) {
+  // Labels are of large batches, where the CPU runs ahead.
+  if (target == Target::kLatency &&
+      prediction.cost.dispatch_ms > figure.value) {
+    return "the CPU takes longer to dispatch the operators than the GPU is "
+           "predicted to be busy";
   }
-  if (!IsAmong(source.trained_on, request.device.name)) {
-    warnings.push_back(std::string(target) + ": no measurement of " +
-                       request.device.name + " was learned from, only of " +
-                       Joined(source.trained_on));
+  if (request.method == Method::kAuto && IsFar(figure)) {
+    return FarText(figure) + "; --method learned takes their word";
+  }
+  return "";
+}
+
+void Warn(const LearnedFigure& figure, std::string_view target,
+          const LearnedRequest& request, std::vector<std::string>& warnings) {
+  const std::string name(target);
+  if (IsFar(figure)) {
+    warnings.push_back(name + ": " + FarText(figure) +
+                       ": its interval need not hold");
+  }
+  if (!IsAmong(figure.source.trained_on, request.device.name)) {
+    warnings.push_back(name + ": no measurement of " + request.device.name +
+                       " was learned from, only of " +
+                       Joined(figure.source.trained_on));
   }
 }
 
@@ -188,12 +208,19 @@ void LearnedPredictors::Improve(const OperatorGraph& graph,
   for (const LearnedModel& learned : *models_) {
     if (!KnowsSuchRuns(learned.info(), graph, request)) continue;
     if (request.method == Method::kAuto && !IsDefault(learned.info())) continue;
+    improved = true;
     const LearnedFigure figure = Ask(learned, graph, request);
     const Target target = learned.info().targets.front().scale.target;
+    const std::string objection =
+        Objection(figure, target, request, prediction);
+    if (!objection.empty()) {
+      prediction.warnings.push_back(std::string(TargetName(target)) +
+                                    ": analytic, as " + objection);
+      continue;
+    }
     if (target == Target::kLatency) ReplaceLatency(figure, prediction);
     if (target == Target::kMemory) ReplaceMemory(figure, prediction);
-    WarnIfFar(figure, TargetName(target), request, prediction.warnings);
-    improved = true;
+    Warn(figure, TargetName(target), request, prediction.warnings);
   }
   if (request.method == Method::kLearned && !improved) {
     prediction.warnings.emplace_back(

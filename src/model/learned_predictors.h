@@ -46,11 +46,14 @@ class LearnedPredictors {
   ///
   ///   latency  of inference under autocast, on devices that were learned from
   ///            by kKernels, on others by kPortableKernels. Its parts, and
-  ///            energy at the analytic power, follow in proportion.
+  ///            energy at the analytic power, follow in proportion. Where the
+  ///            CPU takes longer to dispatch, the analytic figure stays.
   ///   memory   of training in FP32, only for Method::kLearned: its labels do
   ///            not state their optimizer.
   ///
-  /// What Method::kLearned cannot replace stays, with a warning.
+  /// Method::kAuto leaves graphs analytic that are further from those learned
+  /// from than 99 % of them. Whatever stays for such a reason, or because
+  /// Method::kLearned knows nothing of such a run, gets a warning.
   void Improve(const OperatorGraph& graph, const LearnedRequest& request,
                Prediction& prediction) const;
 

@@ -68,15 +68,15 @@ struct Named {
   std::string_view name;
 };
 
-constexpr Named<NetworkKind> kKindNames[] = {{NetworkKind::kPmgns, "pmgns"},
-                                             {NetworkKind::kGcn, "gcn"},
-                                             {NetworkKind::kGat, "gat"},
-                                             {NetworkKind::kGin, "gin"},
-                                             {NetworkKind::kMlp, "mlp"},
-                                             {NetworkKind::kKernels, "kernels"},
-                                             {NetworkKind::kPortableKernels,
-                                              "portable-kernels"},
-                                             {NetworkKind::kReplay, "replay"}};
+constexpr Named<NetworkKind> kKindNames[] = {
+    {NetworkKind::kPmgns, "pmgns"},
+    {NetworkKind::kGcn, "gcn"},
+    {NetworkKind::kGat, "gat"},
+    {NetworkKind::kGin, "gin"},
+    {NetworkKind::kMlp, "mlp"},
+    {NetworkKind::kKernels, "kernels"},
+    {NetworkKind::kPortableKernels, "portable-kernels"},
+    {NetworkKind::kReplay, "replay"}};
 
 constexpr Named<Pooling> kPoolingNames[] = {{Pooling::kSum, "sum"},
                                             {Pooling::kMean, "mean"},

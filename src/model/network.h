@@ -21,9 +21,9 @@ enum class NetworkKind {
   kGin,    ///< Graph isomorphism network.
   kMlp,    ///< Not at all: every node for itself.
   // The rest see no operators but terms of one figure (src/model/terms.h).
-  kKernels,  ///< Latency from the kernels of a forward pass.
+  kKernels,          ///< Latency from the kernels of a forward pass.
   kPortableKernels,  ///< The same for devices that were not learned from.
-  kReplay,   ///< Memory of training from a replay of the allocator.
+  kReplay,           ///< Memory of training from a replay of the allocator.
 };
 std::string_view NetworkKindName(NetworkKind kind);  ///< "pmgns", "gcn", ….
 std::optional<NetworkKind> ParseNetworkKind(std::string_view name);

@@ -76,8 +76,8 @@ GraphBatch CollateTerms(std::span<const TermInput> graphs, TermKind kind) {
     const float* features = table.features.data();
     for (const std::int32_t term_class : table.classes) {
       row[term_class] = 1;
-      row = std::copy_n(features, layout.num_features,
-                        row + layout.num_classes);
+      row =
+          std::copy_n(features, layout.num_features, row + layout.num_classes);
       features += layout.num_features;
     }
     share = std::ranges::copy(table.amounts, share).out;

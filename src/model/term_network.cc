@@ -79,11 +79,10 @@ class TermCorrection : public torch::nn::Module {
   TermCorrection(const TermLayout& layout, std::int64_t hidden,
                  std::int64_t layers)
       : input_(register_module(
-            "input",
-            std::make_shared<Dense>(layout.num_classes + layout.num_features,
-                                    hidden, 1))),
-        output_(register_module("output",
-                                std::make_shared<Dense>(hidden, 1, 0))) {
+            "input", std::make_shared<Dense>(
+                         layout.num_classes + layout.num_features, hidden, 1))),
+        output_(
+            register_module("output", std::make_shared<Dense>(hidden, 1, 0))) {
     const at::NoGradGuard no_gradients;
     input_->weight().narrow(1, 0, layout.num_classes).zero_();
     for (std::int64_t i = 1; i < layers; ++i) {
@@ -116,8 +115,8 @@ class SumCorrection : public torch::nn::Module {
                                std::make_shared<Dense>(inputs, hidden, 1))),
         second_(register_module("second",
                                 std::make_shared<Dense>(hidden, hidden, 1))),
-        output_(register_module("output",
-                                std::make_shared<Dense>(hidden, 1, 0))) {}
+        output_(
+            register_module("output", std::make_shared<Dense>(hidden, 1, 0))) {}
 
   at::Tensor forward(const at::Tensor& x) {
     at::Tensor z = at::silu(first_->forward(x));
@@ -139,8 +138,8 @@ class TermNetwork : public Network {
       : Network(options),
         layout_(layout),
         plain_(register_parameter(
-            "plain", at::zeros({layout.num_classes - layout.first_plain_class,
-                                1}))) {
+            "plain",
+            at::zeros({layout.num_classes - layout.first_plain_class, 1}))) {
     if (layout.num_features > 0) {
       terms_ = register_module(
           "terms", std::make_shared<TermCorrection>(
@@ -152,9 +151,8 @@ class TermNetwork : public Network {
         layout.num_classes + 1 + options.static_features;
     for (std::int64_t i = 0; i < options.heads; ++i) {
       heads_.push_back(heads->register_module(
-          std::to_string(i),
-          std::make_shared<SumCorrection>(inputs, options.hidden,
-                                          options.dropout)));
+          std::to_string(i), std::make_shared<SumCorrection>(
+                                 inputs, options.hidden, options.dropout)));
     }
     register_module("heads", std::move(heads));
     mean_ = register_buffer("mean", at::zeros({inputs}));
@@ -225,8 +223,9 @@ at::Tensor TermNetwork::LogFactors(const at::Tensor& nodes) {
     at::Tensor features =
         nodes.narrow(1, layout_.num_classes, layout_.num_features);
     if (is_training()) {
-      classes = classes * (at::rand({nodes.size(0), 1}, nodes.options())
-                               .ge(kHiddenClasses));
+      classes =
+          classes *
+          (at::rand({nodes.size(0), 1}, nodes.options()).ge(kHiddenClasses));
       features = features + kFeatureNoise * at::randn_like(features);
     }
     const at::Tensor learned =
@@ -243,8 +242,7 @@ TermNetwork::Sum TermNetwork::AddUp(const GraphBatch& batch) {
   const at::Tensor by_class =
       PoolGraphs(amounts * batch.nodes.narrow(1, 0, layout_.num_classes),
                  batch.graph_begin, Pooling::kSum);
-  const at::Tensor sum =
-      by_class.sum(1, /*keepdim=*/true).clamp_min(kLeastSum);
+  const at::Tensor sum = by_class.sum(1, /*keepdim=*/true).clamp_min(kLeastSum);
   const at::Tensor log_sum = sum.log();
   return {log_sum,
           at::cat({(by_class / sum).detach(), log_sum.detach(), batch.statics},

@@ -58,9 +58,9 @@ inline constexpr int kNumReplayClasses = 4;
 
 /// Names of the totals in their order.
 inline constexpr std::array<std::string_view, 9> kKernelTotals = {
-    "launches",      "macs",             "weight_bytes",
-    "kernel_bytes",  "input_bytes",      "kernels",
-    "channels_last", "torch_before_2_0", "torch_from_2_5"};
+    "launches",      "macs",    "weight_bytes",  "kernel_bytes",
+    "input_bytes",   "kernels", "channels_last", "torch_before_2_0",
+    "torch_from_2_5"};
 inline constexpr int kNumReplayTotals = 37;
 
 constexpr TermLayout LayoutOf(TermKind kind) {

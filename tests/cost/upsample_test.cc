@@ -24,10 +24,10 @@ TEST(Upsample, InterpolatesImageByImageInEveryThread) {
   EXPECT_EQ(KernelsOf(Upsampling("upsample_bicubic2d"))[0].serial_steps,
             images);
   EXPECT_EQ(KernelsOf(Upsampling("upsample_nearest2d"))[0].serial_steps, 0);
-  EXPECT_EQ(KernelsOf(Upsampling("upsample_bilinear2d"),
-                      {.channels_last = true})[0]
-                .serial_steps,
-            0);
+  EXPECT_EQ(
+      KernelsOf(Upsampling("upsample_bilinear2d"), {.channels_last = true})[0]
+          .serial_steps,
+      0);
 }
 
 TEST(Upsample, TakesTheTimeOfItsStepsWhereThereAreFewPositions) {

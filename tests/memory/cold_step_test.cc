@@ -50,8 +50,7 @@ TEST(ColdStep, KeepsTheWorkspacesThatAreAskedFor) {
 TEST(ColdStep, IgnoresTheLimit) {
   MemoryOptions options = WithoutWorkspaces();
   options.allocator.device_limit_bytes = kMi;
-  EXPECT_EQ(ReplayColdStep(ParseGraph(kStep), options).allocated,
-            4 * 16 * kMi);
+  EXPECT_EQ(ReplayColdStep(ParseGraph(kStep), options).allocated, 4 * 16 * kMi);
 }
 
 }  // namespace

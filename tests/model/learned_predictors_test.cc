@@ -49,7 +49,8 @@ constexpr cost::ExecutionMode kAmp = {.autocast = true};
 TEST(LearnedPredictors, KnowLatencyUnderAutocastWhereItWasMeasured) {
   const Prediction analytic = Improved(
       kNetwork, "rtx-4090", {.method = Method::kAnalytic, .mode = kAmp});
-  const Prediction learned = Improved(kNetwork, "rtx-4090", {.mode = kAmp});
+  const Prediction learned = Improved(
+      kNetwork, "rtx-4090", {.method = Method::kLearned, .mode = kAmp});
   EXPECT_EQ(analytic.latency_source.method, "analytic, uncalibrated");
   EXPECT_EQ(learned.latency_source.method, "learned from timm");
   EXPECT_EQ(learned.memory_source.method, "analytic, uncalibrated");
@@ -61,15 +62,16 @@ TEST(LearnedPredictors, KnowLatencyUnderAutocastWhereItWasMeasured) {
             analytic.latency_interval_ms.hi - analytic.latency_interval_ms.lo);
   ASSERT_TRUE(learned.latency_source.distance);
   EXPECT_GT(*learned.latency_source.distance, 0);
-  EXPECT_THAT(learned.latency_source.trained_on,
-              ElementsAre("rtx-3090", "rtx-4090", "rtx-5090",
-                          "rtx-pro-6000-maxq"));
+  EXPECT_THAT(
+      learned.latency_source.trained_on,
+      ElementsAre("rtx-3090", "rtx-4090", "rtx-5090", "rtx-pro-6000-maxq"));
 }
 
 TEST(LearnedPredictors, KeepThePartsOfALatencyInProportion) {
   const Prediction analytic = Improved(
       kNetwork, "rtx-4090", {.method = Method::kAnalytic, .mode = kAmp});
-  const Prediction learned = Improved(kNetwork, "rtx-4090", {.mode = kAmp});
+  const Prediction learned = Improved(
+      kNetwork, "rtx-4090", {.method = Method::kLearned, .mode = kAmp});
   const double ratio = learned.latency_ms / analytic.latency_ms;
   EXPECT_NEAR(learned.cost.memory_ms, analytic.cost.memory_ms * ratio, 1e-9);
   EXPECT_NEAR(learned.energy_j, analytic.energy_j * ratio, 1e-9);
@@ -84,9 +86,9 @@ TEST(LearnedPredictors, StayAnalyticWithoutAutocast) {
 }
 
 TEST(LearnedPredictors, AreLessSureOfDevicesThatWereNotMeasured) {
-  const Prediction known = Improved(kNetwork, "rtx-4090", {.mode = kAmp});
-  const Prediction prediction =
-      Improved(kNetwork, "a100-sxm4-40gb", {.mode = kAmp});
+  const LearnedRequest request = {.method = Method::kLearned, .mode = kAmp};
+  const Prediction known = Improved(kNetwork, "rtx-4090", request);
+  const Prediction prediction = Improved(kNetwork, "a100-sxm4-40gb", request);
   EXPECT_EQ(prediction.latency_source.method, "learned from timm");
   const auto width = [](const Prediction& one) {
     return one.latency_interval_ms.hi / one.latency_interval_ms.lo;
@@ -95,6 +97,37 @@ TEST(LearnedPredictors, AreLessSureOfDevicesThatWereNotMeasured) {
   EXPECT_THAT(prediction.warnings,
               ::testing::Contains(HasSubstr(
                   "no measurement of a100-sxm4-40gb was learned from")));
+}
+
+TEST(LearnedPredictors, LeaveStrangeGraphsAnalyticUnlessAsked) {
+  // A network of a single kind of kernel.
+  constexpr char kStrange[] = R"(graph "g" precision=fp16 batch=64
+%x = input f16[64,64,256,256]
+%a = upsample_nearest2d(%x) : f16[64,64,512,512]
+)";
+  const Prediction prediction = Improved(kStrange, "rtx-4090", {.mode = kAmp});
+  EXPECT_EQ(prediction.Method(), "analytic, uncalibrated");
+  EXPECT_THAT(prediction.warnings,
+              ::testing::Contains(HasSubstr("latency: analytic, as unlike")));
+  const Prediction asked = Improved(kStrange, "rtx-4090",
+                                    {.method = Method::kLearned, .mode = kAmp});
+  EXPECT_EQ(asked.latency_source.method, "learned from timm");
+  EXPECT_THAT(asked.warnings,
+              ::testing::Contains(HasSubstr("its interval need not hold")));
+}
+
+TEST(LearnedPredictors, DoNotBeatTheDispatchOfTheCpu) {
+  std::string text =
+      "graph \"g\" precision=fp16 batch=1\n%x0 = input f16[64]\n";
+  for (int i = 0; i < 200; ++i) {
+    text += "%x" + std::to_string(i + 1) + " = relu(%x" + std::to_string(i) +
+            ") : f16[64]\n";
+  }
+  const Prediction prediction =
+      Improved(text, "rtx-4090", {.method = Method::kLearned, .mode = kAmp});
+  EXPECT_EQ(prediction.latency_source.method, "analytic, uncalibrated");
+  EXPECT_THAT(prediction.warnings,
+              ::testing::Contains(HasSubstr("longer to dispatch")));
 }
 
 TEST(LearnedPredictors, SayWhenNothingWasLearnedOfSuchARun) {

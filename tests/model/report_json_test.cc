@@ -52,16 +52,17 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
                   "energy", "method", "coverage", "warnings", "mig"));
   EXPECT_THAT(KeysOf(json["static_features"]),
               ElementsAre("macs", "batch", "convolutions", "dense", "relus"));
-  EXPECT_THAT(KeysOf(json["memory"]),
-              ElementsAre("total_mib", "interval_mib", "source", "allocated_mib",
-                          "reserved_mib", "context_mib", "workspace_mib",
-                          "parameters_mib", "buffers_mib", "inputs_mib",
-                          "activations_mib", "gradients_mib", "optimizer_mib",
-                          "temporaries_mib", "workspace_at_peak_mib",
-                          "rounding_mib", "peak_operator", "largest_tensors"));
+  EXPECT_THAT(
+      KeysOf(json["memory"]),
+      ElementsAre("total_mib", "interval_mib", "source", "allocated_mib",
+                  "reserved_mib", "context_mib", "workspace_mib",
+                  "parameters_mib", "buffers_mib", "inputs_mib",
+                  "activations_mib", "gradients_mib", "optimizer_mib",
+                  "temporaries_mib", "workspace_at_peak_mib", "rounding_mib",
+                  "peak_operator", "largest_tensors"));
   EXPECT_THAT(KeysOf(json["latency"]),
-              ElementsAre("ms", "interval_ms", "source", "compute_ms", "memory_ms",
-                          "overhead_ms", "host"));
+              ElementsAre("ms", "interval_ms", "source", "compute_ms",
+                          "memory_ms", "overhead_ms", "host"));
   EXPECT_THAT(KeysOf(json["energy"]),
               ElementsAre("j", "interval_j", "source", "average_power_w"));
   EXPECT_THAT(KeysOf(json["coverage"]),

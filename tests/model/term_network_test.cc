@@ -98,8 +98,8 @@ TEST(TermNetwork, DoesNotSeeTheOrderOfTerms) {
   std::ranges::reverse(turned.amounts);
   std::ranges::rotate(turned.features,
                       turned.features.begin() + kKernelLayout.num_features);
-  EXPECT_NEAR(PredictKernels(*network, table),
-              PredictKernels(*network, turned), 1e-6);
+  EXPECT_NEAR(PredictKernels(*network, table), PredictKernels(*network, turned),
+              1e-6);
 }
 
 TEST(TermNetwork, DoesNotSeeTheOtherGraphsOfABatch) {
@@ -251,8 +251,7 @@ TEST(TermNetwork, RefusesWhatItsTermsDoNotHave) {
   EXPECT_EQ(message(two), "network 'kernels': outputs is 2, expected 1");
   NetworkOptions wide = OptionsOf(NetworkKind::kReplay);
   wide.node_features = 32;
-  EXPECT_EQ(message(wide),
-            "network 'replay': node_features is 32, expected 4");
+  EXPECT_EQ(message(wide), "network 'replay': node_features is 32, expected 4");
 }
 
 TEST(TermBatch, RefusesTablesThatContradictTheLayout) {

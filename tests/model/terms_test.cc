@@ -34,8 +34,7 @@ TEST(KernelTerms, AreTheRooflinesOfKernelsAndTheirLaunches) {
 )");
   const TermTable table = KernelTerms(graph, A100(), {});
   ASSERT_EQ(table.num_terms(), 3);
-  const double bytes_per_ms =
-      cost::MakeMachine(A100(), {}).bytes_per_us * 1000;
+  const double bytes_per_ms = cost::MakeMachine(A100(), {}).bytes_per_us * 1000;
   const double moved = 2 * 2 * 4096.0 * 4096.0 * 4.0;
   EXPECT_NEAR(
       AmountOf(table, static_cast<std::int32_t>(cost::KernelClass::kRelu)),
@@ -53,8 +52,7 @@ TEST(KernelTerms, PutSerialThreadsBesideTheirBytes) {
 )");
   const TermTable table = KernelTerms(graph, A100(), {});
   const double bytes = 2.0 * 1024 * 256 * (49 + 196);
-  const double memory_us =
-      bytes / cost::MakeMachine(A100(), {}).bytes_per_us;
+  const double memory_us = bytes / cost::MakeMachine(A100(), {}).bytes_per_us;
   EXPECT_NEAR(
       AmountOf(table, static_cast<std::int32_t>(cost::KernelClass::kUpsample)),
       memory_us / 1000 / 0.6, 1e-5);
@@ -68,9 +66,8 @@ TEST(KernelTerms, FollowTheModeOfExecution) {
 %y = linear(%x, weight f16[1024,1024]) : f16[64,1024]
 )");
   const auto casts = [&graph](bool autocast) {
-    return AmountOf(
-        KernelTerms(graph, A100(), {.autocast = autocast}),
-        static_cast<std::int32_t>(cost::KernelClass::kCastWeight));
+    return AmountOf(KernelTerms(graph, A100(), {.autocast = autocast}),
+                    static_cast<std::int32_t>(cost::KernelClass::kCastWeight));
   };
   EXPECT_EQ(casts(false), 0);
   EXPECT_GT(casts(true), 0);

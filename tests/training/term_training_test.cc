@@ -90,9 +90,9 @@ TEST_F(TermTraining, LearnsAndPredictsInMilliseconds) {
           .predictions;
   double sum = 0;
   for (const PredictedSample& one : predictions) {
-    const double ratio = ValueOf(one.values, Target::kLatency) /
-                         ValueOf(set_.samples[one.sample].targets,
-                                 Target::kLatency);
+    const double ratio =
+        ValueOf(one.values, Target::kLatency) /
+        ValueOf(set_.samples[one.sample].targets, Target::kLatency);
     sum += std::abs(std::log(ratio));
   }
   // The labels have nothing to do with physics; untrained it is 2.
@@ -107,8 +107,8 @@ TEST_F(TermTraining, ResumesToTheSameBytes) {
   int epochs = 0;
   first.Run({.on_epoch = [&epochs](const EpochMetrics&) { ++epochs; },
              .interrupted = [&epochs] { return epochs == 2; }});
-  const model::Checkpoint last = model::ParseCheckpoint(
-      SerializeCheckpoint(first.Last()), "last");
+  const model::Checkpoint last =
+      model::ParseCheckpoint(SerializeCheckpoint(first.Last()), "last");
   Trainer second(half, last, last, *data_, alone_, "last");
   second.Run({});
   EXPECT_EQ(SerializeCheckpoint(whole.Last()),
@@ -133,8 +133,8 @@ TEST_F(TermTraining, StatesTheErrorsOfFoldsInACheckpointOfAllSamples) {
   EXPECT_EQ(target.interval->hi, 0);
   EXPECT_GT(*checkpoint->info.far_distance, 0);
   EXPECT_TRUE(checkpoint->optimizer.empty());
-  const model::Checkpoint read = model::ParseCheckpoint(
-      SerializeCheckpoint(*checkpoint), "read");
+  const model::Checkpoint read =
+      model::ParseCheckpoint(SerializeCheckpoint(*checkpoint), "read");
   EXPECT_EQ(read.info.far_distance, checkpoint->info.far_distance);
 }
 
