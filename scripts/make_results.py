@@ -122,7 +122,8 @@ def judge(chosen, flags, folds, split, options, folder):
                               *environment, "--split", "none", "--json"))
     learn = [*data, *chosen.common, "--targets", chosen.target, *flags]
     if split == "random":
-        run("train", *learn, "--split", "random", "--out", folder)
+        run("train", *learn, "--split", "random", "--out", folder,
+            "--continue")
         return json.loads(
             run("evaluate", "--checkpoint", folder / "best.safetensors", *data,
                 *chosen.common[:2], "--split", "random", "--part", "test",
