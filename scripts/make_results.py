@@ -173,7 +173,8 @@ def main():
             if split == "device" and " x " in method:
                 cells.append("")
                 continue
-            stem = f"{method}-{split}".replace(" ", "_").replace(",", "")
+            # What learns nothing is the same whatever is left out.
+            stem = (f"{method}-{split}" if flags else method).replace(" ", "_").replace(",", "")
             kept = options.out / f"{stem}.json"
             if not kept.exists():
                 found = judge(chosen, flags, folds, split, options,
