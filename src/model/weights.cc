@@ -44,16 +44,23 @@ std::vector<std::pair<std::string, at::Tensor>> TensorsOf(
   throw Error(ErrorCode::kCorrupt, origin + ": " + what);
 }
 
-/// Most of a network are square matrices, one per layer but the first at least.
+/// Most of a network are square matrices: one per layer but the first at least;
+/// in a network over terms also one per head.
+std::int64_t CountLayers(const NetworkOptions& options) {
+  const std::int64_t graph = options.graph_blocks * options.layers_per_block;
+  const std::optional<TermKind> terms = TermKindOf(options.kind);
+  if (!terms) {
+    return std::max({std::int64_t{1}, options.head_blocks - 1, graph - 1});
+  }
+  return options.heads + (LayoutOf(*terms).num_features > 0 ? graph : 1);
+}
+
 void CheckSizes(const NetworkOptions& options,
                 const std::map<std::string, StoredTensor>& weights,
                 const std::string& origin) {
   std::int64_t elements = 0;
   for (const auto& [name, tensor] : weights) elements += tensor.NumElements();
-  if (TermKindOf(options.kind) && options.hidden <= elements) return;
-  const std::int64_t layers =
-      std::max({std::int64_t{1}, options.head_blocks - 1,
-                options.graph_blocks * options.layers_per_block - 1});
+  const std::int64_t layers = CountLayers(options);
   if (options.hidden * options.hidden * (layers - 1) > elements ||
       options.hidden > elements || layers > elements) {
     Fail(origin, "network of " + std::to_string(layers) + " layers and width " +

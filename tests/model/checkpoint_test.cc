@@ -195,5 +195,21 @@ TEST(Checkpoint, OfTheFirstVersionStillPredictsWhatItDid) {
   EXPECT_FALSE(learned.IntervalOf(Target::kLatency, 1).has_value());
 }
 
+TEST(Checkpoint, WithMoreHeadsThanWeightsIsRefusedBeforeTheyAreMade) {
+  const TermLayout layout = LayoutOf(TermKind::kReplay);
+  NetworkOptions options{.kind = NetworkKind::kReplay,
+                         .node_features = layout.num_classes,
+                         .static_features = layout.num_totals,
+                         .hidden = 8,
+                         .graph_blocks = 1,
+                         .layers_per_block = 1,
+                         .outputs = 1};
+  const auto weights = WeightsOf(*MakeNetwork(options));
+  EXPECT_NO_THROW(RestoreNetwork(options, weights, "x"));
+  options.heads = 256;
+  ExpectError(ErrorCode::kCorrupt, "x: network of 257 layers and width 8",
+              [&] { RestoreNetwork(options, weights, "x"); });
+}
+
 }  // namespace
 }  // namespace foretell::model
