@@ -38,9 +38,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/diff.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/repeat_interleave.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <iterator>
@@ -49,6 +47,7 @@
 
 #include "foretell/error.h"
 #include "src/model/graph_layers.h"
+#include "src/model/network_parts.h"
 #include "src/model/segment_ops.h"
 #include "src/model/term_network.h"
 
@@ -96,22 +95,6 @@ std::optional<Value> ParseIn(const Named<Value> (&table)[kRows],
   return row->value;
 }
 
-/// A dense layer with a bias that starts at 0.
-class DenseLayer : public torch::nn::Module {
- public:
-  DenseLayer(std::int64_t inputs, std::int64_t outputs, double gain)
-      : weight_(register_parameter("weight", HeWeight(outputs, inputs, gain))),
-        bias_(register_parameter("bias", at::zeros({outputs}))) {}
-
-  at::Tensor forward(const at::Tensor& x) {
-    return at::linear(x, weight_, bias_);
-  }
-
- private:
-  at::Tensor weight_;
-  at::Tensor bias_;
-};
-
 /// Parameters are named "graph.<layer>.…" (counted through all blocks),
 /// "head.<layer>.…" and "output.…".
 class FramedNetwork : public Network {
@@ -126,7 +109,6 @@ class FramedNetwork : public Network {
  private:
   void AddGraphLayers();
   void AddHead();
-  void CheckWidths(const GraphBatch& batch) const;
   at::Tensor Embed(const GraphBatch& batch);
   at::Tensor Pool(const at::Tensor& x, const GraphBatch& batch) const;
   at::Tensor Head(at::Tensor h);
@@ -164,19 +146,6 @@ void FramedNetwork::AddHead() {
   output_ = register_module(
       "output",
       std::make_shared<DenseLayer>(width, options().outputs, kLastLayerGain));
-}
-
-void FramedNetwork::CheckWidths(const GraphBatch& batch) const {
-  const auto check = [](const char* what, std::int64_t found,
-                        std::int64_t expected) {
-    if (found == expected) return;
-    throw Error(ErrorCode::kInvalidArgument,
-                std::string("a batch with ") + std::to_string(found) + " " +
-                    what + " features; the network takes " +
-                    std::to_string(expected));
-  };
-  check("node", batch.nodes.size(1), options().node_features);
-  check("static", batch.statics.size(1), options().static_features);
 }
 
 at::Tensor FramedNetwork::Embed(const GraphBatch& batch) {
@@ -224,7 +193,7 @@ at::Tensor FramedNetwork::CorrectShares(const at::Tensor& x,
 }
 
 at::Tensor FramedNetwork::forward(const GraphBatch& batch) {
-  CheckWidths(batch);
+  CheckWidths(options(), batch, "node");
   const at::Tensor x = Embed(batch);
   if (options().pooling == Pooling::kPrior) return CorrectShares(x, batch);
   return Head(at::cat({Pool(x, batch), batch.statics}, /*dim=*/1));

@@ -43,7 +43,7 @@
 #include <vector>
 
 #include "foretell/error.h"
-#include "src/model/graph_layers.h"
+#include "src/model/network_parts.h"
 #include "src/model/segment_ops.h"
 
 namespace foretell::model {
@@ -56,54 +56,37 @@ constexpr double kFeatureNoise = 0.03;
 constexpr double kFarthest = 4;
 constexpr double kLeastSum = 1e-20;
 
-/// W x + b; the bias starts at 0, the weights at `gain` times He's.
-class Dense : public torch::nn::Module {
- public:
-  Dense(std::int64_t inputs, std::int64_t outputs, double gain)
-      : weight_(register_parameter("weight", HeWeight(outputs, inputs, gain))),
-        bias_(register_parameter("bias", at::zeros({outputs}))) {}
-
-  at::Tensor forward(const at::Tensor& x) {
-    return at::linear(x, weight_, bias_);
-  }
-  at::Tensor& weight() { return weight_; }
-
- private:
-  at::Tensor weight_;
-  at::Tensor bias_;
-};
-
 /// Log-factors of terms with features: [N, width] to [N, 1].
 class TermCorrection : public torch::nn::Module {
  public:
   TermCorrection(const TermLayout& layout, std::int64_t hidden,
                  std::int64_t layers)
       : input_(register_module(
-            "input", std::make_shared<Dense>(
+            "input", std::make_shared<DenseLayer>(
                          layout.num_classes + layout.num_features, hidden, 1))),
-        output_(
-            register_module("output", std::make_shared<Dense>(hidden, 1, 0))) {
+        output_(register_module("output",
+                                std::make_shared<DenseLayer>(hidden, 1, 0))) {
     const at::NoGradGuard no_gradients;
     input_->weight().narrow(1, 0, layout.num_classes).zero_();
     for (std::int64_t i = 1; i < layers; ++i) {
       hidden_.push_back(
           register_module("hidden" + std::to_string(i),
-                          std::make_shared<Dense>(hidden, hidden, 1)));
+                          std::make_shared<DenseLayer>(hidden, hidden, 1)));
     }
   }
 
   at::Tensor forward(const at::Tensor& x) {
     at::Tensor z = at::silu(input_->forward(x));
-    for (const std::shared_ptr<Dense>& layer : hidden_) {
+    for (const std::shared_ptr<DenseLayer>& layer : hidden_) {
       z = z + at::silu(layer->forward(z));
     }
     return output_->forward(z);
   }
 
  private:
-  std::shared_ptr<Dense> input_;
-  std::vector<std::shared_ptr<Dense>> hidden_;
-  std::shared_ptr<Dense> output_;
+  std::shared_ptr<DenseLayer> input_;
+  std::vector<std::shared_ptr<DenseLayer>> hidden_;
+  std::shared_ptr<DenseLayer> output_;
 };
 
 /// Log-factor of a whole sum: [B, inputs] to [B, 1].
@@ -111,12 +94,12 @@ class SumCorrection : public torch::nn::Module {
  public:
   SumCorrection(std::int64_t inputs, std::int64_t hidden, double dropout)
       : dropout_(dropout),
-        first_(register_module("first",
-                               std::make_shared<Dense>(inputs, hidden, 1))),
-        second_(register_module("second",
-                                std::make_shared<Dense>(hidden, hidden, 1))),
-        output_(
-            register_module("output", std::make_shared<Dense>(hidden, 1, 0))) {}
+        first_(register_module(
+            "first", std::make_shared<DenseLayer>(inputs, hidden, 1))),
+        second_(register_module(
+            "second", std::make_shared<DenseLayer>(hidden, hidden, 1))),
+        output_(register_module("output",
+                                std::make_shared<DenseLayer>(hidden, 1, 0))) {}
 
   at::Tensor forward(const at::Tensor& x) {
     at::Tensor z = at::silu(first_->forward(x));
@@ -126,9 +109,9 @@ class SumCorrection : public torch::nn::Module {
 
  private:
   double dropout_;
-  std::shared_ptr<Dense> first_;
-  std::shared_ptr<Dense> second_;
-  std::shared_ptr<Dense> output_;
+  std::shared_ptr<DenseLayer> first_;
+  std::shared_ptr<DenseLayer> second_;
+  std::shared_ptr<DenseLayer> output_;
 };
 
 /// Parameters are named "terms.…", "plain" and "heads.<head>.…".
@@ -187,7 +170,6 @@ class TermNetwork : public Network {
   at::Tensor Scaled(const at::Tensor& seen) const {
     return (seen - mean_) / deviation_;
   }
-  void CheckWidths(const GraphBatch& batch) const;
   at::Tensor LogFactors(const at::Tensor& nodes);
 
   TermLayout layout_;
@@ -197,21 +179,6 @@ class TermNetwork : public Network {
   at::Tensor mean_;  ///< Of what the heads see.
   at::Tensor deviation_;
 };
-
-void TermNetwork::CheckWidths(const GraphBatch& batch) const {
-  const auto check = [](const char* what, std::int64_t found,
-                        std::int64_t expected) {
-    if (found == expected) return;
-    throw Error(ErrorCode::kInvalidArgument,
-                std::string("a batch with ") + std::to_string(found) + " " +
-                    what + " features; the network takes " +
-                    std::to_string(expected));
-  };
-  check("term", batch.nodes.size(1), options().node_features);
-  check("static", batch.statics.size(1), options().static_features);
-  if (batch.shares.defined()) return;
-  throw Error(ErrorCode::kInvalidArgument, "a batch without amounts of terms");
-}
 
 at::Tensor TermNetwork::LogFactors(const at::Tensor& nodes) {
   const std::int64_t plain_classes = plain_.size(0);
@@ -236,7 +203,11 @@ at::Tensor TermNetwork::LogFactors(const at::Tensor& nodes) {
 }
 
 TermNetwork::Sum TermNetwork::AddUp(const GraphBatch& batch) {
-  CheckWidths(batch);
+  CheckWidths(options(), batch, "term");
+  if (!batch.shares.defined()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "a batch without amounts of terms");
+  }
   const at::Tensor amounts =
       batch.shares.unsqueeze(1) * LogFactors(batch.nodes).exp();
   const at::Tensor by_class =
