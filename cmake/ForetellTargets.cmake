@@ -54,27 +54,64 @@ endfunction()
 # Tests spend their time in the library; compiling them is what costs.
 set(FORETELL_TEST_OPTIONS $<$<CONFIG:Release>:-O0>)
 
-# GoogleTest's headers, compiled once for all tests that need no LibTorch.
-function(foretell_add_test_header)
-  file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/test_header.cc" CONTENT "")
-  add_library(foretell_test_header OBJECT "${CMAKE_BINARY_DIR}/test_header.cc")
-  target_compile_features(foretell_test_header PUBLIC cxx_std_20)
-  target_compile_options(foretell_test_header PRIVATE ${FORETELL_TEST_OPTIONS})
-  target_link_libraries(foretell_test_header PRIVATE foretell_warnings
-                                                     GTest::gmock)
-  target_precompile_headers(foretell_test_header PRIVATE <gmock/gmock.h>
-                            <gtest/gtest.h>)
+# LibTorch's headers take five to fifteen seconds a file, so they are compiled
+# once and shared: foretell_tensor_headers for code that calls operators,
+# foretell_module_headers, slower to load, for code that has modules or
+# gradients; foretell_test_… with GoogleTest's for the tests. A target that uses
+# these also links what they do: the compiler compares definitions.
+function(foretell_precompile name)
+  cmake_parse_arguments(ARG "" "" "HEADERS;LINK" ${ARGN})
+  file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/${name}.cc" CONTENT "")
+  add_library(${name} OBJECT "${CMAKE_BINARY_DIR}/${name}.cc")
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_link_libraries(${name} PRIVATE foretell_warnings ${ARG_LINK})
+  target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+endfunction()
+
+set(FORETELL_MODULE_HEADERS <ATen/ATen.h> <nlohmann/json.hpp>
+                            <torch/nn/module.h>)
+
+function(foretell_precompile_torch)
+  foretell_precompile(foretell_tensor_headers HEADERS <ATen/ATen.h> LINK torch)
+  foretell_precompile(
+    foretell_module_headers
+    HEADERS ${FORETELL_MODULE_HEADERS}
+    LINK torch nlohmann_json::nlohmann_json)
+  set_target_properties(foretell_tensor_headers foretell_module_headers
+                        PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+function(foretell_precompile_tests)
+  set(test_headers <gmock/gmock.h> <gtest/gtest.h>)
+  foretell_precompile(foretell_test_headers HEADERS ${test_headers} LINK
+                      GTest::gmock)
+  set(targets foretell_test_headers)
+  if(FORETELL_WITH_TORCH)
+    foretell_precompile(
+      foretell_test_tensor_headers
+      HEADERS <ATen/ATen.h> ${test_headers}
+      LINK torch GTest::gmock)
+    foretell_precompile(
+      foretell_test_module_headers
+      HEADERS ${FORETELL_MODULE_HEADERS} ${test_headers}
+      LINK torch GTest::gmock nlohmann_json::nlohmann_json)
+    list(APPEND targets foretell_test_tensor_headers
+         foretell_test_module_headers)
+  endif()
+  foreach(target IN LISTS targets)
+    target_compile_options(${target} PRIVATE ${FORETELL_TEST_OPTIONS})
+  endforeach()
 endfunction()
 
 # foretell_add_test(<name> SOURCES … LINK … [LABELS unit|slow|gpu] [SHARDS n]
-#                   [WITHOUT_TORCH])
+#                   [WITHOUT_TORCH | WITH_MODULES])
 # makes one GoogleTest executable; label "unit" unless another is given. ctest
 # sees it as one test, or as n that share its cases: a process that loads
 # LibTorch costs more than most cases. A single case: the executable itself with
-# --gtest_filter.
+# --gtest_filter. WITHOUT_TORCH and WITH_MODULES choose the precompiled headers.
 function(foretell_add_test name)
-  cmake_parse_arguments(ARG "WITHOUT_TORCH" "LABELS;SHARDS" "SOURCES;LINK"
-                        ${ARGN})
+  cmake_parse_arguments(ARG "WITHOUT_TORCH;WITH_MODULES" "LABELS;SHARDS"
+                        "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -88,9 +125,13 @@ function(foretell_add_test name)
   target_compile_options(${name} PRIVATE ${FORETELL_TEST_OPTIONS})
   target_compile_definitions(
     ${name} PRIVATE FORETELL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  set(headers foretell_test_tensor_headers)
   if(ARG_WITHOUT_TORCH)
-    target_precompile_headers(${name} REUSE_FROM foretell_test_header)
+    set(headers foretell_test_headers)
+  elseif(ARG_WITH_MODULES)
+    set(headers foretell_test_module_headers)
   endif()
+  target_precompile_headers(${name} REUSE_FROM ${headers})
   math(EXPR last "${ARG_SHARDS} - 1")
   foreach(shard RANGE ${last})
     set(test ${name})
