@@ -7,7 +7,6 @@
 #include "foretell/error.h"
 #include "src/core/text_table.h"
 #include "training/fit_info.h"
-#include "training/markdown.h"
 #include "training/predict_samples.h"
 
 namespace foretell::training {
@@ -96,14 +95,15 @@ std::string Text(const Spread& spread, std::size_t seeds) {
   return seeds > 1 ? mean + " ± " + FormatNumber(spread.deviation, 3) : mean;
 }
 
-TableText TableOf(std::span<const ComparisonCell> cells) {
-  TableText table{{"network"}, {}};
+TextTable TableOf(std::span<const ComparisonCell> cells) {
+  std::vector<std::string> header = {"network"};
   for (const PartRow& part : kParts) {
-    table.header.push_back(std::string("MAPE ") + part.name);
+    header.push_back(std::string("MAPE ") + part.name);
   }
   for (const Target target : model::kAllTargets) {
-    table.header.push_back("test " + std::string(TargetName(target)));
+    header.push_back("test " + std::string(TargetName(target)));
   }
+  TextTable table(std::move(header));
   for (const auto& row : ByNetwork(cells)) {
     std::vector<std::string> line = {
         std::string(NetworkKindName(row.front()->network))};
@@ -114,7 +114,7 @@ TableText TableOf(std::span<const ComparisonCell> cells) {
       line.push_back(
           Text(SpreadOver(row, &ComparisonCell::test, target), row.size()));
     }
-    table.rows.push_back(std::move(line));
+    table.AddRow(std::move(line));
   }
   return table;
 }
@@ -188,11 +188,11 @@ ComparisonCell CellFromJson(const nlohmann::json& json,
 }
 
 std::string ComparisonToText(std::span<const ComparisonCell> cells) {
-  return DrawText(TableOf(cells));
+  return TableOf(cells).ToString();
 }
 
 std::string ComparisonToMarkdown(std::span<const ComparisonCell> cells) {
-  return DrawMarkdown(TableOf(cells));
+  return TableOf(cells).ToMarkdown();
 }
 
 std::string ComparisonToJson(std::span<const ComparisonCell> cells) {

@@ -2,13 +2,13 @@
 // tables, told apart by how a table is drawn.
 
 #include <cmath>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
+#include "src/core/text.h"
 #include "src/core/text_table.h"
 #include "training/evaluation.h"
-#include "training/markdown.h"
 
 namespace foretell::training {
 namespace {
@@ -26,14 +26,6 @@ std::string Plain(double value) {
   return std::isfinite(value) ? FormatNumber(value, 4) : "-";
 }
 
-std::string Joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + OneLine(name);
-  }
-  return text;
-}
-
 std::string Header(const Evaluation& evaluation) {
   std::string labels;
   for (const auto& [provenance, count] : evaluation.provenance) {
@@ -43,51 +35,49 @@ std::string Header(const Evaluation& evaluation) {
   return "method: " + evaluation.method + "\n" +
          "dataset: " + OneLine(evaluation.dataset) + " (" +
          evaluation.selection + ")\n" + "labels: " + labels + "; of " +
-         Joined(evaluation.devices) + "; from " + Joined(evaluation.sources) +
-         "\n";
+         OneLine(Joined(evaluation.devices)) + "; from " +
+         OneLine(Joined(evaluation.sources)) + "\n";
 }
 
-TableText TargetTable(const Evaluation& evaluation) {
-  TableText table{{"target", "n", "MAPE", "median APE", "R2", "R2 (log)",
-                   "Spearman", "underestimated", "in interval"},
-                  {}};
+TextTable TargetTable(const Evaluation& evaluation) {
+  TextTable table({"target", "n", "MAPE", "median APE", "R2", "R2 (log)",
+                   "Spearman", "underestimated", "in interval"});
   for (const TargetAccuracy& one : evaluation.targets) {
-    table.rows.push_back({std::string(TargetName(one.target)),
-                          std::to_string(one.count), Percent(one.mape),
-                          Percent(one.median_ape), Plain(one.r2),
-                          Plain(one.r2_log), Plain(one.spearman),
-                          Percent(one.underestimated), Percent(one.coverage)});
+    table.AddRow({std::string(TargetName(one.target)),
+                  std::to_string(one.count), Percent(one.mape),
+                  Percent(one.median_ape), Plain(one.r2), Plain(one.r2_log),
+                  Plain(one.spearman), Percent(one.underestimated),
+                  Percent(one.coverage)});
   }
   if (evaluation.targets.size() > 1) {
     std::int64_t labels = 0;
     for (const TargetAccuracy& one : evaluation.targets) labels += one.count;
-    table.rows.push_back({"pooled", std::to_string(labels),
-                          Percent(evaluation.pooled_mape), "", "", "", "", "",
-                          ""});
+    table.AddRow({"pooled", std::to_string(labels),
+                  Percent(evaluation.pooled_mape), "", "", "", "", "", ""});
   }
   return table;
 }
 
-TableText FitTable(const Evaluation& evaluation) {
-  TableText table{
-      {"fits", "usable MiB", "truly", "predicted", "recall", "precision"}, {}};
+TextTable FitTable(const Evaluation& evaluation) {
+  TextTable table(
+      {"fits", "usable MiB", "truly", "predicted", "recall", "precision"});
   for (const FitDecision& one : evaluation.fits) {
-    table.rows.push_back({one.profile.empty() ? "whole device" : one.profile,
-                          std::to_string(one.usable_mib),
-                          std::to_string(one.fits),
-                          std::to_string(one.predicted), Percent(one.Recall()),
-                          Percent(one.Precision())});
+    table.AddRow({one.profile.empty() ? "whole device" : one.profile,
+                  std::to_string(one.usable_mib), std::to_string(one.fits),
+                  std::to_string(one.predicted), Percent(one.Recall()),
+                  Percent(one.Precision())});
   }
   return table;
 }
 
-TableText FamilyTable(const Evaluation& evaluation) {
-  TableText table{{"family"}, {}};
+TextTable FamilyTable(const Evaluation& evaluation) {
+  std::vector<std::string> header = {"family"};
   for (const TargetAccuracy& one : evaluation.targets) {
     const std::string name(TargetName(one.target));
-    table.header.insert(table.header.end(),
-                        {name + " n", name + " MAPE", name + " median"});
+    header.insert(header.end(),
+                  {name + " n", name + " MAPE", name + " median"});
   }
+  TextTable table(std::move(header));
   for (const FamilyAccuracy& family : evaluation.families) {
     std::vector<std::string> row = {OneLine(family.family)};
     for (const TargetAccuracy& column : evaluation.targets) {
@@ -98,17 +88,16 @@ TableText FamilyTable(const Evaluation& evaluation) {
       row.push_back(has ? Percent(found->mape) : "-");
       row.push_back(has ? Percent(found->median_ape) : "-");
     }
-    table.rows.push_back(std::move(row));
+    table.AddRow(std::move(row));
   }
   return table;
 }
 
 std::string Tables(const Evaluation& evaluation,
-                   const std::function<std::string(const TableText&)>& draw) {
-  std::string text = draw(TargetTable(evaluation));
-  text += "\n";
-  if (!evaluation.fits.empty()) text += draw(FitTable(evaluation)) + "\n";
-  text += draw(FamilyTable(evaluation));
+                   std::string (TextTable::*draw)() const) {
+  std::string text = (TargetTable(evaluation).*draw)() + "\n";
+  if (!evaluation.fits.empty()) text += (FitTable(evaluation).*draw)() + "\n";
+  text += (FamilyTable(evaluation).*draw)();
   return text;
 }
 
@@ -162,7 +151,7 @@ std::string CsvField(const std::string& text) {
 std::string EvaluationToText(const Evaluation& evaluation) {
   std::string text = Header(evaluation);
   text += "\n";
-  text += Tables(evaluation, &DrawText);
+  text += Tables(evaluation, &TextTable::ToString);
   return text;
 }
 
@@ -173,7 +162,7 @@ std::string EvaluationToMarkdown(const Evaluation& evaluation) {
     text.append("- ").append(line).append("\n");
   }
   text += "\n";
-  text += Tables(evaluation, &DrawMarkdown);
+  text += Tables(evaluation, &TextTable::ToMarkdown);
   return text;
 }
 

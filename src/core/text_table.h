@@ -12,8 +12,7 @@ std::string FormatNumber(double value, int decimals);
 /// cannot break out of the line it is printed on.
 std::string OneLine(const std::string& text);
 
-/// Columns of text, aligned when printed: the first to the left, the others
-/// to the right.
+/// Columns of text, the first aligned to the left, the others to the right.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header);
@@ -23,6 +22,8 @@ class TextTable {
 
   /// All rows under the header, two blanks between columns.
   std::string ToString() const;
+  /// The same as a table in Markdown.
+  std::string ToMarkdown() const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
