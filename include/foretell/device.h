@@ -41,6 +41,10 @@ struct DeviceSpec {
   double l2_mib = 0;
   /// Peak dense 10^12 FLOP/s (2 per MAC) by Precision.
   std::map<Precision, double> peak_tflops;
+  /// What products of large matrices were measured to reach, 10^12 FLOP/s, by
+  /// Precision; empty where nobody measured. Power limits and boost clocks take
+  /// it far from the peak of the data sheet, either way.
+  std::map<Precision, double> matmul_tflops;
   double max_power_w = 0;
   double idle_power_w = 0;
   std::int64_t cublas_workspace_bytes = 0;

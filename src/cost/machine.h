@@ -12,8 +12,10 @@ struct Machine {
   double bytes_per_us = 0;  ///< Peak memory bandwidth.
   double share = 1;         ///< sms / device->sms.
 
-  /// Peak rate in FLOP per microsecond; throws Error(kInvalidArgument) when
-  /// the device names none for `precision`.
+  /// Peak rate in FLOP per microsecond: that of the data sheet, or, where
+  /// products of large matrices were measured, the one of which they reach the
+  /// share that they reach on an A100. Throws Error(kInvalidArgument) when the
+  /// device names none for `precision`.
   double FlopsPerUs(Precision precision) const;
 };
 

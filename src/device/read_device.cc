@@ -54,6 +54,19 @@ std::map<Precision, double> ReadPeaks(JsonObject peaks) {
   return result;
 }
 
+/// Rates of those precisions that `rates` names.
+std::map<Precision, double> ReadRates(JsonObject rates) {
+  std::map<Precision, double> result;
+  for (const Precision precision : kPrecisions) {
+    const std::string name(PrecisionName(precision));
+    if (rates.Has(name.c_str())) {
+      result[precision] = rates.Number(name, 1e-3, kMaxTflops);
+    }
+  }
+  rates.Finish();
+  return result;
+}
+
 MigProfile ReadProfile(JsonObject& object) {
   MigProfile profile;
   profile.name = object.String("name");
@@ -96,6 +109,9 @@ void ReadHardware(JsonObject& object, DeviceSpec* device) {
   device->bandwidth_gb_s = object.Number("bandwidth_gb_s", 1, kMaxBandwidth);
   device->l2_mib = object.Number("l2_mib", 0, kMaxBandwidth);
   device->peak_tflops = ReadPeaks(object.Object("peak_tflops"));
+  if (object.Has("matmul_tflops")) {
+    device->matmul_tflops = ReadRates(object.Object("matmul_tflops"));
+  }
   device->max_power_w = object.Number("max_power_w", 1, kMaxPower);
   device->idle_power_w = object.Number("idle_power_w", 0, device->max_power_w);
   device->cublas_workspace_bytes =

@@ -283,6 +283,21 @@ TEST(EstimateCost, TakesTensorsWithoutElements) {
   EXPECT_TRUE(std::isfinite(cost.energy_j));
 }
 
+// 0.86 of the peak is what an A100 reaches; a measured rate stands for a peak
+// of which the device reaches as much.
+TEST(EstimateCost, TakesMeasuredRatesForThePeak) {
+  const OperatorGraph graph = ParseGraph(kMixed);
+  const DeviceSpec device = test::RoundDevice();
+  const double at_peak = EstimateCost(graph, device, {}).gpu_ms;
+  DeviceSpec measured = device;
+  for (const auto& [precision, peak] : device.peak_tflops) {
+    measured.matmul_tflops[precision] = 0.86 * peak;
+  }
+  EXPECT_DOUBLE_EQ(EstimateCost(graph, measured, {}).gpu_ms, at_peak);
+  for (auto& [precision, rate] : measured.matmul_tflops) rate /= 10;
+  EXPECT_GT(EstimateCost(graph, measured, {}).gpu_ms, at_peak);
+}
+
 void ExpectRefused(const DeviceSpec& device, const CostOptions& options,
                    const std::string& message) {
   try {

@@ -143,6 +143,16 @@ TEST_P(DeviceDataOf, GetsFasterWithLowerPrecision) {
   EXPECT_EQ(peak.at(Precision::kFp16), peak.at(Precision::kBf16));
 }
 
+// No product beats the data sheet by more than a boost clock above the printed
+// one does, and none that was measured well stays below half of it.
+TEST_P(DeviceDataOf, MultipliesNearItsPeak) {
+  for (const auto& [precision, rate] : device().matmul_tflops) {
+    const double share = rate / device().peak_tflops.at(precision);
+    EXPECT_GT(share, 0.5) << PrecisionName(precision);
+    EXPECT_LT(share, 1.25) << PrecisionName(precision);
+  }
+}
+
 TEST_P(DeviceDataOf, HasTheWorkspaceOfItsComputeCapability) {
   EXPECT_EQ(device().cublas_workspace_bytes,
             device().compute_capability < 90 ? 8519680 : 32 << 20);

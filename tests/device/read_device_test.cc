@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 #include "foretell/error.h"
@@ -24,6 +25,7 @@ constexpr char kDevice[] = R"({
   "bandwidth_gb_s": 100,
   "l2_mib": 1,
   "peak_tflops": {"fp32": 1, "tf32": 2, "fp16": 4, "bf16": 4},
+  "matmul_tflops": {"tf32": 1.5, "fp16": 5},
   "max_power_w": 50,
   "idle_power_w": 5,
   "cublas_workspace_bytes": 0,
@@ -75,6 +77,9 @@ TEST(ReadDevice, ReadsEveryField) {
   EXPECT_EQ(device.peak_tflops.at(Precision::kFp32), 1);
   EXPECT_EQ(device.peak_tflops.at(Precision::kTf32), 2);
   EXPECT_EQ(device.peak_tflops.at(Precision::kFp16), 4);
+  EXPECT_EQ(device.matmul_tflops,
+            (std::map<Precision, double>{{Precision::kTf32, 1.5},
+                                         {Precision::kFp16, 5}}));
   EXPECT_EQ(device.max_power_w, 50);
   EXPECT_EQ(device.idle_power_w, 5);
   EXPECT_EQ(device.cublas_workspace_bytes, 0);
@@ -109,7 +114,8 @@ const RefusalCase kRefusals[] = {
      "toy.json: unknown field \"l3_mib\", expected one of: aliases, "
      "architecture, bandwidth_gb_s, compute_capability, "
      "cublas_workspace_bytes, display_name, idle_power_w, l2_mib, "
-     "max_power_w, memory_mib, mig, name, peak_tflops, sms, sources, "
+     "matmul_tflops, max_power_w, memory_mib, mig, name, peak_tflops, sms, "
+     "sources, "
      "usable_mib"},
     {"AnUnknownFieldOfAProfile", "\"sms\": 5", "\"sms\": 5, \"gb\": 1",
      "toy.json: mig.profiles[0] unknown field \"gb\", expected one of: "
@@ -118,6 +124,12 @@ const RefusalCase kRefusals[] = {
     {"AnUnknownPrecision", "\"tf32\": 2", "\"tf32\": 2, \"fp8\": 8",
      "toy.json: peak_tflops unknown field \"fp8\", expected one of: bf16, "
      "fp16, fp32, tf32"},
+    {"AnUnknownPrecisionOfAProduct", "\"tf32\": 1.5", "\"tf16\": 1.5",
+     "toy.json: matmul_tflops unknown field \"tf16\", expected one of: bf16, "
+     "fp16, fp32, tf32"},
+    {"AnEndlessRate", "\"fp16\": 5", "\"fp16\": 1e9",
+     "toy.json: matmul_tflops.fp16 is 1000000000.0, expected a number from "
+     "0.001 to 1e+06"},
     {"AMissingField", "\"sms\": 10,", "", "toy.json: sms is missing"},
     {"AMissingPrecision", "\"tf32\": 2, ", "",
      "toy.json: peak_tflops.tf32 is missing"},

@@ -73,6 +73,25 @@ TEST(KernelTerms, FollowTheModeOfExecution) {
   EXPECT_GT(casts(true), 0);
 }
 
+// Measured rates take a device's place among others, so only the network for
+// devices that were not learned from reads them.
+TEST(KernelTerms, TakeMeasuredRatesWhereTheyHaveToCarryOver) {
+  const OperatorGraph graph = ParseGraph(R"(graph "g" precision=fp16
+%x = input f16[4096,4096]
+%y = linear(%x, weight f16[4096,4096]) : f16[4096,4096]
+)");
+  DeviceSpec half = A100();
+  half.matmul_tflops[Precision::kFp16] = 0.86 * 312 / 2;
+  const auto amount = [&graph](const DeviceSpec& device, bool portable) {
+    return AmountOf(KernelTerms(graph, device, {}, portable),
+                    static_cast<std::int32_t>(cost::KernelClass::kLinear));
+  };
+  EXPECT_EQ(amount(half, false), amount(A100(), false));
+  const double flops = 2 * 4096.0 * 4096.0 * 4096.0;
+  EXPECT_NEAR(amount(half, true) - amount(A100(), true),
+              flops / 312e12 * 1e3 / 0.6, 1e-5);
+}
+
 TEST(ReplayTerms, AreSegmentsContextParametersAndInputs) {
   // 16 MiB each of input, weight, result and gradient.
   const OperatorGraph graph = ParseGraph(R"(graph "g" mode=training batch=2048
