@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Holds `foretell measure` against an independent measurement with PyTorch.
+
+    scripts/compare_with_reference.py --reference measure_reference.py \\
+        --device cpu --batch 1,8 resnet18 vgg11=zoo:vgg11 vit_s=vit_s.pt
+
+The reference is a Python program that measures stock timm models by itself:
+called with --worker NAME, --device, --precision, --mode, --window and --batches
+it prints one CSV row per batch, without a header, in the order of its FIELDS.
+Each argument is a timm name and the model that `foretell measure` runs for it,
+zoo:NAME unless given. Both take turns, --rounds times, and the median over the
+rounds counts, since a machine's speed drifts. Prints one line per network and
+batch, then the medians of the absolute differences. Memory is compared where
+the reference has it (a GPU).
+"""
+
+import argparse
+import csv
+import importlib.util
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MIB = 2**20
+MEASURED_BYTES = {"allocated": "peak_allocated_bytes",
+                  "reserved": "peak_reserved_bytes", "memory": "process_bytes"}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("networks", nargs="+", metavar="NAME[=MODEL]")
+    parser.add_argument("--reference", required=True, type=pathlib.Path)
+    parser.add_argument("--python", default=sys.executable,
+                        help="Python that has torch and timm")
+    parser.add_argument("--foretell", default=ROOT / "scripts" / "foretell")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--batch", default="1,8")
+    parser.add_argument("--mode", default="inference",
+                        choices=["inference", "training"])
+    parser.add_argument("--precision", default="fp32")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--threads", type=int, default=0,
+                        help="of the CPU; 0: LibTorch's default")
+    return parser.parse_args()
+
+
+def run(command, threads):
+    environment = dict(os.environ)
+    if threads:
+        environment["OMP_NUM_THREADS"] = str(threads)
+    outcome = subprocess.run([str(word) for word in command], text=True,
+                             capture_output=True, env=environment)
+    if outcome.returncode != 0:
+        sys.exit(f"{command[0]} failed: {outcome.stderr.strip()}")
+    return outcome.stdout
+
+
+def fields_of(reference):
+    specification = importlib.util.spec_from_file_location("reference", reference)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module.FIELDS
+
+
+def figures_of_reference(arguments, fields, name, batch):
+    text = run([arguments.python, arguments.reference, "--worker", name,
+                "--device", arguments.device.split(":")[0], "--precision",
+                arguments.precision, "--mode", arguments.mode, "--window",
+                arguments.seconds, "--batches", batch], arguments.threads)
+    row = dict(zip(fields, next(csv.reader(text.splitlines()))))
+    if row["status"] != "ok":
+        sys.exit(f"{name}, batch {batch}: the reference says {row['status']}")
+    return {"latency": float(row["latency_ms"]),
+            **{kind: float(row[f"{kind}_mib"]) for kind in MEASURED_BYTES
+               if row.get(f"{kind}_mib")}}
+
+
+def figures_of_foretell(arguments, model, batch):
+    threads = ["--threads", arguments.threads] if arguments.threads else []
+    document = json.loads(run(
+        [arguments.foretell, "measure", model, "--json", "--batch", batch,
+         "--device", arguments.device, "--mode", arguments.mode, "--optimizer",
+         "momentum", "--precision", arguments.precision, "--min-seconds",
+         arguments.seconds, *threads], arguments.threads))
+    row = document["measurements"][0]
+    figures = {"latency": row["latency"]["median_ms"]}
+    for kind, key in MEASURED_BYTES.items():
+        if row["memory"][key]:
+            figures[kind] = row["memory"][key] / MIB
+    return figures
+
+
+def main():
+    arguments = parse_arguments()
+    fields = fields_of(arguments.reference)
+    differences = {}
+    print("| network | batch | figure | reference | foretell | difference |\n"
+          "|---|---|---|---|---|---|")
+    for text in arguments.networks:
+        name, _, model = text.partition("=")
+        for batch in arguments.batch.split(","):
+            rounds = [(figures_of_reference(arguments, fields, name, batch),
+                       figures_of_foretell(arguments, model or f"zoo:{name}",
+                                           batch))
+                      for _ in range(arguments.rounds)]
+            for figure in rounds[0][0].keys() & rounds[0][1].keys():
+                theirs, ours = (statistics.median(one[side][figure]
+                                                  for one in rounds)
+                                for side in (0, 1))
+                share = 100 * (ours / theirs - 1)
+                differences.setdefault(figure, []).append(abs(share))
+                unit = "ms" if figure == "latency" else "MiB"
+                print(f"| {name} | {batch} | {figure} | {theirs:.2f} {unit} "
+                      f"| {ours:.2f} {unit} | {share:+.1f} % |", flush=True)
+    for figure, shares in sorted(differences.items()):
+        print(f"\n{figure}: {len(shares)} rows, median of the absolute "
+              f"differences {statistics.median(shares):.1f} %, "
+              f"largest {max(shares):.1f} %")
+
+
+if __name__ == "__main__":
+    main()
