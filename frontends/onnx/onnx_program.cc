@@ -163,12 +163,12 @@ class OnnxSource final : public Program::Source {
     if (mode != Mode::kTraining) return warnings;
     if (HasOperator(*model_, "Conv") &&
         !HasOperator(*model_, "BatchNormalization")) {
-      warnings.push_back(
+      warnings.emplace_back(
           "training of an inference export: batch norms, if there were any, "
           "are folded into the convolutions and cannot be seen");
     }
     if (!HasOperator(*model_, "Dropout")) {
-      warnings.push_back(
+      warnings.emplace_back(
           "training of an inference export: dropout, if there was any, is not "
           "in the file");
     }
