@@ -109,7 +109,7 @@ def main():
                        figures_of_foretell(arguments, model or f"zoo:{name}",
                                            batch))
                       for _ in range(arguments.rounds)]
-            for figure in rounds[0][0].keys() & rounds[0][1].keys():
+            for figure in sorted(rounds[0][0].keys() & rounds[0][1].keys()):
                 theirs, ours = (statistics.median(one[side][figure]
                                                   for one in rounds)
                                 for side in (0, 1))

@@ -22,7 +22,7 @@ constexpr double kReachedShareOfPeak = 0.86;
 
 double Machine::FlopsPerUs(Precision precision) const {
   const auto reached = device->matmul_tflops.find(precision);
-  if (reached != device->matmul_tflops.end()) {
+  if (use_measured_rates && reached != device->matmul_tflops.end()) {
     return reached->second / kReachedShareOfPeak * kFlopsPerUsPerTflops * share;
   }
   const auto peak = device->peak_tflops.find(precision);

@@ -44,22 +44,12 @@ std::string DeviceName(JsonObject& object) {
   return name;
 }
 
-std::map<Precision, double> ReadPeaks(JsonObject peaks) {
-  std::map<Precision, double> result;
-  for (const Precision precision : kPrecisions) {
-    result[precision] =
-        peaks.Number(std::string(PrecisionName(precision)), 1e-3, kMaxTflops);
-  }
-  peaks.Finish();
-  return result;
-}
-
-/// Rates of those precisions that `rates` names.
-std::map<Precision, double> ReadRates(JsonObject rates) {
+/// Rates by precision: of `all` of them, or of those that `rates` names.
+std::map<Precision, double> ReadRates(JsonObject rates, bool all) {
   std::map<Precision, double> result;
   for (const Precision precision : kPrecisions) {
     const std::string name(PrecisionName(precision));
-    if (rates.Has(name.c_str())) {
+    if (all || rates.Has(name)) {
       result[precision] = rates.Number(name, 1e-3, kMaxTflops);
     }
   }
@@ -108,9 +98,10 @@ void ReadHardware(JsonObject& object, DeviceSpec* device) {
                            : device->memory_mib;
   device->bandwidth_gb_s = object.Number("bandwidth_gb_s", 1, kMaxBandwidth);
   device->l2_mib = object.Number("l2_mib", 0, kMaxBandwidth);
-  device->peak_tflops = ReadPeaks(object.Object("peak_tflops"));
+  device->peak_tflops = ReadRates(object.Object("peak_tflops"), /*all=*/true);
   if (object.Has("matmul_tflops")) {
-    device->matmul_tflops = ReadRates(object.Object("matmul_tflops"));
+    device->matmul_tflops =
+        ReadRates(object.Object("matmul_tflops"), /*all=*/false);
   }
   device->max_power_w = object.Number("max_power_w", 1, kMaxPower);
   device->idle_power_w = object.Number("idle_power_w", 0, device->max_power_w);

@@ -71,12 +71,6 @@ std::vector<float> TotalsOf(const KernelSums& sums,
   return totals;
 }
 
-/// A device without the rates that were measured of it.
-DeviceSpec ByItsDataSheet(DeviceSpec device) {
-  device.matmul_tflops.clear();
-  return device;
-}
-
 double InputBytes(const OperatorGraph& graph) {
   double bytes = 0;
   for (const ValueId id : graph.inputs()) {
@@ -91,8 +85,8 @@ TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
                       const cost::ExecutionMode& mode, bool portable) {
   // A network that learns from a device finds out what the device reaches, and
   // does so better from the data sheet's peaks (docs/learned.md).
-  const DeviceSpec assumed = portable ? device : ByItsDataSheet(device);
-  const cost::Machine machine = cost::MakeMachine(assumed, {});
+  cost::Machine machine = cost::MakeMachine(device, {});
+  machine.use_measured_rates = portable;
   TermTable table;
   KernelSums sums{.input_bytes = InputBytes(graph)};
   double serial_us = 0;
