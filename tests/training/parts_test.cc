@@ -51,19 +51,31 @@ TEST(Schedule, WarmsUpThenFallsInHalfAWave) {
   EXPECT_NEAR(ScheduleFactor(Schedule::kCosine, 10, 10, 2), 0, 1e-12);
 }
 
+/// Adam's formula for one parameter, with its usual constants and rate 0.01.
+class AdamByHand {
+ public:
+  double Change(double gradient) {
+    ++step_;
+    m_ = 0.9 * m_ + 0.1 * gradient;
+    v_ = 0.999 * v_ + 0.001 * gradient * gradient;
+    return -0.01 * (m_ / (1 - std::pow(0.9, step_))) /
+           (std::sqrt(v_ / (1 - std::pow(0.999, step_))) + 1e-8);
+  }
+
+ private:
+  int step_ = 0;
+  double m_ = 0;
+  double v_ = 0;
+};
+
 TEST(Adam, FollowsItsFormula) {
   at::Tensor parameters = at::tensor({1.0F, -2.0F});
   Adam adam(parameters);
-  double m = 0;
-  double v = 0;
+  AdamByHand by_hand;
   double expected = 1;
   for (int step = 1; step <= 3; ++step) {
     const double gradient = 0.3 * step;
-    const double decayed = gradient + 0.1 * expected;
-    m = 0.9 * m + 0.1 * decayed;
-    v = 0.999 * v + 0.001 * decayed * decayed;
-    expected -= 0.01 * (m / (1 - std::pow(0.9, step))) /
-                (std::sqrt(v / (1 - std::pow(0.999, step))) + 1e-8);
+    expected += by_hand.Change(gradient + 0.1 * expected);
     adam.Step(parameters, at::full({2}, gradient), 0.01, {.factor = 0.1});
     EXPECT_NEAR(parameters[0].item<double>(), expected, 1e-6);
   }
@@ -72,16 +84,12 @@ TEST(Adam, FollowsItsFormula) {
 TEST(Adam, DecaysParametersThemselvesWhenDecoupled) {
   at::Tensor parameters = at::tensor({1.0F, -2.0F});
   Adam adam(parameters);
-  double m = 0;
-  double v = 0;
+  AdamByHand by_hand;
   double expected = 1;
   for (int step = 1; step <= 3; ++step) {
     const double gradient = 0.3 * step;
-    m = 0.9 * m + 0.1 * gradient;
-    v = 0.999 * v + 0.001 * gradient * gradient;
     expected -= 0.01 * 0.1 * expected;
-    expected -= 0.01 * (m / (1 - std::pow(0.9, step))) /
-                (std::sqrt(v / (1 - std::pow(0.999, step))) + 1e-8);
+    expected += by_hand.Change(gradient);
     adam.Step(parameters, at::full({2}, gradient), 0.01,
               {.factor = 0.1, .decoupled = true});
     EXPECT_NEAR(parameters[0].item<double>(), expected, 1e-6);

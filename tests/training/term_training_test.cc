@@ -3,34 +3,27 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "src/model/learned_model.h"
-#include "tests/datasets/scratch.h"
-#include "tests/training/toy_data.h"
+#include "tests/training/toy_training.h"
 #include "training/fit_info.h"
 #include "training/folds.h"
-#include "training/predict_samples.h"
-#include "training/trainer.h"
 
 namespace foretell::training {
 namespace {
 
-using dataset_test::Scratch;
 using model::Target;
 using training_test::AllOf;
 
 constexpr Target kLatency[] = {Target::kLatency};
 
-class TermTraining : public testing::Test {
+class TermTraining : public training_test::ToyTraining {
  protected:
   TermTraining() {
     training_test::MakeToyDataset(path_, {.points = 32});
-    set_ = SelectSamples(Dataset::Open(path_),
-                         {.targets = {Target::kLatency},
-                          .device_columns = true,
-                          .terms = model::TermKind::kKernels,
-                          .catalog = &DeviceCatalog::BuiltIn()});
-    store_.emplace(path_, 1 << 20);
-    data_.emplace(TrainingData{set_, *store_, AllOf(set_), {}});
+    LearnFrom(SelectSamples(Dataset::Open(path_),
+                            {.targets = {Target::kLatency},
+                             .device_columns = true,
+                             .terms = model::TermKind::kKernels,
+                             .catalog = &DeviceCatalog::BuiltIn()}));
   }
 
   static TrainerOptions Options() {
@@ -49,13 +42,6 @@ class TermTraining : public testing::Test {
   model::CheckpointInfo Info() const {
     return FitInfo(Options(), set_, kLatency, data_->train);
   }
-
-  Scratch folder_;
-  std::string path_ = folder_ / "d.sqlite";
-  SampleSet set_;
-  std::optional<FeatureStore> store_;
-  std::optional<TrainingData> data_;
-  Communicator alone_;
 };
 
 TEST_F(TermTraining, ScalesWhatTheHeadsSee) {
@@ -79,15 +65,8 @@ TEST_F(TermTraining, LearnsAndPredictsInMilliseconds) {
   options.schedule = Schedule::kCosine;
   Trainer trainer(options, Info(), *data_, alone_);
   ASSERT_EQ(trainer.Run({}), RunEnd::kFinished);
-  const model::LearnedModel learned = trainer.LastModel();
   const std::vector<PredictedSample> predictions =
-      PredictSamples({.store = *store_,
-                      .set = set_,
-                      .info = learned.info(),
-                      .network = learned.network(),
-                      .communicator = alone_},
-                     AllOf(set_))
-          .predictions;
+      Predict(trainer.LastModel()).predictions;
   double sum = 0;
   for (const PredictedSample& one : predictions) {
     const double ratio =

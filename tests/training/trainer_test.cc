@@ -4,8 +4,7 @@
 
 #include "src/model/learned_model.h"
 #include "tests/datasets/expect_error.h"
-#include "tests/datasets/scratch.h"
-#include "tests/training/toy_data.h"
+#include "tests/training/toy_training.h"
 #include "training/fit_info.h"
 #include "training/folds.h"
 #include "training/predict_samples.h"
@@ -14,7 +13,6 @@ namespace foretell::training {
 namespace {
 
 using dataset_test::ExpectError;
-using dataset_test::Scratch;
 using model::Target;
 using training_test::AllOf;
 
@@ -30,14 +28,11 @@ TrainerOptions SmallOptions() {
           .seed = 5};
 }
 
-/// A dataset of chains, learned from in whole or in part.
-class TrainerTest : public testing::Test {
+class TrainerTest : public training_test::ToyTraining {
  protected:
   void Make(const training_test::ToyDataOptions& options = {.points = 16}) {
     training_test::MakeToyDataset(path_, options);
-    set_ = training_test::SelectToy(path_);
-    store_.emplace(path_, 1 << 20);
-    data_.emplace(TrainingData{set_, *store_, AllOf(set_), {}});
+    LearnFrom(training_test::SelectToy(path_));
   }
 
   /// Every fourth sample is for validation.
@@ -63,21 +58,8 @@ class TrainerTest : public testing::Test {
   }
 
   PassSums Judge(const model::LearnedModel& learned) {
-    return PredictSamples({.store = *store_,
-                           .set = set_,
-                           .info = learned.info(),
-                           .network = learned.network(),
-                           .communicator = alone_},
-                          AllOf(set_))
-        .sums;
+    return Predict(learned).sums;
   }
-
-  Scratch folder_;
-  std::string path_ = folder_ / "d.sqlite";
-  SampleSet set_;
-  std::optional<FeatureStore> store_;
-  std::optional<TrainingData> data_;
-  Communicator alone_;
 };
 
 TEST_F(TrainerTest, LearnsEightGraphsByHeart) {
