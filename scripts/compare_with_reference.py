@@ -2,16 +2,22 @@
 """Holds `foretell measure` against an independent measurement with PyTorch.
 
     scripts/compare_with_reference.py --reference measure_reference.py \\
-        --device cpu --batch 1,8 resnet18 vgg11=zoo:vgg11 vit_s=vit_s.pt
+        --device cpu --batch 1,8 resnet18 mobilenetv2_100=zoo:mobilenet_v2
+    scripts/compare_with_reference.py --reference measure_reference.py \\
+        --device cpu --input 'f32[1,3,224,224]' vgg11=vgg11.pt
 
 The reference is a Python program that measures stock timm models by itself:
 called with --worker NAME, --device, --precision, --mode, --window and --batches
 it prints one CSV row per batch, without a header, in the order of its FIELDS.
 Each argument is a timm name and the model that `foretell measure` runs for it,
 zoo:NAME unless given. Both take turns, --rounds times, and the median over the
-rounds counts, since a machine's speed drifts. Prints one line per network and
-batch, then the medians of the absolute differences. Memory is compared where
-the reference has it (a GPU).
+rounds counts, since a machine's speed drifts; "scatter" is the range of the
+reference's own figures over the rounds. Prints one line per network and batch,
+then the medians of the absolute differences. Memory is compared where the
+reference has it (a GPU). On the CPU glibc's allocator is told to keep what it
+frees, unless --plain-malloc is given: left alone, it makes one process or the
+other fetch the same pages from the system in every run. Equal names are not always equal networks: timm's vgg11
+multiplies by 7 x 7 convolutions where torchvision's has linear layers.
 """
 
 import argparse
@@ -26,6 +32,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MIB = 2**20
+KEEP_HOST_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**32),
+                    "MALLOC_TRIM_THRESHOLD_": str(2**33)}
 MEASURED_BYTES = {"allocated": "peak_allocated_bytes",
                   "reserved": "peak_reserved_bytes", "memory": "process_bytes"}
 
@@ -40,6 +48,7 @@ def parse_arguments():
     parser.add_argument("--foretell", default=ROOT / "scripts" / "foretell")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--batch", default="1,8")
+    parser.add_argument("--input", help="of the models, for TorchScript files")
     parser.add_argument("--mode", default="inference",
                         choices=["inference", "training"])
     parser.add_argument("--precision", default="fp32")
@@ -47,13 +56,16 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--threads", type=int, default=0,
                         help="of the CPU; 0: LibTorch's default")
+    parser.add_argument("--plain-malloc", action="store_true")
     return parser.parse_args()
 
 
-def run(command, threads):
+def run(command, arguments):
     environment = dict(os.environ)
-    if threads:
-        environment["OMP_NUM_THREADS"] = str(threads)
+    if arguments.device == "cpu" and not arguments.plain_malloc:
+        environment.update(KEEP_HOST_MEMORY)
+    if arguments.threads:
+        environment["OMP_NUM_THREADS"] = str(arguments.threads)
     outcome = subprocess.run([str(word) for word in command], text=True,
                              capture_output=True, env=environment)
     if outcome.returncode != 0:
@@ -72,7 +84,7 @@ def figures_of_reference(arguments, fields, name, batch):
     text = run([arguments.python, arguments.reference, "--worker", name,
                 "--device", arguments.device.split(":")[0], "--precision",
                 arguments.precision, "--mode", arguments.mode, "--window",
-                arguments.seconds, "--batches", batch], arguments.threads)
+                arguments.seconds, "--batches", batch], arguments)
     row = dict(zip(fields, next(csv.reader(text.splitlines()))))
     if row["status"] != "ok":
         sys.exit(f"{name}, batch {batch}: the reference says {row['status']}")
@@ -82,12 +94,13 @@ def figures_of_reference(arguments, fields, name, batch):
 
 
 def figures_of_foretell(arguments, model, batch):
-    threads = ["--threads", arguments.threads] if arguments.threads else []
+    options = ["--threads", arguments.threads] if arguments.threads else []
+    options += ["--input", arguments.input] if arguments.input else []
     document = json.loads(run(
         [arguments.foretell, "measure", model, "--json", "--batch", batch,
          "--device", arguments.device, "--mode", arguments.mode, "--optimizer",
          "momentum", "--precision", arguments.precision, "--min-seconds",
-         arguments.seconds, *threads], arguments.threads))
+         arguments.seconds, *options], arguments))
     row = document["measurements"][0]
     figures = {"latency": row["latency"]["median_ms"]}
     for kind, key in MEASURED_BYTES.items():
@@ -100,8 +113,8 @@ def main():
     arguments = parse_arguments()
     fields = fields_of(arguments.reference)
     differences = {}
-    print("| network | batch | figure | reference | foretell | difference |\n"
-          "|---|---|---|---|---|---|")
+    print("| network | batch | figure | reference | scatter | foretell "
+          "| difference |\n|---|---|---|---|---|---|---|")
     for text in arguments.networks:
         name, _, model = text.partition("=")
         for batch in arguments.batch.split(","):
@@ -110,14 +123,16 @@ def main():
                                            batch))
                       for _ in range(arguments.rounds)]
             for figure in sorted(rounds[0][0].keys() & rounds[0][1].keys()):
-                theirs, ours = (statistics.median(one[side][figure]
-                                                  for one in rounds)
-                                for side in (0, 1))
+                figures = [[one[side][figure] for one in rounds]
+                           for side in (0, 1)]
+                theirs, ours = (statistics.median(side) for side in figures)
+                scatter = 100 * (max(figures[0]) - min(figures[0])) / theirs
                 share = 100 * (ours / theirs - 1)
                 differences.setdefault(figure, []).append(abs(share))
                 unit = "ms" if figure == "latency" else "MiB"
                 print(f"| {name} | {batch} | {figure} | {theirs:.2f} {unit} "
-                      f"| {ours:.2f} {unit} | {share:+.1f} % |", flush=True)
+                      f"| {scatter:.1f} % | {ours:.2f} {unit} "
+                      f"| {share:+.1f} % |", flush=True)
     for figure, shares in sorted(differences.items()):
         print(f"\n{figure}: {len(shares)} rows, median of the absolute "
               f"differences {statistics.median(shares):.1f} %, "
