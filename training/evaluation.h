@@ -98,8 +98,9 @@ std::string EvaluationToMarkdown(const Evaluation& evaluation);
 /// numbers are null.
 std::string EvaluationToJson(const Evaluation& evaluation);
 
-/// A line per sample and target: model, family, batch, device, provenance,
-/// target, label, prediction, lo, hi; the last two empty without interval.
+/// A line per sample and target: model, family, batch, macs, device,
+/// environment (JSON, of the label), provenance, target, label, prediction, lo,
+/// hi; the last two empty without interval.
 std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
                          std::span<const model::Target> targets);
 

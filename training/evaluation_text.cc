@@ -191,15 +191,17 @@ std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
                          std::span<const Target> targets) {
   const auto number = [](double value) { return Json(value).dump(); };
   std::string csv =
-      "model,family,batch,device,provenance,target,label,prediction,lo,hi\n";
+      "model,family,batch,macs,device,environment,provenance,target,label,"
+      "prediction,lo,hi\n";
   for (const Answer& answer : answers) {
     const Sample& sample = set.samples[answer.sample];
     for (const Target target : targets) {
       const double truth = ValueOf(sample.targets, target);
       if (!model::IsKnown(truth)) continue;
       csv += CsvField(sample.model) + "," + CsvField(sample.family) + "," +
-             std::to_string(sample.batch) + "," +
-             CsvField(set.devices[sample.device]) + "," +
+             std::to_string(sample.batch) + "," + std::to_string(sample.macs) +
+             "," + CsvField(set.devices[sample.device]) + "," +
+             CsvField(set.environments[sample.environment]) + "," +
              std::string(ProvenanceName(sample.provenance)) + "," +
              std::string(TargetField(target)) + "," + number(truth) + "," +
              number(ValueOf(answer.values, target));

@@ -28,6 +28,12 @@ std::string Listed(const std::set<std::string>& names) {
   return names.empty() ? "none" : Joined(names);
 }
 
+std::uint32_t IndexIn(const std::vector<std::string>& sorted,
+                      const std::string& value) {
+  return static_cast<std::uint32_t>(std::ranges::lower_bound(sorted, value) -
+                                    sorted.begin());
+}
+
 template <typename Value>
 bool Named(const std::vector<Value>& names, const Value& name) {
   return names.empty() || std::ranges::find(names, name) != names.end();
@@ -135,14 +141,22 @@ class Selection {
     const LabelFilter filter(options_, labels_);
     std::set<std::string> devices;
     std::set<std::string> sources;
+    std::set<std::string> environments;
     for (const Label& label : labels_) {
       if (!filter.Fits(label) || !Add(label)) continue;
       devices.insert(label.device);
       sources.insert(label.source);
+      environments.insert(label.environment);
     }
     if (drafts_.empty()) filter.FailEmpty(dataset_.path());
     set_.devices.assign(devices.begin(), devices.end());
     set_.sources.assign(sources.begin(), sources.end());
+    set_.environments.assign(environments.begin(), environments.end());
+    for (Draft& draft : drafts_) {
+      draft.sample.device = IndexIn(set_.devices, draft.label->device);
+      draft.sample.environment =
+          IndexIn(set_.environments, draft.label->environment);
+    }
   }
 
   bool Add(const Label& label) {
@@ -158,6 +172,7 @@ class Selection {
                   .model = stored.point.model,
                   .family = stored.point.family,
                   .batch = stored.point.batch,
+                  .macs = graph->second->statics.macs,
                   .provenance = label.provenance};
     if (options_.terms && options_.terms != model::TermKind::kReplay) {
       sample.mode = ExecutionModeOf(label.environment);
@@ -189,11 +204,9 @@ class Selection {
     if (needed) set_.specs.resize(set_.devices.size());
     set_.node_costs = options_.node_costs;
     set_.terms = options_.terms;
+    if (!needed) return;
     for (Draft& draft : drafts_) {
       const std::string& name = draft.label->device;
-      draft.sample.device = static_cast<std::uint32_t>(
-          std::ranges::lower_bound(set_.devices, name) - set_.devices.begin());
-      if (!needed) continue;
       const DeviceSpec*& spec = specs[name];
       if (spec == nullptr) spec = &options_.catalog->FindDevice(name);
       draft.device = spec;

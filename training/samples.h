@@ -31,7 +31,9 @@ struct Sample {
   std::string model;
   std::string family;
   std::int64_t batch = 1;
-  std::uint32_t device = 0;  ///< Index into SampleSet::devices.
+  std::int64_t macs = 0;
+  std::uint32_t device = 0;       ///< Index into SampleSet::devices.
+  std::uint32_t environment = 0;  ///< Index into SampleSet::environments.
   Provenance provenance = Provenance::kMeasured;
   /// Empty when the split does not have the point.
   std::optional<Part> part;
@@ -82,6 +84,8 @@ struct SampleOptions {
 struct SampleSet {
   std::vector<Sample> samples;
   std::vector<std::string> devices;  ///< Of the labels, sorted.
+  /// JSON objects, of the labels, sorted.
+  std::vector<std::string> environments;
   /// Of the devices, where they are needed; else empty.
   std::vector<const DeviceSpec*> specs;
   bool node_costs = false;               ///< As SampleOptions.

@@ -7,6 +7,7 @@ their users call them.
 
 import csv
 import json
+import math
 import os
 import pathlib
 import pty
@@ -325,6 +326,53 @@ class CrossValidate(TrainingTest):
                      "family", "--k", "3", "--out", self.folder / "v")
         self.assertEqual(result.returncode, USAGE)
         self.assertIn("3 folds by family", result.stderr)
+
+
+class ScoreLeftOutDevices(TrainingTest):
+    """scripts/score_left_out_devices.py, on what cross-validate writes."""
+
+    def score(self, folder):
+        result = subprocess.run(
+            [sys.executable, SOURCE / "scripts" / "score_left_out_devices.py",
+             folder], capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, OK, result.stderr)
+        lines = [[cell.strip() for cell in line.strip("|").split("|")]
+                 for line in result.stdout.splitlines()]
+        return lines[0], lines[2:]
+
+    def test_reads_the_predictions_of_a_cross_validation(self):
+        self.ok("cross-validate", "--dataset", self.dataset, "--folds",
+                "random", "--k", "3", "--epochs", "1", "--out",
+                self.folder / "v", "--targets", "latency", *SMALL)
+        _, (device, everything) = self.score(self.folder / "v")
+        self.assertEqual(device[0], "a100-sxm4-40gb")
+        self.assertEqual([device[2], everything[2]], ["24", "24"])
+        self.assertEqual(device[3], everything[3])
+
+    def test_two_factors_undo_an_error_that_grows_with_the_rate(self):
+        columns = ("label", "prediction", "macs", "device", "environment")
+        with (self.folder / "predictions.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            for i in range(101):
+                x = (i - 50) / 25  # -2 to 2
+                label = math.exp(-0.1 - 0.1 * x)
+                for device, wrong in (("bent", label), ("scaled", 0.8)):
+                    writer.writerow([wrong, 1, round(1e9 * math.exp(x)), device,
+                                     json.dumps({"format": device})])
+        header, (bent, scaled, _) = self.score(self.folder)
+        self.assertEqual(bent[1], "bent")
+        median = {(row[0], name): float(cell.split("/")[0])
+                  for row in (bent, scaled)
+                  for name, cell in zip(header[3:], row[3:])}
+        # y = 0.1 + 0.1 x: around its median, half of |x| is above 1.
+        self.assertAlmostEqual(median["bent", "one factor of all"], 10, delta=1)
+        self.assertLess(median["bent", "two factors of five"], 2)
+        self.assertEqual(median["scaled", "median / mean"], 25)
+        self.assertEqual(median["scaled", "one factor of five"], 0)
+        # The ridge takes a twentieth of log(1.25).
+        self.assertAlmostEqual(median["scaled", "two factors of five"], 1.2,
+                               delta=0.15)
 
 
 class Workers(TrainingTest):

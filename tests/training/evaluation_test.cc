@@ -89,11 +89,14 @@ TEST(FitDecisions, CompareWithUsableMemoryOfEachProfile) {
 
 /// Two families with two samples each, of which one has no energy.
 SampleSet FourSamples() {
-  SampleSet set{.devices = {"gpu"}, .sources = {"a, b"}};
+  SampleSet set{.devices = {"gpu"},
+                .environments = {R"({"clock":"1410"})"},
+                .sources = {"a, b"}};
   for (int i = 0; i < 4; ++i) {
     set.samples.push_back(
         {.model = Numbered("m", i),
          .family = i < 2 ? "one" : "two",
+         .macs = 10 * i,
          .provenance = i == 0 ? Provenance::kImported : Provenance::kMeasured,
          .targets = {100.0 * (i + 1), model::kUnknown, i == 3 ? 8.0 : 4.0}});
   }
@@ -150,9 +153,12 @@ TEST(Evaluation, ListsEveryPrediction) {
   const std::string csv =
       AnswersToCsv(set, TenPercentMore(set), model::kAllTargets);
   EXPECT_EQ(std::ranges::count(csv, '\n'), 1 + 4 + 3);
-  EXPECT_THAT(csv, HasSubstr("\nm0,one,1,gpu,imported,memory_mib,100.0,110.0,"
-                             "88.0,110.0\n"));
-  EXPECT_THAT(csv, HasSubstr("\nm3,two,1,gpu,measured,energy_j,8.0,5.0,,\n"));
+  EXPECT_THAT(csv,
+              HasSubstr("\nm0,one,1,0,gpu,\"{\"\"clock\"\":\"\"1410\"\"}\","
+                        "imported,memory_mib,100.0,110.0,88.0,110.0\n"));
+  EXPECT_THAT(csv,
+              HasSubstr("\nm3,two,1,30,gpu,\"{\"\"clock\"\":\"\"1410\"\"}\","
+                        "measured,energy_j,8.0,5.0,,\n"));
 }
 
 TEST(ConformalInterval, TakesTheRanksThatPromiseItsCoverage) {

@@ -188,6 +188,7 @@ TEST_F(Samples, NeedADeviceToBeNamedWhereThereAreSeveral) {
   const SampleSet all = Select({.targets = kTargets, .all_devices = true});
   EXPECT_EQ(all.samples.size(), 9);
   EXPECT_EQ(all.devices[all.samples[8].device], "h100");
+  EXPECT_EQ(all.environments[all.samples[8].environment], other.environment);
 }
 
 TEST_F(Samples, SayWhatThereIsWhenNoneFits) {
