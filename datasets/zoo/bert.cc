@@ -197,9 +197,7 @@ class Bert final : public Network {
 
 std::shared_ptr<Network> BertConfig::Make() const {
   RequireHeads(width, heads);
-  Require(seq > 0 && seq <= positions,
-          "seq=" + std::to_string(seq) +
-              ": expected 1 to positions=" + std::to_string(positions));
+  RequirePositions(seq, positions);
   return std::make_shared<Bert>(*this);
 }
 

@@ -206,9 +206,7 @@ class Gpt final : public UnaryNetwork {
 
 std::shared_ptr<Network> GptConfig::Make() const {
   RequireHeads(width, heads);
-  Require(seq > 0 && seq <= positions,
-          "seq=" + std::to_string(seq) +
-              ": expected 1 to positions=" + std::to_string(positions));
+  RequirePositions(seq, positions);
   return std::make_shared<Gpt>(*this);
 }
 

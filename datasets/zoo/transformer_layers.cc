@@ -60,6 +60,12 @@ void RequireHeads(std::int64_t width, std::int64_t heads) {
               " does not split into heads=" + std::to_string(heads));
 }
 
+void RequirePositions(std::int64_t seq, std::int64_t positions) {
+  Require(seq > 0 && seq <= positions,
+          "seq=" + std::to_string(seq) +
+              ": expected 1 to positions=" + std::to_string(positions));
+}
+
 void RequireMultiple(std::int64_t image_size, std::int64_t unit) {
   Require(unit > 0 && image_size > 0 && image_size % unit == 0,
           "image_size=" + std::to_string(image_size) +

@@ -55,6 +55,8 @@ at::Tensor MergeHeads(const at::Tensor& x);
 
 /// Throws Error(kInvalidArgument) unless `heads` divide `width`.
 void RequireHeads(std::int64_t width, std::int64_t heads);
+/// Throws Error(kInvalidArgument) unless `seq` is 1 to `positions`.
+void RequirePositions(std::int64_t seq, std::int64_t positions);
 /// Throws Error(kInvalidArgument) unless `image_size` is a positive multiple of
 /// `unit` pixels.
 void RequireMultiple(std::int64_t image_size, std::int64_t unit);

@@ -35,6 +35,36 @@ void Read(const Json& object, const char* key, std::optional<T>& value) {
   if (found != object.end() && !found->is_null()) value = found->get<T>();
 }
 
+/// JSON of one field.
+inline Json FieldJson(const std::string& text) { return TextOrNull(text); }
+template <typename T>
+Json FieldJson(const std::optional<T>& value) {
+  return OrNull(value);
+}
+template <typename T>
+Json FieldJson(const T& value) {
+  return value;
+}
+
+/// An object of the fields that `fields(values, visit)` visits as
+/// visit("key", values.field), in that order; and back, where fields that are
+/// missing or null keep their defaults.
+template <typename T, typename Fields>
+Json FieldsToJson(const T& values, const Fields& fields) {
+  Json json = Json::object();
+  fields(values, [&json](const char* key, const auto& value) {
+    json[key] = FieldJson(value);
+  });
+  return json;
+}
+template <typename T, typename Fields>
+T FieldsFromJson(const Json& json, const Fields& fields) {
+  T values;
+  fields(values,
+         [&json](const char* key, auto& value) { Read(json, key, value); });
+  return values;
+}
+
 /// Reads object["key"], a name, by `parse`, which returns an optional. Throws
 /// Error(kCorrupt) that names key and text.
 [[noreturn]] void RefuseName(const char* key, const std::string& text);

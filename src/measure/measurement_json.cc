@@ -8,6 +8,8 @@
 namespace foretell {
 namespace {
 
+using measure::FieldsFromJson;
+using measure::FieldsToJson;
 using measure::Json;
 using measure::OrNull;
 using measure::Read;
@@ -16,119 +18,62 @@ using measure::TextOrNull;
 
 constexpr int kIndent = 2;
 
-Json LatencyJson(const LatencyStatistics& latency) {
-  return {{"runs", latency.runs},
-          {"median_ms", latency.median_ms},
-          {"mean_ms", latency.mean_ms},
-          {"p5_ms", latency.p5_ms},
-          {"p95_ms", latency.p95_ms}};
-}
+/// @name The fields of each object, in the order of the JSON.
+/// @{
 
-LatencyStatistics LatencyFrom(const Json& json) {
-  LatencyStatistics latency;
-  Read(json, "runs", latency.runs);
-  Read(json, "median_ms", latency.median_ms);
-  Read(json, "mean_ms", latency.mean_ms);
-  Read(json, "p5_ms", latency.p5_ms);
-  Read(json, "p95_ms", latency.p95_ms);
-  return latency;
-}
+constexpr auto kLatencyFields = [](auto& latency, auto&& visit) {
+  visit("runs", latency.runs);
+  visit("median_ms", latency.median_ms);
+  visit("mean_ms", latency.mean_ms);
+  visit("p5_ms", latency.p5_ms);
+  visit("p95_ms", latency.p95_ms);
+};
 
-Json MemoryJson(const MeasuredMemory& memory) {
-  return {{"peak_allocated_bytes", OrNull(memory.peak_allocated_bytes)},
-          {"peak_reserved_bytes", OrNull(memory.peak_reserved_bytes)},
-          {"process_bytes", OrNull(memory.process_bytes)},
-          {"process_source", TextOrNull(memory.process_source)},
-          {"context_bytes", OrNull(memory.context_bytes)},
-          {"peak_rss_bytes", memory.peak_rss_bytes}};
-}
+constexpr auto kMemoryFields = [](auto& memory, auto&& visit) {
+  visit("peak_allocated_bytes", memory.peak_allocated_bytes);
+  visit("peak_reserved_bytes", memory.peak_reserved_bytes);
+  visit("process_bytes", memory.process_bytes);
+  visit("process_source", memory.process_source);
+  visit("context_bytes", memory.context_bytes);
+  visit("peak_rss_bytes", memory.peak_rss_bytes);
+};
 
-MeasuredMemory MemoryFrom(const Json& json) {
-  MeasuredMemory memory;
-  Read(json, "peak_allocated_bytes", memory.peak_allocated_bytes);
-  Read(json, "peak_reserved_bytes", memory.peak_reserved_bytes);
-  Read(json, "process_bytes", memory.process_bytes);
-  Read(json, "process_source", memory.process_source);
-  Read(json, "context_bytes", memory.context_bytes);
-  Read(json, "peak_rss_bytes", memory.peak_rss_bytes);
-  return memory;
-}
+constexpr auto kEnergyFields = [](auto& energy, auto&& visit) {
+  visit("energy_j", energy.energy_j);
+  visit("relative_spread", energy.relative_spread);
+  visit("power_w", energy.power_w);
+  visit("idle_power_w", energy.idle_power_w);
+  visit("window_s", energy.window_s);
+  visit("counter_steps", energy.counter_steps);
+  visit("runs", energy.runs);
+  visit("source", energy.source);
+};
 
-Json EnergyJson(const MeasuredEnergy& energy) {
-  return {{"energy_j", OrNull(energy.energy_j)},
-          {"relative_spread", OrNull(energy.relative_spread)},
-          {"power_w", OrNull(energy.power_w)},
-          {"idle_power_w", OrNull(energy.idle_power_w)},
-          {"window_s", OrNull(energy.window_s)},
-          {"counter_steps", OrNull(energy.counter_steps)},
-          {"runs", OrNull(energy.runs)},
-          {"source", TextOrNull(energy.source)}};
-}
+constexpr auto kStateFields = [](auto& state, auto&& visit) {
+  visit("sm_clock_mhz", state.sm_clock_mhz);
+  visit("memory_clock_mhz", state.memory_clock_mhz);
+  visit("temperature_c", state.temperature_c);
+  visit("power_limit_w", state.power_limit_w);
+  visit("throttle_reasons", state.throttle_reasons);
+};
 
-MeasuredEnergy EnergyFrom(const Json& json) {
-  MeasuredEnergy energy;
-  Read(json, "energy_j", energy.energy_j);
-  Read(json, "relative_spread", energy.relative_spread);
-  Read(json, "power_w", energy.power_w);
-  Read(json, "idle_power_w", energy.idle_power_w);
-  Read(json, "window_s", energy.window_s);
-  Read(json, "counter_steps", energy.counter_steps);
-  Read(json, "runs", energy.runs);
-  Read(json, "source", energy.source);
-  return energy;
-}
+constexpr auto kEnvironmentFields = [](auto& environment, auto&& visit) {
+  visit("device_name", environment.device_name);
+  visit("libtorch", environment.libtorch);
+  visit("driver", environment.driver);
+  visit("cuda", environment.cuda);
+  visit("cuda_driver", environment.cuda_driver);
+  visit("cudnn", environment.cudnn);
+  visit("max_sm_clock_mhz", environment.max_sm_clock_mhz);
+  visit("is_mig", environment.is_mig);
+  visit("threads", environment.threads);
+  visit("tf32_matmul", environment.tf32_matmul);
+  visit("tf32_cudnn", environment.tf32_cudnn);
+  visit("cudnn_benchmark", environment.cudnn_benchmark);
+  visit("cudnn_deterministic", environment.cudnn_deterministic);
+};
 
-Json StateJson(const DeviceState& state) {
-  return {{"sm_clock_mhz", OrNull(state.sm_clock_mhz)},
-          {"memory_clock_mhz", OrNull(state.memory_clock_mhz)},
-          {"temperature_c", OrNull(state.temperature_c)},
-          {"power_limit_w", OrNull(state.power_limit_w)},
-          {"throttle_reasons", OrNull(state.throttle_reasons)}};
-}
-
-DeviceState StateFrom(const Json& json) {
-  DeviceState state;
-  Read(json, "sm_clock_mhz", state.sm_clock_mhz);
-  Read(json, "memory_clock_mhz", state.memory_clock_mhz);
-  Read(json, "temperature_c", state.temperature_c);
-  Read(json, "power_limit_w", state.power_limit_w);
-  Read(json, "throttle_reasons", state.throttle_reasons);
-  return state;
-}
-
-Json EnvironmentJson(const MeasureEnvironment& environment) {
-  return {{"device_name", TextOrNull(environment.device_name)},
-          {"libtorch", TextOrNull(environment.libtorch)},
-          {"driver", OrNull(environment.driver)},
-          {"cuda", OrNull(environment.cuda)},
-          {"cuda_driver", OrNull(environment.cuda_driver)},
-          {"cudnn", OrNull(environment.cudnn)},
-          {"max_sm_clock_mhz", OrNull(environment.max_sm_clock_mhz)},
-          {"is_mig", OrNull(environment.is_mig)},
-          {"threads", environment.threads},
-          {"tf32_matmul", environment.tf32_matmul},
-          {"tf32_cudnn", environment.tf32_cudnn},
-          {"cudnn_benchmark", environment.cudnn_benchmark},
-          {"cudnn_deterministic", environment.cudnn_deterministic}};
-}
-
-MeasureEnvironment EnvironmentFrom(const Json& json) {
-  MeasureEnvironment environment;
-  Read(json, "device_name", environment.device_name);
-  Read(json, "libtorch", environment.libtorch);
-  Read(json, "driver", environment.driver);
-  Read(json, "cuda", environment.cuda);
-  Read(json, "cuda_driver", environment.cuda_driver);
-  Read(json, "cudnn", environment.cudnn);
-  Read(json, "max_sm_clock_mhz", environment.max_sm_clock_mhz);
-  Read(json, "is_mig", environment.is_mig);
-  Read(json, "threads", environment.threads);
-  Read(json, "tf32_matmul", environment.tf32_matmul);
-  Read(json, "tf32_cudnn", environment.tf32_cudnn);
-  Read(json, "cudnn_benchmark", environment.cudnn_benchmark);
-  Read(json, "cudnn_deterministic", environment.cudnn_deterministic);
-  return environment;
-}
+/// @}
 
 Json NotesJson(const std::vector<MeasureNote>& notes) {
   Json list = Json::array();
@@ -162,11 +107,12 @@ Json ToJson(const Measurement& m) {
           {"status", MeasureStatusName(m.status)},
           {"message", TextOrNull(m.message)},
           {"measured_at", m.measured_at},
-          {"latency", m.latency ? LatencyJson(*m.latency) : Json(nullptr)},
-          {"memory", MemoryJson(m.memory)},
-          {"energy", EnergyJson(m.energy)},
-          {"state", StateJson(m.state)},
-          {"environment", EnvironmentJson(m.environment)},
+          {"latency", m.latency ? FieldsToJson(*m.latency, kLatencyFields)
+                                : Json(nullptr)},
+          {"memory", FieldsToJson(m.memory, kMemoryFields)},
+          {"energy", FieldsToJson(m.energy, kEnergyFields)},
+          {"state", FieldsToJson(m.state, kStateFields)},
+          {"environment", FieldsToJson(m.environment, kEnvironmentFields)},
           {"notes", NotesJson(m.notes)},
           {"warnings", m.warnings}};
 }
@@ -193,12 +139,16 @@ Measurement FromJson(const Json& json) {
   Read(json, "message", m.message);
   Read(json, "measured_at", m.measured_at);
   if (Part(json, "latency").size() > 0) {
-    m.latency = LatencyFrom(Part(json, "latency"));
+    m.latency = FieldsFromJson<LatencyStatistics>(Part(json, "latency"),
+                                                  kLatencyFields);
   }
-  m.memory = MemoryFrom(Part(json, "memory"));
-  m.energy = EnergyFrom(Part(json, "energy"));
-  m.state = StateFrom(Part(json, "state"));
-  m.environment = EnvironmentFrom(Part(json, "environment"));
+  m.memory =
+      FieldsFromJson<MeasuredMemory>(Part(json, "memory"), kMemoryFields);
+  m.energy =
+      FieldsFromJson<MeasuredEnergy>(Part(json, "energy"), kEnergyFields);
+  m.state = FieldsFromJson<DeviceState>(Part(json, "state"), kStateFields);
+  m.environment = FieldsFromJson<MeasureEnvironment>(Part(json, "environment"),
+                                                     kEnvironmentFields);
   m.notes = NotesFrom(Part(json, "notes"));
   Read(json, "warnings", m.warnings);
   return m;
@@ -234,8 +184,9 @@ std::string EnvironmentsToJson(std::span<const Measurement> measurements) {
   Json list = Json::array();
   for (const Measurement& row : measurements) {
     if (row.environment.device_name.empty()) continue;
-    const Json entry = {{"device", row.device},
-                        {"environment", EnvironmentJson(row.environment)}};
+    const Json entry = {
+        {"device", row.device},
+        {"environment", FieldsToJson(row.environment, kEnvironmentFields)}};
     if (std::find(list.begin(), list.end(), entry) == list.end()) {
       list.push_back(entry);
     }

@@ -32,41 +32,22 @@ std::optional<Fusion> ParseFusion(std::string_view text) {
   return std::nullopt;
 }
 
-Json OptionsToJson(const MeasureOptions& options) {
-  const EnergyOptions& energy = options.energy_options;
-  return {{"warmup_runs", options.warmup_runs},
-          {"min_runs", options.min_runs},
-          {"min_seconds", options.min_seconds},
-          {"energy", options.energy},
-          {"energy_min_window_s", energy.min_window_s},
-          {"energy_min_counter_steps", energy.min_counter_steps},
-          {"energy_repeats", energy.repeats},
-          {"energy_idle_window_s", energy.idle_window_s},
-          {"energy_max_window_s", energy.max_window_s},
-          {"deadline_s", options.deadline_s},
-          {"threads", options.threads},
-          {"nvml_library", options.nvml_library},
-          {"powercap_folder", options.powercap_folder}};
-}
-
-MeasureOptions OptionsFromJson(const Json& json) {
-  MeasureOptions options;
-  EnergyOptions& energy = options.energy_options;
-  Read(json, "warmup_runs", options.warmup_runs);
-  Read(json, "min_runs", options.min_runs);
-  Read(json, "min_seconds", options.min_seconds);
-  Read(json, "energy", options.energy);
-  Read(json, "energy_min_window_s", energy.min_window_s);
-  Read(json, "energy_min_counter_steps", energy.min_counter_steps);
-  Read(json, "energy_repeats", energy.repeats);
-  Read(json, "energy_idle_window_s", energy.idle_window_s);
-  Read(json, "energy_max_window_s", energy.max_window_s);
-  Read(json, "deadline_s", options.deadline_s);
-  Read(json, "threads", options.threads);
-  Read(json, "nvml_library", options.nvml_library);
-  Read(json, "powercap_folder", options.powercap_folder);
-  return options;
-}
+constexpr auto kOptionsFields = [](auto& options, auto&& visit) {
+  auto& energy = options.energy_options;
+  visit("warmup_runs", options.warmup_runs);
+  visit("min_runs", options.min_runs);
+  visit("min_seconds", options.min_seconds);
+  visit("energy", options.energy);
+  visit("energy_min_window_s", energy.min_window_s);
+  visit("energy_min_counter_steps", energy.min_counter_steps);
+  visit("energy_repeats", energy.repeats);
+  visit("energy_idle_window_s", energy.idle_window_s);
+  visit("energy_max_window_s", energy.max_window_s);
+  visit("deadline_s", options.deadline_s);
+  visit("threads", options.threads);
+  visit("nvml_library", options.nvml_library);
+  visit("powercap_folder", options.powercap_folder);
+};
 
 MeasureRequest FromJson(const Json& json) {
   MeasureRequest request;
@@ -83,7 +64,8 @@ MeasureRequest FromJson(const Json& json) {
   if (!optimizer.empty()) request.optimizer = ParseOptimizer(optimizer);
   Read(json, "device", request.device);
   Read(json, "seed", request.seed);
-  request.options = OptionsFromJson(json.value("options", Json::object()));
+  request.options = measure::FieldsFromJson<MeasureOptions>(
+      json.value("options", Json::object()), kOptionsFields);
   return request;
 }
 
@@ -101,7 +83,7 @@ std::string RequestToJson(const MeasureRequest& request) {
        {"optimizer", OptimizerName(request.optimizer)},
        {"device", request.device},
        {"seed", request.seed},
-       {"options", OptionsToJson(request.options)}});
+       {"options", measure::FieldsToJson(request.options, kOptionsFields)}});
 }
 
 MeasureRequest RequestFromJson(std::string_view json) {
