@@ -12,9 +12,9 @@ percentage error
 - times one factor, the median ratio of five labels;
 - times exp(a + b x), where x is the logarithm of MACs over predicted time, less
   its mean over the device: a and b by least squares on the logarithms of five
-  labels, one from each fifth by x, drawn to 0 (ridge) and robust (weights of a
-  Cauchy distribution);
-each over the labels that were not drawn, as the mean of DRAWS draws with seed 0.
+  labels, drawn to 0 (ridge) and robust (weights of a Cauchy distribution);
+both of the same five labels, one from each fifth by x, over the labels that were
+not drawn, as the mean of DRAWS draws with seed 0.
 The last column is what the median ratio of all labels gives: no single factor does
 better by much.
 """
@@ -84,24 +84,23 @@ def level_and_slope(points):
     return level, slope
 
 
-def with_one_factor(points, generator):
-    order = generator.sample(points, len(points))
-    level = statistics.median(y for y, _ in order[:LABELS])
-    return errors([y - level for y, _ in order[LABELS:]])
+def one_factor(drawn):
+    return statistics.median(y for y, _ in drawn), 0.0
 
 
-def with_two_factors(points, generator):
+def adapted(points, fit, generator):
+    """Errors on the other points once `fit` has seen one of each fifth by x."""
     ordered = sorted(points, key=lambda point: point[1])
     bounds = [len(ordered) * i // LABELS for i in range(LABELS + 1)]
     drawn = {generator.randrange(*pair) for pair in zip(bounds, bounds[1:])}
-    level, slope = level_and_slope([ordered[i] for i in drawn])
+    level, slope = fit([ordered[i] for i in drawn])
     return errors([y - level - slope * x for i, (y, x) in enumerate(ordered)
                    if i not in drawn])
 
 
-def mean_of_draws(adapt, points):
+def mean_of_draws(points, fit):
     generator = random.Random(0)
-    draws = [adapt(points, generator) for _ in range(DRAWS)]
+    draws = [adapted(points, fit, generator) for _ in range(DRAWS)]
     return tuple(statistics.fmean(column) for column in zip(*draws))
 
 
@@ -118,8 +117,8 @@ def main():
         best = statistics.median(y for y, _ in points)
         print(f"| {device} | {setting(environment, environments)} | {len(points)} "
               f"| {shown(errors([y for y, _ in points]))} "
-              f"| {shown(mean_of_draws(with_one_factor, points))} "
-              f"| {shown(mean_of_draws(with_two_factors, points))} "
+              f"| {shown(mean_of_draws(points, one_factor))} "
+              f"| {shown(mean_of_draws(points, level_and_slope))} "
               f"| {shown(errors([y - best for y, _ in points]))} |")
     everything = [y for found in groups.values() for y, _ in found]
     print(f"| all | | {len(everything)} | {shown(errors(everything))} | | | |")
