@@ -4,7 +4,7 @@
 
 namespace foretell::measure {
 
-Json TextOrNull(const std::string& text) {
+Json FieldJson(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
 }
 

@@ -13,14 +13,16 @@ namespace foretell::measure {
 
 using Json = nlohmann::ordered_json;
 
-/// null for an empty optional.
+/// A field as JSON: null for an empty optional or an empty text.
+Json FieldJson(const std::string& text);
 template <typename T>
-Json OrNull(const std::optional<T>& value) {
+Json FieldJson(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
-
-/// null for an empty text.
-Json TextOrNull(const std::string& text);
+template <typename T>
+Json FieldJson(const T& value) {
+  return value;
+}
 
 /// Reads object["key"] into `value`; leaves it alone where the object has no
 /// such key or it is null. Throws nlohmann's exception for another type.
@@ -33,17 +35,6 @@ template <typename T>
 void Read(const Json& object, const char* key, std::optional<T>& value) {
   const auto found = object.find(key);
   if (found != object.end() && !found->is_null()) value = found->get<T>();
-}
-
-/// JSON of one field.
-inline Json FieldJson(const std::string& text) { return TextOrNull(text); }
-template <typename T>
-Json FieldJson(const std::optional<T>& value) {
-  return OrNull(value);
-}
-template <typename T>
-Json FieldJson(const T& value) {
-  return value;
 }
 
 /// An object of the fields that `fields(values, visit)` visits as

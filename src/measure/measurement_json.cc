@@ -8,13 +8,12 @@
 namespace foretell {
 namespace {
 
+using measure::FieldJson;
 using measure::FieldsFromJson;
 using measure::FieldsToJson;
 using measure::Json;
-using measure::OrNull;
 using measure::Read;
 using measure::ReadName;
-using measure::TextOrNull;
 
 constexpr int kIndent = 2;
 
@@ -96,16 +95,16 @@ std::vector<MeasureNote> NotesFrom(const Json& list) {
 
 Json ToJson(const Measurement& m) {
   return {{"model", m.model},
-          {"format", TextOrNull(m.format)},
+          {"format", FieldJson(m.format)},
           {"mode", ModeName(m.mode)},
-          {"optimizer", TextOrNull(m.optimizer)},
+          {"optimizer", FieldJson(m.optimizer)},
           {"precision", PrecisionName(m.precision)},
-          {"batch", OrNull(m.batch)},
+          {"batch", FieldJson(m.batch)},
           {"device", m.device},
           {"inputs", measure::InputsToJson(m.inputs)},
           {"seed", m.seed},
           {"status", MeasureStatusName(m.status)},
-          {"message", TextOrNull(m.message)},
+          {"message", FieldJson(m.message)},
           {"measured_at", m.measured_at},
           {"latency", m.latency ? FieldsToJson(*m.latency, kLatencyFields)
                                 : Json(nullptr)},

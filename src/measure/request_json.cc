@@ -76,7 +76,7 @@ std::string RequestToJson(const MeasureRequest& request) {
       {{"model", request.model},
        {"fuse", FusionName(request.load.fusion)},
        {"inputs", measure::InputsToJson(request.inputs.inputs)},
-       {"batch", measure::OrNull(request.inputs.batch)},
+       {"batch", measure::FieldJson(request.inputs.batch)},
        {"dims", request.inputs.dims},
        {"mode", ModeName(request.mode)},
        {"precision", PrecisionName(request.precision)},
