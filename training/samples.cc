@@ -198,20 +198,15 @@ class Selection {
   }
 
   void FindDevices() {
-    std::map<std::string, const DeviceSpec*> specs;
     const bool needed = options_.prior != nullptr || options_.device_columns ||
                         options_.node_costs || options_.terms;
-    if (needed) set_.specs.resize(set_.devices.size());
     set_.node_costs = options_.node_costs;
     set_.terms = options_.terms;
     if (!needed) return;
-    for (Draft& draft : drafts_) {
-      const std::string& name = draft.label->device;
-      const DeviceSpec*& spec = specs[name];
-      if (spec == nullptr) spec = &options_.catalog->FindDevice(name);
-      draft.device = spec;
-      set_.specs[draft.sample.device] = spec;
+    for (const std::string& name : set_.devices) {
+      set_.specs.push_back(&options_.catalog->FindDevice(name));
     }
+    for (Draft& draft : drafts_) draft.device = set_.specs[draft.sample.device];
   }
 
   void AddEstimates() {
