@@ -16,11 +16,13 @@ reference's own figures over the rounds. Prints one line per network and batch,
 then the medians of the absolute differences. Memory is compared where the
 reference has it (a GPU). On the CPU glibc's allocator is told to keep what it
 frees, unless --plain-malloc is given: left alone, it makes one process or the
-other fetch the same pages from the system in every run. Equal names are not always equal networks: timm's vgg11
-multiplies by 7 x 7 convolutions where torchvision's has linear layers.
+other fetch the same pages from the system in every run. Equal names are not
+always equal networks: timm's vgg11 multiplies by 7 x 7 convolutions where
+torchvision's has linear layers.
 """
 
 import argparse
+import collections
 import csv
 import importlib.util
 import json
@@ -109,10 +111,27 @@ def figures_of_foretell(arguments, model, batch):
     return figures
 
 
+def print_rows(name, batch, rounds):
+    """Prints a line per figure that both sides have; returns the absolute
+    differences by figure, in percent."""
+    differences = {}
+    for figure in sorted(rounds[0][0].keys() & rounds[0][1].keys()):
+        figures = [[one[side][figure] for one in rounds] for side in (0, 1)]
+        theirs, ours = (statistics.median(side) for side in figures)
+        scatter = 100 * (max(figures[0]) - min(figures[0])) / theirs
+        share = 100 * (ours / theirs - 1)
+        differences[figure] = abs(share)
+        unit = "ms" if figure == "latency" else "MiB"
+        print(f"| {name} | {batch} | {figure} | {theirs:.2f} {unit} "
+              f"| {scatter:.1f} % | {ours:.2f} {unit} | {share:+.1f} % |",
+              flush=True)
+    return differences
+
+
 def main():
     arguments = parse_arguments()
     fields = fields_of(arguments.reference)
-    differences = {}
+    differences = collections.defaultdict(list)
     print("| network | batch | figure | reference | scatter | foretell "
           "| difference |\n|---|---|---|---|---|---|---|")
     for text in arguments.networks:
@@ -122,17 +141,8 @@ def main():
                        figures_of_foretell(arguments, model or f"zoo:{name}",
                                            batch))
                       for _ in range(arguments.rounds)]
-            for figure in sorted(rounds[0][0].keys() & rounds[0][1].keys()):
-                figures = [[one[side][figure] for one in rounds]
-                           for side in (0, 1)]
-                theirs, ours = (statistics.median(side) for side in figures)
-                scatter = 100 * (max(figures[0]) - min(figures[0])) / theirs
-                share = 100 * (ours / theirs - 1)
-                differences.setdefault(figure, []).append(abs(share))
-                unit = "ms" if figure == "latency" else "MiB"
-                print(f"| {name} | {batch} | {figure} | {theirs:.2f} {unit} "
-                      f"| {scatter:.1f} % | {ours:.2f} {unit} "
-                      f"| {share:+.1f} % |", flush=True)
+            for figure, share in print_rows(name, batch, rounds).items():
+                differences[figure].append(share)
     for figure, shares in sorted(differences.items()):
         print(f"\n{figure}: {len(shares)} rows, median of the absolute "
               f"differences {statistics.median(shares):.1f} %, "
