@@ -8,7 +8,8 @@ The dataset is made by scripts/make_label_set.py. Every method predicts each lab
 without having seen its family, its network, or (latency) its device; "random" is
 the test part of a 70/15/15 split of the points. Cells are median / mean of the
 absolute percentage error. Results that are in FOLDER are not repeated, so that it
-goes on where it was stopped. --methods and --splits choose rows and columns.
+goes on where it was stopped. --methods and --splits choose rows and columns, --seed
+the networks' first weights and the order of samples (a FOLDER per seed).
 "ablation" changes one choice at a time of the paper's network on the latency set.
 With FORETELL in the environment that binary is run instead of scripts/foretell.
 """
@@ -120,7 +121,8 @@ def judge(chosen, flags, folds, split, options, folder):
                        if chosen.target == "memory" else [])
         return json.loads(run("evaluate", "--analytic", *data, *device,
                               *environment, "--split", "none", "--json"))
-    learn = [*data, *chosen.common, "--targets", chosen.target, *flags]
+    learn = [*data, *chosen.common, "--targets", chosen.target, "--seed",
+             options.seed, *flags]
     if split == "random":
         run("train", *learn, "--split", "random", "--out", folder,
             "--continue")
@@ -155,6 +157,7 @@ def main():
     parser.add_argument("--methods", help="separated by commas; default: all")
     parser.add_argument("--splits", help="separated by commas; default: all")
     parser.add_argument("--threads", default="1")
+    parser.add_argument("--seed", default="0")
     options = parser.parse_args()
     chosen = SETS[options.set]
     splits = chosen_of(options.splits, chosen.splits, "split")

@@ -49,10 +49,12 @@ std::size_t Distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// Names the nearest ones: first those that go on where `name` ends.
 [[noreturn]] void RefuseName(std::string_view name) {
   std::vector<std::pair<std::size_t, std::string_view>> near;
   for (const auto& [known, stock] : Stocks()) {
-    near.emplace_back(Distance(name, known), known);
+    const bool abbreviated = !name.empty() && known.starts_with(name);
+    near.emplace_back(abbreviated ? 0 : Distance(name, known), known);
   }
   std::sort(near.begin(), near.end());
   std::string list;

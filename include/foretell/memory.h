@@ -26,6 +26,9 @@ struct AllocationEvent {
   std::int64_t id = 0;
   /// Requested bytes, >= 0; ignored by kFree. Zero bytes occupy nothing.
   std::int64_t bytes = 0;
+  /// A kAllocate that is dropped, and its kFree with it, where it does not fit:
+  /// cuDNN's workspaces, without which PyTorch takes the next algorithm.
+  bool optional = false;
 };
 
 /// Settings of PyTorch's CUDA caching allocator (PYTORCH_ALLOC_CONF).
@@ -36,7 +39,8 @@ struct CachingAllocatorConfig {
   /// it wastes less than this (`max_non_split_rounding_mb`).
   std::int64_t max_non_split_rounding_bytes = 20 * 1024 * 1024;
   /// Device memory for segments. A request beyond it first gives all entirely
-  /// free segments back; if that is not enough it is out of memory.
+  /// free segments back; if that is not enough it is out of memory, unless it
+  /// is optional.
   std::int64_t device_limit_bytes = kUnlimitedBytes;
 };
 
@@ -65,6 +69,7 @@ struct AllocatorReplay {
   /// First event after which `allocated` was at its peak; 0 without events.
   std::size_t peak_event = 0;
   std::vector<AllocatorState> timeline;  ///< State after each event done.
+  std::vector<std::size_t> refused;      ///< Optional requests left out.
   /// Set when the replay stopped early; `timeline` then ends before the event.
   std::optional<OutOfMemory> out_of_memory;
 };

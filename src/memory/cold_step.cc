@@ -46,10 +46,11 @@ ColdStep ReplayColdStep(const OperatorGraph& graph,
                           : live.erase(id) > 0;
     if (kept) events.push_back(event.allocation);
   }
-  CachingAllocatorConfig config = options.allocator;
-  config.device_limit_bytes = kUnlimitedBytes;
-  const AllocatorReplay replay = SimulateCachingAllocator(events, config);
-  return {replay.peak_allocated, replay.peak_reserved};
+  const AllocatorReplay replay =
+      SimulateCachingAllocator(events, options.allocator);
+  return {.allocated = replay.peak_allocated,
+          .reserved = replay.peak_reserved,
+          .fits = !replay.out_of_memory};
 }
 
 }  // namespace foretell::memory

@@ -11,7 +11,8 @@ namespace {
 using memory::BlockId;
 using memory::CachingAllocator;
 
-/// Stands for a live request of zero bytes, which has no block.
+/// Stands for a live request without a block: of zero bytes, or optional and
+/// refused.
 constexpr BlockId kNoBlock = -1;
 
 [[noreturn]] void Refuse(std::size_t index, const std::string& reason) {
@@ -51,9 +52,12 @@ class Replay {
     if (event.bytes == 0) return true;
     try {
       const std::optional<BlockId> block = allocator_.Allocate(event.bytes);
-      if (!block) return false;
-      slot->second = *block;
-      return true;
+      if (block) {
+        slot->second = *block;
+      } else if (event.optional) {
+        result_.refused.push_back(index);
+      }
+      return block || event.optional;
     } catch (const Error& error) {
       throw WithContext("allocation event " + std::to_string(index), error);
     }

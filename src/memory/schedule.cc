@@ -49,6 +49,7 @@ class ScheduleMaker {
       events = events.subspan(split);
       const std::int64_t workspace = next_workspace_id_++;
       AddWorkspace(Kind::kAllocate, workspace, block.bytes, id);
+      schedule_.back().allocation.optional = true;
       AddWorkspace(Kind::kFree, workspace, block.bytes, id);
     }
     AddEvents(events);

@@ -40,6 +40,16 @@ std::vector<AllocationEvent> AllocationsOf(
   return events;
 }
 
+/// Takes the workspaces that were refused out of the account. Each is freed by
+/// the event that follows.
+void DropRefused(const std::vector<std::size_t>& refused,
+                 std::vector<ScheduledEvent>& schedule) {
+  for (const std::size_t i : refused) {
+    schedule[i].allocation.bytes = 0;
+    schedule[i + 1].allocation.bytes = 0;
+  }
+}
+
 /// Live storages and workspace bytes after the first `count` events.
 struct Snapshot {
   std::vector<const ScheduledEvent*> born;  ///< By storage; null when dead.
@@ -188,10 +198,10 @@ MemoryShortage ShortageOf(const OutOfMemory& oom,
 
 MemoryBreakdown SimulateMemory(const OperatorGraph& graph,
                                const MemoryOptions& options) {
-  const std::vector<ScheduledEvent> schedule =
-      memory::MakeSchedule(graph, options);
+  std::vector<ScheduledEvent> schedule = memory::MakeSchedule(graph, options);
   const AllocatorReplay replay =
       SimulateCachingAllocator(AllocationsOf(schedule), options.allocator);
+  DropRefused(replay.refused, schedule);
   const std::size_t done = replay.timeline.size();
   MemoryBreakdown result;
   result.allocated_peak = replay.peak_allocated;

@@ -95,16 +95,34 @@ class Totals {
   std::vector<float> totals_;
 };
 
+/// The step as it runs where `limit_mib` are left for its segments: on a device
+/// that is nearly full cached ones are given back. As it would run without a
+/// limit where that does not help.
+memory::ColdStep ReplayWithin(double limit_mib, const OperatorGraph& graph,
+                              const MemoryOptions& options) {
+  const memory::ColdStep free = memory::ReplayColdStep(graph, options);
+  if (ToMiB(free.reserved) <= limit_mib || limit_mib <= 0) return free;
+  MemoryOptions limited = options;
+  limited.allocator.device_limit_bytes =
+      static_cast<std::int64_t>(limit_mib * kMiB);
+  const memory::ColdStep step = memory::ReplayColdStep(graph, limited);
+  return step.fits ? step : free;
+}
+
 }  // namespace
 
 TermTable ReplayTerms(const OperatorGraph& graph, const DeviceSpec& device,
                       const Environment& environment) {
   MemoryOptions options{.device = device, .environment = environment};
-  const memory::ColdStep step = memory::ReplayColdStep(graph, options);
-  options.with_workspaces = false;
-  const memory::ColdStep bare = memory::ReplayColdStep(graph, options);
+  const double context = environment.ContextMib(device);
   const double parameters = RoleMib(graph, TensorRole::kParameter);
   const double inputs = RoleMib(graph, TensorRole::kInput);
+  const double beside =
+      context + kParameterShare * parameters + kInputShare * inputs;
+  const memory::ColdStep step = ReplayWithin(
+      static_cast<double>(device.usable_mib) - beside, graph, options);
+  options.with_workspaces = false;
+  const memory::ColdStep bare = memory::ReplayColdStep(graph, options);
   const double reserved = ToMiB(step.reserved);
 
   TermTable table;
@@ -113,7 +131,7 @@ TermTable ReplayTerms(const OperatorGraph& graph, const DeviceSpec& device,
     table.amounts.push_back(static_cast<float>(mib));
   };
   add(ReplayClass::kReserved, reserved);
-  add(ReplayClass::kContext, environment.ContextMib(device));
+  add(ReplayClass::kContext, context);
   add(ReplayClass::kParameters, kParameterShare * parameters);
   add(ReplayClass::kInputs, kInputShare * inputs);
 

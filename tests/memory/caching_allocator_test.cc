@@ -215,6 +215,23 @@ TEST(CachingAllocator, FillsTheDeviceToTheLastByteOfItsLimit) {
   EXPECT_TRUE(SimulateCachingAllocator(events, less).out_of_memory);
 }
 
+TEST(CachingAllocator, LeavesOutAnOptionalRequestThatDoesNotFit) {
+  const CachingAllocatorConfig config = {.device_limit_bytes = 60 * kMi};
+  AllocationEvent workspace = Take(1, 30 * kMi);
+  workspace.optional = true;
+  const std::vector<AllocationEvent> events = {Take(0, 40 * kMi), workspace,
+                                               Give(1), Give(0), workspace};
+  const AllocatorReplay replay = SimulateCachingAllocator(events, config);
+  EXPECT_FALSE(replay.out_of_memory);
+  EXPECT_EQ(replay.refused, std::vector<std::size_t>{1});
+  EXPECT_EQ(replay.timeline[1].allocated, 40 * kMi);
+  EXPECT_EQ(replay.timeline[3].allocated, 0);
+  // The second time the freed segment holds it.
+  EXPECT_EQ(replay.timeline[4].allocated, 30 * kMi);
+  EXPECT_EQ(replay.peak_reserved, 40 * kMi);
+  EXPECT_TRUE(SimulateCachingAllocator(events).refused.empty());
+}
+
 TEST(CachingAllocator, IgnoresWhatTheAllocationsAreCalled) {
   const std::vector<AllocationEvent> events = {
       Take(0, 3 * kMi), Take(1, 700), Give(0), Take(2, 2 * kMi), Give(1)};

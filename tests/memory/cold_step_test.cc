@@ -47,10 +47,31 @@ TEST(ColdStep, KeepsTheWorkspacesThatAreAskedFor) {
   EXPECT_EQ(step.allocated, (4 * 16 + 8) * kMi);
 }
 
-TEST(ColdStep, IgnoresTheLimit) {
+TEST(ColdStep, FitsWithinItsLimitOrSaysThatItDoesNot) {
   MemoryOptions options = WithoutWorkspaces();
-  options.allocator.device_limit_bytes = kMi;
-  EXPECT_EQ(ReplayColdStep(ParseGraph(kStep), options).allocated, 4 * 16 * kMi);
+  options.allocator.device_limit_bytes = 4 * 16 * kMi;
+  EXPECT_TRUE(ReplayColdStep(ParseGraph(kStep), options).fits);
+  options.allocator.device_limit_bytes -= 1;
+  EXPECT_FALSE(ReplayColdStep(ParseGraph(kStep), options).fits);
+}
+
+TEST(ColdStep, RunsWithoutWorkspacesThatDoNotFit) {
+  // Input and result have 32 MiB each, the convolution's workspace is half of
+  // both.
+  const OperatorGraph graph = ParseGraph(R"(graph "c"
+%x = input f32[8,64,128,128]
+%w = parameter f32[64,64,3,3]
+%y = conv2d(%x, %w) {padding=[1,1]} : f32[8,64,128,128]
+output %y
+)");
+  MemoryOptions options;
+  const std::int64_t weight = 64 * 64 * 9 * 4;
+  const std::int64_t bare = 64 * kMi + weight;
+  EXPECT_EQ(ReplayColdStep(graph, options).allocated, bare + bare / 2);
+  options.allocator.device_limit_bytes = 70 * kMi;
+  const ColdStep limited = ReplayColdStep(graph, options);
+  EXPECT_TRUE(limited.fits);
+  EXPECT_EQ(limited.allocated, bare);
 }
 
 }  // namespace

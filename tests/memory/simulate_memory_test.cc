@@ -300,6 +300,27 @@ output %b
   EXPECT_EQ(memory.allocated_peak, 16 * kMi);
 }
 
+TEST(SimulateMemory, AccountsForNoWorkspaceThatDoesNotFit) {
+  // Two maps of 32 MiB with their own segments, a weight with one of 2 MiB; the
+  // workspace is half of the three together.
+  const OperatorGraph graph = ParseGraph(R"(graph "c"
+%x = input f32[8,64,128,128]
+%w = parameter f32[64,64,3,3]
+%y = conv2d(%x, %w) {padding=[1,1]} : f32[8,64,128,128]
+output %y
+)");
+  const std::int64_t tensors = 64 * kMi + 64 * 64 * 9 * 4;
+  MemoryOptions options = TestOptions(true);
+  EXPECT_EQ(SimulateMemory(graph, options).workspace_peak, tensors / 2);
+  options.allocator.device_limit_bytes = 66 * kMi;
+  const MemoryBreakdown memory = SimulateMemory(graph, options);
+  EXPECT_FALSE(memory.shortage);
+  EXPECT_EQ(memory.workspace_peak, 0);
+  EXPECT_EQ(memory.at_peak_workspace, 0);
+  EXPECT_EQ(memory.allocated_peak, tensors);
+  EXPECT_EQ(memory.at_peak_rounding, 0);
+}
+
 TEST(FitsInMemory, CountsTheContext) {
   const OperatorGraph graph = ParseGraph(kConvRelu);
   const MemoryOptions options = TestOptions(false);

@@ -92,6 +92,28 @@ TEST(KernelTerms, TakeMeasuredRatesWhereTheyHaveToCarryOver) {
               flops / 312e12 * 1e3 / 0.6, 1e-5);
 }
 
+TEST(ReplayTerms, GiveCachedSegmentsBackOnAFullDevice) {
+  // 40 MiB die before 60 MiB are born.
+  const OperatorGraph graph = ParseGraph(R"(graph "phases"
+%x = input f32[16]
+%a = relu(%x) : f32[10485760]
+%s = sum(%a) : f32[]
+%b = expand_copy(%s) : f32[15728640]
+output %b
+)");
+  const Environment environment{.name = "e", .context_mib = {{"*", 500}}};
+  const auto reserved = [&](std::int64_t usable_mib) {
+    DeviceSpec device = A100();
+    device.usable_mib = usable_mib;
+    return AmountOf(ReplayTerms(graph, device, environment),
+                    static_cast<std::int32_t>(ReplayClass::kReserved));
+  };
+  EXPECT_EQ(reserved(500 + 103), 102);
+  EXPECT_EQ(reserved(500 + 101), 62);
+  // Where even that does not fit, what it would take.
+  EXPECT_EQ(reserved(500 + 61), 102);
+}
+
 TEST(ReplayTerms, AreSegmentsContextParametersAndInputs) {
   // 16 MiB each of input, weight, result and gradient.
   const OperatorGraph graph = ParseGraph(R"(graph "g" mode=training batch=2048

@@ -40,6 +40,11 @@ TEST(Selection, NamesTheNearestNetworks) {
               "near: densenet121");
 }
 
+TEST(Selection, TakesTheBeginningOfANameForItsAbbreviation) {
+  ExpectError([] { Select("swin_t"); }, ErrorCode::kNotFound,
+              "near: swin_tiny");
+}
+
 TEST(Selection, ListsTheFieldsThereAreForAnUnknownOne) {
   ExpectError([] { Select("vgg16?resolution=64"); },
               ErrorCode::kInvalidArgument,
