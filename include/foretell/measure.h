@@ -47,6 +47,11 @@ struct MeasureOptions {
   int warmup_runs = 5;
   int min_runs = 30;
   double min_seconds = 1;  ///< Timed runs go on until both are reached.
+  /// The forward pass runs under LibTorch's automatic mixed precision, from
+  /// parameters and inputs in 32 bits: to f16 on CUDA, to bf16 on the CPU.
+  bool autocast = false;
+  /// Images and the weights of 2D convolutions are stored channels-last.
+  bool channels_last = false;
   bool energy = false;
   EnergyOptions energy_options;
   double deadline_s = 300;  ///< Of MeasureIsolated: start-up included.
@@ -139,6 +144,8 @@ struct MeasureEnvironment {
   bool tf32_cudnn = false;
   bool cudnn_benchmark = false;
   bool cudnn_deterministic = false;
+  bool autocast = false;      ///< MeasureOptions::autocast.
+  std::string memory_format;  ///< "contiguous" or "channels_last".
   bool operator==(const MeasureEnvironment&) const = default;
 };
 

@@ -171,9 +171,9 @@ MemoryBreakdown SimulateMemory(const OperatorGraph& graph,
 bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
                   std::int64_t limit_bytes);
 
-/// The most scratch bytes that the kernels of `node` take at once while it runs,
-/// beside its results; 0 for nodes without a workspace. The cuBLAS workspace,
-/// which is kept for the whole run, is not in it.
+/// The most scratch bytes that the kernels of `node` take at once while it
+/// runs, beside its results; 0 for nodes without a workspace. The cuBLAS
+/// workspace, which is kept for the whole run, is not in it.
 std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node);
 
 }  // namespace foretell

@@ -17,12 +17,21 @@
 #include "foretell/measure.h"
 #include "src/cli/dataset.h"
 #include "src/cli/list_sweep.h"
+#include "src/cli/measure_flags.h"
 #include "src/core/units.h"
 
 namespace foretell::cli {
 namespace {
 
-constexpr char kSource[] = "foretell measure";
+/// Labels of a point that was run in another way are labels of another source:
+/// one does not stand in for the other.
+std::string SourceOf(const MeasureOptions& options) {
+  std::string source = "foretell measure";
+  if (options.autocast) source += " --autocast";
+  if (options.channels_last) source += " --channels-last";
+  return source;
+}
+
 constexpr double kSecondsPerMinute = 60;
 
 constexpr char kExamples[] =
@@ -75,6 +84,7 @@ MeasureRequest RequestFor(const dataset::LabelTask& task,
     request.optimizer = ParseOptimizer(point.optimizer);
   }
   request.options.energy = task.with_energy;
+  if (request.options.autocast) request.precision = Precision::kFp32;
   return request;
 }
 
@@ -150,7 +160,7 @@ ExitCode RunMeasure(const MeasureCommand& command) {
   if (!command.out.empty()) own_file = Dataset::OpenOrCreate(command.out);
   const ProgressOnTerminal progress;
   dataset::FillOptions options{.device = device,
-                               .source = kSource,
+                               .source = SourceOf(command.options),
                                .provenance = Provenance::kMeasured,
                                .shard = dataset::ParseShard(command.shard),
                                .seed = command.seed,
@@ -187,6 +197,7 @@ void AddDatasetMeasure(CLI::App& app, ExitCode& exit_code) {
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Another order of the points")
       ->capture_default_str();
+  AddExecutionFlags(*command, options->options);
   command
       ->add_option("--energy-every", options->energy_every,
                    "Every n-th point with energy")

@@ -9,6 +9,7 @@
 
 #include "foretell/measure.h"
 #include "src/cli/command.h"
+#include "src/cli/measure_flags.h"
 #include "src/cli/model_options.h"
 #include "src/cli/print_measurements.h"
 
@@ -168,6 +169,7 @@ void AddWhat(CLI::App& command, MeasureFlags& flags) {
 }
 
 void AddHow(CLI::App& command, MeasureOptions& options) {
+  AddExecutionFlags(command, options);
   command.add_flag("--energy", options.energy,
                    "Joules per run, from NVML's or RAPL's counter; takes some "
                    "ten seconds more");

@@ -31,7 +31,8 @@ std::vector<std::string> Cells(const Measurement& row) {
   return {OneLine(row.model),
           row.device,
           std::string(ModeName(row.mode)),
-          std::string(PrecisionName(row.precision)),
+          std::string(PrecisionName(row.precision)) +
+              (row.environment.autocast ? " autocast" : ""),
           row.batch ? std::to_string(*row.batch) : kNothing,
           std::string(MeasureStatusName(row.status)),
           median,
@@ -50,6 +51,7 @@ std::string Line(const Measurement& row) {
   if (environment.cuda) text += ", CUDA " + *environment.cuda;
   if (environment.cudnn) text += ", cuDNN " + *environment.cudnn;
   if (environment.driver) text += ", driver " + *environment.driver;
+  if (environment.memory_format == "channels_last") text += ", channels-last";
   return text + ", " + std::to_string(environment.threads) + " threads";
 }
 

@@ -18,6 +18,7 @@ void PrepareLibTorch(const MeasureRequest& request) {
 }
 
 MeasureEnvironment ReadEnvironment(DeviceBackend& device,
+                                   const MeasureOptions& options,
                                    std::vector<MeasureNote>& notes) {
   const at::Context& context = at::globalContext();
   MeasureEnvironment environment{
@@ -26,7 +27,9 @@ MeasureEnvironment ReadEnvironment(DeviceBackend& device,
       .tf32_matmul = context.allowTF32CuBLAS(),
       .tf32_cudnn = context.allowTF32CuDNN(),
       .cudnn_benchmark = context.benchmarkCuDNN(),
-      .cudnn_deterministic = context.deterministicCuDNN()};
+      .cudnn_deterministic = context.deterministicCuDNN(),
+      .autocast = options.autocast,
+      .memory_format = options.channels_last ? "channels_last" : "contiguous"};
   device.Describe(environment, notes);
   return environment;
 }

@@ -13,8 +13,10 @@ namespace foretell::measure {
 /// is bound to deterministic algorithms.
 void PrepareLibTorch(const MeasureRequest& request);
 
-/// Hardware, driver and LibTorch as they are now.
+/// Hardware, driver and LibTorch as they are now; what `options` make of the
+/// network.
 MeasureEnvironment ReadEnvironment(DeviceBackend& device,
+                                   const MeasureOptions& options,
                                    std::vector<MeasureNote>& notes);
 
 }  // namespace foretell::measure

@@ -58,7 +58,14 @@ std::optional<std::int64_t> LeadingDimension(
   return std::nullopt;
 }
 
-void Check(const MeasureOptions& options) {
+void Check(const MeasureRequest& request) {
+  const MeasureOptions& options = request.options;
+  if (options.autocast && request.precision != Precision::kFp32 &&
+      request.precision != Precision::kTf32) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "measure: autocast casts parameters in fp32, not in " +
+                    std::string(PrecisionName(request.precision)));
+  }
   const EnergyOptions& energy = options.energy_options;
   if (options.warmup_runs >= 0 && options.min_runs >= 1 &&
       options.min_seconds >= 0 && energy.repeats >= 1 &&
@@ -92,7 +99,7 @@ MeasuredEnergy EnergyOf(const std::function<void()>& step,
 
 void Measure(const Program& program, const MeasureRequest& request,
              Measurement& result) {
-  Check(request.options);
+  Check(request);
   result.format = program.format();
   result.warnings = program.warnings(request.mode);
   result.inputs = BindInputs(program.inputs(), request.inputs, program.name());
@@ -101,7 +108,8 @@ void Measure(const Program& program, const MeasureRequest& request,
   // Before anything that could ask LibTorch for CUDA.
   const std::unique_ptr<DeviceBackend> device = measure::StartDevice(request);
   measure::PrepareLibTorch(request);
-  result.environment = measure::ReadEnvironment(*device, result.notes);
+  result.environment =
+      measure::ReadEnvironment(*device, request.options, result.notes);
   at::manual_seed(request.seed);
   measure::MeasuredStep measured(program, result.inputs, request,
                                  device->device());

@@ -1,5 +1,6 @@
 #include "src/measure/measured_step.h"
 
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
@@ -20,6 +21,32 @@ at::Tensor MakeInput(const TensorType& type, Precision precision,
   return at::randint(0, kIntegerInputs, type.shape, options);
 }
 
+constexpr std::int64_t kImageDimensions = 4;
+
+at::Tensor ChannelsLast(const at::Tensor& tensor) {
+  return tensor.contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+/// Autocast while it lives, as torch.autocast: casts of parameters are shared
+/// within a region and forgotten after it.
+class AutocastRegion {
+ public:
+  explicit AutocastRegion(c10::DeviceType device_type)
+      : device_type_(device_type) {
+    at::autocast::set_autocast_enabled(device_type_, true);
+    at::autocast::increment_nesting();
+  }
+  ~AutocastRegion() {
+    if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(device_type_, false);
+  }
+  AutocastRegion(const AutocastRegion&) = delete;
+  AutocastRegion& operator=(const AutocastRegion&) = delete;
+
+ private:
+  c10::DeviceType device_type_;
+};
+
 std::vector<at::Tensor> TrainableTensors(const ProgramInstance& instance) {
   std::vector<at::Tensor> tensors;
   for (const NamedTensor& parameter : instance.Parameters()) {
@@ -30,16 +57,32 @@ std::vector<at::Tensor> TrainableTensors(const ProgramInstance& instance) {
 
 }  // namespace
 
+void ToChannelsLast(const ProgramInstance& instance) {
+  for (const NamedTensor& parameter : instance.Parameters()) {
+    if (parameter.tensor.dim() == kImageDimensions) {
+      parameter.tensor.set_data(ChannelsLast(parameter.tensor));
+    }
+  }
+}
+
 MeasuredStep::MeasuredStep(const Program& program,
                            const std::vector<BoundInput>& inputs,
                            const MeasureRequest& request, c10::Device device)
     : mode_(request.mode),
+      device_type_(device.type()),
+      autocast_(request.options.autocast),
       instance_(program.Instantiate({.device = device,
                                      .precision = request.precision,
                                      .mode = request.mode,
                                      .seed = request.seed})) {
   for (const BoundInput& input : inputs) {
     inputs_.push_back(MakeInput(input.type, request.precision, device));
+  }
+  if (request.options.channels_last) {
+    ToChannelsLast(*instance_);
+    for (at::Tensor& input : inputs_) {
+      if (input.dim() == kImageDimensions) input = ChannelsLast(input);
+    }
   }
   if (mode_ == Mode::kTraining) {
     optimizer_.emplace(request.optimizer, TrainableTensors(*instance_));
@@ -54,14 +97,20 @@ void MeasuredStep::Run() {
   }
 }
 
+std::vector<at::Tensor> MeasuredStep::Forward() {
+  if (!autocast_) return instance_->Forward(inputs_);
+  const AutocastRegion region(device_type_);
+  return instance_->Forward(inputs_);
+}
+
 void MeasuredStep::Infer() {
   const c10::InferenceMode inference;
-  instance_->Forward(inputs_);
+  Forward();
 }
 
 void MeasuredStep::Train() {
   optimizer_->ZeroGrad();
-  const std::vector<at::Tensor> outputs = instance_->Forward(inputs_);
+  const std::vector<at::Tensor> outputs = Forward();
   at::Tensor loss = ScalarLoss(outputs);
   if (loss.requires_grad()) loss.backward();
   loss.reset();

@@ -13,6 +13,10 @@
 
 namespace foretell::measure {
 
+/// Stores the weights of 2D convolutions, of shape [out, in, h, w], and
+/// whatever else has four dimensions channels-last; their values stay.
+void ToChannelsLast(const ProgramInstance& instance);
+
 /// What is timed: one forward pass, or one training step as TraceProgram
 /// traces it (zero gradients, forward, scalar loss, backward, optimizer). Both
 /// on random inputs that stay on the device, with random weights.
@@ -28,8 +32,12 @@ class MeasuredStep {
  private:
   void Infer();
   void Train();
+  /// Of copies of the inputs' handles, under autocast where that is wanted.
+  std::vector<at::Tensor> Forward();
 
   Mode mode_;
+  c10::DeviceType device_type_;
+  bool autocast_;
   std::unique_ptr<ProgramInstance> instance_;
   std::vector<at::Tensor> inputs_;
   std::optional<OptimizerStep> optimizer_;

@@ -109,7 +109,9 @@ void AddSurroundings(const Measurement& m, Cells& cells) {
                 {"tf32_matmul", Text(e.tf32_matmul)},
                 {"tf32_cudnn", Text(e.tf32_cudnn)},
                 {"cudnn_benchmark", Text(e.cudnn_benchmark)},
-                {"cudnn_deterministic", Text(e.cudnn_deterministic)}});
+                {"cudnn_deterministic", Text(e.cudnn_deterministic)},
+                {"autocast", Text(e.autocast)},
+                {"memory_format", e.memory_format}});
 }
 
 Cells CellsOf(const Measurement& measurement) {

@@ -70,6 +70,8 @@ constexpr auto kEnvironmentFields = [](auto& environment, auto&& visit) {
   visit("tf32_cudnn", environment.tf32_cudnn);
   visit("cudnn_benchmark", environment.cudnn_benchmark);
   visit("cudnn_deterministic", environment.cudnn_deterministic);
+  visit("autocast", environment.autocast);
+  visit("memory_format", environment.memory_format);
 };
 
 /// @}

@@ -37,6 +37,8 @@ constexpr auto kOptionsFields = [](auto& options, auto&& visit) {
   visit("warmup_runs", options.warmup_runs);
   visit("min_runs", options.min_runs);
   visit("min_seconds", options.min_seconds);
+  visit("autocast", options.autocast);
+  visit("channels_last", options.channels_last);
   visit("energy", options.energy);
   visit("energy_min_window_s", energy.min_window_s);
   visit("energy_min_counter_steps", energy.min_counter_steps);

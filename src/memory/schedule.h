@@ -17,7 +17,8 @@ struct ScheduledEvent {
 /// The graph's events, node by node, with those of the libraries' workspaces
 /// put where LibTorch has them: cuBLAS's before the first node that needs it,
 /// for good; each of cuDNN's, optional, once the result of its pass is
-/// allocated, until the next event. Without options.with_workspaces the graph's events alone.
+/// allocated, until the next event. Without options.with_workspaces the graph's
+/// events alone.
 std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
                                          const MemoryOptions& options);
 

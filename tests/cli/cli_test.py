@@ -294,6 +294,24 @@ class Measure(unittest.TestCase):
         self.assertEqual({r["status"] for r in rows}, {"ok"})
         self.assertEqual(outcome.returncode, OK)
 
+    def test_autocast_runs_fp32_parameters_in_16_bits(self):
+        (plain,), (mixed,) = (self.rows(ONNX, "--batch", "4", *flags)
+                              for flags in ((), ("--autocast",
+                                                 "--channels-last")))
+        self.assertEqual(mixed["status"], "ok", mixed["message"])
+        self.assertEqual(mixed["precision"], "fp32")
+        self.assertEqual([row["environment"]["autocast"]
+                          for row in (plain, mixed)], [False, True])
+        self.assertEqual(mixed["environment"]["memory_format"],
+                         "channels_last")
+        # The two activations of the peak have half the size.
+        self.assertLess(mixed["memory"]["peak_allocated_bytes"],
+                        plain["memory"]["peak_allocated_bytes"])
+        refused = run("measure", *self.QUICK, ONNX, "--batch", "4",
+                      "--autocast", "--precision", "bf16")
+        self.assertEqual(refused.returncode, MODEL_FAILED)
+        self.assertIn("not in bf16", refused.stderr)
+
     def test_a_row_that_fails_does_not_take_others_along(self):
         outcome = run("measure", "--csv", *self.QUICK, "missing.onnx", ONNX,
                       "--batch", "1000000000,1")

@@ -155,6 +155,23 @@ class Labels(DatasetTest):
         self.assertEqual((status, latency), ("out_of_memory", None))
         self.assertGreater(memory, 40_000)
 
+    def test_measured_labels_of_two_ways_to_run_stand_side_by_side(self):
+        self.generate()
+        for flags in ((), ("--autocast",), ("--autocast",)):
+            self.ok("measure", self.path, "--device", "cpu", "--limit", "1",
+                    *flags)
+        labels = self.query("SELECT source, provenance, device, status, json, "
+                            "latency_ms FROM labels JOIN environments "
+                            "ON environments.id = environment ORDER BY source, "
+                            "point")
+        self.assertEqual([label[:4] for label in labels],
+                         [("foretell measure", "measured", "cpu", "ok")] +
+                         [("foretell measure --autocast", "measured", "cpu",
+                           "ok")] * 2)
+        self.assertEqual([json.loads(label[4])["autocast"]
+                          for label in labels], [False, True, True])
+        self.assertTrue(all(label[5] > 0 for label in labels))
+
     def test_imported_labels_keep_their_source(self):
         self.generate()
         table = self.folder / "t.csv"

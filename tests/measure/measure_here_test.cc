@@ -2,10 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
 #include <stdexcept>
+#include <vector>
 
 #include "foretell/error.h"
 #include "foretell/measure.h"
+#include "src/measure/measured_step.h"
 #include "tests/program/fake_program.h"
 #include "tests/program/layers.h"
 
@@ -110,6 +114,71 @@ TEST(MeasureHere, SaysWhatItRanAndOnWhat) {
   EXPECT_THAT(row.environment.libtorch, HasSubstr("2."));
   request.precision = Precision::kFp32;
   EXPECT_FALSE(MeasureHere(TwoLinears(), request).environment.tf32_matmul);
+}
+
+TEST(MeasureHere, RunsUnderAutocastFrom32BitParameters) {
+  MeasureRequest request = Request();
+  request.options.autocast = true;
+  const Measurement row = MeasureHere(TwoLinears(), request);
+  ASSERT_EQ(row.status, MeasureStatus::kOk) << row.message;
+  EXPECT_TRUE(row.environment.autocast);
+  // While the second layer runs its weight and the hidden values live in 16
+  // bits too, and its result is made in 16 bits, without a copy in 32.
+  EXPECT_GE(*row.memory.peak_allocated_bytes,
+            kWeightBytes + kInputBytes + 512 * 1024 * 2 +
+                (kHiddenBytes + kOutputBytes) / 2);
+  const Measurement plain = MeasureHere(TwoLinears(), Request());
+  EXPECT_FALSE(plain.environment.autocast);
+  EXPECT_EQ(*plain.memory.peak_allocated_bytes,
+            kWeightBytes + kInputBytes + kHiddenBytes + kOutputBytes);
+}
+
+TEST(MeasureHere, AutocastCastsWhatIsIn32Bits) {
+  MeasureRequest request = Request();
+  request.options.autocast = true;
+  request.precision = Precision::kFp16;
+  const Measurement row = MeasureHere(TwoLinears(), request);
+  EXPECT_EQ(row.status, MeasureStatus::kFailed);
+  EXPECT_THAT(row.message, HasSubstr("not in fp16"));
+}
+
+TEST(MeasureHere, TrainsUnderAutocast) {
+  MeasureRequest request = Request(Mode::kTraining);
+  request.options.autocast = true;
+  const Measurement row = MeasureHere(TwoLinears(), request);
+  EXPECT_EQ(row.status, MeasureStatus::kOk) << row.message;
+}
+
+TEST(MeasureHere, StoresWeightsAndImagesChannelsLast) {
+  const auto strides = std::make_shared<std::vector<std::int64_t>>();
+  const Program network =
+      FakeProgram("net", {{"x", {DType::kF32, {2, 8, 6, 6}}}},
+                  [strides](Weights& weights) -> Forward {
+                    Layers layers(weights);
+                    const Layer convolution = layers.Conv(8, 16, {3, 3});
+                    return [convolution, strides](Tensors inputs) -> Tensors {
+                      *strides = inputs[0].strides().vec();
+                      return {convolution(inputs[0])};
+                    };
+                  });
+  MeasureRequest request = Request();
+  request.options.channels_last = true;
+  const Measurement row = MeasureHere(network, request);
+  ASSERT_EQ(row.status, MeasureStatus::kOk) << row.message;
+  EXPECT_EQ(row.environment.memory_format, "channels_last");
+  EXPECT_THAT(*strides, testing::ElementsAre(288, 1, 48, 8));
+  EXPECT_EQ(MeasureHere(network, Request()).environment.memory_format,
+            "contiguous");
+  EXPECT_THAT(*strides, testing::ElementsAre(288, 36, 6, 1));
+
+  const std::unique_ptr<ProgramInstance> instance =
+      network.Instantiate({.device = at::kCPU, .precision = Precision::kFp32});
+  const at::Tensor weight = instance->Parameters().front().tensor;
+  const at::Tensor before = weight.clone();
+  measure::ToChannelsLast(*instance);
+  EXPECT_TRUE(instance->Parameters().front().tensor.is_contiguous(
+      at::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(at::equal(weight, before));
 }
 
 std::string ReasonFor(const Measurement& row, const std::string& what) {

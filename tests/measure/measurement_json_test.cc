@@ -33,7 +33,8 @@ Measurement FullRow() {
   row.state = {1410, 1215, 55, 400.0, std::vector<std::string>{"power_cap"}};
   row.environment = {"Fake GPU", "2.13.0", "580.65.06", "13.0", "13.1",
                      "9.10.2",   1980,     false,       8,      true,
-                     true,       true,     true};
+                     true,       true,     true,        true,
+                     "channels_last"};
   row.notes = {{"power_limit_w", "NVML: missing"}};
   row.warnings = {"no dropout"};
   return row;
