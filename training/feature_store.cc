@@ -1,5 +1,7 @@
 #include "training/feature_store.h"
 
+#include "src/model/graph_batch.h"
+
 namespace foretell::training {
 namespace {
 
@@ -22,15 +24,6 @@ std::int64_t BytesOf(const model::TermTable& terms) {
       sizeof(model::TermTable));
 }
 
-void MakeChain(GraphFeatures& features) {
-  features.sources.clear();
-  features.targets.clear();
-  for (std::int64_t i = 1; i < std::ssize(features.nodes); ++i) {
-    features.sources.push_back(i - 1);
-    features.targets.push_back(i);
-  }
-}
-
 }  // namespace
 
 FeatureStore::FeatureStore(const std::string& dataset, std::int64_t cache_bytes,
@@ -48,7 +41,7 @@ std::shared_ptr<const StoredFeatures> FeatureStore::Get(
   ++reads_;
   auto features = std::make_shared<StoredFeatures>();
   static_cast<GraphFeatures&>(*features) = dataset_.Features(graph);
-  if (options_.edges == EdgeKind::kChain) MakeChain(*features);
+  if (options_.edges == EdgeKind::kChain) model::JoinAsChain(*features);
   if (device != nullptr) {
     features->costs =
         model::NodeCostsOf(dataset_.Graph(graph), *device, options_.cost);

@@ -8,6 +8,7 @@
 #include "foretell/predictor.h"
 #include "src/cli/command.h"
 #include "src/cli/model_options.h"
+#include "src/cli/own_checkpoints.h"
 #include "src/cli/print_report.h"
 #include "src/cli/run_flags.h"
 #include "src/model/report.h"
@@ -38,13 +39,19 @@ ExitCode RunPredict(PredictOptions options) {
   options.run.ApplyTo(options.model);
   const Target target = Resolve(options.target);
   const model::LearnedRequest request = options.run.ToRequest(target);
+  const OwnCheckpoints own(options.run.checkpoints(), options.target.Catalog());
   const Predictor predictor = MakePredictor(options.target, target);
   const mig::RecommendOptions rule{.rule = *mig::ParseRule(options.mig_rule)};
   std::vector<Report> reports;
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
         Prediction prediction = predictor.Predict(trace.graph);
-        options.run.Improve(trace.graph, request, prediction);
+        if (own.empty()) {
+          options.run.Improve(trace.graph, request, prediction);
+        } else {
+          own.Improve(trace.graph, request, options.run.LabelEnvironment(),
+                      prediction);
+        }
         mig::Recommendation recommendation = mig::Recommend(
             ToDemand(prediction, program.name()), target.device, rule);
         reports.push_back(MakeReport(

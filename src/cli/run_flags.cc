@@ -8,12 +8,19 @@
 namespace foretell::cli {
 
 void RunFlags::AddTo(CLI::App& command) {
+  CLI::Option* checkpoint =
+      command
+          .add_option("--checkpoint", checkpoints_,
+                      "best.safetensors of your own training, for the figures "
+                      "that it predicts; the others are analytic")
+          ->allow_extra_args(false);
   command
       .add_option("--method", method_,
                   "analytic; learned, wherever a trained network knows such "
                   "runs; auto, where measurements speak for it")
       ->check(CLI::IsMember({"auto", "analytic", "learned"}))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->excludes(checkpoint);
   command.add_flag("--autocast", autocast_,
                    "Inference under automatic mixed precision to FP16");
   command.add_flag("--channels-last", channels_last_,
@@ -38,17 +45,21 @@ void RunFlags::ApplyTo(ModelOptions& model) const {
   model.precision = "fp16";
 }
 
-model::LearnedRequest RunFlags::ToRequest(const Target& target) const {
-  const nlohmann::json environment = {
+std::string RunFlags::LabelEnvironment() const {
+  return nlohmann::json{
       {"autocast", autocast_},
-      {"memory_format", channels_last_ ? "channels_last" : ""},
-      {"torch", torch_}};
+      {"memory_format", channels_last_ ? "channels_last" : "contiguous"},
+      {"torch", torch_}}
+      .dump();
+}
+
+model::LearnedRequest RunFlags::ToRequest(const Target& target) const {
   if (!training::ParseVersion(torch_)) {
     throw Error(ErrorCode::kInvalidArgument,
                 "--torch '" + torch_ + "': expected a version, e.g. 2.4");
   }
   return {.method = *model::ParseMethod(method_),
-          .mode = training::ExecutionModeOf(environment.dump()),
+          .mode = training::ExecutionModeOf(LabelEnvironment()),
           .device = target.device,
           .environment = target.environment};
 }

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <vector>
 
 #include "foretell/predictor.h"
 #include "src/cli/model_options.h"
@@ -18,6 +19,10 @@ class RunFlags {
   /// Under autocast a network is traced in FP16. Throws
   /// Error(kInvalidArgument) for flags that contradict each other.
   void ApplyTo(ModelOptions& model) const;
+  /// JSON as a label of such a run would have it.
+  std::string LabelEnvironment() const;
+  /// Files of the user's own networks.
+  const std::vector<std::string>& checkpoints() const { return checkpoints_; }
   /// Throws Error(kInvalidArgument) for a version that is none.
   model::LearnedRequest ToRequest(const Target& target) const;
   /// Puts learned figures in the place of analytic ones, where they apply.
@@ -29,6 +34,7 @@ class RunFlags {
   bool autocast_ = false;
   bool channels_last_ = false;
   std::string torch_ = "2.9";
+  std::vector<std::string> checkpoints_;
 };
 
 }  // namespace foretell::cli

@@ -159,6 +159,8 @@ void SampleFlags::Follow(const model::CheckpointInfo& info) {
   recorded(kPriorEnvironment, environment);
 }
 
+bool SampleFlags::IsChain() const { return edges == kChainEdges; }
+
 void SampleFlags::Record(model::CheckpointInfo& info) const {
   info.environment[kEdges] = edges;
   if (info.prior.empty() && !terms) return;
@@ -252,8 +254,8 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
   opened.store = std::make_unique<training::FeatureStore>(
       flags.dataset, flags.cache_mib * kMiBytes,
       training::FeatureStoreOptions{
-          .edges = flags.edges == kChainEdges ? training::EdgeKind::kChain
-                                              : training::EdgeKind::kDataFlow,
+          .edges = flags.IsChain() ? training::EdgeKind::kChain
+                                   : training::EdgeKind::kDataFlow,
           .cost = CostOptionsOf(flags.host),
           .environment = environment});
   return opened;

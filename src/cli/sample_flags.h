@@ -48,6 +48,8 @@ struct SampleFlags {
   /// Notes in a checkpoint how the prior was made, for Follow.
   void Record(model::CheckpointInfo& info) const;
   std::vector<model::Target> Targets() const;
+  /// Whether networks see every node joined to the next one alone.
+  bool IsChain() const;
 
   /// As JSON for a run that is resumed.
   std::string ToJson() const;

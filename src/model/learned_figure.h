@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "foretell/predictor.h"
+#include "src/model/checkpoint.h"
+
+namespace foretell::model {
+
+/// What a network says of one graph.
+struct LearnedFigure {
+  Target target = Target::kMemory;
+  double value = 0;  ///< MiB, ms or J.
+  std::optional<Interval> interval;
+  FigureSource source;
+
+  /// Further from the graphs that were learned from than 99 % of them.
+  bool IsFar() const;
+  /// Says so, with both distances.
+  std::string FarText() const;
+};
+
+/// "learned from …", with the devices of the labels.
+FigureSource SourceOf(const CheckpointInfo& info,
+                      std::optional<double> distance);
+
+/// Puts the figure in the place of the analytic one. The parts of a latency,
+/// and energy at the analytic power, follow in proportion, so that a latency
+/// goes before a learned energy. Without an interval the analytic one does too.
+void PutFigure(const LearnedFigure& figure, Prediction& prediction);
+
+/// What a user of the figure on `device` should know of it.
+void WarnOf(const LearnedFigure& figure, const DeviceSpec& device,
+            std::vector<std::string>& warnings);
+
+}  // namespace foretell::model
