@@ -32,7 +32,7 @@ PARAMETER_TOLERANCE = 0.03
 # other layers (ecaresnext50t_32x4d), or computed the same with other operators. What
 # the table itself says that autograd saves (FakeTensor) differs from the exports' by
 # 4 % at least for each of them, by 0.2 % (median) for the others:
-# scripts/compare_forward_memory.py. No measured peak decides who is on this list.
+# scripts/compare_forward_memory.py. Both must hold; a measured peak decides nothing.
 CHANGED_SINCE_MEASURED = {
     "ecaresnext50t_32x4d", "ese_vovnet57b", "hiera_base_224",
     "hiera_base_abswin_256", "hiera_base_plus_224", "hiera_huge_224",
