@@ -27,11 +27,11 @@ import sys
 import tarfile
 import tempfile
 
+from make_label_set import SETS
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FORETELL = os.environ.get("FORETELL", str(ROOT / "scripts" / "foretell"))
-SHARED = ROOT.parent / "shared"
-MODELS = SHARED / "models" / "timm_torchscript_train.tar.xz"
-TABLE = SHARED / "data" / "training_memory_timm_a100.csv.gz"
+MODELS, TABLE = SETS["training-memory"].archive, SETS["training-memory"].table
 TOLERANCE = 0.015
 # The table's MB are thousandths of a GiB.
 MIB = 1000 / 1024

@@ -25,12 +25,10 @@ import sys
 import tarfile
 import tempfile
 
-from make_label_set import CHANGED_SINCE_MEASURED
+from make_label_set import CHANGED_SINCE_MEASURED, SETS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SHARED = ROOT.parent / "shared"
-MODELS = SHARED / "models" / "timm_torchscript_train.tar.xz"
-LABELS = SHARED / "data" / "training_memory_timm_a100.csv.gz"
+MODELS, LABELS = SETS["training-memory"].archive, SETS["training-memory"].table
 DEVICE, ENVIRONMENT = "a100-sxm4-40gb", "cuda11.6-eager"
 
 

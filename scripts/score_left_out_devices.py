@@ -68,9 +68,8 @@ def with_strangeness(groups):
     two factors of all labels there; infinite for networks known from none."""
     left = {}
     for key, points in groups.items():
-        level, slope = level_and_slope(points)
-        left[key] = {point.model: abs(point.y - level - slope * point.x)
-                     for point in points}
+        fit = level_and_slope(points)
+        left[key] = {point.model: abs(residual(point, *fit)) for point in points}
 
     def strangeness(model, device):
         elsewhere = [found[model] for (other, _), found in left.items()
@@ -98,6 +97,10 @@ def shown(pair):
     return f"{pair[0]:.1f} / {pair[1]:.1f}"
 
 
+def residual(point, level, slope):
+    return point.y - level - slope * point.x
+
+
 def level_and_slope(points):
     """Ridge regression of y on 1 and x, reweighted."""
     weights = [1.0] * len(points)
@@ -113,7 +116,7 @@ def level_and_slope(points):
         level, slope = ((y * xx - x * xy) / determinant,
                         (one * xy - x * y) / determinant)
         weights = [
-            1 / (1 + ((point.y - level - slope * point.x) / LABEL_DEVIATION) ** 2)
+            1 / (1 + (residual(point, level, slope) / LABEL_DEVIATION) ** 2)
             for point in points]
     return level, slope
 
@@ -138,9 +141,9 @@ def mean_of_draws(points, fit, share=1):
     draws = []
     for _ in range(DRAWS):
         drawn = [generator.choice(fifth) for fifth in fifths]
-        level, slope = fit(drawn)
-        draws.append(errors([point.y - level - slope * point.x
-                             for point in points if point not in drawn]))
+        found = fit(drawn)
+        draws.append(errors([residual(point, *found) for point in points
+                             if point not in drawn]))
     return tuple(statistics.fmean(column) for column in zip(*draws))
 
 

@@ -1,21 +1,16 @@
 #include "src/cli/own_checkpoints.h"
 
 #include <map>
-#include <set>
-#include <string_view>
 #include <utility>
 
 #include "foretell/error.h"
 #include "src/cli/analytic_prior.h"
-#include "src/cli/sample_flags.h"
 #include "src/core/text.h"
 #include "src/model/input_columns.h"
 #include "src/model/predict_graph.h"
 
 namespace foretell::cli {
 namespace {
-
-constexpr std::string_view kEnvironmentPrefix = "environment.";
 
 void RefuseOtherPriors(const model::CheckpointInfo& info,
                        const std::string& path) {
@@ -25,20 +20,16 @@ void RefuseOtherPriors(const model::CheckpointInfo& info,
                   "'; predict makes the prior 'analytic' alone");
 }
 
-/// Keys of labels' environments that the network sees and a run does not have.
-std::vector<std::string> UnknownKeys(const model::CheckpointInfo& info,
-                                     const std::string& label_environment) {
-  std::set<std::string> unknown;
-  for (const model::InputColumn& input : info.inputs) {
-    if (!input.name.starts_with(kEnvironmentPrefix)) continue;
-    const std::string key =
-        input.name.substr(kEnvironmentPrefix.size(),
-                          input.name.find('=') - kEnvironmentPrefix.size());
+/// Those of `keys` that the environment of a run does not have.
+std::vector<std::string> Missing(const std::vector<std::string>& keys,
+                                 const std::string& label_environment) {
+  std::vector<std::string> missing;
+  for (const std::string& key : keys) {
     if (model::EnvironmentValue(label_environment, key).empty()) {
-      unknown.insert(key);
+      missing.push_back(key);
     }
   }
-  return {unknown.begin(), unknown.end()};
+  return missing;
 }
 
 }  // namespace
@@ -58,13 +49,11 @@ OwnCheckpoints::OwnCheckpoints(const std::vector<std::string>& paths,
                   path + " and " + first->second + " both predict " +
                       std::string(TargetName(target)));
     }
-    SampleFlags as_trained;
-    as_trained.Follow(info);
-    own.host = as_trained.host;
-    own.environment = as_trained.environment.empty()
+    own.as_trained.Follow(info);
+    const std::string& environment = own.as_trained.environment;
+    own.environment = environment.empty()
                           ? catalog.DefaultEnvironment()
-                          : catalog.FindEnvironment(as_trained.environment);
-    own.is_chain = as_trained.IsChain();
+                          : catalog.FindEnvironment(environment);
     models_.push_back(std::move(own));
   }
 }
@@ -74,17 +63,19 @@ void OwnCheckpoints::Improve(const OperatorGraph& graph,
                              const std::string& label_environment,
                              Prediction& prediction) const {
   for (const Own& own : models_) {
-    const model::CheckpointInfo& info = own.learned.info();
-    const training::PriorFigures prior =
-        AnalyticPrior(own.environment, own.host)
-            .estimate(graph, request.device);
+    const std::string& host = own.as_trained.host;
+    training::PriorFigures prior;
+    if (!own.learned.info().prior.empty()) {
+      prior =
+          AnalyticPrior(own.environment, host).estimate(graph, request.device);
+    }
     const std::vector<model::LearnedFigure> figures =
         PredictGraph(own.learned, graph,
                      {.device = &request.device,
                       .environment = &own.environment,
                       .mode = request.mode,
-                      .cost = CostOptionsOf(own.host),
-                      .chain = own.is_chain,
+                      .cost = CostOptionsOf(host),
+                      .chain = own.as_trained.IsChain(),
                       .prior = prior.values,
                       .prior_figures = &prior.figures,
                       .label_environment = label_environment});
@@ -93,7 +84,7 @@ void OwnCheckpoints::Improve(const OperatorGraph& graph,
       WarnOf(figure, request.device, prediction.warnings);
     }
     const std::vector<std::string> unknown =
-        UnknownKeys(info, label_environment);
+        Missing(own.as_trained.environment_keys, label_environment);
     if (unknown.empty()) continue;
     prediction.warnings.push_back(own.path + " saw " + Joined(unknown) +
                                   " of its labels' environments; of this run "

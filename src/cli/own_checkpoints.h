@@ -5,6 +5,7 @@
 
 #include "foretell/device.h"
 #include "foretell/predictor.h"
+#include "src/cli/sample_flags.h"
 #include "src/model/learned_model.h"
 #include "src/model/learned_predictors.h"
 
@@ -36,8 +37,7 @@ class OwnCheckpoints {
     std::string path;
     model::LearnedModel learned;
     Environment environment;  ///< Of the prior, and of terms of memory.
-    std::string host;         ///< Of the prior and of nodes' costs.
-    bool is_chain = false;    ///< GraphContext::chain.
+    SampleFlags as_trained;   ///< What the checkpoint decides.
   };
 
   std::vector<Own> models_;
