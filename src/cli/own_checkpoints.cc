@@ -62,6 +62,7 @@ void OwnCheckpoints::Improve(const OperatorGraph& graph,
                              const model::LearnedRequest& request,
                              const std::string& label_environment,
                              Prediction& prediction) const {
+  if (graph.nodes().empty()) return;
   for (const Own& own : models_) {
     const std::string& host = own.as_trained.host;
     training::PriorFigures prior;

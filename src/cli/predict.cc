@@ -46,12 +46,7 @@ ExitCode RunPredict(PredictOptions options) {
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
         Prediction prediction = predictor.Predict(trace.graph);
-        if (own.empty()) {
-          options.run.Improve(trace.graph, request, prediction);
-        } else {
-          own.Improve(trace.graph, request, options.run.LabelEnvironment(),
-                      prediction);
-        }
+        options.run.Improve(trace.graph, request, own, prediction);
         mig::Recommendation recommendation = mig::Recommend(
             ToDemand(prediction, program.name()), target.device, rule);
         reports.push_back(MakeReport(

@@ -66,13 +66,18 @@ model::LearnedRequest RunFlags::ToRequest(const Target& target) const {
 
 void RunFlags::Improve(const OperatorGraph& graph,
                        const model::LearnedRequest& request,
+                       const OwnCheckpoints& own,
                        Prediction& prediction) const {
-  if (autocast_) {
+  if (own.empty()) {
+    model::LearnedPredictors::BuiltIn().Improve(graph, request, prediction);
+  } else {
+    own.Improve(graph, request, LabelEnvironment(), prediction);
+  }
+  if (autocast_ && prediction.memory_source.trained_on.empty()) {
     prediction.warnings.emplace_back(
         "memory and energy are those of a network converted to FP16; autocast "
         "keeps parameters in FP32 beside their casts");
   }
-  model::LearnedPredictors::BuiltIn().Improve(graph, request, prediction);
 }
 
 }  // namespace foretell::cli

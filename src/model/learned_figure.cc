@@ -45,7 +45,10 @@ void PutLatency(const LearnedFigure& figure, Prediction& prediction) {
                        &cost.overhead_ms}) {
     *part *= ratio;
   }
-  ScaleEnergy(ratio, prediction);
+  // A learned energy stands for itself, whichever was put first.
+  if (prediction.energy_source.trained_on.empty()) {
+    ScaleEnergy(ratio, prediction);
+  }
   prediction.latency_interval_ms =
       IntervalOf(figure, prediction.latency_interval_ms, ratio);
   prediction.latency_ms = figure.value;

@@ -27,8 +27,8 @@ FigureSource SourceOf(const CheckpointInfo& info,
                       std::optional<double> distance);
 
 /// Puts the figure in the place of the analytic one. The parts of a latency,
-/// and energy at the analytic power, follow in proportion, so that a latency
-/// goes before a learned energy. Without an interval the analytic one does too.
+/// and energy at the analytic power, follow in proportion; without an interval
+/// the analytic one does too. Figures may be put in any order.
 void PutFigure(const LearnedFigure& figure, Prediction& prediction);
 
 /// What a user of the figure on `device` should know of it.

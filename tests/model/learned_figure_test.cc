@@ -72,6 +72,21 @@ TEST(PutFigure, LeavesTheLatencyToALearnedEnergy) {
   EXPECT_EQ(prediction.energy_source.method, "learned from tests");
 }
 
+TEST(PutFigure, TakesLatencyAndEnergyInAnyOrder) {
+  Prediction one = Analytic();
+  PutFigure(Figure(Target::kLatency, 5), one);
+  PutFigure(Figure(Target::kEnergy, 3), one);
+  Prediction other = Analytic();
+  PutFigure(Figure(Target::kEnergy, 3), other);
+  PutFigure(Figure(Target::kLatency, 5), other);
+  for (const Prediction& prediction : {one, other}) {
+    EXPECT_EQ(prediction.energy_j, 3);
+    EXPECT_EQ(prediction.cost.energy_j, 3);
+    EXPECT_EQ(prediction.energy_interval_j.lo, 1.5);
+    EXPECT_EQ(prediction.latency_ms, 5);
+  }
+}
+
 TEST(WarnOf, NamesWhatTheNetworkDoesNotKnow) {
   LearnedFigure figure = Figure(Target::kLatency, 5);
   figure.interval = {4, 6};

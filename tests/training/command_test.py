@@ -468,10 +468,30 @@ class PredictWithOwnCheckpoints(TrainingTest):
         self.assertEqual(both["memory"]["total_mib"],
                          alone["memory"]["total_mib"])
         self.assertNotEqual(both["latency"]["ms"], alone["latency"]["ms"])
+        mixed, = self.predict("--batch", "3", "--checkpoint", kernels,
+                              "--autocast")
+        self.assertTrue(any("autocast keeps parameters in FP32" in warning
+                            for warning in mixed["warnings"]))
         other, = self.predict("--batch", "3", "--checkpoint", memory,
                               "--device", "h100-sxm5-80gb")
         self.assertIn("memory: no measurement of h100-sxm5-80gb was learned "
                       "from, only of a100-sxm4-40gb", other["warnings"])
+
+    def test_a_network_without_operators_takes_nothing(self):
+        try:
+            import onnx
+        except ImportError:
+            self.skipTest("onnx is not installed")
+        tensor = onnx.helper.make_tensor_value_info(
+            "x", onnx.TensorProto.FLOAT, [2, 3])
+        path = self.folder / "empty.onnx"
+        onnx.save(onnx.helper.make_model(
+            onnx.helper.make_graph([], "empty", [tensor], [tensor]),
+            opset_imports=[onnx.helper.make_opsetid("", 17)]), path)
+        folder = self.train("run", "--epochs", "1")
+        result, = json.loads(self.ok("predict", path, "--json", "--checkpoint",
+                                     folder / "best.safetensors"))["results"]
+        self.assertEqual(result["latency"]["ms"], 0)
 
     def test_refuses_what_it_cannot_use(self):
         memory = self.train("memory", "--epochs", "1", "--targets",
