@@ -10,7 +10,7 @@
 
 namespace foretell::benchmarks {
 
-/// Labelled graphs, as scripts/bench_training.py writes them.
+/// Labelled graphs, as scripts/bench/bench_training.py writes them.
 struct GraphSet {
   std::vector<GraphFeatures> graphs;
   std::vector<std::vector<float>> statics;  ///< 5 per graph.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Time reading ONNX files: foretell, Protobuf in C++ and Python's onnx.load.
 
-    scripts/bench_onnx_reader.py BUILD_FOLDER
+    scripts/bench/bench_onnx_reader.py BUILD_FOLDER
 
 Runs BUILD_FOLDER/benchmarks/onnx_reader_benchmark (configure with
 -DFORETELL_BUILD_BENCHMARKS=ON) on generated files of 100 MB and 1.6 GB, loads

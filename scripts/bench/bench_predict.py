@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times `foretell predict` on ResNet-50 and ViT-B/16, beside torch.jit.trace.
 
-    .venv/bin/python scripts/bench_predict.py [--runs 5]
+    .venv/bin/python scripts/bench/bench_predict.py [--runs 5]
 
 Builds both networks with PyTorch, exports them to ONNX and prints one table:
 the start of a process that only links LibTorch (`foretell version`), a cold
@@ -13,7 +13,6 @@ an idle machine.
 import argparse
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,9 +22,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-BINARY = ROOT / "build" / "release" / "src" / "cli" / "foretell"
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import foretell  # noqa: E402
+from networks import AttentionBlock  # noqa: E402
+
 FURTHER = 50
 
 
@@ -57,31 +57,14 @@ def resnet50():
         nn.Linear(2048, 1000))
 
 
-class Block(nn.Module):
-    def __init__(self, width, heads):
-        super().__init__()
-        self.heads = heads
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(),
-                                 nn.Linear(4 * width, width))
-
-    def forward(self, x):
-        n, t, c = x.shape
-        qkv = self.qkv(self.norm1(x)).reshape(n, t, 3, self.heads, c // self.heads)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
-        y = functional.scaled_dot_product_attention(q, k, v)
-        x = x + self.out(y.transpose(1, 2).reshape(n, t, c))
-        return x + self.mlp(self.norm2(x))
-
-
 class Vit(nn.Module):
     def __init__(self, width=768, depth=12, heads=12):
         super().__init__()
         self.patch = nn.Conv2d(3, width, 16, 16)
         self.cls = nn.Parameter(torch.randn(1, 1, width))
         self.pos = nn.Parameter(torch.randn(1, 197, width))
-        self.blocks = nn.Sequential(*[Block(width, heads) for _ in range(depth)])
+        self.blocks = nn.Sequential(
+            *[AttentionBlock(width, heads) for _ in range(depth)])
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 1000)
 
     def forward(self, x):
@@ -99,18 +82,15 @@ def median_ms(call, runs):
     return statistics.median(times)
 
 
-def run(*arguments):
-    subprocess.run([str(BINARY), *arguments], check=True, capture_output=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args().runs
     warnings.simplefilter("ignore")
+    foretell.program()  # builds it, where it must, before the clock starts
     torch.set_num_threads(1)
     image = torch.zeros(1, 3, 224, 224)
-    start = median_ms(lambda: run("version"), runs)
+    start = median_ms(lambda: foretell.run("version"), runs)
     print(f"process that links LibTorch and does nothing: {start:.0f} ms")
     print(f"{'':12s}{'cold process':>14s}{'over start':>12s}"
           f"{'each further':>14s}{'torch.jit.trace':>17s}")
@@ -120,9 +100,9 @@ def main():
             path = str(pathlib.Path(folder) / "model.onnx")
             torch.onnx.export(network, (image,), path, dynamo=False,
                               opset_version=17)
-            cold = median_ms(lambda: run("predict", path), runs)
-            many = median_ms(lambda: run("predict", *[path] * (1 + FURTHER)),
-                             runs)
+            cold = median_ms(lambda: foretell.run("predict", path), runs)
+            many = median_ms(
+                lambda: foretell.run("predict", *[path] * (1 + FURTHER)), runs)
             trace = median_ms(
                 lambda: torch.jit.trace(network, image, check_trace=False), runs)
             print(f"{name:12s}{cold:11.0f} ms{cold - start:9.0f} ms"
@@ -130,4 +110,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    foretell.main(main)

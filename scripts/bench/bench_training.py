@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training and inference of the networks beside PyTorch Geometric.
 
-    scripts/bench_training.py BENCHMARK [--rounds N] [--kinds pmgns,gcn] [--json]
+    scripts/bench/bench_training.py BENCHMARK [--rounds N] [--kinds pmgns,gcn] [--json]
 
 BENCHMARK is the program network_benchmark (-DFORETELL_BUILD_BENCHMARKS=ON).
 Both sides see the same graphs in the same order, with the same network, loss

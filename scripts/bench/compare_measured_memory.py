@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares simulated memory with memory that foretell measures here.
 
-    scripts/compare_measured_memory.py --device cpu --batch 1,8 MODEL...
-    scripts/compare_measured_memory.py --device cuda:0 \\
+    scripts/bench/compare_measured_memory.py --device cpu --batch 1,8 MODEL...
+    scripts/bench/compare_measured_memory.py --device cuda:0 \\
         --predict-device h100-sxm5-80gb --batch 1,8 MODEL...
 
 On the CPU the most bytes that were alive at once in the trace are held against
@@ -17,30 +17,22 @@ and quantity, then the median of the absolute differences. Times are not taken:
 each row makes three runs.
 """
 
-import argparse
-import json
 import pathlib
-import statistics
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import comparison  # noqa: E402
+import foretell  # noqa: E402
+
 MIB = 2**20
 QUANTITIES = ("allocated", "reserved")
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = comparison.parser(__doc__)
     parser.add_argument("models", nargs="+", metavar="MODEL")
-    parser.add_argument("--foretell", default=ROOT / "scripts" / "foretell")
-    parser.add_argument("--device", default="cpu", help="measured on")
     parser.add_argument("--predict-device", help="name in `foretell devices`")
-    parser.add_argument("--batch", default="1,8")
-    parser.add_argument("--mode", default="inference",
-                        choices=["inference", "training"])
     parser.add_argument("--optimizer", default="sgd")
-    parser.add_argument("--precision", default="fp32")
     parser.add_argument("--input", action="append", default=[])
     arguments = parser.parse_args()
     if arguments.device != "cpu" and not arguments.predict_device:
@@ -49,17 +41,17 @@ def parse_arguments():
 
 
 def call(arguments, command, model, batch, *flags):
-    """The JSON that `foretell COMMAND` prints for one model and batch."""
+    """What `foretell COMMAND` prints for one model and batch; None, with the
+    error on stderr, where the model fails."""
     inputs = [word for text in arguments.input for word in ("--input", text)]
-    outcome = subprocess.run(
-        [str(arguments.foretell), command, model, "--batch", batch,
-         "--mode", arguments.mode, "--optimizer", arguments.optimizer,
-         "--precision", arguments.precision, *inputs, *flags],
-        capture_output=True, text=True)
-    if outcome.returncode != 0:
-        print(outcome.stderr.strip(), file=sys.stderr)
+    try:
+        return foretell.run_json(
+            command, model, "--batch", batch, "--mode", arguments.mode,
+            "--optimizer", arguments.optimizer, "--precision",
+            arguments.precision, *inputs, *flags)
+    except foretell.Failure as failure:
+        print(failure, file=sys.stderr)
         return None
-    return json.loads(outcome.stdout)
 
 
 def peak_live_bytes(graph):
@@ -119,11 +111,9 @@ def main():
                 print(f"| {pathlib.Path(model).stem} | {batch} | {name} "
                       f"| {simulated[name]:.1f} | {measured[name]:.1f} "
                       f"| {share:+.1f} % |", flush=True)
-    for name, shares in sorted(differences.items()):
-        print(f"\n{name}: median {statistics.median(shares):.1f} %, "
-              f"largest {max(shares):.1f} % over {len(shares)} rows")
+    comparison.print_summary(differences)
     return 0 if differences else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    foretell.main(main)

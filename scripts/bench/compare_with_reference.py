@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Holds `foretell measure` against an independent measurement with PyTorch.
 
-    scripts/compare_with_reference.py --reference measure_reference.py \\
+    scripts/bench/compare_with_reference.py --reference measure_reference.py \\
         --device cpu --batch 1,8 resnet18 mobilenetv2_100=zoo:mobilenet_v2
-    scripts/compare_with_reference.py --reference measure_reference.py \\
+    scripts/bench/compare_with_reference.py --reference measure_reference.py \\
         --device cpu --input 'f32[1,3,224,224]' vgg11=vgg11.pt
 
 The reference is a Python program that measures stock timm models by itself:
@@ -21,18 +21,19 @@ always equal networks: timm's vgg11 multiplies by 7 x 7 convolutions where
 torchvision's has linear layers.
 """
 
-import argparse
 import collections
 import csv
 import importlib.util
-import json
 import os
 import pathlib
 import statistics
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import comparison  # noqa: E402
+import foretell  # noqa: E402
+
 MIB = 2**20
 KEEP_HOST_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**32),
                     "MALLOC_TRIM_THRESHOLD_": str(2**33)}
@@ -41,37 +42,37 @@ MEASURED_BYTES = {"allocated": "peak_allocated_bytes",
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = comparison.parser(__doc__)
     parser.add_argument("networks", nargs="+", metavar="NAME[=MODEL]")
     parser.add_argument("--reference", required=True, type=pathlib.Path)
     parser.add_argument("--python", default=sys.executable,
                         help="Python that has torch and timm")
-    parser.add_argument("--foretell", default=ROOT / "scripts" / "foretell")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--batch", default="1,8")
-    parser.add_argument("--input", help="of the models, for TorchScript files")
-    parser.add_argument("--mode", default="inference",
-                        choices=["inference", "training"])
-    parser.add_argument("--precision", default="fp32")
+    parser.add_argument("--input", help="shape, for TorchScript files")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--threads", type=int, default=0,
-                        help="of the CPU; 0: LibTorch's default")
+                        help="CPU threads; 0: LibTorch's default")
     parser.add_argument("--plain-malloc", action="store_true")
     return parser.parse_args()
 
 
-def run(command, arguments):
-    environment = dict(os.environ)
+def environment_of(arguments):
+    """What both sides find in their environment beside what is there."""
+    environment = {}
     if arguments.device == "cpu" and not arguments.plain_malloc:
         environment.update(KEEP_HOST_MEMORY)
     if arguments.threads:
         environment["OMP_NUM_THREADS"] = str(arguments.threads)
-    outcome = subprocess.run([str(word) for word in command], text=True,
-                             capture_output=True, env=environment)
+    return environment
+
+
+def run_reference(arguments, *words):
+    command = [str(arguments.python), str(arguments.reference), *map(str, words)]
+    outcome = subprocess.run(
+        command, text=True, capture_output=True,
+        env={**os.environ, **environment_of(arguments)})
     if outcome.returncode != 0:
-        sys.exit(f"{command[0]} failed: {outcome.stderr.strip()}")
+        raise foretell.Failure(command, outcome.returncode, outcome.stderr)
     return outcome.stdout
 
 
@@ -83,10 +84,10 @@ def fields_of(reference):
 
 
 def figures_of_reference(arguments, fields, name, batch):
-    text = run([arguments.python, arguments.reference, "--worker", name,
-                "--device", arguments.device.split(":")[0], "--precision",
-                arguments.precision, "--mode", arguments.mode, "--window",
-                arguments.seconds, "--batches", batch], arguments)
+    text = run_reference(
+        arguments, "--worker", name, "--device", arguments.device.split(":")[0],
+        "--precision", arguments.precision, "--mode", arguments.mode,
+        "--window", arguments.seconds, "--batches", batch)
     row = dict(zip(fields, next(csv.reader(text.splitlines()))))
     if row["status"] != "ok":
         sys.exit(f"{name}, batch {batch}: the reference says {row['status']}")
@@ -98,11 +99,11 @@ def figures_of_reference(arguments, fields, name, batch):
 def figures_of_foretell(arguments, model, batch):
     options = ["--threads", arguments.threads] if arguments.threads else []
     options += ["--input", arguments.input] if arguments.input else []
-    document = json.loads(run(
-        [arguments.foretell, "measure", model, "--json", "--batch", batch,
-         "--device", arguments.device, "--mode", arguments.mode, "--optimizer",
-         "momentum", "--precision", arguments.precision, "--min-seconds",
-         arguments.seconds, *options], arguments))
+    document = foretell.run_json(
+        "measure", model, "--json", "--batch", batch, "--device",
+        arguments.device, "--mode", arguments.mode, "--optimizer", "momentum",
+        "--precision", arguments.precision, "--min-seconds", arguments.seconds,
+        *options, environment=environment_of(arguments))
     row = document["measurements"][0]
     figures = {"latency": row["latency"]["median_ms"]}
     for kind, key in MEASURED_BYTES.items():
@@ -143,11 +144,8 @@ def main():
                       for _ in range(arguments.rounds)]
             for figure, share in print_rows(name, batch, rounds).items():
                 differences[figure].append(share)
-    for figure, shares in sorted(differences.items()):
-        print(f"\n{figure}: {len(shares)} rows, median of the absolute "
-              f"differences {statistics.median(shares):.1f} %, "
-              f"largest {max(shares):.1f} %")
+    comparison.print_summary(differences)
 
 
 if __name__ == "__main__":
-    main()
+    foretell.main(main)

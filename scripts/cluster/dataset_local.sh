@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # Several processes on one machine, each with its own part of the work.
 #
-#   scripts/dataset_local.sh generate OUT.sqlite WORKERS GENERATE-OPTION…
-#   scripts/dataset_local.sh measure DATA.sqlite DEVICE… -- MEASURE-OPTION…
+#   scripts/cluster/dataset_local.sh generate OUT.sqlite WORKERS GENERATE-OPTION…
+#   scripts/cluster/dataset_local.sh measure DATA.sqlite DEVICE… -- MEASURE-OPTION…
 #
 # `generate` traces WORKERS shards into files of their own and merges them; one
 # `dataset generate` with --jobs does the same on one machine, this is for many.
 # `measure` starts one process per device, each with its own labels file, and
 # merges the labels into DATA.sqlite at the end:
-#   scripts/dataset_local.sh measure d.sqlite cuda:0 cuda:1 -- \
+#   scripts/cluster/dataset_local.sh measure d.sqlite cuda:0 cuda:1 -- \
 #     --device-name a100-sxm4-40gb --minutes 30
 # Both may be interrupted and started again: what is done is not done twice.
 set -euo pipefail
 
-foretell=${FORETELL:-$(dirname "${BASH_SOURCE[0]}")/foretell}
+foretell=${FORETELL:-$(dirname "${BASH_SOURCE[0]}")/../foretell}
 
 usage() {
   sed -n '4,5s/^# *//p' "${BASH_SOURCE[0]}" >&2

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts the patterns that foretell recognises in a folder of ONNX files.
 
-    scripts/count_fusions.py --counter build/release/.../onnx_fusion_count FOLDER
+    scripts/generate/count_fusions.py --counter build/release/.../onnx_fusion_count FOLDER
                              [--torchscript FOLDER]
 
 Prints two Markdown tables, those of docs/onnx_fusion.md: how often each fused

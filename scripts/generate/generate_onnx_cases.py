@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the ONNX project's backend test cases of the installed `onnx` package.
 
-    scripts/generate_onnx_cases.py DIR [--groups node,simple,...]
+    scripts/generate/generate_onnx_cases.py DIR [--groups node,simple,...]
 
 Layout, the one that every ONNX backend knows:
 

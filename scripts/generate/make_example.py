@@ -9,18 +9,22 @@ exports them, without their weights:
 ONNX initializers above 1 kB are declared as external data in a file that does
 not exist; foretell never looks for it.
 
-    .venv/bin/python scripts/make_example.py
+    .venv/bin/python scripts/generate/make_example.py
 """
 
 import io
 import pathlib
+import sys
 import zipfile
 
 import onnx
 import torch
 from torch import nn
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+from networks import AttentionBlock  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 TEST_DATA = ROOT / "tests/frontends/data"
 LARGEST_INLINE_BYTES = 1024
@@ -70,32 +74,13 @@ class ResNet18(nn.Module):
         return self.fc(torch.flatten(y, 1))
 
 
-class Block(nn.Module):
-    def __init__(self, width, heads):
-        super().__init__()
-        self.heads = heads
-        self.norm1 = nn.LayerNorm(width)
-        self.qkv = nn.Linear(width, 3 * width)
-        self.out = nn.Linear(width, width)
-        self.norm2 = nn.LayerNorm(width)
-        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(),
-                                 nn.Linear(4 * width, width))
-
-    def forward(self, x):
-        batch, tokens, width = x.shape
-        qkv = self.qkv(self.norm1(x)).reshape(batch, tokens, 3, self.heads, -1)
-        query, key, value = qkv.permute(2, 0, 3, 1, 4).unbind(0)
-        y = nn.functional.scaled_dot_product_attention(query, key, value)
-        x = x + self.out(y.transpose(1, 2).reshape(batch, tokens, width))
-        return x + self.mlp(self.norm2(x))
-
-
 class TinyVit(nn.Module):
     def __init__(self, width=48, heads=3):
         super().__init__()
         self.patches = nn.Conv2d(3, width, 8, 8)
         self.position = nn.Parameter(torch.zeros(1, 16, width))
-        self.blocks = nn.Sequential(Block(width, heads), Block(width, heads))
+        self.blocks = nn.Sequential(AttentionBlock(width, heads),
+                                    AttentionBlock(width, heads))
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, 10)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the small ONNX files of the reader's tests.
 
-    scripts/make_tiny_onnx.py [FOLDER]
+    scripts/generate/make_tiny_onnx.py [FOLDER]
 
 Each file shows one part of the format; all are deterministic and below 5 kB.
 Needs the `onnx` package.
@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-DEFAULT_FOLDER = (pathlib.Path(__file__).resolve().parent.parent /
+DEFAULT_FOLDER = (pathlib.Path(__file__).resolve().parents[2] /
                   "tests/frontends/onnx_reader/data")
 FLOAT = TensorProto.FLOAT
 INT64 = TensorProto.INT64

@@ -10,7 +10,7 @@ MACs are those of convolutions and matrix products that PyTorch's FlopCounterMod
 counts in one forward pass at batch 2 on the meta device. Nothing is downloaded:
 networks are built without weights.
 
-usage: scripts/make_zoo_reference.py [NAME…] > tests/datasets/zoo/reference.csv
+usage: scripts/generate/make_zoo_reference.py [NAME…] > tests/datasets/zoo/reference.csv
 """
 
 import csv

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes docs/onnx_operators.md from the operator tables and a conformance run.
 
-    scripts/update_onnx_operators_doc.py --runner build/release/.../onnx_conformance
+    scripts/generate/update_onnx_operators_doc.py --runner build/release/.../onnx_conformance
                                          --cases DIR [--results JSON] [--check]
 
-DIR is what scripts/generate_onnx_cases.py wrote. `--results` takes the JSON of
+DIR is what scripts/generate/generate_onnx_cases.py wrote. `--results` takes the JSON of
 a run that was done already, else the cases are run. `--check` writes nothing
 and fails with a diff when the page is out of date; exit status 77 means that
 the cases are of another onnx release than the page, so that nothing was
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "onnx_operators.md"
 SKIPPED = 77
 EXPANDED = re.compile(r"_expanded(_ver\d+)?$")
@@ -29,7 +29,7 @@ EXPANDED = re.compile(r"_expanded(_ver\d+)?$")
 INTRODUCTION = """\
 # ONNX operators
 
-Made by `scripts/update_onnx_operators_doc.py`; do not edit. Counts are of the
+Made by `scripts/generate/update_onnx_operators_doc.py`; do not edit. Counts are of the
 backend test cases of onnx {version}, run on the CPU.
 
 An operator is lowered for the opset versions of its domain that the second

@@ -1,6 +1,6 @@
 """Loads a folder that `foretell dataset export` wrote.
 
-    import sys; sys.path.insert(0, "scripts")
+    import sys; sys.path.insert(0, "scripts/lib")
     from foretell_export import Export
     export = Export("exported/")
     for graph in export.graphs():          # NumPy arrays

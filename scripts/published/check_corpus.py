@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds foretell against two corpora of weight-free vision networks.
 
-    scripts/check_corpus.py --foretell build/release/src/cli/foretell [ARCHIVE...]
+    scripts/published/check_corpus.py [ARCHIVE...]
 
 ARCHIVE is `timm_onnx.tar.xz` or `timm_torchscript_train.tar.xz` (default: both,
 in ../shared/models beside the repository; one that is absent is named and left
@@ -15,9 +15,10 @@ out) or a folder that holds what is in one of them.
   ONNX corpus where that has the network and is checked too.
 * Every network of a truth.csv must have its results.
 
-`scripts/corpus_exceptions.csv` names the networks whose MACs differ and gives the
-two quantities that explain it, so that an exception hides no second difference;
-with them foretell must agree within 0.05 %. docs/corpus.md tells what they are.
+corpus_exceptions.csv beside this file names the networks whose MACs differ and
+gives the two quantities that explain it, so that an exception hides no second
+difference; with them foretell must agree within 0.05 %. docs/corpus.md tells what
+they are.
 Prints all exceptions and everything that is unexplained; the exit status says
 whether anything was.
 
@@ -26,19 +27,16 @@ whether anything was.
 
 import argparse
 import collections
-import csv
-import json
+import concurrent.futures
 import pathlib
-import subprocess
 import sys
-import tarfile
-import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-MODELS = ROOT.parent / "shared" / "models"
-DEFAULT_ARCHIVES = [MODELS / "timm_onnx.tar.xz",
-                    MODELS / "timm_torchscript_train.tar.xz"]
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import foretell  # noqa: E402
+import published  # noqa: E402
+
+DEFAULT_ARCHIVES = [published.ONNX_NETWORKS, published.TRAINING_TRACES]
 EXCEPTIONS = pathlib.Path(__file__).with_name("corpus_exceptions.csv")
 ONNX_BATCHES = (1, 8)
 TRUTH_BATCH = 2
@@ -56,28 +54,17 @@ Job = collections.namedtuple("Job", "arguments files")
 
 # ---- Inputs ------------------------------------------------------------------
 
-def unpack(archive, scratch):
-    """The folder that holds the files of `archive`."""
-    if archive.is_dir():
-        return archive
-    folder = pathlib.Path(scratch) / archive.name
-    with tarfile.open(archive) as tar:
-        tar.extractall(folder, filter="data")
-    return folder
-
-
 def read_truth(folder, sample):
     """Rows of truth.csv that have a file, by model."""
-    with open(folder / "truth.csv", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["status"] == "ok"]
+    rows = [row for row in published.truth(folder).values()
+            if row["status"] == "ok"]
     step = max(1, len(rows) // sample) if sample else 1
     return {row["model"]: row for row in rows[::step]}
 
 
 def read_exceptions():
     """Rows of corpus_exceptions.csv by model."""
-    with open(EXCEPTIONS, newline="") as file:
-        return {row["model"]: row for row in csv.DictReader(file)}
+    return {row["model"]: row for row in published.rows(EXCEPTIONS)}
 
 
 # ---- Running foretell --------------------------------------------------------
@@ -100,53 +87,37 @@ def torchscript_jobs(folder, truth):
         groups[row["input"]].append(folder / f"{model}.pt")
     jobs = []
     for shape, files in groups.items():
-        dims = ",".join([str(TRUTH_BATCH), *shape.split("x")])
-        jobs += split(["--mode", "training", "--input", f"f32[{dims}]"], files)
+        jobs += split(["--mode", "training", "--input",
+                       published.input_flag(shape, TRUTH_BATCH)], files)
     return jobs
 
 
-def start(foretell, job):
-    """A running foretell and the file that takes what it prints."""
-    output = tempfile.TemporaryFile("w+")
-    command = [foretell, "predict", "--json", *job.arguments, *job.files]
-    process = subprocess.Popen([str(word) for word in command], stdout=output,
-                               stderr=subprocess.DEVNULL)
-    return process, output, job
-
-
-def collect(process, output, job, report):
-    """Adds what one process has printed to `report`."""
-    status = process.wait()
-    output.seek(0)
+def predict(job):
+    """What one process prints for a job; its failure as an error of the job."""
     try:
-        printed = json.load(output)
-    except ValueError:
-        report["errors"].append({
+        return foretell.run_json(
+            "predict", "--json", *job.arguments, *job.files,
+            accept=(foretell.DONE, foretell.MODEL_FAILED))
+    except foretell.Failure as failure:
+        return {"results": [], "errors": [{
             "model": f"{job.files[0]} ... {job.files[-1]}", "code": "process",
-            "message": f"exit status {status} without JSON"})
-        return
-    report["results"] += printed["results"]
-    report["errors"] += printed["errors"]
+            "message": str(failure)}]}
 
 
-def run(foretell, jobs):
+def run(jobs):
     """Results and errors of all jobs, two processes at a time."""
-    report = {"results": [], "errors": []}
-    running = []
-    for job in jobs:
-        if len(running) == PROCESSES:
-            collect(*running.pop(0), report)
-        running.append(start(foretell, job))
-    for item in running:
-        collect(*item, report)
-    return report
+    foretell.program()  # found before two threads ask for it
+    with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
+        reports = list(pool.map(predict, jobs))
+    return {kind: [one for report in reports for one in report[kind]]
+            for kind in ("results", "errors")}
 
 
-def run_corpus(foretell, folder, sample):
+def run_corpus(folder, sample):
     truth = read_truth(folder, sample)
     is_onnx = "macs_batch2" in next(iter(truth.values()))
     jobs = onnx_jobs if is_onnx else torchscript_jobs
-    report = run(foretell, jobs(folder, truth))
+    report = run(jobs(folder, truth))
     results = collections.defaultdict(list)
     for result in report["results"]:
         results[pathlib.Path(result["model"]).stem].append(result)
@@ -281,8 +252,6 @@ def parse_arguments(argv):
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("archives", nargs="*", type=pathlib.Path,
                         default=DEFAULT_ARCHIVES)
-    parser.add_argument("--foretell", type=pathlib.Path, required=True,
-                        help="the built program")
     parser.add_argument("--sample", type=int, default=0)
     return parser.parse_args(argv)
 
@@ -296,9 +265,10 @@ def main(argv):
             print(f"{path}: absent, not checked")
     if not present:
         sys.exit("no corpus to check")
-    with tempfile.TemporaryDirectory() as scratch:
-        corpora = [run_corpus(arguments.foretell, unpack(path, scratch),
-                              arguments.sample) for path in present]
+    corpora = []
+    for path in present:
+        with published.unpacked(path) as folder:
+            corpora.append(run_corpus(folder, arguments.sample))
     agrees = report_on(corpora)
     for corpus in corpora:
         print(f"{corpus.format}: {len(corpus.truth)} networks")
@@ -307,4 +277,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    foretell.main(lambda: main(sys.argv[1:]))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the memory after a forward pass with another tool's simulation.
 
-    scripts/compare_forward_memory.py [--limit N]
+    scripts/published/compare_forward_memory.py [--limit N]
 
 ../shared/data/training_memory_timm_a100.csv.gz (GPUMemNet) has, beside its measured
 peaks, what PyTorch's FakeTensor counts after the forward pass of training: parameters
@@ -11,27 +11,18 @@ traced graph holds there (the slope between two batches), FakeTensor's (less one
 image: it counts the input twice), and where they differ by more than 1.5 %. A network
 that differs was another one when it was measured: other image sizes, other operators
 in the timm of that time. Needs the shared folder beside the repository and says so
-when it is absent. With FORETELL in the environment that binary is run instead of
-scripts/foretell.
+when it is absent.
 """
 
 import argparse
-import csv
-import gzip
-import json
-import os
 import pathlib
 import statistics
-import subprocess
 import sys
-import tarfile
-import tempfile
 
-from make_label_set import SETS
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import foretell  # noqa: E402
+import published  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-FORETELL = os.environ.get("FORETELL", str(ROOT / "scripts" / "foretell"))
-MODELS, TABLE = SETS["training-memory"].archive, SETS["training-memory"].table
 TOLERANCE = 0.015
 # The table's MB are thousandths of a GiB.
 MIB = 1000 / 1024
@@ -41,11 +32,10 @@ STANDS_AT_START = ("parameter", "buffer", "input")
 def read_table():
     """FakeTensor's MB after the forward pass by network and batch."""
     found = {}
-    with gzip.open(TABLE, "rt", newline="") as table:
-        for row in csv.DictReader(table):
-            if row["faketensor_after_forward_mb"]:
-                found.setdefault(row["model"], {})[int(row["batch"])] = float(
-                    row["faketensor_after_forward_mb"])
+    for row in published.rows(published.TRAINING_MEMORY):
+        if row["faketensor_after_forward_mb"]:
+            found.setdefault(row["model"], {})[int(row["batch"])] = float(
+                row["faketensor_after_forward_mb"])
     return found
 
 
@@ -63,20 +53,17 @@ def held_after_forward(graph):
 
 
 def inspect(path, shape, batch):
-    outcome = subprocess.run(
-        [FORETELL, "inspect", str(path), "--mode",
-         "training", "--format", "json", "--input",
-         f"f32[{batch},{shape.replace('x', ',')}]"],
-        capture_output=True, text=True)
-    if outcome.returncode != 0:
-        return None
-    return json.loads(outcome.stdout)
+    return foretell.run_json(
+        "inspect", path, "--mode", "training", "--format", "json", "--input",
+        published.input_flag(shape, batch))
 
 
 def per_sample(path, shape, batches):
     """MiB per sample; None where the network cannot be traced."""
-    graphs = [inspect(path, shape, batch) for batch in batches]
-    if None in graphs:
+    try:
+        graphs = [inspect(path, shape, batch) for batch in batches]
+    except foretell.Failure as failure:
+        print(failure, file=sys.stderr)
         return None
     few, many = map(held_after_forward, graphs)
     return (many - few) / (batches[1] - batches[0]) / 2**20
@@ -89,35 +76,34 @@ def image_mib(shape):
     return 4 * elements / 2**20
 
 
+def compare(folder, limit):
+    """Prints a row per network that differs; the ratios of all."""
+    truth, table, ratios = published.truth(folder), read_table(), []
+    names = sorted(path.stem for path in folder.glob("*.pt")
+                   if len(table.get(path.stem, ())) > 1)
+    print("| network | here, MiB per sample | FakeTensor | ratio |\n"
+          "|---|--:|--:|--:|")
+    for name in names[:limit]:
+        shape, counted = truth[name]["input"], table[name]
+        few, many = min(counted), max(counted)
+        here = per_sample(folder / f"{name}.pt", shape, (few, many))
+        if here is None:
+            continue
+        there = ((counted[many] - counted[few]) / (many - few) / MIB
+                 - image_mib(shape))
+        ratios.append(here / there)
+        if abs(ratios[-1] - 1) > TOLERANCE:
+            print(f"| {name} | {here:.2f} | {there:.2f} | {ratios[-1]:.3f} |")
+    return ratios
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--limit", type=int, help="only so many networks")
     options = parser.parse_args()
-    for path in (MODELS, TABLE):
-        if not path.exists():
-            sys.exit(f"not found: {path}")
-    ratios = []
-    with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(MODELS) as archive:
-            archive.extractall(folder, filter="data")
-        files = {path.stem: path for path in pathlib.Path(folder).rglob("*.pt")}
-        truth = next(pathlib.Path(folder).rglob("truth.csv"))
-        with open(truth, newline="") as file:
-            shapes = {row["model"]: row["input"] for row in csv.DictReader(file)}
-        table = read_table()
-        names = sorted(name for name in files if len(table.get(name, ())) > 1)
-        print("| network | here, MiB per sample | FakeTensor | ratio |\n"
-              "|---|--:|--:|--:|")
-        for name in names[:options.limit]:
-            few, many = min(table[name]), max(table[name])
-            here = per_sample(files[name], shapes[name], (few, many))
-            if here is None:
-                continue
-            there = ((table[name][many] - table[name][few]) / (many - few) / MIB
-                     - image_mib(shapes[name]))
-            ratios.append(here / there)
-            if abs(ratios[-1] - 1) > TOLERANCE:
-                print(f"| {name} | {here:.2f} | {there:.2f} | {ratios[-1]:.3f} |")
+    published.need(published.TRAINING_TRACES, published.TRAINING_MEMORY)
+    with published.unpacked(published.TRAINING_TRACES) as folder:
+        ratios = compare(folder, options.limit)
     off = [abs(ratio - 1) for ratio in ratios]
     print(f"\n{len(ratios)} networks: median difference "
           f"{statistics.median(off):.2%}, more than {TOLERANCE:.1%} for "
@@ -125,4 +111,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    foretell.main(main)

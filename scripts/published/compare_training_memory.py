@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Compares predicted training memory with published A100 measurements.
 
-    scripts/compare_training_memory.py [--batches 8,64] [--limit N]
+    scripts/published/compare_training_memory.py [--batches 8,64] [--limit N]
 
 Traces every network of ../shared/models/timm_torchscript_train.tar.xz in training
 mode (SGD with momentum; the publication does not state its optimizer) and
 compares the predicted total at the CUDA 11.6 environment with the good rows of
 ../shared/data/training_memory_timm_a100.csv.gz (GPUMemNet, A100 40 GB), without the
-networks that scripts/make_label_set.py names as measured otherwise. Prints the
+networks that scripts/lib/published.py names as measured otherwise. Prints the
 distribution of the error and the worst networks. Needs the shared folder beside
 the repository and says so when it is absent. Nothing is fitted here, but the
 context of that environment was suggested by an earlier look at the same table.
@@ -15,43 +15,34 @@ context of that environment was suggested by an earlier look at the same table.
 
 import argparse
 import collections
-import csv
-import gzip
-import json
 import pathlib
 import statistics
-import subprocess
 import sys
-import tarfile
-import tempfile
 
-from make_label_set import CHANGED_SINCE_MEASURED, SETS
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import foretell  # noqa: E402
+import published  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-MODELS, LABELS = SETS["training-memory"].archive, SETS["training-memory"].table
 DEVICE, ENVIRONMENT = "a100-sxm4-40gb", "cuda11.6-eager"
 
 
 def read_labels(batches):
     labels = {}
-    with gzip.open(LABELS, "rt") as table:
-        for row in csv.DictReader(table):
-            same = row["model"] not in CHANGED_SINCE_MEASURED
-            if same and row["status"] == "ok" and int(row["batch"]) in batches:
-                key = row["model"], int(row["batch"])
-                labels[key] = float(row["memory_max_used_mb"])
+    for row in published.rows(published.TRAINING_MEMORY):
+        same = row["model"] not in published.CHANGED_SINCE_MEASURED
+        if same and row["status"] == "ok" and int(row["batch"]) in batches:
+            key = row["model"], int(row["batch"])
+            labels[key] = float(row["memory_max_used_mb"])
     return labels
 
 
 def predict(paths, shape, batches, optimizer):
     """(model, batch) -> result of one process of `foretell predict`."""
-    command = [str(ROOT / "scripts" / "foretell"), "predict", *map(str, paths),
-               "--json", "--mode", "training", "--optimizer", optimizer,
-               "--device", DEVICE, "--environment", ENVIRONMENT,
-               "--input", f"f32[1,{shape.replace('x', ',')}]",
-               "--batch", ",".join(map(str, batches))]
-    outcome = subprocess.run(command, capture_output=True, text=True)
-    document = json.loads(outcome.stdout)
+    document = foretell.run_json(
+        "predict", *paths, "--json", "--mode", "training", "--optimizer",
+        optimizer, "--device", DEVICE, "--environment", ENVIRONMENT, "--input",
+        published.input_flag(shape, 1), "--batch", ",".join(map(str, batches)),
+        accept=(foretell.DONE, foretell.MODEL_FAILED))
     for error in document["errors"]:
         print("failed:", error["message"].replace(str(paths[0].parent), "")[:150])
     return {(pathlib.Path(r["model"]).stem, r["batch"]): r
@@ -62,29 +53,28 @@ def percentile(values, share):
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
+def predict_all(batches, options):
+    """Results of all networks, one process per input shape."""
+    results, groups = {}, collections.defaultdict(list)
+    with published.unpacked(published.TRAINING_TRACES) as folder:
+        for row in list(published.truth(folder).values())[:options.limit]:
+            path = folder / (row["model"] + ".pt")
+            if path.exists():
+                groups[row["input"]].append(path)
+        for shape, paths in sorted(groups.items()):
+            results.update(predict(paths, shape, batches, options.optimizer))
+    return results
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batches", default="8,64")
-    parser.add_argument("--limit", type=int, default=10**9)
+    parser.add_argument("--limit", type=int)
     parser.add_argument("--optimizer", default="momentum")
     options = parser.parse_args()
-    if not MODELS.exists() or not LABELS.exists():
-        sys.exit(f"needs {MODELS} and {LABELS}, which are absent")
+    published.need(published.TRAINING_TRACES, published.TRAINING_MEMORY)
     batches = [int(b) for b in options.batches.split(",")]
-    labels = read_labels(batches)
-    results = {}
-    with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(MODELS) as archive:
-            archive.extractall(folder)
-        folder = pathlib.Path(folder)
-        groups = collections.defaultdict(list)
-        with open(folder / "truth.csv") as table:
-            for row in list(csv.DictReader(table))[:options.limit]:
-                path = folder / (row["model"] + ".pt")
-                if path.exists():
-                    groups[row["input"]].append(path)
-        for shape, paths in sorted(groups.items()):
-            results.update(predict(paths, shape, batches, options.optimizer))
+    labels, results = read_labels(batches), predict_all(batches, options)
     rows = [(abs(results[key]["memory"]["total_mib"] / truth - 1),
              results[key]["memory"]["total_mib"] / truth - 1, *key, truth,
              results[key]["memory"]["interval_mib"])
@@ -107,4 +97,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    foretell.main(main)

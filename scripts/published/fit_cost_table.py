@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Print the figures from which the tables of src/cost were set.
 
-  scripts/fit_cost_table.py [--data FOLDER] [--seed 0]
+  scripts/published/fit_cost_table.py [--data FOLDER] [--seed 0]
 
 Reads published GPU measurements (gzipped CSV files, by default in
 ../shared/data beside the repository), fits the tiled model of matrix products,
@@ -11,25 +11,20 @@ constants are copied into src/cost by hand, rounded, where a reader can see
 them. Needs numpy.
 """
 import argparse
-import csv
-import gzip
 import pathlib
 import sys
 
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import published  # noqa: E402
+
 A100_SMS = 108
 BANDWIDTH_GB_S = {"A100-SXM-80GB": 2039, "A100-PCIE-80GB": 1935,
                   "A100-PCIE-40GB": 1555}
 TENSOR_TILES = [(256, 128), (128, 128), (128, 64), (64, 64), (32, 64), (16, 64)]
 SIMT_TILES = [(256, 128), (128, 128), (128, 64), (64, 64), (32, 64), (32, 32)]
 H200_PEAK_FLOPS, H200_BYTES_S, H200_LIMIT_W = 989e12, 4.8e12, 700
-
-
-def read(folder, name):
-    with gzip.open(folder / name, "rt", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def column(rows, name, default=1.0):
@@ -94,7 +89,7 @@ def fit_gemm(title, shapes, measured, floors, options, rng):
 
 
 def fit_bf16(folder, rng):
-    rows = [row for row in read(folder, "gemm_bf16_a100.csv.gz")
+    rows = [row for row in published.rows(folder / "gemm_bf16_a100.csv.gz")
             if row["framework"] != "sglang-0.5.9"]  # noisy at all sizes
     m, n, k = (column(rows, name) for name in "mnk")
     measured = column(rows, "latency_ms") * 1e3
@@ -134,7 +129,7 @@ def print_bandwidth_shares(rows):
 
 
 def print_attention(folder):
-    rows = [row for row in read(folder, "attention_bf16_a100.csv.gz")
+    rows = [row for row in published.rows(folder / "attention_bf16_a100.csv.gz")
             if row["phase"] == "context" and not row["window_size"]
             and row["kv_cache_dtype"] == "bfloat16"]
     length = column(rows, "input_seq_len")
@@ -151,7 +146,7 @@ def print_attention(folder):
 
 
 def fit_power(folder):
-    rows = read(folder, "gemm_bf16_power_h200.csv.gz")
+    rows = published.rows(folder / "gemm_bf16_power_h200.csv.gz")
     m, n, k, ms, watts = (column(rows, name)
                           for name in ("m", "n", "k", "latency_ms", "power_w"))
     long = ms > 0.02  # shorter runs sample idle gaps
@@ -175,14 +170,12 @@ def fit_power(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=pathlib.Path,
-                        default=ROOT.parent / "shared" / "data")
+                        default=published.TABLES)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    if not (options.data / "ops_fp32_a100.csv.gz").exists():
-        sys.exit(f"no measurements in {options.data}: name their folder with "
-                 "--data")
+    published.need(options.data / "ops_fp32_a100.csv.gz")
     rng = np.random.default_rng(options.seed)
-    operators = read(options.data, "ops_fp32_a100.csv.gz")
+    operators = published.rows(options.data / "ops_fp32_a100.csv.gz")
     fit_bf16(options.data, rng)
     fit_fp32(operators, rng)
     print_bandwidth_shares(operators)

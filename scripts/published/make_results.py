@@ -1,28 +1,25 @@
 #!/usr/bin/env python3
 """Trains and judges predictors on published measurements, as one table.
 
-    scripts/make_results.py latency|training-memory|ablation --dataset d.sqlite \\
+    scripts/published/make_results.py latency|training-memory|ablation --dataset d.sqlite \\
         --out FOLDER
 
-The dataset is made by scripts/make_label_set.py. Every method predicts each label
+The dataset is made by scripts/published/make_label_set.py. Every method predicts each label
 without having seen its family, its network, or (latency) its device; "random" is
 the test part of a 70/15/15 split of the points. Cells are median / mean of the
 absolute percentage error. Results that are in FOLDER are not repeated, so that it
 goes on where it was stopped. --methods and --splits choose rows and columns, --seed
 the networks' first weights and the order of samples (a FOLDER per seed).
 "ablation" changes one choice at a time of the paper's network on the latency set.
-With FORETELL in the environment that binary is run instead of scripts/foretell.
 """
 
 import argparse
 import json
-import os
 import pathlib
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-FORETELL = os.environ.get("FORETELL", str(ROOT / "scripts" / "foretell"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import foretell  # noqa: E402
 
 # The five networks of the paper correct the analytic prediction.
 HYBRID = ["--prior", "analytic", "--prior-features", "--hidden", "64",
@@ -104,14 +101,6 @@ SPLIT_NAMES = {"random": "random 70/15/15", "model": "networks left out",
                "family": "families left out", "device": "devices left out"}
 
 
-def run(*arguments):
-    command = [FORETELL, *map(str, arguments)]
-    outcome = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if outcome.returncode != 0:
-        sys.exit(f"{' '.join(command)} ended with {outcome.returncode}")
-    return outcome.stdout
-
-
 def judge(chosen, flags, folds, split, options, folder):
     """The evaluation of one cell, as `foretell evaluate --json` gives it."""
     data = ["--dataset", options.dataset, "--threads", options.threads]
@@ -119,21 +108,20 @@ def judge(chosen, flags, folds, split, options, folder):
         device = chosen.common[:2]
         environment = (["--environment", "cuda11.6-eager"]
                        if chosen.target == "memory" else [])
-        return json.loads(run("evaluate", "--analytic", *data, *device,
-                              *environment, "--split", "none", "--json"))
+        return foretell.run_json("evaluate", "--analytic", *data, *device,
+                                 *environment, "--split", "none", "--json")
     learn = [*data, *chosen.common, "--targets", chosen.target, "--seed",
              options.seed, *flags]
     if split == "random":
-        run("train", *learn, "--split", "random", "--out", folder,
-            "--continue")
-        return json.loads(
-            run("evaluate", "--checkpoint", folder / "best.safetensors", *data,
-                *chosen.common[:2], "--split", "random", "--part", "test",
-                "--json"))
+        foretell.run("train", *learn, "--split", "random", "--out", folder,
+                     "--continue")
+        return foretell.run_json(
+            "evaluate", "--checkpoint", folder / "best.safetensors", *data,
+            *chosen.common[:2], "--split", "random", "--part", "test", "--json")
     count = 4 if split == "device" else folds
-    return json.loads(run("cross-validate", *learn, "--split", "none",
-                          "--folds", split, "--k", count, "--out", folder,
-                          "--json"))
+    return foretell.run_json("cross-validate", *learn, "--split", "none",
+                             "--folds", split, "--k", count, "--out", folder,
+                             "--json")
 
 
 def cell(evaluation):
@@ -193,4 +181,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    foretell.main(main)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Judges predictions of left-out devices, as they are and adapted.
 
-    scripts/score_left_out_devices.py FOLDER
+    scripts/published/score_left_out_devices.py FOLDER
 
 FOLDER is the --out of `foretell cross-validate --folds device`. A device that was
 not learned from is often wrong by one factor, and by another one where networks

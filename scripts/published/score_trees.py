@@ -1,28 +1,27 @@
 #!/usr/bin/env python3
 """Judges gradient-boosted trees on a label set: the plain baseline of docs/learned.md.
 
-    scripts/score_trees.py latency_ms|memory_mib --dataset d.sqlite
+    scripts/published/score_trees.py latency_ms|memory_mib --dataset d.sqlite
 
 Needs scikit-learn. The trees see what one can read off a network without looking at
 its operators: logarithms of batch, parameters, MACs, activations (elements that
 convolutions and matrix products return) and image size, and the device and its
 environment as categories. They learn the logarithm of the label under absolute error;
 8 folds leave whole families or whole networks out. The dataset is made by
-scripts/make_label_set.py. Prints median / mean of the absolute percentage error.
+scripts/published/make_label_set.py. Prints median / mean of the absolute percentage error.
 """
 
 import argparse
-import csv
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import numpy
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-FORETELL = os.environ.get("FORETELL", str(ROOT / "scripts" / "foretell"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import foretell  # noqa: E402
+import published  # noqa: E402
+
 FOLDS = 8
 # Columns of the node features, docs/features.md.
 IS_CONVOLUTION, IS_PRODUCT, PHASE, OUTPUT_BYTES, ELEMENT_BYTES = 0, 1, 13, 28, 30
@@ -45,25 +44,24 @@ def activations(folder):
 def read(folder, target):
     """Features, logarithms of labels, families and networks."""
     returned = activations(folder)
-    with open(folder / "points.csv", newline="") as file:
-        points = {int(row["point"]): row for row in csv.DictReader(file)}
+    points = {int(row["point"]): row
+              for row in published.rows(folder / "points.csv")}
     features, labels, families, networks, settings = [], [], [], [], []
-    with open(folder / "labels.csv", newline="") as file:
-        for row in csv.DictReader(file):
-            number = int(row["point"])
-            if not row[target] or row["status"] != "ok" or number not in returned:
-                continue
-            point = points[number]
-            sizes = (point["batch"], point["parameters"], point["macs"],
-                     returned[number], point["image_size"] or 1)
-            setting = row["device"], row["environment"]
-            if setting not in settings:
-                settings.append(setting)
-            features.append([*(numpy.log(max(float(size), 1)) for size in sizes),
-                             settings.index(setting)])
-            labels.append(numpy.log(float(row[target])))
-            families.append(point["family"])
-            networks.append(point["model"])
+    for row in published.rows(folder / "labels.csv"):
+        number = int(row["point"])
+        if not row[target] or row["status"] != "ok" or number not in returned:
+            continue
+        point = points[number]
+        sizes = (point["batch"], point["parameters"], point["macs"],
+                 returned[number], point["image_size"] or 1)
+        setting = row["device"], row["environment"]
+        if setting not in settings:
+            settings.append(setting)
+        features.append([*(numpy.log(max(float(size), 1)) for size in sizes),
+                         settings.index(setting)])
+        labels.append(numpy.log(float(row[target])))
+        families.append(point["family"])
+        networks.append(point["model"])
     return numpy.array(features), numpy.array(labels), families, networks
 
 
@@ -87,9 +85,7 @@ def main():
     parser.add_argument("--dataset", required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        command = [FORETELL, "dataset", "export", options.dataset, "--out", folder]
-        if subprocess.run(command, stdout=subprocess.DEVNULL).returncode != 0:
-            sys.exit(f"{' '.join(command)} failed")
+        foretell.run("dataset", "export", options.dataset, "--out", folder)
         features, labels, families, networks = read(pathlib.Path(folder),
                                                     options.target)
     print(f"{len(labels)} labels\n\n| | networks left out | families left out |\n"
@@ -98,4 +94,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    foretell.main(main)

@@ -6,7 +6,7 @@ import sys
 import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
-sys.path.insert(0, str(SCRIPTS))
+sys.path[:0] = [str(SCRIPTS / "published"), str(SCRIPTS / "generate")]
 
 import check_corpus  # noqa: E402
 import update_onnx_operators_doc as page  # noqa: E402

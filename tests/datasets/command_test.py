@@ -22,7 +22,7 @@ BINARY = sys.argv.pop(1)
 SOURCE = pathlib.Path(sys.argv.pop(1))
 ONNX = str(SOURCE / "examples" / "resnet18.onnx")
 SCRIPT = str(SOURCE / "examples" / "resnet18.pt")
-sys.path.insert(0, str(SOURCE / "scripts"))
+sys.path.insert(0, str(SOURCE / "scripts" / "lib"))
 
 OK, USAGE, MODEL_FAILED = 0, 2, 3
 

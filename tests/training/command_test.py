@@ -329,12 +329,13 @@ class CrossValidate(TrainingTest):
 
 
 class ScoreLeftOutDevices(TrainingTest):
-    """scripts/score_left_out_devices.py, on what cross-validate writes."""
+    """scripts/published/score_left_out_devices.py, on what cross-validate writes."""
 
     def score(self, folder):
         result = subprocess.run(
-            [sys.executable, SOURCE / "scripts" / "score_left_out_devices.py",
-             folder], capture_output=True, text=True, timeout=300)
+            [sys.executable, SOURCE / "scripts" / "published" /
+             "score_left_out_devices.py", folder],
+            capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, OK, result.stderr)
         lines = [[cell.strip() for cell in line.strip("|").split("|")]
                  for line in result.stdout.splitlines()]

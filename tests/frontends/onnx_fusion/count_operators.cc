@@ -1,6 +1,6 @@
 // Prints how often each operator occurs in ONNX files, one line per file,
 // setting and operator: "PATH<tab>SETTING<tab>OPERATOR<tab>COUNT". Feeds
-// scripts/count_fusions.py.
+// scripts/generate/count_fusions.py.
 #include <array>
 #include <exception>
 #include <iostream>

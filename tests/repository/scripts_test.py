@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Tests of the way in which scripts find and run foretell."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+sys.path.insert(0, str(SCRIPTS / "lib"))
+
+import foretell  # noqa: E402
+import published  # noqa: E402
+
+# Prints its words and one variable, complains, and ends as it is told.
+PROGRAM = """#!/bin/sh
+echo "{\\"words\\": \\"$*\\", \\"variable\\": \\"$VARIABLE\\"}"
+echo complaint >&2
+exit ${STATUS:-0}
+"""
+
+
+class RunForetell(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.program = pathlib.Path(folder.name) / "foretell"
+        self.program.write_text(PROGRAM)
+        self.program.chmod(0o755)
+        os.environ["FORETELL"] = str(self.program)
+        self.addCleanup(os.environ.pop, "FORETELL")
+        foretell.program.cache_clear()
+        self.addCleanup(foretell.program.cache_clear)
+
+    def test_runs_the_program_that_the_environment_names(self):
+        self.assertEqual(foretell.program(), str(self.program))
+        self.assertIn('"predict 8"', foretell.run("predict", 8))
+
+    def test_adds_to_the_environment(self):
+        found = foretell.run_json("x", environment={"VARIABLE": "here"})
+        self.assertEqual(found, {"words": "x", "variable": "here"})
+
+    def test_shows_the_error_of_a_failure(self):
+        with self.assertRaises(foretell.Failure) as raised:
+            foretell.run("fits", environment={"STATUS": "1"})
+        self.assertEqual(raised.exception.status, foretell.DOES_NOT_FIT)
+        self.assertEqual(str(raised.exception),
+                         f"{self.program} fits ended with 1: complaint")
+
+    def test_accepts_the_statuses_that_a_caller_expects(self):
+        accept = (foretell.DONE, foretell.MODEL_FAILED)
+        for status, fails in ((0, False), (3, False), (4, True)):
+            with self.subTest(status=status):
+                run = lambda: foretell.run_json(  # noqa: E731
+                    accept=accept, environment={"STATUS": str(status)})
+                if fails:
+                    self.assertRaises(foretell.Failure, run)
+                else:
+                    self.assertEqual(run()["words"], "")
+
+    def test_says_that_a_document_is_no_json(self):
+        self.program.write_text("#!/bin/sh\necho none\n")
+        with self.assertRaisesRegex(foretell.Failure, "no JSON"):
+            foretell.run_json("version")
+
+
+class Published(unittest.TestCase):
+
+    def test_takes_a_folder_for_an_archive(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "truth.csv").write_text("model,input\nnet,3x8x4\n")
+            with published.unpacked(folder) as found:
+                self.assertEqual(published.truth(found)["net"]["input"], "3x8x4")
+            self.assertTrue(folder.exists())
+
+    def test_makes_the_input_of_a_trace(self):
+        self.assertEqual(published.input_flag("3x8x4", 2), "f32[2,3,8,4]")
+
+    def test_ends_where_shared_data_is_absent(self):
+        with self.assertRaisesRegex(SystemExit, "nowhere is absent"):
+            published.need(pathlib.Path("nowhere"))
+
+
+class EveryScript(unittest.TestCase):
+
+    def test_is_listed_in_the_readme_of_its_folder(self):
+        for folder in sorted(SCRIPTS.iterdir()):
+            if not folder.is_dir() or folder.name == "__pycache__":
+                continue
+            readme = (folder / "README.md").read_text()
+            for script in sorted(folder.iterdir()):
+                if script.name not in ("README.md", "__pycache__"):
+                    self.assertIn(f"`{script.name}`", readme,
+                                  f"{folder.name}/README.md")
+
+    def test_runs_foretell_in_one_way(self):
+        """No script but lib/foretell.py names the program itself."""
+        for script in sorted(SCRIPTS.rglob("*.py")):
+            if script == SCRIPTS / "lib" / "foretell.py":
+                continue
+            text = script.read_text()
+            self.assertNotIn('"FORETELL"', text, script.name)
+            self.assertNotIn('/ "foretell"', text, script.name)
+
+    def test_compiles(self):
+        scripts = sorted(SCRIPTS.rglob("*.py"))
+        self.assertGreater(len(scripts), 20)
+        for script in scripts:
+            compile(script.read_text(), str(script), "exec")
+
+    def test_shell_scripts_parse(self):
+        for script in [*SCRIPTS.rglob("*.sh"), *SCRIPTS.rglob("*.sbatch"),
+                       *(SCRIPTS / name for name in ("setup", "build", "test",
+                                                     "update_golden"))]:
+            outcome = subprocess.run(["bash", "-n", script],
+                                     capture_output=True, text=True)
+            self.assertEqual((outcome.returncode, outcome.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
