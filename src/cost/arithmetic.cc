@@ -30,7 +30,7 @@ namespace {
 constexpr double kConvolutionEfficiency = 0.60;
 /// Of the FP32 peak; judgement from whole networks of depthwise convolutions.
 constexpr double kDepthwiseEfficiency = 0.05;
-/// Prefill attention on A100 (scripts/fit_cost_table.py):
+/// Prefill attention on A100 (scripts/published/fit_cost_table.py):
 /// efficiency = 0.62 * keys / (keys + 250).
 constexpr double kAttentionEfficiency = 0.62;
 constexpr double kAttentionHalfKeys = 250;

@@ -23,7 +23,7 @@ struct KindCost {
 
 /// By OpKind, in its order.
 ///
-/// Measured on A100 (scripts/fit_cost_table.py): elementwise 0.87 of peak
+/// Measured on A100 (scripts/published/fit_cost_table.py): elementwise 0.87 of peak
 /// bandwidth, GELU 0.89, softmax 0.66, layer norm 0.59, matrix products 0.70
 /// (BF16) and 0.61 (FP32). All else, and the dispatch times, is judgement:
 /// published Python runs of convolutional networks at batch 1 with autograd
