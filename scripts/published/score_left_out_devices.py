@@ -32,10 +32,10 @@ import sys
 
 LABELS, DRAWS = 5, 200
 # Share of the networks to draw from in the "known" columns. With any share from a
-# third to a twentieth the medians of docs/learned.md differ by at most 0.2 points.
+# third to a twentieth the medians of docs/accuracy.md differ by at most 0.2 points.
 KNOWN = 0.25
 # Standard deviations of a, b and a label's logarithm. Chosen in view of the four
-# GPUs of docs/learned.md, where halving or doubling any of them moves a median
+# GPUs of docs/accuracy.md, where halving or doubling any of them moves a median
 # error by at most 1.0 points.
 LEVEL_DEVIATION, SLOPE_DEVIATION, LABEL_DEVIATION = 0.15, 0.08, 0.08
 ROBUST_STEPS = 10

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges gradient-boosted trees on a label set: the plain baseline of docs/learned.md.
+"""Judges gradient-boosted trees on a label set: the plain baseline of docs/accuracy.md.
 
     scripts/published/score_trees.py latency_ms|memory_mib --dataset d.sqlite
 
