@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares predicted training memory with published A100 measurements.
 
-    scripts/published/compare_training_memory.py [--batches 8,64] [--limit N]
+    scripts/published/compare_training_memory.py [--batches 8,64] [--limit N | --networks A,B]
 
 Traces every network of ../shared/models/timm_torchscript_train.tar.xz in training
 mode (SGD with momentum; the publication does not state its optimizer) and
@@ -57,7 +57,9 @@ def predict_all(batches, options):
     """Results of all networks, one process per input shape."""
     results, groups = {}, collections.defaultdict(list)
     with published.unpacked(published.TRAINING_TRACES) as folder:
-        for row in list(published.truth(folder).values())[:options.limit]:
+        chosen = [row for name, row in published.truth(folder).items()
+                  if not options.networks or name in options.networks.split(",")]
+        for row in chosen[:options.limit]:
             path = folder / (row["model"] + ".pt")
             if path.exists():
                 groups[row["input"]].append(path)
@@ -69,7 +71,8 @@ def predict_all(batches, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batches", default="8,64")
-    parser.add_argument("--limit", type=int)
+    parser.add_argument("--limit", type=int, help="only so many networks")
+    parser.add_argument("--networks", help="only these, separated by commas")
     parser.add_argument("--optimizer", default="momentum")
     options = parser.parse_args()
     published.need(published.TRAINING_TRACES, published.TRAINING_MEMORY)
