@@ -77,7 +77,7 @@ Rows ByNetwork(std::span<const ComparisonCell> cells) {
   return rows;
 }
 
-/// Of the pooled errors without a target.
+/// Takes the pooled errors without a target.
 Spread SpreadOver(const std::vector<const ComparisonCell*>& row,
                   PartErrors ComparisonCell::*part,
                   std::optional<Target> target) {

@@ -50,7 +50,8 @@ struct Rendezvous {
   std::string host;
   int port = 0;
   bool agent_keeps_store = false;
-  std::string attempt;  ///< Of torchrun, which may start workers anew.
+  /// Number of torchrun's attempt; it may start workers anew.
+  std::string attempt;
 };
 
 Rendezvous ReadRendezvous() {

@@ -42,7 +42,7 @@ struct EpochMetrics {
   PassSums train;            ///< While learning, with dropout.
   std::optional<PassSums> validation;
   bool is_best = false;
-  double seconds = 0;  ///< Of training, without validation.
+  double seconds = 0;  ///< Time of training, without validation.
   double graphs_per_second = 0;
 };
 

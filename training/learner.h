@@ -25,13 +25,13 @@ class Learner {
 
   struct StepOptions {
     double rate = 0;
-    std::uint64_t seed = 0;  ///< Of dropout.
+    std::uint64_t seed = 0;  ///< Seed of dropout.
     bool stop = false;       ///< This worker wants to end.
   };
   struct StepResult {
     PassSums own;       ///< Losses and errors of this worker's share.
     double loss = 0;    ///< Mean over the whole batch.
-    double norm = 0;    ///< Of the gradient, before clipping.
+    double norm = 0;    ///< Norm of the gradient, before clipping.
     bool stop = false;  ///< Any worker wants to end.
   };
   /// Gradients of the sum of losses are added up over workers, divided by the

@@ -18,7 +18,7 @@ struct RateTestOptions {
 struct RateTest {
   struct Step {
     double rate = 0;
-    double loss = 0;      ///< Of this batch.
+    double loss = 0;      ///< Loss of this batch.
     double smoothed = 0;  ///< Moving mean, corrected for its beginning.
   };
   std::vector<Step> steps;

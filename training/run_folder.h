@@ -31,7 +31,7 @@ class RunFolder {
 
  private:
   std::string path_;
-  std::vector<std::string> lines_;  ///< Of metrics.jsonl.
+  std::vector<std::string> lines_;  ///< Lines of metrics.jsonl.
 };
 
 /// Writes a file that is either the old one or the new one, whatever happens;

@@ -42,7 +42,7 @@ struct Sample {
   model::TargetValues targets = model::kNoValues;
   model::TargetValues prior = model::kNoValues;
   std::vector<double> inputs;  ///< Raw, one per SampleSet::columns.
-  float weight = 1;            ///< Of the label in the loss.
+  float weight = 1;            ///< Weight of the label in the loss.
   /// By the label's environment; for terms of kernels.
   cost::ExecutionMode mode = {};
 };
@@ -83,14 +83,14 @@ struct SampleOptions {
 /// Samples in the order of their labels.
 struct SampleSet {
   std::vector<Sample> samples;
-  std::vector<std::string> devices;  ///< Of the labels, sorted.
+  std::vector<std::string> devices;  ///< Names in the labels, sorted.
   /// JSON objects, of the labels, sorted.
   std::vector<std::string> environments;
-  /// Of the devices, where they are needed; else empty.
+  /// Figures of the devices, where they are needed; else empty.
   std::vector<const DeviceSpec*> specs;
   bool node_costs = false;               ///< As SampleOptions.
   std::optional<model::TermKind> terms;  ///< As SampleOptions.
-  std::vector<std::string> sources;      ///< Of the labels, sorted.
+  std::vector<std::string> sources;      ///< Names in the labels, sorted.
   std::vector<std::string> columns;      ///< Names of Sample::inputs.
   std::string prior;                     ///< Its name; empty without.
   std::int64_t without_graph = 0;        ///< Labels left out for it.

@@ -32,7 +32,7 @@ struct BatchProgress {
   std::int64_t epochs = 0;
   std::int64_t batch = 0;  ///< From 1, within the epoch.
   std::int64_t batches = 0;
-  const PassSums& so_far;  ///< Of this worker, this epoch.
+  const PassSums& so_far;  ///< Sums of this worker, this epoch.
 };
 
 /// What a run tells, and asks; each may be empty.
@@ -92,8 +92,8 @@ class Trainer {
   struct Position {
     std::int64_t epoch = 0;  ///< Finished ones.
     std::int64_t batch = 0;  ///< Finished ones of the next epoch.
-    PassSums sums;           ///< Of those.
-    double norm_sum = 0;     ///< Of gradients, of those.
+    PassSums sums;           ///< Sums over those.
+    double norm_sum = 0;     ///< Sum of the gradients' norms in those.
     double best_loss = 0;
     std::int64_t best_epoch = 0;  ///< 0: none yet.
   };
@@ -117,7 +117,7 @@ class Trainer {
   Learner learner_;
   Position position_;
   bool stop_ = false;         ///< Asked to end; all workers agree.
-  double epoch_seconds_ = 0;  ///< Of this process, this epoch.
+  double epoch_seconds_ = 0;  ///< Time of this process, this epoch.
   double epoch_graphs_ = 0;
   model::CheckpointInfo best_info_;
   std::map<std::string, model::StoredTensor> best_weights_;

@@ -31,7 +31,7 @@ using ProgressFunction = std::function<void(const Progress&)>;
 
 struct GenerateOptions {
   int workers = 1;
-  double deadline_s = 300;  ///< Of one trace.
+  double deadline_s = 300;  ///< Limit of one trace.
   /// A point that has failed this often in all is left alone. What ends a
   /// worker process is tried again in the same run, since it may have been the
   /// lack of memory; an error is certain to come again and waits for the next.

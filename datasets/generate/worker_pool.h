@@ -21,7 +21,7 @@ struct TaskOutcome {
 
 struct WorkerOptions {
   int workers = 1;          ///< Processes, >= 1.
-  double deadline_s = 300;  ///< Of one task.
+  double deadline_s = 300;  ///< Limit of one task.
 };
 
 /// Runs `work(task)` for every element of `tasks` in forked processes and

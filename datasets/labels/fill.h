@@ -25,19 +25,20 @@ using LabelFunction = std::function<Label(const LabelTask&)>;
 
 struct FillOptions {
   std::string device;  ///< DeviceSpec::name, or what is measured on.
-  std::string source;  ///< Of the labels.
+  std::string source;  ///< Source of the labels.
   Provenance provenance = Provenance::kMeasured;
-  std::string environment = "{}";     ///< Of labels of runs that threw.
-  Shard shard;                        ///< Of the points in sampling order.
-  std::uint64_t seed = 0;             ///< Of SamplingOrder.
+  /// Environment of labels of runs that threw.
+  std::string environment = "{}";
+  Shard shard;                        ///< Part of the points in sampling order.
+  std::uint64_t seed = 0;             ///< Seed of SamplingOrder.
   std::int64_t energy_every = 1;      ///< Every n-th point with energy.
-  std::int64_t max_attempts = 3;      ///< Of one point, over all runs.
+  std::int64_t max_attempts = 3;      ///< Attempts at one point, over all runs.
   std::optional<std::int64_t> limit;  ///< Points at most in this run.
   std::optional<double> budget_s;     ///< Starts no point later than this.
   bool needs_graph = false;           ///< Only points whose graph is stored.
   /// Worker processes; 0: in this process, each label committed at once.
   int workers = 0;
-  double deadline_s = 600;    ///< Of one point in a worker.
+  double deadline_s = 600;    ///< Limit of one point in a worker.
   ProgressFunction progress;  ///< May be empty.
 };
 

@@ -115,7 +115,7 @@ class Merger {
   Dataset& labels_into_;
   bool salvage_;
   MergeSummary& summary_;
-  std::map<RowId, RowId> rows_;  ///< Of points: there → here.
+  std::map<RowId, RowId> rows_;  ///< Rows of points: there → here.
 };
 
 /// Features of another version must not get in. Where damage has taken the

@@ -75,7 +75,7 @@ struct Stats {
   std::int64_t graphs = 0;
   std::int64_t labels = 0;
   std::vector<FamilyCount> families;      ///< By name.
-  std::vector<Distribution> graph_sizes;  ///< Of traced points.
+  std::vector<Distribution> graph_sizes;  ///< Sizes of traced points.
   std::vector<LabelCoverage> coverage;
   std::vector<Outlier> outliers;  ///< The farthest first.
   std::vector<Scatter> scatters;

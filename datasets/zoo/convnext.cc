@@ -25,8 +25,8 @@ constexpr std::int64_t kPatch = 4;
 
 struct ConvNextConfig {
   std::vector<std::int64_t> layers = {3, 3, 9, 3};  ///< Blocks per stage.
-  std::int64_t width = 96;        ///< Of the first stage, doubled per stage.
-  double stochastic_depth = 0.1;  ///< Of the last block.
+  std::int64_t width = 96;  ///< Channels of the first stage, doubled per stage.
+  double stochastic_depth = 0.1;  ///< Rate of the last block.
   double layer_scale = 1e-6;      ///< Initial scale of a block's branch.
   std::int64_t image_size = 224;
   std::int64_t channels = 3;

@@ -23,7 +23,7 @@ struct DebertaConfig {
   std::int64_t inner = 3072;
   std::int64_t vocabulary = 128100;
   std::int64_t positions = 512;  ///< Longest distance.
-  std::int64_t buckets = 256;    ///< Of distances, per direction.
+  std::int64_t buckets = 256;    ///< Buckets of distances, per direction.
   double dropout = 0.1;
   std::int64_t seq = 128;  ///< Tokens.
 

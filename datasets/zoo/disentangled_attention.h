@@ -13,7 +13,7 @@ namespace foretell::zoo {
 struct DisentangledShape {
   std::int64_t width = 768;
   std::int64_t heads = 12;
-  std::int64_t buckets = 256;  ///< Of distances, per direction.
+  std::int64_t buckets = 256;  ///< Buckets of distances, per direction.
   double dropout = 0.1;
 };
 

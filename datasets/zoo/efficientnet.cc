@@ -20,7 +20,7 @@ struct EfficientNetConfig {
   double width_multiplier = 1;
   double depth_multiplier = 1;
   double dropout = 0.2;
-  double stochastic_depth = 0.2;  ///< Of a block after the last one.
+  double stochastic_depth = 0.2;  ///< Rate of a block after the last one.
   double norm_epsilon = 1e-5;
   std::int64_t image_size = 224;
   std::int64_t channels = 3;
@@ -125,7 +125,7 @@ class EfficientNet final : public UnaryNetwork {
 
   EfficientNetConfig config_;
   std::int64_t blocks_ = 0;
-  std::int64_t position_ = 0;  ///< Of the next block.
+  std::int64_t position_ = 0;  ///< Position of the next block.
   Chain features_;
   Chain classifier_;
 };

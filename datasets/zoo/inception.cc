@@ -41,7 +41,7 @@ struct InceptionConfig {
 /// Convolution, batch norm, ReLU. Padding keeps the size unless it is off.
 struct Unit {
   std::int64_t out;
-  std::int64_t height = 1;  ///< Of the kernel.
+  std::int64_t height = 1;  ///< Height of the kernel.
   std::int64_t width = 1;
   std::int64_t stride = 1;
   bool is_padded = true;

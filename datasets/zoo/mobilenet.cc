@@ -84,7 +84,7 @@ constexpr double kV3NormEpsilon = 1e-3;
 
 struct V3Version {
   std::span<const V3Block> blocks;
-  std::int64_t hidden;  ///< Of the classifier.
+  std::int64_t hidden;  ///< Width of the classifier.
 };
 
 class MobileNet final : public UnaryNetwork {

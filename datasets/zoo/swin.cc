@@ -18,7 +18,7 @@ constexpr double kEpsilon = 1e-5;
 struct SwinConfig {
   std::int64_t patch_size = 4;
   std::int64_t window = 7;  ///< Patches a side.
-  std::int64_t width = 96;  ///< Of the first stage, doubled per stage.
+  std::int64_t width = 96;  ///< Channels of the first stage, doubled per stage.
   std::vector<std::int64_t> layers = {2, 2, 6, 2};   ///< Blocks per stage.
   std::vector<std::int64_t> heads = {3, 6, 12, 24};  ///< Per stage.
   std::int64_t mlp_ratio = 4;

@@ -18,7 +18,8 @@ namespace foretell::zoo {
 namespace {
 
 constexpr double kEpsilon = 1e-6;
-constexpr std::int64_t kBuckets = 32;       ///< Of distances, both directions.
+/// Buckets of distances, both directions.
+constexpr std::int64_t kBuckets = 32;
 constexpr std::int64_t kMaxDistance = 128;  ///< All beyond share a bucket.
 
 struct T5Config {

@@ -11,7 +11,7 @@ namespace foretell::zoo {
 namespace {
 
 struct UNetConfig {
-  std::int64_t width = 64;  ///< Of the first level.
+  std::int64_t width = 64;  ///< Channels of the first level.
   std::int64_t depth = 4;   ///< Poolings.
   bool batch_norm = true;
   std::int64_t image_size = 512;
@@ -43,10 +43,10 @@ struct UNetConfig {
 };
 
 struct UNet3dConfig {
-  std::int64_t width = 64;  ///< Of the first level's result.
+  std::int64_t width = 64;  ///< Channels of the first level's result.
   std::int64_t depth = 3;   ///< Poolings.
   bool batch_norm = true;
-  std::int64_t edge = 128;  ///< Of the cube, in voxels.
+  std::int64_t edge = 128;  ///< Edge of the cube, in voxels.
   std::int64_t channels = 3;
   std::int64_t classes = 3;
 

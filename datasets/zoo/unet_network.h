@@ -11,16 +11,16 @@ namespace foretell::zoo {
 /// A U-Net: `depth` times halved, then raised again beside what each level saw.
 /// Convolutions are 3 wide and padded, so that sizes agree.
 struct UNetShape {
-  std::int64_t dimensions = 2;  ///< Of the image: 2 or 3.
+  std::int64_t dimensions = 2;  ///< Dimensions of the image: 2 or 3.
   std::int64_t in = 3;
   std::int64_t out = 2;     ///< Channels of the result.
-  std::int64_t width = 64;  ///< Of the first level, doubled per level.
+  std::int64_t width = 64;  ///< Channels of the first level, doubled per level.
   std::int64_t depth = 4;   ///< Poolings.
   /// Convolutions of each encoder level and the bottom, depth + 1 numbers;
   /// empty: two each. Decoder levels have two.
   std::vector<std::int64_t> encoder_layers;
   bool batch_norm = true;
-  bool bias = false;  ///< Of convolutions.
+  bool bias = false;  ///< Bias in convolutions.
   /// Where channels double: in a level's last convolution, while raising keeps
   /// them (Çiçek et al. 2016), or in its first, while raising halves them
   /// (Ronneberger et al. 2015).

@@ -19,7 +19,8 @@ constexpr std::int64_t kPooledSize = 7;
 struct VggConfig {
   std::vector<std::int64_t> layers = {1, 1, 2, 2, 2};  ///< Per stage.
   bool batch_norm = false;
-  std::int64_t width = 64;  ///< Of the first stage, doubled up to eightfold.
+  /// Channels of the first stage, doubled up to eightfold.
+  std::int64_t width = 64;
   std::int64_t hidden = 4096;
   double dropout = 0.5;
   std::int64_t image_size = 224;

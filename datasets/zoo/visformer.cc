@@ -20,10 +20,11 @@ constexpr std::array<std::int64_t, kStages> kPatchSides = {4, 2, 2};
 struct VisformerConfig {
   std::vector<std::int64_t> layers = {7, 4, 4};  ///< Blocks per stage.
   std::int64_t stem_width = 32;
-  std::int64_t width = 384;  ///< Of stage 2; half before, twice behind.
+  /// Channels of stage 2; half before, twice behind.
+  std::int64_t width = 384;
   std::int64_t heads = 6;
-  std::int64_t mlp_ratio = 4;     ///< Of the stages with attention.
-  std::int64_t groups = 8;        ///< Of the first stage's 3×3 convolutions.
+  std::int64_t mlp_ratio = 4;  ///< Ratio in the stages with attention.
+  std::int64_t groups = 8;  ///< Groups of the first stage's 3×3 convolutions.
   std::int64_t image_size = 224;  ///< A multiple of 32.
   std::int64_t channels = 3;
   std::int64_t classes = 1000;

@@ -33,7 +33,8 @@ struct WeatherConfig {
   std::int64_t channels = 17;    ///< Predictors at each point or level.
   std::int64_t scalars = 0;      ///< rnn: predictors of a whole column.
   std::int64_t outputs = 3;      ///< Results at each point or level.
-  std::int64_t features = 64;    ///< Of the first level, or recurrent units.
+  /// Channels of the first level, or recurrent units.
+  std::int64_t features = 64;
   std::int64_t depth = 4;        ///< Poolings, hidden or recurrent layers.
   /// unet: convolutions per encoder level; empty: two each.
   std::vector<std::int64_t> encoder_layers;

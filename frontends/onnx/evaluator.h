@@ -134,7 +134,7 @@ class Evaluator {
   std::unordered_map<const void*, std::unique_ptr<Liveness>> liveness_;
   std::string scope_;
   int depth_ = 0;
-  std::int64_t work_ = 0;  ///< Of this run, in elements copied.
+  std::int64_t work_ = 0;  ///< Work of this run, in elements copied.
 };
 
 /// Operators of `model`, its subgraphs and functions that no table row lowers:

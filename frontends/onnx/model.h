@@ -63,7 +63,7 @@ struct TypeInfo {
     kMap,
   };
   Kind kind = Kind::kUnknown;
-  std::int32_t elem_type = 0;  ///< Of kTensor and kSparseTensor.
+  std::int32_t elem_type = 0;  ///< Element type of kTensor and kSparseTensor.
   /// Shape of kTensor; empty optional when the rank is unknown.
   std::optional<std::vector<Dim>> shape;
   /// Element of kSequence and kOptional.
@@ -108,7 +108,7 @@ struct Attribute {
   std::vector<std::string> strings;
   std::vector<TensorLiteral> tensors;                ///< One for kTensor.
   std::vector<std::shared_ptr<const Graph>> graphs;  ///< One for kGraph.
-  std::optional<TypeInfo> type;                      ///< Of kType.
+  std::optional<TypeInfo> type;                      ///< Value of kType.
 };
 
 struct Node {

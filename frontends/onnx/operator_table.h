@@ -27,7 +27,7 @@ inline constexpr bool kDependsOnData = true;
 /// A row of an operator table.
 struct OnnxOperator {
   std::string_view name;
-  VersionRange versions;  ///< Of the domain's opset.
+  VersionRange versions;  ///< Versions of the domain's opset.
   Lowering lowering;
   std::string_view domain = "";  ///< "" is ai.onnx.
   /// The shape of a result depends on the values of an input that is no list of

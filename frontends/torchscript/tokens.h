@@ -14,7 +14,7 @@ bool IsWordCharacter(char c);
 struct Token {
   std::string_view text;
   bool begins_line = false;
-  int indentation = 0;  ///< Of its line.
+  int indentation = 0;  ///< Depth of its line.
 };
 
 /// Takes TorchScript's text apart as LibTorch's lexer does, as long as it has

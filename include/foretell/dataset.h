@@ -61,8 +61,8 @@ struct StoredPoint {
   PointStatus status = PointStatus::kTraced;
   RowId graph = 0;            ///< For Dataset::Features; 0 unless kTraced.
   std::int64_t attempts = 0;  ///< How often it was traced so far.
-  std::string reason;         ///< Of the last failure; empty when traced.
-  std::string warnings;       ///< Of the trace, one per line.
+  std::string reason;    ///< Why the last attempt failed; empty when traced.
+  std::string warnings;  ///< Warnings of the trace, one per line.
 };
 
 /// What is known of a stored graph without reading it.
@@ -100,11 +100,11 @@ struct Label {
   std::string source;  ///< "foretell measure", "foretell analytic", a paper.
   Provenance provenance = Provenance::kMeasured;
   LabelStatus status = LabelStatus::kOk;
-  std::optional<double> memory_mib;     ///< Of the process: context included.
+  std::optional<double> memory_mib;     ///< Whole process: context included.
   std::optional<double> allocated_mib;  ///< Peak of live blocks.
   std::optional<double> reserved_mib;   ///< Peak of the allocator's segments.
-  std::optional<double> latency_ms;     ///< Of one batch or training step.
-  std::optional<double> energy_j;       ///< Of one batch or training step.
+  std::optional<double> latency_ms;     ///< One batch or training step.
+  std::optional<double> energy_j;       ///< One batch or training step.
   /// JSON object: percentiles, clocks, temperature, idle draw, …; or empty.
   std::string details;
   std::string measured_at;  ///< UTC, "2026-01-31T12:00:00Z"; empty: unknown.

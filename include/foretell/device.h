@@ -15,8 +15,8 @@ struct MigProfile {
   std::string name;             ///< "1g.5gb", "1g.5gb+me".
   std::int64_t usable_mib = 0;  ///< What the driver lists, not the name's GB.
   int sms = 0;
-  int compute_slices = 0;  ///< Of DeviceSpec::compute_slices.
-  int memory_slots = 0;    ///< Of DeviceSpec::memory_slots, for placement.
+  int compute_slices = 0;  ///< Part of DeviceSpec::compute_slices.
+  int memory_slots = 0;    ///< Part of DeviceSpec::memory_slots, for placement.
   /// Share of the device's memory bandwidth, 0..1.
   double bandwidth_fraction = 0;
   int max_instances = 0;

@@ -54,8 +54,8 @@ struct MeasureOptions {
   bool channels_last = false;
   bool energy = false;
   EnergyOptions energy_options;
-  double deadline_s = 300;  ///< Of MeasureIsolated: start-up included.
-  int threads = 0;          ///< Of the CPU; 0: LibTorch's default.
+  double deadline_s = 300;  ///< Limit of MeasureIsolated: start-up included.
+  int threads = 0;          ///< CPU threads; 0: LibTorch's default.
   /// NVIDIA's management library; empty: the environment variable
   /// FORETELL_NVML, else libnvidia-ml.so.1.
   std::string nvml_library;
@@ -71,10 +71,10 @@ struct MeasureRequest {
   InputRequest inputs;  ///< Batch and further sizes.
   Mode mode = Mode::kInference;
   Precision precision = Precision::kFp32;
-  Optimizer optimizer = Optimizer::kSgd;  ///< Of Mode::kTraining.
+  Optimizer optimizer = Optimizer::kSgd;  ///< Used in Mode::kTraining.
   /// "cpu", "cuda:0", or the UUID of a MIG instance, "MIG-…".
   std::string device = "cuda:0";
-  std::uint64_t seed = 0;  ///< Of weights and inputs, both random.
+  std::uint64_t seed = 0;  ///< Draws weights and inputs, both random.
   MeasureOptions options;
 };
 
@@ -139,7 +139,7 @@ struct MeasureEnvironment {
   std::optional<std::string> cudnn;        ///< "9.10.2".
   std::optional<int> max_sm_clock_mhz;
   std::optional<bool> is_mig;
-  int threads = 0;  ///< Of LibTorch's operators on the CPU.
+  int threads = 0;  ///< Threads of LibTorch's operators on the CPU.
   bool tf32_matmul = false;
   bool tf32_cudnn = false;
   bool cudnn_benchmark = false;

@@ -100,7 +100,8 @@ struct MemoryOptions {
 /// A storage alive at the moment of the allocated peak.
 struct LiveTensor {
   std::string label;               ///< Storage's label or its first tensor.
-  std::optional<TensorType> type;  ///< Of the first tensor, if there is one.
+  /// Type of the first tensor, if there is one.
+  std::optional<TensorType> type;
   std::int64_t bytes = 0;
   TensorRole role = TensorRole::kActivation;
   NodeId producer = kNone;  ///< Node that allocated it; kNone before the first.
@@ -128,7 +129,7 @@ struct MemoryBreakdown {
   std::int64_t total_low = 0;
   std::int64_t total_high = 0;
 
-  std::int64_t context = 0;  ///< Of the environment, not of the model.
+  std::int64_t context = 0;  ///< Property of the environment, not of the model.
   std::int64_t allocated_peak = 0;
   std::int64_t reserved_peak = 0;
   /// Most workspace ever live at once. Part of reserved_peak.

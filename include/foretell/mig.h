@@ -23,8 +23,8 @@ struct LatencySplit {
 
 /// How a batch's energy on the whole device divides; proportions as well.
 struct EnergySplit {
-  double dynamic_j = 0;  ///< Of the work itself: the same everywhere.
-  double static_j = 0;   ///< Of the idle chip while the batch runs.
+  double dynamic_j = 0;  ///< Work itself: the same everywhere.
+  double static_j = 0;   ///< Idle chip while the batch runs.
 };
 
 /// What a network needs, as predicted for the whole device.

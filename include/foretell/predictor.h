@@ -21,9 +21,9 @@ struct Interval {
 /// How much of a graph the predictor knows, as shares from 0 to 1. An empty
 /// graph is covered entirely.
 struct Coverage {
-  double operators = 1;  ///< Of the operators.
-  double macs = 1;       ///< Of the multiply-accumulates.
-  double bytes = 1;      ///< Of the bytes that operators move.
+  double operators = 1;  ///< Share of the operators.
+  double macs = 1;       ///< Share of the multiply-accumulates.
+  double bytes = 1;      ///< Share of the bytes that operators move.
   /// ATen names of operators of unknown kind, sorted, each once.
   std::vector<std::string> unknown_operators;
 };
@@ -50,7 +50,7 @@ struct Prediction {
   std::string Method() const;
 
   MemoryBreakdown memory;  ///< Bytes, with the parts of the total.
-  Interval memory_mib;     ///< Of memory.total, in MiB.
+  Interval memory_mib;     ///< Range of memory.total, in MiB.
 
   CostEstimate cost;  ///< Per operator, and how the latency divides.
   double latency_ms = 0;

@@ -73,7 +73,7 @@ struct InstanceOptions {
   /// kFp16 and kBf16 cast parameters, floating-point constants and inputs.
   Precision precision = Precision::kFp32;
   Mode mode = Mode::kInference;
-  std::uint64_t seed = 0;  ///< Of random weights where the file has none.
+  std::uint64_t seed = 0;  ///< Seed of random weights where the file has none.
 };
 
 /// A program on one device, ready to be called.

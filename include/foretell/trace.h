@@ -24,7 +24,7 @@ enum class TraceDevice {
 struct TraceOptions {
   Mode mode = Mode::kInference;
   Precision precision = Precision::kFp32;
-  Optimizer optimizer = Optimizer::kSgd;  ///< Of Mode::kTraining.
+  Optimizer optimizer = Optimizer::kSgd;  ///< Used in Mode::kTraining.
   TraceDevice device = TraceDevice::kMeta;
   std::uint64_t seed = 0;
 };

@@ -134,7 +134,7 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
       ->add_option("--out", options->out,
                    "Folder of the results; what is in it is not repeated")
       ->required();
-  command->add_flag("--json", options->json, "For machines");
+  command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_flag("--markdown", options->markdown, "A table in Markdown");
   command->callback(
       [options, &exit_code] { exit_code = RunCompare(*options); });

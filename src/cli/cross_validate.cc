@@ -167,7 +167,9 @@ void AddCrossValidate(CLI::App& app, ExitCode& exit_code) {
       ->capture_default_str();
   command->add_option("--k", options->folds, "Number of folds")
       ->capture_default_str();
-  command->add_option("--fold-seed", options->fold_seed, "Of the folds")
+  command
+      ->add_option("--fold-seed", options->fold_seed,
+                   "Seed of the division into folds")
       ->capture_default_str();
   command
       ->add_option("--out", options->out,
@@ -176,7 +178,7 @@ void AddCrossValidate(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--checkpoint", options->checkpoint,
                       "Train on all samples too and write this file, with the "
                       "intervals of the folds");
-  command->add_flag("--json", options->json, "For machines");
+  command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_flag("--markdown", options->markdown, "Tables in Markdown");
   command->callback(
       [options, &exit_code] { exit_code = CrossValidation(*options).Run(); });

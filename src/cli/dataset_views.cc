@@ -116,8 +116,9 @@ void AddDatasetSplit(CLI::App& app, ExitCode& exit_code) {
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Another division")
       ->capture_default_str();
-  command->add_option("--family", options->family,
-                      "Of --kind family; default: a split for each");
+  command->add_option(
+      "--family", options->family,
+      "Family to leave out, for --kind family; default: a split for each");
   command->add_option("--name", options->name,
                       "Default: kind, family and seed");
   command->callback([options, &exit_code] { exit_code = RunSplit(*options); });

@@ -86,7 +86,7 @@ void AddDevices(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("devices", "GPUs and environments that are known");
-  command->footer("docs/devices.md says how to add one.");
+  command->footer("docs/adding_a_device.md says how to add one.");
   command->add_option("--device-file", options->target.device_files,
                       "JSON file of a further device");
   command->add_option("--environment-file", options->target.environment_files,

@@ -125,7 +125,7 @@ void AddEvaluate(CLI::App& app, ExitCode& exit_code) {
                     "Judge the analytic model alone");
   command->add_flag("--prior-from-labels", options->prior_from_labels,
                     "Take the prior from simulated labels of the dataset");
-  command->add_option("--part", options->part, "Of the split")
+  command->add_option("--part", options->part, "Part of the split to judge by")
       ->check(CLI::IsMember({"train", "validation", "test"}))
       ->capture_default_str();
   command
@@ -133,7 +133,7 @@ void AddEvaluate(CLI::App& app, ExitCode& exit_code) {
                    "Where to compute: cpu, cuda, cuda:1")
       ->capture_default_str();
   command->add_option("--csv", options->csv, "Write every prediction here");
-  command->add_flag("--json", options->json, "For machines");
+  command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_flag("--markdown", options->markdown, "Tables in Markdown");
   command->callback(
       [options, &exit_code] { exit_code = RunEvaluate(*options); });

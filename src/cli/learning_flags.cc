@@ -23,20 +23,22 @@ void LearningFlags::AddTo(CLI::App& command, bool with_network) {
   number("--layers-per-block", size.layers_per_block, "Layers in each");
   number("--head-blocks", size.head_blocks, "Fully connected blocks");
   number("--heads", size.heads,
-         "Of networks over terms: averaged corrections of the sum");
+         "Corrections of the sum that are averaged; networks over terms");
   number("--dropout", size.dropout, "Share of elements dropped in training");
   number("--batch-size", options.batch_size, "Graphs per step and worker");
   number("--epochs", options.epochs, "Passes over the training part");
-  number("--learning-rate", options.learning_rate, "Of Adam");
-  number("--weight-decay", options.weight_decay, "Of Adam");
+  number("--learning-rate", options.learning_rate, "Step size of Adam");
+  number("--weight-decay", options.weight_decay,
+         "Decay of weights, in Adam's gradient");
   command.add_flag("--decoupled-weight-decay", options.decoupled_decay,
-                   "AdamW instead of Adam");
+                   "Decay beside the gradient: AdamW instead of Adam");
   number("--clip", options.clip, "Largest norm of the gradient; 0: any");
   number("--huber-delta", options.huber_delta, "Where the loss turns linear");
   number("--warmup", options.warmup_epochs, "Epochs of a rising rate");
   number("--patience", options.patience,
          "Epochs without a better validation loss before the end; 0: all");
-  number("--seed", options.seed, "Of weights, order and dropout");
+  number("--seed", options.seed,
+         "Seed of first weights, order of samples and dropout");
   number("--compute", options.compute, "Where to compute: cpu, cuda, cuda:1");
   command
       .add_option("--pooling", pooling,

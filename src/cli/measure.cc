@@ -150,7 +150,8 @@ void AddWhat(CLI::App& command, MeasureFlags& flags) {
   AddList(command, "-p,--precision", flags.precisions,
           "fp32 (default), tf32, fp16, bf16")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
-  command.add_option("--optimizer", flags.model.optimizer, "Of training")
+  command
+      .add_option("--optimizer", flags.model.optimizer, "Optimizer of training")
       ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw"}))
       ->capture_default_str();
   command
@@ -161,10 +162,12 @@ void AddWhat(CLI::App& command, MeasureFlags& flags) {
       .add_option("-d,--dim", flags.model.dims,
                   "Size of a named dimension: seq=128")
       ->allow_extra_args(false);
-  command.add_option("--fuse", flags.model.fuse, "As of predict")
+  command
+      .add_option("--fuse", flags.model.fuse,
+                  "ONNX patterns to fuse, see predict")
       ->check(CLI::IsMember({"none", "exported", "equivalent"}))
       ->capture_default_str();
-  command.add_option("--seed", flags.seed, "Of random weights and inputs")
+  command.add_option("--seed", flags.seed, "Seed of random weights and inputs")
       ->capture_default_str();
 }
 
@@ -197,7 +200,7 @@ void AddHow(CLI::App& command, MeasureOptions& options) {
       ->capture_default_str();
   command
       .add_option("--threads", options.threads,
-                  "Of the CPU; 0: LibTorch's default")
+                  "CPU threads; 0: LibTorch's default")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command.add_option("--nvml", options.nvml_library,

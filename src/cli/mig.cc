@@ -60,7 +60,8 @@ void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
                     "Leave the 1g profile with twice the memory out");
   command->add_flag("--media-extensions", options->layout.media_extensions,
                     "Use +me profiles, too");
-  command->add_flag("--json", options->json, "With --count: JSON");
+  command->add_flag("--json", options->json,
+                    "JSON document on stdout; with --count");
   command->callback([options, &exit_code] {
     const DeviceSpec device = Resolve(options->target).device;
     options->layout.double_memory = !options->without_double_memory;

@@ -67,7 +67,7 @@ void ModelOptions::AddTo(CLI::App& command, bool many) {
   command.add_option("-m,--mode", mode, "inference or training")
       ->check(CLI::IsMember({"inference", "training"}))
       ->capture_default_str();
-  command.add_option("--optimizer", optimizer, "Of --mode training")
+  command.add_option("--optimizer", optimizer, "Optimizer of --mode training")
       ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw"}))
       ->capture_default_str();
   command.add_option("-p,--precision", precision,

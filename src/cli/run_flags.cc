@@ -24,10 +24,10 @@ void RunFlags::AddTo(CLI::App& command) {
   command.add_flag("--autocast", autocast_,
                    "Inference under automatic mixed precision to FP16");
   command.add_flag("--channels-last", channels_last_,
-                   "With --autocast: network and images in channels-last");
+                   "Network and images in channels-last; with --autocast");
   command
       .add_option("--torch", torch_,
-                  "With --autocast: version of PyTorch that runs it")
+                  "Version of PyTorch that runs it; with --autocast")
       ->capture_default_str();
 }
 

@@ -75,15 +75,18 @@ void SampleFlags::AddTo(CLI::App& command, bool learning) {
                      "Device files beside the built-in ones");
   command.add_option("--environment", environment,
                      "CUDA context model of the prior; default: today's");
-  command.add_option("--host", host, "Of the prior: python or cpp")
+  command
+      .add_option("--host", host,
+                  "Who calls operators in the prior: python or cpp")
       ->check(CLI::IsMember({"python", "cpp"}))
       ->capture_default_str();
   command.add_option("--cache-mib", cache_mib, "Memory for decoded graphs")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
-      .add_option("--threads", threads,
-                  "Of this process; 0: one per core, or OMP_NUM_THREADS")
+      .add_option(
+          "--threads", threads,
+          "Threads of this process; 0: one per core, or OMP_NUM_THREADS")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   if (!learning) return;
@@ -104,8 +107,8 @@ void SampleFlags::AddTo(CLI::App& command, bool learning) {
       ->capture_default_str();
   command
       .add_option("--edges", edges,
-                  "Of the graphs: data-flow; or chain, from every operator to "
-                  "the next, as the paper's released code")
+                  "Edges of graphs: data-flow; or chain, from every operator "
+                  "to the next, as the paper's released code")
       ->check(CLI::IsMember({"data-flow", kChainEdges}))
       ->capture_default_str();
   command.add_flag("--device-features", device_columns,

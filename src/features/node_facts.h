@@ -16,7 +16,7 @@ inline constexpr std::size_t kOutputDims = 4;
 struct NodeFacts {
   OperatorClass op_class = OperatorClass::kOther;
   Phase phase = Phase::kForward;
-  /// Of a convolution or a pooling: last two dimensions of the window; the
+  /// Window of a convolution or a pooling: its last two dimensions; the
   /// height is 1 in one dimension.
   double kernel_height = 0;
   double kernel_width = 0;
@@ -35,7 +35,7 @@ struct NodeFacts {
   double input_bytes = 0;      ///< Distinct tensor inputs but weights.
   double output_bytes = 0;     ///< All results.
   double weight_bytes = 0;     ///< Distinct inputs that are weights or buffers.
-  double element_bytes = 0;    ///< Of the first result.
+  double element_bytes = 0;    ///< Element size of the first result.
   bool aliases_input = false;  ///< The first result shares an input's storage.
 };
 

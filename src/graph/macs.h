@@ -21,7 +21,7 @@ std::int64_t AddMacs(std::int64_t a, std::int64_t b);
 std::int64_t EinsumMacs(std::string_view equation,
                         const std::vector<std::vector<std::int64_t>>& shapes);
 
-/// Of attention, its backward operator, and recurrent layers and cells; the
+/// Counts attention, its backward operator, and recurrent layers and cells; the
 /// formulas stand in macs.cc. All throw Error(kInvalidArgument) when an operand
 /// is missing or the count exceeds int64.
 std::int64_t AttentionMacs(const Operands& op);

@@ -9,7 +9,7 @@ enum class DeviceKind { kCpu, kCuda, kMig };
 /// A device as users name it.
 struct DeviceName {
   DeviceKind kind = DeviceKind::kCpu;
-  int index = 0;         ///< Of kCuda; 0 of kMig, which sees only itself.
+  int index = 0;  ///< Number of the GPU; 0 for kMig, which sees only itself.
   std::string mig_uuid;  ///< "MIG-…"; empty for other kinds.
 };
 

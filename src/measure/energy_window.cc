@@ -45,7 +45,8 @@ struct Edge {
   double time_s = 0;
   double energy_j = 0;
   std::int64_t runs = 0;   ///< Since the meter began.
-  std::int64_t moves = 0;  ///< Of the counter, since the window was asked for.
+  /// Steps of the counter since the window was asked for.
+  std::int64_t moves = 0;
 };
 
 struct Window {

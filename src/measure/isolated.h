@@ -19,8 +19,8 @@ struct IsolatedCommand {
 struct IsolatedOutcome {
   enum class End { kExited, kSignalled, kDeadline };
   End end = End::kExited;
-  int exit_status = 0;  ///< Of kExited.
-  int signal = 0;       ///< Of kSignalled.
+  int exit_status = 0;  ///< Status, where it is kExited.
+  int signal = 0;       ///< Signal, where it is kSignalled.
   /// What it wrote to file descriptor kMeasureResultFd, at most
   /// kMaxResultBytes.
   std::string result;

@@ -32,7 +32,8 @@ class MeasuredStep {
  private:
   void Infer();
   void Train();
-  /// Of copies of the inputs' handles, under autocast where that is wanted.
+  /// Runs on copies of the inputs' handles, under autocast where that is
+  /// wanted.
   std::vector<at::Tensor> Forward();
 
   Mode mode_;

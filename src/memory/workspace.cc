@@ -39,7 +39,7 @@ using memory::ConvolutionClass;
 /// Workspaces as multiples of the bytes of input, output and weight together.
 struct WorkspaceRule {
   ConvolutionClass convolution;
-  bool half;  ///< Of 16-bit floats.
+  bool half;  ///< Convolves 16-bit floats.
   double forward;
   double input_gradient;
   double weight_gradient;
@@ -135,7 +135,7 @@ const WorkspaceRule& RuleOf(const Node& node, const Convolution& convolution) {
   });
 }
 
-/// Of the passes that the node's output_mask asks for; without one, of both.
+/// Workspaces of the passes that output_mask asks for; without one, of both.
 std::vector<memory::WorkspaceBlock> BackwardBlocks(const Node& node,
                                                    const WorkspaceRule& rule,
                                                    double bytes) {

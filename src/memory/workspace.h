@@ -28,7 +28,7 @@ inline constexpr int kNumConvolutionClasses = 7;
 /// A convolution, forward or backward.
 struct ConvolutionFacts {
   ConvolutionClass convolution = ConvolutionClass::kDense;
-  std::int64_t image_bytes = 0;  ///< Of input and output together.
+  std::int64_t image_bytes = 0;  ///< Bytes of input and output together.
   std::int64_t weight_bytes = 0;
 };
 

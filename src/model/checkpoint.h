@@ -47,8 +47,8 @@ struct CheckpointInfo {
   std::vector<CheckpointTarget> targets;  ///< In the order of the outputs.
   std::vector<InputColumn> inputs;        ///< In the order of the columns.
   std::string prior;  ///< "analytic", …; empty: the network predicts alone.
-  std::vector<std::string> devices;  ///< Of the labels, sorted.
-  std::vector<std::string> sources;  ///< Of the labels, sorted.
+  std::vector<std::string> devices;  ///< Names in the labels, sorted.
+  std::vector<std::string> sources;  ///< Names in the labels, sorted.
   /// How many labels of the training part were "measured", "simulated", ….
   std::map<std::string, std::int64_t> provenance;
   std::map<std::string, std::string> environment;  ///< "libtorch", "device", ….

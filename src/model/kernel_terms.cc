@@ -84,7 +84,7 @@ double InputBytes(const OperatorGraph& graph) {
 TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
                       const cost::ExecutionMode& mode, bool portable) {
   // A network that learns from a device finds out what the device reaches, and
-  // does so better from the data sheet's peaks (docs/learned.md).
+  // does so better from the data sheet's peaks (docs/how_learned.md).
   cost::Machine machine = cost::MakeMachine(device, {});
   machine.use_measured_rates = portable;
   TermTable table;

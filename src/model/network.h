@@ -54,7 +54,7 @@ struct NetworkOptions {
   std::int64_t outputs = 3;
   double dropout = 0.05;
   Pooling pooling = Pooling::kSum;
-  /// Of networks over terms: corrections of the sum that are averaged; 0: the
+  /// Corrections of the sum that are averaged, in networks over terms; 0: the
   /// sum itself is the prediction.
   std::int64_t heads = 3;
 };

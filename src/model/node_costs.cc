@@ -12,7 +12,7 @@ namespace {
 struct CostedNode {
   const NodeCost& cost;
   const DeviceSpec& device;
-  double share = 0;  ///< Of the time of all kernels.
+  double share = 0;  ///< Share of the time of all kernels.
   double bytes = 0;  ///< Read and written.
 };
 

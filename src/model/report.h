@@ -41,7 +41,7 @@ struct Report {
   std::string peak_operator;  ///< Empty: before the first operator.
   std::vector<ReportLiveTensor> largest_at_peak;
   mig::Recommendation recommendation;
-  /// Of the frontend, the trace and the predictor, in this order.
+  /// Warnings of the frontend, the trace and the predictor, in this order.
   std::vector<std::string> warnings;
 };
 

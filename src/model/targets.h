@@ -52,8 +52,8 @@ std::optional<ScaleKind> ParseScaleKind(std::string_view name);
 struct TargetScale {
   Target target = Target::kMemory;
   ScaleKind kind = ScaleKind::kLog;
-  double mean = 0;       ///< Of kLog.
-  double deviation = 1;  ///< Of kLog; above 0.
+  double mean = 0;       ///< Mean of the logarithms; kLog.
+  double deviation = 1;  ///< Their deviation, above 0; kLog.
 
   bool operator==(const TargetScale&) const = default;
 };

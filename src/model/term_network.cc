@@ -176,7 +176,7 @@ class TermNetwork : public Network {
   at::Tensor plain_;
   std::shared_ptr<TermCorrection> terms_;
   std::vector<std::shared_ptr<SumCorrection>> heads_;
-  at::Tensor mean_;  ///< Of what the heads see.
+  at::Tensor mean_;  ///< Mean of what the heads see.
   at::Tensor deviation_;
 };
 

@@ -87,8 +87,8 @@ TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
 /// What decides the terms of a graph, beside their kind.
 struct TermContext {
   const DeviceSpec& device;
-  const cost::ExecutionMode& mode;  ///< Of kernels.
-  const Environment& environment;   ///< Of kReplay.
+  const cost::ExecutionMode& mode;  ///< How kernels run.
+  const Environment& environment;   ///< Decides the context in kReplay.
 };
 /// KernelTerms or ReplayTerms.
 TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,

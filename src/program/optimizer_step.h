@@ -31,7 +31,7 @@ class OptimizerStep {
 
   Optimizer kind_;
   std::vector<at::Tensor> parameters_;
-  int num_steps_ = 0;                 ///< Of Adam.
+  int num_steps_ = 0;                 ///< Steps that Adam has made.
   std::vector<at::Tensor> momentum_;  ///< exp_avg of Adam.
   std::vector<at::Tensor> variance_;  ///< exp_avg_sq of Adam.
 };

@@ -13,7 +13,7 @@ struct AxisCoordinates {
   std::int64_t input = 0;   ///< Elements of the original axis.
   std::int64_t output = 0;  ///< Elements of the resized axis.
   double scale = 1;         ///< output / input, before rounding.
-  double roi_begin = 0;     ///< Of tf_crop_and_resize, normalised to [0, 1].
+  double roi_begin = 0;  ///< Begin in tf_crop_and_resize, normalised to [0, 1].
   double roi_end = 1;
 
   /// True when the axis keeps its elements as they are.

@@ -24,7 +24,7 @@ namespace foretell::onnx {
 namespace {
 
 struct RoiShape {
-  std::int64_t rois, channels, height, width;  ///< Of the input.
+  std::int64_t rois, channels, height, width;  ///< Sizes of the input.
   std::int64_t pooled_height, pooled_width;
   double scale = 1;
 

@@ -45,7 +45,7 @@ TopKOptions OptionsOf(NodeContext& ctx, const at::Tensor& x) {
   return options;
 }
 
-/// Of equal elements ONNX wants the one with the lower index first. at::topk
+/// Among equal elements ONNX wants the one with the lower index first. at::topk
 /// promises no order, but is what eager code calls; a stable sort on the CPU,
 /// where results are looked at, keeps the promise.
 std::tuple<at::Tensor, at::Tensor> TopK(const at::Tensor& x,

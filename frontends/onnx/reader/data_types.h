@@ -11,7 +11,7 @@ namespace foretell::onnx {
 /// How elements of one TensorProto.DataType are stored.
 struct DataType {
   std::string_view name;  ///< As in the schema, e.g. "FLOAT16".
-  int bits = 0;           ///< Of one element; 0 for strings.
+  int bits = 0;           ///< Bits of one element; 0 for strings.
   bool is_floating_point = false;
   /// Field number of TensorProto for elements outside raw_data.
   std::size_t typed_field = 0;

@@ -57,7 +57,7 @@ struct Field {
   const FieldRule* rule;  ///< nullptr for an unknown field.
   std::uint32_t number;
   WireType wire;
-  std::int64_t begin;  ///< Of its tag.
+  std::int64_t begin;  ///< Begin of its tag.
   Range value;         ///< Without tag and length.
 };
 

@@ -57,7 +57,7 @@ struct FieldRule {
   /// Memory in bytes that one occurrence (of a packed list: one element) takes
   /// once parsed and converted; an upper estimate for the scanner's budget.
   std::int32_t memory = 0;
-  MessageKind child = MessageKind::kModel;  ///< Of kDescend.
+  MessageKind child = MessageKind::kModel;  ///< Message inside, for kDescend.
 };
 
 /// The rule of field `number` in a `kind`, or nullptr for an unknown field.

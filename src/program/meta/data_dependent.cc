@@ -84,7 +84,7 @@ bool RepeatsByUnknownCounts(const c10::FunctionSchema& schema,
 }
 
 struct Condition {
-  std::string_view name;  ///< Of all overloads.
+  std::string_view name;  ///< Name of all overloads.
   bool (*depends)(const c10::FunctionSchema& schema, const Stack& stack);
 };
 

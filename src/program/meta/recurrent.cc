@@ -45,7 +45,8 @@ struct Layer {
   at::Tensor input;
   at::Tensor hidden;
   at::Tensor cell = {};                        ///< LSTM only.
-  std::vector<std::int64_t> batch_sizes = {};  ///< Of a packed sequence.
+  /// Batch per step of a packed sequence.
+  std::vector<std::int64_t> batch_sizes = {};
 };
 
 using RnnResults =

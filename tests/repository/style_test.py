@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Holds help texts to the rule that they begin with a noun or a verb."""
+
+import pathlib
+import re
+import unittest
+
+COMMAND = pathlib.Path(__file__).resolve().parents[2] / "src" / "cli"
+# Literals that stand side by side are one.
+SEAM = re.compile(r'"\s*\n\s*"')
+# What CLI11 is told of an option, a flag or a subcommand.
+HELP = re.compile(r'(?:add_option|add_flag|add_subcommand|number|AddList)\s*'
+                  r'\([^;]*?,\s*"([^"]*)"\s*\)', re.DOTALL)
+PREPOSITION = re.compile(r"(Of|For|With|As|In|By|At|To|On|From)\b")
+
+
+class HelpTexts(unittest.TestCase):
+
+    TEXTS = [text for file in sorted(COMMAND.glob("*.cc"))
+             for text in HELP.findall(SEAM.sub("", file.read_text()))]
+
+    def test_are_found(self):
+        self.assertIn("Seed of random weights and inputs", self.TEXTS)
+        self.assertGreater(len(self.TEXTS), 100)
+
+    def test_begin_with_a_noun_or_a_verb(self):
+        self.assertEqual(
+            [text for text in self.TEXTS if PREPOSITION.match(text)], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
