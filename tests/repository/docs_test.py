@@ -64,6 +64,19 @@ class Pages(unittest.TestCase):
             if page.name != "README.md":
                 self.assertIn(f"]({page.name})", index)
 
+    def test_of_a_folder_name_its_folders(self):
+        for name in ("src", "scripts"):
+            text = (ROOT / name / "README.md").read_text(encoding="utf-8")
+            for folder in sorted((ROOT / name).iterdir()):
+                if folder.is_dir() and folder.name != "__pycache__":
+                    self.assertIn(f"`{folder.name}/`", text, f"{name}/README.md")
+
+    def test_of_the_api_name_every_header(self):
+        folder = ROOT / "include" / "foretell"
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        for header in sorted(folder.glob("*.h")):
+            self.assertIn(f"`{header.name}`", text)
+
 
 class Glossary(unittest.TestCase):
 
