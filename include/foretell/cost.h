@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,39 @@ namespace foretell {
 /// CostOptions::dispatch_scale of operators called from Python; 1 is C++.
 inline constexpr double kPythonDispatchScale = 2.0;
 
+namespace cost {
+
+/// Versions of PyTorch by what they do to attention.
+enum class TorchGeneration : std::uint8_t {
+  /// Before 2.0: no fused attention; networks multiply, scale and normalise
+  /// on their own.
+  kNoFusedAttention,
+  /// 2.0 to 2.4: fused for four dimensions, else products in the operands'
+  /// type.
+  kFusedAttention,
+  /// From 2.5 on: as before, but what is not fused runs in FP32.
+  kFloatAttentionFallback,
+};
+
+/// How a graph is run.
+struct ExecutionMode {
+  /// Automatic mixed precision to f16: every floating-point source counts as
+  /// f32, whatever the graph was traced in. False: tensors have the types of
+  /// the graph and nothing is cast.
+  bool autocast = false;
+  /// Network and input were converted to the channels-last format.
+  bool channels_last = false;
+  TorchGeneration torch = TorchGeneration::kFloatAttentionFallback;
+  /// The file was exported with its batch norms folded into convolutions, and
+  /// the network that runs has them still: see HasFoldedNorm. False: what the
+  /// graph shows is what runs.
+  bool restore_folded_norms = false;
+
+  auto operator<=>(const ExecutionMode&) const = default;
+};
+
+}  // namespace cost
+
 /// What a part of a device and the host that feeds it can do.
 struct CostOptions {
   /// Multiprocessors of a MIG slice; 0: all of the device.
@@ -21,6 +55,8 @@ struct CostOptions {
   /// CPU time of every operator times this. 1 is LibTorch called from C++;
   /// published Python runs take about twice as long.
   double dispatch_scale = 1.0;
+  /// What PyTorch makes of the graph's operators.
+  cost::ExecutionMode execution = {};
 };
 
 /// What limits a node on the GPU.
@@ -67,19 +103,16 @@ struct CostEstimate {
 
 /// Estimates what the step of `graph` takes on `device`, executed eagerly.
 ///
-/// Every node is a roofline: the longer of its arithmetic (matrix products
-/// tiled over the SMs) and its memory traffic, each at the efficiency that its
-/// kind reaches, plus launching its kernels. The step is two timelines: the CPU
-/// dispatches node after node, a kernel starts when it has been dispatched and
-/// its predecessor is done. docs/cost.md has the formulas and their sources.
+/// Operators become the kernels that they launch (docs/kernels.md); a kernel
+/// takes its launch and the longer of its product (tiled over the SMs) and its
+/// memory traffic, each at the efficiency that its class reaches. The step is
+/// two timelines: the CPU dispatches node after node, a kernel starts when it
+/// has been dispatched and its predecessor is done. docs/cost.md has the
+/// formulas and their sources.
 ///
 /// A node that only prepares a table of integers from constants costs nothing,
 /// nor do the indices of a lookup: exporters spell out what a network computes
 /// when it is built.
-///
-/// float32 convolutions run in TF32 (PyTorch's default since 1.12), float32
-/// matrix products in FP32, both in TF32 for Precision::kTf32; 16-bit tensors
-/// in their own type.
 ///
 /// Throws Error(kInvalidArgument) for options outside their ranges and for a
 /// device without bandwidth, SMs or the needed peak rate.

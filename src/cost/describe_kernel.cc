@@ -99,10 +99,21 @@ void Upsample(const Expansion& expansion, const NodeContext& context,
   kernel.serial_steps = SerialSteps(context.node, result, kernel.channels_last);
 }
 
+/// Multi-tensor kernels take some tensors a launch.
+void Optimizer(const Expansion&, const NodeContext& context, Kernel& kernel) {
+  constexpr std::int64_t kTensorsPerLaunch = 64;
+  const std::int64_t tensors = std::max(std::ssize(context.node.inputs),
+                                        std::ssize(context.node.outputs));
+  kernel.launches =
+      std::max<std::int64_t>(1, (tensors + kTensorsPerLaunch - 1) /
+                                    kTensorsPerLaunch);
+}
+
 struct KindRow {
   OpKind kind;
   KernelClass kernel_class;
   void (*describe)(const Expansion&, const NodeContext&, Kernel&);
+  std::int64_t launches = 1;
 };
 
 // clang-format off
@@ -149,6 +160,23 @@ constexpr auto kKindRows = std::to_array<KindRow>({
     {OpKind::kGather,            KernelClass::kGather, &Rows},
     {OpKind::kScatter,           KernelClass::kGather, &Rows},
     {OpKind::kUpsample,          KernelClass::kUpsample, &Upsample},
+    {OpKind::kSort,              KernelClass::kSort, &Plain, 6},
+    {OpKind::kCumulative,        KernelClass::kScan, &Plain, 2},
+    {OpKind::kFill,              KernelClass::kFill, &Plain},
+    {OpKind::kRandom,            KernelClass::kRandom, &Plain},
+    {OpKind::kFft,               KernelClass::kFft, &Plain, 2},
+    {OpKind::kDetection,         KernelClass::kDetection, &Plain, 6},
+    {OpKind::kLoss,              KernelClass::kLoss, &Plain, 2},
+    {OpKind::kAttentionBackward, KernelClass::kAttentionBackward,
+     &DescribeAttentionBackward, 3},
+    {OpKind::kRecurrentBackward, KernelClass::kRecurrent, &DescribeRecurrent},
+    {OpKind::kEmbeddingBackward, KernelClass::kEmbeddingBackward, &Rows, 4},
+    {OpKind::kNormBackward,      KernelClass::kNormBackward, &Rows, 2},
+    {OpKind::kSoftmaxBackward,   KernelClass::kSoftmax, &Rows},
+    {OpKind::kActivationBackward, KernelClass::kElementwise, &Broadcasting},
+    {OpKind::kPoolBackward,      KernelClass::kPoolBackward, &Plain},
+    {OpKind::kUpsampleBackward,  KernelClass::kUpsampleBackward, &Plain},
+    {OpKind::kOptimizerUpdate,   KernelClass::kOptimizer, &Optimizer},
 });
 // clang-format on
 
@@ -161,8 +189,10 @@ void DescribeKernel(const Expansion& expansion, const NodeContext& context,
       kernel.macs > 0 ? ProductPrecision(expansion, context) : Precision::kFp32;
   const auto* const row =
       std::ranges::find(kKindRows, context.node.kind, &KindRow::kind);
-  if (row == kKindRows.end() || context.node.inputs.empty()) return;
+  if (row == kKindRows.end()) return;
   kernel.kernel_class = row->kernel_class;
+  kernel.launches = row->launches;
+  if (context.node.inputs.empty()) return;
   row->describe(expansion, context, kernel);
 }
 

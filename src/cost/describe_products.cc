@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 #include "src/cost/einsum_product.h"
+#include "src/graph/convolution.h"
 
 // Every operator that multiplies, as `batch` products of [m, k] by [k, n].
 //
@@ -25,12 +27,6 @@ std::int64_t Ratio(std::int64_t dividend, std::int64_t divisor) {
   return divisor == 0 ? 0 : dividend / divisor;
 }
 
-std::int64_t ProductFrom(const Shape& shape, std::size_t first) {
-  std::int64_t product = 1;
-  for (std::size_t i = first; i < shape.size(); ++i) product *= shape[i];
-  return product;
-}
-
 std::int64_t ProductBefore(const Shape& shape, std::size_t dims_left) {
   return NumElements(
       {shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(
@@ -48,10 +44,10 @@ bool IsNativeDepthwise(const Kernel& kernel) {
   return kernel.element_bytes_in != kHalfBytes || !is_square || !is_known;
 }
 
-KernelClass ConvolutionClass(const Kernel& kernel, const Shape& weight,
-                             bool transposed) {
-  if (transposed) return KernelClass::kTransposedConvolution;
-  if (kernel.groups > 1 && weight[1] == 1) {
+KernelClass ConvolutionClass(const Kernel& kernel,
+                             const Convolution& convolution) {
+  if (convolution.transposed) return KernelClass::kTransposedConvolution;
+  if (convolution.IsDepthwise()) {
     return IsNativeDepthwise(kernel) ? KernelClass::kNativeDepthwise
                                      : KernelClass::kDepthwiseConvolution;
   }
@@ -59,8 +55,8 @@ KernelClass ConvolutionClass(const Kernel& kernel, const Shape& weight,
   if (kernel.channels_in <= kMaxStemChannels) {
     return KernelClass::kStemConvolution;
   }
-  return ProductFrom(weight, 2) == 1 ? KernelClass::kPointwiseConvolution
-                                     : KernelClass::kDenseConvolution;
+  return convolution.Taps() == 1 ? KernelClass::kPointwiseConvolution
+                                 : KernelClass::kDenseConvolution;
 }
 
 bool IsDepthwise(KernelClass kernel_class) {
@@ -68,11 +64,34 @@ bool IsDepthwise(KernelClass kernel_class) {
          kernel_class == KernelClass::kNativeDepthwise;
 }
 
-void SetWindow(const Node& node, const Shape& weight, Kernel& kernel) {
-  kernel.window_height = weight.size() > 2 ? weight[2] : 1;
-  kernel.window_width = weight.size() > 2 ? weight.back() : 1;
-  const std::vector<std::int64_t> stride = node.Ints("stride", {1});
-  kernel.stride = stride.empty() ? 1 : stride.back();
+/// All that the passes of a convolution have in common.
+void SetConvolution(const Convolution& convolution, Kernel& kernel) {
+  const Shape& window = convolution.window;
+  kernel.window_height = window.empty() ? 1 : window.front();
+  kernel.window_width = window.empty() ? 1 : window.back();
+  kernel.stride = convolution.stride.empty() ? 1 : convolution.stride.back();
+  kernel.groups = convolution.groups;
+  kernel.channels_in = convolution.channels_in;
+  kernel.channels_out = convolution.channels_out;
+  kernel.positions = convolution.positions_out;
+  kernel.inner_extent = convolution.input->shape.back();
+  kernel.batch = convolution.groups;
+  kernel.kernel_class = ConvolutionClass(kernel, convolution);
+  if (IsDepthwise(kernel.kernel_class)) kernel.arithmetic = Precision::kFp32;
+}
+
+/// The query stands at `first` of the inputs, the key after it.
+void SetAttention(const Expansion& expansion, const Node& node,
+                  std::size_t first, Kernel& kernel) {
+  if (node.inputs.size() < first + 3) return;
+  const Shape& query = expansion.tensors.ShapeOf(node.inputs[first]);
+  const Shape& key = expansion.tensors.ShapeOf(node.inputs[first + 1]);
+  if (query.size() < 2 || key.size() < 2) return;
+  kernel.batch = ProductBefore(query, 2);
+  kernel.m = query[query.size() - 2];
+  kernel.n = key[key.size() - 2];
+  kernel.k = query.back();
+  kernel.causal = node.Int("is_causal", 0) != 0;
 }
 
 }  // namespace
@@ -88,35 +107,43 @@ Precision ProductPrecision(const Expansion& expansion,
     if (dtype == DType::kF64) return Precision::kFp32;
     if (IsFloatingPoint(dtype)) break;
   }
-  const bool prefers_tf32 = kind == OpKind::kConvolution ||
-                            kind == OpKind::kTransposedConvolution ||
-                            kind == OpKind::kAttention;
+  const bool prefers_tf32 = IsConvolution(kind) ||
+                            kind == OpKind::kAttention ||
+                            kind == OpKind::kAttentionBackward;
   const bool asked = expansion.graph.info().precision == Precision::kTf32;
   return prefers_tf32 || asked ? Precision::kTf32 : Precision::kFp32;
 }
 
 void DescribeConvolution(const Expansion& expansion, const NodeContext& context,
                          Kernel& kernel) {
-  const Node& node = context.node;
-  const Shape& result = expansion.tensors.ShapeOf(context.result());
-  if (node.inputs.size() < 2 || result.size() < 3) return;
-  const Shape& input = expansion.tensors.ShapeOf(node.inputs[0]);
-  const Shape& weight = expansion.tensors.ShapeOf(node.inputs[1]);
-  if (input.size() < 2 || weight.size() < 2) return;
-  SetWindow(node, weight, kernel);
-  kernel.groups = std::max<std::int64_t>(1, node.Int("groups", 1));
-  kernel.channels_in = input[1];
-  kernel.channels_out = result[1];
-  kernel.positions = ProductFrom(result, 2);
-  kernel.inner_extent = input.back();
-  kernel.batch = kernel.groups;
-  kernel.m = result[0] * kernel.positions;
+  const std::optional<Convolution> convolution =
+      ConvolutionOf(expansion.graph, context.node);
+  if (!convolution || convolution->output->shape.size() < 3) return;
+  SetConvolution(*convolution, kernel);
+  kernel.m = convolution->images * convolution->positions_out;
   kernel.n = kernel.channels_out / kernel.groups;
-  kernel.k = kernel.channels_in / kernel.groups * ProductFrom(weight, 2);
-  const bool transposed = node.kind == OpKind::kTransposedConvolution ||
-                          node.Int("transposed", 0) != 0;
-  kernel.kernel_class = ConvolutionClass(kernel, weight, transposed);
-  if (IsDepthwise(kernel.kernel_class)) kernel.arithmetic = Precision::kFp32;
+  kernel.k = kernel.channels_in / kernel.groups * convolution->Taps();
+}
+
+void DescribeConvolutionGradient(const Expansion& expansion,
+                                 const NodeContext& context, ProductPass pass,
+                                 Kernel& kernel) {
+  const std::optional<Convolution> convolution =
+      ConvolutionOf(expansion.graph, context.node);
+  kernel.pass = pass;
+  if (!convolution) return;
+  kernel.macs = convolution->PassMacs();
+  SetConvolution(*convolution, kernel);
+  const std::int64_t in = kernel.channels_in / kernel.groups;
+  const std::int64_t out = kernel.channels_out / kernel.groups;
+  if (pass == ProductPass::kInputGradient) {
+    kernel.m = convolution->images * convolution->positions_in;
+    kernel.n = in;
+  } else {
+    kernel.m = out;
+    kernel.n = in * convolution->Taps();
+  }
+  kernel.k = Ratio(kernel.macs, kernel.batch * kernel.m * kernel.n);
 }
 
 void DescribeLinear(const Expansion& expansion, const NodeContext& context,
@@ -163,16 +190,13 @@ void DescribeEinsum(const Expansion& expansion, const NodeContext& context,
 void DescribeAttention(const Expansion& expansion, const NodeContext& context,
                        Kernel& kernel) {
   kernel.kernel_class = KernelClass::kAttention;
-  const Node& node = context.node;
-  if (node.inputs.size() < 3) return;
-  const Shape& query = expansion.tensors.ShapeOf(node.inputs[0]);
-  const Shape& key = expansion.tensors.ShapeOf(node.inputs[1]);
-  if (query.size() < 2 || key.size() < 2) return;
-  kernel.batch = ProductBefore(query, 2);
-  kernel.m = query[query.size() - 2];
-  kernel.n = key[key.size() - 2];
-  kernel.k = query.back();
-  kernel.variant = node.inputs.size() > 3;
+  SetAttention(expansion, context.node, 0, kernel);
+  kernel.variant = context.node.inputs.size() > 3;
+}
+
+void DescribeAttentionBackward(const Expansion& expansion,
+                               const NodeContext& context, Kernel& kernel) {
+  SetAttention(expansion, context.node, 1, kernel);
 }
 
 void DescribeRecurrent(const Expansion& expansion, const NodeContext& context,

@@ -4,9 +4,9 @@
 
 namespace foretell::cost {
 
-/// Type that the products of a node are computed in: that of 16-bit operands;
-/// of f32, TF32 for convolutions and fused attention, else what the graph's
-/// precision says. f64 counts as FP32.
+/// Unit that the products of a node are computed on, as its type: that of
+/// 16-bit operands; for f32 TF32 in convolutions and fused attention, else what
+/// the graph's precision says; for f64 FP32, see Kernel::arithmetic.
 Precision ProductPrecision(const Expansion& expansion,
                            const NodeContext& context);
 
@@ -14,6 +14,11 @@ Precision ProductPrecision(const Expansion& expansion,
 /// operators whose shapes it does not understand keep MACs alone.
 void DescribeConvolution(const Expansion& expansion, const NodeContext& context,
                          Kernel& kernel);
+/// One pass of a convolution's backward operator: sets class, product, window
+/// and MACs for `pass`, which is not kForward.
+void DescribeConvolutionGradient(const Expansion& expansion,
+                                 const NodeContext& context, ProductPass pass,
+                                 Kernel& kernel);
 void DescribeLinear(const Expansion& expansion, const NodeContext& context,
                     Kernel& kernel);
 void DescribeMatmul(const Expansion& expansion, const NodeContext& context,
@@ -22,6 +27,8 @@ void DescribeEinsum(const Expansion& expansion, const NodeContext& context,
                     Kernel& kernel);
 void DescribeAttention(const Expansion& expansion, const NodeContext& context,
                        Kernel& kernel);
+void DescribeAttentionBackward(const Expansion& expansion,
+                               const NodeContext& context, Kernel& kernel);
 void DescribeRecurrent(const Expansion& expansion, const NodeContext& context,
                        Kernel& kernel);
 

@@ -1,21 +1,20 @@
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <span>
 
 #include "foretell/cost.h"
-#include "src/cost/arithmetic.h"
 #include "src/cost/constants.h"
-#include "src/cost/kind_table.h"
+#include "src/cost/host_time.h"
+#include "src/cost/kernel_time.h"
+#include "src/cost/kernels.h"
 #include "src/cost/machine.h"
 #include "src/cost/power.h"
-#include "src/cost/upsample.h"
-#include "src/cost/work.h"
 
-// Latency and energy of one eager step: a roofline per node, two timelines for
-// the step.
+// Latency and energy of one eager step: the kernels that it launches, on two
+// timelines.
 //
-//   kernel time = launches * floor + max(arithmetic, traffic / bandwidth)
-//   start       = max(dispatched, previous kernel done)
-//   latency     = when CPU and GPU are both done
+//   start   = max(dispatched, previous kernel done)
+//   latency = when CPU and GPU are both done
 //
 // A sum of kernel times would be far too low for small batches, where eager
 // execution waits for the CPU; a sum of both would be too high for large ones,
@@ -24,24 +23,24 @@
 namespace foretell {
 namespace {
 
-using cost::Arithmetic;
-using cost::KindCost;
+using cost::Kernel;
+using cost::KernelTime;
 using cost::Machine;
-using cost::Work;
 
-/// Shortest time of a kernel in a queue that never runs dry: 2.4 us for the
-/// shortest measured ones on A100, 4.7 us fitted to matrix products.
-constexpr double kKernelFloorUs = 3.0;
 /// Forward operators also record the backward graph in training.
 constexpr double kAutogradDispatchFactor = 1.5;
 /// CPU time per tensor of a multi-tensor optimizer operator.
 constexpr double kDispatchPerOptimizerTensorUs = 0.2;
+/// CPU time of every kernel of an operator after its first: called from C++,
+/// inside the operator. Judgement.
+constexpr double kFurtherKernelUs = 4;
 constexpr double kUsPerMs = 1e3;
 constexpr double kUsPerS = 1e6;
 
 double DispatchUs(const OperatorGraph& graph, const Node& node,
-                  const CostOptions& options) {
-  double us = cost::CostOf(node.kind).dispatch_us;
+                  std::size_t kernels, const CostOptions& options) {
+  double us = cost::DispatchUs(node.kind);
+  if (kernels > 1) us += kFurtherKernelUs * static_cast<double>(kernels - 1);
   if (node.kind == OpKind::kOptimizerUpdate) {
     us +=
         kDispatchPerOptimizerTensorUs * static_cast<double>(node.inputs.size());
@@ -51,50 +50,61 @@ double DispatchUs(const OperatorGraph& graph, const Node& node,
   return us * options.dispatch_scale * (records ? kAutogradDispatchFactor : 1);
 }
 
-/// Time that one thread's steps take, whatever the bandwidth: see SerialSteps.
-double SerialUsOf(const OperatorGraph& graph, const Node& node,
-                  const Machine& machine) {
-  if (node.kind != OpKind::kUpsample || node.outputs.empty()) return 0;
-  const std::vector<std::int64_t>& shape =
-      graph.value(node.outputs.front()).type.shape;
-  const std::int64_t steps =
-      cost::SerialSteps(node, shape, /*channels_last=*/false);
-  if (steps == 0) return 0;
-  const std::int64_t positions =
-      graph.value(node.outputs.front()).type.NumElements() / steps;
-  return cost::SerialUs(steps, positions, machine.sms);
-}
+/// Microseconds of a node's kernels by what bounds them.
+struct BoundTimes {
+  double compute_us = 0;
+  double memory_us = 0;
+  double launch_us = 0;
 
-CostBound BoundOf(double arithmetic_us, double memory_us, double launch_us) {
-  if (launch_us >= std::max(arithmetic_us, memory_us)) {
-    return CostBound::kLaunch;
+  void Add(const KernelTime& time, double count) {
+    const double moving = time.conversion_us + time.memory_us;
+    const double longest = std::max(time.arithmetic_us, moving);
+    double& bound = time.launch_us >= longest    ? launch_us
+                    : time.arithmetic_us > moving ? compute_us
+                                                  : memory_us;
+    bound += count * time.Us();
   }
-  return arithmetic_us > memory_us ? CostBound::kCompute : CostBound::kMemory;
+  CostBound Largest() const {
+    if (launch_us >= std::max(compute_us, memory_us)) return CostBound::kLaunch;
+    return compute_us > memory_us ? CostBound::kCompute : CostBound::kMemory;
+  }
+};
+
+void AddKernel(const Kernel& kernel, const Machine& machine, NodeCost& node,
+               BoundTimes& bounds) {
+  const KernelTime time = cost::TimeOf(kernel, machine);
+  const double us = time.Us();
+  const auto count = static_cast<double>(kernel.count);
+  node.gpu_us += count * us;
+  node.flops += count * 2 * static_cast<double>(kernel.macs);
+  node.bytes_read +=
+      count * static_cast<double>(kernel.bytes_in + kernel.bytes_weight);
+  node.bytes_written += count * static_cast<double>(kernel.bytes_out);
+  const double watts = cost::BusyPowerW(machine, time.at_peak_us / us,
+                                        std::min(1.0, time.traffic_us / us));
+  node.energy_j += count * watts * us / kUsPerS;
+  bounds.Add(time, count);
 }
 
-NodeCost CostOfNode(const OperatorGraph& graph, const Node& node,
-                    const Machine& machine, const CostOptions& options) {
-  NodeCost result{.dispatch_us = DispatchUs(graph, node, options)};
-  const Work work = cost::WorkOf(graph, node);
-  if (!work.has_kernel) return result;
-  result.flops = work.flops;
-  result.bytes_read = work.bytes_read;
-  result.bytes_written = work.bytes_written;
-  const Arithmetic arithmetic =
-      cost::ArithmeticOf(graph, node, work.flops, machine);
-  const double traffic_us =
-      (work.bytes_read + work.bytes_written) / machine.bytes_per_us;
-  const double memory_us =
-      std::max(traffic_us / cost::CostOf(node.kind).memory_efficiency,
-               SerialUsOf(graph, node, machine));
-  const double launch_us = work.kernels * kKernelFloorUs;
-  result.gpu_us = launch_us + std::max(arithmetic.us, memory_us);
-  result.bound = BoundOf(arithmetic.us, memory_us, launch_us);
-  const double watts =
-      cost::BusyPowerW(machine, arithmetic.at_peak_us / result.gpu_us,
-                       std::min(1.0, traffic_us / result.gpu_us));
-  result.energy_j = watts * result.gpu_us / kUsPerS;
+NodeCost CostOfNode(std::span<const Kernel> kernels, const Machine& machine) {
+  NodeCost result;
+  BoundTimes bounds;
+  for (const Kernel& kernel : kernels) {
+    AddKernel(kernel, machine, result, bounds);
+  }
+  result.bound = bounds.Largest();
   return result;
+}
+
+/// The kernels that `node` launches: those at the front of `rest`, from which
+/// they are taken.
+std::span<const Kernel> TakeKernelsOf(NodeId node,
+                                      std::span<const Kernel>& rest) {
+  std::size_t count = 0;
+  while (count < rest.size() && rest[count].node == node) ++count;
+  const std::span<const Kernel> taken = rest.first(count);
+  rest = rest.subspan(count);
+  return taken;
 }
 
 /// CPU and GPU time so far, in microseconds.
@@ -151,14 +161,21 @@ std::string_view CostBoundName(CostBound bound) {
 CostEstimate EstimateCost(const OperatorGraph& graph, const DeviceSpec& device,
                           const CostOptions& options) {
   const Machine machine = cost::MakeMachine(device, options);
+  const std::vector<Kernel> kernels =
+      cost::ExpandKernels(graph, options.execution);
+  const std::vector<bool> varying = cost::VaryingValues(graph);
+  std::span<const Kernel> rest = kernels;
   CostEstimate result;
   result.nodes.reserve(graph.nodes().size());
   Timelines timelines;
-  const std::vector<bool> varying = cost::VaryingValues(graph);
-  for (const Node& node : graph.nodes()) {
-    result.nodes.push_back(cost::IsConstantTable(graph, node, varying)
-                               ? NodeCost{}
-                               : CostOfNode(graph, node, machine, options));
+  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
+    const std::span<const Kernel> own = TakeKernelsOf(id, rest);
+    result.nodes.push_back(CostOfNode(own, machine));
+    const Node& node = graph.node(id);
+    if (!cost::IsConstantTable(graph, node, varying)) {
+      result.nodes.back().dispatch_us =
+          DispatchUs(graph, node, own.size(), options);
+    }
     timelines.Run(result.nodes.back());
   }
   AddTotals(machine, timelines, result);

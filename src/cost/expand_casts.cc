@@ -5,7 +5,9 @@
 
 // Casts of automatic mixed precision. Sources are f32. An activation is cast
 // for every operator that wants it in another type, since nothing remembers the
-// result; a parameter is cast to f16 once per step and remembered.
+// result; a parameter is cast to f16 once per step and remembered. The backward
+// pass runs outside of the region: its operators have the type of the gradient
+// that they are given.
 
 namespace foretell::cost {
 namespace {
@@ -87,6 +89,9 @@ void ExpandCasts(Expansion& expansion, NodeContext& context) {
   if (!expansion.mode.autocast) return;
   const Node& node = context.node;
   const std::vector<ValueId> floats = FloatOperands(expansion, context);
+  if (node.phase != Phase::kForward) {
+    return SetResults(expansion, node, FirstBytes(expansion, floats));
+  }
   switch (AutocastRuleOf(node)) {
     case AutocastRule::kHalf:
       for (const ValueId id : floats) CastDown(expansion, context.id, id);

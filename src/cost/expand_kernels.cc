@@ -19,8 +19,8 @@
 
 #include "src/cost/constants.h"
 #include "src/cost/expansion.h"
+#include "src/cost/node_operands.h"
 #include "src/cost/view_strides.h"
-#include "src/cost/work.h"
 
 namespace foretell::cost {
 namespace {
@@ -135,6 +135,19 @@ void ExpandFoldedNorm(Expansion& expansion, const Kernel& convolution) {
        .channels_last = convolution.channels_last});
 }
 
+/// A batch norm in training reads its input once more, for the statistics.
+void ExpandStatistics(Expansion& expansion, const NodeContext& context,
+                      const Kernel& norm) {
+  const bool trains = context.node.kind == OpKind::kBatchNorm &&
+                      (context.node.Int("training", 0) != 0 ||
+                       context.node.Int("train", 0) != 0);
+  if (!trains) return;
+  Kernel statistics = norm;
+  statistics.bytes_weight = 0;
+  statistics.bytes_out = 0;
+  expansion.kernels.push_back(statistics);
+}
+
 void ExpandOwnKernel(Expansion& expansion, const NodeContext& context,
                      const LayoutEffect& layout) {
   Kernel kernel = {.node = context.id,
@@ -142,6 +155,7 @@ void ExpandOwnKernel(Expansion& expansion, const NodeContext& context,
                    .mixed_layouts = layout.mixed};
   CountBytes(expansion, context, kernel);
   DescribeKernel(expansion, context, kernel);
+  ExpandStatistics(expansion, context, kernel);
   expansion.kernels.push_back(kernel);
   if (expansion.mode.restore_folded_norms &&
       HasFoldedNorm(expansion.graph, context.node)) {
@@ -157,6 +171,8 @@ void ExpandNode(Expansion& expansion, NodeId id) {
   const LayoutEffect layout = ExpandLayout(expansion, context);
   if (IsUnfusedAttention(expansion, node)) {
     ExpandAttention(expansion, context);
+  } else if (IsConvolutionGradient(node)) {
+    ExpandConvolutionGradients(expansion, context);
   } else {
     ExpandOwnKernel(expansion, context, layout);
   }
@@ -170,8 +186,8 @@ std::vector<Kernel> ExpandKernels(const OperatorGraph& graph,
   const std::vector<bool> varying = VaryingValues(graph);
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
     const Node& node = graph.node(id);
-    const bool runs = node.phase == Phase::kForward && !node.outputs.empty() &&
-                      !IsConstantTable(graph, node, varying);
+    const bool runs =
+        !node.outputs.empty() && !IsConstantTable(graph, node, varying);
     if (runs) ExpandNode(expansion, id);
   }
   return std::move(expansion.kernels);

@@ -60,6 +60,14 @@ bool IsUnfusedAttention(const Expansion& expansion, const Node& node);
 /// Requires IsUnfusedAttention.
 void ExpandAttention(Expansion& expansion, const NodeContext& context);
 
+/// True for the backward operator of a convolution whose operands are there.
+bool IsConvolutionGradient(const Node& node);
+
+/// Emits a kernel for each of the gradients of input, weight and bias that the
+/// node is asked for. Requires IsConvolutionGradient.
+void ExpandConvolutionGradients(Expansion& expansion,
+                                const NodeContext& context);
+
 /// Fills in what depends on the kind of operator: class, product, window,
 /// inner extent. Requires at least one result.
 void DescribeKernel(const Expansion& expansion, const NodeContext& context,

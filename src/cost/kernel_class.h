@@ -46,6 +46,20 @@ enum class KernelClass : std::uint8_t {
   kCastUp,
   kCastWeight,
   kOther,
+  kAttentionBackward,
+  kNormBackward,
+  kPoolBackward,
+  kUpsampleBackward,
+  kEmbeddingBackward,
+  kRecurrent,
+  kSort,
+  kScan,
+  kFill,
+  kRandom,
+  kFft,
+  kDetection,
+  kLoss,
+  kOptimizer,
 };
 
 /// One class: its name in files, and what belongs to it.
@@ -107,11 +121,32 @@ inline constexpr auto kKernelClasses = std::to_array<KernelClassRow>({
     {KernelClass::kCastUp, "cast_up", "activation from f16 to f32"},
     {KernelClass::kCastWeight, "cast_weight", "parameter from f32 to f16"},
     {KernelClass::kOther, "other", "operators outside the table"},
+    {KernelClass::kAttentionBackward, "attention_backward",
+     "backward operator of fused attention"},
+    {KernelClass::kNormBackward, "norm_backward",
+     "backward operator of a norm"},
+    {KernelClass::kPoolBackward, "pool_backward",
+     "backward operator of pooling"},
+    {KernelClass::kUpsampleBackward, "upsample_backward",
+     "backward operator of upsampling"},
+    {KernelClass::kEmbeddingBackward, "embedding_backward",
+     "backward operator of an embedding"},
+    {KernelClass::kRecurrent, "recurrent",
+     "recurrent layer, one step after the other"},
+    {KernelClass::kSort, "sort", "sort, top k"},
+    {KernelClass::kScan, "scan", "cumulative sum and its kin"},
+    {KernelClass::kFill, "fill", "constant"},
+    {KernelClass::kRandom, "random", "random numbers"},
+    {KernelClass::kFft, "fft", "Fourier transform"},
+    {KernelClass::kDetection, "detection", "boxes: overlap, alignment"},
+    {KernelClass::kLoss, "loss", "loss and its backward operator"},
+    {KernelClass::kOptimizer, "optimizer", "update of many tensors"},
 });
 // clang-format on
 inline constexpr int kNumKernelClasses =
     static_cast<int>(kKernelClasses.size());
-static_assert(static_cast<int>(KernelClass::kOther) + 1 == kNumKernelClasses);
+static_assert(static_cast<int>(KernelClass::kOptimizer) + 1 ==
+              kNumKernelClasses);
 static_assert(std::ranges::is_sorted(kKernelClasses, {},
                                      &KernelClassRow::kernel_class));
 

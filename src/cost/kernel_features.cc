@@ -16,33 +16,16 @@
 #include <string>
 
 #include "foretell/error.h"
-#include "src/cost/upsample.h"
+#include "src/core/units.h"
 
 namespace foretell::cost {
 namespace {
 
-constexpr double kTile = 128;
-constexpr double kNativeDepthwiseShare = 1.0 / 25;
-/// A float32 product out of TF32 ones takes three of them.
-constexpr double kEmulatedFloatProducts = 3;
-constexpr std::int64_t kLaunchOnlyBytes = 32 * 1024;
-constexpr std::int64_t kLaunchOnlyMacs = 1'000'000;
 constexpr double kFlopsPerUsPerTflops = 1e6;
-constexpr double kBytesPerMib = 1024.0 * 1024.0;
 /// Keeps ratios of times and bytes finite.
 constexpr double kSmallUs = 1e-3;
 /// Windows from here on are large.
 constexpr std::int64_t kLargeWindow = 6;
-
-double PeakFlopsPerUs(const Kernel& kernel, const Machine& machine) {
-  const double peak = machine.FlopsPerUs(kernel.arithmetic);
-  if (kernel.kernel_class == KernelClass::kNativeDepthwise) {
-    return peak * kNativeDepthwiseShare;
-  }
-  const bool emulates = kernel.kernel_class == KernelClass::kAttention &&
-                        kernel.arithmetic == Precision::kTf32;
-  return emulates ? peak / kEmulatedFloatProducts : peak;
-}
 
 double Real(std::int64_t number) { return static_cast<double>(number); }
 
@@ -98,7 +81,7 @@ double L2Mib(const KernelFacts& facts) {
 }
 
 double BytesPerL2(const KernelFacts& facts) {
-  return Real(facts.kernel.Bytes() + 1) / (L2Mib(facts) * kBytesPerMib);
+  return Real(facts.kernel.Bytes() + 1) / (L2Mib(facts) * kMiB);
 }
 
 double Waves(const KernelFacts& facts) { return facts.roofline.waves; }
@@ -255,30 +238,6 @@ constexpr std::array<KernelFeature, kNumKernelFeatures> kKernelFeatures = {{
      kLog2, 8, 0, &Balance},
 }};
 // clang-format on
-
-KernelRoofline RooflineOf(const Kernel& kernel, const Machine& machine) {
-  KernelRoofline roofline = {
-      .memory_us = Real(kernel.Bytes()) / machine.bytes_per_us,
-      .serial_us =
-          SerialUs(kernel.serial_steps, kernel.positions, machine.sms)};
-  if (kernel.macs == 0) return roofline;
-  roofline.arithmetic_us =
-      2 * Real(kernel.macs) / PeakFlopsPerUs(kernel, machine);
-  const double tiles = Real(kernel.batch) * std::ceil(Real(kernel.m) / kTile) *
-                       std::ceil(Real(kernel.n) / kTile);
-  roofline.waves = tiles / machine.sms;
-  return roofline;
-}
-
-double RooflineUs(const Kernel& kernel, const Machine& machine) {
-  const KernelRoofline roofline = RooflineOf(kernel, machine);
-  return std::max(roofline.memory_us, roofline.serial_us) +
-         roofline.arithmetic_us;
-}
-
-bool IsOnlyALaunch(const Kernel& kernel) {
-  return kernel.Bytes() < kLaunchOnlyBytes && kernel.macs < kLaunchOnlyMacs;
-}
 
 std::array<double, kNumKernelFeatures> KernelFeatures(
     const Kernel& kernel, const Machine& machine, const ExecutionMode& mode) {

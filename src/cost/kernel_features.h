@@ -7,34 +7,9 @@
 
 #include "src/cost/kernels.h"
 #include "src/cost/machine.h"
+#include "src/cost/roofline.h"
 
 namespace foretell::cost {
-
-/// Times of a kernel at the peaks of a machine, and how it fills the machine.
-struct KernelRoofline {
-  double memory_us = 0;      ///< Bytes / bandwidth.
-  double serial_us = 0;      ///< SerialUs: a bound beside bandwidth.
-  double arithmetic_us = 0;  ///< 2 MACs / peak rate of the unit that it takes.
-  /// Tiles of 128 x 128 of the product per multiprocessor; 0 without a product.
-  double waves = 0;
-};
-
-/// Requires a machine with bandwidth; throws Error(kInvalidArgument) that names
-/// the device when it has no peak rate for the kernel's arithmetic.
-///
-/// The unit is that of Kernel::arithmetic, with two exceptions: PyTorch's own
-/// depthwise kernels reach a 25th of the FP32 peak, and fused attention of f32
-/// splits every product into three TF32 ones.
-KernelRoofline RooflineOf(const Kernel& kernel, const Machine& machine);
-
-/// The longer of memory and serial time, and arithmetic, in microseconds, for
-/// one kernel whatever its count; errors as there. Launching takes time of its
-/// own.
-double RooflineUs(const Kernel& kernel, const Machine& machine);
-
-/// True for a kernel so small (below 32 KiB and 10^6 MACs) that nothing but
-/// its launch takes time.
-bool IsOnlyALaunch(const Kernel& kernel);
 
 /// A kernel on a machine, as the features see it.
 struct KernelFacts {

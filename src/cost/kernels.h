@@ -4,41 +4,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "foretell/cost.h"
 #include "foretell/graph.h"
 #include "src/cost/kernel_class.h"
 
 namespace foretell::cost {
 
-/// Versions of PyTorch by what they do to attention.
-enum class TorchGeneration : std::uint8_t {
-  /// Before 2.0: no fused attention; networks multiply, scale and normalise
-  /// on their own.
-  kNoFusedAttention,
-  /// 2.0 to 2.4: fused for four dimensions, else products in the operands'
-  /// type.
-  kFusedAttention,
-  /// From 2.5 on: as before, but what is not fused runs in FP32.
-  kFloatAttentionFallback,
+/// What a product computes: results, or the gradient of an operand of those.
+enum class ProductPass : std::uint8_t {
+  kForward,
+  kInputGradient,
+  kWeightGradient,
 };
 
-/// How a graph is run.
-struct ExecutionMode {
-  /// Automatic mixed precision to f16: every floating-point source counts as
-  /// f32, whatever the graph was traced in. False: tensors have the types of
-  /// the graph and nothing is cast.
-  bool autocast = false;
-  /// Network and input were converted to the channels-last format.
-  bool channels_last = false;
-  TorchGeneration torch = TorchGeneration::kFloatAttentionFallback;
-  /// The file was exported with its batch norms folded into convolutions, and
-  /// the network that runs has them still: see HasFoldedNorm. False: what the
-  /// graph shows is what runs.
-  bool restore_folded_norms = false;
-
-  auto operator<=>(const ExecutionMode&) const = default;
-};
-
-/// One kernel that a forward pass launches. What does not apply is 0.
+/// One kernel that a step launches. What does not apply is 0.
 struct Kernel {
   KernelClass kernel_class = KernelClass::kOther;
   NodeId node = kNone;     ///< That launches it; the first after MergeEqual.
@@ -69,6 +48,11 @@ struct Kernel {
 
   std::int64_t element_bytes_in = 0;
   std::int64_t element_bytes_out = 0;
+  ProductPass pass = ProductPass::kForward;  ///< Of a convolution's kernel.
+  /// Launches that the kernel stands for: a sort, a transform or an update of
+  /// many tensors is several of much the same kind.
+  std::int64_t launches = 1;
+
   /// Elements that lie or are worked on side by side: the last dimension, the
   /// positions of a norm by channels, the elements that reduce to one.
   std::int64_t inner_extent = 0;
@@ -81,6 +65,7 @@ struct Kernel {
   /// Attention: with a mask. Reduction: over the last dimension. Element-wise:
   /// an operand is broadcast.
   bool variant = false;
+  bool causal = false;  ///< Attention that skips the keys after a query.
 
   std::strong_ordering operator<=>(const Kernel&) const = default;
 
@@ -88,11 +73,12 @@ struct Kernel {
   std::int64_t Bytes() const { return bytes_in + bytes_weight + bytes_out; }
 };
 
-/// Kernels that the forward pass of `graph` launches when PyTorch runs it
-/// eagerly on a GPU, in order. docs/kernels.md has the rules.
+/// Kernels that the step of `graph` launches when PyTorch runs it eagerly on a
+/// GPU, node after node. docs/kernels.md has the rules.
 ///
 /// Views launch nothing; neither do tables of integers made from constants.
-/// Nodes of the backward pass and the optimizer are left out.
+/// Autocast casts in the forward pass; operators of the backward pass have the
+/// types of the graph.
 ///
 /// Throws Error(kInvalidArgument) that names a tensor of more than 2^56
 /// elements.

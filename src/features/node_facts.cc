@@ -1,12 +1,13 @@
 #include "src/features/node_facts.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+
+#include "src/graph/convolution.h"
 
 namespace foretell {
 namespace {
-
-using Shape = std::vector<std::int64_t>;
 
 double Last(const Shape& shape) {
   return shape.empty() ? 1.0 : static_cast<double>(shape.back());
@@ -23,11 +24,6 @@ const TensorType* ResultType(const OperatorGraph& graph, const Node& node) {
   return &graph.value(node.outputs.front()).type;
 }
 
-bool IsTransposed(const Node& node) {
-  return node.kind == OpKind::kTransposedConvolution ||
-         node.Int("transposed", 0) != 0;
-}
-
 void SetWindow(const Shape& window, const Shape& stride, const Node& node,
                NodeFacts& facts) {
   if (window.empty()) return;
@@ -40,20 +36,14 @@ void SetWindow(const Shape& window, const Shape& stride, const Node& node,
 
 void SetConvolution(const OperatorGraph& graph, const Node& node,
                     NodeFacts& facts) {
-  const bool backward = node.kind == OpKind::kConvolutionBackward;
-  const TensorType* type = InputType(graph, node, backward ? 2 : 1);
-  if (type == nullptr || type->shape.size() < 2) return;
-  const Shape& weight = type->shape;
-  SetWindow(Shape(weight.begin() + 2, weight.end()), node.Ints("stride", {1}),
-            node, facts);
-  const bool transposed = IsTransposed(node);
-  const double per_group = static_cast<double>(weight[1]);
-  const double all = static_cast<double>(weight[0]);
-  facts.groups = static_cast<double>(node.Int("groups", 1));
-  facts.channels_in = transposed ? all : per_group * facts.groups;
-  facts.channels_out = transposed ? per_group * facts.groups : all;
-  facts.depthwise = facts.groups > 1 && facts.groups == facts.channels_in;
-  if (transposed) facts.stride = -facts.stride;
+  const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
+  if (!convolution) return;
+  SetWindow(convolution->window, convolution->stride, node, facts);
+  facts.groups = static_cast<double>(convolution->groups);
+  facts.channels_in = static_cast<double>(convolution->channels_in);
+  facts.channels_out = static_cast<double>(convolution->channels_out);
+  facts.depthwise = convolution->IsDepthwise();
+  if (convolution->transposed) facts.stride = -facts.stride;
 }
 
 void SetPooling(const Node& node, NodeFacts& facts) {

@@ -24,37 +24,23 @@
 
 #include "foretell/error.h"
 #include "src/core/checked.h"
+#include "src/graph/convolution.h"
 
 namespace foretell {
 namespace {
 
-/// Elements per slice of dimension `dim`; 0 where that dimension is 0.
-std::int64_t ElementsPer(const TensorType& type, std::size_t dim) {
-  if (dim >= type.shape.size()) {
+/// One pass; a backward operator makes one for each of the gradients of input
+/// and weight.
+std::int64_t ConvolutionMacs(const OperatorGraph& graph, const Node& node) {
+  const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
+  if (!convolution) {
     throw Error(ErrorCode::kInvalidArgument,
-                "a weight has type " + ToString(type) + ", expected rank " +
-                    std::to_string(dim + 1) + " or more");
+                node.target + " has a weight of fewer than two dimensions");
   }
-  return type.shape[dim] == 0 ? 0 : type.NumElements() / type.shape[dim];
-}
-
-std::int64_t ConvolutionMacs(const Operands& op) {
-  const bool time_batch_channel = op.node().target == "conv_tbc";
-  return MulMacs(op.Output(0).NumElements(),
-                 ElementsPer(op.Input(1), time_batch_channel ? 2 : 0));
-}
-
-std::int64_t TransposedConvolutionMacs(const Operands& op) {
-  return MulMacs(op.Input(0).NumElements(), ElementsPer(op.Input(1), 0));
-}
-
-std::int64_t ConvolutionBackwardMacs(const Operands& op) {
-  const Shape mask = op.node().Ints("output_mask", {1, 1});
-  const std::int64_t wanted = (mask.empty() || mask[0] != 0 ? 1 : 0) +
-                              (mask.size() < 2 || mask[1] != 0 ? 1 : 0);
-  const bool transposed = op.node().Int("transposed", 0) != 0;
-  const std::int64_t moved = op.Input(transposed ? 1 : 0).NumElements();
-  return MulMacs(wanted, MulMacs(moved, ElementsPer(op.Input(2), 0)));
+  if (!convolution->backward) return convolution->PassMacs();
+  const WantedGradients wanted = WantedGradientsOf(node);
+  return MulMacs((wanted.input ? 1 : 0) + (wanted.weight ? 1 : 0),
+                 convolution->PassMacs());
 }
 
 std::int64_t LinearMacs(const Operands& op) {
@@ -166,9 +152,6 @@ struct MacRule {
 };
 
 constexpr MacRule kMacRules[] = {
-    {OpKind::kConvolution, &ConvolutionMacs},
-    {OpKind::kTransposedConvolution, &TransposedConvolutionMacs},
-    {OpKind::kConvolutionBackward, &ConvolutionBackwardMacs},
     {OpKind::kLinear, &LinearMacs},
     {OpKind::kMatmul, &MatmulMacs},
     {OpKind::kEinsum, &EinsumNodeMacs},
@@ -198,6 +181,7 @@ std::int64_t AddMacs(std::int64_t a, std::int64_t b) {
 }
 
 std::int64_t CountMacs(const OperatorGraph& graph, const Node& node) {
+  if (IsConvolution(node.kind)) return ConvolutionMacs(graph, node);
   for (const MacRule& rule : kMacRules) {
     if (rule.kind == node.kind) return rule.count(Operands(graph, node));
   }

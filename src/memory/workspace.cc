@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "foretell/memory.h"
+#include "src/graph/convolution.h"
 
 // Scratch memory of cuDNN's convolutions.
 //
@@ -65,35 +66,10 @@ constexpr WorkspaceRule kWorkspaceRules[] = {
 
 constexpr std::int64_t kStemChannels = 4;
 
-/// The tensors of a convolution, forward or backward.
-struct Convolution {
-  const TensorType& input;   ///< [n, c, …].
-  const TensorType& weight;  ///< [out, c / groups, k…]; transposed: [c, …].
-  const TensorType& output;  ///< Backward: its gradient.
-  bool backward = false;
-
-  double Bytes() const {
-    return static_cast<double>(input.Bytes()) +
-           static_cast<double>(weight.Bytes()) +
-           static_cast<double>(output.Bytes());
-  }
-};
-
-std::optional<Convolution> ConvolutionOf(const OperatorGraph& graph,
-                                         const Node& node) {
-  const auto type = [&graph](ValueId id) -> const TensorType& {
-    return graph.value(id).type;
-  };
-  if (node.outputs.empty()) return std::nullopt;
-  if (node.kind == OpKind::kConvolutionBackward && node.inputs.size() >= 3) {
-    return Convolution{type(node.inputs[1]), type(node.inputs[2]),
-                       type(node.inputs[0]), true};
-  }
-  const bool forward = node.kind == OpKind::kConvolution ||
-                       node.kind == OpKind::kTransposedConvolution;
-  if (!forward || node.inputs.size() < 2) return std::nullopt;
-  return Convolution{type(node.inputs[0]), type(node.inputs[1]),
-                     type(node.outputs[0])};
+double BytesOf(const Convolution& convolution) {
+  return static_cast<double>(convolution.input->Bytes()) +
+         static_cast<double>(convolution.weight->Bytes()) +
+         static_cast<double>(convolution.output->Bytes());
 }
 
 bool AllAre(std::span<const std::int64_t> numbers, std::int64_t value) {
@@ -101,35 +77,28 @@ bool AllAre(std::span<const std::int64_t> numbers, std::int64_t value) {
       numbers, [value](std::int64_t number) { return number == value; });
 }
 
-ConvolutionClass Classify(const Node& node, const Convolution& convolution) {
-  const std::int64_t groups = node.Int("groups", 1);
-  const std::span<const std::int64_t> shape = convolution.weight.shape;
-  if (groups > 1 && shape.size() > 1 && shape[1] == 1) {
-    return ConvolutionClass::kDepthwise;
+ConvolutionClass Classify(const Convolution& convolution) {
+  const bool grouped = convolution.groups > 1;
+  if (convolution.IsDepthwise()) return ConvolutionClass::kDepthwise;
+  if (AllAre(convolution.window, 1)) {
+    return grouped ? ConvolutionClass::kGroupedPointwise
+                   : ConvolutionClass::kPointwise;
   }
-  const std::span<const std::int64_t> kernel =
-      shape.subspan(std::min<std::size_t>(2, shape.size()));
-  if (AllAre(kernel, 1)) {
-    return groups > 1 ? ConvolutionClass::kGroupedPointwise
-                      : ConvolutionClass::kPointwise;
-  }
-  if (groups > 1) return ConvolutionClass::kGrouped;
-  const std::span<const std::int64_t> input = convolution.input.shape;
-  if (input.size() > 1 && input[1] <= kStemChannels) {
-    return ConvolutionClass::kStem;
-  }
-  const bool unit_stride = AllAre(node.Ints("stride", {}), 1);
-  return AllAre(kernel, 3) && unit_stride ? ConvolutionClass::kUnitStride3x3
-                                          : ConvolutionClass::kDense;
+  if (grouped) return ConvolutionClass::kGrouped;
+  if (convolution.channels_in <= kStemChannels) return ConvolutionClass::kStem;
+  const bool unit_stride = AllAre(convolution.stride, 1);
+  return AllAre(convolution.window, 3) && unit_stride
+             ? ConvolutionClass::kUnitStride3x3
+             : ConvolutionClass::kDense;
 }
 
 bool IsHalf(DType dtype) {
   return dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-const WorkspaceRule& RuleOf(const Node& node, const Convolution& convolution) {
-  const ConvolutionClass found = Classify(node, convolution);
-  const bool half = IsHalf(convolution.input.dtype);
+const WorkspaceRule& RuleOf(const Convolution& convolution) {
+  const ConvolutionClass found = Classify(convolution);
+  const bool half = IsHalf(convolution.input->dtype);
   return *std::ranges::find_if(kWorkspaceRules, [&](const WorkspaceRule& rule) {
     return rule.convolution == found && rule.half == half;
   });
@@ -139,10 +108,7 @@ const WorkspaceRule& RuleOf(const Node& node, const Convolution& convolution) {
 std::vector<memory::WorkspaceBlock> BackwardBlocks(const Node& node,
                                                    const WorkspaceRule& rule,
                                                    double bytes) {
-  const std::vector<std::int64_t> mask = node.Ints("output_mask", {});
-  const auto wanted = [&mask](std::size_t gradient) {
-    return gradient >= mask.size() || mask[gradient] != 0;
-  };
+  const WantedGradients wanted = WantedGradientsOf(node);
   std::vector<memory::WorkspaceBlock> blocks;
   std::size_t output = 0;
   const auto add = [&](double multiple) {
@@ -150,8 +116,8 @@ std::vector<memory::WorkspaceBlock> BackwardBlocks(const Node& node,
     if (size > 0) blocks.push_back({output, size});
     ++output;
   };
-  if (wanted(0)) add(rule.input_gradient);
-  if (wanted(1)) add(rule.weight_gradient);
+  if (wanted.input) add(rule.input_gradient);
+  if (wanted.weight) add(rule.weight_gradient);
   return blocks;
 }
 
@@ -165,19 +131,19 @@ bool memory::UsesCublas(const Node& node) {
 std::optional<memory::ConvolutionFacts> memory::ConvolutionFactsOf(
     const OperatorGraph& graph, const Node& node) {
   const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
-  if (!convolution) return std::nullopt;
+  if (!convolution || node.outputs.empty()) return std::nullopt;
   return ConvolutionFacts{
-      .convolution = Classify(node, *convolution),
-      .image_bytes = convolution->input.Bytes() + convolution->output.Bytes(),
-      .weight_bytes = convolution->weight.Bytes()};
+      .convolution = Classify(*convolution),
+      .image_bytes = convolution->input->Bytes() + convolution->output->Bytes(),
+      .weight_bytes = convolution->weight->Bytes()};
 }
 
 std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
     const OperatorGraph& graph, const Node& node) {
   const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
-  if (!convolution) return {};
-  const WorkspaceRule& rule = RuleOf(node, *convolution);
-  const double bytes = convolution->Bytes();
+  if (!convolution || node.outputs.empty()) return {};
+  const WorkspaceRule& rule = RuleOf(*convolution);
+  const double bytes = BytesOf(*convolution);
   if (convolution->backward) return BackwardBlocks(node, rule, bytes);
   const auto size = static_cast<std::int64_t>(rule.forward * bytes);
   if (size <= 0) return {};

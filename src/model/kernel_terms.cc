@@ -79,6 +79,21 @@ double InputBytes(const OperatorGraph& graph) {
   return bytes;
 }
 
+/// The forward pass alone, which is all that a network has learned of.
+std::vector<cost::Kernel> ForwardKernels(const OperatorGraph& graph,
+                                         const cost::ExecutionMode& mode) {
+  std::vector<cost::Kernel> kernels = cost::ExpandKernels(graph, mode);
+  std::erase_if(kernels, [&graph](const cost::Kernel& kernel) {
+    return graph.node(kernel.node).phase != Phase::kForward;
+  });
+  return kernels;
+}
+
+std::int32_t ClassOf(const cost::Kernel& kernel) {
+  return static_cast<std::int32_t>(
+      std::min(kernel.kernel_class, cost::KernelClass::kOther));
+}
+
 }  // namespace
 
 TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
@@ -91,7 +106,7 @@ TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
   KernelSums sums{.input_bytes = InputBytes(graph)};
   double serial_us = 0;
   for (const cost::Kernel& kernel :
-       cost::MergeEqual(cost::ExpandKernels(graph, mode))) {
+       cost::MergeEqual(ForwardKernels(graph, mode))) {
     const auto count = static_cast<double>(kernel.count);
     sums.launches += count;
     sums.macs += count * static_cast<double>(kernel.macs);
@@ -99,7 +114,7 @@ TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
     sums.kernel_bytes += count * static_cast<double>(kernel.Bytes());
     if (cost::IsOnlyALaunch(kernel)) continue;
     sums.kernels += 1;
-    table.classes.push_back(static_cast<std::int32_t>(kernel.kernel_class));
+    table.classes.push_back(ClassOf(kernel));
     AppendFeatures(kernel, machine, mode, portable, table.features);
     const cost::KernelRoofline roofline = cost::RooflineOf(kernel, machine);
     table.amounts.push_back(static_cast<float>(

@@ -47,8 +47,10 @@ struct TermLayout {
   int num_totals = 0;
 };
 
-/// Classes of kKernels: those of cost::KernelClass, then these.
-inline constexpr int kLaunchClass = cost::kNumKernelClasses;
+/// Classes of kKernels: those of cost::KernelClass up to kOther, which stands
+/// for all that follow it, then these.
+inline constexpr int kLaunchClass =
+    static_cast<int>(cost::KernelClass::kOther) + 1;
 inline constexpr int kStepClass = kLaunchClass + 1;
 inline constexpr int kSerialClass = kStepClass + 1;
 

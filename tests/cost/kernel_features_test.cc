@@ -42,7 +42,8 @@ Kernel Product() {
 
 double Us(const Kernel& kernel) {
   const DeviceSpec device = Device();
-  return RooflineUs(kernel, MakeMachine(device, {}));
+  const KernelRoofline roofline = RooflineOf(kernel, MakeMachine(device, {}));
+  return roofline.memory_us + roofline.arithmetic_us;
 }
 
 /// The feature `name` of `kernel` on the round device.
@@ -94,7 +95,9 @@ TEST(KernelRoofline, OfASliceTakesLonger) {
   const DeviceSpec device = Device();
   const Machine slice =
       MakeMachine(device, {.sms = 50, .bandwidth_fraction = 0.25});
-  EXPECT_DOUBLE_EQ(RooflineUs(Product(), slice), 4 + 2);
+  const KernelRoofline roofline = RooflineOf(Product(), slice);
+  EXPECT_DOUBLE_EQ(roofline.memory_us, 4);
+  EXPECT_DOUBLE_EQ(roofline.arithmetic_us, 2);
 }
 
 TEST(KernelRoofline, OfASmallKernelIsItsLaunch) {

@@ -70,13 +70,13 @@ TEST(Kernels, KnowWhichNodeLaunchesThem) {
   for (const Kernel& kernel : kernels) EXPECT_EQ(kernel.node, 1);
 }
 
-TEST(Kernels, LeaveTheBackwardPassOut) {
+TEST(Kernels, AreThoseOfTheBackwardPassToo) {
   EXPECT_THAT(ClassesOf(R"(%x = input f32[8]
 %y = relu(%x) : f32[8]
 phase backward
 %z = threshold_backward(%y, %x) {threshold=0} : f32[8]
 )"),
-              ElementsAre("relu"));
+              ElementsAre("relu", "elementwise"));
 }
 
 TEST(Kernels, OfAPoolHaveAWindow) {

@@ -6,15 +6,6 @@
 
 namespace foretell::cost {
 
-/// What a node has to do, whatever it runs on.
-struct Work {
-  bool has_kernel = true;  ///< False for views and no-op conversions.
-  double flops = 0;
-  double bytes_read = 0;
-  double bytes_written = 0;
-  int kernels = 0;
-};
-
 /// True for a view, or for a conversion, copy, dropout or padding that returns
 /// its input. In-place operators share the storage too, but work on it.
 bool IsAlias(const OperatorGraph& graph, const Node& node);
@@ -24,10 +15,5 @@ bool IsAlias(const OperatorGraph& graph, const Node& node);
 /// beside what is looked up, except in exported graphs, where they are spelled
 /// out in full.
 std::vector<ValueId> ReadOperands(const OperatorGraph& graph, const Node& node);
-
-/// Traffic and arithmetic of `node`. A tensor counts its elements once, but
-/// never more than its storage (expanded tensors); lookups count only what
-/// they look up.
-Work WorkOf(const OperatorGraph& graph, const Node& node);
 
 }  // namespace foretell::cost

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "src/cost/kernels.h"
+#include "src/cost/machine.h"
+
+namespace foretell::cost {
+
+/// Time of one launch of a kernel, in parts.
+struct KernelTime {
+  double launch_us = 0;      ///< Before and after the work, whatever it is.
+  double conversion_us = 0;  ///< Of copies into the layout that it wants.
+  double arithmetic_us = 0;  ///< Of its product, as such kernels do it.
+  double memory_us = 0;      ///< Of its traffic, as such kernels move it.
+  double at_peak_us = 0;     ///< Of its product at the peak of its unit.
+  double traffic_us = 0;     ///< Of its bytes at the peak bandwidth.
+
+  /// Arithmetic and traffic overlap; launching does not.
+  double Us() const;
+};
+
+/// Time of `kernel` on `machine`, once whatever its count. docs/cost.md has the
+/// formulas and where their constants come from.
+///
+/// Throws Error(kInvalidArgument) that names the device when it has no peak
+/// rate for the kernel's arithmetic.
+KernelTime TimeOf(const Kernel& kernel, const Machine& machine);
+
+}  // namespace foretell::cost

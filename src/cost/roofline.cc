@@ -1,0 +1,57 @@
+#include "src/cost/roofline.h"
+
+#include <cmath>
+
+#include "src/cost/upsample.h"
+
+namespace foretell::cost {
+namespace {
+
+constexpr double kTile = 128;
+constexpr double kNativeDepthwiseShare = 1.0 / 25;
+/// A float32 product out of TF32 ones takes three of them.
+constexpr double kEmulatedFloatProducts = 3;
+constexpr double kDoubleShare = 0.5;
+constexpr std::int64_t kDoubleBytes = 8;
+constexpr std::int64_t kLaunchOnlyBytes = 32 * 1024;
+constexpr std::int64_t kLaunchOnlyMacs = 1'000'000;
+
+double Real(std::int64_t number) { return static_cast<double>(number); }
+
+bool IsAttention(KernelClass kernel_class) {
+  return kernel_class == KernelClass::kAttention ||
+         kernel_class == KernelClass::kAttentionBackward;
+}
+
+}  // namespace
+
+double PeakFlopsPerUs(const Kernel& kernel, const Machine& machine) {
+  const double peak = machine.FlopsPerUs(kernel.arithmetic);
+  if (kernel.kernel_class == KernelClass::kNativeDepthwise) {
+    return peak * kNativeDepthwiseShare;
+  }
+  if (kernel.element_bytes_in == kDoubleBytes) return peak * kDoubleShare;
+  const bool emulates = IsAttention(kernel.kernel_class) &&
+                        kernel.arithmetic == Precision::kTf32;
+  return emulates ? peak / kEmulatedFloatProducts : peak;
+}
+
+KernelRoofline RooflineOf(const Kernel& kernel, const Machine& machine) {
+  KernelRoofline roofline = {
+      .memory_us = Real(kernel.Bytes()) / machine.bytes_per_us,
+      .serial_us =
+          SerialUs(kernel.serial_steps, kernel.positions, machine.sms)};
+  if (kernel.macs == 0) return roofline;
+  roofline.arithmetic_us =
+      2 * Real(kernel.macs) / PeakFlopsPerUs(kernel, machine);
+  const double tiles = Real(kernel.batch) * std::ceil(Real(kernel.m) / kTile) *
+                       std::ceil(Real(kernel.n) / kTile);
+  roofline.waves = tiles / machine.sms;
+  return roofline;
+}
+
+bool IsOnlyALaunch(const Kernel& kernel) {
+  return kernel.Bytes() < kLaunchOnlyBytes && kernel.macs < kLaunchOnlyMacs;
+}
+
+}  // namespace foretell::cost

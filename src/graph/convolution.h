@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "foretell/graph.h"
+#include "src/graph/operands.h"
+
+namespace foretell {
+
+/// The tensors and sizes of a convolution, whichever operator computes it: one
+/// forward, one transposed, or the backward operator of either. The one place
+/// that knows where each of them keeps its operands.
+struct Convolution {
+  const TensorType* input = nullptr;   ///< Images [n, c, …] that it reads.
+  const TensorType* weight = nullptr;  ///< [out, in / groups, …]; transposed:
+                                       ///< [in, out / groups, …].
+  const TensorType* output = nullptr;  ///< Result, or the gradient of it.
+  bool transposed = false;
+  bool backward = false;
+
+  std::int64_t images = 1;
+  std::int64_t groups = 1;
+  std::int64_t channels_in = 0;
+  std::int64_t channels_out = 0;
+  std::int64_t positions_in = 1;   ///< Elements per image and channel.
+  std::int64_t positions_out = 1;  ///< The same of the output.
+  Shape window;                    ///< Extents; empty for a weight without.
+  Shape stride;                    ///< As the operator gives them.
+
+  /// Elements of the window.
+  std::int64_t Taps() const;
+  /// One input channel per group, and several groups.
+  bool IsDepthwise() const { return groups > 1 && channels_in == groups; }
+  /// Multiply-accumulates of one pass: the result, or the gradient of an
+  /// operand. Throws Error(kInvalidArgument) beyond int64.
+  std::int64_t PassMacs() const;
+};
+
+/// True for convolutions of any direction and their backward operators.
+constexpr bool IsConvolution(OpKind kind) {
+  return kind == OpKind::kConvolution ||
+         kind == OpKind::kTransposedConvolution ||
+         kind == OpKind::kConvolutionBackward;
+}
+
+/// The convolution that `node` computes; empty for nodes of other kinds, and
+/// for a weight of fewer than two dimensions.
+///
+/// Throws Error(kInvalidArgument) for a convolution that lacks an operand or a
+/// result. Points into `graph`.
+std::optional<Convolution> ConvolutionOf(const OperatorGraph& graph,
+                                         const Node& node);
+
+/// Gradients that a backward operator is asked for: the input's, the weight's
+/// and the bias', all without an `output_mask`.
+struct WantedGradients {
+  bool input = true;
+  bool weight = true;
+  bool bias = true;
+};
+WantedGradients WantedGradientsOf(const Node& node);
+
+}  // namespace foretell
