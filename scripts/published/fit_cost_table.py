@@ -24,6 +24,10 @@ BANDWIDTH_GB_S = {"A100-SXM-80GB": 2039, "A100-PCIE-80GB": 1935,
                   "A100-PCIE-40GB": 1555}
 TENSOR_TILES = [(256, 128), (128, 128), (128, 64), (64, 64), (32, 64), (16, 64)]
 SIMT_TILES = [(256, 128), (128, 128), (128, 64), (64, 64), (32, 64), (32, 32)]
+# As in src/cost/gemm.cc.
+TENSOR_EFFICIENCIES = [.83, .56, .50, .49, .21, .15]
+# Name, FP16 peak with FP32 accumulation, bandwidth, multiprocessors.
+DEEPBENCH_DEVICES = [("V100", 125, 900, 80), ("T4", 65, 320, 40)]
 H200_PEAK_FLOPS, H200_BYTES_S, H200_LIMIT_W = 989e12, 4.8e12, 700
 
 
@@ -31,17 +35,18 @@ def column(rows, name, default=1.0):
     return np.array([float(row[name] or default) for row in rows])
 
 
-def gemm_us(shapes, parameters, tiles, peak_tflops, bandwidth_gb_s, width):
+def gemm_us(shapes, parameters, tiles, peak_tflops, bandwidth_gb_s, width,
+            sms=A100_SMS):
     """Time by src/cost/gemm.cc; parameters: tile efficiencies, floor in
     microseconds, share of the bandwidth."""
     batch, m, n, k = shapes
     *efficiencies, floor, memory_share = parameters
-    per_sm = peak_tflops * 1e6 / A100_SMS
+    per_sm = peak_tflops * 1e6 / sms
     best = np.full(m.shape, np.inf)
     for (tile_m, tile_n), efficiency in zip(tiles, efficiencies):
         count = np.ceil(m / tile_m) * np.ceil(n / tile_n) * batch
         for split in (1, 2, 4, 8, 16):
-            waves = np.ceil(count * split / A100_SMS)
+            waves = np.ceil(count * split / sms)
             us = waves * 2 * tile_m * tile_n * np.ceil(k / split)
             us = us / (per_sm * efficiency)
             if split > 1:
@@ -128,6 +133,61 @@ def print_bandwidth_shares(rows):
         print(f"  {op:12s}", *np.percentile(share, [5, 50, 95]).round(2))
 
 
+def convolution_shapes(rows):
+    """Implicit products of a forward pass, and the bytes that it moves at 16
+    bits."""
+    batch, c_in, height, width, c_out, rows_, columns = (
+        column(rows, name) for name in
+        ("batch", "in_channels", "height", "width", "out_channels", "filter_h",
+         "filter_w"))
+    out_height, out_width = (
+        (size + 2 * column(rows, pad, 0.0) - window) //
+        column(rows, stride) + 1
+        for size, pad, window, stride in
+        ((height, "pad_h", rows_, "stride_h"),
+         (width, "pad_w", columns, "stride_w")))
+    m, k = batch * out_height * out_width, c_in * rows_ * columns
+    traffic = 2 * (batch * c_in * height * width + m * c_out + k * c_out)
+    return [np.ones_like(m), m, c_out, k], traffic
+
+
+def print_convolutions(folder):
+    """Share of the tiled product that DeepBench's 16-bit convolutions reach."""
+    table = read(folder / "more", "ops_deepbench_v100_p100_t4.csv.gz")
+    print("16-bit convolutions: best share of a tiled product, median error; "
+          "median error at 0.80")
+    for device, peak, bandwidth, sms in DEEPBENCH_DEVICES:
+        rows = [row for row in table
+                if row["device"].startswith(device) and row["op"] == "conv2d"
+                and row["dtype"].startswith("fp16 (tensor")
+                and row["pass"] == "forward"]
+        shapes, traffic = convolution_shapes(rows)
+        measured = column(rows, "latency_ms") * 1e3
+        product = gemm_us(shapes, [*TENSOR_EFFICIENCIES, 0, np.inf],
+                          TENSOR_TILES, peak, bandwidth, 2, sms)
+        memory = traffic / (bandwidth * 1e3) / 0.7
+
+        def errors(share):
+            return np.abs(np.log(
+                (3 + np.maximum(product / share, memory)) / measured))
+
+        best = min(np.arange(0.4, 1.2, 0.05), key=lambda s: errors(s).mean())
+        print(f"  {device}: {best:.2f}, {np.median(errors(best)):.2f}; "
+              f"{np.median(errors(0.8)):.2f}   ({len(rows)} rows)")
+
+
+def print_reductions(folder):
+    with open(folder / "more" / "ops_power_flagperf_a100.csv",
+              newline="") as file:
+        rows = [row for row in csv.DictReader(file)
+                if row["op"] in ("mean", "max", "min")]
+    width = np.array([4 if row["dtype"] == "fp32" else 2 for row in rows])
+    share = (2 ** 30 * width / column(rows, "kernel_latency_us") /
+             (BANDWIDTH_GB_S["A100-PCIE-40GB"] * 1e3))
+    print(f"reductions of 2^30 elements on A100 40 GB: share of the bandwidth "
+          f"{share.min():.2f} to {share.max():.2f}")
+
+
 def print_attention(folder):
     rows = [row for row in published.rows(folder / "attention_bf16_a100.csv.gz")
             if row["phase"] == "context" and not row["window_size"]
@@ -179,6 +239,8 @@ def main():
     fit_bf16(options.data, rng)
     fit_fp32(operators, rng)
     print_bandwidth_shares(operators)
+    print_reductions(options.data)
+    print_convolutions(options.data)
     print_attention(options.data)
     fit_power(options.data)
 
