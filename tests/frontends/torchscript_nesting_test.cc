@@ -4,7 +4,7 @@
 
 #include "foretell/error.h"
 #include "frontends/torchscript/pickle_check.h"
-#include "tests/frontends/process_usage.h"
+#include "tests/core/process_usage.h"
 #include "tests/frontends/script_file.h"
 #include "tests/graph/expect_error.h"
 

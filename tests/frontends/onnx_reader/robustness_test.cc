@@ -1,18 +1,12 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <optional>
 
+#include "tests/core/process_usage.h"
 #include "tests/frontends/onnx_reader/messages.h"
 
 namespace foretell::onnx {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Reads `bytes`; anything but success or a proper Error fails the test.
 bool IsRead(const std::string& bytes, const ReadOptions& options) {
@@ -49,7 +43,6 @@ TEST(Robustness, ReadsATruncationOnlyWhereProtobufParsesIt) {
 }
 
 TEST(Robustness, EveryFlippedBitEndsInAModelOrAnError) {
-  const Clock::time_point start = Clock::now();
   int num_read = 0;
   int num_tried = 0;
   for (const std::string& name : TinyFiles()) {
@@ -67,7 +60,6 @@ TEST(Robustness, EveryFlippedBitEndsInAModelOrAnError) {
   // Bits of weights and names do no harm, bits of lengths and tags do.
   EXPECT_GT(num_read, num_tried / 5);
   EXPECT_LT(num_read, num_tried * 4 / 5);
-  EXPECT_LT(SecondsSince(start), 60);
 }
 
 // A length-delimited field; `tag` is its number times eight plus two.
@@ -109,12 +101,10 @@ TEST(Robustness, ReadsSubgraphsOfThirtyLevels) {
 
 TEST(Robustness, RefusesNestingOfTenThousandLevels) {
   const std::string bytes = NestedGraphs(10'000);
-  const Clock::time_point start = Clock::now();
   const std::string error =
       ErrorOf([&] { ReadModelFromBytes(bytes, "m.onnx"); });
   EXPECT_TRUE(error.starts_with("unsupported: m.onnx: byte ")) << error;
   EXPECT_TRUE(error.ends_with("messages are nested more than 96 deep"));
-  EXPECT_LT(SecondsSince(start), 2);
 }
 
 TEST(Robustness, RefusesTypesNestedTenThousandLevels) {
@@ -135,9 +125,13 @@ TEST(Robustness, BoundsTheWorkOnManyTinyParts) {
   ::onnx::ModelProto model = ReluModel();
   ::onnx::GraphProto& graph = *model.mutable_graph();
   for (int i = 0; i < 300'000; ++i) AddNode(graph, "R", {"x"}, {""});
-  const Clock::time_point start = Clock::now();
-  IsRead(model.SerializeAsString(), {});
-  EXPECT_LT(SecondsSince(start), 10);  // Below 1 s without sanitizers.
+  const std::string bytes = model.SerializeAsString();
+  ForgetPeakResidentBytes();
+  const std::int64_t resident = PeakResidentBytes();
+  IsRead(bytes, {});
+  // What ScanModel promises of the structure that it lets through.
+  const auto most = static_cast<std::int64_t>((256 << 20) + 24 * bytes.size());
+  EXPECT_LT(PeakResidentBytes() - resident, most);
 }
 
 TEST(Robustness, ReadsALongChainInReverse) {
