@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "foretell/error.h"
+#include "src/core/json_text.h"
 #include "src/core/text_table.h"
 #include "training/fit_info.h"
 #include "training/predict_samples.h"
@@ -211,9 +212,8 @@ std::string ComparisonToJson(std::span<const ComparisonCell> cells) {
     }
     networks.push_back(std::move(network));
   }
-  return Json{{"schema_version", kSchemaVersion},
-              {"networks", std::move(networks)}}
-             .dump(2) +
+  return DumpJson(Json{{"schema_version", kSchemaVersion},
+                       {"networks", std::move(networks)}}) +
          "\n";
 }
 

@@ -6,6 +6,9 @@
 #include <sstream>
 #include <utility>
 
+#include "src/core/csv.h"
+#include "src/core/json_text.h"
+#include "src/core/printable.h"
 #include "src/core/text.h"
 #include "src/core/text_table.h"
 #include "training/evaluation.h"
@@ -33,10 +36,10 @@ std::string Header(const Evaluation& evaluation) {
         (labels.empty() ? "" : ", ") + std::to_string(count) + " " + provenance;
   }
   return "method: " + evaluation.method + "\n" +
-         "dataset: " + OneLine(evaluation.dataset) + " (" +
+         "dataset: " + Printable(evaluation.dataset) + " (" +
          evaluation.selection + ")\n" + "labels: " + labels + "; of " +
-         OneLine(Joined(evaluation.devices)) + "; from " +
-         OneLine(Joined(evaluation.sources)) + "\n";
+         Printable(Joined(evaluation.devices)) + "; from " +
+         Printable(Joined(evaluation.sources)) + "\n";
 }
 
 TextTable TargetTable(const Evaluation& evaluation) {
@@ -79,7 +82,7 @@ TextTable FamilyTable(const Evaluation& evaluation) {
   }
   TextTable table(std::move(header));
   for (const FamilyAccuracy& family : evaluation.families) {
-    std::vector<std::string> row = {OneLine(family.family)};
+    std::vector<std::string> row = {family.family};
     for (const TargetAccuracy& column : evaluation.targets) {
       const auto found = std::ranges::find(family.targets, column.target,
                                            &TargetAccuracy::target);
@@ -135,17 +138,6 @@ Json FitsToJson(const std::vector<FitDecision>& fits) {
   return list;
 }
 
-std::string CsvField(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted.push_back('"');
-    quoted.push_back(c);
-  }
-  quoted.push_back('"');
-  return quoted;
-}
-
 }  // namespace
 
 std::string EvaluationToText(const Evaluation& evaluation) {
@@ -184,7 +176,7 @@ std::string EvaluationToJson(const Evaluation& evaluation) {
                      {"targets", TargetsToJson(evaluation.targets)},
                      {"fits", FitsToJson(evaluation.fits)},
                      {"families", std::move(families)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return DumpJson(json) + "\n";
 }
 
 std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
@@ -198,10 +190,10 @@ std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
     for (const Target target : targets) {
       const double truth = ValueOf(sample.targets, target);
       if (!model::IsKnown(truth)) continue;
-      csv += CsvField(sample.model) + "," + CsvField(sample.family) + "," +
+      csv += CsvCell(sample.model) + "," + CsvCell(sample.family) + "," +
              std::to_string(sample.batch) + "," + std::to_string(sample.macs) +
-             "," + CsvField(set.devices[sample.device]) + "," +
-             CsvField(set.environments[sample.environment]) + "," +
+             "," + CsvCell(set.devices[sample.device]) + "," +
+             CsvCell(set.environments[sample.environment]) + "," +
              std::string(ProvenanceName(sample.provenance)) + "," +
              std::string(TargetField(target)) + "," + number(truth) + "," +
              number(ValueOf(answer.values, target));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/csv.h"
 
 namespace foretell::dataset {
 namespace {
@@ -66,7 +67,9 @@ class Reader {
   /// The next row that is not empty; false at the end.
   bool Next(std::vector<std::string>& cells) {
     while (ReadRow(cells)) {
-      if (cells.size() > 1 || !cells[0].empty()) return true;
+      if (cells.size() == 1 && cells[0].empty()) continue;
+      for (std::string& cell : cells) cell = std::string(CsvText(cell));
+      return true;
     }
     return false;
   }
@@ -173,18 +176,6 @@ void ForEachCsvRow(const std::string& path,
     }
     use(CsvRow(path, header, cells, reader.line()));
   }
-}
-
-std::string CsvCell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string cell = "\"";
-  for (const char c : text) {
-    if (c == '"') cell += '"';
-    cell += c;
-  }
-  return cell + '"';
 }
 
 }  // namespace foretell::dataset

@@ -33,14 +33,12 @@ class CsvRow {
 };
 
 /// Reads a table in CSV (RFC 4180, UTF-8, a header in its first row), plain or
-/// gzipped, and hands over its rows one by one; empty lines are skipped. Throws
+/// gzipped, and hands over its rows one by one; empty lines are skipped, and
+/// the apostrophe that CsvCell puts before a formula is taken away. Throws
 /// Error that names path and line: kNotFound, kIo, and kCorrupt for a row with
 /// another number of cells than the header, an open quote, a bad gzip stream,
 /// or a row longer than 16 MiB.
 void ForEachCsvRow(const std::string& path,
                    const std::function<void(const CsvRow&)>& use);
-
-/// `text` as one cell: quoted where it must be.
-std::string CsvCell(std::string_view text);
 
 }  // namespace foretell::dataset

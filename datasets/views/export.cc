@@ -6,10 +6,10 @@
 #include <sstream>
 #include <vector>
 
-#include "datasets/labels/csv.h"
 #include "datasets/views/npz.h"
 #include "datasets/views/output_file.h"
 #include "foretell/error.h"
+#include "src/core/csv.h"
 
 namespace foretell::dataset {
 namespace {

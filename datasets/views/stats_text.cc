@@ -6,6 +6,8 @@
 #include <sstream>
 
 #include "datasets/views/stats.h"
+#include "src/core/json_text.h"
+#include "src/core/printable.h"
 #include "src/core/text_table.h"
 
 namespace foretell::dataset {
@@ -32,7 +34,7 @@ std::string Families(const Stats& stats) {
                                      "failed"};
   TextTable table(header);
   for (const FamilyCount& family : stats.families) {
-    table.AddRow({OneLine(family.family), std::to_string(family.models),
+    table.AddRow({family.family, std::to_string(family.models),
                   std::to_string(family.points), std::to_string(family.traced),
                   std::to_string(family.failed)});
   }
@@ -51,8 +53,8 @@ std::string Distributions(const std::vector<Distribution>& distributions) {
 }
 
 std::string Coverage(const Stats& stats, const LabelCoverage& coverage) {
-  std::string text = "\nLabels on " + OneLine(coverage.device) + " from " +
-                     OneLine(coverage.source) + " (" +
+  std::string text = "\nLabels on " + Printable(coverage.device) + " from " +
+                     Printable(coverage.source) + " (" +
                      std::string(ProvenanceName(coverage.provenance)) +
                      "): " + std::to_string(coverage.points) + " of " +
                      std::to_string(stats.points) + " points, " +
@@ -62,7 +64,7 @@ std::string Coverage(const Stats& stats, const LabelCoverage& coverage) {
   text += "By family:";
   for (std::size_t i = 0; i < stats.families.size(); ++i) {
     if (coverage.family_shares[i] <= 0) continue;
-    text += " " + OneLine(stats.families[i].family) + " " +
+    text += " " + Printable(stats.families[i].family) + " " +
             Percent(coverage.family_shares[i]);
   }
   return text + "\n";
@@ -75,9 +77,9 @@ std::string Outliers(const Stats& stats) {
   for (std::size_t i = 0; i < std::min(stats.outliers.size(), kOutliersShown);
        ++i) {
     const Outlier& outlier = stats.outliers[i];
-    table.AddRow({OneLine(outlier.point), OneLine(outlier.device),
-                  OneLine(outlier.source), outlier.quantity,
-                  Number(outlier.value), Number(outlier.expected)});
+    table.AddRow({outlier.point, outlier.device, outlier.source,
+                  outlier.quantity, Number(outlier.value),
+                  Number(outlier.expected)});
   }
   return "\n" + std::to_string(stats.outliers.size()) + " outliers\n" +
          table.ToString();
@@ -119,8 +121,9 @@ Json ToJson(const Stats& stats, const LabelCoverage& coverage) {
 }  // namespace
 
 std::string FormatStats(const Stats& stats) {
-  std::string text = OneLine(stats.path) + ": " + std::to_string(stats.points) +
-                     " points (" + std::to_string(stats.traced) + " traced, " +
+  std::string text = Printable(stats.path) + ": " +
+                     std::to_string(stats.points) + " points (" +
+                     std::to_string(stats.traced) + " traced, " +
                      std::to_string(stats.failed) + " failed, " +
                      std::to_string(stats.untraced) + " untraced), " +
                      std::to_string(stats.graphs) + " graphs, " +
@@ -131,7 +134,7 @@ std::string FormatStats(const Stats& stats) {
   }
   text += Outliers(stats);
   for (const std::string& split : stats.splits) {
-    text += "\nsplit " + OneLine(split);
+    text += "\nsplit " + Printable(split);
   }
   return stats.splits.empty() ? text : text + "\n";
 }
@@ -167,7 +170,7 @@ std::string StatsToJson(const Stats& stats) {
                                 {"value", outlier.value},
                                 {"expected", outlier.expected}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return DumpJson(json);
 }
 
 }  // namespace foretell::dataset

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "src/core/printable.h"
+
 namespace foretell::dataset {
 namespace {
 
@@ -81,7 +83,7 @@ std::string HorizontalTicks(const LogAxis& axis) {
 
 std::string Escaped(std::string_view text) {
   std::string escaped;
-  for (const char c : text) {
+  for (const char c : Printable(text)) {
     switch (c) {
       case '<':
         escaped += "&lt;";

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "src/cli/progress_bar.h"
-#include "src/core/text_table.h"
+#include "src/core/printable.h"
 
 namespace foretell::cli {
 namespace {
@@ -26,7 +26,7 @@ int DefaultJobs() {
 
 void PrintSome(const std::vector<std::string>& lines) {
   for (std::size_t i = 0; i < std::min(lines.size(), kLinesShown); ++i) {
-    std::cerr << "  " << OneLine(lines[i]) << "\n";
+    std::cerr << "  " << Printable(lines[i]) << "\n";
   }
   if (lines.size() > kLinesShown) {
     std::cerr << "  … and " << lines.size() - kLinesShown << " more\n";

@@ -8,7 +8,7 @@
 #include "datasets/store/merge.h"
 #include "foretell/dataset.h"
 #include "src/cli/dataset.h"
-#include "src/core/text_table.h"
+#include "src/core/printable.h"
 
 namespace foretell::cli {
 namespace {
@@ -22,9 +22,10 @@ struct MergeCommand {
 ExitCode RunMerge(const MergeCommand& command) {
   const dataset::MergeSummary summary =
       MergeDatasets(command.inputs, command.out, command.options);
-  std::cout << OneLine(command.out) << ": " << summary.points << " new points, "
-            << summary.graphs << " new graphs, " << summary.labels
-            << " new labels, " << summary.conflicts << " conflicting labels\n";
+  std::cout << Printable(command.out) << ": " << summary.points
+            << " new points, " << summary.graphs << " new graphs, "
+            << summary.labels << " new labels, " << summary.conflicts
+            << " conflicting labels\n";
   PrintSome(summary.damage);
   return summary.damage.empty() ? kExitOk : kExitModelFailed;
 }
@@ -32,11 +33,11 @@ ExitCode RunMerge(const MergeCommand& command) {
 ExitCode RunCheck(const std::string& path) {
   const std::vector<Damage> damage = CheckDataset(path);
   if (damage.empty()) {
-    std::cout << OneLine(path) << ": sound\n";
+    std::cout << Printable(path) << ": sound\n";
     return kExitOk;
   }
   for (const Damage& found : damage) {
-    std::cout << OneLine(path + ": " + ToString(found)) << "\n";
+    std::cout << Printable(path + ": " + ToString(found)) << "\n";
   }
   return kExitModelFailed;
 }

@@ -11,6 +11,7 @@
 #include "foretell/device.h"
 #include "foretell/error.h"
 #include "src/cli/dataset.h"
+#include "src/core/printable.h"
 
 namespace foretell::cli {
 namespace {
@@ -106,7 +107,7 @@ ExitCode RunImport(const ImportCommand& command) {
             << " conflicting\n";
   if (command.problems == "all") {
     for (const std::string& problem : summary.problems) {
-      std::cout << problem << "\n";
+      std::cout << Printable(problem) << "\n";
     }
   } else {
     PrintSome(summary.problems);

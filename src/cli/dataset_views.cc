@@ -12,7 +12,7 @@
 #include "datasets/views/stats.h"
 #include "foretell/dataset.h"
 #include "src/cli/dataset.h"
-#include "src/core/text_table.h"
+#include "src/core/printable.h"
 
 namespace foretell::cli {
 namespace {
@@ -69,7 +69,7 @@ ExitCode RunSplit(const SplitCommand& command) {
     dataset.PutSplit(name, command.kind, command.seed, parts);
     std::map<std::string, std::int64_t> counts;
     for (const auto& [point, part] : parts) ++counts[part];
-    std::cout << OneLine(name) << ": " << counts["train"] << " train, "
+    std::cout << Printable(name) << ": " << counts["train"] << " train, "
               << counts["validation"] << " validation, " << counts["test"]
               << " test\n";
   }
@@ -87,7 +87,8 @@ ExitCode RunExport(const ExportCommand& command) {
   const std::int64_t points =
       dataset::ExportDataset(Dataset::Open(command.dataset), command.out,
                              {.progress = progress.function()});
-  std::cout << OneLine(command.out) << ": " << Counted(points, "point") << "\n";
+  std::cout << Printable(command.out) << ": " << Counted(points, "point")
+            << "\n";
   return kExitOk;
 }
 

@@ -9,6 +9,7 @@
 #include "src/cli/command.h"
 #include "src/cli/model_options.h"
 #include "src/cli/numbers.h"
+#include "src/core/printable.h"
 
 namespace foretell::cli {
 namespace {
@@ -65,7 +66,7 @@ bool Judge(const FitsOptions& options, const Target& target,
   const double hungrier =
       options.strict ? prediction.energy_interval_j.hi / prediction.energy_j
                      : 1.0;
-  std::cout << name << " on "
+  std::cout << Printable(name) << " on "
             << (options.profile.empty() ? target.device.name
                                         : target.device.name + " " +
                                               options.profile)

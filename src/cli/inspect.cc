@@ -45,7 +45,7 @@ ExitCode RunInspect(const InspectOptions& options) {
       options.model, [&](const Program&, const Trace& trace) {
         std::cout << Format(options, target, trace.graph);
         for (const std::string& warning : trace.warnings) {
-          std::cerr << "foretell: warning: " << warning << "\n";
+          PrintWarning(warning);
         }
       });
   for (const ReportError& error : errors) PrintError(error.message);

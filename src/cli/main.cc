@@ -2,12 +2,16 @@
 
 #include <array>
 #include <exception>
+#include <iostream>
+#include <sstream>
 #include <string>
 
 #include "foretell/error.h"
 #include "foretell/version.h"
 #include "src/cli/command.h"
 #include "src/cli/model_options.h"
+#include "src/core/printable.h"
+#include "src/core/text.h"
 
 namespace foretell::cli {
 namespace {
@@ -36,6 +40,17 @@ ExitCode ExitCodeOf(ErrorCode code) {
   }
 }
 
+/// Prints the help or what is wrong with the command line, which may hold the
+/// names of files.
+ExitCode PrintEnd(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream output;
+  std::ostringstream errors;
+  const int status = app.exit(error, output, errors);
+  std::cout << output.str();
+  std::cerr << PrintableLines(errors.str());
+  return status == 0 ? kExitOk : kExitUsage;
+}
+
 int Main(int argc, char** argv) {
   CLI::App app(
       "Predicts memory, latency and energy of a deep network on an NVIDIA GPU, "
@@ -50,12 +65,12 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
     return exit_code;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+    return PrintEnd(app, error);
   } catch (const Error& error) {
     PrintError(error.what());
     return ExitCodeOf(error.code());
   } catch (const std::exception& error) {
-    PrintError(error.what());
+    PrintError(FirstLine(error.what()));
     return kExitInternal;
   }
 }

@@ -12,6 +12,7 @@
 #include "src/cli/measure_flags.h"
 #include "src/cli/model_options.h"
 #include "src/cli/print_measurements.h"
+#include "src/core/printable.h"
 
 namespace foretell::cli {
 namespace {
@@ -91,7 +92,7 @@ std::vector<Measurement> MeasureAll(
   for (const MeasureRequest& request : requests) {
     if (show) {
       std::cerr << "\r\033[K[" << rows.size() + 1 << "/" << requests.size()
-                << "] " << request.model << std::flush;
+                << "] " << Printable(request.model) << std::flush;
     }
     rows.push_back(MeasureIsolated(request));
   }

@@ -1,6 +1,5 @@
 #include "src/cli/model_options.h"
 
-#include <algorithm>
 #include <charconv>
 #include <iostream>
 #include <iterator>
@@ -9,6 +8,8 @@
 #include "src/cli/open_model.h"
 #include "src/cli/progress_bar.h"
 #include "src/cli/read_text.h"
+#include "src/core/printable.h"
+#include "src/core/text.h"
 
 namespace foretell::cli {
 namespace {
@@ -37,7 +38,8 @@ ReportError ToReportError(const std::string& model,
                           const std::exception& error) {
   const auto* ours = dynamic_cast<const Error*>(&error);
   if (ours != nullptr) return {model, ours->code(), ours->what()};
-  return {model, ErrorCode::kInternal, model + ": " + error.what()};
+  return {model, ErrorCode::kInternal,
+          model + ": " + FirstLine(error.what())};
 }
 
 }  // namespace
@@ -188,11 +190,11 @@ std::vector<ReportError> ForEachTrace(
 }
 
 void PrintError(const std::string& message) {
-  std::string line = message;
-  std::replace_if(
-      line.begin(), line.end(),
-      [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  std::cerr << "foretell: error: " << line << "\n";
+  std::cerr << "foretell: error: " << Printable(message) << "\n";
+}
+
+void PrintWarning(const std::string& message) {
+  std::cerr << "foretell: warning: " << Printable(message) << "\n";
 }
 
 }  // namespace foretell::cli

@@ -69,7 +69,9 @@ std::vector<ReportError> ForEachTrace(
     const ModelOptions& options,
     const std::function<void(const Program&, const Trace&)>& use);
 
-/// Prints "foretell: error: …" to stderr, on one line.
+/// Print "foretell: error: …" and "foretell: warning: …" to stderr, each on one
+/// line and Printable (printable.h).
 void PrintError(const std::string& message);
+void PrintWarning(const std::string& message);
 
 }  // namespace foretell::cli

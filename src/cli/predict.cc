@@ -11,6 +11,7 @@
 #include "src/cli/own_checkpoints.h"
 #include "src/cli/print_report.h"
 #include "src/cli/run_flags.h"
+#include "src/core/json_text.h"
 #include "src/model/report.h"
 #include "src/model/report_json.h"
 

@@ -5,6 +5,7 @@
 #include "foretell/features.h"
 #include "foretell/graph_io.h"
 #include "src/cli/numbers.h"
+#include "src/core/json_text.h"
 #include "src/core/text_table.h"
 #include "src/core/units.h"
 #include "src/model/report_json.h"
@@ -33,7 +34,7 @@ std::string Totals(const OperatorGraph& graph, const MemoryBreakdown& memory) {
 std::string LargestTensors(const MemoryBreakdown& memory) {
   TextTable table({"alive at the peak", "role", "type", "MiB"});
   for (const LiveTensor& tensor : memory.largest_at_peak) {
-    table.AddRow({OneLine(tensor.label),
+    table.AddRow({tensor.label,
                   std::string(TensorRoleName(tensor.role)),
                   tensor.type ? ToString(*tensor.type) : "",
                   FormatSignificant(ToMiB(tensor.bytes))});
@@ -60,7 +61,7 @@ std::string FormatGraphTable(const OperatorGraph& graph,
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
     table.AddRow({node.target, std::to_string(i),
-                  std::string(PhaseName(node.phase)), OneLine(node.scope),
+                  std::string(PhaseName(node.phase)), node.scope,
                   ResultOf(graph, node),
                   node.macs == 0 ? "" : FormatCount(node.macs),
                   FormatSignificant(

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "src/cli/numbers.h"
+#include "src/core/printable.h"
 #include "src/core/text_table.h"
 #include "src/core/units.h"
 
@@ -28,7 +29,7 @@ std::vector<std::string> Cells(const Measurement& row) {
     spread = FormatSignificant(row.latency->p5_ms) + " – " +
              FormatSignificant(row.latency->p95_ms);
   }
-  return {OneLine(row.model),
+  return {row.model,
           row.device,
           std::string(ModeName(row.mode)),
           std::string(PrecisionName(row.precision)) +
@@ -46,7 +47,7 @@ std::vector<std::string> Cells(const Measurement& row) {
 std::string Line(const Measurement& row) {
   const MeasureEnvironment& environment = row.environment;
   std::string text = "\n" + row.device + ": " +
-                     OneLine(environment.device_name) + ", LibTorch " +
+                     Printable(environment.device_name) + ", LibTorch " +
                      environment.libtorch;
   if (environment.cuda) text += ", CUDA " + *environment.cuda;
   if (environment.cudnn) text += ", cuDNN " + *environment.cudnn;

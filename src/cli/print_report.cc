@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "src/cli/numbers.h"
+#include "src/core/csv.h"
+#include "src/core/printable.h"
 #include "src/core/text_table.h"
 #include "src/core/units.h"
 
@@ -22,7 +24,7 @@ std::string Mib(std::int64_t bytes) {
 std::string Line(const std::string& label, const std::string& text) {
   std::string line = "  " + label;
   line.append(label.size() < 13 ? 13 - label.size() : 1, ' ');
-  return line + text + "\n";
+  return line + Printable(text) + "\n";
 }
 
 std::string Settings(const Report& report) {
@@ -73,7 +75,8 @@ std::string FormatMemory(const Report& report) {
 
 std::string FormatReport(const Report& report) {
   const Prediction& prediction = report.prediction;
-  std::string text = OneLine(report.model) + "   (" + Settings(report) + ")\n";
+  std::string text =
+      Printable(report.model) + "   (" + Settings(report) + ")\n";
   text += Line("device", prediction.device);
   text += Line("method", prediction.Method());
   text +=
@@ -91,7 +94,7 @@ std::string FormatReport(const Report& report) {
   text += Line("MIG", report.recommendation.profile.value_or("none") + ": " +
                           report.recommendation.reason);
   for (const std::string& warning : report.warnings) {
-    text += Line("warning", OneLine(warning));
+    text += Line("warning", warning);
   }
   return text + "\n" + mig::FormatTable(report.recommendation);
 }
@@ -101,7 +104,7 @@ std::string FormatTable(std::span<const Report> reports) {
                    "energy J", "MIG profile"});
   for (const Report& report : reports) {
     const Prediction& prediction = report.prediction;
-    table.AddRow({OneLine(report.model), std::to_string(report.batch),
+    table.AddRow({report.model, std::to_string(report.batch),
                   FormatSignificant(ToMiB(prediction.memory.total)),
                   FormatSignificant(prediction.memory_mib.hi),
                   FormatSignificant(prediction.latency_ms),
@@ -114,13 +117,6 @@ std::string FormatTable(std::span<const Report> reports) {
          std::string(PrecisionName(first.precision)) + "; " +
          first.prediction.Method() + "; context of " +
          first.prediction.environment + "\n";
-}
-
-std::string Quoted(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  std::string quoted = "\"";
-  for (const char c : field) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
 }
 
 }  // namespace
@@ -165,10 +161,7 @@ std::string FormatCsv(std::span<const Report> reports) {
         std::to_string(p.energy_interval_j.hi),
         report.recommendation.profile.value_or(""),
         p.Method()};
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-      text += (i == 0 ? "" : ",") + Quoted(fields[i]);
-    }
-    text += "\n";
+    text += CsvLine(fields);
   }
   return text;
 }

@@ -4,6 +4,7 @@
 
 #include <iostream>
 
+#include "src/core/printable.h"
 #include "src/core/text_table.h"
 
 namespace foretell::cli {
@@ -60,7 +61,7 @@ std::string ProgressLine(std::int64_t done, std::int64_t total,
             Duration(static_cast<double>(total - done) / rate) + " left";
   }
   if (failed > 0) line += "  " + std::to_string(failed) + " failed";
-  return line + "  " + OneLine(current.substr(0, kNameWidth));
+  return line + "  " + Printable(current.substr(0, kNameWidth));
 }
 
 }  // namespace foretell::cli

@@ -13,6 +13,7 @@
 #include "src/cli/learning_flags.h"
 #include "src/cli/read_text.h"
 #include "src/cli/training_progress.h"
+#include "src/core/printable.h"
 #include "src/core/text_table.h"
 #include "training/connect_workers.h"
 #include "training/fit_info.h"
@@ -172,11 +173,11 @@ class Run {
   void PrintEnd(training::RunEnd end) const {
     if (end == training::RunEnd::kInterrupted) {
       std::cerr << "interrupted; go on with: foretell train --resume "
-                << command_.out << command_.resume << "\n";
+                << Printable(command_.out + command_.resume) << "\n";
       return;
     }
     const model::CheckpointInfo info = trainer_->Best().info;
-    std::cout << folder_.best_path() << ": epoch " << info.epochs
+    std::cout << Printable(folder_.best_path()) << ": epoch " << info.epochs
               << (end == training::RunEnd::kStoppedEarly ? ", stopped early"
                                                          : "")
               << "\n";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/printable.h"
 
 namespace foretell {
 namespace {
@@ -39,14 +40,6 @@ std::string FormatNumber(double value, int decimals) {
   return text;
 }
 
-std::string OneLine(const std::string& text) {
-  std::string line = text;
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return line;
-}
-
 TextTable::TextTable(std::vector<std::string> header) {
   rows_.push_back(std::move(header));
 }
@@ -57,6 +50,7 @@ void TextTable::AddRow(std::vector<std::string> cells) {
                 "a table row has " + std::to_string(cells.size()) +
                     " cells, expected " + std::to_string(rows_.front().size()));
   }
+  for (std::string& cell : cells) cell = Printable(cell);
   rows_.push_back(std::move(cells));
 }
 

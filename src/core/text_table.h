@@ -8,11 +8,8 @@ namespace foretell {
 /// `value` with `decimals` digits behind the point: "4864.0".
 std::string FormatNumber(double value, int decimals);
 
-/// `text` with every control character replaced by '?', so that a file's name
-/// cannot break out of the line it is printed on.
-std::string OneLine(const std::string& text);
-
 /// Columns of text, the first aligned to the left, the others to the right.
+/// Cells are made Printable (printable.h): they may hold names from files.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header);

@@ -1,17 +1,18 @@
 #include <string>
 
 #include "foretell/graph_io.h"
+#include "src/core/printable.h"
 
 namespace foretell {
 namespace {
 
-/// `text` for use inside a Graphviz string: quotes and backslashes escaped,
-/// control characters replaced by blanks.
+/// `text` for use inside a Graphviz string: Printable, quotes and backslashes
+/// escaped.
 std::string DotText(const std::string& text) {
   std::string escaped;
-  for (const char c : text) {
+  for (const char c : Printable(text)) {
     if (c == '"' || c == '\\') escaped += '\\';
-    escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    escaped += c;
   }
   return escaped;
 }

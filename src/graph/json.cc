@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "foretell/graph_io.h"
+#include "src/core/json_text.h"
 
 namespace foretell {
 namespace {
@@ -58,24 +59,19 @@ Json ToJson(const MemoryEvent& event) {
           {"node", event.node == kNone ? Json() : Json(event.node)}};
 }
 
-/// Names come from files of strangers: bytes that are no UTF-8 are replaced.
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// `"key": [` with one element per line, so that documents can be compared.
 template <typename T>
 std::string ListOf(std::string_view key, std::span<const T> elements) {
   std::string text = "  \"" + std::string(key) + "\": [";
   for (std::size_t i = 0; i < elements.size(); ++i) {
     text += i == 0 ? "\n    " : ",\n    ";
-    text += Dump(ToJson(elements[i]));
+    text += DumpJson(ToJson(elements[i]), kOneLine);
   }
   return text + "],\n";
 }
 
 std::string Field(std::string_view key, const Json& value) {
-  return "  \"" + std::string(key) + "\": " + Dump(value);
+  return "  \"" + std::string(key) + "\": " + DumpJson(value, kOneLine);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <type_traits>
 
+#include "src/core/printable.h"
+
 namespace foretell {
 namespace {
 
@@ -12,6 +14,7 @@ bool IsAlphanumeric(char c) {
          (c >= '0' && c <= '9');
 }
 
+/// `c` as text between quotes shows it, but for what cannot be printed.
 std::string Escaped(char c) {
   switch (c) {
     case '"':
@@ -25,12 +28,8 @@ std::string Escaped(char c) {
     case '\r':
       return "\\r";
     default:
-      break;
+      return std::string(1, c);
   }
-  const unsigned char byte = static_cast<unsigned char>(c);
-  if (byte >= 0x20 && byte != 0x7f) return std::string(1, c);
-  constexpr std::string_view kHex = "0123456789abcdef";
-  return {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
 }
 
 template <typename T, typename Print>
@@ -57,9 +56,9 @@ bool IsWordCharacter(char c) {
 }
 
 std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) quoted += Escaped(c);
-  return quoted + '"';
+  std::string escaped;
+  for (const char c : text) escaped += Escaped(c);
+  return '"' + Printable(escaped) + '"';
 }
 
 std::string DoubleText(double number) {

@@ -12,8 +12,8 @@ bool IsNameCharacter(char c);
 /// True for the characters of an unquoted operator: letters, digits and "_:".
 bool IsWordCharacter(char c);
 
-/// `text` between double quotes; `"`, `\` and control characters are escaped as
-/// \", \\, \n, \t, \r and \xNN.
+/// `text` between double quotes; `"`, `\` and what is not Printable
+/// (printable.h) are escaped as \", \\, \n, \t, \r and \xNN.
 std::string Quoted(std::string_view text);
 
 /// Shortest text that reads back as the same double and not as an integer.

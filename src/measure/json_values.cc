@@ -45,8 +45,4 @@ void RefuseJson(const std::string& what, const std::string& why) {
   throw Error(ErrorCode::kCorrupt, what + ": " + why);
 }
 
-std::string OneLineJson(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 }  // namespace foretell::measure

@@ -78,7 +78,4 @@ std::vector<BoundInput> InputsFromJson(const Json& list);
 Json ParseObject(std::string_view text, const std::string& what);
 [[noreturn]] void RefuseJson(const std::string& what, const std::string& why);
 
-/// One line, with invalid UTF-8 replaced.
-std::string OneLineJson(const Json& json);
-
 }  // namespace foretell::measure

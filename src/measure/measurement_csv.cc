@@ -5,19 +5,14 @@
 #include <vector>
 
 #include "foretell/measure.h"
+#include "src/core/csv.h"
 
 namespace foretell {
 namespace {
 
-/// Cells in the order of their columns, each under its name.
-using Cells = std::vector<std::pair<std::string, std::string>>;
-
-std::string Quoted(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  std::string quoted = "\"";
-  for (const char c : field) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
+/// A column's name and its text in one row.
+using Cell = std::pair<std::string, std::string>;
+using Cells = std::vector<Cell>;
 
 /// The shortest text that reads back as the same number.
 std::string Text(double value) {
@@ -122,20 +117,18 @@ Cells CellsOf(const Measurement& measurement) {
   return cells;
 }
 
+std::string LineOf(const Cells& cells, std::string Cell::*part) {
+  std::vector<std::string> texts;
+  for (const Cell& cell : cells) texts.push_back(cell.*part);
+  return CsvLine(texts);
+}
+
 }  // namespace
 
 std::string MeasurementsToCsv(std::span<const Measurement> measurements) {
-  std::string text;
-  for (const auto& [name, cell] : CellsOf(Measurement{})) {
-    text += (text.empty() ? "" : ",") + name;
-  }
-  text += "\n";
+  std::string text = LineOf(CellsOf(Measurement{}), &Cell::first);
   for (const Measurement& measurement : measurements) {
-    std::string line;
-    for (const auto& [name, cell] : CellsOf(measurement)) {
-      line += "," + Quoted(cell);
-    }
-    text += line.substr(1) + "\n";
+    text += LineOf(CellsOf(measurement), &Cell::second);
   }
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include "foretell/error.h"
 #include "foretell/measure.h"
+#include "src/core/json_text.h"
 #include "src/measure/json_values.h"
 
 namespace foretell {
@@ -14,8 +15,6 @@ using measure::FieldsToJson;
 using measure::Json;
 using measure::Read;
 using measure::ReadName;
-
-constexpr int kIndent = 2;
 
 /// @name The fields of each object, in the order of the JSON.
 /// @{
@@ -155,14 +154,10 @@ Measurement FromJson(const Json& json) {
   return m;
 }
 
-std::string Document(const Json& json) {
-  return json.dump(kIndent, ' ', false, Json::error_handler_t::replace);
-}
-
 }  // namespace
 
 std::string MeasurementToJson(const Measurement& measurement) {
-  return measure::OneLineJson(ToJson(measurement));
+  return DumpJson(ToJson(measurement), kOneLine);
 }
 
 Measurement MeasurementFromJson(std::string_view json) {
@@ -177,7 +172,7 @@ Measurement MeasurementFromJson(std::string_view json) {
 std::string MeasurementsToJson(std::span<const Measurement> measurements) {
   Json rows = Json::array();
   for (const Measurement& row : measurements) rows.push_back(ToJson(row));
-  return Document({{"schema_version", kMeasurementSchemaVersion},
+  return DumpJson({{"schema_version", kMeasurementSchemaVersion},
                    {"measurements", std::move(rows)}});
 }
 
@@ -192,7 +187,7 @@ std::string EnvironmentsToJson(std::span<const Measurement> measurements) {
       list.push_back(entry);
     }
   }
-  return Document({{"schema_version", kMeasurementSchemaVersion},
+  return DumpJson({{"schema_version", kMeasurementSchemaVersion},
                    {"environments", std::move(list)}});
 }
 

@@ -74,7 +74,7 @@ MeasureRequest FromJson(const Json& json) {
 }  // namespace
 
 std::string RequestToJson(const MeasureRequest& request) {
-  return measure::OneLineJson(
+  const Json json =
       {{"model", request.model},
        {"fuse", FusionName(request.load.fusion)},
        {"inputs", measure::InputsToJson(request.inputs.inputs)},
@@ -85,7 +85,9 @@ std::string RequestToJson(const MeasureRequest& request) {
        {"optimizer", OptimizerName(request.optimizer)},
        {"device", request.device},
        {"seed", request.seed},
-       {"options", measure::FieldsToJson(request.options, kOptionsFields)}});
+       {"options", measure::FieldsToJson(request.options, kOptionsFields)}};
+  // Nobody reads it but the worker: names stay what they are.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 MeasureRequest RequestFromJson(std::string_view json) {

@@ -10,7 +10,7 @@
 
 #include "foretell/error.h"
 #include "foretell/mig.h"
-#include "src/core/text_table.h"
+#include "src/core/printable.h"
 
 namespace foretell::mig {
 namespace {
@@ -32,7 +32,7 @@ std::string DeviceEntry(int device,
     ++counts[instance.profile];
     comments += "    # " + std::to_string(instance.start) + ":" +
                 std::to_string(instance.memory_slots) + " " + instance.profile +
-                " for " + OneLine(instance.model) + "\n";
+                " for " + Printable(instance.model) + "\n";
   }
   std::string entry = comments + "    - devices: [" + std::to_string(device) +
                       "]\n      mig-enabled: true\n      mig-devices:\n";
@@ -45,7 +45,7 @@ std::string DeviceEntry(int device,
 /// `text` as a double-quoted scalar of YAML.
 std::string Quote(const std::string& text) {
   std::string quoted = "\"";
-  for (const char c : OneLine(text)) {
+  for (const char c : Printable(text)) {
     if (c == '"' || c == '\\') quoted += '\\';
     quoted += c;
   }
@@ -57,8 +57,7 @@ std::string Quote(const std::string& text) {
 std::string MigPartedConfig(const Packing& packing, std::string_view name) {
   if (!IsConfigName(name)) {
     throw Error(ErrorCode::kInvalidArgument,
-                "mig-parted: the configuration's name is '" +
-                    OneLine(std::string(name)) +
+                "mig-parted: the configuration's name is '" + Printable(name) +
                     "', expected letters, digits, '-', '_' and '.'");
   }
   std::string text =

@@ -2,6 +2,8 @@
 #include <string>
 
 #include "foretell/mig.h"
+#include "src/core/json_text.h"
+#include "src/core/printable.h"
 #include "src/core/text_table.h"
 
 namespace foretell::mig {
@@ -9,12 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Text that is never invalid UTF-8, as names of files may be.
-std::string Dump(const Json& json) {
-  return json.dump(2, ' ', /*ensure_ascii=*/false,
-                   Json::error_handler_t::replace) +
-         "\n";
-}
+std::string Dump(const Json& json) { return DumpJson(json) + "\n"; }
 
 std::string Signed(double value) {
   const std::string number = FormatNumber(value, 1);
@@ -171,7 +168,7 @@ std::string FormatLayouts(const DeviceSpec& device,
 std::string FormatTable(const Packing& packing) {
   TextTable table({"model", "device", "profile", "slots"});
   for (const PackedInstance& instance : packing.instances) {
-    table.AddRow({OneLine(instance.model), std::to_string(instance.device),
+    table.AddRow({instance.model, std::to_string(instance.device),
                   instance.profile,
                   std::to_string(instance.start) + ":" +
                       std::to_string(instance.memory_slots)});
@@ -182,9 +179,9 @@ std::string FormatTable(const Packing& packing) {
                      Plural(packing.memory_slots, "memory slot") + " used\n";
   if (packing.fits) return text;
   for (const std::string& model : packing.unplaced) {
-    text += "no place for " + OneLine(model) + "\n";
+    text += "no place for " + Printable(model) + "\n";
   }
-  return text + "does not fit: " + OneLine(packing.reason) + "\n";
+  return text + "does not fit: " + Printable(packing.reason) + "\n";
 }
 
 std::string FormatJson(const Packing& packing) {

@@ -10,7 +10,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kSignificantDigits = 6;
-constexpr int kIndent = 2;
 
 double Rounded(double value) {
   if (value == 0 || !std::isfinite(value)) return value;
@@ -197,10 +196,6 @@ Json ReportsToJson(std::span<const Report> reports,
   return {{"schema_version", kReportSchemaVersion},
           {"results", std::move(results)},
           {"errors", std::move(failures)}};
-}
-
-std::string DumpJson(const Json& json) {
-  return json.dump(kIndent, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace foretell

@@ -23,8 +23,4 @@ nlohmann::ordered_json ReportErrorToJson(const ReportError& error);
 nlohmann::ordered_json ReportsToJson(std::span<const Report> reports,
                                      std::span<const ReportError> errors);
 
-/// Text of a document, indented by two blanks, without a final line feed.
-/// Bytes of names that are not UTF-8 become U+FFFD.
-std::string DumpJson(const nlohmann::ordered_json& json);
-
 }  // namespace foretell

@@ -10,6 +10,7 @@
 
 #include "expect_error.h"
 #include "scratch.h"
+#include "src/core/csv.h"
 
 namespace foretell::dataset {
 namespace {
@@ -73,10 +74,10 @@ TEST_F(CsvTest, NamesLinesThatMakeNoSense) {
               [&] { ReadPath(scratch_ / "nothing.csv"); });
 }
 
-TEST(CsvCell, QuotesWhatMustBeQuoted) {
-  EXPECT_EQ(CsvCell("plain text"), "plain text");
-  EXPECT_EQ(CsvCell("a,b"), "\"a,b\"");
-  EXPECT_EQ(CsvCell("say \"x\"\n"), "\"say \"\"x\"\"\n\"");
+TEST_F(CsvTest, ReadsBackWhatLooksLikeAFormula) {
+  EXPECT_THAT(
+      Read("a,b\n" + CsvCell("=f(\"x\",1)") + "," + CsvCell("'-y") + "\n"),
+      ElementsAre("2:=f(\"x\",1)|'-y"));
 }
 
 }  // namespace

@@ -75,6 +75,15 @@ TEST(GraphText, KeepsEverythingOfTheGraph) {
   EXPECT_EQ(graph.events().front().node, kNone);
 }
 
+TEST(GraphText, EscapesNamesThatCannotBePrinted) {
+  const std::string name = R"(%"größe\xff\x1b[m\xe2\x80\xae")";
+  const OperatorGraph graph = ParseGraph(name + " = input f32[2]");
+  EXPECT_EQ(graph.value(0).name, "größe\xff\x1b[m\xe2\x80\xae");
+  const std::string text = PrintGraph(graph);
+  EXPECT_THAT(text, HasSubstr(name));
+  EXPECT_EQ(ParseGraph(text).value(0).name, graph.value(0).name);
+}
+
 TEST(GraphText, KeepsTheTypesOfAttributes) {
   const OperatorGraph graph = ParseGraph(kEverything);
   const Node& view = graph.node(1);

@@ -171,8 +171,7 @@ TEST(ReportJson, ListsErrorsBesideResults) {
 TEST(ReportJson, SurvivesNamesThatAreNotUtf8) {
   const Json json = ReportErrorToJson({"a\xff.onnx", ErrorCode::kIo, "\xc3"});
   const std::string text = DumpJson(json);
-  EXPECT_THAT(text, HasSubstr("a\xef\xbf\xbd.onnx"));
-  EXPECT_TRUE(Json::accept(text));
+  EXPECT_EQ(Json::parse(text)["model"], R"(a\xff.onnx)");
 }
 
 }  // namespace

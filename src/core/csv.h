@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace foretell {
+
+/// `text` as one cell of a CSV table (RFC 4180): Printable, quoted where it
+/// must be, and with an apostrophe before a leading `=`, `+`, `-` or `@` unless
+/// the cell is a number: a spreadsheet would run the rest as a formula.
+std::string CsvCell(std::string_view text);
+
+/// `cells` as one line, with its line feed.
+std::string CsvLine(std::span<const std::string> cells);
+
+/// What CsvCell was given, from a cell that has been unquoted: without the
+/// apostrophe. CsvCell guards text that begins with apostrophes in front of
+/// such a character too, so that every text comes back.
+std::string_view CsvText(std::string_view cell);
+
+}  // namespace foretell

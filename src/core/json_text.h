@@ -1,0 +1,17 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace foretell {
+
+/// Indentation of a document on a single line.
+inline constexpr int kOneLine = -1;
+
+/// Text of a JSON document, without a final line feed, indented by `indent`
+/// blanks. It is valid UTF-8 whatever its strings hold: they and the names of
+/// fields become Printable (printable.h).
+std::string DumpJson(nlohmann::ordered_json json, int indent = 2);
+
+}  // namespace foretell

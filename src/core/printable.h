@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace foretell {
+
+/// `text` for a terminal, a table or a message: whatever a file's names hold,
+/// the result is valid UTF-8 on one line and cannot steer what shows it. Bytes
+/// of the following become `\xNN`, all else stays as it is:
+/// - control characters: U+0000 to U+001F, U+007F to U+009F;
+/// - line separators and what turns the direction of writing (U+061C, U+200E,
+///   U+200F, U+2028 to U+202E, U+2066 to U+2069);
+/// - bytes that are no UTF-8.
+///
+/// Backslashes stay, so that Printable(Printable(x)) == Printable(x): text may
+/// pass several places that apply it.
+std::string Printable(std::string_view text);
+
+/// The same, but line feeds stay.
+std::string PrintableLines(std::string_view text);
+
+/// `byte` as `\xNN`.
+std::string EscapedByte(char byte);
+
+}  // namespace foretell
