@@ -1,27 +1,31 @@
 #!/usr/bin/env python3
 """Writes docs/onnx_operators.md from the operator tables and a conformance run.
 
-    scripts/generate/update_onnx_operators_doc.py --runner build/release/.../onnx_conformance
-                                         --cases DIR [--results JSON] [--check]
+    scripts/generate/update_onnx_operators_doc.py [--check] [--runner PROGRAM]
+                                         [--cases DIR] [--results JSON]
 
-DIR is what scripts/generate/generate_onnx_cases.py wrote. `--results` takes the JSON of
-a run that was done already, else the cases are run. `--check` writes nothing
-and fails with a diff when the page is out of date; exit status 77 means that
-the cases are of another onnx release than the page, so that nothing was
-compared.
+PROGRAM is the built onnx_conformance, DIR what scripts/generate/generate_onnx_cases.py
+wrote, JSON what a run left; all three default to those of build/release
+(FORETELL_PRESET). Cases are written where there are none, and run where there is
+no JSON or an older one than PROGRAM. `--check` writes nothing and fails with a
+diff when the page is out of date; exit status 77 means that the cases are of
+another onnx release than the page, so that nothing was compared.
 """
 
 import argparse
 import collections
 import difflib
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).absolute().parents[2]
+BUILT = (ROOT / "build" / os.environ.get("FORETELL_PRESET", "release") / "tests"
+         / "conformance")
 PAGE = ROOT / "docs" / "onnx_operators.md"
 SKIPPED = 77
 EXPANDED = re.compile(r"_expanded(_ver\d+)?$")
@@ -55,6 +59,19 @@ def list_operators(runner):
         ranges[name].append((row["first"], row["last"]))
     return {name: sorted(pairs, key=lambda pair: pair[0])
             for name, pairs in ranges.items()}
+
+
+def is_newer(results, runner):
+    return (results.exists()
+            and results.stat().st_mtime >= runner.stat().st_mtime)
+
+
+def write_cases(folder):
+    """Needs the package onnx, which scripts/setup puts into .venv."""
+    python = ROOT / ".venv" / "bin" / "python"
+    subprocess.run([python if python.exists() else sys.executable,
+                    "-W", "ignore", ROOT / "scripts" / "generate" / "generate_onnx_cases.py",
+                    folder], check=True)
 
 
 def run_cases(runner, cases):
@@ -163,17 +180,22 @@ def parse_arguments(argv):
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runner", required=True)
-    parser.add_argument("--cases", required=True, type=pathlib.Path)
-    parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--runner", type=pathlib.Path,
+                        default=BUILT / "onnx_conformance")
+    parser.add_argument("--cases", type=pathlib.Path, default=BUILT / "cases")
+    parser.add_argument("--results", type=pathlib.Path,
+                        default=BUILT / "results.json")
     parser.add_argument("--check", action="store_true")
     return parser.parse_args(argv)
 
 
 def main(argv):
     arguments = parse_arguments(argv)
+    if not (arguments.cases / "manifest.json").exists():
+        write_cases(arguments.cases)
     manifest = json.loads((arguments.cases / "manifest.json").read_text())
-    results = (json.loads(arguments.results.read_text()) if arguments.results
+    results = (json.loads(arguments.results.read_text())
+               if is_newer(arguments.results, arguments.runner)
                else run_cases(arguments.runner, arguments.cases))
     text = page_text(manifest["onnx"], list_operators(arguments.runner),
                      results)
