@@ -8,12 +8,13 @@
 #include "src/core/json_text.h"
 #include "src/core/text_table.h"
 #include "training/fit_info.h"
+#include "training/json_number.h"
 #include "training/predict_samples.h"
 
 namespace foretell::training {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using model::Target;
 
 constexpr int kSchemaVersion = 1;
@@ -34,10 +35,6 @@ PartErrors ErrorsOf(const PassSums& sums) {
     ValueOf(errors.mape, target) = sums.Mape(target);
   }
   return errors;
-}
-
-Json Number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
 double NumberFrom(const nlohmann::json& json) {
@@ -120,9 +117,9 @@ TextTable TableOf(std::span<const ComparisonCell> cells) {
   return table;
 }
 
-Json SpreadToJson(const Spread& spread) {
-  return {{"mean", Number(spread.mean)},
-          {"deviation", Number(spread.deviation)}};
+OrderedJson SpreadToJson(const Spread& spread) {
+  return {{"mean", JsonNumber(spread.mean)},
+          {"deviation", JsonNumber(spread.deviation)}};
 }
 
 }  // namespace
@@ -158,10 +155,10 @@ nlohmann::json CellToJson(const ComparisonCell& cell) {
                          {"seed", cell.seed}};
   for (const PartRow& part : kParts) {
     const PartErrors& errors = cell.*part.errors;
-    json[part.name]["pooled"] = Number(errors.pooled);
+    json[part.name]["pooled"] = JsonNumber(errors.pooled);
     for (const Target target : model::kAllTargets) {
       json[part.name][std::string(TargetName(target))] =
-          Number(ValueOf(errors.mape, target));
+          JsonNumber(ValueOf(errors.mape, target));
     }
   }
   return json;
@@ -197,9 +194,9 @@ std::string ComparisonToMarkdown(std::span<const ComparisonCell> cells) {
 }
 
 std::string ComparisonToJson(std::span<const ComparisonCell> cells) {
-  Json networks = Json::array();
+  OrderedJson networks = OrderedJson::array();
   for (const auto& row : ByNetwork(cells)) {
-    Json network = {{"network", NetworkKindName(row.front()->network)}};
+    OrderedJson network = {{"network", NetworkKindName(row.front()->network)}};
     for (const ComparisonCell* cell : row)
       network["seeds"].push_back(cell->seed);
     for (const PartRow& part : kParts) {
@@ -212,7 +209,7 @@ std::string ComparisonToJson(std::span<const ComparisonCell> cells) {
     }
     networks.push_back(std::move(network));
   }
-  return DumpJson(Json{{"schema_version", kSchemaVersion},
+  return DumpJson(OrderedJson{{"schema_version", kSchemaVersion},
                        {"networks", std::move(networks)}}) +
          "\n";
 }

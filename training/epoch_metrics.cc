@@ -3,23 +3,22 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "training/json_number.h"
+
 namespace foretell::training {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using model::kNumTargets;
 using model::Target;
 
-Json Number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
-Json PassToJson(const PassSums& sums) {
-  Json json = {{"loss", Number(sums.Loss())},
-               {"mape", Number(sums.PooledMape())}};
+OrderedJson PassToJson(const PassSums& sums) {
+  OrderedJson json = {{"loss", JsonNumber(sums.Loss())},
+                      {"mape", JsonNumber(sums.PooledMape())}};
   for (const Target target : model::kAllTargets) {
     if (sums.count[static_cast<std::size_t>(target)] == 0) continue;
-    json["mape_" + std::string(TargetName(target))] = Number(sums.Mape(target));
+    json["mape_" + std::string(TargetName(target))] =
+        JsonNumber(sums.Mape(target));
   }
   return json;
 }
@@ -81,13 +80,13 @@ PassSums PassSums::FromArray(std::span<const double> numbers) {
   return sums;
 }
 
-Json EpochToJson(const EpochMetrics& metrics) {
-  Json json = {{"epoch", metrics.epoch},
-               {"learning_rate", metrics.learning_rate},
-               {"gradient_norm", Number(metrics.gradient_norm)},
-               {"train", PassToJson(metrics.train)}};
+OrderedJson EpochToJson(const EpochMetrics& metrics) {
+  OrderedJson json = {{"epoch", metrics.epoch},
+                      {"learning_rate", metrics.learning_rate},
+                      {"gradient_norm", JsonNumber(metrics.gradient_norm)},
+                      {"train", PassToJson(metrics.train)}};
   json["validation"] =
-      metrics.validation ? PassToJson(*metrics.validation) : Json(nullptr);
+      metrics.validation ? PassToJson(*metrics.validation) : OrderedJson(nullptr);
   json["best"] = metrics.is_best;
   json["seconds"] = metrics.seconds;
   json["graphs_per_second"] = metrics.graphs_per_second;

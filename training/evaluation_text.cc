@@ -12,14 +12,15 @@
 #include "src/core/text.h"
 #include "src/core/text_table.h"
 #include "training/evaluation.h"
+#include "training/json_number.h"
 
 namespace foretell::training {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using model::Target;
 
-constexpr int kSchemaVersion = 1;
+constexpr int kEvaluationSchemaVersion = 1;
 
 std::string Percent(double share) {
   return std::isfinite(share) ? FormatNumber(100 * share, 2) + " %" : "-";
@@ -104,36 +105,32 @@ std::string Tables(const Evaluation& evaluation,
   return text;
 }
 
-Json Number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
-Json TargetsToJson(const std::vector<TargetAccuracy>& targets) {
-  Json list = Json::array();
+OrderedJson TargetsToJson(const std::vector<TargetAccuracy>& targets) {
+  OrderedJson list = OrderedJson::array();
   for (const TargetAccuracy& one : targets) {
     list.push_back({{"target", TargetName(one.target)},
                     {"count", one.count},
-                    {"mape", Number(one.mape)},
-                    {"median_ape", Number(one.median_ape)},
-                    {"r2", Number(one.r2)},
-                    {"r2_log", Number(one.r2_log)},
-                    {"spearman", Number(one.spearman)},
-                    {"underestimated", Number(one.underestimated)},
-                    {"coverage", Number(one.coverage)}});
+                    {"mape", JsonNumber(one.mape)},
+                    {"median_ape", JsonNumber(one.median_ape)},
+                    {"r2", JsonNumber(one.r2)},
+                    {"r2_log", JsonNumber(one.r2_log)},
+                    {"spearman", JsonNumber(one.spearman)},
+                    {"underestimated", JsonNumber(one.underestimated)},
+                    {"coverage", JsonNumber(one.coverage)}});
   }
   return list;
 }
 
-Json FitsToJson(const std::vector<FitDecision>& fits) {
-  Json list = Json::array();
+OrderedJson FitsToJson(const std::vector<FitDecision>& fits) {
+  OrderedJson list = OrderedJson::array();
   for (const FitDecision& one : fits) {
     list.push_back({{"profile", one.profile},
                     {"usable_mib", one.usable_mib},
                     {"fits", one.fits},
                     {"predicted", one.predicted},
                     {"both", one.both},
-                    {"recall", Number(one.Recall())},
-                    {"precision", Number(one.Precision())}});
+                    {"recall", JsonNumber(one.Recall())},
+                    {"precision", JsonNumber(one.Precision())}});
   }
   return list;
 }
@@ -159,12 +156,12 @@ std::string EvaluationToMarkdown(const Evaluation& evaluation) {
 }
 
 std::string EvaluationToJson(const Evaluation& evaluation) {
-  Json families = Json::array();
+  OrderedJson families = OrderedJson::array();
   for (const FamilyAccuracy& family : evaluation.families) {
     families.push_back({{"family", family.family},
                         {"targets", TargetsToJson(family.targets)}});
   }
-  const Json json = {{"schema_version", kSchemaVersion},
+  const OrderedJson json = {{"schema_version", kEvaluationSchemaVersion},
                      {"method", evaluation.method},
                      {"dataset", evaluation.dataset},
                      {"selection", evaluation.selection},
@@ -172,7 +169,7 @@ std::string EvaluationToJson(const Evaluation& evaluation) {
                      {"sources", evaluation.sources},
                      {"provenance", evaluation.provenance},
                      {"samples", evaluation.samples},
-                     {"pooled_mape", Number(evaluation.pooled_mape)},
+                     {"pooled_mape", JsonNumber(evaluation.pooled_mape)},
                      {"targets", TargetsToJson(evaluation.targets)},
                      {"fits", FitsToJson(evaluation.fits)},
                      {"families", std::move(families)}};
@@ -181,7 +178,7 @@ std::string EvaluationToJson(const Evaluation& evaluation) {
 
 std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
                          std::span<const Target> targets) {
-  const auto number = [](double value) { return Json(value).dump(); };
+  const auto number = [](double value) { return OrderedJson(value).dump(); };
   std::string csv =
       "model,family,batch,macs,device,environment,provenance,target,label,"
       "prediction,lo,hi\n";

@@ -15,8 +15,8 @@
 namespace foretell::training {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames = {"family", "model", "random",
-                                                    "device"};
+constexpr std::array<std::string_view, 4> kFoldNames = {"family", "model",
+                                                        "random", "device"};
 
 std::string GroupOf(const SampleSet& set, const Sample& sample, FoldKind kind) {
   switch (kind) {
@@ -48,13 +48,13 @@ std::vector<const Groups::value_type*> Shuffled(const Groups& groups,
 }  // namespace
 
 std::string_view FoldKindName(FoldKind kind) {
-  return kNames.at(static_cast<std::size_t>(kind));
+  return kFoldNames.at(static_cast<std::size_t>(kind));
 }
 
 std::optional<FoldKind> ParseFoldKind(std::string_view name) {
-  const auto* found = std::ranges::find(kNames, name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<FoldKind>(found - kNames.begin());
+  const auto* found = std::ranges::find(kFoldNames, name);
+  if (found == kFoldNames.end()) return std::nullopt;
+  return static_cast<FoldKind>(found - kFoldNames.begin());
 }
 
 std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,

@@ -8,18 +8,19 @@
 namespace foretell::training {
 namespace {
 
-constexpr std::array<std::string_view, 2> kNames = {"constant", "cosine"};
+constexpr std::array<std::string_view, 2> kScheduleNames = {"constant",
+                                                            "cosine"};
 
 }  // namespace
 
 std::string_view ScheduleName(Schedule schedule) {
-  return kNames.at(static_cast<std::size_t>(schedule));
+  return kScheduleNames.at(static_cast<std::size_t>(schedule));
 }
 
 std::optional<Schedule> ParseSchedule(std::string_view name) {
-  const auto* found = std::ranges::find(kNames, name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<Schedule>(found - kNames.begin());
+  const auto* found = std::ranges::find(kScheduleNames, name);
+  if (found == kScheduleNames.end()) return std::nullopt;
+  return static_cast<Schedule>(found - kScheduleNames.begin());
 }
 
 double ScheduleFactor(Schedule schedule, double epoch, double epochs,

@@ -14,7 +14,7 @@ namespace foretell::dataset {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kCommitInterval(1000);
+constexpr std::chrono::milliseconds kFillCommitInterval(1000);
 
 std::string Encode(const Label& label) {
   ByteWriter out;
@@ -189,7 +189,7 @@ class Filling {
     into_.PutLabel(label);
     ++(failed ? summary_.failed : summary_.labelled);
     if (failed) summary_.failures.push_back(name + ": " + label.reason);
-    if (Clock::now() - batch_started_ > kCommitInterval) Commit();
+    if (Clock::now() - batch_started_ > kFillCommitInterval) Commit();
     Report(name);
   }
 

@@ -11,7 +11,7 @@ namespace {
 
 /// More dots than these show nothing more, and make the page large.
 constexpr std::size_t kMaxDots = 2000;
-constexpr std::size_t kOutliersShown = 100;
+constexpr std::size_t kOutliersInPage = 100;
 
 constexpr char kHead[] =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -35,7 +35,7 @@ std::string TableRow(const Cells& cells, const std::string& tag) {
   return row + "</tr>\n";
 }
 
-std::string Table(const Cells& header, const std::vector<Cells>& rows) {
+std::string HtmlTable(const Cells& header, const std::vector<Cells>& rows) {
   std::string table = "<table>\n" + TableRow(header, "th");
   for (const Cells& row : rows) table += TableRow(row, "td");
   return table + "</table>\n";
@@ -47,7 +47,7 @@ std::string Figure(const std::string& caption, const std::string& svg) {
          "</figure>\n";
 }
 
-std::string Families(const Stats& stats) {
+std::string FamiliesHtml(const Stats& stats) {
   std::vector<std::pair<std::string, double>> bars;
   for (const FamilyCount& family : stats.families) {
     bars.emplace_back(family.family, static_cast<double>(family.points));
@@ -81,23 +81,24 @@ std::string CoverageTable(const Stats& stats) {
     }
     rows.push_back(std::move(row));
   }
-  return Table(header, rows);
+  return HtmlTable(header, rows);
 }
 
-std::string Outliers(const Stats& stats) {
+std::string OutliersHtml(const Stats& stats) {
   std::vector<Cells> rows;
-  for (std::size_t i = 0; i < std::min(stats.outliers.size(), kOutliersShown);
+  for (std::size_t i = 0; i < std::min(stats.outliers.size(), kOutliersInPage);
        ++i) {
     const Outlier& outlier = stats.outliers[i];
     rows.push_back({outlier.point, outlier.device, outlier.source,
                     outlier.quantity, FormatNumber(outlier.value, 3),
                     FormatNumber(outlier.expected, 3)});
   }
-  return "<h2>Outliers: " + std::to_string(stats.outliers.size()) + "</h2>\n" +
+  return "<h2>OutliersHtml: " + std::to_string(stats.outliers.size()) +
+         "</h2>\n" +
          (rows.empty() ? ""
-                       : Table({"point", "device", "source", "quantity",
-                                "value", "expected"},
-                               rows));
+                       : HtmlTable({"point", "device", "source", "quantity",
+                                    "value", "expected"},
+                                   rows));
 }
 
 std::string Picture(const Scatter& scatter) {
@@ -114,11 +115,12 @@ std::string Picture(const Scatter& scatter) {
 std::string StatsToHtml(const Stats& stats) {
   std::string html = kHead;
   html += "<h1>" + Escaped(stats.path) + "</h1>\n";
-  html += Table({"points", "traced", "failed", "untraced", "graphs", "labels"},
+  html +=
+      HtmlTable({"points", "traced", "failed", "untraced", "graphs", "labels"},
                 {{std::to_string(stats.points), std::to_string(stats.traced),
                   std::to_string(stats.failed), std::to_string(stats.untraced),
                   std::to_string(stats.graphs), std::to_string(stats.labels)}});
-  html += Families(stats);
+  html += FamiliesHtml(stats);
   html += "<h2>Graphs</h2>\n" + Histograms(stats.graph_sizes);
   html += "<h2>Labels</h2>\n" + CoverageTable(stats);
   for (const LabelCoverage& coverage : stats.coverage) {
@@ -128,7 +130,7 @@ std::string StatsToHtml(const Stats& stats) {
             "</h3>\n" + Histograms(coverage.quantities);
   }
   for (const Scatter& scatter : stats.scatters) html += Picture(scatter);
-  return html + Outliers(stats) + "</body></html>\n";
+  return html + OutliersHtml(stats) + "</body></html>\n";
 }
 
 }  // namespace foretell::dataset

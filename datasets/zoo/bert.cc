@@ -12,7 +12,7 @@
 namespace foretell::zoo {
 namespace {
 
-constexpr double kEpsilon = 1e-12;
+constexpr double kBertEpsilon = 1e-12;
 
 struct BertConfig {
   std::int64_t width = 768;
@@ -57,7 +57,7 @@ class Embeddings final : public torch::nn::Module {
                         torch::nn::Embedding(config.positions, config.width));
     segments_ = register_module("token_type_embeddings",
                                 torch::nn::Embedding(kSegments, config.width));
-    norm_ = register_module("norm", Norm(config.width, kEpsilon));
+    norm_ = register_module("norm", Norm(config.width, kBertEpsilon));
     register_module("dropout", dropout_);
     position_ids_ = register_buffer(
         "position_ids", at::arange(config.positions, at::kLong).unsqueeze(0));
@@ -89,9 +89,9 @@ class Embeddings final : public torch::nn::Module {
   at::Tensor segment_ids_;
 };
 
-class SelfAttention final : public torch::nn::Module {
+class BertSelfAttention final : public torch::nn::Module {
  public:
-  explicit SelfAttention(const BertConfig& config)
+  explicit BertSelfAttention(const BertConfig& config)
       : heads_(config.heads), dropout_(config.dropout) {
     query_ = register_module("query", Dense(config.width, config.width));
     key_ = register_module("key", Dense(config.width, config.width));
@@ -121,7 +121,7 @@ class BranchOutput final : public torch::nn::Module {
   BranchOutput(std::int64_t in, const BertConfig& config)
       : dropout_(config.dropout) {
     dense_ = register_module("dense", Dense(in, config.width));
-    norm_ = register_module("norm", Norm(config.width, kEpsilon));
+    norm_ = register_module("norm", Norm(config.width, kBertEpsilon));
     register_module("dropout", dropout_);
   }
 
@@ -139,8 +139,8 @@ class BranchOutput final : public torch::nn::Module {
 
 struct BertLayer : torch::nn::Module {
   explicit BertLayer(const BertConfig& config) {
-    attention_ =
-        register_module("attention", std::make_shared<SelfAttention>(config));
+    attention_ = register_module("attention",
+                                 std::make_shared<BertSelfAttention>(config));
     attention_output_ =
         register_module("attention_output",
                         std::make_shared<BranchOutput>(config.width, config));
@@ -163,7 +163,7 @@ struct BertLayer : torch::nn::Module {
     return attention_output_->forward(y, x);
   }
 
-  std::shared_ptr<SelfAttention> attention_;
+  std::shared_ptr<BertSelfAttention> attention_;
   std::shared_ptr<BranchOutput> attention_output_;
   Chain intermediate_;
   std::shared_ptr<BranchOutput> output_;
@@ -201,13 +201,13 @@ std::shared_ptr<Network> BertConfig::Make() const {
   return std::make_shared<Bert>(*this);
 }
 
-constexpr std::array<Variant, 2> kVariants = {{
+constexpr std::array<Variant, 2> kBertVariants = {{
     {"bert_base", ""},
     {"bert_large", "width=1024&depth=24&heads=16&inner=4096"},
 }};
 
 }  // namespace
 
-const Family kBert = {"bert", kVariants, &Configure<BertConfig>};
+const Family kBert = {"bert", kBertVariants, &Configure<BertConfig>};
 
 }  // namespace foretell::zoo

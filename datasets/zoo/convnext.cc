@@ -19,8 +19,8 @@
 namespace foretell::zoo {
 namespace {
 
-constexpr double kNormEpsilon = 1e-6;
-constexpr std::int64_t kMlpRatio = 4;
+constexpr double kConvnextNormEpsilon = 1e-6;
+constexpr std::int64_t kConvNextMlpRatio = 4;
 constexpr std::int64_t kPatch = 4;
 
 struct ConvNextConfig {
@@ -57,7 +57,7 @@ struct Permute : torch::nn::Module {
 
 torch::nn::LayerNorm ChannelNorm(std::int64_t channels) {
   return torch::nn::LayerNorm(
-      torch::nn::LayerNormOptions({channels}).eps(kNormEpsilon));
+      torch::nn::LayerNormOptions({channels}).eps(kConvnextNormEpsilon));
 }
 
 /// Layer norm over the channels of [batch, channels, height, width].
@@ -82,9 +82,9 @@ class ConvNextBlock : public torch::nn::Module {
     branch_->Add(
         std::make_shared<Permute>(std::vector<std::int64_t>{0, 2, 3, 1}));
     branch_->Add(ChannelNorm(width));
-    branch_->Add(torch::nn::Linear(width, kMlpRatio * width));
+    branch_->Add(torch::nn::Linear(width, kConvNextMlpRatio * width));
     AddActivation(branch_, "gelu");
-    branch_->Add(torch::nn::Linear(kMlpRatio * width, width));
+    branch_->Add(torch::nn::Linear(kConvNextMlpRatio * width, width));
     branch_->Add(
         std::make_shared<Permute>(std::vector<std::int64_t>{0, 3, 1, 2}));
     register_module("branch", branch_);
@@ -175,7 +175,7 @@ std::shared_ptr<Network> ConvNextConfig::Make() const {
   return std::make_shared<ConvNext>(*this);
 }
 
-constexpr std::array<Variant, 4> kVariants = {{
+constexpr std::array<Variant, 4> kConvNextVariants = {{
     {"convnext_tiny", ""},
     {"convnext_small", "layers=3,3,27,3&stochastic_depth=0.4"},
     {"convnext_base", "layers=3,3,27,3&width=128&stochastic_depth=0.5"},
@@ -184,6 +184,7 @@ constexpr std::array<Variant, 4> kVariants = {{
 
 }  // namespace
 
-const Family kConvNext = {"convnext", kVariants, &Configure<ConvNextConfig>};
+const Family kConvNext = {"convnext", kConvNextVariants,
+                          &Configure<ConvNextConfig>};
 
 }  // namespace foretell::zoo

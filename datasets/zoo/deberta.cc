@@ -14,7 +14,7 @@
 namespace foretell::zoo {
 namespace {
 
-constexpr double kEpsilon = 1e-7;
+constexpr double kDebertaEpsilon = 1e-7;
 
 struct DebertaConfig {
   std::int64_t width = 768;
@@ -52,7 +52,7 @@ class SumAndNorm final : public torch::nn::Module {
   SumAndNorm(std::int64_t in, const DebertaConfig& config)
       : dropout_(config.dropout) {
     dense_ = register_module("dense", Dense(in, config.width));
-    norm_ = register_module("norm", Norm(config.width, kEpsilon));
+    norm_ = register_module("norm", Norm(config.width, kDebertaEpsilon));
     register_module("dropout", dropout_);
   }
 
@@ -120,7 +120,8 @@ class Deberta final : public UnaryNetwork {
         torch::nn::Embedding(
             torch::nn::EmbeddingOptions(config.vocabulary, config.width)
                 .padding_idx(0)));
-    word_norm_ = register_module("word_norm", Norm(config.width, kEpsilon));
+    word_norm_ =
+        register_module("word_norm", Norm(config.width, kDebertaEpsilon));
     register_module("dropout", dropout_);
     register_buffer("position_ids",
                     at::arange(config.positions, at::kLong).unsqueeze(0));
@@ -132,7 +133,7 @@ class Deberta final : public UnaryNetwork {
         register_module("rel_embeddings",
                         torch::nn::Embedding(2 * config.buckets, config.width));
     distance_norm_ =
-        register_module("distance_norm", Norm(config.width, kEpsilon));
+        register_module("distance_norm", Norm(config.width, kDebertaEpsilon));
   }
 
   /// x: i64[batch, seq]; returns [batch, seq, width].
@@ -186,12 +187,13 @@ std::shared_ptr<Network> DebertaConfig::Make() const {
   return std::make_shared<Deberta>(*this);
 }
 
-constexpr std::array<Variant, 1> kVariants = {{
+constexpr std::array<Variant, 1> kDebertaVariants = {{
     {"deberta_v2_base", ""},
 }};
 
 }  // namespace
 
-const Family kDeberta = {"deberta", kVariants, &Configure<DebertaConfig>};
+const Family kDeberta = {"deberta", kDebertaVariants,
+                         &Configure<DebertaConfig>};
 
 }  // namespace foretell::zoo

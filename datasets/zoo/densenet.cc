@@ -155,7 +155,7 @@ std::shared_ptr<Network> DenseNetConfig::Make() const {
   return std::make_shared<DenseNet>(*this);
 }
 
-constexpr std::array<Variant, 4> kVariants = {{
+constexpr std::array<Variant, 4> kDenseNetVariants = {{
     {"densenet121", "layers=6,12,24,16"},
     {"densenet161", "layers=6,12,36,24&growth_rate=48&width=96"},
     {"densenet169", "layers=6,12,32,32"},
@@ -164,6 +164,7 @@ constexpr std::array<Variant, 4> kVariants = {{
 
 }  // namespace
 
-const Family kDenseNet = {"densenet", kVariants, &Configure<DenseNetConfig>};
+const Family kDenseNet = {"densenet", kDenseNetVariants,
+                          &Configure<DenseNetConfig>};
 
 }  // namespace foretell::zoo

@@ -53,25 +53,27 @@ struct EfficientNetConfig {
 };
 
 /// Table 1 of the paper.
-struct Stage {
+struct EfficientNetStage {
   std::int64_t expansion, kernel, stride, out, layers;
 };
-constexpr Stage kStages[] = {
+constexpr EfficientNetStage kEfficientNetStages[] = {
     {1, 3, 1, 16, 1},  {6, 3, 2, 24, 2},  {6, 5, 2, 40, 2},  {6, 3, 2, 80, 3},
     {6, 5, 1, 112, 3}, {6, 5, 2, 192, 4}, {6, 3, 1, 320, 1},
 };
-constexpr std::int64_t kStem = 32;
+constexpr std::int64_t kEfficientNetStem = 32;
 constexpr std::int64_t kLastExpansion = 4;
 
 class EfficientNet final : public UnaryNetwork {
  public:
   explicit EfficientNet(const EfficientNetConfig& config) : config_(config) {
-    for (const Stage& stage : kStages) blocks_ += config.Repeats(stage.layers);
-    std::int64_t in = config.Scaled(kStem);
+    for (const EfficientNetStage& stage : kEfficientNetStages)
+      blocks_ += config.Repeats(stage.layers);
+    std::int64_t in = config.Scaled(kEfficientNetStem);
     AddConvNormUnit(
         features_, {.in = config.channels, .out = in, .kernel = 3, .stride = 2},
         "silu", config.norm_epsilon);
-    for (const Stage& stage : kStages) in = AddStage(stage, in);
+    for (const EfficientNetStage& stage : kEfficientNetStages)
+      in = AddStage(stage, in);
     const std::int64_t last = kLastExpansion * in;
     AddConvNormUnit(features_, {.in = in, .out = last}, "silu",
                     config.norm_epsilon);
@@ -91,7 +93,7 @@ class EfficientNet final : public UnaryNetwork {
 
  private:
   /// Returns the stage's channels.
-  std::int64_t AddStage(const Stage& stage, std::int64_t in) {
+  std::int64_t AddStage(const EfficientNetStage& stage, std::int64_t in) {
     const std::int64_t out = config_.Scaled(stage.out);
     Chain chain;
     for (std::int64_t i = 0; i < config_.Repeats(stage.layers); ++i) {
@@ -104,7 +106,8 @@ class EfficientNet final : public UnaryNetwork {
     return out;
   }
 
-  InvertedResidualShape Block(const Stage& stage, std::int64_t in) const {
+  InvertedResidualShape Block(const EfficientNetStage& stage,
+                              std::int64_t in) const {
     const std::int64_t hidden =
         RoundChannels(static_cast<double>(in * stage.expansion));
     return {
@@ -137,7 +140,7 @@ std::shared_ptr<Network> EfficientNetConfig::Make() const {
   return std::make_shared<EfficientNet>(*this);
 }
 
-constexpr std::array<Variant, 8> kVariants = {{
+constexpr std::array<Variant, 8> kEfficientNetVariants = {{
     {"efficientnet_b0", ""},
     {"efficientnet_b1", "depth_multiplier=1.1&image_size=240"},
     {"efficientnet_b2",
@@ -159,7 +162,7 @@ constexpr std::array<Variant, 8> kVariants = {{
 
 }  // namespace
 
-const Family kEfficientNet = {"efficientnet", kVariants,
+const Family kEfficientNet = {"efficientnet", kEfficientNetVariants,
                               &Configure<EfficientNetConfig>};
 
 }  // namespace foretell::zoo

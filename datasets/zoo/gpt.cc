@@ -15,7 +15,7 @@
 namespace foretell::zoo {
 namespace {
 
-constexpr double kEpsilon = 1e-5;
+constexpr double kGptEpsilon = 1e-5;
 constexpr double kInitialDeviation = 0.02;
 
 struct GptConfig {
@@ -128,10 +128,10 @@ class CausalAttention final : public torch::nn::Module {
 
 struct GptBlock : torch::nn::Module {
   explicit GptBlock(const GptConfig& config) : dropout_(config.dropout) {
-    attention_norm_ = register_module("ln_1", Norm(config.width, kEpsilon));
+    attention_norm_ = register_module("ln_1", Norm(config.width, kGptEpsilon));
     attention_ =
         register_module("attn", std::make_shared<CausalAttention>(config));
-    mlp_norm_ = register_module("ln_2", Norm(config.width, kEpsilon));
+    mlp_norm_ = register_module("ln_2", Norm(config.width, kGptEpsilon));
     widen_ = register_module(
         "c_fc", std::make_shared<Projection>(config.width, 4 * config.width));
     narrow_ = register_module(
@@ -179,7 +179,7 @@ class Gpt final : public UnaryNetwork {
       blocks_.push_back(register_module(std::to_string(i),
                                         std::make_shared<GptBlock>(config)));
     }
-    norm_ = register_module("ln_f", Norm(config.width, kEpsilon));
+    norm_ = register_module("ln_f", Norm(config.width, kGptEpsilon));
   }
 
   /// x: i64[batch, seq]; returns [batch, seq, width].
@@ -210,13 +210,13 @@ std::shared_ptr<Network> GptConfig::Make() const {
   return std::make_shared<Gpt>(*this);
 }
 
-constexpr std::array<Variant, 2> kVariants = {{
+constexpr std::array<Variant, 2> kGptVariants = {{
     {"gpt2", ""},
     {"gpt2_medium", "width=1024&depth=24&heads=16"},
 }};
 
 }  // namespace
 
-const Family kGpt = {"gpt", kVariants, &Configure<GptConfig>};
+const Family kGpt = {"gpt", kGptVariants, &Configure<GptConfig>};
 
 }  // namespace foretell::zoo

@@ -15,7 +15,7 @@
 namespace foretell::zoo {
 namespace {
 
-constexpr double kNormEpsilon = 1e-3;
+constexpr double kInceptionNormEpsilon = 1e-3;
 constexpr std::int64_t kSmallestImage = 75;
 
 struct InceptionConfig {
@@ -56,7 +56,7 @@ void AddUnit(Chain& chain, std::int64_t in, const Unit& unit) {
           .padding({pad * (unit.height - 1) / 2, pad * (unit.width - 1) / 2})
           .bias(false)));
   layers->Add(torch::nn::BatchNorm2d(
-      torch::nn::BatchNorm2dOptions(unit.out).eps(kNormEpsilon)));
+      torch::nn::BatchNorm2dOptions(unit.out).eps(kInceptionNormEpsilon)));
   AddActivation(layers, "relu");
   chain->Add(layers);
 }
@@ -193,10 +193,11 @@ std::shared_ptr<Network> InceptionConfig::Make() const {
   return std::make_shared<InceptionV3>(*this);
 }
 
-constexpr std::array<Variant, 1> kVariants = {{{"inception_v3", ""}}};
+constexpr std::array<Variant, 1> kInceptionVariants = {{{"inception_v3", ""}}};
 
 }  // namespace
 
-const Family kInception = {"inception", kVariants, &Configure<InceptionConfig>};
+const Family kInception = {"inception", kInceptionVariants,
+                           &Configure<InceptionConfig>};
 
 }  // namespace foretell::zoo

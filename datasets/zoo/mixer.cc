@@ -10,7 +10,7 @@
 namespace foretell::zoo {
 namespace {
 
-constexpr double kEpsilon = 1e-6;
+constexpr double kMixerEpsilon = 1e-6;
 
 struct MixerConfig {
   std::int64_t patch_size = 16;
@@ -46,11 +46,11 @@ struct MixerConfig {
 
 struct MixerBlock : torch::nn::Module {
   explicit MixerBlock(const MixerConfig& config) {
-    norm_ = register_module("norm1", Norm(config.width, kEpsilon));
+    norm_ = register_module("norm1", Norm(config.width, kMixerEpsilon));
     tokens_ = register_module(
         "mlp_tokens",
         FeedForward(config.patches(), config.token_width, "gelu"));
-    channels_->Add("norm", Norm(config.width, kEpsilon));
+    channels_->Add("norm", Norm(config.width, kMixerEpsilon));
     channels_->Add("mlp",
                    FeedForward(config.width, config.channel_width, "gelu"));
     register_module("channels", channels_);
@@ -89,7 +89,7 @@ class Mixer final : public UnaryNetwork {
       blocks_->Add(std::make_shared<MixerBlock>(config));
     }
     register_module("blocks", blocks_);
-    norm_ = register_module("norm", Norm(config.width, kEpsilon));
+    norm_ = register_module("norm", Norm(config.width, kMixerEpsilon));
     head_ = register_module("head", Dense(config.width, config.classes));
   }
 
@@ -114,13 +114,13 @@ std::shared_ptr<Network> MixerConfig::Make() const {
   return std::make_shared<Mixer>(*this);
 }
 
-constexpr std::array<Variant, 2> kVariants = {{
+constexpr std::array<Variant, 2> kMixerVariants = {{
     {"mixer_s16_224", ""},
     {"mixer_b16_224", "width=768&depth=12&token_width=384&channel_width=3072"},
 }};
 
 }  // namespace
 
-const Family kMixer = {"mixer", kVariants, &Configure<MixerConfig>};
+const Family kMixer = {"mixer", kMixerVariants, &Configure<MixerConfig>};
 
 }  // namespace foretell::zoo

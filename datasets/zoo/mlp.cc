@@ -60,7 +60,7 @@ std::shared_ptr<Network> MlpConfig::Make() const {
   return std::make_shared<Mlp>(*this);
 }
 
-constexpr std::array<Variant, 3> kVariants = {{
+constexpr std::array<Variant, 3> kMlpVariants = {{
     {"mlp_small", "hidden=128,64"},
     {"mlp_medium", "hidden=1024,1024,1024"},
     {"mlp_large", "inputs=3072&hidden=4096,4096,4096,4096&outputs=1000"},
@@ -68,6 +68,6 @@ constexpr std::array<Variant, 3> kVariants = {{
 
 }  // namespace
 
-const Family kMlp = {"mlp", kVariants, &Configure<MlpConfig>};
+const Family kMlp = {"mlp", kMlpVariants, &Configure<MlpConfig>};
 
 }  // namespace foretell::zoo

@@ -46,14 +46,14 @@ constexpr Stack kStacks[] = {
     {24, 3, 2, 3, 3}, {40, 5, 2, 3, 3},  {80, 5, 2, 6, 3},
     {96, 3, 1, 6, 2}, {192, 5, 2, 6, 4}, {320, 3, 1, 6, 1},
 };
-constexpr std::int64_t kStem = 32;
+constexpr std::int64_t kMnasNetStem = 32;
 constexpr std::int64_t kSeparable = 16;
 constexpr std::int64_t kLast = 1280;
 
 class MnasNet final : public UnaryNetwork {
  public:
   explicit MnasNet(const MnasNetConfig& config) {
-    const std::int64_t stem = config.Scaled(kStem);
+    const std::int64_t stem = config.Scaled(kMnasNetStem);
     std::int64_t in = config.Scaled(kSeparable);
     AddConvNorm(features_,
                 {.in = config.channels, .out = stem, .kernel = 3, .stride = 2},
@@ -108,7 +108,7 @@ std::shared_ptr<Network> MnasNetConfig::Make() const {
   return std::make_shared<MnasNet>(*this);
 }
 
-constexpr std::array<Variant, 4> kVariants = {{
+constexpr std::array<Variant, 4> kMnasNetVariants = {{
     {"mnasnet0_5", "width_multiplier=0.5"},
     {"mnasnet0_75", "width_multiplier=0.75"},
     {"mnasnet1_0", "width_multiplier=1"},
@@ -117,6 +117,7 @@ constexpr std::array<Variant, 4> kVariants = {{
 
 }  // namespace
 
-const Family kMnasNet = {"mnasnet", kVariants, &Configure<MnasNetConfig>};
+const Family kMnasNet = {"mnasnet", kMnasNetVariants,
+                         &Configure<MnasNetConfig>};
 
 }  // namespace foretell::zoo

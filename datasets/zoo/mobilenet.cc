@@ -187,7 +187,7 @@ std::shared_ptr<Network> MobileNetConfig::Make() const {
   return std::make_shared<MobileNet>(*this);
 }
 
-constexpr std::array<Variant, 3> kVariants = {{
+constexpr std::array<Variant, 3> kMobileNetVariants = {{
     {"mobilenet_v2", "version=v2"},
     {"mobilenet_v3_large", "version=v3_large"},
     {"mobilenet_v3_small", "version=v3_small"},
@@ -195,6 +195,7 @@ constexpr std::array<Variant, 3> kVariants = {{
 
 }  // namespace
 
-const Family kMobileNet = {"mobilenet", kVariants, &Configure<MobileNetConfig>};
+const Family kMobileNet = {"mobilenet", kMobileNetVariants,
+                           &Configure<MobileNetConfig>};
 
 }  // namespace foretell::zoo

@@ -12,7 +12,7 @@
 namespace foretell::zoo {
 namespace {
 
-constexpr std::int64_t kMlpRatio = 4;
+constexpr std::int64_t kPoolFormerMlpRatio = 4;
 constexpr double kLayerScale = 1e-5;
 constexpr double kHeadEpsilon = 1e-6;
 
@@ -85,9 +85,11 @@ struct PoolFormerBlock : torch::nn::Module {
     register_module("mixer", mixer_);
     mlp_->Add("norm", OneGroup(width));
     Chain mlp;
-    mlp->Add(Conv({.in = width, .out = kMlpRatio * width}, /*bias=*/true));
+    mlp->Add(
+        Conv({.in = width, .out = kPoolFormerMlpRatio * width}, /*bias=*/true));
     AddActivation(mlp, "gelu");
-    mlp->Add(Conv({.in = kMlpRatio * width, .out = width}, /*bias=*/true));
+    mlp->Add(
+        Conv({.in = kPoolFormerMlpRatio * width, .out = width}, /*bias=*/true));
     mlp_->Add("mlp", mlp);
     mlp_->Add("scale", std::make_shared<LayerScale>(width));
     register_module("mlp", mlp_);
@@ -156,7 +158,7 @@ std::shared_ptr<Network> PoolFormerConfig::Make() const {
   return std::make_shared<PoolFormer>(*this);
 }
 
-constexpr std::array<Variant, 5> kVariants = {{
+constexpr std::array<Variant, 5> kPoolFormerVariants = {{
     {"poolformer_s12", ""},
     {"poolformer_s24", "layers=4,4,12,4"},
     {"poolformer_s36", "layers=6,6,18,6"},
@@ -166,7 +168,7 @@ constexpr std::array<Variant, 5> kVariants = {{
 
 }  // namespace
 
-const Family kPoolFormer = {"poolformer", kVariants,
+const Family kPoolFormer = {"poolformer", kPoolFormerVariants,
                             &Configure<PoolFormerConfig>};
 
 }  // namespace foretell::zoo

@@ -17,7 +17,7 @@ namespace foretell::zoo {
 namespace {
 
 constexpr std::int64_t kWidthQuantum = 8;
-constexpr std::int64_t kMaxDepth = 1000;
+constexpr std::int64_t kRegNetMaxDepth = 1000;
 
 struct RegNetConfig {
   std::int64_t depth = 22;
@@ -51,7 +51,7 @@ struct RegNetConfig {
   std::shared_ptr<Network> Make() const;
 };
 
-struct Stage {
+struct RegNetStage {
   std::int64_t width;
   std::int64_t depth;
   std::int64_t group_width;
@@ -72,8 +72,8 @@ std::int64_t BlockWidth(const RegNetConfig& config, std::int64_t index) {
          kWidthQuantum;
 }
 
-std::vector<Stage> Stages(const RegNetConfig& config) {
-  std::vector<Stage> stages;
+std::vector<RegNetStage> RegNetStages(const RegNetConfig& config) {
+  std::vector<RegNetStage> stages;
   for (std::int64_t i = 0; i < config.depth; ++i) {
     const std::int64_t width = BlockWidth(config, i);
     if (stages.empty() || stages.back().width != width) {
@@ -81,7 +81,7 @@ std::vector<Stage> Stages(const RegNetConfig& config) {
     }
     ++stages.back().depth;
   }
-  for (Stage& stage : stages) {
+  for (RegNetStage& stage : stages) {
     stage.width =
         RoundChannels(static_cast<double>(stage.width), stage.group_width);
   }
@@ -91,7 +91,7 @@ std::vector<Stage> Stages(const RegNetConfig& config) {
 /// Bottleneck without a bottleneck: all three convolutions are equally wide.
 class RegNetBlock : public torch::nn::Module {
  public:
-  RegNetBlock(const Stage& stage, std::int64_t in, std::int64_t stride,
+  RegNetBlock(const RegNetStage& stage, std::int64_t in, std::int64_t stride,
               double squeeze_ratio) {
     const std::int64_t out = stage.width;
     if (in != out || stride != 1) {
@@ -135,7 +135,7 @@ class RegNet final : public UnaryNetwork {
         features_, {.in = config.channels, .out = in, .kernel = 3, .stride = 2},
         "relu");
     Chain trunk;
-    for (const Stage& stage : Stages(config)) {
+    for (const RegNetStage& stage : RegNetStages(config)) {
       Chain blocks;
       for (std::int64_t i = 0; i < stage.depth; ++i) {
         blocks->Add(std::make_shared<RegNetBlock>(stage, in, i == 0 ? 2 : 1,
@@ -163,9 +163,9 @@ class RegNet final : public UnaryNetwork {
 };
 
 std::shared_ptr<Network> RegNetConfig::Make() const {
-  Require(depth > 0 && depth <= kMaxDepth, "depth=" + std::to_string(depth) +
-                                               ": expected 1 to " +
-                                               std::to_string(kMaxDepth));
+  Require(depth > 0 && depth <= kRegNetMaxDepth,
+          "depth=" + std::to_string(depth) + ": expected 1 to " +
+              std::to_string(kRegNetMaxDepth));
   Require(initial_width > 0 && initial_width % kWidthQuantum == 0,
           "initial_width=" + std::to_string(initial_width) +
               ": expected a multiple of " + std::to_string(kWidthQuantum));
@@ -175,7 +175,7 @@ std::shared_ptr<Network> RegNetConfig::Make() const {
   return std::make_shared<RegNet>(*this);
 }
 
-constexpr std::array<Variant, 10> kVariants = {{
+constexpr std::array<Variant, 10> kRegNetVariants = {{
     {"regnet_x_400mf", ""},
     {"regnet_x_800mf",
      "depth=16&initial_width=56&width_slope=35.73&width_step=2.28"},
@@ -207,6 +207,6 @@ constexpr std::array<Variant, 10> kVariants = {{
 
 }  // namespace
 
-const Family kRegNet = {"regnet", kVariants, &Configure<RegNetConfig>};
+const Family kRegNet = {"regnet", kRegNetVariants, &Configure<RegNetConfig>};
 
 }  // namespace foretell::zoo

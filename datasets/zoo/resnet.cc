@@ -134,7 +134,7 @@ std::shared_ptr<Network> ResNetConfig::Make() const {
   return std::make_shared<ResNet>(*this);
 }
 
-constexpr std::array<Variant, 10> kVariants = {{
+constexpr std::array<Variant, 10> kResNetVariants = {{
     {"resnet18", "layers=2,2,2,2"},
     {"resnet34", "layers=3,4,6,3"},
     {"resnet50", "block=bottleneck&layers=3,4,6,3"},
@@ -153,6 +153,6 @@ constexpr std::array<Variant, 10> kVariants = {{
 
 }  // namespace
 
-const Family kResNet = {"resnet", kVariants, &Configure<ResNetConfig>};
+const Family kResNet = {"resnet", kResNetVariants, &Configure<ResNetConfig>};
 
 }  // namespace foretell::zoo

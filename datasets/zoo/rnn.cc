@@ -111,7 +111,7 @@ std::shared_ptr<Network> RnnConfig::Make() const {
   return std::make_shared<Rnn>(*this);
 }
 
-constexpr std::array<Variant, 6> kVariants = {{
+constexpr std::array<Variant, 6> kRnnVariants = {{
     {"lstm_medium", ""},
     {"lstm_large", "inputs=1500&hidden=1500&dropout=0.65"},
     {"gru_medium", "cell=gru"},
@@ -126,6 +126,6 @@ constexpr std::array<Variant, 6> kVariants = {{
 
 }  // namespace
 
-const Family kRnn = {"rnn", kVariants, &Configure<RnnConfig>};
+const Family kRnn = {"rnn", kRnnVariants, &Configure<RnnConfig>};
 
 }  // namespace foretell::zoo

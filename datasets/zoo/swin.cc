@@ -13,7 +13,7 @@
 namespace foretell::zoo {
 namespace {
 
-constexpr double kEpsilon = 1e-5;
+constexpr double kSwinEpsilon = 1e-5;
 
 struct SwinConfig {
   std::int64_t patch_size = 4;
@@ -66,11 +66,11 @@ struct SwinBlock : torch::nn::Module {
       : windows_(WindowShape::Fit(shape.resolution, config.window,
                                   shape.is_shifted)),
         drop_path_(shape.drop_path) {
-    norm_ = register_module("norm1", Norm(shape.width, kEpsilon));
+    norm_ = register_module("norm1", Norm(shape.width, kSwinEpsilon));
     attention_ =
         register_module("attn", std::make_shared<WindowAttention>(
                                     shape.width, shape.heads, windows_.window));
-    mlp_->Add("norm", Norm(shape.width, kEpsilon));
+    mlp_->Add("norm", Norm(shape.width, kSwinEpsilon));
     mlp_->Add("mlp",
               FeedForward(shape.width, config.mlp_ratio * shape.width, "gelu"));
     mlp_->Add("drop_path", drop_path_);
@@ -121,7 +121,7 @@ struct SwinBlock : torch::nn::Module {
 /// Four neighbours become one token of twice the width.
 struct PatchMerging : torch::nn::Module {
   explicit PatchMerging(std::int64_t width) {
-    norm_ = register_module("norm", Norm(4 * width, kEpsilon));
+    norm_ = register_module("norm", Norm(4 * width, kSwinEpsilon));
     reduction_ = register_module(
         "reduction", Dense(4 * width, 2 * width, /*has_bias=*/false));
   }
@@ -151,10 +151,11 @@ class Swin final : public UnaryNetwork {
                                                     .stride = config.patch_size,
                                                     .padding = 0},
                                                    /*bias=*/true));
-    patch_norm_ = register_module("patch_norm", Norm(config.width, kEpsilon));
+    patch_norm_ =
+        register_module("patch_norm", Norm(config.width, kSwinEpsilon));
     const std::int64_t width = AddStages(config);
     register_module("layers", layers_);
-    norm_ = register_module("norm", Norm(width, kEpsilon));
+    norm_ = register_module("norm", Norm(width, kSwinEpsilon));
     head_ = register_module("head", Dense(width, config.classes));
   }
 
@@ -211,7 +212,7 @@ std::shared_ptr<Network> SwinConfig::Make() const {
   return std::make_shared<Swin>(*this);
 }
 
-constexpr std::array<Variant, 4> kVariants = {{
+constexpr std::array<Variant, 4> kSwinVariants = {{
     {"swin_tiny_patch4_window7_224", ""},
     {"swin_small_patch4_window7_224", "layers=2,2,18,2"},
     {"swin_base_patch4_window7_224",
@@ -222,6 +223,6 @@ constexpr std::array<Variant, 4> kVariants = {{
 
 }  // namespace
 
-const Family kSwin = {"swin", kVariants, &Configure<SwinConfig>};
+const Family kSwin = {"swin", kSwinVariants, &Configure<SwinConfig>};
 
 }  // namespace foretell::zoo

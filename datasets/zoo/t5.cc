@@ -17,7 +17,7 @@
 namespace foretell::zoo {
 namespace {
 
-constexpr double kEpsilon = 1e-6;
+constexpr double kT5Epsilon = 1e-6;
 /// Buckets of distances, both directions.
 constexpr std::int64_t kBuckets = 32;
 constexpr std::int64_t kMaxDistance = 128;  ///< All beyond share a bucket.
@@ -60,7 +60,7 @@ class RootMeanSquareNorm final : public torch::nn::Module {
 
   at::Tensor forward(const at::Tensor& x) {
     const at::Tensor variance = MeanSquare(x);
-    at::Tensor y = x * at::rsqrt(variance + kEpsilon);
+    at::Tensor y = x * at::rsqrt(variance + kT5Epsilon);
     const at::ScalarType type = weight_.scalar_type();
     if (y.scalar_type() != type) y = y.to(type);
     return weight_ * y;
@@ -246,13 +246,13 @@ std::shared_ptr<Network> T5Config::Make() const {
   return std::make_shared<T5Encoder>(*this);
 }
 
-constexpr std::array<Variant, 2> kVariants = {{
+constexpr std::array<Variant, 2> kT5Variants = {{
     {"t5_small", ""},
     {"t5_base", "width=768&depth=12&heads=12&inner=3072"},
 }};
 
 }  // namespace
 
-const Family kT5 = {"t5", kVariants, &Configure<T5Config>};
+const Family kT5 = {"t5", kT5Variants, &Configure<T5Config>};
 
 }  // namespace foretell::zoo

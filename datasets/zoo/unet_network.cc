@@ -13,7 +13,7 @@
 namespace foretell::zoo {
 namespace {
 
-constexpr std::int64_t kMaxDepth = 12;
+constexpr std::int64_t kUNetMaxDepth = 12;
 
 /// Module types of an image with so many dimensions.
 template <int kDimensions>
@@ -138,9 +138,9 @@ class UNet final : public UnaryNetwork {
 }  // namespace
 
 std::shared_ptr<UnaryNetwork> MakeUNet(const UNetShape& shape) {
-  Require(shape.depth <= kMaxDepth, "depth=" + std::to_string(shape.depth) +
-                                        ": expected at most " +
-                                        std::to_string(kMaxDepth));
+  Require(shape.depth <= kUNetMaxDepth, "depth=" + std::to_string(shape.depth) +
+                                            ": expected at most " +
+                                            std::to_string(kUNetMaxDepth));
   const auto levels = static_cast<std::size_t>(shape.depth) + 1;
   Require(shape.encoder_layers.empty() || shape.encoder_layers.size() == levels,
           "encoder_layers: expected " + std::to_string(levels) +
@@ -155,7 +155,8 @@ std::shared_ptr<UnaryNetwork> MakeUNet(const UNetShape& shape) {
 }
 
 void RequireHalves(std::int64_t size, std::int64_t depth) {
-  const std::int64_t divisor = std::int64_t{1} << std::min(depth, kMaxDepth);
+  const std::int64_t divisor = std::int64_t{1}
+                               << std::min(depth, kUNetMaxDepth);
   Require(size > 0 && size % divisor == 0,
           "size " + std::to_string(size) + " cannot be halved " +
               std::to_string(depth) + " times");

@@ -105,7 +105,7 @@ std::shared_ptr<Network> VggConfig::Make() const {
   return std::make_shared<Vgg>(*this);
 }
 
-constexpr std::array<Variant, 8> kVariants = {{
+constexpr std::array<Variant, 8> kVggVariants = {{
     {"vgg11", "layers=1,1,2,2,2"},
     {"vgg13", "layers=2,2,2,2,2"},
     {"vgg16", "layers=2,2,3,3,3"},
@@ -118,6 +118,6 @@ constexpr std::array<Variant, 8> kVariants = {{
 
 }  // namespace
 
-const Family kVgg = {"vgg", kVariants, &Configure<VggConfig>};
+const Family kVgg = {"vgg", kVggVariants, &Configure<VggConfig>};
 
 }  // namespace foretell::zoo

@@ -13,9 +13,9 @@ namespace {
 
 /// Pixels of the image per pixel of the last stage, a side.
 constexpr std::int64_t kReduction = 32;
-constexpr std::size_t kStages = 3;
+constexpr std::size_t kVisformerStages = 3;
 /// Sides of the patches that open the stages, after a stem of stride 2.
-constexpr std::array<std::int64_t, kStages> kPatchSides = {4, 2, 2};
+constexpr std::array<std::int64_t, kVisformerStages> kPatchSides = {4, 2, 2};
 
 struct VisformerConfig {
   std::vector<std::int64_t> layers = {7, 4, 4};  ///< Blocks per stage.
@@ -166,7 +166,7 @@ class Visformer final : public UnaryNetwork {
                 "relu");
     std::int64_t in = config.stem_width;
     std::int64_t side = config.image_size / 2;
-    for (std::size_t stage = 0; stage < kStages; ++stage) {
+    for (std::size_t stage = 0; stage < kVisformerStages; ++stage) {
       side /= kPatchSides[stage];
       features_->Add(std::make_shared<VisformerStage>(config, stage, in, side));
       in = config.width / 2 << stage;
@@ -190,7 +190,7 @@ class Visformer final : public UnaryNetwork {
 
 std::shared_ptr<Network> VisformerConfig::Make() const {
   Require(
-      layers.size() == kStages,
+      layers.size() == kVisformerStages,
       "layers has " + std::to_string(layers.size()) + " stages, expected 3");
   RequireHeads(width, 2);
   RequireHeads(width, heads);
@@ -198,13 +198,14 @@ std::shared_ptr<Network> VisformerConfig::Make() const {
   return std::make_shared<Visformer>(*this);
 }
 
-constexpr std::array<Variant, 2> kVariants = {{
+constexpr std::array<Variant, 2> kVisformerVariants = {{
     {"visformer_tiny", "stem_width=16&width=192&heads=3"},
     {"visformer_small", ""},
 }};
 
 }  // namespace
 
-const Family kVisformer = {"visformer", kVariants, &Configure<VisformerConfig>};
+const Family kVisformer = {"visformer", kVisformerVariants,
+                           &Configure<VisformerConfig>};
 
 }  // namespace foretell::zoo

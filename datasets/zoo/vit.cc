@@ -11,7 +11,7 @@
 namespace foretell::zoo {
 namespace {
 
-constexpr double kEpsilon = 1e-6;
+constexpr double kVitEpsilon = 1e-6;
 
 struct VitConfig {
   std::int64_t patch_size = 16;
@@ -41,9 +41,9 @@ struct VitConfig {
   std::shared_ptr<Network> Make() const;
 };
 
-class SelfAttention final : public torch::nn::Module {
+class VitSelfAttention final : public torch::nn::Module {
  public:
-  SelfAttention(std::int64_t width, std::int64_t heads) : heads_(heads) {
+  VitSelfAttention(std::int64_t width, std::int64_t heads) : heads_(heads) {
     qkv_ = register_module("qkv", Dense(width, 3 * width));
     proj_ = register_module("proj", Dense(width, width));
   }
@@ -69,10 +69,10 @@ class SelfAttention final : public torch::nn::Module {
 
 struct VitBlock : torch::nn::Module {
   explicit VitBlock(const VitConfig& config) {
-    attention_->Add("norm", Norm(config.width, kEpsilon));
+    attention_->Add("norm", Norm(config.width, kVitEpsilon));
     attention_->Add(
-        "attn", std::make_shared<SelfAttention>(config.width, config.heads));
-    mlp_->Add("norm", Norm(config.width, kEpsilon));
+        "attn", std::make_shared<VitSelfAttention>(config.width, config.heads));
+    mlp_->Add("norm", Norm(config.width, kVitEpsilon));
     mlp_->Add("mlp", FeedForward(config.width, config.mlp_ratio * config.width,
                                  "gelu"));
     register_module("attention", attention_);
@@ -108,7 +108,7 @@ class Vit final : public UnaryNetwork {
       blocks_->Add(std::make_shared<VitBlock>(config));
     }
     register_module("blocks", blocks_);
-    norm_ = register_module("norm", Norm(config.width, kEpsilon));
+    norm_ = register_module("norm", Norm(config.width, kVitEpsilon));
     head_ = register_module("head", Dense(config.width, config.classes));
   }
 
@@ -144,7 +144,7 @@ std::shared_ptr<Network> VitConfig::Make() const {
   return std::make_shared<Vit>(*this);
 }
 
-constexpr std::array<Variant, 6> kVariants = {{
+constexpr std::array<Variant, 6> kVitVariants = {{
     {"vit_tiny_patch16_224", "width=192&heads=3"},
     {"vit_small_patch16_224", "width=384&heads=6"},
     {"vit_small_patch32_224", "width=384&heads=6&patch_size=32"},
@@ -155,6 +155,6 @@ constexpr std::array<Variant, 6> kVariants = {{
 
 }  // namespace
 
-const Family kVit = {"vit", kVariants, &Configure<VitConfig>};
+const Family kVit = {"vit", kVitVariants, &Configure<VitConfig>};
 
 }  // namespace foretell::zoo

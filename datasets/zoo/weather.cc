@@ -5,8 +5,8 @@
 // what they read. A U-Net post-processes temperature forecasts from 17
 // predictors on 512×512 points; a CNN corrects ensemble statistics from 14
 // fields on 361×720 points; a U-Net downscales temperature on 96×120 points
-// from 10 predictors; a recurrent network emulates a radiation scheme on columns
-// of the atmosphere.
+// from 10 predictors; a recurrent network emulates a radiation scheme on
+// columns of the atmosphere.
 //
 // Assumed, for want of numbers: every width and depth, the convolutions per
 // level, 137 levels, 64 recurrent units in 3 layers run up and down, 27
@@ -167,7 +167,7 @@ std::shared_ptr<Network> WeatherConfig::Make() const {
   return MakeColumn(*this);
 }
 
-constexpr std::array<Variant, 4> kVariants = {{
+constexpr std::array<Variant, 4> kWeatherVariants = {{
     {"weather_unet", "network=unet&height=512&width=512&channels=17"},
     {"weather_radiation_rnn",
      "network=rnn&height=137&width=0&channels=27&scalars=17&outputs=3&"
@@ -182,6 +182,7 @@ constexpr std::array<Variant, 4> kVariants = {{
 
 }  // namespace
 
-const Family kWeather = {"weather", kVariants, &Configure<WeatherConfig>};
+const Family kWeather = {"weather", kWeatherVariants,
+                         &Configure<WeatherConfig>};
 
 }  // namespace foretell::zoo

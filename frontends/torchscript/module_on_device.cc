@@ -23,9 +23,10 @@ constexpr std::size_t kMaxNameLength = 4096;
 /// Walks the module tree and replaces tensors. Those in containers come last:
 /// recurrent layers hold their parameters once more in a list, and the slots
 /// say which of them are trainable.
-class Replacement {
+class TensorReplacement {
  public:
-  explicit Replacement(const InstanceOptions& options) : options_(options) {}
+  explicit TensorReplacement(const InstanceOptions& options)
+      : options_(options) {}
 
   void Visit(const torch::jit::ModulePtr& object, const std::string& prefix) {
     if (!visited_.insert(object.get()).second) return;
@@ -170,7 +171,7 @@ std::map<DType, std::int64_t> WeightElements(const torch::jit::Module& module) {
 
 ModuleTensors ReplaceTensors(torch::jit::Module& module,
                              const InstanceOptions& options) {
-  Replacement replacement(options);
+  TensorReplacement replacement(options);
   replacement.Visit(module._ivalue(), "");
   replacement.ReplaceInContainers();
   return replacement.Take();

@@ -10,7 +10,7 @@
 namespace foretell::cli {
 namespace {
 
-constexpr AddCommand kCommands[] = {
+constexpr AddCommand kDatasetCommands[] = {
     &AddDatasetGenerate, &AddDatasetImport, &AddDatasetMeasure,
     &AddDatasetSimulate, &AddDatasetMerge,  &AddDatasetCheck,
     &AddDatasetStats,    &AddDatasetSplit,  &AddDatasetExport,
@@ -60,7 +60,7 @@ void AddDataset(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand(
       "dataset", "Graphs and labels of many networks in one file");
   command->require_subcommand(1);
-  for (const AddCommand add : kCommands) add(*command, exit_code);
+  for (const AddCommand add : kDatasetCommands) add(*command, exit_code);
 }
 
 }  // namespace foretell::cli

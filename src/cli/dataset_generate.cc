@@ -19,7 +19,7 @@
 namespace foretell::cli {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kDatasetGenerateExamples[] =
     "Examples:\n"
     "  foretell dataset generate --sweep dippm --out d.sqlite\n"
     "  foretell dataset generate --files models/ --batch 1,8,32 --out "
@@ -109,7 +109,7 @@ void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
   options->run.workers = DefaultJobs();
   CLI::App* command = app.add_subcommand(
       "generate", "Trace models into a dataset; does only what is missing");
-  command->footer(kExamples);
+  command->footer(kDatasetGenerateExamples);
   options->model.AddTo(*command, /*many=*/true);
   command->get_option("MODEL")->required(false);
   command->add_option("--sweep", options->sweep, "Networks of the zoo: dippm");

@@ -16,7 +16,7 @@
 namespace foretell::cli {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kDatasetImportExamples[] =
     "Examples:\n"
     "  foretell dataset import table.csv.gz --into d.sqlite --source survey "
     "\\\n"
@@ -126,7 +126,7 @@ void AddDatasetImport(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<ImportCommand>();
   CLI::App* command = app.add_subcommand(
       "import", "Join labels that were measured elsewhere, from a CSV table");
-  command->footer(kExamples);
+  command->footer(kDatasetImportExamples);
   command->add_option("TABLE", options->table, "CSV, plain or gzipped")
       ->required();
   command->add_option("--into", options->into, "Dataset")->required();

@@ -34,7 +34,7 @@ std::string SourceOf(const MeasureOptions& options) {
 
 constexpr double kSecondsPerMinute = 60;
 
-constexpr char kExamples[] =
+constexpr char kDatasetMeasureExamples[] =
     "Examples:\n"
     "  foretell dataset measure d.sqlite --device cuda:0 "
     "--device-name a100-sxm4-40gb --minutes 30\n"
@@ -88,7 +88,7 @@ MeasureRequest RequestFor(const dataset::LabelTask& task,
   return request;
 }
 
-std::optional<double> Mib(std::optional<std::int64_t> bytes) {
+std::optional<double> LabelMib(std::optional<std::int64_t> bytes) {
   if (!bytes) return std::nullopt;
   return ToMiB(*bytes);
 }
@@ -122,9 +122,9 @@ Label LabelOf(const Measurement& measurement) {
       .environment = json.value("environment", nlohmann::json::object()).dump(),
       .status = StatusOf(measurement.status)};
   if (measurement.status == MeasureStatus::kOk) {
-    label.memory_mib = Mib(measurement.memory.process_bytes);
-    label.allocated_mib = Mib(measurement.memory.peak_allocated_bytes);
-    label.reserved_mib = Mib(measurement.memory.peak_reserved_bytes);
+    label.memory_mib = LabelMib(measurement.memory.process_bytes);
+    label.allocated_mib = LabelMib(measurement.memory.peak_allocated_bytes);
+    label.reserved_mib = LabelMib(measurement.memory.peak_reserved_bytes);
     label.energy_j = measurement.energy.energy_j;
     if (measurement.latency) label.latency_ms = measurement.latency->median_ms;
   } else {
@@ -183,7 +183,7 @@ void AddDatasetMeasure(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<MeasureCommand>();
   CLI::App* command = app.add_subcommand(
       "measure", "Measure the points that have no label yet, one process each");
-  command->footer(kExamples);
+  command->footer(kDatasetMeasureExamples);
   command->add_option("DATASET", options->dataset, "Dataset")->required();
   command->add_option("-o,--out", options->out,
                       "Own file for the labels of this worker, for `merge`; "

@@ -14,7 +14,7 @@
 namespace foretell::cli {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kFitsExamples[] =
     "Exit status 0: within every limit; 1: not. Memory is judged by the upper\n"
     "end of its interval, latency and energy by their estimates (by the upper\n"
     "ends with --strict).\n"
@@ -104,18 +104,19 @@ void AddFits(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<FitsOptions>();
   CLI::App* command = app.add_subcommand(
       "fits", "Says by its exit status whether models fit: a gate for CI");
-  command->footer(kExamples);
+  command->footer(kFitsExamples);
   options->model.AddTo(*command, /*many=*/true);
   options->target.AddTo(*command);
   command->add_option("--profile", options->profile,
                       "MIG profile instead of the whole device");
   command->add_option("--max-memory", options->max_memory_mib, "MiB")
       ->check(CLI::PositiveNumber);
-  command->add_option("--max-latency", options->max_latency_ms,
-                      "ms per batch or step")
+  command
+      ->add_option("--max-latency", options->max_latency_ms,
+                   "ms per batch or step")
       ->check(CLI::PositiveNumber);
-  command->add_option("--max-energy", options->max_energy_j,
-                      "J per batch or step")
+  command
+      ->add_option("--max-energy", options->max_energy_j, "J per batch or step")
       ->check(CLI::PositiveNumber);
   command->add_flag("--strict", options->strict,
                     "Judge latency and energy by their upper ends, too");

@@ -15,7 +15,7 @@
 namespace foretell::cli {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kInspectExamples[] =
     "Examples:\n"
     "  foretell inspect resnet50.onnx --batch 8\n"
     "  foretell inspect resnet50.onnx --batch 8 --format json\n"
@@ -41,8 +41,8 @@ std::string Format(const InspectOptions& options, const Target& target,
 
 ExitCode RunInspect(const InspectOptions& options) {
   const Target target = Resolve(options.target);
-  const std::vector<ReportError> errors = ForEachTrace(
-      options.model, [&](const Program&, const Trace& trace) {
+  const std::vector<ReportError> errors =
+      ForEachTrace(options.model, [&](const Program&, const Trace& trace) {
         std::cout << Format(options, target, trace.graph);
         for (const std::string& warning : trace.warnings) {
           PrintWarning(warning);
@@ -58,12 +58,13 @@ void AddInspect(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = app.add_subcommand(
       "inspect", "Operators, shapes, MACs and memory timeline of a model");
-  command->footer(kExamples);
+  command->footer(kInspectExamples);
   options->model.AddTo(*command, /*many=*/true);
   options->target.AddTo(*command);
-  command->add_option("--format", options->format,
-                      "text: a table; json; dot: Graphviz; graph: the text "
-                      "form that foretell reads back")
+  command
+      ->add_option("--format", options->format,
+                   "text: a table; json; dot: Graphviz; graph: the text "
+                   "form that foretell reads back")
       ->check(CLI::IsMember({"text", "json", "dot", "graph"}))
       ->capture_default_str();
   command->callback(

@@ -15,7 +15,7 @@
 namespace foretell::cli {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kMaxBatchExamples[] =
     "The upper end of the memory interval is what must fit. Exit status 1: "
     "not\n"
     "even batch 1 fits.\n"
@@ -86,7 +86,7 @@ void AddMaxBatch(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<MaxBatchOptions>();
   CLI::App* command = app.add_subcommand(
       "max-batch", "Largest batch size whose memory fits a device or profile");
-  command->footer(kExamples);
+  command->footer(kMaxBatchExamples);
   options->model.AddTo(*command, /*many=*/false);
   options->target.AddTo(*command);
   command->add_option("--profile", options->profile,

@@ -17,7 +17,7 @@
 namespace foretell::cli {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kMeasureExamples[] =
     "Examples:\n"
     "  foretell measure resnet50.onnx --device cuda:0 --batch 1,8,32\n"
     "  foretell measure resnet50.onnx --batch 8 --mode inference,training "
@@ -214,7 +214,7 @@ void AddMeasure(CLI::App& app, ExitCode& exit_code) {
   auto flags = std::make_shared<MeasureFlags>();
   CLI::App* command = app.add_subcommand(
       "measure", "Real latency, memory and energy of models on a device");
-  command->footer(kExamples);
+  command->footer(kMeasureExamples);
   AddWhat(*command, *flags);
   AddHow(*command, flags->measure);
   command->add_option("--environment-out", flags->environment_out,

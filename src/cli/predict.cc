@@ -18,7 +18,7 @@
 namespace foretell::cli {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kPredictExamples[] =
     "Examples:\n"
     "  foretell predict resnet50.onnx --batch 8\n"
     "  foretell predict bert.onnx --batch 1,8,32 --dim seq=128 --json\n"
@@ -72,7 +72,7 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<PredictOptions>();
   CLI::App* command = app.add_subcommand(
       "predict", "Memory, latency, energy and MIG profile of models");
-  command->footer(kExamples);
+  command->footer(kPredictExamples);
   options->model.AddTo(*command, /*many=*/true);
   options->target.AddTo(*command);
   options->run.AddTo(*command);

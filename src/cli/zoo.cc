@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kExamples[] =
+constexpr char kZooExamples[] =
     "Examples:\n"
     "  foretell zoo list\n"
     "  foretell zoo list --sweep dippm --count\n"
@@ -129,7 +129,7 @@ void AddZoo(CLI::App& app, ExitCode& exit_code) {
   CLI::App* zoo =
       app.add_subcommand("zoo", "Networks that need no file, and their sweeps");
   zoo->require_subcommand(1);
-  zoo->footer(kExamples);
+  zoo->footer(kZooExamples);
   AddList(*zoo, exit_code);
   AddShow(*zoo, exit_code);
 }

@@ -7,7 +7,7 @@
 namespace foretell::cost {
 namespace {
 
-constexpr double kFlopsPerUsPerTflops = 1e6;
+constexpr double kFlopsPerUsOfATflops = 1e6;
 constexpr double kBytesPerUsPerGbS = 1e3;
 /// Share of the A100's peak that its best measured BF16 product reaches, 267.9
 /// of 312 TFLOP/s: the efficiencies of the cost model are shares of that peak.
@@ -23,14 +23,14 @@ constexpr double kReachedShareOfPeak = 0.86;
 double Machine::FlopsPerUs(Precision precision) const {
   const auto reached = device->matmul_tflops.find(precision);
   if (use_measured_rates && reached != device->matmul_tflops.end()) {
-    return reached->second / kReachedShareOfPeak * kFlopsPerUsPerTflops * share;
+    return reached->second / kReachedShareOfPeak * kFlopsPerUsOfATflops * share;
   }
   const auto peak = device->peak_tflops.find(precision);
   if (peak == device->peak_tflops.end() || !(peak->second > 0)) {
     Refuse(*device,
            "no peak rate for " + std::string(PrecisionName(precision)));
   }
-  return peak->second * kFlopsPerUsPerTflops * share;
+  return peak->second * kFlopsPerUsOfATflops * share;
 }
 
 Machine MakeMachine(const DeviceSpec& device, const CostOptions& options) {

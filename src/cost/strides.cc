@@ -10,9 +10,10 @@
 namespace foretell::cost {
 namespace {
 
-constexpr std::size_t kImageRank = 4;
+constexpr std::size_t kChannelsLastRank = 4;
 /// Dimensions of an image batch from the innermost of channels-last outwards.
-constexpr std::array<std::size_t, kImageRank> kChannelsLastOrder = {1, 3, 2, 0};
+constexpr std::array<std::size_t, kChannelsLastRank> kChannelsLastOrder = {
+    1, 3, 2, 0};
 
 /// Elements at equal distances.
 struct Run {
@@ -67,7 +68,7 @@ Strides ContiguousStrides(const Shape& shape) {
 }
 
 Strides ChannelsLastStrides(const Shape& shape) {
-  if (shape.size() != kImageRank) return ContiguousStrides(shape);
+  if (shape.size() != kChannelsLastRank) return ContiguousStrides(shape);
   return StridesInOrder(shape, kChannelsLastOrder);
 }
 
@@ -96,12 +97,13 @@ bool IsContiguous(const Shape& shape, const Strides& strides) {
 }
 
 bool FitsChannelsLast(const Shape& shape, const Strides& strides) {
-  return shape.size() == kImageRank &&
+  return shape.size() == kChannelsLastRank &&
          HaveSameOrder(shape, strides, ChannelsLastStrides(shape));
 }
 
 bool IsChannelsLast(const Shape& shape, const Strides& strides) {
-  if (shape.size() != kImageRank || IsContiguous(shape, strides)) return false;
+  if (shape.size() != kChannelsLastRank || IsContiguous(shape, strides))
+    return false;
   std::int64_t inner = 1;
   for (const std::size_t dim : kChannelsLastOrder) {
     if (shape[dim] == 1) continue;

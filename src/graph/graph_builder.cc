@@ -9,15 +9,15 @@
 namespace foretell {
 namespace {
 
-[[noreturn]] void Refuse(const std::string& message) {
+[[noreturn]] void RefuseToBuild(const std::string& message) {
   throw Error(ErrorCode::kInvalidArgument, message);
 }
 
 void CheckId(std::int32_t id, std::size_t count, std::string_view what,
              const std::string& user) {
   if (id >= 0 && static_cast<std::size_t>(id) < count) return;
-  Refuse(user + ": " + std::string(what) + " " + std::to_string(id) +
-         " does not exist, the graph has " + std::to_string(count));
+  RefuseToBuild(user + ": " + std::string(what) + " " + std::to_string(id) +
+                " does not exist, the graph has " + std::to_string(count));
 }
 
 /// `target` without "aten::" and overload.
@@ -73,7 +73,7 @@ std::int64_t CountParameterElements(const OperatorGraph& graph) {
     counted[storage] = true;
     if (graph.storage(value.storage).role != TensorRole::kParameter) continue;
     if (__builtin_add_overflow(total, value.type.NumElements(), &total)) {
-      Refuse("the elements of all parameters exceed int64");
+      RefuseToBuild("the elements of all parameters exceed int64");
     }
   }
   return total;
@@ -83,8 +83,8 @@ std::int64_t CountParameterElements(const OperatorGraph& graph) {
 
 GraphBuilder::GraphBuilder(GraphInfo info) {
   if (info.batch < 0) {
-    Refuse("graph '" + info.name + "': the batch is " +
-           std::to_string(info.batch) + ", expected at least 0");
+    RefuseToBuild("graph '" + info.name + "': the batch is " +
+                  std::to_string(info.batch) + ", expected at least 0");
   }
   graph_.info_ = std::move(info);
 }
@@ -93,8 +93,8 @@ StorageId GraphBuilder::AddStorage(std::int64_t bytes, TensorRole role,
                                    std::string label) {
   const StorageId id = static_cast<StorageId>(graph_.storages_.size());
   if (bytes < 0) {
-    Refuse("storage " + std::to_string(id) + " ('" + label + "') has " +
-           std::to_string(bytes) + " bytes, expected at least 0");
+    RefuseToBuild("storage " + std::to_string(id) + " ('" + label + "') has " +
+                  std::to_string(bytes) + " bytes, expected at least 0");
   }
   graph_.storages_.push_back({bytes, role, std::move(label)});
   return id;
@@ -111,7 +111,7 @@ ValueId GraphBuilder::AddValue(std::string name, TensorType type,
   CheckType(type, "tensor '" + name + "'");
   CheckId(storage, graph_.storages_.size(), "storage", "tensor '" + name + "'");
   if (!names_.insert(name).second)
-    Refuse("two tensors are called '" + name + "'");
+    RefuseToBuild("two tensors are called '" + name + "'");
   std::string& label =
       graph_.storages_[static_cast<std::size_t>(storage)].label;
   if (label.empty()) label = name;
@@ -143,7 +143,7 @@ NodeId GraphBuilder::AddNode(NodeSpec spec) {
             .outputs = {},
             .attributes = std::move(spec.attributes)};
   if (node.target.empty()) {
-    Refuse("node " + std::to_string(id) + " has no operator name");
+    RefuseToBuild("node " + std::to_string(id) + " has no operator name");
   }
   for (const ValueId input : node.inputs) {
     CheckId(input, graph_.values_.size(), "input value", Describe(node, id));
@@ -182,8 +182,8 @@ void GraphBuilder::MarkInput(ValueId value) {
   CheckId(value, graph_.values_.size(), "value", "MarkInput");
   const Value& marked = graph_.value(value);
   if (marked.producer != kNone) {
-    Refuse("input '" + marked.name + "' is the result of " +
-           Describe(graph_.node(marked.producer), marked.producer));
+    RefuseToBuild("input '" + marked.name + "' is the result of " +
+                  Describe(graph_.node(marked.producer), marked.producer));
   }
   graph_.inputs_.push_back(value);
 }
@@ -195,16 +195,16 @@ void GraphBuilder::MarkOutput(ValueId value) {
 
 void GraphBuilder::SetParameterElements(std::int64_t elements) {
   if (elements < 0) {
-    Refuse("the number of parameter elements is " + std::to_string(elements) +
-           ", expected at least 0");
+    RefuseToBuild("the number of parameter elements is " +
+                  std::to_string(elements) + ", expected at least 0");
   }
   parameter_elements_ = elements;
 }
 
 void GraphBuilder::DeriveLifetimes() {
   if (!graph_.events_.empty()) {
-    Refuse("DeriveLifetimes: the graph already has " +
-           std::to_string(graph_.events_.size()) + " events");
+    RefuseToBuild("DeriveLifetimes: the graph already has " +
+                  std::to_string(graph_.events_.size()) + " events");
   }
   const std::vector<Life> lives = LivesOf(graph_);
   const std::size_t nodes = graph_.nodes_.size();

@@ -57,8 +57,8 @@ NvmlFunctions FindFunctions(const SharedLibrary& library) {
 
 /// Empty when `function` succeeds with `arguments`, else why not.
 template <typename Function, typename... Arguments>
-std::string Failure(const NvmlFunctions& functions, const char* name,
-                    Function* function, Arguments... arguments) {
+std::string NvmlFailure(const NvmlFunctions& functions, const char* name,
+                        Function* function, Arguments... arguments) {
   const std::string prefix = std::string("NVML: ") + name + ": ";
   if (function == nullptr) return prefix + "not in this library";
   const NvmlReturn status = function(arguments...);
@@ -118,11 +118,11 @@ Reading<NvmlDevice> NvmlDevice::Open(const std::string& path,
   }
   const auto functions =
       std::make_shared<const NvmlFunctions>(FindFunctions(*library.value));
-  std::string failure = Failure(*functions, "nvmlInit_v2", functions->init);
+  std::string failure = NvmlFailure(*functions, "nvmlInit_v2", functions->init);
   if (!failure.empty()) return Reading<NvmlDevice>::Missing(failure);
   void* handle = nullptr;
-  failure = Failure(*functions, "nvmlDeviceGetHandleByUUID",
-                    functions->handle_by_uuid, uuid.c_str(), &handle);
+  failure = NvmlFailure(*functions, "nvmlDeviceGetHandleByUUID",
+                        functions->handle_by_uuid, uuid.c_str(), &handle);
   if (!failure.empty()) {
     return Reading<NvmlDevice>::Missing(failure + " (" + uuid + ")");
   }
@@ -131,24 +131,25 @@ Reading<NvmlDevice> NvmlDevice::Open(const std::string& path,
 
 Reading<std::string> NvmlDevice::Driver() const {
   std::array<char, kTextSize> text = {};
-  return Text(Failure(*functions_, "nvmlSystemGetDriverVersion",
-                      functions_->driver_version, text.data(),
-                      static_cast<unsigned>(text.size())),
+  return Text(NvmlFailure(*functions_, "nvmlSystemGetDriverVersion",
+                          functions_->driver_version, text.data(),
+                          static_cast<unsigned>(text.size())),
               text.data());
 }
 
 Reading<std::string> NvmlDevice::Name() const {
   std::array<char, kTextSize> text = {};
-  return Text(Failure(*functions_, "nvmlDeviceGetName", functions_->name,
-                      handle_, text.data(), static_cast<unsigned>(text.size())),
-              text.data());
+  return Text(
+      NvmlFailure(*functions_, "nvmlDeviceGetName", functions_->name, handle_,
+                  text.data(), static_cast<unsigned>(text.size())),
+      text.data());
 }
 
 Reading<bool> NvmlDevice::IsMig() const {
   unsigned is_mig = 0;
   const std::string failure =
-      Failure(*functions_, "nvmlDeviceIsMigDeviceHandle", functions_->is_mig,
-              handle_, &is_mig);
+      NvmlFailure(*functions_, "nvmlDeviceIsMigDeviceHandle",
+                  functions_->is_mig, handle_, &is_mig);
   if (!failure.empty()) return Reading<bool>::Missing(failure);
   return Reading<bool>::Of(is_mig != 0);
 }
@@ -156,8 +157,8 @@ Reading<bool> NvmlDevice::IsMig() const {
 Reading<std::int64_t> NvmlDevice::UsedBytes() const {
   NvmlMemory memory = {};
   const std::string failure =
-      Failure(*functions_, "nvmlDeviceGetMemoryInfo", functions_->memory_info,
-              handle_, &memory);
+      NvmlFailure(*functions_, "nvmlDeviceGetMemoryInfo",
+                  functions_->memory_info, handle_, &memory);
   return Amount(failure, memory.used);
 }
 
@@ -166,8 +167,9 @@ Reading<std::int64_t> NvmlDevice::ProcessBytes(int pid) const {
   constexpr char kName[] = "nvmlDeviceGetComputeRunningProcesses_v3";
   std::vector<NvmlProcess> processes(kMaxProcesses);
   unsigned count = kMaxProcesses;
-  const std::string failure = Failure(*functions_, kName, functions_->processes,
-                                      handle_, &count, processes.data());
+  const std::string failure =
+      NvmlFailure(*functions_, kName, functions_->processes, handle_, &count,
+                  processes.data());
   if (!failure.empty()) return Result::Missing(failure);
   processes.resize(count);
   for (const NvmlProcess& process : processes) {
@@ -185,48 +187,48 @@ Reading<std::int64_t> NvmlDevice::ProcessBytes(int pid) const {
 Reading<std::int64_t> NvmlDevice::EnergyMillijoules() const {
   unsigned long long millijoules = 0;
   const std::string failure =
-      Failure(*functions_, "nvmlDeviceGetTotalEnergyConsumption",
-              functions_->total_energy, handle_, &millijoules);
+      NvmlFailure(*functions_, "nvmlDeviceGetTotalEnergyConsumption",
+                  functions_->total_energy, handle_, &millijoules);
   return Amount(failure, millijoules);
 }
 
 Reading<int> NvmlDevice::SmClockMhz() const {
   unsigned mhz = 0;
   const std::string failure =
-      Failure(*functions_, "nvmlDeviceGetClockInfo", functions_->clock, handle_,
-              kNvmlClockSm, &mhz);
+      NvmlFailure(*functions_, "nvmlDeviceGetClockInfo", functions_->clock,
+                  handle_, kNvmlClockSm, &mhz);
   return Count(failure, mhz);
 }
 
 Reading<int> NvmlDevice::MaxSmClockMhz() const {
   unsigned mhz = 0;
   const std::string failure =
-      Failure(*functions_, "nvmlDeviceGetMaxClockInfo", functions_->max_clock,
-              handle_, kNvmlClockSm, &mhz);
+      NvmlFailure(*functions_, "nvmlDeviceGetMaxClockInfo",
+                  functions_->max_clock, handle_, kNvmlClockSm, &mhz);
   return Count(failure, mhz);
 }
 
 Reading<int> NvmlDevice::MemoryClockMhz() const {
   unsigned mhz = 0;
   const std::string failure =
-      Failure(*functions_, "nvmlDeviceGetClockInfo", functions_->clock, handle_,
-              kNvmlClockMemory, &mhz);
+      NvmlFailure(*functions_, "nvmlDeviceGetClockInfo", functions_->clock,
+                  handle_, kNvmlClockMemory, &mhz);
   return Count(failure, mhz);
 }
 
 Reading<int> NvmlDevice::TemperatureC() const {
   unsigned celsius = 0;
-  const std::string failure =
-      Failure(*functions_, "nvmlDeviceGetTemperature", functions_->temperature,
-              handle_, kNvmlTemperatureGpu, &celsius);
+  const std::string failure = NvmlFailure(
+      *functions_, "nvmlDeviceGetTemperature", functions_->temperature, handle_,
+      kNvmlTemperatureGpu, &celsius);
   return Count(failure, celsius);
 }
 
 Reading<double> NvmlDevice::PowerLimitW() const {
   unsigned milliwatts = 0;
   const std::string failure =
-      Failure(*functions_, "nvmlDeviceGetEnforcedPowerLimit",
-              functions_->power_limit, handle_, &milliwatts);
+      NvmlFailure(*functions_, "nvmlDeviceGetEnforcedPowerLimit",
+                  functions_->power_limit, handle_, &milliwatts);
   if (!failure.empty()) return Reading<double>::Missing(failure);
   return Reading<double>::Of(milliwatts / 1000.0);
 }
@@ -235,8 +237,8 @@ Reading<std::vector<std::string>> NvmlDevice::ThrottleReasons() const {
   using Result = Reading<std::vector<std::string>>;
   unsigned long long bits = 0;
   const std::string failure =
-      Failure(*functions_, "nvmlDeviceGetCurrentClocksThrottleReasons",
-              functions_->throttle_reasons, handle_, &bits);
+      NvmlFailure(*functions_, "nvmlDeviceGetCurrentClocksThrottleReasons",
+                  functions_->throttle_reasons, handle_, &bits);
   if (!failure.empty()) return Result::Missing(failure);
   return Result::Of(NamesOf(bits));
 }

@@ -51,7 +51,7 @@ constexpr auto kOptionsFields = [](auto& options, auto&& visit) {
   visit("powercap_folder", options.powercap_folder);
 };
 
-MeasureRequest FromJson(const Json& json) {
+MeasureRequest ReadRequest(const Json& json) {
   MeasureRequest request;
   Read(json, "model", request.model);
   ReadName(json, "fuse", &ParseFusion, request.load.fusion);
@@ -93,7 +93,7 @@ std::string RequestToJson(const MeasureRequest& request) {
 MeasureRequest RequestFromJson(std::string_view json) {
   constexpr char kWhat[] = "measuring request";
   try {
-    return FromJson(measure::ParseObject(json, kWhat));
+    return ReadRequest(measure::ParseObject(json, kWhat));
   } catch (const nlohmann::json::exception& error) {
     measure::RefuseJson(kWhat, error.what());
   }

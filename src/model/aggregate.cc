@@ -108,8 +108,9 @@ Rows<T> WriteRows(const at::Tensor& x) {
 }
 
 // Writes A x to `out` and x to `copy`; `own` and `copy` may be undefined.
-void Run(const Aggregation& a, const at::Tensor& x, const at::Tensor& own,
-         const at::Tensor& out, const at::Tensor& copy = {}) {
+void RunAggregation(const Aggregation& a, const at::Tensor& x,
+                    const at::Tensor& own, const at::Tensor& out,
+                    const at::Tensor& copy = {}) {
   if (x.is_cpu()) {
     x.scalar_type() == at::kFloat
         ? RunOnCpu(MakeSum<float>(a, x, own, out), WriteRows<float>(copy))
@@ -152,7 +153,8 @@ class AggregateFunction : public torch::autograd::Function<AggregateFunction> {
     context->saved_data["map"] = Pack(aggregation);
     context->saved_data["own"] = aggregation.adds_own;
     at::Tensor out = at::empty_like(x);
-    Run(aggregation, x, aggregation.adds_own ? x : at::Tensor(), out);
+    RunAggregation(aggregation, x, aggregation.adds_own ? x : at::Tensor(),
+                   out);
     return out;
   }
 
@@ -163,7 +165,8 @@ class AggregateFunction : public torch::autograd::Function<AggregateFunction> {
         Transposed(Unpack(context->saved_data["map"].toTensorList(), adds_own));
     const at::Tensor gradient = gradients[0].contiguous();
     at::Tensor out = at::empty_like(gradient);
-    Run(transposed, gradient, adds_own ? gradient : at::Tensor(), out);
+    RunAggregation(transposed, gradient, adds_own ? gradient : at::Tensor(),
+                   out);
     return {out, at::Tensor()};
   }
 };
@@ -176,8 +179,8 @@ class BesideSelfFunction
     context->saved_data["map"] = Pack(aggregation);
     const std::int64_t width = x.size(1);
     at::Tensor out = at::empty({x.size(0), 2 * width}, x.options());
-    Run(aggregation, x, at::Tensor(), out.narrow(1, width, width),
-        out.narrow(1, 0, width));
+    RunAggregation(aggregation, x, at::Tensor(), out.narrow(1, width, width),
+                   out.narrow(1, 0, width));
     return out;
   }
 
@@ -188,8 +191,8 @@ class BesideSelfFunction
     const at::Tensor gradient = gradients[0].contiguous();
     const std::int64_t width = gradient.size(1) / 2;
     at::Tensor out = at::empty({gradient.size(0), width}, gradient.options());
-    Run(transposed, gradient.narrow(1, width, width),
-        gradient.narrow(1, 0, width), out);
+    RunAggregation(transposed, gradient.narrow(1, width, width),
+                   gradient.narrow(1, 0, width), out);
     return {out, at::Tensor()};
   }
 };

@@ -43,17 +43,18 @@ constexpr std::array<DeviceColumn, 6> kDeviceColumns = {{
      [](const DeviceSpec& device, Precision) { return device.max_power_w; }},
 }};
 
-[[noreturn]] void Fail(const std::string& name, const std::string& what) {
+[[noreturn]] void RefuseInput(const std::string& name,
+                              const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, "input '" + name + "' " + what);
 }
 
 double DeviceInput(const DeviceColumn& column, const std::string& name,
                    const InputSource& source) {
-  if (source.device == nullptr) Fail(name, "needs a device");
+  if (source.device == nullptr) RefuseInput(name, "needs a device");
   const double value = column.value(*source.device, source.precision);
   if (value <= 0) {
-    Fail(name, "is unknown for " + source.device->name + " at " +
-                   std::string(PrecisionName(source.precision)));
+    RefuseInput(name, "is unknown for " + source.device->name + " at " +
+                          std::string(PrecisionName(source.precision)));
   }
   return value;
 }
@@ -61,26 +62,26 @@ double DeviceInput(const DeviceColumn& column, const std::string& name,
 double PriorInput(const std::string& name, const InputSource& source) {
   const std::optional<Target> target =
       ParseTarget(std::string_view(name).substr(kPriorPrefix.size()));
-  if (!target || source.prior == nullptr) Fail(name, "needs a prior");
+  if (!target || source.prior == nullptr) RefuseInput(name, "needs a prior");
   const double value = ValueOf(*source.prior, *target);
-  if (!(value > 0)) Fail(name, "is not known of every graph");
+  if (!(value > 0)) RefuseInput(name, "is not known of every graph");
   return value;
 }
 
 double PriorFigure(const std::string& name, const InputSource& source) {
-  if (source.prior_figures == nullptr) Fail(name, "needs a prior");
+  if (source.prior_figures == nullptr) RefuseInput(name, "needs a prior");
   const auto found =
       source.prior_figures->find(name.substr(kPriorFigurePrefix.size()));
   if (found == source.prior_figures->end()) {
-    Fail(name, "is not a figure of the prior");
+    RefuseInput(name, "is not a figure of the prior");
   }
   return found->second;
 }
 
 double EnvironmentInput(const std::string& name, const InputSource& source) {
-  if (source.environment == nullptr) Fail(name, "needs an environment");
+  if (source.environment == nullptr) RefuseInput(name, "needs an environment");
   const std::size_t equals = name.find('=');
-  if (equals == std::string::npos) Fail(name, "names no value");
+  if (equals == std::string::npos) RefuseInput(name, "names no value");
   const std::string key = name.substr(kEnvironmentPrefix.size(),
                                       equals - kEnvironmentPrefix.size());
   const std::string value = EnvironmentValue(*source.environment, key);
@@ -129,7 +130,7 @@ double RawInput(const std::string& name, const InputSource& source) {
   const std::vector<std::string> statics = StaticColumnNames();
   const auto slot = std::ranges::find(statics, name);
   if (slot != statics.end()) {
-    if (source.statics == nullptr) Fail(name, "needs a graph");
+    if (source.statics == nullptr) RefuseInput(name, "needs a graph");
     return source.statics->ToArray().at(
         static_cast<std::size_t>(slot - statics.begin()));
   }
@@ -143,7 +144,7 @@ double RawInput(const std::string& name, const InputSource& source) {
   if (name.starts_with(kEnvironmentPrefix)) {
     return EnvironmentInput(name, source);
   }
-  Fail(name, "is not known");
+  RefuseInput(name, "is not known");
 }
 
 float ScaleInput(const InputColumn& column, double raw) {

@@ -24,7 +24,7 @@
 namespace foretell::model {
 namespace {
 
-constexpr std::int64_t kRowsPerTask = 64;
+constexpr std::int64_t kDropoutRowsPerTask = 64;
 
 std::uint64_t DrawSeed() {
   at::Generator generator = at::detail::getDefaultCPUGenerator();
@@ -47,7 +47,7 @@ void Apply(const at::Tensor& x, double probability) {
   const T scale = static_cast<T>(1 / (1 - probability));
   const std::int64_t width = x.size(-1);
   T* rows = x.mutable_data_ptr<T>();
-  at::parallel_for(0, x.size(0), kRowsPerTask,
+  at::parallel_for(0, x.size(0), kDropoutRowsPerTask,
                    [=](std::int64_t first, std::int64_t last) {
                      for (std::int64_t i = first; i < last; ++i) {
                        ReluDropoutRow(rows + i * width, scale,
@@ -64,11 +64,12 @@ void Mask(const at::Tensor& gradient, const at::Tensor& y, double probability,
   const T* from = gradient.const_data_ptr<T>();
   const T* sign = y.const_data_ptr<T>();
   T* to = out.mutable_data_ptr<T>();
-  at::parallel_for(
-      0, y.size(0), kRowsPerTask, [=](std::int64_t first, std::int64_t last) {
-        MaskedScaleRow(to + first * width, from + first * width,
-                       sign + first * width, scale, (last - first) * width);
-      });
+  at::parallel_for(0, y.size(0), kDropoutRowsPerTask,
+                   [=](std::int64_t first, std::int64_t last) {
+                     MaskedScaleRow(to + first * width, from + first * width,
+                                    sign + first * width, scale,
+                                    (last - first) * width);
+                   });
 }
 
 using torch::autograd::AutogradContext;

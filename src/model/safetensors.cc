@@ -31,22 +31,22 @@ constexpr std::uint64_t kMaxHeaderBytes = 16 << 20;
 constexpr std::size_t kAlignment = 8;
 constexpr char kMetadata[] = "__metadata__";
 
-constexpr std::array<std::pair<std::string_view, std::int64_t>, 13> kTypes = {
-    {{"BOOL", 1},
-     {"U8", 1},
-     {"I8", 1},
-     {"U16", 2},
-     {"I16", 2},
-     {"F16", 2},
-     {"BF16", 2},
-     {"U32", 4},
-     {"I32", 4},
-     {"F32", 4},
-     {"U64", 8},
-     {"I64", 8},
-     {"F64", 8}}};
+constexpr std::array<std::pair<std::string_view, std::int64_t>, 13>
+    kStoredTypes = {{{"BOOL", 1},
+                     {"U8", 1},
+                     {"I8", 1},
+                     {"U16", 2},
+                     {"I16", 2},
+                     {"F16", 2},
+                     {"BF16", 2},
+                     {"U32", 4},
+                     {"I32", 4},
+                     {"F32", 4},
+                     {"U64", 8},
+                     {"I64", 8},
+                     {"F64", 8}}};
 
-[[noreturn]] void Fail(const std::string& origin, const std::string& what) {
+[[noreturn]] void FailFile(const std::string& origin, const std::string& what) {
   throw Error(ErrorCode::kCorrupt, origin + ": " + what);
 }
 
@@ -66,18 +66,18 @@ Json ParseHeader(std::string_view text, const std::string& origin) {
   };
   try {
     Json header = Json::parse(text, watch);
-    if (repeated) Fail(origin, "header names '" + *repeated + "' twice");
-    if (!header.is_object()) Fail(origin, "header is not a JSON object");
+    if (repeated) FailFile(origin, "header names '" + *repeated + "' twice");
+    if (!header.is_object()) FailFile(origin, "header is not a JSON object");
     return header;
   } catch (const Json::exception& error) {
-    Fail(origin, std::string("header is not JSON: ") + error.what());
+    FailFile(origin, std::string("header is not JSON: ") + error.what());
   }
 }
 
 std::int64_t NonNegative(const Json& value, const std::string& place,
                          const std::string& origin) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > INT64_MAX) {
-    Fail(origin, place + " is " + value.dump() + ", expected a size");
+    FailFile(origin, place + " is " + value.dump() + ", expected a size");
   }
   return value.get<std::int64_t>();
 }
@@ -85,7 +85,7 @@ std::int64_t NonNegative(const Json& value, const std::string& place,
 const Json& Member(const Json& entry, const char* name,
                    const std::string& place, const std::string& origin) {
   if (!entry.is_object() || !entry.contains(name)) {
-    Fail(origin, place + " has no '" + name + "'");
+    FailFile(origin, place + " has no '" + name + "'");
   }
   return entry.at(name);
 }
@@ -100,13 +100,13 @@ std::int64_t ExpectedBytes(const StoredTensor& tensor, const std::string& place,
                            const std::string& origin) {
   const std::int64_t width = BytesPerElement(tensor.dtype);
   if (width == 0) {
-    Fail(origin,
-         place + " is of type '" + tensor.dtype + "', which is unknown");
+    FailFile(origin,
+             place + " is of type '" + tensor.dtype + "', which is unknown");
   }
   const std::optional<std::int64_t> elements = CheckedProduct(tensor.shape);
   const std::optional<std::int64_t> bytes =
       elements ? CheckedMul(*elements, width) : std::nullopt;
-  if (!bytes) Fail(origin, place + " has a shape that is too large");
+  if (!bytes) FailFile(origin, place + " has a shape that is too large");
   return *bytes;
 }
 
@@ -115,33 +115,35 @@ Extent ReadEntry(const std::string& name, const Json& entry,
                  const std::string& origin, StoredTensor& tensor) {
   const std::string place = "tensor '" + name + "'";
   const Json& dtype = Member(entry, "dtype", place, origin);
-  if (!dtype.is_string()) Fail(origin, place + ": dtype is " + dtype.dump());
+  if (!dtype.is_string())
+    FailFile(origin, place + ": dtype is " + dtype.dump());
   tensor.dtype = dtype.get<std::string>();
   const Json& shape = Member(entry, "shape", place, origin);
-  if (!shape.is_array()) Fail(origin, place + ": shape is " + shape.dump());
+  if (!shape.is_array()) FailFile(origin, place + ": shape is " + shape.dump());
   for (const Json& size : shape) {
     tensor.shape.push_back(NonNegative(size, place + ": a size", origin));
   }
   const Json& offsets = Member(entry, "data_offsets", place, origin);
   if (!offsets.is_array() || offsets.size() != 2 || entry.size() != 3) {
-    Fail(origin, place + " is not dtype, shape and two data_offsets");
+    FailFile(origin, place + " is not dtype, shape and two data_offsets");
   }
   Extent extent{NonNegative(offsets[0], place + ": begin", origin),
                 NonNegative(offsets[1], place + ": end", origin), name};
   const std::int64_t expected = ExpectedBytes(tensor, place, origin);
   if (extent.end - extent.begin != expected) {
-    Fail(origin, place + " has " + std::to_string(extent.end - extent.begin) +
-                     " bytes, expected " + std::to_string(expected));
+    FailFile(origin, place + " has " +
+                         std::to_string(extent.end - extent.begin) +
+                         " bytes, expected " + std::to_string(expected));
   }
   return extent;
 }
 
 void ReadMetadata(const Json& entry, const std::string& origin,
                   SafeTensors& content) {
-  if (!entry.is_object()) Fail(origin, "__metadata__ is not an object");
+  if (!entry.is_object()) FailFile(origin, "__metadata__ is not an object");
   for (const auto& [key, value] : entry.items()) {
     if (!value.is_string()) {
-      Fail(origin, "__metadata__: '" + key + "' is not a string");
+      FailFile(origin, "__metadata__: '" + key + "' is not a string");
     }
     content.metadata[key] = value.get<std::string>();
   }
@@ -156,15 +158,15 @@ void ReadData(std::vector<Extent> extents, std::string_view data,
   std::int64_t position = 0;
   for (const Extent& extent : extents) {
     if (extent.begin != position) {
-      Fail(origin, "tensor '" + extent.name + "' begins at " +
-                       std::to_string(extent.begin) + ", expected " +
-                       std::to_string(position));
+      FailFile(origin, "tensor '" + extent.name + "' begins at " +
+                           std::to_string(extent.begin) + ", expected " +
+                           std::to_string(position));
     }
     position = extent.end;
   }
   if (position != std::ssize(data)) {
-    Fail(origin, "data has " + std::to_string(data.size()) +
-                     " bytes, expected " + std::to_string(position));
+    FailFile(origin, "data has " + std::to_string(data.size()) +
+                         " bytes, expected " + std::to_string(position));
   }
   for (const Extent& extent : extents) {
     content.tensors[extent.name].bytes =
@@ -181,8 +183,8 @@ std::int64_t StoredTensor::NumElements() const {
 
 std::int64_t BytesPerElement(std::string_view dtype) {
   const auto* found = std::ranges::find(
-      kTypes, dtype, &std::pair<std::string_view, std::int64_t>::first);
-  return found == kTypes.end() ? 0 : found->second;
+      kStoredTypes, dtype, &std::pair<std::string_view, std::int64_t>::first);
+  return found == kStoredTypes.end() ? 0 : found->second;
 }
 
 std::string SerializeSafeTensors(const SafeTensors& content) {
@@ -214,14 +216,14 @@ std::string SerializeSafeTensors(const SafeTensors& content) {
 SafeTensors ParseSafeTensors(std::string_view bytes,
                              const std::string& origin) {
   if (bytes.size() < kLengthBytes) {
-    Fail(origin,
-         "has " + std::to_string(bytes.size()) + " bytes, expected at least 8");
+    FailFile(origin, "has " + std::to_string(bytes.size()) +
+                         " bytes, expected at least 8");
   }
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMaxHeaderBytes || length > bytes.size() - kLengthBytes) {
-    Fail(origin, "header of " + std::to_string(length) +
-                     " bytes in a file of " + std::to_string(bytes.size()));
+    FailFile(origin, "header of " + std::to_string(length) +
+                         " bytes in a file of " + std::to_string(bytes.size()));
   }
   const Json header = ParseHeader(bytes.substr(kLengthBytes, length), origin);
   SafeTensors content;

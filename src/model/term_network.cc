@@ -49,12 +49,12 @@
 namespace foretell::model {
 namespace {
 
-constexpr double kLargestCorrection = 3;
+constexpr double kLargestTermCorrection = 3;
 constexpr double kHiddenClasses = 0.03;
 constexpr double kFeatureNoise = 0.03;
 /// What the heads see counts as no more than so many deviations away.
 constexpr double kFarthest = 4;
-constexpr double kLeastSum = 1e-20;
+constexpr double kLeastTermSum = 1e-20;
 
 /// Log-factors of terms with features: [N, width] to [N, 1].
 class TermCorrection : public torch::nn::Module {
@@ -199,7 +199,7 @@ at::Tensor TermNetwork::LogFactors(const at::Tensor& nodes) {
         terms_->forward(at::cat({classes, features}, /*dim=*/1));
     raw = raw + learned * (1 - plain.sum(1, /*keepdim=*/true));
   }
-  return (raw / kLargestCorrection).tanh() * kLargestCorrection;
+  return (raw / kLargestTermCorrection).tanh() * kLargestTermCorrection;
 }
 
 TermNetwork::Sum TermNetwork::AddUp(const GraphBatch& batch) {
@@ -213,7 +213,8 @@ TermNetwork::Sum TermNetwork::AddUp(const GraphBatch& batch) {
   const at::Tensor by_class =
       PoolGraphs(amounts * batch.nodes.narrow(1, 0, layout_.num_classes),
                  batch.graph_begin, Pooling::kSum);
-  const at::Tensor sum = by_class.sum(1, /*keepdim=*/true).clamp_min(kLeastSum);
+  const at::Tensor sum =
+      by_class.sum(1, /*keepdim=*/true).clamp_min(kLeastTermSum);
   const at::Tensor log_sum = sum.log();
   return {log_sum,
           at::cat({(by_class / sum).detach(), log_sum.detach(), batch.statics},

@@ -40,7 +40,8 @@ std::vector<std::pair<std::string, at::Tensor>> TensorsOf(
   return tensors;
 }
 
-[[noreturn]] void Fail(const std::string& origin, const std::string& what) {
+[[noreturn]] void FailWeights(const std::string& origin,
+                              const std::string& what) {
   throw Error(ErrorCode::kCorrupt, origin + ": " + what);
 }
 
@@ -63,9 +64,10 @@ void CheckSizes(const NetworkOptions& options,
   const std::int64_t layers = CountLayers(options);
   if (options.hidden * options.hidden * (layers - 1) > elements ||
       options.hidden > elements || layers > elements) {
-    Fail(origin, "network of " + std::to_string(layers) + " layers and width " +
-                     std::to_string(options.hidden) + ", but only " +
-                     std::to_string(elements) + " weights");
+    FailWeights(origin, "network of " + std::to_string(layers) +
+                            " layers and width " +
+                            std::to_string(options.hidden) + ", but only " +
+                            std::to_string(elements) + " weights");
   }
 }
 
@@ -116,21 +118,21 @@ void LoadWeights(const std::map<std::string, StoredTensor>& weights,
   std::size_t used = 0;
   for (auto& [name, tensor] : TensorsOf(network)) {
     const auto found = weights.find(name);
-    if (found == weights.end()) Fail(origin, "no tensor '" + name + "'");
+    if (found == weights.end()) FailWeights(origin, "no tensor '" + name + "'");
     const StoredTensor expected{.dtype = ToStored(tensor.new_empty({0})).dtype,
                                 .shape = tensor.sizes().vec()};
     if (found->second.dtype != expected.dtype ||
         found->second.shape != expected.shape) {
-      Fail(origin, "tensor '" + name + "' is " + found->second.dtype +
-                       ShapeText(found->second.shape) + ", expected " +
-                       expected.dtype + ShapeText(expected.shape));
+      FailWeights(origin, "tensor '" + name + "' is " + found->second.dtype +
+                              ShapeText(found->second.shape) + ", expected " +
+                              expected.dtype + ShapeText(expected.shape));
     }
     tensor.copy_(ToTensor(found->second));
     ++used;
   }
   if (used != weights.size()) {
-    Fail(origin, "has " + std::to_string(weights.size()) +
-                     " tensors, the network " + std::to_string(used));
+    FailWeights(origin, "has " + std::to_string(weights.size()) +
+                            " tensors, the network " + std::to_string(used));
   }
 }
 

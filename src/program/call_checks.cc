@@ -15,7 +15,7 @@ namespace {
 
 /// Products; the overload without a name is meant, the only one that has no type
 /// for the result.
-constexpr std::array<std::string_view, 9> kProducts = {
+constexpr std::array<std::string_view, 9> kFailingProducts = {
     "aten::addmm",  "aten::addmv",  "aten::baddbmm", "aten::bmm", "aten::dot",
     "aten::linear", "aten::matmul", "aten::mm",      "aten::mv"};
 
@@ -76,8 +76,8 @@ void RequireFewParts(const c10::FunctionSchema& schema,
 void RequireOneType(const c10::FunctionSchema& schema,
                     const torch::jit::Stack& stack) {
   if (!schema.overload_name().empty() ||
-      std::find(kProducts.begin(), kProducts.end(), schema.name()) ==
-          kProducts.end()) {
+      std::find(kFailingProducts.begin(), kFailingProducts.end(),
+                schema.name()) == kFailingProducts.end()) {
     return;
   }
   std::optional<at::ScalarType> expected;

@@ -43,8 +43,8 @@ void FillDefaults(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
   }
 }
 
-void Hook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
-          torch::jit::Stack* stack) {
+void ScopeHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+               torch::jit::Stack* stack) {
   const c10::impl::ExcludeDispatchKeyGuard off(kScopeKey);
   if (scope_device) FillDefaults(op.schema(), *stack);
   op.redispatchBoxed(
@@ -57,7 +57,7 @@ void Install() {
   std::call_once(once, [] {
     static torch::Library library(torch::Library::IMPL, "_", kScopeKey,
                                   __FILE__, __LINE__);
-    library.fallback(torch::CppFunction::makeFromBoxedFunction<&Hook>());
+    library.fallback(torch::CppFunction::makeFromBoxedFunction<&ScopeHook>());
   });
 }
 

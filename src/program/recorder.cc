@@ -33,8 +33,8 @@ constexpr c10::DispatchKey kHookKey =
 constexpr std::int64_t kMaxCalls = 150'000;
 thread_local Recorder* current_recorder = nullptr;
 
-void Hook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
-          torch::jit::Stack* stack) {
+void RecorderHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack) {
   const c10::impl::ExcludeDispatchKeyGuard off(kHookKey);
   const c10::DispatchKeySet rest =
       keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kHookKey);
@@ -52,7 +52,8 @@ void InstallRecorderHook() {
   std::call_once(once, [] {
     static torch::Library library(torch::Library::IMPL, "_", kHookKey, __FILE__,
                                   __LINE__);
-    library.fallback(torch::CppFunction::makeFromBoxedFunction<&Hook>());
+    library.fallback(
+        torch::CppFunction::makeFromBoxedFunction<&RecorderHook>());
   });
 }
 

@@ -10,7 +10,7 @@ namespace {
 /// Nodes that OriginOf names; of the others it says how many there are.
 constexpr std::size_t kMaxNamed = 3;
 /// Chains of Identity longer than this are not followed.
-constexpr int kMaxDepth = 24;
+constexpr int kMaxIdentities = 24;
 /// Values that one question about shape arithmetic looks at, at most.
 constexpr int kMaxVisited = 64;
 /// Larger constants are not kept on the host.
@@ -138,7 +138,7 @@ const TensorLiteral* Body::FindInitializer(const std::string& name) const {
 
 const TensorLiteral* Body::InitializerOf(const std::string& name) const {
   const Node* producer = ProducerOf(name);
-  for (int depth = 0; producer != nullptr && depth < kMaxDepth; ++depth) {
+  for (int depth = 0; producer != nullptr && depth < kMaxIdentities; ++depth) {
     if (producer->op_type != "Identity" || !IsOnnx(*producer) ||
         producer->inputs.size() != 1) {
       return nullptr;
@@ -154,7 +154,7 @@ const TensorLiteral* Body::LiteralOf(const std::string& name) const {
   const TensorLiteral* initializer = InitializerOf(name);
   if (initializer != nullptr) return initializer;
   const Node* producer = ProducerOf(name);
-  for (int depth = 0; producer != nullptr && depth < kMaxDepth; ++depth) {
+  for (int depth = 0; producer != nullptr && depth < kMaxIdentities; ++depth) {
     if (!IsOnnx(*producer)) return nullptr;
     if (producer->op_type == "Constant") {
       const Attribute* value = producer->FindAttribute("value");

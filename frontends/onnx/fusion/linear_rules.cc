@@ -39,15 +39,15 @@ std::optional<Weight> WeightOf(const Body& body, const std::string& name) {
 }
 
 /// The bias beside the product in the last node, and the product's name.
-struct Sum {
+struct BiasSum {
   std::string product, bias;
 };
 
-std::optional<Sum> SumOf(const Match& match) {
+std::optional<BiasSum> SumOf(const Match& match) {
   for (const std::string& bias : match.last().inputs) {
     const std::optional<std::string> product = Beside(match.last(), bias);
     const bool is_bias = IsFloatOfRank(match.body().InitializerOf(bias), 1);
-    if (product && is_bias) return Sum{*product, bias};
+    if (product && is_bias) return BiasSum{*product, bias};
   }
   return std::nullopt;
 }
@@ -57,7 +57,7 @@ std::optional<Sum> SumOf(const Match& match) {
 std::optional<Replacement> FuseLinear(Match match) {
   const Body& body = match.body();
   const Node* product = &match.last();
-  std::optional<Sum> sum;
+  std::optional<BiasSum> sum;
   if (product->op_type == "Add") {
     sum = SumOf(match);
     product = sum ? match.Take(sum->product, "MatMul") : nullptr;

@@ -126,17 +126,18 @@ std::vector<Attribute> AttributesOf(const RootMeanSquare& rms) {
 }
 
 /// The root mean square of x that the node `name` divides x by.
-struct Quotient {
+struct NormQuotient {
   Name dividend;
   RootMeanSquare rms;
 };
 
 /// dividend / rms, or dividend · (1 / rms).
-std::optional<Quotient> TakeQuotient(Match& match, const Node& node) {
+std::optional<NormQuotient> TakeQuotient(Match& match, const Node& node) {
   if (node.inputs.size() != 2) return std::nullopt;
   if (node.op_type == "Div") {
     const auto rms = TakeRootMeanSquare(match, node.inputs[1]);
-    return rms ? std::optional(Quotient{node.inputs[0], *rms}) : std::nullopt;
+    return rms ? std::optional(NormQuotient{node.inputs[0], *rms})
+               : std::nullopt;
   }
   for (const Name& inverse : node.inputs) {
     Name root;
@@ -151,14 +152,14 @@ std::optional<Quotient> TakeQuotient(Match& match, const Node& node) {
       continue;
     }
     const auto rms = TakeRootMeanSquare(match, root);
-    return rms ? std::optional(Quotient{*Beside(node, inverse), *rms})
+    return rms ? std::optional(NormQuotient{*Beside(node, inverse), *rms})
                : std::nullopt;
   }
   return std::nullopt;
 }
 
 /// As TakeQuotient for the node that computes `name`.
-std::optional<Quotient> TakeQuotient(Match& match, const Name& name) {
+std::optional<NormQuotient> TakeQuotient(Match& match, const Name& name) {
   const Node* node = match.Take(name, "Div");
   if (node == nullptr) node = match.Take(name, "Mul");
   return node == nullptr ? std::nullopt : TakeQuotient(match, *node);
@@ -191,7 +192,7 @@ bool IsPlainGroups(const Body& body, const Node& norm, const Node& before) {
 
 std::optional<Replacement> FuseLayerNorm(Match match) {
   AffineNames affine;
-  std::optional<Quotient> quotient;
+  std::optional<NormQuotient> quotient;
   if (match.last().op_type == "Div") {
     quotient = TakeQuotient(match, match.last());
   } else {

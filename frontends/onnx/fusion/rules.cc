@@ -3,7 +3,7 @@
 namespace foretell::onnx {
 namespace {
 
-constexpr FusionRow kRows[] = {
+constexpr FusionRow kFusionRows[] = {
     {"Add", &FuseLayerNorm},
     {"Add", &FuseGroupNorm},
     {"Add", &FuseLinear},
@@ -28,6 +28,6 @@ constexpr FusionRow kRows[] = {
 
 }  // namespace
 
-std::span<const FusionRow> FusionRows() { return kRows; }
+std::span<const FusionRow> FusionRows() { return kFusionRows; }
 
 }  // namespace foretell::onnx

@@ -248,7 +248,7 @@ constexpr NamedActivation kNamedActivations[] = {
      [](const at::Tensor& x, const Parameters&) { return at::tanh(x); }},
 };
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kActivationOperators[] = {
     {"Celu", {12, kAny}, &LowerCelu},
     {"Elu", {1, kAny}, &LowerElu},
     {"Gelu", {20, kAny}, &LowerGelu},
@@ -291,6 +291,8 @@ at::Tensor ApplyActivation(const NodeContext& ctx, std::string_view name,
   FailAttribute(ctx, "activation", name);
 }
 
-std::span<const OnnxOperator> ActivationOperators() { return kRows; }
+std::span<const OnnxOperator> ActivationOperators() {
+  return kActivationOperators;
+}
 
 }  // namespace foretell::onnx

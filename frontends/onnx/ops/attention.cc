@@ -20,7 +20,7 @@ namespace {
 // ---- Attention -------------------------------------------------------------
 
 /// Positions of the inputs and outputs of Attention.
-enum Input : size_t {
+enum AttentionInput : size_t {
   kQuery,
   kKey,
   kValue,
@@ -29,7 +29,7 @@ enum Input : size_t {
   kPastValue,
   kValidKeys,
 };
-enum Output : size_t { kY, kPresentKey, kPresentValue, kScores };
+enum AttentionOutput : size_t { kY, kPresentKey, kPresentValue, kScores };
 
 /// Input `i` as [batch, heads, sequence, size].
 at::Tensor WithHeads(NodeContext& ctx, size_t i, const char* heads_attribute) {
@@ -177,7 +177,7 @@ void LowerRotaryEmbedding(NodeContext& ctx) {
   ctx.Set(0, x.dim() == 4 ? y : MergeHeads(y));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kAttentionOperators[] = {
     {"Attention", {23, kAny}, &LowerAttention},  // 24: valid keys; 25: windows
     {"FlexAttention", {1, kAny}, &LowerFlexAttention, "ai.onnx.preview"},
     {"LinearAttention", {27, kAny}, &LowerLinearAttention},
@@ -186,6 +186,8 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> AttentionOperators() { return kRows; }
+std::span<const OnnxOperator> AttentionOperators() {
+  return kAttentionOperators;
+}
 
 }  // namespace foretell::onnx

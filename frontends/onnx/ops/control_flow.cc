@@ -267,7 +267,7 @@ void LowerBatchedScan(NodeContext& ctx) {
   }
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kControlFlowOperators[] = {
     {"If", {1, kAny}, &LowerIf},
     {"Loop", {1, kAny}, &LowerLoop},
     {"Scan", {8, 8}, &LowerBatchedScan},
@@ -276,6 +276,8 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> ControlFlowOperators() { return kRows; }
+std::span<const OnnxOperator> ControlFlowOperators() {
+  return kControlFlowOperators;
+}
 
 }  // namespace foretell::onnx

@@ -239,7 +239,7 @@ at::Tensor ConvolveInputs(NodeContext& ctx) {
 
 namespace {
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kConvolutionOperators[] = {
     {"CausalConvWithState", {27, kAny}, &LowerCausalConvWithState},
     {"Conv", {1, kAny}, &LowerConv},
     {"ConvTranspose", {1, kAny}, &LowerConvTranspose},
@@ -248,6 +248,8 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> ConvolutionOperators() { return kRows; }
+std::span<const OnnxOperator> ConvolutionOperators() {
+  return kConvolutionOperators;
+}
 
 }  // namespace foretell::onnx

@@ -222,7 +222,7 @@ void LowerMultinomial(NodeContext& ctx) {
                     type));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kCreationOperators[] = {
     {"Bernoulli", {15, kAny}, &LowerBernoulli},
     {"Constant", {1, kAny}, &LowerConstant},
     {"ConstantOfShape", {9, kAny}, &LowerConstantOfShape},
@@ -237,6 +237,6 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> CreationOperators() { return kRows; }
+std::span<const OnnxOperator> CreationOperators() { return kCreationOperators; }
 
 }  // namespace foretell::onnx

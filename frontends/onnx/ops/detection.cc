@@ -120,7 +120,7 @@ void LowerNonMaxSuppression(NodeContext& ctx) {
   ctx.Set(0, MovedTo(selected, ctx.device()));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kDetectionOperators[] = {
     {"NonMaxSuppression",
      {10, kAny},
      &LowerNonMaxSuppression,
@@ -131,6 +131,8 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> DetectionOperators() { return kRows; }
+std::span<const OnnxOperator> DetectionOperators() {
+  return kDetectionOperators;
+}
 
 }  // namespace foretell::onnx

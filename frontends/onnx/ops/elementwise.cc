@@ -63,7 +63,7 @@ at::Tensor Times(const at::Tensor& a, const at::Tensor& b) {
 
 /// A function of floating-point numbers, or of signed integers.
 template <UnaryFunction function>
-void LowerUnary(NodeContext& ctx) {
+void LowerNumeric(NodeContext& ctx) {
   ctx.Set(0, function(ctx.Tensor(0)));
 }
 
@@ -236,46 +236,48 @@ void LowerClip(NodeContext& ctx) {
   ctx.Set(0, ClipToNumbers(x, bound(1), bound(2)));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kElementwiseOperators[] = {
     // Versions below 7 of the binary operators: see SecondOperand.
     {"Abs", {1, kAny}, &LowerAbs},
-    {"Acos", {7, kAny}, &LowerUnary<at::acos>},
-    {"Acosh", {9, kAny}, &LowerUnary<at::acosh>},
+    {"Acos", {7, kAny}, &LowerNumeric<at::acos>},
+    {"Acosh", {9, kAny}, &LowerNumeric<at::acosh>},
     {"Add", {1, kAny}, &LowerModular<&Plus>},
-    {"Asin", {7, kAny}, &LowerUnary<at::asin>},
-    {"Asinh", {9, kAny}, &LowerUnary<at::asinh>},
-    {"Atan", {7, kAny}, &LowerUnary<at::atan>},
-    {"Atanh", {9, kAny}, &LowerUnary<at::atanh>},
-    {"Ceil", {1, kAny}, &LowerUnary<at::ceil>},
+    {"Asin", {7, kAny}, &LowerNumeric<at::asin>},
+    {"Asinh", {9, kAny}, &LowerNumeric<at::asinh>},
+    {"Atan", {7, kAny}, &LowerNumeric<at::atan>},
+    {"Atanh", {9, kAny}, &LowerNumeric<at::atanh>},
+    {"Ceil", {1, kAny}, &LowerNumeric<at::ceil>},
     {"Clip", {1, 10}, &LowerClipWithAttributes},
     {"Clip", {11, kAny}, &LowerClip},
-    {"Cos", {7, kAny}, &LowerUnary<at::cos>},
-    {"Cosh", {9, kAny}, &LowerUnary<at::cosh>},
+    {"Cos", {7, kAny}, &LowerNumeric<at::cos>},
+    {"Cosh", {9, kAny}, &LowerNumeric<at::cosh>},
     {"Div", {1, kAny}, &LowerDiv},
-    {"Erf", {9, kAny}, &LowerUnary<at::erf>},
-    {"Exp", {1, kAny}, &LowerUnary<at::exp>},
-    {"Floor", {1, kAny}, &LowerUnary<at::floor>},
-    {"Log", {1, kAny}, &LowerUnary<at::log>},
+    {"Erf", {9, kAny}, &LowerNumeric<at::erf>},
+    {"Exp", {1, kAny}, &LowerNumeric<at::exp>},
+    {"Floor", {1, kAny}, &LowerNumeric<at::floor>},
+    {"Log", {1, kAny}, &LowerNumeric<at::log>},
     {"Max", {1, kAny}, &LowerExtreme<&at::maximum>},
     {"Mean", {1, kAny}, &LowerMean},
     {"Min", {1, kAny}, &LowerExtreme<&at::minimum>},
     {"Mod", {10, kAny}, &LowerMod},
     {"Mul", {1, kAny}, &LowerModular<&Times>},
-    {"Neg", {1, kAny}, &LowerUnary<at::neg>},
+    {"Neg", {1, kAny}, &LowerNumeric<at::neg>},
     {"Pow", {1, kAny}, &LowerPow},
-    {"Reciprocal", {1, kAny}, &LowerUnary<at::reciprocal>},
-    {"Round", {11, kAny}, &LowerUnary<at::round>},
+    {"Reciprocal", {1, kAny}, &LowerNumeric<at::reciprocal>},
+    {"Round", {11, kAny}, &LowerNumeric<at::round>},
     {"Sign", {9, kAny}, &LowerSign},
-    {"Sin", {7, kAny}, &LowerUnary<at::sin>},
-    {"Sinh", {9, kAny}, &LowerUnary<at::sinh>},
-    {"Sqrt", {1, kAny}, &LowerUnary<at::sqrt>},
+    {"Sin", {7, kAny}, &LowerNumeric<at::sin>},
+    {"Sinh", {9, kAny}, &LowerNumeric<at::sinh>},
+    {"Sqrt", {1, kAny}, &LowerNumeric<at::sqrt>},
     {"Sub", {1, kAny}, &LowerModular<&Minus>},
     {"Sum", {1, kAny}, &LowerSum},
-    {"Tan", {7, kAny}, &LowerUnary<at::tan>},
+    {"Tan", {7, kAny}, &LowerNumeric<at::tan>},
 };
 
 }  // namespace
 
-std::span<const OnnxOperator> ElementwiseOperators() { return kRows; }
+std::span<const OnnxOperator> ElementwiseOperators() {
+  return kElementwiseOperators;
+}
 
 }  // namespace foretell::onnx

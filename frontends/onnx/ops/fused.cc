@@ -35,8 +35,8 @@
 namespace foretell::onnx {
 namespace {
 
-constexpr double kDefaultEpsilon = 1e-5;
-constexpr bool kUseCudnn = true;  // As PyTorch does unless told otherwise.
+constexpr double kFusedDefaultEpsilon = 1e-5;
+constexpr bool kFusedUseCudnn = true;  // As PyTorch does unless told otherwise.
 
 template <at::Tensor (*function)(const at::Tensor&)>
 void LowerFunction(NodeContext& ctx) {
@@ -81,14 +81,14 @@ void LowerLinear(NodeContext& ctx) {
 
 // ---- Attention -------------------------------------------------------------
 
-enum AttentionInput : size_t {
-  kQuery,
-  kKey,
-  kValue,
-  kMask,
-  kFoldedShape,
-  kUnfoldedShape,
-  kFirstFactor,
+enum FusedAttentionInput : size_t {
+  kFusedQuery,
+  kFusedKey,
+  kFusedValue,
+  kFusedMask,
+  kFusedFoldedShape,
+  kFusedUnfoldedShape,
+  kFusedFirstFactor,
 };
 
 /// `shape` of a Reshape of `sizes`, with 0 and -1 resolved; empty optional when
@@ -116,8 +116,8 @@ std::optional<std::vector<std::int64_t>> Resolved(
 /// Transpose → Reshape([…, E, S]): the tensor itself, unless the reshapes do
 /// something else.
 at::Tensor UnfoldedKey(NodeContext& ctx, const at::Tensor& key) {
-  const std::vector<std::int64_t> folded = ctx.Ints(kFoldedShape);
-  const std::vector<std::int64_t> unfolded = ctx.Ints(kUnfoldedShape);
+  const std::vector<std::int64_t> folded = ctx.Ints(kFusedFoldedShape);
+  const std::vector<std::int64_t> unfolded = ctx.Ints(kFusedUnfoldedShape);
   const auto three = Resolved(folded, key.sizes());
   std::vector<std::int64_t> expected = key.sizes().vec();
   if (key.dim() >= 2 && three && three->size() == 3) {
@@ -136,8 +136,8 @@ at::Tensor UnfoldedKey(NodeContext& ctx, const at::Tensor& key) {
 }
 
 at::Tensor KeyOf(NodeContext& ctx) {
-  const at::Tensor key = ctx.Tensor(kKey);
-  if (ctx.Has(kFoldedShape)) return UnfoldedKey(ctx, key);
+  const at::Tensor key = ctx.Tensor(kFusedKey);
+  if (ctx.Has(kFusedFoldedShape)) return UnfoldedKey(ctx, key);
   if (ctx.IntAttribute("key_is_transposed", 0) != 0) {
     return key.transpose(-2, -1);
   }
@@ -167,14 +167,14 @@ void ApplyFactor(NodeContext& ctx, size_t input, bool divides,
 }
 
 FusedAttention AttentionOf(NodeContext& ctx) {
-  FusedAttention attention{.query = ctx.Tensor(kQuery),
+  FusedAttention attention{.query = ctx.Tensor(kFusedQuery),
                            .key = KeyOf(ctx),
-                           .value = ctx.Tensor(kValue),
-                           .mask = ctx.OptionalTensor(kMask)};
+                           .value = ctx.Tensor(kFusedValue),
+                           .mask = ctx.OptionalTensor(kFusedMask)};
   attention.is_causal = ctx.IntAttribute("is_causal", 0) != 0;
   const auto divides = ctx.IntsAttribute("factor_divides", {});
-  for (size_t i = kFirstFactor; i < ctx.num_inputs(); ++i) {
-    const size_t factor = i - kFirstFactor;
+  for (size_t i = kFusedFirstFactor; i < ctx.num_inputs(); ++i) {
+    const size_t factor = i - kFusedFirstFactor;
     ApplyFactor(ctx, i, factor < divides.size() && divides[factor] != 0,
                 attention);
   }
@@ -283,10 +283,11 @@ void LowerFusedLayerNorm(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const at::Tensor scale = ctx.OptionalTensor(1);
   const at::Tensor bias = ctx.OptionalTensor(2);
-  const double epsilon = ctx.FloatAttribute("epsilon", kDefaultEpsilon);
+  const double epsilon = ctx.FloatAttribute("epsilon", kFusedDefaultEpsilon);
   const NormalizedAxes axes = AxesOf(ctx, x);
   if (axes.shape && IsInside(scale, x, axes) && IsInside(bias, x, axes)) {
-    ctx.Set(0, at::layer_norm(x, *axes.shape, scale, bias, epsilon, kUseCudnn));
+    ctx.Set(0, at::layer_norm(x, *axes.shape, scale, bias, epsilon,
+                              kFusedUseCudnn));
     return;
   }
   const at::Tensor centered = x - at::mean(x, axes.axes, /*keepdim=*/true);
@@ -297,7 +298,7 @@ void LowerFusedLayerNorm(NodeContext& ctx) {
 void LowerFusedRmsNorm(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const at::Tensor scale = ctx.OptionalTensor(1);
-  const double epsilon = ctx.FloatAttribute("epsilon", kDefaultEpsilon);
+  const double epsilon = ctx.FloatAttribute("epsilon", kFusedDefaultEpsilon);
   const NormalizedAxes axes = AxesOf(ctx, x);
   if (axes.shape && IsInside(scale, x, axes)) {
     ctx.Set(0, at::rms_norm(x, *axes.shape, scale, epsilon));
@@ -329,20 +330,20 @@ void LowerFusedGroupNorm(NodeContext& ctx) {
   const std::vector<std::int64_t> shape = ctx.Ints(3);
   const std::int64_t groups =
       ctx.RequireAttribute("num_groups", Attribute::Kind::kInt).i;
-  const double epsilon = ctx.FloatAttribute("epsilon", kDefaultEpsilon);
+  const double epsilon = ctx.FloatAttribute("epsilon", kFusedDefaultEpsilon);
   ctx.Check(x.dim() >= 2 && groups > 0, "X has rank " +
                                             std::to_string(x.dim()) + " and " +
                                             std::to_string(groups) + " groups");
   if (x.size(1) % groups == 0 && shape == x.sizes() && IsPerChannel(scale, x) &&
       IsPerChannel(bias, x)) {
     ctx.Set(0, at::group_norm(x, groups, Flat(scale), Flat(bias), epsilon,
-                              kUseCudnn));
+                              kFusedUseCudnn));
     return;
   }
   const at::Tensor y = at::instance_norm(
       x.reshape({x.size(0), groups, -1}), std::nullopt, std::nullopt,
       std::nullopt, std::nullopt, /*use_input_stats=*/true, /*momentum=*/0.1,
-      epsilon, kUseCudnn);
+      epsilon, kFusedUseCudnn);
   const auto resolved = Resolved(shape, y.sizes());
   ctx.Check(resolved.has_value(), "X does not fit its own reshaped form");
   ctx.Set(0, WithAffine(y.reshape(*resolved), scale, bias));
@@ -350,7 +351,7 @@ void LowerFusedGroupNorm(NodeContext& ctx) {
 
 constexpr const char* kDomain = "foretell";
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kFusedOperators[] = {
     {"Attention", {1, kAny}, &LowerFusedAttention, kDomain},
     {"Gelu", {1, kAny}, &LowerFusedGelu, kDomain},
     {"GroupNormalization", {1, kAny}, &LowerFusedGroupNorm, kDomain},
@@ -365,6 +366,6 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> FusedOperators() { return kRows; }
+std::span<const OnnxOperator> FusedOperators() { return kFusedOperators; }
 
 }  // namespace foretell::onnx

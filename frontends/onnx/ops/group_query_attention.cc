@@ -16,22 +16,22 @@ namespace foretell::onnx {
 namespace {
 
 /// Positions of the inputs.
-enum Input : size_t {
-  kQuery,
-  kKey,
-  kValue,
-  kPastKey,
-  kPastValue,
-  kLengths,
-  kTotalLength,
-  kCos,
-  kSin,
-  kPositionIds,
-  kBias,
-  kHeadSink,
+enum GroupedInput : size_t {
+  kGroupedQuery,
+  kGroupedKey,
+  kGroupedValue,
+  kGroupedPastKey,
+  kGroupedPastValue,
+  kGroupedLengths,
+  kGroupedTotalLength,
+  kGroupedCos,
+  kGroupedSin,
+  kGroupedPositionIds,
+  kGroupedBias,
+  kGroupedHeadSink,
 };
 
-struct Heads {
+struct GroupedHeads {
   at::Tensor query, key, value;  ///< [batch, heads, sequence, size].
 };
 
@@ -40,14 +40,14 @@ std::int64_t RequiredInt(const NodeContext& ctx, const char* name) {
 }
 
 /// Three inputs, or one that holds queries, keys and values side by side.
-Heads HeadsOf(NodeContext& ctx) {
+GroupedHeads GroupedHeadsOf(NodeContext& ctx) {
   const std::int64_t q_heads = RequiredInt(ctx, "num_heads");
   const std::int64_t kv_heads = RequiredInt(ctx, "kv_num_heads");
-  const at::Tensor query = ctx.Tensor(kQuery);
-  if (ctx.Has(kKey)) {
+  const at::Tensor query = ctx.Tensor(kGroupedQuery);
+  if (ctx.Has(kGroupedKey)) {
     return {SplitHeads(ctx, query, q_heads),
-            SplitHeads(ctx, ctx.Tensor(kKey), kv_heads),
-            SplitHeads(ctx, ctx.Tensor(kValue), kv_heads)};
+            SplitHeads(ctx, ctx.Tensor(kGroupedKey), kv_heads),
+            SplitHeads(ctx, ctx.Tensor(kGroupedValue), kv_heads)};
   }
   const at::Tensor all = SplitHeads(ctx, query, q_heads + 2 * kv_heads);
   const std::vector<at::Tensor> parts =
@@ -56,16 +56,17 @@ Heads HeadsOf(NodeContext& ctx) {
 }
 
 /// Turns queries and keys to their positions, which follow those of the past.
-void RotateToPositions(NodeContext& ctx, Heads& heads, std::int64_t past) {
+void RotateToPositions(NodeContext& ctx, GroupedHeads& heads,
+                       std::int64_t past) {
   if (ctx.IntAttribute("do_rotary", 0) == 0) return;
-  const at::Tensor cos = ctx.Tensor(kCos);
+  const at::Tensor cos = ctx.Tensor(kGroupedCos);
   const std::int64_t sequence = heads.query.size(2);
   const at::Tensor positions =
-      ctx.Has(kPositionIds)
-          ? CastTo(ctx.Tensor(kPositionIds), at::kLong)
+      ctx.Has(kGroupedPositionIds)
+          ? CastTo(ctx.Tensor(kGroupedPositionIds), at::kLong)
           : at::arange(past, past + sequence, cos.options().dtype(at::kLong));
   Rotation rotation{.cos = at::embedding(cos, positions),
-                    .sin = at::embedding(ctx.Tensor(kSin), positions)};
+                    .sin = at::embedding(ctx.Tensor(kGroupedSin), positions)};
   rotation.is_interleaved = ctx.IntAttribute("rotary_interleaved", 0) != 0;
   heads.query = Rotate(heads.query, rotation);
   heads.key = Rotate(heads.key, rotation);
@@ -75,7 +76,7 @@ void RefuseWhatIsRare(NodeContext& ctx) {
   if (ctx.IntAttribute("smooth_softmax", 0) > 0) {
     FailAttribute(ctx, "smooth_softmax", "1");
   }
-  if (ctx.Has(kHeadSink)) {
+  if (ctx.Has(kGroupedHeadSink)) {
     ctx.Fail(ErrorCode::kUnsupported, "input 'head_sink' is not supported");
   }
 }
@@ -84,8 +85,8 @@ void RefuseWhatIsRare(NodeContext& ctx) {
 /// caches that grow are supported.
 void CheckCacheGrows(NodeContext& ctx, std::int64_t past,
                      std::int64_t sequence) {
-  if (!ctx.IsHost(kTotalLength)) return;
-  const std::int64_t total = ctx.Int(kTotalLength);
+  if (!ctx.IsHost(kGroupedTotalLength)) return;
+  const std::int64_t total = ctx.Int(kGroupedTotalLength);
   if (total == past + sequence) return;
   ctx.Fail(ErrorCode::kUnsupported,
            "total_sequence_length " + std::to_string(total) + " is not past " +
@@ -97,20 +98,20 @@ void CheckCacheGrows(NodeContext& ctx, std::int64_t past,
 
 void LowerGroupQueryAttention(NodeContext& ctx) {
   RefuseWhatIsRare(ctx);
-  Heads heads = HeadsOf(ctx);
+  GroupedHeads heads = GroupedHeadsOf(ctx);
   const std::int64_t past =
-      ctx.Has(kPastKey) ? ctx.Tensor(kPastKey).size(2) : 0;
+      ctx.Has(kGroupedPastKey) ? ctx.Tensor(kGroupedPastKey).size(2) : 0;
   CheckCacheGrows(ctx, past, heads.query.size(2));
   RotateToPositions(ctx, heads, past);
   AttentionRequest request;
   request.query = heads.query;
   request.key = heads.key;
   request.value = heads.value;
-  if (ctx.Has(kPastKey)) {
-    request.key = at::cat({ctx.Tensor(kPastKey), heads.key}, 2);
-    request.value = at::cat({ctx.Tensor(kPastValue), heads.value}, 2);
+  if (ctx.Has(kGroupedPastKey)) {
+    request.key = at::cat({ctx.Tensor(kGroupedPastKey), heads.key}, 2);
+    request.value = at::cat({ctx.Tensor(kGroupedPastValue), heads.value}, 2);
   }
-  request.mask = ctx.OptionalTensor(kBias);
+  request.mask = ctx.OptionalTensor(kGroupedBias);
   request.visibility = {.is_causal = true, .offset = past};
   const std::int64_t window = ctx.IntAttribute("local_window_size", -1);
   if (window > 0) request.visibility.left_window = window - 1;

@@ -219,7 +219,7 @@ void LowerCol2Im(NodeContext& ctx) {
                  : AddBlocks(x, w, image, blocks));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kImageOperators[] = {
     {"AffineGrid", {20, kAny}, &LowerAffineGrid},
     {"CenterCropPad", {18, kAny}, &LowerCenterCropPad},
     {"Col2Im", {18, kAny}, &LowerCol2Im},
@@ -232,6 +232,6 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> ImageOperators() { return kRows; }
+std::span<const OnnxOperator> ImageOperators() { return kImageOperators; }
 
 }  // namespace foretell::onnx

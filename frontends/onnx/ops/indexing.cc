@@ -160,7 +160,7 @@ void LowerNonZero(NodeContext& ctx) {
 
 /// Names of a node's reduction and of ATen's for scatter_reduce; empty for
 /// none.
-std::string_view ReductionOf(const NodeContext& ctx) {
+std::string_view ScatterReduction(const NodeContext& ctx) {
   const std::string name = ctx.StringAttribute("reduction", "none");
   if (name == "none") return "";
   if (name == "add") return "sum";
@@ -176,7 +176,7 @@ void LowerScatterElements(NodeContext& ctx) {
   const std::int64_t axis =
       NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
   const at::Tensor positions = LongPositions(ctx, 1, x.size(axis));
-  const std::string_view reduction = ReductionOf(ctx);
+  const std::string_view reduction = ScatterReduction(ctx);
   if (reduction.empty()) {
     ctx.Set(0, at::scatter(x, axis, positions, updates));
   } else if (reduction == "sum") {
@@ -212,7 +212,7 @@ void LowerScatterND(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const at::Tensor tuples = CastTo(ctx.Tensor(1), at::kLong);
   const at::Tensor updates = ctx.Tensor(2);
-  const std::string_view reduction = ReductionOf(ctx);
+  const std::string_view reduction = ScatterReduction(ctx);
   const IndexList indices = TupleIndices(ctx, x, tuples, 0);
   if (reduction.empty() || reduction == "sum") {
     ctx.Set(0, at::index_put(x, indices, updates,
@@ -301,7 +301,7 @@ void LowerTrilu(NodeContext& ctx) {
                     x.scalar_type()));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kIndexingOperators[] = {
     {"Compress", {9, kAny}, &LowerCompress, "", kDependsOnData},
     {"Gather", {1, kAny}, &LowerGather},
     {"GatherElements", {11, kAny}, &LowerGatherElements},
@@ -318,6 +318,6 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> IndexingOperators() { return kRows; }
+std::span<const OnnxOperator> IndexingOperators() { return kIndexingOperators; }
 
 }  // namespace foretell::onnx

@@ -114,7 +114,7 @@ void LowerBitShift(NodeContext& ctx) {
   ctx.Set(0, CastTo(y, type));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kLogicOperators[] = {
     {"And", {1, kAny}, &LowerBinary<&at::logical_and>},
     {"BitShift", {11, kAny}, &LowerBitShift},
     {"BitwiseAnd", {18, kAny}, &LowerBinary<&at::bitwise_and>},
@@ -136,6 +136,6 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> LogicOperators() { return kRows; }
+std::span<const OnnxOperator> LogicOperators() { return kLogicOperators; }
 
 }  // namespace foretell::onnx

@@ -18,7 +18,7 @@ namespace {
 /// Without the attribute every label counts; this is no valid label.
 constexpr std::int64_t kIgnoreNothing = -100;
 
-std::int64_t ReductionOf(const NodeContext& ctx) {
+std::int64_t LossReduction(const NodeContext& ctx) {
   const std::string name = ctx.StringAttribute("reduction", "mean");
   if (name == "none") return at::Reduction::None;
   if (name == "mean") return at::Reduction::Mean;
@@ -38,7 +38,7 @@ LossArguments ArgumentsOf(NodeContext& ctx) {
   LossArguments arguments;
   arguments.labels = CastTo(ctx.Tensor(1), at::kLong);
   if (ctx.Has(2)) arguments.weight = ctx.Tensor(2);
-  arguments.reduction = ReductionOf(ctx);
+  arguments.reduction = LossReduction(ctx);
   arguments.ignore_index = ctx.IntAttribute("ignore_index", kIgnoreNothing);
   return arguments;
 }
@@ -66,13 +66,13 @@ void LowerSoftmaxCrossEntropyLoss(NodeContext& ctx) {
   ctx.Set(1, log_probabilities);
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kLossOperators[] = {
     {"NegativeLogLikelihoodLoss", {12, kAny}, &LowerNegativeLogLikelihoodLoss},
     {"SoftmaxCrossEntropyLoss", {12, kAny}, &LowerSoftmaxCrossEntropyLoss},
 };
 
 }  // namespace
 
-std::span<const OnnxOperator> LossOperators() { return kRows; }
+std::span<const OnnxOperator> LossOperators() { return kLossOperators; }
 
 }  // namespace foretell::onnx

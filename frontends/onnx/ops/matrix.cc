@@ -66,7 +66,7 @@ void LowerDet(NodeContext& ctx) {
   ctx.Set(0, CastTo(y, x.scalar_type()));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kMatrixOperators[] = {
     {"Det", {11, kAny}, &LowerDet},
     {"Einsum", {12, kAny}, &LowerEinsum},
     {"Gemm", {1, kAny}, &LowerGemm},  // 11: C optional
@@ -99,6 +99,6 @@ at::Tensor Gemm(NodeContext& ctx) {
   return CastTo(IsOne(alpha) ? product : product * alpha, type);
 }
 
-std::span<const OnnxOperator> MatrixOperators() { return kRows; }
+std::span<const OnnxOperator> MatrixOperators() { return kMatrixOperators; }
 
 }  // namespace foretell::onnx

@@ -31,7 +31,7 @@ constexpr std::string_view kMicrosoft = "com.microsoft";
 
 // ---- Activations -----------------------------------------------------------
 
-void LowerGelu(NodeContext& ctx) { ctx.Set(0, at::gelu(ctx.Tensor(0))); }
+void LowerPlainGelu(NodeContext& ctx) { ctx.Set(0, at::gelu(ctx.Tensor(0))); }
 
 void LowerBiasGelu(NodeContext& ctx) {
   ctx.Set(0, at::gelu(ctx.Tensor(0) + ctx.Tensor(1)));
@@ -71,7 +71,7 @@ at::Tensor WithSkip(NodeContext& ctx, size_t bias_input) {
   return sum;
 }
 
-void LowerLayerNormalization(NodeContext& ctx) {
+void LowerPlainLayerNormalization(NodeContext& ctx) {
   LayerNormalize(ctx, ctx.Tensor(0), {ctx.Tensor(1), ctx.OptionalTensor(2)});
 }
 
@@ -118,8 +118,8 @@ enum EmbedInput : size_t {
   kSegments,
   kGamma,
   kBeta,
-  kMask,
-  kPositionIds,
+  kWordMask,
+  kWordPositionIds,
 };
 
 at::Tensor Embedded(NodeContext& ctx, size_t table, size_t ids) {
@@ -130,8 +130,8 @@ at::Tensor Embedded(NodeContext& ctx, size_t table, size_t ids) {
 at::Tensor SumOfEmbeddings(NodeContext& ctx) {
   const at::Tensor words = Embedded(ctx, kWords, kInputIds);
   at::Tensor sum =
-      words + (ctx.Has(kPositionIds)
-                   ? Embedded(ctx, kPositions, kPositionIds)
+      words + (ctx.Has(kWordPositionIds)
+                   ? Embedded(ctx, kPositions, kWordPositionIds)
                    : at::slice(ctx.Tensor(kPositions), 0, 0, words.size(1)));
   if (ctx.Has(kSegmentIds)) sum = sum + Embedded(ctx, kSegments, kSegmentIds);
   return sum;
@@ -147,8 +147,8 @@ void LowerEmbedLayerNormalization(NodeContext& ctx) {
                   .inverse_output = kNone});
   if (ctx.Wants(1)) {
     const at::Tensor lengths =
-        ctx.Has(kMask)
-            ? at::sum(ctx.Tensor(kMask), 1, /*keepdim=*/false, at::kInt)
+        ctx.Has(kWordMask)
+            ? at::sum(ctx.Tensor(kWordMask), 1, /*keepdim=*/false, at::kInt)
             : at::zeros({sum.size(0)}, sum.options().dtype(at::kInt));
     ctx.Set(1, lengths);
   }
@@ -203,7 +203,7 @@ void LowerFusedConv(NodeContext& ctx) {
                                 ctx.FloatsAttribute("activation_params", {})));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kMicrosoftOperators[] = {
     {"Attention", {1, kAny}, &LowerMicrosoftAttention, kMicrosoft},
     {"BiasAdd", {1, kAny}, &LowerBiasAdd, kMicrosoft},
     {"BiasGelu", {1, kAny}, &LowerBiasGelu, kMicrosoft},
@@ -216,11 +216,14 @@ constexpr OnnxOperator kRows[] = {
     {"FusedConv", {1, kAny}, &LowerFusedConv, kMicrosoft},
     {"FusedGemm", {1, kAny}, &LowerFusedGemm, kMicrosoft},
     {"FusedMatMul", {1, kAny}, &LowerFusedMatMul, kMicrosoft},
-    {"Gelu", {1, kAny}, &LowerGelu, kMicrosoft},
+    {"Gelu", {1, kAny}, &LowerPlainGelu, kMicrosoft},
     {"GemmFastGelu", {1, kAny}, &LowerGemmFastGelu, kMicrosoft},
     {"GroupNorm", {1, kAny}, &LowerGroupNorm, kMicrosoft},
     {"GroupQueryAttention", {1, kAny}, &LowerGroupQueryAttention, kMicrosoft},
-    {"LayerNormalization", {1, kAny}, &LowerLayerNormalization, kMicrosoft},
+    {"LayerNormalization",
+     {1, kAny},
+     &LowerPlainLayerNormalization,
+     kMicrosoft},
     {"MultiHeadAttention", {1, kAny}, &LowerMultiHeadAttention, kMicrosoft},
     {"QuickGelu", {1, kAny}, &LowerQuickGelu, kMicrosoft},
     {"RotaryEmbedding", {1, kAny}, &LowerMicrosoftRotaryEmbedding, kMicrosoft},
@@ -241,6 +244,8 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> MicrosoftOperators() { return kRows; }
+std::span<const OnnxOperator> MicrosoftOperators() {
+  return kMicrosoftOperators;
+}
 
 }  // namespace foretell::onnx

@@ -237,7 +237,7 @@ void LowerMeanVarianceNormalization(NodeContext& ctx) {
   ctx.Set(0, (x - mean) / (at::sqrt(variance) + kEpsilon));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kNormalizationOperators[] = {
     // Below 7: is_test; below 9: spatial; from 14: training_mode.
     {"BatchNormalization", {1, kAny}, &LowerBatchNormalization},
     {"GroupNormalization", {18, kAny}, &LowerGroupNormalization},
@@ -296,6 +296,8 @@ void RmsNormalize(NodeContext& ctx, const at::Tensor& x,
   ctx.Set(options.inverse_output, at::rsqrt(mean_square + epsilon));
 }
 
-std::span<const OnnxOperator> NormalizationOperators() { return kRows; }
+std::span<const OnnxOperator> NormalizationOperators() {
+  return kNormalizationOperators;
+}
 
 }  // namespace foretell::onnx

@@ -278,7 +278,7 @@ void LowerGlobalLpPool(NodeContext& ctx) {
                                     /*keepdim=*/true));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kPoolingOperators[] = {
     {"AveragePool", {1, kAny}, &LowerAveragePool},
     {"GlobalAveragePool", {1, kAny}, &LowerGlobalAveragePool},
     {"GlobalLpPool", {1, kAny}, &LowerGlobalLpPool},
@@ -291,6 +291,6 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> PoolingOperators() { return kRows; }
+std::span<const OnnxOperator> PoolingOperators() { return kPoolingOperators; }
 
 }  // namespace foretell::onnx

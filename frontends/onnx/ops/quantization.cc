@@ -248,7 +248,7 @@ void LowerQLinearConv(NodeContext& ctx) {
                      y_zero.scalar_type()));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kQuantizationOperators[] = {
     {"ConvInteger", {10, kAny}, &LowerConvInteger},
     {"DequantizeLinear", {10, kAny}, &LowerDequantizeLinear},
     {"DynamicQuantizeLinear", {11, kAny}, &LowerDynamicQuantizeLinear},
@@ -260,6 +260,8 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> QuantizationOperators() { return kRows; }
+std::span<const OnnxOperator> QuantizationOperators() {
+  return kQuantizationOperators;
+}
 
 }  // namespace foretell::onnx

@@ -346,7 +346,7 @@ void LowerLstm(NodeContext& ctx) {
   Lower(ctx, RecurrentKind::kLstm, {"sigmoid", "tanh", "tanh"});
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kRecurrentOperators[] = {
     {"GRU", {7, kAny}, &LowerGru},
     {"LSTM", {7, kAny}, &LowerLstm},
     {"RNN", {7, kAny}, &LowerRnn},
@@ -354,6 +354,8 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> RecurrentOperators() { return kRows; }
+std::span<const OnnxOperator> RecurrentOperators() {
+  return kRecurrentOperators;
+}
 
 }  // namespace foretell::onnx

@@ -21,11 +21,12 @@ namespace {
 
 // ---- Activation functions --------------------------------------------------
 
-using Function = at::Tensor (*)(const at::Tensor&, double alpha, double beta);
+using CellFunction = at::Tensor (*)(const at::Tensor&, double alpha,
+                                    double beta);
 
 struct ActivationRow {
   std::string_view name;  ///< Lower case: files write any.
-  Function function;
+  CellFunction function;
   std::optional<double> alpha;  ///< Default; empty when there is no alpha.
   std::optional<double> beta;
 };
@@ -36,7 +37,7 @@ at::Tensor Affine(const at::Tensor& x, double alpha, double beta) {
 at::Tensor Elu(const at::Tensor& x, double alpha, double) {
   return at::elu(x, alpha);
 }
-at::Tensor HardSigmoid(const at::Tensor& x, double alpha, double beta) {
+at::Tensor AffineHardSigmoid(const at::Tensor& x, double alpha, double beta) {
   return at::clamp(x.mul(alpha).add(beta), 0, 1);
 }
 at::Tensor LeakyRelu(const at::Tensor& x, double alpha, double) {
@@ -66,7 +67,7 @@ constexpr std::array<ActivationRow, 11> kActivations = {{
     // name             function          alpha         beta
     {"affine", &Affine, 1.0, 0.0},
     {"elu", &Elu, 1.0, kNoParameter},
-    {"hardsigmoid", &HardSigmoid, 0.2, 0.5},
+    {"hardsigmoid", &AffineHardSigmoid, 0.2, 0.5},
     {"leakyrelu", &LeakyRelu, 0.01, kNoParameter},
     {"relu", &Relu, kNoParameter, kNoParameter},
     {"scaledtanh", &ScaledTanh, 1.0, 1.0},

@@ -112,11 +112,11 @@ bool ReducesNothing(NodeContext& ctx) {
   return !axes || axes->empty();
 }
 
-using Function = at::Tensor (*)(const at::Tensor&, const Reduction&);
+using ReduceFunction = at::Tensor (*)(const at::Tensor&, const Reduction&);
 
 /// ATen takes an empty list of axes for all of them: where none is meant, a new
 /// axis of length one is reduced.
-template <Function function>
+template <ReduceFunction function>
 void LowerReduce(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const at::Tensor number = Computable(x);
@@ -242,7 +242,7 @@ void LowerCumulative(NodeContext& ctx) {
   ctx.Set(0, CastTo(y, input.scalar_type()));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kReductionOperators[] = {
     // Axes are an attribute before 18 (ReduceSum: 13), then an input.
     {"ArgMax", {1, kAny}, &LowerArgument<&ArgMax>},
     {"ArgMin", {1, kAny}, &LowerArgument<&ArgMin>},
@@ -262,6 +262,8 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> ReductionOperators() { return kRows; }
+std::span<const OnnxOperator> ReductionOperators() {
+  return kReductionOperators;
+}
 
 }  // namespace foretell::onnx

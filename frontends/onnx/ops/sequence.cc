@@ -180,7 +180,7 @@ void LowerOptionalHasElement(NodeContext& ctx) {
   ctx.Set(0, HostBool(ctx.Has(0)));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kSequenceOperators[] = {
     {"ConcatFromSequence", {11, kAny}, &LowerConcatFromSequence},
     {"Optional", {15, kAny}, &LowerOptional},
     {"OptionalGetElement", {15, kAny}, &LowerOptionalGetElement},
@@ -197,6 +197,6 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> SequenceOperators() { return kRows; }
+std::span<const OnnxOperator> SequenceOperators() { return kSequenceOperators; }
 
 }  // namespace foretell::onnx

@@ -255,7 +255,7 @@ void LowerDropout(NodeContext& ctx) {
   ctx.Set(1, mask);
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kShapeOperators[] = {
     {"BitCast", {26, kAny}, &LowerBitCast},
     {"Cast", {6, kAny}, &LowerCast},  // 1 named the type in a string
     {"CastLike", {15, kAny}, &LowerCastLike},
@@ -278,6 +278,6 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> ShapeOperators() { return kRows; }
+std::span<const OnnxOperator> ShapeOperators() { return kShapeOperators; }
 
 }  // namespace foretell::onnx

@@ -220,7 +220,7 @@ void LowerMelWeightMatrix(NodeContext& ctx) {
                     type));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kSignalOperators[] = {
     {"BlackmanWindow", {17, kAny}, &LowerBlackmanWindow},
     {"DFT", {17, kAny}, &LowerDft},
     {"HammingWindow", {17, kAny}, &LowerHammingWindow},
@@ -231,6 +231,6 @@ constexpr OnnxOperator kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> SignalOperators() { return kRows; }
+std::span<const OnnxOperator> SignalOperators() { return kSignalOperators; }
 
 }  // namespace foretell::onnx

@@ -126,13 +126,13 @@ void LowerUnique(NodeContext& ctx) {
   ctx.Set(3, result.counts);
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kSortingOperators[] = {
     {"TopK", {1, kAny}, &LowerTopK},  // 10: K is an input
     {"Unique", {11, kAny}, &LowerUnique, "", kDependsOnData},
 };
 
 }  // namespace
 
-std::span<const OnnxOperator> SortingOperators() { return kRows; }
+std::span<const OnnxOperator> SortingOperators() { return kSortingOperators; }
 
 }  // namespace foretell::onnx

@@ -12,29 +12,29 @@ namespace {
 
 using Payload = TensorLiteral::Payload;
 
-[[noreturn]] void Corrupt(const std::string& what) {
+[[noreturn]] void CorruptSparse(const std::string& what) {
   throw Error(ErrorCode::kCorrupt, what);
 }
 
 void CheckParts(const TensorLiteral& values, const TensorLiteral& indices,
                 const TensorLiteral& dense) {
   if (values.dims.size() != 1) {
-    Corrupt("its values have rank " + std::to_string(values.dims.size()) +
-            ", expected 1");
+    CorruptSparse("its values have rank " + std::to_string(values.dims.size()) +
+                  ", expected 1");
   }
   if (indices.data_type != kOnnxInt64) {
-    Corrupt("its indices are " + DataTypeName(indices.data_type) +
-            ", expected INT64");
+    CorruptSparse("its indices are " + DataTypeName(indices.data_type) +
+                  ", expected INT64");
   }
   const auto rank = static_cast<std::int64_t>(dense.dims.size());
   const std::int64_t count = values.dims[0];
   const bool linear = indices.dims == std::vector<std::int64_t>{count};
   const bool tuples = indices.dims == std::vector<std::int64_t>{count, rank};
   if (!linear && !tuples) {
-    Corrupt("its indices have shape " + DimsText(indices.dims) + ", its " +
-            std::to_string(count) + " values need [" + std::to_string(count) +
-            "] or [" + std::to_string(count) + "," + std::to_string(rank) +
-            "]");
+    CorruptSparse("its indices have shape " + DimsText(indices.dims) +
+                  ", its " + std::to_string(count) + " values need [" +
+                  std::to_string(count) + "] or [" + std::to_string(count) +
+                  "," + std::to_string(rank) + "]");
   }
 }
 
@@ -47,8 +47,8 @@ std::int64_t IndexAt(const TensorLiteral& indices, std::size_t position) {
 
 std::int64_t CheckedIndex(std::int64_t index, std::int64_t size) {
   if (index < 0 || index >= size) {
-    Corrupt("index " + std::to_string(index) + " is outside of [0, " +
-            std::to_string(size) + ")");
+    CorruptSparse("index " + std::to_string(index) + " is outside of [0, " +
+                  std::to_string(size) + ")");
   }
   return index;
 }
@@ -85,7 +85,7 @@ void FillDense(const TensorLiteral& values, const TensorLiteral& indices,
   CheckParts(values, indices, dense);
   const DataType& type = *FindDataType(dense.data_type);
   const std::optional<std::int64_t> bytes = RawBytes(type, dense.NumElements());
-  if (!bytes) Corrupt("its size is beyond 64 bits");
+  if (!bytes) CorruptSparse("its size is beyond 64 bits");
   dense.payload = Payload::kSkipped;
   if (values.payload == Payload::kExternal ||
       indices.payload == Payload::kExternal) {

@@ -13,7 +13,7 @@
 namespace foretell::onnx {
 namespace {
 
-[[noreturn]] void Corrupt(const std::string& what) {
+[[noreturn]] void CorruptTensor(const std::string& what) {
   throw Error(ErrorCode::kCorrupt, what);
 }
 
@@ -91,8 +91,8 @@ std::string PackTyped(const ::onnx::TensorProto& proto, const DataType& type) {
 
 [[noreturn]] void WrongSize(std::int64_t found, std::int64_t needed,
                             const std::string& unit) {
-  Corrupt("its payload has " + std::to_string(found) + " " + unit +
-          ", its shape needs " + std::to_string(needed));
+  CorruptTensor("its payload has " + std::to_string(found) + " " + unit +
+                ", its shape needs " + std::to_string(needed));
 }
 
 std::string BytesUnit(bool exact) { return exact ? "bytes" : "bytes at most"; }
@@ -152,7 +152,7 @@ void FillPayload(::onnx::TensorProto& proto,
   CheckDims(tensor.dims);
   const DataType& type = CheckedDataType(tensor);
   if (!RawBytes(type, tensor.NumElements())) {
-    Corrupt("its size is beyond 64 bits");
+    CorruptTensor("its size is beyond 64 bits");
   }
   if (proto.data_location() == ::onnx::TensorProto::EXTERNAL) {
     tensor.payload = TensorLiteral::Payload::kExternal;
@@ -171,18 +171,18 @@ void FillPayload(::onnx::TensorProto& proto,
 
 void CheckDims(std::span<const std::int64_t> dims) {
   if (dims.size() > kMaxRank) {
-    Corrupt("its rank is " + std::to_string(dims.size()) + ", at most " +
-            std::to_string(kMaxRank) + " is possible");
+    CorruptTensor("its rank is " + std::to_string(dims.size()) + ", at most " +
+                  std::to_string(kMaxRank) + " is possible");
   }
   for (const std::int64_t dim : dims) {
     if (dim < 0) {
-      Corrupt("dimension " + std::to_string(dim) + " of " + DimsText(dims) +
-              " is negative");
+      CorruptTensor("dimension " + std::to_string(dim) + " of " +
+                    DimsText(dims) + " is negative");
     }
   }
   if (!CheckedProduct(dims)) {
-    Corrupt("the number of elements of " + DimsText(dims) +
-            " is beyond 64 bits");
+    CorruptTensor("the number of elements of " + DimsText(dims) +
+                  " is beyond 64 bits");
   }
 }
 

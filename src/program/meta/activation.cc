@@ -38,7 +38,7 @@ void PreluBackward(Call& call) {
 // rrelu: in evaluation the noise stays unused.
 void RandomRelu(Call& call) { call.Return(Like(call.Tensor("self"))); }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kActivationKernels[] = {
     {"relu", Elementwise},
     {"hardtanh", Elementwise},
     {"hardtanh_backward", Elementwise},
@@ -56,6 +56,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> ActivationKernels() { return kRows; }
+std::span<const KernelRow> ActivationKernels() { return kActivationKernels; }
 
 }  // namespace foretell::meta

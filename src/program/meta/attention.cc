@@ -239,7 +239,7 @@ void FlashBackward(Call& call) {
   }
 }
 
-void Cudnn(Call& call) {
+void CudnnAttention(Call& call) {
   const at::Tensor& query = call.Tensor("query");
   const at::Tensor& key = call.Tensor("key");
   const std::int64_t rows =
@@ -307,13 +307,13 @@ void SplitHeads(Call& call) {
 
 void MaskedSoftmax(Call& call) { call.Return(Like(call.FirstTensor())); }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kAttentionKernels[] = {
     {"scaled_dot_product_attention", Attention, Policy::kOverrideWhole},
     {"_scaled_dot_product_efficient_attention", Efficient},
     {"_scaled_dot_product_efficient_attention_backward", EfficientBackward},
     {"_scaled_dot_product_flash_attention", Flash},
     {"_scaled_dot_product_flash_attention_backward", FlashBackward},
-    {"_scaled_dot_product_cudnn_attention", Cudnn},
+    {"_scaled_dot_product_cudnn_attention", CudnnAttention},
     {"_scaled_dot_product_cudnn_attention_backward", CpuFlashBackward},
     {"_scaled_dot_product_flash_attention_for_cpu", CpuFlash},
     {"_scaled_dot_product_flash_attention_for_cpu_backward", CpuFlashBackward},
@@ -333,6 +333,6 @@ AttentionKernel ChooseAttention(const AttentionInputs& in) {
   return AttentionKernel::kMath;
 }
 
-std::span<const KernelRow> AttentionKernels() { return kRows; }
+std::span<const KernelRow> AttentionKernels() { return kAttentionKernels; }
 
 }  // namespace foretell::meta

@@ -125,7 +125,7 @@ void TimeBatchConvolutionBackward(Call& call) {
   call.Return(Like(call.Tensor("bias")));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kConvolutionKernels[] = {
     {"convolution", Convolution, Policy::kOverride},
     {"convolution_backward", ConvolutionBackward, Policy::kOverride},
     {"convolution_overrideable", Convolution, Policy::kOverride},
@@ -145,6 +145,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> ConvolutionKernels() { return kRows; }
+std::span<const KernelRow> ConvolutionKernels() { return kConvolutionKernels; }
 
 }  // namespace foretell::meta

@@ -35,7 +35,7 @@ void Equal(Call& call) {
   Refuse(call);
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kDataDependentKernels[] = {
     {"item", Refuse, Policy::kDataDependent},
     {"is_nonzero", Refuse, Policy::kDataDependent},
     {"_local_scalar_dense", Refuse, Policy::kDataDependent},
@@ -95,7 +95,9 @@ constexpr Condition kConditions[] = {
 
 }  // namespace
 
-std::span<const KernelRow> DataDependentKernels() { return kRows; }
+std::span<const KernelRow> DataDependentKernels() {
+  return kDataDependentKernels;
+}
 
 }  // namespace meta
 

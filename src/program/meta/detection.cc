@@ -121,7 +121,7 @@ void DeformableConvolutionBackward(Call& call) {
   }
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kDetectionKernels[] = {
     {"torchvision::roi_align", RoiAlign},
     {"torchvision::_roi_align_backward", RoiBackward},
     {"torchvision::roi_pool", RoiPool},
@@ -147,6 +147,6 @@ void DefineTorchvisionOperators(
   for (const char* schema : kSchemas) libraries.back()->def(schema);
 }
 
-std::span<const KernelRow> DetectionKernels() { return kRows; }
+std::span<const KernelRow> DetectionKernels() { return kDetectionKernels; }
 
 }  // namespace foretell::meta

@@ -47,7 +47,7 @@ void Dropout(Call& call) {
   call.Return(std::get<0>(at::native_dropout(input, p, true)));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kDropoutKernels[] = {
     {"dropout.", Dropout, Policy::kOverrideWhole},
     {"native_dropout", Fused},
     {"native_dropout_backward", FusedBackward},
@@ -57,6 +57,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> DropoutKernels() { return kRows; }
+std::span<const KernelRow> DropoutKernels() { return kDropoutKernels; }
 
 }  // namespace foretell::meta

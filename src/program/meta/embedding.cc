@@ -50,7 +50,7 @@ void EmbeddingBagWeightsBackward(Call& call) {
                          call.Tensor("grad").scalar_type()));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kEmbeddingKernels[] = {
     {"embedding_dense_backward", EmbeddingBackward},
     {"_embedding_bag", EmbeddingBag},
     {"_embedding_bag_forward_only", EmbeddingBag},
@@ -61,6 +61,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> EmbeddingKernels() { return kRows; }
+std::span<const KernelRow> EmbeddingKernels() { return kEmbeddingKernels; }
 
 }  // namespace foretell::meta

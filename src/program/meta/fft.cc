@@ -32,7 +32,7 @@ void ComplexToReal(Call& call) {
   call.Return(Contiguous(sizes, c10::toRealValueType(input.scalar_type())));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kFftKernels[] = {
     {"_fft_c2c", ComplexToComplex},
     {"_fft_r2c", RealToComplex},
     {"_fft_c2r", ComplexToReal},
@@ -40,6 +40,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> FftKernels() { return kRows; }
+std::span<const KernelRow> FftKernels() { return kFftKernels; }
 
 }  // namespace foretell::meta

@@ -96,7 +96,7 @@ void NarrowCopy(Call& call) {
   call.Return(Contiguous(sizes, input.scalar_type()));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kIndexingKernels[] = {
     {"index_select", IndexSelect},
     {"index_select_backward", IndexSelectBackward, Policy::kOverrideWhole},
     {"flip", Flip},
@@ -114,6 +114,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> IndexingKernels() { return kRows; }
+std::span<const KernelRow> IndexingKernels() { return kIndexingKernels; }
 
 }  // namespace foretell::meta

@@ -123,7 +123,7 @@ void DistancesBackward(Call& call) {
   call.Return(Contiguous(input.sizes(), input.scalar_type()));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kLinalgKernels[] = {
     {"addbmm", SumOfProducts},
     {"_int_mm", IntegerProduct},
     {"_scaled_mm", ScaledProduct},
@@ -151,6 +151,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> LinalgKernels() { return kRows; }
+std::span<const KernelRow> LinalgKernels() { return kLinalgKernels; }
 
 }  // namespace foretell::meta

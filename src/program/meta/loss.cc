@@ -100,7 +100,7 @@ void CtcLossBackward(Call& call) {
   call.Return(Contiguous(log_probs.sizes(), log_probs.scalar_type()));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kLossKernels[] = {
     {"huber_loss", Pairwise},
     {"huber_loss_backward", PairwiseBackward},
     {"binary_cross_entropy", BinaryCrossEntropy},
@@ -120,6 +120,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> LossKernels() { return kRows; }
+std::span<const KernelRow> LossKernels() { return kLossKernels; }
 
 }  // namespace foretell::meta

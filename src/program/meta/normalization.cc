@@ -153,7 +153,7 @@ void WeightNormBackward(Call& call) {
   call.Return(Like(call.Tensor("saved_g")));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kNormalizationKernels[] = {
     {"native_batch_norm", BatchNorm},
     {"native_batch_norm_backward", BatchNormBackward},
     {"_native_batch_norm_legit", BatchNorm},
@@ -175,6 +175,8 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> NormalizationKernels() { return kRows; }
+std::span<const KernelRow> NormalizationKernels() {
+  return kNormalizationKernels;
+}
 
 }  // namespace foretell::meta

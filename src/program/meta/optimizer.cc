@@ -7,7 +7,7 @@ namespace {
 
 void InPlace(Call&) {}
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kOptimizerKernels[] = {
     {"_fused_sgd", InPlace},
     {"_fused_adam", InPlace},
     {"_fused_adamw", InPlace},
@@ -18,6 +18,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> OptimizerKernels() { return kRows; }
+std::span<const KernelRow> OptimizerKernels() { return kOptimizerKernels; }
 
 }  // namespace foretell::meta

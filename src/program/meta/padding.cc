@@ -28,7 +28,7 @@ void PadBackward(Call& call) {
   call.Return(Contiguous(input.sizes(), input.scalar_type()));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kPaddingKernels[] = {
     {"reflection_pad1d", Pad},
     {"reflection_pad2d", Pad},
     {"reflection_pad3d", Pad},
@@ -45,6 +45,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> PaddingKernels() { return kRows; }
+std::span<const KernelRow> PaddingKernels() { return kPaddingKernels; }
 
 }  // namespace foretell::meta

@@ -57,7 +57,7 @@ void Search(Call& call) {
       of_tensor ? call.Tensor("self").sizes() : at::IntArrayRef{}, dtype));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kPointwiseKernels[] = {
     {"abs", ToReal},
     {"angle", Angle},
     {"where", Where},
@@ -86,6 +86,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> PointwiseKernels() { return kRows; }
+std::span<const KernelRow> PointwiseKernels() { return kPointwiseKernels; }
 
 }  // namespace foretell::meta

@@ -41,7 +41,7 @@ void ContiguousInput(Call& call) {
   call.Return(Contiguous(input.sizes(), input.scalar_type()));
 }
 
-void LikeInput(Call& call) {
+void LikePooled(Call& call) {
   const at::Tensor& input = call.Tensor("self");
   call.Return(InFormat(input.sizes(), input.scalar_type(),
                        input.suggest_memory_format()));
@@ -115,17 +115,17 @@ void Fold(Call& call) {
   call.Return(Contiguous(sizes, input.scalar_type()));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kPoolingKernels[] = {
     {"_adaptive_avg_pool2d", AdaptiveAverage2d},
     {"adaptive_avg_pool2d.out", AdaptiveAverage2d},
     {"_adaptive_avg_pool3d", AdaptiveAverage3d},
     {"adaptive_avg_pool3d.out", AdaptiveAverage3d},
-    {"_adaptive_avg_pool2d_backward", LikeInput},
+    {"_adaptive_avg_pool2d_backward", LikePooled},
     {"_adaptive_avg_pool3d_backward", ContiguousInput},
     {"adaptive_avg_pool3d_backward", ContiguousInput},
-    {"max_pool2d_backward", LikeInput},
+    {"max_pool2d_backward", LikePooled},
     {"max_pool3d_with_indices", MaxWithIndices<3>},
-    {"max_pool3d_with_indices_backward", LikeInput},
+    {"max_pool3d_with_indices_backward", LikePooled},
     {"fractional_max_pool3d_backward", ContiguousInput},
     {"max_unpool2d", Unpool<2>},
     {"max_unpool3d", Unpool<3>},
@@ -135,6 +135,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> PoolingKernels() { return kRows; }
+std::span<const KernelRow> PoolingKernels() { return kPoolingKernels; }
 
 }  // namespace foretell::meta

@@ -21,7 +21,7 @@ void LearnableBackward(Call& call) {
   call.Return(Like(call.Tensor("zero_point")));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kQuantizationKernels[] = {
     {"fake_quantize_per_tensor_affine_cachemask", WithMask},
     {"fake_quantize_per_channel_affine_cachemask", WithMask},
     {"_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", WithMask},
@@ -34,6 +34,8 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> QuantizationKernels() { return kRows; }
+std::span<const KernelRow> QuantizationKernels() {
+  return kQuantizationKernels;
+}
 
 }  // namespace foretell::meta

@@ -6,7 +6,7 @@
 namespace foretell::meta {
 namespace {
 
-void LikeFirst(Call& call) { ReturnLikeFirst(call); }
+void LikeDrawn(Call& call) { ReturnLikeFirst(call); }
 
 void Multinomial(Call& call) {
   Sizes sizes = call.Tensor("self").sizes().vec();
@@ -26,22 +26,22 @@ void Binomial(Call& call) {
   ReturnPointwise(call, {call.Tensor("count"), call.Tensor("prob")});
 }
 
-void Pairwise(Call& call) { ReturnPointwise(call, call.ReadTensors()); }
+void GradientOfPair(Call& call) { ReturnPointwise(call, call.ReadTensors()); }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kRandomKernels[] = {
     {"multinomial", Multinomial},
     {"randperm", Permutation},
-    {"bernoulli", LikeFirst},
-    {"poisson", LikeFirst},
+    {"bernoulli", LikeDrawn},
+    {"poisson", LikeDrawn},
     {"binomial", Binomial},
-    {"_standard_gamma", LikeFirst},
-    {"_standard_gamma_grad", Pairwise},
-    {"_sample_dirichlet", LikeFirst},
-    {"_dirichlet_grad", Pairwise},
+    {"_standard_gamma", LikeDrawn},
+    {"_standard_gamma_grad", GradientOfPair},
+    {"_sample_dirichlet", LikeDrawn},
+    {"_dirichlet_grad", GradientOfPair},
 };
 
 }  // namespace
 
-std::span<const KernelRow> RandomKernels() { return kRows; }
+std::span<const KernelRow> RandomKernels() { return kRandomKernels; }
 
 }  // namespace foretell::meta

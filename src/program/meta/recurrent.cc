@@ -109,7 +109,7 @@ void Lstm(Call& call) {
 
 // Results: output, last hidden state, last cell state, reserved bytes, and
 // the buffer of weights.
-void Cudnn(Call& call) {
+void CudnnRnn(Call& call) {
   const at::Tensor& input = call.Tensor("input");
   const at::Tensor& hidden = call.Tensor("hx");
   const std::int64_t mode = call.Int("mode");
@@ -228,7 +228,7 @@ void FusedGruCellBackward(Call& call) {
   call.ReturnIf(has_bias, bias);
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kRecurrentKernels[] = {
     {"lstm.input", Lstm, Policy::kOverrideWhole},
     {"lstm.data", Lstm, Policy::kOverrideWhole},
     {"gru.input", Rnn<kModeGru>, Policy::kOverrideWhole},
@@ -237,7 +237,7 @@ constexpr KernelRow kRows[] = {
     {"rnn_tanh.data", Rnn<kModeTanh>, Policy::kOverrideWhole},
     {"rnn_relu.input", Rnn<kModeRelu>, Policy::kOverrideWhole},
     {"rnn_relu.data", Rnn<kModeRelu>, Policy::kOverrideWhole},
-    {"_cudnn_rnn.", Cudnn},
+    {"_cudnn_rnn.", CudnnRnn},
     {"_cudnn_rnn_backward.", CudnnBackward},
     {"lstm_cell", LstmCell, Policy::kOverrideWhole},
     {"gru_cell", GruCell, Policy::kOverrideWhole},
@@ -249,6 +249,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> RecurrentKernels() { return kRows; }
+std::span<const KernelRow> RecurrentKernels() { return kRecurrentKernels; }
 
 }  // namespace foretell::meta

@@ -38,7 +38,7 @@ void SameType(Call& call) {
   call.Return(Contiguous(Reduced(call), call.FirstTensor().scalar_type()));
 }
 
-void ToFloat(Call& call) {
+void ReducedToFloat(Call& call) {
   call.Return(Contiguous(Reduced(call),
                          FloatingType(call.FirstTensor().scalar_type())));
 }
@@ -108,7 +108,7 @@ void Histogram(Call& call) {
   call.Return(Contiguous(Sizes{call.Int("bins")}, input.scalar_type()));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kReductionKernels[] = {
     {"max.unary_out", SameType},
     {"max", SameType},
     {"min", SameType},
@@ -119,7 +119,7 @@ constexpr KernelRow kRows[] = {
     {"kthvalue", ValueAndPlace},
     {"prod", Accumulated},
     {"nansum", Accumulated},
-    {"logsumexp", ToFloat},
+    {"logsumexp", ReducedToFloat},
     {"std", SpreadOnly},
     {"var", SpreadOnly},
     {"std_mean", SpreadAndMean},
@@ -137,6 +137,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> ReductionKernels() { return kRows; }
+std::span<const KernelRow> ReductionKernels() { return kReductionKernels; }
 
 }  // namespace foretell::meta

@@ -33,7 +33,7 @@ void AffineGrid(Call& call) {
                          call.FirstTensor().scalar_type()));
 }
 
-constexpr KernelRow kRows[] = {
+constexpr KernelRow kResamplingKernels[] = {
     {"grid_sampler_2d", GridSample},
     {"grid_sampler_3d", GridSample},
     {"cudnn_grid_sampler", GridSample},
@@ -45,6 +45,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-std::span<const KernelRow> ResamplingKernels() { return kRows; }
+std::span<const KernelRow> ResamplingKernels() { return kResamplingKernels; }
 
 }  // namespace foretell::meta
