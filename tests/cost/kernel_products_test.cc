@@ -8,10 +8,10 @@
 namespace foretell::cost {
 namespace {
 
-using Product =
+using ProductSizes =
     std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
-Product ProductOf(const Kernel& kernel) {
+ProductSizes ProductOf(const Kernel& kernel) {
   return {kernel.batch, kernel.m, kernel.n, kernel.k};
 }
 
@@ -33,7 +33,7 @@ TEST(KernelProducts, AConvolutionIsAnImplicitProduct) {
       Convolution("f16[2,16,10,12]", "f16[32,16,3,5]",
                   "stride=[2, 2], padding=[1, 2]", "f16[2,32,5,6]");
   EXPECT_EQ(kernel.kernel_class, KernelClass::kDenseConvolution);
-  EXPECT_EQ(ProductOf(kernel), Product(1, 2 * 30, 32, 16 * 15));
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(1, 2 * 30, 32, 16 * 15));
   EXPECT_EQ(kernel.macs, 2 * 30 * 32 * 16 * 15);
   EXPECT_EQ(kernel.window_height, 3);
   EXPECT_EQ(kernel.window_width, 5);
@@ -49,7 +49,7 @@ TEST(KernelProducts, AGroupedConvolutionIsABatch) {
   const Kernel kernel = Convolution("f16[2,16,4,4]", "f16[32,4,1,1]",
                                     "groups=4", "f16[2,32,4,4]");
   EXPECT_EQ(kernel.kernel_class, KernelClass::kGroupedConvolution);
-  EXPECT_EQ(ProductOf(kernel), Product(4, 32, 8, 4));
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(4, 32, 8, 4));
 }
 
 TEST(KernelProducts, ConvolutionsFallIntoClasses) {
@@ -98,7 +98,7 @@ TEST(KernelProducts, ALinearLayerHasRowsOfFeatures) {
       "%x = input f16[2,5,8]\n"
       "%y = linear(%x, parameter f16[16,8]) : f16[2,5,16]\n");
   EXPECT_EQ(kernel.kernel_class, KernelClass::kLinear);
-  EXPECT_EQ(ProductOf(kernel), Product(1, 10, 16, 8));
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(1, 10, 16, 8));
   EXPECT_EQ(kernel.macs, 10 * 16 * 8);
 }
 
@@ -107,7 +107,7 @@ TEST(KernelProducts, ABatchTimesOneMatrixIsLinear) {
       "%x = input f16[2,5,8]\n"
       "%y = matmul(%x, parameter f16[8,16]) : f16[2,5,16]\n");
   EXPECT_EQ(kernel.kernel_class, KernelClass::kLinear);
-  EXPECT_EQ(ProductOf(kernel), Product(1, 10, 16, 8));
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(1, 10, 16, 8));
   EXPECT_EQ(LastOf("%x = input f16[5,8]\n%y = addmm(parameter f16[16], %x, "
                    "parameter f16[8,16]) : f16[5,16]\n")
                 .kernel_class,
@@ -119,7 +119,7 @@ TEST(KernelProducts, TwoBatchesMakeABatch) {
       "%x = input f16[2,3,5,8]\n%y = input f16[2,3,8,7]\n"
       "%z = matmul(%x, %y) : f16[2,3,5,7]\n");
   EXPECT_EQ(kernel.kernel_class, KernelClass::kMatmul);
-  EXPECT_EQ(ProductOf(kernel), Product(6, 5, 7, 8));
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(6, 5, 7, 8));
 }
 
 TEST(KernelProducts, AnEinsumOfTwoIsAProduct) {
@@ -128,7 +128,7 @@ TEST(KernelProducts, AnEinsumOfTwoIsAProduct) {
       "%z = einsum(%x, %y) {equation=\"bik, bjk -> bij\"} : "
       "f16[2,5,7]\n");
   EXPECT_EQ(kernel.kernel_class, KernelClass::kMatmul);
-  EXPECT_EQ(ProductOf(kernel), Product(2, 5, 7, 8));
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(2, 5, 7, 8));
   EXPECT_EQ(kernel.macs, 2 * 5 * 7 * 8);
 }
 
@@ -136,7 +136,7 @@ TEST(KernelProducts, AnEinsumOfAnotherFormHasNoProduct) {
   EXPECT_EQ(ProductOf(LastOf("%x = input f16[5,8]\n"
                              "%z = einsum(%x) {equation=\"ij->ji\"} : "
                              "f16[8,5]\n")),
-            Product(0, 0, 0, 0));
+            ProductSizes(0, 0, 0, 0));
 }
 
 TEST(KernelProducts, ARecurrentLayerHasAProductPerWeight) {
@@ -145,7 +145,7 @@ TEST(KernelProducts, ARecurrentLayerHasAProductPerWeight) {
       "%y = lstm(%x, %h, %h, parameter f16[16,8], parameter f16[16,4]) "
       ": f16[7,2,4]\n");
   EXPECT_EQ(kernel.kernel_class, KernelClass::kLinear);
-  EXPECT_EQ(ProductOf(kernel), Product(2, 14, 16, 8));
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(2, 14, 16, 8));
   EXPECT_EQ(kernel.macs, 14 * (16 * 8 + 16 * 4));
 }
 

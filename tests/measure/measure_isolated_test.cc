@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-MeasureRequest Request() {
+MeasureRequest IsolatedRequest() {
   return {.model = "net.onnx",
           .inputs = {.batch = 8},
           .precision = Precision::kFp16,
@@ -22,7 +22,7 @@ MeasureRequest Request() {
 
 /// A worker that is a shell script; $1 is the request.
 Measurement Work(const std::string& script,
-                 const MeasureRequest& request = Request()) {
+                 const MeasureRequest& request = IsolatedRequest()) {
   return MeasureIsolated(request, {"/bin/sh", "-c", script, "worker"});
 }
 
@@ -35,7 +35,8 @@ void ExpectEchoes(const Measurement& row) {
 }
 
 TEST(MeasureIsolated, ReturnsTheRowOfTheWorker) {
-  Measurement expected = FailedMeasurement(Request(), MeasureStatus::kOk, "");
+  Measurement expected =
+      FailedMeasurement(IsolatedRequest(), MeasureStatus::kOk, "");
   expected.latency = LatencyStatistics{30, 2, 3, 1, 4};
   expected.memory.peak_allocated_bytes = 1234;
   const Measurement row =
@@ -45,7 +46,7 @@ TEST(MeasureIsolated, ReturnsTheRowOfTheWorker) {
 
 TEST(MeasureIsolated, HandsTheWorkerItsRequest) {
   const Measurement row = Work("echo \"$1\" >&2; kill -ABRT $$");
-  EXPECT_THAT(row.message, HasSubstr(RequestToJson(Request())));
+  EXPECT_THAT(row.message, HasSubstr(RequestToJson(IsolatedRequest())));
 }
 
 TEST(MeasureIsolated, RecordsACrash) {
@@ -58,7 +59,7 @@ TEST(MeasureIsolated, RecordsACrash) {
 }
 
 TEST(MeasureIsolated, RecordsAHang) {
-  MeasureRequest request = Request();
+  MeasureRequest request = IsolatedRequest();
   request.options.deadline_s = 0.3;
   const Measurement row = Work("sleep 600", request);
   EXPECT_EQ(row.status, MeasureStatus::kDeadline);
@@ -79,14 +80,14 @@ TEST(MeasureIsolated, RecordsAWorkerThatLeavesHalfARow) {
 }
 
 TEST(MeasureIsolated, DoesNotTrustTheRowOfAWorkerThatCrashes) {
-  const std::string json =
-      MeasurementToJson(FailedMeasurement(Request(), MeasureStatus::kOk, ""));
+  const std::string json = MeasurementToJson(
+      FailedMeasurement(IsolatedRequest(), MeasureStatus::kOk, ""));
   EXPECT_EQ(Work("echo '" + json + "' >&3; kill -SEGV $$").status,
             MeasureStatus::kCrashed);
 }
 
 TEST(MeasureIsolated, ShowsTheWorkerOnlyTheMigInstance) {
-  MeasureRequest request = Request();
+  MeasureRequest request = IsolatedRequest();
   request.device = "MIG-01234567-89ab-cdef-0123-456789abcdef";
   const Measurement row =
       Work("echo \"$CUDA_VISIBLE_DEVICES\" >&2; exit 1", request);
@@ -95,7 +96,7 @@ TEST(MeasureIsolated, ShowsTheWorkerOnlyTheMigInstance) {
 }
 
 TEST(MeasureIsolated, RecordsADeviceThatHasNoSuchName) {
-  MeasureRequest request = Request();
+  MeasureRequest request = IsolatedRequest();
   request.device = "tpu:0";
   const Measurement row = Work("exit 0", request);
   EXPECT_EQ(row.status, MeasureStatus::kFailed);
@@ -103,7 +104,7 @@ TEST(MeasureIsolated, RecordsADeviceThatHasNoSuchName) {
 }
 
 TEST(MeasureIsolated, ThrowsWhenThereIsNoWorker) {
-  EXPECT_THROW(MeasureIsolated(Request(), {"/nowhere/worker"}), Error);
+  EXPECT_THROW(MeasureIsolated(IsolatedRequest(), {"/nowhere/worker"}), Error);
 }
 
 }  // namespace

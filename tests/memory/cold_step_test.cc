@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "foretell/graph_io.h"
+#include "src/core/units.h"
 
 namespace foretell::memory {
 namespace {
-
-constexpr std::int64_t kMi = 1024 * 1024;
 
 MemoryOptions WithoutWorkspaces() {
   MemoryOptions options;
@@ -36,20 +35,20 @@ start: +%x +%w +%m +old -old +older_gradient
 
 TEST(ColdStep, HasNeitherOptimizerNorWhatAStepLeftBehind) {
   const ColdStep step = ReplayColdStep(ParseGraph(kStep), WithoutWorkspaces());
-  EXPECT_EQ(step.allocated, 4 * 16 * kMi);
-  EXPECT_EQ(step.reserved, 4 * 16 * kMi);
+  EXPECT_EQ(step.allocated, 4 * 16 * kMiB);
+  EXPECT_EQ(step.reserved, 4 * 16 * kMiB);
 }
 
 TEST(ColdStep, KeepsTheWorkspacesThatAreAskedFor) {
   MemoryOptions options;
-  options.device.cublas_workspace_bytes = 8 * kMi;
+  options.device.cublas_workspace_bytes = 8 * kMiB;
   const ColdStep step = ReplayColdStep(ParseGraph(kStep), options);
-  EXPECT_EQ(step.allocated, (4 * 16 + 8) * kMi);
+  EXPECT_EQ(step.allocated, (4 * 16 + 8) * kMiB);
 }
 
 TEST(ColdStep, FitsWithinItsLimitOrSaysThatItDoesNot) {
   MemoryOptions options = WithoutWorkspaces();
-  options.allocator.device_limit_bytes = 4 * 16 * kMi;
+  options.allocator.device_limit_bytes = 4 * 16 * kMiB;
   EXPECT_TRUE(ReplayColdStep(ParseGraph(kStep), options).fits);
   options.allocator.device_limit_bytes -= 1;
   EXPECT_FALSE(ReplayColdStep(ParseGraph(kStep), options).fits);
@@ -66,9 +65,9 @@ output %y
 )");
   MemoryOptions options;
   const std::int64_t weight = 64 * 64 * 9 * 4;
-  const std::int64_t bare = 64 * kMi + weight;
+  const std::int64_t bare = 64 * kMiB + weight;
   EXPECT_EQ(ReplayColdStep(graph, options).allocated, bare + bare / 2);
-  options.allocator.device_limit_bytes = 70 * kMi;
+  options.allocator.device_limit_bytes = 70 * kMiB;
   const ColdStep limited = ReplayColdStep(graph, options);
   EXPECT_TRUE(limited.fits);
   EXPECT_EQ(limited.allocated, bare);

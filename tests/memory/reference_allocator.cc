@@ -1,31 +1,28 @@
 #include "tests/memory/reference_allocator.h"
+#include "src/core/units.h"
 
 #include <algorithm>
 
 namespace foretell::test {
-namespace {
-
-constexpr std::int64_t kMi = 1 << 20;
-
-}  // namespace
+namespace {}  // namespace
 
 bool ReferenceAllocator::Allocate(std::int64_t id, std::int64_t bytes) {
   if (bytes == 0) return true;
   const std::int64_t rounded = (bytes + 511) / 512 * 512;
-  const bool small = rounded <= kMi;
+  const bool small = rounded <= kMiB;
   std::optional<Place> place = BestFit(rounded, small);
   if (!place) {
-    std::int64_t segment = (rounded + 2 * kMi - 1) / (2 * kMi) * (2 * kMi);
-    if (small) segment = 2 * kMi;
-    if (!small && rounded < 10 * kMi) segment = 20 * kMi;
+    std::int64_t segment = (rounded + 2 * kMiB - 1) / (2 * kMiB) * (2 * kMiB);
+    if (small) segment = 2 * kMiB;
+    if (!small && rounded < 10 * kMiB) segment = 20 * kMiB;
     if (!AddSegment(segment, small)) return false;
     place = Place{segments_.size() - 1, 0};
   }
   std::vector<Chunk>& chunks = segments_[place->segment].chunks;
   const std::int64_t rest = chunks[place->chunk].bytes - rounded;
-  const bool split = small
-                         ? rest >= 512
-                         : rest > kMi && rounded < config_.max_split_size_bytes;
+  const bool split =
+      small ? rest >= 512
+            : rest > kMiB && rounded < config_.max_split_size_bytes;
   if (split) {
     chunks[place->chunk].bytes = rounded;
     chunks.insert(chunks.begin() + static_cast<long>(place->chunk) + 1,

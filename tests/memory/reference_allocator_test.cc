@@ -1,4 +1,5 @@
 #include "tests/memory/reference_allocator.h"
+#include "src/core/units.h"
 
 #include <gtest/gtest.h>
 
@@ -9,21 +10,19 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kMi = 1 << 20;
-
 /// A plausible mix: scalars, small tensors, activations, a few giants, and
 /// exact class borders.
 std::int64_t RandomBytes(std::mt19937& random) {
-  static constexpr std::int64_t kBorders[] = {0,        1,
-                                              511,      512,
-                                              513,      kMi,
-                                              kMi + 1,  kMi + 512,
-                                              2 * kMi,  10 * kMi - 512,
-                                              10 * kMi, 10 * kMi + 1,
-                                              20 * kMi, 20 * kMi + 512};
+  static constexpr std::int64_t kBorders[] = {0,         1,
+                                              511,       512,
+                                              513,       kMiB,
+                                              kMiB + 1,  kMiB + 512,
+                                              2 * kMiB,  10 * kMiB - 512,
+                                              10 * kMiB, 10 * kMiB + 1,
+                                              20 * kMiB, 20 * kMiB + 512};
   const int kind = static_cast<int>(random() % 5);
   if (kind == 0) return kBorders[random() % std::size(kBorders)];
-  const std::int64_t largest[] = {2000, kMi, 12 * kMi, 64 * kMi};
+  const std::int64_t largest[] = {2000, kMiB, 12 * kMiB, 64 * kMiB};
   return 1 + static_cast<std::int64_t>(random()) % largest[kind - 1];
 }
 
@@ -103,12 +102,12 @@ TEST_P(CachingAllocatorProperty, NeverReservesLessThanItAllocates) {
 INSTANTIATE_TEST_SUITE_P(
     Settings, CachingAllocatorProperty,
     testing::Values(Setting{"Default", {}},
-                    Setting{"SplitLimit", {.max_split_size_bytes = 32 * kMi}},
-                    Setting{"SmallDevice", {.device_limit_bytes = 600 * kMi}},
-                    Setting{"RoomyDevice", {.device_limit_bytes = 3000 * kMi}},
+                    Setting{"SplitLimit", {.max_split_size_bytes = 32 * kMiB}},
+                    Setting{"SmallDevice", {.device_limit_bytes = 600 * kMiB}},
+                    Setting{"RoomyDevice", {.device_limit_bytes = 3000 * kMiB}},
                     Setting{"Both",
-                            {.max_split_size_bytes = 24 * kMi,
-                             .device_limit_bytes = 1200 * kMi}}),
+                            {.max_split_size_bytes = 24 * kMiB,
+                             .device_limit_bytes = 1200 * kMiB}}),
     [](const testing::TestParamInfo<Setting>& setting) {
       return setting.param.name;
     });

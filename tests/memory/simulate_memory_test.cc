@@ -6,11 +6,11 @@
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
 #include "foretell/memory.h"
+#include "src/core/units.h"
 
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kMi = 1 << 20;
 constexpr std::int64_t kCublas = 8'519'680;
 
 MemoryOptions TestOptions(bool with_workspaces) {
@@ -54,9 +54,9 @@ TEST(SimulateMemory, AddsUpTheTensorsThatLiveTogether) {
 TEST(SimulateMemory, AddsTheContextToTheReservedSegments) {
   // One segment of 20 MiB holds the three maps, one of 2 MiB the weight.
   const MemoryBreakdown memory = SimulateText(kConvRelu);
-  EXPECT_EQ(memory.reserved_peak, 22 * kMi);
-  EXPECT_EQ(memory.context, 100 * kMi);
-  EXPECT_EQ(memory.total, 122 * kMi);
+  EXPECT_EQ(memory.reserved_peak, 22 * kMiB);
+  EXPECT_EQ(memory.context, 100 * kMiB);
+  EXPECT_EQ(memory.total, 122 * kMiB);
 }
 
 TEST(SimulateMemory, FollowsTheLiveBytesFromNodeToNode) {
@@ -66,7 +66,7 @@ TEST(SimulateMemory, FollowsTheLiveBytesFromNodeToNode) {
   EXPECT_EQ(memory.timeline[0].allocated_after, 2 * kMap + kWeight);
   EXPECT_EQ(memory.timeline[1].peak_allocated, 3 * kMap + kWeight);
   EXPECT_EQ(memory.timeline[1].allocated_after, 2 * kMap + kWeight);
-  EXPECT_EQ(memory.timeline[1].reserved_after, 22 * kMi);
+  EXPECT_EQ(memory.timeline[1].reserved_after, 22 * kMiB);
 }
 
 TEST(SimulateMemory, CarriesTheStateThroughNodesWithoutEvents) {
@@ -78,7 +78,7 @@ output %v
   ASSERT_EQ(memory.timeline.size(), 1u);
   EXPECT_EQ(memory.timeline[0].peak_allocated, 4096);
   EXPECT_EQ(memory.timeline[0].allocated_after, 4096);
-  EXPECT_EQ(memory.timeline[0].reserved_after, 2 * kMi);
+  EXPECT_EQ(memory.timeline[0].reserved_after, 2 * kMiB);
 }
 
 TEST(SimulateMemory, HoldsTheConvolutionsWorkspaceWhileItRuns) {
@@ -90,7 +90,7 @@ TEST(SimulateMemory, HoldsTheConvolutionsWorkspaceWhileItRuns) {
   EXPECT_EQ(memory.at_peak_workspace, workspace);
   EXPECT_EQ(memory.peak_node, 0);
   EXPECT_EQ(memory.allocated_peak, 2 * kMap + kWeight + workspace);
-  EXPECT_EQ(memory.reserved_peak, 22 * kMi);
+  EXPECT_EQ(memory.reserved_peak, 22 * kMiB);
   EXPECT_EQ(memory.timeline[0].allocated_after, 2 * kMap + kWeight);
 }
 
@@ -107,7 +107,7 @@ output %dx
 output %dw
 )",
                                               true);
-  const std::int64_t map = 4 * kMi;
+  const std::int64_t map = 4 * kMiB;
   const std::int64_t weight = 9216;
   EXPECT_EQ(memory.workspace_peak, 2 * map + weight);
   EXPECT_EQ(memory.allocated_peak, 3 * map + 2 * weight + 2 * map + weight);
@@ -193,7 +193,7 @@ output %l
 
 TEST(SimulateMemory, TellsTheRolesOfATrainingStepApart) {
   const MemoryBreakdown memory = SimulateText(kTrainingStep);
-  const std::int64_t matrix = 4 * kMi;
+  const std::int64_t matrix = 4 * kMiB;
   EXPECT_EQ(memory.AtPeak(TensorRole::kParameter), matrix);
   EXPECT_EQ(memory.AtPeak(TensorRole::kGradient), matrix);
   EXPECT_EQ(memory.AtPeak(TensorRole::kOptimizerState), matrix);
@@ -219,7 +219,7 @@ TEST(SimulateMemory, AttributesEveryByteOfThePeak) {
 
 TEST(SimulateMemory, GivesAnIntervalOfTenPercentAndTheContextsDoubt) {
   const MemoryBreakdown memory = SimulateText(kConvRelu);
-  const std::int64_t doubt = 22 * kMi / 10 + 10 * kMi;
+  const std::int64_t doubt = 22 * kMiB / 10 + 10 * kMiB;
   EXPECT_NEAR(static_cast<double>(memory.total_low),
               static_cast<double>(memory.total - doubt), 1);
   EXPECT_NEAR(static_cast<double>(memory.total_high),
@@ -230,7 +230,7 @@ TEST(SimulateMemory, AddsAShareOfTheParametersToTheUpperBoundOfTraining) {
   const MemoryBreakdown memory = SimulateText(kTrainingStep);
   const double above = static_cast<double>(memory.total_high - memory.total);
   const double below = static_cast<double>(memory.total - memory.total_low);
-  EXPECT_NEAR(above - below, 0.31 * 4 * kMi, 1);
+  EXPECT_NEAR(above - below, 0.31 * 4 * kMiB, 1);
 }
 
 TEST(SimulateMemory, GrowsWithTheBatch) {
@@ -269,23 +269,23 @@ scratch s0 backward_temporary bytes=52428800
 start: +%x +s0 -s0
 0: +%y
 )");
-  EXPECT_EQ(memory.allocated_peak, 50 * kMi + 4096);
+  EXPECT_EQ(memory.allocated_peak, 50 * kMiB + 4096);
   EXPECT_EQ(memory.peak_node, kNone);
-  EXPECT_EQ(memory.AtPeak(TensorRole::kBackwardTemporary), 50 * kMi);
+  EXPECT_EQ(memory.AtPeak(TensorRole::kBackwardTemporary), 50 * kMiB);
   EXPECT_EQ(memory.largest_at_peak.front().type, std::nullopt);
   EXPECT_EQ(memory.timeline[0].peak_allocated, 8192);
-  EXPECT_EQ(memory.timeline[0].reserved_after, 52 * kMi);
+  EXPECT_EQ(memory.timeline[0].reserved_after, 52 * kMiB);
 }
 
 TEST(SimulateMemory, TakesAGraphWithoutAnything) {
   const MemoryBreakdown memory = SimulateText("graph \"empty\"\n");
-  EXPECT_EQ(memory.total, 100 * kMi);
+  EXPECT_EQ(memory.total, 100 * kMiB);
   EXPECT_TRUE(memory.timeline.empty());
 }
 
 TEST(SimulateMemory, NamesTheNodeThatRunsOutOfMemory) {
   MemoryOptions options = TestOptions(false);
-  options.allocator.device_limit_bytes = 21 * kMi;
+  options.allocator.device_limit_bytes = 21 * kMiB;
   const MemoryBreakdown memory = SimulateMemory(ParseGraph(R"(graph "large"
 %x = input f32[2,1048576]
 %a = relu(%x) : f32[2,1048576]
@@ -295,9 +295,9 @@ output %b
                                                 options);
   ASSERT_TRUE(memory.shortage);
   EXPECT_EQ(memory.shortage->node, 1);
-  EXPECT_EQ(memory.shortage->requested_bytes, 16 * kMi);
-  EXPECT_EQ(memory.shortage->reserved, 20 * kMi);
-  EXPECT_EQ(memory.allocated_peak, 16 * kMi);
+  EXPECT_EQ(memory.shortage->requested_bytes, 16 * kMiB);
+  EXPECT_EQ(memory.shortage->reserved, 20 * kMiB);
+  EXPECT_EQ(memory.allocated_peak, 16 * kMiB);
 }
 
 TEST(SimulateMemory, AccountsForNoWorkspaceThatDoesNotFit) {
@@ -309,10 +309,10 @@ TEST(SimulateMemory, AccountsForNoWorkspaceThatDoesNotFit) {
 %y = conv2d(%x, %w) {padding=[1,1]} : f32[8,64,128,128]
 output %y
 )");
-  const std::int64_t tensors = 64 * kMi + 64 * 64 * 9 * 4;
+  const std::int64_t tensors = 64 * kMiB + 64 * 64 * 9 * 4;
   MemoryOptions options = TestOptions(true);
   EXPECT_EQ(SimulateMemory(graph, options).workspace_peak, tensors / 2);
-  options.allocator.device_limit_bytes = 66 * kMi;
+  options.allocator.device_limit_bytes = 66 * kMiB;
   const MemoryBreakdown memory = SimulateMemory(graph, options);
   EXPECT_FALSE(memory.shortage);
   EXPECT_EQ(memory.workspace_peak, 0);
@@ -324,9 +324,9 @@ output %y
 TEST(FitsInMemory, CountsTheContext) {
   const OperatorGraph graph = ParseGraph(kConvRelu);
   const MemoryOptions options = TestOptions(false);
-  EXPECT_TRUE(FitsInMemory(graph, options, 122 * kMi));
-  EXPECT_FALSE(FitsInMemory(graph, options, 122 * kMi - 1));
-  EXPECT_FALSE(FitsInMemory(graph, options, 99 * kMi));
+  EXPECT_TRUE(FitsInMemory(graph, options, 122 * kMiB));
+  EXPECT_FALSE(FitsInMemory(graph, options, 122 * kMiB - 1));
+  EXPECT_FALSE(FitsInMemory(graph, options, 99 * kMiB));
 }
 
 TEST(FitsInMemory, GivesCachedSegmentsBackBeforeItRefuses) {
@@ -340,9 +340,9 @@ TEST(FitsInMemory, GivesCachedSegmentsBackBeforeItRefuses) {
 output %b
 )");
   const MemoryOptions options = TestOptions(false);
-  EXPECT_EQ(SimulateMemory(graph, options).total, (100 + 102) * kMi);
-  EXPECT_TRUE(FitsInMemory(graph, options, (100 + 62) * kMi));
-  EXPECT_FALSE(FitsInMemory(graph, options, (100 + 62) * kMi - 1));
+  EXPECT_EQ(SimulateMemory(graph, options).total, (100 + 102) * kMiB);
+  EXPECT_TRUE(FitsInMemory(graph, options, (100 + 62) * kMiB));
+  EXPECT_FALSE(FitsInMemory(graph, options, (100 + 62) * kMiB - 1));
 }
 
 TEST(SimulateMemory, PassesRefusalsOn) {

@@ -17,7 +17,7 @@ GraphBatch Diamond() {
       CollateAll({CountedGraph(5, {{0, 1}, {0, 2}, {1, 2}, {2, 3}})}));
 }
 
-const at::Tensor& Input() {
+const at::Tensor& SegmentInput() {
   static const at::Tensor x =
       Matrix({{1, 10}, {2, 20}, {4, 40}, {8, 80}, {16, 160}});
   return x;
@@ -37,17 +37,17 @@ const at::Tensor& Input() {
 }
 
 TEST(Aggregate, SumsProducers) {
-  EXPECT_TRUE(Near(Aggregate(Input(), SumOfProducers(Diamond())),
+  EXPECT_TRUE(Near(Aggregate(SegmentInput(), SumOfProducers(Diamond())),
                    Matrix({{0, 0}, {1, 10}, {3, 30}, {4, 40}, {0, 0}})));
 }
 
 TEST(Aggregate, TakesTheMeanOfProducers) {
-  EXPECT_TRUE(Near(Aggregate(Input(), MeanOfProducers(Diamond())),
+  EXPECT_TRUE(Near(Aggregate(SegmentInput(), MeanOfProducers(Diamond())),
                    Matrix({{0, 0}, {1, 10}, {1.5, 15}, {4, 40}, {0, 0}})));
 }
 
 TEST(Aggregate, AddsTheNodeItself) {
-  EXPECT_TRUE(Near(Aggregate(Input(), SumWithSelf(Diamond())),
+  EXPECT_TRUE(Near(Aggregate(SegmentInput(), SumWithSelf(Diamond())),
                    Matrix({{1, 10}, {3, 30}, {7, 70}, {12, 120}, {16, 160}})));
 }
 
@@ -59,7 +59,7 @@ TEST(Aggregate, NormalisesSymmetrically) {
   const double node1 = 1 / r2 + 2 / 2.0;
   const double node2 = 1 / r3 + 2 / r6 + 4 / 3.0;
   const double node3 = 4 / r6 + 8 / 2.0;
-  EXPECT_TRUE(Near(Aggregate(Input(), SymmetricMean(Diamond())),
+  EXPECT_TRUE(Near(Aggregate(SegmentInput(), SymmetricMean(Diamond())),
                    Matrix({{1, 10},
                            {node1, 10 * node1},
                            {node2, 10 * node2},
@@ -68,13 +68,15 @@ TEST(Aggregate, NormalisesSymmetrically) {
 }
 
 TEST(Aggregate, StandsBesideItsInput) {
-  EXPECT_TRUE(Near(AggregateBesideSelf(Input(), MeanOfProducers(Diamond())),
-                   Matrix({{1, 10, 0, 0},
-                           {2, 20, 1, 10},
-                           {4, 40, 1.5, 15},
-                           {8, 80, 4, 40},
-                           {16, 160, 0, 0}})));
-  EXPECT_THROW(AggregateBesideSelf(Input(), SumWithSelf(Diamond())), Error);
+  EXPECT_TRUE(
+      Near(AggregateBesideSelf(SegmentInput(), MeanOfProducers(Diamond())),
+           Matrix({{1, 10, 0, 0},
+                   {2, 20, 1, 10},
+                   {4, 40, 1.5, 15},
+                   {8, 80, 4, 40},
+                   {16, 160, 0, 0}})));
+  EXPECT_THROW(AggregateBesideSelf(SegmentInput(), SumWithSelf(Diamond())),
+               Error);
 }
 
 // A loss that weighs every element differently.
@@ -126,7 +128,7 @@ TEST(Aggregate, GivesTheSameBitsWithAnyNumberOfThreads) {
 
 TEST(Aggregate, TakesSixteenBitRowsAsFloats) {
   const at::Tensor sum =
-      Aggregate(Input().to(at::kBFloat16), SumOfProducers(Diamond()));
+      Aggregate(SegmentInput().to(at::kBFloat16), SumOfProducers(Diamond()));
   EXPECT_EQ(sum.scalar_type(), at::kFloat);
   EXPECT_TRUE(
       Near(sum, Matrix({{0, 0}, {1, 10}, {3, 30}, {4, 40}, {0, 0}}), 1e-6));

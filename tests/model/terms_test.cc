@@ -11,7 +11,7 @@
 namespace foretell::model {
 namespace {
 
-const DeviceSpec& A100() {
+const DeviceSpec& TermsDevice() {
   return DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb");
 }
 
@@ -32,9 +32,10 @@ TEST(KernelTerms, AreTheRooflinesOfKernelsAndTheirLaunches) {
 %s = input f32[8]
 %t = relu(%s) : f32[8]
 )");
-  const TermTable table = KernelTerms(graph, A100(), {});
+  const TermTable table = KernelTerms(graph, TermsDevice(), {});
   ASSERT_EQ(table.num_terms(), 3);
-  const double bytes_per_ms = cost::MakeMachine(A100(), {}).bytes_per_us * 1000;
+  const double bytes_per_ms =
+      cost::MakeMachine(TermsDevice(), {}).bytes_per_us * 1000;
   const double moved = 2 * 2 * 4096.0 * 4096.0 * 4.0;
   EXPECT_NEAR(
       AmountOf(table, static_cast<std::int32_t>(cost::KernelClass::kRelu)),
@@ -50,9 +51,10 @@ TEST(KernelTerms, PutSerialThreadsBesideTheirBytes) {
 %x = input f16[1024,256,7,7]
 %y = upsample_bilinear2d(%x) : f16[1024,256,14,14]
 )");
-  const TermTable table = KernelTerms(graph, A100(), {});
+  const TermTable table = KernelTerms(graph, TermsDevice(), {});
   const double bytes = 2.0 * 1024 * 256 * (49 + 196);
-  const double memory_us = bytes / cost::MakeMachine(A100(), {}).bytes_per_us;
+  const double memory_us =
+      bytes / cost::MakeMachine(TermsDevice(), {}).bytes_per_us;
   EXPECT_NEAR(
       AmountOf(table, static_cast<std::int32_t>(cost::KernelClass::kUpsample)),
       memory_us / 1000 / 0.6, 1e-5);
@@ -66,7 +68,7 @@ TEST(KernelTerms, FollowTheModeOfExecution) {
 %y = linear(%x, weight f16[1024,1024]) : f16[64,1024]
 )");
   const auto casts = [&graph](bool autocast) {
-    return AmountOf(KernelTerms(graph, A100(), {.autocast = autocast}),
+    return AmountOf(KernelTerms(graph, TermsDevice(), {.autocast = autocast}),
                     static_cast<std::int32_t>(cost::KernelClass::kCastWeight));
   };
   EXPECT_EQ(casts(false), 0);
@@ -80,15 +82,15 @@ TEST(KernelTerms, TakeMeasuredRatesWhereTheyHaveToCarryOver) {
 %x = input f16[4096,4096]
 %y = linear(%x, weight f16[4096,4096]) : f16[4096,4096]
 )");
-  DeviceSpec half = A100();
+  DeviceSpec half = TermsDevice();
   half.matmul_tflops[Precision::kFp16] = 0.86 * 312 / 2;
   const auto amount = [&graph](const DeviceSpec& device, bool portable) {
     return AmountOf(KernelTerms(graph, device, {}, portable),
                     static_cast<std::int32_t>(cost::KernelClass::kLinear));
   };
-  EXPECT_EQ(amount(half, false), amount(A100(), false));
+  EXPECT_EQ(amount(half, false), amount(TermsDevice(), false));
   const double flops = 2 * 4096.0 * 4096.0 * 4096.0;
-  EXPECT_NEAR(amount(half, true) - amount(A100(), true),
+  EXPECT_NEAR(amount(half, true) - amount(TermsDevice(), true),
               flops / 312e12 * 1e3 / 0.6, 1e-5);
 }
 
@@ -103,7 +105,7 @@ output %b
 )");
   const Environment environment{.name = "e", .context_mib = {{"*", 500}}};
   const auto reserved = [&](std::int64_t usable_mib) {
-    DeviceSpec device = A100();
+    DeviceSpec device = TermsDevice();
     device.usable_mib = usable_mib;
     return AmountOf(ReplayTerms(graph, device, environment),
                     static_cast<std::int32_t>(ReplayClass::kReserved));
@@ -124,7 +126,7 @@ phase backward
 %g = mul(%x, %y) : f32[2048,2048] gradient
 )");
   const Environment environment{.name = "e", .context_mib = {{"*", 500}}};
-  const TermTable table = ReplayTerms(graph, A100(), environment);
+  const TermTable table = ReplayTerms(graph, TermsDevice(), environment);
   const auto amount = [&table](ReplayClass wanted) {
     return AmountOf(table, static_cast<std::int32_t>(wanted));
   };

@@ -10,7 +10,7 @@ namespace {
 
 at::Tensor Relu6(const at::Tensor& x) { return at::relu6(x); }
 at::Tensor Hardswish(const at::Tensor& x) { return at::hardswish(x); }
-at::Tensor Gelu(const at::Tensor& x) { return at::gelu(x); }
+at::Tensor MobileGelu(const at::Tensor& x) { return at::gelu(x); }
 
 Layer Depthwise(Layers& l, std::int64_t width, std::int64_t kernel,
                 std::int64_t stride) {
@@ -75,7 +75,7 @@ Layer ConvNext(Layers& l) {
   };
   return Chain({l.Conv(3, 8, {4, 4}, {.stride = {4}, .bias = true}),
                 Residual(Chain({Depthwise(l, 8, 7, 1), channels_last,
-                                l.LayerNorm(8), l.Linear(8, 32), Gelu,
+                                l.LayerNorm(8), l.Linear(8, 32), MobileGelu,
                                 l.Linear(32, 8), channels_first})),
                 PoolToVector, l.Linear(8, 10)});
 }
@@ -86,8 +86,8 @@ Layer PoolFormer(Layers& l) {
   };
   return Chain({l.Conv(3, 8, {4, 4}, {.stride = {4}, .bias = true}),
                 Residual(Chain({l.GroupNorm(1, 8), mix})),
-                Residual(Chain({l.GroupNorm(1, 8), l.Conv(8, 32, {1, 1}), Gelu,
-                                l.Conv(32, 8, {1, 1})})),
+                Residual(Chain({l.GroupNorm(1, 8), l.Conv(8, 32, {1, 1}),
+                                MobileGelu, l.Conv(32, 8, {1, 1})})),
                 PoolToVector, l.Linear(8, 10)});
 }
 

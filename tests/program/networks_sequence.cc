@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::int64_t kHidden = 12;
 
-at::Tensor Relu(const at::Tensor& x) { return at::relu(x); }
+at::Tensor SequenceRelu(const at::Tensor& x) { return at::relu(x); }
 
-Layer Mlp(Layers& l) {
-  return Chain(
-      {l.Linear(32, 64), Relu, l.Linear(64, 64), Relu, l.Linear(64, 10)});
+Layer DenseStack(Layers& l) {
+  return Chain({l.Linear(32, 64), SequenceRelu, l.Linear(64, 64), SequenceRelu,
+                l.Linear(64, 10)});
 }
 
 /// Weights of one recurrent layer of `gates` gates over 8 features.
@@ -54,9 +54,9 @@ Layer Gru(Layers& l) {
 
 Layer Autoencoder(Layers& l) {
   return Chain(
-      {l.Conv(2, 8, {5}, {.stride = {2}, .padding = {2}, .bias = true}), Relu,
-       l.Conv(8, 16, {5}, {.stride = {2}, .padding = {2}}), l.BatchNorm(16),
-       Relu,
+      {l.Conv(2, 8, {5}, {.stride = {2}, .padding = {2}, .bias = true}),
+       SequenceRelu, l.Conv(8, 16, {5}, {.stride = {2}, .padding = {2}}),
+       l.BatchNorm(16), SequenceRelu,
        [](const at::Tensor& x) { return at::upsample_nearest1d(x, {64}); },
        l.Conv(16, 2, {5}, {.padding = {2}, .bias = true})});
 }
@@ -93,7 +93,7 @@ std::vector<NamedNetwork> SequenceNetworks() {
   const BoundInput stereo{"x", {DType::kF32, {2, 2, 64}}};
   const BoundInput mono{"x", {DType::kF32, {2, 1, 64}}};
   return {
-      {"mlp", {vector}, Simple(Mlp)},
+      {"mlp", {vector}, Simple(DenseStack)},
       {"lstm", {sequence}, Simple(Lstm)},
       {"gru", {sequence}, Simple(Gru)},
       {"autoencoder_1d", {stereo}, Simple(Autoencoder)},

@@ -14,7 +14,7 @@ namespace {
 
 using Tensors = std::vector<at::Tensor>;
 
-Tensors Weights() {
+Tensors StartingWeights() {
   at::manual_seed(3);
   Tensors tensors = {at::randn({5, 3}), at::randn({7})};
   for (at::Tensor& tensor : tensors) tensor.set_requires_grad(true);
@@ -36,8 +36,8 @@ struct Case {
 class OptimizerStepTest : public testing::TestWithParam<Case> {};
 
 TEST_P(OptimizerStepTest, GivesTheNumbersOfTorchOptim) {
-  Tensors ours = Weights();
-  Tensors theirs = Weights();
+  Tensors ours = StartingWeights();
+  Tensors theirs = StartingWeights();
   OptimizerStep step(GetParam().optimizer, ours);
   const auto reference = GetParam().reference(theirs);
   for (int i = 0; i < 3; ++i) {
@@ -49,7 +49,7 @@ TEST_P(OptimizerStepTest, GivesTheNumbersOfTorchOptim) {
       EXPECT_TRUE(at::allclose(ours[k], theirs[k], 1e-6, 1e-7))
           << "step " << i << "\n"
           << ours[k] << theirs[k];
-      EXPECT_FALSE(at::equal(ours[k], Weights()[k])) << "nothing moved";
+      EXPECT_FALSE(at::equal(ours[k], StartingWeights()[k])) << "nothing moved";
     }
   }
 }
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(OptimizerStep, LeavesWeightsWithoutGradientAlone) {
-  Tensors weights = Weights();
+  Tensors weights = StartingWeights();
   const at::Tensor before = weights[1].detach().clone();
   OptimizerStep step(Optimizer::kAdam, weights);
   weights[0].mutable_grad() = at::ones_like(weights[0]);
@@ -88,7 +88,7 @@ TEST(OptimizerStep, LeavesWeightsWithoutGradientAlone) {
 }
 
 TEST(OptimizerStep, ZeroGradDropsGradients) {
-  Tensors weights = Weights();
+  Tensors weights = StartingWeights();
   OptimizerStep step(Optimizer::kSgd, weights);
   SetGradients(weights, 0);
   step.ZeroGrad();

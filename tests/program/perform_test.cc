@@ -10,12 +10,12 @@
 namespace foretell {
 namespace {
 
-c10::OperatorHandle Find(const char* name, const char* overload) {
+c10::OperatorHandle FindOperator(const char* name, const char* overload) {
   InitializeTracing();
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
 }
 
-at::Tensor Meta(at::IntArrayRef shape, at::ScalarType type = at::kFloat) {
+at::Tensor OnMeta(at::IntArrayRef shape, at::ScalarType type = at::kFloat) {
   return at::empty(shape, at::TensorOptions(type).device(at::kMeta));
 }
 
@@ -26,39 +26,43 @@ c10::IValue Indices(const at::Tensor& index) {
 }
 
 TEST(DependsOnData, AMaskDoesAndAnIndexDoesNot) {
-  const auto index = Find("aten::index", "Tensor");
-  EXPECT_TRUE(DependsOnData(index, {Meta({4}), Indices(Meta({4}, at::kBool))}));
-  EXPECT_TRUE(DependsOnData(index, {Meta({4}), Indices(Meta({4}, at::kByte))}));
+  const auto index = FindOperator("aten::index", "Tensor");
+  EXPECT_TRUE(
+      DependsOnData(index, {OnMeta({4}), Indices(OnMeta({4}, at::kBool))}));
+  EXPECT_TRUE(
+      DependsOnData(index, {OnMeta({4}), Indices(OnMeta({4}, at::kByte))}));
   EXPECT_FALSE(
-      DependsOnData(index, {Meta({4}), Indices(Meta({4}, at::kLong))}));
+      DependsOnData(index, {OnMeta({4}), Indices(OnMeta({4}, at::kLong))}));
 }
 
 TEST(DependsOnData, RepeatsByTensorDoUnlessTheSizeIsGiven) {
-  const auto by_tensor = Find("aten::repeat_interleave", "self_Tensor");
-  const at::Tensor repeats = Meta({4}, at::kLong);
-  EXPECT_TRUE(DependsOnData(by_tensor, {Meta({4}), repeats, 0, {}}));
-  EXPECT_FALSE(DependsOnData(by_tensor, {Meta({4}), repeats, 0, 9}));
-  const auto by_int = Find("aten::repeat_interleave", "self_int");
-  EXPECT_FALSE(DependsOnData(by_int, {Meta({4}), 2, 0, {}}));
+  const auto by_tensor = FindOperator("aten::repeat_interleave", "self_Tensor");
+  const at::Tensor repeats = OnMeta({4}, at::kLong);
+  EXPECT_TRUE(DependsOnData(by_tensor, {OnMeta({4}), repeats, 0, {}}));
+  EXPECT_FALSE(DependsOnData(by_tensor, {OnMeta({4}), repeats, 0, 9}));
+  const auto by_int = FindOperator("aten::repeat_interleave", "self_int");
+  EXPECT_FALSE(DependsOnData(by_int, {OnMeta({4}), 2, 0, {}}));
 }
 
 TEST(DependsOnData, SplittingAtATensorDoes) {
-  EXPECT_TRUE(
-      DependsOnData(Find("aten::tensor_split", "tensor_indices_or_sections"),
-                    {Meta({4}), Meta({1}, at::kLong), 0}));
-  EXPECT_FALSE(
-      DependsOnData(Find("aten::tensor_split", "sections"), {Meta({4}), 2, 0}));
+  EXPECT_TRUE(DependsOnData(
+      FindOperator("aten::tensor_split", "tensor_indices_or_sections"),
+      {OnMeta({4}), OnMeta({1}, at::kLong), 0}));
+  EXPECT_FALSE(DependsOnData(FindOperator("aten::tensor_split", "sections"),
+                             {OnMeta({4}), 2, 0}));
 }
 
 TEST(DependsOnData, WhereWithOneArgumentIsNonzero) {
-  EXPECT_TRUE(DependsOnData(Find("aten::where", ""), {Meta({4}, at::kBool)}));
-  EXPECT_FALSE(DependsOnData(Find("aten::where", "self"),
-                             {Meta({4}, at::kBool), Meta({4}), Meta({4})}));
+  EXPECT_TRUE(
+      DependsOnData(FindOperator("aten::where", ""), {OnMeta({4}, at::kBool)}));
+  EXPECT_FALSE(
+      DependsOnData(FindOperator("aten::where", "self"),
+                    {OnMeta({4}, at::kBool), OnMeta({4}), OnMeta({4})}));
 }
 
 TEST(PerformOnCpuForShapes, ReturnsMetaTensorsOfTheRightShapes) {
-  torch::jit::Stack stack = {Meta({2, 3}), 1, true};
-  PerformOnCpuForShapes(Find("aten::argmax", ""), stack);
+  torch::jit::Stack stack = {OnMeta({2, 3}), 1, true};
+  PerformOnCpuForShapes(FindOperator("aten::argmax", ""), stack);
   ASSERT_EQ(stack.size(), 1u);
   EXPECT_TRUE(stack[0].toTensor().is_meta());
   EXPECT_EQ(stack[0].toTensor().sizes(), at::IntArrayRef({2, 1}));
@@ -67,29 +71,31 @@ TEST(PerformOnCpuForShapes, ReturnsMetaTensorsOfTheRightShapes) {
 
 TEST(PerformOnCpuForShapes, TakesListsAndDevices) {
   c10::List<at::Tensor> list;
-  list.push_back(Meta({2, 3}));
-  list.push_back(Meta({4, 3}));
+  list.push_back(OnMeta({2, 3}));
+  list.push_back(OnMeta({4, 3}));
   torch::jit::Stack cat = {list, 0};
-  PerformOnCpuForShapes(Find("aten::cat", ""), cat);
+  PerformOnCpuForShapes(FindOperator("aten::cat", ""), cat);
   EXPECT_EQ(cat[0].toTensor().sizes(), at::IntArrayRef({6, 3}));
 
-  torch::jit::Stack index = {Meta({5, 3}), Indices(Meta({2}, at::kLong))};
-  PerformOnCpuForShapes(Find("aten::index", "Tensor"), index);
+  torch::jit::Stack index = {OnMeta({5, 3}), Indices(OnMeta({2}, at::kLong))};
+  PerformOnCpuForShapes(FindOperator("aten::index", "Tensor"), index);
   EXPECT_EQ(index[0].toTensor().sizes(), at::IntArrayRef({2, 3}));
 
-  torch::jit::Stack zeros = {Meta({2}), std::vector<std::int64_t>{7}, {},
-                             {},        at::Device(at::kMeta),        {}};
-  PerformOnCpuForShapes(Find("aten::new_zeros", ""), zeros);
+  torch::jit::Stack zeros = {OnMeta({2}), std::vector<std::int64_t>{7}, {},
+                             {},          at::Device(at::kMeta),        {}};
+  PerformOnCpuForShapes(FindOperator("aten::new_zeros", ""), zeros);
   EXPECT_TRUE(zeros[0].toTensor().is_meta());
 }
 
 TEST(PerformOnCpuForShapes, RefusesWhatIsLargeOrWrites) {
-  torch::jit::Stack large = {Meta({1 << 13, 1 << 13}), 1, true};
-  ExpectError([&] { PerformOnCpuForShapes(Find("aten::argmax", ""), large); },
-              ErrorCode::kUnsupported, "more than 16777216 elements");
-  torch::jit::Stack writes = {Meta({2})};
-  ExpectError([&] { PerformOnCpuForShapes(Find("aten::relu_", ""), writes); },
-              ErrorCode::kUnsupported, "writes into its argument");
+  torch::jit::Stack large = {OnMeta({1 << 13, 1 << 13}), 1, true};
+  ExpectError(
+      [&] { PerformOnCpuForShapes(FindOperator("aten::argmax", ""), large); },
+      ErrorCode::kUnsupported, "more than 16777216 elements");
+  torch::jit::Stack writes = {OnMeta({2})};
+  ExpectError(
+      [&] { PerformOnCpuForShapes(FindOperator("aten::relu_", ""), writes); },
+      ErrorCode::kUnsupported, "writes into its argument");
 }
 
 }  // namespace

@@ -19,10 +19,11 @@ using program_test::Stateless;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const BoundInput kVector{"x", {DType::kF32, {4, 16}}};
+const BoundInput kFourVectors{"x", {DType::kF32, {4, 16}}};
 
-Trace TraceOf(const std::function<at::Tensor(const at::Tensor&)>& function,
-              const TraceOptions& options = {}, BoundInput input = kVector) {
+Trace TraceStateless(
+    const std::function<at::Tensor(const at::Tensor&)>& function,
+    const TraceOptions& options = {}, BoundInput input = kFourVectors) {
   return TraceProgram(FakeProgram("net", {input}, Stateless(function)), {input},
                       options);
 }
@@ -40,9 +41,8 @@ void DefineTestOperators() {
                                     std::nullopt, __FILE__, __LINE__);
     made->def("pairs(Tensor x) -> Tensor");
     made->def("clear_(Tensor(a!) x) -> Tensor(a!)");
-    made->impl("pairs", c10::DispatchKey::CPU, [](const at::Tensor& x) {
-      return at::cat({x, x}, 0);
-    });
+    made->impl("pairs", c10::DispatchKey::CPU,
+               [](const at::Tensor& x) { return at::cat({x, x}, 0); });
     made->impl("clear_", c10::DispatchKey::CPU,
                [](at::Tensor& x) -> at::Tensor& { return x.zero_(); });
     return made;
@@ -62,16 +62,16 @@ at::Tensor Pairs(const at::Tensor& x) {
 
 TEST(TraceLimits, ADataDependentOperatorIsNamedWithTheWayOut) {
   const auto nonzero = [](const at::Tensor& x) { return at::nonzero(x); };
-  ExpectError([&] { TraceOf(nonzero); }, ErrorCode::kUnsupported,
+  ExpectError([&] { TraceStateless(nonzero); }, ErrorCode::kUnsupported,
               "net: aten::nonzero in 'net' depends on the content");
-  ExpectError([&] { TraceOf(nonzero); }, ErrorCode::kUnsupported,
+  ExpectError([&] { TraceStateless(nonzero); }, ErrorCode::kUnsupported,
               "--trace cpu");
 }
 
 TEST(TraceLimits, ADataDependentOperatorRunsOnTheCpu) {
-  const Trace trace =
-      TraceOf([](const at::Tensor& x) { return at::nonzero(at::relu(x)); },
-              {.device = TraceDevice::kCpu});
+  const Trace trace = TraceStateless(
+      [](const at::Tensor& x) { return at::nonzero(at::relu(x)); },
+      {.device = TraceDevice::kCpu});
   EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("relu", "nonzero"));
   EXPECT_EQ(trace.outputs[0].type.shape[1], 2);
 }
@@ -93,15 +93,15 @@ TEST(TraceLimits, EveryRoadToTheContentIsClosed) {
   };
   for (const auto& [name, function] : roads) {
     SCOPED_TRACE(name);
-    ExpectError([&, f = function] { TraceOf(f); }, ErrorCode::kUnsupported,
-                "depends on the content");
+    ExpectError([&, f = function] { TraceStateless(f); },
+                ErrorCode::kUnsupported, "depends on the content");
   }
 }
 
 TEST(TraceLimits, AnOperatorWithoutMetaKernelRunsOnTheCpuWithAWarning) {
   DefineTestOperators();
-  const Trace trace =
-      TraceOf([](const at::Tensor& x) { return at::relu(Pairs(Pairs(x))); });
+  const Trace trace = TraceStateless(
+      [](const at::Tensor& x) { return at::relu(Pairs(Pairs(x))); });
   EXPECT_THAT(
       TargetsOf(trace.graph),
       ElementsAre("foretell_test::pairs", "foretell_test::pairs", "relu"));
@@ -114,7 +114,7 @@ TEST(TraceLimits, AnOperatorWithoutMetaKernelMustBeSmall) {
   DefineTestOperators();
   ExpectError(
       [] {
-        TraceOf(Pairs, {}, {"x", {DType::kF32, {1 << 15, 1 << 10}}});
+        TraceStateless(Pairs, {}, {"x", {DType::kF32, {1 << 15, 1 << 10}}});
       },
       ErrorCode::kUnsupported, "foretell_test::pairs");
 }
@@ -123,7 +123,7 @@ TEST(TraceLimits, AnOperatorWithoutMetaKernelMustNotWrite) {
   DefineTestOperators();
   ExpectError(
       [] {
-        TraceOf([](const at::Tensor& x) {
+        TraceStateless([](const at::Tensor& x) {
           return CallTestOperator("foretell_test::clear_", at::relu(x));
         });
       },
@@ -139,10 +139,10 @@ TEST(TraceLimits, AnOperatorWithoutMetaKernelCannotBeTrained) {
       return {Pairs(at::mul(inputs[0], w))};
     };
   };
-  const Program program = FakeProgram("net", {kVector}, network);
-  EXPECT_NO_THROW(TraceProgram(program, {kVector}));
+  const Program program = FakeProgram("net", {kFourVectors}, network);
+  EXPECT_NO_THROW(TraceProgram(program, {kFourVectors}));
   ExpectError(
-      [&] { TraceProgram(program, {kVector}, {.mode = Mode::kTraining}); },
+      [&] { TraceProgram(program, {kFourVectors}, {.mode = Mode::kTraining}); },
       ErrorCode::kUnsupported, "gradient");
 }
 
@@ -151,17 +151,18 @@ TEST(TraceLimits, CuttingATensorIntoCountlessPartsIsRefused) {
   const std::int64_t resident = ForgottenPeak();
   ExpectError(
       [&] {
-        TraceOf([](const at::Tensor& x) { return x.unbind()[0]; }, {}, tall);
+        TraceStateless([](const at::Tensor& x) { return x.unbind()[0]; }, {},
+                       tall);
       },
       ErrorCode::kUnsupported, "aten::unbind in 'net' makes 100000000 tensors");
   ExpectError(
       [&] {
-        TraceOf([](const at::Tensor& x) { return x.split(2, -2)[0]; }, {},
-                tall);
+        TraceStateless([](const at::Tensor& x) { return x.split(2, -2)[0]; },
+                       {}, tall);
       },
       ErrorCode::kUnsupported, "aten::split in 'net' makes 50000000 tensors");
   EXPECT_LT(PeakResidentBytes() - resident, kMaxResidentGrowth);
-  const Trace trace = TraceOf(
+  const Trace trace = TraceStateless(
       [](const at::Tensor& x) { return x.split(50'000'000)[1]; }, {}, tall);
   EXPECT_EQ(ToString(trace.outputs[0].type), "f32[50000000,2]");
 }
@@ -172,13 +173,13 @@ TEST(TraceLimits, SmallTensorsOnTheHostDoNotFillTheMemory) {
     while (true) kept.push_back(at::zeros({1 << 20}));
     return x;
   };
-  ExpectError([&] { TraceOf(hoard); }, ErrorCode::kInvalidArgument,
+  ExpectError([&] { TraceStateless(hoard); }, ErrorCode::kInvalidArgument,
               "bytes on the host, together with the others there");
   const auto reuse = [](const at::Tensor& x) {
     for (int i = 0; i < 500; ++i) at::zeros({1 << 20});
     return at::relu(x);
   };
-  EXPECT_NO_THROW(TraceOf(reuse));
+  EXPECT_NO_THROW(TraceStateless(reuse));
 }
 
 TEST(TraceLimits, AProductOfDifferentTypesIsRefusedAsEagerCodeWould) {
@@ -186,7 +187,7 @@ TEST(TraceLimits, AProductOfDifferentTypesIsRefusedAsEagerCodeWould) {
     return at::matmul(x, at::empty({16, 3}, x.options().dtype(at::kHalf)));
   };
   for (const TraceDevice device : {TraceDevice::kMeta, TraceDevice::kCpu}) {
-    ExpectError([&] { TraceOf(product, {.device = device}); },
+    ExpectError([&] { TraceStateless(product, {.device = device}); },
                 ErrorCode::kInvalidArgument,
                 "aten::matmul in 'net' multiplies elements of type f32 and "
                 "f16, which must be the same");
@@ -199,20 +200,16 @@ TEST(TraceLimits, AbsurdSizesAreRefusedBeforeMemoryIsTouched) {
     return at::matmul(x, x.transpose(0, 1));
   };
   ExpectError(
-      [&] {
-        TraceOf(outer, {}, {"x", {DType::kF32, {1 << 26, 1}}});
-      },
+      [&] { TraceStateless(outer, {}, {"x", {DType::kF32, {1 << 26, 1}}}); },
       ErrorCode::kInvalidArgument,
       "aten::matmul in 'net' asks for a tensor of 18014398509481984 bytes");
   const std::int64_t huge = std::int64_t{1} << 31;
   ExpectError(
-      [&] {
-        TraceOf(outer, {}, {"x", {DType::kF32, {huge, huge}}});
-      },
+      [&] { TraceStateless(outer, {}, {"x", {DType::kF32, {huge, huge}}}); },
       ErrorCode::kInvalidArgument, "net: ");
   ExpectError(
       [] {
-        TraceOf([](const at::Tensor& x) {
+        TraceStateless([](const at::Tensor& x) {
           return at::zeros({std::int64_t{1} << 31, std::int64_t{1} << 31},
                            x.options());
         });
@@ -224,7 +221,7 @@ TEST(TraceLimits, AbsurdSizesAreRefusedBeforeMemoryIsTouched) {
 TEST(TraceLimits, AbsurdSizesOnTheHostAreRefused) {
   ExpectError(
       [] {
-        TraceOf([](const at::Tensor& x) {
+        TraceStateless([](const at::Tensor& x) {
           return at::add(x, at::zeros({1 << 27}).sum());
         });
       },
@@ -238,7 +235,7 @@ TEST(TraceLimits, AnEndlessProgramEnds) {
     while (true) y = at::relu(y);
     return y;
   };
-  ExpectError([&] { TraceOf(endless); }, ErrorCode::kUnsupported,
+  ExpectError([&] { TraceStateless(endless); }, ErrorCode::kUnsupported,
               "a trace has at most 150000");
 }
 

@@ -23,7 +23,7 @@ using program_test::Simple;
 using testing::ElementsAre;
 
 constexpr std::int64_t kParameterBytes = (16 * 32 + 32 + 32 * 8 + 8) * 4;
-const BoundInput kVector{"x", {DType::kF32, {4, 16}}};
+const BoundInput kBatchOfVectors{"x", {DType::kF32, {4, 16}}};
 
 program_test::Network TwoLayers() {
   return Simple([](Layers& l) {
@@ -35,7 +35,8 @@ program_test::Network TwoLayers() {
 
 OperatorGraph Train(const program_test::Network& network, Optimizer optimizer,
                     Precision precision = Precision::kFp32) {
-  return TraceProgram(FakeProgram("net", {kVector}, network), {kVector},
+  return TraceProgram(FakeProgram("net", {kBatchOfVectors}, network),
+                      {kBatchOfVectors},
                       {.mode = Mode::kTraining,
                        .precision = precision,
                        .optimizer = optimizer})

@@ -31,13 +31,13 @@ Parts MakeParts(ModelBuilder& m) {
   return parts;
 }
 
-std::string Softmax(ModelBuilder& m, const std::string& x) {
+std::string MaskedSoftmax(ModelBuilder& m, const std::string& x) {
   return m.Op("Softmax", {x}, {MakeInt("axis", -1)});
 }
 
 void Finish(ModelBuilder& m, const Parts& parts, const std::string& mask) {
   const std::string masked = m.Op("Add", {parts.scores, mask});
-  m.Output(m.Op("MatMul", {Softmax(m, masked), parts.v}));
+  m.Output(m.Op("MatMul", {MaskedSoftmax(m, masked), parts.v}));
 }
 
 /// The fused node of a model with one pattern.
@@ -64,7 +64,7 @@ TEST(AttentionMask, MaskMayStandInFrontOfTheScores) {
   const Parts parts = MakeParts(m);
   const std::string masked =
       m.Op("Add", {m.RandomWeight({3, 5, 7}), parts.scores});
-  m.Output(m.Op("MatMul", {Softmax(m, masked), parts.v}));
+  m.Output(m.Op("MatMul", {MaskedSoftmax(m, masked), parts.v}));
   EXPECT_THAT(Rewritten(m.model()), ElementsAre("foretell.Attention"));
   EXPECT_TRUE(ComputesTheSame(m.model()));
 }
@@ -83,7 +83,8 @@ TEST(AttentionMask, BooleanMaskIsTakenAsItIs) {
   const std::string mask = m.BoolInput({2, 1, 5, 7});
   const std::string zero = m.Number(0);
   const std::string additive = m.Op("Where", {mask, zero, m.Number(kHidden)});
-  const std::string weights = Softmax(m, m.Op("Add", {parts.scores, additive}));
+  const std::string weights =
+      MaskedSoftmax(m, m.Op("Add", {parts.scores, additive}));
   const std::string guarded =
       m.Op("Where", {m.Op("IsNaN", {weights}), zero, weights});
   m.Output(m.Op("MatMul", {guarded, parts.v}));
@@ -175,7 +176,7 @@ TEST(AttentionMask, UpperTriangleStaysAMask) {
 TEST(AttentionMask, GuardThatReplacesNanByOneIsNoAttention) {
   ModelBuilder m;
   const Parts parts = MakeParts(m);
-  const std::string weights = Softmax(m, parts.scores);
+  const std::string weights = MaskedSoftmax(m, parts.scores);
   const std::string guarded =
       m.Op("Where", {m.Op("IsNaN", {weights}), m.Number(1), weights});
   m.Output(m.Op("MatMul", {guarded, parts.v}));
