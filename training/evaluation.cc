@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "foretell/mig.h"
+
 namespace foretell::training {
 namespace {
 
@@ -163,14 +165,12 @@ std::vector<FitDecision> JudgeFits(const DeviceSpec& device,
     decisions.push_back(
         {.profile = profile.name, .usable_mib = profile.usable_mib});
   }
-  const std::int64_t whole =
-      device.usable_mib > 0 ? device.usable_mib : device.memory_mib;
-  decisions.push_back({.profile = "", .usable_mib = whole});
+  decisions.push_back({.profile = "", .usable_mib = device.usable_mib});
   for (FitDecision& decision : decisions) {
     const auto usable = static_cast<double>(decision.usable_mib);
     for (const Judged& one : memory) {
-      const bool fits = one.truth <= usable;
-      const bool predicted = one.predicted <= usable;
+      const bool fits = mig::FitsMemory(one.truth, usable);
+      const bool predicted = mig::FitsMemory(one.predicted, usable);
       decision.fits += fits;
       decision.predicted += predicted;
       decision.both += fits && predicted;

@@ -50,17 +50,34 @@ enum class Rule : std::uint8_t {
 std::string_view RuleName(Rule rule);
 std::optional<Rule> ParseRule(std::string_view name);
 
+/// The one rule of memory: whether up to `needed_mib` MiB, the upper end of a
+/// prediction with its CUDA context, fit where `usable_mib` may be taken.
+bool FitsMemory(double needed_mib, double usable_mib);
+
 /// How a network would do on one profile, or on the device without MIG.
 struct Verdict {
   std::string profile;  ///< "1g.5gb"; empty for the device without MIG.
   std::int64_t usable_mib = 0;
   int sms = 0;
-  bool fits = false;      ///< hi_mib <= usable_mib.
+  bool fits = false;      ///< FitsMemory(hi_mib, usable_mib).
   double margin_mib = 0;  ///< usable_mib - hi_mib; negative when too large.
   double latency_ms = 0;  ///< Per batch, scaled; also where it does not fit.
   double energy_j = 0;
   std::string reason;  ///< One sentence with both numbers.
 };
+
+/// Judges `demand` on `profile` of `device`; without MIG where that is empty.
+///
+/// Latency on a slice is compute x (device SMs / slice SMs) + memory /
+/// bandwidth share + overhead. Energy is dynamic + static x (slice latency /
+/// device latency) x the slice's share of the device, the larger one of its
+/// shares of compute slices and memory slots.
+///
+/// Throws Error(kInvalidArgument) for a number that is negative or not finite,
+/// for an interval that does not contain the total, and for a latency or
+/// energy above zero without a split; Error(kNotFound) for an unknown profile.
+Verdict Judge(const Demand& demand, const DeviceSpec& device,
+              std::string_view profile = {});
 
 struct RecommendOptions {
   Rule rule = Rule::kUsableMemory;
@@ -82,15 +99,8 @@ struct Recommendation {
 
 /// Judges `demand` on every profile of `device` and chooses one.
 ///
-/// Latency on a slice is compute x (device SMs / slice SMs) + memory /
-/// bandwidth share + overhead. Energy is dynamic + static x (slice latency /
-/// device latency) x the slice's share of the device, the larger one of its
-/// shares of compute slices and memory slots.
-///
-/// Throws Error(kInvalidArgument) for a number that is negative or not finite,
-/// for an interval that does not contain the total, and for a latency or
-/// energy above zero without a split; Error(kUnsupported) for Rule::kDippm on
-/// a device that lacks the profiles it was published for.
+/// Throws what Judge throws; Error(kUnsupported) for Rule::kDippm on a device
+/// that lacks the profiles it was published for.
 Recommendation Recommend(const Demand& demand, const DeviceSpec& device,
                          const RecommendOptions& options = {});
 

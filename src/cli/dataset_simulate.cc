@@ -9,6 +9,7 @@
 
 #include "datasets/labels/fill.h"
 #include "foretell/dataset.h"
+#include "foretell/mig.h"
 #include "foretell/predictor.h"
 #include "src/cli/dataset.h"
 #include "src/cli/model_options.h"
@@ -34,9 +35,8 @@ Label LabelOf(const Prediction& prediction, const DeviceSpec& device,
   label.memory_mib = ToMiB(prediction.memory.total);
   label.allocated_mib = ToMiB(prediction.memory.allocated_peak);
   label.reserved_mib = ToMiB(prediction.memory.reserved_peak);
-  const auto usable = static_cast<double>(
-      device.usable_mib > 0 ? device.usable_mib : device.memory_mib);
-  if (*label.memory_mib > usable) {
+  const auto usable = static_cast<double>(device.usable_mib);
+  if (!mig::FitsMemory(*label.memory_mib, usable)) {
     label.status = LabelStatus::kOutOfMemory;
     label.reason = "needs " + std::to_string(*label.memory_mib) + " MiB of " +
                    std::to_string(usable);

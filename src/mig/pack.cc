@@ -83,7 +83,8 @@ Candidate MakeCandidate(const Job& job, const DeviceSpec& device,
   for (const int index : selected) {
     const MigProfile& profile =
         device.mig_profiles[static_cast<std::size_t>(index)];
-    if (static_cast<double>(profile.usable_mib) < job.needed_mib) continue;
+    const auto usable_mib = static_cast<double>(profile.usable_mib);
+    if (!FitsMemory(job.needed_mib, usable_mib)) continue;
     if (!IsNamed(job, device, profile)) continue;
     candidate.profiles.push_back(index);
     Need& need = candidate.need;

@@ -93,14 +93,14 @@ void WarnOfWeakModels(const OperatorGraph& graph,
 
 void WarnOfMemory(const DeviceSpec& device, const Prediction& prediction,
                   std::vector<std::string>& warnings) {
-  const std::int64_t usable =
-      device.usable_mib > 0 ? device.usable_mib : device.memory_mib;
   const double total_mib = ToMiB(prediction.memory.total);
-  if (usable <= 0 || total_mib <= static_cast<double>(usable)) return;
+  if (mig::FitsMemory(total_mib, static_cast<double>(device.usable_mib))) {
+    return;
+  }
   warnings.push_back(
       "the step needs about " +
       std::to_string(static_cast<std::int64_t>(total_mib)) + " MiB and " +
-      device.name + " has " + std::to_string(usable) +
+      device.name + " has " + std::to_string(device.usable_mib) +
       ": latency and energy describe a run that would not finish");
 }
 

@@ -238,13 +238,25 @@ class Fits(unittest.TestCase):
 
 
 class MaxBatch(unittest.TestCase):
-    def test_the_answer_fits_and_the_next_batch_does_not(self):
-        best = int(run("max-batch", ONNX, "--profile", "1g.5gb").stdout)
+    def expect_the_line(self, model, *flags):
+        best = int(run("max-batch", model, *flags).stdout)
         self.assertGreater(best, 1)
         for batch, expected in ((best, OK), (best + 1, DOES_NOT_FIT)):
-            outcome = run("fits", ONNX, "-b", str(batch), "--profile",
-                          "1g.5gb")
+            outcome = run("fits", model, "-b", str(batch), *flags)
             self.assertEqual(outcome.returncode, expected, outcome.stdout)
+
+    def test_the_answer_fits_and_the_next_batch_does_not(self):
+        for flags in ((), ("--profile", "1g.5gb"), ("--profile", "1G.5GB"),
+                      ("--device", "rtx-3090"),
+                      ("--max-latency", "20"),
+                      ("--max-energy", "2", "--strict")):
+            with self.subTest(flags=flags):
+                self.expect_the_line(ONNX, *flags)
+
+    def test_training_is_judged_as_fits_judges_it(self):
+        for model in ("mobilenet_v2", "resnet50", "bert_base"):
+            with self.subTest(model=model):
+                self.expect_the_line("zoo:" + model, "--mode", "training")
 
     def test_limit_ends_the_search(self):
         self.assertEqual(run("max-batch", ONNX, "--limit", "3").stdout, "3\n")

@@ -227,6 +227,35 @@ TEST(Recommend, RefusesATotalWithoutASplit) {
             "demand: energy_j is 5.000, but the parts of its split are 0");
 }
 
+TEST(Judge, IsWhatRecommendSaysOfThatPlace) {
+  const Demand demand = DemandOf(4000, 5000, 6000);
+  const Recommendation result =
+      Recommend(demand, A100(), {.include_media_extensions = true});
+  for (const MigProfile& profile : A100().mig_profiles) {
+    const Verdict verdict = Judge(demand, A100(), profile.name);
+    const Verdict& listed = VerdictOn(result, profile.name);
+    EXPECT_EQ(verdict.fits, listed.fits);
+    EXPECT_EQ(verdict.margin_mib, listed.margin_mib);
+    EXPECT_EQ(verdict.latency_ms, listed.latency_ms);
+  }
+  EXPECT_EQ(Judge(demand, A100()).usable_mib, result.whole_device.usable_mib);
+  EXPECT_EQ(Judge(demand, A100(), "1G.5GB").profile, "1g.5gb");
+}
+
+TEST(Judge, RefusesAnUnknownProfile) {
+  try {
+    Judge(Exactly(10), A100(), "9g.9gb");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNotFound);
+  }
+}
+
+TEST(FitsMemory, HoldsUpToTheLastByte) {
+  EXPECT_TRUE(FitsMemory(4864, 4864));
+  EXPECT_FALSE(FitsMemory(4864 + 1.0 / (1 << 20), 4864));
+}
+
 TEST(Rule, RoundTripsThroughItsName) {
   for (const Rule rule : {Rule::kUsableMemory, Rule::kDippm}) {
     EXPECT_EQ(ParseRule(RuleName(rule)), rule);

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/device.h"
+#include "foretell/predictor.h"
+
+/// Whether a step keeps limits, and how large a batch may be for that. The one
+/// judge of foretell: what LargestBatch names, JudgeFit accepts.
+namespace foretell {
+
+/// What a step may take. Limits at infinity are not judged.
+struct FitLimits {
+  /// MIG profile that must hold it; empty: the device without MIG must.
+  std::string profile;
+  double max_memory_mib = std::numeric_limits<double>::infinity();
+  double max_latency_ms = std::numeric_limits<double>::infinity();
+  double max_energy_j = std::numeric_limits<double>::infinity();
+  /// Judges latency and energy by the upper ends of their intervals.
+  bool strict = false;
+};
+
+/// A figure beside its limit, both in `unit`.
+struct FitCheck {
+  std::string_view what;  ///< "memory at most", "latency", "energy".
+  double value = 0;
+  double limit = 0;
+  std::string_view unit;  ///< "MiB", "ms", "J".
+  bool within = false;    ///< value <= limit.
+};
+
+/// What JudgeFit found.
+struct FitVerdict {
+  bool fits = false;             ///< Every check is within its limit.
+  std::vector<FitCheck> checks;  ///< Usable memory first, then the limits.
+};
+
+/// Judges a prediction for `device`: the upper end of its memory by the usable
+/// memory and by max_memory_mib, latency and energy (on limits.profile, where
+/// one is named) by their estimates, or by their upper ends when strict.
+///
+/// Throws what mig::Judge throws; Error(kNotFound) for an unknown profile.
+FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
+                    const FitLimits& limits = {});
+
+/// The largest batch from 1 to `most` that JudgeFit accepts; 0 when it refuses
+/// batch 1. `predict` is asked for the prediction of a batch size, about
+/// 2 log2(answer) times: sizes double until one is refused, then the gap is
+/// halved. JudgeFit refuses the answer + 1 unless the answer is `most`; where
+/// figures do not grow with the batch, a still larger one may be accepted.
+///
+/// Requires `most` >= 1. Throws what `predict` and JudgeFit throw.
+std::int64_t LargestBatch(
+    std::int64_t most, const std::function<Prediction(std::int64_t)>& predict,
+    const DeviceSpec& device, const FitLimits& limits = {});
+
+}  // namespace foretell

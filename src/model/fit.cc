@@ -1,0 +1,95 @@
+#include "foretell/fit.h"
+
+#include <algorithm>
+
+#include "foretell/mig.h"
+
+namespace foretell {
+namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+/// How far a strict judge goes above an estimate: to the upper end of its
+/// interval, which stretches with it on a slice. An estimate of 0 stays 0.
+double Stretch(bool strict, double estimate, const Interval& interval) {
+  return strict && estimate > 0 ? interval.hi / estimate : 1.0;
+}
+
+FitCheck CheckMemory(double needed_mib, double limit_mib) {
+  return {.what = "memory at most",
+          .value = needed_mib,
+          .limit = limit_mib,
+          .unit = "MiB",
+          .within = mig::FitsMemory(needed_mib, limit_mib)};
+}
+
+FitCheck CheckEstimate(std::string_view what, double value, double limit,
+                       std::string_view unit) {
+  return {.what = what,
+          .value = value,
+          .limit = limit,
+          .unit = unit,
+          .within = value <= limit};
+}
+
+/// Batch sizes between which the answer lies.
+struct Bracket {
+  std::int64_t good = 0;  ///< Accepted; 0 is not asked for.
+  std::int64_t bad = 1;   ///< Refused, or above the most that is wanted.
+};
+
+template <typename Accepts>
+Bracket BracketByDoubling(std::int64_t most, const Accepts& accepts) {
+  Bracket bracket;
+  while (bracket.bad <= most && accepts(bracket.bad)) {
+    bracket.good = bracket.bad;
+    bracket.bad = bracket.good == most
+                      ? most + 1
+                      : bracket.good + std::min(bracket.good,
+                                                most - bracket.good);
+  }
+  return bracket;
+}
+
+}  // namespace
+
+FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
+                    const FitLimits& limits) {
+  const mig::Verdict verdict =
+      mig::Judge(ToDemand(prediction), device, limits.profile);
+  const double needed_mib = prediction.memory_mib.hi;
+  const double latency_ms =
+      verdict.latency_ms * Stretch(limits.strict, prediction.latency_ms,
+                                   prediction.latency_interval_ms);
+  const double energy_j =
+      verdict.energy_j * Stretch(limits.strict, prediction.energy_j,
+                                 prediction.energy_interval_j);
+  FitVerdict result;
+  result.checks = {
+      CheckMemory(needed_mib, static_cast<double>(verdict.usable_mib)),
+      CheckMemory(needed_mib, limits.max_memory_mib),
+      CheckEstimate("latency", latency_ms, limits.max_latency_ms, "ms"),
+      CheckEstimate("energy", energy_j, limits.max_energy_j, "J")};
+  std::erase_if(result.checks, [](const FitCheck& check) {
+    return check.limit == kNoLimit;
+  });
+  result.fits = std::ranges::all_of(result.checks, &FitCheck::within);
+  return result;
+}
+
+std::int64_t LargestBatch(
+    std::int64_t most, const std::function<Prediction(std::int64_t)>& predict,
+    const DeviceSpec& device, const FitLimits& limits) {
+  const auto accepts = [&](std::int64_t batch) {
+    return JudgeFit(predict(batch), device, limits).fits;
+  };
+  Bracket bracket = BracketByDoubling(most, accepts);
+  while (bracket.bad - bracket.good > 1) {
+    const std::int64_t middle =
+        bracket.good + (bracket.bad - bracket.good) / 2;
+    (accepts(middle) ? bracket.good : bracket.bad) = middle;
+  }
+  return bracket.good;
+}
+
+}  // namespace foretell

@@ -1,0 +1,241 @@
+#include "foretell/fit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "foretell/error.h"
+#include "foretell/graph_io.h"
+#include "src/core/units.h"
+
+namespace foretell {
+namespace {
+
+using testing::ElementsAre;
+
+const DeviceSpec& A100() { return DeviceCatalog::BuiltIn().FindDevice("a100"); }
+
+Prediction Needing(double hi_mib) {
+  Prediction prediction;
+  prediction.memory.total =
+      std::llround(0.9 * hi_mib * static_cast<double>(kMiB));
+  prediction.memory_mib = {0, hi_mib};
+  return prediction;
+}
+
+/// 100 MiB, 10 ms (5 to 20), 2 J (1 to 8).
+Prediction Small() {
+  Prediction prediction = Needing(100);
+  prediction.latency_ms = 10;
+  prediction.latency_interval_ms = {5, 20};
+  prediction.energy_j = 2;
+  prediction.energy_interval_j = {1, 8};
+  prediction.cost = {.overhead_ms = 10, .energy_j = 2};
+  return prediction;
+}
+
+std::vector<std::string> NamesOf(const FitVerdict& verdict) {
+  std::vector<std::string> names;
+  for (const FitCheck& check : verdict.checks) {
+    names.emplace_back(check.what);
+    names.back() += check.within ? " <= " : " > ";
+    names.back() += std::to_string(std::lround(check.limit));
+    names.back() += " " + std::string(check.unit);
+  }
+  return names;
+}
+
+TEST(JudgeFit, ComparesTheUpperEndWithWhatIsUsable) {
+  EXPECT_TRUE(JudgeFit(Needing(40441), A100()).fits);
+  // nvidia-smi shows 40960 MiB, of which a process gets 40441.
+  EXPECT_FALSE(JudgeFit(Needing(40441.01), A100()).fits);
+  EXPECT_TRUE(JudgeFit(Needing(4864), A100(), {.profile = "1g.5gb"}).fits);
+  EXPECT_FALSE(JudgeFit(Needing(4864.01), A100(), {.profile = "1g.5gb"}).fits);
+}
+
+TEST(JudgeFit, FindsAProfileWhateverItsCase) {
+  EXPECT_TRUE(JudgeFit(Needing(4864), A100(), {.profile = "1G.5GB"}).fits);
+}
+
+TEST(JudgeFit, ListsUsableMemoryAndTheLimitsThatAreGiven) {
+  EXPECT_THAT(NamesOf(JudgeFit(Small(), A100())),
+              ElementsAre("memory at most <= 40441 MiB"));
+  const FitVerdict verdict = JudgeFit(
+      Small(), A100(),
+      {.max_memory_mib = 99, .max_latency_ms = 10, .max_energy_j = 1});
+  EXPECT_FALSE(verdict.fits);
+  EXPECT_THAT(NamesOf(verdict),
+              ElementsAre("memory at most <= 40441 MiB",
+                          "memory at most > 99 MiB", "latency <= 10 ms",
+                          "energy > 1 J"));
+}
+
+TEST(JudgeFit, TakesUpperEndsWhenStrict) {
+  EXPECT_TRUE(JudgeFit(Small(), A100(), {.max_latency_ms = 19}).fits);
+  EXPECT_FALSE(
+      JudgeFit(Small(), A100(), {.max_latency_ms = 19, .strict = true}).fits);
+  EXPECT_TRUE(
+      JudgeFit(Small(), A100(), {.max_latency_ms = 20, .strict = true}).fits);
+  EXPECT_FALSE(
+      JudgeFit(Small(), A100(), {.max_energy_j = 7, .strict = true}).fits);
+}
+
+TEST(JudgeFit, AcceptsAStepThatTakesNoTime) {
+  EXPECT_TRUE(JudgeFit(Needing(1), A100(),
+                       {.max_latency_ms = 1e-9, .strict = true})
+                  .fits);
+}
+
+TEST(JudgeFit, RefusesAnUnknownProfile) {
+  try {
+    JudgeFit(Small(), A100(), {.profile = "9g.9gb"});
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNotFound);
+  }
+}
+
+using Predict = std::function<Prediction(std::int64_t)>;
+
+/// Asserts that JudgeFit draws the line where LargestBatch says it is, on the
+/// device without MIG and on every profile.
+void ExpectOneJudge(const DeviceSpec& device, const Predict& predict) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 26;
+  std::vector<std::string> places = {""};
+  for (const MigProfile& profile : device.mig_profiles) {
+    places.push_back(profile.name);
+  }
+  for (const std::string& place : places) {
+    SCOPED_TRACE(device.name + " " + place);
+    const FitLimits limits{.profile = place};
+    const std::int64_t best = LargestBatch(kMost, predict, device, limits);
+    ASSERT_LT(best, kMost);
+    EXPECT_TRUE(best == 0 || JudgeFit(predict(best), device, limits).fits);
+    EXPECT_FALSE(JudgeFit(predict(best + 1), device, limits).fits);
+  }
+}
+
+TEST(LargestBatch, IsTheLastThatJudgeFitAcceptsOnEveryDeviceAndProfile) {
+  const struct {
+    double fixed_mib;
+    double mib_per_item;
+  } lines[] = {{0, 1}, {500, 37.3}, {4000, 0.01}, {5000, 999.9}, {0.5, 1e-2}};
+  for (const DeviceSpec& device : DeviceCatalog::BuiltIn().devices()) {
+    for (const auto& line : lines) {
+      ExpectOneJudge(device, [&](std::int64_t batch) {
+        return Needing(line.fixed_mib +
+                       line.mib_per_item * static_cast<double>(batch));
+      });
+    }
+  }
+}
+
+/// `text` with the batch size in the place of every "B".
+OperatorGraph WithBatch(std::string text, std::int64_t batch) {
+  for (std::size_t at = text.find('B'); at != std::string::npos;
+       at = text.find('B', at)) {
+    text.replace(at, 1, std::to_string(batch));
+  }
+  return ParseGraph(text);
+}
+
+constexpr char kConvolution[] = R"(graph "convolution" batch=B
+%x = input f32[B,3,1024,1024]
+%a = conv2d(%x, weight f32[64,3,3,3]) {padding=[1,1]} : f32[B,64,1024,1024]
+%b = relu(%a) : f32[B,64,1024,1024]
+%c = mean(%b) : f32[B,64]
+%d = linear(%c, weight f32[1000,64]) : f32[B,1000]
+output %d
+)";
+
+constexpr char kTraining[] = R"(graph "mlp" mode=training batch=B optimizer=sgd
+%x = input f32[B,65536]
+%target = input i64[B]
+%w = parameter f32[1000,65536]
+%wt = t(%w) : f32[65536,1000] alias %w
+%y = mm(%x, %wt) : f32[B,1000]
+%p = log_softmax(%y) {dim=1} : f32[B,1000] saved
+%loss, %total = nll_loss_forward(%p, %target) : f32[] saved, f32[] saved
+phase backward
+%one = ones_like(%loss) : f32[] backward_temporary
+%gp = nll_loss_backward(%one, %p, %target, %total) : f32[B,1000] backward_temporary
+%gy = _log_softmax_backward_data(%gp, %p) : f32[B,1000] backward_temporary
+%gyt = t(%gy) : f32[1000,B] alias %gy
+%gw = mm(%gyt, %x) : f32[1000,65536] gradient
+phase optimizer
+%w1 = add_(%w, %gw) {alpha=-0.01} : f32[1000,65536] alias %w
+output %loss
+)";
+
+TEST(LargestBatch, IsTheLastThatJudgeFitAcceptsForRealGraphs) {
+  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+  for (const DeviceSpec& device : catalog.devices()) {
+    const Predictor predictor =
+        Predictor::Analytic(device, catalog.DefaultEnvironment());
+    for (const char* text : {kConvolution, kTraining}) {
+      ExpectOneJudge(device, [&](std::int64_t batch) {
+        return predictor.Predict(WithBatch(text, batch));
+      });
+    }
+  }
+}
+
+TEST(LargestBatch, KeepsEveryLimitOfTheJudge) {
+  const Predict predict = [](std::int64_t batch) {
+    Prediction prediction = Small();
+    const double ms = 0.7 * static_cast<double>(batch);
+    prediction.latency_ms = ms;
+    prediction.latency_interval_ms = {ms, 2 * ms};
+    return prediction;
+  };
+  EXPECT_EQ(LargestBatch(1000, predict, A100(), {.max_latency_ms = 20}), 28);
+  EXPECT_EQ(LargestBatch(1000, predict, A100(),
+                         {.max_latency_ms = 20, .strict = true}),
+            14);
+  EXPECT_EQ(LargestBatch(1000, predict, A100(), {.max_memory_mib = 99}), 0);
+}
+
+TEST(LargestBatch, NeverAsksForMoreThanTheMost) {
+  for (const std::int64_t most : {1, 2, 3, 4, 6, 7, 8, 1000}) {
+    std::int64_t largest = 0;
+    const std::int64_t best = LargestBatch(
+        most,
+        [&](std::int64_t batch) {
+          largest = std::max(largest, batch);
+          return Small();
+        },
+        A100());
+    EXPECT_EQ(best, most);
+    EXPECT_EQ(largest, most);
+  }
+}
+
+TEST(LargestBatch, AsksTwiceThePowerOfTwo) {
+  int asked = 0;
+  const std::int64_t best = LargestBatch(
+      std::int64_t{1} << 40,
+      [&](std::int64_t batch) {
+        ++asked;
+        return Needing(static_cast<double>(batch));
+      },
+      A100());
+  EXPECT_EQ(best, 40441);
+  // 1, 2, 4 … 65536, then fifteen halvings of 32768 to 65536.
+  EXPECT_EQ(asked, 17 + 15);
+}
+
+TEST(LargestBatch, DrawsATrueLineWhereMemoryGoesUpAndDown) {
+  const Predict predict = [](std::int64_t batch) {
+    return Needing(batch % 7 == 6 || batch > 50 ? 50000 : 100);
+  };
+  const std::int64_t best = LargestBatch(1000, predict, A100());
+  EXPECT_TRUE(JudgeFit(predict(best), A100()).fits);
+  EXPECT_FALSE(JudgeFit(predict(best + 1), A100()).fits);
+}
+
+}  // namespace
+}  // namespace foretell
