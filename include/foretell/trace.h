@@ -1,19 +1,13 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "foretell/graph.h"
 #include "foretell/program.h"
+#include "foretell/run.h"
 
 namespace foretell {
-
-/// Optimizers whose step is traced, with PyTorch's default (`foreach`) code.
-enum class Optimizer { kSgd, kMomentum, kAdam, kAdamW };
-std::string_view OptimizerName(Optimizer optimizer);
-/// Throws Error(kInvalidArgument) that lists the names there are.
-Optimizer ParseOptimizer(std::string_view name);
 
 /// Where a trace runs.
 enum class TraceDevice {

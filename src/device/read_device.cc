@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "foretell/error.h"
-#include "src/device/json_object.h"
+#include "src/core/json_object.h"
 
 namespace foretell::device {
 namespace {

@@ -1,7 +1,7 @@
 #include <set>
 #include <string>
 
-#include "src/device/json_object.h"
+#include "src/core/json_object.h"
 #include "src/device/read_device.h"
 
 namespace foretell::device {

@@ -25,13 +25,6 @@
 namespace foretell {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Optimizer>, 4> kOptimizers = {{
-    {"sgd", Optimizer::kSgd},
-    {"momentum", Optimizer::kMomentum},
-    {"adam", Optimizer::kAdam},
-    {"adamw", Optimizer::kAdamW},
-}};
-
 /// Steps of a training trace: in the first one gradients and optimizer state do
 /// not exist yet.
 constexpr int kTrainingSteps = 2;
@@ -225,24 +218,6 @@ class Tracer {
 };
 
 }  // namespace
-
-std::string_view OptimizerName(Optimizer optimizer) {
-  for (const auto& [name, value] : kOptimizers) {
-    if (value == optimizer) return name;
-  }
-  return "";
-}
-
-Optimizer ParseOptimizer(std::string_view name) {
-  std::string known;
-  for (const auto& [candidate, value] : kOptimizers) {
-    if (candidate == name) return value;
-    known += (known.empty() ? "" : ", ") + std::string(candidate);
-  }
-  throw Error(ErrorCode::kInvalidArgument, "unknown optimizer '" +
-                                               std::string(name) +
-                                               "', expected one of " + known);
-}
 
 void InitializeTracing() {
   static std::once_flag once;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace foretell::device {
+namespace foretell {
 
 /// Parses a JSON document; throws Error(kCorrupt) that names `origin` for a
 /// syntax error, a field that is given twice, or nesting beyond 16 levels.
@@ -38,6 +38,14 @@ class JsonObject {
   /// A finite number of `at_least`..`at_most`.
   double Number(const std::string& key, double at_least, double at_most);
   bool Bool(const std::string& key);
+  /// What `parse` makes of a string; it refuses one by an empty optional.
+  template <typename Parse>
+  auto Named(const std::string& key, Parse parse) {
+    const std::string text = String(key);
+    const auto value = parse(text);
+    if (!value) Fail(key, "is '" + text + "', which is unknown");
+    return *value;
+  }
   JsonObject Object(const std::string& key);
   std::vector<JsonObject> Objects(const std::string& key);
   /// All field names.
@@ -61,4 +69,4 @@ class JsonObject {
   std::set<std::string> known_;
 };
 
-}  // namespace foretell::device
+}  // namespace foretell

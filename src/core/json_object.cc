@@ -1,4 +1,4 @@
-#include "src/device/json_object.h"
+#include "src/core/json_object.h"
 
 #include <cmath>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 #include "foretell/error.h"
 
-namespace foretell::device {
+namespace foretell {
 namespace {
 
 using nlohmann::json;
@@ -235,4 +235,4 @@ std::string JsonObject::PlaceOf(const std::string& key) const {
   return place_.empty() || key.empty() ? place_ + key : place_ + "." + key;
 }
 
-}  // namespace foretell::device
+}  // namespace foretell

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "foretell/graph.h"
+
+namespace foretell {
+
+/// Optimizers whose step is traced, with PyTorch's default (`foreach`) code.
+enum class Optimizer { kSgd, kMomentum, kAdam, kAdamW };
+std::string_view OptimizerName(Optimizer optimizer);
+/// Throws Error(kInvalidArgument) that lists the names there are.
+Optimizer ParseOptimizer(std::string_view name);
+
+/// Who calls the operators.
+enum class Host : std::uint8_t {
+  kPython,  ///< PyTorch.
+  kCpp,     ///< LibTorch.
+};
+std::string_view HostName(Host host);  ///< "python", "cpp".
+std::optional<Host> ParseHost(std::string_view name);
+
+/// Versions of PyTorch by what they do to attention.
+enum class TorchGeneration : std::uint8_t {
+  /// Before 2.0: no fused attention; networks multiply, scale and normalise
+  /// on their own.
+  kNoFusedAttention,
+  /// 2.0 to 2.4: fused for four dimensions, else products in the operands'
+  /// type.
+  kFusedAttention,
+  /// From 2.5 on: as before, but what is not fused runs in FP32.
+  kFloatAttentionFallback,
+};
+
+/// A version of PyTorch.
+struct TorchVersion {
+  int major = 2;
+  int minor = 9;
+  std::optional<int> patch = {};
+
+  TorchGeneration Generation() const;
+  std::strong_ordering operator<=>(const TorchVersion&) const = default;
+};
+std::string ToString(const TorchVersion& version);  ///< "2.4" or "2.4.1".
+/// The first number with a dot: 1.13.1 of "pytorch-1.13.1+cu117". Empty
+/// without.
+std::optional<TorchVersion> ParseTorchVersion(std::string_view text);
+
+/// How PyTorch runs a network. A DeviceSpec says on what; a graph shows what
+/// was traced.
+struct Run {
+  Mode mode = Mode::kInference;
+  Precision precision = Precision::kFp32;
+  Optimizer optimizer = Optimizer::kSgd;  ///< Steps Mode::kTraining.
+  /// Automatic mixed precision to f16: every floating-point source counts as
+  /// f32, whatever the graph was traced in. False: tensors have the types of
+  /// the graph and nothing is cast.
+  bool autocast = false;
+  /// Network and input were converted to the channels-last format.
+  bool channels_last = false;
+  TorchVersion torch = {};
+  Host host = Host::kPython;
+  /// The file was exported with its batch norms folded into convolutions, and
+  /// the network that runs has them still: see cost::HasFoldedNorm. False: what
+  /// the graph shows is what runs.
+  bool restore_folded_norms = false;
+
+  std::strong_ordering operator<=>(const Run&) const = default;
+};
+
+/// `run` with the mode and the precision that `info` states, and with its
+/// optimizer where that is one of Optimizer's.
+Run RunOf(const GraphInfo& info, const Run& run);
+
+/// An object on one line, with all fields: {"autocast":false, …}.
+std::string RunToJson(const Run& run);
+/// Reads what RunToJson writes: every field once and no other. Throws
+/// Error(kCorrupt) that names `origin`, the field and its value.
+Run RunFromJson(std::string_view json, const std::string& origin);
+
+}  // namespace foretell

@@ -1,0 +1,125 @@
+#include "foretell/run.h"
+
+#include <cctype>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "foretell/error.h"
+#include "src/core/json_object.h"
+#include "src/graph/name_table.h"
+
+namespace foretell {
+namespace {
+
+constexpr NameTable<4> kOptimizerNames = {"sgd", "momentum", "adam", "adamw"};
+constexpr NameTable<2> kHostNames = {"python", "cpp"};
+
+/// Reads a number off the front of `text`.
+std::optional<int> TakeNumber(std::string_view& text) {
+  int number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, number);
+  if (status != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  return number;
+}
+
+/// Reads ".NUMBER" off the front of `text`; leaves another text alone.
+std::optional<int> TakePart(std::string_view& text) {
+  if (!text.starts_with('.')) return std::nullopt;
+  std::string_view rest = text.substr(1);
+  const std::optional<int> number = TakeNumber(rest);
+  if (number) text = rest;
+  return number;
+}
+
+bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+}  // namespace
+
+std::string_view OptimizerName(Optimizer optimizer) {
+  return NameIn(kOptimizerNames, optimizer);
+}
+
+Optimizer ParseOptimizer(std::string_view name) {
+  if (const auto found = FindIn<Optimizer>(kOptimizerNames, name)) {
+    return *found;
+  }
+  std::string known;
+  for (const std::string_view candidate : kOptimizerNames) {
+    known.append(known.empty() ? "" : ", ").append(candidate);
+  }
+  throw Error(ErrorCode::kInvalidArgument, "unknown optimizer '" +
+                                               std::string(name) +
+                                               "', expected one of " + known);
+}
+
+std::string_view HostName(Host host) { return NameIn(kHostNames, host); }
+
+std::optional<Host> ParseHost(std::string_view name) {
+  return FindIn<Host>(kHostNames, name);
+}
+
+TorchGeneration TorchVersion::Generation() const {
+  if (major < 2) return TorchGeneration::kNoFusedAttention;
+  const bool newest = major > 2 || minor >= 5;
+  return newest ? TorchGeneration::kFloatAttentionFallback
+                : TorchGeneration::kFusedAttention;
+}
+
+std::string ToString(const TorchVersion& version) {
+  std::string text =
+      std::to_string(version.major) + "." + std::to_string(version.minor);
+  if (version.patch) text += "." + std::to_string(*version.patch);
+  return text;
+}
+
+std::optional<TorchVersion> ParseTorchVersion(std::string_view text) {
+  while (!text.empty() && !IsDigit(text.front())) text.remove_prefix(1);
+  const std::optional<int> major = TakeNumber(text);
+  const std::optional<int> minor = TakePart(text);
+  if (!major || !minor) return std::nullopt;
+  return TorchVersion{
+      .major = *major, .minor = *minor, .patch = TakePart(text)};
+}
+
+Run RunOf(const GraphInfo& info, const Run& run) {
+  Run stated = run;
+  stated.mode = info.mode;
+  stated.precision = info.precision;
+  stated.optimizer = FindIn<Optimizer>(kOptimizerNames, info.optimizer)
+                         .value_or(run.optimizer);
+  return stated;
+}
+
+std::string RunToJson(const Run& run) {
+  return nlohmann::json{{"mode", ModeName(run.mode)},
+                        {"precision", PrecisionName(run.precision)},
+                        {"optimizer", OptimizerName(run.optimizer)},
+                        {"autocast", run.autocast},
+                        {"channels_last", run.channels_last},
+                        {"torch", ToString(run.torch)},
+                        {"host", HostName(run.host)},
+                        {"restore_folded_norms", run.restore_folded_norms}}
+      .dump();
+}
+
+Run RunFromJson(std::string_view json, const std::string& origin) {
+  const nlohmann::json document = ParseJson(json, origin);
+  JsonObject object(document, origin, "");
+  const auto optimizer = [](std::string_view name) {
+    return FindIn<Optimizer>(kOptimizerNames, name);
+  };
+  const Run run{.mode = object.Named("mode", &ParseMode),
+                .precision = object.Named("precision", &ParsePrecision),
+                .optimizer = object.Named("optimizer", optimizer),
+                .autocast = object.Bool("autocast"),
+                .channels_last = object.Bool("channels_last"),
+                .torch = object.Named("torch", &ParseTorchVersion),
+                .host = object.Named("host", &ParseHost),
+                .restore_folded_norms = object.Bool("restore_folded_norms")};
+  object.Finish();
+  return run;
+}
+
+}  // namespace foretell

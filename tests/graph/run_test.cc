@@ -1,0 +1,119 @@
+#include "foretell/run.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "foretell/error.h"
+
+namespace foretell {
+namespace {
+
+constexpr Run kUnusual = {.mode = Mode::kTraining,
+                          .precision = Precision::kBf16,
+                          .optimizer = Optimizer::kAdamW,
+                          .autocast = true,
+                          .channels_last = true,
+                          .torch = {.major = 1, .minor = 13, .patch = 1},
+                          .host = Host::kCpp,
+                          .restore_folded_norms = true};
+
+TEST(Run, ComesBackFromItsJson) {
+  for (const foretell::Run& run : {foretell::Run{}, kUnusual}) {
+    EXPECT_EQ(RunFromJson(RunToJson(run), "test"), run);
+  }
+  EXPECT_EQ(RunToJson({}),
+            R"({"autocast":false,"channels_last":false,"host":"python",)"
+            R"("mode":"inference","optimizer":"sgd","precision":"fp32",)"
+            R"("restore_folded_norms":false,"torch":"2.9"})");
+}
+
+/// The JSON of a plain run with `from` replaced by `to`.
+std::string Edited(const std::string& from, const std::string& to) {
+  std::string json = RunToJson({});
+  return json.replace(json.find(from), from.size(), to);
+}
+
+TEST(Run, RefusesWhatIsNotARun) {
+  const auto expect_refused = [](const std::string& json, const char* problem) {
+    try {
+      RunFromJson(json, "run.json");
+      ADD_FAILURE() << "accepted " << json;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kCorrupt);
+      EXPECT_NE(std::string(error.what()).find(problem), std::string::npos)
+          << error.what();
+    }
+  };
+  expect_refused("[]", "run.json");
+  expect_refused("{}", "mode is missing");
+  expect_refused(Edited("inference", "dreams"), "mode is 'dreams'");
+  expect_refused(Edited("sgd", "lion"), "optimizer is 'lion'");
+  expect_refused(Edited("2.9", "newest"), "torch is 'newest'");
+  expect_refused(Edited("python", "rust"), "host is 'rust'");
+  expect_refused(Edited("false", "0"), "autocast is 0");
+  expect_refused(Edited("\"torch\"", "\"torch\":\"2.9\",\"torch\""), "twice");
+  expect_refused(Edited("\"host\"", "\"color\":1,\"host\""), "color");
+}
+
+TEST(Run, TakesTheStepFromTheGraph) {
+  const GraphInfo info{.mode = Mode::kTraining,
+                       .precision = Precision::kFp16,
+                       .optimizer = "adam"};
+  const foretell::Run run = RunOf(info, {.optimizer = Optimizer::kMomentum,
+                               .channels_last = true,
+                               .host = Host::kCpp});
+  EXPECT_EQ(run, (foretell::Run{.mode = Mode::kTraining,
+                      .precision = Precision::kFp16,
+                      .optimizer = Optimizer::kAdam,
+                      .channels_last = true,
+                      .host = Host::kCpp}));
+  EXPECT_EQ(RunOf({.optimizer = "lion"}, {}).optimizer, Optimizer::kSgd);
+}
+
+TEST(TorchVersion, IsTheFirstNumberWithADot) {
+  EXPECT_EQ(ParseTorchVersion("pytorch-1.13.1+cu117"),
+            (TorchVersion{.major = 1, .minor = 13, .patch = 1}));
+  EXPECT_EQ(ParseTorchVersion("v10.4rc1"),
+            (TorchVersion{.major = 10, .minor = 4}));
+  for (const char* text : {"", "newest", "2", "2.", ".5", "v2"}) {
+    EXPECT_FALSE(ParseTorchVersion(text)) << text;
+  }
+}
+
+TEST(TorchVersion, ComesBackFromItsText) {
+  for (const char* text : {"1.13", "2.4", "2.4.1", "2.10.0"}) {
+    EXPECT_EQ(ToString(*ParseTorchVersion(text)), text);
+  }
+}
+
+TEST(TorchVersion, IsKnownByWhatItDoesToAttention) {
+  const auto generation = [](const char* version) {
+    return ParseTorchVersion(version)->Generation();
+  };
+  EXPECT_EQ(generation("1.12.1"), TorchGeneration::kNoFusedAttention);
+  EXPECT_EQ(generation("2.0"), TorchGeneration::kFusedAttention);
+  EXPECT_EQ(generation("2.4.0+cu124"), TorchGeneration::kFusedAttention);
+  EXPECT_EQ(generation("2.5"), TorchGeneration::kFloatAttentionFallback);
+  EXPECT_EQ(generation("2.13.0"), TorchGeneration::kFloatAttentionFallback);
+  EXPECT_EQ(TorchVersion{}.Generation(),
+            TorchGeneration::kFloatAttentionFallback);
+}
+
+TEST(Optimizer, NamesRoundTrip) {
+  for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kMomentum,
+                                    Optimizer::kAdam, Optimizer::kAdamW}) {
+    EXPECT_EQ(ParseOptimizer(OptimizerName(optimizer)), optimizer);
+  }
+  EXPECT_THROW(ParseOptimizer("lion"), Error);
+}
+
+TEST(Host, NamesRoundTrip) {
+  for (const Host host : {Host::kPython, Host::kCpp}) {
+    EXPECT_EQ(ParseHost(HostName(host)), host);
+  }
+  EXPECT_FALSE(ParseHost("rust"));
+}
+
+}  // namespace
+}  // namespace foretell
