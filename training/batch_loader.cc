@@ -76,7 +76,7 @@ model::GraphBatch CollateTerms(FeatureStore& store, const SampleSet& set,
     tables.push_back(store.Terms({.graph = sample.graph,
                                   .device = set.specs.at(sample.device),
                                   .kind = kind,
-                                  .mode = sample.mode}));
+                                  .run = sample.run}));
     graphs.push_back({tables.back().get(), inputs[i]});
   }
   return model::CollateTerms(graphs, kind);

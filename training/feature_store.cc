@@ -43,8 +43,9 @@ std::shared_ptr<const StoredFeatures> FeatureStore::Get(
   static_cast<GraphFeatures&>(*features) = dataset_.Features(graph);
   if (options_.edges == EdgeKind::kChain) model::JoinAsChain(*features);
   if (device != nullptr) {
-    features->costs =
-        model::NodeCostsOf(dataset_.Graph(graph), *device, options_.cost);
+    features->costs = model::NodeCostsOf(
+        dataset_.Graph(graph), *device,
+        {.dispatch_scale = DispatchScale(options_.host)});
   }
   features_.Put(key, features, BytesOf(*features));
   return features;
@@ -58,7 +59,7 @@ std::shared_ptr<const model::TermTable> FeatureStore::Terms(
   const OperatorGraph graph = dataset_.Graph(request.graph);
   auto terms = std::make_shared<model::TermTable>(
       model::MakeTerms(request.kind, graph,
-                       {*request.device, request.mode, options_.environment}));
+                       {*request.device, request.run, options_.context}));
   terms_.Put(request, terms, BytesOf(*terms));
   return terms;
 }

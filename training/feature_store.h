@@ -29,8 +29,8 @@ enum class EdgeKind {
 /// What beside the graph decides features and terms.
 struct FeatureStoreOptions {
   EdgeKind edges = EdgeKind::kDataFlow;
-  CostOptions cost = {};         ///< For graphs asked for with a device.
-  Environment environment = {};  ///< For terms of TermKind::kReplay.
+  Host host = Host::kCpp;     ///< For graphs asked for with a device.
+  ContextModel context = {};  ///< For terms of TermKind::kReplay.
 };
 
 /// A graph as terms, on a device.
@@ -38,7 +38,7 @@ struct TermRequest {
   RowId graph = 0;
   const DeviceSpec* device = nullptr;
   model::TermKind kind = model::TermKind::kKernels;
-  cost::ExecutionMode mode = {};  ///< For kernels.
+  Run run = {};  ///< For kernels.
 
   auto operator<=>(const TermRequest&) const = default;
 };

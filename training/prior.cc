@@ -10,6 +10,15 @@
 
 namespace foretell::training {
 
+Prior AnalyticPrior(const ContextModel& context, Host host) {
+  return {.name = "analytic",
+          .figures = model::AnalyticPriorNames(),
+          .estimate = [context, host](const OperatorGraph& graph,
+                                      const DeviceSpec& device) {
+            return model::AnalyticPriorFigures(graph, device, context, host);
+          }};
+}
+
 std::map<PriorRequest, PriorFigures> EstimatePriors(
     const std::string& dataset, const Prior& prior,
     std::vector<PriorRequest> requests, int threads) {

@@ -8,17 +8,11 @@
 
 #include "foretell/dataset.h"
 #include "foretell/device.h"
-#include "src/model/targets.h"
+#include "src/model/prior_figures.h"
 
 namespace foretell::training {
 
-/// What a prior says of one graph on one device.
-struct PriorFigures {
-  model::TargetValues values = model::kNoValues;  ///< MiB, ms, J.
-  /// Further numbers above -1 by the names in Prior::figures, for the network
-  /// to see as input columns "prior:NAME".
-  std::map<std::string, double> figures;
-};
+using model::PriorFigures;
 
 /// A first estimate that a network corrects: prediction = prior × exp(output).
 struct Prior {
@@ -28,6 +22,9 @@ struct Prior {
   /// that it cannot estimate.
   std::function<PriorFigures(const OperatorGraph&, const DeviceSpec&)> estimate;
 };
+
+/// Predictor::Analytic as a prior, of operators that `host` calls.
+Prior AnalyticPrior(const ContextModel& context, Host host);
 
 /// A graph to be estimated on a device.
 struct PriorRequest {

@@ -11,7 +11,7 @@
 #include "foretell/error.h"
 #include "src/core/text.h"
 #include "src/model/input_columns.h"
-#include "training/execution_mode.h"
+#include "src/model/setting.h"
 
 namespace foretell::training {
 namespace {
@@ -175,7 +175,7 @@ class Selection {
                   .macs = graph->second->statics.macs,
                   .provenance = label.provenance};
     if (options_.terms && options_.terms != model::TermKind::kReplay) {
-      sample.mode = ExecutionModeOf(label.environment);
+      sample.run = model::Setting(label.environment).ToRun();
     }
     const model::TargetValues figures = FiguresOf(label);
     bool any = false;
@@ -294,13 +294,14 @@ class Selection {
     }
     append(EnvironmentColumns());
     for (Draft& draft : drafts_) {
+      const model::Setting setting(draft.label->environment);
       const model::InputSource source{
           .statics = &draft.graph->statics,
           .device = draft.device,
           .precision = draft.precision,
           .prior = set_.prior.empty() ? nullptr : &draft.sample.prior,
           .prior_figures = &draft.prior.figures,
-          .environment = &draft.label->environment};
+          .setting = &setting};
       for (const std::string& name : set_.columns) {
         draft.sample.inputs.push_back(model::RawInput(name, source));
       }
@@ -313,7 +314,7 @@ class Selection {
     for (const std::string& key : options_.environment_keys) {
       std::set<std::string> values;
       for (const Draft& draft : drafts_) {
-        values.insert(model::EnvironmentValue(draft.label->environment, key));
+        values.insert(model::Setting(draft.label->environment).ValueOf(key));
       }
       for (const std::string& value : values) {
         columns.push_back("environment." + key + "=" + value);

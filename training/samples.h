@@ -9,7 +9,7 @@
 
 #include "foretell/dataset.h"
 #include "foretell/device.h"
-#include "src/cost/kernels.h"
+#include "foretell/run.h"
 #include "src/model/targets.h"
 #include "src/model/terms.h"
 #include "training/prior.h"
@@ -43,8 +43,7 @@ struct Sample {
   model::TargetValues prior = model::kNoValues;
   std::vector<double> inputs;  ///< Raw, one per SampleSet::columns.
   float weight = 1;            ///< Weight of the label in the loss.
-  /// By the label's environment; for terms of kernels.
-  cost::ExecutionMode mode = {};
+  Run run = {};  ///< By the label's setting; for terms of kernels.
 };
 
 /// Which labels become samples.

@@ -7,11 +7,15 @@
 
 #include "foretell/device.h"
 #include "foretell/graph.h"
+#include "foretell/run.h"
 
 namespace foretell {
 
-/// CostOptions::dispatch_scale of operators called from Python; 1 is C++.
-inline constexpr double kPythonDispatchScale = 2.0;
+/// CPU time of an operator, as a multiple of LibTorch's called from C++:
+/// published Python runs take about twice as long.
+constexpr double DispatchScale(Host host) {
+  return host == Host::kPython ? 2.0 : 1.0;
+}
 
 namespace cost {
 
@@ -52,8 +56,7 @@ struct CostOptions {
   int sms = 0;
   /// Share of the device's memory bandwidth, (0, 1].
   double bandwidth_fraction = 1.0;
-  /// CPU time of every operator times this. 1 is LibTorch called from C++;
-  /// published Python runs take about twice as long.
+  /// CPU time of every operator times this: see DispatchScale.
   double dispatch_scale = 1.0;
   /// What PyTorch makes of the graph's operators.
   cost::ExecutionMode execution = {};

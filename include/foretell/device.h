@@ -57,8 +57,9 @@ struct DeviceSpec {
   const MigProfile& FindMigProfile(std::string_view name) const;
 };
 
-/// Software that decides the size of a CUDA context: data/environments.json.
-struct Environment {
+/// How large a CUDA context is, by the software that makes it: an environment
+/// of data/environments.json.
+struct ContextModel {
   std::string name;  ///< "cuda13-lazy".
   std::string description;
   /// MiB of an otherwise empty process with its context, by architecture;
@@ -71,7 +72,7 @@ struct Environment {
   double ContextMib(const DeviceSpec& device) const;
 };
 
-/// Devices and environments by name, read from data files.
+/// Devices and context models by name, read from data files.
 class DeviceCatalog {
  public:
   /// The catalogue that is compiled into the library.
@@ -80,24 +81,24 @@ class DeviceCatalog {
   /// Adds or replaces a device from the text of a JSON file; throws
   /// Error(kCorrupt) that names `origin`, the field and the value.
   void AddDevice(std::string_view json, std::string_view origin);
-  /// Adds or replaces all environments of a JSON file; errors as AddDevice.
-  void AddEnvironments(std::string_view json, std::string_view origin);
+  /// Adds or replaces all context models of a JSON file; errors as AddDevice.
+  void AddContexts(std::string_view json, std::string_view origin);
 
   const std::vector<DeviceSpec>& devices() const { return devices_; }
-  const std::vector<Environment>& environments() const { return environments_; }
+  const std::vector<ContextModel>& contexts() const { return contexts_; }
   /// By name, alias or display name, case-insensitive; throws
   /// Error(kNotFound) that lists the names there are.
   const DeviceSpec& FindDevice(std::string_view name) const;
   /// By name, case-insensitive; errors as FindDevice.
-  const Environment& FindEnvironment(std::string_view name) const;
-  /// The environment last marked `"default": true`; today's. Throws
-  /// Error(kNotFound) when there is no environment.
-  const Environment& DefaultEnvironment() const;
+  const ContextModel& FindContext(std::string_view name) const;
+  /// The context model last marked `"default": true`; today's. Throws
+  /// Error(kNotFound) when there is none.
+  const ContextModel& DefaultContext() const;
 
  private:
   std::vector<DeviceSpec> devices_;
-  std::vector<Environment> environments_;
-  std::size_t default_environment_ = 0;
+  std::vector<ContextModel> contexts_;
+  std::size_t default_context_ = 0;
 };
 
 }  // namespace foretell

@@ -10,6 +10,7 @@
 
 #include "foretell/frontends.h"
 #include "foretell/program.h"
+#include "foretell/run.h"
 #include "foretell/trace.h"
 
 namespace foretell {
@@ -47,11 +48,6 @@ struct MeasureOptions {
   int warmup_runs = 5;
   int min_runs = 30;
   double min_seconds = 1;  ///< Timed runs go on until both are reached.
-  /// The forward pass runs under LibTorch's automatic mixed precision, from
-  /// parameters and inputs in 32 bits: to f16 on CUDA, to bf16 on the CPU.
-  bool autocast = false;
-  /// Images and the weights of 2D convolutions are stored channels-last.
-  bool channels_last = false;
   bool energy = false;
   EnergyOptions energy_options;
   double deadline_s = 300;  ///< Limit of MeasureIsolated: start-up included.
@@ -69,9 +65,11 @@ struct MeasureRequest {
   std::string model;  ///< Path, or a name that the opener of models knows.
   LoadOptions load;
   InputRequest inputs;  ///< Batch and further sizes.
-  Mode mode = Mode::kInference;
-  Precision precision = Precision::kFp32;
-  Optimizer optimizer = Optimizer::kSgd;  ///< Used in Mode::kTraining.
+  /// Mode, precision, optimizer, autocast and layout: under autocast the forward
+  /// pass starts from parameters and inputs in 32 bits, and casts to f16 on
+  /// CUDA, to bf16 on the CPU; channels-last are images and the weights of 2D
+  /// convolutions. The version of LibTorch is this program's.
+  Run run = {.host = Host::kCpp};
   /// "cpu", "cuda:0", or the UUID of a MIG instance, "MIG-…".
   std::string device = "cuda:0";
   std::uint64_t seed = 0;  ///< Draws weights and inputs, both random.
@@ -144,7 +142,7 @@ struct MeasureEnvironment {
   bool tf32_cudnn = false;
   bool cudnn_benchmark = false;
   bool cudnn_deterministic = false;
-  bool autocast = false;      ///< MeasureOptions::autocast.
+  bool autocast = false;      ///< Run::autocast.
   std::string memory_format;  ///< "contiguous" or "channels_last".
   bool operator==(const MeasureEnvironment&) const = default;
 };

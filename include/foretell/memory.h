@@ -91,7 +91,7 @@ AllocatorReplay SimulateCachingAllocator(
 /// What SimulateMemory assumes beside the graph.
 struct MemoryOptions {
   DeviceSpec device;
-  Environment environment;
+  ContextModel context;
   /// Adds the scratch memory of cuBLAS and cuDNN (docs/memory.md).
   bool with_workspaces = true;
   CachingAllocatorConfig allocator = {};
@@ -129,7 +129,7 @@ struct MemoryBreakdown {
   std::int64_t total_low = 0;
   std::int64_t total_high = 0;
 
-  std::int64_t context = 0;  ///< Property of the environment, not of the model.
+  std::int64_t context = 0;  ///< Property of the process, not of the model.
   std::int64_t allocated_peak = 0;
   std::int64_t reserved_peak = 0;
   /// Most workspace ever live at once. Part of reserved_peak.

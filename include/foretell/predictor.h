@@ -1,22 +1,37 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "foretell/cost.h"
 #include "foretell/device.h"
+#include "foretell/figure.h"
 #include "foretell/graph.h"
 #include "foretell/memory.h"
 #include "foretell/mig.h"
+#include "foretell/run.h"
+
+// Start here. A network takes memory, time and energy: a Predictor, made for a
+// device and a way to run networks on it, answers a graph by three figures.
+//
+//   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+//   const Predictor predictor = Predictor::Make(
+//       catalog.FindDevice("rtx-4090"), Run{.autocast = true});
+//   const Prediction prediction = predictor.Predict(trace.graph);
+//   prediction[Target::kLatency].value;  // ms
+//
+// foretell/frontends.h and foretell/trace.h make the graph from a file.
 
 namespace foretell {
 
-/// A range that is meant to hold the true value.
-struct Interval {
-  double lo = 0;
-  double hi = 0;
-};
+namespace model {
+class LearnedFigures;
+}  // namespace model
 
 /// How much of a graph the predictor knows, as shares from 0 to 1. An empty
 /// graph is covered entirely.
@@ -28,44 +43,60 @@ struct Coverage {
   std::vector<std::string> unknown_operators;
 };
 
-/// How one figure came about.
-struct FigureSource {
-  std::string method = "analytic, uncalibrated";
-  /// Devices whose measurements it was learned from; empty: none was.
-  std::vector<std::string> trained_on = {};
-  /// How unlike the graph is to those learned from; about 1 for one like them.
-  std::optional<double> distance = {};
-  /// 99 % of the graphs learned from have a smaller distance.
-  std::optional<double> far_distance = {};
-};
-
 /// What one step of a network needs on a whole device.
 struct Prediction {
-  std::string device;       ///< DeviceSpec::name.
-  std::string environment;  ///< Environment::name.
-  FigureSource memory_source;
-  FigureSource latency_source;
-  FigureSource energy_source;
-  /// The methods in one line, once where they are the same.
-  std::string Method() const;
+  std::string device;   ///< DeviceSpec::name.
+  std::string context;  ///< ContextModel::name.
+  Run run;              ///< As the predictor's, with what the graph states.
 
-  MemoryBreakdown memory;  ///< Bytes, with the parts of the total.
-  Interval memory_mib;     ///< Range of memory.total, in MiB.
+  std::array<Figure, kNumTargets> figures;  ///< In the order of Target.
+  const Figure& operator[](Target target) const {
+    return figures[static_cast<std::size_t>(target)];
+  }
+  Figure& operator[](Target target) {
+    return figures[static_cast<std::size_t>(target)];
+  }
 
-  CostEstimate cost;  ///< Per operator, and how the latency divides.
-  double latency_ms = 0;
-  Interval latency_interval_ms;
-  double energy_j = 0;
-  Interval energy_interval_j;
-
+  /// What the simulated memory consists of, in bytes. A memory figure that was
+  /// learned differs from its total.
+  MemoryBreakdown memory;
+  /// Per operator, and how the latency divides; the totals and their parts
+  /// follow a latency figure that was learned in proportion, so does energy.
+  CostEstimate cost;
   Coverage coverage;
-  std::vector<std::string> warnings;  ///< Sentences for the user.
+  /// Sentences for the user that are not about one figure.
+  std::vector<std::string> warnings;
+
+  /// These warnings, then those of the figures.
+  std::vector<std::string> AllWarnings() const;
+  /// The figures' methods in one line, once where they are the same.
+  std::string Method() const;
 };
 
-/// Settings of Predictor::Analytic.
-struct AnalyticOptions {
-  bool with_workspaces = true;  ///< As MemoryOptions.
-  CachingAllocatorConfig allocator = {};
+/// Which figures come from trained networks.
+enum class Method {
+  kAuto,      ///< Those for which measurements speak: docs/learned.md.
+  kAnalytic,  ///< None.
+  kLearned,   ///< All that a network can tell of such a run.
+};
+std::string_view MethodName(Method method);  ///< "auto", "analytic", "learned".
+std::optional<Method> ParseMethod(std::string_view name);
+
+/// Settings of a Predictor.
+struct PredictorOptions {
+  Method method = Method::kAuto;
+  /// Files of networks of one's own, as `foretell train` makes them. They are
+  /// taken at their word for the figures that they predict; the others are
+  /// analytic, whatever the method.
+  std::vector<std::string> checkpoints = {};
+  /// Size of the CUDA context; empty: the catalogue's default, today's.
+  std::optional<ContextModel> context = {};
+  /// Has the context models that checkpoints name; null: the built-in one. It
+  /// is read while the predictor is made, no longer.
+  const DeviceCatalog* catalog = nullptr;
+  bool with_workspaces = true;            ///< As MemoryOptions.
+  CachingAllocatorConfig allocator = {};  ///< As MemoryOptions.
+  /// Its dispatch_scale counts beside the one of the host.
   CostOptions cost = {};
 };
 
@@ -73,26 +104,42 @@ struct AnalyticOptions {
 /// several threads.
 class Predictor {
  public:
-  /// Allocator simulation, rooflines and a power model, with constants from
-  /// published measurements but not fitted to any whole network. Throws
-  /// Error(kInvalidArgument) for a device that EstimateCost would refuse.
-  static Predictor Analytic(const DeviceSpec& device,
-                            const Environment& environment,
-                            const AnalyticOptions& options = {});
+  /// The one maker for answers by every method: allocator simulation, rooflines
+  /// and a power model, and in their place trained networks, those that the
+  /// library carries or those of `options.checkpoints`, as the method says.
+  /// What `run` says of mode, precision and optimizer yields to each graph's.
+  ///
+  /// Throws Error: kInvalidArgument for a device that EstimateCost would
+  /// refuse, for two checkpoints of one figure and for one that corrects a
+  /// prior other than the analytic one; kNotFound, kCorrupt or kUnsupported for
+  /// checkpoints that cannot be read and for context models that they name.
+  ///
+  /// Defined in the target foretell::predictor, which needs LibTorch.
+  static Predictor Make(const DeviceSpec& device, const Run& run,
+                        const PredictorOptions& options = {});
+
+  /// The analytic figures alone, with constants from published measurements but
+  /// not fitted to any whole network; method and checkpoints are not read.
+  /// Defined in foretell::model, which needs no LibTorch. Errors as Make.
+  static Predictor Analytic(const DeviceSpec& device, const Run& run,
+                            const PredictorOptions& options = {});
 
   /// Throws what SimulateMemory and EstimateCost throw.
   Prediction Predict(const OperatorGraph& graph) const;
 
   const DeviceSpec& device() const { return device_; }
-  const Environment& environment() const { return environment_; }
+  const ContextModel& context() const { return context_; }
+  const Run& run() const { return run_; }
 
  private:
-  Predictor(DeviceSpec device, Environment environment,
-            AnalyticOptions options);
+  Predictor(DeviceSpec device, const Run& run, PredictorOptions options);
 
   DeviceSpec device_;
-  Environment environment_;
-  AnalyticOptions options_;
+  ContextModel context_;
+  Run run_;
+  PredictorOptions options_;
+  /// Null: all figures are analytic.
+  std::shared_ptr<const model::LearnedFigures> learned_;
 };
 
 /// The prediction as mig::Recommend takes it; `model` names it in reports.

@@ -41,12 +41,12 @@ struct GenerateCommand {
 std::vector<Point> PlanOf(const GenerateCommand& command) {
   dataset::PlanOptions options{
       .batches = command.model.batches,
-      .mode = *ParseMode(command.model.mode),
-      .precision = *ParsePrecision(command.model.precision),
+      .mode = command.model.run.mode,
+      .precision = command.model.run.precision,
       .optimizer = {},
       .dims = command.model.dims};
   if (options.mode == Mode::kTraining) {
-    options.optimizer = command.model.optimizer;
+    options.optimizer = OptimizerName(command.model.run.optimizer);
   }
   std::vector<Point> points;
   if (!command.sweep.empty()) points = ListSweep(command.sweep, options);

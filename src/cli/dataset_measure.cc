@@ -25,10 +25,10 @@ namespace {
 
 /// Labels of a point that was run in another way are labels of another source:
 /// one does not stand in for the other.
-std::string SourceOf(const MeasureOptions& options) {
+std::string SourceOf(const Run& run) {
   std::string source = "foretell measure";
-  if (options.autocast) source += " --autocast";
-  if (options.channels_last) source += " --channels-last";
+  if (run.autocast) source += " --autocast";
+  if (run.channels_last) source += " --channels-last";
   return source;
 }
 
@@ -52,6 +52,7 @@ struct MeasureCommand {
   std::int64_t attempts = 3;
   std::optional<std::int64_t> limit;
   std::optional<double> minutes;
+  Run run = {.host = Host::kCpp};  ///< Without the step: points state it.
   MeasureOptions options;
 };
 
@@ -74,17 +75,18 @@ MeasureRequest RequestFor(const dataset::LabelTask& task,
   MeasureRequest request{.model = ModelNameOf(point),
                          .load = {},
                          .inputs = {},
-                         .mode = point.mode,
-                         .precision = point.precision,
+                         .run = command.run,
                          .device = command.device,
                          .options = command.options};
+  request.run.mode = point.mode;
+  request.run.precision =
+      command.run.autocast ? Precision::kFp32 : point.precision;
   request.inputs.inputs = InputsOf(point);
   request.inputs.batch = point.batch;
   if (!point.optimizer.empty()) {
-    request.optimizer = ParseOptimizer(point.optimizer);
+    request.run.optimizer = ParseOptimizer(point.optimizer);
   }
   request.options.energy = task.with_energy;
-  if (request.options.autocast) request.precision = Precision::kFp32;
   return request;
 }
 
@@ -160,7 +162,7 @@ ExitCode RunMeasure(const MeasureCommand& command) {
   if (!command.out.empty()) own_file = Dataset::OpenOrCreate(command.out);
   const ProgressOnTerminal progress;
   dataset::FillOptions options{.device = device,
-                               .source = SourceOf(command.options),
+                               .source = SourceOf(command.run),
                                .provenance = Provenance::kMeasured,
                                .shard = dataset::ParseShard(command.shard),
                                .seed = command.seed,
@@ -197,7 +199,7 @@ void AddDatasetMeasure(CLI::App& app, ExitCode& exit_code) {
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Another order of the points")
       ->capture_default_str();
-  AddExecutionFlags(*command, options->options);
+  AddMeasuredRunFlags(*command, options->run);
   command
       ->add_option("--energy-every", options->energy_every,
                    "Every n-th point with energy")

@@ -1,7 +1,5 @@
 #include <CLI/CLI.hpp>
 
-#include <nlohmann/json.hpp>
-
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -12,17 +10,20 @@
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
 #include "src/cli/dataset.h"
-#include "src/cli/model_options.h"
+#include "src/cli/run_flags.h"
 #include "src/core/units.h"
+#include "src/model/setting.h"
 
 namespace foretell::cli {
 namespace {
 
-constexpr char kSource[] = "foretell analytic";
+constexpr char kAnalyticSource[] = "foretell analytic";
+constexpr char kLearnedSource[] = "foretell predict";
 
 struct SimulateCommand {
   std::string dataset;
-  TargetOptions target;
+  Run run;  ///< Without the step: each graph states its own.
+  PredictorFlags predictor;
   std::string shard = "1/1";
   int jobs = DefaultJobs();
 };
@@ -30,9 +31,9 @@ struct SimulateCommand {
 /// Memory stands even where the step does not fit; time and energy of a run
 /// that cannot happen do not.
 Label LabelOf(const Prediction& prediction, const DeviceSpec& device,
-              const std::string& environment) {
-  Label label{.environment = environment};
-  label.memory_mib = ToMiB(prediction.memory.total);
+              const std::string& setting) {
+  Label label{.environment = setting};
+  label.memory_mib = prediction[Target::kMemory].value;
   label.allocated_mib = ToMiB(prediction.memory.allocated_peak);
   label.reserved_mib = ToMiB(prediction.memory.reserved_peak);
   const auto usable = static_cast<double>(device.usable_mib);
@@ -42,22 +43,30 @@ Label LabelOf(const Prediction& prediction, const DeviceSpec& device,
                    std::to_string(usable);
     return label;
   }
-  label.latency_ms = prediction.latency_ms;
-  label.energy_j = prediction.energy_j;
+  label.latency_ms = prediction[Target::kLatency].value;
+  label.energy_j = prediction[Target::kEnergy].value;
   return label;
 }
 
-std::string EnvironmentOf(const SimulateCommand& command,
-                          const Target& target) {
-  return nlohmann::json{{"environment", target.environment.name},
-                        {"host", command.target.host}}
-      .dump();
+/// Whether a figure may have been learned.
+bool MayBeLearned(const SimulateCommand& command) {
+  if (!command.predictor.checkpoints.empty()) return true;
+  if (command.predictor.method == Method::kAuto) return command.run.autocast;
+  return command.predictor.method == Method::kLearned;
+}
+
+std::string SettingOf(const SimulateCommand& command,
+                      const Predictor& predictor) {
+  model::Setting setting =
+      command.run.autocast ? model::Setting(command.run) : model::Setting();
+  setting.Set("environment", predictor.context().name);
+  setting.Set("host", std::string(HostName(command.run.host)));
+  return setting.ToJson();
 }
 
 ExitCode RunSimulate(const SimulateCommand& command) {
-  const Target target = Resolve(command.target);
-  const Predictor predictor = MakePredictor(command.target, target);
-  const std::string environment = EnvironmentOf(command, target);
+  const Predictor predictor = command.predictor.Make(command.run);
+  const std::string setting = SettingOf(command, predictor);
   Dataset dataset = Dataset::OpenForWriting(command.dataset);
   const ProgressOnTerminal progress;
   // Each worker opens the file for itself, once it is one.
@@ -67,12 +76,12 @@ ExitCode RunSimulate(const SimulateCommand& command) {
       [&](const dataset::LabelTask& task) {
         if (!read) read.emplace(Dataset::Open(command.dataset));
         return LabelOf(predictor.Predict(read->Graph(task.point.graph)),
-                       target.device, environment);
+                       predictor.device(), setting);
       },
-      {.device = target.device.name,
-       .source = kSource,
+      {.device = predictor.device().name,
+       .source = MayBeLearned(command) ? kLearnedSource : kAnalyticSource,
        .provenance = Provenance::kSimulated,
-       .environment = environment,
+       .environment = setting,
        .shard = dataset::ParseShard(command.shard),
        .needs_graph = true,
        .workers = command.jobs,
@@ -85,9 +94,9 @@ ExitCode RunSimulate(const SimulateCommand& command) {
 void AddDatasetSimulate(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<SimulateCommand>();
   CLI::App* command = app.add_subcommand(
-      "simulate", "Fill in labels from the analytic model, marked simulated");
+      "simulate", "Fill in labels from predictions, marked simulated");
   command->add_option("DATASET", options->dataset, "Dataset")->required();
-  options->target.AddTo(*command);
+  options->predictor.AddTo(*command, options->run);
   command->add_option("--shard", options->shard, "Part of the points: 2/8")
       ->capture_default_str();
   command->add_option("-j,--jobs", options->jobs, "Worker processes")

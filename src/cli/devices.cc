@@ -29,17 +29,15 @@ std::string FormatText(const DeviceCatalog& catalog) {
                     std::to_string(device.mig_profiles.size())});
   }
   TextTable environments({"environment", "context MiB", "±", "description"});
-  for (const Environment& environment : catalog.environments()) {
-    const auto fallback = environment.context_mib.find("*");
-    const bool is_default =
-        &environment == &catalog.DefaultEnvironment();
-    environments.AddRow(
-        {environment.name + (is_default ? " (default)" : ""),
-         fallback == environment.context_mib.end()
-             ? ""
-             : FormatSignificant(fallback->second),
-         FormatSignificant(environment.context_uncertainty_mib),
-         environment.description});
+  for (const ContextModel& context : catalog.contexts()) {
+    const auto fallback = context.context_mib.find("*");
+    const bool is_default = &context == &catalog.DefaultContext();
+    environments.AddRow({context.name + (is_default ? " (default)" : ""),
+                         fallback == context.context_mib.end()
+                             ? ""
+                             : FormatSignificant(fallback->second),
+                         FormatSignificant(context.context_uncertainty_mib),
+                         context.description});
   }
   return devices.ToString() + "\n" + environments.ToString();
 }
@@ -62,14 +60,14 @@ std::string FormatJson(const DeviceCatalog& catalog) {
                        {"mig_profiles", device.mig_profiles.size()}});
   }
   auto environments = nlohmann::ordered_json::array();
-  for (const Environment& environment : catalog.environments()) {
+  for (const ContextModel& context : catalog.contexts()) {
     environments.push_back(
-        {{"name", environment.name},
-         {"description", environment.description},
-         {"context_mib", environment.context_mib},
-         {"uncertainty_mib", environment.context_uncertainty_mib},
-         {"default", &environment == &catalog.DefaultEnvironment()},
-         {"source", environment.source}});
+        {{"name", context.name},
+         {"description", context.description},
+         {"context_mib", context.context_mib},
+         {"uncertainty_mib", context.context_uncertainty_mib},
+         {"default", &context == &catalog.DefaultContext()},
+         {"source", context.source}});
   }
   return DumpJson({{"schema_version", 1},
                    {"devices", devices},
@@ -81,20 +79,20 @@ std::string FormatJson(const DeviceCatalog& catalog) {
 
 void AddDevices(CLI::App& app, ExitCode& exit_code) {
   struct Options {
-    TargetOptions target;
+    DeviceFlags device;
     bool json = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("devices", "GPUs and environments that are known");
   command->footer("docs/adding_a_device.md says how to add one.");
-  command->add_option("--device-file", options->target.device_files,
+  command->add_option("--device-file", options->device.device_files,
                       "JSON file of a further device");
-  command->add_option("--environment-file", options->target.environment_files,
+  command->add_option("--environment-file", options->device.environment_files,
                       "JSON file of further environments");
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->callback([options, &exit_code] {
-    const DeviceCatalog catalog = options->target.Catalog();
+    const DeviceCatalog catalog = options->device.Catalog();
     std::cout << (options->json ? FormatJson(catalog) : FormatText(catalog));
     exit_code = kExitOk;
   });

@@ -10,6 +10,7 @@
 #include "src/cli/fit_flags.h"
 #include "src/cli/model_options.h"
 #include "src/cli/numbers.h"
+#include "src/cli/run_flags.h"
 #include "src/core/printable.h"
 
 namespace foretell::cli {
@@ -25,7 +26,7 @@ constexpr char kFitsExamples[] =
 
 struct FitsOptions {
   ModelOptions model;
-  TargetOptions target;
+  PredictorFlags predictor;
   FitLimits limits;
 };
 
@@ -48,14 +49,14 @@ std::string PlaceName(const DeviceSpec& device, const std::string& profile) {
 }
 
 ExitCode RunFits(const FitsOptions& options) {
-  const Target target = Resolve(options.target);
-  const std::string place = PlaceName(target.device, options.limits.profile);
-  const Predictor predictor = MakePredictor(options.target, target);
+  const Predictor predictor = options.predictor.Make(options.model.run);
+  const DeviceSpec& device = predictor.device();
+  const std::string place = PlaceName(device, options.limits.profile);
   bool all_fit = true;
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
-        const FitVerdict verdict = JudgeFit(predictor.Predict(trace.graph),
-                                            target.device, options.limits);
+        const FitVerdict verdict = JudgeFit(predictor.Predict(trace.graph), device,
+                                            options.limits);
         Print(program.name(), place, verdict);
         all_fit &= verdict.fits;
       });
@@ -72,7 +73,7 @@ void AddFits(CLI::App& app, ExitCode& exit_code) {
       "fits", "Says by its exit status whether models fit: a gate for CI");
   command->footer(kFitsExamples);
   options->model.AddTo(*command, /*many=*/true);
-  options->target.AddTo(*command);
+  options->predictor.AddTo(*command, options->model.run);
   AddFitFlags(*command, options->limits);
   command->callback([options, &exit_code] { exit_code = RunFits(*options); });
 }

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "foretell/graph_io.h"
-#include "foretell/memory.h"
 #include "src/cli/command.h"
 #include "src/cli/model_options.h"
 #include "src/cli/print_graph.h"
+#include "src/cli/run_flags.h"
 #include "src/model/report_json.h"
 
 namespace foretell::cli {
@@ -23,27 +23,26 @@ constexpr char kInspectExamples[] =
 
 struct InspectOptions {
   ModelOptions model;
-  TargetOptions target;
+  PredictorFlags predictor;
   std::string format = "text";
 };
 
-std::string Format(const InspectOptions& options, const Target& target,
+std::string Format(const InspectOptions& options, const Predictor& predictor,
                    const OperatorGraph& graph) {
   if (options.format == "dot") return GraphToDot(graph);
   if (options.format == "graph") {
     return PrintGraph(graph, {.with_timeline = true});
   }
-  const MemoryBreakdown memory = SimulateMemory(
-      graph, {.device = target.device, .environment = target.environment});
+  const MemoryBreakdown memory = predictor.Predict(graph).memory;
   return options.format == "json" ? FormatGraphJson(graph, memory)
                                   : FormatGraphTable(graph, memory);
 }
 
 ExitCode RunInspect(const InspectOptions& options) {
-  const Target target = Resolve(options.target);
-  const std::vector<ReportError> errors =
-      ForEachTrace(options.model, [&](const Program&, const Trace& trace) {
-        std::cout << Format(options, target, trace.graph);
+  const Predictor predictor = options.predictor.Make(options.model.run);
+  const std::vector<ReportError> errors = ForEachTrace(
+      options.model, [&](const Program&, const Trace& trace) {
+        std::cout << Format(options, predictor, trace.graph);
         for (const std::string& warning : trace.warnings) {
           PrintWarning(warning);
         }
@@ -60,11 +59,10 @@ void AddInspect(CLI::App& app, ExitCode& exit_code) {
       "inspect", "Operators, shapes, MACs and memory timeline of a model");
   command->footer(kInspectExamples);
   options->model.AddTo(*command, /*many=*/true);
-  options->target.AddTo(*command);
-  command
-      ->add_option("--format", options->format,
-                   "text: a table; json; dot: Graphviz; graph: the text "
-                   "form that foretell reads back")
+  options->predictor.AddTo(*command, options->model.run);
+  command->add_option("--format", options->format,
+                      "text: a table; json; dot: Graphviz; graph: the text "
+                      "form that foretell reads back")
       ->check(CLI::IsMember({"text", "json", "dot", "graph"}))
       ->capture_default_str();
   command->callback(

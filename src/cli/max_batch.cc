@@ -7,11 +7,11 @@
 
 #include "foretell/fit.h"
 #include "foretell/frontends.h"
-#include "foretell/predictor.h"
 #include "src/cli/command.h"
 #include "src/cli/fit_flags.h"
 #include "src/cli/model_options.h"
 #include "src/cli/open_model.h"
+#include "src/cli/run_flags.h"
 
 namespace foretell::cli {
 namespace {
@@ -27,16 +27,16 @@ constexpr char kMaxBatchExamples[] =
 
 struct MaxBatchOptions {
   ModelOptions model;
-  TargetOptions target;
+  PredictorFlags predictor;
   FitLimits limits;
   std::int64_t most = 65536;
 };
 
 ExitCode RunMaxBatch(const MaxBatchOptions& options) {
-  const Target target = Resolve(options.target);
+  const Predictor predictor = options.predictor.Make(options.model.run);
+  const DeviceSpec& device = predictor.device();
   const std::string& profile = options.limits.profile;
-  if (!profile.empty()) target.device.FindMigProfile(profile);
-  const Predictor predictor = MakePredictor(options.target, target);
+  if (!profile.empty()) device.FindMigProfile(profile);
   const Program program =
       OpenModel(options.model.models.front(), options.model.ToLoadOptions());
   const std::int64_t best = LargestBatch(
@@ -48,7 +48,7 @@ ExitCode RunMaxBatch(const MaxBatchOptions& options) {
             TraceProgram(program, inputs, options.model.ToTraceOptions())
                 .graph);
       },
-      target.device, options.limits);
+      device, options.limits);
   std::cout << best << "\n";
   if (best == options.most) {
     std::cerr << "foretell: note: batch " << best
@@ -65,7 +65,7 @@ void AddMaxBatch(CLI::App& app, ExitCode& exit_code) {
       "max-batch", "Largest batch size that fits a device or profile");
   command->footer(kMaxBatchExamples);
   options->model.AddTo(*command, /*many=*/false);
-  options->target.AddTo(*command);
+  options->predictor.AddTo(*command, options->model.run);
   AddFitFlags(*command, options->limits);
   command->add_option("--limit", options->most, "Largest batch to try")
       ->check(CLI::PositiveNumber)

@@ -11,6 +11,7 @@
 #include "src/cli/command.h"
 #include "src/cli/measure_flags.h"
 #include "src/cli/model_options.h"
+#include "src/cli/named_flag.h"
 #include "src/cli/print_measurements.h"
 #include "src/core/printable.h"
 
@@ -41,7 +42,7 @@ struct MeasureFlags {
 MeasureRequest BaseRequest(const MeasureFlags& flags) {
   return {.load = flags.model.ToLoadOptions(),
           .inputs = flags.model.ToRequest(std::nullopt),
-          .optimizer = ParseOptimizer(flags.model.optimizer),
+          .run = flags.model.run,
           .seed = flags.seed,
           .options = flags.measure};
 }
@@ -72,11 +73,11 @@ std::vector<MeasureRequest> Requests(const MeasureFlags& flags) {
                    });
   requests = Cross(requests, flags.modes,
                    [](MeasureRequest& request, const std::string& mode) {
-                     request.mode = *ParseMode(mode);
+                     request.run.mode = *ParseMode(mode);
                    });
   requests = Cross(requests, flags.precisions,
                    [](MeasureRequest& request, const std::string& precision) {
-                     request.precision = *ParsePrecision(precision);
+                     request.run.precision = *ParsePrecision(precision);
                    });
   if (flags.model.batches.empty()) return requests;
   return Cross(requests, flags.model.batches,
@@ -151,10 +152,10 @@ void AddWhat(CLI::App& command, MeasureFlags& flags) {
   AddList(command, "-p,--precision", flags.precisions,
           "fp32 (default), tf32, fp16, bf16")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
-  command
-      .add_option("--optimizer", flags.model.optimizer, "Optimizer of training")
-      ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw"}))
-      ->capture_default_str();
+  AddNamed(command, "--optimizer", flags.model.run.optimizer,
+           {Optimizer::kSgd, Optimizer::kMomentum, Optimizer::kAdam,
+            Optimizer::kAdamW},
+           &OptimizerName, "Optimizer of --mode training");
   command
       .add_option("-i,--input", flags.model.inputs,
                   "Type of an input: name=f32[8,3,224,224]")
@@ -173,7 +174,6 @@ void AddWhat(CLI::App& command, MeasureFlags& flags) {
 }
 
 void AddHow(CLI::App& command, MeasureOptions& options) {
-  AddExecutionFlags(command, options);
   command.add_flag("--energy", options.energy,
                    "Joules per run, from NVML's or RAPL's counter; takes some "
                    "ten seconds more");
@@ -215,7 +215,9 @@ void AddMeasure(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand(
       "measure", "Real latency, memory and energy of models on a device");
   command->footer(kMeasureExamples);
+  flags->model.run.host = Host::kCpp;
   AddWhat(*command, *flags);
+  AddMeasuredRunFlags(*command, flags->model.run);
   AddHow(*command, flags->measure);
   command->add_option("--environment-out", flags->environment_out,
                       "File for hardware and software of the rows, as JSON");

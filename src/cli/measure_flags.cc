@@ -2,11 +2,11 @@
 
 namespace foretell::cli {
 
-void AddExecutionFlags(CLI::App& command, MeasureOptions& options) {
-  command.add_flag("--autocast", options.autocast,
+void AddMeasuredRunFlags(CLI::App& command, Run& run) {
+  command.add_flag("--autocast", run.autocast,
                    "Forward pass under automatic mixed precision, from fp32: "
                    "fp16 on CUDA, bf16 on the CPU");
-  command.add_flag("--channels-last", options.channels_last,
+  command.add_flag("--channels-last", run.channels_last,
                    "Network and images in channels-last");
 }
 

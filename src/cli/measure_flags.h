@@ -2,11 +2,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include "foretell/measure.h"
+#include "foretell/run.h"
 
 namespace foretell::cli {
 
 /// Adds --autocast and --channels-last: how a network that is measured runs.
-void AddExecutionFlags(CLI::App& command, MeasureOptions& options);
+void AddMeasuredRunFlags(CLI::App& command, Run& run);
 
 }  // namespace foretell::cli

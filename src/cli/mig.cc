@@ -10,7 +10,7 @@
 
 #include "foretell/predictor.h"
 #include "src/cli/command.h"
-#include "src/cli/model_options.h"
+#include "src/cli/run_flags.h"
 
 namespace foretell::cli {
 namespace {
@@ -25,16 +25,16 @@ constexpr char kPackExamples[] =
 
 void AddProfiles(CLI::App& mig, ExitCode& exit_code) {
   struct Options {
-    TargetOptions target;
+    DeviceFlags device;
     bool json = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command =
       mig.add_subcommand("profiles", "MIG profiles of a device");
-  options->target.AddTo(*command);
+  options->device.AddTo(*command);
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->callback([options, &exit_code] {
-    const DeviceSpec device = Resolve(options->target).device;
+    const DeviceSpec device = options->device.Find();
     std::cout << (options->json ? mig::FormatProfilesJson(device)
                                 : mig::FormatProfilesTable(device));
     exit_code = kExitOk;
@@ -43,7 +43,7 @@ void AddProfiles(CLI::App& mig, ExitCode& exit_code) {
 
 void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
   struct Options {
-    TargetOptions target;
+    DeviceFlags device;
     mig::LayoutOptions layout;
     bool without_double_memory = false;
     bool count = false;
@@ -53,7 +53,7 @@ void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = mig.add_subcommand(
       "layouts", "Ways to divide a device: the maximal ones, or all");
-  options->target.AddTo(*command);
+  options->device.AddTo(*command);
   command->add_flag("--count", options->count, "Only how many there are");
   command->add_flag("--all", options->all, "Those with room left, too");
   command->add_flag("--without-double-memory", options->without_double_memory,
@@ -63,7 +63,7 @@ void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
   command->add_flag("--json", options->json,
                     "JSON document on stdout; with --count");
   command->callback([options, &exit_code] {
-    const DeviceSpec device = Resolve(options->target).device;
+    const DeviceSpec device = options->device.Find();
     options->layout.double_memory = !options->without_double_memory;
     if (options->count) {
       const mig::LayoutCounts counts =
@@ -82,7 +82,7 @@ void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
 
 struct PackOptions {
   ModelOptions model;
-  TargetOptions target;
+  PredictorFlags predictor;
   std::vector<std::string> jobs;
   mig::PackOptions pack;
   std::string format = "table";
@@ -111,19 +111,18 @@ std::string Format(const mig::Packing& packing, const std::string& format) {
 }
 
 ExitCode RunPack(const PackOptions& options) {
-  const Target target = Resolve(options.target);
-  const Predictor predictor = MakePredictor(options.target, target);
+  const Predictor predictor = options.predictor.Make(options.model.run);
   std::vector<mig::Job> jobs;
   for (const std::string& text : options.jobs) jobs.push_back(ParseJob(text));
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
         const Prediction prediction = predictor.Predict(trace.graph);
         jobs.push_back({.model = program.name(),
-                        .needed_mib = prediction.memory_mib.hi});
+                        .needed_mib = prediction[Target::kMemory].interval.hi});
       });
   for (const ReportError& error : errors) PrintError(error.message);
   if (!errors.empty()) return kExitModelFailed;
-  const mig::Packing packing = mig::Pack(jobs, target.device, options.pack);
+  const mig::Packing packing = mig::Pack(jobs, predictor.device(), options.pack);
   std::cout << Format(packing, options.format);
   return packing.fits ? kExitOk : kExitDoesNotFit;
 }
@@ -135,7 +134,7 @@ void AddPack(CLI::App& mig, ExitCode& exit_code) {
   command->footer(kPackExamples);
   options->model.AddTo(*command, /*many=*/true);
   command->get_option("MODEL")->required(false);
-  options->target.AddTo(*command);
+  options->predictor.AddTo(*command, options->model.run);
   command->add_option("--job", options->jobs,
                       "A model by name and MiB, instead of a file")
       ->allow_extra_args(false);

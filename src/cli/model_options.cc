@@ -8,6 +8,7 @@
 #include "src/cli/open_model.h"
 #include "src/cli/progress_bar.h"
 #include "src/cli/read_text.h"
+#include "src/cli/run_flags.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
 
@@ -42,6 +43,19 @@ ReportError ToReportError(const std::string& model,
           model + ": " + FirstLine(error.what())};
 }
 
+void CheckAutocast(const Run& run) {
+  if (run.mode != Mode::kInference) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--autocast is for inference, not for --mode " +
+                    std::string(ModeName(run.mode)));
+  }
+  if (run.precision != Precision::kFp32 && run.precision != Precision::kFp16) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--autocast casts to fp16, not to --precision " +
+                    std::string(PrecisionName(run.precision)));
+  }
+}
+
 }  // namespace
 
 void ModelOptions::AddTo(CLI::App& command, bool many) {
@@ -66,17 +80,7 @@ void ModelOptions::AddTo(CLI::App& command, bool many) {
   }
   command.add_option("-d,--dim", dims, "Size of a named dimension: seq=128")
       ->allow_extra_args(false);
-  command.add_option("-m,--mode", mode, "inference or training")
-      ->check(CLI::IsMember({"inference", "training"}))
-      ->capture_default_str();
-  command.add_option("--optimizer", optimizer, "Optimizer of --mode training")
-      ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw"}))
-      ->capture_default_str();
-  command.add_option("-p,--precision", precision,
-                     "float32 parameters and inputs are cast to it; fp32 leaves "
-                     "the file's types")
-      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}))
-      ->capture_default_str();
+  AddStepFlags(command, run);
   command.add_option("--trace", trace,
                      "meta: no arithmetic; cpu: run once on random data, for "
                      "models whose shapes depend on data")
@@ -96,9 +100,10 @@ LoadOptions ModelOptions::ToLoadOptions() const {
 }
 
 TraceOptions ModelOptions::ToTraceOptions() const {
-  return {.mode = mode == "training" ? Mode::kTraining : Mode::kInference,
-          .precision = *ParsePrecision(precision),
-          .optimizer = ParseOptimizer(optimizer),
+  if (run.autocast) CheckAutocast(run);
+  return {.mode = run.mode,
+          .precision = run.autocast ? Precision::kFp16 : run.precision,
+          .optimizer = run.optimizer,
           .device = trace == "cpu" ? TraceDevice::kCpu : TraceDevice::kMeta};
 }
 
@@ -112,17 +117,12 @@ InputRequest ModelOptions::ToRequest(
   return request;
 }
 
-void TargetOptions::AddTo(CLI::App& command) {
+void DeviceFlags::AddTo(CLI::App& command) {
   command.add_option("--device", device, "GPU, see `foretell devices`")
       ->capture_default_str();
   command.add_option("--environment", environment,
                      "CUDA context model, see `foretell devices`; default: "
                      "today's");
-  command.add_option("--host", host,
-                     "Who calls the operators: python (PyTorch) or cpp "
-                     "(LibTorch), which dispatches twice as fast")
-      ->check(CLI::IsMember({"python", "cpp"}))
-      ->capture_default_str();
   command.add_option("--device-file", device_files,
                      "JSON file of a further device")
       ->allow_extra_args(false);
@@ -131,31 +131,15 @@ void TargetOptions::AddTo(CLI::App& command) {
       ->allow_extra_args(false);
 }
 
-DeviceCatalog TargetOptions::Catalog() const {
+DeviceCatalog DeviceFlags::Catalog() const {
   DeviceCatalog catalog = DeviceCatalog::BuiltIn();
   for (const std::string& path : device_files) {
     catalog.AddDevice(ReadText(path), path);
   }
   for (const std::string& path : environment_files) {
-    catalog.AddEnvironments(ReadText(path), path);
+    catalog.AddContexts(ReadText(path), path);
   }
   return catalog;
-}
-
-Target Resolve(const TargetOptions& options) {
-  const DeviceCatalog catalog = options.Catalog();
-  return {catalog.FindDevice(options.device),
-          options.environment.empty()
-              ? catalog.DefaultEnvironment()
-              : catalog.FindEnvironment(options.environment)};
-}
-
-Predictor MakePredictor(const TargetOptions& options, const Target& target) {
-  AnalyticOptions analytic;
-  if (options.host == "python") {
-    analytic.cost.dispatch_scale = kPythonDispatchScale;
-  }
-  return Predictor::Analytic(target.device, target.environment, analytic);
 }
 
 std::vector<ReportError> ForEachTrace(

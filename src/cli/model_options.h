@@ -11,27 +11,27 @@
 #include "foretell/device.h"
 #include "foretell/error.h"
 #include "foretell/frontends.h"
-#include "foretell/predictor.h"
 #include "foretell/program.h"
+#include "foretell/run.h"
 #include "foretell/trace.h"
 #include "src/model/report.h"
 
 namespace foretell::cli {
 
-/// Flags that say which models are run and how.
+/// Flags that say which models are run, and which step of them.
 struct ModelOptions {
   std::vector<std::string> models;
   std::vector<std::string> inputs;
   std::vector<std::string> dims;
   std::vector<std::int64_t> batches;
-  std::string mode = "inference";
-  std::string optimizer = "sgd";
-  std::string precision = "fp32";
+  Run run;  ///< Mode, optimizer and precision have flags here.
   std::string trace = "meta";
   std::string fuse = "exported";
 
   /// Adds the flags to a subcommand; `many` allows several models and batches.
   void AddTo(CLI::App& command, bool many);
+  /// Under autocast a network is traced in FP16. Throws
+  /// Error(kInvalidArgument) where autocast contradicts the step.
   TraceOptions ToTraceOptions() const;
   LoadOptions ToLoadOptions() const;
   /// The request for one batch size (empty: as the file or --input says).
@@ -39,27 +39,18 @@ struct ModelOptions {
 };
 
 /// Flags that say on what the models are run.
-struct TargetOptions {
+struct DeviceFlags {
   std::string device = "a100-sxm4-40gb";
-  std::string environment;
-  std::string host = "python";
+  std::string environment;  ///< Name of a context model; empty: today's.
   std::vector<std::string> device_files;
   std::vector<std::string> environment_files;
 
   void AddTo(CLI::App& command);
   /// The built-in catalogue with the user's files added.
   DeviceCatalog Catalog() const;
+  /// The device that they name. Throws what Catalog and FindDevice throw.
+  DeviceSpec Find() const { return Catalog().FindDevice(device); }
 };
-
-/// The device and environment that TargetOptions name.
-struct Target {
-  DeviceSpec device;
-  Environment environment;
-};
-Target Resolve(const TargetOptions& options);
-
-/// The analytic predictor for `target` and the host that `options` names.
-Predictor MakePredictor(const TargetOptions& options, const Target& target);
 
 /// Traces every model at every batch size, in order, and hands each trace to
 /// `use` with the model's path and program. A model that fails, in here or in

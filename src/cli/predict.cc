@@ -8,7 +8,6 @@
 #include "foretell/predictor.h"
 #include "src/cli/command.h"
 #include "src/cli/model_options.h"
-#include "src/cli/own_checkpoints.h"
 #include "src/cli/print_report.h"
 #include "src/cli/run_flags.h"
 #include "src/core/json_text.h"
@@ -29,31 +28,24 @@ constexpr char kPredictExamples[] =
 
 struct PredictOptions {
   ModelOptions model;
-  TargetOptions target;
-  RunFlags run;
+  PredictorFlags predictor;
   std::string mig_rule = "usable-memory";
   bool json = false;
   bool csv = false;
 };
 
-ExitCode RunPredict(PredictOptions options) {
-  options.run.ApplyTo(options.model);
-  const Target target = Resolve(options.target);
-  const model::LearnedRequest request = options.run.ToRequest(target);
-  const OwnCheckpoints own(options.run.checkpoints(), options.target.Catalog());
-  const Predictor predictor = MakePredictor(options.target, target);
+ExitCode RunPredict(const PredictOptions& options) {
+  const Predictor predictor = options.predictor.Make(options.model.run);
   const mig::RecommendOptions rule{.rule = *mig::ParseRule(options.mig_rule)};
   std::vector<Report> reports;
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
         Prediction prediction = predictor.Predict(trace.graph);
-        options.run.Improve(trace.graph, request, own, prediction);
         mig::Recommendation recommendation = mig::Recommend(
-            ToDemand(prediction, program.name()), target.device, rule);
+            ToDemand(prediction, program.name()), predictor.device(), rule);
         reports.push_back(MakeReport(
             program.name(), std::string(program.format()), trace.graph,
             std::move(prediction), std::move(recommendation), trace.warnings));
-        reports.back().host = options.target.host;
       });
   if (options.json) {
     std::cout << DumpJson(ReportsToJson(reports, errors)) << "\n";
@@ -74,8 +66,7 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
       "predict", "Memory, latency, energy and MIG profile of models");
   command->footer(kPredictExamples);
   options->model.AddTo(*command, /*many=*/true);
-  options->target.AddTo(*command);
-  options->run.AddTo(*command);
+  options->predictor.AddTo(*command, options->model.run);
   command
       ->add_option("--mig-rule", options->mig_rule,
                    "usable-memory, or dippm: thresholds of the DIPPM paper")

@@ -46,13 +46,14 @@ std::string DistanceText(const FigureSource& source) {
 
 std::string FormatMemory(const Report& report) {
   const MemoryBreakdown& memory = report.prediction.memory;
+  const Figure& figure = report.prediction[Target::kMemory];
   std::string text =
-      Line("memory", Mib(memory.total) + "   (" +
-                         Range(report.prediction.memory_mib) +
+      Line("memory", FormatSignificant(figure.value) + " MiB   (" +
+                         Range(figure.interval) +
                          ")   as nvidia-smi would show it" +
-                         DistanceText(report.prediction.memory_source));
+                         DistanceText(figure.source));
   text += Line("  context", Mib(memory.context) + "   environment " +
-                                report.prediction.environment);
+                                report.prediction.context);
   text += Line(
       "  reserved",
       Mib(memory.reserved_peak) + "   by the caching allocator; " +
@@ -73,6 +74,10 @@ std::string FormatMemory(const Report& report) {
   return text;
 }
 
+std::string HostText(Host host) {
+  return host == Host::kCpp ? "C++" : "Python";
+}
+
 std::string FormatReport(const Report& report) {
   const Prediction& prediction = report.prediction;
   std::string text =
@@ -84,13 +89,14 @@ std::string FormatReport(const Report& report) {
                           FormatCount(report.static_features.macs) + " MACs, " +
                           std::to_string(report.operators) + " operators");
   text += FormatMemory(report);
-  text += Line("latency", FormatSignificant(prediction.latency_ms) + " ms   (" +
-                              Range(prediction.latency_interval_ms) +
-                              ")   called from " +
-                              (report.host == "cpp" ? "C++" : "Python") +
-                              DistanceText(prediction.latency_source));
-  text += Line("energy", FormatSignificant(prediction.energy_j) + " J   (" +
-                             Range(prediction.energy_interval_j) + ")");
+  const Figure& latency = prediction[Target::kLatency];
+  const Figure& energy = prediction[Target::kEnergy];
+  text += Line("latency", FormatSignificant(latency.value) + " ms   (" +
+                              Range(latency.interval) + ")   called from " +
+                              HostText(prediction.run.host) +
+                              DistanceText(latency.source));
+  text += Line("energy", FormatSignificant(energy.value) + " J   (" +
+                             Range(energy.interval) + ")");
   text += Line("MIG", report.recommendation.profile.value_or("none") + ": " +
                           report.recommendation.reason);
   for (const std::string& warning : report.warnings) {
@@ -105,10 +111,10 @@ std::string FormatTable(std::span<const Report> reports) {
   for (const Report& report : reports) {
     const Prediction& prediction = report.prediction;
     table.AddRow({report.model, std::to_string(report.batch),
-                  FormatSignificant(ToMiB(prediction.memory.total)),
-                  FormatSignificant(prediction.memory_mib.hi),
-                  FormatSignificant(prediction.latency_ms),
-                  FormatSignificant(prediction.energy_j),
+                  FormatSignificant(prediction[Target::kMemory].value),
+                  FormatSignificant(prediction[Target::kMemory].interval.hi),
+                  FormatSignificant(prediction[Target::kLatency].value),
+                  FormatSignificant(prediction[Target::kEnergy].value),
                   report.recommendation.profile.value_or("none")});
   }
   const Report& first = reports.front();
@@ -116,7 +122,7 @@ std::string FormatTable(std::span<const Report> reports) {
          std::string(ModeName(first.mode)) + ", " +
          std::string(PrecisionName(first.precision)) + "; " +
          first.prediction.Method() + "; context of " +
-         first.prediction.environment + "\n";
+         first.prediction.context + "\n";
 }
 
 }  // namespace
@@ -135,11 +141,12 @@ std::string FormatCsv(std::span<const Report> reports) {
       "latency_hi_ms,energy_j,energy_lo_j,energy_hi_j,mig_profile,method\n";
   for (const Report& report : reports) {
     const Prediction& p = report.prediction;
+    const auto& [memory, latency, energy] = p.figures;
     const std::vector<std::string> fields = {
         report.model,
         report.format,
         p.device,
-        p.environment,
+        p.context,
         std::string(ModeName(report.mode)),
         report.optimizer,
         std::string(PrecisionName(report.precision)),
@@ -147,18 +154,18 @@ std::string FormatCsv(std::span<const Report> reports) {
         std::to_string(report.parameters),
         std::to_string(report.operators),
         std::to_string(report.static_features.macs),
-        std::to_string(ToMiB(p.memory.total)),
-        std::to_string(p.memory_mib.lo),
-        std::to_string(p.memory_mib.hi),
+        std::to_string(memory.value),
+        std::to_string(memory.interval.lo),
+        std::to_string(memory.interval.hi),
         std::to_string(ToMiB(p.memory.allocated_peak)),
         std::to_string(ToMiB(p.memory.reserved_peak)),
         std::to_string(ToMiB(p.memory.context)),
-        std::to_string(p.latency_ms),
-        std::to_string(p.latency_interval_ms.lo),
-        std::to_string(p.latency_interval_ms.hi),
-        std::to_string(p.energy_j),
-        std::to_string(p.energy_interval_j.lo),
-        std::to_string(p.energy_interval_j.hi),
+        std::to_string(latency.value),
+        std::to_string(latency.interval.lo),
+        std::to_string(latency.interval.hi),
+        std::to_string(energy.value),
+        std::to_string(energy.interval.lo),
+        std::to_string(energy.interval.hi),
         report.recommendation.profile.value_or(""),
         p.Method()};
     text += CsvLine(fields);

@@ -1,83 +1,80 @@
 #include "src/cli/run_flags.h"
 
-#include <nlohmann/json.hpp>
-
 #include "foretell/error.h"
-#include "training/execution_mode.h"
+#include "src/cli/named_flag.h"
 
 namespace foretell::cli {
+namespace {
 
-void RunFlags::AddTo(CLI::App& command) {
+void AddTorch(CLI::App& command, TorchVersion& version) {
+  command
+      .add_option_function<std::string>(
+          "--torch",
+          [&version](const std::string& text) {
+            const std::optional<TorchVersion> parsed = ParseTorchVersion(text);
+            if (!parsed) {
+              throw Error(
+                  ErrorCode::kInvalidArgument,
+                  "--torch '" + text + "': expected a version, e.g. 2.4");
+            }
+            version = *parsed;
+          },
+          "With --autocast: version of PyTorch that runs it")
+      ->default_str(ToString(version));
+}
+
+void AddExecutionFlags(CLI::App& command, Run& run) {
+  AddNamed(command, "--host", run.host, {Host::kPython, Host::kCpp}, &HostName,
+           "Who calls the operators: python (PyTorch) or cpp (LibTorch), which "
+           "dispatches twice as fast");
+  command.add_flag("--autocast", run.autocast,
+                   "Inference under automatic mixed precision to FP16");
+  command.add_flag("--channels-last", run.channels_last,
+                   "With --autocast: network and images in channels-last");
+  AddTorch(command, run.torch);
+}
+
+}  // namespace
+
+void AddStepFlags(CLI::App& command, Run& run) {
+  AddNamed(command, "-m,--mode", run.mode, {Mode::kInference, Mode::kTraining},
+           &ModeName, "inference or training");
+  AddNamed(command, "--optimizer", run.optimizer,
+           {Optimizer::kSgd, Optimizer::kMomentum, Optimizer::kAdam,
+            Optimizer::kAdamW},
+           &OptimizerName, "Steps --mode training");
+  AddNamed(command, "-p,--precision", run.precision,
+           {Precision::kFp32, Precision::kTf32, Precision::kFp16,
+            Precision::kBf16},
+           &PrecisionName,
+           "float32 parameters and inputs are cast to it; fp32 leaves the "
+           "file's types");
+}
+
+void PredictorFlags::AddTo(CLI::App& command, Run& run) {
+  device.AddTo(command);
+  AddExecutionFlags(command, run);
   CLI::Option* checkpoint =
       command
-          .add_option("--checkpoint", checkpoints_,
+          .add_option("--checkpoint", checkpoints,
                       "best.safetensors of your own training, for the figures "
                       "that it predicts; the others are analytic")
           ->allow_extra_args(false);
-  command
-      .add_option("--method", method_,
-                  "analytic; learned, wherever a trained network knows such "
-                  "runs; auto, where measurements speak for it")
-      ->check(CLI::IsMember({"auto", "analytic", "learned"}))
-      ->capture_default_str()
+  AddNamed(command, "--method", method,
+           {Method::kAuto, Method::kAnalytic, Method::kLearned}, &MethodName,
+           "analytic; learned, wherever a trained network knows such runs; "
+           "auto, where measurements speak for it")
       ->excludes(checkpoint);
-  command.add_flag("--autocast", autocast_,
-                   "Inference under automatic mixed precision to FP16");
-  command.add_flag("--channels-last", channels_last_,
-                   "Network and images in channels-last; with --autocast");
-  command
-      .add_option("--torch", torch_,
-                  "Version of PyTorch that runs it; with --autocast")
-      ->capture_default_str();
 }
 
-void RunFlags::ApplyTo(ModelOptions& model) const {
-  if (!autocast_) return;
-  if (model.mode != "inference") {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--autocast is for inference, not for --mode " + model.mode);
+Predictor PredictorFlags::Make(const Run& run) const {
+  const DeviceCatalog catalog = device.Catalog();
+  PredictorOptions options{
+      .method = method, .checkpoints = checkpoints, .catalog = &catalog};
+  if (!device.environment.empty()) {
+    options.context = catalog.FindContext(device.environment);
   }
-  if (model.precision != "fp32" && model.precision != "fp16") {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        "--autocast casts to fp16, not to --precision " + model.precision);
-  }
-  model.precision = "fp16";
-}
-
-std::string RunFlags::LabelEnvironment() const {
-  return nlohmann::json{
-      {"autocast", autocast_},
-      {"memory_format", channels_last_ ? "channels_last" : "contiguous"},
-      {"torch", torch_}}
-      .dump();
-}
-
-model::LearnedRequest RunFlags::ToRequest(const Target& target) const {
-  if (!training::ParseVersion(torch_)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--torch '" + torch_ + "': expected a version, e.g. 2.4");
-  }
-  return {.method = *model::ParseMethod(method_),
-          .mode = training::ExecutionModeOf(LabelEnvironment()),
-          .device = target.device,
-          .environment = target.environment};
-}
-
-void RunFlags::Improve(const OperatorGraph& graph,
-                       const model::LearnedRequest& request,
-                       const OwnCheckpoints& own,
-                       Prediction& prediction) const {
-  if (own.empty()) {
-    model::LearnedPredictors::BuiltIn().Improve(graph, request, prediction);
-  } else {
-    own.Improve(graph, request, LabelEnvironment(), prediction);
-  }
-  if (autocast_ && prediction.memory_source.trained_on.empty()) {
-    prediction.warnings.emplace_back(
-        "memory and energy are those of a network converted to FP16; autocast "
-        "keeps parameters in FP32 beside their casts");
-  }
+  return Predictor::Make(catalog.FindDevice(device.device), run, options);
 }
 
 }  // namespace foretell::cli

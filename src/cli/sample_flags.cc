@@ -8,8 +8,9 @@
 
 #include "foretell/error.h"
 #include "foretell/predictor.h"
-#include "src/cli/analytic_prior.h"
+#include "src/cli/named_flag.h"
 #include "src/cli/read_text.h"
+#include "src/model/input_recipe.h"
 #include "src/model/keep_memory.h"
 
 namespace foretell::cli {
@@ -21,9 +22,7 @@ using training::Prior;
 constexpr char kAllDevices[] = "all";
 constexpr char kNoSplit[] = "none";
 constexpr char kChainEdges[] = "chain";
-constexpr char kEdges[] = "edges";
-constexpr char kPriorHost[] = "prior_host";
-constexpr char kPriorEnvironment[] = "prior_environment";
+constexpr char kDataFlowEdges[] = "data-flow";
 constexpr std::int64_t kMiBytes = 1 << 20;
 
 std::vector<Provenance> ParseProvenances(
@@ -37,16 +36,6 @@ std::vector<Provenance> ParseProvenances(
     provenances.push_back(*provenance);
   }
   return provenances;
-}
-
-/// Adds KEY of a column "environment.KEY=VALUE", once.
-void NoteEnvironmentKey(const std::string& column,
-                        std::vector<std::string>& keys) {
-  constexpr std::string_view kPrefix = "environment.";
-  if (!column.starts_with(kPrefix)) return;
-  const std::string key =
-      column.substr(kPrefix.size(), column.find('=') - kPrefix.size());
-  if (keys.empty() || keys.back() != key) keys.push_back(key);
 }
 
 }  // namespace
@@ -75,11 +64,8 @@ void SampleFlags::AddTo(CLI::App& command, bool learning) {
                      "Device files beside the built-in ones");
   command.add_option("--environment", environment,
                      "CUDA context model of the prior; default: today's");
-  command
-      .add_option("--host", host,
-                  "Who calls operators in the prior: python or cpp")
-      ->check(CLI::IsMember({"python", "cpp"}))
-      ->capture_default_str();
+  AddNamed(command, "--host", host, {Host::kPython, Host::kCpp}, &HostName,
+           "Who calls the operators of the prior");
   command.add_option("--cache-mib", cache_mib, "Memory for decoded graphs")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -109,7 +95,7 @@ void SampleFlags::AddTo(CLI::App& command, bool learning) {
       .add_option("--edges", edges,
                   "Edges of graphs: data-flow; or chain, from every operator "
                   "to the next, as the paper's released code")
-      ->check(CLI::IsMember({"data-flow", kChainEdges}))
+      ->check(CLI::IsMember({kDataFlowEdges, kChainEdges}))
       ->capture_default_str();
   command.add_flag("--device-features", device_columns,
                    "Let the network see figures of the device");
@@ -147,30 +133,27 @@ void SampleFlags::Follow(const model::CheckpointInfo& info) {
   prior_columns = false;
   node_costs = info.HasNodeCosts();
   terms = TermKindOf(info.network.kind);
-  environment_keys.clear();
   for (const model::InputColumn& input : info.inputs) {
-    NoteEnvironmentKey(input.name, environment_keys);
     device_columns = device_columns || input.name.starts_with("device.");
     prior_columns = prior_columns || input.name.starts_with("prior");
   }
-  const auto recorded = [&info](const char* name, std::string& value) {
-    const auto found = info.environment.find(name);
-    if (found != info.environment.end()) value = found->second;
-  };
-  recorded(kEdges, edges);
-  recorded(kPriorHost, host);
-  recorded(kPriorEnvironment, environment);
+  const model::InputRecipe recipe = RecipeOf(
+      info, {.chain = IsChain(), .context = environment, .host = host});
+  environment_keys = recipe.setting_keys;
+  edges = recipe.chain ? kChainEdges : kDataFlowEdges;
+  host = recipe.host;
+  environment = recipe.context;
 }
 
 bool SampleFlags::IsChain() const { return edges == kChainEdges; }
 
 void SampleFlags::Record(model::CheckpointInfo& info) const {
-  info.environment[kEdges] = edges;
-  if (info.prior.empty() && !terms) return;
-  info.environment[kPriorHost] = host;
-  info.environment[kPriorEnvironment] =
-      environment.empty() ? DeviceCatalog::BuiltIn().DefaultEnvironment().name
-                          : environment;
+  NoteRecipe({.chain = IsChain(),
+              .context = environment.empty()
+                             ? DeviceCatalog::BuiltIn().DefaultContext().name
+                             : environment,
+              .host = host},
+             info);
 }
 
 std::string SampleFlags::ToJson() const {
@@ -190,7 +173,7 @@ std::string SampleFlags::ToJson() const {
               {"edges", edges},
               {"device_files", device_files},
               {"environment", environment},
-              {"host", host}}
+              {"host", HostName(host)}}
       .dump();
 }
 
@@ -215,7 +198,7 @@ void SampleFlags::FromJson(const std::string& json, const std::string& origin) {
     edges = object.value("edges", edges);
     device_files = object.at("device_files").get<std::vector<std::string>>();
     environment = object.at("environment");
-    host = object.at("host");
+    host = ParseHost(object.at("host").get<std::string>()).value_or(host);
   } catch (const Json::exception& error) {
     throw Error(ErrorCode::kCorrupt, origin + ": " + error.what());
   }
@@ -228,11 +211,11 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
   }
   model::KeepFreedMemory();
   if (flags.threads > 0) at::set_num_threads(flags.threads);
-  const Environment& environment =
+  const ContextModel& context =
       flags.environment.empty()
-          ? opened.catalog.DefaultEnvironment()
-          : opened.catalog.FindEnvironment(flags.environment);
-  const Prior analytic = AnalyticPrior(environment, flags.host);
+          ? opened.catalog.DefaultContext()
+          : opened.catalog.FindContext(flags.environment);
+  const Prior analytic = training::AnalyticPrior(context, flags.host);
   training::SampleOptions options{
       .targets = flags.Targets(),
       .devices = flags.devices,
@@ -259,8 +242,8 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
       training::FeatureStoreOptions{
           .edges = flags.IsChain() ? training::EdgeKind::kChain
                                    : training::EdgeKind::kDataFlow,
-          .cost = CostOptionsOf(flags.host),
-          .environment = environment});
+          .host = flags.host,
+          .context = context});
   return opened;
 }
 

@@ -36,7 +36,7 @@ struct SampleFlags {
   std::string edges = "data-flow";
   std::vector<std::string> device_files;
   std::string environment;
-  std::string host = "python";
+  Host host = Host::kPython;
   std::int64_t cache_mib = 1024;
   int threads = 0;
 

@@ -59,7 +59,7 @@ class UnfusedAttention {
     outside_ = context.read_as.value_or(
         expansion.tensors.ElementBytes(node.inputs[0]));
     const bool in_float =
-        expansion.mode.torch == TorchGeneration::kFloatAttentionFallback &&
+        expansion.mode.torch.Generation() == TorchGeneration::kFloatAttentionFallback &&
         outside_ == kHalfBytes;
     inside_ = in_float ? kFloatBytes : outside_;
     scores_ =
@@ -92,7 +92,7 @@ class UnfusedAttention {
 
  private:
   bool IsBeforeFusion() const {
-    return expansion_.mode.torch == TorchGeneration::kNoFusedAttention;
+    return expansion_.mode.torch.Generation() == TorchGeneration::kNoFusedAttention;
   }
 
   void Emit(Kernel kernel) {
@@ -188,7 +188,7 @@ bool IsUnfusedAttention(const Expansion& expansion, const Node& node) {
   }
   const std::size_t rank = expansion.tensors.ShapeOf(node.inputs[0]).size();
   return rank != kFusedRank ||
-         expansion.mode.torch == TorchGeneration::kNoFusedAttention;
+         expansion.mode.torch.Generation() == TorchGeneration::kNoFusedAttention;
 }
 
 void ExpandAttention(Expansion& expansion, const NodeContext& context) {

@@ -181,7 +181,7 @@ void ExpandNode(Expansion& expansion, NodeId id) {
 }  // namespace
 
 std::vector<Kernel> ExpandKernels(const OperatorGraph& graph,
-                                  const ExecutionMode& mode) {
+                                  const Run& mode) {
   Expansion expansion(graph, mode);
   const std::vector<bool> varying = VaryingValues(graph);
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {

@@ -17,11 +17,11 @@ inline constexpr std::int64_t kFloatBytes = 4;
 
 /// A graph on its way to kernels: what its tensors are and what was launched.
 struct Expansion {
-  Expansion(const OperatorGraph& graph_in, const ExecutionMode& mode_in)
+  Expansion(const OperatorGraph& graph_in, const Run& mode_in)
       : graph(graph_in), mode(mode_in), tensors(graph_in, mode_in) {}
 
   const OperatorGraph& graph;
-  const ExecutionMode& mode;
+  const Run& mode;
   TensorStates tensors;
   std::unordered_set<StorageId> cast_weights;  ///< Cast once per step.
   std::vector<Kernel> kernels;

@@ -62,7 +62,7 @@ double RunsChannelsLast(const KernelFacts& facts) {
 
 template <TorchGeneration generation>
 double IsTorch(const KernelFacts& facts) {
-  return facts.mode.torch == generation ? 1 : 0;
+  return facts.mode.torch.Generation() == generation ? 1 : 0;
 }
 
 double BandwidthTbS(const KernelFacts& facts) {
@@ -240,7 +240,7 @@ constexpr std::array<KernelFeature, kNumKernelFeatures> kKernelFeatures = {{
 // clang-format on
 
 std::array<double, kNumKernelFeatures> KernelFeatures(
-    const Kernel& kernel, const Machine& machine, const ExecutionMode& mode) {
+    const Kernel& kernel, const Machine& machine, const Run& mode) {
   RequireFacts(machine);
   const KernelFacts facts = {kernel, machine, mode,
                              RooflineOf(kernel, machine)};

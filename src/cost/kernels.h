@@ -6,6 +6,7 @@
 
 #include "foretell/cost.h"
 #include "foretell/graph.h"
+#include "foretell/run.h"
 #include "src/cost/kernel_class.h"
 
 namespace foretell::cost {
@@ -74,7 +75,7 @@ struct Kernel {
 };
 
 /// Kernels that the step of `graph` launches when PyTorch runs it eagerly on a
-/// GPU, node after node. docs/kernels.md has the rules.
+/// GPU as `run` says, node after node. docs/kernels.md has the rules.
 ///
 /// Views launch nothing; neither do tables of integers made from constants.
 /// Autocast casts in the forward pass; operators of the backward pass have the
@@ -83,7 +84,7 @@ struct Kernel {
 /// Throws Error(kInvalidArgument) that names a tensor of more than 2^56
 /// elements.
 std::vector<Kernel> ExpandKernels(const OperatorGraph& graph,
-                                  const ExecutionMode& mode);
+                                  const Run& run);
 
 /// Kernels that differ in nothing but their node become one with the sum of
 /// their counts, at the place of the first.

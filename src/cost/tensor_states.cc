@@ -13,13 +13,13 @@ namespace {
 /// Elements beyond which bytes and strides may leave int64.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 56;
 
-std::int64_t SourceElementBytes(const Value& value, const ExecutionMode& mode) {
+std::int64_t SourceElementBytes(const Value& value, const Run& mode) {
   const DType dtype = value.type.dtype;
   return mode.autocast && IsFloatingPoint(dtype) ? ByteWidth(DType::kF32)
                                                  : ByteWidth(dtype);
 }
 
-Strides SourceStrides(const Value& value, const ExecutionMode& mode) {
+Strides SourceStrides(const Value& value, const Run& mode) {
   const bool is_source = value.producer == kNone;
   return mode.channels_last && is_source ? ChannelsLastStrides(value.type.shape)
                                          : ContiguousStrides(value.type.shape);
@@ -42,7 +42,7 @@ void RequireRepresentable(const std::string& name, const Shape& shape) {
 }
 
 TensorStates::TensorStates(const OperatorGraph& graph,
-                           const ExecutionMode& mode)
+                           const Run& mode)
     : graph_(graph) {
   for (const Value& value : graph.values()) {
     RequireRepresentable(value.name, value.type.shape);

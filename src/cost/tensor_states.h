@@ -23,7 +23,7 @@ void RequireRepresentable(const std::string& name, const Shape& shape);
 class TensorStates {
  public:
   /// Errors as RequireRepresentable.
-  TensorStates(const OperatorGraph& graph, const ExecutionMode& mode);
+  TensorStates(const OperatorGraph& graph, const Run& mode);
 
   const Shape& ShapeOf(ValueId id) const { return graph_.value(id).type.shape; }
   bool IsFloat(ValueId id) const {

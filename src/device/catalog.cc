@@ -71,7 +71,7 @@ DeviceCatalog ReadBuiltIn() {
     catalog.AddDevice(file.text, file.path);
   }
   const device::EmbeddedFile& environments = device::EnvironmentFile();
-  catalog.AddEnvironments(environments.text, environments.path);
+  catalog.AddContexts(environments.text, environments.path);
   return catalog;
 }
 
@@ -85,7 +85,7 @@ const MigProfile& DeviceSpec::FindMigProfile(
   ThrowNotFound(("MIG profile of " + name).c_str(), profile_name, mig_profiles);
 }
 
-double Environment::ContextMib(const DeviceSpec& device) const {
+double ContextModel::ContextMib(const DeviceSpec& device) const {
   const auto own = context_mib.find(device.architecture);
   if (own != context_mib.end()) return own->second;
   const auto any = context_mib.find("*");
@@ -113,22 +113,22 @@ void DeviceCatalog::AddDevice(std::string_view json, std::string_view origin) {
   }
 }
 
-void DeviceCatalog::AddEnvironments(std::string_view json,
+void DeviceCatalog::AddContexts(std::string_view json,
                                     std::string_view origin) {
-  for (device::DeclaredEnvironment& declared :
-       device::ReadEnvironments(json, origin)) {
-    const auto same = std::find_if(environments_.begin(), environments_.end(),
-                                   [&declared](const Environment& known) {
+  for (device::DeclaredContext& declared :
+       device::ReadContexts(json, origin)) {
+    const auto same = std::find_if(contexts_.begin(), contexts_.end(),
+                                   [&declared](const ContextModel& known) {
                                      return EqualsIgnoringCase(
-                                         known.name, declared.environment.name);
+                                         known.name, declared.context.name);
                                    });
-    const auto index = static_cast<std::size_t>(same - environments_.begin());
-    if (same == environments_.end()) {
-      environments_.push_back(std::move(declared.environment));
+    const auto index = static_cast<std::size_t>(same - contexts_.begin());
+    if (same == contexts_.end()) {
+      contexts_.push_back(std::move(declared.context));
     } else {
-      *same = std::move(declared.environment);
+      *same = std::move(declared.context);
     }
-    if (declared.is_default) default_environment_ = index;
+    if (declared.is_default) default_context_ = index;
   }
 }
 
@@ -139,18 +139,18 @@ const DeviceSpec& DeviceCatalog::FindDevice(std::string_view name) const {
   ThrowNotFound("device", name, devices_);
 }
 
-const Environment& DeviceCatalog::FindEnvironment(std::string_view name) const {
-  for (const Environment& environment : environments_) {
-    if (EqualsIgnoringCase(environment.name, name)) return environment;
+const ContextModel& DeviceCatalog::FindContext(std::string_view name) const {
+  for (const ContextModel& context : contexts_) {
+    if (EqualsIgnoringCase(context.name, name)) return context;
   }
-  ThrowNotFound("environment", name, environments_);
+  ThrowNotFound("environment", name, contexts_);
 }
 
-const Environment& DeviceCatalog::DefaultEnvironment() const {
-  if (environments_.empty()) {
+const ContextModel& DeviceCatalog::DefaultContext() const {
+  if (contexts_.empty()) {
     throw Error(ErrorCode::kNotFound, "the catalogue has no environment");
   }
-  return environments_[default_environment_];
+  return contexts_[default_context_];
 }
 
 }  // namespace foretell

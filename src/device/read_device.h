@@ -8,9 +8,9 @@
 
 namespace foretell::device {
 
-/// An environment as a file declares it.
-struct DeclaredEnvironment {
-  Environment environment;
+/// A context model as a file declares it.
+struct DeclaredContext {
+  ContextModel context;
   bool is_default = false;
 };
 
@@ -19,8 +19,8 @@ struct DeclaredEnvironment {
 DeviceSpec ReadDevice(std::string_view json, std::string_view origin);
 
 /// Reads a file of environments; errors as ReadDevice.
-std::vector<DeclaredEnvironment> ReadEnvironments(std::string_view json,
-                                                  std::string_view origin);
+std::vector<DeclaredContext> ReadContexts(std::string_view json,
+                                          std::string_view origin);
 
 /// Checks what several fields of a device must satisfy together: slices,
 /// slots, placements and memory of the profiles. Errors as ReadDevice.

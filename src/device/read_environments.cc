@@ -9,22 +9,22 @@ namespace {
 
 constexpr double kMaxContextMib = 1 << 20;
 
-DeclaredEnvironment ReadEnvironment(JsonObject& object) {
-  DeclaredEnvironment declared;
-  Environment& environment = declared.environment;
-  environment.name = object.String("name");
-  environment.description = object.String("description");
-  JsonObject context = object.Object("context_mib");
-  if (!context.Has("*")) {
-    context.Fail("*", "is missing, expected the default in MiB");
+DeclaredContext ReadContext(JsonObject& object) {
+  DeclaredContext declared;
+  ContextModel& context = declared.context;
+  context.name = object.String("name");
+  context.description = object.String("description");
+  JsonObject sizes = object.Object("context_mib");
+  if (!sizes.Has("*")) {
+    sizes.Fail("*", "is missing, expected the default in MiB");
   }
-  for (const std::string& architecture : context.Keys()) {
-    environment.context_mib[architecture] =
-        context.Number(architecture, 0, kMaxContextMib);
+  for (const std::string& architecture : sizes.Keys()) {
+    context.context_mib[architecture] =
+        sizes.Number(architecture, 0, kMaxContextMib);
   }
-  environment.context_uncertainty_mib =
+  context.context_uncertainty_mib =
       object.Number("context_uncertainty_mib", 0, kMaxContextMib);
-  environment.source = object.String("source");
+  context.source = object.String("source");
   declared.is_default = object.Has("default") && object.Bool("default");
   object.Finish();
   return declared;
@@ -32,16 +32,16 @@ DeclaredEnvironment ReadEnvironment(JsonObject& object) {
 
 }  // namespace
 
-std::vector<DeclaredEnvironment> ReadEnvironments(std::string_view json,
-                                                  std::string_view origin) {
+std::vector<DeclaredContext> ReadContexts(std::string_view json,
+                                          std::string_view origin) {
   const nlohmann::json document = ParseJson(json, origin);
   JsonObject object(document, std::string(origin), "");
-  std::vector<DeclaredEnvironment> result;
+  std::vector<DeclaredContext> result;
   std::set<std::string> names;
   std::string default_name;
   for (JsonObject& entry : object.Objects("environments")) {
-    result.push_back(ReadEnvironment(entry));
-    const std::string& name = result.back().environment.name;
+    result.push_back(ReadContext(entry));
+    const std::string& name = result.back().context.name;
     if (!names.insert(name).second) {
       entry.Fail("name", "is \"" + name + "\" twice, expected it once");
     }

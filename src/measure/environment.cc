@@ -9,7 +9,7 @@ namespace foretell::measure {
 void PrepareLibTorch(const MeasureRequest& request) {
   at::Context& context = at::globalContext();
   context.setAllowTF32CuDNN(true);
-  context.setAllowTF32CuBLAS(request.precision == Precision::kTf32);
+  context.setAllowTF32CuBLAS(request.run.precision == Precision::kTf32);
   context.setBenchmarkCuDNN(false);
   context.setDeterministicCuDNN(false);
   if (request.options.threads > 0) {
@@ -18,7 +18,7 @@ void PrepareLibTorch(const MeasureRequest& request) {
 }
 
 MeasureEnvironment ReadEnvironment(DeviceBackend& device,
-                                   const MeasureOptions& options,
+                                   const Run& run,
                                    std::vector<MeasureNote>& notes) {
   const at::Context& context = at::globalContext();
   MeasureEnvironment environment{
@@ -28,8 +28,8 @@ MeasureEnvironment ReadEnvironment(DeviceBackend& device,
       .tf32_cudnn = context.allowTF32CuDNN(),
       .cudnn_benchmark = context.benchmarkCuDNN(),
       .cudnn_deterministic = context.deterministicCuDNN(),
-      .autocast = options.autocast,
-      .memory_format = options.channels_last ? "channels_last" : "contiguous"};
+      .autocast = run.autocast,
+      .memory_format = run.channels_last ? "channels_last" : "contiguous"};
   device.Describe(environment, notes);
   return environment;
 }

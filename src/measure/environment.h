@@ -13,10 +13,10 @@ namespace foretell::measure {
 /// is bound to deterministic algorithms.
 void PrepareLibTorch(const MeasureRequest& request);
 
-/// Hardware, driver and LibTorch as they are now; what `options` make of the
-/// network.
+/// Hardware, driver and LibTorch as they are now; how `run` says that the
+/// network runs.
 MeasureEnvironment ReadEnvironment(DeviceBackend& device,
-                                   const MeasureOptions& options,
+                                   const Run& run,
                                    std::vector<MeasureNote>& notes);
 
 }  // namespace foretell::measure

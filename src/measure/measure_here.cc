@@ -37,14 +37,14 @@ std::string UtcNow() {
 
 Measurement Echo(const MeasureRequest& request) {
   Measurement result{.model = request.model,
-                     .mode = request.mode,
-                     .precision = request.precision,
+                     .mode = request.run.mode,
+                     .precision = request.run.precision,
                      .batch = request.inputs.batch,
                      .device = request.device,
                      .seed = request.seed,
                      .measured_at = UtcNow()};
-  if (request.mode == Mode::kTraining) {
-    result.optimizer = OptimizerName(request.optimizer);
+  if (request.run.mode == Mode::kTraining) {
+    result.optimizer = OptimizerName(request.run.optimizer);
   }
   return result;
 }
@@ -60,11 +60,11 @@ std::optional<std::int64_t> LeadingDimension(
 
 void Check(const MeasureRequest& request) {
   const MeasureOptions& options = request.options;
-  if (options.autocast && request.precision != Precision::kFp32 &&
-      request.precision != Precision::kTf32) {
+  if (request.run.autocast && request.run.precision != Precision::kFp32 &&
+      request.run.precision != Precision::kTf32) {
     throw Error(ErrorCode::kInvalidArgument,
                 "measure: autocast casts parameters in fp32, not in " +
-                    std::string(PrecisionName(request.precision)));
+                    std::string(PrecisionName(request.run.precision)));
   }
   const EnergyOptions& energy = options.energy_options;
   if (options.warmup_runs >= 0 && options.min_runs >= 1 &&
@@ -101,7 +101,7 @@ void Measure(const Program& program, const MeasureRequest& request,
              Measurement& result) {
   Check(request);
   result.format = program.format();
-  result.warnings = program.warnings(request.mode);
+  result.warnings = program.warnings(request.run.mode);
   result.inputs = BindInputs(program.inputs(), request.inputs, program.name());
   if (!result.batch) result.batch = LeadingDimension(result.inputs);
   measure::SystemClock clock;
@@ -109,7 +109,7 @@ void Measure(const Program& program, const MeasureRequest& request,
   const std::unique_ptr<DeviceBackend> device = measure::StartDevice(request);
   measure::PrepareLibTorch(request);
   result.environment =
-      measure::ReadEnvironment(*device, request.options, result.notes);
+      measure::ReadEnvironment(*device, request.run, result.notes);
   at::manual_seed(request.seed);
   measure::MeasuredStep measured(program, result.inputs, request,
                                  device->device());

@@ -68,24 +68,24 @@ void ToChannelsLast(const ProgramInstance& instance) {
 MeasuredStep::MeasuredStep(const Program& program,
                            const std::vector<BoundInput>& inputs,
                            const MeasureRequest& request, c10::Device device)
-    : mode_(request.mode),
+    : mode_(request.run.mode),
       device_type_(device.type()),
-      autocast_(request.options.autocast),
+      autocast_(request.run.autocast),
       instance_(program.Instantiate({.device = device,
-                                     .precision = request.precision,
-                                     .mode = request.mode,
+                                     .precision = request.run.precision,
+                                     .mode = request.run.mode,
                                      .seed = request.seed})) {
   for (const BoundInput& input : inputs) {
-    inputs_.push_back(MakeInput(input.type, request.precision, device));
+    inputs_.push_back(MakeInput(input.type, request.run.precision, device));
   }
-  if (request.options.channels_last) {
+  if (request.run.channels_last) {
     ToChannelsLast(*instance_);
     for (at::Tensor& input : inputs_) {
       if (input.dim() == kImageDimensions) input = ChannelsLast(input);
     }
   }
   if (mode_ == Mode::kTraining) {
-    optimizer_.emplace(request.optimizer, TrainableTensors(*instance_));
+    optimizer_.emplace(request.run.optimizer, TrainableTensors(*instance_));
   }
 }
 

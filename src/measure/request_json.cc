@@ -37,8 +37,6 @@ constexpr auto kOptionsFields = [](auto& options, auto&& visit) {
   visit("warmup_runs", options.warmup_runs);
   visit("min_runs", options.min_runs);
   visit("min_seconds", options.min_seconds);
-  visit("autocast", options.autocast);
-  visit("channels_last", options.channels_last);
   visit("energy", options.energy);
   visit("energy_min_window_s", energy.min_window_s);
   visit("energy_min_counter_steps", energy.min_counter_steps);
@@ -59,11 +57,9 @@ MeasureRequest ReadRequest(const Json& json) {
       measure::InputsFromJson(json.value("inputs", Json::array()));
   Read(json, "batch", request.inputs.batch);
   Read(json, "dims", request.inputs.dims);
-  ReadName(json, "mode", &ParseMode, request.mode);
-  ReadName(json, "precision", &ParsePrecision, request.precision);
-  std::string optimizer;
-  Read(json, "optimizer", optimizer);
-  if (!optimizer.empty()) request.optimizer = ParseOptimizer(optimizer);
+  if (json.contains("run")) {
+    request.run = RunFromJson(json["run"].dump(), "measuring request: run");
+  }
   Read(json, "device", request.device);
   Read(json, "seed", request.seed);
   request.options = measure::FieldsFromJson<MeasureOptions>(
@@ -80,9 +76,7 @@ std::string RequestToJson(const MeasureRequest& request) {
        {"inputs", measure::InputsToJson(request.inputs.inputs)},
        {"batch", measure::FieldJson(request.inputs.batch)},
        {"dims", request.inputs.dims},
-       {"mode", ModeName(request.mode)},
-       {"precision", PrecisionName(request.precision)},
-       {"optimizer", OptimizerName(request.optimizer)},
+       {"run", Json::parse(RunToJson(request.run))},
        {"device", request.device},
        {"seed", request.seed},
        {"options", measure::FieldsToJson(request.options, kOptionsFields)}};

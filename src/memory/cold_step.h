@@ -18,7 +18,7 @@ struct ColdStep {
 /// Replays the very first step that a process takes: parameters, buffers and
 /// inputs, the forward pass and the backward pass. Optimizer state, which is
 /// made after that step's peak, and the optimizer itself are left out; so is
-/// what an earlier step left behind. The environment of `options` is not used.
+/// what an earlier step left behind. The context of `options` is not used.
 ///
 /// A replay of later steps depends on how segments were cut before, by an
 /// optimizer and a loop that published labels do not state.

@@ -9,7 +9,7 @@
 
 // Memory of one step: what the process would show in nvidia-smi.
 //
-//   total = CUDA context (of the environment) + peak of the reserved segments
+//   total = CUDA context + peak of the reserved segments
 //
 // The segments follow from replaying the lifetimes of the graph's storages and
 // of the libraries' workspaces through the caching allocator. Everything that
@@ -170,13 +170,13 @@ std::vector<NodeMemory> Timeline(const std::vector<ScheduledEvent>& schedule,
 
 void SetTotal(const OperatorGraph& graph, const MemoryOptions& options,
               MemoryBreakdown& result) {
-  const Environment& environment = options.environment;
-  result.context = std::llround(environment.ContextMib(options.device) *
+  const ContextModel& context = options.context;
+  result.context = std::llround(context.ContextMib(options.device) *
                                 static_cast<double>(kMiB));
   result.total = result.context + result.reserved_peak;
   const double doubt =
       kReservedUncertainty * static_cast<double>(result.reserved_peak) +
-      environment.context_uncertainty_mib * static_cast<double>(kMiB);
+      context.context_uncertainty_mib * static_cast<double>(kMiB);
   const bool training = graph.info().mode == Mode::kTraining;
   const double excess =
       training ? kTrainingParameterExcess *
@@ -225,7 +225,7 @@ MemoryBreakdown SimulateMemory(const OperatorGraph& graph,
 bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
                   std::int64_t limit_bytes) {
   const std::int64_t context =
-      std::llround(options.environment.ContextMib(options.device) *
+      std::llround(options.context.ContextMib(options.device) *
                    static_cast<double>(kMiB));
   if (context > limit_bytes) return false;
   CachingAllocatorConfig limited = options.allocator;

@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "foretell/error.h"
 
 namespace foretell::model {
@@ -13,7 +11,7 @@ namespace {
 
 constexpr std::string_view kPriorPrefix = "prior.";
 constexpr std::string_view kPriorFigurePrefix = "prior:";
-constexpr std::string_view kEnvironmentPrefix = "environment.";
+constexpr std::string_view kSettingPrefix = "environment.";
 /// Deviations below this are rounding, not differences.
 constexpr double kConstant = 1e-9;
 
@@ -78,13 +76,13 @@ double PriorFigure(const std::string& name, const InputSource& source) {
   return found->second;
 }
 
-double EnvironmentInput(const std::string& name, const InputSource& source) {
-  if (source.environment == nullptr) RefuseInput(name, "needs an environment");
+double SettingInput(const std::string& name, const InputSource& source) {
+  if (source.setting == nullptr) RefuseInput(name, "needs a setting");
   const std::size_t equals = name.find('=');
   if (equals == std::string::npos) RefuseInput(name, "names no value");
-  const std::string key = name.substr(kEnvironmentPrefix.size(),
-                                      equals - kEnvironmentPrefix.size());
-  const std::string value = EnvironmentValue(*source.environment, key);
+  const std::string key = name.substr(kSettingPrefix.size(),
+                                      equals - kSettingPrefix.size());
+  const std::string value = source.setting->ValueOf(key);
   return value == std::string_view(name).substr(equals + 1) ? 1 : 0;
 }
 
@@ -93,13 +91,6 @@ double Transformed(const std::string& name, double raw) {
 }
 
 }  // namespace
-
-std::string EnvironmentValue(const std::string& json, const std::string& key) {
-  const nlohmann::json object = nlohmann::json::parse(json, nullptr, false);
-  const auto found = object.find(key);
-  if (found == object.end()) return "";
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
 
 std::vector<std::string> StaticColumnNames() {
   std::vector<std::string> names;
@@ -141,8 +132,8 @@ double RawInput(const std::string& name, const InputSource& source) {
   }
   if (name.starts_with(kPriorPrefix)) return PriorInput(name, source);
   if (name.starts_with(kPriorFigurePrefix)) return PriorFigure(name, source);
-  if (name.starts_with(kEnvironmentPrefix)) {
-    return EnvironmentInput(name, source);
+  if (name.starts_with(kSettingPrefix)) {
+    return SettingInput(name, source);
   }
   RefuseInput(name, "is not known");
 }

@@ -7,6 +7,7 @@
 
 #include "foretell/device.h"
 #include "foretell/features.h"
+#include "src/model/setting.h"
 #include "src/model/targets.h"
 
 namespace foretell::model {
@@ -16,7 +17,7 @@ namespace foretell::model {
 /// The name says which one: "macs", "batch", … are the static features;
 /// "device.sms", … figures of the GPU; "prior.memory_mib", … estimates of the
 /// prior; "prior:NAME" a further figure of the prior; "environment.KEY=VALUE"
-/// is 1 where the label's environment says so, else 0.
+/// is 1 where the label's setting says so, else 0.
 struct InputColumn {
   std::string name;
   double offset = 0;
@@ -32,12 +33,8 @@ struct InputSource {
   Precision precision = Precision::kFp32;  ///< For "device.peak_tflops".
   const TargetValues* prior = nullptr;     ///< For "prior.…".
   const std::map<std::string, double>* prior_figures = nullptr;  ///< "prior:…".
-  const std::string* environment = nullptr;  ///< A JSON object.
+  const Setting* setting = nullptr;  ///< For "environment.…".
 };
-
-/// The text at `key` of a JSON object, or the JSON of what else stands there;
-/// empty where there is nothing.
-std::string EnvironmentValue(const std::string& json, const std::string& key);
 
 std::vector<std::string> StaticColumnNames();
 std::vector<std::string> DeviceColumnNames();

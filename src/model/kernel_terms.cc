@@ -32,9 +32,9 @@ constexpr std::array<std::string_view, 5> kDeviceFeatures = {
 /// Appends the features of a kernel, those of the device alone as 0 where they
 /// are to be hidden.
 void AppendFeatures(const cost::Kernel& kernel, const cost::Machine& machine,
-                    const cost::ExecutionMode& mode, bool portable,
+                    const Run& run, bool portable,
                     std::vector<float>& features) {
-  const auto values = cost::KernelFeatures(kernel, machine, mode);
+  const auto values = cost::KernelFeatures(kernel, machine, run);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool hidden =
         portable &&
@@ -55,17 +55,17 @@ struct KernelSums {
 };
 
 /// In the order of kKernelTotals.
-std::vector<float> TotalsOf(const KernelSums& sums,
-                            const cost::ExecutionMode& mode) {
+std::vector<float> TotalsOf(const KernelSums& sums, const Run& run) {
   std::vector<float> totals;
   for (const double sum : {sums.launches, sums.macs, sums.weight_bytes,
                            sums.kernel_bytes, sums.input_bytes, sums.kernels}) {
     totals.push_back(
         static_cast<float>(std::log2(1 + sum) / kTotalDivisor - kTotalOffset));
   }
-  using enum cost::TorchGeneration;
-  for (const bool flag : {mode.channels_last, mode.torch == kNoFusedAttention,
-                          mode.torch == kFloatAttentionFallback}) {
+  using enum TorchGeneration;
+  const TorchGeneration generation = run.torch.Generation();
+  for (const bool flag : {run.channels_last, generation == kNoFusedAttention,
+                          generation == kFloatAttentionFallback}) {
     totals.push_back(flag ? 1 : 0);
   }
   return totals;
@@ -97,7 +97,7 @@ std::int32_t ClassOf(const cost::Kernel& kernel) {
 }  // namespace
 
 TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
-                      const cost::ExecutionMode& mode, bool portable) {
+                      const Run& run, bool portable) {
   // A network that learns from a device finds out what the device reaches, and
   // does so better from the data sheet's peaks (docs/how_learned.md).
   cost::Machine machine = cost::MakeMachine(device, {});
@@ -106,7 +106,7 @@ TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
   KernelSums sums{.input_bytes = InputBytes(graph)};
   double serial_us = 0;
   for (const cost::Kernel& kernel :
-       cost::MergeEqual(ForwardKernels(graph, mode))) {
+       cost::MergeEqual(ForwardKernels(graph, run))) {
     const auto count = static_cast<double>(kernel.count);
     sums.launches += count;
     sums.macs += count * static_cast<double>(kernel.macs);
@@ -115,7 +115,7 @@ TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
     if (cost::IsOnlyALaunch(kernel)) continue;
     sums.kernels += 1;
     table.classes.push_back(ClassOf(kernel));
-    AppendFeatures(kernel, machine, mode, portable, table.features);
+    AppendFeatures(kernel, machine, run, portable, table.features);
     const cost::KernelRoofline roofline = cost::RooflineOf(kernel, machine);
     table.amounts.push_back(static_cast<float>(
         count * (roofline.memory_us + roofline.arithmetic_us) * kMsPerUs /
@@ -130,16 +130,18 @@ TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
   add_plain(kLaunchClass, sums.launches * kLaunchMs);
   add_plain(kStepClass, kStepMs);
   if (serial_us > 0) add_plain(kSerialClass, serial_us * kMsPerUs);
-  table.totals = TotalsOf(sums, mode);
+  table.totals = TotalsOf(sums, run);
   return table;
 }
 
 TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,
                     const TermContext& context) {
   if (kind == TermKind::kReplay) {
-    return ReplayTerms(graph, context.device, context.environment);
+    return ReplayTerms(graph, context.device, context.context);
   }
-  return KernelTerms(graph, context.device, context.mode,
+  Run run = context.run;
+  run.restore_folded_norms = true;
+  return KernelTerms(graph, context.device, run,
                      kind == TermKind::kPortableKernels);
 }
 

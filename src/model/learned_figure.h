@@ -16,9 +16,7 @@ struct LearnedFigure {
   std::optional<Interval> interval;
   FigureSource source;
 
-  /// Further from the graphs that were learned from than 99 % of them.
-  bool IsFar() const;
-  /// Says so, with both distances.
+  /// Says how far the graph is from those learned from; requires a distance.
   std::string FarText() const;
 };
 

@@ -1,7 +1,6 @@
 #include "src/model/learned_predictors.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "foretell/error.h"
@@ -13,25 +12,19 @@
 namespace foretell::model {
 namespace {
 
-constexpr std::array<std::pair<Method, std::string_view>, 3> kMethods = {
-    {{Method::kAuto, "auto"},
-     {Method::kAnalytic, "analytic"},
-     {Method::kLearned, "learned"}}};
-
 bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
 /// Whether a network has learned from such runs.
-bool KnowsSuchRuns(const CheckpointInfo& info, const OperatorGraph& graph,
-                   const LearnedRequest& request) {
-  const GraphInfo& run = graph.info();
+bool KnowsSuchRuns(const CheckpointInfo& info, const LearnedRequest& request) {
+  const Run& run = request.run;
   const bool known = IsAmong(info.devices, request.device.name);
   switch (*TermKindOf(info.network.kind)) {
     case TermKind::kKernels:
-      return run.mode == Mode::kInference && request.mode.autocast && known;
+      return run.mode == Mode::kInference && run.autocast && known;
     case TermKind::kPortableKernels:
-      return run.mode == Mode::kInference && request.mode.autocast && !known;
+      return run.mode == Mode::kInference && run.autocast && !known;
     case TermKind::kReplay:
       return run.mode == Mode::kTraining && run.precision == Precision::kFp32;
   }
@@ -45,12 +38,11 @@ bool IsDefault(const CheckpointInfo& info) {
 }
 
 /// The one figure of a network over terms.
-LearnedFigure Ask(const LearnedModel& learned, const OperatorGraph& graph,
-                  const LearnedRequest& request) {
-  return PredictGraph(learned, graph,
+LearnedFigure Ask(const LearnedModel& learned, const LearnedRequest& request) {
+  return PredictGraph(learned, request.graph,
                       {.device = &request.device,
-                       .environment = &request.environment,
-                       .mode = request.mode})
+                       .context = &request.context,
+                       .run = request.run})
       .front();
 }
 
@@ -64,26 +56,13 @@ std::string Objection(const LearnedFigure& figure,
     return "the CPU takes longer to dispatch the operators than the GPU is "
            "predicted to be busy";
   }
-  if (request.method == Method::kAuto && figure.IsFar()) {
+  if (request.method == Method::kAuto && figure.source.IsFar()) {
     return figure.FarText() + "; --method learned takes their word";
   }
   return "";
 }
 
 }  // namespace
-
-std::string_view MethodName(Method method) {
-  return std::ranges::find(kMethods, method,
-                           &std::pair<Method, std::string_view>::first)
-      ->second;
-}
-
-std::optional<Method> ParseMethod(std::string_view name) {
-  const auto* found = std::ranges::find(
-      kMethods, name, &std::pair<Method, std::string_view>::second);
-  if (found == kMethods.end()) return std::nullopt;
-  return found->first;
-}
 
 const LearnedPredictors& LearnedPredictors::BuiltIn() {
   static const LearnedPredictors predictors = [] {
@@ -109,24 +88,26 @@ LearnedPredictors::LearnedPredictors(std::vector<LearnedModel> models)
   }
 }
 
-void LearnedPredictors::Improve(const OperatorGraph& graph,
-                                const LearnedRequest& request,
+void LearnedPredictors::Improve(const LearnedRequest& request,
                                 Prediction& prediction) const {
-  if (request.method == Method::kAnalytic || graph.nodes().empty()) return;
+  if (request.method == Method::kAnalytic || request.graph.nodes().empty()) {
+    return;
+  }
   bool improved = false;
   for (const LearnedModel& learned : *models_) {
-    if (!KnowsSuchRuns(learned.info(), graph, request)) continue;
+    if (!KnowsSuchRuns(learned.info(), request)) continue;
     if (request.method == Method::kAuto && !IsDefault(learned.info())) continue;
     improved = true;
-    const LearnedFigure figure = Ask(learned, graph, request);
+    const LearnedFigure figure = Ask(learned, request);
     const std::string objection = Objection(figure, request, prediction);
+    std::vector<std::string>& warnings = prediction[figure.target].warnings;
     if (!objection.empty()) {
-      prediction.warnings.push_back(std::string(TargetName(figure.target)) +
-                                    ": analytic, as " + objection);
+      warnings.push_back(std::string(TargetName(figure.target)) +
+                         ": analytic, as " + objection);
       continue;
     }
     PutFigure(figure, prediction);
-    WarnOf(figure, request.device, prediction.warnings);
+    WarnOf(figure, request.device, warnings);
   }
   if (request.method == Method::kLearned && !improved) {
     prediction.warnings.emplace_back(

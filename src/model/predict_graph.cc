@@ -15,12 +15,13 @@ std::vector<float> ScaledInputs(const CheckpointInfo& info,
                                 const OperatorGraph& graph,
                                 const GraphContext& context) {
   const StaticFeatures statics = CountStaticFeatures(graph);
+  const Setting setting(context.run);
   const InputSource source{.statics = &statics,
                            .device = context.device,
                            .precision = graph.info().precision,
                            .prior = &context.prior,
                            .prior_figures = context.prior_figures,
-                           .environment = &context.label_environment};
+                           .setting = &setting};
   std::vector<float> scaled;
   for (const InputColumn& column : info.inputs) {
     scaled.push_back(ScaleInput(column, RawInput(column.name, source)));
@@ -33,7 +34,7 @@ GraphBatch BatchOf(const CheckpointInfo& info, const OperatorGraph& graph,
   const std::vector<float> inputs = ScaledInputs(info, graph, context);
   if (const std::optional<TermKind> kind = TermKindOf(info.network.kind)) {
     const TermTable table = MakeTerms(
-        *kind, graph, {*context.device, context.mode, *context.environment});
+        *kind, graph, {*context.device, context.run, *context.context});
     const TermInput one[] = {{&table, inputs}};
     return CollateTerms(one, *kind);
   }
@@ -41,7 +42,9 @@ GraphBatch BatchOf(const CheckpointInfo& info, const OperatorGraph& graph,
   if (context.chain) JoinAsChain(features);
   NodeCosts costs;
   if (info.HasNodeCosts()) {
-    costs = NodeCostsOf(graph, *context.device, context.cost);
+    costs = NodeCostsOf(
+        graph, *context.device,
+        {.dispatch_scale = DispatchScale(context.prior_host)});
   }
   const GraphInput one[] = {{&features, inputs, costs.columns, costs.shares}};
   return Collate(one);

@@ -4,10 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "foretell/cost.h"
 #include "foretell/device.h"
 #include "foretell/graph.h"
-#include "src/cost/kernels.h"
+#include "foretell/run.h"
 #include "src/model/learned_figure.h"
 #include "src/model/learned_model.h"
 
@@ -17,16 +16,15 @@ namespace foretell::model {
 /// to must outlive it.
 struct GraphContext {
   const DeviceSpec* device = nullptr;
-  const Environment* environment = nullptr;  ///< For terms of memory.
-  cost::ExecutionMode mode = {};             ///< For terms of kernels.
-  CostOptions cost = {};                     ///< For costs of nodes.
+  const ContextModel* context = nullptr;  ///< For terms of memory.
+  /// For terms of kernels, and for columns of the setting.
+  Run run = {};
+  Host prior_host = Host::kPython;  ///< For costs of nodes.
   /// Every node is joined to the next one alone, as in training.
   bool chain = false;
   /// Of the network's prior, where it has one.
   TargetValues prior = kNoValues;
   const std::map<std::string, double>* prior_figures = nullptr;
-  /// JSON object, as a label of such a run would have it.
-  std::string label_environment = "{}";
 };
 
 /// What the network says of one graph: a figure per target, in the order of its

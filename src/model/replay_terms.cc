@@ -112,13 +112,13 @@ memory::ColdStep ReplayWithin(double limit_mib, const OperatorGraph& graph,
 }  // namespace
 
 TermTable ReplayTerms(const OperatorGraph& graph, const DeviceSpec& device,
-                      const Environment& environment) {
-  MemoryOptions options{.device = device, .environment = environment};
-  const double context = environment.ContextMib(device);
+                      const ContextModel& context) {
+  MemoryOptions options{.device = device, .context = context};
+  const double context_mib = context.ContextMib(device);
   const double parameters = RoleMib(graph, TensorRole::kParameter);
   const double inputs = RoleMib(graph, TensorRole::kInput);
   const double beside =
-      context + kParameterShare * parameters + kInputShare * inputs;
+      context_mib + kParameterShare * parameters + kInputShare * inputs;
   const memory::ColdStep step = ReplayWithin(
       static_cast<double>(device.usable_mib) - beside, graph, options);
   options.with_workspaces = false;
@@ -131,7 +131,7 @@ TermTable ReplayTerms(const OperatorGraph& graph, const DeviceSpec& device,
     table.amounts.push_back(static_cast<float>(mib));
   };
   add(ReplayClass::kReserved, reserved);
-  add(ReplayClass::kContext, context);
+  add(ReplayClass::kContext, context_mib);
   add(ReplayClass::kParameters, kParameterShare * parameters);
   add(ReplayClass::kInputs, kInputShare * inputs);
 

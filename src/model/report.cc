@@ -29,8 +29,8 @@ Report MakeReport(std::string model, std::string format,
                   const OperatorGraph& graph, Prediction prediction,
                   mig::Recommendation recommendation,
                   std::vector<std::string> warnings) {
-  warnings.insert(warnings.end(), prediction.warnings.begin(),
-                  prediction.warnings.end());
+  const std::vector<std::string> doubts = prediction.AllWarnings();
+  warnings.insert(warnings.end(), doubts.begin(), doubts.end());
   Report report{
       .model = std::move(model),
       .format = std::move(format),

@@ -30,8 +30,7 @@ struct Report {
   Mode mode = Mode::kInference;
   Precision precision = Precision::kFp32;
   std::int64_t batch = 1;
-  std::string optimizer;        ///< Empty in inference.
-  std::string host = "cpp";     ///< Who calls the operators: "python", "cpp".
+  std::string optimizer;  ///< Empty in inference.
   std::int64_t parameters = 0;  ///< Elements.
   std::int64_t operators = 0;
   StaticFeatures static_features;

@@ -75,12 +75,13 @@ Json SourceJson(const FigureSource& source) {
 
 Json MemoryJson(const Report& report) {
   const MemoryBreakdown& memory = report.prediction.memory;
+  const Figure& figure = report.prediction[Target::kMemory];
   const std::int64_t temporaries =
       memory.AtPeak(TensorRole::kBackwardTemporary) +
       memory.AtPeak(TensorRole::kOptimizerTemporary);
-  return {{"total_mib", Mib(memory.total)},
-          {"interval_mib", IntervalJson(report.prediction.memory_mib)},
-          {"source", SourceJson(report.prediction.memory_source)},
+  return {{"total_mib", Rounded(figure.value)},
+          {"interval_mib", IntervalJson(figure.interval)},
+          {"source", SourceJson(figure.source)},
           {"allocated_mib", Mib(memory.allocated_peak)},
           {"reserved_mib", Mib(memory.reserved_peak)},
           {"context_mib", Mib(memory.context)},
@@ -134,22 +135,23 @@ Json MigJson(const mig::Recommendation& recommendation) {
           {"profiles", std::move(profiles)}};
 }
 
-Json LatencyJson(const Report& report) {
-  const Prediction& prediction = report.prediction;
+Json LatencyJson(const Prediction& prediction) {
   const CostEstimate& cost = prediction.cost;
-  return {{"ms", Rounded(prediction.latency_ms)},
-          {"interval_ms", IntervalJson(prediction.latency_interval_ms)},
-          {"source", SourceJson(prediction.latency_source)},
+  const Figure& figure = prediction[Target::kLatency];
+  return {{"ms", Rounded(figure.value)},
+          {"interval_ms", IntervalJson(figure.interval)},
+          {"source", SourceJson(figure.source)},
           {"compute_ms", Rounded(cost.compute_ms)},
           {"memory_ms", Rounded(cost.memory_ms)},
           {"overhead_ms", Rounded(cost.overhead_ms)},
-          {"host", report.host}};
+          {"host", HostName(prediction.run.host)}};
 }
 
 Json EnergyJson(const Prediction& prediction) {
-  return {{"j", Rounded(prediction.energy_j)},
-          {"interval_j", IntervalJson(prediction.energy_interval_j)},
-          {"source", SourceJson(prediction.energy_source)},
+  const Figure& figure = prediction[Target::kEnergy];
+  return {{"j", Rounded(figure.value)},
+          {"interval_j", IntervalJson(figure.interval)},
+          {"source", SourceJson(figure.source)},
           {"average_power_w", Rounded(prediction.cost.average_power_w)}};
 }
 
@@ -160,7 +162,7 @@ Json ReportToJson(const Report& report) {
   return {{"model", report.model},
           {"format", report.format},
           {"device", prediction.device},
-          {"environment", prediction.environment},
+          {"environment", prediction.context},
           {"mode", ModeName(report.mode)},
           {"optimizer", TextOrNull(report.optimizer)},
           {"precision", PrecisionName(report.precision)},
@@ -171,7 +173,7 @@ Json ReportToJson(const Report& report) {
           {"inputs", TensorsJson(report.inputs)},
           {"outputs", TensorsJson(report.outputs)},
           {"memory", MemoryJson(report)},
-          {"latency", LatencyJson(report)},
+          {"latency", LatencyJson(prediction)},
           {"energy", EnergyJson(prediction)},
           {"method", prediction.Method()},
           {"coverage", CoverageJson(prediction.coverage)},

@@ -7,28 +7,12 @@
 #include <optional>
 #include <string_view>
 
-namespace foretell::model {
+#include "foretell/figure.h"
 
-/// What a network learns to predict.
-enum class Target { kMemory, kLatency, kEnergy };
+namespace foretell {
 
-inline constexpr std::size_t kNumTargets = 3;
-inline constexpr std::array<Target, kNumTargets> kAllTargets = {
-    Target::kMemory, Target::kLatency, Target::kEnergy};
-
-std::string_view TargetName(Target target);   ///< "memory", "latency", ….
-std::string_view TargetField(Target target);  ///< "memory_mib", ….
-std::string_view TargetUnit(Target target);   ///< "MiB", "ms", "J".
-/// By name or field; empty for an unknown one.
-std::optional<Target> ParseTarget(std::string_view name);
-
-inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-inline bool IsKnown(double value) { return !std::isnan(value); }
-
-/// A number per target in the order of the enum, in MiB, ms and J; kUnknown
-/// where there is none.
+/// A number per target in the order of the enum, in MiB, ms and J.
 using TargetValues = std::array<double, kNumTargets>;
-inline constexpr TargetValues kNoValues = {kUnknown, kUnknown, kUnknown};
 
 inline double& ValueOf(TargetValues& values, Target target) {
   return values[static_cast<std::size_t>(target)];
@@ -36,6 +20,22 @@ inline double& ValueOf(TargetValues& values, Target target) {
 inline double ValueOf(const TargetValues& values, Target target) {
   return values[static_cast<std::size_t>(target)];
 }
+
+}  // namespace foretell
+
+namespace foretell::model {
+
+using foretell::kAllTargets;
+using foretell::kNumTargets;
+using foretell::ParseTarget;
+using foretell::Target;
+using foretell::TargetName;
+using foretell::TargetValues;
+
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+inline bool IsKnown(double value) { return !std::isnan(value); }
+
+inline constexpr TargetValues kNoValues = {kUnknown, kUnknown, kUnknown};
 
 /// How numbers of a target become what a network puts out.
 enum class ScaleKind {

@@ -84,15 +84,17 @@ constexpr TermLayout LayoutOf(TermKind kind) {
 /// Throws Error(kInvalidArgument) as cost::ExpandKernels and
 /// cost::KernelFeatures do. `portable`: see TermKind::kPortableKernels.
 TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
-                      const cost::ExecutionMode& mode, bool portable = false);
+                      const Run& run, bool portable = false);
 
 /// What decides the terms of a graph, beside their kind.
 struct TermContext {
   const DeviceSpec& device;
-  const cost::ExecutionMode& mode;  ///< How kernels run.
-  const Environment& environment;   ///< Decides the context in kReplay.
+  const Run& run;               ///< How kernels run.
+  const ContextModel& context;  ///< Decides the context in kReplay.
 };
-/// KernelTerms or ReplayTerms.
+/// KernelTerms or ReplayTerms. Labels are of networks as they were before an
+/// exporter folded their batch norms, so kernels are those of Run with
+/// `restore_folded_norms`, whatever `run` says of it.
 TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,
                     const TermContext& context);
 
@@ -101,6 +103,6 @@ TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,
 /// parameters; the inputs. Throws Error(kInvalidArgument) as SimulateMemory
 /// does.
 TermTable ReplayTerms(const OperatorGraph& graph, const DeviceSpec& device,
-                      const Environment& environment);
+                      const ContextModel& context);
 
 }  // namespace foretell::model

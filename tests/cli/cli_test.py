@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -236,6 +237,27 @@ class Fits(unittest.TestCase):
                               "--max-energy", "1e6"), OK)
         self.assertEqual(fits("--profile", "9g.9gb"), USAGE)
 
+    def test_judges_the_figures_that_predict_gives(self):
+        for flags in ((), ("--autocast",),
+                      ("--autocast", "--method", "analytic"),
+                      ("--autocast", "--channels-last", "--torch", "2.4"),
+                      ("--host", "cpp"),
+                      ("--mode", "training", "--method", "learned")):
+            with self.subTest(flags=flags):
+                arguments = (ONNX, "--batch", "256", "--device", "rtx-4090",
+                             *flags)
+                (result,) = predict_json(*arguments)["results"]
+                judged = run("fits", *arguments, "--max-latency", "1e6",
+                             "--max-energy", "1e6").stdout
+                for pattern, figure in (
+                        (r"memory at most ([\d.]+) MiB",
+                         result["memory"]["interval_mib"][1]),
+                        (r"latency ([\d.]+) ms", result["latency"]["ms"]),
+                        (r"energy ([\d.]+) J", result["energy"]["j"])):
+                    found = float(re.search(pattern, judged)[1])
+                    # Three digits are printed.
+                    self.assertAlmostEqual(found / figure, 1, delta=5e-3)
+
 
 class MaxBatch(unittest.TestCase):
     def expect_the_line(self, model, *flags):
@@ -257,6 +279,18 @@ class MaxBatch(unittest.TestCase):
         for model in ("mobilenet_v2", "resnet50", "bert_base"):
             with self.subTest(model=model):
                 self.expect_the_line("zoo:" + model, "--mode", "training")
+    def test_takes_the_memory_that_predict_learned(self):
+        arguments = ("--mode", "training", "--profile", "2g.10gb")
+        analytic = int(run("max-batch", ONNX, *arguments).stdout)
+        learned = int(run("max-batch", ONNX, *arguments, "--method",
+                          "learned").stdout)
+        self.assertNotEqual(analytic, learned)
+        (result,) = predict_json(ONNX, "--batch", str(learned), "--mode",
+                                 "training", "--method", "learned")["results"]
+        profile = next(one for one in result["mig"]["profiles"]
+                       if one["profile"] == "2g.10gb")
+        self.assertLessEqual(result["memory"]["interval_mib"][1],
+                             profile["usable_mib"])
 
     def test_limit_ends_the_search(self):
         self.assertEqual(run("max-batch", ONNX, "--limit", "3").stdout, "3\n")
@@ -375,6 +409,16 @@ class Mig(unittest.TestCase):
         outcome = run("mig", "pack", ONNX, "--batch", "1", "--format",
                       "mig-parted")
         self.assertIn("mig-configs", outcome.stdout)
+
+    def test_packs_what_predict_learned(self):
+        arguments = (ONNX, "--batch", "64", "--mode", "training", "--method",
+                     "learned")
+        (result,) = predict_json(*arguments)["results"]
+        packed = json.loads(run("mig", "pack", *arguments, "--format",
+                                "json").stdout)
+        self.assertEqual([instance["profile"]
+                          for instance in packed["instances"]],
+                         [result["mig"]["profile"]])
 
     def test_too_much_is_told_by_the_exit_status(self):
         outcome = run("mig", "pack", "--job", "a=39000", "--job", "b=3000")

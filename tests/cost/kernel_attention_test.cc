@@ -9,11 +9,11 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr TorchGeneration kBefore2 = TorchGeneration::kNoFusedAttention;
-constexpr TorchGeneration kFrom2 = TorchGeneration::kFusedAttention;
-constexpr TorchGeneration kFrom25 = TorchGeneration::kFloatAttentionFallback;
+constexpr TorchVersion kBefore2 = {.major = 1, .minor = 13};
+constexpr TorchVersion kFrom2 = {.major = 2, .minor = 4};
+constexpr TorchVersion kFrom25 = {.major = 2, .minor = 5};
 
-constexpr ExecutionMode AutocastOn(TorchGeneration torch) {
+constexpr Run AutocastOn(const TorchVersion& torch) {
   return {.autocast = true, .torch = torch};
 }
 

@@ -48,7 +48,7 @@ double Us(const Kernel& kernel) {
 
 /// The feature `name` of `kernel` on the round device.
 double FeatureOf(const Kernel& kernel, std::string_view name,
-                 const ExecutionMode& mode = {}) {
+                 const Run& mode = {}) {
   const DeviceSpec device = Device();
   const auto features = KernelFeatures(kernel, MakeMachine(device, {}), mode);
   for (std::size_t i = 0; i < features.size(); ++i) {
@@ -171,8 +171,7 @@ TEST(KernelFeatures, KnowOddWindowsAndFlags) {
 }
 
 TEST(KernelFeatures, KnowHowTheNetworkRuns) {
-  const ExecutionMode old = {.channels_last = true,
-                             .torch = TorchGeneration::kNoFusedAttention};
+  const foretell::Run old = {.channels_last = true, .torch = {.major = 1, .minor = 13}};
   EXPECT_EQ(FeatureOf({}, "runs_channels_last", old), 1);
   EXPECT_EQ(FeatureOf({}, "torch_before_2_0", old), 1);
   EXPECT_EQ(FeatureOf({}, "torch_from_2_5", old), 0);

@@ -17,7 +17,7 @@ const std::filesystem::path kFolder =
 
 struct GoldenMode {
   const char* file;
-  ExecutionMode mode;
+  Run mode;
 };
 
 constexpr GoldenMode kModes[] = {
@@ -25,7 +25,7 @@ constexpr GoldenMode kModes[] = {
     {"autocast.kernels", {.autocast = true, .restore_folded_norms = true}},
     {"autocast_before_2_0.kernels",
      {.autocast = true,
-      .torch = TorchGeneration::kNoFusedAttention,
+      .torch = {.major = 1, .minor = 13},
       .restore_folded_norms = true}},
     {"autocast_channels_last.kernels",
      {.autocast = true, .channels_last = true, .restore_folded_norms = true}},

@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr ExecutionMode kChannelsLast = {.channels_last = true};
+constexpr Run kChannelsLast = {.channels_last = true};
 
 TEST(KernelLayout, ViewsLaunchNothing) {
   EXPECT_THAT(ClassesOf(R"(%x = input f32[2,3,4]

@@ -15,14 +15,14 @@ ProductSizes ProductOf(const Kernel& kernel) {
   return {kernel.batch, kernel.m, kernel.n, kernel.k};
 }
 
-Kernel LastOf(const std::string& body, const ExecutionMode& mode = {}) {
+Kernel LastOf(const std::string& body, const Run& mode = {}) {
   return KernelsOf(body, mode).back();
 }
 
 /// A convolution of `input` with `weight` and these attributes.
 Kernel Convolution(const std::string& input, const std::string& weight,
                    const std::string& attributes, const std::string& result,
-                   const ExecutionMode& mode = {}) {
+                   const Run& mode = {}) {
   return LastOf("%x = input " + input + "\n%y = conv2d(%x, parameter " +
                     weight + ") {" + attributes + "} : " + result + "\n",
                 mode);
@@ -68,7 +68,7 @@ TEST(KernelProducts, ConvolutionsFallIntoClasses) {
 
 /// A depthwise convolution whose window is `window`, such as "3,3".
 KernelClass DepthwiseClass(const std::string& dtype, const std::string& window,
-                           const ExecutionMode& mode = {}) {
+                           const Run& mode = {}) {
   return Convolution(dtype + "[1,8,9,9]", dtype + "[8,1," + window + "]",
                      "groups=8, padding=[4, 4]", dtype + "[1,8,9,9]", mode)
       .kernel_class;

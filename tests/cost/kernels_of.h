@@ -10,7 +10,7 @@ namespace foretell::cost {
 
 /// Kernels of a graph in text form without its header, which is `info`.
 inline std::vector<Kernel> KernelsOf(const std::string& body,
-                                     const ExecutionMode& mode = {},
+                                     const Run& mode = {},
                                      const std::string& info = "") {
   return ExpandKernels(ParseGraph("graph \"g\" " + info + "\n" + body), mode);
 }
@@ -25,11 +25,11 @@ inline std::vector<std::string> ClassesOf(const std::vector<Kernel>& kernels) {
 }
 
 inline std::vector<std::string> ClassesOf(const std::string& body,
-                                          const ExecutionMode& mode = {}) {
+                                          const Run& mode = {}) {
   return ClassesOf(KernelsOf(body, mode));
 }
 
 /// Automatic mixed precision, all else by default.
-inline constexpr ExecutionMode kAutocast = {.autocast = true};
+inline constexpr Run kAutocast = {.autocast = true};
 
 }  // namespace foretell::cost

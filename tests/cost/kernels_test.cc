@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr ExecutionMode kRestored = {.restore_folded_norms = true};
+constexpr Run kRestored = {.restore_folded_norms = true};
 
 TEST(KernelClasses, HaveDifferentNamesAndMeanings) {
   std::set<std::string_view> words;
@@ -179,7 +179,7 @@ TEST(FoldedNorm, IsLeftAloneUnlessAsked) {
 }
 
 TEST(FoldedNorm, ReadsAndWritesTheConvolutionsResult) {
-  ExecutionMode mode = kRestored;
+  foretell::Run mode = kRestored;
   mode.autocast = true;
   const Kernel norm =
       KernelsOf(Named("onnx::Conv_10", "onnx::Conv_11"), mode).back();

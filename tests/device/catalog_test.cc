@@ -124,43 +124,43 @@ TEST(DeviceCatalog, NamesNoneWhenThereIsNothingToFind) {
   EXPECT_EQ(MessageOf([&] { empty.FindDevice("x"); }, ErrorCode::kNotFound),
             "device 'x' is unknown; known are: none");
   EXPECT_EQ(
-      MessageOf([&] { empty.DefaultEnvironment(); }, ErrorCode::kNotFound),
+      MessageOf([&] { empty.DefaultContext(); }, ErrorCode::kNotFound),
       "the catalogue has no environment");
 }
 
 TEST(DeviceCatalog, HasTodaysEnvironmentAsDefault) {
   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
-  EXPECT_EQ(catalog.DefaultEnvironment().name, "cuda13-lazy");
+  EXPECT_EQ(catalog.DefaultContext().name, "cuda13-lazy");
   const DeviceSpec& a100 = catalog.FindDevice("a100");
-  EXPECT_EQ(catalog.DefaultEnvironment().ContextMib(a100), 450);
-  EXPECT_EQ(catalog.DefaultEnvironment().context_uncertainty_mib, 150);
-  EXPECT_EQ(catalog.FindEnvironment("CUDA11.6-eager").ContextMib(a100), 1750);
+  EXPECT_EQ(catalog.DefaultContext().ContextMib(a100), 450);
+  EXPECT_EQ(catalog.DefaultContext().context_uncertainty_mib, 150);
+  EXPECT_EQ(catalog.FindContext("CUDA11.6-eager").ContextMib(a100), 1750);
 }
 
 TEST(DeviceCatalog, ListsTheEnvironmentsForAnUnknownOne) {
-  EXPECT_EQ(MessageOf([] { DeviceCatalog::BuiltIn().FindEnvironment("cuda9"); },
+  EXPECT_EQ(MessageOf([] { DeviceCatalog::BuiltIn().FindContext("cuda9"); },
                       ErrorCode::kNotFound),
             "environment 'cuda9' is unknown; known are: cuda11.6-eager, "
             "cuda12-lazy, cuda13-lazy");
 }
 
-TEST(Environment, PrefersTheSizeOfTheArchitecture) {
+TEST(ContextModel, PrefersTheSizeOfTheArchitecture) {
   DeviceSpec hopper;
   hopper.architecture = "hopper";
   DeviceSpec other;
   other.architecture = "volta";
-  const Environment environment{
+  const ContextModel context{
       .name = "x", .context_mib = {{"*", 100.0}, {"hopper", 200.0}}};
-  EXPECT_EQ(environment.ContextMib(hopper), 200);
-  EXPECT_EQ(environment.ContextMib(other), 100);
+  EXPECT_EQ(context.ContextMib(hopper), 200);
+  EXPECT_EQ(context.ContextMib(other), 100);
 }
 
-TEST(Environment, RefusesAnArchitectureWithoutSizeOrDefault) {
+TEST(ContextModel, RefusesAnArchitectureWithoutSizeOrDefault) {
   DeviceSpec device;
   device.architecture = "volta";
-  const Environment environment{.name = "x",
+  const ContextModel context{.name = "x",
                                 .context_mib = {{"hopper", 200.0}}};
-  EXPECT_EQ(MessageOf([&] { environment.ContextMib(device); },
+  EXPECT_EQ(MessageOf([&] { context.ContextMib(device); },
                       ErrorCode::kInvalidArgument),
             "environment 'x' has no context size for 'volta' and no default "
             "\"*\"");

@@ -38,8 +38,8 @@ TEST(DevicesPage, ShowsADeviceFileThatWorks) {
 TEST(DevicesPage, ShowsAnEnvironmentFileThatWorks) {
   const std::string page = "devices.md";
   DeviceCatalog catalog = DeviceCatalog::BuiltIn();
-  catalog.AddEnvironments(JsonBlock(page), page);
-  EXPECT_EQ(catalog.DefaultEnvironment().name, "our-cluster");
+  catalog.AddContexts(JsonBlock(page), page);
+  EXPECT_EQ(catalog.DefaultContext().name, "our-cluster");
 }
 
 std::string Number(double value) {
@@ -71,12 +71,12 @@ TEST(DevicesPage, ListsEveryEnvironmentWithItsContext) {
   const std::string page = Page("devices.md");
   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
   const DeviceSpec& a100 = catalog.FindDevice("a100");
-  for (const Environment& environment : catalog.environments()) {
-    const std::size_t begin = page.find("| `" + environment.name + "`");
-    ASSERT_NE(begin, std::string::npos) << environment.name;
+  for (const ContextModel& context : catalog.contexts()) {
+    const std::size_t begin = page.find("| `" + context.name + "`");
+    ASSERT_NE(begin, std::string::npos) << context.name;
     const std::string context =
-        "| " + Number(environment.ContextMib(a100)) + " ± " +
-        Number(environment.context_uncertainty_mib) + " |";
+        "| " + Number(context.ContextMib(a100)) + " ± " +
+        Number(context.context_uncertainty_mib) + " |";
     EXPECT_NE(page.find(context, begin), std::string::npos) << context;
   }
 }

@@ -21,7 +21,7 @@ std::string Refusal(const std::string& from, const std::string& to) {
   std::string text = kTwo;
   text.replace(text.find(from), from.size(), to);
   try {
-    ReadEnvironments(text, "env.json");
+    ReadContexts(text, "env.json");
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kCorrupt);
     return error.what();
@@ -29,76 +29,76 @@ std::string Refusal(const std::string& from, const std::string& to) {
   return "accepted";
 }
 
-TEST(ReadEnvironments, ReadsEveryField) {
-  const auto read = ReadEnvironments(kTwo, "env.json");
+TEST(ReadContexts, ReadsEveryField) {
+  const auto read = ReadContexts(kTwo, "env.json");
   ASSERT_EQ(read.size(), 2u);
   EXPECT_FALSE(read[0].is_default);
   EXPECT_TRUE(read[1].is_default);
-  const Environment& environment = read[1].environment;
-  EXPECT_EQ(environment.name, "new");
-  EXPECT_EQ(environment.description, "lazy");
-  EXPECT_EQ(environment.context_mib.at("*"), 300);
-  EXPECT_EQ(environment.context_mib.at("hopper"), 350);
-  EXPECT_EQ(environment.context_uncertainty_mib, 100);
-  EXPECT_EQ(environment.source, "made up");
+  const ContextModel& context = read[1].context;
+  EXPECT_EQ(context.name, "new");
+  EXPECT_EQ(context.description, "lazy");
+  EXPECT_EQ(context.context_mib.at("*"), 300);
+  EXPECT_EQ(context.context_mib.at("hopper"), 350);
+  EXPECT_EQ(context.context_uncertainty_mib, 100);
+  EXPECT_EQ(context.source, "made up");
 }
 
-TEST(ReadEnvironments, RefusesWhatItDoesNotKnow) {
+TEST(ReadContexts, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(Refusal("\"source\": \"made up\"}", "\"source\": \"x\", \"y\": 1}"),
             "env.json: environments[0] unknown field \"y\", expected one of: "
             "context_mib, context_uncertainty_mib, default, description, "
             "name, source");
 }
 
-TEST(ReadEnvironments, RefusesAContextWithoutDefault) {
+TEST(ReadContexts, RefusesAContextWithoutDefault) {
   EXPECT_EQ(Refusal("\"*\": 1000", "\"hopper\": 1000"),
             "env.json: environments[0].context_mib.* is missing, expected "
             "the default in MiB");
 }
 
-TEST(ReadEnvironments, RefusesANegativeContext) {
+TEST(ReadContexts, RefusesANegativeContext) {
   EXPECT_EQ(Refusal("\"*\": 1000", "\"*\": -1"),
             "env.json: environments[0].context_mib.* is -1, expected a number "
             "from 0 to 1.04858e+06");
 }
 
-TEST(ReadEnvironments, RefusesANameGivenTwice) {
+TEST(ReadContexts, RefusesANameGivenTwice) {
   EXPECT_EQ(Refusal("\"new\"", "\"old\""),
             "env.json: environments[1].name is \"old\" twice, expected it "
             "once");
 }
 
-TEST(ReadEnvironments, RefusesASecondDefault) {
+TEST(ReadContexts, RefusesASecondDefault) {
   EXPECT_EQ(Refusal("\"description\": \"eager\"",
                     "\"description\": \"eager\", \"default\": true"),
             "env.json: environments[1].default is true for \"new\", but "
             "\"old\" is the default already");
 }
 
-TEST(ReadEnvironments, RefusesAnEmptyList) {
-  EXPECT_THROW(ReadEnvironments(R"({"environments": []})", "e"), Error);
+TEST(ReadContexts, RefusesAnEmptyList) {
+  EXPECT_THROW(ReadContexts(R"({"environments": []})", "e"), Error);
 }
 
-TEST(ReadEnvironments, RefusesEveryTruncationOfTheBuiltInFile) {
+TEST(ReadContexts, RefusesEveryTruncationOfTheBuiltInFile) {
   const EmbeddedFile& file = EnvironmentFile();
   for (std::size_t size = 0; size + 1 < file.text.size(); ++size) {
-    ASSERT_THROW(ReadEnvironments(file.text.substr(0, size), file.path), Error)
+    ASSERT_THROW(ReadContexts(file.text.substr(0, size), file.path), Error)
         << size;
   }
 }
 
 TEST(DeviceCatalog, ReplacesEnvironmentsAndMovesTheDefault) {
   DeviceCatalog catalog = DeviceCatalog::BuiltIn();
-  const std::size_t count = catalog.environments().size();
-  catalog.AddEnvironments(kTwo, "env.json");
-  EXPECT_EQ(catalog.environments().size(), count + 2);
-  EXPECT_EQ(catalog.DefaultEnvironment().name, "new");
-  catalog.AddEnvironments(R"({"environments": [
+  const std::size_t count = catalog.contexts().size();
+  catalog.AddContexts(kTwo, "env.json");
+  EXPECT_EQ(catalog.contexts().size(), count + 2);
+  EXPECT_EQ(catalog.DefaultContext().name, "new");
+  catalog.AddContexts(R"({"environments": [
     {"name": "NEW", "description": "again", "context_mib": {"*": 1},
      "context_uncertainty_mib": 0, "source": "made up"}]})",
                           "again.json");
-  EXPECT_EQ(catalog.environments().size(), count + 2);
-  EXPECT_EQ(catalog.DefaultEnvironment().description, "again");
+  EXPECT_EQ(catalog.contexts().size(), count + 2);
+  EXPECT_EQ(catalog.DefaultContext().description, "again");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ using testing::HasSubstr;
 /// Quick: what is timed does not matter here.
 MeasureRequest Request(Mode mode = Mode::kInference) {
   return {.model = "net",
-          .mode = mode,
+          .run = {.mode = mode},
           .device = "cpu",
           .options = {.warmup_runs = 3,
                       .min_runs = 4,
@@ -89,7 +89,7 @@ TEST(MeasureHere, PeakOfTrainingHasGradientsAndOptimizerState) {
 
 TEST(MeasureHere, HalfPrecisionTakesLessMemory) {
   MeasureRequest request = Request();
-  request.precision = Precision::kBf16;
+  request.run.precision = Precision::kBf16;
   const Measurement row = MeasureHere(TwoLinears(), request);
   ASSERT_EQ(row.status, MeasureStatus::kOk) << row.message;
   // Half of everything; a CPU's kernels may add packed weights.
@@ -101,7 +101,7 @@ TEST(MeasureHere, HalfPrecisionTakesLessMemory) {
 
 TEST(MeasureHere, SaysWhatItRanAndOnWhat) {
   MeasureRequest request = Request();
-  request.precision = Precision::kTf32;
+  request.run.precision = Precision::kTf32;
   request.options.threads = 1;
   const Measurement row = MeasureHere(TwoLinears(), request);
   EXPECT_EQ(row.format, "fake");
@@ -112,13 +112,13 @@ TEST(MeasureHere, SaysWhatItRanAndOnWhat) {
   EXPECT_TRUE(row.environment.tf32_matmul);
   EXPECT_FALSE(row.environment.device_name.empty());
   EXPECT_THAT(row.environment.libtorch, HasSubstr("2."));
-  request.precision = Precision::kFp32;
+  request.run.precision = Precision::kFp32;
   EXPECT_FALSE(MeasureHere(TwoLinears(), request).environment.tf32_matmul);
 }
 
 TEST(MeasureHere, RunsUnderAutocastFrom32BitParameters) {
   MeasureRequest request = Request();
-  request.options.autocast = true;
+  request.run.autocast = true;
   const Measurement row = MeasureHere(TwoLinears(), request);
   ASSERT_EQ(row.status, MeasureStatus::kOk) << row.message;
   EXPECT_TRUE(row.environment.autocast);
@@ -135,8 +135,8 @@ TEST(MeasureHere, RunsUnderAutocastFrom32BitParameters) {
 
 TEST(MeasureHere, AutocastCastsWhatIsIn32Bits) {
   MeasureRequest request = Request();
-  request.options.autocast = true;
-  request.precision = Precision::kFp16;
+  request.run.autocast = true;
+  request.run.precision = Precision::kFp16;
   const Measurement row = MeasureHere(TwoLinears(), request);
   EXPECT_EQ(row.status, MeasureStatus::kFailed);
   EXPECT_THAT(row.message, HasSubstr("not in fp16"));
@@ -144,7 +144,7 @@ TEST(MeasureHere, AutocastCastsWhatIsIn32Bits) {
 
 TEST(MeasureHere, TrainsUnderAutocast) {
   MeasureRequest request = Request(Mode::kTraining);
-  request.options.autocast = true;
+  request.run.autocast = true;
   const Measurement row = MeasureHere(TwoLinears(), request);
   EXPECT_EQ(row.status, MeasureStatus::kOk) << row.message;
 }
@@ -162,7 +162,7 @@ TEST(MeasureHere, StoresWeightsAndImagesChannelsLast) {
                     };
                   });
   MeasureRequest request = Request();
-  request.options.channels_last = true;
+  request.run.channels_last = true;
   const Measurement row = MeasureHere(network, request);
   ASSERT_EQ(row.status, MeasureStatus::kOk) << row.message;
   EXPECT_EQ(row.environment.memory_format, "channels_last");

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 MeasureRequest IsolatedRequest() {
   return {.model = "net.onnx",
           .inputs = {.batch = 8},
-          .precision = Precision::kFp16,
+          .run = {.precision = Precision::kFp16},
           .device = "cpu",
           .options = {.deadline_s = 60}};
 }

@@ -135,9 +135,11 @@ TEST(RequestJson, BringsEveryFieldBack) {
   request.inputs.inputs = {{"x=y", {DType::kF32, {1, 3}}}};
   request.inputs.batch = 9;
   request.inputs.dims = {{"seq", 128}};
-  request.mode = Mode::kTraining;
-  request.precision = Precision::kTf32;
-  request.optimizer = Optimizer::kAdamW;
+  request.run.mode = Mode::kTraining;
+  request.run.precision = Precision::kTf32;
+  request.run.optimizer = Optimizer::kAdamW;
+  request.run.autocast = true;
+  request.run.channels_last = true;
   request.device = "MIG-1";
   request.seed = 11;
   request.options = {.warmup_runs = 1,
@@ -155,7 +157,7 @@ TEST(RequestJson, BringsEveryFieldBack) {
   EXPECT_EQ(back.load.fusion, Fusion::kEquivalent);
   EXPECT_EQ(back.inputs.inputs[0].name, "x=y");
   EXPECT_EQ(back.inputs.dims.at("seq"), 128);
-  EXPECT_EQ(back.optimizer, Optimizer::kAdamW);
+  EXPECT_EQ(back.run, request.run);
   EXPECT_EQ(back.options.energy_options.max_window_s, 8);
   EXPECT_EQ(back.options.nvml_library, "a.so");
 }
@@ -164,6 +166,7 @@ TEST(RequestJson, RefusesWhatIsNoRequest) {
   EXPECT_THROW(RequestFromJson("nonsense"), Error);
   EXPECT_THROW(RequestFromJson(R"({"fuse": "sometimes"})"), Error);
   EXPECT_THROW(RequestFromJson(R"({"batch": "many"})"), Error);
+  EXPECT_THROW(RequestFromJson(R"({"run": {"mode": "sleep"}})"), Error);
 }
 
 TEST(MeasurementCsv, HasACellForEveryColumn) {

@@ -18,8 +18,8 @@ MemoryOptions TestOptions(bool with_workspaces) {
   options.device.name = "test";
   options.device.architecture = "ampere";
   options.device.cublas_workspace_bytes = kCublas;
-  options.environment.context_mib = {{"*", 100}};
-  options.environment.context_uncertainty_mib = 10;
+  options.context.context_mib = {{"*", 100}};
+  options.context.context_uncertainty_mib = 10;
   options.with_workspaces = with_workspaces;
   return options;
 }

@@ -30,9 +30,9 @@ TEST(InputColumns, ReadFiguresOfTheDevice) {
   }
 }
 
-TEST(InputColumns, ReadTheEnvironmentOfALabel) {
-  const std::string environment = R"({"memory_format":"nhwc","threads":4})";
-  const InputSource source{.environment = &environment};
+TEST(InputColumns, ReadTheSettingOfALabel) {
+  const Setting setting(R"({"memory_format":"nhwc","threads":4})");
+  const InputSource source{.setting = &setting};
   EXPECT_EQ(RawInput("environment.memory_format=nhwc", source), 1);
   EXPECT_EQ(RawInput("environment.memory_format=nchw", source), 0);
   EXPECT_EQ(RawInput("environment.threads=4", source), 1);

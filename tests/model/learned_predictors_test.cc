@@ -30,71 +30,63 @@ phase backward
 %g = relu(%a) : f32[64,64,112,112] backward_temporary
 )";
 
-/// Analytic figures, improved by the built-in networks.
-Prediction Improved(const std::string& text, const std::string& device,
-                    const LearnedRequest& options) {
-  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
-  LearnedRequest request = options;
-  request.device = catalog.FindDevice(device);
-  request.environment = catalog.DefaultEnvironment();
-  const OperatorGraph graph = ParseGraph(text);
-  Prediction prediction =
-      Predictor::Analytic(request.device, request.environment).Predict(graph);
-  LearnedPredictors::BuiltIn().Improve(graph, request, prediction);
-  return prediction;
+Prediction Predicted(const std::string& text, const std::string& device,
+                     const Run& run, Method method = Method::kAuto) {
+  return Predictor::Make(DeviceCatalog::BuiltIn().FindDevice(device), run,
+                         {.method = method})
+      .Predict(ParseGraph(text));
 }
 
-constexpr cost::ExecutionMode kAmp = {.autocast = true};
+/// Operators called from C++, so that a fast GPU does not wait for them.
+constexpr Run kPlain = {.host = Host::kCpp};
+constexpr Run kAmp = {.autocast = true, .host = Host::kCpp};
 
 TEST(LearnedPredictors, KnowLatencyUnderAutocastWhereItWasMeasured) {
-  const Prediction analytic = Improved(
-      kNetwork, "rtx-4090", {.method = Method::kAnalytic, .mode = kAmp});
-  const Prediction learned = Improved(
-      kNetwork, "rtx-4090", {.method = Method::kLearned, .mode = kAmp});
-  EXPECT_EQ(analytic.latency_source.method, "analytic, uncalibrated");
-  EXPECT_EQ(learned.latency_source.method, "learned from timm");
-  EXPECT_EQ(learned.memory_source.method, "analytic, uncalibrated");
-  EXPECT_EQ(learned.energy_source.method, "analytic, uncalibrated");
-  EXPECT_NE(learned.latency_ms, analytic.latency_ms);
-  EXPECT_LT(learned.latency_interval_ms.lo, learned.latency_ms);
-  EXPECT_GT(learned.latency_interval_ms.hi, learned.latency_ms);
-  EXPECT_LT(learned.latency_interval_ms.hi - learned.latency_interval_ms.lo,
-            analytic.latency_interval_ms.hi - analytic.latency_interval_ms.lo);
-  ASSERT_TRUE(learned.latency_source.distance);
-  EXPECT_GT(*learned.latency_source.distance, 0);
+  const Prediction analytic = Predicted(kNetwork, "rtx-4090", kAmp, Method::kAnalytic);
+  const Prediction learned = Predicted(kNetwork, "rtx-4090", kAmp, Method::kLearned);
+  EXPECT_EQ(analytic[Target::kLatency].source.method, "analytic, uncalibrated");
+  EXPECT_EQ(learned[Target::kLatency].source.method, "learned from timm");
+  EXPECT_EQ(learned[Target::kMemory].source.method, "analytic, uncalibrated");
+  EXPECT_EQ(learned[Target::kEnergy].source.method, "analytic, uncalibrated");
+  EXPECT_NE(learned[Target::kLatency].value, analytic[Target::kLatency].value);
+  EXPECT_LT(learned[Target::kLatency].interval.lo, learned[Target::kLatency].value);
+  EXPECT_GT(learned[Target::kLatency].interval.hi, learned[Target::kLatency].value);
+  EXPECT_LT(learned[Target::kLatency].interval.hi - learned[Target::kLatency].interval.lo,
+            analytic[Target::kLatency].interval.hi - analytic[Target::kLatency].interval.lo);
+  ASSERT_TRUE(learned[Target::kLatency].source.distance);
+  EXPECT_GT(*learned[Target::kLatency].source.distance, 0);
   EXPECT_THAT(
-      learned.latency_source.trained_on,
+      learned[Target::kLatency].source.trained_on,
       ElementsAre("rtx-3090", "rtx-4090", "rtx-5090", "rtx-pro-6000-maxq"));
 }
 
 TEST(LearnedPredictors, KeepThePartsOfALatencyInProportion) {
-  const Prediction analytic = Improved(
-      kNetwork, "rtx-4090", {.method = Method::kAnalytic, .mode = kAmp});
-  const Prediction learned = Improved(
-      kNetwork, "rtx-4090", {.method = Method::kLearned, .mode = kAmp});
-  const double ratio = learned.latency_ms / analytic.latency_ms;
+  const Prediction analytic = Predicted(kNetwork, "rtx-4090", kAmp, Method::kAnalytic);
+  const Prediction learned = Predicted(kNetwork, "rtx-4090", kAmp, Method::kLearned);
+  const double ratio = learned[Target::kLatency].value / analytic[Target::kLatency].value;
   EXPECT_NEAR(learned.cost.memory_ms, analytic.cost.memory_ms * ratio, 1e-9);
-  EXPECT_NEAR(learned.energy_j, analytic.energy_j * ratio, 1e-9);
+  EXPECT_NEAR(learned[Target::kEnergy].value, analytic[Target::kEnergy].value * ratio, 1e-9);
   EXPECT_NEAR(learned.cost.average_power_w, analytic.cost.average_power_w,
               1e-9);
 }
 
 TEST(LearnedPredictors, StayAnalyticWithoutAutocast) {
-  const Prediction prediction = Improved(kNetwork, "rtx-4090", {});
+  const Prediction prediction = Predicted(kNetwork, "rtx-4090", kPlain);
   EXPECT_EQ(prediction.Method(), "analytic, uncalibrated");
-  EXPECT_THAT(prediction.warnings, IsEmpty());
+  EXPECT_THAT(prediction.AllWarnings(), IsEmpty());
 }
 
 TEST(LearnedPredictors, AreLessSureOfDevicesThatWereNotMeasured) {
-  const LearnedRequest request = {.method = Method::kLearned, .mode = kAmp};
-  const Prediction known = Improved(kNetwork, "rtx-4090", request);
-  const Prediction prediction = Improved(kNetwork, "a100-sxm4-40gb", request);
-  EXPECT_EQ(prediction.latency_source.method, "learned from timm");
+  const Prediction known =
+      Predicted(kNetwork, "rtx-4090", kAmp, Method::kLearned);
+  const Prediction prediction =
+      Predicted(kNetwork, "a100-sxm4-40gb", kAmp, Method::kLearned);
+  EXPECT_EQ(prediction[Target::kLatency].source.method, "learned from timm");
   const auto width = [](const Prediction& one) {
-    return one.latency_interval_ms.hi / one.latency_interval_ms.lo;
+    return one[Target::kLatency].interval.hi / one[Target::kLatency].interval.lo;
   };
   EXPECT_GT(width(prediction), width(known));
-  EXPECT_THAT(prediction.warnings,
+  EXPECT_THAT(prediction.AllWarnings(),
               ::testing::Contains(HasSubstr(
                   "no measurement of a100-sxm4-40gb was learned from")));
 }
@@ -105,14 +97,13 @@ TEST(LearnedPredictors, LeaveStrangeGraphsAnalyticUnlessAsked) {
 %x = input f16[64,64,256,256]
 %a = upsample_nearest2d(%x) : f16[64,64,512,512]
 )";
-  const Prediction prediction = Improved(kStrange, "rtx-4090", {.mode = kAmp});
+  const Prediction prediction = Predicted(kStrange, "rtx-4090", kAmp);
   EXPECT_EQ(prediction.Method(), "analytic, uncalibrated");
-  EXPECT_THAT(prediction.warnings,
+  EXPECT_THAT(prediction.AllWarnings(),
               ::testing::Contains(HasSubstr("latency: analytic, as unlike")));
-  const Prediction asked = Improved(kStrange, "rtx-4090",
-                                    {.method = Method::kLearned, .mode = kAmp});
-  EXPECT_EQ(asked.latency_source.method, "learned from timm");
-  EXPECT_THAT(asked.warnings,
+  const Prediction asked = Predicted(kStrange, "rtx-4090", kAmp, Method::kLearned);
+  EXPECT_EQ(asked[Target::kLatency].source.method, "learned from timm");
+  EXPECT_THAT(asked.AllWarnings(),
               ::testing::Contains(HasSubstr("its interval need not hold")));
 }
 
@@ -124,28 +115,29 @@ TEST(LearnedPredictors, DoNotBeatTheDispatchOfTheCpu) {
             ") : f16[64]\n";
   }
   const Prediction prediction =
-      Improved(text, "rtx-4090", {.method = Method::kLearned, .mode = kAmp});
-  EXPECT_EQ(prediction.latency_source.method, "analytic, uncalibrated");
-  EXPECT_THAT(prediction.warnings,
+      Predicted(text, "rtx-4090", kAmp, Method::kLearned);
+  EXPECT_EQ(prediction[Target::kLatency].source.method, "analytic, uncalibrated");
+  EXPECT_THAT(prediction.AllWarnings(),
               ::testing::Contains(HasSubstr("longer to dispatch")));
 }
 
 TEST(LearnedPredictors, SayWhenNothingWasLearnedOfSuchARun) {
   const Prediction prediction =
-      Improved(kNetwork, "rtx-4090", {.method = Method::kLearned});
+      Predicted(kNetwork, "rtx-4090", kPlain, Method::kLearned);
   EXPECT_EQ(prediction.Method(), "analytic, uncalibrated");
-  EXPECT_THAT(prediction.warnings,
+  EXPECT_THAT(prediction.AllWarnings(),
               ElementsAre(HasSubstr("no figure of such a run was learned")));
 }
 
 TEST(LearnedPredictors, KnowMemoryOfTrainingOnlyWhenAsked) {
-  const Prediction plain = Improved(kStep, "a100-sxm4-40gb", {});
-  EXPECT_EQ(plain.memory_source.method, "analytic, uncalibrated");
+  const Prediction plain = Predicted(kStep, "a100-sxm4-40gb", kPlain);
+  EXPECT_EQ(plain[Target::kMemory].source.method, "analytic, uncalibrated");
   const Prediction learned =
-      Improved(kStep, "a100-sxm4-40gb", {.method = Method::kLearned});
-  EXPECT_EQ(learned.memory_source.method, "learned from gpumemnet-timm");
-  EXPECT_NE(learned.memory.total, plain.memory.total);
-  EXPECT_LT(learned.memory_mib.lo, learned.memory_mib.hi);
+      Predicted(kStep, "a100-sxm4-40gb", kPlain, Method::kLearned);
+  EXPECT_EQ(learned[Target::kMemory].source.method, "learned from gpumemnet-timm");
+  EXPECT_NE(learned[Target::kMemory].value, plain[Target::kMemory].value);
+  EXPECT_LT(learned[Target::kMemory].interval.lo,
+            learned[Target::kMemory].interval.hi);
 }
 
 TEST(LearnedPredictors, AreSmall) {

@@ -19,17 +19,18 @@ constexpr double kMiB = 1 << 20;
 
 const DeviceSpec& A100() { return DeviceCatalog::BuiltIn().FindDevice("a100"); }
 
-Environment Context(double mib) {
-  Environment environment;
-  environment.name = "test";
-  environment.context_mib = {{"*", mib}};
-  environment.context_uncertainty_mib = 50;
-  return environment;
+ContextModel Context(double mib) {
+  ContextModel context;
+  context.name = "test";
+  context.context_mib = {{"*", mib}};
+  context.context_uncertainty_mib = 50;
+  return context;
 }
 
 Prediction PredictText(const std::string& text,
-                       const AnalyticOptions& options = {}) {
-  return Predictor::Analytic(A100(), Context(400), options)
+                       PredictorOptions options = {}) {
+  options.context = Context(400);
+  return Predictor::Analytic(A100(), {.host = Host::kCpp}, options)
       .Predict(ParseGraph(text));
 }
 
@@ -46,27 +47,29 @@ TEST(Predictor, JoinsTheSimulationAndTheEstimate) {
   const OperatorGraph graph = ParseGraph(kNetwork);
   const Prediction prediction = PredictText(kNetwork);
   const MemoryBreakdown memory =
-      SimulateMemory(graph, {.device = A100(), .environment = Context(400)});
+      SimulateMemory(graph, {.device = A100(), .context = Context(400)});
   const CostEstimate cost = EstimateCost(graph, A100());
   EXPECT_EQ(prediction.memory.total, memory.total);
-  EXPECT_DOUBLE_EQ(prediction.latency_ms, cost.latency_ms);
-  EXPECT_DOUBLE_EQ(prediction.energy_j, cost.energy_j);
+  EXPECT_DOUBLE_EQ(prediction[Target::kMemory].value,
+                   static_cast<double>(memory.total) / kMiB);
+  EXPECT_DOUBLE_EQ(prediction[Target::kLatency].value, cost.latency_ms);
+  EXPECT_DOUBLE_EQ(prediction[Target::kEnergy].value, cost.energy_j);
   EXPECT_EQ(prediction.device, "a100-sxm4-40gb");
-  EXPECT_EQ(prediction.environment, "test");
+  EXPECT_EQ(prediction.context, "test");
   EXPECT_EQ(prediction.Method(), "analytic, uncalibrated");
 }
 
 TEST(Predictor, GivesIntervalsThatHoldTheValue) {
   const Prediction prediction = PredictText(kNetwork);
   const double total_mib = static_cast<double>(prediction.memory.total) / kMiB;
-  EXPECT_LT(prediction.memory_mib.lo, total_mib);
-  EXPECT_GT(prediction.memory_mib.hi, total_mib);
-  EXPECT_DOUBLE_EQ(prediction.latency_interval_ms.lo,
-                   prediction.latency_ms / 2);
-  EXPECT_DOUBLE_EQ(prediction.latency_interval_ms.hi,
-                   prediction.latency_ms * 2);
-  EXPECT_DOUBLE_EQ(prediction.energy_interval_j.lo, prediction.energy_j / 2);
-  EXPECT_DOUBLE_EQ(prediction.energy_interval_j.hi, prediction.energy_j * 2);
+  EXPECT_LT(prediction[Target::kMemory].interval.lo, total_mib);
+  EXPECT_GT(prediction[Target::kMemory].interval.hi, total_mib);
+  EXPECT_DOUBLE_EQ(prediction[Target::kLatency].interval.lo,
+                   prediction[Target::kLatency].value / 2);
+  EXPECT_DOUBLE_EQ(prediction[Target::kLatency].interval.hi,
+                   prediction[Target::kLatency].value * 2);
+  EXPECT_DOUBLE_EQ(prediction[Target::kEnergy].interval.lo, prediction[Target::kEnergy].value / 2);
+  EXPECT_DOUBLE_EQ(prediction[Target::kEnergy].interval.hi, prediction[Target::kEnergy].value * 2);
 }
 
 TEST(Predictor, CoversAKnownNetworkEntirely) {
@@ -142,21 +145,21 @@ TEST(Predictor, PassesItsOptionsOn) {
   EXPECT_EQ(without.memory.workspace_peak, 0);
   const Prediction slow =
       PredictText(kNetwork, {.cost = {.dispatch_scale = 100}});
-  EXPECT_GT(slow.latency_ms, 10 * with.latency_ms);
+  EXPECT_GT(slow[Target::kLatency].value, 10 * with[Target::kLatency].value);
 }
 
 TEST(Predictor, RefusesADeviceWithoutRates) {
   DeviceSpec device = A100();
   device.bandwidth_gb_s = 0;
-  EXPECT_THROW(Predictor::Analytic(device, Context(400)), Error);
+  EXPECT_THROW(Predictor::Analytic(device, {}), Error);
 }
 
 TEST(ToDemand, HandsTheUpperBoundAndTheSplitsOver) {
   const Prediction prediction = PredictText(kNetwork);
   const mig::Demand demand = ToDemand(prediction, "network.onnx");
   EXPECT_EQ(demand.model, "network.onnx");
-  EXPECT_DOUBLE_EQ(demand.hi_mib, prediction.memory_mib.hi);
-  EXPECT_DOUBLE_EQ(demand.lo_mib, prediction.memory_mib.lo);
+  EXPECT_DOUBLE_EQ(demand.hi_mib, prediction[Target::kMemory].interval.hi);
+  EXPECT_DOUBLE_EQ(demand.lo_mib, prediction[Target::kMemory].interval.lo);
   EXPECT_DOUBLE_EQ(demand.total_mib,
                    static_cast<double>(prediction.memory.total) / kMiB);
   const mig::LatencySplit& latency = demand.latency_split;

@@ -27,10 +27,9 @@ Report TestReport() {
 %d = linear(%c, weight f32[1000,64]) : f32[8,1000]
 output %d
 )");
-  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
-  const DeviceSpec& device = catalog.FindDevice("a100");
+  const DeviceSpec& device = DeviceCatalog::BuiltIn().FindDevice("a100");
   const Prediction prediction =
-      Predictor::Analytic(device, catalog.DefaultEnvironment()).Predict(graph);
+      Predictor::Analytic(device, {.host = Host::kCpp}).Predict(graph);
   return MakeReport("network.onnx", "onnx", graph, prediction,
                     mig::Recommend(ToDemand(prediction), device),
                     {"something odd"});
@@ -141,9 +140,9 @@ TEST(ReportJson, AddsMemoryUp) {
 
 TEST(ReportJson, RoundsToSixSignificantDigits) {
   Report report = TestReport();
-  report.prediction.latency_ms = 1234.56789;
-  report.prediction.latency_interval_ms = {0.000123456789, 98765432.1};
-  report.prediction.energy_j = 0;
+  report.prediction[Target::kLatency] = {
+      .value = 1234.56789, .interval = {0.000123456789, 98765432.1}};
+  report.prediction[Target::kEnergy].value = 0;
   const Json json = ReportToJson(report);
   EXPECT_EQ(json["latency"]["ms"], 1234.57);
   EXPECT_EQ(json["latency"]["interval_ms"],

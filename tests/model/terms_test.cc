@@ -103,11 +103,11 @@ TEST(ReplayTerms, GiveCachedSegmentsBackOnAFullDevice) {
 %b = expand_copy(%s) : f32[15728640]
 output %b
 )");
-  const Environment environment{.name = "e", .context_mib = {{"*", 500}}};
+  const ContextModel context{.name = "e", .context_mib = {{"*", 500}}};
   const auto reserved = [&](std::int64_t usable_mib) {
     DeviceSpec device = TermsDevice();
     device.usable_mib = usable_mib;
-    return AmountOf(ReplayTerms(graph, device, environment),
+    return AmountOf(ReplayTerms(graph, device, context),
                     static_cast<std::int32_t>(ReplayClass::kReserved));
   };
   EXPECT_EQ(reserved(500 + 103), 102);
@@ -125,8 +125,8 @@ TEST(ReplayTerms, AreSegmentsContextParametersAndInputs) {
 phase backward
 %g = mul(%x, %y) : f32[2048,2048] gradient
 )");
-  const Environment environment{.name = "e", .context_mib = {{"*", 500}}};
-  const TermTable table = ReplayTerms(graph, TermsDevice(), environment);
+  const ContextModel context{.name = "e", .context_mib = {{"*", 500}}};
+  const TermTable table = ReplayTerms(graph, TermsDevice(), context);
   const auto amount = [&table](ReplayClass wanted) {
     return AmountOf(table, static_cast<std::int32_t>(wanted));
   };

@@ -136,7 +136,7 @@ TEST(FeatureStore, TermsAreReadOnceWhileTheyFit) {
   const auto first = store.Terms(request);
   EXPECT_EQ(store.Terms(request), first);
   TermRequest other = request;
-  other.mode.autocast = true;
+  other.run.autocast = true;
   EXPECT_NE(store.Terms(other), first);
   EXPECT_EQ(store.reads(), 2);
   EXPECT_GT(store.cached_bytes(), 0);

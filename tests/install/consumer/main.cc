@@ -6,19 +6,27 @@
 #include <foretell/predictor.h>
 #include <foretell/trace.h>
 
+#include <cmath>
 #include <iostream>
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   try {
-    const foretell::DeviceCatalog& catalog = foretell::DeviceCatalog::BuiltIn();
-    const foretell::Predictor predictor = foretell::Predictor::Analytic(
-        catalog.FindDevice("a100-sxm4-40gb"), catalog.DefaultEnvironment());
+    const foretell::Predictor predictor = foretell::Predictor::Make(
+        foretell::DeviceCatalog::BuiltIn().FindDevice("rtx-4090"),
+        foretell::Run{.autocast = true, .host = foretell::Host::kCpp});
     const foretell::Program program = foretell::LoadModel(argv[1]);
     const auto inputs = foretell::BindInputs(
-        program.inputs(), foretell::InputRequest{.batch = 2}, program.name());
-    const foretell::Trace trace = foretell::TraceProgram(program, inputs);
-    std::cout << predictor.Predict(trace.graph).memory.total << "\n";
+        program.inputs(), foretell::InputRequest{.batch = 256}, program.name());
+    const foretell::Trace trace = foretell::TraceProgram(
+        program, inputs, {.precision = foretell::Precision::kFp16});
+    const foretell::Prediction prediction = predictor.Predict(trace.graph);
+    for (const foretell::Target target : foretell::kAllTargets) {
+      const foretell::Figure& figure = prediction[target];
+      std::cout << foretell::TargetName(target) << " "
+                << std::llround(1000 * figure.value) << ": "
+                << figure.source.method << "\n";
+    }
   } catch (const foretell::Error& error) {
     std::cerr << error.what() << "\n";
     return 1;

@@ -1,4 +1,4 @@
-#include "src/cli/analytic_prior.h"
+#include "src/model/prior_figures.h"
 
 #include <array>
 #include <string_view>
@@ -6,7 +6,7 @@
 #include "foretell/predictor.h"
 #include "src/core/units.h"
 
-namespace foretell::cli {
+namespace foretell::model {
 namespace {
 
 /// A part of a prediction that its totals do not show.
@@ -37,35 +37,28 @@ constexpr std::array<PartFigure, 9> kParts = {{
     {"overhead_ms", [](const Prediction& p) { return p.cost.overhead_ms; }},
 }};
 
-training::PriorFigures FiguresOf(const Prediction& prediction) {
-  training::PriorFigures figures{.values = {ToMiB(prediction.memory.total),
-                                            prediction.latency_ms,
-                                            prediction.energy_j}};
-  for (const PartFigure& part : kParts) {
-    figures.figures.emplace(part.name, part.value(prediction));
-  }
-  return figures;
-}
-
 }  // namespace
 
-CostOptions CostOptionsOf(const std::string& host) {
-  CostOptions options;
-  if (host == "python") options.dispatch_scale = kPythonDispatchScale;
-  return options;
+std::vector<std::string> AnalyticPriorNames() {
+  std::vector<std::string> names;
+  for (const PartFigure& part : kParts) names.emplace_back(part.name);
+  return names;
 }
 
-training::Prior AnalyticPrior(const Environment& environment,
-                              const std::string& host) {
-  const AnalyticOptions options{.cost = CostOptionsOf(host)};
-  training::Prior prior{.name = "analytic"};
-  for (const PartFigure& part : kParts) prior.figures.emplace_back(part.name);
-  prior.estimate = [environment, options](const OperatorGraph& graph,
-                                          const DeviceSpec& device) {
-    return FiguresOf(
-        Predictor::Analytic(device, environment, options).Predict(graph));
-  };
+PriorFigures AnalyticPriorFigures(const OperatorGraph& graph,
+                                  const DeviceSpec& device,
+                                  const ContextModel& context, Host host) {
+  const Prediction prediction =
+      Predictor::Analytic(device, {.host = host}, {.context = context})
+          .Predict(graph);
+  PriorFigures prior;
+  for (const Target target : kAllTargets) {
+    ValueOf(prior.values, target) = prediction[target].value;
+  }
+  for (const PartFigure& part : kParts) {
+    prior.figures.emplace(part.name, part.value(prediction));
+  }
   return prior;
 }
 
-}  // namespace foretell::cli
+}  // namespace foretell::model

@@ -7,6 +7,7 @@
 #include "foretell/predictor.h"
 #include "src/core/text.h"
 #include "src/core/units.h"
+#include "src/model/learned_figures.h"
 
 namespace foretell {
 namespace {
@@ -15,10 +16,6 @@ namespace {
 /// two of the estimate; nothing has been fitted to them. A prior.
 constexpr double kLatencyFactor = 2.0;
 constexpr double kEnergyFactor = 2.0;
-
-Interval Around(double value, double factor) {
-  return {value / factor, value * factor};
-}
 
 bool IsKnown(const Node& node) { return node.kind != OpKind::kOther; }
 
@@ -104,62 +101,100 @@ void WarnOfMemory(const DeviceSpec& device, const Prediction& prediction,
       ": latency and energy describe a run that would not finish");
 }
 
+Figure AnalyticFigure(double value, double factor) {
+  return {.value = value, .interval = {value / factor, value * factor}};
+}
+
+/// Casts live beside what they are made from.
+void WarnOfAutocast(Prediction& prediction) {
+  Figure& memory = prediction[Target::kMemory];
+  if (!prediction.run.autocast || memory.source.IsLearned()) return;
+  memory.warnings.emplace_back(
+      "memory and energy are those of a network converted to FP16; autocast "
+      "keeps parameters in FP32 beside their casts");
+}
+
 }  // namespace
 
-Predictor::Predictor(DeviceSpec device, Environment environment,
-                     AnalyticOptions options)
-    : device_(std::move(device)),
-      environment_(std::move(environment)),
-      options_(options) {}
+Predictor::Predictor(DeviceSpec device, const Run& run,
+                     PredictorOptions options)
+    : device_(std::move(device)), run_(run), options_(std::move(options)) {
+  const DeviceCatalog& catalog =
+      options_.catalog == nullptr ? DeviceCatalog::BuiltIn() : *options_.catalog;
+  context_ = options_.context ? *options_.context : catalog.DefaultContext();
+  options_.catalog = nullptr;
+  options_.cost.dispatch_scale *= DispatchScale(run_.host);
+}
 
-Predictor Predictor::Analytic(const DeviceSpec& device,
-                              const Environment& environment,
-                              const AnalyticOptions& options) {
-  EstimateCost(GraphBuilder(GraphInfo{}).Build(), device, options.cost);
-  return Predictor(device, environment, options);
+Predictor Predictor::Analytic(const DeviceSpec& device, const Run& run,
+                              const PredictorOptions& options) {
+  Predictor predictor(device, run, options);
+  EstimateCost(GraphBuilder(GraphInfo{}).Build(), device,
+               predictor.options_.cost);
+  return predictor;
 }
 
 Prediction Predictor::Predict(const OperatorGraph& graph) const {
-  Prediction result{.device = device_.name, .environment = environment_.name};
+  Prediction result{.device = device_.name,
+                    .context = context_.name,
+                    .run = RunOf(graph.info(), run_)};
   result.memory =
       SimulateMemory(graph, {.device = device_,
-                             .environment = environment_,
+                             .context = context_,
                              .with_workspaces = options_.with_workspaces,
                              .allocator = options_.allocator});
-  result.memory_mib = {ToMiB(result.memory.total_low),
-                       ToMiB(result.memory.total_high)};
   result.cost = EstimateCost(graph, device_, options_.cost);
-  result.latency_ms = result.cost.latency_ms;
-  result.latency_interval_ms = Around(result.latency_ms, kLatencyFactor);
-  result.energy_j = result.cost.energy_j;
-  result.energy_interval_j = Around(result.energy_j, kEnergyFactor);
+  result[Target::kMemory] = {.value = ToMiB(result.memory.total),
+                             .interval = {ToMiB(result.memory.total_low),
+                                          ToMiB(result.memory.total_high)}};
+  result[Target::kLatency] =
+      AnalyticFigure(result.cost.latency_ms, kLatencyFactor);
+  result[Target::kEnergy] = AnalyticFigure(result.cost.energy_j, kEnergyFactor);
   result.coverage = CoverageOf(graph, result.cost);
   WarnOfUnknownOperators(result, result.warnings);
   WarnOfWeakModels(graph, result.warnings);
   WarnOfMemory(device_, result, result.warnings);
+  if (learned_) {
+    learned_->Improve({.graph = graph,
+                       .run = result.run,
+                       .device = device_,
+                       .context = context_,
+                       .method = options_.method},
+                      result);
+  }
+  WarnOfAutocast(result);
   return result;
 }
 
 std::string Prediction::Method() const {
-  const std::string& of_memory = memory_source.method;
-  const std::string& of_latency = latency_source.method;
-  const std::string& of_energy = energy_source.method;
+  const std::string& of_memory = (*this)[Target::kMemory].source.method;
+  const std::string& of_latency = (*this)[Target::kLatency].source.method;
+  const std::string& of_energy = (*this)[Target::kEnergy].source.method;
   if (of_memory == of_latency && of_latency == of_energy) return of_memory;
   return "memory " + of_memory + "; latency " + of_latency + "; energy " +
          of_energy;
 }
 
+std::vector<std::string> Prediction::AllWarnings() const {
+  std::vector<std::string> all = warnings;
+  for (const Figure& figure : figures) {
+    all.insert(all.end(), figure.warnings.begin(), figure.warnings.end());
+  }
+  return all;
+}
+
 mig::Demand ToDemand(const Prediction& prediction, std::string model) {
   const CostEstimate& cost = prediction.cost;
+  const Figure& memory = prediction[Target::kMemory];
   return {.model = std::move(model),
-          .total_mib = ToMiB(prediction.memory.total),
-          .lo_mib = prediction.memory_mib.lo,
-          .hi_mib = prediction.memory_mib.hi,
-          .latency_ms = prediction.latency_ms,
+          .total_mib = memory.value,
+          .lo_mib = memory.interval.lo,
+          .hi_mib = memory.interval.hi,
+          .latency_ms = prediction[Target::kLatency].value,
           .latency_split = {.compute_ms = cost.compute_ms,
                             .memory_ms = cost.memory_ms,
                             .overhead_ms = cost.overhead_ms},
-          .energy_j = prediction.energy_j,
+          .energy_j = prediction[Target::kEnergy].value,
           .energy_split = {.dynamic_j = cost.energy_j - cost.static_energy_j,
                            .static_j = cost.static_energy_j}};
 }

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretell {
+
+/// What is predicted of one step of a network.
+enum class Target { kMemory, kLatency, kEnergy };
+
+inline constexpr std::size_t kNumTargets = 3;
+inline constexpr std::array<Target, kNumTargets> kAllTargets = {
+    Target::kMemory, Target::kLatency, Target::kEnergy};
+
+std::string_view TargetName(Target target);   ///< "memory", "latency", ….
+std::string_view TargetField(Target target);  ///< "memory_mib", ….
+std::string_view TargetUnit(Target target);   ///< "MiB", "ms", "J".
+/// By name or field; empty for an unknown one.
+std::optional<Target> ParseTarget(std::string_view name);
+
+/// A range that is meant to hold the true value.
+struct Interval {
+  double lo = 0;
+  double hi = 0;
+};
+
+/// How one figure came about.
+struct FigureSource {
+  std::string method = "analytic, uncalibrated";
+  /// Devices whose measurements it was learned from; empty: none was.
+  std::vector<std::string> trained_on = {};
+  /// How unlike the graph is to those learned from; about 1 for one like them.
+  std::optional<double> distance = {};
+  /// 99 % of the graphs learned from have a smaller distance.
+  std::optional<double> far_distance = {};
+
+  bool IsLearned() const { return !trained_on.empty(); }
+  /// Whether the graph is further from those learned from than 99 % of them.
+  bool IsFar() const {
+    return distance && far_distance && *distance > *far_distance;
+  }
+};
+
+/// One predicted number.
+struct Figure {
+  double value = 0;  ///< In the target's unit: MiB, ms or J.
+  Interval interval;
+  FigureSource source;
+  std::vector<std::string> warnings;  ///< Sentences for who uses the figure.
+};
+
+}  // namespace foretell

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "foretell/predictor.h"
+
+namespace foretell::model {
+
+/// A prediction that is asked of trained networks. What it refers to must
+/// outlive it.
+struct LearnedRequest {
+  const OperatorGraph& graph;
+  const Run& run;  ///< With what the graph states.
+  const DeviceSpec& device;
+  const ContextModel& context;
+  Method method = Method::kAuto;
+};
+
+/// Trained networks, as a Predictor asks them. Safe to use from several
+/// threads.
+class LearnedFigures {
+ public:
+  virtual ~LearnedFigures() = default;
+  /// Puts figures of the networks in the place of the analytic ones of
+  /// `prediction`, which is of the request, with warnings where there is a
+  /// doubt.
+  virtual void Improve(const LearnedRequest& request,
+                       Prediction& prediction) const = 0;
+};
+
+}  // namespace foretell::model

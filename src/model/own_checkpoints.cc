@@ -1,0 +1,99 @@
+#include "src/model/own_checkpoints.h"
+
+#include <map>
+#include <utility>
+
+#include "foretell/error.h"
+#include "src/core/text.h"
+#include "src/model/learned_figure.h"
+#include "src/model/predict_graph.h"
+#include "src/model/prior_figures.h"
+#include "src/model/setting.h"
+
+namespace foretell::model {
+namespace {
+
+void RefuseOtherPriors(const CheckpointInfo& info, const std::string& path) {
+  if (info.prior.empty() || info.prior == "analytic") return;
+  throw Error(ErrorCode::kInvalidArgument,
+              path + ": corrects the prior '" + info.prior +
+                  "'; predict makes the prior 'analytic' alone");
+}
+
+/// Remembers who predicts what; throws when two predict the same.
+void Claim(const CheckpointInfo& info, const std::string& path,
+           std::map<Target, std::string>& claims) {
+  for (const CheckpointTarget& output : info.targets) {
+    const Target target = output.scale.target;
+    const auto [first, is_new] = claims.emplace(target, path);
+    if (is_new) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                path + " and " + first->second + " both predict " +
+                    std::string(TargetName(target)));
+  }
+}
+
+/// Those of `keys` of which nothing is known of a run.
+std::vector<std::string> Missing(const std::vector<std::string>& keys,
+                                 const Run& run) {
+  const Setting setting(run);
+  std::vector<std::string> missing;
+  for (const std::string& key : keys) {
+    if (setting.ValueOf(key).empty()) missing.push_back(key);
+  }
+  return missing;
+}
+
+}  // namespace
+
+OwnCheckpoints::OwnCheckpoints(const std::vector<std::string>& paths,
+                               const DeviceCatalog& catalog) {
+  std::map<Target, std::string> claims;
+  for (const std::string& path : paths) {
+    LearnedModel learned = LearnedModel::Load(path);
+    RefuseOtherPriors(learned.info(), path);
+    Claim(learned.info(), path, claims);
+    InputRecipe recipe = RecipeOf(learned.info());
+    ContextModel context = recipe.context.empty()
+                               ? catalog.DefaultContext()
+                               : catalog.FindContext(recipe.context);
+    models_.push_back(
+        {path, std::move(learned), std::move(recipe), std::move(context)});
+  }
+}
+
+void OwnCheckpoints::Improve(const LearnedRequest& request,
+                             Prediction& prediction) const {
+  if (request.graph.nodes().empty()) return;
+  for (const Own& own : models_) ImproveBy(own, request, prediction);
+}
+
+void OwnCheckpoints::ImproveBy(const Own& own, const LearnedRequest& request,
+                               Prediction& prediction) {
+  PriorFigures prior;
+  if (!own.learned.info().prior.empty()) {
+    prior = AnalyticPriorFigures(request.graph, request.device, own.context,
+                                 own.recipe.host);
+  }
+  const std::vector<LearnedFigure> figures =
+      PredictGraph(own.learned, request.graph,
+                   {.device = &request.device,
+                    .context = &own.context,
+                    .run = request.run,
+                    .prior_host = own.recipe.host,
+                    .chain = own.recipe.chain,
+                    .prior = prior.values,
+                    .prior_figures = &prior.figures});
+  for (const LearnedFigure& figure : figures) {
+    PutFigure(figure, prediction);
+    WarnOf(figure, request.device, prediction[figure.target].warnings);
+  }
+  const std::vector<std::string> unknown =
+      Missing(own.recipe.setting_keys, request.run);
+  if (unknown.empty()) return;
+  prediction.warnings.push_back(own.path + " saw " + Joined(unknown) +
+                                " of its labels' environments; of this run it "
+                                "is not known");
+}
+
+}  // namespace foretell::model

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "foretell/run.h"
+
+namespace foretell::model {
+
+/// What a label was measured under: the fields of its JSON object, each as
+/// text.
+class Setting {
+ public:
+  Setting() = default;
+  /// Texts as they are, everything else as its JSON; no fields for what is not
+  /// an object.
+  explicit Setting(const std::string& json);
+  /// As a label of such a run would have it: "autocast", "memory_format" and
+  /// "torch".
+  explicit Setting(const Run& run);
+
+  /// Adds a field, or gives it another text.
+  void Set(const std::string& key, const std::string& value);
+  /// A JSON object of texts.
+  std::string ToJson() const;
+
+  /// Empty where there is no such field.
+  std::string ValueOf(const std::string& key) const;
+
+  /// How the label's network ran: "autocast" is true; "memory_format" is "nhwc"
+  /// or "channels_last"; the version of PyTorch is the first number in "torch",
+  /// "framework" or "libtorch". What is missing is as in Run.
+  Run ToRun() const;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace foretell::model
