@@ -3,26 +3,15 @@
 #include <ATen/ATen.h>
 
 #include <memory>
-#include <optional>
 #include <utility>
 
-#include "src/model/term_batch.h"
+#include "src/model/make_input.h"
 
 namespace foretell::training {
 namespace {
 
 using model::CheckpointInfo;
 using model::TargetScale;
-
-std::vector<float> ScaledInputs(const CheckpointInfo& info,
-                                const Sample& sample) {
-  std::vector<float> inputs;
-  inputs.reserve(info.inputs.size());
-  for (std::size_t i = 0; i < info.inputs.size(); ++i) {
-    inputs.push_back(model::ScaleInput(info.inputs[i], sample.inputs.at(i)));
-  }
-  return inputs;
-}
 
 void FillTargets(const CheckpointInfo& info, const SampleSet& set,
                  LoadedBatch& batch) {
@@ -41,45 +30,12 @@ void FillTargets(const CheckpointInfo& info, const SampleSet& set,
       const double value = ValueOf(sample.targets, scale.target);
       if (!model::IsKnown(value)) continue;
       const double prior =
-          info.prior.empty() ? 1 : ValueOf(sample.prior, scale.target);
+          info.recipe.prior.empty() ? 1 : ValueOf(sample.prior, scale.target);
       targets[row][column] =
           static_cast<float>(model::Encode(scale, value, prior));
       weights[row][column] = sample.weight;
     }
   }
-}
-
-model::GraphBatch CollateOperators(
-    FeatureStore& store, const SampleSet& set,
-    const std::vector<std::size_t>& samples,
-    const std::vector<std::vector<float>>& inputs) {
-  std::vector<std::shared_ptr<const StoredFeatures>> features;
-  std::vector<model::GraphInput> graphs;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const Sample& sample = set.samples[samples[i]];
-    features.push_back(store.Get(sample.graph, set.CostDevice(sample)));
-    const model::NodeCosts& costs = features.back()->costs;
-    graphs.push_back(
-        {features.back().get(), inputs[i], costs.columns, costs.shares});
-  }
-  return model::Collate(graphs);
-}
-
-model::GraphBatch CollateTerms(FeatureStore& store, const SampleSet& set,
-                               const std::vector<std::size_t>& samples,
-                               const std::vector<std::vector<float>>& inputs,
-                               model::TermKind kind) {
-  std::vector<std::shared_ptr<const model::TermTable>> tables;
-  std::vector<model::TermInput> graphs;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const Sample& sample = set.samples[samples[i]];
-    tables.push_back(store.Terms({.graph = sample.graph,
-                                  .device = set.specs.at(sample.device),
-                                  .kind = kind,
-                                  .run = sample.run}));
-    graphs.push_back({tables.back().get(), inputs[i]});
-  }
-  return model::CollateTerms(graphs, kind);
 }
 
 }  // namespace
@@ -89,15 +45,19 @@ LoadedBatch LoadBatch(FeatureStore& store, const SampleSet& set,
                       std::vector<std::size_t> samples) {
   LoadedBatch batch{.samples = std::move(samples)};
   if (batch.samples.empty()) return batch;
-  std::vector<std::vector<float>> inputs;
+  std::vector<std::shared_ptr<const model::NetworkInput>> inputs;
+  std::vector<std::vector<float>> columns;
   for (const std::size_t index : batch.samples) {
     const Sample& sample = set.samples[index];
-    inputs.push_back(ScaledInputs(info, sample));
+    inputs.push_back(store.Get(set.InputOf(sample)));
+    columns.push_back(ScaleColumns(sample.inputs, info.recipe));
     batch.priors.push_back(sample.prior);
   }
-  const std::optional<model::TermKind> terms = TermKindOf(info.network.kind);
-  batch.graphs = terms ? CollateTerms(store, set, batch.samples, inputs, *terms)
-                       : CollateOperators(store, set, batch.samples, inputs);
+  std::vector<model::InputRow> rows;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    rows.push_back({inputs[i].get(), columns[i]});
+  }
+  batch.graphs = CollateInputs(rows, info.recipe);
   FillTargets(info, set, batch);
   return batch;
 }

@@ -1,6 +1,7 @@
 #include "training/feature_store.h"
 
-#include "src/model/graph_batch.h"
+#include <optional>
+#include <utility>
 
 namespace foretell::training {
 namespace {
@@ -10,63 +11,59 @@ std::size_t BytesOf(const std::vector<Element>& elements) {
   return elements.size() * sizeof(Element);
 }
 
-std::int64_t BytesOf(const StoredFeatures& features) {
+std::int64_t BytesOf(const model::NetworkInput& input) {
+  const GraphFeatures& features = input.features;
+  const model::TermTable& terms = input.terms;
   return static_cast<std::int64_t>(
       BytesOf(features.nodes) + BytesOf(features.sources) +
-      BytesOf(features.targets) + BytesOf(features.costs.columns) +
-      BytesOf(features.costs.shares) + sizeof(StoredFeatures));
+      BytesOf(features.targets) + BytesOf(input.costs.columns) +
+      BytesOf(input.costs.shares) + BytesOf(terms.classes) +
+      BytesOf(terms.features) + BytesOf(terms.amounts) +
+      BytesOf(terms.totals) + sizeof(model::NetworkInput));
 }
 
-std::int64_t BytesOf(const model::TermTable& terms) {
-  return static_cast<std::int64_t>(
-      BytesOf(terms.classes) + BytesOf(terms.features) +
-      BytesOf(terms.amounts) + BytesOf(terms.totals) +
-      sizeof(model::TermTable));
-}
+/// A row of a dataset, which has features ready beside the graph.
+class StoredGraph : public model::GraphSource {
+ public:
+  StoredGraph(const Dataset& dataset, RowId row)
+      : dataset_(dataset), row_(row) {}
+
+  const OperatorGraph& Graph() override {
+    if (!graph_) graph_.emplace(dataset_.Graph(row_));
+    return *graph_;
+  }
+  GraphFeatures Features() override { return dataset_.Features(row_); }
+
+ private:
+  const Dataset& dataset_;
+  RowId row_;
+  std::optional<OperatorGraph> graph_;
+};
 
 }  // namespace
 
 FeatureStore::FeatureStore(const std::string& dataset, std::int64_t cache_bytes,
-                           const FeatureStoreOptions& options)
+                           model::InputRecipe recipe, ContextModel context)
     : dataset_(Dataset::Open(dataset)),
-      options_(options),
-      features_(cache_bytes),
-      terms_(cache_bytes) {}
+      recipe_(std::move(recipe)),
+      context_(std::move(context)),
+      inputs_(cache_bytes) {}
 
-std::shared_ptr<const StoredFeatures> FeatureStore::Get(
-    RowId graph, const DeviceSpec* device) {
+std::shared_ptr<const model::NetworkInput> FeatureStore::Get(
+    const InputRequest& request) {
   const std::lock_guard lock(mutex_);
-  const std::pair key(graph, device);
-  if (auto kept = features_.Find(key)) return kept;
+  if (auto kept = inputs_.Find(request)) return kept;
   ++reads_;
-  auto features = std::make_shared<StoredFeatures>();
-  static_cast<GraphFeatures&>(*features) = dataset_.Features(graph);
-  if (options_.edges == EdgeKind::kChain) model::JoinAsChain(*features);
-  if (device != nullptr) {
-    features->costs = model::NodeCostsOf(
-        dataset_.Graph(graph), *device,
-        {.dispatch_scale = DispatchScale(options_.host)});
-  }
-  features_.Put(key, features, BytesOf(*features));
-  return features;
-}
-
-std::shared_ptr<const model::TermTable> FeatureStore::Terms(
-    const TermRequest& request) {
-  const std::lock_guard lock(mutex_);
-  if (auto kept = terms_.Find(request)) return kept;
-  ++reads_;
-  const OperatorGraph graph = dataset_.Graph(request.graph);
-  auto terms = std::make_shared<model::TermTable>(
-      model::MakeTerms(request.kind, graph,
-                       {*request.device, request.run, options_.context}));
-  terms_.Put(request, terms, BytesOf(*terms));
-  return terms;
+  StoredGraph graph(dataset_, request.graph);
+  auto input = std::make_shared<model::NetworkInput>(MakeInput(
+      graph, {request.device, request.run, context_}, recipe_));
+  inputs_.Put(request, input, BytesOf(*input));
+  return input;
 }
 
 std::int64_t FeatureStore::cached_bytes() const {
   const std::lock_guard lock(mutex_);
-  return features_.bytes() + terms_.bytes();
+  return inputs_.bytes();
 }
 
 std::int64_t FeatureStore::reads() const {

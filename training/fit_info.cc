@@ -36,7 +36,7 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
     const Sample& sample = set.samples[index];
     const double value = ValueOf(sample.targets, target);
     if (!model::IsKnown(value)) continue;
-    const double prior = set.prior.empty() ? 1 : ValueOf(sample.prior, target);
+    const double prior = set.recipe.prior.empty() ? 1 : ValueOf(sample.prior, target);
     const double log_value = std::log(value / prior);
     sum += log_value;
     squares += log_value * log_value;
@@ -51,7 +51,7 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
   scale.mean = sum / count;
   // Corrected shares of a prior add up to a logarithm, in no other unit.
   if (options.network.pooling == model::Pooling::kPrior) return scale;
-  if (set.terms) return {.target = target};
+  if (set.recipe.terms) return {.target = target};
   const double variance = squares / count - scale.mean * scale.mean;
   const double deviation = std::sqrt(std::max(variance, 0.0));
   scale.deviation = deviation > kConstant ? deviation : 1;
@@ -66,7 +66,7 @@ Target TargetOf(model::TermKind kind) {
 void CheckTerms(const TrainerOptions& options, const SampleSet& set,
                 std::span<const Target> targets) {
   const std::optional<model::TermKind> terms = TermKindOf(options.network.kind);
-  if (terms != set.terms) {
+  if (terms != set.recipe.terms) {
     throw Error(ErrorCode::kInternal, "samples of another kind of terms");
   }
   if (!terms) return;
@@ -78,7 +78,7 @@ void CheckTerms(const TrainerOptions& options, const SampleSet& set,
                     std::string(TargetName(target)) +
                     " alone; name it with --targets");
   }
-  if (options.scale != model::ScaleKind::kLog || !set.prior.empty()) {
+  if (options.scale != model::ScaleKind::kLog || !set.recipe.prior.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "network '" + network +
                     "' needs the scale 'log' and takes no prior: its terms "
@@ -95,12 +95,12 @@ model::CheckpointInfo FitInfo(const TrainerOptions& options,
   if (train.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "the training part is empty");
   }
-  if (options.scale == model::ScaleKind::kDippm && !set.prior.empty()) {
+  if (options.scale == model::ScaleKind::kDippm && !set.recipe.prior.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "the scale 'dippm' has no logarithm for a prior");
   }
   if (options.network.pooling == model::Pooling::kPrior &&
-      (set.prior.empty() || !set.node_costs)) {
+      (set.recipe.prior.empty() || !set.recipe.node_costs)) {
     throw Error(ErrorCode::kInvalidArgument,
                 "pooling 'prior' needs a prior and the costs of nodes");
   }
@@ -108,7 +108,7 @@ model::CheckpointInfo FitInfo(const TrainerOptions& options,
   model::CheckpointInfo info{.feature_version = kFeatureVersion,
                              .foretell_version = kVersion,
                              .network = options.network,
-                             .prior = set.prior,
+                             .recipe = set.recipe,
                              .devices = set.devices,
                              .sources = set.sources};
   for (const Target target : targets) {
@@ -118,12 +118,12 @@ model::CheckpointInfo FitInfo(const TrainerOptions& options,
   for (const std::size_t index : train) {
     rows.push_back(&set.samples[index].inputs);
   }
-  info.inputs = model::FitColumns(set.columns, rows);
+  info.recipe.columns = FitColumns(KeysOf(set.recipe.columns), rows);
   info.network.node_features =
-      kNumNodeFeatures + (set.node_costs ? model::kNumNodeCosts : 0);
-  info.network.static_features = std::ssize(info.inputs);
-  if (set.terms) {
-    const model::TermLayout layout = model::LayoutOf(*set.terms);
+      kNumNodeFeatures + (set.recipe.node_costs ? model::kNumNodeCosts : 0);
+  info.network.static_features = std::ssize(info.recipe.columns);
+  if (set.recipe.terms) {
+    const model::TermLayout layout = model::LayoutOf(*set.recipe.terms);
     info.network.node_features = layout.num_classes + layout.num_features;
     info.network.static_features += layout.num_totals;
   }

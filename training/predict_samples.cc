@@ -99,25 +99,30 @@ PassResult PredictSamples(const PassContext& context,
 }
 
 void CheckFits(const model::CheckpointInfo& info, const SampleSet& set) {
-  std::vector<std::string> names;
-  for (const model::InputColumn& input : info.inputs) {
-    names.push_back(input.name);
-  }
-  if (names != set.columns) {
+  const auto names = [](const model::InputRecipe& recipe) {
+    std::vector<std::string> texts;
+    for (const model::InputColumn& column : recipe.columns) {
+      texts.push_back(ToString(column.key));
+    }
+    return texts;
+  };
+  const std::vector<std::string> wanted = names(info.recipe);
+  const std::vector<std::string> found = names(set.recipe);
+  if (wanted != found) {
     throw Error(ErrorCode::kInvalidArgument,
-                "the checkpoint takes the inputs " + Joined(names) +
-                    "; the samples have " + Joined(set.columns));
+                "the checkpoint takes the inputs " + Joined(wanted) +
+                    "; the samples have " + Joined(found));
   }
-  if (info.HasNodeCosts() != set.node_costs) {
+  if (info.recipe.node_costs != set.recipe.node_costs) {
     throw Error(ErrorCode::kInvalidArgument,
                 std::string("the checkpoint takes ") +
-                    (info.HasNodeCosts() ? "" : "no ") +
+                    (info.recipe.node_costs ? "" : "no ") +
                     "costs of nodes; the samples differ");
   }
-  if (info.prior != set.prior) {
+  if (info.recipe.prior != set.recipe.prior) {
     throw Error(ErrorCode::kInvalidArgument,
-                "the checkpoint corrects the prior '" + info.prior +
-                    "'; the samples have '" + set.prior + "'");
+                "the checkpoint corrects the prior '" + info.recipe.prior +
+                    "'; the samples have '" + set.recipe.prior + "'");
   }
 }
 

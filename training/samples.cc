@@ -10,7 +10,7 @@
 #include "datasets/views/split.h"
 #include "foretell/error.h"
 #include "src/core/text.h"
-#include "src/model/input_columns.h"
+#include "src/model/make_input.h"
 #include "src/model/setting.h"
 
 namespace foretell::training {
@@ -108,6 +108,17 @@ struct Draft {
   PriorFigures prior;
 };
 
+bool HasKernels(const model::InputRecipe& recipe) {
+  return recipe.terms && recipe.terms != model::TermKind::kReplay;
+}
+
+bool AsksForDevice(const model::InputRecipe& recipe) {
+  return std::ranges::any_of(
+      recipe.columns, [](const model::InputColumn& column) {
+        return column.key.source == model::ColumnSource::kDevice;
+      });
+}
+
 class Selection {
  public:
   Selection(const Dataset& dataset, const SampleOptions& options)
@@ -115,7 +126,10 @@ class Selection {
         options_(options),
         labels_(dataset.Labels()),
         stored_points_(dataset.Points()),
-        stored_graphs_(dataset.Graphs()) {}
+        stored_graphs_(dataset.Graphs()) {
+    set_.recipe = options.recipe;
+    set_.recipe.prior.clear();
+  }
 
   SampleSet Run() {
     Join();
@@ -174,7 +188,7 @@ class Selection {
                   .batch = stored.point.batch,
                   .macs = graph->second->statics.macs,
                   .provenance = label.provenance};
-    if (options_.terms && options_.terms != model::TermKind::kReplay) {
+    if (HasKernels(options_.recipe)) {
       sample.run = model::Setting(label.environment).ToRun();
     }
     const model::TargetValues figures = FiguresOf(label);
@@ -199,9 +213,8 @@ class Selection {
 
   void FindDevices() {
     const bool needed = options_.prior != nullptr || options_.device_columns ||
-                        options_.node_costs || options_.terms;
-    set_.node_costs = options_.node_costs;
-    set_.terms = options_.terms;
+                        options_.recipe.node_costs || options_.recipe.terms ||
+                        AsksForDevice(options_.recipe);
     if (!needed) return;
     for (const std::string& name : set_.devices) {
       set_.specs.push_back(&options_.catalog->FindDevice(name));
@@ -220,7 +233,7 @@ class Selection {
       draft.prior = estimates.at({draft.sample.graph, draft.device});
       draft.sample.prior = draft.prior.values;
     }
-    set_.prior = options_.prior->name;
+    set_.recipe.prior = options_.prior->name;
   }
 
   void AddSimulatedLabels() {
@@ -235,12 +248,12 @@ class Selection {
       if (found != simulated.end()) draft.sample.prior = found->second;
       draft.prior.values = draft.sample.prior;
     }
-    set_.prior = kLabelPrior;
+    set_.recipe.prior = kLabelPrior;
   }
 
   /// A figure that the prior says nothing of cannot be learned as its ratio.
   void MaskWithoutPrior() {
-    if (set_.prior.empty()) return;
+    if (set_.recipe.prior.empty()) return;
     std::erase_if(drafts_, [this](Draft& draft) {
       bool any = false;
       for (const Target target : options_.targets) {
@@ -279,48 +292,57 @@ class Selection {
   }
 
   void AddInputs() {
-    set_.columns = model::StaticColumnNames();
-    const auto append = [this](const std::vector<std::string>& names) {
-      set_.columns.insert(set_.columns.end(), names.begin(), names.end());
-    };
-    if (options_.device_columns) append(model::DeviceColumnNames());
-    if (options_.prior_columns) {
-      append(model::PriorColumnNames(options_.targets));
-      if (options_.prior != nullptr) {
-        for (const std::string& name : options_.prior->figures) {
-          set_.columns.push_back("prior:" + name);
-        }
-      }
-    }
-    append(EnvironmentColumns());
+    if (set_.recipe.columns.empty()) AddColumns();
     for (Draft& draft : drafts_) {
       const model::Setting setting(draft.label->environment);
-      const model::InputSource source{
-          .statics = &draft.graph->statics,
-          .device = draft.device,
-          .precision = draft.precision,
-          .prior = set_.prior.empty() ? nullptr : &draft.sample.prior,
-          .prior_figures = &draft.prior.figures,
-          .setting = &setting};
-      for (const std::string& name : set_.columns) {
-        draft.sample.inputs.push_back(model::RawInput(name, source));
-      }
+      draft.sample.inputs = MakeColumns(
+          {.statics = &draft.graph->statics,
+           .device = draft.device,
+           .precision = draft.precision,
+           .prior = set_.recipe.prior.empty() ? nullptr : &draft.sample.prior,
+           .prior_figures = &draft.prior.figures,
+           .setting = &setting},
+          set_.recipe);
     }
   }
 
-  /// A column per value of each key, for keys with several values.
-  std::vector<std::string> EnvironmentColumns() const {
-    std::vector<std::string> columns;
-    for (const std::string& key : options_.environment_keys) {
+  void AddColumns() {
+    const auto append = [this](const std::vector<model::ColumnKey>& keys) {
+      for (const model::ColumnKey& key : keys) {
+        set_.recipe.columns.push_back({.key = key});
+      }
+    };
+    append(model::StaticColumns());
+    if (options_.device_columns) append(model::DeviceColumns());
+    if (options_.prior_columns) {
+      append(model::PriorColumns(options_.targets));
+      append(PriorFigureColumns());
+    }
+    append(SettingColumns());
+  }
+
+  std::vector<model::ColumnKey> PriorFigureColumns() const {
+    std::vector<model::ColumnKey> keys;
+    if (options_.prior == nullptr) return keys;
+    for (const std::string& name : options_.prior->figures) {
+      keys.push_back({model::ColumnSource::kPriorFigure, name});
+    }
+    return keys;
+  }
+
+  /// A column per value of each key.
+  std::vector<model::ColumnKey> SettingColumns() const {
+    std::vector<model::ColumnKey> keys;
+    for (const std::string& key : options_.setting_keys) {
       std::set<std::string> values;
       for (const Draft& draft : drafts_) {
         values.insert(model::Setting(draft.label->environment).ValueOf(key));
       }
       for (const std::string& value : values) {
-        columns.push_back("environment." + key + "=" + value);
+        keys.push_back({model::ColumnSource::kSetting, key, value});
       }
     }
-    return columns;
+    return keys;
   }
 
   const Dataset& dataset_;

@@ -11,7 +11,8 @@
 #include "foretell/device.h"
 #include "foretell/run.h"
 #include "src/model/targets.h"
-#include "src/model/terms.h"
+#include "src/model/input_recipe.h"
+#include "training/feature_store.h"
 #include "training/prior.h"
 
 namespace foretell::training {
@@ -41,7 +42,7 @@ struct Sample {
   /// above 0.
   model::TargetValues targets = model::kNoValues;
   model::TargetValues prior = model::kNoValues;
-  std::vector<double> inputs;  ///< Raw, one per SampleSet::columns.
+  std::vector<double> inputs;  ///< Raw, one per column of the recipe.
   float weight = 1;            ///< Weight of the label in the loss.
   Run run = {};  ///< By the label's setting; for terms of kernels.
 };
@@ -61,15 +62,14 @@ struct SampleOptions {
   /// with seed 0 where the dataset has none of that name; or empty: all samples
   /// are for training.
   std::string split;
+  /// What the network is to see. Without columns they are the static features
+  /// and those that the next three ask for. The prior's name is that of
+  /// `prior`. Terms and costs of nodes need the catalogue.
+  model::InputRecipe recipe;
   bool device_columns = false;  ///< Figures of the device as inputs.
   bool prior_columns = false;   ///< Estimates of the prior as inputs.
-  /// Keys of the labels' environments whose values are inputs.
-  std::vector<std::string> environment_keys;
-  /// Lets the network see the cost model's figures of every node; needs the
-  /// catalogue.
-  bool node_costs = false;
-  /// The network sees terms instead of operators; needs the catalogue.
-  std::optional<model::TermKind> terms;
+  /// Keys of the labels' settings whose values are inputs.
+  std::vector<std::string> setting_keys;
   const Prior* prior = nullptr;
   /// Takes simulated labels of the same point and device for a prior, which is
   /// quicker; `prior` must be null.
@@ -87,18 +87,18 @@ struct SampleSet {
   std::vector<std::string> environments;
   /// Figures of the devices, where they are needed; else empty.
   std::vector<const DeviceSpec*> specs;
-  bool node_costs = false;               ///< As SampleOptions.
-  std::optional<model::TermKind> terms;  ///< As SampleOptions.
-  std::vector<std::string> sources;      ///< Names in the labels, sorted.
-  std::vector<std::string> columns;      ///< Names of Sample::inputs.
-  std::string prior;                     ///< Its name; empty without.
-  std::int64_t without_graph = 0;        ///< Labels left out for it.
+  std::vector<std::string> sources;  ///< Names in the labels, sorted.
+  model::InputRecipe recipe;         ///< Its columns are not scaled yet.
+  std::int64_t without_graph = 0;    ///< Labels left out for it.
   std::int64_t without_figure = 0;  ///< … because no target has a figure.
   std::int64_t without_prior = 0;   ///< Figures left out for it.
 
-  /// For FeatureStore::Get; null where nodes have no costs.
-  const DeviceSpec* CostDevice(const Sample& sample) const {
-    return node_costs ? specs.at(sample.device) : nullptr;
+  /// What FeatureStore::Get is asked for.
+  InputRequest InputOf(const Sample& sample) const {
+    const bool on_device = recipe.terms || recipe.node_costs;
+    return {.graph = sample.graph,
+            .device = on_device ? specs.at(sample.device) : nullptr,
+            .run = sample.run};
   }
   /// Indices of the samples of a part.
   std::vector<std::size_t> PartOf(Part part) const;

@@ -112,7 +112,6 @@ class CrossValidation {
         options_, command_.samples.Targets(), opened_.set, *opened_.store,
         predictions, progress.HooksOf(0, "all samples "));
     if (!checkpoint) return false;
-    command_.samples.Record(checkpoint->info);
     checkpoint->info.environment["judged_by"] =
         std::to_string(command_.folds) + " folds by " + command_.kind;
     training::WriteWhole(command_.checkpoint, SerializeCheckpoint(*checkpoint));
@@ -126,7 +125,7 @@ class CrossValidation {
     evaluation.method =
         command_.learning.network + " " +
         std::to_string(options_.network.hidden) +
-        (opened_.set.prior.empty() ? "" : " x " + opened_.set.prior) + ", " +
+        (opened_.set.recipe.prior.empty() ? "" : " x " + opened_.set.recipe.prior) + ", " +
         std::to_string(options_.epochs) + " epochs";
     evaluation.dataset = command_.samples.dataset;
     evaluation.selection = "each sample predicted without its " +

@@ -33,7 +33,7 @@ struct EvaluateCommand {
 std::string MethodOf(const model::CheckpointInfo& info) {
   const std::string network(NetworkKindName(info.network.kind));
   return network + " " + std::to_string(info.network.hidden) +
-         (info.prior.empty() ? "" : " x " + info.prior);
+         (info.recipe.prior.empty() ? "" : " x " + info.recipe.prior);
 }
 
 std::vector<std::size_t> Chosen(const EvaluateCommand& command,

@@ -71,8 +71,8 @@ training::TrainerOptions LearningFlags::ToOptions(
 
 training::TrainerOptions LearningFlags::ToOptions(SampleFlags& samples) const {
   training::TrainerOptions made = ToOptions(*model::ParseNetworkKind(network));
-  samples.terms = TermKindOf(made.network.kind);
-  if (samples.terms) FollowTerms(made, samples);
+  samples.recipe.terms = TermKindOf(made.network.kind);
+  if (samples.recipe.terms) FollowTerms(made, samples);
   return made;
 }
 
@@ -82,11 +82,11 @@ void LearningFlags::FollowTerms(training::TrainerOptions& made,
                                    auto typical) {
     if (command_->count(name) == 0) value = typical;
   };
-  const bool kernels = samples.terms != model::TermKind::kReplay;
+  const bool kernels = samples.recipe.terms != model::TermKind::kReplay;
   unless_given("--targets", samples.targets,
                std::vector<std::string>{kernels ? "latency" : "memory"});
   samples.device_columns =
-      samples.device_columns || samples.terms == model::TermKind::kKernels;
+      samples.device_columns || samples.recipe.terms == model::TermKind::kKernels;
   unless_given("--hidden", made.network.hidden, 32);
   unless_given("--graph-blocks", made.network.graph_blocks, 2);
   unless_given("--layers-per-block", made.network.layers_per_block, 1);

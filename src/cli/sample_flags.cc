@@ -10,7 +10,6 @@
 #include "foretell/predictor.h"
 #include "src/cli/named_flag.h"
 #include "src/cli/read_text.h"
-#include "src/model/input_recipe.h"
 #include "src/model/keep_memory.h"
 
 namespace foretell::cli {
@@ -21,8 +20,6 @@ using training::Prior;
 
 constexpr char kAllDevices[] = "all";
 constexpr char kNoSplit[] = "none";
-constexpr char kChainEdges[] = "chain";
-constexpr char kDataFlowEdges[] = "data-flow";
 constexpr std::int64_t kMiBytes = 1 << 20;
 
 std::vector<Provenance> ParseProvenances(
@@ -36,6 +33,39 @@ std::vector<Provenance> ParseProvenances(
     provenances.push_back(*provenance);
   }
   return provenances;
+}
+
+/// What `parse` makes of a name.
+template <typename Parse>
+auto Named(const Json& object, const char* key, Parse parse,
+           const std::string& origin) {
+  const std::string name = object.at(key);
+  const auto value = parse(name);
+  if (value) return *value;
+  throw Error(ErrorCode::kCorrupt,
+              origin + ": " + key + " is '" + name + "'");
+}
+
+/// Without prior and catalogue.
+training::SampleOptions OptionsOf(const SampleFlags& flags) {
+  training::SampleOptions options{
+      .targets = flags.Targets(),
+      .devices = flags.devices,
+      .provenances = ParseProvenances(flags.provenances),
+      .sources = flags.sources,
+      .simulated_weight = flags.simulated_weight,
+      .split = flags.split == kNoSplit ? "" : flags.split,
+      .recipe = flags.recipe,
+      .device_columns = flags.device_columns,
+      .prior_columns = flags.prior_columns,
+      .setting_keys = flags.setting_keys,
+      .prior_from_labels = flags.prior == "labels",
+      .threads = at::get_num_threads()};
+  if (flags.devices == std::vector<std::string>{kAllDevices}) {
+    options.devices.clear();
+    options.all_devices = true;
+  }
+  return options;
 }
 
 }  // namespace
@@ -62,9 +92,9 @@ void SampleFlags::AddTo(CLI::App& command, bool learning) {
       ->delimiter(',');
   command.add_option("--device-file", device_files,
                      "Device files beside the built-in ones");
-  command.add_option("--environment", environment,
+  command.add_option("--environment", recipe.context,
                      "CUDA context model of the prior; default: today's");
-  AddNamed(command, "--host", host, {Host::kPython, Host::kCpp}, &HostName,
+  AddNamed(command, "--host", recipe.host, {Host::kPython, Host::kCpp}, &HostName,
            "Who calls the operators of the prior");
   command.add_option("--cache-mib", cache_mib, "Memory for decoded graphs")
       ->check(CLI::NonNegativeNumber)
@@ -91,21 +121,20 @@ void SampleFlags::AddTo(CLI::App& command, bool learning) {
                   "the simulated ones in the dataset")
       ->check(CLI::IsMember({"none", "analytic", "labels"}))
       ->capture_default_str();
-  command
-      .add_option("--edges", edges,
-                  "Edges of graphs: data-flow; or chain, from every operator "
-                  "to the next, as the paper's released code")
-      ->check(CLI::IsMember({kDataFlowEdges, kChainEdges}))
-      ->capture_default_str();
+  AddNamed(command, "--edges", recipe.edges,
+           {model::EdgeKind::kDataFlow, model::EdgeKind::kChain},
+           &model::EdgeKindName,
+           "Edges of the graphs: data-flow; or chain, from every operator to "
+           "the next, as the paper's released code");
   command.add_flag("--device-features", device_columns,
                    "Let the network see figures of the device");
   command.add_flag("--prior-features", prior_columns,
                    "Let the network see what the prior says");
-  command.add_flag("--node-costs", node_costs,
+  command.add_flag("--node-costs", recipe.node_costs,
                    "Let the network see what the cost model says of every "
                    "operator");
   command
-      .add_option("--environment-features", environment_keys,
+      .add_option("--environment-features", setting_keys,
                   "Keys of the labels' environments that the network sees")
       ->delimiter(',');
 }
@@ -127,33 +156,10 @@ void SampleFlags::Follow(const model::CheckpointInfo& info) {
   for (const model::CheckpointTarget& target : info.targets) {
     targets.emplace_back(TargetName(target.scale.target));
   }
-  if (info.prior.empty()) prior = "none";
-  if (!info.prior.empty() && prior != "labels") prior = info.prior;
-  device_columns = false;
-  prior_columns = false;
-  node_costs = info.HasNodeCosts();
-  terms = TermKindOf(info.network.kind);
-  for (const model::InputColumn& input : info.inputs) {
-    device_columns = device_columns || input.name.starts_with("device.");
-    prior_columns = prior_columns || input.name.starts_with("prior");
-  }
-  const model::InputRecipe recipe = RecipeOf(
-      info, {.chain = IsChain(), .context = environment, .host = host});
-  environment_keys = recipe.setting_keys;
-  edges = recipe.chain ? kChainEdges : kDataFlowEdges;
-  host = recipe.host;
-  environment = recipe.context;
-}
-
-bool SampleFlags::IsChain() const { return edges == kChainEdges; }
-
-void SampleFlags::Record(model::CheckpointInfo& info) const {
-  NoteRecipe({.chain = IsChain(),
-              .context = environment.empty()
-                             ? DeviceCatalog::BuiltIn().DefaultContext().name
-                             : environment,
-              .host = host},
-             info);
+  const std::string& known = info.recipe.prior;
+  if (known.empty()) prior = "none";
+  if (!known.empty() && prior != "labels") prior = known;
+  recipe = info.recipe;
 }
 
 std::string SampleFlags::ToJson() const {
@@ -167,13 +173,13 @@ std::string SampleFlags::ToJson() const {
               {"prior", prior},
               {"device_columns", device_columns},
               {"prior_columns", prior_columns},
-              {"node_costs", node_costs},
-              {"terms", terms ? TermKindName(*terms) : ""},
-              {"environment_keys", environment_keys},
-              {"edges", edges},
+              {"node_costs", recipe.node_costs},
+              {"terms", recipe.terms ? TermKindName(*recipe.terms) : ""},
+              {"environment_keys", setting_keys},
+              {"edges", EdgeKindName(recipe.edges)},
               {"device_files", device_files},
-              {"environment", environment},
-              {"host", HostName(host)}}
+              {"environment", recipe.context},
+              {"host", HostName(recipe.host)}}
       .dump();
 }
 
@@ -191,14 +197,16 @@ void SampleFlags::FromJson(const std::string& json, const std::string& origin) {
     prior = object.at("prior");
     device_columns = object.at("device_columns");
     prior_columns = object.at("prior_columns");
-    node_costs = object.at("node_costs");
-    terms = model::ParseTermKind(object.value("terms", ""));
-    environment_keys =
+    recipe.node_costs = object.at("node_costs");
+    recipe.terms = model::ParseTermKind(object.value("terms", ""));
+    setting_keys =
         object.at("environment_keys").get<std::vector<std::string>>();
-    edges = object.value("edges", edges);
+    if (object.contains("edges")) {
+      recipe.edges = Named(object, "edges", &model::ParseEdgeKind, origin);
+    }
     device_files = object.at("device_files").get<std::vector<std::string>>();
-    environment = object.at("environment");
-    host = ParseHost(object.at("host").get<std::string>()).value_or(host);
+    recipe.context = object.at("environment");
+    recipe.host = Named(object, "host", &ParseHost, origin);
   } catch (const Json::exception& error) {
     throw Error(ErrorCode::kCorrupt, origin + ": " + error.what());
   }
@@ -211,39 +219,18 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
   }
   model::KeepFreedMemory();
   if (flags.threads > 0) at::set_num_threads(flags.threads);
-  const ContextModel& context =
-      flags.environment.empty()
-          ? opened.catalog.DefaultContext()
-          : opened.catalog.FindContext(flags.environment);
-  const Prior analytic = training::AnalyticPrior(context, flags.host);
-  training::SampleOptions options{
-      .targets = flags.Targets(),
-      .devices = flags.devices,
-      .provenances = ParseProvenances(flags.provenances),
-      .sources = flags.sources,
-      .simulated_weight = flags.simulated_weight,
-      .split = flags.split == kNoSplit ? "" : flags.split,
-      .device_columns = flags.device_columns,
-      .prior_columns = flags.prior_columns,
-      .environment_keys = flags.environment_keys,
-      .node_costs = flags.node_costs,
-      .terms = flags.terms,
-      .prior = flags.prior == "analytic" ? &analytic : nullptr,
-      .prior_from_labels = flags.prior == "labels",
-      .catalog = &opened.catalog,
-      .threads = at::get_num_threads()};
-  if (flags.devices == std::vector<std::string>{kAllDevices}) {
-    options.devices.clear();
-    options.all_devices = true;
-  }
+  const std::string& name = flags.recipe.context;
+  const ContextModel& context = name.empty()
+                                    ? opened.catalog.DefaultContext()
+                                    : opened.catalog.FindContext(name);
+  const Prior analytic = training::AnalyticPrior(context, flags.recipe.host);
+  training::SampleOptions options = OptionsOf(flags);
+  options.recipe.context = context.name;
+  if (flags.prior == "analytic") options.prior = &analytic;
+  options.catalog = &opened.catalog;
   opened.set = SelectSamples(Dataset::Open(flags.dataset), options);
   opened.store = std::make_unique<training::FeatureStore>(
-      flags.dataset, flags.cache_mib * kMiBytes,
-      training::FeatureStoreOptions{
-          .edges = flags.IsChain() ? training::EdgeKind::kChain
-                                   : training::EdgeKind::kDataFlow,
-          .host = flags.host,
-          .context = context});
+      flags.dataset, flags.cache_mib * kMiBytes, opened.set.recipe, context);
   return opened;
 }
 

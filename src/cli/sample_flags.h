@@ -29,27 +29,20 @@ struct SampleFlags {
   std::string prior = "none";
   bool device_columns = false;
   bool prior_columns = false;
-  bool node_costs = false;
-  /// What the network sees instead of operators; not a flag of its own.
-  std::optional<model::TermKind> terms;
-  std::vector<std::string> environment_keys;
-  std::string edges = "data-flow";
+  std::vector<std::string> setting_keys;
+  /// Edges, costs of nodes, context model and host have flags; terms follow the
+  /// network, columns a checkpoint.
+  model::InputRecipe recipe;
   std::vector<std::string> device_files;
-  std::string environment;
-  Host host = Host::kPython;
   std::int64_t cache_mib = 1024;
   int threads = 0;
 
   /// Flags that choose labels; with `learning` those that a checkpoint would
   /// otherwise decide too.
   void AddTo(CLI::App& command, bool learning);
-  /// What a checkpoint decides: targets, prior and inputs.
+  /// What a checkpoint decides: targets, prior and recipe.
   void Follow(const model::CheckpointInfo& info);
-  /// Notes in a checkpoint how the prior was made, for Follow.
-  void Record(model::CheckpointInfo& info) const;
   std::vector<model::Target> Targets() const;
-  /// Whether networks see every node joined to the next one alone.
-  bool IsChain() const;
 
   /// As JSON for a run that is resumed.
   std::string ToJson() const;

@@ -98,7 +98,6 @@ class Run {
     options_.batch_size *= workers_.size();
     model::CheckpointInfo info = FitInfo(
         options_, opened_.set, command_.samples.Targets(), data_->train);
-    command_.samples.Record(info);
     if (command_.find_rate) {
       const training::RateTest test =
           FindRate(options_, info, *data_, workers_);

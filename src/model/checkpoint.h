@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "foretell/features.h"
-#include "src/model/input_columns.h"
+#include "src/model/input_recipe.h"
 #include "src/model/network.h"
 #include "src/model/safetensors.h"
 #include "src/model/targets.h"
@@ -16,7 +16,9 @@
 namespace foretell::model {
 
 /// Version of the metadata; grows when an older foretell could not read it.
-inline constexpr int kCheckpointSchema = 1;
+/// 1 had the names of columns as text and most of the recipe among other notes;
+/// it is read, too.
+inline constexpr int kCheckpointSchema = 2;
 
 /// How far the truth lies from predictions, found on held-out samples: a share
 /// `coverage` of true / predicted lies in [exp(lo), exp(hi)].
@@ -45,23 +47,17 @@ struct CheckpointInfo {
   std::string foretell_version;  ///< That wrote it.
   NetworkOptions network;
   std::vector<CheckpointTarget> targets;  ///< In the order of the outputs.
-  std::vector<InputColumn> inputs;        ///< In the order of the columns.
-  std::string prior;  ///< "analytic", …; empty: the network predicts alone.
+  InputRecipe recipe;                     ///< What the network sees.
   std::vector<std::string> devices;  ///< Names in the labels, sorted.
   std::vector<std::string> sources;  ///< Names in the labels, sorted.
   /// How many labels of the training part were "measured", "simulated", ….
   std::map<std::string, std::int64_t> provenance;
-  std::map<std::string, std::string> environment;  ///< "libtorch", "device", ….
+  /// Notes on how it was trained: "libtorch", "compute", ….
+  std::map<std::string, std::string> environment;
   std::int64_t epochs = 0;  ///< That these weights have seen.
   /// Network::InputDistance that 99 % of the training samples stay below;
   /// unknown for networks without one.
   std::optional<double> far_distance;
-
-  /// Whether nodes have the columns of NodeCosts beside their features.
-  bool HasNodeCosts() const {
-    return !TermKindOf(network.kind) &&
-           network.node_features > kNumNodeFeatures;
-  }
 };
 
 /// A network with all that it takes to use it, or to go on training it.

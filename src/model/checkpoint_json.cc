@@ -118,17 +118,101 @@ CheckpointTarget TargetFromJson(const Json& json, const std::string& origin) {
   return target;
 }
 
-Json InputsToJson(const std::vector<InputColumn>& inputs) {
-  Json list = Json::array();
-  for (const InputColumn& input : inputs) {
-    list.push_back({{"name", input.name},
-                    {"offset", input.offset},
-                    {"scale", input.scale}});
+Json ColumnToJson(const InputColumn& column) {
+  Json json = {{"source", ColumnSourceName(column.key.source)},
+               {"key", column.key.key},
+               {"offset", column.offset},
+               {"scale", column.scale}};
+  if (column.key.source == ColumnSource::kSetting) {
+    json["value"] = column.key.value;
   }
-  return list;
+  return json;
 }
 
-void CheckVersions(const Fields& fields, const std::string& origin) {
+InputColumn ColumnFromJson(const Json& json, const std::string& origin) {
+  const Fields fields(json, origin + ": column");
+  InputColumn column{
+      .key = {.source = fields.Named("source", &ParseColumnSource),
+              .key = fields.Get<std::string>("key")},
+      .offset = fields.Finite("offset"),
+      .scale = fields.Finite("scale")};
+  if (column.key.source == ColumnSource::kSetting) {
+    column.key.value = fields.Get<std::string>("value");
+  }
+  return column;
+}
+
+Json RecipeToJson(const InputRecipe& recipe) {
+  Json columns = Json::array();
+  for (const InputColumn& column : recipe.columns) {
+    columns.push_back(ColumnToJson(column));
+  }
+  return {{"terms", recipe.terms ? Json(TermKindName(*recipe.terms)) : Json()},
+          {"edges", EdgeKindName(recipe.edges)},
+          {"node_costs", recipe.node_costs},
+          {"columns", std::move(columns)},
+          {"prior", recipe.prior},
+          {"context", recipe.context},
+          {"host", HostName(recipe.host)},
+          {"restore_folded_norms", recipe.restore_folded_norms}};
+}
+
+InputRecipe RecipeFromJson(const Json& json, const std::string& origin) {
+  const Fields fields(json, origin + ": recipe");
+  InputRecipe recipe{
+      .edges = fields.Named("edges", &ParseEdgeKind),
+      .node_costs = fields.Get<bool>("node_costs"),
+      .prior = fields.Get<std::string>("prior"),
+      .context = fields.Get<std::string>("context"),
+      .host = fields.Named("host", &ParseHost),
+      .restore_folded_norms = fields.Get<bool>("restore_folded_norms")};
+  if (!fields["terms"].is_null()) {
+    recipe.terms = fields.Named("terms", &ParseTermKind);
+  }
+  for (const Json& column : fields["columns"]) {
+    recipe.columns.push_back(ColumnFromJson(column, origin));
+  }
+  return recipe;
+}
+
+/// Takes a note of schema 1 out of the others; `otherwise` where it is missing.
+template <typename Parse>
+auto TakeNote(CheckpointInfo& info, const char* key, const char* otherwise,
+              Parse parse, const std::string& origin) {
+  std::string text = otherwise;
+  const auto found = info.environment.find(key);
+  if (found != info.environment.end()) {
+    text = found->second;
+    info.environment.erase(found);
+  }
+  const auto value = parse(text);
+  if (!value) Fail(origin, std::string(key) + " is '" + text + "'");
+  return *value;
+}
+
+/// The recipe of schema 1: columns by name, the prior beside them, the network
+/// for the terms, and the rest among the notes.
+InputRecipe RecipeOfSchema1(const Fields& fields, CheckpointInfo& info,
+                            const std::string& origin) {
+  InputRecipe recipe{.terms = TermKindOf(info.network.kind),
+                     .prior = fields.Get<std::string>("prior")};
+  recipe.node_costs =
+      !recipe.terms && info.network.node_features > kNumNodeFeatures;
+  for (const Json& input : fields["inputs"]) {
+    const Fields column(input, origin + ": input");
+    recipe.columns.push_back({ParseColumnKey(column.Get<std::string>("name")),
+                              column.Finite("offset"), column.Finite("scale")});
+  }
+  recipe.edges = TakeNote(info, "edges", "data-flow", &ParseEdgeKind, origin);
+  recipe.host = TakeNote(info, "prior_host", "python", &ParseHost, origin);
+  recipe.context = TakeNote(
+      info, "prior_environment", "",
+      [](const std::string& name) { return std::optional(name); }, origin);
+  return recipe;
+}
+
+/// The schema's version.
+int CheckVersions(const Fields& fields, const std::string& origin) {
   const auto schema = fields.Get<int>("schema_version");
   if (schema < 1 || schema > kCheckpointSchema) {
     throw Error(ErrorCode::kUnsupported, origin + ": schema version " +
@@ -143,6 +227,7 @@ void CheckVersions(const Fields& fields, const std::string& origin) {
                     std::to_string(version) + ", this foretell makes version " +
                     std::to_string(kFeatureVersion));
   }
+  return schema;
 }
 
 void CheckSizes(const CheckpointInfo& info, const std::string& origin) {
@@ -151,13 +236,17 @@ void CheckSizes(const CheckpointInfo& info, const std::string& origin) {
     Fail(origin, std::string(what) + " is " + std::to_string(is) +
                      ", expected " + std::to_string(due));
   };
-  const std::optional<TermKind> terms = TermKindOf(info.network.kind);
+  const std::optional<TermKind> terms = info.recipe.terms;
+  if (terms != TermKindOf(info.network.kind)) {
+    Fail(origin, "network '" + std::string(NetworkKindName(info.network.kind)) +
+                     "' does not see what the recipe makes");
+  }
   const TermLayout layout = terms ? LayoutOf(*terms) : TermLayout{};
   expect("node_features", info.network.node_features,
          terms ? layout.num_classes + layout.num_features
-               : kNumNodeFeatures + (info.HasNodeCosts() ? kNumNodeCosts : 0));
+               : kNumNodeFeatures + (info.recipe.node_costs ? kNumNodeCosts : 0));
   expect("static_features", info.network.static_features - layout.num_totals,
-         info.inputs.size());
+         info.recipe.columns.size());
   expect("outputs", info.network.outputs, info.targets.size());
   for (const CheckpointTarget& target : info.targets) {
     if (target.scale.kind == info.targets.front().scale.kind) continue;
@@ -211,8 +300,7 @@ Json InfoToJson(const CheckpointInfo& info) {
           {"foretell_version", info.foretell_version},
           {"network", NetworkToJson(info.network)},
           {"targets", std::move(targets)},
-          {"inputs", InputsToJson(info.inputs)},
-          {"prior", info.prior},
+          {"recipe", RecipeToJson(info.recipe)},
           {"devices", info.devices},
           {"sources", info.sources},
           {"provenance", info.provenance},
@@ -224,7 +312,7 @@ Json InfoToJson(const CheckpointInfo& info) {
 
 CheckpointInfo InfoFromJson(const Json& json, const std::string& origin) {
   const Fields fields(json, origin);
-  CheckVersions(fields, origin);
+  const int schema = CheckVersions(fields, origin);
   CheckpointInfo info;
   info.feature_version = fields.Get<int>("feature_version");
   info.foretell_version = fields.Get<std::string>("foretell_version");
@@ -232,18 +320,14 @@ CheckpointInfo InfoFromJson(const Json& json, const std::string& origin) {
   for (const Json& target : fields["targets"]) {
     info.targets.push_back(TargetFromJson(target, origin));
   }
-  for (const Json& input : fields["inputs"]) {
-    const Fields column(input, origin + ": input");
-    info.inputs.push_back({column.Get<std::string>("name"),
-                           column.Finite("offset"), column.Finite("scale")});
-  }
-  info.prior = fields.Get<std::string>("prior");
   info.devices = fields.Get<std::vector<std::string>>("devices");
   info.sources = fields.Get<std::vector<std::string>>("sources");
   info.provenance =
       fields.Get<std::map<std::string, std::int64_t>>("provenance");
   info.environment =
       fields.Get<std::map<std::string, std::string>>("environment");
+  info.recipe = schema == 1 ? RecipeOfSchema1(fields, info, origin)
+                            : RecipeFromJson(fields["recipe"], origin);
   info.epochs = fields.Get<std::int64_t>("epochs");
   // Absent in checkpoints older than the field.
   if (json.contains("far_distance") && !json["far_distance"].is_null()) {

@@ -5,13 +5,16 @@
 #include <cmath>
 
 #include "foretell/error.h"
+#include "src/graph/name_table.h"
 
 namespace foretell::model {
 namespace {
 
-constexpr std::string_view kPriorPrefix = "prior.";
-constexpr std::string_view kPriorFigurePrefix = "prior:";
-constexpr std::string_view kSettingPrefix = "environment.";
+constexpr NameTable<5> kSourceNames = {"static", "device", "prior",
+                                       "prior_figure", "setting"};
+/// What stands before the key of each source as text.
+constexpr NameTable<5> kPrefixes = {"", "device.", "prior.",
+                                    "prior:", "environment."};
 /// Deviations below this are rounding, not differences.
 constexpr double kConstant = 1e-9;
 
@@ -21,144 +24,168 @@ double Peak(const DeviceSpec& device, Precision precision) {
 }
 
 struct DeviceColumn {
-  std::string_view name;
+  std::string_view key;
   double (*value)(const DeviceSpec&, Precision);
 };
 
 constexpr std::array<DeviceColumn, 6> kDeviceColumns = {{
-    {"device.bandwidth_gb_s",
+    {"bandwidth_gb_s",
      [](const DeviceSpec& device, Precision) { return device.bandwidth_gb_s; }},
-    {"device.peak_tflops", &Peak},
-    {"device.sms",
+    {"peak_tflops", &Peak},
+    {"sms",
      [](const DeviceSpec& device, Precision) -> double { return device.sms; }},
-    {"device.memory_mib",
+    {"memory_mib",
      [](const DeviceSpec& device, Precision) {
        return static_cast<double>(device.memory_mib);
      }},
-    {"device.l2_mib",
+    {"l2_mib",
      [](const DeviceSpec& device, Precision) { return device.l2_mib; }},
-    {"device.max_power_w",
+    {"max_power_w",
      [](const DeviceSpec& device, Precision) { return device.max_power_w; }},
 }};
 
-[[noreturn]] void RefuseInput(const std::string& name,
-                              const std::string& what) {
-  throw Error(ErrorCode::kInvalidArgument, "input '" + name + "' " + what);
+[[noreturn]] void RefuseInput(const ColumnKey& key, const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument,
+              "input '" + ToString(key) + "' " + what);
 }
 
-double DeviceInput(const DeviceColumn& column, const std::string& name,
-                   const InputSource& source) {
-  if (source.device == nullptr) RefuseInput(name, "needs a device");
-  const double value = column.value(*source.device, source.precision);
+double StaticInput(const ColumnKey& key, const InputSource& source) {
+  const std::vector<FeatureSlot> slots = StaticFeatureSlots();
+  const auto slot = std::ranges::find(slots, key.key, &FeatureSlot::name);
+  if (slot == slots.end()) RefuseInput(key, "is not known");
+  if (source.statics == nullptr) RefuseInput(key, "needs a graph");
+  return source.statics->ToArray().at(
+      static_cast<std::size_t>(slot - slots.begin()));
+}
+
+double DeviceInput(const ColumnKey& key, const InputSource& source) {
+  const auto* column =
+      std::ranges::find(kDeviceColumns, key.key, &DeviceColumn::key);
+  if (column == kDeviceColumns.end()) RefuseInput(key, "is not known");
+  if (source.device == nullptr) RefuseInput(key, "needs a device");
+  const double value = column->value(*source.device, source.precision);
   if (value <= 0) {
-    RefuseInput(name, "is unknown for " + source.device->name + " at " +
-                          std::string(PrecisionName(source.precision)));
+    RefuseInput(key, "is unknown for " + source.device->name + " at " +
+                  std::string(PrecisionName(source.precision)));
   }
   return value;
 }
 
-double PriorInput(const std::string& name, const InputSource& source) {
-  const std::optional<Target> target =
-      ParseTarget(std::string_view(name).substr(kPriorPrefix.size()));
-  if (!target || source.prior == nullptr) RefuseInput(name, "needs a prior");
+double PriorInput(const ColumnKey& key, const InputSource& source) {
+  const std::optional<Target> target = ParseTarget(key.key);
+  if (!target || source.prior == nullptr) RefuseInput(key, "needs a prior");
   const double value = ValueOf(*source.prior, *target);
-  if (!(value > 0)) RefuseInput(name, "is not known of every graph");
+  if (!(value > 0)) RefuseInput(key, "is not known of every graph");
   return value;
 }
 
-double PriorFigure(const std::string& name, const InputSource& source) {
-  if (source.prior_figures == nullptr) RefuseInput(name, "needs a prior");
-  const auto found =
-      source.prior_figures->find(name.substr(kPriorFigurePrefix.size()));
+double PriorFigure(const ColumnKey& key, const InputSource& source) {
+  if (source.prior_figures == nullptr) RefuseInput(key, "needs a prior");
+  const auto found = source.prior_figures->find(key.key);
   if (found == source.prior_figures->end()) {
-    RefuseInput(name, "is not a figure of the prior");
+    RefuseInput(key, "is not a figure of the prior");
   }
   return found->second;
 }
 
-double SettingInput(const std::string& name, const InputSource& source) {
-  if (source.setting == nullptr) RefuseInput(name, "needs a setting");
-  const std::size_t equals = name.find('=');
-  if (equals == std::string::npos) RefuseInput(name, "names no value");
-  const std::string key = name.substr(kSettingPrefix.size(),
-                                      equals - kSettingPrefix.size());
-  const std::string value = source.setting->ValueOf(key);
-  return value == std::string_view(name).substr(equals + 1) ? 1 : 0;
+double SettingInput(const ColumnKey& key, const InputSource& source) {
+  if (source.setting == nullptr) RefuseInput(key, "needs a setting");
+  return source.setting->ValueOf(key.key) == key.value ? 1 : 0;
 }
 
-double Transformed(const std::string& name, double raw) {
-  return name.starts_with(kPriorPrefix) ? std::log2(raw) : std::log2(1 + raw);
+/// In the order of ColumnSource.
+constexpr std::array<double (*)(const ColumnKey&, const InputSource&), 5>
+    kInputs = {&StaticInput, &DeviceInput, &PriorInput, &PriorFigure,
+               &SettingInput};
+
+double Transformed(const ColumnKey& key, double raw) {
+  return key.source == ColumnSource::kPrior ? std::log2(raw)
+                                            : std::log2(1 + raw);
 }
 
 }  // namespace
 
-std::vector<std::string> StaticColumnNames() {
-  std::vector<std::string> names;
+std::string_view ColumnSourceName(ColumnSource source) {
+  return NameIn(kSourceNames, source);
+}
+
+std::optional<ColumnSource> ParseColumnSource(std::string_view name) {
+  return FindIn<ColumnSource>(kSourceNames, name);
+}
+
+std::string ToString(const ColumnKey& key) {
+  std::string text(NameIn(kPrefixes, key.source));
+  text += key.key;
+  if (key.source == ColumnSource::kSetting) text += "=" + key.value;
+  return text;
+}
+
+ColumnKey ParseColumnKey(std::string_view text) {
+  // The first prefix is empty: what no other one begins.
+  std::size_t source = kPrefixes.size() - 1;
+  while (!text.starts_with(kPrefixes.at(source))) --source;
+  ColumnKey key{.source = static_cast<ColumnSource>(source),
+                .key = std::string(text.substr(kPrefixes.at(source).size()))};
+  if (key.source != ColumnSource::kSetting) return key;
+  const std::size_t equals = key.key.find('=');
+  if (equals == std::string::npos) {
+    throw Error(ErrorCode::kCorrupt,
+                "input '" + std::string(text) + "' names no value");
+  }
+  key.value = key.key.substr(equals + 1);
+  key.key.resize(equals);
+  return key;
+}
+
+std::vector<ColumnKey> StaticColumns() {
+  std::vector<ColumnKey> keys;
   for (const FeatureSlot& slot : StaticFeatureSlots()) {
-    names.emplace_back(slot.name);
+    keys.push_back({ColumnSource::kStatic, std::string(slot.name)});
   }
-  return names;
+  return keys;
 }
 
-std::vector<std::string> DeviceColumnNames() {
-  std::vector<std::string> names;
+std::vector<ColumnKey> DeviceColumns() {
+  std::vector<ColumnKey> keys;
   for (const DeviceColumn& column : kDeviceColumns) {
-    names.emplace_back(column.name);
+    keys.push_back({ColumnSource::kDevice, std::string(column.key)});
   }
-  return names;
+  return keys;
 }
 
-std::vector<std::string> PriorColumnNames(std::span<const Target> targets) {
-  std::vector<std::string> names;
+std::vector<ColumnKey> PriorColumns(std::span<const Target> targets) {
+  std::vector<ColumnKey> keys;
   for (const Target target : targets) {
-    names.push_back(std::string(kPriorPrefix) +
-                    std::string(TargetField(target)));
+    keys.push_back({ColumnSource::kPrior, std::string(TargetField(target))});
   }
-  return names;
+  return keys;
 }
 
-double RawInput(const std::string& name, const InputSource& source) {
-  const std::vector<std::string> statics = StaticColumnNames();
-  const auto slot = std::ranges::find(statics, name);
-  if (slot != statics.end()) {
-    if (source.statics == nullptr) RefuseInput(name, "needs a graph");
-    return source.statics->ToArray().at(
-        static_cast<std::size_t>(slot - statics.begin()));
-  }
-  const auto* device =
-      std::ranges::find(kDeviceColumns, name, &DeviceColumn::name);
-  if (device != kDeviceColumns.end()) {
-    return DeviceInput(*device, name, source);
-  }
-  if (name.starts_with(kPriorPrefix)) return PriorInput(name, source);
-  if (name.starts_with(kPriorFigurePrefix)) return PriorFigure(name, source);
-  if (name.starts_with(kSettingPrefix)) {
-    return SettingInput(name, source);
-  }
-  RefuseInput(name, "is not known");
+double RawInput(const ColumnKey& key, const InputSource& source) {
+  return kInputs.at(static_cast<std::size_t>(key.source))(key, source);
 }
 
 float ScaleInput(const InputColumn& column, double raw) {
-  return static_cast<float>((Transformed(column.name, raw) - column.offset) *
+  return static_cast<float>((Transformed(column.key, raw) - column.offset) *
                             column.scale);
 }
 
 std::vector<InputColumn> FitColumns(
-    const std::vector<std::string>& names,
+    std::span<const ColumnKey> keys,
     std::span<const std::vector<double>* const> rows) {
   std::vector<InputColumn> columns;
   const double count = std::max<double>(1, static_cast<double>(rows.size()));
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
     double sum = 0;
-    for (const auto* row : rows) sum += Transformed(names[i], row->at(i));
+    for (const auto* row : rows) sum += Transformed(keys[i], row->at(i));
     const double mean = sum / count;
     double squares = 0;
     for (const auto* row : rows) {
-      squares += std::pow(Transformed(names[i], row->at(i)) - mean, 2);
+      squares += std::pow(Transformed(keys[i], row->at(i)) - mean, 2);
     }
     const double deviation = std::sqrt(squares / count);
     columns.push_back(
-        {names[i], mean, deviation > kConstant ? 1 / deviation : 1});
+        {keys[i], mean, deviation > kConstant ? 1 / deviation : 1});
   }
   return columns;
 }

@@ -1,61 +1,38 @@
 #include "src/model/input_recipe.h"
 
-#include <optional>
-#include <string_view>
-
-#include "foretell/error.h"
+#include "src/graph/name_table.h"
 
 namespace foretell::model {
 namespace {
 
-constexpr char kEdges[] = "edges";
-constexpr char kChain[] = "chain";
-constexpr char kDataFlow[] = "data-flow";
-constexpr char kHost[] = "prior_host";
-constexpr char kContext[] = "prior_environment";
-constexpr std::string_view kSettingPrefix = "environment.";
-
-std::string Noted(const CheckpointInfo& info, const char* key,
-                  std::string_view otherwise) {
-  const auto found = info.environment.find(key);
-  return found == info.environment.end() ? std::string(otherwise)
-                                         : found->second;
-}
-
-/// Adds KEY of a column "environment.KEY=VALUE", once.
-void AddSettingKey(const std::string& column, std::vector<std::string>& keys) {
-  if (!column.starts_with(kSettingPrefix)) return;
-  const std::string key = column.substr(
-      kSettingPrefix.size(), column.find('=') - kSettingPrefix.size());
-  if (keys.empty() || keys.back() != key) keys.push_back(key);
-}
+constexpr NameTable<2> kEdgeNames = {"data-flow", "chain"};
 
 }  // namespace
 
-InputRecipe RecipeOf(const CheckpointInfo& info,
-                     const InputRecipe& otherwise) {
-  const std::string host = Noted(info, kHost, HostName(otherwise.host));
-  const std::optional<Host> parsed = ParseHost(host);
-  if (!parsed) {
-    throw Error(ErrorCode::kCorrupt,
-                "checkpoint: prior_host is '" + host + "'");
-  }
-  const char* edges = otherwise.chain ? kChain : kDataFlow;
-  InputRecipe recipe{.chain = Noted(info, kEdges, edges) == kChain,
-                     .context = Noted(info, kContext, otherwise.context),
-                     .host = *parsed};
-  for (const InputColumn& input : info.inputs) {
-    AddSettingKey(input.name, recipe.setting_keys);
-  }
-  return recipe;
+std::string_view EdgeKindName(EdgeKind kind) {
+  return NameIn(kEdgeNames, kind);
 }
 
-void NoteRecipe(const InputRecipe& recipe, CheckpointInfo& info) {
-  info.environment[kEdges] = recipe.chain ? kChain : kDataFlow;
-  const bool has_costs = info.HasNodeCosts() || TermKindOf(info.network.kind);
-  if (info.prior.empty() && !has_costs) return;
-  info.environment[kHost] = HostName(recipe.host);
-  info.environment[kContext] = recipe.context;
+std::optional<EdgeKind> ParseEdgeKind(std::string_view name) {
+  return FindIn<EdgeKind>(kEdgeNames, name);
+}
+
+std::vector<std::string> InputRecipe::SettingKeys() const {
+  std::vector<std::string> keys;
+  for (const InputColumn& column : columns) {
+    if (column.key.source != ColumnSource::kSetting) continue;
+    // Columns of one field stand together.
+    if (keys.empty() || keys.back() != column.key.key) {
+      keys.push_back(column.key.key);
+    }
+  }
+  return keys;
+}
+
+std::vector<ColumnKey> KeysOf(const std::vector<InputColumn>& columns) {
+  std::vector<ColumnKey> keys;
+  for (const InputColumn& column : columns) keys.push_back(column.key);
+  return keys;
 }
 
 }  // namespace foretell::model

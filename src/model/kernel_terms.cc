@@ -139,9 +139,7 @@ TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,
   if (kind == TermKind::kReplay) {
     return ReplayTerms(graph, context.device, context.context);
   }
-  Run run = context.run;
-  run.restore_folded_norms = true;
-  return KernelTerms(graph, context.device, run,
+  return KernelTerms(graph, context.device, context.run,
                      kind == TermKind::kPortableKernels);
 }
 

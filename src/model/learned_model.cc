@@ -56,7 +56,7 @@ std::vector<TargetValues> DecodeAll(const CheckpointInfo& info,
     for (std::size_t i = 0; i < info.targets.size(); ++i) {
       const TargetScale& scale = info.targets[i].scale;
       const double prior =
-          info.prior.empty() ? 1 : ValueOf(priors[row], scale.target);
+          info.recipe.prior.empty() ? 1 : ValueOf(priors[row], scale.target);
       ValueOf(rows[row], scale.target) = Decode(
           scale,
           outputs[static_cast<std::int64_t>(row)][static_cast<std::int64_t>(i)],

@@ -40,9 +40,7 @@ bool IsDefault(const CheckpointInfo& info) {
 /// The one figure of a network over terms.
 LearnedFigure Ask(const LearnedModel& learned, const LearnedRequest& request) {
   return PredictGraph(learned, request.graph,
-                      {.device = &request.device,
-                       .context = &request.context,
-                       .run = request.run})
+                      {&request.device, request.run, request.context})
       .front();
 }
 

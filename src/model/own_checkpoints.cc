@@ -7,16 +7,15 @@
 #include "src/core/text.h"
 #include "src/model/learned_figure.h"
 #include "src/model/predict_graph.h"
-#include "src/model/prior_figures.h"
 #include "src/model/setting.h"
 
 namespace foretell::model {
 namespace {
 
 void RefuseOtherPriors(const CheckpointInfo& info, const std::string& path) {
-  if (info.prior.empty() || info.prior == "analytic") return;
+  if (info.recipe.prior.empty() || info.recipe.prior == "analytic") return;
   throw Error(ErrorCode::kInvalidArgument,
-              path + ": corrects the prior '" + info.prior +
+              path + ": corrects the prior '" + info.recipe.prior +
                   "'; predict makes the prior 'analytic' alone");
 }
 
@@ -53,12 +52,10 @@ OwnCheckpoints::OwnCheckpoints(const std::vector<std::string>& paths,
     LearnedModel learned = LearnedModel::Load(path);
     RefuseOtherPriors(learned.info(), path);
     Claim(learned.info(), path, claims);
-    InputRecipe recipe = RecipeOf(learned.info());
-    ContextModel context = recipe.context.empty()
-                               ? catalog.DefaultContext()
-                               : catalog.FindContext(recipe.context);
-    models_.push_back(
-        {path, std::move(learned), std::move(recipe), std::move(context)});
+    const std::string& context = learned.info().recipe.context;
+    ContextModel found = context.empty() ? catalog.DefaultContext()
+                                         : catalog.FindContext(context);
+    models_.push_back({path, std::move(learned), std::move(found)});
   }
 }
 
@@ -70,26 +67,14 @@ void OwnCheckpoints::Improve(const LearnedRequest& request,
 
 void OwnCheckpoints::ImproveBy(const Own& own, const LearnedRequest& request,
                                Prediction& prediction) {
-  PriorFigures prior;
-  if (!own.learned.info().prior.empty()) {
-    prior = AnalyticPriorFigures(request.graph, request.device, own.context,
-                                 own.recipe.host);
-  }
-  const std::vector<LearnedFigure> figures =
-      PredictGraph(own.learned, request.graph,
-                   {.device = &request.device,
-                    .context = &own.context,
-                    .run = request.run,
-                    .prior_host = own.recipe.host,
-                    .chain = own.recipe.chain,
-                    .prior = prior.values,
-                    .prior_figures = &prior.figures});
+  const std::vector<LearnedFigure> figures = PredictGraph(
+      own.learned, request.graph, {&request.device, request.run, own.context});
   for (const LearnedFigure& figure : figures) {
     PutFigure(figure, prediction);
     WarnOf(figure, request.device, prediction[figure.target].warnings);
   }
   const std::vector<std::string> unknown =
-      Missing(own.recipe.setting_keys, request.run);
+      Missing(own.learned.info().recipe.SettingKeys(), request.run);
   if (unknown.empty()) return;
   prediction.warnings.push_back(own.path + " saw " + Joined(unknown) +
                                 " of its labels' environments; of this run it "

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "src/model/input_recipe.h"
 #include "src/model/learned_figures.h"
 #include "src/model/learned_model.h"
 
@@ -28,7 +27,6 @@ class OwnCheckpoints : public LearnedFigures {
   struct Own {
     std::string path;
     LearnedModel learned;
-    InputRecipe recipe;
     ContextModel context;  ///< The recipe's.
   };
 

@@ -4,62 +4,50 @@
 
 #include <optional>
 
-#include "foretell/features.h"
-#include "src/model/node_costs.h"
-#include "src/model/term_batch.h"
+#include "src/model/prior_figures.h"
 
 namespace foretell::model {
 namespace {
 
-std::vector<float> ScaledInputs(const CheckpointInfo& info,
-                                const OperatorGraph& graph,
-                                const GraphContext& context) {
-  const StaticFeatures statics = CountStaticFeatures(graph);
-  const Setting setting(context.run);
-  const InputSource source{.statics = &statics,
-                           .device = context.device,
-                           .precision = graph.info().precision,
-                           .prior = &context.prior,
-                           .prior_figures = context.prior_figures,
-                           .setting = &setting};
-  std::vector<float> scaled;
-  for (const InputColumn& column : info.inputs) {
-    scaled.push_back(ScaleInput(column, RawInput(column.name, source)));
-  }
-  return scaled;
+PriorFigures PriorOf(const InputRecipe& recipe, const OperatorGraph& graph,
+                     const InputSubject& subject) {
+  if (recipe.prior.empty()) return {};
+  return AnalyticPriorFigures(graph, *subject.device, subject.context,
+                              recipe.host);
 }
 
-GraphBatch BatchOf(const CheckpointInfo& info, const OperatorGraph& graph,
-                   const GraphContext& context) {
-  const std::vector<float> inputs = ScaledInputs(info, graph, context);
-  if (const std::optional<TermKind> kind = TermKindOf(info.network.kind)) {
-    const TermTable table = MakeTerms(
-        *kind, graph, {*context.device, context.run, *context.context});
-    const TermInput one[] = {{&table, inputs}};
-    return CollateTerms(one, *kind);
-  }
-  GraphFeatures features = ExtractFeatures(graph);
-  if (context.chain) JoinAsChain(features);
-  NodeCosts costs;
-  if (info.HasNodeCosts()) {
-    costs = NodeCostsOf(
-        graph, *context.device,
-        {.dispatch_scale = DispatchScale(context.prior_host)});
-  }
-  const GraphInput one[] = {{&features, inputs, costs.columns, costs.shares}};
-  return Collate(one);
+std::vector<double> ColumnsOf(const InputRecipe& recipe,
+                              const OperatorGraph& graph,
+                              const InputSubject& subject,
+                              const PriorFigures& prior) {
+  const StaticFeatures statics = CountStaticFeatures(graph);
+  const Setting setting(subject.run);
+  return MakeColumns({.statics = &statics,
+                      .device = subject.device,
+                      .precision = graph.info().precision,
+                      .prior = &prior.values,
+                      .prior_figures = &prior.figures,
+                      .setting = &setting},
+                     recipe);
 }
 
 }  // namespace
 
 std::vector<LearnedFigure> PredictGraph(const LearnedModel& learned,
                                         const OperatorGraph& graph,
-                                        const GraphContext& context) {
+                                        const InputSubject& subject) {
   const at::NoGradGuard no_gradients;
   const CheckpointInfo& info = learned.info();
-  const GraphBatch batch = BatchOf(info, graph, context);
-  const TargetValues prior[] = {context.prior};
-  const TargetValues values = learned.Predict(batch, prior).front();
+  const InputRecipe& recipe = info.recipe;
+  const PriorFigures prior = PriorOf(recipe, graph, subject);
+  const std::vector<float> columns =
+      ScaleColumns(ColumnsOf(recipe, graph, subject, prior), recipe);
+  TracedGraph source(graph);
+  const NetworkInput input = MakeInput(source, subject, recipe);
+  const InputRow rows[] = {{&input, columns}};
+  const GraphBatch batch = CollateInputs(rows, recipe);
+  const TargetValues priors[] = {prior.values};
+  const TargetValues values = learned.Predict(batch, priors).front();
   const at::Tensor distance = learned.network().InputDistance(batch);
   const FigureSource source =
       SourceOf(info, distance.defined() ? std::optional(distance.item<double>())

@@ -92,9 +92,7 @@ struct TermContext {
   const Run& run;               ///< How kernels run.
   const ContextModel& context;  ///< Decides the context in kReplay.
 };
-/// KernelTerms or ReplayTerms. Labels are of networks as they were before an
-/// exporter folded their batch norms, so kernels are those of Run with
-/// `restore_folded_norms`, whatever `run` says of it.
+/// KernelTerms or ReplayTerms.
 TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,
                     const TermContext& context);
 

@@ -33,8 +33,8 @@ CheckpointInfo TinyInfo() {
                    .interval = ResidualInterval{-0.1, 0.2, 0.9, 100},
                    .validation_mape = 0.05},
                   {.scale = {Target::kLatency, ScaleKind::kLog, 1, 0.5}}};
-  for (const std::string& name : StaticColumnNames()) {
-    info.inputs.push_back({name, 1, 0.5});
+  for (const ColumnKey& key : StaticColumns()) {
+    info.recipe.columns.push_back({key, 1, 0.5});
   }
   info.devices = {"a100-sxm4-40gb"};
   info.sources = {"test"};
@@ -68,9 +68,9 @@ GraphFeatures ThreeNodes() {
 TargetValues PredictThreeNodes(const LearnedModel& learned) {
   const GraphFeatures features = ThreeNodes();
   std::vector<float> statics;
-  for (const InputColumn& column : learned.info().inputs) {
+  for (const InputColumn& column : learned.info().recipe.columns) {
     statics.push_back(ScaleInput(
-        column, RawInput(column.name, {.statics = &features.statics})));
+        column, RawInput(column.key, {.statics = &features.statics})));
   }
   const std::array<GraphInput, 1> graphs = {GraphInput{&features, statics}};
   return learned.Predict(Collate(graphs), {}).at(0);
@@ -87,7 +87,7 @@ TEST(Checkpoint, GivesEqualBytesAfterBeingRead) {
   EXPECT_EQ(read.optimizer, checkpoint.optimizer);
   EXPECT_EQ(read.training, checkpoint.training);
   EXPECT_EQ(read.info.targets, checkpoint.info.targets);
-  EXPECT_EQ(read.info.inputs, checkpoint.info.inputs);
+  EXPECT_EQ(read.info.recipe, checkpoint.info.recipe);
 }
 
 TEST(Checkpoint, PredictsTheSameAfterBeingRead) {

@@ -88,56 +88,60 @@ TEST(FeatureStore, ReadsAGraphOnceWhileItFits) {
   const Scratch folder;
   training_test::MakeToyDataset(folder / "d.sqlite");
   FeatureStore store(folder / "d.sqlite", 1 << 20);
-  const auto first = store.Get(1);
-  EXPECT_EQ(store.Get(1), first);
+  const auto first = store.Get({.graph = 1});
+  EXPECT_EQ(store.Get({.graph = 1}), first);
   EXPECT_EQ(store.reads(), 1);
-  EXPECT_EQ(first->nodes.size(), 2);
+  EXPECT_EQ(first->features.nodes.size(), 2);
 }
 
 TEST(FeatureStore, ForgetsWhatWasUsedLongestAgo) {
   const Scratch folder;
   training_test::MakeToyDataset(folder / "d.sqlite");
   FeatureStore probe(folder / "d.sqlite", 1 << 20);
-  probe.Get(1);
-  probe.Get(2);
+  probe.Get({.graph = 1});
+  probe.Get({.graph = 2});
   // Room for the first two only.
   FeatureStore store(folder / "d.sqlite", probe.cached_bytes());
-  store.Get(1);
-  store.Get(2);
-  store.Get(1);
-  store.Get(3);
+  store.Get({.graph = 1});
+  store.Get({.graph = 2});
+  store.Get({.graph = 1});
+  store.Get({.graph = 3});
   EXPECT_LE(store.cached_bytes(), probe.cached_bytes());
   EXPECT_EQ(store.reads(), 3);
-  store.Get(2);
+  store.Get({.graph = 2});
   EXPECT_EQ(store.reads(), 4);
 }
 
 TEST(FeatureStore, MakesAChainOfTheNodesWhenAsked) {
   const Scratch folder;
   training_test::MakeToyDataset(folder / "d.sqlite");
-  FeatureStore store(folder / "d.sqlite", 1 << 20, {.edges = EdgeKind::kChain});
+  FeatureStore store(folder / "d.sqlite", 1 << 20, {.edges = model::EdgeKind::kChain});
   // Eight layers with a relu each.
-  const auto features = store.Get(8);
-  ASSERT_EQ(features->nodes.size(), 16);
-  ASSERT_EQ(features->sources.size(), 15);
+  const auto input = store.Get({.graph = 8});
+  const GraphFeatures& features = input->features;
+  ASSERT_EQ(features.nodes.size(), 16);
+  ASSERT_EQ(features.sources.size(), 15);
   for (std::int64_t i = 0; i < 15; ++i) {
-    EXPECT_EQ(features->sources[static_cast<std::size_t>(i)], i);
-    EXPECT_EQ(features->targets[static_cast<std::size_t>(i)], i + 1);
+    EXPECT_EQ(features.sources[static_cast<std::size_t>(i)], i);
+    EXPECT_EQ(features.targets[static_cast<std::size_t>(i)], i + 1);
   }
 }
 
 TEST(FeatureStore, TermsAreReadOnceWhileTheyFit) {
   const Scratch folder;
   training_test::MakeToyDataset(folder / "d.sqlite");
-  FeatureStore store(folder / "d.sqlite", 1 << 20);
-  const TermRequest request{
+  FeatureStore store(folder / "d.sqlite", 1 << 20,
+                     {.terms = model::TermKind::kKernels});
+  const InputRequest request{
       .graph = 1,
       .device = &DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb")};
-  const auto first = store.Terms(request);
-  EXPECT_EQ(store.Terms(request), first);
-  TermRequest other = request;
+  const auto first = store.Get(request);
+  EXPECT_GT(first->terms.num_terms(), 0);
+  EXPECT_TRUE(first->features.nodes.empty());
+  EXPECT_EQ(store.Get(request), first);
+  InputRequest other = request;
   other.run.autocast = true;
-  EXPECT_NE(store.Terms(other), first);
+  EXPECT_NE(store.Get(other), first);
   EXPECT_EQ(store.reads(), 2);
   EXPECT_GT(store.cached_bytes(), 0);
 }
@@ -146,7 +150,7 @@ TEST(FeatureStore, KeepsNothingWithoutRoom) {
   const Scratch folder;
   training_test::MakeToyDataset(folder / "d.sqlite");
   FeatureStore store(folder / "d.sqlite", 0);
-  EXPECT_EQ(store.Get(1)->nodes.size(), 2);
+  EXPECT_EQ(store.Get({.graph = 1})->features.nodes.size(), 2);
   EXPECT_EQ(store.cached_bytes(), 0);
 }
 

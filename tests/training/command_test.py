@@ -103,7 +103,8 @@ class Train(TrainingTest):
         (length,) = struct.unpack("<Q", data[:8])
         header = json.loads(data[8:8 + length])
         info = json.loads(header.pop("__metadata__")["checkpoint"])
-        self.assertEqual(info["schema_version"], 1)
+        self.assertEqual(info["schema_version"], 2)
+        self.assertEqual(info["recipe"]["edges"], "data-flow")
         self.assertEqual(info["provenance"], {"simulated": 17})
         self.assertEqual([target["name"] for target in info["targets"]],
                          ["memory_mib", "latency_ms", "energy_j"])

@@ -61,22 +61,24 @@ TEST_F(Samples, HaveAColumnForEachValueInTheirEnvironments) {
   label.memory_mib = 400;
   Put(label);
   const SampleSet set =
-      Select({.targets = kTargets, .environment_keys = {"memory_format"}});
+      Select({.targets = kTargets, .setting_keys = {"memory_format"}});
   ASSERT_EQ(set.samples.size(), 9);
-  ASSERT_EQ(set.columns.size(), 7);
-  EXPECT_EQ(set.columns[5], "environment.memory_format=");
-  EXPECT_EQ(set.columns[6], "environment.memory_format=nhwc");
+  const auto keys = KeysOf(set.recipe.columns);
+  ASSERT_EQ(keys.size(), 7);
+  EXPECT_EQ(ToString(keys[5]), "environment.memory_format=");
+  EXPECT_EQ(ToString(keys[6]), "environment.memory_format=nhwc");
   EXPECT_EQ(set.samples[0].inputs[6], 0);
   EXPECT_EQ(set.samples[8].inputs[6], 1);
 }
 
 TEST_F(Samples, KnowTheirDeviceForTheCostsOfNodes) {
   const SampleSet set = Select({.targets = kTargets,
-                                .node_costs = true,
+                                .recipe = {.node_costs = true},
                                 .catalog = &DeviceCatalog::BuiltIn()});
-  ASSERT_TRUE(set.node_costs);
-  EXPECT_EQ(set.CostDevice(set.samples[0])->name, "a100-sxm4-40gb");
-  EXPECT_EQ(Select({.targets = kTargets}).CostDevice(set.samples[0]), nullptr);
+  const Sample& first = set.samples[0];
+  EXPECT_EQ(set.InputOf(first).graph, first.graph);
+  EXPECT_EQ(set.InputOf(first).device->name, "a100-sxm4-40gb");
+  EXPECT_EQ(Select({.targets = kTargets}).InputOf(first).device, nullptr);
 }
 
 TEST_F(Samples, LeaveUnknownFiguresUnknown) {
@@ -125,7 +127,7 @@ TEST_F(Samples, TakeSimulatedLabelsForAPrior) {
   const SampleSet set =
       Select({.targets = kTargets, .prior_from_labels = true});
   ASSERT_EQ(set.samples.size(), 1);
-  EXPECT_EQ(set.prior, "analytic");
+  EXPECT_EQ(set.recipe.prior, "analytic");
   EXPECT_EQ(ValueOf(set.samples[0].prior, Target::kMemory), 400);
   // Its energy was not simulated: two of three figures remain.
   EXPECT_FALSE(
@@ -152,9 +154,10 @@ TEST_F(Samples, SeeThePriorAndTheDevice) {
   EXPECT_EQ(ValueOf(second.prior, Target::kLatency), 8);
   EXPECT_EQ(ValueOf(second.prior, Target::kEnergy), 108);
   const auto column = [&](const std::string& name) {
-    const auto found = std::ranges::find(set.columns, name);
-    return second.inputs.at(
-        static_cast<std::size_t>(found - set.columns.begin()));
+    const auto keys = KeysOf(set.recipe.columns);
+    const auto found =
+        std::ranges::find(keys, model::ParseColumnKey(name));
+    return second.inputs.at(static_cast<std::size_t>(found - keys.begin()));
   };
   EXPECT_EQ(column("device.sms"), 108);
   EXPECT_EQ(column("prior.memory_mib"), 4);

@@ -21,8 +21,8 @@ class TermTraining : public training_test::ToyTraining {
     training_test::MakeToyDataset(path_, {.points = 32});
     LearnFrom(SelectSamples(Dataset::Open(path_),
                             {.targets = {Target::kLatency},
+                             .recipe = {.terms = model::TermKind::kKernels},
                              .device_columns = true,
-                             .terms = model::TermKind::kKernels,
                              .catalog = &DeviceCatalog::BuiltIn()}));
   }
 

@@ -20,7 +20,7 @@ class ToyTraining : public testing::Test {
   /// Takes `set` of the dataset that a test has written to path_.
   void LearnFrom(training::SampleSet set) {
     set_ = std::move(set);
-    store_.emplace(path_, 1 << 20);
+    store_.emplace(path_, 1 << 20, set_.recipe);
     data_.emplace(training::TrainingData{set_, *store_, AllOf(set_), {}});
   }
 

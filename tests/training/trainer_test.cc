@@ -215,7 +215,7 @@ TEST_F(TrainerTest, CorrectsAPriorInsteadOfReplacingIt) {
     sample.prior = sample.targets;
     for (double& value : sample.prior) value /= 3;
   }
-  set_.prior = "third";
+  set_.recipe.prior = "third";
   TrainerOptions options = SmallOptions();
   options.epochs = 1;
   options.learning_rate = 1e-9;

@@ -1,0 +1,90 @@
+// What a network sees is made by one function: of a stored graph in training,
+// of a traced one in prediction. Both must be equal.
+
+#include "src/model/make_input.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/datasets/scratch.h"
+#include "tests/training/toy_data.h"
+#include "training/samples.h"
+
+namespace foretell::training {
+namespace {
+
+using dataset_test::Scratch;
+using model::EdgeKind;
+using model::InputRecipe;
+using model::NetworkInput;
+using model::TermKind;
+
+void ExpectEqual(const NetworkInput& one, const NetworkInput& other) {
+  EXPECT_EQ(one.features.nodes, other.features.nodes);
+  EXPECT_EQ(one.features.sources, other.features.sources);
+  EXPECT_EQ(one.features.targets, other.features.targets);
+  EXPECT_EQ(one.costs.columns, other.costs.columns);
+  EXPECT_EQ(one.costs.shares, other.costs.shares);
+  EXPECT_EQ(one.terms.classes, other.terms.classes);
+  EXPECT_EQ(one.terms.features, other.terms.features);
+  EXPECT_EQ(one.terms.amounts, other.terms.amounts);
+  EXPECT_EQ(one.terms.totals, other.terms.totals);
+}
+
+TEST(MakeInput, GivesTheSameInTrainingAndInPrediction) {
+  const Scratch folder;
+  const std::string path = folder / "d.sqlite";
+  training_test::MakeToyDataset(path);
+  const OperatorGraph graph = Dataset::Open(path).Graph(3);
+  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+  const DeviceSpec& device = catalog.FindDevice("a100-sxm4-40gb");
+  const foretell::Run run{.autocast = true};
+  for (const InputRecipe& recipe :
+       {InputRecipe{}, InputRecipe{.edges = EdgeKind::kChain},
+        InputRecipe{.node_costs = true, .host = Host::kCpp},
+        InputRecipe{.terms = TermKind::kKernels},
+        InputRecipe{.terms = TermKind::kPortableKernels},
+        InputRecipe{.terms = TermKind::kReplay}}) {
+    FeatureStore store(path, 1 << 20, recipe, catalog.DefaultContext());
+    model::TracedGraph traced(graph);
+    ExpectEqual(
+        *store.Get({.graph = 3, .device = &device, .run = run}),
+        MakeInput(traced, {&device, run, catalog.DefaultContext()}, recipe));
+  }
+}
+
+TEST(MakeInput, FollowsTheRecipe) {
+  const Scratch folder;
+  const std::string path = folder / "d.sqlite";
+  training_test::MakeToyDataset(path);
+  const OperatorGraph graph = Dataset::Open(path).Graph(3);
+  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+  const DeviceSpec& device = catalog.FindDevice("a100-sxm4-40gb");
+  const auto make = [&](const InputRecipe& recipe) {
+    model::TracedGraph traced(graph);
+    return MakeInput(traced, {&device, {}, catalog.DefaultContext()}, recipe);
+  };
+  EXPECT_TRUE(make({}).costs.columns.empty());
+  EXPECT_FALSE(make({.node_costs = true}).costs.columns.empty());
+  EXPECT_EQ(make({.edges = EdgeKind::kChain}).features.sources.size(),
+            graph.nodes().size() - 1);
+  const NetworkInput terms = make({.terms = TermKind::kReplay});
+  EXPECT_TRUE(terms.features.nodes.empty());
+  EXPECT_GT(terms.terms.num_terms(), 0);
+}
+
+TEST(SelectSamples, TakesTheColumnsOfARecipe) {
+  const Scratch folder;
+  const std::string path = folder / "d.sqlite";
+  training_test::MakeToyDataset(path);
+  const SampleSet set = SelectSamples(
+      Dataset::Open(path),
+      {.targets = {model::Target::kMemory},
+       .recipe = {.columns = {{.key = model::ParseColumnKey("device.sms")},
+                              {.key = model::ParseColumnKey("batch")}}},
+       .catalog = &DeviceCatalog::BuiltIn()});
+  ASSERT_EQ(set.recipe.columns.size(), 2);
+  EXPECT_EQ(set.samples[0].inputs.at(0), 108);
+}
+
+}  // namespace
+}  // namespace foretell::training
