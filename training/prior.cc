@@ -10,12 +10,15 @@
 
 namespace foretell::training {
 
-Prior AnalyticPrior(const ContextModel& context, Host host) {
+Prior AnalyticPrior(const ContextModel& context,
+                    const model::InputRecipe& recipe) {
   return {.name = "analytic",
           .figures = model::AnalyticPriorNames(),
-          .estimate = [context, host](const OperatorGraph& graph,
-                                      const DeviceSpec& device) {
-            return model::AnalyticPriorFigures(graph, device, context, host);
+          .estimate = [context, recipe](const OperatorGraph& graph,
+                                        const DeviceSpec& device,
+                                        const Run& run) {
+            return model::AnalyticPriorFigures(graph, device, context,
+                                               RunAsLearned(run, recipe));
           }};
 }
 
@@ -34,7 +37,7 @@ std::map<PriorRequest, PriorFigures> EstimatePriors(
       const Dataset file = Dataset::Open(dataset);
       for (std::size_t i = next++; i < requests.size(); i = next++) {
         const OperatorGraph graph = file.Graph(requests[i].graph);
-        figures[i] = prior.estimate(graph, *requests[i].device);
+        figures[i] = prior.estimate(graph, *requests[i].device, requests[i].run);
       }
     } catch (...) {
       const std::lock_guard lock(mutex);

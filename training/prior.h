@@ -8,6 +8,8 @@
 
 #include "foretell/dataset.h"
 #include "foretell/device.h"
+#include "foretell/run.h"
+#include "src/model/input_recipe.h"
 #include "src/model/prior_figures.h"
 
 namespace foretell::training {
@@ -20,16 +22,20 @@ struct Prior {
   std::vector<std::string> figures;  ///< Names of PriorFigures::figures.
   /// Called from several threads at once. Throws Error for a graph or a device
   /// that it cannot estimate.
-  std::function<PriorFigures(const OperatorGraph&, const DeviceSpec&)> estimate;
+  std::function<PriorFigures(const OperatorGraph&, const DeviceSpec&,
+                             const Run&)>
+      estimate;
 };
 
-/// Predictor::Analytic as a prior, of operators that `host` calls.
-Prior AnalyticPrior(const ContextModel& context, Host host);
+/// Predictor::Analytic as a prior of networks with this recipe.
+Prior AnalyticPrior(const ContextModel& context,
+                    const model::InputRecipe& recipe);
 
-/// A graph to be estimated on a device.
+/// A graph to be estimated on a device, run as its label was.
 struct PriorRequest {
   RowId graph = 0;
   const DeviceSpec* device = nullptr;
+  Run run = {};
   auto operator<=>(const PriorRequest&) const = default;
 };
 

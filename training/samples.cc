@@ -105,11 +105,15 @@ struct Draft {
   const GraphSummary* graph = nullptr;
   Precision precision = Precision::kFp32;
   const DeviceSpec* device = nullptr;
+  Run run = {};  ///< By the label's setting.
   PriorFigures prior;
 };
 
-bool HasKernels(const model::InputRecipe& recipe) {
-  return recipe.terms && recipe.terms != model::TermKind::kReplay;
+/// Whether a graph looks different when it is run in another way.
+bool DependsOnRun(const model::InputRecipe& recipe) {
+  const bool has_kernels =
+      recipe.terms && recipe.terms != model::TermKind::kReplay;
+  return has_kernels || recipe.node_costs;
 }
 
 bool AsksForDevice(const model::InputRecipe& recipe) {
@@ -188,9 +192,8 @@ class Selection {
                   .batch = stored.point.batch,
                   .macs = graph->second->statics.macs,
                   .provenance = label.provenance};
-    if (HasKernels(options_.recipe)) {
-      sample.run = model::Setting(label.environment).ToRun();
-    }
+    const Run run = model::Setting(label.environment).ToRun();
+    if (DependsOnRun(options_.recipe)) sample.run = run;
     const model::TargetValues figures = FiguresOf(label);
     bool any = false;
     for (const Target target : options_.targets) {
@@ -207,7 +210,8 @@ class Selection {
     drafts_.push_back({.sample = std::move(sample),
                        .label = &label,
                        .graph = graph->second,
-                       .precision = stored.point.precision});
+                       .precision = stored.point.precision,
+                       .run = run});
     return true;
   }
 
@@ -225,12 +229,12 @@ class Selection {
   void AddEstimates() {
     std::vector<PriorRequest> requests;
     for (const Draft& draft : drafts_) {
-      requests.push_back({draft.sample.graph, draft.device});
+      requests.push_back({draft.sample.graph, draft.device, draft.run});
     }
     const std::map<PriorRequest, PriorFigures> estimates = EstimatePriors(
         dataset_.path(), *options_.prior, requests, options_.threads);
     for (Draft& draft : drafts_) {
-      draft.prior = estimates.at({draft.sample.graph, draft.device});
+      draft.prior = estimates.at({draft.sample.graph, draft.device, draft.run});
       draft.sample.prior = draft.prior.values;
     }
     set_.recipe.prior = options_.prior->name;

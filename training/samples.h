@@ -44,7 +44,7 @@ struct Sample {
   model::TargetValues prior = model::kNoValues;
   std::vector<double> inputs;  ///< Raw, one per column of the recipe.
   float weight = 1;            ///< Weight of the label in the loss.
-  Run run = {};  ///< By the label's setting; for terms of kernels.
+  Run run = {};  ///< By the label's setting, where the recipe depends on it.
 };
 
 /// Which labels become samples.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -17,49 +16,17 @@ constexpr double DispatchScale(Host host) {
   return host == Host::kPython ? 2.0 : 1.0;
 }
 
-namespace cost {
-
-/// Versions of PyTorch by what they do to attention.
-enum class TorchGeneration : std::uint8_t {
-  /// Before 2.0: no fused attention; networks multiply, scale and normalise
-  /// on their own.
-  kNoFusedAttention,
-  /// 2.0 to 2.4: fused for four dimensions, else products in the operands'
-  /// type.
-  kFusedAttention,
-  /// From 2.5 on: as before, but what is not fused runs in FP32.
-  kFloatAttentionFallback,
-};
-
-/// How a graph is run.
-struct ExecutionMode {
-  /// Automatic mixed precision to f16: every floating-point source counts as
-  /// f32, whatever the graph was traced in. False: tensors have the types of
-  /// the graph and nothing is cast.
-  bool autocast = false;
-  /// Network and input were converted to the channels-last format.
-  bool channels_last = false;
-  TorchGeneration torch = TorchGeneration::kFloatAttentionFallback;
-  /// The file was exported with its batch norms folded into convolutions, and
-  /// the network that runs has them still: see HasFoldedNorm. False: what the
-  /// graph shows is what runs.
-  bool restore_folded_norms = false;
-
-  auto operator<=>(const ExecutionMode&) const = default;
-};
-
-}  // namespace cost
-
 /// What a part of a device and the host that feeds it can do.
 struct CostOptions {
   /// Multiprocessors of a MIG slice; 0: all of the device.
   int sms = 0;
   /// Share of the device's memory bandwidth, (0, 1].
   double bandwidth_fraction = 1.0;
-  /// CPU time of every operator times this: see DispatchScale.
+  /// CPU time of every operator times this, beside DispatchScale of the host.
   double dispatch_scale = 1.0;
-  /// What PyTorch makes of the graph's operators.
-  cost::ExecutionMode execution = {};
+  /// What PyTorch makes of the graph's operators, and who calls them. Mode,
+  /// precision and optimizer are the graph's.
+  Run run = {.host = Host::kCpp};
 };
 
 /// What limits a node on the GPU.

@@ -96,7 +96,7 @@ struct PredictorOptions {
   const DeviceCatalog* catalog = nullptr;
   bool with_workspaces = true;            ///< As MemoryOptions.
   CachingAllocatorConfig allocator = {};  ///< As MemoryOptions.
-  /// Its dispatch_scale counts beside the one of the host.
+  /// Settings of the cost model; its run is the predictor's.
   CostOptions cost = {};
 };
 

@@ -47,7 +47,8 @@ double DispatchUs(const OperatorGraph& graph, const Node& node,
   }
   const bool records =
       graph.info().mode == Mode::kTraining && node.phase == Phase::kForward;
-  return us * options.dispatch_scale * (records ? kAutogradDispatchFactor : 1);
+  return us * options.dispatch_scale * DispatchScale(options.run.host) *
+         (records ? kAutogradDispatchFactor : 1);
 }
 
 /// Microseconds of a node's kernels by what bounds them.
@@ -162,7 +163,7 @@ CostEstimate EstimateCost(const OperatorGraph& graph, const DeviceSpec& device,
                           const CostOptions& options) {
   const Machine machine = cost::MakeMachine(device, options);
   const std::vector<Kernel> kernels =
-      cost::ExpandKernels(graph, options.execution);
+      cost::ExpandKernels(graph, options.run);
   const std::vector<bool> varying = cost::VaryingValues(graph);
   std::span<const Kernel> rest = kernels;
   CostEstimate result;

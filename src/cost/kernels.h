@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "foretell/cost.h"
 #include "foretell/graph.h"
 #include "foretell/run.h"
 #include "src/cost/kernel_class.h"

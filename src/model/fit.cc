@@ -11,8 +11,8 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 /// How far a strict judge goes above an estimate: to the upper end of its
 /// interval, which stretches with it on a slice. An estimate of 0 stays 0.
-double Stretch(bool strict, double estimate, const Interval& interval) {
-  return strict && estimate > 0 ? interval.hi / estimate : 1.0;
+double Stretch(bool strict, const Figure& figure) {
+  return strict && figure.value > 0 ? figure.interval.hi / figure.value : 1.0;
 }
 
 FitCheck CheckMemory(double needed_mib, double limit_mib) {
@@ -57,13 +57,11 @@ FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
                     const FitLimits& limits) {
   const mig::Verdict verdict =
       mig::Judge(ToDemand(prediction), device, limits.profile);
-  const double needed_mib = prediction.memory_mib.hi;
+  const double needed_mib = prediction[Target::kMemory].interval.hi;
   const double latency_ms =
-      verdict.latency_ms * Stretch(limits.strict, prediction.latency_ms,
-                                   prediction.latency_interval_ms);
+      verdict.latency_ms * Stretch(limits.strict, prediction[Target::kLatency]);
   const double energy_j =
-      verdict.energy_j * Stretch(limits.strict, prediction.energy_j,
-                                 prediction.energy_interval_j);
+      verdict.energy_j * Stretch(limits.strict, prediction[Target::kEnergy]);
   FitVerdict result;
   result.checks = {
       CheckMemory(needed_mib, static_cast<double>(verdict.usable_mib)),

@@ -35,4 +35,11 @@ std::vector<ColumnKey> KeysOf(const std::vector<InputColumn>& columns) {
   return keys;
 }
 
+Run RunAsLearned(const Run& run, const InputRecipe& recipe) {
+  Run learned = run;
+  learned.host = recipe.host;
+  learned.restore_folded_norms = recipe.restore_folded_norms;
+  return learned;
+}
+
 }  // namespace foretell::model

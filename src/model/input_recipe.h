@@ -36,13 +36,17 @@ struct InputRecipe {
   std::string context = {};
   Host host = Host::kPython;  ///< Calls the operators of prior and costs.
   /// Labels are of networks as they were before an exporter folded their batch
-  /// norms: terms of kernels are of a Run with `restore_folded_norms`.
+  /// norms: terms, prior and costs are of a Run with `restore_folded_norms`.
   bool restore_folded_norms = true;
 
   /// Texts of the label's setting that columns show, each field once.
   std::vector<std::string> SettingKeys() const;
   bool operator==(const InputRecipe&) const = default;
 };
+
+/// `run` as networks with this recipe learned of it: with its host and its word
+/// on folded norms.
+Run RunAsLearned(const Run& run, const InputRecipe& recipe);
 
 /// The keys of columns, without their scales.
 std::vector<ColumnKey> KeysOf(const std::vector<InputColumn>& columns);

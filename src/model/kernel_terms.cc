@@ -81,8 +81,8 @@ double InputBytes(const OperatorGraph& graph) {
 
 /// The forward pass alone, which is all that a network has learned of.
 std::vector<cost::Kernel> ForwardKernels(const OperatorGraph& graph,
-                                         const cost::ExecutionMode& mode) {
-  std::vector<cost::Kernel> kernels = cost::ExpandKernels(graph, mode);
+                                         const Run& run) {
+  std::vector<cost::Kernel> kernels = cost::ExpandKernels(graph, run);
   std::erase_if(kernels, [&graph](const cost::Kernel& kernel) {
     return graph.node(kernel.node).phase != Phase::kForward;
   });

@@ -8,8 +8,7 @@ NetworkInput MakeInput(GraphSource& graph, const InputSubject& subject,
                        const InputRecipe& recipe) {
   NetworkInput input;
   if (recipe.terms) {
-    Run run = subject.run;
-    run.restore_folded_norms = recipe.restore_folded_norms;
+    const Run run = RunAsLearned(subject.run, recipe);
     input.terms = MakeTerms(*recipe.terms, graph.Graph(),
                             {*subject.device, run, subject.context});
     return input;
@@ -19,7 +18,7 @@ NetworkInput MakeInput(GraphSource& graph, const InputSubject& subject,
   if (recipe.node_costs) {
     input.costs =
         NodeCostsOf(graph.Graph(), *subject.device,
-                    {.dispatch_scale = DispatchScale(recipe.host)});
+                    {.run = RunAsLearned(subject.run, recipe)});
   }
   return input;
 }

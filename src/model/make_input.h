@@ -44,7 +44,7 @@ class TracedGraph : public GraphSource {
 /// On what and how a graph is run.
 struct InputSubject {
   const DeviceSpec* device = nullptr;  ///< For terms and costs of nodes.
-  Run run = {};                        ///< For terms of kernels.
+  Run run = {};                        ///< For terms of kernels and costs.
   ContextModel context = {};           ///< The recipe's; for terms of memory.
 };
 

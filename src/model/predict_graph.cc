@@ -13,7 +13,7 @@ PriorFigures PriorOf(const InputRecipe& recipe, const OperatorGraph& graph,
                      const InputSubject& subject) {
   if (recipe.prior.empty()) return {};
   return AnalyticPriorFigures(graph, *subject.device, subject.context,
-                              recipe.host);
+                              RunAsLearned(subject.run, recipe));
 }
 
 std::vector<double> ColumnsOf(const InputRecipe& recipe,

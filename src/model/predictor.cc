@@ -123,7 +123,7 @@ Predictor::Predictor(DeviceSpec device, const Run& run,
       options_.catalog == nullptr ? DeviceCatalog::BuiltIn() : *options_.catalog;
   context_ = options_.context ? *options_.context : catalog.DefaultContext();
   options_.catalog = nullptr;
-  options_.cost.dispatch_scale *= DispatchScale(run_.host);
+  options_.cost.run = run_;
 }
 
 Predictor Predictor::Analytic(const DeviceSpec& device, const Run& run,

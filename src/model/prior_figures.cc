@@ -47,9 +47,9 @@ std::vector<std::string> AnalyticPriorNames() {
 
 PriorFigures AnalyticPriorFigures(const OperatorGraph& graph,
                                   const DeviceSpec& device,
-                                  const ContextModel& context, Host host) {
+                                  const ContextModel& context, const Run& run) {
   const Prediction prediction =
-      Predictor::Analytic(device, {.host = host}, {.context = context})
+      Predictor::Analytic(device, run, {.context = context})
           .Predict(graph);
   PriorFigures prior;
   for (const Target target : kAllTargets) {

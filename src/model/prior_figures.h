@@ -22,9 +22,9 @@ struct PriorFigures {
 /// Names of the figures of AnalyticPriorFigures.
 std::vector<std::string> AnalyticPriorNames();
 
-/// What Predictor::Analytic says of `graph`, whose operators `host` calls.
+/// What Predictor::Analytic says of `graph`, executed as `run` says.
 PriorFigures AnalyticPriorFigures(const OperatorGraph& graph,
                                   const DeviceSpec& device,
-                                  const ContextModel& context, Host host);
+                                  const ContextModel& context, const Run& run);
 
 }  // namespace foretell::model

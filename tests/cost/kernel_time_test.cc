@@ -85,7 +85,7 @@ TEST(KernelTime, MultipliesDoublesAtHalfTheRateOfFloats) {
             std::string::npos);
 }
 
-KernelTime TimeOfOne(const std::string& body, const ExecutionMode& mode = {}) {
+KernelTime TimeOfOne(const std::string& body, const Run& mode = {}) {
   const DeviceSpec device = test::RoundDevice();
   return TimeOf(KernelsOf(body, mode).at(0), MakeMachine(device, {}));
 }

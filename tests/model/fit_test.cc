@@ -23,17 +23,16 @@ Prediction Needing(double hi_mib) {
   Prediction prediction;
   prediction.memory.total =
       std::llround(0.9 * hi_mib * static_cast<double>(kMiB));
-  prediction.memory_mib = {0, hi_mib};
+  prediction[Target::kMemory] = {.value = 0.9 * hi_mib,
+                                 .interval = {0, hi_mib}};
   return prediction;
 }
 
 /// 100 MiB, 10 ms (5 to 20), 2 J (1 to 8).
 Prediction Small() {
   Prediction prediction = Needing(100);
-  prediction.latency_ms = 10;
-  prediction.latency_interval_ms = {5, 20};
-  prediction.energy_j = 2;
-  prediction.energy_interval_j = {1, 8};
+  prediction[Target::kLatency] = {.value = 10, .interval = {5, 20}};
+  prediction[Target::kEnergy] = {.value = 2, .interval = {1, 8}};
   prediction.cost = {.overhead_ms = 10, .energy_j = 2};
   return prediction;
 }
@@ -174,8 +173,7 @@ output %loss
 TEST(LargestBatch, IsTheLastThatJudgeFitAcceptsForRealGraphs) {
   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
   for (const DeviceSpec& device : catalog.devices()) {
-    const Predictor predictor =
-        Predictor::Analytic(device, catalog.DefaultEnvironment());
+    const Predictor predictor = Predictor::Analytic(device, Run{});
     for (const char* text : {kConvolution, kTraining}) {
       ExpectOneJudge(device, [&](std::int64_t batch) {
         return predictor.Predict(WithBatch(text, batch));
@@ -188,8 +186,7 @@ TEST(LargestBatch, KeepsEveryLimitOfTheJudge) {
   const Predict predict = [](std::int64_t batch) {
     Prediction prediction = Small();
     const double ms = 0.7 * static_cast<double>(batch);
-    prediction.latency_ms = ms;
-    prediction.latency_interval_ms = {ms, 2 * ms};
+    prediction[Target::kLatency] = {.value = ms, .interval = {ms, 2 * ms}};
     return prediction;
   };
   EXPECT_EQ(LargestBatch(1000, predict, A100(), {.max_latency_ms = 20}), 28);

@@ -139,7 +139,8 @@ TEST_F(Samples, SeeThePriorAndTheDevice) {
   const Prior prior{
       .name = "half",
       .figures = {"nodes"},
-      .estimate = [](const OperatorGraph& graph, const DeviceSpec& device) {
+      .estimate = [](const OperatorGraph& graph, const DeviceSpec& device,
+                     const Run&) {
         const auto nodes = static_cast<double>(graph.nodes().size());
         return PriorFigures{{nodes, 2 * nodes, 1.0 * device.sms},
                             {{"nodes", nodes}}};
@@ -168,7 +169,8 @@ TEST_F(Samples, ThrowWhatThePriorThrows) {
   const Prior prior{
       .name = "none",
       .figures = {},
-      .estimate = [](const OperatorGraph&, const DeviceSpec&) -> PriorFigures {
+      .estimate = [](const OperatorGraph&, const DeviceSpec&,
+                     const Run&) -> PriorFigures {
         throw Error(ErrorCode::kUnsupported, "cannot");
       }};
   ExpectError(ErrorCode::kUnsupported, "cannot", [&] {
