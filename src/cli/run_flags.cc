@@ -19,7 +19,7 @@ void AddTorch(CLI::App& command, TorchVersion& version) {
             }
             version = *parsed;
           },
-          "With --autocast: version of PyTorch that runs it")
+          "Version of PyTorch that runs it; with --autocast")
       ->default_str(ToString(version));
 }
 
@@ -30,7 +30,7 @@ void AddExecutionFlags(CLI::App& command, Run& run) {
   command.add_flag("--autocast", run.autocast,
                    "Inference under automatic mixed precision to FP16");
   command.add_flag("--channels-last", run.channels_last,
-                   "With --autocast: network and images in channels-last");
+                   "Network and images in channels-last; with --autocast");
   AddTorch(command, run.torch);
 }
 

@@ -8,9 +8,8 @@ import unittest
 COMMAND = pathlib.Path(__file__).resolve().parents[2] / "src" / "cli"
 # Literals that stand side by side are one.
 SEAM = re.compile(r'"\s*\n\s*"')
-# What CLI11 is told of an option, a flag or a subcommand.
-HELP = re.compile(r'(?:add_option|add_flag|add_subcommand|number|AddList)\s*'
-                  r'\([^;]*?,\s*"([^"]*)"\s*\)', re.DOTALL)
+# Sentences that end a call: what CLI11 is told of options, flags, subcommands.
+HELP = re.compile(r',\s*"([A-Z][^"]*)"\s*\)')
 PREPOSITION = re.compile(r"(Of|For|With|As|In|By|At|To|On|From)\b")
 
 
