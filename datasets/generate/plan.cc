@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <unordered_map>
 
-#include "datasets/labels/csv.h"
+#include "datasets/store/csv.h"
 #include "foretell/error.h"
 
 namespace foretell::dataset {

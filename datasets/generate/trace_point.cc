@@ -3,7 +3,7 @@
 #include <charconv>
 #include <utility>
 
-#include "datasets/labels/csv.h"
+#include "datasets/store/csv.h"
 #include "foretell/error.h"
 #include "src/core/text.h"
 

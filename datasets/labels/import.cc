@@ -10,7 +10,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "datasets/labels/csv.h"
+#include "datasets/store/csv.h"
 #include "foretell/error.h"
 
 namespace foretell::dataset {

@@ -1,4 +1,4 @@
-#include "datasets/labels/csv.h"
+#include "datasets/store/csv.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
