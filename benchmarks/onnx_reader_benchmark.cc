@@ -17,7 +17,7 @@
 #include <string>
 
 #include "benchmarks/onnx_reader_files.h"
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 #include "onnx-ml.pb.h"
 
 namespace foretell::benchmarks {

@@ -18,8 +18,8 @@
 #include <utility>
 
 #include "foretell/error.h"
-#include "frontends/onnx/liveness.h"
 #include "frontends/onnx/node_context.h"
+#include "frontends/onnx/reader/liveness.h"
 #include "src/core/text.h"
 #include "src/program/recorder.h"
 

@@ -12,8 +12,8 @@
 
 #include "foretell/error.h"
 #include "foretell/program.h"
-#include "frontends/onnx/model.h"
 #include "frontends/onnx/operator_table.h"
+#include "frontends/onnx/reader/model.h"
 #include "frontends/onnx/value.h"
 
 namespace foretell::onnx {

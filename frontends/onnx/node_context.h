@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "foretell/error.h"
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 #include "frontends/onnx/value.h"
 
 namespace foretell::onnx {

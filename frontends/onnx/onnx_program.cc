@@ -6,8 +6,8 @@
 #include "foretell/frontends.h"
 #include "frontends/onnx/evaluator.h"
 #include "frontends/onnx/fusion/fuse.h"
-#include "frontends/onnx/liveness.h"
 #include "frontends/onnx/onnx_program.h"
+#include "frontends/onnx/reader/liveness.h"
 
 namespace foretell {
 namespace onnx {

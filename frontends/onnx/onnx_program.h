@@ -2,7 +2,7 @@
 
 #include "foretell/frontends.h"
 #include "foretell/program.h"
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 
 namespace foretell::onnx {
 

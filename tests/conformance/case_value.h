@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 
 namespace foretell::conformance {
 

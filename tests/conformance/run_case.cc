@@ -12,7 +12,7 @@
 #include "foretell/error.h"
 #include "frontends/onnx/evaluator.h"
 #include "frontends/onnx/fusion/fuse.h"
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 #include "tests/conformance/case_value.h"
 #include "tests/conformance/comparison.h"
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "frontends/onnx/liveness.h"
+#include "frontends/onnx/reader/liveness.h"
 #include "tests/frontends/onnx_tracing.h"
 #include "tests/graph/expect_error.h"
 #include "tests/program/trace_queries.h"

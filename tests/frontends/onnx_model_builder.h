@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 #include "tests/frontends/onnx_pieces.h"
 
 /// A few words with which tests write ONNX models as C++ structures.

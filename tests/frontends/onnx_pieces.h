@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 
 /// Parts of an ONNX model that every kind of test needs.
 namespace foretell::onnx {

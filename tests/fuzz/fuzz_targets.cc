@@ -6,7 +6,7 @@
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 
 namespace foretell::fuzz {
 namespace {

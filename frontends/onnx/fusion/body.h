@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 
 namespace foretell::onnx {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "frontends/onnx/fusion/rules.h"
-#include "frontends/onnx/liveness.h"
+#include "frontends/onnx/reader/liveness.h"
 
 namespace foretell::onnx {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "foretell/frontends.h"
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 
 namespace foretell::onnx {
 

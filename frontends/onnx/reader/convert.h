@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 #include "frontends/onnx/reader/wire.h"
 #include "onnx-ml.pb.h"
 

@@ -1,4 +1,4 @@
-#include "frontends/onnx/liveness.h"
+#include "frontends/onnx/reader/liveness.h"
 
 #include <set>
 #include <unordered_map>

@@ -1,4 +1,4 @@
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 
 #include <limits>
 

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "foretell/error.h"
-#include "frontends/onnx/model.h"
 #include "frontends/onnx/reader/byte_source.h"
 #include "frontends/onnx/reader/convert.h"
 #include "frontends/onnx/reader/file_type.h"
 #include "frontends/onnx/reader/functions.h"
+#include "frontends/onnx/reader/model.h"
 #include "frontends/onnx/reader/text.h"
 #include "frontends/onnx/reader/wire.h"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 #include "frontends/onnx/reader/wire.h"
 #include "onnx-ml.pb.h"
 

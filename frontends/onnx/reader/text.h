@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "foretell/error.h"
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 
 /// Wording of the reader's messages.
 namespace foretell::onnx {

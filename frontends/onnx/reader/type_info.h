@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 #include "onnx-ml.pb.h"
 
 namespace foretell::onnx {

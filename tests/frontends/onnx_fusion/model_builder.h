@@ -8,7 +8,7 @@
 
 #include "foretell/frontends.h"
 #include "frontends/onnx/fusion/match.h"
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 
 namespace foretell::onnx {
 

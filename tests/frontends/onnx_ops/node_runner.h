@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 #include "tests/frontends/onnx_pieces.h"
 
 namespace foretell::onnx {

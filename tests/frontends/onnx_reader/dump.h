@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 
 namespace foretell::onnx {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "foretell/error.h"
-#include "frontends/onnx/model.h"
+#include "frontends/onnx/reader/model.h"
 #include "onnx-ml.pb.h"
 
 namespace foretell::onnx {
