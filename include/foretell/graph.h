@@ -182,6 +182,9 @@ struct Value {
   NodeId producer = kNone;  ///< kNone for inputs, parameters and buffers.
 };
 
+/// Attribute, true, of the casts that autocast made and not the program.
+inline constexpr std::string_view kAutocastAttribute = "autocast";
+
 /// One top-level ATen operator.
 struct Node {
   std::string target;  ///< ATen name without "aten::", e.g. "conv2d", "add_".
@@ -220,6 +223,9 @@ struct GraphInfo {
   Precision precision = Precision::kFp32;
   std::int64_t batch = 1;
   std::string optimizer;  ///< "sgd", "momentum", "adam", "adamw"; or empty.
+  /// 16-bit type that automatic mixed precision cast to while the graph was
+  /// traced: its casts are nodes. Empty: none are but the program's own.
+  std::optional<DType> autocast = {};
 };
 
 /// Operators of one step (forward; in training also backward and optimizer) in

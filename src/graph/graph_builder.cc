@@ -86,6 +86,11 @@ GraphBuilder::GraphBuilder(GraphInfo info) {
     RefuseToBuild("graph '" + info.name + "': the batch is " +
                   std::to_string(info.batch) + ", expected at least 0");
   }
+  const DType autocast = info.autocast.value_or(DType::kF16);
+  if (autocast != DType::kF16 && autocast != DType::kBF16) {
+    Refuse("graph '" + info.name + "': autocast is to " +
+           std::string(DTypeName(autocast)) + ", expected f16 or bf16");
+  }
   graph_.info_ = std::move(info);
 }
 

@@ -15,11 +15,13 @@ Json ToJson(const TensorType& type) {
 }
 
 Json ToJson(const GraphInfo& info) {
-  return {{"name", info.name},
-          {"mode", ModeName(info.mode)},
-          {"precision", PrecisionName(info.precision)},
-          {"batch", info.batch},
-          {"optimizer", info.optimizer}};
+  Json json = {{"name", info.name},
+               {"mode", ModeName(info.mode)},
+               {"precision", PrecisionName(info.precision)},
+               {"batch", info.batch},
+               {"optimizer", info.optimizer}};
+  if (info.autocast) json["autocast"] = DTypeName(*info.autocast);
+  return json;
 }
 
 Json ToJson(const Storage& storage) {

@@ -70,11 +70,13 @@ class Parser {
     } else if (key == "precision") {
       info.precision =
           Known(cursor_, ParsePrecision(value), "precision", value);
+    } else if (key == "autocast") {
+      info.autocast = Known(cursor_, ParseDType(value), "type", value);
     } else if (key == "optimizer") {
       info.optimizer = std::move(value);
     } else {
       cursor_.Fail("unknown key '" + key +
-                   "', expected mode, precision, batch, optimizer or "
+                   "', expected mode, precision, autocast, batch, optimizer or "
                    "parameters");
     }
   }

@@ -82,6 +82,9 @@ class Printer {
     text_ += "graph " + Quoted(info.name);
     text_.append(" mode=").append(ModeName(info.mode));
     text_.append(" precision=").append(PrecisionName(info.precision));
+    if (info.autocast) {
+      text_.append(" autocast=").append(DTypeName(*info.autocast));
+    }
     text_ += " batch=" + std::to_string(info.batch);
     if (!info.optimizer.empty())
       text_ += " optimizer=" + Quoted(info.optimizer);

@@ -52,6 +52,8 @@ constexpr BadText kBadTexts[] = {
     {"graph batch=-1", "the batch is -1"},
     {"graph mode=dreaming", "unknown mode 'dreaming'"},
     {"graph precision=fp3", "unknown precision 'fp3'"},
+    {"graph autocast=f17", "unknown type 'f17'"},
+    {"graph autocast=f32", "autocast is to f32, expected f16 or bf16"},
     {"graph colour=red", "unknown key 'colour'"},
     {"graph parameters=-4", "parameter elements is -4"},
     {"phase sideways", "unknown phase 'sideways'"},
