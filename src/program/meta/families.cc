@@ -23,7 +23,8 @@ std::vector<Family> AllFamilies() {
           {"random", RandomKernels()},
           {"recurrent", RecurrentKernels()},
           {"reduction", ReductionKernels()},
-          {"resampling", ResamplingKernels()}};
+          {"resampling", ResamplingKernels()},
+          {"softmax", SoftmaxKernels()}};
 }
 
 }  // namespace foretell::meta

@@ -39,5 +39,6 @@ std::span<const KernelRow> RandomKernels();
 std::span<const KernelRow> RecurrentKernels();
 std::span<const KernelRow> ReductionKernels();
 std::span<const KernelRow> ResamplingKernels();
+std::span<const KernelRow> SoftmaxKernels();
 
 }  // namespace foretell::meta

@@ -24,4 +24,5 @@ set(FORETELL_META_SOURCES
     meta/recurrent.cc
     meta/reduction.cc
     meta/resampling.cc
-    meta/shapes.cc)
+    meta/shapes.cc
+    meta/softmax.cc)
