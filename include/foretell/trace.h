@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct TraceOptions {
   Optimizer optimizer = Optimizer::kSgd;  ///< Used in Mode::kTraining.
   TraceDevice device = TraceDevice::kMeta;
   std::uint64_t seed = 0;
+  /// f16 or bf16: the forward pass and the loss run under automatic mixed
+  /// precision, as `torch.autocast("cuda", dtype)` does it on a GPU. Takes
+  /// kFp32 or kTf32.
+  std::optional<DType> autocast = {};
 };
 
 /// What one run of a program on given inputs shows.
@@ -40,12 +45,17 @@ struct Trace {
 /// gradients are born anew and optimizer state exists, while the memory events
 /// cover both.
 ///
+/// Under autocast parameters count as leaves that require gradients, in
+/// inference too, where none of them does: their casts are kept until the
+/// forward pass and the loss are over. Gradients are not scaled.
+///
 /// Operators without a meta kernel run on the CPU for their shapes while they
 /// are small, with a warning.
 ///
 /// Throws Error that names the operator: kUnsupported when it depends on data,
 /// or lacks a meta kernel and is large or needs a gradient, or when the program
-/// does not end; kInvalidArgument when shapes do not fit or are absurd.
+/// does not end; kInvalidArgument when shapes do not fit or are absurd, and
+/// for autocast with a precision or to a type that it does not go with.
 Trace TraceProgram(const Program& program,
                    const std::vector<BoundInput>& inputs,
                    const TraceOptions& options = {});

@@ -17,6 +17,7 @@
 #include <mutex>
 
 #include "foretell/error.h"
+#include "src/program/autocast.h"
 #include "src/program/call_checks.h"
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/operator_call.h"
@@ -35,6 +36,7 @@ thread_local Recorder* current_recorder = nullptr;
 
 void RecorderHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack) {
+  if (AutocastRegion::Intercept(op, keys, *stack)) return;
   const c10::impl::ExcludeDispatchKeyGuard off(kHookKey);
   const c10::DispatchKeySet rest =
       keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kHookKey);
@@ -189,6 +191,9 @@ NodeSpec Recorder::SpecOf(const c10::OperatorHandle& op,
     });
   }
   spec.attributes = ToAttributes(op.schema(), stack, first);
+  if (AutocastRegion::IsCasting()) {
+    spec.attributes.emplace_back(kAutocastAttribute, true);
+  }
   spec.phase = phase_;
   if (scope_) spec.scope = scope_();
   return spec;

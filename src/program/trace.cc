@@ -12,10 +12,12 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "foretell/error.h"
 #include "src/core/text.h"
+#include "src/program/autocast.h"
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/optimizer_step.h"
 #include "src/program/recorder.h"
@@ -34,6 +36,22 @@ std::int64_t BatchOf(const std::vector<BoundInput>& inputs) {
     if (!input.type.shape.empty()) return input.type.shape.front();
   }
   return 1;
+}
+
+void RequireAutocastFits(const TraceOptions& options) {
+  if (!options.autocast) return;
+  const DType dtype = *options.autocast;
+  if (dtype != DType::kF16 && dtype != DType::kBF16) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "autocast to " + std::string(DTypeName(dtype)) +
+                    ", expected f16 or bf16");
+  }
+  if (options.precision != Precision::kFp32 &&
+      options.precision != Precision::kTf32) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "autocast casts parameters in fp32 or tf32, not in " +
+                    std::string(PrecisionName(options.precision)));
+  }
 }
 
 /// A program, its inputs and its recorder while they are being traced.
@@ -90,7 +108,11 @@ class Tracer {
   Trace Infer() {
     const c10::InferenceMode inference;
     Enter(Phase::kForward, TensorRole::kActivation);
+    if (options_.autocast) RequireGradients();
+    std::optional<AutocastRegion> region;
+    Begin(region);
     std::vector<at::Tensor> outputs = instance_->Forward(tensors_);
+    region.reset();
     return Finish(outputs);
   }
 
@@ -110,7 +132,8 @@ class Tracer {
     GraphInfo info{.name = program_.name(),
                    .mode = options_.mode,
                    .precision = options_.precision,
-                   .batch = BatchOf(inputs_)};
+                   .batch = BatchOf(inputs_),
+                   .autocast = options_.autocast};
     if (options_.mode == Mode::kTraining) {
       info.optimizer = OptimizerName(options_.optimizer);
     }
@@ -166,10 +189,36 @@ class Tracer {
     return tensors;
   }
 
+  /// Begins autocast where it is wanted.
+  void Begin(std::optional<AutocastRegion>& region) const {
+    if (!options_.autocast) return;
+    region.emplace(device_, ToScalarType(*options_.autocast));
+  }
+
+  /// Networks run with parameters that require gradients even where nothing is
+  /// trained. An instance for inference need not say so.
+  void RequireGradients() const {
+    const std::vector<NamedTensor> parameters = instance_->Parameters();
+    const bool is_said =
+        std::ranges::any_of(parameters, [](const NamedTensor& parameter) {
+          return parameter.tensor.requires_grad();
+        });
+    if (is_said) return;
+    for (const NamedTensor& parameter : parameters) {
+      parameter.tensor.set_requires_grad(true);
+    }
+  }
+
+  at::Tensor ForwardAndLoss(std::vector<at::Tensor>& outputs) {
+    std::optional<AutocastRegion> region;
+    Begin(region);
+    outputs = instance_->Forward(tensors_);
+    return ScalarLoss(outputs);
+  }
+
   void TrainStep(OptimizerStep& optimizer, std::vector<at::Tensor>& outputs) {
     Enter(Phase::kForward, TensorRole::kActivation);
-    outputs = instance_->Forward(tensors_);
-    at::Tensor loss = ScalarLoss(outputs);
+    at::Tensor loss = ForwardAndLoss(outputs);
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
     if (loss.requires_grad()) loss.backward();
@@ -234,6 +283,7 @@ Trace TraceProgram(const Program& program,
                    const TraceOptions& options) {
   InitializeTracing();
   try {
+    RequireAutocastFits(options);
     return Tracer(program, inputs, options).Run();
   } catch (const Error& error) {
     const bool named =

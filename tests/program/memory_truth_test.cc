@@ -12,6 +12,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "foretell/trace.h"
 #include "tests/program/networks.h"
@@ -28,9 +31,12 @@ using program_test::NamedNetwork;
 constexpr Mode kModes[] = {Mode::kInference, Mode::kTraining};
 
 MemoryComparison Compare(const NamedNetwork& network, Mode mode,
-                         const std::vector<ExplainedOperator>& explained) {
+                         const std::vector<ExplainedOperator>& explained,
+                         std::optional<DType> autocast = std::nullopt) {
   const Program program = network.ToProgram();
-  TraceOptions options{.mode = mode, .optimizer = Optimizer::kAdam};
+  TraceOptions options{.mode = mode,
+                       .optimizer = Optimizer::kAdam,
+                       .autocast = autocast};
   const Trace meta = TraceProgram(program, network.inputs, options);
   options.device = TraceDevice::kCpu;
   const Trace cpu = TraceProgram(program, network.inputs, options);
@@ -75,6 +81,22 @@ TEST(MemoryTruth, MetaAndCpuAgreeToTheByteBesideExplainedOperators) {
       }
     }
   }
+}
+
+// In 16 bits CUDA's attention is FlashAttention, which pads small heads, and
+// recurrent layers keep a reserve; the CPU's kernels do neither.
+TEST(MemoryTruth, HoldsUnderAutocastBesideAttentionAndRecurrence) {
+  std::set<std::string> different;
+  for (const NamedNetwork& network : AllNetworks()) {
+    for (const Mode mode : kModes) {
+      const MemoryComparison comparison = Compare(
+          network, mode, program_test::ExplainedOperators(), DType::kBF16);
+      EXPECT_GE(comparison.points.size(), 3u);
+      if (!comparison.Jumps().empty()) different.insert(network.name);
+    }
+  }
+  EXPECT_THAT(different, testing::ElementsAre("bert", "gpt", "gru", "lstm",
+                                              "swin", "vit"));
 }
 
 TEST(MemoryTruth, EveryExplanationIsNeeded) {

@@ -1,0 +1,221 @@
+// Autocast of CUDA for tensors of any device.
+//
+// LibTorch's own wrappers ask every tensor whether it is on the device that
+// their dispatch key belongs to, and no device stands behind meta tensors. So a
+// boxed fallback on an autocast key that no backend here uses (that of HPUs)
+// does what ATen/autocast_mode.h does, with the lists of that header: above
+// autograd, so that casts have gradients and operators save what was cast.
+// The rules reach an operator inside a composite (a loss, an interpolation)
+// but not inside a kernel, as LibTorch's do.
+//
+// The recorder's key comes before every autocast key. It asks Intercept, so
+// that casts of a top-level call become nodes of their own before it.
+
+#include "src/program/autocast.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "foretell/error.h"
+#include "src/program/operator_call.h"
+
+namespace foretell {
+namespace {
+
+constexpr c10::DispatchKey kAutocastKey = c10::DispatchKey::AutocastHPU;
+thread_local AutocastRegion* current_region = nullptr;
+thread_local bool is_casting = false;
+
+class CastingScope {
+ public:
+  CastingScope() { is_casting = true; }
+  ~CastingScope() { is_casting = false; }
+  CastingScope(const CastingScope&) = delete;
+  CastingScope& operator=(const CastingScope&) = delete;
+};
+
+/// Calls `cast` on every tensor of an argument.
+template <typename Cast>
+c10::IValue CastTensors(const c10::IValue& value, const Cast& cast) {
+  if (value.isTensor()) return cast(value.toTensor());
+  if (value.isTensorList()) {
+    c10::List<at::Tensor> list;
+    for (const at::Tensor& tensor : value.toTensorVector()) {
+      list.push_back(cast(tensor));
+    }
+    return list;
+  }
+  return value;
+}
+
+/// Type of the result in place of None. Requires an argument `dtype`.
+void AskForFloat(const c10::FunctionSchema& schema, torch::jit::Stack& stack,
+                 size_t first) {
+  const int place = *schema.argumentIndexWithName("dtype");
+  c10::IValue& dtype = stack[first + static_cast<size_t>(place)];
+  if (dtype.isNone()) dtype = static_cast<std::int64_t>(at::kFloat);
+}
+
+/// `norm.Scalar` becomes `norm.ScalarOpt_dtype`, `norm.ScalarOpt_dim` becomes
+/// `norm.ScalarOpt_dim_dtype`; the type comes last.
+c10::OperatorHandle OverloadWithType(const c10::OperatorHandle& op) {
+  const std::string& overload = op.schema().overload_name();
+  const std::string typed = overload.starts_with("ScalarOpt")
+                                ? overload + "_dtype"
+                                : "ScalarOpt_dtype";
+  return c10::Dispatcher::singleton().findSchemaOrThrow(
+      op.schema().name().c_str(), typed.c_str());
+}
+
+bool IsTakenApart(const c10::OperatorHandle& op) {
+  return op.hasKernelForDispatchKey(
+      c10::DispatchKey::CompositeImplicitAutograd);
+}
+
+}  // namespace
+
+void AutocastRegion::Install() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    static torch::Library library(torch::Library::IMPL, "_", kAutocastKey,
+                                  __FILE__, __LINE__);
+    library.fallback(torch::CppFunction::makeFromBoxedFunction<&Fallback>());
+  });
+}
+
+AutocastRegion::AutocastRegion(c10::DeviceType device, at::ScalarType dtype)
+    : device_(device), dtype_(dtype) {
+  if (current_region != nullptr) {
+    throw Error(ErrorCode::kInternal, "a region of autocast is already active");
+  }
+  Install();
+  current_region = this;
+  c10::impl::tls_set_dispatch_key_included(kAutocastKey, true);
+  c10::impl::tls_set_dispatch_key_excluded(kAutocastKey, false);
+}
+
+AutocastRegion::~AutocastRegion() {
+  c10::impl::tls_set_dispatch_key_included(kAutocastKey, false);
+  c10::impl::tls_set_dispatch_key_excluded(kAutocastKey, true);
+  current_region = nullptr;
+}
+
+AutocastRegion* AutocastRegion::Current() { return current_region; }
+
+bool AutocastRegion::IsCasting() { return is_casting; }
+
+bool AutocastRegion::Intercept(const c10::OperatorHandle& op,
+                               c10::DispatchKeySet keys,
+                               torch::jit::Stack& stack) {
+  if (current_region == nullptr || !keys.has(kAutocastKey)) return false;
+  const AutocastPolicy policy = AutocastPolicyOf(op);
+  if (policy == AutocastPolicy::kLeave) return false;
+  current_region->CastAndCall(op, policy, stack);
+  return true;
+}
+
+void AutocastRegion::Fallback(const c10::OperatorHandle& op,
+                              c10::DispatchKeySet keys,
+                              torch::jit::Stack* stack) {
+  if (Intercept(op, keys, *stack)) return;
+  std::optional<c10::impl::ExcludeDispatchKeyGuard> off;
+  if (!IsTakenApart(op)) off.emplace(kAutocastKey);
+  op.redispatchBoxed(
+      keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kAutocastKey),
+      stack);
+}
+
+void AutocastRegion::CastAndCall(const c10::OperatorHandle& op,
+                                 AutocastPolicy policy,
+                                 torch::jit::Stack& stack) {
+  const c10::impl::ExcludeDispatchKeyGuard off(kAutocastKey);
+  // The caller's tensors outlive the call, whoever held them.
+  const torch::jit::Stack given(
+      stack.end() - static_cast<std::ptrdiff_t>(op.schema().arguments().size()),
+      stack.end());
+  Prepare(op, policy, stack).callBoxed(&stack);
+}
+
+c10::OperatorHandle AutocastRegion::Prepare(const c10::OperatorHandle& op,
+                                            AutocastPolicy policy,
+                                            torch::jit::Stack& stack) {
+  const size_t first = stack.size() - op.schema().arguments().size();
+  const bool takes_tensor =
+      stack[first].isTensor() && IsEligible(stack[first].toTensor());
+  switch (policy) {
+    case AutocastPolicy::kLeave:
+      break;
+    case AutocastPolicy::kLower:
+    case AutocastPolicy::kLowerAll:
+      CastAll(stack, first, dtype_, policy == AutocastPolicy::kLower);
+      break;
+    case AutocastPolicy::kFloat:
+      CastAll(stack, first, at::kFloat, /*cache=*/false);
+      break;
+    case AutocastPolicy::kPromote:
+      CastAll(stack, first, WidestOf(stack, first), /*cache=*/true);
+      break;
+    case AutocastPolicy::kFloatResult:
+      if (takes_tensor) AskForFloat(op.schema(), stack, first);
+      break;
+    case AutocastPolicy::kFloatOverload:
+      if (!takes_tensor) break;
+      stack.emplace_back(static_cast<std::int64_t>(at::kFloat));
+      return OverloadWithType(op);
+    case AutocastPolicy::kRefused:
+      throw Error(ErrorCode::kUnsupported,
+                  op.schema().name() + " is refused by autocast; PyTorch asks "
+                                       "for its variant with logits");
+  }
+  return op;
+}
+
+bool AutocastRegion::IsEligible(const at::Tensor& tensor) const {
+  return tensor.defined() && tensor.device().type() == device_ &&
+         tensor.is_floating_point() && tensor.scalar_type() != at::kDouble;
+}
+
+at::ScalarType AutocastRegion::WidestOf(const torch::jit::Stack& stack,
+                                        size_t first) const {
+  at::ScalarType widest = dtype_;
+  for (size_t i = first; i < stack.size(); ++i) {
+    ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
+      if (IsEligible(tensor) && tensor.scalar_type() == at::kFloat) {
+        widest = at::kFloat;
+      }
+    });
+  }
+  return widest;
+}
+
+void AutocastRegion::CastAll(torch::jit::Stack& stack, size_t first,
+                             at::ScalarType to, bool cache) {
+  const CastingScope casting;
+  for (size_t i = first; i < stack.size(); ++i) {
+    stack[i] = CastTensors(stack[i], [&](const at::Tensor& tensor) {
+      return Cast(tensor, to, cache);
+    });
+  }
+}
+
+at::Tensor AutocastRegion::Cast(const at::Tensor& tensor, at::ScalarType to,
+                                bool cache) {
+  if (!IsEligible(tensor) || tensor.scalar_type() == to) return tensor;
+  const bool is_kept = cache && to == dtype_ &&
+                       tensor.scalar_type() == at::kFloat &&
+                       tensor.requires_grad() && tensor.is_leaf() &&
+                       !tensor.is_view();
+  if (!is_kept) return tensor.to(to);
+  const auto found = casts_.find(tensor.unsafeGetTensorImpl());
+  if (found != casts_.end()) return found->second.second;
+  at::Tensor cast = tensor.to(to);
+  casts_.emplace(tensor.unsafeGetTensorImpl(), std::pair(tensor, cast));
+  return cast;
+}
+
+}  // namespace foretell

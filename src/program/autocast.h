@@ -1,0 +1,62 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <unordered_map>
+#include <utility>
+
+#include "src/program/autocast_rules.h"
+
+namespace foretell {
+
+/// `with torch.autocast("cuda", dtype):` on this thread, for the tensors of
+/// `device` in place of CUDA's. Regions do not nest.
+///
+/// Casts are calls of `to`, as in PyTorch: autograd and the recorder see them.
+/// Those of f32 leaves that require a gradient and are no views are kept until
+/// the region ends.
+class AutocastRegion {
+ public:
+  /// Requires: `dtype` is kHalf or kBFloat16.
+  AutocastRegion(c10::DeviceType device, at::ScalarType dtype);
+  ~AutocastRegion();
+  AutocastRegion(const AutocastRegion&) = delete;
+  AutocastRegion& operator=(const AutocastRegion&) = delete;
+
+  /// Region of this thread, or nullptr.
+  static AutocastRegion* Current();
+  /// True while a region of this thread makes one of its casts.
+  static bool IsCasting();
+
+  /// For whoever sees calls before autocast does: when a region is about to
+  /// change this call, casts its arguments, calls `op` anew with them, outside
+  /// of autocast, and returns true.
+  static bool Intercept(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                        torch::jit::Stack& stack);
+
+ private:
+  static void Install();
+  /// What every call comes by that no key above autocast's takes.
+  static void Fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                       torch::jit::Stack* stack);
+  void CastAndCall(const c10::OperatorHandle& op, AutocastPolicy policy,
+                   torch::jit::Stack& stack);
+  /// Casts what `policy` wants cast; returns the operator to call.
+  c10::OperatorHandle Prepare(const c10::OperatorHandle& op,
+                              AutocastPolicy policy, torch::jit::Stack& stack);
+  bool IsEligible(const at::Tensor& tensor) const;
+  at::ScalarType WidestOf(const torch::jit::Stack& stack, size_t first) const;
+  void CastAll(torch::jit::Stack& stack, size_t first, at::ScalarType to,
+               bool cache);
+  at::Tensor Cast(const at::Tensor& tensor, at::ScalarType to, bool cache);
+
+  c10::DeviceType device_;
+  at::ScalarType dtype_;
+  /// Casts of parameters, with what keeps their sources' addresses theirs.
+  std::unordered_map<const at::TensorImpl*, std::pair<at::Tensor, at::Tensor>>
+      casts_;
+};
+
+}  // namespace foretell

@@ -1,0 +1,110 @@
+#include "src/program/autocast_rules.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "src/cost/autocast.h"
+
+namespace foretell {
+namespace {
+
+using cost::AutocastRule;
+
+std::string ShortName(const c10::OperatorName& name) {
+  return c10::toString(name).substr(std::string("aten::").size());
+}
+
+/// Operators with a kernel of LibTorch's own for autocast on CUDA.
+std::set<std::string> RegisteredForCuda() {
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  std::set<std::string> names;
+  for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
+    const auto op = dispatcher.findSchema(name);
+    if (op && name.name.starts_with("aten::") &&
+        op->hasKernelForDispatchKey(c10::DispatchKey::AutocastCUDA)) {
+      names.insert(ShortName(name));
+    }
+  }
+  return names;
+}
+
+TEST(AutocastRules, AreThoseThatLibTorchRegistersForCuda) {
+  std::set<std::string> ours;
+  for (const auto& [name, policy] : AutocastRules()) {
+    // The rule of cuDNN's recurrent layers is in a library for CUDA alone.
+    if (policy != AutocastPolicy::kLowerAll) ours.insert(name);
+  }
+  EXPECT_EQ(ours, RegisteredForCuda());
+}
+
+TEST(AutocastRules, NameOverloadsThatExist) {
+  for (const auto& [name, policy] : AutocastRules()) {
+    const std::size_t dot = name.find('.');
+    const auto op = c10::Dispatcher::singleton().findSchema(
+        {"aten::" + name.substr(0, dot),
+         dot == std::string::npos ? "" : name.substr(dot + 1)});
+    ASSERT_TRUE(op) << name;
+    EXPECT_EQ(AutocastPolicyOf(*op), policy) << name;
+  }
+}
+
+/// What a graph without overloads and types can say of `policy`.
+AutocastRule RuleFor(AutocastPolicy policy) {
+  switch (policy) {
+    case AutocastPolicy::kLower:
+    case AutocastPolicy::kLowerAll:
+      return AutocastRule::kHalf;
+    case AutocastPolicy::kFloat:
+      return AutocastRule::kFloat;
+    case AutocastPolicy::kFloatResult:
+    case AutocastPolicy::kFloatOverload:
+      return AutocastRule::kFloatInside;
+    case AutocastPolicy::kLeave:
+    case AutocastPolicy::kPromote:
+    case AutocastPolicy::kRefused:
+      break;
+  }
+  return AutocastRule::kPromote;
+}
+
+/// Operators of the lists whose rule for graphs without casts is another one:
+/// it knows kinds and a few names. The learned latency was trained with those
+/// rules.
+std::string Different() {
+  std::set<std::string> names;
+  for (const auto& [name, policy] : AutocastRules()) {
+    const std::string target = name.substr(0, name.find('.'));
+    const Node node = {.target = target, .kind = OpKindOf(target)};
+    if (cost::AutocastRuleOf(node) != RuleFor(policy)) names.insert(target);
+  }
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : " ") + name;
+  }
+  return text;
+}
+
+constexpr char kDifferent[] =
+    "_thnn_fused_gru_cell _thnn_fused_lstm_cell _upsample_bicubic2d_aa "
+    "_upsample_bilinear2d_aa _upsample_nearest_exact1d "
+    "_upsample_nearest_exact2d _upsample_nearest_exact3d acos asin bilinear "
+    "binary_cross_entropy_with_logits cdist cosh cosine_embedding_loss "
+    "cumprod dist dot erfinv expm1 frobenius_norm grid_sampler "
+    "hinge_embedding_loss huber_loss index_put kl_div l1_loss "
+    "linalg_matrix_norm log10 log1p log2 logsumexp margin_ranking_loss "
+    "mse_loss multi_margin_loss multilabel_margin_loss nll_loss nll_loss2d "
+    "nuclear_norm pdist poisson_nll_loss prelu renorm rms_norm scatter_add "
+    "sinh smooth_l1_loss soft_margin_loss tan tensordot triplet_margin_loss "
+    "upsample_bicubic2d upsample_bilinear2d upsample_linear1d "
+    "upsample_nearest1d upsample_nearest2d upsample_nearest3d "
+    "upsample_trilinear3d vdot";
+
+TEST(AutocastRules, DifferFromThoseOfPlainGraphsWhereItIsSaid) {
+  EXPECT_EQ(Different(), kDifferent);
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,194 @@
+// Casts of autocast and how long they live, in bytes counted by hand.
+
+#include "src/program/autocast.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "foretell/graph_io.h"
+#include "foretell/trace.h"
+#include "tests/graph/expect_error.h"
+#include "tests/program/fake_program.h"
+#include "tests/program/layers.h"
+#include "tests/program/trace_queries.h"
+
+namespace foretell {
+namespace {
+
+using program_test::Chain;
+using program_test::FakeProgram;
+using program_test::Layers;
+using program_test::Simple;
+using program_test::Stateless;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// [4,16], 256 bytes.
+const BoundInput kVector{"x", {DType::kF32, {4, 16}}};
+
+OperatorGraph TraceOf(const program_test::Network& network,
+                      const TraceOptions& options = {.autocast = DType::kF16},
+                      const BoundInput& input = kVector) {
+  return TraceProgram(FakeProgram("net", {input}, network), {input}, options)
+      .graph;
+}
+
+/// linear(16, 8), relu, linear(8, 2): weights of 512, 32, 64 and 8 bytes, with
+/// the input 872.
+program_test::Network TwoLayers() {
+  return Simple([](Layers& l) {
+    return Chain({l.Linear(16, 8),
+                  [](const at::Tensor& x) { return at::relu(x); },
+                  l.Linear(8, 2)});
+  });
+}
+
+constexpr std::int64_t kSources = 256 + 512 + 32 + 64 + 8;
+
+std::vector<std::int64_t> LiveBytes(const OperatorGraph& graph) {
+  std::vector<std::int64_t> bytes;
+  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
+    bytes.push_back(LiveBytesAfter(graph, id));
+  }
+  return bytes;
+}
+
+std::int64_t CountCasts(const OperatorGraph& graph) {
+  return std::ranges::count_if(graph.nodes(), [](const Node& node) {
+    return node.Int(kAutocastAttribute, 0) != 0;
+  });
+}
+
+TEST(Autocast, KeepsCastsOfParametersUntilTheForwardPassEnds) {
+  const OperatorGraph graph = TraceOf(TwoLayers());
+  EXPECT_THAT(TargetsOf(graph), ElementsAre("to", "to", "to", "linear", "relu",
+                                            "to", "to", "linear"));
+  // f16: the input takes 128 bytes, the weights 256, 16, 32 and 4, the results
+  // 64, 64 and 16.
+  EXPECT_THAT(LiveBytes(graph),
+              ElementsAre(kSources + 128, kSources + 128 + 256,
+                          kSources + 128 + 256 + 16, kSources + 256 + 16 + 64,
+                          kSources + 256 + 16 + 64,
+                          kSources + 256 + 16 + 64 + 32,
+                          kSources + 256 + 16 + 64 + 32 + 4, kSources + 16));
+}
+
+TEST(Autocast, InTrainingKeepsWhatTheBackwardPassNeeds) {
+  const OperatorGraph graph =
+      TraceOf(TwoLayers(), {.mode = Mode::kTraining, .autocast = DType::kF16});
+  const std::vector<std::string> forward = TargetsOf(graph, Phase::kForward);
+  ASSERT_THAT(forward, ElementsAre("to", "to", "to", "linear", "relu", "to",
+                                   "to", "linear", "mean"));
+  // The casts of the input and of the second weight, for the gradients of the
+  // first weight and of the relu's result; that; the result and the loss. The
+  // cast of the first weight is not needed: the input has no gradient.
+  EXPECT_EQ(LiveBytesAfter(graph, 8), kSources + 128 + 32 + 64 + 16 + 2);
+  // Gradients come in f16 and are cast to the parameters' f32.
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kGradient), 2 * (512 + 32 + 64 + 8));
+  EXPECT_EQ(CountCasts(graph), 5);
+}
+
+TEST(Autocast, IsOverBeforeTheBackwardPass) {
+  const OperatorGraph graph =
+      TraceOf(TwoLayers(), {.mode = Mode::kTraining, .autocast = DType::kF16});
+  for (const Node& node : graph.nodes()) {
+    if (node.phase == Phase::kForward) continue;
+    EXPECT_EQ(node.FindAttribute(kAutocastAttribute), nullptr) << node.target;
+  }
+}
+
+TEST(Autocast, ReachesIntoComposites) {
+  const BoundInput image{"x", {DType::kF16, {1, 2, 4, 4}}};
+  const OperatorGraph graph = TraceOf(
+      Stateless([](const at::Tensor& x) {
+        return at::upsample_nearest2d(x, at::OptionalIntArrayRef({8, 8}),
+                                      std::nullopt);
+      }),
+      {.autocast = DType::kF16}, image);
+  ASSERT_EQ(graph.nodes().size(), 1u);
+  // The f32 copy of the input lives and dies inside.
+  EXPECT_EQ(graph.storages().size(), 3u);
+  EXPECT_EQ(LiveBytesAfter(graph, 0), 2 * 32 + 4 * 128);
+}
+
+TEST(Autocast, ConvertsHalfInsideSoftmax) {
+  const BoundInput scores{"x", {DType::kF16, {4, 8}}};
+  const auto network =
+      Stateless([](const at::Tensor& x) { return at::softmax(x, -1); });
+  EXPECT_EQ(TraceOf(network, {.autocast = DType::kF16}, scores)
+                .storages()
+                .size(),
+            2u);
+}
+
+TEST(Autocast, CastsARecurrentLayerForEveryCall) {
+  const BoundInput tokens{"x", {DType::kF32, {5, 2, 8}}};
+  const OperatorGraph graph = TraceOf(
+      [](program_test::Weights& weights) -> program_test::Forward {
+        const at::Tensor input = weights.Parameter("input", {16, 8});
+        const at::Tensor hidden = weights.Parameter("hidden", {16, 4});
+        return [=](const program_test::Tensors& t) -> program_test::Tensors {
+          const at::Tensor state = at::zeros({1, 2, 4}, t[0].options());
+          const auto run = [&] {
+            return std::get<0>(at::lstm(t[0], {state, state}, {input, hidden},
+                                        false, 1, 0.0, false, false, false));
+          };
+          return {run(), run()};
+        };
+      },
+      {.autocast = DType::kF16}, tokens);
+  // The input, the state twice, and two weights, for both calls.
+  EXPECT_EQ(CountCasts(graph), 10);
+}
+
+TEST(Autocast, StandsInTheTextOfTheGraph) {
+  const OperatorGraph graph =
+      TraceOf(TwoLayers(), {.autocast = DType::kBF16});
+  const std::string text = PrintGraph(graph, {.with_timeline = true});
+  EXPECT_THAT(text, HasSubstr("precision=fp32 autocast=bf16 batch=4"));
+  EXPECT_THAT(text, HasSubstr("autocast=true} : bf16[4,16]"));
+  EXPECT_EQ(PrintGraph(ParseGraph(text, "text"), {.with_timeline = true}),
+            text);
+}
+
+TEST(Autocast, LeavesAPlainTraceAlone) {
+  const OperatorGraph graph = TraceOf(TwoLayers(), {});
+  EXPECT_THAT(TargetsOf(graph), ElementsAre("linear", "relu", "linear"));
+  EXPECT_FALSE(graph.info().autocast);
+}
+
+TEST(Autocast, NamesWhatItDoesNotGoWith) {
+  ExpectError([] { TraceOf(TwoLayers(), {.autocast = DType::kF32}); },
+              ErrorCode::kInvalidArgument,
+              "autocast to f32, expected f16 or bf16");
+  ExpectError(
+      [] {
+        TraceOf(TwoLayers(), {.precision = Precision::kFp16,
+                              .autocast = DType::kF16});
+      },
+      ErrorCode::kInvalidArgument,
+      "casts parameters in fp32 or tf32, not in fp16");
+  ExpectError(
+      [] {
+        TraceOf(Stateless([](const at::Tensor& x) {
+          return at::binary_cross_entropy(x, x);
+        }));
+      },
+      ErrorCode::kUnsupported, "binary_cross_entropy is refused by autocast");
+}
+
+TEST(Autocast, RegionsDoNotNest) {
+  const AutocastRegion region(c10::DeviceType::Meta, at::kHalf);
+  EXPECT_EQ(AutocastRegion::Current(), &region);
+  ExpectError(
+      [] { AutocastRegion(c10::DeviceType::Meta, at::kHalf).Current(); },
+      ErrorCode::kInternal, "already active");
+}
+
+}  // namespace
+}  // namespace foretell
