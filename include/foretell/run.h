@@ -58,7 +58,8 @@ struct Run {
   Optimizer optimizer = Optimizer::kSgd;  ///< Steps Mode::kTraining.
   /// Automatic mixed precision to f16: every floating-point source counts as
   /// f32, whatever the graph was traced in. False: tensors have the types of
-  /// the graph and nothing is cast.
+  /// the graph and nothing is cast. A graph that was traced under autocast
+  /// (GraphInfo::autocast) shows its casts and runs in this way either way.
   bool autocast = false;
   /// Network and input were converted to the channels-last format.
   bool channels_last = false;

@@ -62,8 +62,9 @@ class UnfusedAttention {
         expansion.mode.torch.Generation() == TorchGeneration::kFloatAttentionFallback &&
         outside_ == kHalfBytes;
     inside_ = in_float ? kFloatBytes : outside_;
-    scores_ =
-        expansion.mode.autocast && IsBeforeFusion() ? kFloatBytes : inside_;
+    const bool autocast =
+        expansion.mode.autocast || expansion.graph.info().autocast;
+    scores_ = autocast && IsBeforeFusion() ? kFloatBytes : inside_;
   }
 
   void Expand() {

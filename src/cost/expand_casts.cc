@@ -85,6 +85,21 @@ void SetResults(Expansion& expansion, const Node& node, std::int64_t bytes) {
 
 }  // namespace
 
+bool ExpandTracedCast(Expansion& expansion, NodeId id) {
+  const Node& node = expansion.graph.node(id);
+  if (!IsAutocastCast(node)) return false;
+  TensorStates& tensors = expansion.tensors;
+  const ValueId from = node.inputs.front();
+  const ValueId to = node.outputs.front();
+  const bool down = tensors.ElementBytes(to) < tensors.ElementBytes(from);
+  EmitCast(expansion, id, from,
+           !down                    ? KernelClass::kCastUp
+           : tensors.IsWeight(from) ? KernelClass::kCastWeight
+                                    : KernelClass::kCastDown);
+  tensors.SetStrides(to, tensors.StridesOf(from));
+  return true;
+}
+
 void ExpandCasts(Expansion& expansion, NodeContext& context) {
   if (!expansion.mode.autocast) return;
   const Node& node = context.node;

@@ -165,7 +165,7 @@ void ExpandOwnKernel(Expansion& expansion, const NodeContext& context,
 
 void ExpandNode(Expansion& expansion, NodeId id) {
   const Node& node = expansion.graph.node(id);
-  if (IsFree(expansion, node)) return;
+  if (ExpandTracedCast(expansion, id) || IsFree(expansion, node)) return;
   NodeContext context = {node, id, ReadOperands(expansion.graph, node)};
   ExpandCasts(expansion, context);
   const LayoutEffect layout = ExpandLayout(expansion, context);
@@ -181,8 +181,10 @@ void ExpandNode(Expansion& expansion, NodeId id) {
 }  // namespace
 
 std::vector<Kernel> ExpandKernels(const OperatorGraph& graph,
-                                  const Run& mode) {
-  Expansion expansion(graph, mode);
+                                  const Run& run) {
+  Run shown = run;
+  shown.autocast = run.autocast && !graph.info().autocast;
+  Expansion expansion(graph, shown);
   const std::vector<bool> varying = VaryingValues(graph);
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
     const Node& node = graph.node(id);

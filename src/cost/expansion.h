@@ -49,6 +49,10 @@ struct LayoutEffect {
 /// element sizes of the results. Without autocast nothing happens.
 void ExpandCasts(Expansion& expansion, NodeContext& context);
 
+/// Emits the cast that `id` is, when it was traced under autocast; else returns
+/// false.
+bool ExpandTracedCast(Expansion& expansion, NodeId id);
+
 /// Emits the copies that the operator makes because it cannot take an
 /// operand's strides, and sets the strides of the results.
 LayoutEffect ExpandLayout(Expansion& expansion, const NodeContext& context);

@@ -27,6 +27,11 @@ Strides SourceStrides(const Value& value, const Run& mode) {
 
 }  // namespace
 
+bool IsAutocastCast(const Node& node) {
+  return node.kind == OpKind::kCast && node.Int(kAutocastAttribute, 0) != 0 &&
+         !node.inputs.empty() && !node.outputs.empty();
+}
+
 void RequireRepresentable(const std::string& name, const Shape& shape) {
   Shape counted = shape;
   for (std::int64_t& size : counted) size = std::max<std::int64_t>(size, 1);
@@ -52,7 +57,11 @@ TensorStates::TensorStates(const OperatorGraph& graph,
 }
 
 bool TensorStates::IsWeight(ValueId id) const {
-  const StorageId storage = graph_.value(id).storage;
+  const NodeId producer = graph_.value(id).producer;
+  const bool is_cast =
+      producer != kNone && IsAutocastCast(graph_.node(producer));
+  const ValueId source = is_cast ? graph_.node(producer).inputs.front() : id;
+  const StorageId storage = graph_.value(source).storage;
   if (storage == kNone) return false;
   const TensorRole role = graph_.storage(storage).role;
   return role == TensorRole::kParameter || role == TensorRole::kBuffer;

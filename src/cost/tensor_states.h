@@ -12,6 +12,9 @@
 
 namespace foretell::cost {
 
+/// True for a cast that autocast made while the graph was traced.
+bool IsAutocastCast(const Node& node);
+
 /// Throws Error(kInvalidArgument) that names the tensor when `shape` has more
 /// than 2^56 elements, dimensions of size 0 counted as 1: its bytes or strides
 /// might leave int64.
@@ -29,7 +32,8 @@ class TensorStates {
   bool IsFloat(ValueId id) const {
     return IsFloatingPoint(graph_.value(id).type.dtype);
   }
-  /// True for views of a parameter or buffer, too.
+  /// True for views of a parameter or buffer, and for autocast's casts of one,
+  /// too.
   bool IsWeight(ValueId id) const;
 
   /// Distinct elements: those of the shape, but never more than the storage

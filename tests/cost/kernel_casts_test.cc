@@ -40,6 +40,34 @@ TEST(KernelCasts, LetAProductReadAndWriteHalf) {
   EXPECT_EQ(linear.arithmetic, Precision::kFp16);
 }
 
+/// kTwoLinears traced under autocast.
+constexpr char kTracedCasts[] = R"(%x = input f32[8,32]
+%w = parameter f32[16,32]
+%a = to(%x) {autocast=true} : f16[8,32]
+%v = to(%w) {autocast=true} : f16[16,32]
+%y = linear(%a, %v) : f16[8,16]
+%b = to(%x) {autocast=true} : f16[8,32]
+%z = linear(%b, %v) : f16[8,16]
+)";
+
+TEST(KernelCasts, AreNotAddedToThoseOfTheTrace) {
+  std::vector<Kernel> added = KernelsOf(kTwoLinears, kAutocast);
+  for (const ExecutionMode& mode : {ExecutionMode{}, kAutocast}) {
+    std::vector<Kernel> traced = KernelsOf(kTracedCasts, mode, "autocast=f16");
+    for (auto* kernels : {&added, &traced}) {
+      for (Kernel& kernel : *kernels) kernel.node = kNone;
+    }
+    EXPECT_EQ(traced, added);
+  }
+}
+
+TEST(KernelCasts, OfTheProgramAreCopies) {
+  EXPECT_THAT(ClassesOf(R"(%x = input f16[8,32]
+%y = to(%x) : f32[8,32]
+)"),
+              ElementsAre("copy"));
+}
+
 // The sources of a graph traced in f16 are f32 under autocast.
 TEST(KernelCasts, DoNotDependOnTheTypeOfTheTrace) {
   EXPECT_EQ(KernelsOf(R"(%x = input f16[8,32]
