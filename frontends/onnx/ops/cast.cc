@@ -71,7 +71,7 @@ at::Tensor Cast(const NodeContext& ctx, const at::Tensor& x,
     return CastToExponents(ctx, x);
   }
   if (IsSmallFloat(type)) return CastToFloat8(x, type, saturate);
-  return CastTo(x, type);
+  return x.to(type);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@
 
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "frontends/onnx/ops/type_support.h"
 #include "src/program/recorder.h"
 
 namespace foretell::onnx {
@@ -196,8 +197,8 @@ bool FitsOneKernel(const FusedAttention& attention) {
   const at::Tensor& mask = attention.mask;
   std::vector<std::int64_t> scores = q.sizes().vec();
   scores.back() = k.size(-2);
-  const bool has_type =
-      mask.scalar_type() == at::kBool || mask.scalar_type() == q.scalar_type();
+  const bool has_type = mask.scalar_type() == at::kBool ||
+                        TypesAgree(mask.scalar_type(), q.scalar_type());
   if (!has_type || mask.dim() > rank) return false;
   for (std::int64_t i = 1; i <= mask.dim(); ++i) {
     const std::int64_t size = scores[static_cast<size_t>(rank - i)];
@@ -262,7 +263,7 @@ bool IsInside(const at::Tensor& parameter, const at::Tensor& x,
               const NormalizedAxes& axes) {
   if (!parameter.defined()) return true;
   return axes.shape && parameter.sizes() == *axes.shape &&
-         parameter.scalar_type() == x.scalar_type();
+         TypesAgree(parameter.scalar_type(), x.scalar_type());
 }
 
 /// `x` divided by the root of its mean square over `axes`.
@@ -314,7 +315,7 @@ bool IsPerChannel(const at::Tensor& parameter, const at::Tensor& x) {
   return !parameter.defined() ||
          (parameter.dim() == x.dim() - 1 && parameter.numel() == x.size(1) &&
           parameter.size(0) == x.size(1) &&
-          parameter.scalar_type() == x.scalar_type());
+          TypesAgree(parameter.scalar_type(), x.scalar_type()));
 }
 
 at::Tensor Flat(const at::Tensor& parameter) {

@@ -169,7 +169,8 @@ at::ScalarType StashType(const NodeContext& ctx) {
 /// Undefined when the caller has to multiply or add it by broadcasting.
 at::Tensor Fitting(const at::Tensor& parameter, const at::Tensor& x,
                    at::IntArrayRef shape) {
-  if (!parameter.defined() || parameter.scalar_type() != x.scalar_type()) {
+  if (!parameter.defined() ||
+      !TypesAgree(parameter.scalar_type(), x.scalar_type())) {
     return {};
   }
   if (parameter.sizes() == shape) return parameter;

@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "frontends/onnx/node_context.h"
@@ -41,8 +42,15 @@ struct Reduction {
 
 // ---- The functions: input and result have one type that ATen computes ------
 
+/// Type of sums and products of `x`: its own. ATen would widen integers; that
+/// of floating-point numbers is left to it, since autocast widens them.
+std::optional<at::ScalarType> SumType(const at::Tensor& x) {
+  if (x.is_floating_point()) return std::nullopt;
+  return x.scalar_type();
+}
+
 at::Tensor Sum(const at::Tensor& x, const Reduction& r) {
-  return at::sum(x, r.axes, r.keepdims, x.scalar_type());
+  return at::sum(x, r.axes, r.keepdims, SumType(x));
 }
 
 at::Tensor Mean(const at::Tensor& x, const Reduction& r) {
@@ -58,7 +66,7 @@ at::Tensor Prod(const at::Tensor& x, const Reduction& r) {
   std::sort(axes.begin(), axes.end(), std::greater<>());
   at::Tensor y = x;
   for (const std::int64_t axis : axes) {
-    y = at::prod(y, axis, r.keepdims, x.scalar_type());
+    y = at::prod(y, axis, r.keepdims, SumType(x));
   }
   return y;
 }
@@ -210,11 +218,11 @@ void LowerArgument(NodeContext& ctx) {
 // ---- CumSum, CumProd -------------------------------------------------------
 
 at::Tensor CumSum(const at::Tensor& x, std::int64_t axis) {
-  return at::cumsum(x, axis, x.scalar_type());
+  return at::cumsum(x, axis, SumType(x));
 }
 
 at::Tensor CumProd(const at::Tensor& x, std::int64_t axis) {
-  return at::cumprod(x, axis, x.scalar_type());
+  return at::cumprod(x, axis, SumType(x));
 }
 
 /// `identity` in front, the last element dropped.

@@ -13,6 +13,8 @@
 
 #include <limits>
 
+#include "src/program/autocast.h"
+
 namespace foretell::onnx {
 namespace {
 
@@ -62,8 +64,16 @@ bool IsSmallFloat(at::ScalarType type) {
   return at::isFloatingType(type) && at::elementSize(type) == 1;
 }
 
+bool TypesAgree(at::ScalarType a, at::ScalarType b) {
+  const auto is_autocasts = [](at::ScalarType type) {
+    return type == at::kFloat || type == at::kHalf || type == at::kBFloat16;
+  };
+  return a == b || (AutocastRegion::Current() != nullptr && is_autocasts(a) &&
+                    is_autocasts(b));
+}
+
 at::Tensor CastTo(const at::Tensor& tensor, at::ScalarType type) {
-  return tensor.scalar_type() == type ? tensor : tensor.to(type);
+  return TypesAgree(tensor.scalar_type(), type) ? tensor : tensor.to(type);
 }
 
 at::Tensor Computable(const at::Tensor& tensor) {

@@ -17,7 +17,12 @@ bool IsWideUnsigned(at::ScalarType type);
 /// True for the 8-bit and smaller floating-point types.
 bool IsSmallFloat(at::ScalarType type);
 
-/// `tensor` in `type`; the tensor itself when it already has it.
+/// True for equal types, and under autocast for any two among f32, f16 and
+/// bf16: there PyTorch chooses the types of results and reconciles operands,
+/// whatever ONNX says of them.
+bool TypesAgree(at::ScalarType a, at::ScalarType b);
+
+/// `tensor` in `type`; the tensor itself when the types agree.
 at::Tensor CastTo(const at::Tensor& tensor, at::ScalarType type);
 
 /// `tensor` in a type whose sums and products ATen computes: int64 for wide
