@@ -73,8 +73,8 @@ struct Run {
   std::strong_ordering operator<=>(const Run&) const = default;
 };
 
-/// `run` with the mode and the precision that `info` states, and with its
-/// optimizer where that is one of Optimizer's.
+/// `run` with the mode and the precision that `info` states, with its optimizer
+/// where that is one of Optimizer's, and under autocast where it was traced so.
 Run RunOf(const GraphInfo& info, const Run& run);
 
 /// An object on one line, with all fields: {"autocast":false, …}.

@@ -43,17 +43,14 @@ ReportError ToReportError(const std::string& model,
           model + ": " + FirstLine(error.what())};
 }
 
-void CheckAutocast(const Run& run) {
-  if (run.mode != Mode::kInference) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--autocast is for inference, not for --mode " +
-                    std::string(ModeName(run.mode)));
-  }
-  if (run.precision != Precision::kFp32 && run.precision != Precision::kFp16) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--autocast casts to fp16, not to --precision " +
-                    std::string(PrecisionName(run.precision)));
-  }
+/// What autocast casts to, beside parameters that stay in 32 bits.
+DType AutocastType(Precision precision) {
+  return precision == Precision::kBf16 ? DType::kBF16 : DType::kF16;
+}
+
+/// Arithmetic of what autocast leaves alone.
+Precision UncastPrecision(Precision precision) {
+  return precision == Precision::kTf32 ? precision : Precision::kFp32;
 }
 
 }  // namespace
@@ -100,11 +97,15 @@ LoadOptions ModelOptions::ToLoadOptions() const {
 }
 
 TraceOptions ModelOptions::ToTraceOptions() const {
-  if (run.autocast) CheckAutocast(run);
-  return {.mode = run.mode,
-          .precision = run.autocast ? Precision::kFp16 : run.precision,
-          .optimizer = run.optimizer,
-          .device = trace == "cpu" ? TraceDevice::kCpu : TraceDevice::kMeta};
+  TraceOptions options = {
+      .mode = run.mode,
+      .precision = run.precision,
+      .optimizer = run.optimizer,
+      .device = trace == "cpu" ? TraceDevice::kCpu : TraceDevice::kMeta};
+  if (!run.autocast) return options;
+  options.autocast = AutocastType(run.precision);
+  options.precision = UncastPrecision(run.precision);
+  return options;
 }
 
 InputRequest ModelOptions::ToRequest(

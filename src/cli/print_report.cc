@@ -27,11 +27,20 @@ std::string Line(const std::string& label, const std::string& text) {
   return line + Printable(text) + "\n";
 }
 
+/// "fp32", or "fp32 with autocast to f16".
+std::string PrecisionText(const Report& report) {
+  std::string text(PrecisionName(report.precision));
+  if (report.autocast) {
+    text.append(" with autocast to ").append(DTypeName(*report.autocast));
+  }
+  return text;
+}
+
 std::string Settings(const Report& report) {
   std::string text = report.format + ", " + std::string(ModeName(report.mode));
   if (!report.optimizer.empty()) text += " with " + report.optimizer;
-  return text + ", " + std::string(PrecisionName(report.precision)) +
-         ", batch " + std::to_string(report.batch);
+  return text + ", " + PrecisionText(report) + ", batch " +
+         std::to_string(report.batch);
 }
 
 /// How far a learned figure's network is from those learned from; empty for
@@ -119,8 +128,8 @@ std::string FormatTable(std::span<const Report> reports) {
   }
   const Report& first = reports.front();
   return table.ToString() + "\non " + first.prediction.device + ", " +
-         std::string(ModeName(first.mode)) + ", " +
-         std::string(PrecisionName(first.precision)) + "; " +
+         std::string(ModeName(first.mode)) + ", " + PrecisionText(first) +
+         "; " +
          first.prediction.Method() + "; context of " +
          first.prediction.context + "\n";
 }

@@ -28,7 +28,8 @@ void AddExecutionFlags(CLI::App& command, Run& run) {
            "Who calls the operators: python (PyTorch) or cpp (LibTorch), which "
            "dispatches twice as fast");
   command.add_flag("--autocast", run.autocast,
-                   "Inference under automatic mixed precision to FP16");
+                   "Automatic mixed precision to FP16, or with --precision bf16 to "
+                   "BF16");
   command.add_flag("--channels-last", run.channels_last,
                    "Network and images in channels-last; with --autocast");
   AddTorch(command, run.torch);

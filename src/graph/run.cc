@@ -89,6 +89,7 @@ Run RunOf(const GraphInfo& info, const Run& run) {
   stated.precision = info.precision;
   stated.optimizer = FindIn<Optimizer>(kOptimizerNames, info.optimizer)
                          .value_or(run.optimizer);
+  stated.autocast = run.autocast || info.autocast.has_value();
   return stated;
 }
 

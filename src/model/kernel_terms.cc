@@ -71,10 +71,14 @@ std::vector<float> TotalsOf(const KernelSums& sums, const Run& run) {
   return totals;
 }
 
+/// Networks have learned of labels under autocast from graphs in 16 bits.
 double InputBytes(const OperatorGraph& graph) {
   double bytes = 0;
   for (const ValueId id : graph.inputs()) {
-    bytes += static_cast<double>(graph.value(id).type.Bytes());
+    TensorType type = graph.value(id).type;
+    const bool is_cast = graph.info().autocast && IsFloatingPoint(type.dtype);
+    if (is_cast) type.dtype = *graph.info().autocast;
+    bytes += static_cast<double>(type.Bytes());
   }
   return bytes;
 }

@@ -19,14 +19,17 @@ bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
 /// Whether a network has learned from such runs.
 bool KnowsSuchRuns(const CheckpointInfo& info, const LearnedRequest& request) {
   const Run& run = request.run;
+  const std::optional<DType>& cast = request.graph.info().autocast;
+  const bool to_f16 = run.autocast && cast.value_or(DType::kF16) == DType::kF16;
   const bool known = IsAmong(info.devices, request.device.name);
   switch (*TermKindOf(info.network.kind)) {
     case TermKind::kKernels:
-      return run.mode == Mode::kInference && run.autocast && known;
+      return run.mode == Mode::kInference && to_f16 && known;
     case TermKind::kPortableKernels:
-      return run.mode == Mode::kInference && run.autocast && !known;
+      return run.mode == Mode::kInference && to_f16 && !known;
     case TermKind::kReplay:
-      return run.mode == Mode::kTraining && run.precision == Precision::kFp32;
+      return run.mode == Mode::kTraining && !run.autocast && !cast &&
+             run.precision == Precision::kFp32;
   }
   return false;
 }

@@ -73,6 +73,11 @@ void OwnCheckpoints::ImproveBy(const Own& own, const LearnedRequest& request,
     PutFigure(figure, prediction);
     WarnOf(figure, request.device, prediction[figure.target].warnings);
   }
+  if (request.graph.info().autocast && !own.learned.info().recipe.terms) {
+    prediction.warnings.push_back(
+        own.path + " saw operators of networks in 16 bits; here it sees the "
+                   "casts of autocast among them");
+  }
   const std::vector<std::string> unknown =
       Missing(own.learned.info().recipe.SettingKeys(), request.run);
   if (unknown.empty()) return;

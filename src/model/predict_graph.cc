@@ -16,6 +16,12 @@ PriorFigures PriorOf(const InputRecipe& recipe, const OperatorGraph& graph,
                               RunAsLearned(subject.run, recipe));
 }
 
+/// Labels under autocast are of networks traced in its type.
+Precision ArithmeticOf(const GraphInfo& info) {
+  if (!info.autocast) return info.precision;
+  return *info.autocast == DType::kBF16 ? Precision::kBf16 : Precision::kFp16;
+}
+
 std::vector<double> ColumnsOf(const InputRecipe& recipe,
                               const OperatorGraph& graph,
                               const InputSubject& subject,
@@ -24,7 +30,7 @@ std::vector<double> ColumnsOf(const InputRecipe& recipe,
   const Setting setting(subject.run);
   return MakeColumns({.statics = &statics,
                       .device = subject.device,
-                      .precision = graph.info().precision,
+                      .precision = ArithmeticOf(graph.info()),
                       .prior = &prior.values,
                       .prior_figures = &prior.figures,
                       .setting = &setting},
@@ -42,8 +48,8 @@ std::vector<LearnedFigure> PredictGraph(const LearnedModel& learned,
   const PriorFigures prior = PriorOf(recipe, graph, subject);
   const std::vector<float> columns =
       ScaleColumns(ColumnsOf(recipe, graph, subject, prior), recipe);
-  TracedGraph source(graph);
-  const NetworkInput input = MakeInput(source, subject, recipe);
+  TracedGraph traced(graph);
+  const NetworkInput input = MakeInput(traced, subject, recipe);
   const InputRow rows[] = {{&input, columns}};
   const GraphBatch batch = CollateInputs(rows, recipe);
   const TargetValues priors[] = {prior.values};

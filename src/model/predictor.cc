@@ -105,15 +105,6 @@ Figure AnalyticFigure(double value, double factor) {
   return {.value = value, .interval = {value / factor, value * factor}};
 }
 
-/// Casts live beside what they are made from.
-void WarnOfAutocast(Prediction& prediction) {
-  Figure& memory = prediction[Target::kMemory];
-  if (!prediction.run.autocast || memory.source.IsLearned()) return;
-  memory.warnings.emplace_back(
-      "memory and energy are those of a network converted to FP16; autocast "
-      "keeps parameters in FP32 beside their casts");
-}
-
 }  // namespace
 
 Predictor::Predictor(DeviceSpec device, const Run& run,
@@ -162,7 +153,6 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
                        .method = options_.method},
                       result);
   }
-  WarnOfAutocast(result);
   return result;
 }
 

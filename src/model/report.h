@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Report {
   std::string format;  ///< "onnx", "torchscript", "graph".
   Mode mode = Mode::kInference;
   Precision precision = Precision::kFp32;
+  std::optional<DType> autocast = {};  ///< As GraphInfo.
   std::int64_t batch = 1;
   std::string optimizer;  ///< Empty in inference.
   std::int64_t parameters = 0;  ///< Elements.

@@ -166,6 +166,8 @@ Json ReportToJson(const Report& report) {
           {"mode", ModeName(report.mode)},
           {"optimizer", TextOrNull(report.optimizer)},
           {"precision", PrecisionName(report.precision)},
+          {"autocast",
+           report.autocast ? Json(DTypeName(*report.autocast)) : Json()},
           {"batch", report.batch},
           {"parameters", report.parameters},
           {"operators", report.operators},

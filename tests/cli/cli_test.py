@@ -152,13 +152,29 @@ class Usage(unittest.TestCase):
         self.assertLess(source["distance"], source["far_distance"])
         self.assertEqual(result["memory"]["source"]["method"],
                          "analytic, uncalibrated")
-        self.assertEqual(result["precision"], "fp16")
+        self.assertEqual((result["precision"], result["autocast"]),
+                         ("fp32", "f16"))
         (analytic,) = predict_json(ONNX, "--batch", "256", "--autocast",
                                    "--device", "rtx-4090", "--method",
                                    "analytic")["results"]
         self.assertIsNone(analytic["latency"]["source"]["distance"])
         self.assertNotEqual(analytic["latency"]["ms"],
                             result["latency"]["ms"])
+
+    def test_memory_under_autocast_holds_parameters_and_their_casts(self):
+        results = {
+            flags: predict_json("zoo:bert_large", "--batch", "1",
+                                *flags)["results"][0]
+            for flags in ((), ("--autocast",), ("--precision", "fp16"))}
+        plain, mixed, half = (result["memory"] for result in results.values())
+        self.assertAlmostEqual(mixed["parameters_mib"],
+                               plain["parameters_mib"], places=3)
+        self.assertAlmostEqual(half["parameters_mib"],
+                               plain["parameters_mib"] / 2, places=3)
+        self.assertGreater(mixed["allocated_mib"],
+                           plain["parameters_mib"] + 578)
+        self.assertEqual(results["--autocast",]["warnings"],
+                         results[()]["warnings"])
 
     def test_an_older_torch_without_fused_attention_runs_otherwise(self):
         arguments = (ONNX, "--batch", "256", "--autocast", "--device",
@@ -168,15 +184,31 @@ class Usage(unittest.TestCase):
             for more in ((), ("--torch", "1.13"), ("--channels-last",))}
         self.assertEqual(len(milliseconds), 3)
 
-    def test_autocast_names_what_contradicts_it(self):
-        for arguments, word in (
-                (("--mode", "training"), "--mode training"),
-                (("--precision", "bf16"), "--precision bf16"),
-                (("--torch", "newest"), "'newest'")):
-            result = run("predict", ONNX, "--batch", "1", "--autocast",
-                         *arguments)
-            self.assertEqual(result.returncode, 2)
-            self.assertIn(word, result.stderr)
+    def test_a_torch_that_is_no_version_is_a_usage_error(self):
+        result = run("predict", ONNX, "--batch", "1", "--autocast", "--torch",
+                     "newest")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("'newest'", result.stderr)
+
+    def test_autocast_goes_with_training_and_bf16(self):
+        def answer(*flags):
+            (result,) = predict_json("zoo:resnet50", "--batch", "32",
+                                     *flags)["results"]
+            return result
+
+        training = ("--mode", "training", "--method", "learned")
+        mixed = answer(*training, "--autocast")
+        self.assertEqual((mixed["mode"], mixed["autocast"]),
+                         ("training", "f16"))
+        self.assertEqual(mixed["memory"]["source"]["method"],
+                         "analytic, uncalibrated")
+        self.assertLess(mixed["memory"]["allocated_mib"],
+                        answer(*training)["memory"]["allocated_mib"])
+        half = answer("--autocast", "--precision", "bf16", "--device",
+                      "rtx-4090")
+        self.assertEqual(half["autocast"], "bf16")
+        self.assertEqual(half["latency"]["source"]["method"],
+                         "analytic, uncalibrated")
 
     def test_unknown_flag_and_value_are_usage_errors(self):
         for arguments in (["predict"], ["predict", ONNX, "--frob"],

@@ -46,9 +46,10 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
   EXPECT_THAT(
       KeysOf(json),
       ElementsAre("model", "format", "device", "environment", "mode",
-                  "optimizer", "precision", "batch", "parameters", "operators",
-                  "static_features", "inputs", "outputs", "memory", "latency",
-                  "energy", "method", "coverage", "warnings", "mig"));
+                  "optimizer", "precision", "autocast", "batch", "parameters",
+                  "operators", "static_features", "inputs", "outputs", "memory",
+                  "latency", "energy", "method", "coverage", "warnings",
+                  "mig"));
   EXPECT_THAT(KeysOf(json["static_features"]),
               ElementsAre("macs", "batch", "convolutions", "dense", "relus"));
   EXPECT_THAT(
@@ -101,6 +102,7 @@ TEST(ReportJson, SaysWhatTheReportSays) {
   EXPECT_EQ(json["mode"], "inference");
   EXPECT_EQ(json["optimizer"], nullptr);
   EXPECT_EQ(json["precision"], "fp32");
+  EXPECT_TRUE(json["autocast"].is_null());
   EXPECT_EQ(json["batch"], 8);
   EXPECT_EQ(json["parameters"], 100'864);
   EXPECT_EQ(json["operators"], 4);

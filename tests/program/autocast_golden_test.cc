@@ -1,5 +1,5 @@
 // A trace under autocast against PyTorch's own wrappers: the operators and the
-// network of scripts/make_autocast_golden.py.
+// network of scripts/generate/make_autocast_golden.py.
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>

@@ -472,8 +472,9 @@ class PredictWithOwnCheckpoints(TrainingTest):
         self.assertNotEqual(both["latency"]["ms"], alone["latency"]["ms"])
         mixed, = self.predict("--batch", "3", "--checkpoint", kernels,
                               "--autocast")
-        self.assertTrue(any("autocast keeps parameters in FP32" in warning
-                            for warning in mixed["warnings"]))
+        self.assertEqual(mixed["autocast"], "f16")
+        self.assertEqual(mixed["memory"]["parameters_mib"],
+                         both["memory"]["parameters_mib"])
         other, = self.predict("--batch", "3", "--checkpoint", memory,
                               "--device", "h100-sxm5-80gb")
         self.assertIn("memory: no measurement of h100-sxm5-80gb was learned "

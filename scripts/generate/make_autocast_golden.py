@@ -150,7 +150,7 @@ def lifetimes(training):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    folder = pathlib.Path(__file__).parent.parent / "tests/golden/autocast"
+    folder = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/autocast"
     parser.add_argument("--out", type=pathlib.Path, default=folder)
     out = parser.parse_args().out
     lines = [line_of(*operator) for operator in OPERATORS]
