@@ -192,7 +192,7 @@ class Selection {
                   .batch = stored.point.batch,
                   .macs = graph->second->statics.macs,
                   .provenance = label.provenance};
-    const Run run = model::Setting(label.environment).ToRun();
+    const foretell::Run run = model::Setting(label.environment).ToRun();
     if (DependsOnRun(options_.recipe)) sample.run = run;
     const model::TargetValues figures = FiguresOf(label);
     bool any = false;
