@@ -88,7 +88,7 @@ GraphBuilder::GraphBuilder(GraphInfo info) {
   }
   const DType autocast = info.autocast.value_or(DType::kF16);
   if (autocast != DType::kF16 && autocast != DType::kBF16) {
-    Refuse("graph '" + info.name + "': autocast is to " +
+    RefuseToBuild("graph '" + info.name + "': autocast is to " +
            std::string(DTypeName(autocast)) + ", expected f16 or bf16");
   }
   graph_.info_ = std::move(info);
