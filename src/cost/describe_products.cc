@@ -59,11 +59,6 @@ KernelClass ConvolutionClass(const Kernel& kernel,
                                  : KernelClass::kDenseConvolution;
 }
 
-bool IsDepthwise(KernelClass kernel_class) {
-  return kernel_class == KernelClass::kDepthwiseConvolution ||
-         kernel_class == KernelClass::kNativeDepthwise;
-}
-
 /// All that the passes of a convolution have in common.
 void SetConvolution(const Convolution& convolution, Kernel& kernel) {
   const Shape& window = convolution.window;

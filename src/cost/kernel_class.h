@@ -154,4 +154,16 @@ constexpr std::string_view KernelClassName(KernelClass kernel_class) {
   return kKernelClasses[static_cast<std::size_t>(kernel_class)].name;
 }
 
+/// Whether a kernel is a fused attention or its backward pass.
+constexpr bool IsAttention(KernelClass kernel_class) {
+  return kernel_class == KernelClass::kAttention ||
+         kernel_class == KernelClass::kAttentionBackward;
+}
+
+/// Whether a kernel is a depthwise convolution, of cuDNN or PyTorch's own.
+constexpr bool IsDepthwise(KernelClass kernel_class) {
+  return kernel_class == KernelClass::kDepthwiseConvolution ||
+         kernel_class == KernelClass::kNativeDepthwise;
+}
+
 }  // namespace foretell::cost

@@ -27,8 +27,6 @@ constexpr double kSmallUs = 1e-3;
 /// Windows from here on are large.
 constexpr std::int64_t kLargeWindow = 6;
 
-double Real(std::int64_t number) { return static_cast<double>(number); }
-
 template <auto member>
 double Get(const KernelFacts& facts) {
   return static_cast<double>(facts.kernel.*member);

@@ -111,18 +111,6 @@ const ClassCost& CostOf(KernelClass kernel_class) {
   return kClassCosts[static_cast<std::size_t>(kernel_class)];
 }
 
-double Real(std::int64_t number) { return static_cast<double>(number); }
-
-bool IsAttention(KernelClass kernel_class) {
-  return kernel_class == KernelClass::kAttention ||
-         kernel_class == KernelClass::kAttentionBackward;
-}
-
-bool IsDepthwise(KernelClass kernel_class) {
-  return kernel_class == KernelClass::kDepthwiseConvolution ||
-         kernel_class == KernelClass::kNativeDepthwise;
-}
-
 /// Share of its peak that fused attention reaches.
 double AttentionEfficiency(const Kernel& kernel, const Machine& machine) {
   const double blocks =
@@ -172,9 +160,9 @@ KernelTime TimeOf(const Kernel& kernel, const Machine& machine) {
   const KernelRoofline roofline = RooflineOf(kernel, machine);
   KernelTime time = {.launch_us = Real(kernel.launches) * kKernelFloorUs,
                      .traffic_us = roofline.memory_us};
-  time.memory_us = std::max(
-      roofline.memory_us / CostOf(kernel.kernel_class).bandwidth_share,
-      roofline.serial_us);
+  time.memory_us =
+      std::max(roofline.memory_us / CostOf(kernel.kernel_class).bandwidth_share,
+               roofline.serial_us);
   time.conversion_us = ConversionUs(kernel, machine);
   if (kernel.macs == 0) return time;
   time.at_peak_us = roofline.arithmetic_us * (kernel.causal ? kCausalShare : 1);

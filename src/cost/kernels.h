@@ -95,4 +95,7 @@ std::vector<Kernel> MergeEqual(const std::vector<Kernel>& kernels);
 /// Only names tell; renamed files look as if there had been no norm.
 bool HasFoldedNorm(const OperatorGraph& graph, const Node& node);
 
+/// A count of a kernel as a factor of times.
+constexpr double Real(std::int64_t count) { return static_cast<double>(count); }
+
 }  // namespace foretell::cost

@@ -16,13 +16,6 @@ constexpr std::int64_t kDoubleBytes = 8;
 constexpr std::int64_t kLaunchOnlyBytes = 32 * 1024;
 constexpr std::int64_t kLaunchOnlyMacs = 1'000'000;
 
-double Real(std::int64_t number) { return static_cast<double>(number); }
-
-bool IsAttention(KernelClass kernel_class) {
-  return kernel_class == KernelClass::kAttention ||
-         kernel_class == KernelClass::kAttentionBackward;
-}
-
 }  // namespace
 
 double PeakFlopsPerUs(const Kernel& kernel, const Machine& machine) {
@@ -31,8 +24,8 @@ double PeakFlopsPerUs(const Kernel& kernel, const Machine& machine) {
     return peak * kNativeDepthwiseShare;
   }
   if (kernel.element_bytes_in == kDoubleBytes) return peak * kDoubleShare;
-  const bool emulates = IsAttention(kernel.kernel_class) &&
-                        kernel.arithmetic == Precision::kTf32;
+  const bool emulates =
+      IsAttention(kernel.kernel_class) && kernel.arithmetic == Precision::kTf32;
   return emulates ? peak / kEmulatedFloatProducts : peak;
 }
 

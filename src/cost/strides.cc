@@ -16,7 +16,7 @@ constexpr std::array<std::size_t, kChannelsLastRank> kChannelsLastOrder = {
     1, 3, 2, 0};
 
 /// Elements at equal distances.
-struct Run {
+struct StridedRun {
   std::int64_t size = 1;
   std::int64_t stride = 1;
 };
@@ -40,11 +40,11 @@ std::vector<std::size_t> InnermostFirst(std::size_t rank) {
 }
 
 /// Merges dimensions that follow on each other in memory, outermost first.
-std::vector<Run> MergedRuns(const Shape& shape, const Strides& strides) {
-  std::vector<Run> runs;
+std::vector<StridedRun> MergedRuns(const Shape& shape, const Strides& strides) {
+  std::vector<StridedRun> runs;
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     if (shape[dim] == 1) continue;
-    const Run next = {shape[dim], strides[dim]};
+    const StridedRun next = {shape[dim], strides[dim]};
     const bool follows =
         !runs.empty() && runs.back().stride == next.size * next.stride;
     if (follows) {
@@ -118,11 +118,11 @@ std::optional<Strides> ViewStrides(const Shape& shape, const Strides& strides,
   const std::int64_t elements = NumElements(shape);
   if (elements != NumElements(new_shape)) return std::nullopt;
   if (elements <= 1) return ContiguousStrides(new_shape);
-  const std::vector<Run> runs = MergedRuns(shape, strides);
+  const std::vector<StridedRun> runs = MergedRuns(shape, strides);
   Strides result(new_shape.size(), 1);
   std::size_t dim = new_shape.size();
   for (std::size_t i = runs.size(); i-- > 0;) {
-    Run left = runs[i];
+    StridedRun left = runs[i];
     while (dim > 0 && (left.size > 1 || new_shape[dim - 1] == 1)) {
       --dim;
       if (left.size % new_shape[dim] != 0) return std::nullopt;
