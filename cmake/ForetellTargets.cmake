@@ -13,6 +13,16 @@ target_compile_options(
             $<$<CXX_COMPILER_ID:Clang>:-fconstexpr-steps=100000000>
             $<$<BOOL:${FORETELL_WARNINGS_AS_ERRORS}>:-Werror>)
 
+# Headers are most of what a file costs to compile, so up to ten files of a
+# target are compiled as one. Their names in anonymous namespaces must therefore
+# differ within a target. Files with options of their own stay alone.
+set(FORETELL_FILES_PER_UNIT 10)
+function(foretell_compile_together)
+  set_target_properties(
+    ${ARGN} PROPERTIES UNITY_BUILD ${FORETELL_UNITY}
+                       UNITY_BUILD_BATCH_SIZE ${FORETELL_FILES_PER_UNIT})
+endfunction()
+
 # foretell_add_library(<stage> SOURCES … [PUBLIC_HEADERS …] [LINK …]
 #                      [PRIVATE_LINK …])
 # makes the static library foretell_<stage> with the alias foretell::<stage>.
@@ -40,6 +50,7 @@ function(foretell_add_library stage)
     ${target}
     PUBLIC ${ARG_LINK}
     PRIVATE $<BUILD_INTERFACE:foretell_warnings> ${ARG_PRIVATE_LINK})
+  foretell_compile_together(${target})
   set_property(GLOBAL APPEND PROPERTY FORETELL_INSTALLED_TARGETS ${target})
 endfunction()
 
@@ -132,6 +143,7 @@ function(foretell_add_test name)
     set(headers foretell_test_module_headers)
   endif()
   target_precompile_headers(${name} REUSE_FROM ${headers})
+  foretell_compile_together(${name})
   math(EXPR last "${ARG_SHARDS} - 1")
   foreach(shard RANGE ${last})
     set(test ${name})
