@@ -58,11 +58,6 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
   return scale;
 }
 
-/// What the sum of terms of a network is.
-Target TargetOf(model::TermKind kind) {
-  return kind == model::TermKind::kReplay ? Target::kMemory : Target::kLatency;
-}
-
 void CheckTerms(const TrainerOptions& options, const SampleSet& set,
                 std::span<const Target> targets) {
   const std::optional<model::TermKind> terms = TermKindOf(options.network.kind);
@@ -71,7 +66,7 @@ void CheckTerms(const TrainerOptions& options, const SampleSet& set,
   }
   if (!terms) return;
   const std::string network(NetworkKindName(options.network.kind));
-  const Target target = TargetOf(*terms);
+  const Target target = model::LayoutOf(*terms).target;
   if (targets.size() != 1 || targets.front() != target) {
     throw Error(ErrorCode::kInvalidArgument,
                 "network '" + network + "' predicts " +

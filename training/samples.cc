@@ -112,7 +112,7 @@ struct Draft {
 /// Whether a graph looks different when it is run in another way.
 bool DependsOnRun(const model::InputRecipe& recipe) {
   const bool has_kernels =
-      recipe.terms && recipe.terms != model::TermKind::kReplay;
+      recipe.terms && model::LayoutOf(*recipe.terms).target == Target::kLatency;
   return has_kernels || recipe.node_costs;
 }
 

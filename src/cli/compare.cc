@@ -25,7 +25,7 @@ using training::Part;
 struct CompareCommand {
   SampleFlags samples;
   LearningFlags learning;
-  std::vector<std::string> networks = {"gat", "gcn", "gin", "mlp", "pmgns"};
+  std::vector<std::string> networks = NetworkNames(/*with_terms=*/false);
   std::vector<std::uint64_t> seeds = {0, 1, 2};
   std::string out;
   bool json = false;
@@ -125,7 +125,7 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
   options->learning.AddTo(*command, /*with_network=*/false);
   command->add_option("--networks", options->networks, "Which to compare")
       ->delimiter(',')
-      ->check(CLI::IsMember({"pmgns", "gcn", "gat", "gin", "mlp"}))
+      ->check(CLI::IsMember(NetworkNames(/*with_terms=*/false)))
       ->capture_default_str();
   command->add_option("--seeds", options->seeds, "One training for each")
       ->delimiter(',')

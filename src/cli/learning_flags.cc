@@ -1,6 +1,17 @@
 #include "src/cli/learning_flags.h"
 
+#include <algorithm>
+
 namespace foretell::cli {
+
+std::vector<std::string> NetworkNames(bool with_terms) {
+  std::vector<std::string> names;
+  for (const model::NetworkKindRow& row : model::kNetworkKinds) {
+    if (with_terms || !row.terms) names.emplace_back(row.name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
 
 void LearningFlags::AddTo(CLI::App& command, bool with_network) {
   command_ = &command;
@@ -8,10 +19,9 @@ void LearningFlags::AddTo(CLI::App& command, bool with_network) {
   if (with_network) {
     command
         .add_option("--network", network,
-                    "pmgns, gcn, gat, gin, mlp; kernels, portable-kernels "
-                    "(latency), replay (memory of training)")
-        ->check(CLI::IsMember({"pmgns", "gcn", "gat", "gin", "mlp", "kernels",
-                               "portable-kernels", "replay"}))
+                    "Network over operators; or over terms: kernels, "
+                    "portable-kernels (latency), replay (memory of training)")
+        ->check(CLI::IsMember(NetworkNames(/*with_terms=*/true)))
         ->capture_default_str();
   }
   const auto number = [&command](const char* name, auto& value,
@@ -82,9 +92,10 @@ void LearningFlags::FollowTerms(training::TrainerOptions& made,
                                    auto typical) {
     if (command_->count(name) == 0) value = typical;
   };
-  const bool kernels = samples.recipe.terms != model::TermKind::kReplay;
+  const Target target = model::LayoutOf(*samples.recipe.terms).target;
+  const bool kernels = target == Target::kLatency;
   unless_given("--targets", samples.targets,
-               std::vector<std::string>{kernels ? "latency" : "memory"});
+               std::vector<std::string>{std::string(TargetName(target))});
   samples.device_columns =
       samples.device_columns || samples.recipe.terms == model::TermKind::kKernels;
   unless_given("--hidden", made.network.hidden, 32);

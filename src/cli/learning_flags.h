@@ -4,12 +4,17 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "src/cli/sample_flags.h"
 #include "src/model/network.h"
 #include "training/trainer_options.h"
 
 namespace foretell::cli {
+
+/// Names of the networks over operators, and of those over terms if asked for;
+/// sorted.
+std::vector<std::string> NetworkNames(bool with_terms);
 
 /// Flags of the network and the optimizer.
 struct LearningFlags {

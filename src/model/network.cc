@@ -67,16 +67,6 @@ struct Named {
   std::string_view name;
 };
 
-constexpr Named<NetworkKind> kKindNames[] = {
-    {NetworkKind::kPmgns, "pmgns"},
-    {NetworkKind::kGcn, "gcn"},
-    {NetworkKind::kGat, "gat"},
-    {NetworkKind::kGin, "gin"},
-    {NetworkKind::kMlp, "mlp"},
-    {NetworkKind::kKernels, "kernels"},
-    {NetworkKind::kPortableKernels, "portable-kernels"},
-    {NetworkKind::kReplay, "replay"}};
-
 constexpr Named<Pooling> kPoolingNames[] = {{Pooling::kSum, "sum"},
                                             {Pooling::kMean, "mean"},
                                             {Pooling::kMax, "max"},
@@ -226,30 +216,23 @@ void CheckOptions(const NetworkOptions& options) {
 }  // namespace
 
 std::string_view NetworkKindName(NetworkKind kind) {
-  return NameIn(kKindNames, kind);
+  return std::ranges::find(kNetworkKinds, kind, &NetworkKindRow::kind)->name;
 }
 
 std::optional<NetworkKind> ParseNetworkKind(std::string_view name) {
-  return ParseIn(kKindNames, name);
+  const auto* row =
+      std::ranges::find(kNetworkKinds, name, &NetworkKindRow::name);
+  if (row == kNetworkKinds.end()) return std::nullopt;
+  return row->kind;
 }
 
 std::optional<TermKind> TermKindOf(NetworkKind kind) {
-  switch (kind) {
-    case NetworkKind::kKernels:
-      return TermKind::kKernels;
-    case NetworkKind::kPortableKernels:
-      return TermKind::kPortableKernels;
-    case NetworkKind::kReplay:
-      return TermKind::kReplay;
-    default:
-      return std::nullopt;
-  }
+  return std::ranges::find(kNetworkKinds, kind, &NetworkKindRow::kind)->terms;
 }
 
 std::string_view TermKindName(TermKind kind) {
-  return std::ranges::find_if(
-             kKindNames,
-             [kind](const auto& row) { return TermKindOf(row.value) == kind; })
+  return std::ranges::find(kNetworkKinds, std::optional(kind),
+                           &NetworkKindRow::terms)
       ->name;
 }
 

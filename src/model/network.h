@@ -2,6 +2,7 @@
 
 #include <torch/nn/module.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,6 +26,24 @@ enum class NetworkKind {
   kPortableKernels,  ///< The same for devices that were not learned from.
   kReplay,           ///< Memory of training from a replay of the allocator.
 };
+
+/// A kind by its name in files and flags.
+struct NetworkKindRow {
+  NetworkKind kind;
+  std::string_view name;
+  std::optional<TermKind> terms = {};  ///< What it sees; empty: operators.
+};
+inline constexpr auto kNetworkKinds = std::to_array<NetworkKindRow>({
+    {NetworkKind::kPmgns, "pmgns"},
+    {NetworkKind::kGcn, "gcn"},
+    {NetworkKind::kGat, "gat"},
+    {NetworkKind::kGin, "gin"},
+    {NetworkKind::kMlp, "mlp"},
+    {NetworkKind::kKernels, "kernels", TermKind::kKernels},
+    {NetworkKind::kPortableKernels, "portable-kernels",
+     TermKind::kPortableKernels},
+    {NetworkKind::kReplay, "replay", TermKind::kReplay},
+});
 std::string_view NetworkKindName(NetworkKind kind);  ///< "pmgns", "gcn", ….
 std::optional<NetworkKind> ParseNetworkKind(std::string_view name);
 /// What a network's nodes are, if they are not operators.

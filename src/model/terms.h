@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "foretell/device.h"
+#include "foretell/figure.h"
 #include "foretell/graph.h"
 #include "src/cost/kernel_class.h"
 #include "src/cost/kernel_features.h"
@@ -37,8 +38,9 @@ struct TermTable {
   std::size_t num_terms() const { return amounts.size(); }
 };
 
-/// Widths of a kind's tables.
+/// What a kind's terms add up to, and the widths of its tables.
 struct TermLayout {
+  Target target = Target::kLatency;
   int num_classes = 0;
   /// Classes from here on are corrected by one number each; those before it by
   /// what a network makes of the features.
@@ -72,7 +74,8 @@ constexpr TermLayout LayoutOf(TermKind kind) {
             .num_features = cost::kNumKernelFeatures,
             .num_totals = static_cast<int>(kKernelTotals.size())};
   }
-  return {.num_classes = kNumReplayClasses,
+  return {.target = Target::kMemory,
+          .num_classes = kNumReplayClasses,
           .first_plain_class = 0,
           .num_features = 0,
           .num_totals = kNumReplayTotals};
