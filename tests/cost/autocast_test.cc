@@ -28,6 +28,14 @@ TEST(Autocast, NormalisesAndTakesPowersInFloat) {
   EXPECT_EQ(RuleOf("pow"), AutocastRule::kFloat);
 }
 
+TEST(Autocast, TakesLossesAndDistancesInFloat) {
+  EXPECT_EQ(RuleOf("mse_loss"), AutocastRule::kFloat);
+  EXPECT_EQ(RuleOf("nll_loss"), AutocastRule::kFloat);
+  EXPECT_EQ(RuleOf("cdist"), AutocastRule::kFloat);
+  EXPECT_EQ(RuleOf("logsumexp"), AutocastRule::kFloat);
+  EXPECT_EQ(RuleOf("cross_entropy_loss"), AutocastRule::kPromote);
+}
+
 TEST(Autocast, LetsReductionsConvertInside) {
   EXPECT_EQ(RuleOf("softmax"), AutocastRule::kFloatInside);
   EXPECT_EQ(RuleOf("sum"), AutocastRule::kFloatInside);
