@@ -2,6 +2,7 @@
 //
 //   constants   tables of integers launch nothing
 //   views       launch nothing when the strides allow them, else copy
+//   composites  the kernels of the operators that they call, in this order
 //   casts       that autocast does before the operator
 //   layout      copies inside the operator, strides of its result
 //   kernel      its own, or the steps of attention that nothing fuses
@@ -18,6 +19,7 @@
 #include <utility>
 
 #include "src/cost/constants.h"
+#include "src/cost/expand_composites.h"
 #include "src/cost/expansion.h"
 #include "src/cost/node_operands.h"
 #include "src/cost/view_strides.h"
@@ -167,6 +169,7 @@ void ExpandNode(Expansion& expansion, NodeId id) {
   const Node& node = expansion.graph.node(id);
   if (ExpandTracedCast(expansion, id) || IsFree(expansion, node)) return;
   NodeContext context = {node, id, ReadOperands(expansion.graph, node)};
+  if (ExpandComposite(expansion, context)) return;
   ExpandCasts(expansion, context);
   const LayoutEffect layout = ExpandLayout(expansion, context);
   if (IsUnfusedAttention(expansion, node)) {
@@ -180,11 +183,8 @@ void ExpandNode(Expansion& expansion, NodeId id) {
 
 }  // namespace
 
-std::vector<Kernel> ExpandKernels(const OperatorGraph& graph,
-                                  const Run& run) {
-  Run shown = run;
-  shown.autocast = run.autocast && !graph.info().autocast;
-  Expansion expansion(graph, shown);
+void ExpandForwardPass(Expansion& expansion) {
+  const OperatorGraph& graph = expansion.graph;
   const std::vector<bool> varying = VaryingValues(graph);
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
     const Node& node = graph.node(id);
@@ -192,6 +192,13 @@ std::vector<Kernel> ExpandKernels(const OperatorGraph& graph,
         !node.outputs.empty() && !IsConstantTable(graph, node, varying);
     if (runs) ExpandNode(expansion, id);
   }
+}
+
+std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run) {
+  Run shown = run;
+  shown.autocast = run.autocast && !graph.info().autocast;
+  Expansion expansion(graph, shown);
+  ExpandForwardPass(expansion);
   return std::move(expansion.kernels);
 }
 

@@ -45,6 +45,9 @@ struct LayoutEffect {
   bool mixed = false;
 };
 
+/// Appends the kernels of all nodes of the forward pass to the expansion's.
+void ExpandForwardPass(Expansion& expansion);
+
 /// Emits the casts that autocast does before the node, sets `read_as` and the
 /// element sizes of the results. Without autocast nothing happens.
 void ExpandCasts(Expansion& expansion, NodeContext& context);

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "src/cost/composite_steps.h"
+
+namespace foretell::cost {
+
+/// Where autocast acts on a composite.
+enum class CompositeCasts : std::uint8_t {
+  kBefore,  ///< The operator is in autocast's lists: its operands are cast.
+  kInside,  ///< It is not: every step casts by its own rule.
+};
+
+/// An operator that runs several kernels.
+struct Composite {
+  std::string_view target;
+  CompositeCasts casts;
+  /// Writes the steps and returns true, or returns false for operands that
+  /// take another way inside the operator, or that it does not understand.
+  bool (*write)(CompositeSteps&);
+};
+
+/// A family per file; docs/kernels.md says what each assumes.
+std::span<const Composite> AttentionComposites();
+
+/// All families.
+inline constexpr std::span<const Composite> (*kCompositeFamilies[])() = {
+    &AttentionComposites};
+
+}  // namespace foretell::cost

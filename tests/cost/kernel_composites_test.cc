@@ -1,0 +1,183 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/error.h"
+#include "src/cost/composites.h"
+#include "tests/cost/kernels_of.h"
+
+// What the rules say of operators that run several kernels. That they do the
+// work of PyTorch's own calls is decomposition_*_test.cc.
+
+namespace foretell::cost {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr ExecutionMode kBefore2 = {.torch =
+                                        TorchGeneration::kNoFusedAttention};
+
+/// What is launched, whoever launches it.
+std::vector<Kernel> Anonymous(std::vector<Kernel> kernels) {
+  for (Kernel& kernel : kernels) kernel.node = 0;
+  return kernels;
+}
+
+std::int64_t MacsOf(const std::vector<Kernel>& kernels) {
+  std::int64_t macs = 0;
+  for (const Kernel& kernel : kernels) macs += kernel.count * kernel.macs;
+  return macs;
+}
+
+/// `text` with every "T" before "[" replaced by an element type.
+std::string Typed(std::string text, const std::string& dtype) {
+  for (std::size_t at = text.find("T["); at != std::string::npos;
+       at = text.find("T[", at + dtype.size())) {
+    text.replace(at, 1, dtype);
+  }
+  return text;
+}
+
+// An encoder block of a vision transformer, as a trace of nn.Module's fast path
+// has it and as plain operators: three images of five tokens, two heads.
+constexpr char kBlockSources[] = R"(%x = input T[3,5,16]
+%w = parameter T[48,16]
+%b = parameter T[48]
+%p = parameter T[16,16]
+%c = parameter T[16]
+%n = parameter T[16]
+%f = parameter T[32,16]
+%g = parameter T[32]
+%h = parameter T[16,32]
+)";
+constexpr char kAttentionCall[] =
+    "%y, %none = _native_multi_head_attention(%x, %x, %x, %w, %b, %p, %c) "
+    "{embed_dim=16, num_head=2, need_weights=false} : T[3,5,16], T[0]\n";
+constexpr char kAttentionParts[] = R"(%qkv = linear(%x, %w, %b) : T[3,5,48]
+%q0, %k0, %v0 = chunk(%qkv) {chunks=3, dim=-1} : T[3,5,16] alias %qkv, T[3,5,16] alias %qkv, T[3,5,16] alias %qkv
+%q1 = view(%q0) : T[3,5,2,8] alias %q0
+%k1 = view(%k0) : T[3,5,2,8] alias %k0
+%v1 = view(%v0) : T[3,5,2,8] alias %v0
+%q = transpose(%q1) {dim0=1, dim1=2} : T[3,2,5,8] alias %q1
+%k = transpose(%k1) {dim0=1, dim1=2} : T[3,2,5,8] alias %k1
+%v = transpose(%v1) {dim0=1, dim1=2} : T[3,2,5,8] alias %v1
+%a = scaled_dot_product_attention(%q, %k, %v) : T[3,2,5,8]
+%t = transpose(%a) {dim0=1, dim1=2} : T[3,5,2,8] alias %a
+%m = reshape(%t) : T[3,5,16] alias %t
+%y = linear(%m, %p, %c) : T[3,5,16]
+)";
+constexpr char kAfterAttention[] = "%z = add(%y, %x) : T[3,5,16]\n";
+
+/// Ways to run a graph, each with an element type.
+struct Setting {
+  const char* name;
+  ExecutionMode mode;
+  const char* dtype;
+  const char* info;
+};
+
+constexpr Setting kSettings[] = {
+    {"Float", {}, "f32", ""},
+    {"Tf32", {}, "f32", "precision=tf32"},
+    {"Half", {.torch = TorchGeneration::kFusedAttention}, "f16", ""},
+    {"BFloat", {}, "bf16", ""},
+    {"Autocast", {.autocast = true}, "f32", ""},
+    {"AutocastBefore25",
+     {.autocast = true, .torch = TorchGeneration::kFusedAttention},
+     "f32",
+     ""},
+    {"ChannelsLast", {.channels_last = true}, "f16", ""},
+};
+
+class CompositeBlock : public testing::TestWithParam<Setting> {
+ protected:
+  static std::vector<Kernel> Run(const std::string& body) {
+    const Setting& setting = GetParam();
+    return Anonymous(KernelsOf(Typed(kBlockSources + body, setting.dtype),
+                               setting.mode, setting.info));
+  }
+};
+
+TEST_P(CompositeBlock, AttentionIsItsPlainOperators) {
+  const std::vector<Kernel> plain =
+      Run(std::string(kAttentionParts) + kAfterAttention);
+  EXPECT_EQ(Run(std::string(kAttentionCall) + kAfterAttention), plain);
+  EXPECT_EQ(MacsOf(plain), 15 * (16 * 48 + 16 * 16) + 2 * 3 * 2 * 25 * 8);
+}
+
+TEST_P(CompositeBlock, AnEncoderLayerIsItsPlainOperators) {
+  EXPECT_EQ(Run("%y = _transformer_encoder_layer_fwd(%x, %w, %b, %p, %c, %n, "
+                "%n, %n, %n, %f, %g, %h, %c) {embed_dim=16, num_heads=2, "
+                "use_gelu=true, norm_first=false} : T[3,5,16]\n"),
+            Run(std::string(kAttentionParts) +
+                R"(%r = add_(%y, %x) : T[3,5,16] alias %y
+%n1 = layer_norm(%r, %n, %n) : T[3,5,16]
+%rows = view(%n1) : T[15,16] alias %n1
+%ft = transpose(%f) {dim0=0, dim1=1} : T[16,32] alias %f
+%ht = transpose(%h) {dim0=0, dim1=1} : T[32,16] alias %h
+%hidden = _addmm_activation(%g, %rows, %ft) : T[15,32]
+%out = addmm(%c, %hidden, %ht) : T[15,16]
+%o = view(%out) : T[3,5,16] alias %out
+%s = add_(%o, %n1) : T[3,5,16] alias %o
+%n2 = layer_norm(%s, %n, %n) : T[3,5,16]
+)"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, CompositeBlock, testing::ValuesIn(kSettings),
+                         [](const auto& test) {
+                           return std::string(test.param.name);
+                         });
+
+TEST(KernelComposites, AttentionIsFusedFrom2On) {
+  const std::string text = Typed(
+      std::string(kBlockSources) + kAttentionCall + kAfterAttention, "f16");
+  EXPECT_THAT(ClassesOf(text),
+              ElementsAre("linear", "attention", "linear", "add"));
+  EXPECT_THAT(ClassesOf(text, kBefore2),
+              ElementsAre("linear", "copy", "matmul", "softmax", "matmul",
+                          "copy", "linear", "add"));
+}
+
+TEST(KernelComposites, AttentionThatReturnsWeightsIsNotFused) {
+  const std::string text = Typed(
+      std::string(kBlockSources) +
+          "%y, %weights = _native_multi_head_attention(%x, %x, %x, %w, %b, %p, "
+          "%c) {num_head=2, need_weights=true} : T[3,5,16], T[3,5,5]\n",
+      "f16");
+  EXPECT_THAT(ClassesOf(text),
+              ElementsAre("linear", "copy", "matmul", "softmax", "matmul",
+                          "copy", "linear", "reduce", "multiply"));
+}
+
+TEST(KernelComposites, AMaskStaysWithFusedAttention) {
+  const std::vector<Kernel> kernels = KernelsOf(
+      Typed(std::string(kBlockSources) +
+                "%mask = input bool[3,2,5,5]\n"
+                "%y = _native_multi_head_attention(%x, %x, %x, %w, %b, %p, %c, "
+                "%mask) {num_head=2, need_weights=false} : T[3,5,16]\n",
+            "f16"));
+  ASSERT_THAT(ClassesOf(kernels), ElementsAre("linear", "attention", "linear"));
+  EXPECT_TRUE(kernels[1].variant);
+  EXPECT_EQ(kernels[1].node, 0);
+}
+
+TEST(KernelComposites, AutocastCastsAParameterOnceInAndOutsideOfThem) {
+  const std::string text = Typed(
+      std::string(kBlockSources) + "%pre = linear(%x, %p, %c) : T[3,5,16]\n" +
+          kAttentionCall + "%post = linear(%y, %p, %c) : T[3,5,16]\n",
+      "f32");
+  int weights = 0;
+  for (const std::string& name : ClassesOf(text, kAutocast)) {
+    weights += name == "cast_weight" ? 1 : 0;
+  }
+  EXPECT_EQ(weights, 4);  // p and c, then w and b
+}
+
+}  // namespace
+}  // namespace foretell::cost
