@@ -25,9 +25,11 @@ struct Composite {
 
 /// A family per file; docs/kernels.md says what each assumes.
 std::span<const Composite> AttentionComposites();
+std::span<const Composite> CellComposites();
+std::span<const Composite> RecurrentComposites();
 
 /// All families.
 inline constexpr std::span<const Composite> (*kCompositeFamilies[])() = {
-    &AttentionComposites};
+    &AttentionComposites, &CellComposites, &RecurrentComposites};
 
 }  // namespace foretell::cost

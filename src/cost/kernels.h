@@ -21,7 +21,9 @@ enum class ProductPass : std::uint8_t {
 struct Kernel {
   KernelClass kernel_class = KernelClass::kOther;
   NodeId node = kNone;     ///< That launches it; the first after MergeEqual.
-  std::int64_t count = 1;  ///< More than 1 only after MergeEqual.
+  /// Launches: more than 1 after MergeEqual, and where an operator repeats a
+  /// step (recurrent layers).
+  std::int64_t count = 1;
 
   std::int64_t bytes_in = 0;      ///< Activations, each operand once.
   std::int64_t bytes_weight = 0;  ///< Parameters and buffers.

@@ -142,8 +142,8 @@ TEST(KernelProducts, AnEinsumOfAnotherFormHasNoProduct) {
 TEST(KernelProducts, ARecurrentLayerHasAProductPerWeight) {
   const Kernel kernel = LastOf(
       "%x = input f16[7,2,8]\n%h = input f16[1,2,4]\n"
-      "%y = lstm(%x, %h, %h, parameter f16[16,8], parameter f16[16,4]) "
-      ": f16[7,2,4]\n");
+      "%y = _cudnn_rnn(%x, parameter f16[16,8], parameter f16[16,4], %h, %h)"
+      " : f16[7,2,4]\n");
   EXPECT_EQ(kernel.kernel_class, KernelClass::kLinear);
   EXPECT_EQ(ProductOf(kernel), ProductSizes(2, 14, 16, 8));
   EXPECT_EQ(kernel.macs, 14 * (16 * 8 + 16 * 4));
