@@ -26,10 +26,15 @@ struct Composite {
 /// A family per file; docs/kernels.md says what each assumes.
 std::span<const Composite> AttentionComposites();
 std::span<const Composite> CellComposites();
+std::span<const Composite> ProductComposites();
 std::span<const Composite> RecurrentComposites();
+
+/// The writer of `einsum`, which belongs to the products.
+bool Einsum(CompositeSteps& steps);
 
 /// All families.
 inline constexpr std::span<const Composite> (*kCompositeFamilies[])() = {
-    &AttentionComposites, &CellComposites, &RecurrentComposites};
+    &AttentionComposites, &CellComposites, &ProductComposites,
+    &RecurrentComposites};
 
 }  // namespace foretell::cost

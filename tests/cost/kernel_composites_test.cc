@@ -272,10 +272,44 @@ TEST(KernelComposites, AutocastRunsRecurrentLayersInHalf) {
   EXPECT_EQ(kernels[7].arithmetic, Precision::kFp16);
 }
 
+TEST(KernelComposites, AutocastReachesTheOperatorsInside) {
+  EXPECT_THAT(
+      ClassesOf("%x = input f16[4,6]\n"
+                "%h = linear(%x, parameter f16[6,6]) : f16[4,6]\n"
+                "%y = tensordot(%h, %x) {dims_self=[1], "
+                "dims_other=[1]} : f16[4,4]\n",
+                kAutocast),
+      ElementsAre("cast_down", "cast_weight", "linear", "cast_down", "linear"));
+}
+
+TEST(KernelComposites, EinsumCopiesWhatDoesNotFold) {
+  const std::string text =
+      "%x = input f32[2,3,5,4]\n%y = input f32[3,7,4]\n"
+      "%z = einsum(%x, %y) {equation=\"bhwc,hkc->bhwk\"} : f32[2,3,5,7]\n";
+  EXPECT_THAT(ClassesOf(text), ElementsAre("copy", "matmul_fp32"));
+  EXPECT_THAT(ClassesOf(text, kAutocast),
+              ElementsAre("cast_down", "cast_down", "matmul"));
+}
+
+TEST(KernelComposites, EinsumOfThreeIsTwoProductsUnderAutocastToo) {
+  EXPECT_THAT(ClassesOf("%x = input f32[4,4]\n"
+                        "%z = einsum(%x, %x, %x) {equation=\"ij,jk,kl->il\"} "
+                        ": f32[4,4]\n",
+                        kAutocast),
+              ElementsAre("cast_down", "matmul", "matmul"));
+}
+
 TEST(KernelComposites, WhatIsNotUnderstoodStaysOneKernel) {
   EXPECT_THAT(ClassesOf("%y = lstm(input f32[7,2,8], parameter f32[800,8], "
                         "parameter f32[800,200]) : f32[7,2,200]\n"),
               ElementsAre("linear"));
+}
+
+TEST(KernelComposites, RefuseTensorsBeyondAnyMemory) {
+  EXPECT_THROW(KernelsOf("%x = input f32[1073741824,1073741824,0]\n"
+                         "%y = einsum(%x, %x) {equation=\"abc,dec->abde\"} : "
+                         "f32[1073741824,1073741824,0,0]\n"),
+               Error);
 }
 
 }  // namespace
