@@ -26,6 +26,9 @@ struct Composite {
 /// A family per file; docs/kernels.md says what each assumes.
 std::span<const Composite> AttentionComposites();
 std::span<const Composite> CellComposites();
+std::span<const Composite> ClassificationComposites();
+std::span<const Composite> LossComposites();
+std::span<const Composite> PlainComposites();
 std::span<const Composite> ProductComposites();
 std::span<const Composite> RecurrentComposites();
 
@@ -34,7 +37,8 @@ bool Einsum(CompositeSteps& steps);
 
 /// All families.
 inline constexpr std::span<const Composite> (*kCompositeFamilies[])() = {
-    &AttentionComposites, &CellComposites, &ProductComposites,
+    &AttentionComposites, &CellComposites,  &ClassificationComposites,
+    &LossComposites,      &PlainComposites, &ProductComposites,
     &RecurrentComposites};
 
 }  // namespace foretell::cost

@@ -74,6 +74,15 @@ constexpr char kAttentionParts[] = R"(%qkv = linear(%x, %w, %b) : T[3,5,48]
 )";
 constexpr char kAfterAttention[] = "%z = add(%y, %x) : T[3,5,16]\n";
 
+std::vector<Composite> AllComposites() {
+  std::vector<Composite> all;
+  for (const auto& family_of : kCompositeFamilies) {
+    const std::span<const Composite> family = family_of();
+    all.insert(all.end(), family.begin(), family.end());
+  }
+  return all;
+}
+
 /// Ways to run a graph, each with an element type.
 struct Setting {
   const char* name;
@@ -272,6 +281,17 @@ TEST(KernelComposites, AutocastRunsRecurrentLayersInHalf) {
   EXPECT_EQ(kernels[7].arithmetic, Precision::kFp16);
 }
 
+// Losses and distances: FP32 under autocast.
+
+TEST(KernelComposites, AutocastTakesLossesInFloat) {
+  EXPECT_THAT(ClassesOf("%x = input f16[4,6]\n"
+                        "%h = linear(%x, parameter f16[6,6]) : f16[4,6]\n"
+                        "%y = l1_loss(%h, %x) {reduction=1} : f16[]\n",
+                        kAutocast),
+              ElementsAre("cast_down", "cast_weight", "linear", "cast_up",
+                          "add", "elementwise", "reduce"));
+}
+
 TEST(KernelComposites, AutocastReachesTheOperatorsInside) {
   EXPECT_THAT(
       ClassesOf("%x = input f16[4,6]\n"
@@ -280,6 +300,15 @@ TEST(KernelComposites, AutocastReachesTheOperatorsInside) {
                 "dims_other=[1]} : f16[4,4]\n",
                 kAutocast),
       ElementsAre("cast_down", "cast_weight", "linear", "cast_down", "linear"));
+}
+
+TEST(KernelComposites, DistancesOfManyRowsAreAProduct) {
+  const auto classes = [](const std::string& rows) {
+    return ClassesOf("%x = input f32[" + rows + ",6]\n%y = input f32[8,6]\n" +
+                     "%d = cdist(%x, %y) {p=2.0} : f32[" + rows + ",8]\n");
+  };
+  EXPECT_THAT(classes("25"), ElementsAre("reduce"));
+  EXPECT_THAT(classes("26"), testing::Contains("linear"));
 }
 
 TEST(KernelComposites, EinsumCopiesWhatDoesNotFold) {
@@ -297,6 +326,73 @@ TEST(KernelComposites, EinsumOfThreeIsTwoProductsUnderAutocastToo) {
                         ": f32[4,4]\n",
                         kAutocast),
               ElementsAre("cast_down", "matmul", "matmul"));
+}
+
+TEST(KernelComposites, DistancesOfTooManyPairsStayOneKernel) {
+  EXPECT_THAT(ClassesOf("%x = input f32[1099511627776,1,30,1]\n"
+                        "%y = input f32[1,1099511627776,30,1]\n"
+                        "%d = cdist(%x, %y) {p=2.0} : f32[4,30,30]\n"),
+              ElementsAre("reduce"));
+}
+
+// Robustness: whatever a graph claims, there are kernels or an error.
+
+const std::vector<std::string>& Shapes() {
+  static const std::vector<std::string> shapes = {
+      "f32[]",    "f32[0]",       "f32[3]",     "f32[2,3]",
+      "f32[0,4]", "f32[3,2,3]",   "f32[1,1,1]", "bool[2,3]",
+      "i64[3]",   "f16[2,3,4,5]", "f32[8,2,3]", "f32[1099511627776,65536]"};
+  return shapes;
+}
+
+std::string Drawn(std::uint32_t& state) {
+  state = state * 1664525U + 1013904223U;
+  return Shapes()[(state >> 16U) % Shapes().size()];
+}
+
+/// A call of `target` with operands and a result of drawn shapes; the text of a
+/// graph, which may be invalid.
+std::string DrawCall(std::string_view target, int operands,
+                     std::uint32_t& state) {
+  std::string text = "graph \"g\"\n%y = " + std::string(target) + "(";
+  for (int i = 0; i < operands; ++i) {
+    text += (i > 0 ? ", input " : "input ") + Drawn(state);
+  }
+  return text +
+         ") {num_head=2, num_heads=2, equation=\"ij,jk->ik\", dim=[1], "
+         "dims=[0, 1], dims_self=[1], dims_other=[0], n=5, p=2.0, train=true, "
+         "bidirectional=true, batch_first=true, label_smoothing=0.1} : " +
+         Drawn(state) + "\n";
+}
+
+std::optional<OperatorGraph> Parsed(const std::string& text) {
+  try {
+    return ParseGraph(text);
+  } catch (const Error&) {
+    return std::nullopt;  // Its MACs cannot be counted, for one.
+  }
+}
+
+TEST(KernelComposites, HaveKernelsOrAnErrorForAnyGraph) {
+  std::uint32_t state = 1;
+  int listed = 0;
+  int drawn = 0;
+  for (const Composite& composite : AllComposites()) {
+    for (int trial = 0; trial < 60; ++trial) {
+      const std::string text = DrawCall(composite.target, trial % 15, state);
+      const std::optional<OperatorGraph> graph = Parsed(text);
+      if (!graph) continue;
+      ++drawn;
+      try {
+        listed +=
+            ExpandKernels(*graph, {.autocast = trial % 2 == 0}).empty() ? 0 : 1;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << text;
+      }
+    }
+  }
+  EXPECT_GT(drawn, 1000);
+  EXPECT_GT(listed, drawn * 3 / 4);
 }
 
 TEST(KernelComposites, WhatIsNotUnderstoodStaysOneKernel) {
