@@ -161,11 +161,11 @@ void CompositeSteps::Emit(Expansion& outer, bool autocasts) {
   for (const auto& [from, to] : sources_) builder_.MarkInput(to);
   builder_.DeriveLifetimes();
   const OperatorGraph graph = builder_.Build();
-  ExecutionMode mode = outer.mode;
+  Run mode = outer.mode;
   mode.autocast = autocasts;
   Expansion inner(graph, mode);
   EnterStates(outer, inner);
-  ExpandForwardPass(inner);
+  ExpandNodes(inner);
   for (Kernel kernel : inner.kernels) {
     kernel.count *= repeats_[static_cast<std::size_t>(kernel.node)];
     kernel.node = context_.id;

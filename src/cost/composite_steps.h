@@ -28,7 +28,7 @@ class CompositeSteps {
                  std::optional<std::int64_t> read_as);
 
   const Node& node() const { return context_.node; }
-  TorchGeneration torch() const { return outer_.mode.torch; }
+  TorchGeneration torch() const { return outer_.mode.torch.Generation(); }
   bool autocast() const { return outer_.mode.autocast; }
   /// Tensors among the operator's arguments, in order.
   std::size_t num_operands() const { return node().inputs.size(); }

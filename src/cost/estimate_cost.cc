@@ -38,9 +38,13 @@ constexpr double kUsPerMs = 1e3;
 constexpr double kUsPerS = 1e6;
 
 double DispatchUs(const OperatorGraph& graph, const Node& node,
-                  std::size_t kernels, const CostOptions& options) {
-  double us = cost::DispatchUs(node.kind);
-  if (kernels > 1) us += kFurtherKernelUs * static_cast<double>(kernels - 1);
+                  std::span<const Kernel> kernels, const CostOptions& options) {
+  double count = 0;
+  for (const Kernel& kernel : kernels) {
+    count += static_cast<double>(kernel.count);
+  }
+  double us = cost::DispatchUs(node.kind) +
+              kFurtherKernelUs * std::max(0.0, count - 1);
   if (node.kind == OpKind::kOptimizerUpdate) {
     us +=
         kDispatchPerOptimizerTensorUs * static_cast<double>(node.inputs.size());
@@ -175,7 +179,7 @@ CostEstimate EstimateCost(const OperatorGraph& graph, const DeviceSpec& device,
     const Node& node = graph.node(id);
     if (!cost::IsConstantTable(graph, node, varying)) {
       result.nodes.back().dispatch_us =
-          DispatchUs(graph, node, own.size(), options);
+          DispatchUs(graph, node, own, options);
     }
     timelines.Run(result.nodes.back());
   }

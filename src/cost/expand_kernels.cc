@@ -183,7 +183,7 @@ void ExpandNode(Expansion& expansion, NodeId id) {
 
 }  // namespace
 
-void ExpandForwardPass(Expansion& expansion) {
+void ExpandNodes(Expansion& expansion) {
   const OperatorGraph& graph = expansion.graph;
   const std::vector<bool> varying = VaryingValues(graph);
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
@@ -198,7 +198,7 @@ std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run) {
   Run shown = run;
   shown.autocast = run.autocast && !graph.info().autocast;
   Expansion expansion(graph, shown);
-  ExpandForwardPass(expansion);
+  ExpandNodes(expansion);
   return std::move(expansion.kernels);
 }
 

@@ -46,7 +46,7 @@ struct LayoutEffect {
 };
 
 /// Appends the kernels of all nodes of the forward pass to the expansion's.
-void ExpandForwardPass(Expansion& expansion);
+void ExpandNodes(Expansion& expansion);
 
 /// Emits the casts that autocast does before the node, sets `read_as` and the
 /// element sizes of the results. Without autocast nothing happens.

@@ -240,7 +240,7 @@ std::ostream& operator<<(std::ostream& stream, const KernelWork& work) {
   return stream << work.macs << " MACs, " << work.bytes << " bytes";
 }
 
-KernelWork WorkOf(const OperatorGraph& graph, const ExecutionMode& mode) {
+KernelWork WorkOf(const OperatorGraph& graph, const Run& mode) {
   KernelWork work;
   for (const Kernel& kernel : ExpandKernels(graph, mode)) {
     work.macs += kernel.count * kernel.macs;

@@ -32,6 +32,6 @@ struct KernelWork {
 };
 std::ostream& operator<<(std::ostream& stream, const KernelWork& work);
 
-KernelWork WorkOf(const OperatorGraph& graph, const ExecutionMode& mode = {});
+KernelWork WorkOf(const OperatorGraph& graph, const Run& mode = {});
 
 }  // namespace foretell::cost

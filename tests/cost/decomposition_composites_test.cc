@@ -25,10 +25,9 @@ struct Case {
 at::Tensor R(std::vector<std::int64_t> shape) { return at::rand(shape); }
 
 /// Attention without a fused kernel, as the CPU runs it.
-constexpr ExecutionMode kUnfused = {.torch =
-                                        TorchGeneration::kNoFusedAttention};
+constexpr Run kUnfused = {.torch = {1, 13}};
 
-void Compare(const Case& test, const ExecutionMode& mode) {
+void Compare(const Case& test, const Run& mode) {
   const Decomposition own = Decompose(test.call);
   ASSERT_EQ(own.whole.nodes().size(), 1U);
   const OperatorGraph& parts =

@@ -20,8 +20,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr ExecutionMode kBefore2 = {.torch =
-                                        TorchGeneration::kNoFusedAttention};
+constexpr Run kBefore2 = {.torch = {1, 13}};
 
 /// What is launched, whoever launches it.
 std::vector<Kernel> Anonymous(std::vector<Kernel> kernels) {
@@ -86,7 +85,7 @@ std::vector<Composite> AllComposites() {
 /// Ways to run a graph, each with an element type.
 struct Setting {
   const char* name;
-  ExecutionMode mode;
+  Run mode;
   const char* dtype;
   const char* info;
 };
@@ -94,11 +93,11 @@ struct Setting {
 constexpr Setting kSettings[] = {
     {"Float", {}, "f32", ""},
     {"Tf32", {}, "f32", "precision=tf32"},
-    {"Half", {.torch = TorchGeneration::kFusedAttention}, "f16", ""},
+    {"Half", {.torch = {2, 4}}, "f16", ""},
     {"BFloat", {}, "bf16", ""},
     {"Autocast", {.autocast = true}, "f32", ""},
     {"AutocastBefore25",
-     {.autocast = true, .torch = TorchGeneration::kFusedAttention},
+     {.autocast = true, .torch = {2, 4}},
      "f32",
      ""},
     {"ChannelsLast", {.channels_last = true}, "f16", ""},
