@@ -13,30 +13,24 @@
 /// to the tools that make them. docs/mig.md explains the rules.
 namespace foretell::mig {
 
-/// How a batch's time on the whole device divides; used as proportions, so
-/// that the parts of a prior serve for a corrected total.
-struct LatencySplit {
-  double compute_ms = 0;   ///< Bound by arithmetic: scales with the SMs.
-  double memory_ms = 0;    ///< Bound by bandwidth: scales with its share.
-  double overhead_ms = 0;  ///< Launches and dispatch: the same everywhere.
+/// What a batch takes on one MIG profile.
+struct SliceDemand {
+  std::string profile;  ///< MigProfile::name.
+  double latency_ms = 0;
+  double energy_j = 0;  ///< Of the slice's share of the board.
 };
 
-/// How a batch's energy on the whole device divides; proportions as well.
-struct EnergySplit {
-  double dynamic_j = 0;  ///< Work itself: the same everywhere.
-  double static_j = 0;   ///< Idle chip while the batch runs.
-};
-
-/// What a network needs, as predicted for the whole device.
+/// What a network needs, as predicted for the whole device and its slices.
 struct Demand {
   std::string model;     ///< Name for reports; may be empty.
   double total_mib = 0;  ///< As nvidia-smi would show it, context included.
   double lo_mib = 0;     ///< Interval of total_mib.
   double hi_mib = 0;     ///< What must fit.
   double latency_ms = 0;
-  LatencySplit latency_split;
   double energy_j = 0;
-  EnergySplit energy_split;
+  /// One per profile that is judged, in any order. May be empty where only
+  /// memory is known: latency_ms and energy_j are 0 then.
+  std::vector<SliceDemand> slices;
 };
 
 /// How Recommend chooses.
@@ -61,21 +55,17 @@ struct Verdict {
   int sms = 0;
   bool fits = false;      ///< FitsMemory(hi_mib, usable_mib).
   double margin_mib = 0;  ///< usable_mib - hi_mib; negative when too large.
-  double latency_ms = 0;  ///< Per batch, scaled; also where it does not fit.
+  double latency_ms = 0;  ///< Per batch there; also where it does not fit.
   double energy_j = 0;
   std::string reason;  ///< One sentence with both numbers.
 };
 
 /// Judges `demand` on `profile` of `device`; without MIG where that is empty.
 ///
-/// Latency on a slice is compute x (device SMs / slice SMs) + memory /
-/// bandwidth share + overhead. Energy is dynamic + static x (slice latency /
-/// device latency) x the slice's share of the device, the larger one of its
-/// shares of compute slices and memory slots.
-///
 /// Throws Error(kInvalidArgument) for a number that is negative or not finite,
-/// for an interval that does not contain the total, and for a latency or
-/// energy above zero without a split; Error(kNotFound) for an unknown profile.
+/// for an interval that does not contain the total, and for a demand with a
+/// latency or energy that says nothing of `profile`; Error(kNotFound) for a
+/// profile that the device lacks.
 Verdict Judge(const Demand& demand, const DeviceSpec& device,
               std::string_view profile = {});
 
@@ -161,7 +151,12 @@ struct Job {
   /// Profiles it may take; empty: every one with enough usable memory. A
   /// profile that is named here but too small is not used.
   std::vector<std::string> profiles;
+  /// What it takes on each profile, for reports; may be empty.
+  std::vector<SliceDemand> slices;
 };
+
+/// The job that `demand` asks for, on any profile.
+Job ToJob(const Demand& demand);
 
 struct PackOptions {
   bool media_extensions = false;  ///< Use "+me" profiles too.
@@ -176,6 +171,8 @@ struct PackedInstance {
   int start = 0;  ///< First memory slot.
   int memory_slots = 0;
   std::string model;
+  /// What the model takes there, where its job says so.
+  std::optional<SliceDemand> demand;
 };
 
 struct Packing {

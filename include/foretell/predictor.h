@@ -43,6 +43,15 @@ struct Coverage {
   std::vector<std::string> unknown_operators;
 };
 
+/// How a step on a MIG profile compares with one on the whole device, both by
+/// the analytic model: a figure that was learned for the device takes the same
+/// ratio.
+struct SliceRatio {
+  std::string profile;  ///< MigProfile::name.
+  double latency = 1;
+  double energy = 1;  ///< Of the slice's share of the board.
+};
+
 /// What one step of a network needs on a whole device.
 struct Prediction {
   std::string device;   ///< DeviceSpec::name.
@@ -56,6 +65,7 @@ struct Prediction {
   Figure& operator[](Target target) {
     return figures[static_cast<std::size_t>(target)];
   }
+  std::vector<SliceRatio> slices;  ///< One per MIG profile of the device.
 
   /// What the simulated memory consists of, in bytes. A memory figure that was
   /// learned differs from its total.
@@ -98,6 +108,8 @@ struct PredictorOptions {
   CachingAllocatorConfig allocator = {};  ///< As MemoryOptions.
   /// Settings of the cost model; its run is the predictor's.
   CostOptions cost = {};
+  /// Predicts MIG profiles too, each an estimate of its own.
+  bool with_slices = true;
 };
 
 /// Predicts what a graph takes on one device. A value; safe to use from
@@ -142,7 +154,8 @@ class Predictor {
   std::shared_ptr<const model::LearnedFigures> learned_;
 };
 
-/// The prediction as mig::Recommend takes it; `model` names it in reports.
+/// The prediction as mig::Recommend takes it, the slices' figures at their
+/// ratios to the device's; `model` names it in reports.
 mig::Demand ToDemand(const Prediction& prediction, std::string model = {});
 
 }  // namespace foretell

@@ -116,9 +116,8 @@ ExitCode RunPack(const PackOptions& options) {
   for (const std::string& text : options.jobs) jobs.push_back(ParseJob(text));
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
-        const Prediction prediction = predictor.Predict(trace.graph);
-        jobs.push_back({.model = program.name(),
-                        .needed_mib = prediction[Target::kMemory].interval.hi});
+        jobs.push_back(mig::ToJob(
+            ToDemand(predictor.Predict(trace.graph), program.name())));
       });
   for (const ReportError& error : errors) PrintError(error.message);
   if (!errors.empty()) return kExitModelFailed;

@@ -4,7 +4,6 @@
 #include "foretell/error.h"
 #include "foretell/mig.h"
 #include "src/core/text_table.h"
-#include "src/mig/slice_scaling.h"
 
 namespace foretell::mig {
 namespace {
@@ -13,6 +12,12 @@ namespace {
   const std::string name =
       demand.model.empty() ? "demand" : "demand of '" + demand.model + "'";
   throw Error(ErrorCode::kInvalidArgument, name + ": " + problem);
+}
+
+void CheckNumber(const Demand& demand, const std::string& name, double value) {
+  if (std::isfinite(value) && value >= 0) return;
+  Refuse(demand, name + " is " + FormatNumber(value, 3) +
+                     ", expected a finite number of at least 0");
 }
 
 void CheckNumbers(const Demand& demand) {
@@ -24,18 +29,14 @@ void CheckNumbers(const Demand& demand) {
       {"lo_mib", demand.lo_mib},
       {"hi_mib", demand.hi_mib},
       {"latency_ms", demand.latency_ms},
-      {"compute_ms", demand.latency_split.compute_ms},
-      {"memory_ms", demand.latency_split.memory_ms},
-      {"overhead_ms", demand.latency_split.overhead_ms},
       {"energy_j", demand.energy_j},
-      {"dynamic_j", demand.energy_split.dynamic_j},
-      {"static_j", demand.energy_split.static_j},
   };
   for (const auto& number : numbers) {
-    if (std::isfinite(number.value) && number.value >= 0) continue;
-    Refuse(demand, std::string(number.name) + " is " +
-                       FormatNumber(number.value, 3) +
-                       ", expected a finite number of at least 0");
+    CheckNumber(demand, number.name, number.value);
+  }
+  for (const SliceDemand& slice : demand.slices) {
+    CheckNumber(demand, slice.profile + " latency_ms", slice.latency_ms);
+    CheckNumber(demand, slice.profile + " energy_j", slice.energy_j);
   }
 }
 
@@ -47,18 +48,20 @@ void CheckDemand(const Demand& demand) {
                        FormatNumber(demand.lo_mib, 3) + " to " +
                        FormatNumber(demand.hi_mib, 3));
   }
-  const LatencySplit& latency = demand.latency_split;
-  const double parts_ms =
-      latency.compute_ms + latency.memory_ms + latency.overhead_ms;
-  if (demand.latency_ms > 0 && !(parts_ms > 0)) {
+}
+
+/// What `demand` says of `profile`; nothing where it knows memory alone.
+SliceDemand OnSlice(const Demand& demand, const MigProfile& profile) {
+  for (const SliceDemand& slice : demand.slices) {
+    if (slice.profile == profile.name) return slice;
+  }
+  if (demand.latency_ms > 0 || demand.energy_j > 0) {
     Refuse(demand, "latency_ms is " + FormatNumber(demand.latency_ms, 3) +
-                       ", but the parts of its split are 0");
+                       " and energy_j " + FormatNumber(demand.energy_j, 3) +
+                       ", but nothing is said of profile '" + profile.name +
+                       "'");
   }
-  const EnergySplit& energy = demand.energy_split;
-  if (demand.energy_j > 0 && !(energy.dynamic_j + energy.static_j > 0)) {
-    Refuse(demand, "energy_j is " + FormatNumber(demand.energy_j, 3) +
-                       ", but the parts of its split are 0");
-  }
+  return {.profile = profile.name};
 }
 
 Verdict OnWholeDevice(const Demand& demand, const DeviceSpec& device) {
@@ -68,14 +71,13 @@ Verdict OnWholeDevice(const Demand& demand, const DeviceSpec& device) {
           .energy_j = demand.energy_j};
 }
 
-Verdict OnProfile(const Demand& demand, const DeviceSpec& device,
-                  const MigProfile& profile) {
-  const SliceCost cost = ScaleToSlice(demand, device, profile);
+Verdict OnProfile(const Demand& demand, const MigProfile& profile) {
+  const SliceDemand slice = OnSlice(demand, profile);
   return {.profile = profile.name,
           .usable_mib = profile.usable_mib,
           .sms = profile.sms,
-          .latency_ms = cost.latency_ms,
-          .energy_j = cost.energy_j};
+          .latency_ms = slice.latency_ms,
+          .energy_j = slice.energy_j};
 }
 
 }  // namespace
@@ -90,7 +92,7 @@ Verdict Judge(const Demand& demand, const DeviceSpec& device,
   Verdict verdict =
       profile.empty()
           ? OnWholeDevice(demand, device)
-          : OnProfile(demand, device, device.FindMigProfile(profile));
+          : OnProfile(demand, device.FindMigProfile(profile));
   const auto usable_mib = static_cast<double>(verdict.usable_mib);
   verdict.margin_mib = usable_mib - demand.hi_mib;
   verdict.fits = FitsMemory(demand.hi_mib, usable_mib);

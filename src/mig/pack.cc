@@ -243,6 +243,14 @@ std::vector<Candidate> SelectCandidates(std::span<const Job> jobs,
   return candidates;
 }
 
+std::optional<SliceDemand> DemandOn(const Job& job,
+                                    const std::string& profile) {
+  for (const SliceDemand& slice : job.slices) {
+    if (slice.profile == profile) return slice;
+  }
+  return std::nullopt;
+}
+
 void AppendInstances(const DeviceSpec& device, const FirstFit& first_fit,
                      const std::vector<Candidate>& candidates,
                      Packing* packing) {
@@ -255,9 +263,10 @@ void AppendInstances(const DeviceSpec& device, const FirstFit& first_fit,
       const PlacedInstance& placed = assignment->instances[i];
       const MigProfile& profile =
           device.mig_profiles[static_cast<std::size_t>(placed.profile)];
+      const Job& job = *candidates[bin.members[i]].job;
       packing->instances.push_back({packing->num_devices, profile.name,
                                     placed.start, profile.memory_slots,
-                                    candidates[bin.members[i]].job->model});
+                                    job.model, DemandOn(job, profile.name)});
     }
     ++packing->num_devices;
   }
@@ -269,6 +278,12 @@ void AppendInstances(const DeviceSpec& device, const FirstFit& first_fit,
 }
 
 }  // namespace
+
+Job ToJob(const Demand& demand) {
+  return {.model = demand.model,
+          .needed_mib = demand.hi_mib,
+          .slices = demand.slices};
+}
 
 Packing Pack(std::span<const Job> jobs, const DeviceSpec& device,
              const PackOptions& options) {

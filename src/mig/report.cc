@@ -166,12 +166,16 @@ std::string FormatLayouts(const DeviceSpec& device,
 }
 
 std::string FormatTable(const Packing& packing) {
-  TextTable table({"model", "device", "profile", "slots"});
+  TextTable table({"model", "device", "profile", "slots", "latency ms",
+                   "energy J"});
   for (const PackedInstance& instance : packing.instances) {
+    const std::optional<SliceDemand>& demand = instance.demand;
     table.AddRow({instance.model, std::to_string(instance.device),
                   instance.profile,
                   std::to_string(instance.start) + ":" +
-                      std::to_string(instance.memory_slots)});
+                      std::to_string(instance.memory_slots),
+                  demand ? FormatNumber(demand->latency_ms, 3) : "-",
+                  demand ? FormatNumber(demand->energy_j, 3) : "-"});
   }
   std::string text = table.ToString() + Plural(packing.num_devices, "device") +
                      " of " + packing.device + ", " +
@@ -194,11 +198,15 @@ std::string FormatJson(const Packing& packing) {
   json["memory_slots"] = packing.memory_slots;
   json["instances"] = Json::array();
   for (const PackedInstance& instance : packing.instances) {
-    json["instances"].push_back({{"device", instance.device},
-                                 {"profile", instance.profile},
-                                 {"start", instance.start},
-                                 {"memory_slots", instance.memory_slots},
-                                 {"model", instance.model}});
+    const std::optional<SliceDemand>& demand = instance.demand;
+    json["instances"].push_back(
+        {{"device", instance.device},
+         {"profile", instance.profile},
+         {"start", instance.start},
+         {"memory_slots", instance.memory_slots},
+         {"model", instance.model},
+         {"latency_ms", demand ? Json(demand->latency_ms) : Json()},
+         {"energy_j", demand ? Json(demand->energy_j) : Json()}});
   }
   json["unplaced"] = packing.unplaced;
   json["reason"] = packing.reason;

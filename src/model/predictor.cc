@@ -8,6 +8,7 @@
 #include "src/core/text.h"
 #include "src/core/units.h"
 #include "src/model/learned_figures.h"
+#include "src/model/slices.h"
 
 namespace foretell {
 namespace {
@@ -141,6 +142,10 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
   result[Target::kLatency] =
       AnalyticFigure(result.cost.latency_ms, kLatencyFactor);
   result[Target::kEnergy] = AnalyticFigure(result.cost.energy_j, kEnergyFactor);
+  if (options_.with_slices) {
+    result.slices = model::CompareSlices(graph, device_, options_.cost,
+                                         result.cost);
+  }
   result.coverage = CoverageOf(graph, result.cost);
   WarnOfUnknownOperators(result, result.warnings);
   WarnOfWeakModels(graph, result.warnings);
@@ -174,19 +179,21 @@ std::vector<std::string> Prediction::AllWarnings() const {
 }
 
 mig::Demand ToDemand(const Prediction& prediction, std::string model) {
-  const CostEstimate& cost = prediction.cost;
   const Figure& memory = prediction[Target::kMemory];
-  return {.model = std::move(model),
-          .total_mib = memory.value,
-          .lo_mib = memory.interval.lo,
-          .hi_mib = memory.interval.hi,
-          .latency_ms = prediction[Target::kLatency].value,
-          .latency_split = {.compute_ms = cost.compute_ms,
-                            .memory_ms = cost.memory_ms,
-                            .overhead_ms = cost.overhead_ms},
-          .energy_j = prediction[Target::kEnergy].value,
-          .energy_split = {.dynamic_j = cost.energy_j - cost.static_energy_j,
-                           .static_j = cost.static_energy_j}};
+  const double latency_ms = prediction[Target::kLatency].value;
+  const double energy_j = prediction[Target::kEnergy].value;
+  mig::Demand demand{.model = std::move(model),
+                     .total_mib = memory.value,
+                     .lo_mib = memory.interval.lo,
+                     .hi_mib = memory.interval.hi,
+                     .latency_ms = latency_ms,
+                     .energy_j = energy_j};
+  for (const SliceRatio& slice : prediction.slices) {
+    demand.slices.push_back({.profile = slice.profile,
+                             .latency_ms = latency_ms * slice.latency,
+                             .energy_j = energy_j * slice.energy});
+  }
+  return demand;
 }
 
 }  // namespace foretell

@@ -335,5 +335,21 @@ TEST(PackDevice, FindsTheOptimumOfTheEnumeration) {
   EXPECT_GT(infeasible, 10);
 }
 
+TEST(Pack, GivesEachInstanceTheFiguresOfItsProfile) {
+  const Demand demand{.model = "a",
+                      .total_mib = 8000,
+                      .lo_mib = 7000,
+                      .hi_mib = 9000,
+                      .latency_ms = 1,
+                      .slices = {{"1g.5gb", 8, 2}, {"1g.10gb", 7, 3}}};
+  const std::vector<Job> jobs = {ToJob(demand), {"b", 100, {}}};
+  EXPECT_EQ(jobs[0].needed_mib, 9000);
+  const Packing packing = Pack(jobs, A100());
+  ASSERT_EQ(Instances(packing), "0/0:2 1g.10gb a; 0/2:1 1g.5gb b; ");
+  EXPECT_EQ(packing.instances[0].demand->latency_ms, 7);
+  EXPECT_EQ(packing.instances[0].demand->energy_j, 3);
+  EXPECT_EQ(packing.instances[1].demand, std::nullopt);
+}
+
 }  // namespace
 }  // namespace foretell::mig

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -12,19 +13,28 @@
 namespace foretell::mig {
 namespace {
 
-/// 10 ms, of which 6 compute, 3 bandwidth, 1 overhead; 5 J, of which 1 static.
+/// Memory alone.
 Demand DemandOf(double lo_mib, double total_mib, double hi_mib) {
   return {.model = "net",
           .total_mib = total_mib,
           .lo_mib = lo_mib,
-          .hi_mib = hi_mib,
-          .latency_ms = 10,
-          .latency_split = {6, 3, 1},
-          .energy_j = 5,
-          .energy_split = {4, 1}};
+          .hi_mib = hi_mib};
 }
 
 Demand Exactly(double mib) { return DemandOf(mib, mib, mib); }
+
+/// 1000 MiB and 10 ms, 5 J; on a profile of n SMs n ms and n / 10 J.
+Demand WithSlices(const DeviceSpec& device) {
+  Demand demand = Exactly(1000);
+  demand.latency_ms = 10;
+  demand.energy_j = 5;
+  for (const MigProfile& profile : device.mig_profiles) {
+    demand.slices.push_back({.profile = profile.name,
+                             .latency_ms = 1.0 * profile.sms,
+                             .energy_j = 0.1 * profile.sms});
+  }
+  return demand;
+}
 
 const Verdict& VerdictOn(const Recommendation& recommendation,
                          const std::string& profile) {
@@ -96,8 +106,6 @@ TEST(Recommend, SaysWhetherTheWholeDeviceWouldDo) {
   EXPECT_EQ(fits.whole_device.margin_mib, 0);
   EXPECT_EQ(fits.whole_device.profile, "");
   EXPECT_EQ(fits.whole_device.sms, 108);
-  EXPECT_EQ(fits.whole_device.latency_ms, 10);
-  EXPECT_EQ(fits.whole_device.energy_j, 5);
   EXPECT_FALSE(Recommend(Exactly(40442), A100()).whole_device.fits);
 }
 
@@ -109,48 +117,16 @@ TEST(Recommend, ChoosesNothingWhenNothingFits) {
             "40448 MiB");
 }
 
-TEST(Recommend, ScalesLatencyByTheSmsAndTheBandwidthOfTheSlice) {
-  const Recommendation result = Recommend(Exactly(1000), A100());
-  // 6 ms of compute on 14 of 108 SMs, 3 ms of traffic at an eighth, 1 ms.
-  EXPECT_NEAR(VerdictOn(result, "1g.5gb").latency_ms,
-              6 * 108.0 / 14 + 3 * 8.0 + 1, 1e-9);
-  EXPECT_NEAR(VerdictOn(result, "1g.10gb").latency_ms,
-              6 * 108.0 / 14 + 3 * 4.0 + 1, 1e-9);
-  EXPECT_NEAR(VerdictOn(result, "3g.20gb").latency_ms,
-              6 * 108.0 / 42 + 3 * 2.0 + 1, 1e-9);
-  // MIG mode leaves 98 SMs even to the largest profile.
-  EXPECT_NEAR(VerdictOn(result, "7g.40gb").latency_ms, 6 * 108.0 / 98 + 3 + 1,
-              1e-9);
-}
-
-TEST(Recommend, TakesTheLatencySplitAsProportions) {
-  Demand half = Exactly(1000);
-  half.latency_ms = 5;  // The split still says 6 + 3 + 1.
-  const double whole =
-      VerdictOn(Recommend(Exactly(1000), A100()), "2g.10gb").latency_ms;
-  EXPECT_NEAR(VerdictOn(Recommend(half, A100()), "2g.10gb").latency_ms,
-              whole / 2, 1e-9);
-}
-
-TEST(Recommend, ChargesASliceForItsShareOfTheIdleChip) {
-  const Recommendation result = Recommend(Exactly(1000), A100());
-  const double slow_1g = (6 * 108.0 / 14 + 3 * 8.0 + 1) / 10;
-  EXPECT_NEAR(VerdictOn(result, "1g.5gb").energy_j, 4 + slow_1g / 7, 1e-9);
-  // 2 of 8 slots are a larger share than 1 of 7 slices.
-  const double slow_1g_10gb = (6 * 108.0 / 14 + 3 * 4.0 + 1) / 10;
-  EXPECT_NEAR(VerdictOn(result, "1g.10gb").energy_j, 4 + slow_1g_10gb * 2 / 8,
-              1e-9);
-  const double slow_7g = (6 * 108.0 / 98 + 3 + 1) / 10;
-  EXPECT_NEAR(VerdictOn(result, "7g.40gb").energy_j, 4 + slow_7g, 1e-9);
-}
-
-TEST(Recommend, NeverPromisesASliceFasterThanTheDevice) {
-  for (const DeviceSpec& device : DeviceCatalog::BuiltIn().devices()) {
-    const Recommendation result = Recommend(Exactly(1000), device);
-    for (const Verdict& verdict : result.profiles) {
-      EXPECT_GE(verdict.latency_ms, 10) << device.name << verdict.profile;
-    }
+TEST(Recommend, GivesEachProfileItsOwnFigures) {
+  Demand demand = WithSlices(A100());
+  std::ranges::reverse(demand.slices);  // Their order says nothing.
+  const Recommendation result = Recommend(demand, A100());
+  for (const Verdict& verdict : result.profiles) {
+    EXPECT_DOUBLE_EQ(verdict.latency_ms, verdict.sms) << verdict.profile;
+    EXPECT_DOUBLE_EQ(verdict.energy_j, 0.1 * verdict.sms) << verdict.profile;
   }
+  EXPECT_EQ(result.whole_device.latency_ms, 10);
+  EXPECT_EQ(result.whole_device.energy_j, 5);
 }
 
 TEST(Recommend, NeverGivesMoreMemoryASmallerProfile) {
@@ -191,9 +167,9 @@ TEST(Recommend, AcceptsADemandWithoutTimeAndEnergy) {
 
 TEST(Recommend, RefusesANegativeOrInfiniteNumber) {
   Demand demand = Exactly(10);
-  demand.latency_split.memory_ms = -1;
+  demand.total_mib = -1;
   EXPECT_EQ(Refusal(demand),
-            "demand of 'net': memory_ms is -1.000, expected a finite number "
+            "demand of 'net': total_mib is -1.000, expected a finite number "
             "of at least 0");
   demand = Exactly(10);
   demand.hi_mib = INFINITY;
@@ -203,6 +179,11 @@ TEST(Recommend, RefusesANegativeOrInfiniteNumber) {
   demand = Exactly(10);
   demand.energy_j = NAN;
   EXPECT_THAT(Refusal(demand), testing::HasSubstr("energy_j is "));
+  demand = WithSlices(A100());
+  demand.slices[1].latency_ms = -2;
+  EXPECT_EQ(Refusal(demand), "demand of 'net': " + demand.slices[1].profile +
+                                 " latency_ms is -2.000, expected a finite "
+                                 "number of at least 0");
 }
 
 TEST(Recommend, RefusesAnIntervalWithoutItsTotal) {
@@ -214,21 +195,18 @@ TEST(Recommend, RefusesAnIntervalWithoutItsTotal) {
             "interval 5.000 to 9.000");
 }
 
-TEST(Recommend, RefusesATotalWithoutASplit) {
-  Demand demand = Exactly(10);
-  demand.latency_split = {};
+TEST(Recommend, RefusesATimeThatLeavesAProfileOut) {
+  Demand demand = WithSlices(A100());
+  demand.slices.erase(demand.slices.begin());
   EXPECT_EQ(Refusal(demand),
-            "demand of 'net': latency_ms is 10.000, but the parts of its "
-            "split are 0");
-  demand = Exactly(10);
-  demand.model = "";
-  demand.energy_split = {};
-  EXPECT_EQ(Refusal(demand),
-            "demand: energy_j is 5.000, but the parts of its split are 0");
+            "demand of 'net': latency_ms is 10.000 and energy_j 5.000, but "
+            "nothing is said of profile '1g.5gb'");
+  // The device without MIG needs none.
+  EXPECT_EQ(Judge(demand, A100()).latency_ms, 10);
 }
 
 TEST(Judge, IsWhatRecommendSaysOfThatPlace) {
-  const Demand demand = DemandOf(4000, 5000, 6000);
+  const Demand demand = WithSlices(A100());
   const Recommendation result =
       Recommend(demand, A100(), {.include_media_extensions = true});
   for (const MigProfile& profile : A100().mig_profiles) {

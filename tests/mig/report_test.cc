@@ -14,28 +14,33 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-Recommendation Example() {
-  return Recommend({.model = "net",
-                    .total_mib = 5000,
-                    .lo_mib = 4000,
-                    .hi_mib = 6000.5,
-                    .latency_ms = 1,
-                    .latency_split = {0, 0, 1},
-                    .energy_j = 2,
-                    .energy_split = {1, 0}},
-                   A100());
+Demand ExampleDemand() {
+  Demand demand{.model = "net",
+                .total_mib = 5000,
+                .lo_mib = 4000,
+                .hi_mib = 6000.5,
+                .latency_ms = 1,
+                .energy_j = 2};
+  for (const MigProfile& profile : A100().mig_profiles) {
+    demand.slices.push_back({.profile = profile.name,
+                             .latency_ms = 100.0 / profile.sms,
+                             .energy_j = profile.sms / 50.0});
+  }
+  return demand;
 }
+
+Recommendation Example() { return Recommend(ExampleDemand(), A100()); }
 
 TEST(FormatTable, ShowsEveryVerdictAndMarksTheChoice) {
   EXPECT_EQ(
       FormatTable(Example()),
       "profile      usable MiB  SMs  fits  margin MiB  latency ms  energy J\n"
-      "1g.5gb             4864   14    no     -1136.5       1.000     2.000\n"
-      "1g.10gb *          9984   14   yes     +3983.5       1.000     2.000\n"
-      "2g.10gb            9984   28   yes     +3983.5       1.000     2.000\n"
-      "3g.20gb           20096   42   yes    +14095.5       1.000     2.000\n"
-      "4g.20gb           20096   56   yes    +14095.5       1.000     2.000\n"
-      "7g.40gb           40448   98   yes    +34447.5       1.000     2.000\n"
+      "1g.5gb             4864   14    no     -1136.5       7.143     0.280\n"
+      "1g.10gb *          9984   14   yes     +3983.5       7.143     0.280\n"
+      "2g.10gb            9984   28   yes     +3983.5       3.571     0.560\n"
+      "3g.20gb           20096   42   yes    +14095.5       2.381     0.840\n"
+      "4g.20gb           20096   56   yes    +14095.5       1.786     1.120\n"
+      "7g.40gb           40448   98   yes    +34447.5       1.020     1.960\n"
       "without MIG       40441  108   yes    +34440.5       1.000     2.000\n"
       "MIG profile (usable-memory): 1g.10gb, the smallest profile that holds "
       "the upper bound: up to 6000.5 MiB are needed and 9984 MiB are usable\n");
@@ -62,8 +67,8 @@ TEST(FormatJson, HoldsTheWholeRecommendation) {
   EXPECT_EQ(first["sms"], 14);
   EXPECT_EQ(first["fits"], false);
   EXPECT_EQ(first["margin_mib"], -1136.5);
-  EXPECT_EQ(first["latency_ms"], 1);
-  EXPECT_EQ(first["energy_j"], 2);
+  EXPECT_EQ(first["latency_ms"], 100.0 / 14);
+  EXPECT_EQ(first["energy_j"], 14 / 50.0);
   EXPECT_EQ(first["reason"],
             "up to 6000.5 MiB are needed and 4864 MiB are usable");
   EXPECT_EQ(document["whole_device"]["profile"], nullptr);
@@ -140,8 +145,8 @@ TEST(FormatLayouts, WritesALinePerLayout) {
 TEST(FormatTable, ShowsAPackingWithWhatWasLeftOut) {
   const std::vector<Job> jobs = {{"a", 100, {}}, {"b\n", 50000, {}}};
   EXPECT_EQ(FormatTable(Pack(jobs, A100())),
-            "model  device  profile  slots\n"
-            "a           0   1g.5gb    0:1\n"
+            "model  device  profile  slots  latency ms  energy J\n"
+            "a           0   1g.5gb    0:1           -         -\n"
             "1 device of a100-sxm4-40gb, 1 compute slice and 1 memory slot "
             "used\n"
             "no place for b?\n"
@@ -149,8 +154,16 @@ TEST(FormatTable, ShowsAPackingWithWhatWasLeftOut) {
             "7g.40gb has 40448 MiB\n");
 }
 
+TEST(FormatTable, ShowsWhatAModelTakesOnItsInstance) {
+  const std::vector<Job> jobs = {ToJob(ExampleDemand())};
+  EXPECT_THAT(FormatTable(Pack(jobs, A100())),
+              HasSubstr("net         0  1g.10gb    0:2       7.143     "
+                        "0.280\n"));
+}
+
 TEST(FormatJson, HoldsTheWholePacking) {
-  const std::vector<Job> jobs = {{"a", 100, {}}, {"b", 50000, {}}};
+  const std::vector<Job> jobs = {
+      {"a", 100, {}, {{"1g.5gb", 7, 3}}}, {"b", 50000, {}}};
   const json document = json::parse(FormatJson(Pack(jobs, A100())));
   EXPECT_EQ(document["device"], "a100-sxm4-40gb");
   EXPECT_EQ(document["fits"], false);
@@ -160,9 +173,13 @@ TEST(FormatJson, HoldsTheWholePacking) {
   EXPECT_EQ(document["memory_slots"], 1);
   EXPECT_EQ(document["instances"],
             json::parse(R"([{"device": 0, "profile": "1g.5gb", "start": 0,
-                             "memory_slots": 1, "model": "a"}])"));
+                             "memory_slots": 1, "model": "a",
+                             "latency_ms": 7.0, "energy_j": 3.0}])"));
   EXPECT_EQ(document["unplaced"], json({"b"}));
   EXPECT_THAT(document["reason"].get<std::string>(), HasSubstr("50000"));
+  const std::vector<Job> unknown = {{"a", 100, {}}};
+  const json one = json::parse(FormatJson(Pack(unknown, A100())));
+  EXPECT_TRUE(one["instances"][0]["latency_ms"].is_null());
 }
 
 }  // namespace

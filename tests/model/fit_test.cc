@@ -28,12 +28,12 @@ Prediction Needing(double hi_mib) {
   return prediction;
 }
 
-/// 100 MiB, 10 ms (5 to 20), 2 J (1 to 8).
+/// 100 MiB, 10 ms (5 to 20), 2 J (1 to 8); 30 ms and 1 J on 1g.5gb.
 Prediction Small() {
   Prediction prediction = Needing(100);
   prediction[Target::kLatency] = {.value = 10, .interval = {5, 20}};
   prediction[Target::kEnergy] = {.value = 2, .interval = {1, 8}};
-  prediction.cost = {.overhead_ms = 10, .energy_j = 2};
+  prediction.slices = {{.profile = "1g.5gb", .latency = 3, .energy = 0.5}};
   return prediction;
 }
 
@@ -81,6 +81,19 @@ TEST(JudgeFit, TakesUpperEndsWhenStrict) {
       JudgeFit(Small(), A100(), {.max_latency_ms = 20, .strict = true}).fits);
   EXPECT_FALSE(
       JudgeFit(Small(), A100(), {.max_energy_j = 7, .strict = true}).fits);
+}
+
+TEST(JudgeFit, TakesTheFiguresOfTheProfile) {
+  const auto fits = [](FitLimits limits) {
+    limits.profile = "1g.5gb";
+    return JudgeFit(Small(), A100(), limits).fits;
+  };
+  EXPECT_TRUE(fits({.max_latency_ms = 30, .max_energy_j = 1}));
+  EXPECT_FALSE(fits({.max_latency_ms = 29.9}));
+  EXPECT_FALSE(fits({.max_energy_j = 0.99}));
+  // The interval stretches with the estimate: 10 to 20 becomes 30 to 60.
+  EXPECT_TRUE(fits({.max_latency_ms = 60, .strict = true}));
+  EXPECT_FALSE(fits({.max_latency_ms = 59, .strict = true}));
 }
 
 TEST(JudgeFit, AcceptsAStepThatTakesNoTime) {

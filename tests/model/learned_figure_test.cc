@@ -17,6 +17,7 @@ Prediction Analytic() {
   prediction.cost.latency_ms = 10;
   prediction.cost.compute_ms = 6;
   prediction.cost.energy_j = 2;
+  prediction.slices = {{.profile = "1g.5gb", .latency = 4, .energy = 0.5}};
   return prediction;
 }
 
@@ -58,6 +59,18 @@ TEST(PutFigure, LetsEnergyFollowTheLatency) {
   EXPECT_EQ(energy.value, 1);
   EXPECT_EQ(energy.interval.hi, 2);
   EXPECT_EQ(energy.source.method, "analytic, uncalibrated");
+}
+
+TEST(PutFigure, LetsTheSlicesFollowTheDevice) {
+  Prediction prediction = Analytic();
+  EXPECT_EQ(ToDemand(prediction).slices.at(0).latency_ms, 40);
+  EXPECT_EQ(ToDemand(prediction).slices.at(0).energy_j, 1);
+  PutFigure(Learned(Target::kLatency, 5), prediction);
+  EXPECT_EQ(ToDemand(prediction).slices.at(0).latency_ms, 20);
+  EXPECT_EQ(ToDemand(prediction).slices.at(0).energy_j, 0.5);
+  PutFigure(Learned(Target::kEnergy, 3), prediction);
+  EXPECT_EQ(ToDemand(prediction).slices.at(0).latency_ms, 20);
+  EXPECT_EQ(ToDemand(prediction).slices.at(0).energy_j, 1.5);
 }
 
 TEST(PutFigure, LeavesTheLatencyToALearnedEnergy) {

@@ -154,7 +154,7 @@ TEST(Predictor, RefusesADeviceWithoutRates) {
   EXPECT_THROW(Predictor::Analytic(device, {}), Error);
 }
 
-TEST(ToDemand, HandsTheUpperBoundAndTheSplitsOver) {
+TEST(ToDemand, HandsTheUpperBoundAndTheFiguresOver) {
   const Prediction prediction = PredictText(kNetwork);
   const mig::Demand demand = ToDemand(prediction, "network.onnx");
   EXPECT_EQ(demand.model, "network.onnx");
@@ -162,13 +162,20 @@ TEST(ToDemand, HandsTheUpperBoundAndTheSplitsOver) {
   EXPECT_DOUBLE_EQ(demand.lo_mib, prediction[Target::kMemory].interval.lo);
   EXPECT_DOUBLE_EQ(demand.total_mib,
                    static_cast<double>(prediction.memory.total) / kMiB);
-  const mig::LatencySplit& latency = demand.latency_split;
-  EXPECT_NEAR(latency.compute_ms + latency.memory_ms + latency.overhead_ms,
-              demand.latency_ms, 1e-9);
-  EXPECT_NEAR(demand.energy_split.dynamic_j + demand.energy_split.static_j,
-              demand.energy_j, 1e-9);
-  EXPECT_NEAR(demand.energy_split.static_j,
-              A100().idle_power_w * demand.latency_ms / 1e3, 1e-9);
+  EXPECT_EQ(demand.latency_ms, prediction.latency_ms);
+  EXPECT_EQ(demand.energy_j, prediction.energy_j);
+}
+
+TEST(ToDemand, TakesTheSlicesAtTheirRatiosToTheDevice) {
+  Prediction prediction;
+  prediction.latency_ms = 5;
+  prediction.energy_j = 3;
+  prediction.slices = {{.profile = "1g.5gb", .latency = 4, .energy = 0.5}};
+  const mig::Demand demand = ToDemand(prediction);
+  ASSERT_EQ(demand.slices.size(), 1u);
+  EXPECT_EQ(demand.slices[0].profile, "1g.5gb");
+  EXPECT_EQ(demand.slices[0].latency_ms, 20);
+  EXPECT_EQ(demand.slices[0].energy_j, 1.5);
 }
 
 TEST(ToDemand, SuitsTheRecommendation) {
