@@ -162,14 +162,15 @@ class HostileNames(unittest.TestCase):
                         rows[0])
         out, _ = self.run_command("predict", name, name, cwd=folder)
         self.expect_names(out)
-        for form in ("text", "json", "kubernetes", "mig-parted"):
+        for form in ("table", "json", "kubernetes", "mig-parted"):
             out, _ = self.run_command("mig", "pack", name, "--format", form,
                                       cwd=folder)
             self.assertIn(r"\x1b[31m", out.replace("\\\\", "\\"), form)
         _, err = self.run_command("predict", b"missing" + name)
         self.expect_names(err)
+        # A message on the command line has several lines.
         _, err = self.run_command("inspect", name, "--format", name)
-        self.expect_names(err)
+        self.expect_names(err, ESCAPED.replace(r"\x0a", "\n"))
 
     def test_measurements(self):
         quick = ("--device", "cpu", "--warmup", "1", "--min-runs", "2",

@@ -66,7 +66,7 @@ TEST(TextTable, EscapesCells) {
   TextTable table({"model", "MiB"});
   table.AddRow({"a\nb\xff", "1"});
   EXPECT_EQ(table.ToString(),
-            "model      MiB\n"
+            "model       MiB\n"
             "a\\x0ab\\xff    1\n");
 }
 

@@ -176,7 +176,7 @@ TEST(MeasurementCsv, HasACellForEveryColumn) {
   const std::string header = text.substr(0, text.find('\n'));
   EXPECT_EQ(header.substr(0, 25), "model,format,device,mode,");
   EXPECT_THAT(text, HasSubstr("\n\"a \"\"net\"\", 1.onnx\",onnx,cuda:1,"));
-  EXPECT_THAT(text, HasSubstr(",\"line one\nand, two\","));
+  EXPECT_THAT(text, HasSubstr(",\"line one\\x0aand, two\","));
   EXPECT_THAT(text, HasSubstr(",31,1.5,1.75,1.25,2.5,100,200,300,"));
 }
 

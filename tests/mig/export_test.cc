@@ -63,7 +63,7 @@ TEST(MigPartedConfig, RefusesANameThatYamlWouldMisread) {
 TEST(MigPartedConfig, KeepsAModelsNameOnItsCommentLine) {
   const std::vector<Job> jobs = {{"x\n    - devices: all", 1, {}}};
   const std::string config = MigPartedConfig(Pack(jobs, A100()));
-  EXPECT_NE(config.find("for x?    - devices: all\n"), std::string::npos);
+  EXPECT_NE(config.find("for x\\x0a    - devices: all\n"), std::string::npos);
   EXPECT_EQ(config.find("\n    - devices: all"), std::string::npos);
 }
 

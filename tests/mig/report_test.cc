@@ -149,8 +149,8 @@ TEST(FormatTable, ShowsAPackingWithWhatWasLeftOut) {
             "a           0   1g.5gb    0:1           -         -\n"
             "1 device of a100-sxm4-40gb, 1 compute slice and 1 memory slot "
             "used\n"
-            "no place for b?\n"
-            "does not fit: 'b?' needs 50000 MiB, but its largest profile "
+            "no place for b\\x0a\n"
+            "does not fit: 'b\\x0a' needs 50000 MiB, but its largest profile "
             "7g.40gb has 40448 MiB\n");
 }
 
