@@ -6,6 +6,7 @@
 
 #include "foretell/error.h"
 #include "src/core/json_text.h"
+#include "src/core/numbers.h"
 #include "src/core/text_table.h"
 #include "training/fit_info.h"
 #include "training/json_number.h"

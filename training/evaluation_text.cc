@@ -8,6 +8,7 @@
 
 #include "src/core/csv.h"
 #include "src/core/json_text.h"
+#include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
 #include "src/core/text_table.h"
@@ -23,7 +24,7 @@ using model::Target;
 constexpr int kEvaluationSchemaVersion = 1;
 
 std::string Percent(double share) {
-  return std::isfinite(share) ? FormatNumber(100 * share, 2) + " %" : "-";
+  return std::isfinite(share) ? FormatPercent(share, 2) : "-";
 }
 
 std::string Plain(double value) {
@@ -178,7 +179,6 @@ std::string EvaluationToJson(const Evaluation& evaluation) {
 
 std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
                          std::span<const Target> targets) {
-  const auto number = [](double value) { return OrderedJson(value).dump(); };
   std::string csv =
       "model,family,batch,macs,device,environment,provenance,target,label,"
       "prediction,lo,hi\n";
@@ -192,13 +192,13 @@ std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
              "," + CsvCell(set.devices[sample.device]) + "," +
              CsvCell(set.environments[sample.environment]) + "," +
              std::string(ProvenanceName(sample.provenance)) + "," +
-             std::string(TargetField(target)) + "," + number(truth) + "," +
-             number(ValueOf(answer.values, target));
+             std::string(TargetField(target)) + "," + FormatExact(truth) + "," +
+             FormatExact(ValueOf(answer.values, target));
       const auto& interval = answer.intervals[static_cast<std::size_t>(target)];
       csv += ",";
-      if (interval) csv += number(interval->lo);
+      if (interval) csv += FormatExact(interval->lo);
       csv += ",";
-      if (interval) csv += number(interval->hi);
+      if (interval) csv += FormatExact(interval->hi);
       csv += "\n";
     }
   }

@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 #include "training/fit_info.h"
 #include "training/line_chart.h"
 
@@ -100,10 +100,7 @@ std::string RateTestToHtml(const RateTest& test) {
     raw.points.emplace_back(step.rate, step.loss);
     smoothed.points.emplace_back(step.rate, step.smoothed);
   }
-  std::ostringstream text;
-  text.precision(4);
-  text << "Suggested learning rate: " << test.suggested;
-  return ChartPage("Learning rate range test", text.str(),
+  return ChartPage("Learning rate range test", "Suggested learning rate: " + FormatShort(test.suggested, 4),
                    {{.title = "Loss over the learning rate",
                      .x_name = "learning rate",
                      .lines = {raw, smoothed},

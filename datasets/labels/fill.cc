@@ -8,7 +8,7 @@
 #include "datasets/generate/bytes.h"
 #include "datasets/generate/worker_pool.h"
 #include "datasets/labels/order.h"
-#include "datasets/store/clock.h"
+#include "src/core/clock.h"
 
 namespace foretell::dataset {
 namespace {

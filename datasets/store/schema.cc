@@ -4,8 +4,8 @@
 #include "foretell/features.h"
 #include "foretell/version.h"
 
-#include "datasets/store/clock.h"
 #include "datasets/store/rows.h"
+#include "src/core/clock.h"
 
 namespace foretell::dataset {
 namespace {

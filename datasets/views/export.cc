@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <sstream>
 #include <vector>
 
 #include "datasets/views/npz.h"
 #include "datasets/views/output_file.h"
 #include "foretell/error.h"
 #include "src/core/csv.h"
+#include "src/core/numbers.h"
 
 namespace foretell::dataset {
 namespace {
@@ -31,11 +31,7 @@ class Line {
     return value ? Add(*value) : Add("");
   }
   Line& Add(std::optional<double> value) {
-    if (!value) return Add("");
-    std::ostringstream text;
-    text.precision(17);
-    text << *value;
-    return Add(text.str());
+    return value ? Add(FormatExact(*value)) : Add("");
   }
   std::string Take() { return std::move(line_) + "\n"; }
 

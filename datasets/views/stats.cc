@@ -1,5 +1,7 @@
 #include "datasets/views/stats.h"
 
+#include "src/core/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,14 +12,6 @@ namespace foretell::dataset {
 namespace {
 
 constexpr std::size_t kBins = 24;
-
-double Quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double weight = place - static_cast<double>(below);
-  return sorted[below] * (1 - weight) + sorted[above] * weight;
-}
 
 std::vector<std::int64_t> Histogram(const std::vector<double>& sorted) {
   const auto first = std::upper_bound(sorted.begin(), sorted.end(), 0.0);

@@ -4,7 +4,7 @@
 
 #include "datasets/views/stats.h"
 #include "datasets/views/svg.h"
-#include "src/core/text_table.h"
+#include "src/core/numbers.h"
 
 namespace foretell::dataset {
 namespace {

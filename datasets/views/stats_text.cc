@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <sstream>
 
 #include "datasets/views/stats.h"
 #include "src/core/json_text.h"
+#include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
 
@@ -17,17 +17,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kOutliersShown = 20;
 constexpr int kDigits = 4;
-
-std::string Number(double value) {
-  std::ostringstream text;
-  text.precision(kDigits);
-  text << value;
-  return text.str();
-}
-
-std::string Percent(double share) {
-  return FormatNumber(100 * share, 0) + " %";
-}
 
 std::string Families(const Stats& stats) {
   std::vector<std::string> header = {"family", "models", "points", "traced",
@@ -45,9 +34,10 @@ std::string Distributions(const std::vector<Distribution>& distributions) {
   TextTable table({"", "count", "min", "5 %", "median", "95 %", "max"});
   for (const Distribution& one : distributions) {
     if (one.count == 0) continue;
-    table.AddRow({one.name, std::to_string(one.count), Number(one.min),
-                  Number(one.p5), Number(one.median), Number(one.p95),
-                  Number(one.max)});
+    table.AddRow(
+        {one.name, std::to_string(one.count), FormatShort(one.min, kDigits),
+         FormatShort(one.p5, kDigits), FormatShort(one.median, kDigits),
+         FormatShort(one.p95, kDigits), FormatShort(one.max, kDigits)});
   }
   return table.ToString();
 }
@@ -65,7 +55,7 @@ std::string Coverage(const Stats& stats, const LabelCoverage& coverage) {
   for (std::size_t i = 0; i < stats.families.size(); ++i) {
     if (coverage.family_shares[i] <= 0) continue;
     text += " " + Printable(stats.families[i].family) + " " +
-            Percent(coverage.family_shares[i]);
+            FormatPercent(coverage.family_shares[i], 0);
   }
   return text + "\n";
 }
@@ -78,8 +68,8 @@ std::string Outliers(const Stats& stats) {
        ++i) {
     const Outlier& outlier = stats.outliers[i];
     table.AddRow({outlier.point, outlier.device, outlier.source,
-                  outlier.quantity, Number(outlier.value),
-                  Number(outlier.expected)});
+                  outlier.quantity, FormatShort(outlier.value, kDigits),
+                  FormatShort(outlier.expected, kDigits)});
   }
   return "\n" + std::to_string(stats.outliers.size()) + " outliers\n" +
          table.ToString();

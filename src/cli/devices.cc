@@ -7,8 +7,8 @@
 
 #include "src/cli/command.h"
 #include "src/cli/model_options.h"
-#include "src/cli/numbers.h"
 #include "src/core/json_text.h"
+#include "src/core/numbers.h"
 #include "src/core/text_table.h"
 #include "src/model/report_json.h"
 

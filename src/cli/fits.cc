@@ -9,8 +9,8 @@
 #include "src/cli/command.h"
 #include "src/cli/fit_flags.h"
 #include "src/cli/model_options.h"
-#include "src/cli/numbers.h"
 #include "src/cli/run_flags.h"
+#include "src/core/numbers.h"
 #include "src/core/printable.h"
 
 namespace foretell::cli {

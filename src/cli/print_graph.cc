@@ -4,8 +4,8 @@
 
 #include "foretell/features.h"
 #include "foretell/graph_io.h"
-#include "src/cli/numbers.h"
 #include "src/core/json_text.h"
+#include "src/core/numbers.h"
 #include "src/core/text_table.h"
 #include "src/core/units.h"
 #include "src/model/report_json.h"

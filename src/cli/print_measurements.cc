@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "src/cli/numbers.h"
+#include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
 #include "src/core/units.h"

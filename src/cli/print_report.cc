@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "src/cli/numbers.h"
 #include "src/core/csv.h"
+#include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
 #include "src/core/units.h"

@@ -4,8 +4,8 @@
 
 #include <iostream>
 
+#include "src/core/numbers.h"
 #include "src/core/printable.h"
-#include "src/core/text_table.h"
 
 namespace foretell::cli {
 namespace {

@@ -13,6 +13,7 @@
 #include "src/cli/learning_flags.h"
 #include "src/cli/read_text.h"
 #include "src/cli/training_progress.h"
+#include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
 #include "training/connect_workers.h"
@@ -42,10 +43,6 @@ struct TrainCommand {
   bool epochs_given = false;
   bool patience_given = false;
 };
-
-std::string Percent(double share) {
-  return FormatNumber(100 * share, 2) + " %";
-}
 
 /// One run from its options to its last checkpoint.
 class Run {
@@ -184,7 +181,7 @@ class Run {
     for (const model::CheckpointTarget& target : info.targets) {
       table.AddRow(
           {std::string(TargetName(target.scale.target)),
-           target.validation_mape ? Percent(*target.validation_mape) : "-",
+           target.validation_mape ? FormatPercent(*target.validation_mape, 2) : "-",
            target.interval
                ? FormatNumber(std::exp(target.interval->lo), 3) + " to " +
                      FormatNumber(std::exp(target.interval->hi), 3)

@@ -1,6 +1,7 @@
 #include "src/cli/training_progress.h"
 
-#include "src/core/text_table.h"
+#include "src/core/numbers.h"
+
 
 namespace foretell::cli {
 namespace {

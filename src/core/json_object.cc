@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <cstddef>
-#include <sstream>
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 
 namespace foretell {
 namespace {
@@ -21,12 +21,6 @@ std::string Show(const json& value) {
                                 json::error_handler_t::replace);
   if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
   return text;
-}
-
-std::string Show(double number) {
-  std::ostringstream text;
-  text << number;
-  return text.str();
 }
 
 /// Refuses fields given twice and deep nesting while the parser runs.
@@ -163,7 +157,7 @@ double JsonObject::Number(const std::string& key, double at_least,
   const double number = field.is_number() ? field.get<double>() : NAN;
   if (!(number >= at_least && number <= at_most)) {
     Fail(key, "is " + Show(field) + ", expected a number from " +
-                  Show(at_least) + " to " + Show(at_most));
+                  FormatShort(at_least, 6) + " to " + FormatShort(at_most, 6));
   }
   return number;
 }

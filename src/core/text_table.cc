@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <utility>
 
 #include "foretell/error.h"
@@ -31,14 +30,6 @@ std::string MarkdownRow(const std::vector<std::string>& cells) {
 }
 
 }  // namespace
-
-std::string FormatNumber(double value, int decimals) {
-  const int size = std::snprintf(nullptr, 0, "%.*f", decimals, value);
-  std::string text(static_cast<std::size_t>(size) + 1, '\0');
-  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
-  text.pop_back();
-  return text;
-}
 
 TextTable::TextTable(std::vector<std::string> header) {
   rows_.push_back(std::move(header));

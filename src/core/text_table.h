@@ -5,9 +5,6 @@
 
 namespace foretell {
 
-/// `value` with `decimals` digits behind the point: "4864.0".
-std::string FormatNumber(double value, int decimals);
-
 /// Columns of text, the first aligned to the left, the others to the right.
 /// Cells are made Printable (printable.h): they may hold names from files.
 class TextTable {

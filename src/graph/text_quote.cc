@@ -1,9 +1,8 @@
 #include "src/graph/text_quote.h"
 
-#include <array>
-#include <charconv>
 #include <type_traits>
 
+#include "src/core/numbers.h"
 #include "src/core/printable.h"
 
 namespace foretell {
@@ -62,10 +61,7 @@ std::string Quoted(std::string_view text) {
 }
 
 std::string DoubleText(double number) {
-  std::array<char, 32> buffer;
-  const std::to_chars_result end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
-  std::string text(buffer.data(), end.ptr);
+  std::string text = FormatExact(number);
   // Without a dot, an exponent, "inf" or "nan" it would read as an integer.
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;

@@ -8,6 +8,7 @@
 
 #include "foretell/error.h"
 #include "foretell/measure.h"
+#include "src/core/clock.h"
 #include "src/measure/device_backend.h"
 #include "src/measure/device_name.h"
 #include "src/measure/energy_window.h"
@@ -26,15 +27,6 @@ using measure::Reading;
 
 constexpr double kSecondsPerMillisecond = 1e-3;
 
-std::string UtcNow() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  gmtime_r(&now, &parts);
-  char text[sizeof "2026-01-31T12:00:00Z"];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
 Measurement Echo(const MeasureRequest& request) {
   Measurement result{.model = request.model,
                      .mode = request.run.mode,
@@ -42,7 +34,7 @@ Measurement Echo(const MeasureRequest& request) {
                      .batch = request.inputs.batch,
                      .device = request.device,
                      .seed = request.seed,
-                     .measured_at = UtcNow()};
+                     .measured_at = NowUtc()};
   if (request.run.mode == Mode::kTraining) {
     result.optimizer = OptimizerName(request.run.optimizer);
   }

@@ -3,7 +3,7 @@
 
 #include "foretell/error.h"
 #include "foretell/measure.h"
-#include "src/core/text_table.h"
+#include "src/core/numbers.h"
 #include "src/measure/device_name.h"
 #include "src/measure/isolated.h"
 

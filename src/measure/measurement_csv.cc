@@ -1,4 +1,3 @@
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
@@ -6,6 +5,7 @@
 
 #include "foretell/measure.h"
 #include "src/core/csv.h"
+#include "src/core/numbers.h"
 
 namespace foretell {
 namespace {
@@ -14,13 +14,7 @@ namespace {
 using Cell = std::pair<std::string, std::string>;
 using Cells = std::vector<Cell>;
 
-/// The shortest text that reads back as the same number.
-std::string Text(double value) {
-  char buffer[32];
-  const auto [end, status] =
-      std::to_chars(buffer, buffer + sizeof buffer, value);
-  return {buffer, end};
-}
+std::string Text(double value) { return FormatExact(value); }
 std::string Text(std::int64_t value) { return std::to_string(value); }
 std::string Text(int value) { return std::to_string(value); }
 std::string Text(bool value) { return value ? "1" : "0"; }

@@ -16,9 +16,9 @@
 
 #include "foretell/error.h"
 #include "foretell/mig.h"
+#include "src/core/numbers.h"
 #include "src/mig/occupancy.h"
 #include "src/mig/pack_device.h"
-#include "src/core/text_table.h"
 
 namespace foretell::mig {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "foretell/mig.h"
 #include "src/core/json_text.h"
+#include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
 

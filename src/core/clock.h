@@ -2,9 +2,9 @@
 
 #include <string>
 
-namespace foretell::dataset {
+namespace foretell {
 
 /// The time now in UTC: "2026-01-31T12:00:00Z".
 std::string NowUtc();
 
-}  // namespace foretell::dataset
+}  // namespace foretell

@@ -1,9 +1,9 @@
-#include "datasets/store/clock.h"
+#include "src/core/clock.h"
 
 #include <array>
 #include <ctime>
 
-namespace foretell::dataset {
+namespace foretell {
 
 std::string NowUtc() {
   const std::time_t now = std::time(nullptr);
@@ -14,4 +14,4 @@ std::string NowUtc() {
   return text.data();
 }
 
-}  // namespace foretell::dataset
+}  // namespace foretell

@@ -1,0 +1,22 @@
+#include "src/core/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace foretell {
+namespace {
+
+TEST(Quantile, InterpolatesAsNumpyDoes) {
+  const std::array<double, 5> values = {1, 2, 4, 8, 16};
+  EXPECT_DOUBLE_EQ(Quantile(values, 0), 1);
+  EXPECT_DOUBLE_EQ(Quantile(values, 0.5), 4);
+  // Position 0.05 × 4 = 0.2, between 1 and 2.
+  EXPECT_DOUBLE_EQ(Quantile(values, 0.05), 1.2);
+  // Position 3.8, between 8 and 16.
+  EXPECT_DOUBLE_EQ(Quantile(values, 0.95), 14.4);
+  EXPECT_DOUBLE_EQ(Quantile(values, 1), 16);
+}
+
+}  // namespace
+}  // namespace foretell
