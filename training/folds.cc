@@ -8,6 +8,7 @@
 
 #include "datasets/labels/order.h"
 #include "foretell/error.h"
+#include "src/core/name_table.h"
 #include "src/model/weights.h"
 #include "training/fit_info.h"
 #include "training/predict_samples.h"
@@ -15,8 +16,7 @@
 namespace foretell::training {
 namespace {
 
-constexpr std::array<std::string_view, 4> kFoldNames = {"family", "model",
-                                                        "random", "device"};
+constexpr NameTable<4> kFoldNames = {"family", "model", "random", "device"};
 
 std::string GroupOf(const SampleSet& set, const Sample& sample, FoldKind kind) {
   switch (kind) {
@@ -47,14 +47,10 @@ std::vector<const Groups::value_type*> Shuffled(const Groups& groups,
 
 }  // namespace
 
-std::string_view FoldKindName(FoldKind kind) {
-  return kFoldNames.at(static_cast<std::size_t>(kind));
-}
+std::string_view FoldKindName(FoldKind kind) { return NameIn(kFoldNames, kind); }
 
 std::optional<FoldKind> ParseFoldKind(std::string_view name) {
-  const auto* found = std::ranges::find(kFoldNames, name);
-  if (found == kFoldNames.end()) return std::nullopt;
-  return static_cast<FoldKind>(found - kFoldNames.begin());
+  return FindIn<FoldKind>(kFoldNames, name);
 }
 
 std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,

@@ -1,26 +1,24 @@
 #include "training/schedule.h"
 
+#include "src/core/name_table.h"
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 
 namespace foretell::training {
 namespace {
 
-constexpr std::array<std::string_view, 2> kScheduleNames = {"constant",
-                                                            "cosine"};
+constexpr NameTable<2> kScheduleNames = {"constant", "cosine"};
 
 }  // namespace
 
 std::string_view ScheduleName(Schedule schedule) {
-  return kScheduleNames.at(static_cast<std::size_t>(schedule));
+  return NameIn(kScheduleNames, schedule);
 }
 
 std::optional<Schedule> ParseSchedule(std::string_view name) {
-  const auto* found = std::ranges::find(kScheduleNames, name);
-  if (found == kScheduleNames.end()) return std::nullopt;
-  return static_cast<Schedule>(found - kScheduleNames.begin());
+  return FindIn<Schedule>(kScheduleNames, name);
 }
 
 double ScheduleFactor(Schedule schedule, double epoch, double epochs,

@@ -1,38 +1,31 @@
 // Words of the dataset's enumerations, and how points and damage are spelt.
 
-#include <array>
-
 #include "foretell/dataset.h"
+#include "src/core/name_table.h"
 
 namespace foretell {
 namespace {
 
-constexpr std::array<std::string_view, 3> kPointStatusNames = {
-    "traced", "failed", "untraced"};
-constexpr std::array<std::string_view, 3> kProvenanceNames = {
-    "measured", "simulated", "imported"};
-constexpr std::array<std::string_view, 3> kLabelStatusNames = {
-    "ok", "out_of_memory", "failed"};
+constexpr NameTable<3> kPointStatusNames = {"traced", "failed", "untraced"};
+constexpr NameTable<3> kProvenanceNames = {"measured", "simulated", "imported"};
+constexpr NameTable<3> kLabelStatusNames = {"ok", "out_of_memory", "failed"};
 
 }  // namespace
 
 std::string_view PointStatusName(PointStatus status) {
-  return kPointStatusNames.at(static_cast<std::size_t>(status));
+  return NameIn(kPointStatusNames, status);
 }
 
 std::string_view ProvenanceName(Provenance provenance) {
-  return kProvenanceNames.at(static_cast<std::size_t>(provenance));
+  return NameIn(kProvenanceNames, provenance);
 }
 
 std::optional<Provenance> ParseProvenance(std::string_view name) {
-  for (std::size_t i = 0; i < kProvenanceNames.size(); ++i) {
-    if (kProvenanceNames[i] == name) return static_cast<Provenance>(i);
-  }
-  return std::nullopt;
+  return FindIn<Provenance>(kProvenanceNames, name);
 }
 
 std::string_view LabelStatusName(LabelStatus status) {
-  return kLabelStatusNames.at(static_cast<std::size_t>(status));
+  return NameIn(kLabelStatusNames, status);
 }
 
 std::vector<LabelQuantity> LabelQuantities() {

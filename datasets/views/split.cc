@@ -7,12 +7,12 @@
 
 #include "datasets/labels/order.h"
 #include "foretell/error.h"
+#include "src/core/name_table.h"
 
 namespace foretell::dataset {
 namespace {
 
-constexpr std::array<std::string_view, 3> kNames = {"random", "configuration",
-                                                    "family"};
+constexpr NameTable<3> kNames = {"random", "configuration", "family"};
 
 /// Points that must not be separated, by their common name.
 using Groups = std::map<std::string, std::vector<RowId>>;
@@ -55,18 +55,10 @@ void CheckFamily(const std::vector<StoredPoint>& points,
 
 }  // namespace
 
-std::string_view SplitKindName(SplitKind kind) {
-  return kNames.at(static_cast<std::size_t>(kind));
-}
+std::string_view SplitKindName(SplitKind kind) { return NameIn(kNames, kind); }
 
 SplitKind ParseSplitKind(std::string_view name) {
-  const auto found = std::ranges::find(kNames, name);
-  if (found != kNames.end()) {
-    return static_cast<SplitKind>(found - kNames.begin());
-  }
-  throw Error(ErrorCode::kInvalidArgument,
-              "split kind '" + std::string(name) +
-                  "': expected random, configuration or family");
+  return RequireIn<SplitKind>(kNames, name, "split kind");
 }
 
 std::vector<std::string> FamiliesOf(const std::vector<StoredPoint>& points) {

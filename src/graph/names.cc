@@ -1,5 +1,5 @@
 #include "foretell/graph.h"
-#include "src/graph/name_table.h"
+#include "src/core/name_table.h"
 
 namespace foretell {
 namespace {

@@ -11,7 +11,7 @@
 #include <array>
 #include <string_view>
 
-#include "src/graph/name_table.h"
+#include "src/core/name_table.h"
 
 namespace foretell {
 namespace {

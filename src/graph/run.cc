@@ -6,7 +6,7 @@
 
 #include "foretell/error.h"
 #include "src/core/json_object.h"
-#include "src/graph/name_table.h"
+#include "src/core/name_table.h"
 
 namespace foretell {
 namespace {

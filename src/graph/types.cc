@@ -4,7 +4,7 @@
 #include "foretell/error.h"
 #include "foretell/graph.h"
 #include "src/core/checked.h"
-#include "src/graph/name_table.h"
+#include "src/core/name_table.h"
 
 namespace foretell {
 namespace {

@@ -1,8 +1,8 @@
-#include <array>
 #include <utility>
 
 #include "foretell/error.h"
 #include "foretell/measure.h"
+#include "src/core/name_table.h"
 #include "src/measure/json_values.h"
 
 namespace foretell {
@@ -12,24 +12,14 @@ using measure::Json;
 using measure::Read;
 using measure::ReadName;
 
-constexpr std::array<std::pair<std::string_view, Fusion>, 3> kFusions = {{
-    {"none", Fusion::kOff},
-    {"exported", Fusion::kExported},
-    {"equivalent", Fusion::kEquivalent},
-}};
+constexpr NameTable<3> kFusions = {"none", "exported", "equivalent"};
 
 std::string_view FusionName(Fusion fusion) {
-  for (const auto& [name, value] : kFusions) {
-    if (value == fusion) return name;
-  }
-  return "";
+  return NameIn(kFusions, fusion);
 }
 
 std::optional<Fusion> ParseFusion(std::string_view text) {
-  for (const auto& [name, value] : kFusions) {
-    if (name == text) return value;
-  }
-  return std::nullopt;
+  return FindIn<Fusion>(kFusions, text);
 }
 
 constexpr auto kOptionsFields = [](auto& options, auto&& visit) {

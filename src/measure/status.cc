@@ -1,36 +1,21 @@
-#include <array>
-#include <utility>
-
 #include "foretell/measure.h"
+#include "src/core/name_table.h"
 
 namespace foretell {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, MeasureStatus>, 7> kStatuses =
-    {{
-        {"ok", MeasureStatus::kOk},
-        {"out_of_memory", MeasureStatus::kOutOfMemory},
-        {"mig_unsupported", MeasureStatus::kMigUnsupported},
-        {"illegal_address", MeasureStatus::kIllegalAddress},
-        {"deadline", MeasureStatus::kDeadline},
-        {"crashed", MeasureStatus::kCrashed},
-        {"failed", MeasureStatus::kFailed},
-    }};
+constexpr NameTable<7> kStatuses = {
+    "ok",       "out_of_memory", "mig_unsupported", "illegal_address",
+    "deadline", "crashed",       "failed"};
 
 }  // namespace
 
 std::string_view MeasureStatusName(MeasureStatus status) {
-  for (const auto& [name, value] : kStatuses) {
-    if (value == status) return name;
-  }
-  return "";
+  return NameIn(kStatuses, status);
 }
 
 std::optional<MeasureStatus> ParseMeasureStatus(std::string_view name) {
-  for (const auto& [candidate, value] : kStatuses) {
-    if (candidate == name) return value;
-  }
-  return std::nullopt;
+  return FindIn<MeasureStatus>(kStatuses, name);
 }
 
 }  // namespace foretell

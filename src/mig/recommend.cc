@@ -3,21 +3,14 @@
 
 #include "foretell/error.h"
 #include "foretell/mig.h"
+#include "src/core/name_table.h"
 #include "src/core/numbers.h"
 #include "src/mig/dippm_rule.h"
 
 namespace foretell::mig {
 namespace {
 
-struct RuleRow {
-  Rule rule;
-  std::string_view name;
-};
-
-constexpr RuleRow kRules[] = {
-    {Rule::kUsableMemory, "usable-memory"},
-    {Rule::kDippm, "dippm"},
-};
+constexpr NameTable<2> kRules = {"usable-memory", "dippm"};
 
 bool IsSmaller(const Verdict& a, const Verdict& b) {
   if (a.usable_mib != b.usable_mib) return a.usable_mib < b.usable_mib;
@@ -53,17 +46,11 @@ void NameDoubts(Recommendation* result) {
 }  // namespace
 
 std::string_view RuleName(Rule rule) {
-  for (const RuleRow& row : kRules) {
-    if (row.rule == rule) return row.name;
-  }
-  throw Error(ErrorCode::kInternal, "a MIG rule has no name");
+  return NameIn(kRules, rule);
 }
 
 std::optional<Rule> ParseRule(std::string_view name) {
-  for (const RuleRow& row : kRules) {
-    if (row.name == name) return row.rule;
-  }
-  return std::nullopt;
+  return FindIn<Rule>(kRules, name);
 }
 
 Recommendation Recommend(const Demand& demand, const DeviceSpec& device,

@@ -1,7 +1,7 @@
 #include "foretell/figure.h"
 
 #include "foretell/predictor.h"
-#include "src/graph/name_table.h"
+#include "src/core/name_table.h"
 
 namespace foretell {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "foretell/error.h"
-#include "src/graph/name_table.h"
+#include "src/core/name_table.h"
 
 namespace foretell::model {
 namespace {

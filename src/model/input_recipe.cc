@@ -1,6 +1,6 @@
 #include "src/model/input_recipe.h"
 
-#include "src/graph/name_table.h"
+#include "src/core/name_table.h"
 
 namespace foretell::model {
 namespace {

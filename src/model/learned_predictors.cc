@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/name_table.h"
 #include "src/model/embedded_checkpoints.h"
 #include "src/model/learned_figure.h"
 #include "src/model/learned_model.h"

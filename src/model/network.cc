@@ -46,6 +46,7 @@
 #include <vector>
 
 #include "foretell/error.h"
+#include "src/core/name_table.h"
 #include "src/model/graph_layers.h"
 #include "src/model/network_parts.h"
 #include "src/model/segment_ops.h"
@@ -61,29 +62,7 @@ constexpr double kLargestCorrection = 3;
 /// Below every share that matters; a graph without kernels has none at all.
 constexpr double kLeastSum = 1e-20;
 
-template <typename Value>
-struct Named {
-  Value value;
-  std::string_view name;
-};
-
-constexpr Named<Pooling> kPoolingNames[] = {{Pooling::kSum, "sum"},
-                                            {Pooling::kMean, "mean"},
-                                            {Pooling::kMax, "max"},
-                                            {Pooling::kPrior, "prior"}};
-
-template <typename Table, typename Value>
-std::string_view NameIn(const Table& table, Value value) {
-  return std::ranges::find(table, value, &Named<Value>::value)->name;
-}
-
-template <typename Value, std::size_t kRows>
-std::optional<Value> ParseIn(const Named<Value> (&table)[kRows],
-                             std::string_view name) {
-  const auto* row = std::ranges::find(table, name, &Named<Value>::name);
-  if (row == std::end(table)) return std::nullopt;
-  return row->value;
-}
+constexpr NameTable<4> kPoolingNames = {"sum", "mean", "max", "prior"};
 
 /// Parameters are named "graph.<layer>.…" (counted through all blocks),
 /// "head.<layer>.…" and "output.…".
@@ -246,7 +225,7 @@ std::string_view PoolingName(Pooling pooling) {
 }
 
 std::optional<Pooling> ParsePooling(std::string_view name) {
-  return ParseIn(kPoolingNames, name);
+  return FindIn<Pooling>(kPoolingNames, name);
 }
 
 std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options) {

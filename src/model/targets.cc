@@ -1,5 +1,7 @@
 #include "src/model/targets.h"
 
+#include "src/core/name_table.h"
+
 #include <algorithm>
 
 namespace foretell::model {
@@ -7,7 +9,7 @@ namespace {
 
 /// By which DIPPM's released code multiplies values, in the order of Target.
 constexpr std::array<double, kNumTargets> kDippmFactors = {1, 1000, 10};
-constexpr std::array<std::string_view, 2> kScaleKinds = {"log", "dippm"};
+constexpr NameTable<2> kScaleKinds = {"log", "dippm"};
 constexpr double kMaxExponent = 60;
 
 double DippmFactor(Target target) {
@@ -17,13 +19,11 @@ double DippmFactor(Target target) {
 }  // namespace
 
 std::string_view ScaleKindName(ScaleKind kind) {
-  return kScaleKinds.at(static_cast<std::size_t>(kind));
+  return NameIn(kScaleKinds, kind);
 }
 
 std::optional<ScaleKind> ParseScaleKind(std::string_view name) {
-  const auto* found = std::ranges::find(kScaleKinds, name);
-  if (found == kScaleKinds.end()) return std::nullopt;
-  return static_cast<ScaleKind>(found - kScaleKinds.begin());
+  return FindIn<ScaleKind>(kScaleKinds, name);
 }
 
 double Encode(const TargetScale& scale, double value, double prior) {

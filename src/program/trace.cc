@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/name_table.h"
 #include "src/core/text.h"
 #include "src/program/autocast.h"
 #include "src/program/meta/meta_kernels.h"

@@ -4,7 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
+
+#include "foretell/error.h"
 
 namespace foretell {
 
@@ -19,13 +22,31 @@ constexpr std::string_view NameIn(const NameTable<N>& table, Enum value) {
   return index < N ? table[index] : std::string_view("invalid");
 }
 
-/// The value called `name`, or empty.
+/// The value called `name`, or empty. A function Parse…() that answers with an
+/// optional is one of these.
 template <typename Enum, std::size_t N>
 constexpr std::optional<Enum> FindIn(const NameTable<N>& table,
                                      std::string_view name) {
   const auto* found = std::find(table.begin(), table.end(), name);
   if (found == table.end()) return std::nullopt;
   return static_cast<Enum>(found - table.begin());
+}
+
+/// The value called `name`. Throws Error(kInvalidArgument) that says `what` it
+/// should have named and lists the names there are.
+template <typename Enum, std::size_t N>
+Enum RequireIn(const NameTable<N>& table, std::string_view name,
+               std::string_view what) {
+  if (const std::optional<Enum> found = FindIn<Enum>(table, name)) {
+    return *found;
+  }
+  std::string known;
+  for (const std::string_view one : table) {
+    known.append(known.empty() ? "" : ", ").append(one);
+  }
+  throw Error(ErrorCode::kInvalidArgument, std::string(what) + " '" +
+                                               std::string(name) +
+                                               "': expected one of " + known);
 }
 
 }  // namespace foretell
