@@ -1,16 +1,18 @@
 #include "src/cli/read_text.h"
 
-#include <fstream>
-#include <iterator>
-
-#include "foretell/error.h"
+#include "src/core/files.h"
+#include "src/core/units.h"
 
 namespace foretell::cli {
+namespace {
+
+/// A thousand times what a file of devices or flags takes.
+constexpr std::int64_t kMaxTextBytes = 16 * kMiB;
+
+}  // namespace
 
 std::string ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::kNotFound, path + ": cannot be opened");
-  return {std::istreambuf_iterator<char>(file), {}};
+  return ReadFile(path, kMaxTextBytes);
 }
 
 }  // namespace foretell::cli

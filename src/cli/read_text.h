@@ -4,7 +4,7 @@
 
 namespace foretell::cli {
 
-/// A whole file. Throws Error(kNotFound) that names it.
+/// A whole file of flags or devices, as ReadFile (src/core/files.h) reads it.
 std::string ReadText(const std::string& path);
 
 }  // namespace foretell::cli

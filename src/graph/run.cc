@@ -42,16 +42,7 @@ std::string_view OptimizerName(Optimizer optimizer) {
 }
 
 Optimizer ParseOptimizer(std::string_view name) {
-  if (const auto found = FindIn<Optimizer>(kOptimizerNames, name)) {
-    return *found;
-  }
-  std::string known;
-  for (const std::string_view candidate : kOptimizerNames) {
-    known.append(known.empty() ? "" : ", ").append(candidate);
-  }
-  throw Error(ErrorCode::kInvalidArgument, "unknown optimizer '" +
-                                               std::string(name) +
-                                               "', expected one of " + known);
+  return RequireIn<Optimizer>(kOptimizerNames, name, "optimizer");
 }
 
 std::string_view HostName(Host host) { return NameIn(kHostNames, host); }

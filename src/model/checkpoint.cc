@@ -6,12 +6,12 @@
 #include "src/model/checkpoint.h"
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/files.h"
+#include "src/core/units.h"
 #include "src/model/checkpoint_json.h"
 
 namespace foretell::model {
@@ -19,6 +19,9 @@ namespace {
 
 constexpr char kFormat[] = "foretell checkpoint";
 constexpr std::string_view kOptimizerPrefix = "optimizer.";
+/// More than any network of the sizes that checkpoint_json.cc lets pass is
+/// trained with; its file is read whole.
+constexpr std::int64_t kMaxCheckpointBytes = 4 * kGiB;
 
 class Fnv1a {
  public:
@@ -113,11 +116,7 @@ Checkpoint ParseCheckpoint(std::string_view bytes, const std::string& origin) {
 }
 
 Checkpoint ReadCheckpoint(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::kNotFound, path + ": cannot be opened");
-  const std::string bytes(std::istreambuf_iterator<char>(file), {});
-  if (file.bad()) throw Error(ErrorCode::kIo, path + ": cannot be read");
-  return ParseCheckpoint(bytes, path);
+  return ParseCheckpoint(ReadFile(path, kMaxCheckpointBytes), path);
 }
 
 }  // namespace foretell::model

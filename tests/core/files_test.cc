@@ -1,0 +1,68 @@
+#include "src/core/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/graph/expect_error.h"
+
+namespace foretell {
+namespace {
+
+class Files : public testing::Test {
+ protected:
+  Files() : path_(testing::TempDir() + "foretell_" + std::to_string(getpid())) {
+    std::ofstream(path_, std::ios::binary) << std::string("a\0b\n", 4);
+  }
+  ~Files() override { std::filesystem::remove(path_); }
+
+  void MakePipe() {
+    std::filesystem::remove(path_);
+    ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  }
+
+  const std::string path_;
+};
+
+TEST_F(Files, AreReadWhole) {
+  EXPECT_EQ(ReadFile(path_, 4), std::string("a\0b\n", 4));
+}
+
+TEST_F(Files, ThatAreTooLargeAreRefused) {
+  ExpectError([this] { ReadFile(path_, 3); }, ErrorCode::kUnsupported,
+              path_ + ": has 4 bytes, expected at most 3");
+}
+
+TEST_F(Files, ThatAreNotThereAreNamed) {
+  ExpectError([this] { ReadFile(path_ + ".no", 9); }, ErrorCode::kNotFound,
+              path_ + ".no: cannot be opened");
+  ExpectError([this] { ReadFile(path_ + "/in", 9); }, ErrorCode::kNotFound,
+              "/in: cannot be opened");
+  EXPECT_EQ(FirstBytes(path_ + ".no", 2), "");
+}
+
+TEST_F(Files, MustBeRegular) {
+  ExpectError([] { ReadFile("/tmp", 1 << 20); }, ErrorCode::kIo,
+              "/tmp: is no regular file");
+  ExpectError([] { ReadFile("/dev/zero", 1 << 20); }, ErrorCode::kIo,
+              "/dev/zero: is no regular file");
+  EXPECT_EQ(FirstBytes("/dev/zero", 4), "");
+}
+
+TEST_F(Files, ThatArePipesAreNotWaitedFor) {
+  MakePipe();
+  ExpectError([this] { ReadFile(path_, 9); }, ErrorCode::kIo,
+              "is no regular file");
+  EXPECT_EQ(FirstBytes(path_, 4), "");
+}
+
+TEST_F(Files, BeginWithTheirFirstBytes) {
+  EXPECT_EQ(FirstBytes(path_, 2), std::string("a\0", 2));
+  EXPECT_EQ(FirstBytes(path_, 99).size(), 4u);
+}
+
+}  // namespace
+}  // namespace foretell
