@@ -54,6 +54,28 @@ function(foretell_add_library stage)
   set_property(GLOBAL APPEND PROPERTY FORETELL_INSTALLED_TARGETS ${target})
 endfunction()
 
+# foretell_embed(<variable> <function> <file>…) sets the variable to a C++ file,
+# made while building, that defines the function (foretell::…::Files, declared by
+# the caller) to answer with the files, whose paths are below the source folder.
+function(foretell_embed variable function)
+  string(REGEX REPLACE ".*::" "" name "${function}")
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/${name}.cc")
+  set(script "${PROJECT_SOURCE_DIR}/cmake/EmbedFiles.cmake")
+  list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/" OUTPUT_VARIABLE paths)
+  add_custom_command(
+    OUTPUT "${output}"
+    COMMAND
+      "${CMAKE_COMMAND}" "-DOUTPUT=${output}"
+      "-DSOURCE_DIR=${PROJECT_SOURCE_DIR}" "-DFUNCTION=${function}"
+      "-DFILES=${ARGN}" -P "${script}"
+    DEPENDS ${paths} "${script}"
+    COMMENT "Embedding the files of ${function}()"
+    VERBATIM)
+  set(${variable}
+      "${output}"
+      PARENT_SCOPE)
+endfunction()
+
 # For code that calls libraries and has no loops of its own: a third of the time
 # to compile is saved.
 function(foretell_compile_quickly)

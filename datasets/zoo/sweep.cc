@@ -166,8 +166,10 @@ std::vector<SweepPoint> FamilyPoints(const Json& family,
   return points;
 }
 
-std::string_view Stem(std::string_view file) {
-  return file.substr(0, file.rfind('.'));
+/// "dippm" of "datasets/sweeps/dippm.json".
+std::string_view Stem(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.substr(0, name.rfind('.'));
 }
 
 }  // namespace
@@ -191,17 +193,17 @@ std::vector<SweepPoint> ParseSweep(std::string_view json,
 
 std::vector<std::string> SweepNames() {
   std::vector<std::string> names;
-  for (const SweepFile& file : SweepFiles()) {
-    names.emplace_back(Stem(file.name));
+  for (const EmbeddedFile& file : SweepFiles()) {
+    names.emplace_back(Stem(file.path));
   }
   return names;
 }
 
 std::vector<SweepPoint> ListSweep(std::string_view name) {
   std::string known;
-  for (const SweepFile& file : SweepFiles()) {
-    if (Stem(file.name) == name) return ParseSweep(file.text, file.name);
-    known += (known.empty() ? "" : ", ") + std::string(Stem(file.name));
+  for (const EmbeddedFile& file : SweepFiles()) {
+    if (Stem(file.path) == name) return ParseSweep(file.bytes, file.path);
+    known += (known.empty() ? "" : ", ") + std::string(Stem(file.path));
   }
   throw Error(ErrorCode::kNotFound,
               "no sweep '" + std::string(name) + "', there are: " + known);

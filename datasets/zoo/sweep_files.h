@@ -1,16 +1,10 @@
 #pragma once
 
-#include <span>
-#include <string_view>
+#include "src/core/embedded_file.h"
 
 namespace foretell::zoo {
 
-/// A file of datasets/sweeps that was compiled into the library.
-struct SweepFile {
-  std::string_view name;  ///< "dippm.json".
-  std::string_view text;
-};
-
-std::span<const SweepFile> SweepFiles();
+/// datasets/sweeps/*.json in the order of datasets/zoo/CMakeLists.txt.
+std::span<const EmbeddedFile> SweepFiles();
 
 }  // namespace foretell::zoo

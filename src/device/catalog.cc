@@ -67,11 +67,12 @@ void RefuseTakenNames(const DeviceSpec& device,
 
 DeviceCatalog ReadBuiltIn() {
   DeviceCatalog catalog;
-  for (const device::EmbeddedFile& file : device::DeviceFiles()) {
-    catalog.AddDevice(file.text, file.path);
+  for (const EmbeddedFile& file : device::DeviceFiles()) {
+    catalog.AddDevice(file.bytes, file.path);
   }
-  const device::EmbeddedFile& environments = device::EnvironmentFile();
-  catalog.AddContexts(environments.text, environments.path);
+  for (const EmbeddedFile& file : device::EnvironmentFiles()) {
+    catalog.AddContexts(file.bytes, file.path);
+  }
   return catalog;
 }
 

@@ -1,16 +1,10 @@
 #pragma once
 
-#include <span>
-#include <string_view>
+#include "src/core/embedded_file.h"
 
 namespace foretell::model {
 
-/// A checkpoint that the library carries.
-struct EmbeddedCheckpoint {
-  std::string_view path;  ///< In the repository, for errors.
-  std::string_view bytes;
-};
-
-std::span<const EmbeddedCheckpoint> EmbeddedCheckpoints();
+/// The checkpoints that the library carries: data/predictors.
+std::span<const EmbeddedFile> EmbeddedCheckpoints();
 
 }  // namespace foretell::model

@@ -69,7 +69,7 @@ std::string Objection(const LearnedFigure& figure,
 const LearnedPredictors& LearnedPredictors::BuiltIn() {
   static const LearnedPredictors predictors = [] {
     std::vector<LearnedModel> models;
-    for (const EmbeddedCheckpoint& one : EmbeddedCheckpoints()) {
+    for (const EmbeddedFile& one : EmbeddedCheckpoints()) {
       models.emplace_back(ParseCheckpoint(one.bytes, std::string(one.path)),
                           std::string(one.path));
     }

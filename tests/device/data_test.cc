@@ -48,9 +48,9 @@ std::vector<std::string> AllNames() {
 
 TEST(DeviceData, IsEmbeddedByteForByteAndCompletely) {
   std::set<fs::path> embedded;
-  for (const device::EmbeddedFile& file : device::DeviceFiles()) {
+  for (const EmbeddedFile& file : device::DeviceFiles()) {
     const fs::path path = fs::path(FORETELL_SOURCE_DIR) / file.path;
-    EXPECT_EQ(ReadFile(path), file.text) << path;
+    EXPECT_EQ(ReadFile(path), file.bytes) << path;
     embedded.insert(path);
   }
   const fs::path folder = fs::path(FORETELL_SOURCE_DIR) / "data/devices";
@@ -58,9 +58,9 @@ TEST(DeviceData, IsEmbeddedByteForByteAndCompletely) {
     if (entry.path().extension() != ".json") continue;
     EXPECT_TRUE(embedded.count(entry.path()) > 0) << entry.path();
   }
-  const device::EmbeddedFile& environments = device::EnvironmentFile();
+  const EmbeddedFile& environments = device::EnvironmentFiles().front();
   EXPECT_EQ(ReadFile(fs::path(FORETELL_SOURCE_DIR) / environments.path),
-            environments.text);
+            environments.bytes);
 }
 
 TEST(DeviceData, HasTheA100OfTheDatasheet) {

@@ -268,8 +268,8 @@ TEST(ReadDevice, RefusesEveryTruncationOfABuiltInFile) {
       continue;
     }
     // The last character is the line feed after the closing brace.
-    for (std::size_t size = 0; size + 1 < file.text.size(); ++size) {
-      ASSERT_THROW(ReadDevice(file.text.substr(0, size), file.path), Error)
+    for (std::size_t size = 0; size + 1 < file.bytes.size(); ++size) {
+      ASSERT_THROW(ReadDevice(file.bytes.substr(0, size), file.path), Error)
           << file.path << " cut to " << size;
     }
   }

@@ -80,9 +80,9 @@ TEST(ReadContexts, RefusesAnEmptyList) {
 }
 
 TEST(ReadContexts, RefusesEveryTruncationOfTheBuiltInFile) {
-  const EmbeddedFile& file = EnvironmentFile();
-  for (std::size_t size = 0; size + 1 < file.text.size(); ++size) {
-    ASSERT_THROW(ReadContexts(file.text.substr(0, size), file.path), Error)
+  const EmbeddedFile& file = EnvironmentFiles().front();
+  for (std::size_t size = 0; size + 1 < file.bytes.size(); ++size) {
+    ASSERT_THROW(ReadContexts(file.bytes.substr(0, size), file.path), Error)
         << size;
   }
 }

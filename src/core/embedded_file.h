@@ -1,0 +1,16 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace foretell {
+
+/// A file of the repository that was compiled into the library; foretell_embed
+/// (cmake/ForetellTargets.cmake) makes functions that answer with a span of
+/// them.
+struct EmbeddedFile {
+  std::string_view path;   ///< Below the source folder, for errors.
+  std::string_view bytes;  ///< Its content, whatever that is.
+};
+
+}  // namespace foretell
