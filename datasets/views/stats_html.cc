@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "datasets/views/charts.h"
 #include "datasets/views/stats.h"
-#include "datasets/views/svg.h"
 #include "src/core/numbers.h"
+#include "src/core/svg.h"
 
 namespace foretell::dataset {
 namespace {
@@ -12,18 +13,6 @@ namespace {
 /// More dots than these show nothing more, and make the page large.
 constexpr std::size_t kMaxDots = 2000;
 constexpr std::size_t kOutliersInPage = 100;
-
-constexpr char kHead[] =
-    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-    "<title>foretell dataset</title>\n<style>\n"
-    "body { font: 14px sans-serif; margin: 2em; max-width: 72em; }\n"
-    "table { border-collapse: collapse; margin: 1em 0; }\n"
-    "td, th { padding: 2px 10px; border-bottom: 1px solid #ddd; }\n"
-    "td { text-align: right; } td:first-child { text-align: left; }\n"
-    "svg { fill: #3b6ea5; } svg text { fill: #333; font-size: 11px; }\n"
-    "figure { display: inline-block; margin: 0.5em 1em 0.5em 0; }\n"
-    "figcaption { font-weight: bold; }\n"
-    "</style></head><body>\n";
 
 using Cells = std::vector<std::string>;
 
@@ -41,12 +30,6 @@ std::string HtmlTable(const Cells& header, const std::vector<Cells>& rows) {
   return table + "</table>\n";
 }
 
-std::string Figure(const std::string& caption, const std::string& svg) {
-  if (svg.empty()) return {};
-  return "<figure><figcaption>" + Escaped(caption) + "</figcaption>\n" + svg +
-         "</figure>\n";
-}
-
 std::string FamiliesHtml(const Stats& stats) {
   std::vector<std::pair<std::string, double>> bars;
   for (const FamilyCount& family : stats.families) {
@@ -58,8 +41,8 @@ std::string FamiliesHtml(const Stats& stats) {
 std::string Histograms(const std::vector<Distribution>& distributions) {
   std::string html;
   for (const Distribution& one : distributions) {
-    html += Figure(one.name + " (" + std::to_string(one.count) + ")",
-                   HistogramChart(one.histogram, one.min, one.max));
+    html += HtmlFigure(one.name + " (" + std::to_string(one.count) + ")",
+                       HistogramChart(one.histogram, one.min, one.max));
   }
   return html;
 }
@@ -77,7 +60,7 @@ std::string CoverageTable(const Stats& stats) {
     Cells row = {stats.families[i].family,
                  std::to_string(stats.families[i].points)};
     for (const LabelCoverage& coverage : stats.coverage) {
-      row.push_back(FormatNumber(100 * coverage.family_shares[i], 0) + " %");
+      row.push_back(FormatPercent(coverage.family_shares[i], 0));
     }
     rows.push_back(std::move(row));
   }
@@ -107,13 +90,14 @@ std::string Picture(const Scatter& scatter) {
   for (std::size_t i = 0; i < scatter.labels.size(); i += every) {
     dots.emplace_back(scatter.labels[i].macs, scatter.labels[i].value);
   }
-  return Figure(scatter.title, ScatterChart(dots, "multiply-accumulates", ""));
+  return HtmlFigure(scatter.title,
+                    ScatterChart(dots, "multiply-accumulates", ""));
 }
 
 }  // namespace
 
 std::string StatsToHtml(const Stats& stats) {
-  std::string html = kHead;
+  std::string html = HtmlHead("foretell dataset");
   html += "<h1>" + Escaped(stats.path) + "</h1>\n";
   html +=
       HtmlTable({"points", "traced", "failed", "untraced", "graphs", "labels"},

@@ -2,14 +2,10 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace foretell::dataset {
-
-/// `text` for HTML and SVG, with <, >, &, and quotes escaped.
-std::string Escaped(std::string_view text);
 
 /// Horizontal bars with names in front and values behind, as an <svg> element.
 std::string BarChart(const std::vector<std::pair<std::string, double>>& bars);
