@@ -71,6 +71,9 @@ function(foretell_embed variable function)
     DEPENDS ${paths} "${script}"
     COMMENT "Embedding the files of ${function}()"
     VERBATIM)
+  # All such files have the same names inside.
+  set_source_files_properties("${output}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION
+                                                     ON)
   set(${variable}
       "${output}"
       PARENT_SCOPE)

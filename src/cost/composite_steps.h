@@ -32,6 +32,7 @@ class CompositeSteps {
   bool autocast() const { return outer_.mode.autocast; }
   /// Tensors among the operator's arguments, in order.
   std::size_t num_operands() const { return node().inputs.size(); }
+  bool TakesTwo() const { return num_operands() >= 2; }
   /// The `index`-th of them; the same tensor twice is one value.
   ValueId Operand(std::size_t index);
   /// Shape and element type of the operator's first result.

@@ -219,7 +219,7 @@ bool EncoderLayer(CompositeSteps& steps) {
   return true;
 }
 
-constexpr Composite kComposites[] = {
+constexpr Composite kAttentionComposites[] = {
     {"_native_multi_head_attention", CompositeCasts::kInside,
      &MultiHeadAttention},
     {"_transformer_encoder_layer_fwd", CompositeCasts::kInside, &EncoderLayer},
@@ -227,6 +227,6 @@ constexpr Composite kComposites[] = {
 
 }  // namespace
 
-std::span<const Composite> AttentionComposites() { return kComposites; }
+std::span<const Composite> AttentionComposites() { return kAttentionComposites; }
 
 }  // namespace foretell::cost

@@ -77,7 +77,7 @@ bool SimpleCell(CompositeSteps& steps) {
   return true;
 }
 
-constexpr Composite kComposites[] = {
+constexpr Composite kCellComposites[] = {
     {"lstm_cell", CompositeCasts::kBefore, &FusedCell<kLstm>},
     {"gru_cell", CompositeCasts::kBefore, &FusedCell<kGru>},
     {"rnn_tanh_cell", CompositeCasts::kBefore, &SimpleCell<kTanh>},
@@ -86,6 +86,6 @@ constexpr Composite kComposites[] = {
 
 }  // namespace
 
-std::span<const Composite> CellComposites() { return kComposites; }
+std::span<const Composite> CellComposites() { return kCellComposites; }
 
 }  // namespace foretell::cost

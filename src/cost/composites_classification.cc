@@ -10,8 +10,6 @@
 namespace foretell::cost {
 namespace {
 
-bool TakesTwo(const CompositeSteps& steps) { return steps.num_operands() >= 2; }
-
 double Number(const CompositeSteps& steps, std::string_view name) {
   const Attribute* attribute = steps.node().FindAttribute(name);
   const auto* const number = std::get_if<double>(attribute);
@@ -21,7 +19,7 @@ double Number(const CompositeSteps& steps, std::string_view name) {
 
 /// The kernel also returns the sum of the weights. Images are made contiguous.
 bool NegativeLogLikelihood(CompositeSteps& steps) {
-  if (!TakesTwo(steps)) return false;
+  if (!steps.TakesTwo()) return false;
   const bool is_image = steps.node().target == "nll_loss2d";
   std::vector<ValueId> operands;
   for (std::size_t i = 0; i < steps.num_operands(); ++i) {
@@ -40,7 +38,7 @@ bool NegativeLogLikelihood(CompositeSteps& steps) {
 
 /// Takes [batch, classes, …]; neither matrix nor image, it becomes an image.
 bool NegativeLogLikelihoodNd(CompositeSteps& steps) {
-  if (!TakesTwo(steps)) return false;
+  if (!steps.TakesTwo()) return false;
   std::vector<ValueId> operands;
   for (std::size_t i = 0; i < steps.num_operands(); ++i) {
     operands.push_back(steps.Operand(i));
@@ -105,7 +103,7 @@ ValueId SmoothLabels(CompositeSteps& steps, ValueId log_softmax, ValueId loss,
 /// Log-softmax, then the likelihood of the targets. Not understood: smoothed
 /// labels with weights, which look up the weight of every label.
 bool CrossEntropy(CompositeSteps& steps) {
-  if (!TakesTwo(steps) || steps.RankOf(steps.Operand(0)) < 1) return false;
+  if (!steps.TakesTwo() || steps.RankOf(steps.Operand(0)) < 1) return false;
   const ValueId input = steps.Operand(0);
   const Shape shape = steps.ShapeOf(input);
   const std::int64_t classes = shape.size() == 1 ? 0 : 1;
@@ -129,7 +127,7 @@ bool CrossEntropy(CompositeSteps& steps) {
 
 using enum CompositeCasts;
 
-constexpr Composite kComposites[] = {
+constexpr Composite kClassificationComposites[] = {
     {"cross_entropy_loss", kInside, &CrossEntropy},
     {"nll_loss", kBefore, &NegativeLogLikelihood},
     {"nll_loss2d", kBefore, &NegativeLogLikelihood},
@@ -138,6 +136,6 @@ constexpr Composite kComposites[] = {
 
 }  // namespace
 
-std::span<const Composite> ClassificationComposites() { return kComposites; }
+std::span<const Composite> ClassificationComposites() { return kClassificationComposites; }
 
 }  // namespace foretell::cost

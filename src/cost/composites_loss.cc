@@ -8,8 +8,6 @@
 namespace foretell::cost {
 namespace {
 
-bool TakesTwo(const CompositeSteps& steps) { return steps.num_operands() >= 2; }
-
 /// Reduced into the tensor that held the elements.
 ValueId CopyReduced(CompositeSteps& steps, ValueId loss) {
   const ValueId reduced = ReduceLoss(steps, loss);
@@ -20,7 +18,7 @@ ValueId CopyReduced(CompositeSteps& steps, ValueId loss) {
 /// One element-wise kernel of the operator's own, then the reduction. Without
 /// one the operator is that kernel.
 bool ElementwiseThenReduced(CompositeSteps& steps) {
-  if (!TakesTwo(steps) || steps.node().Int("reduction", 1) == 0) return false;
+  if (!steps.TakesTwo() || steps.node().Int("reduction", 1) == 0) return false;
   const ValueId loss =
       Elementwise(steps, "sub", {steps.Operand(0), steps.Operand(1)});
   steps.Return(ReduceLoss(steps, loss));
@@ -28,7 +26,7 @@ bool ElementwiseThenReduced(CompositeSteps& steps) {
 }
 
 bool AbsoluteError(CompositeSteps& steps) {
-  if (!TakesTwo(steps)) return false;
+  if (!steps.TakesTwo()) return false;
   const ValueId difference =
       Elementwise(steps, "sub", {steps.Operand(0), steps.Operand(1)});
   steps.Return(ReduceLoss(steps, Elementwise(steps, "abs", {difference})));
@@ -37,7 +35,7 @@ bool AbsoluteError(CompositeSteps& steps) {
 
 /// Weights come after; the kernel of the operator itself is element-wise.
 bool BinaryCrossEntropy(CompositeSteps& steps) {
-  if (!TakesTwo(steps)) return false;
+  if (!steps.TakesTwo()) return false;
   const bool is_plain =
       steps.num_operands() == 2 && steps.node().Int("reduction", 1) == 0;
   if (is_plain) return false;
@@ -53,7 +51,7 @@ bool BinaryCrossEntropy(CompositeSteps& steps) {
 /// (1 - target) * input - weight * log_sigmoid(input). Of two optional weights
 /// one alone counts as `weight`: a trace does not say which it was.
 bool BinaryCrossEntropyWithLogits(CompositeSteps& steps) {
-  if (!TakesTwo(steps)) return false;
+  if (!steps.TakesTwo()) return false;
   const ValueId input = steps.Operand(0);
   const ValueId target = steps.Operand(1);
   const Shape shape = steps.ShapeOf(input);
@@ -76,7 +74,7 @@ bool BinaryCrossEntropyWithLogits(CompositeSteps& steps) {
 }
 
 bool Divergence(CompositeSteps& steps) {
-  if (!TakesTwo(steps)) return false;
+  if (!steps.TakesTwo()) return false;
   const ValueId input = steps.Operand(0);
   const ValueId target = steps.Operand(1);
   ValueId loss;
@@ -117,7 +115,7 @@ ValueId Hinge(CompositeSteps& steps, ValueId x) {
 }
 
 bool HingeEmbedding(CompositeSteps& steps) {
-  if (!TakesTwo(steps)) return false;
+  if (!steps.TakesTwo()) return false;
   const ValueId x = steps.Operand(0);
   const ValueId target = steps.Operand(1);
   const ValueId zeros = steps.Call("zeros_like", {x}, steps.ShapeOf(x));
@@ -139,7 +137,7 @@ bool MarginRanking(CompositeSteps& steps) {
 }
 
 bool SoftMargin(CompositeSteps& steps) {
-  if (!TakesTwo(steps)) return false;
+  if (!steps.TakesTwo()) return false;
   const ValueId negated = Elementwise(steps, "neg", {steps.Operand(0)});
   const ValueId product = steps.InPlace("mul_", {negated, steps.Operand(1)});
   const ValueId loss =
@@ -209,7 +207,7 @@ ValueId AddStirling(CompositeSteps& steps, ValueId loss, ValueId target) {
 }
 
 bool Poisson(CompositeSteps& steps) {
-  if (!TakesTwo(steps)) return false;
+  if (!steps.TakesTwo()) return false;
   const ValueId input = steps.Operand(0);
   const ValueId target = steps.Operand(1);
   ValueId loss;
@@ -230,7 +228,7 @@ bool Poisson(CompositeSteps& steps) {
 
 using enum CompositeCasts;
 
-constexpr Composite kComposites[] = {
+constexpr Composite kLossComposites[] = {
     {"binary_cross_entropy", kBefore, &BinaryCrossEntropy},
     {"binary_cross_entropy_with_logits", kBefore,
      &BinaryCrossEntropyWithLogits},
@@ -249,6 +247,6 @@ constexpr Composite kComposites[] = {
 
 }  // namespace
 
-std::span<const Composite> LossComposites() { return kComposites; }
+std::span<const Composite> LossComposites() { return kLossComposites; }
 
 }  // namespace foretell::cost

@@ -239,7 +239,7 @@ bool FeatureDropout(CompositeSteps& steps) {
 
 using enum CompositeCasts;
 
-constexpr Composite kComposites[] = {
+constexpr Composite kPlainComposites[] = {
     {"_euclidean_dist", kInside, &EuclideanDistanceOnly},
     {"block_diag", kInside, &BlockDiagonal},
     {"cdist", kBefore, &PairDistances},
@@ -260,6 +260,6 @@ constexpr Composite kComposites[] = {
 
 }  // namespace
 
-std::span<const Composite> PlainComposites() { return kComposites; }
+std::span<const Composite> PlainComposites() { return kPlainComposites; }
 
 }  // namespace foretell::cost

@@ -210,7 +210,7 @@ bool VectorDot(CompositeSteps& steps) {
 
 using enum CompositeCasts;
 
-constexpr Composite kComposites[] = {
+constexpr Composite kProductComposites[] = {
     {"addbmm", kBefore, &SumOfProducts},
     {"bilinear", kInside, &Bilinear},
     {"chain_matmul", kBefore, &MatrixChain},
@@ -224,6 +224,6 @@ constexpr Composite kComposites[] = {
 
 }  // namespace
 
-std::span<const Composite> ProductComposites() { return kComposites; }
+std::span<const Composite> ProductComposites() { return kProductComposites; }
 
 }  // namespace foretell::cost

@@ -196,7 +196,7 @@ bool Recurrent(CompositeSteps& steps) {
   return true;
 }
 
-constexpr Composite kComposites[] = {
+constexpr Composite kRecurrentComposites[] = {
     {"lstm", CompositeCasts::kBefore, &Recurrent<kLstm>},
     {"gru", CompositeCasts::kBefore, &Recurrent<kGru>},
     {"rnn_tanh", CompositeCasts::kBefore, &Recurrent<kTanh>},
@@ -205,6 +205,6 @@ constexpr Composite kComposites[] = {
 
 }  // namespace
 
-std::span<const Composite> RecurrentComposites() { return kComposites; }
+std::span<const Composite> RecurrentComposites() { return kRecurrentComposites; }
 
 }  // namespace foretell::cost

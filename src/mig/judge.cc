@@ -3,7 +3,7 @@
 
 #include "foretell/error.h"
 #include "foretell/mig.h"
-#include "src/core/text_table.h"
+#include "src/core/numbers.h"
 
 namespace foretell::mig {
 namespace {
