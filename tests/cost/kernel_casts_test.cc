@@ -52,7 +52,7 @@ constexpr char kTracedCasts[] = R"(%x = input f32[8,32]
 
 TEST(KernelCasts, AreNotAddedToThoseOfTheTrace) {
   std::vector<Kernel> added = KernelsOf(kTwoLinears, kAutocast);
-  for (const Run& mode : {Run{}, kAutocast}) {
+  for (const foretell::Run& mode : {foretell::Run{}, kAutocast}) {
     std::vector<Kernel> traced = KernelsOf(kTracedCasts, mode, "autocast=f16");
     for (auto* kernels : {&added, &traced}) {
       for (Kernel& kernel : *kernels) kernel.node = kNone;

@@ -74,10 +74,10 @@ TEST(DevicesPage, ListsEveryEnvironmentWithItsContext) {
   for (const ContextModel& context : catalog.contexts()) {
     const std::size_t begin = page.find("| `" + context.name + "`");
     ASSERT_NE(begin, std::string::npos) << context.name;
-    const std::string context =
+    const std::string row =
         "| " + Number(context.ContextMib(a100)) + " ± " +
         Number(context.context_uncertainty_mib) + " |";
-    EXPECT_NE(page.find(context, begin), std::string::npos) << context;
+    EXPECT_NE(page.find(row, begin), std::string::npos) << row;
   }
 }
 

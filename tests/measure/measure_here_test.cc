@@ -74,7 +74,7 @@ TEST(MeasureHere, PeakOfInferenceIsWeightsInputAndLiveActivations) {
 TEST(MeasureHere, PeakOfTrainingHasGradientsAndOptimizerState) {
   MeasureRequest sgd = Request(Mode::kTraining);
   MeasureRequest adam = sgd;
-  adam.optimizer = Optimizer::kAdam;
+  adam.run.optimizer = Optimizer::kAdam;
   const Measurement sgd_row = MeasureHere(TwoLinears(), sgd);
   const Measurement adam_row = MeasureHere(TwoLinears(), adam);
   ASSERT_EQ(sgd_row.status, MeasureStatus::kOk) << sgd_row.message;

@@ -186,7 +186,7 @@ output %loss
 TEST(LargestBatch, IsTheLastThatJudgeFitAcceptsForRealGraphs) {
   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
   for (const DeviceSpec& device : catalog.devices()) {
-    const Predictor predictor = Predictor::Analytic(device, Run{});
+    const Predictor predictor = Predictor::Analytic(device, foretell::Run{});
     for (const char* text : {kConvolution, kTraining}) {
       ExpectOneJudge(device, [&](std::int64_t batch) {
         return predictor.Predict(WithBatch(text, batch));

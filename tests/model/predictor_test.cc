@@ -15,9 +15,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr double kMiB = 1 << 20;
+constexpr double kMebibyte = 1 << 20;
 
-const DeviceSpec& A100() { return DeviceCatalog::BuiltIn().FindDevice("a100"); }
+const DeviceSpec& PlainA100() { return DeviceCatalog::BuiltIn().FindDevice("a100"); }
 
 ContextModel Context(double mib) {
   ContextModel context;
@@ -30,7 +30,7 @@ ContextModel Context(double mib) {
 Prediction PredictText(const std::string& text,
                        PredictorOptions options = {}) {
   options.context = Context(400);
-  return Predictor::Analytic(A100(), {.host = Host::kCpp}, options)
+  return Predictor::Analytic(PlainA100(), {.host = Host::kCpp}, options)
       .Predict(ParseGraph(text));
 }
 
@@ -47,11 +47,11 @@ TEST(Predictor, JoinsTheSimulationAndTheEstimate) {
   const OperatorGraph graph = ParseGraph(kNetwork);
   const Prediction prediction = PredictText(kNetwork);
   const MemoryBreakdown memory =
-      SimulateMemory(graph, {.device = A100(), .context = Context(400)});
-  const CostEstimate cost = EstimateCost(graph, A100());
+      SimulateMemory(graph, {.device = PlainA100(), .context = Context(400)});
+  const CostEstimate cost = EstimateCost(graph, PlainA100());
   EXPECT_EQ(prediction.memory.total, memory.total);
   EXPECT_DOUBLE_EQ(prediction[Target::kMemory].value,
-                   static_cast<double>(memory.total) / kMiB);
+                   static_cast<double>(memory.total) / kMebibyte);
   EXPECT_DOUBLE_EQ(prediction[Target::kLatency].value, cost.latency_ms);
   EXPECT_DOUBLE_EQ(prediction[Target::kEnergy].value, cost.energy_j);
   EXPECT_EQ(prediction.device, "a100-sxm4-40gb");
@@ -61,7 +61,7 @@ TEST(Predictor, JoinsTheSimulationAndTheEstimate) {
 
 TEST(Predictor, GivesIntervalsThatHoldTheValue) {
   const Prediction prediction = PredictText(kNetwork);
-  const double total_mib = static_cast<double>(prediction.memory.total) / kMiB;
+  const double total_mib = static_cast<double>(prediction.memory.total) / kMebibyte;
   EXPECT_LT(prediction[Target::kMemory].interval.lo, total_mib);
   EXPECT_GT(prediction[Target::kMemory].interval.hi, total_mib);
   EXPECT_DOUBLE_EQ(prediction[Target::kLatency].interval.lo,
@@ -149,7 +149,7 @@ TEST(Predictor, PassesItsOptionsOn) {
 }
 
 TEST(Predictor, RefusesADeviceWithoutRates) {
-  DeviceSpec device = A100();
+  DeviceSpec device = PlainA100();
   device.bandwidth_gb_s = 0;
   EXPECT_THROW(Predictor::Analytic(device, {}), Error);
 }
@@ -161,15 +161,15 @@ TEST(ToDemand, HandsTheUpperBoundAndTheFiguresOver) {
   EXPECT_DOUBLE_EQ(demand.hi_mib, prediction[Target::kMemory].interval.hi);
   EXPECT_DOUBLE_EQ(demand.lo_mib, prediction[Target::kMemory].interval.lo);
   EXPECT_DOUBLE_EQ(demand.total_mib,
-                   static_cast<double>(prediction.memory.total) / kMiB);
-  EXPECT_EQ(demand.latency_ms, prediction.latency_ms);
-  EXPECT_EQ(demand.energy_j, prediction.energy_j);
+                   static_cast<double>(prediction.memory.total) / kMebibyte);
+  EXPECT_EQ(demand.latency_ms, prediction[Target::kLatency].value);
+  EXPECT_EQ(demand.energy_j, prediction[Target::kEnergy].value);
 }
 
 TEST(ToDemand, TakesTheSlicesAtTheirRatiosToTheDevice) {
   Prediction prediction;
-  prediction.latency_ms = 5;
-  prediction.energy_j = 3;
+  prediction[Target::kLatency].value = 5;
+  prediction[Target::kEnergy].value = 3;
   prediction.slices = {{.profile = "1g.5gb", .latency = 4, .energy = 0.5}};
   const mig::Demand demand = ToDemand(prediction);
   ASSERT_EQ(demand.slices.size(), 1u);
@@ -180,10 +180,10 @@ TEST(ToDemand, TakesTheSlicesAtTheirRatiosToTheDevice) {
 
 TEST(ToDemand, SuitsTheRecommendation) {
   const mig::Recommendation recommendation =
-      mig::Recommend(ToDemand(PredictText(kNetwork)), A100());
+      mig::Recommend(ToDemand(PredictText(kNetwork)), PlainA100());
   EXPECT_EQ(recommendation.profile, "1g.5gb");
   EXPECT_NO_THROW(
-      mig::Recommend(ToDemand(PredictText("graph \"empty\"\n")), A100()));
+      mig::Recommend(ToDemand(PredictText("graph \"empty\"\n")), PlainA100()));
 }
 
 }  // namespace

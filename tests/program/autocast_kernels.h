@@ -27,7 +27,7 @@ inline std::string LineOf(const cost::Kernel& kernel) {
 /// Kernels without the nodes that launch them.
 inline std::vector<cost::Kernel> KernelsOf(const OperatorGraph& graph,
                                            const Run& mode) {
-  std::vector<cost::Kernel> kernels = ExpandKernels(graph, mode);
+  std::vector<cost::Kernel> kernels = cost::ExpandKernels(graph, mode);
   for (cost::Kernel& kernel : kernels) kernel.node = kNone;
   return kernels;
 }

@@ -87,7 +87,7 @@ std::string Different() {
   return text;
 }
 
-constexpr char kDifferent[] =
+constexpr char kRulesThatDiffer[] =
     "_thnn_fused_gru_cell _thnn_fused_lstm_cell _upsample_bicubic2d_aa "
     "_upsample_bilinear2d_aa _upsample_nearest_exact1d "
     "_upsample_nearest_exact2d _upsample_nearest_exact3d acos asin bilinear "
@@ -103,7 +103,7 @@ constexpr char kDifferent[] =
     "upsample_trilinear3d vdot";
 
 TEST(AutocastRules, DifferFromThoseOfPlainGraphsWhereItIsSaid) {
-  EXPECT_EQ(Different(), kDifferent);
+  EXPECT_EQ(Different(), kRulesThatDiffer);
 }
 
 }  // namespace

@@ -29,18 +29,18 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// [4,16], 256 bytes.
-const BoundInput kVector{"x", {DType::kF32, {4, 16}}};
+const BoundInput kFourRows{"x", {DType::kF32, {4, 16}}};
 
 OperatorGraph TraceOf(const program_test::Network& network,
                       const TraceOptions& options = {.autocast = DType::kF16},
-                      const BoundInput& input = kVector) {
+                      const BoundInput& input = kFourRows) {
   return TraceProgram(FakeProgram("net", {input}, network), {input}, options)
       .graph;
 }
 
 /// linear(16, 8), relu, linear(8, 2): weights of 512, 32, 64 and 8 bytes, with
 /// the input 872.
-program_test::Network TwoLayers() {
+program_test::Network TwoLinears() {
   return Simple([](Layers& l) {
     return Chain({l.Linear(16, 8),
                   [](const at::Tensor& x) { return at::relu(x); },
@@ -65,7 +65,7 @@ std::int64_t CountCasts(const OperatorGraph& graph) {
 }
 
 TEST(Autocast, KeepsCastsOfParametersUntilTheForwardPassEnds) {
-  const OperatorGraph graph = TraceOf(TwoLayers());
+  const OperatorGraph graph = TraceOf(TwoLinears());
   EXPECT_THAT(TargetsOf(graph), ElementsAre("to", "to", "to", "linear", "relu",
                                             "to", "to", "linear"));
   // f16: the input takes 128 bytes, the weights 256, 16, 32 and 4, the results
@@ -80,7 +80,7 @@ TEST(Autocast, KeepsCastsOfParametersUntilTheForwardPassEnds) {
 
 TEST(Autocast, InTrainingKeepsWhatTheBackwardPassNeeds) {
   const OperatorGraph graph =
-      TraceOf(TwoLayers(), {.mode = Mode::kTraining, .autocast = DType::kF16});
+      TraceOf(TwoLinears(), {.mode = Mode::kTraining, .autocast = DType::kF16});
   const std::vector<std::string> forward = TargetsOf(graph, Phase::kForward);
   ASSERT_THAT(forward, ElementsAre("to", "to", "to", "linear", "relu", "to",
                                    "to", "linear", "mean"));
@@ -95,7 +95,7 @@ TEST(Autocast, InTrainingKeepsWhatTheBackwardPassNeeds) {
 
 TEST(Autocast, IsOverBeforeTheBackwardPass) {
   const OperatorGraph graph =
-      TraceOf(TwoLayers(), {.mode = Mode::kTraining, .autocast = DType::kF16});
+      TraceOf(TwoLinears(), {.mode = Mode::kTraining, .autocast = DType::kF16});
   for (const Node& node : graph.nodes()) {
     if (node.phase == Phase::kForward) continue;
     EXPECT_EQ(node.FindAttribute(kAutocastAttribute), nullptr) << node.target;
@@ -148,7 +148,7 @@ TEST(Autocast, CastsARecurrentLayerForEveryCall) {
 
 TEST(Autocast, StandsInTheTextOfTheGraph) {
   const OperatorGraph graph =
-      TraceOf(TwoLayers(), {.autocast = DType::kBF16});
+      TraceOf(TwoLinears(), {.autocast = DType::kBF16});
   const std::string text = PrintGraph(graph, {.with_timeline = true});
   EXPECT_THAT(text, HasSubstr("precision=fp32 autocast=bf16 batch=4"));
   EXPECT_THAT(text, HasSubstr("autocast=true} : bf16[4,16]"));
@@ -157,18 +157,18 @@ TEST(Autocast, StandsInTheTextOfTheGraph) {
 }
 
 TEST(Autocast, LeavesAPlainTraceAlone) {
-  const OperatorGraph graph = TraceOf(TwoLayers(), {});
+  const OperatorGraph graph = TraceOf(TwoLinears(), {});
   EXPECT_THAT(TargetsOf(graph), ElementsAre("linear", "relu", "linear"));
   EXPECT_FALSE(graph.info().autocast);
 }
 
 TEST(Autocast, NamesWhatItDoesNotGoWith) {
-  ExpectError([] { TraceOf(TwoLayers(), {.autocast = DType::kF32}); },
+  ExpectError([] { TraceOf(TwoLinears(), {.autocast = DType::kF32}); },
               ErrorCode::kInvalidArgument,
               "autocast to f32, expected f16 or bf16");
   ExpectError(
       [] {
-        TraceOf(TwoLayers(), {.precision = Precision::kFp16,
+        TraceOf(TwoLinears(), {.precision = Precision::kFp16,
                               .autocast = DType::kF16});
       },
       ErrorCode::kInvalidArgument,

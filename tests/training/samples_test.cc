@@ -140,7 +140,7 @@ TEST_F(Samples, SeeThePriorAndTheDevice) {
       .name = "half",
       .figures = {"nodes"},
       .estimate = [](const OperatorGraph& graph, const DeviceSpec& device,
-                     const Run&) {
+                     const foretell::Run&) {
         const auto nodes = static_cast<double>(graph.nodes().size());
         return PriorFigures{{nodes, 2 * nodes, 1.0 * device.sms},
                             {{"nodes", nodes}}};
@@ -170,7 +170,7 @@ TEST_F(Samples, ThrowWhatThePriorThrows) {
       .name = "none",
       .figures = {},
       .estimate = [](const OperatorGraph&, const DeviceSpec&,
-                     const Run&) -> PriorFigures {
+                     const foretell::Run&) -> PriorFigures {
         throw Error(ErrorCode::kUnsupported, "cannot");
       }};
   ExpectError(ErrorCode::kUnsupported, "cannot", [&] {
