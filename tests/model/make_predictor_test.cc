@@ -1,0 +1,97 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "foretell/graph_io.h"
+#include "foretell/predictor.h"
+#include "tests/datasets/expect_error.h"
+
+namespace foretell {
+namespace {
+
+using dataset_test::ExpectError;
+using testing::HasSubstr;
+
+constexpr char kFirst[] =
+    FORETELL_SOURCE_DIR "/tests/golden/checkpoint/first.safetensors";
+constexpr char kText[] = R"(graph "g" batch=64
+%x = input f32[64,3,224,224]
+%a = conv2d(%x, weight f32[64,3,7,7]) {stride=[2,2], padding=[3,3]} : f32[64,64,112,112]
+%b = relu(%a) : f32[64,64,112,112]
+output %b
+)";
+
+const DeviceSpec& A100() {
+  return DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb");
+}
+
+TEST(MakePredictor, TakesEachFigureFromWhereItIsKnown) {
+  const OperatorGraph graph = ParseGraph(kText);
+  const Prediction analytic =
+      Predictor::Make(A100(), {}, {.method = Method::kAnalytic}).Predict(graph);
+  const Prediction own =
+      Predictor::Make(A100(), {}, {.checkpoints = {kFirst}}).Predict(graph);
+  for (const Target target : {Target::kMemory, Target::kLatency}) {
+    EXPECT_EQ(analytic[target].source.method, "analytic, uncalibrated");
+    EXPECT_EQ(own[target].source.method, "learned from test");
+    EXPECT_NE(own[target].value, analytic[target].value);
+  }
+  EXPECT_FALSE(own[Target::kEnergy].source.IsLearned());
+  // Energy at the analytic power over the learned latency.
+  EXPECT_NEAR(own[Target::kEnergy].value / own[Target::kLatency].value,
+              analytic[Target::kEnergy].value /
+                  analytic[Target::kLatency].value,
+              1e-9);
+  EXPECT_THAT(own[Target::kLatency].warnings,
+              testing::ElementsAre(HasSubstr("has no interval")));
+  // The parts stay those of the simulation.
+  EXPECT_EQ(own.memory.total, analytic.memory.total);
+}
+
+TEST(MakePredictor, StatesTheRunWithTheStepOfTheGraph) {
+  const Predictor predictor = Predictor::Make(
+      A100(), {.mode = Mode::kTraining, .channels_last = true});
+  const Prediction prediction = predictor.Predict(ParseGraph(kText));
+  EXPECT_EQ(predictor.run().mode, Mode::kTraining);
+  EXPECT_EQ(prediction.run.mode, Mode::kInference);
+  EXPECT_TRUE(prediction.run.channels_last);
+}
+
+TEST(MakePredictor, ListsGeneralWarningsFirst) {
+  const Prediction prediction =
+      Predictor::Make(A100(), {.autocast = true}, {.method = Method::kLearned})
+          .Predict(ParseGraph(kText));
+  const std::vector<std::string> all = prediction.AllWarnings();
+  ASSERT_GE(all.size(), 2);
+  EXPECT_EQ(all.front(), prediction[Target::kMemory].warnings.front());
+  EXPECT_THAT(all.front(), HasSubstr("autocast keeps parameters in FP32"));
+  EXPECT_EQ(all.back(), prediction[Target::kLatency].warnings.back());
+}
+
+TEST(MakePredictor, RefusesCheckpointsItCannotUse) {
+  ExpectError(ErrorCode::kInvalidArgument, "both predict memory", [] {
+    Predictor::Make(A100(), {}, {.checkpoints = {kFirst, kFirst}});
+  });
+  ExpectError(ErrorCode::kNotFound, "/nowhere/x.safetensors", [] {
+    Predictor::Make(A100(), {}, {.checkpoints = {"/nowhere/x.safetensors"}});
+  });
+}
+
+TEST(MakePredictor, TakesTheCataloguesContextUnlessOneIsGiven) {
+  DeviceCatalog catalog = DeviceCatalog::BuiltIn();
+  catalog.AddContexts(R"({"environments": [{"name": "mine", "description": "x",
+      "context_mib": {"*": 123}, "context_uncertainty_mib": 1, "source": "x",
+      "default": true}]})",
+                      "mine.json");
+  EXPECT_EQ(Predictor::Make(A100(), {}).context().name, "cuda13-lazy");
+  EXPECT_EQ(Predictor::Make(A100(), {}, {.catalog = &catalog}).context().name,
+            "mine");
+  EXPECT_EQ(Predictor::Make(A100(), {},
+                            {.context = catalog.FindContext("cuda11.6-eager"),
+                             .catalog = &catalog})
+                .context()
+                .name,
+            "cuda11.6-eager");
+}
+
+}  // namespace
+}  // namespace foretell
