@@ -223,8 +223,8 @@ bool HasFoldedNorm(const OperatorGraph& graph, const Node& node) {
   const bool convolves = node.kind == OpKind::kConvolution ||
                          node.kind == OpKind::kTransposedConvolution;
   if (!convolves || node.inputs.size() < 3) return false;
-  const ValueId weight = node.inputs[1];
-  const ValueId bias = node.inputs[2];
+  const ValueId weight = BeforeAutocast(graph, node.inputs[1]);
+  const ValueId bias = BeforeAutocast(graph, node.inputs[2]);
   constexpr std::string_view kAnonymous = "onnx::Conv";
   const bool both_anonymous =
       IsNamed(graph, weight, kAnonymous) && IsNamed(graph, bias, kAnonymous);

@@ -32,6 +32,12 @@ bool IsAutocastCast(const Node& node) {
          !node.inputs.empty() && !node.outputs.empty();
 }
 
+ValueId BeforeAutocast(const OperatorGraph& graph, ValueId id) {
+  const NodeId producer = graph.value(id).producer;
+  if (producer == kNone || !IsAutocastCast(graph.node(producer))) return id;
+  return graph.node(producer).inputs.front();
+}
+
 void RequireRepresentable(const std::string& name, const Shape& shape) {
   Shape counted = shape;
   for (std::int64_t& size : counted) size = std::max<std::int64_t>(size, 1);
@@ -57,11 +63,7 @@ TensorStates::TensorStates(const OperatorGraph& graph,
 }
 
 bool TensorStates::IsWeight(ValueId id) const {
-  const NodeId producer = graph_.value(id).producer;
-  const bool is_cast =
-      producer != kNone && IsAutocastCast(graph_.node(producer));
-  const ValueId source = is_cast ? graph_.node(producer).inputs.front() : id;
-  const StorageId storage = graph_.value(source).storage;
+  const StorageId storage = graph_.value(BeforeAutocast(graph_, id)).storage;
   if (storage == kNone) return false;
   const TensorRole role = graph_.storage(storage).role;
   return role == TensorRole::kParameter || role == TensorRole::kBuffer;

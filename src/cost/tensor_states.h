@@ -14,6 +14,8 @@ namespace foretell::cost {
 
 /// True for a cast that autocast made while the graph was traced.
 bool IsAutocastCast(const Node& node);
+/// What autocast cast to `id`; `id` itself where it did not.
+ValueId BeforeAutocast(const OperatorGraph& graph, ValueId id);
 
 /// Throws Error(kInvalidArgument) that names the tensor when `shape` has more
 /// than 2^56 elements, dimensions of size 0 counted as 1: its bytes or strides

@@ -61,6 +61,21 @@ TEST(KernelCasts, AreNotAddedToThoseOfTheTrace) {
   }
 }
 
+TEST(KernelCasts, LeaveTheNamesOfFoldedNormsToBeSeen) {
+  constexpr Run kRestored = {.autocast = true, .restore_folded_norms = true};
+  EXPECT_THAT(ClassesOf(KernelsOf(R"(%x = input f32[8,16,4,4]
+%W = parameter f32[16,16,1,1]
+%W_bias = parameter f32[16]
+%a = to(%x) {autocast=true} : f16[8,16,4,4]
+%v = to(%W) {autocast=true} : f16[16,16,1,1]
+%b = to(%W_bias) {autocast=true} : f16[16]
+%y = conv2d(%a, %v, %b) : f16[8,16,4,4]
+)",
+                                  kRestored, "autocast=f16")),
+              ElementsAre("cast_down", "cast_weight", "cast_weight",
+                          "conv_pointwise", "batch_norm_folded"));
+}
+
 TEST(KernelCasts, OfTheProgramAreCopies) {
   EXPECT_THAT(ClassesOf(R"(%x = input f16[8,32]
 %y = to(%x) : f32[8,32]
