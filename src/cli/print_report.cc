@@ -158,7 +158,7 @@ std::string FormatCsv(std::span<const Report> reports) {
         p.context,
         std::string(ModeName(report.mode)),
         report.optimizer,
-        std::string(PrecisionName(report.precision)),
+        PrecisionText(report),
         std::to_string(report.batch),
         std::to_string(report.parameters),
         std::to_string(report.operators),

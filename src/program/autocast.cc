@@ -109,6 +109,12 @@ AutocastRegion* AutocastRegion::Current() { return current_region; }
 
 bool AutocastRegion::IsCasting() { return is_casting; }
 
+void AutocastRegion::CountAsParameter(const at::Tensor& view,
+                                      const at::Tensor& parameter) {
+  if (current_region == nullptr || !current_region->IsKept(parameter)) return;
+  current_region->counted_.emplace(view.unsafeGetTensorImpl(), view);
+}
+
 bool AutocastRegion::Intercept(const c10::OperatorHandle& op,
                                c10::DispatchKeySet keys,
                                torch::jit::Stack& stack) {
@@ -180,6 +186,12 @@ bool AutocastRegion::IsEligible(const at::Tensor& tensor) const {
          tensor.is_floating_point() && tensor.scalar_type() != at::kDouble;
 }
 
+bool AutocastRegion::IsKept(const at::Tensor& tensor) const {
+  if (tensor.scalar_type() != at::kFloat) return false;
+  return counted_.contains(tensor.unsafeGetTensorImpl()) ||
+         (tensor.requires_grad() && tensor.is_leaf() && !tensor.is_view());
+}
+
 at::ScalarType AutocastRegion::WidestOf(const torch::jit::Stack& stack,
                                         size_t first) const {
   at::ScalarType widest = dtype_;
@@ -206,11 +218,7 @@ void AutocastRegion::CastAll(torch::jit::Stack& stack, size_t first,
 at::Tensor AutocastRegion::Cast(const at::Tensor& tensor, at::ScalarType to,
                                 bool cache) {
   if (!IsEligible(tensor) || tensor.scalar_type() == to) return tensor;
-  const bool is_kept = cache && to == dtype_ &&
-                       tensor.scalar_type() == at::kFloat &&
-                       tensor.requires_grad() && tensor.is_leaf() &&
-                       !tensor.is_view();
-  if (!is_kept) return tensor.to(to);
+  if (!cache || to != dtype_ || !IsKept(tensor)) return tensor.to(to);
   const auto found = casts_.find(tensor.unsafeGetTensorImpl());
   if (found != casts_.end()) return found->second.second;
   at::Tensor cast = tensor.to(to);

@@ -30,6 +30,11 @@ class AutocastRegion {
   /// True while a region of this thread makes one of its casts.
   static bool IsCasting();
 
+  /// Counts `view`, which was made of `parameter` outside of the network, as the
+  /// parameter that a layer of the network has. Nothing without a region.
+  static void CountAsParameter(const at::Tensor& view,
+                               const at::Tensor& parameter);
+
   /// For whoever sees calls before autocast does: when a region is about to
   /// change this call, casts its arguments, calls `op` anew with them, outside
   /// of autocast, and returns true.
@@ -47,6 +52,7 @@ class AutocastRegion {
   c10::OperatorHandle Prepare(const c10::OperatorHandle& op,
                               AutocastPolicy policy, torch::jit::Stack& stack);
   bool IsEligible(const at::Tensor& tensor) const;
+  bool IsKept(const at::Tensor& tensor) const;
   at::ScalarType WidestOf(const torch::jit::Stack& stack, size_t first) const;
   void CastAll(torch::jit::Stack& stack, size_t first, at::ScalarType to,
                bool cache);
@@ -57,6 +63,7 @@ class AutocastRegion {
   /// Casts of parameters, with what keeps their sources' addresses theirs.
   std::unordered_map<const at::TensorImpl*, std::pair<at::Tensor, at::Tensor>>
       casts_;
+  std::unordered_map<const at::TensorImpl*, at::Tensor> counted_;
 };
 
 }  // namespace foretell

@@ -16,6 +16,30 @@ namespace {
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
+// ---- Types ------------------------------------------------------------------
+
+TEST(OnnxEvaluator, LeavesTypesOfResultsToAutocast) {
+  const Trace trace = TraceOf(
+      MakeModel(GraphOf(
+          {MakeNode("MatMul", {"x", "w"}, {"a"}),
+           MakeNode("LayerNormalization", {"a", "scale", "bias"}, {"b"}),
+           MakeNode("Gemm", {"b", "v"}, {"c"}),
+           MakeNode("Pow", {"c", "two"}, {"d"}),
+           MakeNode("ReduceSum", {"c", "axes"}, {"e"}),
+           MakeNode("Add", {"d", "e"}, {"y"})},
+          {Weight("w", {16, 8}), Weight("scale", {8}), Weight("bias", {8}),
+           Weight("v", {8, 8}), Floats("two", {}, {2}),
+           Ints("axes", {1}, {1})})),
+      {.autocast = DType::kF16});
+  EXPECT_THAT(TargetsOf(trace.graph),
+              ElementsAre("to", "to", "matmul", "to", "layer_norm", "to", "to",
+                          "mm", "to", "pow", "sum", "add"));
+  for (const foretell::Node& node : trace.graph.nodes()) {
+    EXPECT_EQ(node.Int(kAutocastAttribute, 0) != 0, node.target == "to");
+  }
+  EXPECT_EQ(OutputOf(trace), "f32[4,8]");
+}
+
 // ---- Lifetimes --------------------------------------------------------------
 
 TEST(Liveness, ANameDiesAfterItsLastReader) {

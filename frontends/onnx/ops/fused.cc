@@ -31,6 +31,7 @@
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/type_support.h"
+#include "src/program/autocast.h"
 #include "src/program/recorder.h"
 
 namespace foretell::onnx {
@@ -75,7 +76,9 @@ at::Tensor ViewOfWeight(const at::Tensor& weight,
 void LowerLinear(NodeContext& ctx) {
   at::Tensor weight = ctx.Tensor(1);
   if (ctx.IntAttribute("weight_transposed", 0) == 0) {
+    const at::Tensor stored = weight;
     weight = ViewOfWeight(weight, [](const at::Tensor& w) { return w.t(); });
+    AutocastRegion::CountAsParameter(weight, stored);
   }
   ctx.Set(0, at::linear(ctx.Tensor(0), weight, ctx.OptionalTensor(2)));
 }

@@ -5,6 +5,7 @@
 #include "frontends/onnx/fusion/fuse.h"
 #include "frontends/onnx/onnx_program.h"
 #include "tests/frontends/onnx_fusion/model_builder.h"
+#include "tests/program/trace_queries.h"
 
 namespace foretell::onnx {
 namespace {
@@ -105,6 +106,22 @@ TEST(LinearFusion, OnMetaTheLayerIsOneOperator) {
       TraceProgram(MakeProgram(m.model()), {{x, {DType::kF32, {2, 5, 8}}}});
   ASSERT_EQ(trace.graph.nodes().size(), 1);
   EXPECT_EQ(trace.graph.nodes()[0].target, "linear");
+}
+
+TEST(LinearFusion, UnderAutocastTheCastOfTheLayersWeightIsKept) {
+  ModelBuilder m;
+  const std::string x = m.Input({2, 5, 8});
+  const std::string y = m.Op("MatMul", {x, m.RandomWeight({8, 3})});
+  m.Output(m.Op("Relu", {m.Op("MatMul", {y, m.RandomWeight({3, 4})})}));
+  const OperatorGraph graph =
+      TraceProgram(MakeProgram(m.model()), {{x, {DType::kF32, {2, 5, 8}}}},
+                   {.autocast = DType::kF16})
+          .graph;
+  ASSERT_THAT(TargetsOf(graph),
+              ElementsAre("to", "to", "linear", "to", "linear", "relu"));
+  EXPECT_EQ(DeathOf(graph, graph.node(0).outputs[0]), 2);
+  EXPECT_EQ(DeathOf(graph, graph.node(1).outputs[0]), 5);
+  EXPECT_EQ(DeathOf(graph, graph.node(3).outputs[0]), 5);
 }
 
 }  // namespace
