@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr Run kBefore2 = {.torch = {1, 13}};
+constexpr Run kRunBefore2 = {.torch = {1, 13}};
 
 /// What is launched, whoever launches it.
 std::vector<Kernel> Anonymous(std::vector<Kernel> kernels) {
@@ -147,7 +147,7 @@ TEST(KernelComposites, AttentionIsFusedFrom2On) {
       std::string(kBlockSources) + kAttentionCall + kAfterAttention, "f16");
   EXPECT_THAT(ClassesOf(text),
               ElementsAre("linear", "attention", "linear", "add"));
-  EXPECT_THAT(ClassesOf(text, kBefore2),
+  EXPECT_THAT(ClassesOf(text, kRunBefore2),
               ElementsAre("linear", "copy", "matmul", "softmax", "matmul",
                           "copy", "linear", "add"));
 }

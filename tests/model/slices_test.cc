@@ -10,7 +10,9 @@
 namespace foretell::model {
 namespace {
 
-const DeviceSpec& A100() { return DeviceCatalog::BuiltIn().FindDevice("a100"); }
+const DeviceSpec& Sliced() {
+  return DeviceCatalog::BuiltIn().FindDevice("a100");
+}
 
 /// The ratios of the step in `text`, on the profiles of `device`.
 std::vector<SliceRatio> SlicesOf(const std::string& text,
@@ -61,18 +63,18 @@ output %d
 
 TEST(CompareSlices, EstimatesEachProfileAsAMachineOfItsOwn) {
   const OperatorGraph graph = ParseGraph(kBlock);
-  const CostOptions python{.dispatch_scale = kPythonDispatchScale};
-  const CostEstimate whole = EstimateCost(graph, A100(), python);
+  const CostOptions python{.run = {.host = Host::kPython}};
+  const CostEstimate whole = EstimateCost(graph, Sliced(), python);
   const std::vector<SliceRatio> slices =
-      CompareSlices(graph, A100(), python, whole);
-  ASSERT_EQ(slices.size(), A100().mig_profiles.size());
+      CompareSlices(graph, Sliced(), python, whole);
+  ASSERT_EQ(slices.size(), Sliced().mig_profiles.size());
   for (std::size_t i = 0; i < slices.size(); ++i) {
-    const MigProfile& profile = A100().mig_profiles[i];
+    const MigProfile& profile = Sliced().mig_profiles[i];
     const CostEstimate slice =
-        EstimateCost(graph, A100(),
+        EstimateCost(graph, Sliced(),
                      {.sms = profile.sms,
                       .bandwidth_fraction = profile.bandwidth_fraction,
-                      .dispatch_scale = kPythonDispatchScale});
+                      .run = {.host = Host::kPython}});
     EXPECT_EQ(slices[i].profile, profile.name);
     EXPECT_DOUBLE_EQ(slices[i].latency * whole.latency_ms, slice.latency_ms);
     EXPECT_DOUBLE_EQ(slices[i].energy * whole.energy_j, slice.energy_j);
@@ -80,7 +82,7 @@ TEST(CompareSlices, EstimatesEachProfileAsAMachineOfItsOwn) {
 }
 
 TEST(CompareSlices, SlowsArithmeticByTheSms) {
-  const std::vector<SliceRatio> slices = SlicesOf(kProduct, A100());
+  const std::vector<SliceRatio> slices = SlicesOf(kProduct, Sliced());
   // Within the waves of tiles, which no two numbers of SMs fill alike.
   EXPECT_NEAR(On(slices, "1g.5gb").latency, 108.0 / 14, 0.4);
   EXPECT_NEAR(On(slices, "2g.10gb").latency, 108.0 / 28, 0.2);
@@ -89,7 +91,7 @@ TEST(CompareSlices, SlowsArithmeticByTheSms) {
 }
 
 TEST(CompareSlices, SlowsTrafficByTheShareOfTheBandwidth) {
-  const std::vector<SliceRatio> slices = SlicesOf(kTraffic, A100());
+  const std::vector<SliceRatio> slices = SlicesOf(kTraffic, Sliced());
   EXPECT_NEAR(On(slices, "1g.5gb").latency, 8, 0.1);
   EXPECT_NEAR(On(slices, "1g.10gb").latency, 4, 0.05);
   EXPECT_NEAR(On(slices, "3g.20gb").latency, 2, 0.02);
@@ -97,7 +99,7 @@ TEST(CompareSlices, SlowsTrafficByTheShareOfTheBandwidth) {
 }
 
 TEST(CompareSlices, LeavesTheTimeOfTheHostAlone) {
-  const std::vector<SliceRatio> slices = SlicesOf(kTiny, A100());
+  const std::vector<SliceRatio> slices = SlicesOf(kTiny, Sliced());
   for (const SliceRatio& slice : slices) EXPECT_NEAR(slice.latency, 1, 1e-3);
   // A slice answers for its share of the idle board.
   EXPECT_NEAR(On(slices, "1g.5gb").energy, 14.0 / 108, 1e-3);
@@ -114,16 +116,16 @@ TEST(CompareSlices, SeesAKernelOutgrowTheHost) {
 output %c
 )";
   const OperatorGraph graph = ParseGraph(text);
-  const CostOptions python{.dispatch_scale = kPythonDispatchScale};
-  const CostEstimate whole = EstimateCost(graph, A100(), python);
+  const CostOptions python{.run = {.host = Host::kPython}};
+  const CostEstimate whole = EstimateCost(graph, Sliced(), python);
   EXPECT_GT(whole.dispatch_ms, whole.gpu_ms);
   const SliceRatio slice =
-      On(CompareSlices(graph, A100(), python, whole), "1g.5gb");
+      On(CompareSlices(graph, Sliced(), python, whole), "1g.5gb");
   EXPECT_GT(slice.latency * whole.latency_ms, 3 * whole.dispatch_ms / 2);
 }
 
 TEST(CompareSlices, GivesTwinsTheSameFigures) {
-  const std::vector<SliceRatio> slices = SlicesOf(kBlock, A100());
+  const std::vector<SliceRatio> slices = SlicesOf(kBlock, Sliced());
   EXPECT_EQ(On(slices, "1g.5gb").latency, On(slices, "1g.5gb+me").latency);
   EXPECT_EQ(On(slices, "1g.5gb").energy, On(slices, "1g.5gb+me").energy);
 }
@@ -139,7 +141,7 @@ TEST(CompareSlices, NeverPromisesASliceFasterThanTheDevice) {
 }
 
 TEST(CompareSlices, LeavesAnEmptyStepEmpty) {
-  for (const SliceRatio& slice : SlicesOf("graph \"empty\"\n", A100())) {
+  for (const SliceRatio& slice : SlicesOf("graph \"empty\"\n", Sliced())) {
     EXPECT_EQ(slice.latency, 1);
     EXPECT_EQ(slice.energy, 1);
   }
@@ -148,13 +150,12 @@ TEST(CompareSlices, LeavesAnEmptyStepEmpty) {
 TEST(Predictor, ComparesTheProfilesUnlessToldNotTo) {
   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
   const auto slices = [&](const std::string& device, bool with_slices) {
-    return Predictor::Analytic(catalog.FindDevice(device),
-                               catalog.DefaultEnvironment(),
+    return Predictor::Analytic(catalog.FindDevice(device), foretell::Run{},
                                {.with_slices = with_slices})
         .Predict(ParseGraph(kBlock))
         .slices;
   };
-  EXPECT_EQ(slices("a100", true).size(), A100().mig_profiles.size());
+  EXPECT_EQ(slices("a100", true).size(), Sliced().mig_profiles.size());
   EXPECT_TRUE(slices("a100", false).empty());
   EXPECT_TRUE(slices("rtx-3090", true).empty());
 }

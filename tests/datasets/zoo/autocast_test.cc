@@ -125,7 +125,7 @@ TEST(AutocastMemory, AgreesWithPublishedPeaksOfTraining) {
                                         batch);
     const MemoryBreakdown memory =
         SimulateMemory(graph, {.device = catalog.FindDevice("a100-sxm4-80gb"),
-                               .environment = catalog.DefaultEnvironment()});
+                               .context = catalog.DefaultContext()});
     const double ours =
         ToMiB(memory.allocated_peak + 4 * graph.ParameterElements());
     std::printf("| %s | %lld | %.0f | %.0f |\n", network,
