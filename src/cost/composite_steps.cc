@@ -25,9 +25,8 @@ DType CompositeSteps::SourceType(DType dtype) const {
 ValueId CompositeSteps::AddSource(ValueId id) {
   const Value& value = outer_.graph.value(id);
   const TensorType type = {SourceType(value.type.dtype), value.type.shape};
-  const TensorRole role = value.storage == kNone
-                              ? TensorRole::kActivation
-                              : outer_.graph.storage(value.storage).role;
+  const TensorRole role = outer_.tensors.IsWeight(id) ? TensorRole::kParameter
+                                                      : TensorRole::kActivation;
   const StorageId storage = builder_.AddStorage(
       outer_.tensors.Elements(id) * ByteWidth(type.dtype), role);
   return builder_.AddSource(NameOf(num_values_++), type, storage);

@@ -46,14 +46,16 @@ std::optional<std::int64_t> BytesAfterCasts(const Node& node) {
 bool ExpandComposite(Expansion& expansion, NodeContext& context) {
   const Composite* composite = FindComposite(context.node.target);
   if (composite == nullptr) return false;
+  const bool casts =
+      expansion.mode.autocast && context.node.phase == Phase::kForward;
   const bool casts_before =
-      expansion.mode.autocast && composite->casts == CompositeCasts::kBefore;
+      casts && composite->casts == CompositeCasts::kBefore;
   const std::optional<std::int64_t> read_as =
       casts_before ? BytesAfterCasts(context.node) : std::nullopt;
   CompositeSteps steps(expansion, context, read_as);
   if (!composite->write(steps) || !steps.ReturnsFit()) return false;
   if (read_as) ExpandCasts(expansion, context);
-  steps.Emit(expansion, expansion.mode.autocast && !read_as);
+  steps.Emit(expansion, casts && !read_as);
   return true;
 }
 

@@ -384,7 +384,7 @@ TEST(Trace, OptimizerNamesRoundTrip) {
     EXPECT_EQ(ParseOptimizer(OptimizerName(optimizer)), optimizer);
   }
   ExpectError([] { ParseOptimizer("lion"); }, ErrorCode::kInvalidArgument,
-              "'lion', expected one of sgd, momentum, adam, adamw");
+              "optimizer 'lion': expected one of sgd, momentum, adam, adamw");
 }
 
 }  // namespace
