@@ -10,15 +10,13 @@
 
 namespace foretell::training {
 
-Prior AnalyticPrior(const ContextModel& context,
-                    const model::InputRecipe& recipe) {
+Prior AnalyticPrior(const ContextModel& context) {
   return {.name = "analytic",
           .figures = model::AnalyticPriorNames(),
-          .estimate = [context, recipe](const OperatorGraph& graph,
+          .estimate = [context](const OperatorGraph& graph,
                                         const DeviceSpec& device,
                                         const Run& run) {
-            return model::AnalyticPriorFigures(graph, device, context,
-                                               RunAsLearned(run, recipe));
+            return model::AnalyticPriorFigures(graph, device, context, run);
           }};
 }
 

@@ -9,7 +9,6 @@
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 #include "foretell/run.h"
-#include "src/model/input_recipe.h"
 #include "src/model/prior_figures.h"
 
 namespace foretell::training {
@@ -27,9 +26,8 @@ struct Prior {
       estimate;
 };
 
-/// Predictor::Analytic as a prior of networks with this recipe.
-Prior AnalyticPrior(const ContextModel& context,
-                    const model::InputRecipe& recipe);
+/// Predictor::Analytic as a prior.
+Prior AnalyticPrior(const ContextModel& context);
 
 /// A graph to be estimated on a device, run as its label was.
 struct PriorRequest {

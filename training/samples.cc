@@ -137,6 +137,7 @@ class Selection {
 
   SampleSet Run() {
     Join();
+    DecideFoldedNorms();
     FindDevices();
     if (options_.prior != nullptr) AddEstimates();
     if (options_.prior_from_labels) AddSimulatedLabels();
@@ -215,6 +216,17 @@ class Selection {
     return true;
   }
 
+  /// What was simulated from a file is of the file as it is, norms folded; a
+  /// checkpoint's recipe has decided already.
+  void DecideFoldedNorms() {
+    const bool follows = !set_.recipe.columns.empty();
+    const bool all_simulated =
+        std::ranges::all_of(drafts_, [](const Draft& draft) {
+          return draft.label->provenance == Provenance::kSimulated;
+        });
+    if (!follows && all_simulated) set_.recipe.restore_folded_norms = false;
+  }
+
   void FindDevices() {
     const bool needed = options_.prior != nullptr || options_.device_columns ||
                         options_.recipe.node_costs || options_.recipe.terms ||
@@ -228,7 +240,8 @@ class Selection {
 
   void AddEstimates() {
     std::vector<PriorRequest> requests;
-    for (const Draft& draft : drafts_) {
+    for (Draft& draft : drafts_) {
+      draft.run = RunAsLearned(draft.run, set_.recipe);
       requests.push_back({draft.sample.graph, draft.device, draft.run});
     }
     const std::map<PriorRequest, PriorFigures> estimates = EstimatePriors(

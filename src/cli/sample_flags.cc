@@ -223,7 +223,7 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
   const ContextModel& context = name.empty()
                                     ? opened.catalog.DefaultContext()
                                     : opened.catalog.FindContext(name);
-  const Prior analytic = training::AnalyticPrior(context, flags.recipe);
+  const Prior analytic = training::AnalyticPrior(context);
   training::SampleOptions options = OptionsOf(flags);
   options.recipe.context = context.name;
   if (flags.prior == "analytic") options.prior = &analytic;

@@ -32,7 +32,7 @@ TEST(OnnxEvaluator, LeavesTypesOfResultsToAutocast) {
            Ints("axes", {1}, {1})})),
       {.autocast = DType::kF16});
   EXPECT_THAT(TargetsOf(trace.graph),
-              ElementsAre("to", "to", "matmul", "to", "layer_norm", "to", "to",
+              ElementsAre("to", "to", "linear", "to", "layer_norm", "to", "to",
                           "mm", "to", "pow", "sum", "add"));
   for (const foretell::Node& node : trace.graph.nodes()) {
     EXPECT_EQ(node.Int(kAutocastAttribute, 0) != 0, node.target == "to");
