@@ -50,16 +50,18 @@ def rows(path):
 
 
 @contextlib.contextmanager
-def unpacked(archive):
-    """The folder with the networks and truth.csv of `archive`, which may be
-    such a folder itself; gone at the end where it was an archive."""
+def unpacked(archive, inside="truth.csv"):
+    """The folder of `archive` that holds the networks and a file like `inside`.
+
+    `archive` may be such a folder itself; gone at the end where it was none.
+    """
     if archive.is_dir():
         yield archive
         return
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(archive) as tar:
             tar.extractall(folder, filter="data")
-        yield next(pathlib.Path(folder).rglob("truth.csv")).parent
+        yield next(pathlib.Path(folder).rglob(inside)).parent
 
 
 def truth(folder):
