@@ -6,9 +6,9 @@
 // `train` prints the seconds of every training step (forward, Huber loss,
 // backward, Adam; over batches that were prepared before, the first epoch left
 // out) on "cpu" or "cuda"; `infer` those of the first graph alone on one
-// thread. Both as one JSON list. scripts/bench/bench_training.py writes the folder,
-// runs PyTorch Geometric on the same graphs and prints one table. CLOCK is
-// "wall", or "processor" for the time of this process alone, all threads.
+// thread. Both as one JSON list. scripts/bench/bench_training.py writes the
+// folder, runs PyTorch Geometric on the same graphs and prints one table. CLOCK
+// is "wall", or "processor" for the time of this process alone, all threads.
 
 #include <ATen/Parallel.h>
 #include <torch/torch.h>

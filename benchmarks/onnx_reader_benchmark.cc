@@ -3,8 +3,9 @@
 //     onnx_reader_benchmark [--benchmark_filter=…]
 //
 // The files (100 MB and 1.6 GB) are written to $FORETELL_BENCHMARK_FOLDER and
-// kept, or to a temporary folder and removed. Run scripts/bench/bench_onnx_reader.py
-// for a table that has Python's onnx.load beside them.
+// kept, or to a temporary folder and removed. Run
+// scripts/bench/bench_onnx_reader.py for a table that has Python's onnx.load
+// beside them.
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>

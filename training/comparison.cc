@@ -211,7 +211,7 @@ std::string ComparisonToJson(std::span<const ComparisonCell> cells) {
     networks.push_back(std::move(network));
   }
   return DumpJson(OrderedJson{{"schema_version", kSchemaVersion},
-                       {"networks", std::move(networks)}}) +
+                              {"networks", std::move(networks)}}) +
          "\n";
 }
 

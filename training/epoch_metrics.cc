@@ -85,8 +85,8 @@ OrderedJson EpochToJson(const EpochMetrics& metrics) {
                       {"learning_rate", metrics.learning_rate},
                       {"gradient_norm", JsonNumber(metrics.gradient_norm)},
                       {"train", PassToJson(metrics.train)}};
-  json["validation"] =
-      metrics.validation ? PassToJson(*metrics.validation) : OrderedJson(nullptr);
+  json["validation"] = metrics.validation ? PassToJson(*metrics.validation)
+                                          : OrderedJson(nullptr);
   json["best"] = metrics.is_best;
   json["seconds"] = metrics.seconds;
   json["graphs_per_second"] = metrics.graphs_per_second;

@@ -163,17 +163,17 @@ std::string EvaluationToJson(const Evaluation& evaluation) {
                         {"targets", TargetsToJson(family.targets)}});
   }
   const OrderedJson json = {{"schema_version", kEvaluationSchemaVersion},
-                     {"method", evaluation.method},
-                     {"dataset", evaluation.dataset},
-                     {"selection", evaluation.selection},
-                     {"devices", evaluation.devices},
-                     {"sources", evaluation.sources},
-                     {"provenance", evaluation.provenance},
-                     {"samples", evaluation.samples},
-                     {"pooled_mape", JsonNumber(evaluation.pooled_mape)},
-                     {"targets", TargetsToJson(evaluation.targets)},
-                     {"fits", FitsToJson(evaluation.fits)},
-                     {"families", std::move(families)}};
+                            {"method", evaluation.method},
+                            {"dataset", evaluation.dataset},
+                            {"selection", evaluation.selection},
+                            {"devices", evaluation.devices},
+                            {"sources", evaluation.sources},
+                            {"provenance", evaluation.provenance},
+                            {"samples", evaluation.samples},
+                            {"pooled_mape", JsonNumber(evaluation.pooled_mape)},
+                            {"targets", TargetsToJson(evaluation.targets)},
+                            {"fits", FitsToJson(evaluation.fits)},
+                            {"families", std::move(families)}};
   return DumpJson(json) + "\n";
 }
 

@@ -18,8 +18,8 @@ std::int64_t BytesOf(const model::NetworkInput& input) {
       BytesOf(features.nodes) + BytesOf(features.sources) +
       BytesOf(features.targets) + BytesOf(input.costs.columns) +
       BytesOf(input.costs.shares) + BytesOf(terms.classes) +
-      BytesOf(terms.features) + BytesOf(terms.amounts) +
-      BytesOf(terms.totals) + sizeof(model::NetworkInput));
+      BytesOf(terms.features) + BytesOf(terms.amounts) + BytesOf(terms.totals) +
+      sizeof(model::NetworkInput));
 }
 
 /// A row of a dataset, which has features ready beside the graph.
@@ -55,8 +55,8 @@ std::shared_ptr<const model::NetworkInput> FeatureStore::Get(
   if (auto kept = inputs_.Find(request)) return kept;
   ++reads_;
   StoredGraph graph(dataset_, request.graph);
-  auto input = std::make_shared<model::NetworkInput>(MakeInput(
-      graph, {request.device, request.run, context_}, recipe_));
+  auto input = std::make_shared<model::NetworkInput>(
+      MakeInput(graph, {request.device, request.run, context_}, recipe_));
   inputs_.Put(request, input, BytesOf(*input));
   return input;
 }

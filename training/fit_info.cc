@@ -36,7 +36,8 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
     const Sample& sample = set.samples[index];
     const double value = ValueOf(sample.targets, target);
     if (!model::IsKnown(value)) continue;
-    const double prior = set.recipe.prior.empty() ? 1 : ValueOf(sample.prior, target);
+    const double prior =
+        set.recipe.prior.empty() ? 1 : ValueOf(sample.prior, target);
     const double log_value = std::log(value / prior);
     sum += log_value;
     squares += log_value * log_value;

@@ -47,7 +47,9 @@ std::vector<const Groups::value_type*> Shuffled(const Groups& groups,
 
 }  // namespace
 
-std::string_view FoldKindName(FoldKind kind) { return NameIn(kFoldNames, kind); }
+std::string_view FoldKindName(FoldKind kind) {
+  return NameIn(kFoldNames, kind);
+}
 
 std::optional<FoldKind> ParseFoldKind(std::string_view name) {
   return FindIn<FoldKind>(kFoldNames, name);

@@ -14,8 +14,7 @@ Prior AnalyticPrior(const ContextModel& context) {
   return {.name = "analytic",
           .figures = model::AnalyticPriorNames(),
           .estimate = [context](const OperatorGraph& graph,
-                                        const DeviceSpec& device,
-                                        const Run& run) {
+                                const DeviceSpec& device, const Run& run) {
             return model::AnalyticPriorFigures(graph, device, context, run);
           }};
 }
@@ -35,7 +34,8 @@ std::map<PriorRequest, PriorFigures> EstimatePriors(
       const Dataset file = Dataset::Open(dataset);
       for (std::size_t i = next++; i < requests.size(); i = next++) {
         const OperatorGraph graph = file.Graph(requests[i].graph);
-        figures[i] = prior.estimate(graph, *requests[i].device, requests[i].run);
+        figures[i] =
+            prior.estimate(graph, *requests[i].device, requests[i].run);
       }
     } catch (...) {
       const std::lock_guard lock(mutex);

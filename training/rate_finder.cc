@@ -100,7 +100,8 @@ std::string RateTestToHtml(const RateTest& test) {
     raw.points.emplace_back(step.rate, step.loss);
     smoothed.points.emplace_back(step.rate, step.smoothed);
   }
-  return ChartPage("Learning rate range test", "Suggested learning rate: " + FormatShort(test.suggested, 4),
+  return ChartPage("Learning rate range test",
+                   "Suggested learning rate: " + FormatShort(test.suggested, 4),
                    {{.title = "Loss over the learning rate",
                      .x_name = "learning rate",
                      .lines = {raw, smoothed},

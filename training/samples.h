@@ -10,8 +10,8 @@
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 #include "foretell/run.h"
-#include "src/model/targets.h"
 #include "src/model/input_recipe.h"
+#include "src/model/targets.h"
 #include "training/feature_store.h"
 #include "training/prior.h"
 
@@ -90,8 +90,8 @@ struct SampleSet {
   std::vector<std::string> sources;  ///< Names in the labels, sorted.
   model::InputRecipe recipe;         ///< Its columns are not scaled yet.
   std::int64_t without_graph = 0;    ///< Labels left out for it.
-  std::int64_t without_figure = 0;  ///< … because no target has a figure.
-  std::int64_t without_prior = 0;   ///< Figures left out for it.
+  std::int64_t without_figure = 0;   ///< … because no target has a figure.
+  std::int64_t without_prior = 0;    ///< Figures left out for it.
 
   /// What FeatureStore::Get is asked for.
   InputRequest InputOf(const Sample& sample) const {

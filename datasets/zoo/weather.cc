@@ -35,7 +35,7 @@ struct WeatherConfig {
   std::int64_t outputs = 3;      ///< Results at each point or level.
   /// Channels of the first level, or recurrent units.
   std::int64_t features = 64;
-  std::int64_t depth = 4;        ///< Poolings, hidden or recurrent layers.
+  std::int64_t depth = 4;  ///< Poolings, hidden or recurrent layers.
   /// unet: convolutions per encoder level; empty: two each.
   std::vector<std::int64_t> encoder_layers;
   std::string cell = "lstm";  ///< rnn: or "gru".

@@ -99,7 +99,7 @@ struct MemoryOptions {
 
 /// A storage alive at the moment of the allocated peak.
 struct LiveTensor {
-  std::string label;               ///< Storage's label or its first tensor.
+  std::string label;  ///< Storage's label or its first tensor.
   /// Type of the first tensor, if there is one.
   std::optional<TensorType> type;
   std::int64_t bytes = 0;

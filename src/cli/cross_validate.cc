@@ -125,8 +125,9 @@ class CrossValidation {
     evaluation.method =
         command_.learning.network + " " +
         std::to_string(options_.network.hidden) +
-        (opened_.set.recipe.prior.empty() ? "" : " x " + opened_.set.recipe.prior) + ", " +
-        std::to_string(options_.epochs) + " epochs";
+        (opened_.set.recipe.prior.empty() ? ""
+                                          : " x " + opened_.set.recipe.prior) +
+        ", " + std::to_string(options_.epochs) + " epochs";
     evaluation.dataset = command_.samples.dataset;
     evaluation.selection = "each sample predicted without its " +
                            command_.kind + ", " +

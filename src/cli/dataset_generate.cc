@@ -39,12 +39,11 @@ struct GenerateCommand {
 };
 
 std::vector<Point> PlanOf(const GenerateCommand& command) {
-  dataset::PlanOptions options{
-      .batches = command.model.batches,
-      .mode = command.model.run.mode,
-      .precision = command.model.run.precision,
-      .optimizer = {},
-      .dims = command.model.dims};
+  dataset::PlanOptions options{.batches = command.model.batches,
+                               .mode = command.model.run.mode,
+                               .precision = command.model.run.precision,
+                               .optimizer = {},
+                               .dims = command.model.dims};
   if (options.mode == Mode::kTraining) {
     options.optimizer = OptimizerName(command.model.run.optimizer);
   }

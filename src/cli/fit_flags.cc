@@ -7,11 +7,12 @@ void AddFitFlags(CLI::App& command, FitLimits& limits) {
                      "MIG profile instead of the whole device");
   command.add_option("--max-memory", limits.max_memory_mib, "MiB")
       ->check(CLI::PositiveNumber);
-  command.add_option("--max-latency", limits.max_latency_ms,
-                     "ms per batch or step")
+  command
+      .add_option("--max-latency", limits.max_latency_ms,
+                  "ms per batch or step")
       ->check(CLI::PositiveNumber);
-  command.add_option("--max-energy", limits.max_energy_j,
-                     "J per batch or step")
+  command
+      .add_option("--max-energy", limits.max_energy_j, "J per batch or step")
       ->check(CLI::PositiveNumber);
   command.add_flag("--strict", limits.strict,
                    "Judge latency and energy by their upper ends, too");

@@ -55,8 +55,8 @@ ExitCode RunFits(const FitsOptions& options) {
   bool all_fit = true;
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
-        const FitVerdict verdict = JudgeFit(predictor.Predict(trace.graph), device,
-                                            options.limits);
+        const FitVerdict verdict =
+            JudgeFit(predictor.Predict(trace.graph), device, options.limits);
         Print(program.name(), place, verdict);
         all_fit &= verdict.fits;
       });

@@ -40,8 +40,8 @@ std::string Format(const InspectOptions& options, const Predictor& predictor,
 
 ExitCode RunInspect(const InspectOptions& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
-  const std::vector<ReportError> errors = ForEachTrace(
-      options.model, [&](const Program&, const Trace& trace) {
+  const std::vector<ReportError> errors =
+      ForEachTrace(options.model, [&](const Program&, const Trace& trace) {
         std::cout << Format(options, predictor, trace.graph);
         for (const std::string& warning : trace.warnings) {
           PrintWarning(warning);
@@ -60,9 +60,10 @@ void AddInspect(CLI::App& app, ExitCode& exit_code) {
   command->footer(kInspectExamples);
   options->model.AddTo(*command, /*many=*/true);
   options->predictor.AddTo(*command, options->model.run);
-  command->add_option("--format", options->format,
-                      "text: a table; json; dot: Graphviz; graph: the text "
-                      "form that foretell reads back")
+  command
+      ->add_option("--format", options->format,
+                   "text: a table; json; dot: Graphviz; graph: the text "
+                   "form that foretell reads back")
       ->check(CLI::IsMember({"text", "json", "dot", "graph"}))
       ->capture_default_str();
   command->callback(

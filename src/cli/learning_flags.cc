@@ -96,8 +96,8 @@ void LearningFlags::FollowTerms(training::TrainerOptions& made,
   const bool kernels = target == Target::kLatency;
   unless_given("--targets", samples.targets,
                std::vector<std::string>{std::string(TargetName(target))});
-  samples.device_columns =
-      samples.device_columns || samples.recipe.terms == model::TermKind::kKernels;
+  samples.device_columns = samples.device_columns ||
+                           samples.recipe.terms == model::TermKind::kKernels;
   unless_given("--hidden", made.network.hidden, 32);
   unless_given("--graph-blocks", made.network.graph_blocks, 2);
   unless_given("--layers-per-block", made.network.layers_per_block, 1);

@@ -72,9 +72,8 @@ void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
                                   : mig::FormatCountsTable(device, counts));
     } else {
       std::cout << mig::FormatLayouts(
-          device, options->all
-                      ? mig::EnumerateLayouts(device, options->layout)
-                      : mig::MaximalLayouts(device, options->layout));
+          device, options->all ? mig::EnumerateLayouts(device, options->layout)
+                               : mig::MaximalLayouts(device, options->layout));
     }
     exit_code = kExitOk;
   });
@@ -121,7 +120,8 @@ ExitCode RunPack(const PackOptions& options) {
       });
   for (const ReportError& error : errors) PrintError(error.message);
   if (!errors.empty()) return kExitModelFailed;
-  const mig::Packing packing = mig::Pack(jobs, predictor.device(), options.pack);
+  const mig::Packing packing =
+      mig::Pack(jobs, predictor.device(), options.pack);
   std::cout << Format(packing, options.format);
   return packing.fits ? kExitOk : kExitDoesNotFit;
 }
@@ -134,17 +134,20 @@ void AddPack(CLI::App& mig, ExitCode& exit_code) {
   options->model.AddTo(*command, /*many=*/true);
   command->get_option("MODEL")->required(false);
   options->predictor.AddTo(*command, options->model.run);
-  command->add_option("--job", options->jobs,
-                      "A model by name and MiB, instead of a file")
+  command
+      ->add_option("--job", options->jobs,
+                   "A model by name and MiB, instead of a file")
       ->allow_extra_args(false);
-  command->add_option("--max-devices", options->pack.max_devices,
-                      "Most devices to use; 0: as many as it takes")
+  command
+      ->add_option("--max-devices", options->pack.max_devices,
+                   "Most devices to use; 0: as many as it takes")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--media-extensions", options->pack.media_extensions,
                     "Use +me profiles, too");
-  command->add_option("--format", options->format,
-                      "table, json, mig-parted (YAML) or kubernetes")
+  command
+      ->add_option("--format", options->format,
+                   "table, json, mig-parted (YAML) or kubernetes")
       ->check(CLI::IsMember({"table", "json", "mig-parted", "kubernetes"}))
       ->capture_default_str();
   command->callback([options, &exit_code] { exit_code = RunPack(*options); });

@@ -39,8 +39,7 @@ ReportError ToReportError(const std::string& model,
                           const std::exception& error) {
   const auto* ours = dynamic_cast<const Error*>(&error);
   if (ours != nullptr) return {model, ours->code(), ours->what()};
-  return {model, ErrorCode::kInternal,
-          model + ": " + FirstLine(error.what())};
+  return {model, ErrorCode::kInternal, model + ": " + FirstLine(error.what())};
 }
 
 /// What autocast casts to, beside parameters that stay in 32 bits.
@@ -56,21 +55,22 @@ Precision UncastPrecision(Precision precision) {
 }  // namespace
 
 void ModelOptions::AddTo(CLI::App& command, bool many) {
-  CLI::Option* files =
-      command
-          .add_option("MODEL", models,
-                      many ? "ONNX or TorchScript files"
-                           : "ONNX or TorchScript file")
-          ->required();
+  CLI::Option* files = command
+                           .add_option("MODEL", models,
+                                       many ? "ONNX or TorchScript files"
+                                            : "ONNX or TorchScript file")
+                           ->required();
   if (!many) files->expected(1);
-  command.add_option("-i,--input", inputs,
-                     "Type of an input: name=f32[8,3,224,224]; the name may "
-                     "be left out for the only one")
+  command
+      .add_option("-i,--input", inputs,
+                  "Type of an input: name=f32[8,3,224,224]; the name may "
+                  "be left out for the only one")
       ->allow_extra_args(false);
   if (many) {
-    command.add_option("-b,--batch", batches,
-                       "Batch sizes, e.g. 8 or 1,8,32: the leading dimension "
-                       "of every input")
+    command
+        .add_option("-b,--batch", batches,
+                    "Batch sizes, e.g. 8 or 1,8,32: the leading dimension "
+                    "of every input")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::PositiveNumber);
@@ -78,14 +78,16 @@ void ModelOptions::AddTo(CLI::App& command, bool many) {
   command.add_option("-d,--dim", dims, "Size of a named dimension: seq=128")
       ->allow_extra_args(false);
   AddStepFlags(command, run);
-  command.add_option("--trace", trace,
-                     "meta: no arithmetic; cpu: run once on random data, for "
-                     "models whose shapes depend on data")
+  command
+      .add_option("--trace", trace,
+                  "meta: no arithmetic; cpu: run once on random data, for "
+                  "models whose shapes depend on data")
       ->check(CLI::IsMember({"meta", "cpu"}))
       ->capture_default_str();
-  command.add_option("--fuse", fuse,
-                     "ONNX patterns that become the operator which PyTorch "
-                     "runs: exported forms, none, or all equivalent ones")
+  command
+      .add_option("--fuse", fuse,
+                  "ONNX patterns that become the operator which PyTorch "
+                  "runs: exported forms, none, or all equivalent ones")
       ->check(CLI::IsMember({"none", "exported", "equivalent"}))
       ->capture_default_str();
 }
@@ -108,8 +110,7 @@ TraceOptions ModelOptions::ToTraceOptions() const {
   return options;
 }
 
-InputRequest ModelOptions::ToRequest(
-    std::optional<std::int64_t> batch) const {
+InputRequest ModelOptions::ToRequest(std::optional<std::int64_t> batch) const {
   InputRequest request{.batch = batch};
   for (const std::string& text : inputs) {
     request.inputs.push_back(ParseInput(text));
@@ -124,11 +125,13 @@ void DeviceFlags::AddTo(CLI::App& command) {
   command.add_option("--environment", environment,
                      "CUDA context model, see `foretell devices`; default: "
                      "today's");
-  command.add_option("--device-file", device_files,
-                     "JSON file of a further device")
+  command
+      .add_option("--device-file", device_files,
+                  "JSON file of a further device")
       ->allow_extra_args(false);
-  command.add_option("--environment-file", environment_files,
-                     "JSON file of further environments")
+  command
+      .add_option("--environment-file", environment_files,
+                  "JSON file of further environments")
       ->allow_extra_args(false);
 }
 

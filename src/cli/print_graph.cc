@@ -26,16 +26,14 @@ std::string Totals(const OperatorGraph& graph, const MemoryBreakdown& memory) {
   return "\n" + std::to_string(graph.nodes().size()) + " operators, " +
          FormatCount(graph.ParameterElements()) + " parameters, " +
          FormatCount(graph.ForwardMacs()) + " MACs; peak " +
-         FormatSignificant(ToMiB(memory.allocated_peak)) +
-         " MiB allocated, " +
+         FormatSignificant(ToMiB(memory.allocated_peak)) + " MiB allocated, " +
          FormatSignificant(ToMiB(memory.reserved_peak)) + " MiB reserved\n";
 }
 
 std::string LargestTensors(const MemoryBreakdown& memory) {
   TextTable table({"alive at the peak", "role", "type", "MiB"});
   for (const LiveTensor& tensor : memory.largest_at_peak) {
-    table.AddRow({tensor.label,
-                  std::string(TensorRoleName(tensor.role)),
+    table.AddRow({tensor.label, std::string(TensorRoleName(tensor.role)),
                   tensor.type ? ToString(*tensor.type) : "",
                   FormatSignificant(ToMiB(tensor.bytes))});
   }
@@ -56,16 +54,15 @@ nlohmann::ordered_json TimelineJson(const MemoryBreakdown& memory) {
 
 std::string FormatGraphTable(const OperatorGraph& graph,
                              const MemoryBreakdown& memory) {
-  TextTable table({"operator", "#", "phase", "module", "result", "MACs",
-                   "live MiB"});
+  TextTable table(
+      {"operator", "#", "phase", "module", "result", "MACs", "live MiB"});
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
-    table.AddRow({node.target, std::to_string(i),
-                  std::string(PhaseName(node.phase)), node.scope,
-                  ResultOf(graph, node),
-                  node.macs == 0 ? "" : FormatCount(node.macs),
-                  FormatSignificant(
-                      ToMiB(memory.timeline[i].allocated_after))});
+    table.AddRow(
+        {node.target, std::to_string(i), std::string(PhaseName(node.phase)),
+         node.scope, ResultOf(graph, node),
+         node.macs == 0 ? "" : FormatCount(node.macs),
+         FormatSignificant(ToMiB(memory.timeline[i].allocated_after))});
   }
   return table.ToString() + Totals(graph, memory) + LargestTensors(memory);
 }

@@ -56,11 +56,10 @@ std::string DistanceText(const FigureSource& source) {
 std::string FormatMemory(const Report& report) {
   const MemoryBreakdown& memory = report.prediction.memory;
   const Figure& figure = report.prediction[Target::kMemory];
-  std::string text =
-      Line("memory", FormatSignificant(figure.value) + " MiB   (" +
-                         Range(figure.interval) +
-                         ")   as nvidia-smi would show it" +
-                         DistanceText(figure.source));
+  std::string text = Line("memory", FormatSignificant(figure.value) +
+                                        " MiB   (" + Range(figure.interval) +
+                                        ")   as nvidia-smi would show it" +
+                                        DistanceText(figure.source));
   text += Line("  context", Mib(memory.context) + "   environment " +
                                 report.prediction.context);
   text += Line(
@@ -129,8 +128,7 @@ std::string FormatTable(std::span<const Report> reports) {
   const Report& first = reports.front();
   return table.ToString() + "\non " + first.prediction.device + ", " +
          std::string(ModeName(first.mode)) + ", " + PrecisionText(first) +
-         "; " +
-         first.prediction.Method() + "; context of " +
+         "; " + first.prediction.Method() + "; context of " +
          first.prediction.context + "\n";
 }
 

@@ -27,9 +27,10 @@ void AddExecutionFlags(CLI::App& command, Run& run) {
   AddNamed(command, "--host", run.host, {Host::kPython, Host::kCpp}, &HostName,
            "Who calls the operators: python (PyTorch) or cpp (LibTorch), which "
            "dispatches twice as fast");
-  command.add_flag("--autocast", run.autocast,
-                   "Automatic mixed precision to FP16, or with --precision bf16 to "
-                   "BF16");
+  command.add_flag(
+      "--autocast", run.autocast,
+      "Automatic mixed precision to FP16, or with --precision bf16 to "
+      "BF16");
   command.add_flag("--channels-last", run.channels_last,
                    "Network and images in channels-last; with --autocast");
   AddTorch(command, run.torch);
@@ -44,12 +45,12 @@ void AddStepFlags(CLI::App& command, Run& run) {
            {Optimizer::kSgd, Optimizer::kMomentum, Optimizer::kAdam,
             Optimizer::kAdamW},
            &OptimizerName, "Steps --mode training");
-  AddNamed(command, "-p,--precision", run.precision,
-           {Precision::kFp32, Precision::kTf32, Precision::kFp16,
-            Precision::kBf16},
-           &PrecisionName,
-           "float32 parameters and inputs are cast to it; fp32 leaves the "
-           "file's types");
+  AddNamed(
+      command, "-p,--precision", run.precision,
+      {Precision::kFp32, Precision::kTf32, Precision::kFp16, Precision::kBf16},
+      &PrecisionName,
+      "float32 parameters and inputs are cast to it; fp32 leaves the "
+      "file's types");
 }
 
 void PredictorFlags::AddTo(CLI::App& command, Run& run) {

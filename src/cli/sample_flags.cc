@@ -42,8 +42,7 @@ auto Named(const Json& object, const char* key, Parse parse,
   const std::string name = object.at(key);
   const auto value = parse(name);
   if (value) return *value;
-  throw Error(ErrorCode::kCorrupt,
-              origin + ": " + key + " is '" + name + "'");
+  throw Error(ErrorCode::kCorrupt, origin + ": " + key + " is '" + name + "'");
 }
 
 /// Without prior and catalogue.
@@ -94,8 +93,8 @@ void SampleFlags::AddTo(CLI::App& command, bool learning) {
                      "Device files beside the built-in ones");
   command.add_option("--environment", recipe.context,
                      "CUDA context model of the prior; default: today's");
-  AddNamed(command, "--host", recipe.host, {Host::kPython, Host::kCpp}, &HostName,
-           "Who calls the operators of the prior");
+  AddNamed(command, "--host", recipe.host, {Host::kPython, Host::kCpp},
+           &HostName, "Who calls the operators of the prior");
   command.add_option("--cache-mib", cache_mib, "Memory for decoded graphs")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -220,9 +219,8 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
   model::KeepFreedMemory();
   if (flags.threads > 0) at::set_num_threads(flags.threads);
   const std::string& name = flags.recipe.context;
-  const ContextModel& context = name.empty()
-                                    ? opened.catalog.DefaultContext()
-                                    : opened.catalog.FindContext(name);
+  const ContextModel& context = name.empty() ? opened.catalog.DefaultContext()
+                                             : opened.catalog.FindContext(name);
   const Prior analytic = training::AnalyticPrior(context);
   training::SampleOptions options = OptionsOf(flags);
   options.recipe.context = context.name;

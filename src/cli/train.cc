@@ -181,7 +181,8 @@ class Run {
     for (const model::CheckpointTarget& target : info.targets) {
       table.AddRow(
           {std::string(TargetName(target.scale.target)),
-           target.validation_mape ? FormatPercent(*target.validation_mape, 2) : "-",
+           target.validation_mape ? FormatPercent(*target.validation_mape, 2)
+                                  : "-",
            target.interval
                ? FormatNumber(std::exp(target.interval->lo), 3) + " to " +
                      FormatNumber(std::exp(target.interval->hi), 3)

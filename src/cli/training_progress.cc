@@ -2,7 +2,6 @@
 
 #include "src/core/numbers.h"
 
-
 namespace foretell::cli {
 namespace {
 

@@ -227,6 +227,8 @@ constexpr Composite kAttentionComposites[] = {
 
 }  // namespace
 
-std::span<const Composite> AttentionComposites() { return kAttentionComposites; }
+std::span<const Composite> AttentionComposites() {
+  return kAttentionComposites;
+}
 
 }  // namespace foretell::cost

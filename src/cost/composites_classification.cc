@@ -136,6 +136,8 @@ constexpr Composite kClassificationComposites[] = {
 
 }  // namespace
 
-std::span<const Composite> ClassificationComposites() { return kClassificationComposites; }
+std::span<const Composite> ClassificationComposites() {
+  return kClassificationComposites;
+}
 
 }  // namespace foretell::cost

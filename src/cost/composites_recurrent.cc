@@ -205,6 +205,8 @@ constexpr Composite kRecurrentComposites[] = {
 
 }  // namespace
 
-std::span<const Composite> RecurrentComposites() { return kRecurrentComposites; }
+std::span<const Composite> RecurrentComposites() {
+  return kRecurrentComposites;
+}
 
 }  // namespace foretell::cost

@@ -104,9 +104,8 @@ void Optimizer(const Expansion&, const NodeContext& context, Kernel& kernel) {
   constexpr std::int64_t kTensorsPerLaunch = 64;
   const std::int64_t tensors = std::max(std::ssize(context.node.inputs),
                                         std::ssize(context.node.outputs));
-  kernel.launches =
-      std::max<std::int64_t>(1, (tensors + kTensorsPerLaunch - 1) /
-                                    kTensorsPerLaunch);
+  kernel.launches = std::max<std::int64_t>(
+      1, (tensors + kTensorsPerLaunch - 1) / kTensorsPerLaunch);
 }
 
 struct KindRow {

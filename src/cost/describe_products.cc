@@ -102,8 +102,7 @@ Precision ProductPrecision(const Expansion& expansion,
     if (dtype == DType::kF64) return Precision::kFp32;
     if (IsFloatingPoint(dtype)) break;
   }
-  const bool prefers_tf32 = IsConvolution(kind) ||
-                            kind == OpKind::kAttention ||
+  const bool prefers_tf32 = IsConvolution(kind) || kind == OpKind::kAttention ||
                             kind == OpKind::kAttentionBackward;
   const bool asked = expansion.graph.info().precision == Precision::kTf32;
   return prefers_tf32 || asked ? Precision::kTf32 : Precision::kFp32;

@@ -43,8 +43,8 @@ double DispatchUs(const OperatorGraph& graph, const Node& node,
   for (const Kernel& kernel : kernels) {
     count += static_cast<double>(kernel.count);
   }
-  double us = cost::DispatchUs(node.kind) +
-              kFurtherKernelUs * std::max(0.0, count - 1);
+  double us =
+      cost::DispatchUs(node.kind) + kFurtherKernelUs * std::max(0.0, count - 1);
   if (node.kind == OpKind::kOptimizerUpdate) {
     us +=
         kDispatchPerOptimizerTensorUs * static_cast<double>(node.inputs.size());
@@ -64,7 +64,7 @@ struct BoundTimes {
   void Add(const KernelTime& time, double count) {
     const double moving = time.conversion_us + time.memory_us;
     const double longest = std::max(time.arithmetic_us, moving);
-    double& bound = time.launch_us >= longest    ? launch_us
+    double& bound = time.launch_us >= longest     ? launch_us
                     : time.arithmetic_us > moving ? compute_us
                                                   : memory_us;
     bound += count * time.Us();
@@ -166,8 +166,7 @@ std::string_view CostBoundName(CostBound bound) {
 CostEstimate EstimateCost(const OperatorGraph& graph, const DeviceSpec& device,
                           const CostOptions& options) {
   const Machine machine = cost::MakeMachine(device, options);
-  const std::vector<Kernel> kernels =
-      cost::ExpandKernels(graph, options.run);
+  const std::vector<Kernel> kernels = cost::ExpandKernels(graph, options.run);
   const std::vector<bool> varying = cost::VaryingValues(graph);
   std::span<const Kernel> rest = kernels;
   CostEstimate result;
@@ -178,8 +177,7 @@ CostEstimate EstimateCost(const OperatorGraph& graph, const DeviceSpec& device,
     result.nodes.push_back(CostOfNode(own, machine));
     const Node& node = graph.node(id);
     if (!cost::IsConstantTable(graph, node, varying)) {
-      result.nodes.back().dispatch_us =
-          DispatchUs(graph, node, own, options);
+      result.nodes.back().dispatch_us = DispatchUs(graph, node, own, options);
     }
     timelines.Run(result.nodes.back());
   }

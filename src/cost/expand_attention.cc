@@ -58,9 +58,9 @@ class UnfusedAttention {
     const Node& node = context.node;
     outside_ = context.read_as.value_or(
         expansion.tensors.ElementBytes(node.inputs[0]));
-    const bool in_float =
-        expansion.mode.torch.Generation() == TorchGeneration::kFloatAttentionFallback &&
-        outside_ == kHalfBytes;
+    const bool in_float = expansion.mode.torch.Generation() ==
+                              TorchGeneration::kFloatAttentionFallback &&
+                          outside_ == kHalfBytes;
     inside_ = in_float ? kFloatBytes : outside_;
     const bool autocast =
         expansion.mode.autocast || expansion.graph.info().autocast;
@@ -93,7 +93,8 @@ class UnfusedAttention {
 
  private:
   bool IsBeforeFusion() const {
-    return expansion_.mode.torch.Generation() == TorchGeneration::kNoFusedAttention;
+    return expansion_.mode.torch.Generation() ==
+           TorchGeneration::kNoFusedAttention;
   }
 
   void Emit(Kernel kernel) {
@@ -188,8 +189,8 @@ bool IsUnfusedAttention(const Expansion& expansion, const Node& node) {
     if (expansion.tensors.ShapeOf(node.inputs[i]).size() < 2) return false;
   }
   const std::size_t rank = expansion.tensors.ShapeOf(node.inputs[0]).size();
-  return rank != kFusedRank ||
-         expansion.mode.torch.Generation() == TorchGeneration::kNoFusedAttention;
+  return rank != kFusedRank || expansion.mode.torch.Generation() ==
+                                   TorchGeneration::kNoFusedAttention;
 }
 
 void ExpandAttention(Expansion& expansion, const NodeContext& context) {

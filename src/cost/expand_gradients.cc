@@ -25,8 +25,7 @@ void EmitProduct(Expansion& expansion, const NodeContext& context,
   const std::int64_t read = tensors.Bytes(inputs[other]);
   Kernel kernel = {
       .node = context.id,
-      .bytes_in =
-          tensors.Bytes(inputs[kGradient]) + (reads_weight ? 0 : read),
+      .bytes_in = tensors.Bytes(inputs[kGradient]) + (reads_weight ? 0 : read),
       .bytes_weight = reads_weight ? read : 0,
       .bytes_out = width * tensors.Elements(inputs[like]),
       .element_bytes_in = width,

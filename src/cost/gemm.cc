@@ -25,8 +25,8 @@
 //
 // The library's heuristic is taken to find the best (tile, split). The tile
 // efficiencies are fitted to published A100 measurements
-// (scripts/published/fit_cost_table.py): 54,222 BF16 products, median error 9 %, and
-// 29,969 FP32 ones, median error 6 %.
+// (scripts/published/fit_cost_table.py): 54,222 BF16 products, median error 9
+// %, and 29,969 FP32 ones, median error 6 %.
 
 namespace foretell::cost {
 namespace {

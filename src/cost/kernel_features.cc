@@ -237,8 +237,9 @@ constexpr std::array<KernelFeature, kNumKernelFeatures> kKernelFeatures = {{
 }};
 // clang-format on
 
-std::array<double, kNumKernelFeatures> KernelFeatures(
-    const Kernel& kernel, const Machine& machine, const Run& mode) {
+std::array<double, kNumKernelFeatures> KernelFeatures(const Kernel& kernel,
+                                                      const Machine& machine,
+                                                      const Run& mode) {
   RequireFacts(machine);
   const KernelFacts facts = {kernel, machine, mode,
                              RooflineOf(kernel, machine)};

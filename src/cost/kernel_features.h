@@ -49,8 +49,9 @@ extern const std::array<KernelFeature, kNumKernelFeatures> kKernelFeatures;
 ///
 /// Throws Error(kInvalidArgument) for a device without bandwidth, L2, or peak
 /// rates in FP32, FP16 and the kernel's arithmetic.
-std::array<double, kNumKernelFeatures> KernelFeatures(
-    const Kernel& kernel, const Machine& machine, const Run& mode);
+std::array<double, kNumKernelFeatures> KernelFeatures(const Kernel& kernel,
+                                                      const Machine& machine,
+                                                      const Run& mode);
 
 /// The tables of classes and of features as Markdown, for docs/kernels.md.
 std::string KernelTablesMarkdown();

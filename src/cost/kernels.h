@@ -20,7 +20,7 @@ enum class ProductPass : std::uint8_t {
 /// One kernel that a step launches. What does not apply is 0.
 struct Kernel {
   KernelClass kernel_class = KernelClass::kOther;
-  NodeId node = kNone;     ///< That launches it; the first after MergeEqual.
+  NodeId node = kNone;  ///< That launches it; the first after MergeEqual.
   /// Launches: more than 1 after MergeEqual, and where an operator repeats a
   /// step (recurrent layers).
   std::int64_t count = 1;
@@ -84,8 +84,7 @@ struct Kernel {
 ///
 /// Throws Error(kInvalidArgument) that names a tensor of more than 2^56
 /// elements.
-std::vector<Kernel> ExpandKernels(const OperatorGraph& graph,
-                                  const Run& run);
+std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run);
 
 /// Kernels that differ in nothing but their node become one with the sum of
 /// their counts, at the place of the first.

@@ -7,10 +7,10 @@
 //   power = idle + (limit - idle) * min(1, active + a * compute + b * memory)
 //
 // fitted to 17,001 published BF16 matrix products of at least 20 us on H200
-// (scripts/published/fit_cost_table.py; median error 4 %). The constants are shares, so
-// they carry over to other boards; single-precision and tensor-core products
-// of 2048^3 on A100 PCIe sit at its limit, as they give. Data-dependent power
-// (up to 40 % between inputs) cannot be seen from a graph.
+// (scripts/published/fit_cost_table.py; median error 4 %). The constants are
+// shares, so they carry over to other boards; single-precision and tensor-core
+// products of 2048^3 on A100 PCIe sit at its limit, as they give.
+// Data-dependent power (up to 40 % between inputs) cannot be seen from a graph.
 
 namespace foretell::cost {
 namespace {

@@ -52,8 +52,7 @@ void RequireRepresentable(const std::string& name, const Shape& shape) {
                                                "], more than 2^56 elements");
 }
 
-TensorStates::TensorStates(const OperatorGraph& graph,
-                           const Run& mode)
+TensorStates::TensorStates(const OperatorGraph& graph, const Run& mode)
     : graph_(graph) {
   for (const Value& value : graph.values()) {
     RequireRepresentable(value.name, value.type.shape);

@@ -115,9 +115,8 @@ void DeviceCatalog::AddDevice(std::string_view json, std::string_view origin) {
 }
 
 void DeviceCatalog::AddContexts(std::string_view json,
-                                    std::string_view origin) {
-  for (device::DeclaredContext& declared :
-       device::ReadContexts(json, origin)) {
+                                std::string_view origin) {
+  for (device::DeclaredContext& declared : device::ReadContexts(json, origin)) {
     const auto same = std::find_if(contexts_.begin(), contexts_.end(),
                                    [&declared](const ContextModel& known) {
                                      return EqualsIgnoringCase(

@@ -89,7 +89,7 @@ GraphBuilder::GraphBuilder(GraphInfo info) {
   const DType autocast = info.autocast.value_or(DType::kF16);
   if (autocast != DType::kF16 && autocast != DType::kBF16) {
     RefuseToBuild("graph '" + info.name + "': autocast is to " +
-           std::string(DTypeName(autocast)) + ", expected f16 or bf16");
+                  std::string(DTypeName(autocast)) + ", expected f16 or bf16");
   }
   graph_.info_ = std::move(info);
 }

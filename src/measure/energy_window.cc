@@ -44,7 +44,7 @@ constexpr double kIdleLookS = 0.001;
 struct Edge {
   double time_s = 0;
   double energy_j = 0;
-  std::int64_t runs = 0;   ///< Since the meter began.
+  std::int64_t runs = 0;  ///< Since the meter began.
   /// Steps of the counter since the window was asked for.
   std::int64_t moves = 0;
 };

@@ -17,8 +17,7 @@ void PrepareLibTorch(const MeasureRequest& request) {
   }
 }
 
-MeasureEnvironment ReadEnvironment(DeviceBackend& device,
-                                   const Run& run,
+MeasureEnvironment ReadEnvironment(DeviceBackend& device, const Run& run,
                                    std::vector<MeasureNote>& notes) {
   const at::Context& context = at::globalContext();
   MeasureEnvironment environment{

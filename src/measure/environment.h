@@ -15,8 +15,7 @@ void PrepareLibTorch(const MeasureRequest& request);
 
 /// Hardware, driver and LibTorch as they are now; how `run` says that the
 /// network runs.
-MeasureEnvironment ReadEnvironment(DeviceBackend& device,
-                                   const Run& run,
+MeasureEnvironment ReadEnvironment(DeviceBackend& device, const Run& run,
                                    std::vector<MeasureNote>& notes);
 
 }  // namespace foretell::measure

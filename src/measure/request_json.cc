@@ -14,9 +14,7 @@ using measure::ReadName;
 
 constexpr NameTable<3> kFusions = {"none", "exported", "equivalent"};
 
-std::string_view FusionName(Fusion fusion) {
-  return NameIn(kFusions, fusion);
-}
+std::string_view FusionName(Fusion fusion) { return NameIn(kFusions, fusion); }
 
 std::optional<Fusion> ParseFusion(std::string_view text) {
   return FindIn<Fusion>(kFusions, text);
@@ -60,16 +58,16 @@ MeasureRequest ReadRequest(const Json& json) {
 }  // namespace
 
 std::string RequestToJson(const MeasureRequest& request) {
-  const Json json =
-      {{"model", request.model},
-       {"fuse", FusionName(request.load.fusion)},
-       {"inputs", measure::InputsToJson(request.inputs.inputs)},
-       {"batch", measure::FieldJson(request.inputs.batch)},
-       {"dims", request.inputs.dims},
-       {"run", Json::parse(RunToJson(request.run))},
-       {"device", request.device},
-       {"seed", request.seed},
-       {"options", measure::FieldsToJson(request.options, kOptionsFields)}};
+  const Json json = {
+      {"model", request.model},
+      {"fuse", FusionName(request.load.fusion)},
+      {"inputs", measure::InputsToJson(request.inputs.inputs)},
+      {"batch", measure::FieldJson(request.inputs.batch)},
+      {"dims", request.inputs.dims},
+      {"run", Json::parse(RunToJson(request.run))},
+      {"device", request.device},
+      {"seed", request.seed},
+      {"options", measure::FieldsToJson(request.options, kOptionsFields)}};
   // Nobody reads it but the worker: names stay what they are.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

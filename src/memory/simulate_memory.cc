@@ -224,9 +224,8 @@ MemoryBreakdown SimulateMemory(const OperatorGraph& graph,
 
 bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
                   std::int64_t limit_bytes) {
-  const std::int64_t context =
-      std::llround(options.context.ContextMib(options.device) *
-                   static_cast<double>(kMiB));
+  const std::int64_t context = std::llround(
+      options.context.ContextMib(options.device) * static_cast<double>(kMiB));
   if (context > limit_bytes) return false;
   CachingAllocatorConfig limited = options.allocator;
   limited.device_limit_bytes =

@@ -25,10 +25,8 @@ void CheckNumbers(const Demand& demand) {
     const char* name;
     double value;
   } numbers[] = {
-      {"total_mib", demand.total_mib},
-      {"lo_mib", demand.lo_mib},
-      {"hi_mib", demand.hi_mib},
-      {"latency_ms", demand.latency_ms},
+      {"total_mib", demand.total_mib}, {"lo_mib", demand.lo_mib},
+      {"hi_mib", demand.hi_mib},       {"latency_ms", demand.latency_ms},
       {"energy_j", demand.energy_j},
   };
   for (const auto& number : numbers) {
@@ -89,16 +87,15 @@ bool FitsMemory(double needed_mib, double usable_mib) {
 Verdict Judge(const Demand& demand, const DeviceSpec& device,
               std::string_view profile) {
   CheckDemand(demand);
-  Verdict verdict =
-      profile.empty()
-          ? OnWholeDevice(demand, device)
-          : OnProfile(demand, device.FindMigProfile(profile));
+  Verdict verdict = profile.empty()
+                        ? OnWholeDevice(demand, device)
+                        : OnProfile(demand, device.FindMigProfile(profile));
   const auto usable_mib = static_cast<double>(verdict.usable_mib);
   verdict.margin_mib = usable_mib - demand.hi_mib;
   verdict.fits = FitsMemory(demand.hi_mib, usable_mib);
   verdict.reason = "up to " + FormatNumber(demand.hi_mib, 1) +
-                   " MiB are needed and " +
-                   std::to_string(verdict.usable_mib) + " MiB are usable";
+                   " MiB are needed and " + std::to_string(verdict.usable_mib) +
+                   " MiB are usable";
   return verdict;
 }
 

@@ -45,9 +45,7 @@ void NameDoubts(Recommendation* result) {
 
 }  // namespace
 
-std::string_view RuleName(Rule rule) {
-  return NameIn(kRules, rule);
-}
+std::string_view RuleName(Rule rule) { return NameIn(kRules, rule); }
 
 std::optional<Rule> ParseRule(std::string_view name) {
   return FindIn<Rule>(kRules, name);

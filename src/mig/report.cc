@@ -167,8 +167,8 @@ std::string FormatLayouts(const DeviceSpec& device,
 }
 
 std::string FormatTable(const Packing& packing) {
-  TextTable table({"model", "device", "profile", "slots", "latency ms",
-                   "energy J"});
+  TextTable table(
+      {"model", "device", "profile", "slots", "latency ms", "energy J"});
   for (const PackedInstance& instance : packing.instances) {
     const std::optional<SliceDemand>& demand = instance.demand;
     table.AddRow({instance.model, std::to_string(instance.device),

@@ -48,8 +48,8 @@ struct CheckpointInfo {
   NetworkOptions network;
   std::vector<CheckpointTarget> targets;  ///< In the order of the outputs.
   InputRecipe recipe;                     ///< What the network sees.
-  std::vector<std::string> devices;  ///< Names in the labels, sorted.
-  std::vector<std::string> sources;  ///< Names in the labels, sorted.
+  std::vector<std::string> devices;       ///< Names in the labels, sorted.
+  std::vector<std::string> sources;       ///< Names in the labels, sorted.
   /// How many labels of the training part were "measured", "simulated", ….
   std::map<std::string, std::int64_t> provenance;
   /// Notes on how it was trained: "libtorch", "compute", ….

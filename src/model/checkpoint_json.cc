@@ -243,8 +243,9 @@ void CheckSizes(const CheckpointInfo& info, const std::string& origin) {
   }
   const TermLayout layout = terms ? LayoutOf(*terms) : TermLayout{};
   expect("node_features", info.network.node_features,
-         terms ? layout.num_classes + layout.num_features
-               : kNumNodeFeatures + (info.recipe.node_costs ? kNumNodeCosts : 0));
+         terms
+             ? layout.num_classes + layout.num_features
+             : kNumNodeFeatures + (info.recipe.node_costs ? kNumNodeCosts : 0));
   expect("static_features", info.network.static_features - layout.num_totals,
          info.recipe.columns.size());
   expect("outputs", info.network.outputs, info.targets.size());

@@ -43,10 +43,10 @@ Bracket BracketByDoubling(std::int64_t most, const Accepts& accepts) {
   Bracket bracket;
   while (bracket.bad <= most && accepts(bracket.bad)) {
     bracket.good = bracket.bad;
-    bracket.bad = bracket.good == most
-                      ? most + 1
-                      : bracket.good + std::min(bracket.good,
-                                                most - bracket.good);
+    bracket.bad =
+        bracket.good == most
+            ? most + 1
+            : bracket.good + std::min(bracket.good, most - bracket.good);
   }
   return bracket;
 }
@@ -68,9 +68,8 @@ FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
       CheckMemory(needed_mib, limits.max_memory_mib),
       CheckEstimate("latency", latency_ms, limits.max_latency_ms, "ms"),
       CheckEstimate("energy", energy_j, limits.max_energy_j, "J")};
-  std::erase_if(result.checks, [](const FitCheck& check) {
-    return check.limit == kNoLimit;
-  });
+  std::erase_if(result.checks,
+                [](const FitCheck& check) { return check.limit == kNoLimit; });
   result.fits = std::ranges::all_of(result.checks, &FitCheck::within);
   return result;
 }
@@ -83,8 +82,7 @@ std::int64_t LargestBatch(
   };
   Bracket bracket = BracketByDoubling(most, accepts);
   while (bracket.bad - bracket.good > 1) {
-    const std::int64_t middle =
-        bracket.good + (bracket.bad - bracket.good) / 2;
+    const std::int64_t middle = bracket.good + (bracket.bad - bracket.good) / 2;
     (accepts(middle) ? bracket.good : bracket.bad) = middle;
   }
   return bracket.good;

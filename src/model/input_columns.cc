@@ -66,7 +66,7 @@ double DeviceInput(const ColumnKey& key, const InputSource& source) {
   const double value = column->value(*source.device, source.precision);
   if (value <= 0) {
     RefuseInput(key, "is unknown for " + source.device->name + " at " +
-                  std::string(PrecisionName(source.precision)));
+                         std::string(PrecisionName(source.precision)));
   }
   return value;
 }

@@ -52,12 +52,12 @@ struct InputColumn {
 /// What columns are taken from.
 struct InputSource {
   const StaticFeatures* statics = nullptr;
-  const DeviceSpec* device = nullptr;           ///< For kDevice.
-  Precision precision = Precision::kFp32;       ///< For the device's peak.
-  const TargetValues* prior = nullptr;          ///< For kPrior.
+  const DeviceSpec* device = nullptr;      ///< For kDevice.
+  Precision precision = Precision::kFp32;  ///< For the device's peak.
+  const TargetValues* prior = nullptr;     ///< For kPrior.
   /// For kPriorFigure.
   const std::map<std::string, double>* prior_figures = nullptr;
-  const Setting* setting = nullptr;             ///< For kSetting.
+  const Setting* setting = nullptr;  ///< For kSetting.
 };
 
 std::vector<ColumnKey> StaticColumns();

@@ -16,9 +16,8 @@ NetworkInput MakeInput(GraphSource& graph, const InputSubject& subject,
   input.features = graph.Features();
   if (recipe.edges == EdgeKind::kChain) JoinAsChain(input.features);
   if (recipe.node_costs) {
-    input.costs =
-        NodeCostsOf(graph.Graph(), *subject.device,
-                    {.run = RunAsLearned(subject.run, recipe)});
+    input.costs = NodeCostsOf(graph.Graph(), *subject.device,
+                              {.run = RunAsLearned(subject.run, recipe)});
   }
   return input;
 }

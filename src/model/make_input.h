@@ -53,7 +53,8 @@ struct InputSubject {
 NetworkInput MakeInput(GraphSource& graph, const InputSubject& subject,
                        const InputRecipe& recipe);
 
-/// The recipe's columns of a graph, before scaling. Throws what RawInput throws.
+/// The recipe's columns of a graph, before scaling. Throws what RawInput
+/// throws.
 std::vector<double> MakeColumns(const InputSource& source,
                                 const InputRecipe& recipe);
 /// Scales what MakeColumns made.

@@ -75,8 +75,9 @@ void OwnCheckpoints::ImproveBy(const Own& own, const LearnedRequest& request,
   }
   if (request.graph.info().autocast && !own.learned.info().recipe.terms) {
     prediction.warnings.push_back(
-        own.path + " saw operators of networks in 16 bits; here it sees the "
-                   "casts of autocast among them");
+        own.path +
+        " saw operators of networks in 16 bits; here it sees the "
+        "casts of autocast among them");
   }
   const std::vector<std::string> unknown =
       Missing(own.learned.info().recipe.SettingKeys(), request.run);

@@ -111,8 +111,9 @@ Figure AnalyticFigure(double value, double factor) {
 Predictor::Predictor(DeviceSpec device, const Run& run,
                      PredictorOptions options)
     : device_(std::move(device)), run_(run), options_(std::move(options)) {
-  const DeviceCatalog& catalog =
-      options_.catalog == nullptr ? DeviceCatalog::BuiltIn() : *options_.catalog;
+  const DeviceCatalog& catalog = options_.catalog == nullptr
+                                     ? DeviceCatalog::BuiltIn()
+                                     : *options_.catalog;
   context_ = options_.context ? *options_.context : catalog.DefaultContext();
   options_.catalog = nullptr;
   options_.cost.run = run_;
@@ -143,8 +144,8 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
       AnalyticFigure(result.cost.latency_ms, kLatencyFactor);
   result[Target::kEnergy] = AnalyticFigure(result.cost.energy_j, kEnergyFactor);
   if (options_.with_slices) {
-    result.slices = model::CompareSlices(graph, device_, options_.cost,
-                                         result.cost);
+    result.slices =
+        model::CompareSlices(graph, device_, options_.cost, result.cost);
   }
   result.coverage = CoverageOf(graph, result.cost);
   WarnOfUnknownOperators(result, result.warnings);

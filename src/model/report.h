@@ -32,7 +32,7 @@ struct Report {
   Precision precision = Precision::kFp32;
   std::optional<DType> autocast = {};  ///< As GraphInfo.
   std::int64_t batch = 1;
-  std::string optimizer;  ///< Empty in inference.
+  std::string optimizer;        ///< Empty in inference.
   std::int64_t parameters = 0;  ///< Elements.
   std::int64_t operators = 0;
   StaticFeatures static_features;

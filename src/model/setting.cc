@@ -23,9 +23,10 @@ Setting::Setting(const std::string& json) {
 }
 
 Setting::Setting(const Run& run)
-    : values_({{kAutocast, run.autocast ? kTrue : "false"},
-               {kMemoryFormat, run.channels_last ? kChannelsLast : "contiguous"},
-               {kVersionKeys.front(), ToString(run.torch)}}) {}
+    : values_(
+          {{kAutocast, run.autocast ? kTrue : "false"},
+           {kMemoryFormat, run.channels_last ? kChannelsLast : "contiguous"},
+           {kVersionKeys.front(), ToString(run.torch)}}) {}
 
 void Setting::Set(const std::string& key, const std::string& value) {
   values_[key] = value;

@@ -175,8 +175,9 @@ c10::OperatorHandle AutocastRegion::Prepare(const c10::OperatorHandle& op,
       return OverloadWithType(op);
     case AutocastPolicy::kRefused:
       throw Error(ErrorCode::kUnsupported,
-                  op.schema().name() + " is refused by autocast; PyTorch asks "
-                                       "for its variant with logits");
+                  op.schema().name() +
+                      " is refused by autocast; PyTorch asks "
+                      "for its variant with logits");
   }
   return op;
 }

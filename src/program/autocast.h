@@ -30,8 +30,8 @@ class AutocastRegion {
   /// True while a region of this thread makes one of its casts.
   static bool IsCasting();
 
-  /// Counts `view`, which was made of `parameter` outside of the network, as the
-  /// parameter that a layer of the network has. Nothing without a region.
+  /// Counts `view`, which was made of `parameter` outside of the network, as
+  /// the parameter that a layer of the network has. Nothing without a region.
   static void CountAsParameter(const at::Tensor& view,
                                const at::Tensor& parameter);
 

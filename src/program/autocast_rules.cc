@@ -82,9 +82,9 @@ AutocastPolicy AutocastPolicyOf(const c10::OperatorHandle& op) {
 
 std::vector<std::pair<std::string, AutocastPolicy>> AutocastRules() {
   std::vector<std::pair<std::string, AutocastPolicy>> rules;
-  std::ranges::transform(
-      kRows, std::back_inserter(rules),
-      [](const Row& row) { return std::pair(WithDot(row.name), row.policy); });
+  std::ranges::transform(kRows, std::back_inserter(rules), [](const Row& row) {
+    return std::pair(WithDot(row.name), row.policy);
+  });
   return rules;
 }
 

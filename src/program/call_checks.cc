@@ -13,8 +13,8 @@
 namespace foretell {
 namespace {
 
-/// Products; the overload without a name is meant, the only one that has no type
-/// for the result.
+/// Products; the overload without a name is meant, the only one that has no
+/// type for the result.
 constexpr std::array<std::string_view, 9> kFailingProducts = {
     "aten::addmm",  "aten::addmv",  "aten::baddbmm", "aten::bmm", "aten::dot",
     "aten::linear", "aten::matmul", "aten::mm",      "aten::mv"};

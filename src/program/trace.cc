@@ -43,9 +43,9 @@ void RequireAutocastFits(const TraceOptions& options) {
   if (!options.autocast) return;
   const DType dtype = *options.autocast;
   if (dtype != DType::kF16 && dtype != DType::kBF16) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "autocast to " + std::string(DTypeName(dtype)) +
-                    ", expected f16 or bf16");
+    throw Error(ErrorCode::kInvalidArgument, "autocast to " +
+                                                 std::string(DTypeName(dtype)) +
+                                                 ", expected f16 or bf16");
   }
   if (options.precision != Precision::kFp32 &&
       options.precision != Precision::kTf32) {

@@ -62,7 +62,8 @@ TEST(KernelCasts, AreNotAddedToThoseOfTheTrace) {
 }
 
 TEST(KernelCasts, LeaveTheNamesOfFoldedNormsToBeSeen) {
-  constexpr foretell::Run kRestored = {.autocast = true, .restore_folded_norms = true};
+  constexpr foretell::Run kRestored = {.autocast = true,
+                                       .restore_folded_norms = true};
   EXPECT_THAT(ClassesOf(KernelsOf(R"(%x = input f32[8,16,4,4]
 %W = parameter f32[16,16,1,1]
 %W_bias = parameter f32[16]

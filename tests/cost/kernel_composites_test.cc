@@ -96,10 +96,7 @@ constexpr Setting kSettings[] = {
     {"Half", {.torch = {2, 4}}, "f16", ""},
     {"BFloat", {}, "bf16", ""},
     {"Autocast", {.autocast = true}, "f32", ""},
-    {"AutocastBefore25",
-     {.autocast = true, .torch = {2, 4}},
-     "f32",
-     ""},
+    {"AutocastBefore25", {.autocast = true, .torch = {2, 4}}, "f32", ""},
     {"ChannelsLast", {.channels_last = true}, "f16", ""},
 };
 

@@ -171,7 +171,8 @@ TEST(KernelFeatures, KnowOddWindowsAndFlags) {
 }
 
 TEST(KernelFeatures, KnowHowTheNetworkRuns) {
-  const foretell::Run old = {.channels_last = true, .torch = {.major = 1, .minor = 13}};
+  const foretell::Run old = {.channels_last = true,
+                             .torch = {.major = 1, .minor = 13}};
   EXPECT_EQ(FeatureOf({}, "runs_channels_last", old), 1);
   EXPECT_EQ(FeatureOf({}, "torch_before_2_0", old), 1);
   EXPECT_EQ(FeatureOf({}, "torch_from_2_5", old), 0);

@@ -104,8 +104,8 @@ TEST(KernelTime, ConvertsHalfOfTheImagesThatTf32KernelsCannotTake) {
   const double contiguous = TimeOfOne(Convolution("f32")).conversion_us;
   const double bytes = 2.0 * 4 * 8 * 64 * 16 * 16;
   EXPECT_DOUBLE_EQ(contiguous, 0.5 * 2 * bytes / 1e6 / 0.8);
-  EXPECT_EQ(TimeOfOne(Convolution("f32"), {.channels_last = true}).conversion_us,
-            0);
+  EXPECT_EQ(
+      TimeOfOne(Convolution("f32"), {.channels_last = true}).conversion_us, 0);
   EXPECT_EQ(TimeOfOne(Convolution("f16")).conversion_us, 0);
   EXPECT_EQ(TimeOfOne(Linear("f32")).conversion_us, 0);
 }

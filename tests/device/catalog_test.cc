@@ -123,9 +123,8 @@ TEST(DeviceCatalog, NamesNoneWhenThereIsNothingToFind) {
   const DeviceCatalog empty;
   EXPECT_EQ(MessageOf([&] { empty.FindDevice("x"); }, ErrorCode::kNotFound),
             "device 'x' is unknown; known are: none");
-  EXPECT_EQ(
-      MessageOf([&] { empty.DefaultContext(); }, ErrorCode::kNotFound),
-      "the catalogue has no environment");
+  EXPECT_EQ(MessageOf([&] { empty.DefaultContext(); }, ErrorCode::kNotFound),
+            "the catalogue has no environment");
 }
 
 TEST(DeviceCatalog, HasTodaysEnvironmentAsDefault) {
@@ -149,8 +148,8 @@ TEST(ContextModel, PrefersTheSizeOfTheArchitecture) {
   hopper.architecture = "hopper";
   DeviceSpec other;
   other.architecture = "volta";
-  const ContextModel context{
-      .name = "x", .context_mib = {{"*", 100.0}, {"hopper", 200.0}}};
+  const ContextModel context{.name = "x",
+                             .context_mib = {{"*", 100.0}, {"hopper", 200.0}}};
   EXPECT_EQ(context.ContextMib(hopper), 200);
   EXPECT_EQ(context.ContextMib(other), 100);
 }
@@ -158,8 +157,7 @@ TEST(ContextModel, PrefersTheSizeOfTheArchitecture) {
 TEST(ContextModel, RefusesAnArchitectureWithoutSizeOrDefault) {
   DeviceSpec device;
   device.architecture = "volta";
-  const ContextModel context{.name = "x",
-                                .context_mib = {{"hopper", 200.0}}};
+  const ContextModel context{.name = "x", .context_mib = {{"hopper", 200.0}}};
   EXPECT_EQ(MessageOf([&] { context.ContextMib(device); },
                       ErrorCode::kInvalidArgument),
             "environment 'x' has no context size for 'volta' and no default "

@@ -1,5 +1,5 @@
-// docs/devices.md and docs/adding_a_device.md promise files that work and figures
-// that are those of data/.
+// docs/devices.md and docs/adding_a_device.md promise files that work and
+// figures that are those of data/.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -74,9 +74,8 @@ TEST(DevicesPage, ListsEveryEnvironmentWithItsContext) {
   for (const ContextModel& context : catalog.contexts()) {
     const std::size_t begin = page.find("| `" + context.name + "`");
     ASSERT_NE(begin, std::string::npos) << context.name;
-    const std::string row =
-        "| " + Number(context.ContextMib(a100)) + " ± " +
-        Number(context.context_uncertainty_mib) + " |";
+    const std::string row = "| " + Number(context.ContextMib(a100)) + " ± " +
+                            Number(context.context_uncertainty_mib) + " |";
     EXPECT_NE(page.find(row, begin), std::string::npos) << row;
   }
 }

@@ -96,7 +96,7 @@ TEST(DeviceCatalog, ReplacesEnvironmentsAndMovesTheDefault) {
   catalog.AddContexts(R"({"environments": [
     {"name": "NEW", "description": "again", "context_mib": {"*": 1},
      "context_uncertainty_mib": 0, "source": "made up"}]})",
-                          "again.json");
+                      "again.json");
   EXPECT_EQ(catalog.contexts().size(), count + 2);
   EXPECT_EQ(catalog.DefaultContext().description, "again");
 }

@@ -61,13 +61,13 @@ TEST(Run, TakesTheStepFromTheGraph) {
                        .precision = Precision::kFp16,
                        .optimizer = "adam"};
   const foretell::Run run = RunOf(info, {.optimizer = Optimizer::kMomentum,
-                               .channels_last = true,
-                               .host = Host::kCpp});
+                                         .channels_last = true,
+                                         .host = Host::kCpp});
   EXPECT_EQ(run, (foretell::Run{.mode = Mode::kTraining,
-                      .precision = Precision::kFp16,
-                      .optimizer = Optimizer::kAdam,
-                      .channels_last = true,
-                      .host = Host::kCpp}));
+                                .precision = Precision::kFp16,
+                                .optimizer = Optimizer::kAdam,
+                                .channels_last = true,
+                                .host = Host::kCpp}));
   EXPECT_EQ(RunOf({.optimizer = "lion"}, {}).optimizer, Optimizer::kSgd);
 }
 

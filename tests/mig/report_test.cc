@@ -162,8 +162,8 @@ TEST(FormatTable, ShowsWhatAModelTakesOnItsInstance) {
 }
 
 TEST(FormatJson, HoldsTheWholePacking) {
-  const std::vector<Job> jobs = {
-      {"a", 100, {}, {{"1g.5gb", 7, 3}}}, {"b", 50000, {}}};
+  const std::vector<Job> jobs = {{"a", 100, {}, {{"1g.5gb", 7, 3}}},
+                                 {"b", 50000, {}}};
   const json document = json::parse(FormatJson(Pack(jobs, A100())));
   EXPECT_EQ(document["device"], "a100-sxm4-40gb");
   EXPECT_EQ(document["fits"], false);

@@ -63,14 +63,14 @@ TEST(JudgeFit, FindsAProfileWhateverItsCase) {
 TEST(JudgeFit, ListsUsableMemoryAndTheLimitsThatAreGiven) {
   EXPECT_THAT(NamesOf(JudgeFit(Small(), A100())),
               ElementsAre("memory at most <= 40441 MiB"));
-  const FitVerdict verdict = JudgeFit(
-      Small(), A100(),
-      {.max_memory_mib = 99, .max_latency_ms = 10, .max_energy_j = 1});
+  const FitVerdict verdict =
+      JudgeFit(Small(), A100(),
+               {.max_memory_mib = 99, .max_latency_ms = 10, .max_energy_j = 1});
   EXPECT_FALSE(verdict.fits);
-  EXPECT_THAT(NamesOf(verdict),
-              ElementsAre("memory at most <= 40441 MiB",
-                          "memory at most > 99 MiB", "latency <= 10 ms",
-                          "energy > 1 J"));
+  EXPECT_THAT(
+      NamesOf(verdict),
+      ElementsAre("memory at most <= 40441 MiB", "memory at most > 99 MiB",
+                  "latency <= 10 ms", "energy > 1 J"));
 }
 
 TEST(JudgeFit, TakesUpperEndsWhenStrict) {
@@ -97,9 +97,9 @@ TEST(JudgeFit, TakesTheFiguresOfTheProfile) {
 }
 
 TEST(JudgeFit, AcceptsAStepThatTakesNoTime) {
-  EXPECT_TRUE(JudgeFit(Needing(1), A100(),
-                       {.max_latency_ms = 1e-9, .strict = true})
-                  .fits);
+  EXPECT_TRUE(
+      JudgeFit(Needing(1), A100(), {.max_latency_ms = 1e-9, .strict = true})
+          .fits);
 }
 
 TEST(JudgeFit, RefusesAnUnknownProfile) {

@@ -17,10 +17,10 @@ InputColumn Column(const char* text) {
 }
 
 TEST(InputRecipe, NamesEverySettingOnce) {
-  const InputRecipe recipe{
-      .columns = {Column("macs"), Column("environment.torch=2.1"),
-                  Column("environment.torch=2.4"),
-                  Column("environment.driver=580")}};
+  const InputRecipe recipe{.columns = {Column("macs"),
+                                       Column("environment.torch=2.1"),
+                                       Column("environment.torch=2.4"),
+                                       Column("environment.driver=580")}};
   EXPECT_THAT(recipe.SettingKeys(), ElementsAre("torch", "driver"));
 }
 
@@ -28,15 +28,15 @@ TEST(InputRecipe, NamesEverySettingOnce) {
 CheckpointInfo RichInfo() {
   CheckpointInfo info{.feature_version = kFeatureVersion};
   info.targets = {{.scale = {.target = Target::kLatency}}};
-  info.recipe = {.edges = EdgeKind::kChain,
-                 .node_costs = true,
-                 .columns = {Column("macs"), Column("device.sms"),
-                             Column("prior.latency_ms"),
-                             Column("prior:compute_ms"),
-                             Column("environment.torch=2.4")},
-                 .prior = "analytic",
-                 .context = "cuda12-lazy",
-                 .host = Host::kCpp};
+  info.recipe = {
+      .edges = EdgeKind::kChain,
+      .node_costs = true,
+      .columns = {Column("macs"), Column("device.sms"),
+                  Column("prior.latency_ms"), Column("prior:compute_ms"),
+                  Column("environment.torch=2.4")},
+      .prior = "analytic",
+      .context = "cuda12-lazy",
+      .host = Host::kCpp};
   info.network = {.kind = NetworkKind::kPmgns,
                   .node_features = kNumNodeFeatures + 8,
                   .static_features = 5,

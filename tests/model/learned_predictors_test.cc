@@ -42,17 +42,23 @@ constexpr Run kPlain = {.host = Host::kCpp};
 constexpr Run kAmp = {.autocast = true, .host = Host::kCpp};
 
 TEST(LearnedPredictors, KnowLatencyUnderAutocastWhereItWasMeasured) {
-  const Prediction analytic = Predicted(kNetwork, "rtx-4090", kAmp, Method::kAnalytic);
-  const Prediction learned = Predicted(kNetwork, "rtx-4090", kAmp, Method::kLearned);
+  const Prediction analytic =
+      Predicted(kNetwork, "rtx-4090", kAmp, Method::kAnalytic);
+  const Prediction learned =
+      Predicted(kNetwork, "rtx-4090", kAmp, Method::kLearned);
   EXPECT_EQ(analytic[Target::kLatency].source.method, "analytic, uncalibrated");
   EXPECT_EQ(learned[Target::kLatency].source.method, "learned from timm");
   EXPECT_EQ(learned[Target::kMemory].source.method, "analytic, uncalibrated");
   EXPECT_EQ(learned[Target::kEnergy].source.method, "analytic, uncalibrated");
   EXPECT_NE(learned[Target::kLatency].value, analytic[Target::kLatency].value);
-  EXPECT_LT(learned[Target::kLatency].interval.lo, learned[Target::kLatency].value);
-  EXPECT_GT(learned[Target::kLatency].interval.hi, learned[Target::kLatency].value);
-  EXPECT_LT(learned[Target::kLatency].interval.hi - learned[Target::kLatency].interval.lo,
-            analytic[Target::kLatency].interval.hi - analytic[Target::kLatency].interval.lo);
+  EXPECT_LT(learned[Target::kLatency].interval.lo,
+            learned[Target::kLatency].value);
+  EXPECT_GT(learned[Target::kLatency].interval.hi,
+            learned[Target::kLatency].value);
+  EXPECT_LT(learned[Target::kLatency].interval.hi -
+                learned[Target::kLatency].interval.lo,
+            analytic[Target::kLatency].interval.hi -
+                analytic[Target::kLatency].interval.lo);
   ASSERT_TRUE(learned[Target::kLatency].source.distance);
   EXPECT_GT(*learned[Target::kLatency].source.distance, 0);
   EXPECT_THAT(
@@ -61,11 +67,15 @@ TEST(LearnedPredictors, KnowLatencyUnderAutocastWhereItWasMeasured) {
 }
 
 TEST(LearnedPredictors, KeepThePartsOfALatencyInProportion) {
-  const Prediction analytic = Predicted(kNetwork, "rtx-4090", kAmp, Method::kAnalytic);
-  const Prediction learned = Predicted(kNetwork, "rtx-4090", kAmp, Method::kLearned);
-  const double ratio = learned[Target::kLatency].value / analytic[Target::kLatency].value;
+  const Prediction analytic =
+      Predicted(kNetwork, "rtx-4090", kAmp, Method::kAnalytic);
+  const Prediction learned =
+      Predicted(kNetwork, "rtx-4090", kAmp, Method::kLearned);
+  const double ratio =
+      learned[Target::kLatency].value / analytic[Target::kLatency].value;
   EXPECT_NEAR(learned.cost.memory_ms, analytic.cost.memory_ms * ratio, 1e-9);
-  EXPECT_NEAR(learned[Target::kEnergy].value, analytic[Target::kEnergy].value * ratio, 1e-9);
+  EXPECT_NEAR(learned[Target::kEnergy].value,
+              analytic[Target::kEnergy].value * ratio, 1e-9);
   EXPECT_NEAR(learned.cost.average_power_w, analytic.cost.average_power_w,
               1e-9);
 }
@@ -83,7 +93,8 @@ TEST(LearnedPredictors, AreLessSureOfDevicesThatWereNotMeasured) {
       Predicted(kNetwork, "a100-sxm4-40gb", kAmp, Method::kLearned);
   EXPECT_EQ(prediction[Target::kLatency].source.method, "learned from timm");
   const auto width = [](const Prediction& one) {
-    return one[Target::kLatency].interval.hi / one[Target::kLatency].interval.lo;
+    return one[Target::kLatency].interval.hi /
+           one[Target::kLatency].interval.lo;
   };
   EXPECT_GT(width(prediction), width(known));
   EXPECT_THAT(prediction.AllWarnings(),
@@ -101,7 +112,8 @@ TEST(LearnedPredictors, LeaveStrangeGraphsAnalyticUnlessAsked) {
   EXPECT_EQ(prediction.Method(), "analytic, uncalibrated");
   EXPECT_THAT(prediction.AllWarnings(),
               ::testing::Contains(HasSubstr("latency: analytic, as unlike")));
-  const Prediction asked = Predicted(kStrange, "rtx-4090", kAmp, Method::kLearned);
+  const Prediction asked =
+      Predicted(kStrange, "rtx-4090", kAmp, Method::kLearned);
   EXPECT_EQ(asked[Target::kLatency].source.method, "learned from timm");
   EXPECT_THAT(asked.AllWarnings(),
               ::testing::Contains(HasSubstr("its interval need not hold")));
@@ -116,7 +128,8 @@ TEST(LearnedPredictors, DoNotBeatTheDispatchOfTheCpu) {
   }
   const Prediction prediction =
       Predicted(text, "rtx-4090", kAmp, Method::kLearned);
-  EXPECT_EQ(prediction[Target::kLatency].source.method, "analytic, uncalibrated");
+  EXPECT_EQ(prediction[Target::kLatency].source.method,
+            "analytic, uncalibrated");
   EXPECT_THAT(prediction.AllWarnings(),
               ::testing::Contains(HasSubstr("longer to dispatch")));
 }
@@ -134,7 +147,8 @@ TEST(LearnedPredictors, KnowMemoryOfTrainingOnlyWhenAsked) {
   EXPECT_EQ(plain[Target::kMemory].source.method, "analytic, uncalibrated");
   const Prediction learned =
       Predicted(kStep, "a100-sxm4-40gb", kPlain, Method::kLearned);
-  EXPECT_EQ(learned[Target::kMemory].source.method, "learned from gpumemnet-timm");
+  EXPECT_EQ(learned[Target::kMemory].source.method,
+            "learned from gpumemnet-timm");
   EXPECT_NE(learned[Target::kMemory].value, plain[Target::kMemory].value);
   EXPECT_LT(learned[Target::kMemory].interval.lo,
             learned[Target::kMemory].interval.hi);

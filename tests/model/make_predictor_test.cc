@@ -40,10 +40,9 @@ TEST(MakePredictor, TakesEachFigureFromWhereItIsKnown) {
   }
   EXPECT_FALSE(own[Target::kEnergy].source.IsLearned());
   // Energy at the analytic power over the learned latency.
-  EXPECT_NEAR(own[Target::kEnergy].value / own[Target::kLatency].value,
-              analytic[Target::kEnergy].value /
-                  analytic[Target::kLatency].value,
-              1e-9);
+  EXPECT_NEAR(
+      own[Target::kEnergy].value / own[Target::kLatency].value,
+      analytic[Target::kEnergy].value / analytic[Target::kLatency].value, 1e-9);
   EXPECT_THAT(own[Target::kLatency].warnings,
               testing::ElementsAre(HasSubstr("has no interval")));
   // The parts stay those of the simulation.
@@ -51,8 +50,8 @@ TEST(MakePredictor, TakesEachFigureFromWhereItIsKnown) {
 }
 
 TEST(MakePredictor, StatesTheRunWithTheStepOfTheGraph) {
-  const Predictor predictor = Predictor::Make(
-      A100(), {.mode = Mode::kTraining, .channels_last = true});
+  const Predictor predictor =
+      Predictor::Make(A100(), {.mode = Mode::kTraining, .channels_last = true});
   const Prediction prediction = predictor.Predict(ParseGraph(kText));
   EXPECT_EQ(predictor.run().mode, Mode::kTraining);
   EXPECT_EQ(prediction.run.mode, Mode::kInference);

@@ -17,7 +17,9 @@ using testing::IsEmpty;
 
 constexpr double kMebibyte = 1 << 20;
 
-const DeviceSpec& PlainA100() { return DeviceCatalog::BuiltIn().FindDevice("a100"); }
+const DeviceSpec& PlainA100() {
+  return DeviceCatalog::BuiltIn().FindDevice("a100");
+}
 
 ContextModel Context(double mib) {
   ContextModel context;
@@ -27,8 +29,7 @@ ContextModel Context(double mib) {
   return context;
 }
 
-Prediction PredictText(const std::string& text,
-                       PredictorOptions options = {}) {
+Prediction PredictText(const std::string& text, PredictorOptions options = {}) {
   options.context = Context(400);
   return Predictor::Analytic(PlainA100(), {.host = Host::kCpp}, options)
       .Predict(ParseGraph(text));
@@ -61,15 +62,18 @@ TEST(Predictor, JoinsTheSimulationAndTheEstimate) {
 
 TEST(Predictor, GivesIntervalsThatHoldTheValue) {
   const Prediction prediction = PredictText(kNetwork);
-  const double total_mib = static_cast<double>(prediction.memory.total) / kMebibyte;
+  const double total_mib =
+      static_cast<double>(prediction.memory.total) / kMebibyte;
   EXPECT_LT(prediction[Target::kMemory].interval.lo, total_mib);
   EXPECT_GT(prediction[Target::kMemory].interval.hi, total_mib);
   EXPECT_DOUBLE_EQ(prediction[Target::kLatency].interval.lo,
                    prediction[Target::kLatency].value / 2);
   EXPECT_DOUBLE_EQ(prediction[Target::kLatency].interval.hi,
                    prediction[Target::kLatency].value * 2);
-  EXPECT_DOUBLE_EQ(prediction[Target::kEnergy].interval.lo, prediction[Target::kEnergy].value / 2);
-  EXPECT_DOUBLE_EQ(prediction[Target::kEnergy].interval.hi, prediction[Target::kEnergy].value * 2);
+  EXPECT_DOUBLE_EQ(prediction[Target::kEnergy].interval.lo,
+                   prediction[Target::kEnergy].value / 2);
+  EXPECT_DOUBLE_EQ(prediction[Target::kEnergy].interval.hi,
+                   prediction[Target::kEnergy].value * 2);
 }
 
 TEST(Predictor, CoversAKnownNetworkEntirely) {

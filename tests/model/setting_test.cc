@@ -6,9 +6,10 @@ namespace foretell::model {
 namespace {
 
 TEST(Setting, SaysHowALabelsNetworkRan) {
-  const foretell::Run run = Setting(R"({"autocast": "true", "memory_format": "nhwc",
+  const foretell::Run run =
+      Setting(R"({"autocast": "true", "memory_format": "nhwc",
                               "framework": "pytorch-1.13.1"})")
-                      .ToRun();
+          .ToRun();
   EXPECT_TRUE(run.autocast);
   EXPECT_TRUE(run.channels_last);
   EXPECT_EQ(run.torch, (TorchVersion{.major = 1, .minor = 13, .patch = 1}));
@@ -29,8 +30,8 @@ TEST(Setting, TakesTheFirstVersionThereIs) {
 
 TEST(Setting, OfARunLeadsBackToIt) {
   const foretell::Run run{.autocast = true,
-                .channels_last = true,
-                .torch = {.major = 2, .minor = 4, .patch = 1}};
+                          .channels_last = true,
+                          .torch = {.major = 2, .minor = 4, .patch = 1}};
   const Setting setting(run);
   EXPECT_EQ(setting.ValueOf("torch"), "2.4.1");
   EXPECT_EQ(setting.ValueOf("driver"), "");

@@ -56,7 +56,9 @@ std::vector<Operator> Operators() {
        [](T t) { return at::bmm(t[0], t[1]); },
        {{kS, {2, 4, 6}}, {kH, {2, 6, 8}}}},
       {"cat",
-       [](T t) { return at::cat({t[0], t[1]}); },
+       [](T t) {
+         return at::cat({t[0], t[1]});
+       },
        {{kH, {4, 8}}, {kS, {4, 8}}}},
       {"conv2d",
        [](T t) { return at::conv2d(t[0], t[1], t[2]); },
@@ -110,7 +112,9 @@ std::vector<Operator> Operators() {
        [](T t) { return at::matmul(t[0], t[1]); },
        {{kS, {2, 4, 6}}, {kS, {6, 8}}}},
       {"max_pool2d",
-       [](T t) { return at::max_pool2d(t[0], {2, 2}); },
+       [](T t) {
+         return at::max_pool2d(t[0], {2, 2});
+       },
        {{kH, {1, 2, 4, 4}}}},
       {"mean", [](T t) { return at::mean(t[0]); }, {{kH, {4, 8}}}},
       {"mse_loss",
@@ -140,8 +144,7 @@ std::vector<Operator> Operators() {
 const std::set<std::string> kComposites = {"cross_entropy", "interpolate"};
 
 std::vector<std::string> LinesOf(const std::string& file) {
-  const std::string path =
-      FORETELL_SOURCE_DIR "/tests/golden/autocast/" + file;
+  const std::string path = FORETELL_SOURCE_DIR "/tests/golden/autocast/" + file;
   std::ifstream stream(path);
   EXPECT_TRUE(stream) << path << " is missing";
   std::vector<std::string> lines;
@@ -172,8 +175,8 @@ std::string LineOf(const Operator& op) {
     if (IsCast(node)) casts.push_back(CastText(trace.graph, node));
   }
   std::ranges::sort(casts);
-  std::string line = op.name + ": " +
-                     std::string(DTypeName(trace.outputs.front().type.dtype));
+  std::string line =
+      op.name + ": " + std::string(DTypeName(trace.outputs.front().type.dtype));
   for (const std::string& cast : casts) line += " " + cast;
   return line;
 }

@@ -70,12 +70,12 @@ TEST(Autocast, KeepsCastsOfParametersUntilTheForwardPassEnds) {
                                             "to", "to", "linear"));
   // f16: the input takes 128 bytes, the weights 256, 16, 32 and 4, the results
   // 64, 64 and 16.
-  EXPECT_THAT(LiveBytes(graph),
-              ElementsAre(kSources + 128, kSources + 128 + 256,
-                          kSources + 128 + 256 + 16, kSources + 256 + 16 + 64,
-                          kSources + 256 + 16 + 64,
-                          kSources + 256 + 16 + 64 + 32,
-                          kSources + 256 + 16 + 64 + 32 + 4, kSources + 16));
+  EXPECT_THAT(
+      LiveBytes(graph),
+      ElementsAre(kSources + 128, kSources + 128 + 256,
+                  kSources + 128 + 256 + 16, kSources + 256 + 16 + 64,
+                  kSources + 256 + 16 + 64, kSources + 256 + 16 + 64 + 32,
+                  kSources + 256 + 16 + 64 + 32 + 4, kSources + 16));
 }
 
 TEST(Autocast, InTrainingKeepsWhatTheBackwardPassNeeds) {
@@ -104,12 +104,12 @@ TEST(Autocast, IsOverBeforeTheBackwardPass) {
 
 TEST(Autocast, ReachesIntoComposites) {
   const BoundInput image{"x", {DType::kF16, {1, 2, 4, 4}}};
-  const OperatorGraph graph = TraceOf(
-      Stateless([](const at::Tensor& x) {
-        return at::upsample_nearest2d(x, at::OptionalIntArrayRef({8, 8}),
-                                      std::nullopt);
-      }),
-      {.autocast = DType::kF16}, image);
+  const OperatorGraph graph =
+      TraceOf(Stateless([](const at::Tensor& x) {
+                return at::upsample_nearest2d(
+                    x, at::OptionalIntArrayRef({8, 8}), std::nullopt);
+              }),
+              {.autocast = DType::kF16}, image);
   ASSERT_EQ(graph.nodes().size(), 1u);
   // The f32 copy of the input lives and dies inside.
   EXPECT_EQ(graph.storages().size(), 3u);
@@ -120,10 +120,9 @@ TEST(Autocast, ConvertsHalfInsideSoftmax) {
   const BoundInput scores{"x", {DType::kF16, {4, 8}}};
   const auto network =
       Stateless([](const at::Tensor& x) { return at::softmax(x, -1); });
-  EXPECT_EQ(TraceOf(network, {.autocast = DType::kF16}, scores)
-                .storages()
-                .size(),
-            2u);
+  EXPECT_EQ(
+      TraceOf(network, {.autocast = DType::kF16}, scores).storages().size(),
+      2u);
 }
 
 TEST(Autocast, CastsARecurrentLayerForEveryCall) {
@@ -147,8 +146,7 @@ TEST(Autocast, CastsARecurrentLayerForEveryCall) {
 }
 
 TEST(Autocast, StandsInTheTextOfTheGraph) {
-  const OperatorGraph graph =
-      TraceOf(TwoLinears(), {.autocast = DType::kBF16});
+  const OperatorGraph graph = TraceOf(TwoLinears(), {.autocast = DType::kBF16});
   const std::string text = PrintGraph(graph, {.with_timeline = true});
   EXPECT_THAT(text, HasSubstr("precision=fp32 autocast=bf16 batch=4"));
   EXPECT_THAT(text, HasSubstr("autocast=true} : bf16[4,16]"));
@@ -168,8 +166,8 @@ TEST(Autocast, NamesWhatItDoesNotGoWith) {
               "autocast to f32, expected f16 or bf16");
   ExpectError(
       [] {
-        TraceOf(TwoLinears(), {.precision = Precision::kFp16,
-                              .autocast = DType::kF16});
+        TraceOf(TwoLinears(),
+                {.precision = Precision::kFp16, .autocast = DType::kF16});
       },
       ErrorCode::kInvalidArgument,
       "casts parameters in fp32 or tf32, not in fp16");

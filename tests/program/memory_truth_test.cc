@@ -34,9 +34,8 @@ MemoryComparison Compare(const NamedNetwork& network, Mode mode,
                          const std::vector<ExplainedOperator>& explained,
                          std::optional<DType> autocast = std::nullopt) {
   const Program program = network.ToProgram();
-  TraceOptions options{.mode = mode,
-                       .optimizer = Optimizer::kAdam,
-                       .autocast = autocast};
+  TraceOptions options{
+      .mode = mode, .optimizer = Optimizer::kAdam, .autocast = autocast};
   const Trace meta = TraceProgram(program, network.inputs, options);
   options.device = TraceDevice::kCpu;
   const Trace cpu = TraceProgram(program, network.inputs, options);

@@ -41,8 +41,9 @@ void DefineTestOperators() {
                                     std::nullopt, __FILE__, __LINE__);
     made->def("pairs(Tensor x) -> Tensor");
     made->def("clear_(Tensor(a!) x) -> Tensor(a!)");
-    made->impl("pairs", c10::DispatchKey::CPU,
-               [](const at::Tensor& x) { return at::cat({x, x}, 0); });
+    made->impl("pairs", c10::DispatchKey::CPU, [](const at::Tensor& x) {
+      return at::cat({x, x}, 0);
+    });
     made->impl("clear_", c10::DispatchKey::CPU,
                [](at::Tensor& x) -> at::Tensor& { return x.zero_(); });
     return made;
@@ -200,12 +201,16 @@ TEST(TraceLimits, AbsurdSizesAreRefusedBeforeMemoryIsTouched) {
     return at::matmul(x, x.transpose(0, 1));
   };
   ExpectError(
-      [&] { TraceStateless(outer, {}, {"x", {DType::kF32, {1 << 26, 1}}}); },
+      [&] {
+        TraceStateless(outer, {}, {"x", {DType::kF32, {1 << 26, 1}}});
+      },
       ErrorCode::kInvalidArgument,
       "aten::matmul in 'net' asks for a tensor of 18014398509481984 bytes");
   const std::int64_t huge = std::int64_t{1} << 31;
   ExpectError(
-      [&] { TraceStateless(outer, {}, {"x", {DType::kF32, {huge, huge}}}); },
+      [&] {
+        TraceStateless(outer, {}, {"x", {DType::kF32, {huge, huge}}});
+      },
       ErrorCode::kInvalidArgument, "net: ");
   ExpectError(
       [] {

@@ -35,7 +35,7 @@ const BoundInput kImage{"x", {DType::kF32, {2, 3, 8, 8}}};
 const BoundInput kVector{"x", {DType::kF32, {4, 16}}};
 
 Trace TraceOf(const program_test::Network& network, BoundInput input,
-          const TraceOptions& options = {}) {
+              const TraceOptions& options = {}) {
   return TraceProgram(FakeProgram("net", {input}, network), {input}, options);
 }
 
@@ -44,13 +44,13 @@ std::string Text(const OperatorGraph& graph) {
 }
 
 TEST(Trace, KeepsTopLevelOperatorsWhole) {
-  const Trace trace =
-      TraceOf(Simple([](Layers& l) {
-            return program_test::Chain(
-                {l.Conv(3, 8, {3, 3}, {.padding = {1}}), l.BatchNorm(8),
-                 program_test::PoolToVector, l.Linear(8, 4), l.LayerNorm(4)});
-          }),
-          kImage);
+  const Trace trace = TraceOf(
+      Simple([](Layers& l) {
+        return program_test::Chain({l.Conv(3, 8, {3, 3}, {.padding = {1}}),
+                                    l.BatchNorm(8), program_test::PoolToVector,
+                                    l.Linear(8, 4), l.LayerNorm(4)});
+      }),
+      kImage);
   EXPECT_THAT(TargetsOf(trace.graph),
               ElementsAre("conv2d", "batch_norm", "adaptive_avg_pool2d",
                           "flatten", "linear", "layer_norm"));
@@ -58,10 +58,11 @@ TEST(Trace, KeepsTopLevelOperatorsWhole) {
 
 TEST(Trace, KeepsAttentionWhole) {
   const BoundInput input{"x", {DType::kF32, {2, 4, 8, 16}}};
-  const Trace trace = TraceOf(Stateless([](const at::Tensor& x) {
-                            return at::scaled_dot_product_attention(x, x, x);
-                          }),
-                          input);
+  const Trace trace =
+      TraceOf(Stateless([](const at::Tensor& x) {
+                return at::scaled_dot_product_attention(x, x, x);
+              }),
+              input);
   EXPECT_THAT(TargetsOf(trace.graph),
               ElementsAre("scaled_dot_product_attention"));
 }
@@ -69,9 +70,9 @@ TEST(Trace, KeepsAttentionWhole) {
 TEST(Trace, RecordsShapesAttributesAndScopes) {
   const Trace trace =
       TraceOf(Simple([](Layers& l) {
-            return l.Conv(3, 8, {3, 3}, {.stride = {2}, .padding = {1}});
-          }),
-          kImage);
+                return l.Conv(3, 8, {3, 3}, {.stride = {2}, .padding = {1}});
+              }),
+              kImage);
   const Node& node = trace.graph.node(0);
   EXPECT_THAT(node.Ints("stride", {}), ElementsAre(2));
   EXPECT_THAT(node.Ints("padding", {}), ElementsAre(1));
@@ -90,7 +91,7 @@ TEST(Trace, RecordsShapesAttributesAndScopes) {
 TEST(Trace, LeavesTheFormOfStorageOutOfTheAttributes) {
   const Trace trace =
       TraceOf(Stateless([](const at::Tensor& x) { return at::zeros_like(x); }),
-          kVector);
+              kVector);
   EXPECT_EQ(trace.graph.node(0).FindAttribute("device"), nullptr);
   EXPECT_EQ(trace.graph.node(0).FindAttribute("dtype"), nullptr);
 }
@@ -106,9 +107,9 @@ TEST(Trace, GivesSourcesTheirRoles) {
 
 TEST(Trace, ViewsShareTheStorageOfTheirBase) {
   const Trace trace = TraceOf(Stateless([](const at::Tensor& x) {
-                            return x.view({8, 8}).transpose(0, 1);
-                          }),
-                          kVector);
+                                return x.view({8, 8}).transpose(0, 1);
+                              }),
+                              kVector);
   ASSERT_EQ(trace.graph.nodes().size(), 2u);
   EXPECT_EQ(trace.graph.storages().size(), 1u);
   for (const Value& value : trace.graph.values()) EXPECT_EQ(value.storage, 0);
@@ -116,11 +117,11 @@ TEST(Trace, ViewsShareTheStorageOfTheirBase) {
 
 TEST(Trace, InPlaceUpdatesMakeANewValueInTheSameStorage) {
   const Trace trace = TraceOf(Stateless([](const at::Tensor& x) {
-                            at::Tensor y = at::sigmoid(x);
-                            at::relu_(y);
-                            return at::tanh(y);
-                          }),
-                          kVector);
+                                at::Tensor y = at::sigmoid(x);
+                                at::relu_(y);
+                                return at::tanh(y);
+                              }),
+                              kVector);
   const OperatorGraph& graph = trace.graph;
   ASSERT_THAT(TargetsOf(graph), ElementsAre("sigmoid", "relu_", "tanh"));
   const ValueId before = graph.node(0).outputs[0];
@@ -132,23 +133,23 @@ TEST(Trace, InPlaceUpdatesMakeANewValueInTheSameStorage) {
 
 TEST(Trace, OutVariantsNameTheirResultOnce) {
   const Trace trace = TraceOf(Stateless([](const at::Tensor& x) {
-                            at::Tensor y = at::empty_like(x);
-                            return at::sigmoid_out(y, x);
-                          }),
-                          kVector);
+                                at::Tensor y = at::empty_like(x);
+                                return at::sigmoid_out(y, x);
+                              }),
+                              kVector);
   EXPECT_EQ(trace.graph.nodes().back().outputs.size(), 1u);
 }
 
 TEST(Trace, FreesAResultOnceTheNextLayerHasRun) {
   const Trace trace = TraceOf(Simple([](Layers&) -> Layer {
-                            return [](const at::Tensor& x) {
-                              at::Tensor y = at::relu(x);
-                              y = at::tanh(y);
-                              y = at::sigmoid(y);
-                              return y;
-                            };
-                          }),
-                          kVector);
+                                return [](const at::Tensor& x) {
+                                  at::Tensor y = at::relu(x);
+                                  y = at::tanh(y);
+                                  y = at::sigmoid(y);
+                                  return y;
+                                };
+                              }),
+                              kVector);
   const OperatorGraph& graph = trace.graph;
   EXPECT_EQ(DeathOf(graph, graph.node(0).outputs[0]), 1);
   EXPECT_EQ(DeathOf(graph, graph.node(1).outputs[0]), 2);
@@ -156,27 +157,27 @@ TEST(Trace, FreesAResultOnceTheNextLayerHasRun) {
 }
 
 TEST(Trace, KeepsTheInputThatTheCallerHolds) {
-  const Trace trace =
-      TraceOf(Stateless([](const at::Tensor& x) { return at::relu(at::tanh(x)); }),
-          kVector);
+  const Trace trace = TraceOf(
+      Stateless([](const at::Tensor& x) { return at::relu(at::tanh(x)); }),
+      kVector);
   EXPECT_EQ(DeathOf(trace.graph, trace.graph.inputs()[0]), kNone);
 }
 
 TEST(Trace, AResidualLivesUntilItIsAdded) {
   const Trace trace = TraceOf(Simple([](Layers&) -> Layer {
-                            return [](const at::Tensor& x) {
-                              at::Tensor y = at::relu(x);
-                              {
-                                const at::Tensor skip =
-                                    std::exchange(y, at::Tensor());
-                                y = at::tanh(skip);
-                                y = at::sigmoid(y);
-                                y = at::add(y, skip);
-                              }
-                              return at::exp(y);
-                            };
-                          }),
-                          kVector);
+                                return [](const at::Tensor& x) {
+                                  at::Tensor y = at::relu(x);
+                                  {
+                                    const at::Tensor skip =
+                                        std::exchange(y, at::Tensor());
+                                    y = at::tanh(skip);
+                                    y = at::sigmoid(y);
+                                    y = at::add(y, skip);
+                                  }
+                                  return at::exp(y);
+                                };
+                              }),
+                              kVector);
   const OperatorGraph& graph = trace.graph;
   ASSERT_THAT(TargetsOf(graph),
               ElementsAre("relu", "tanh", "sigmoid", "add", "exp"));
@@ -187,11 +188,11 @@ TEST(Trace, AResidualLivesUntilItIsAdded) {
 TEST(Trace, DoesNotRecordArithmeticOnTheHost) {
   const Trace trace =
       TraceOf(Stateless([](const at::Tensor& x) {
-            at::Tensor size = at::tensor({x.size(0), x.size(1)}, at::kLong);
-            size = at::mul(size, 2).sum();
-            return at::tanh(x).view({-1, size.item<std::int64_t>() / 20});
-          }),
-          kVector);
+                at::Tensor size = at::tensor({x.size(0), x.size(1)}, at::kLong);
+                size = at::mul(size, 2).sum();
+                return at::tanh(x).view({-1, size.item<std::int64_t>() / 20});
+              }),
+              kVector);
   EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("tanh", "view"));
   EXPECT_EQ(ToString(trace.outputs[0].type), "f32[32,2]");
 }
@@ -199,19 +200,19 @@ TEST(Trace, DoesNotRecordArithmeticOnTheHost) {
 TEST(Trace, KeepsHostTensorsOfTheProgramOnTheHost) {
   const Trace trace =
       TraceOf(Stateless([](const at::Tensor& x) {
-            const at::Tensor range =
-                at::arange(4, at::TensorOptions(at::kLong).device(at::kCPU));
-            return x.view({range.sum().item<std::int64_t>() - 4, 32});
-          }),
-          kVector);
+                const at::Tensor range = at::arange(
+                    4, at::TensorOptions(at::kLong).device(at::kCPU));
+                return x.view({range.sum().item<std::int64_t>() - 4, 32});
+              }),
+              kVector);
   EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("view"));
 }
 
 TEST(Trace, RecordsFactoriesOnTheDevice) {
   const Trace trace = TraceOf(Stateless([](const at::Tensor& x) {
-                            return at::add(x, at::zeros({16}, x.options()));
-                          }),
-                          kVector);
+                                return at::add(x, at::zeros({16}, x.options()));
+                              }),
+                              kVector);
   EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("zeros", "add"));
   EXPECT_EQ(trace.graph.Edges().size(), 1u);
 }
@@ -253,7 +254,7 @@ TEST(Trace, HalfPrecisionHalvesEveryByte) {
 TEST(Trace, PrecisionLeavesIntegersAlone) {
   const Trace trace =
       TraceOf(Simple([](Layers& l) { return l.Embedding(50, 16); }),
-          program_test::Tokens(2, 8), {.precision = Precision::kFp16});
+              program_test::Tokens(2, 8), {.precision = Precision::kFp16});
   EXPECT_EQ(ToString(trace.graph.value(trace.graph.inputs()[0]).type),
             "i64[2,8]");
   EXPECT_EQ(ToString(trace.outputs[0].type), "f16[2,8,16]");
@@ -278,9 +279,9 @@ TEST(Trace, UnnamedConstantsBecomeBuffers) {
       at::empty({16}, at::TensorOptions().device(at::kMeta));
   const Trace trace =
       TraceOf(Stateless([constant](const at::Tensor& x) {
-            return at::add(at::add(x, constant), constant.view({1, 16}));
-          }),
-          kVector);
+                return at::add(at::add(x, constant), constant.view({1, 16}));
+              }),
+              kVector);
   // Both uses and the view are of one storage of 64 bytes.
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 64);
 }
@@ -351,7 +352,9 @@ TEST(Trace, RoundTripsThroughText) {
 TEST(Trace, ErrorsOfShapesNameTheProgram) {
   const BoundInput wrong{"x", {DType::kF32, {4, 15}}};
   ExpectError(
-      [&] { TraceOf(Simple([](Layers& l) { return l.Linear(16, 8); }), wrong); },
+      [&] {
+        TraceOf(Simple([](Layers& l) { return l.Linear(16, 8); }), wrong);
+      },
       ErrorCode::kInvalidArgument, "net: ");
 }
 
@@ -361,8 +364,8 @@ TEST(Trace, AFailedTraceLeavesNothingBehind) {
     return at::matmul(y, y);  // [4,16] × [4,16]
   });
   EXPECT_THROW(TraceOf(bad, kVector), Error);
-  const Trace trace =
-      TraceOf(Stateless([](const at::Tensor& x) { return at::relu(x); }), kVector);
+  const Trace trace = TraceOf(
+      Stateless([](const at::Tensor& x) { return at::relu(x); }), kVector);
   EXPECT_EQ(trace.graph.nodes().size(), 1u);
 }
 

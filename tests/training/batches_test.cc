@@ -115,7 +115,8 @@ TEST(FeatureStore, ForgetsWhatWasUsedLongestAgo) {
 TEST(FeatureStore, MakesAChainOfTheNodesWhenAsked) {
   const Scratch folder;
   training_test::MakeToyDataset(folder / "d.sqlite");
-  FeatureStore store(folder / "d.sqlite", 1 << 20, {.edges = model::EdgeKind::kChain});
+  FeatureStore store(folder / "d.sqlite", 1 << 20,
+                     {.edges = model::EdgeKind::kChain});
   // Eight layers with a relu each.
   const auto input = store.Get({.graph = 8});
   const GraphFeatures& features = input->features;

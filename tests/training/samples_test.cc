@@ -156,8 +156,7 @@ TEST_F(Samples, SeeThePriorAndTheDevice) {
   EXPECT_EQ(ValueOf(second.prior, Target::kEnergy), 108);
   const auto column = [&](const std::string& name) {
     const auto keys = KeysOf(set.recipe.columns);
-    const auto found =
-        std::ranges::find(keys, model::ParseColumnKey(name));
+    const auto found = std::ranges::find(keys, model::ParseColumnKey(name));
     return second.inputs.at(static_cast<std::size_t>(found - keys.begin()));
   };
   EXPECT_EQ(column("device.sms"), 108);
@@ -166,13 +165,12 @@ TEST_F(Samples, SeeThePriorAndTheDevice) {
 }
 
 TEST_F(Samples, ThrowWhatThePriorThrows) {
-  const Prior prior{
-      .name = "none",
-      .figures = {},
-      .estimate = [](const OperatorGraph&, const DeviceSpec&,
-                     const foretell::Run&) -> PriorFigures {
-        throw Error(ErrorCode::kUnsupported, "cannot");
-      }};
+  const Prior prior{.name = "none",
+                    .figures = {},
+                    .estimate = [](const OperatorGraph&, const DeviceSpec&,
+                                   const foretell::Run&) -> PriorFigures {
+                      throw Error(ErrorCode::kUnsupported, "cannot");
+                    }};
   ExpectError(ErrorCode::kUnsupported, "cannot", [&] {
     Select({.targets = kTargets,
             .prior = &prior,

@@ -44,7 +44,7 @@ constexpr std::int64_t ReservedValues(std::int64_t mode) {
 struct Layer {
   at::Tensor input;
   at::Tensor hidden;
-  at::Tensor cell = {};                        ///< LSTM only.
+  at::Tensor cell = {};  ///< LSTM only.
   /// Batch per step of a packed sequence.
   std::vector<std::int64_t> batch_sizes = {};
 };
