@@ -17,7 +17,7 @@ namespace foretell::mig {
 struct SliceDemand {
   std::string profile;  ///< MigProfile::name.
   double latency_ms = 0;
-  double energy_j = 0;  ///< Of the slice's share of the board.
+  double energy_j = 0;  ///< Drawn by the slice's share of the board.
 };
 
 /// What a network needs, as predicted for the whole device and its slices.

@@ -49,7 +49,7 @@ struct Coverage {
 struct SliceRatio {
   std::string profile;  ///< MigProfile::name.
   double latency = 1;
-  double energy = 1;  ///< Of the slice's share of the board.
+  double energy = 1;  ///< Drawn by the slice's share of the board.
 };
 
 /// What one step of a network needs on a whole device.

@@ -11,27 +11,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void MakePrintable(Json& json) {
-  if (json.is_string()) {
-    auto& text = json.get_ref<std::string&>();
+void MakePrintable(Json& value) {
+  if (value.is_string()) {
+    auto& text = value.get_ref<std::string&>();
     text = Printable(text);
-  } else if (json.is_array()) {
-    for (Json& element : json) MakePrintable(element);
-  } else if (json.is_object()) {
+  } else if (value.is_array()) {
+    for (Json& element : value) MakePrintable(element);
+  } else if (value.is_object()) {
     Json object = Json::object();
-    for (auto& [name, field] : json.items()) {
+    for (auto& [name, field] : value.items()) {
       MakePrintable(field);
       object[Printable(name)] = std::move(field);
     }
-    json = std::move(object);
+    value = std::move(object);
   }
 }
 
 }  // namespace
 
-std::string DumpJson(Json json, int indent) {
-  MakePrintable(json);
-  return json.dump(indent);
+std::string DumpJson(Json document, int indent) {
+  MakePrintable(document);
+  return document.dump(indent);
 }
 
 }  // namespace foretell

@@ -176,9 +176,9 @@ class UnfusedAttention {
   Expansion& expansion_;
   const NodeContext& context_;
   AttentionSizes sizes_;
-  std::int64_t outside_ = 0;  ///< Of operands and result.
-  std::int64_t inside_ = 0;   ///< Of the products.
-  std::int64_t scores_ = 0;   ///< Of what the softmax returns.
+  std::int64_t outside_ = 0;  ///< Bytes of operands and result.
+  std::int64_t inside_ = 0;   ///< Bytes in the products.
+  std::int64_t scores_ = 0;   ///< Bytes of what the softmax returns.
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ namespace {
 struct Tile {
   double m;
   double n;
-  double efficiency;  ///< Of an SM's peak while it computes such a tile.
+  double efficiency;  ///< Share of an SM's peak on such a tile.
 };
 
 constexpr Tile kTensorCoreTiles[] = {

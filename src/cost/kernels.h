@@ -37,20 +37,20 @@ struct Kernel {
   std::int64_t n = 0;
   std::int64_t k = 0;
 
-  std::int64_t window_height = 0;  ///< Of a convolution or pooling.
+  std::int64_t window_height = 0;  ///< Rows of the window.
   std::int64_t window_width = 0;
   std::int64_t stride = 0;     ///< Along the last dimension.
-  std::int64_t positions = 0;  ///< Of the result per image and channel.
+  std::int64_t positions = 0;  ///< Results per image and channel.
   std::int64_t channels_in = 0;
   std::int64_t channels_out = 0;
   std::int64_t groups = 0;
-  /// Of an interpolating upsampling: what one thread does one after the other
+  /// What one thread of an interpolating upsampling does one after the other
   /// (SerialSteps).
   std::int64_t serial_steps = 0;
 
   std::int64_t element_bytes_in = 0;
   std::int64_t element_bytes_out = 0;
-  ProductPass pass = ProductPass::kForward;  ///< Of a convolution's kernel.
+  ProductPass pass = ProductPass::kForward;  ///< What a convolution computes.
   /// Launches that the kernel stands for: a sort, a transform or an update of
   /// many tensors is several of much the same kind.
   std::int64_t launches = 1;
@@ -71,7 +71,7 @@ struct Kernel {
 
   std::strong_ordering operator<=>(const Kernel&) const = default;
 
-  /// Of operands, weights and results.
+  /// Bytes of operands, weights and results.
   std::int64_t Bytes() const { return bytes_in + bytes_weight + bytes_out; }
 };
 
