@@ -30,8 +30,8 @@ struct ModelOptions {
 
   /// Adds the flags to a subcommand; `many` allows several models and batches.
   void AddTo(CLI::App& command, bool many);
-  /// Under autocast a network is traced in FP16. Throws
-  /// Error(kInvalidArgument) where autocast contradicts the step.
+  /// With Run::autocast the trace is one under autocast: to BF16 where that is
+  /// the precision, else to FP16.
   TraceOptions ToTraceOptions() const;
   LoadOptions ToLoadOptions() const;
   /// The request for one batch size (empty: as the file or --input says).
