@@ -7,6 +7,7 @@
 #include "src/cost/host_time.h"
 #include "src/cost/kernel_time.h"
 #include "src/cost/kernels.h"
+#include "src/cost/launched_step.h"
 #include "src/cost/machine.h"
 #include "src/cost/power.h"
 
@@ -163,26 +164,45 @@ std::string_view CostBoundName(CostBound bound) {
   return "launch";
 }
 
-CostEstimate EstimateCost(const OperatorGraph& graph, const DeviceSpec& device,
-                          const CostOptions& options) {
-  const Machine machine = cost::MakeMachine(device, options);
-  const std::vector<Kernel> kernels = cost::ExpandKernels(graph, options.run);
-  const std::vector<bool> varying = cost::VaryingValues(graph);
-  std::span<const Kernel> rest = kernels;
-  CostEstimate result;
-  result.nodes.reserve(graph.nodes().size());
-  Timelines timelines;
+cost::LaunchedStep cost::LaunchStep(const OperatorGraph& graph,
+                                    const CostOptions& options) {
+  LaunchedStep step{.kernels = ExpandKernels(graph, options.run)};
+  const std::vector<bool> varying = VaryingValues(graph);
+  std::span<const Kernel> rest = step.kernels;
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
     const std::span<const Kernel> own = TakeKernelsOf(id, rest);
-    result.nodes.push_back(CostOfNode(own, machine));
     const Node& node = graph.node(id);
-    if (!cost::IsConstantTable(graph, node, varying)) {
-      result.nodes.back().dispatch_us = DispatchUs(graph, node, own, options);
-    }
+    step.dispatch_us.push_back(
+        IsConstantTable(graph, node, varying)
+            ? 0
+            : foretell::DispatchUs(graph, node, own, options));
+  }
+  return step;
+}
+
+CostEstimate cost::EstimateLaunched(const LaunchedStep& step,
+                                    const DeviceSpec& device,
+                                    const CostOptions& options) {
+  const Machine machine = MakeMachine(device, options);
+  std::span<const Kernel> rest = step.kernels;
+  CostEstimate result;
+  result.nodes.reserve(step.dispatch_us.size());
+  Timelines timelines;
+  for (NodeId id = 0; id < std::ssize(step.dispatch_us); ++id) {
+    result.nodes.push_back(CostOfNode(TakeKernelsOf(id, rest), machine));
+    result.nodes.back().dispatch_us =
+        step.dispatch_us[static_cast<std::size_t>(id)];
     timelines.Run(result.nodes.back());
   }
   AddTotals(machine, timelines, result);
   return result;
+}
+
+CostEstimate EstimateCost(const OperatorGraph& graph, const DeviceSpec& device,
+                          const CostOptions& options) {
+  cost::MakeMachine(device, options);  // Refuses bad options before any work.
+  return cost::EstimateLaunched(cost::LaunchStep(graph, options), device,
+                                options);
 }
 
 }  // namespace foretell

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "foretell/cost.h"
+#include "src/cost/kernels.h"
+
+namespace foretell::cost {
+
+/// What a step is on every machine of a kind alike: made once, estimated on a
+/// device and on each of its slices.
+struct LaunchedStep {
+  std::vector<Kernel> kernels;      ///< ExpandKernels: node after node.
+  std::vector<double> dispatch_us;  ///< CPU time of each node.
+};
+
+/// Reads the run and the dispatch scale of `options`; errors as ExpandKernels.
+LaunchedStep LaunchStep(const OperatorGraph& graph, const CostOptions& options);
+
+/// Times of the step on the machine that `device` and `options` describe.
+/// Errors as EstimateCost.
+CostEstimate EstimateLaunched(const LaunchedStep& step,
+                              const DeviceSpec& device,
+                              const CostOptions& options);
+
+}  // namespace foretell::cost
