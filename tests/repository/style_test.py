@@ -5,7 +5,7 @@ import pathlib
 import re
 import unittest
 
-COMMAND = pathlib.Path(__file__).resolve().parents[2] / "src" / "cli"
+COMMAND = pathlib.Path(__file__).resolve().parents[2] / "cli"
 # Literals that stand side by side are one.
 SEAM = re.compile(r'"\s*\n\s*"')
 # Sentences that end a call: what CLI11 is told of options, flags, subcommands.
@@ -15,7 +15,7 @@ PREPOSITION = re.compile(r"(Of|For|With|As|In|By|At|To|On|From)\b")
 
 class HelpTexts(unittest.TestCase):
 
-    TEXTS = [text for file in sorted(COMMAND.glob("*.cc"))
+    TEXTS = [text for file in sorted(COMMAND.rglob("*.cc"))
              for text in HELP.findall(SEAM.sub("", file.read_text()))]
 
     def test_are_found(self):

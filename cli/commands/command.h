@@ -1,0 +1,30 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands/exit_code.h"
+
+namespace foretell::cli {
+
+/// Adds one subcommand to `app`; its callback does the work and leaves the exit
+/// status in `exit_code`. Both outlive the callback.
+using AddCommand = void (*)(CLI::App& app, ExitCode& exit_code);
+
+void AddPredict(CLI::App& app, ExitCode& exit_code);
+void AddInspect(CLI::App& app, ExitCode& exit_code);
+void AddFits(CLI::App& app, ExitCode& exit_code);
+void AddMaxBatch(CLI::App& app, ExitCode& exit_code);
+void AddMeasure(CLI::App& app, ExitCode& exit_code);
+void AddMeasureOne(CLI::App& app, ExitCode& exit_code);
+void AddMig(CLI::App& app, ExitCode& exit_code);
+void AddDevices(CLI::App& app, ExitCode& exit_code);
+void AddZoo(CLI::App& app, ExitCode& exit_code);
+void AddDataset(CLI::App& app, ExitCode& exit_code);
+void AddTrain(CLI::App& app, ExitCode& exit_code);
+void AddEvaluate(CLI::App& app, ExitCode& exit_code);
+void AddCompare(CLI::App& app, ExitCode& exit_code);
+void AddCrossValidate(CLI::App& app, ExitCode& exit_code);
+void AddVersion(CLI::App& app, ExitCode& exit_code);
+void AddCompletion(CLI::App& app, ExitCode& exit_code);
+
+}  // namespace foretell::cli

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands/command.h"
+#include "datasets/generate/generate.h"
+#include "datasets/labels/fill.h"
+
+namespace foretell::cli {
+
+class ProgressBar;
+
+/// @name Subcommands of `foretell dataset`
+/// @{
+void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code);
+void AddDatasetImport(CLI::App& app, ExitCode& exit_code);
+void AddDatasetMeasure(CLI::App& app, ExitCode& exit_code);
+void AddDatasetSimulate(CLI::App& app, ExitCode& exit_code);
+void AddDatasetMerge(CLI::App& app, ExitCode& exit_code);
+void AddDatasetCheck(CLI::App& app, ExitCode& exit_code);
+void AddDatasetStats(CLI::App& app, ExitCode& exit_code);
+void AddDatasetSplit(CLI::App& app, ExitCode& exit_code);
+void AddDatasetExport(CLI::App& app, ExitCode& exit_code);
+/// @}
+
+/// Worker processes when the user does not say: one per processor.
+int DefaultJobs();
+
+/// Prints at most twenty `lines` to stderr, then how many more there are.
+void PrintSome(const std::vector<std::string>& lines);
+
+/// Prints what a run of FillLabels did; the exit status that follows from it.
+ExitCode PrintFilled(const dataset::FillSummary& summary);
+
+/// "1 point", "3 points".
+std::string Counted(std::int64_t count, const std::string& noun);
+
+/// A progress bar as the stages of `datasets/` take it.
+class ProgressOnTerminal {
+ public:
+  ProgressOnTerminal();
+  ~ProgressOnTerminal();
+  ProgressOnTerminal(const ProgressOnTerminal&) = delete;
+  ProgressOnTerminal& operator=(const ProgressOnTerminal&) = delete;
+
+  /// Valid while this object lives.
+  dataset::ProgressFunction function() const;
+
+ private:
+  std::unique_ptr<ProgressBar> bar_;
+};
+
+}  // namespace foretell::cli

@@ -1,0 +1,67 @@
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands/dataset.h"
+#include "datasets/store/merge.h"
+#include "foretell/dataset.h"
+#include "src/core/printable.h"
+
+namespace foretell::cli {
+namespace {
+
+struct MergeCommand {
+  std::vector<std::string> inputs;
+  std::string out;
+  dataset::MergeOptions options;
+};
+
+ExitCode RunMerge(const MergeCommand& command) {
+  const dataset::MergeSummary summary =
+      MergeDatasets(command.inputs, command.out, command.options);
+  std::cout << Printable(command.out) << ": " << summary.points
+            << " new points, " << summary.graphs << " new graphs, "
+            << summary.labels << " new labels, " << summary.conflicts
+            << " conflicting labels\n";
+  PrintSome(summary.damage);
+  return summary.damage.empty() ? kExitOk : kExitModelFailed;
+}
+
+ExitCode RunCheck(const std::string& path) {
+  const std::vector<Damage> damage = CheckDataset(path);
+  if (damage.empty()) {
+    std::cout << Printable(path) << ": sound\n";
+    return kExitOk;
+  }
+  for (const Damage& found : damage) {
+    std::cout << Printable(path + ": " + ToString(found)) << "\n";
+  }
+  return kExitModelFailed;
+}
+
+}  // namespace
+
+void AddDatasetMerge(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<MergeCommand>();
+  CLI::App* command =
+      app.add_subcommand("merge", "Put the files of several workers together");
+  command->add_option("DATASET", options->inputs, "Datasets")->required();
+  command->add_option("-o,--out", options->out, "Dataset; made when missing")
+      ->required();
+  command->add_flag("--salvage", options->options.salvage,
+                    "Take what is sound of damaged files");
+  command->callback([options, &exit_code] { exit_code = RunMerge(*options); });
+}
+
+void AddDatasetCheck(CLI::App& app, ExitCode& exit_code) {
+  auto path = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand(
+      "check", "Look for damage: pages, schema, checksums, references");
+  command->add_option("DATASET", *path, "Dataset")->required();
+  command->callback([path, &exit_code] { exit_code = RunCheck(*path); });
+}
+
+}  // namespace foretell::cli

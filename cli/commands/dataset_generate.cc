@@ -1,0 +1,149 @@
+#include "datasets/generate/generate.h"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands/dataset.h"
+#include "cli/flags/list_sweep.h"
+#include "cli/flags/model_options.h"
+#include "cli/flags/open_model.h"
+#include "datasets/generate/plan.h"
+#include "datasets/generate/trace_point.h"
+#include "foretell/dataset.h"
+#include "foretell/error.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr char kDatasetGenerateExamples[] =
+    "Examples:\n"
+    "  foretell dataset generate --sweep dippm --out d.sqlite\n"
+    "  foretell dataset generate --files models/ --batch 1,8,32 --out "
+    "d.sqlite\n"
+    "  foretell dataset generate --files traces/ --mode training "
+    "--input-table truth.csv --out d.sqlite";
+
+struct GenerateCommand {
+  ModelOptions model;
+  std::string sweep;
+  std::vector<std::string> files;  ///< Files and folders, beside model.models.
+  std::string out;
+  std::string shard = "1/1";
+  std::string input_table;
+  std::string batches_from;
+  dataset::GenerateOptions run;
+};
+
+std::vector<Point> PlanOf(const GenerateCommand& command) {
+  dataset::PlanOptions options{.batches = command.model.batches,
+                               .mode = command.model.run.mode,
+                               .precision = command.model.run.precision,
+                               .optimizer = {},
+                               .dims = command.model.dims};
+  if (options.mode == Mode::kTraining) {
+    options.optimizer = OptimizerName(command.model.run.optimizer);
+  }
+  std::vector<Point> points;
+  if (!command.sweep.empty()) points = ListSweep(command.sweep, options);
+  std::vector<std::string> paths = command.files;
+  paths.insert(paths.end(), command.model.models.begin(),
+               command.model.models.end());
+  if (!paths.empty()) {
+    if (options.batches.empty()) options.batches = {1};
+    if (!command.batches_from.empty()) {
+      options.batches_of = dataset::ReadBatches(command.batches_from);
+    }
+    for (Point& point : PlanFiles(dataset::FindModelFiles(paths), options)) {
+      points.push_back(std::move(point));
+    }
+  }
+  if (!points.empty()) return points;
+  throw Error(ErrorCode::kInvalidArgument,
+              "nothing to trace: give --sweep, --files or model files");
+}
+
+dataset::TraceSetup SetupOf(const GenerateCommand& command) {
+  const LoadOptions load = command.model.ToLoadOptions();
+  InputRequest request = command.model.ToRequest(std::nullopt);
+  dataset::TraceSetup setup{.open =
+                                [load](const Point& point) {
+                                  return OpenModel(ModelNameOf(point), load);
+                                },
+                            .inputs = {},
+                            .dims = std::move(request.dims),
+                            .device = command.model.ToTraceOptions().device};
+  if (!command.input_table.empty()) {
+    setup.inputs = dataset::ReadInputTable(command.input_table);
+  }
+  if (!request.inputs.empty()) setup.inputs[""] = std::move(request.inputs);
+  return setup;
+}
+
+ExitCode RunGenerate(GenerateCommand& command) {
+  const std::vector<Point> plan =
+      TakeShard(PlanOf(command), dataset::ParseShard(command.shard));
+  dataset::PointTracer tracer(SetupOf(command));
+  Dataset dataset = Dataset::OpenOrCreate(command.out);
+  const ProgressOnTerminal progress;
+  command.run.progress = progress.function();
+  const dataset::GenerateSummary summary = Generate(
+      dataset, plan,
+      [&tracer](const Point& point) { return tracer.Trace(point); },
+      command.run);
+  std::cout << Counted(summary.planned, "point") << ": " << summary.traced
+            << " traced, " << summary.present << " present, " << summary.failed
+            << " failed, " << summary.given_up << " given up before\n";
+  PrintSome(summary.failures);
+  return summary.failed + summary.given_up == 0 ? kExitOk : kExitModelFailed;
+}
+
+}  // namespace
+
+void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<GenerateCommand>();
+  options->run.workers = DefaultJobs();
+  CLI::App* command = app.add_subcommand(
+      "generate", "Trace models into a dataset; does only what is missing");
+  command->footer(kDatasetGenerateExamples);
+  options->model.AddTo(*command, /*many=*/true);
+  command->get_option("MODEL")->required(false);
+  command->add_option("--sweep", options->sweep, "Networks of the zoo: dippm");
+  command->add_option("--files", options->files,
+                      "Model files or folders of them");
+  command->add_option("-o,--out", options->out, "Dataset; made when missing")
+      ->required();
+  command
+      ->add_option("--shard", options->shard,
+                   "Part of the models, e.g. 2/8, for one of 8 workers")
+      ->capture_default_str();
+  command->add_option("-j,--jobs", options->run.workers, "Worker processes")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--input-table", options->input_table,
+                      "CSV with the columns model and input (3x224x224), for "
+                      "files that do not say");
+  command
+      ->add_option("--batches-from", options->batches_from,
+                   "CSV with the columns model and batch: only these points")
+      ->excludes("--batch");
+  command
+      ->add_option("--attempts", options->run.max_attempts,
+                   "Attempts in all before a point is given up")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--deadline", options->run.deadline_s,
+                   "Seconds that one trace may take")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--retry", options->run.retry_given_up,
+                    "Try again what was given up");
+  command->callback(
+      [options, &exit_code] { exit_code = RunGenerate(*options); });
+}
+
+}  // namespace foretell::cli

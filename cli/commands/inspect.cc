@@ -1,0 +1,73 @@
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "cli/commands/command.h"
+#include "cli/flags/model_options.h"
+#include "cli/flags/run_flags.h"
+#include "cli/print/print_graph.h"
+#include "foretell/graph_io.h"
+#include "src/model/report_json.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr char kInspectExamples[] =
+    "Examples:\n"
+    "  foretell inspect resnet50.onnx --batch 8\n"
+    "  foretell inspect resnet50.onnx --batch 8 --format json\n"
+    "  foretell inspect resnet50.onnx --batch 8 --format dot | dot -Tsvg";
+
+struct InspectOptions {
+  ModelOptions model;
+  PredictorFlags predictor;
+  std::string format = "text";
+};
+
+std::string Format(const InspectOptions& options, const Predictor& predictor,
+                   const OperatorGraph& graph) {
+  if (options.format == "dot") return GraphToDot(graph);
+  if (options.format == "graph") {
+    return PrintGraph(graph, {.with_timeline = true});
+  }
+  const MemoryBreakdown memory = predictor.Predict(graph).memory;
+  return options.format == "json" ? FormatGraphJson(graph, memory)
+                                  : FormatGraphTable(graph, memory);
+}
+
+ExitCode RunInspect(const InspectOptions& options) {
+  const Predictor predictor = options.predictor.Make(options.model.run);
+  const std::vector<ReportError> errors =
+      ForEachTrace(options.model, [&](const Program&, const Trace& trace) {
+        std::cout << Format(options, predictor, trace.graph);
+        for (const std::string& warning : trace.warnings) {
+          PrintWarning(warning);
+        }
+      });
+  for (const ReportError& error : errors) PrintError(error.message);
+  return errors.empty() ? kExitOk : kExitModelFailed;
+}
+
+}  // namespace
+
+void AddInspect(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* command = app.add_subcommand(
+      "inspect", "Operators, shapes, MACs and memory timeline of a model");
+  command->footer(kInspectExamples);
+  options->model.AddTo(*command, /*many=*/true);
+  options->predictor.AddTo(*command, options->model.run);
+  command
+      ->add_option("--format", options->format,
+                   "text: a table; json; dot: Graphviz; graph: the text "
+                   "form that foretell reads back")
+      ->check(CLI::IsMember({"text", "json", "dot", "graph"}))
+      ->capture_default_str();
+  command->callback(
+      [options, &exit_code] { exit_code = RunInspect(*options); });
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,231 @@
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands/command.h"
+#include "cli/flags/measure_flags.h"
+#include "cli/flags/model_options.h"
+#include "cli/flags/named_flag.h"
+#include "cli/print/print_measurements.h"
+#include "foretell/measure.h"
+#include "src/core/printable.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr char kMeasureExamples[] =
+    "Examples:\n"
+    "  foretell measure resnet50.onnx --device cuda:0 --batch 1,8,32\n"
+    "  foretell measure resnet50.onnx --batch 8 --mode inference,training "
+    "--energy --csv\n"
+    "  foretell measure resnet50.onnx --batch 8 --device MIG-UUID --json\n"
+    "  foretell measure resnet50.onnx --batch 1 --device cpu\n"
+    "Every row is measured in a process of its own: docs/measure.md.";
+
+struct MeasureFlags {
+  ModelOptions model;
+  std::vector<std::string> devices = {"cuda:0"};
+  std::vector<std::string> modes = {"inference"};
+  std::vector<std::string> precisions = {"fp32"};
+  std::uint64_t seed = 0;
+  MeasureOptions measure;
+  std::string environment_out;
+  bool json = false;
+  bool csv = false;
+};
+
+MeasureRequest BaseRequest(const MeasureFlags& flags) {
+  return {.load = flags.model.ToLoadOptions(),
+          .inputs = flags.model.ToRequest(std::nullopt),
+          .run = flags.model.run,
+          .seed = flags.seed,
+          .options = flags.measure};
+}
+
+/// Every request at every value of one more flag.
+template <typename Value, typename Set>
+std::vector<MeasureRequest> Cross(const std::vector<MeasureRequest>& requests,
+                                  const std::vector<Value>& values, Set set) {
+  std::vector<MeasureRequest> crossed;
+  for (const MeasureRequest& request : requests) {
+    for (const Value& value : values) {
+      crossed.push_back(request);
+      set(crossed.back(), value);
+    }
+  }
+  return crossed;
+}
+
+std::vector<MeasureRequest> Requests(const MeasureFlags& flags) {
+  std::vector<MeasureRequest> requests = {BaseRequest(flags)};
+  requests = Cross(requests, flags.model.models,
+                   [](MeasureRequest& request, const std::string& model) {
+                     request.model = model;
+                   });
+  requests = Cross(requests, flags.devices,
+                   [](MeasureRequest& request, const std::string& device) {
+                     request.device = device;
+                   });
+  requests = Cross(requests, flags.modes,
+                   [](MeasureRequest& request, const std::string& mode) {
+                     request.run.mode = *ParseMode(mode);
+                   });
+  requests = Cross(requests, flags.precisions,
+                   [](MeasureRequest& request, const std::string& precision) {
+                     request.run.precision = *ParsePrecision(precision);
+                   });
+  if (flags.model.batches.empty()) return requests;
+  return Cross(requests, flags.model.batches,
+               [](MeasureRequest& request, std::int64_t batch) {
+                 request.inputs.batch = batch;
+               });
+}
+
+std::vector<Measurement> MeasureAll(
+    const std::vector<MeasureRequest>& requests) {
+  const bool show = requests.size() > 1 && isatty(STDERR_FILENO) == 1;
+  std::vector<Measurement> rows;
+  for (const MeasureRequest& request : requests) {
+    if (show) {
+      std::cerr << "\r\033[K[" << rows.size() + 1 << "/" << requests.size()
+                << "] " << Printable(request.model) << std::flush;
+    }
+    rows.push_back(MeasureIsolated(request));
+  }
+  if (show) std::cerr << "\r\033[K";
+  return rows;
+}
+
+void WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text << "\n";
+  file.close();
+  if (!file) throw Error(ErrorCode::kIo, path + ": cannot be written");
+}
+
+ExitCode RunMeasure(const MeasureFlags& flags) {
+  const std::vector<Measurement> rows = MeasureAll(Requests(flags));
+  if (flags.json) {
+    std::cout << MeasurementsToJson(rows) << "\n";
+  } else if (flags.csv) {
+    std::cout << MeasurementsToCsv(rows);
+  } else {
+    std::cout << FormatMeasurements(rows);
+  }
+  if (!flags.environment_out.empty()) {
+    WriteFile(flags.environment_out, EnvironmentsToJson(rows));
+  }
+  bool all_ok = true;
+  for (const Measurement& row : rows) {
+    if (row.status == MeasureStatus::kOk) continue;
+    all_ok = false;
+    PrintError(row.model + ": " + std::string(MeasureStatusName(row.status)) +
+               ": " + row.message);
+  }
+  return all_ok ? kExitOk : kExitModelFailed;
+}
+
+/// A flag that takes one value or several, with commas between.
+template <typename T>
+CLI::Option* AddList(CLI::App& command, const std::string& names,
+                     std::vector<T>& values, const std::string& text) {
+  return command.add_option(names, values, text)
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
+void AddWhat(CLI::App& command, MeasureFlags& flags) {
+  command.add_option("MODEL", flags.model.models, "ONNX or TorchScript files")
+      ->required();
+  AddList(command, "--device", flags.devices,
+          "cpu, cuda:N or the UUID of a MIG instance; default cuda:0");
+  AddList(command, "-b,--batch", flags.model.batches,
+          "Batch sizes, e.g. 1,8,32")
+      ->check(CLI::PositiveNumber);
+  AddList(command, "-m,--mode", flags.modes, "inference (default), training")
+      ->check(CLI::IsMember({"inference", "training"}));
+  AddList(command, "-p,--precision", flags.precisions,
+          "fp32 (default), tf32, fp16, bf16")
+      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
+  AddNamed(command, "--optimizer", flags.model.run.optimizer,
+           {Optimizer::kSgd, Optimizer::kMomentum, Optimizer::kAdam,
+            Optimizer::kAdamW},
+           &OptimizerName, "Optimizer of --mode training");
+  command
+      .add_option("-i,--input", flags.model.inputs,
+                  "Type of an input: name=f32[8,3,224,224]")
+      ->allow_extra_args(false);
+  command
+      .add_option("-d,--dim", flags.model.dims,
+                  "Size of a named dimension: seq=128")
+      ->allow_extra_args(false);
+  command
+      .add_option("--fuse", flags.model.fuse,
+                  "ONNX patterns to fuse, see predict")
+      ->check(CLI::IsMember({"none", "exported", "equivalent"}))
+      ->capture_default_str();
+  command.add_option("--seed", flags.seed, "Seed of random weights and inputs")
+      ->capture_default_str();
+}
+
+void AddHow(CLI::App& command, MeasureOptions& options) {
+  command.add_flag("--energy", options.energy,
+                   "Joules per run, from NVML's or RAPL's counter; takes some "
+                   "ten seconds more");
+  command.add_option("--warmup", options.warmup_runs, "Runs before the timed")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--min-runs", options.min_runs, "Fewest timed runs")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--min-seconds", options.min_seconds,
+                  "Timed runs go on for at least so long")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      .add_option("--deadline", options.deadline_s,
+                  "Seconds after which a row is given up")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--energy-repeats", options.energy_options.repeats,
+                  "Energy windows, each of at least 2 s and 50 steps of the "
+                  "counter")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--threads", options.threads,
+                  "CPU threads; 0: LibTorch's default")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--nvml", options.nvml_library,
+                     "NVIDIA's management library, when it is not found");
+}
+
+}  // namespace
+
+void AddMeasure(CLI::App& app, ExitCode& exit_code) {
+  auto flags = std::make_shared<MeasureFlags>();
+  CLI::App* command = app.add_subcommand(
+      "measure", "Real latency, memory and energy of models on a device");
+  command->footer(kMeasureExamples);
+  flags->model.run.host = Host::kCpp;
+  AddWhat(*command, *flags);
+  AddMeasuredRunFlags(*command, flags->model.run);
+  AddHow(*command, flags->measure);
+  command->add_option("--environment-out", flags->environment_out,
+                      "File for hardware and software of the rows, as JSON");
+  CLI::Option* json =
+      command->add_flag("--json", flags->json, "JSON document on stdout");
+  command->add_flag("--csv", flags->csv, "One line per row on stdout")
+      ->excludes(json);
+  command->callback([flags, &exit_code] { exit_code = RunMeasure(*flags); });
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,167 @@
+#include "foretell/mig.h"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands/command.h"
+#include "cli/flags/run_flags.h"
+#include "foretell/predictor.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr char kPackExamples[] =
+    "Examples:\n"
+    "  foretell mig pack resnet50.onnx vit.onnx --batch 8\n"
+    "  foretell mig pack --job detector=9000 --job ranker=3500 --format "
+    "mig-parted\n"
+    "  foretell mig pack *.onnx --batch 1 --max-devices 0 --format "
+    "kubernetes";
+
+void AddProfiles(CLI::App& mig, ExitCode& exit_code) {
+  struct Options {
+    DeviceFlags device;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      mig.add_subcommand("profiles", "MIG profiles of a device");
+  options->device.AddTo(*command);
+  command->add_flag("--json", options->json, "JSON document on stdout");
+  command->callback([options, &exit_code] {
+    const DeviceSpec device = options->device.Find();
+    std::cout << (options->json ? mig::FormatProfilesJson(device)
+                                : mig::FormatProfilesTable(device));
+    exit_code = kExitOk;
+  });
+}
+
+void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
+  struct Options {
+    DeviceFlags device;
+    mig::LayoutOptions layout;
+    bool without_double_memory = false;
+    bool count = false;
+    bool all = false;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = mig.add_subcommand(
+      "layouts", "Ways to divide a device: the maximal ones, or all");
+  options->device.AddTo(*command);
+  command->add_flag("--count", options->count, "Only how many there are");
+  command->add_flag("--all", options->all, "Those with room left, too");
+  command->add_flag("--without-double-memory", options->without_double_memory,
+                    "Leave the 1g profile with twice the memory out");
+  command->add_flag("--media-extensions", options->layout.media_extensions,
+                    "Use +me profiles, too");
+  command->add_flag("--json", options->json,
+                    "JSON document on stdout; with --count");
+  command->callback([options, &exit_code] {
+    const DeviceSpec device = options->device.Find();
+    options->layout.double_memory = !options->without_double_memory;
+    if (options->count) {
+      const mig::LayoutCounts counts =
+          mig::CountLayouts(device, options->layout);
+      std::cout << (options->json ? mig::FormatCountsJson(device, counts)
+                                  : mig::FormatCountsTable(device, counts));
+    } else {
+      std::cout << mig::FormatLayouts(
+          device, options->all ? mig::EnumerateLayouts(device, options->layout)
+                               : mig::MaximalLayouts(device, options->layout));
+    }
+    exit_code = kExitOk;
+  });
+}
+
+struct PackOptions {
+  ModelOptions model;
+  PredictorFlags predictor;
+  std::vector<std::string> jobs;
+  mig::PackOptions pack;
+  std::string format = "table";
+};
+
+mig::Job ParseJob(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  double mib = 0;
+  if (equals != std::string::npos && equals != 0) {
+    const char* end = text.data() + text.size();
+    const auto [stop, status] =
+        std::from_chars(text.data() + equals + 1, end, mib);
+    if (status == std::errc() && stop == end && mib > 0) {
+      return {.model = text.substr(0, equals), .needed_mib = mib};
+    }
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              "--job '" + text + "': expected NAME=MIB, e.g. ranker=3500");
+}
+
+std::string Format(const mig::Packing& packing, const std::string& format) {
+  if (format == "json") return mig::FormatJson(packing);
+  if (format == "mig-parted") return mig::MigPartedConfig(packing);
+  if (format == "kubernetes") return mig::KubernetesResources(packing);
+  return mig::FormatTable(packing);
+}
+
+ExitCode RunPack(const PackOptions& options) {
+  const Predictor predictor = options.predictor.Make(options.model.run);
+  std::vector<mig::Job> jobs;
+  for (const std::string& text : options.jobs) jobs.push_back(ParseJob(text));
+  const std::vector<ReportError> errors = ForEachTrace(
+      options.model, [&](const Program& program, const Trace& trace) {
+        jobs.push_back(mig::ToJob(
+            ToDemand(predictor.Predict(trace.graph), program.name())));
+      });
+  for (const ReportError& error : errors) PrintError(error.message);
+  if (!errors.empty()) return kExitModelFailed;
+  const mig::Packing packing =
+      mig::Pack(jobs, predictor.device(), options.pack);
+  std::cout << Format(packing, options.format);
+  return packing.fits ? kExitOk : kExitDoesNotFit;
+}
+
+void AddPack(CLI::App& mig, ExitCode& exit_code) {
+  auto options = std::make_shared<PackOptions>();
+  CLI::App* command = mig.add_subcommand(
+      "pack", "Several models into one layout, an instance for each");
+  command->footer(kPackExamples);
+  options->model.AddTo(*command, /*many=*/true);
+  command->get_option("MODEL")->required(false);
+  options->predictor.AddTo(*command, options->model.run);
+  command
+      ->add_option("--job", options->jobs,
+                   "A model by name and MiB, instead of a file")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--max-devices", options->pack.max_devices,
+                   "Most devices to use; 0: as many as it takes")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--media-extensions", options->pack.media_extensions,
+                    "Use +me profiles, too");
+  command
+      ->add_option("--format", options->format,
+                   "table, json, mig-parted (YAML) or kubernetes")
+      ->check(CLI::IsMember({"table", "json", "mig-parted", "kubernetes"}))
+      ->capture_default_str();
+  command->callback([options, &exit_code] { exit_code = RunPack(*options); });
+}
+
+}  // namespace
+
+void AddMig(CLI::App& app, ExitCode& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("mig", "MIG profiles, layouts and packing");
+  command->require_subcommand(1);
+  AddProfiles(*command, exit_code);
+  AddLayouts(*command, exit_code);
+  AddPack(*command, exit_code);
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,21 @@
+#include "cli/flags/fit_flags.h"
+
+namespace foretell::cli {
+
+void AddFitFlags(CLI::App& command, FitLimits& limits) {
+  command.add_option("--profile", limits.profile,
+                     "MIG profile instead of the whole device");
+  command.add_option("--max-memory", limits.max_memory_mib, "MiB")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--max-latency", limits.max_latency_ms,
+                  "ms per batch or step")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--max-energy", limits.max_energy_j, "J per batch or step")
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--strict", limits.strict,
+                   "Judge latency and energy by their upper ends, too");
+}
+
+}  // namespace foretell::cli

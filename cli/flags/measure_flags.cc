@@ -1,0 +1,13 @@
+#include "cli/flags/measure_flags.h"
+
+namespace foretell::cli {
+
+void AddMeasuredRunFlags(CLI::App& command, Run& run) {
+  command.add_flag("--autocast", run.autocast,
+                   "Forward pass under automatic mixed precision, from fp32: "
+                   "fp16 on CUDA, bf16 on the CPU");
+  command.add_flag("--channels-last", run.channels_last,
+                   "Network and images in channels-last");
+}
+
+}  // namespace foretell::cli

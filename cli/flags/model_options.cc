@@ -1,0 +1,188 @@
+#include "cli/flags/model_options.h"
+
+#include <charconv>
+#include <iostream>
+#include <iterator>
+
+#include "cli/flags/open_model.h"
+#include "cli/flags/read_text.h"
+#include "cli/flags/run_flags.h"
+#include "cli/print/progress_bar.h"
+#include "foretell/frontends.h"
+#include "src/core/printable.h"
+#include "src/core/text.h"
+
+namespace foretell::cli {
+namespace {
+
+std::pair<std::string, std::int64_t> ParseDim(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  std::int64_t size = 0;
+  if (equals != std::string::npos && equals != 0) {
+    const char* begin = text.data() + equals + 1;
+    const char* end = text.data() + text.size();
+    const auto [stop, status] = std::from_chars(begin, end, size);
+    if (status == std::errc() && stop == end && size >= 0) {
+      return {text.substr(0, equals), size};
+    }
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              "--dim '" + text + "': expected NAME=SIZE, e.g. seq=128");
+}
+
+std::vector<std::optional<std::int64_t>> Batches(const ModelOptions& options) {
+  if (options.batches.empty()) return {std::nullopt};
+  return {options.batches.begin(), options.batches.end()};
+}
+
+ReportError ToReportError(const std::string& model,
+                          const std::exception& error) {
+  const auto* ours = dynamic_cast<const Error*>(&error);
+  if (ours != nullptr) return {model, ours->code(), ours->what()};
+  return {model, ErrorCode::kInternal, model + ": " + FirstLine(error.what())};
+}
+
+/// What autocast casts to, beside parameters that stay in 32 bits.
+DType AutocastType(Precision precision) {
+  return precision == Precision::kBf16 ? DType::kBF16 : DType::kF16;
+}
+
+/// Arithmetic of what autocast leaves alone.
+Precision UncastPrecision(Precision precision) {
+  return precision == Precision::kTf32 ? precision : Precision::kFp32;
+}
+
+}  // namespace
+
+void ModelOptions::AddTo(CLI::App& command, bool many) {
+  CLI::Option* files = command
+                           .add_option("MODEL", models,
+                                       many ? "ONNX or TorchScript files"
+                                            : "ONNX or TorchScript file")
+                           ->required();
+  if (!many) files->expected(1);
+  command
+      .add_option("-i,--input", inputs,
+                  "Type of an input: name=f32[8,3,224,224]; the name may "
+                  "be left out for the only one")
+      ->allow_extra_args(false);
+  if (many) {
+    command
+        .add_option("-b,--batch", batches,
+                    "Batch sizes, e.g. 8 or 1,8,32: the leading dimension "
+                    "of every input")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::PositiveNumber);
+  }
+  command.add_option("-d,--dim", dims, "Size of a named dimension: seq=128")
+      ->allow_extra_args(false);
+  AddStepFlags(command, run);
+  command
+      .add_option("--trace", trace,
+                  "meta: no arithmetic; cpu: run once on random data, for "
+                  "models whose shapes depend on data")
+      ->check(CLI::IsMember({"meta", "cpu"}))
+      ->capture_default_str();
+  command
+      .add_option("--fuse", fuse,
+                  "ONNX patterns that become the operator which PyTorch "
+                  "runs: exported forms, none, or all equivalent ones")
+      ->check(CLI::IsMember({"none", "exported", "equivalent"}))
+      ->capture_default_str();
+}
+
+LoadOptions ModelOptions::ToLoadOptions() const {
+  if (fuse == "none") return {.fusion = Fusion::kOff};
+  if (fuse == "equivalent") return {.fusion = Fusion::kEquivalent};
+  return {.fusion = Fusion::kExported};
+}
+
+TraceOptions ModelOptions::ToTraceOptions() const {
+  TraceOptions options = {
+      .mode = run.mode,
+      .precision = run.precision,
+      .optimizer = run.optimizer,
+      .device = trace == "cpu" ? TraceDevice::kCpu : TraceDevice::kMeta};
+  if (!run.autocast) return options;
+  options.autocast = AutocastType(run.precision);
+  options.precision = UncastPrecision(run.precision);
+  return options;
+}
+
+InputRequest ModelOptions::ToRequest(std::optional<std::int64_t> batch) const {
+  InputRequest request{.batch = batch};
+  for (const std::string& text : inputs) {
+    request.inputs.push_back(ParseInput(text));
+  }
+  for (const std::string& text : dims) request.dims.insert(ParseDim(text));
+  return request;
+}
+
+void DeviceFlags::AddTo(CLI::App& command) {
+  command.add_option("--device", device, "GPU, see `foretell devices`")
+      ->capture_default_str();
+  command.add_option("--environment", environment,
+                     "CUDA context model, see `foretell devices`; default: "
+                     "today's");
+  command
+      .add_option("--device-file", device_files,
+                  "JSON file of a further device")
+      ->allow_extra_args(false);
+  command
+      .add_option("--environment-file", environment_files,
+                  "JSON file of further environments")
+      ->allow_extra_args(false);
+}
+
+DeviceCatalog DeviceFlags::Catalog() const {
+  DeviceCatalog catalog = DeviceCatalog::BuiltIn();
+  for (const std::string& path : device_files) {
+    catalog.AddDevice(ReadText(path), path);
+  }
+  for (const std::string& path : environment_files) {
+    catalog.AddContexts(ReadText(path), path);
+  }
+  return catalog;
+}
+
+std::vector<ReportError> ForEachTrace(
+    const ModelOptions& options,
+    const std::function<void(const Program&, const Trace&)>& use) {
+  const TraceOptions trace_options = options.ToTraceOptions();
+  const auto batches = Batches(options);
+  options.ToRequest(std::nullopt);  // Refuses bad flags before any model.
+  const auto total =
+      static_cast<std::int64_t>(options.models.size() * batches.size());
+  ProgressBar progress;
+  std::int64_t done = 0;
+  std::vector<ReportError> errors;
+  for (const std::string& path : options.models) {
+    const std::int64_t done_with_it = done + std::ssize(batches);
+    try {
+      const Program program = OpenModel(path, options.ToLoadOptions());
+      for (const std::optional<std::int64_t> batch : batches) {
+        if (total > 1) {
+          progress.Show(done++, total, std::ssize(errors), path);
+        }
+        const std::vector<BoundInput> inputs =
+            BindInputs(program.inputs(), options.ToRequest(batch), path);
+        use(program, TraceProgram(program, inputs, trace_options));
+      }
+    } catch (const std::exception& error) {
+      errors.push_back(ToReportError(path, error));
+    }
+    done = done_with_it;
+  }
+  return errors;
+}
+
+void PrintError(const std::string& message) {
+  std::cerr << "foretell: error: " << Printable(message) << "\n";
+}
+
+void PrintWarning(const std::string& message) {
+  std::cerr << "foretell: warning: " << Printable(message) << "\n";
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,82 @@
+#include "cli/flags/run_flags.h"
+
+#include "cli/flags/named_flag.h"
+#include "foretell/error.h"
+
+namespace foretell::cli {
+namespace {
+
+void AddTorch(CLI::App& command, TorchVersion& version) {
+  command
+      .add_option_function<std::string>(
+          "--torch",
+          [&version](const std::string& text) {
+            const std::optional<TorchVersion> parsed = ParseTorchVersion(text);
+            if (!parsed) {
+              throw Error(
+                  ErrorCode::kInvalidArgument,
+                  "--torch '" + text + "': expected a version, e.g. 2.4");
+            }
+            version = *parsed;
+          },
+          "Version of PyTorch that runs it; with --autocast")
+      ->default_str(ToString(version));
+}
+
+void AddExecutionFlags(CLI::App& command, Run& run) {
+  AddNamed(command, "--host", run.host, {Host::kPython, Host::kCpp}, &HostName,
+           "Who calls the operators: python (PyTorch) or cpp (LibTorch), which "
+           "dispatches twice as fast");
+  command.add_flag(
+      "--autocast", run.autocast,
+      "Automatic mixed precision to FP16, or with --precision bf16 to "
+      "BF16");
+  command.add_flag("--channels-last", run.channels_last,
+                   "Network and images in channels-last; with --autocast");
+  AddTorch(command, run.torch);
+}
+
+}  // namespace
+
+void AddStepFlags(CLI::App& command, Run& run) {
+  AddNamed(command, "-m,--mode", run.mode, {Mode::kInference, Mode::kTraining},
+           &ModeName, "inference or training");
+  AddNamed(command, "--optimizer", run.optimizer,
+           {Optimizer::kSgd, Optimizer::kMomentum, Optimizer::kAdam,
+            Optimizer::kAdamW},
+           &OptimizerName, "Steps --mode training");
+  AddNamed(
+      command, "-p,--precision", run.precision,
+      {Precision::kFp32, Precision::kTf32, Precision::kFp16, Precision::kBf16},
+      &PrecisionName,
+      "float32 parameters and inputs are cast to it; fp32 leaves the "
+      "file's types");
+}
+
+void PredictorFlags::AddTo(CLI::App& command, Run& run) {
+  device.AddTo(command);
+  AddExecutionFlags(command, run);
+  CLI::Option* checkpoint =
+      command
+          .add_option("--checkpoint", checkpoints,
+                      "best.safetensors of your own training, for the figures "
+                      "that it predicts; the others are analytic")
+          ->allow_extra_args(false);
+  AddNamed(command, "--method", method,
+           {Method::kAuto, Method::kAnalytic, Method::kLearned}, &MethodName,
+           "analytic; learned, wherever a trained network knows such runs; "
+           "auto, where measurements speak for it")
+      ->excludes(checkpoint);
+}
+
+Predictor PredictorFlags::Make(const Run& run) const {
+  const DeviceCatalog catalog = device.Catalog();
+  PredictorOptions options{
+      .method = method, .checkpoints = checkpoints, .catalog = &catalog};
+  if (!device.environment.empty()) {
+    options.context = catalog.FindContext(device.environment);
+  }
+  return Predictor::Make(catalog.FindDevice(device.device), run, options);
+}
+
+}  // namespace foretell::cli

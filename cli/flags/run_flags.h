@@ -1,0 +1,30 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+#include "cli/flags/model_options.h"
+#include "foretell/predictor.h"
+
+namespace foretell::cli {
+
+/// Flags that say which step is traced: mode, optimizer and precision. `run`
+/// must outlive the command.
+void AddStepFlags(CLI::App& command, Run& run);
+
+/// Flags of every command that predicts: on what, how PyTorch runs networks
+/// there beside the step, and by which method the figures are found.
+struct PredictorFlags {
+  DeviceFlags device;
+  Method method = Method::kAuto;
+  std::vector<std::string> checkpoints;  ///< Files of the user's own networks.
+
+  /// `run` must outlive the command.
+  void AddTo(CLI::App& command, Run& run);
+  /// Throws what Predictor::Make and DeviceFlags::Catalog throw.
+  Predictor Make(const Run& run) const;
+};
+
+}  // namespace foretell::cli

@@ -1,0 +1,87 @@
+#include "cli/print/print_graph.h"
+
+#include <nlohmann/json.hpp>
+
+#include "foretell/features.h"
+#include "foretell/graph_io.h"
+#include "src/core/json_text.h"
+#include "src/core/numbers.h"
+#include "src/core/text_table.h"
+#include "src/core/units.h"
+#include "src/model/report_json.h"
+
+namespace foretell::cli {
+namespace {
+
+std::string ResultOf(const OperatorGraph& graph, const Node& node) {
+  if (node.outputs.empty()) return "";
+  std::string text = ToString(graph.value(node.outputs.front()).type);
+  if (node.outputs.size() > 1) {
+    text += " +" + std::to_string(node.outputs.size() - 1);
+  }
+  return text;
+}
+
+std::string Totals(const OperatorGraph& graph, const MemoryBreakdown& memory) {
+  return "\n" + std::to_string(graph.nodes().size()) + " operators, " +
+         FormatCount(graph.ParameterElements()) + " parameters, " +
+         FormatCount(graph.ForwardMacs()) + " MACs; peak " +
+         FormatSignificant(ToMiB(memory.allocated_peak)) + " MiB allocated, " +
+         FormatSignificant(ToMiB(memory.reserved_peak)) + " MiB reserved\n";
+}
+
+std::string LargestTensors(const MemoryBreakdown& memory) {
+  TextTable table({"alive at the peak", "role", "type", "MiB"});
+  for (const LiveTensor& tensor : memory.largest_at_peak) {
+    table.AddRow({tensor.label, std::string(TensorRoleName(tensor.role)),
+                  tensor.type ? ToString(*tensor.type) : "",
+                  FormatSignificant(ToMiB(tensor.bytes))});
+  }
+  return "\n" + table.ToString();
+}
+
+nlohmann::ordered_json TimelineJson(const MemoryBreakdown& memory) {
+  auto list = nlohmann::ordered_json::array();
+  for (const NodeMemory& node : memory.timeline) {
+    list.push_back({{"peak_allocated", node.peak_allocated},
+                    {"allocated_after", node.allocated_after},
+                    {"reserved_after", node.reserved_after}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string FormatGraphTable(const OperatorGraph& graph,
+                             const MemoryBreakdown& memory) {
+  TextTable table(
+      {"operator", "#", "phase", "module", "result", "MACs", "live MiB"});
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    table.AddRow(
+        {node.target, std::to_string(i), std::string(PhaseName(node.phase)),
+         node.scope, ResultOf(graph, node),
+         node.macs == 0 ? "" : FormatCount(node.macs),
+         FormatSignificant(ToMiB(memory.timeline[i].allocated_after))});
+  }
+  return table.ToString() + Totals(graph, memory) + LargestTensors(memory);
+}
+
+std::string FormatGraphJson(const OperatorGraph& graph,
+                            const MemoryBreakdown& memory) {
+  auto json = nlohmann::ordered_json::parse(GraphToJson(graph));
+  const StaticFeatures features = CountStaticFeatures(graph);
+  json["parameters"] = graph.ParameterElements();
+  json["macs"] = graph.ForwardMacs();
+  json["static_features"] = {{"macs", features.macs},
+                             {"batch", features.batch},
+                             {"convolutions", features.convolutions},
+                             {"dense", features.dense},
+                             {"relus", features.relus}};
+  json["memory"] = {{"allocated_peak", memory.allocated_peak},
+                    {"reserved_peak", memory.reserved_peak},
+                    {"timeline", TimelineJson(memory)}};
+  return DumpJson(json) + "\n";
+}
+
+}  // namespace foretell::cli
