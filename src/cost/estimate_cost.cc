@@ -3,13 +3,13 @@
 #include <span>
 
 #include "foretell/cost.h"
-#include "src/cost/constants.h"
 #include "src/cost/host_time.h"
 #include "src/cost/kernel_time.h"
-#include "src/cost/kernels.h"
 #include "src/cost/launched_step.h"
 #include "src/cost/machine.h"
 #include "src/cost/power.h"
+#include "src/kernels/constants.h"
+#include "src/kernels/kernels.h"
 
 // Latency and energy of one eager step: the kernels that it launches, on two
 // timelines.

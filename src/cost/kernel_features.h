@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "src/cost/kernels.h"
 #include "src/cost/machine.h"
 #include "src/cost/roofline.h"
+#include "src/kernels/kernels.h"
 
 namespace foretell::cost {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "foretell/cost.h"
-#include "src/cost/kernels.h"
+#include "src/kernels/kernels.h"
 
 namespace foretell::cost {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "src/cost/upsample.h"
+#include "src/kernels/upsample.h"
 
 namespace foretell::cost {
 namespace {

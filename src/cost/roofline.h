@@ -1,7 +1,7 @@
 #pragma once
 
-#include "src/cost/kernels.h"
 #include "src/cost/machine.h"
+#include "src/kernels/kernels.h"
 
 namespace foretell::cost {
 

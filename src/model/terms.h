@@ -10,9 +10,9 @@
 #include "foretell/device.h"
 #include "foretell/figure.h"
 #include "foretell/graph.h"
-#include "src/cost/kernel_class.h"
 #include "src/cost/kernel_features.h"
-#include "src/cost/kernels.h"
+#include "src/kernels/kernel_class.h"
+#include "src/kernels/kernels.h"
 
 namespace foretell::model {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "src/cost/roofline.h"
-#include "tests/cost/kernels_of.h"
 #include "tests/cost/test_device.h"
+#include "tests/kernels/kernels_of.h"
 
 namespace foretell::cost {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/cost/upsample.h"
+#include "src/kernels/upsample.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 
 #include "foretell/cost.h"
 #include "src/cost/kernel_time.h"
-#include "tests/cost/kernels_of.h"
 #include "tests/cost/test_device.h"
+#include "tests/kernels/kernels_of.h"
 
 namespace foretell::cost {
 namespace {

@@ -3,15 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "tests/datasets/expect_error.h"
+#include "tests/mig/toy_device.h"
 
 namespace foretell::model {
 namespace {
 
-using dataset_test::ExpectError;
+using mig::A100;
 
-const DeviceSpec& A100() {
-  return DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb");
-}
+using dataset_test::ExpectError;
 
 double Raw(const char* text, const InputSource& source) {
   return RawInput(ParseColumnKey(text), source);

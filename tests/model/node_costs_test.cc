@@ -8,13 +8,12 @@
 #include <string>
 
 #include "foretell/graph_io.h"
+#include "tests/mig/toy_device.h"
 
 namespace foretell::model {
 namespace {
 
-const DeviceSpec& A100() {
-  return DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb");
-}
+using mig::A100;
 
 NodeCosts CostsOf(const std::string& body) {
   return NodeCostsOf(ParseGraph("graph \"g\"\n" + body), A100(), {});

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "foretell/graph.h"
-#include "src/cost/kernels.h"
+#include "src/kernels/kernels.h"
 
 namespace foretell {
 

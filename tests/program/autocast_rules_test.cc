@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "src/cost/autocast.h"
+#include "src/kernels/autocast.h"
 
 namespace foretell {
 namespace {

@@ -1,0 +1,176 @@
+#include "src/kernels/composite_steps.h"
+
+#include <algorithm>
+
+namespace foretell::cost {
+
+CompositeSteps::CompositeSteps(const Expansion& outer,
+                               const NodeContext& context,
+                               std::optional<std::int64_t> read_as)
+    : outer_(outer),
+      context_(context),
+      read_as_(read_as),
+      builder_(outer.graph.info()) {}
+
+std::string CompositeSteps::NameOf(std::size_t number) const {
+  return outer_.graph.value(context_.result()).name + "/" +
+         std::to_string(number);
+}
+
+DType CompositeSteps::SourceType(DType dtype) const {
+  if (!read_as_ || !IsFloatingPoint(dtype)) return dtype;
+  return *read_as_ == kHalfBytes ? DType::kF16 : DType::kF32;
+}
+
+ValueId CompositeSteps::AddSource(ValueId id) {
+  const Value& value = outer_.graph.value(id);
+  const TensorType type = {SourceType(value.type.dtype), value.type.shape};
+  const TensorRole role = outer_.tensors.IsWeight(id) ? TensorRole::kParameter
+                                                      : TensorRole::kActivation;
+  const StorageId storage = builder_.AddStorage(
+      outer_.tensors.Elements(id) * ByteWidth(type.dtype), role);
+  return builder_.AddSource(NameOf(num_values_++), type, storage);
+}
+
+ValueId CompositeSteps::Operand(std::size_t index) {
+  const ValueId id = node().inputs[index];
+  const auto known = sources_.find(id);
+  if (known != sources_.end()) return known->second;
+  const ValueId source = AddSource(id);
+  sources_.emplace(id, source);
+  return source;
+}
+
+const TensorType& CompositeSteps::result() const {
+  return outer_.graph.value(context_.result()).type;
+}
+
+std::int64_t CompositeSteps::Size(ValueId id, std::int64_t dim) const {
+  const Shape& shape = builder_.value(id).type.shape;
+  const std::int64_t counted = dim < 0 ? dim + std::ssize(shape) : dim;
+  const bool exists = counted >= 0 && counted < std::ssize(shape);
+  return exists ? shape[static_cast<std::size_t>(counted)] : 1;
+}
+
+NodeId CompositeSteps::AddNode(std::string target,
+                               std::vector<ValueId> operands,
+                               Attributes attributes) {
+  repeats_.push_back(times_);
+  return builder_.AddNode({.target = std::move(target),
+                           .inputs = std::move(operands),
+                           .attributes = std::move(attributes)});
+}
+
+ValueId CompositeSteps::AddResult(NodeId node, TensorType type,
+                                  StorageId storage) {
+  return builder_.AddResult(node, NameOf(num_values_++), std::move(type),
+                            storage);
+}
+
+ValueId CompositeSteps::Call(std::string target, std::vector<ValueId> operands,
+                             Shape shape, Attributes attributes,
+                             std::optional<DType> dtype) {
+  const DType own =
+      operands.empty() ? SourceType(result().dtype) : TypeOf(operands.front());
+  TensorType type = {dtype.value_or(own), std::move(shape)};
+  const NodeId node =
+      AddNode(std::move(target), std::move(operands), std::move(attributes));
+  const StorageId storage =
+      builder_.AddStorage(type.Bytes(), TensorRole::kActivation);
+  return AddResult(node, std::move(type), storage);
+}
+
+ValueId CompositeSteps::AlsoReturns(Shape shape) {
+  const auto last = static_cast<ValueId>(num_values_ - 1);
+  TensorType type = {TypeOf(last), std::move(shape)};
+  const StorageId storage =
+      builder_.AddStorage(type.Bytes(), TensorRole::kActivation);
+  return AddResult(builder_.value(last).producer, std::move(type), storage);
+}
+
+ValueId CompositeSteps::InPlace(std::string target,
+                                std::vector<ValueId> operands) {
+  const Value written = builder_.value(operands.front());
+  const NodeId node = AddNode(std::move(target), std::move(operands), {});
+  return AddResult(node, written.type, written.storage);
+}
+
+ValueId CompositeSteps::View(std::string target, ValueId operand, Shape shape,
+                             Attributes attributes) {
+  TensorType type = {TypeOf(operand), std::move(shape)};
+  StorageId storage = builder_.value(operand).storage;
+  const bool repeats = builder_.storage(storage).bytes < type.Bytes();
+  if (repeats && target != "expand") {
+    storage = builder_.AddStorage(type.Bytes(), TensorRole::kActivation);
+  }
+  const NodeId node =
+      AddNode(std::move(target), {operand}, std::move(attributes));
+  return AddResult(node, std::move(type), storage);
+}
+
+ValueId CompositeSteps::Memory(Shape shape, DType dtype) {
+  const TensorType type = {dtype, std::move(shape)};
+  const StorageId storage =
+      builder_.AddStorage(type.Bytes(), TensorRole::kActivation);
+  return builder_.AddSource(NameOf(num_values_++), type, storage);
+}
+
+bool CompositeSteps::ReturnsFit() const {
+  const std::vector<ValueId>& outputs = node().outputs;
+  if (returned_.empty() || returned_.size() > outputs.size()) return false;
+  for (std::size_t i = 0; i < returned_.size(); ++i) {
+    if (ShapeOf(returned_[i]) != outer_.tensors.ShapeOf(outputs[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Sources lie as they do outside; a parameter that was cast there is not cast
+/// again.
+void CompositeSteps::EnterStates(const Expansion& outer,
+                                 Expansion& inner) const {
+  for (const auto& [from, to] : sources_) {
+    inner.tensors.SetStrides(to, outer.tensors.StridesOf(from));
+    if (!read_as_) {
+      inner.tensors.SetElementBytes(to, outer.tensors.ElementBytes(from));
+    }
+    if (outer.cast_weights.contains(outer.graph.value(from).storage)) {
+      inner.cast_weights.insert(inner.graph.value(to).storage);
+    }
+  }
+}
+
+void CompositeSteps::LeaveStates(const Expansion& inner,
+                                 Expansion& outer) const {
+  for (std::size_t i = 0; i < returned_.size(); ++i) {
+    const ValueId result = node().outputs[i];
+    outer.tensors.SetStrides(result, inner.tensors.StridesOf(returned_[i]));
+    outer.tensors.SetElementBytes(result,
+                                  inner.tensors.ElementBytes(returned_[i]));
+  }
+  for (const auto& [from, to] : sources_) {
+    if (inner.cast_weights.contains(inner.graph.value(to).storage)) {
+      outer.cast_weights.insert(outer.graph.value(from).storage);
+    }
+  }
+}
+
+void CompositeSteps::Emit(Expansion& outer, bool autocasts) {
+  for (const auto& [from, to] : sources_) builder_.MarkInput(to);
+  builder_.DeriveLifetimes();
+  const OperatorGraph graph = builder_.Build();
+  Run mode = outer.mode;
+  mode.autocast = autocasts;
+  Expansion inner(graph, mode);
+  EnterStates(outer, inner);
+  ExpandNodes(inner);
+  for (Kernel kernel : inner.kernels) {
+    kernel.count *= repeats_[static_cast<std::size_t>(kernel.node)];
+    kernel.node = context_.id;
+    if (kernel.count > 0) outer.kernels.push_back(kernel);
+  }
+  LeaveStates(inner, outer);
+}
+
+}  // namespace foretell::cost

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "src/kernels/composite_steps.h"
+
+namespace foretell::cost {
+
+/// Where autocast acts on a composite.
+enum class CompositeCasts : std::uint8_t {
+  kBefore,  ///< The operator is in autocast's lists: its operands are cast.
+  kInside,  ///< It is not: every step casts by its own rule.
+};
+
+/// An operator that runs several kernels.
+struct Composite {
+  std::string_view target;
+  CompositeCasts casts;
+  /// Writes the steps and returns true, or returns false for operands that
+  /// take another way inside the operator, or that it does not understand.
+  bool (*write)(CompositeSteps&);
+};
+
+/// A family per file; docs/kernels.md says what each assumes.
+std::span<const Composite> AttentionComposites();
+std::span<const Composite> CellComposites();
+std::span<const Composite> ClassificationComposites();
+std::span<const Composite> LossComposites();
+std::span<const Composite> PlainComposites();
+std::span<const Composite> ProductComposites();
+std::span<const Composite> RecurrentComposites();
+
+/// The writer of `einsum`, which belongs to the products.
+bool Einsum(CompositeSteps& steps);
+
+/// All families.
+inline constexpr std::span<const Composite> (*kCompositeFamilies[])() = {
+    &AttentionComposites, &CellComposites,  &ClassificationComposites,
+    &LossComposites,      &PlainComposites, &ProductComposites,
+    &RecurrentComposites};
+
+}  // namespace foretell::cost

@@ -1,0 +1,63 @@
+#include "src/kernels/constants.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace foretell::cost {
+namespace {
+
+bool IsSourceRole(TensorRole role) {
+  return role == TensorRole::kParameter || role == TensorRole::kBuffer;
+}
+
+/// Writes to a parameter or buffer: a counter, a running mean.
+bool UpdatesASource(const OperatorGraph& graph, const Node& node) {
+  if (node.kind == OpKind::kView || !node.target.ends_with('_')) return false;
+  return std::ranges::any_of(node.outputs, [&](ValueId output) {
+    const StorageId storage = graph.value(output).storage;
+    return storage != kNone && IsSourceRole(graph.storage(storage).role);
+  });
+}
+
+bool Varies(const OperatorGraph& graph, const Node& node,
+            const std::vector<bool>& varying) {
+  return node.kind == OpKind::kRandom || UpdatesASource(graph, node) ||
+         std::ranges::any_of(node.inputs, [&](ValueId input) {
+           return varying[static_cast<std::size_t>(input)];
+         });
+}
+
+bool IsVaryingSource(const OperatorGraph& graph, const Value& value) {
+  return value.producer == kNone && value.storage != kNone &&
+         !IsSourceRole(graph.storage(value.storage).role);
+}
+
+}  // namespace
+
+std::vector<bool> VaryingValues(const OperatorGraph& graph) {
+  std::vector<bool> varying;
+  varying.reserve(graph.values().size());
+  for (const Value& value : graph.values()) {
+    varying.push_back(IsVaryingSource(graph, value));
+  }
+  for (const ValueId input : graph.inputs()) {
+    varying[static_cast<std::size_t>(input)] = true;
+  }
+  for (const Node& node : graph.nodes()) {
+    if (!Varies(graph, node, varying)) continue;
+    for (const ValueId output : node.outputs) {
+      varying[static_cast<std::size_t>(output)] = true;
+    }
+  }
+  return varying;
+}
+
+bool IsConstantTable(const OperatorGraph& graph, const Node& node,
+                     const std::vector<bool>& varying) {
+  if (node.outputs.empty()) return false;
+  const ValueId result = node.outputs.front();
+  return !IsFloatingPoint(graph.value(result).type.dtype) &&
+         !varying[static_cast<std::size_t>(result)];
+}
+
+}  // namespace foretell::cost

@@ -1,0 +1,210 @@
+#include "src/kernels/describe_products.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "src/graph/convolution.h"
+#include "src/kernels/einsum_product.h"
+
+// Every operator that multiplies, as `batch` products of [m, k] by [k, n].
+//
+//   convolution   batch = groups, m = images * positions,
+//                 n = filters per group, k = inputs per group * window
+//   linear        m = rows, n = features out, k = features in
+//   matmul        as written; a batch times one matrix has the batch as rows
+//   attention     batch = images * heads, m = queries, n = keys, k = head size
+//   recurrent     batch = weight matrices, m = tokens, the first one's n and k
+
+namespace foretell::cost {
+namespace {
+
+constexpr std::int64_t kMaxStemChannels = 4;
+/// Square windows that cuDNN's depthwise kernels for f16 take.
+constexpr std::int64_t kDepthwiseWindows[] = {1, 3, 5};
+
+std::int64_t Ratio(std::int64_t dividend, std::int64_t divisor) {
+  return divisor == 0 ? 0 : dividend / divisor;
+}
+
+std::int64_t ProductBefore(const Shape& shape, std::size_t dims_left) {
+  return NumElements(
+      {shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(
+                                        std::min(dims_left, shape.size()))});
+}
+
+/// PyTorch leaves depthwise convolutions to cuDNN in the channels-last format,
+/// and in 16 bit for the windows that are fast there; else it takes a kernel of
+/// its own.
+bool IsNativeDepthwise(const Kernel& kernel) {
+  if (kernel.channels_last) return false;
+  const bool is_square = kernel.window_height == kernel.window_width;
+  const bool is_known =
+      std::ranges::count(kDepthwiseWindows, kernel.window_height) > 0;
+  return kernel.element_bytes_in != kHalfBytes || !is_square || !is_known;
+}
+
+KernelClass ConvolutionClass(const Kernel& kernel,
+                             const Convolution& convolution) {
+  if (convolution.transposed) return KernelClass::kTransposedConvolution;
+  if (convolution.IsDepthwise()) {
+    return IsNativeDepthwise(kernel) ? KernelClass::kNativeDepthwise
+                                     : KernelClass::kDepthwiseConvolution;
+  }
+  if (kernel.groups > 1) return KernelClass::kGroupedConvolution;
+  if (kernel.channels_in <= kMaxStemChannels) {
+    return KernelClass::kStemConvolution;
+  }
+  return convolution.Taps() == 1 ? KernelClass::kPointwiseConvolution
+                                 : KernelClass::kDenseConvolution;
+}
+
+/// All that the passes of a convolution have in common.
+void SetConvolution(const Convolution& convolution, Kernel& kernel) {
+  const Shape& window = convolution.window;
+  kernel.window_height = window.empty() ? 1 : window.front();
+  kernel.window_width = window.empty() ? 1 : window.back();
+  kernel.stride = convolution.stride.empty() ? 1 : convolution.stride.back();
+  kernel.groups = convolution.groups;
+  kernel.channels_in = convolution.channels_in;
+  kernel.channels_out = convolution.channels_out;
+  kernel.positions = convolution.positions_out;
+  kernel.inner_extent = convolution.input->shape.back();
+  kernel.batch = convolution.groups;
+  kernel.kernel_class = ConvolutionClass(kernel, convolution);
+  if (IsDepthwise(kernel.kernel_class)) kernel.arithmetic = Precision::kFp32;
+}
+
+/// The query stands at `first` of the inputs, the key after it.
+void SetAttention(const Expansion& expansion, const Node& node,
+                  std::size_t first, Kernel& kernel) {
+  if (node.inputs.size() < first + 3) return;
+  const Shape& query = expansion.tensors.ShapeOf(node.inputs[first]);
+  const Shape& key = expansion.tensors.ShapeOf(node.inputs[first + 1]);
+  if (query.size() < 2 || key.size() < 2) return;
+  kernel.batch = ProductBefore(query, 2);
+  kernel.m = query[query.size() - 2];
+  kernel.n = key[key.size() - 2];
+  kernel.k = query.back();
+  kernel.causal = node.Int("is_causal", 0) != 0;
+}
+
+}  // namespace
+
+Precision ProductPrecision(const Expansion& expansion,
+                           const NodeContext& context) {
+  if (expansion.mode.autocast) return Precision::kFp16;
+  const OpKind kind = context.node.kind;
+  for (const ValueId id : context.operands) {
+    const DType dtype = expansion.graph.value(id).type.dtype;
+    if (dtype == DType::kF16) return Precision::kFp16;
+    if (dtype == DType::kBF16) return Precision::kBf16;
+    if (dtype == DType::kF64) return Precision::kFp32;
+    if (IsFloatingPoint(dtype)) break;
+  }
+  const bool prefers_tf32 = IsConvolution(kind) || kind == OpKind::kAttention ||
+                            kind == OpKind::kAttentionBackward;
+  const bool asked = expansion.graph.info().precision == Precision::kTf32;
+  return prefers_tf32 || asked ? Precision::kTf32 : Precision::kFp32;
+}
+
+void DescribeConvolution(const Expansion& expansion, const NodeContext& context,
+                         Kernel& kernel) {
+  const std::optional<Convolution> convolution =
+      ConvolutionOf(expansion.graph, context.node);
+  if (!convolution || convolution->output->shape.size() < 3) return;
+  SetConvolution(*convolution, kernel);
+  kernel.m = convolution->images * convolution->positions_out;
+  kernel.n = kernel.channels_out / kernel.groups;
+  kernel.k = kernel.channels_in / kernel.groups * convolution->Taps();
+}
+
+void DescribeConvolutionGradient(const Expansion& expansion,
+                                 const NodeContext& context, ProductPass pass,
+                                 Kernel& kernel) {
+  const std::optional<Convolution> convolution =
+      ConvolutionOf(expansion.graph, context.node);
+  kernel.pass = pass;
+  if (!convolution) return;
+  kernel.macs = convolution->PassMacs();
+  SetConvolution(*convolution, kernel);
+  const std::int64_t in = kernel.channels_in / kernel.groups;
+  const std::int64_t out = kernel.channels_out / kernel.groups;
+  if (pass == ProductPass::kInputGradient) {
+    kernel.m = convolution->images * convolution->positions_in;
+    kernel.n = in;
+  } else {
+    kernel.m = out;
+    kernel.n = in * convolution->Taps();
+  }
+  kernel.k = Ratio(kernel.macs, kernel.batch * kernel.m * kernel.n);
+}
+
+void DescribeLinear(const Expansion& expansion, const NodeContext& context,
+                    Kernel& kernel) {
+  const Shape& result = expansion.tensors.ShapeOf(context.result());
+  const std::int64_t elements = NumElements(result);
+  kernel.kernel_class = KernelClass::kLinear;
+  kernel.batch = 1;
+  kernel.n = result.empty() ? 1 : result.back();
+  kernel.m = Ratio(elements, kernel.n);
+  kernel.k = Ratio(kernel.macs, elements);
+}
+
+void DescribeMatmul(const Expansion& expansion, const NodeContext& context,
+                    Kernel& kernel) {
+  const Shape& result = expansion.tensors.ShapeOf(context.result());
+  const ValueId right = context.node.inputs.back();
+  const bool one_matrix = expansion.tensors.IsWeight(right) ||
+                          expansion.tensors.ShapeOf(right).size() <= 2;
+  if (one_matrix) return DescribeLinear(expansion, context, kernel);
+  const bool on_lanes = kernel.arithmetic == Precision::kFp32;
+  kernel.kernel_class =
+      on_lanes ? KernelClass::kFloatMatmul : KernelClass::kMatmul;
+  kernel.n = result.empty() ? 1 : result.back();
+  kernel.m = result.size() > 1 ? result[result.size() - 2] : 1;
+  kernel.batch = ProductBefore(result, 2);
+  kernel.k = Ratio(kernel.macs, NumElements(result));
+}
+
+void DescribeEinsum(const Expansion& expansion, const NodeContext& context,
+                    Kernel& kernel) {
+  const bool on_lanes = kernel.arithmetic == Precision::kFp32;
+  kernel.kernel_class =
+      on_lanes ? KernelClass::kFloatMatmul : KernelClass::kMatmul;
+  const std::optional<ProductShape> product =
+      EinsumProduct(expansion.graph, context.node);
+  if (!product) return;
+  kernel.batch = product->batch;
+  kernel.m = product->m;
+  kernel.n = product->n;
+  kernel.k = product->k;
+}
+
+void DescribeAttention(const Expansion& expansion, const NodeContext& context,
+                       Kernel& kernel) {
+  kernel.kernel_class = KernelClass::kAttention;
+  SetAttention(expansion, context.node, 0, kernel);
+  kernel.variant = context.node.inputs.size() > 3;
+}
+
+void DescribeAttentionBackward(const Expansion& expansion,
+                               const NodeContext& context, Kernel& kernel) {
+  SetAttention(expansion, context.node, 1, kernel);
+}
+
+void DescribeRecurrent(const Expansion& expansion, const NodeContext& context,
+                       Kernel& kernel) {
+  kernel.kernel_class = KernelClass::kLinear;
+  kernel.m =
+      ProductBefore(expansion.tensors.ShapeOf(context.node.inputs.front()), 1);
+  for (const ValueId id : context.node.inputs) {
+    const Shape& shape = expansion.tensors.ShapeOf(id);
+    if (!expansion.tensors.IsWeight(id) || shape.size() != 2) continue;
+    if (kernel.batch++ > 0) continue;
+    kernel.n = shape[0];
+    kernel.k = shape[1];
+  }
+}
+
+}  // namespace foretell::cost

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "src/kernels/expansion.h"
+
+namespace foretell::cost {
+
+/// Unit that the products of a node are computed on, as its type: that of
+/// 16-bit operands; for f32 TF32 in convolutions and fused attention, else what
+/// the graph's precision says; for f64 FP32, see Kernel::arithmetic.
+Precision ProductPrecision(const Expansion& expansion,
+                           const NodeContext& context);
+
+/// Each fills in class, product, arithmetic and MACs of a node of its kind;
+/// operators whose shapes it does not understand keep MACs alone.
+void DescribeConvolution(const Expansion& expansion, const NodeContext& context,
+                         Kernel& kernel);
+/// One pass of a convolution's backward operator: sets class, product, window
+/// and MACs for `pass`, which is not kForward.
+void DescribeConvolutionGradient(const Expansion& expansion,
+                                 const NodeContext& context, ProductPass pass,
+                                 Kernel& kernel);
+void DescribeLinear(const Expansion& expansion, const NodeContext& context,
+                    Kernel& kernel);
+void DescribeMatmul(const Expansion& expansion, const NodeContext& context,
+                    Kernel& kernel);
+void DescribeEinsum(const Expansion& expansion, const NodeContext& context,
+                    Kernel& kernel);
+void DescribeAttention(const Expansion& expansion, const NodeContext& context,
+                       Kernel& kernel);
+void DescribeAttentionBackward(const Expansion& expansion,
+                               const NodeContext& context, Kernel& kernel);
+void DescribeRecurrent(const Expansion& expansion, const NodeContext& context,
+                       Kernel& kernel);
+
+}  // namespace foretell::cost

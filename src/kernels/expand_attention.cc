@@ -1,0 +1,200 @@
+#include <cstddef>
+#include <string>
+
+#include "src/kernels/expansion.h"
+
+// Attention without a fused kernel:
+//
+//   scale the queries (since 2.0 the keys as well), multiply them, add the
+//   mask, softmax, multiply by the values.
+//
+// PyTorch has no fused kernel before 2.0 and takes none for tensors of a rank
+// other than four. From 2.5 on the products of 16-bit tensors then run in FP32,
+// between casts there and back. Before 2.0 the operator did not exist: a
+// network wrote these steps itself, and under autocast its softmax returned
+// f32.
+
+namespace foretell::cost {
+namespace {
+
+constexpr std::size_t kFusedRank = 4;
+
+/// Sizes of softmax(Q Kᵀ) V; every count is in elements.
+struct AttentionSizes {
+  std::int64_t batch = 1;  ///< Images * heads.
+  std::int64_t queries = 1;
+  std::int64_t keys = 1;
+  std::int64_t key_width = 1;
+  std::int64_t value_width = 1;
+
+  std::int64_t Scores() const { return batch * queries * keys; }
+  std::int64_t Results() const { return batch * queries * value_width; }
+};
+
+/// Errors as RequireRepresentable, for the scores.
+AttentionSizes SizesOf(const Expansion& expansion, const Node& node) {
+  const Shape& query = expansion.tensors.ShapeOf(node.inputs[0]);
+  const Shape& key = expansion.tensors.ShapeOf(node.inputs[1]);
+  const Shape& value = expansion.tensors.ShapeOf(node.inputs[2]);
+  const AttentionSizes sizes = {
+      .batch = NumElements({query.begin(), query.end() - 2}),
+      .queries = query[query.size() - 2],
+      .keys = key[key.size() - 2],
+      .key_width = query.back(),
+      .value_width = value.back()};
+  const std::string& name = expansion.graph.value(node.outputs.front()).name;
+  RequireRepresentable(name, {sizes.batch, sizes.queries, sizes.keys});
+  RequireRepresentable(name, {sizes.batch, sizes.queries, sizes.value_width});
+  return sizes;
+}
+
+/// Lists the steps; widths are bytes per element.
+class UnfusedAttention {
+ public:
+  UnfusedAttention(Expansion& expansion, const NodeContext& context)
+      : expansion_(expansion),
+        context_(context),
+        sizes_(SizesOf(expansion, context.node)) {
+    const Node& node = context.node;
+    outside_ = context.read_as.value_or(
+        expansion.tensors.ElementBytes(node.inputs[0]));
+    const bool in_float = expansion.mode.torch.Generation() ==
+                              TorchGeneration::kFloatAttentionFallback &&
+                          outside_ == kHalfBytes;
+    inside_ = in_float ? kFloatBytes : outside_;
+    const bool autocast =
+        expansion.mode.autocast || expansion.graph.info().autocast;
+    scores_ = autocast && IsBeforeFusion() ? kFloatBytes : inside_;
+  }
+
+  void Expand() {
+    const auto& inputs = context_.node.inputs;
+    const std::int64_t query = expansion_.tensors.Elements(inputs[0]);
+    const std::int64_t key = expansion_.tensors.Elements(inputs[1]);
+    const std::int64_t value = expansion_.tensors.Elements(inputs[2]);
+    for (const std::int64_t elements : {query, key, value}) {
+      Convert(KernelClass::kCastUp, elements, outside_, inside_);
+    }
+    Scale(query);
+    if (!IsBeforeFusion()) Scale(key);
+    Multiply(query + key, sizes_.Scores(), sizes_.keys, sizes_.key_width);
+    const std::int64_t masked = AddMask();
+    Emit({.kernel_class = KernelClass::kSoftmax,
+          .bytes_in = masked * sizes_.Scores(),
+          .bytes_out = scores_ * sizes_.Scores(),
+          .element_bytes_in = masked,
+          .element_bytes_out = scores_,
+          .inner_extent = sizes_.keys});
+    Convert(KernelClass::kCastDown, sizes_.Scores(), scores_, inside_);
+    Multiply(sizes_.Scores() + value, sizes_.Results(), sizes_.value_width,
+             sizes_.keys);
+    Convert(KernelClass::kCastDown, sizes_.Results(), inside_, outside_);
+  }
+
+ private:
+  bool IsBeforeFusion() const {
+    return expansion_.mode.torch.Generation() ==
+           TorchGeneration::kNoFusedAttention;
+  }
+
+  void Emit(Kernel kernel) {
+    kernel.node = context_.id;
+    expansion_.kernels.push_back(kernel);
+  }
+
+  /// A cast, unless the types are the same.
+  void Convert(KernelClass kernel_class, std::int64_t elements,
+               std::int64_t from, std::int64_t to) {
+    if (from == to) return;
+    Emit({.kernel_class = kernel_class,
+          .bytes_in = from * elements,
+          .bytes_out = to * elements,
+          .element_bytes_in = from,
+          .element_bytes_out = to});
+  }
+
+  void Scale(std::int64_t elements) {
+    Emit({.kernel_class = KernelClass::kMultiply,
+          .bytes_in = inside_ * elements,
+          .bytes_out = inside_ * elements,
+          .element_bytes_in = inside_,
+          .element_bytes_out = inside_,
+          .inner_extent = sizes_.key_width});
+  }
+
+  void Multiply(std::int64_t elements_in, std::int64_t elements_out,
+                std::int64_t columns, std::int64_t contracted) {
+    const Precision arithmetic = Arithmetic();
+    const bool on_lanes = arithmetic == Precision::kFp32;
+    Emit({.kernel_class =
+              on_lanes ? KernelClass::kFloatMatmul : KernelClass::kMatmul,
+          .bytes_in = inside_ * elements_in,
+          .bytes_out = inside_ * elements_out,
+          .macs = elements_out * contracted,
+          .batch = sizes_.batch,
+          .m = sizes_.queries,
+          .n = columns,
+          .k = contracted,
+          .element_bytes_in = inside_,
+          .element_bytes_out = inside_,
+          .arithmetic = arithmetic});
+  }
+
+  /// Plain products: 16 bit as they are, f32 in FP32 unless TF32 is asked for.
+  Precision Arithmetic() const {
+    const GraphInfo& info = expansion_.graph.info();
+    if (inside_ != kHalfBytes) {
+      return info.precision == Precision::kTf32 ? Precision::kTf32
+                                                : Precision::kFp32;
+    }
+    const ValueId query = context_.node.inputs.front();
+    const bool is_bf16 =
+        expansion_.graph.value(query).type.dtype == DType::kBF16;
+    return is_bf16 && !expansion_.mode.autocast ? Precision::kBf16
+                                                : Precision::kFp16;
+  }
+
+  /// Returns the bytes per element of the scores afterwards.
+  std::int64_t AddMask() {
+    const Node& node = context_.node;
+    if (node.inputs.size() <= 3) return inside_;
+    const TensorStates& tensors = expansion_.tensors;
+    const ValueId mask = node.inputs[3];
+    const std::int64_t own = tensors.ElementBytes(mask);
+    const std::int64_t width =
+        tensors.IsFloat(mask) ? context_.read_as.value_or(own) : own;
+    const std::int64_t bytes = width * tensors.Elements(mask);
+    Emit({.kernel_class = KernelClass::kAdd,
+          .bytes_in = inside_ * sizes_.Scores() + bytes,
+          .bytes_out = scores_ * sizes_.Scores(),
+          .element_bytes_in = scores_,
+          .element_bytes_out = scores_,
+          .inner_extent = sizes_.keys});
+    return scores_;
+  }
+
+  Expansion& expansion_;
+  const NodeContext& context_;
+  AttentionSizes sizes_;
+  std::int64_t outside_ = 0;  ///< Bytes of operands and result.
+  std::int64_t inside_ = 0;   ///< Bytes in the products.
+  std::int64_t scores_ = 0;   ///< Bytes of what the softmax returns.
+};
+
+}  // namespace
+
+bool IsUnfusedAttention(const Expansion& expansion, const Node& node) {
+  if (node.kind != OpKind::kAttention || node.inputs.size() < 3) return false;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (expansion.tensors.ShapeOf(node.inputs[i]).size() < 2) return false;
+  }
+  const std::size_t rank = expansion.tensors.ShapeOf(node.inputs[0]).size();
+  return rank != kFusedRank || expansion.mode.torch.Generation() ==
+                                   TorchGeneration::kNoFusedAttention;
+}
+
+void ExpandAttention(Expansion& expansion, const NodeContext& context) {
+  UnfusedAttention(expansion, context).Expand();
+}
+
+}  // namespace foretell::cost

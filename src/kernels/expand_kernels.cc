@@ -1,0 +1,235 @@
+// Operators to kernels. Per node, in order:
+//
+//   constants   tables of integers launch nothing
+//   views       launch nothing when the strides allow them, else copy
+//   composites  the kernels of the operators that they call, in this order
+//   casts       that autocast does before the operator
+//   layout      copies inside the operator, strides of its result
+//   kernel      its own, or the steps of attention that nothing fuses
+//
+// The graph alone shows too little of this: a network at f16 under autocast
+// spends much of its time in casts, normalisations in f32 and copies that no
+// operator names.
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "src/kernels/constants.h"
+#include "src/kernels/expand_composites.h"
+#include "src/kernels/expansion.h"
+#include "src/kernels/node_operands.h"
+#include "src/kernels/view_strides.h"
+
+namespace foretell::cost {
+namespace {
+
+bool IsNamed(const OperatorGraph& graph, ValueId id, std::string_view prefix) {
+  return graph.value(id).name.starts_with(prefix);
+}
+
+/// Sets the strides of a view's results; false when one must be copied.
+bool PropagateView(Expansion& expansion, const Node& node) {
+  bool is_free = true;
+  for (const ValueId result : node.outputs) {
+    const std::optional<Strides> strides =
+        StridesOfView(expansion.graph, node, result,
+                      expansion.tensors.StridesOf(node.inputs.front()));
+    is_free = is_free && strides.has_value();
+    expansion.tensors.SetStrides(
+        result, strides ? *strides
+                        : ContiguousStrides(expansion.tensors.ShapeOf(result)));
+  }
+  return is_free;
+}
+
+/// A result that is an operand itself lies like it.
+void PropagateAlias(Expansion& expansion, const Node& node) {
+  TensorStates& tensors = expansion.tensors;
+  const ValueId input = node.inputs.front();
+  for (const ValueId result : node.outputs) {
+    if (tensors.ShapeOf(result) == tensors.ShapeOf(input)) {
+      tensors.SetStrides(result, tensors.StridesOf(input));
+    }
+  }
+}
+
+/// Views and aliases have the element type of what they look at.
+void PropagateType(Expansion& expansion, const Node& node) {
+  if (!expansion.mode.autocast) return;
+  TensorStates& tensors = expansion.tensors;
+  const auto source = std::ranges::find_if(
+      node.inputs, [&](ValueId id) { return tensors.IsFloat(id); });
+  if (source == node.inputs.end()) return;
+  for (const ValueId result : node.outputs) {
+    if (tensors.IsFloat(result)) {
+      tensors.SetElementBytes(result, tensors.ElementBytes(*source));
+    }
+  }
+}
+
+/// True when the node moves nothing; its results are then set.
+bool IsFree(Expansion& expansion, const Node& node) {
+  if (node.inputs.empty()) return false;
+  bool is_free = IsAlias(expansion.graph, node);
+  if (node.kind == OpKind::kView || node.target == "contiguous") {
+    is_free = PropagateView(expansion, node);
+  } else if (is_free) {
+    PropagateAlias(expansion, node);
+  }
+  if (is_free) PropagateType(expansion, node);
+  return is_free;
+}
+
+/// Bytes of an element of the operand that decides how a kernel reads.
+std::int64_t ElementBytesIn(const Expansion& expansion,
+                            const NodeContext& context) {
+  if (context.read_as) return *context.read_as;
+  if (context.operands.empty()) return 0;
+  const auto first = std::ranges::find_if(context.operands, [&](ValueId id) {
+    return expansion.tensors.IsFloat(id);
+  });
+  return expansion.tensors.ElementBytes(
+      first == context.operands.end() ? context.operands.front() : *first);
+}
+
+void CountBytes(const Expansion& expansion, const NodeContext& context,
+                Kernel& kernel) {
+  const TensorStates& tensors = expansion.tensors;
+  const OpKind kind = context.node.kind;
+  for (const ValueId id : context.operands) {
+    const std::int64_t own = tensors.ElementBytes(id);
+    const std::int64_t width =
+        tensors.IsFloat(id) ? context.read_as.value_or(own) : own;
+    std::int64_t& bytes =
+        tensors.IsWeight(id) ? kernel.bytes_weight : kernel.bytes_in;
+    bytes += width * tensors.Elements(id);
+  }
+  for (const ValueId id : context.node.outputs) {
+    kernel.bytes_out += tensors.Bytes(id);
+  }
+  if (kind == OpKind::kGather || kind == OpKind::kEmbedding) {
+    kernel.bytes_in = std::min(kernel.bytes_in, kernel.bytes_out);
+    kernel.bytes_weight = std::min(kernel.bytes_weight, kernel.bytes_out);
+  }
+  if (kind == OpKind::kFill || kind == OpKind::kRandom) kernel.bytes_in = 0;
+  kernel.element_bytes_in = ElementBytesIn(expansion, context);
+  kernel.element_bytes_out = tensors.ElementBytes(context.result());
+}
+
+/// The norm that the exporter folded away reads and writes what the
+/// convolution returns.
+void ExpandFoldedNorm(Expansion& expansion, const Kernel& convolution) {
+  expansion.kernels.push_back(
+      {.kernel_class = KernelClass::kFoldedBatchNorm,
+       .node = convolution.node,
+       .bytes_in = convolution.bytes_out,
+       .bytes_out = convolution.bytes_out,
+       .positions = convolution.positions,
+       .channels_in = convolution.channels_out,
+       .channels_out = convolution.channels_out,
+       .element_bytes_in = convolution.element_bytes_out,
+       .element_bytes_out = convolution.element_bytes_out,
+       .inner_extent = convolution.positions,
+       .channels_last = convolution.channels_last});
+}
+
+/// A batch norm in training reads its input once more, for the statistics.
+void ExpandStatistics(Expansion& expansion, const NodeContext& context,
+                      const Kernel& norm) {
+  const bool trains = context.node.kind == OpKind::kBatchNorm &&
+                      (context.node.Int("training", 0) != 0 ||
+                       context.node.Int("train", 0) != 0);
+  if (!trains) return;
+  Kernel statistics = norm;
+  statistics.bytes_weight = 0;
+  statistics.bytes_out = 0;
+  expansion.kernels.push_back(statistics);
+}
+
+void ExpandOwnKernel(Expansion& expansion, const NodeContext& context,
+                     const LayoutEffect& layout) {
+  Kernel kernel = {.node = context.id,
+                   .channels_last = layout.channels_last,
+                   .mixed_layouts = layout.mixed};
+  CountBytes(expansion, context, kernel);
+  DescribeKernel(expansion, context, kernel);
+  ExpandStatistics(expansion, context, kernel);
+  expansion.kernels.push_back(kernel);
+  if (expansion.mode.restore_folded_norms &&
+      HasFoldedNorm(expansion.graph, context.node)) {
+    ExpandFoldedNorm(expansion, kernel);
+  }
+}
+
+void ExpandNode(Expansion& expansion, NodeId id) {
+  const Node& node = expansion.graph.node(id);
+  if (ExpandTracedCast(expansion, id) || IsFree(expansion, node)) return;
+  NodeContext context = {node, id, ReadOperands(expansion.graph, node)};
+  if (ExpandComposite(expansion, context)) return;
+  ExpandCasts(expansion, context);
+  const LayoutEffect layout = ExpandLayout(expansion, context);
+  if (IsUnfusedAttention(expansion, node)) {
+    ExpandAttention(expansion, context);
+  } else if (IsConvolutionGradient(node)) {
+    ExpandConvolutionGradients(expansion, context);
+  } else {
+    ExpandOwnKernel(expansion, context, layout);
+  }
+}
+
+}  // namespace
+
+void ExpandNodes(Expansion& expansion) {
+  const OperatorGraph& graph = expansion.graph;
+  const std::vector<bool> varying = VaryingValues(graph);
+  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
+    const Node& node = graph.node(id);
+    const bool runs =
+        !node.outputs.empty() && !IsConstantTable(graph, node, varying);
+    if (runs) ExpandNode(expansion, id);
+  }
+}
+
+std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run) {
+  Run shown = run;
+  shown.autocast = run.autocast && !graph.info().autocast;
+  Expansion expansion(graph, shown);
+  ExpandNodes(expansion);
+  return std::move(expansion.kernels);
+}
+
+std::vector<Kernel> MergeEqual(const std::vector<Kernel>& kernels) {
+  std::vector<Kernel> merged;
+  std::map<Kernel, std::size_t> places;
+  for (const Kernel& kernel : kernels) {
+    Kernel key = kernel;
+    key.node = kNone;
+    key.count = 0;
+    const auto [place, is_new] = places.try_emplace(key, merged.size());
+    if (is_new) {
+      merged.push_back(kernel);
+    } else {
+      merged[place->second].count += kernel.count;
+    }
+  }
+  return merged;
+}
+
+bool HasFoldedNorm(const OperatorGraph& graph, const Node& node) {
+  const bool convolves = node.kind == OpKind::kConvolution ||
+                         node.kind == OpKind::kTransposedConvolution;
+  if (!convolves || node.inputs.size() < 3) return false;
+  const ValueId weight = BeforeAutocast(graph, node.inputs[1]);
+  const ValueId bias = BeforeAutocast(graph, node.inputs[2]);
+  constexpr std::string_view kAnonymous = "onnx::Conv";
+  const bool both_anonymous =
+      IsNamed(graph, weight, kAnonymous) && IsNamed(graph, bias, kAnonymous);
+  return both_anonymous ||
+         graph.value(bias).name == graph.value(weight).name + "_bias";
+}
+
+}  // namespace foretell::cost

@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <utility>
+
+#include "src/kernels/expansion.h"
+#include "src/kernels/view_strides.h"
+
+// Which way the elements of a result lie, and what has to be copied first.
+//
+// Convolutions hand channels-last images on, element-wise operators the order
+// of their first full-size operand, fused attention writes heads innermost
+// ([batch, length, heads, size]). Products take any batch that folds into one
+// dimension, norms along the last dimension want contiguous rows. What does not
+// fit is copied inside the operator, without a trace in the graph.
+
+namespace foretell::cost {
+namespace {
+
+constexpr std::size_t kImageRank = 4;
+
+/// The operand whose layout decides: the first that is no weight.
+ValueId MainOperand(const Expansion& expansion, const NodeContext& context) {
+  for (const ValueId id : context.operands) {
+    if (!expansion.tensors.IsWeight(id)) return id;
+  }
+  return context.operands.front();
+}
+
+void EmitHiddenCopy(Expansion& expansion, const NodeContext& context,
+                    ValueId id) {
+  const TensorStates& tensors = expansion.tensors;
+  const std::int64_t width = context.read_as.value_or(tensors.ElementBytes(id));
+  const std::int64_t bytes = width * tensors.Elements(id);
+  const Shape& shape = tensors.ShapeOf(id);
+  expansion.kernels.push_back({.kernel_class = KernelClass::kHiddenCopy,
+                               .node = context.id,
+                               .bytes_in = bytes,
+                               .bytes_out = bytes,
+                               .element_bytes_in = width,
+                               .element_bytes_out = width,
+                               .inner_extent = shape.empty() ? 1 : shape.back(),
+                               .mixed_layouts = true});
+}
+
+void SetFormat(Expansion& expansion, const Node& node, bool channels_last) {
+  for (const ValueId result : node.outputs) {
+    const Shape& shape = expansion.tensors.ShapeOf(result);
+    expansion.tensors.SetStrides(result, channels_last
+                                             ? ChannelsLastStrides(shape)
+                                             : ContiguousStrides(shape));
+  }
+}
+
+LayoutEffect Convolution(Expansion& expansion, const NodeContext& context) {
+  const ValueId input = MainOperand(expansion, context);
+  const TensorStates& tensors = expansion.tensors;
+  const Shape& shape = tensors.ShapeOf(input);
+  const bool channels_last =
+      tensors.IsChannelsLast(input) ||
+      (expansion.mode.channels_last && shape.size() == kImageRank);
+  const bool fits = channels_last
+                        ? FitsChannelsLast(shape, tensors.StridesOf(input))
+                        : tensors.IsContiguous(input);
+  if (!fits) EmitHiddenCopy(expansion, context, input);
+  SetFormat(expansion, context.node, channels_last);
+  return {.channels_last = channels_last};
+}
+
+/// All but the last dimension must fold into rows.
+LayoutEffect Linear(Expansion& expansion, const NodeContext& context) {
+  const ValueId input = MainOperand(expansion, context);
+  const Shape& shape = expansion.tensors.ShapeOf(input);
+  if (shape.size() <= 2) return {};
+  const Shape rows = {NumElements({shape.begin(), shape.end() - 1}),
+                      shape.back()};
+  if (!ViewStrides(shape, expansion.tensors.StridesOf(input), rows)) {
+    EmitHiddenCopy(expansion, context, input);
+  }
+  return {};
+}
+
+/// The dimensions before the matrix must fold into one, and the matrix must be
+/// row- or column-major.
+bool FitsABatchedProduct(const Shape& shape, const Strides& strides) {
+  if (shape.size() < 2) return true;
+  const auto rank = static_cast<std::ptrdiff_t>(shape.size());
+  const Shape batch(shape.begin(), shape.begin() + rank - 2);
+  const Strides steps(strides.begin(), strides.begin() + rank - 2);
+  if (batch.size() > 1 && !ViewStrides(batch, steps, {NumElements(batch)})) {
+    return false;
+  }
+  const std::int64_t row = strides[shape.size() - 2];
+  const bool is_matrix = row == 1 || strides.back() == 1;
+  return is_matrix || shape[shape.size() - 2] * shape.back() <= 1;
+}
+
+LayoutEffect Matmul(Expansion& expansion, const NodeContext& context) {
+  const auto& inputs = context.node.inputs;
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, inputs.size()); ++i) {
+    const ValueId id = inputs[i];
+    if (!FitsABatchedProduct(expansion.tensors.ShapeOf(id),
+                             expansion.tensors.StridesOf(id))) {
+      EmitHiddenCopy(expansion, context, id);
+    }
+  }
+  return {};
+}
+
+/// [batch, heads, length, size] over memory [batch, length, heads, size].
+LayoutEffect Attention(Expansion& expansion, const NodeContext& context) {
+  const ValueId result = context.result();
+  const Shape& shape = expansion.tensors.ShapeOf(result);
+  if (shape.size() != 4 || IsUnfusedAttention(expansion, context.node)) {
+    return {};
+  }
+  const std::int64_t heads = shape[1];
+  const std::int64_t length = shape[2];
+  const std::int64_t size = shape[3];
+  expansion.tensors.SetStrides(result,
+                               {length * heads * size, size, heads * size, 1});
+  return {};
+}
+
+LayoutEffect ContiguousNorm(Expansion& expansion, const NodeContext& context) {
+  const ValueId input = MainOperand(expansion, context);
+  if (!expansion.tensors.IsContiguous(input)) {
+    EmitHiddenCopy(expansion, context, input);
+  }
+  return {};
+}
+
+LayoutEffect KeepsFormat(Expansion& expansion, const NodeContext& context) {
+  const ValueId input = MainOperand(expansion, context);
+  const bool channels_last = expansion.tensors.IsChannelsLast(input);
+  if (channels_last) SetFormat(expansion, context.node, true);
+  return {.channels_last = channels_last};
+}
+
+LayoutEffect Concat(Expansion& expansion, const NodeContext& context) {
+  const LayoutEffect effect = KeepsFormat(expansion, context);
+  const bool mixed =
+      std::ranges::any_of(context.operands, [&](ValueId operand) {
+        return !expansion.tensors.IsWeight(operand) &&
+               expansion.tensors.IsChannelsLast(operand) !=
+                   effect.channels_last;
+      });
+  return {.channels_last = effect.channels_last, .mixed = mixed};
+}
+
+LayoutEffect Copies(Expansion& expansion, const NodeContext& context) {
+  const ValueId input = MainOperand(expansion, context);
+  return {.mixed = !expansion.tensors.IsContiguous(input)};
+}
+
+LayoutEffect LeavesContiguous(Expansion&, const NodeContext&) { return {}; }
+
+/// The first operand as large as the result decides; others in another order,
+/// or with gaps, are read across memory.
+LayoutEffect Elementwise(Expansion& expansion, const NodeContext& context) {
+  TensorStates& tensors = expansion.tensors;
+  const ValueId result = context.result();
+  const Shape shape = tensors.ShapeOf(result);
+  std::optional<Strides> order;
+  bool mixed = false;
+  for (const ValueId id : context.operands) {
+    if (shape.empty() || tensors.ShapeOf(id) != shape) continue;
+    const Strides dense = DenseStridesLike(shape, tensors.StridesOf(id));
+    if (!order) order = dense;
+    const bool has_gaps = !HaveSameOrder(shape, dense, tensors.StridesOf(id)) &&
+                          !tensors.IsWeight(id);
+    mixed = mixed || has_gaps || !HaveSameOrder(shape, dense, *order);
+  }
+  if (!order) return {};
+  tensors.SetStrides(result, *std::move(order));
+  return {.channels_last = tensors.IsChannelsLast(result), .mixed = mixed};
+}
+
+struct LayoutRule {
+  OpKind kind;
+  LayoutEffect (*apply)(Expansion&, const NodeContext&);
+};
+
+constexpr LayoutRule kLayoutRules[] = {
+    {OpKind::kConvolution, &Convolution},
+    {OpKind::kTransposedConvolution, &Convolution},
+    {OpKind::kLinear, &Linear},
+    {OpKind::kMatmul, &Matmul},
+    {OpKind::kAttention, &Attention},
+    {OpKind::kLayerNorm, &ContiguousNorm},
+    {OpKind::kRmsNorm, &ContiguousNorm},
+    {OpKind::kGroupNorm, &ContiguousNorm},
+    {OpKind::kSoftmax, &ContiguousNorm},
+    {OpKind::kBatchNorm, &KeepsFormat},
+    {OpKind::kMaxPool, &KeepsFormat},
+    {OpKind::kAveragePool, &KeepsFormat},
+    {OpKind::kUpsample, &KeepsFormat},
+    {OpKind::kPad, &KeepsFormat},
+    {OpKind::kConcat, &Concat},
+    {OpKind::kCopy, &Copies},
+    {OpKind::kView, &Copies},
+    {OpKind::kGather, &LeavesContiguous},
+    {OpKind::kScatter, &LeavesContiguous},
+    {OpKind::kEmbedding, &LeavesContiguous},
+    {OpKind::kReduce, &LeavesContiguous},
+    {OpKind::kArgReduce, &LeavesContiguous},
+    {OpKind::kEinsum, &LeavesContiguous},
+    {OpKind::kRecurrent, &LeavesContiguous},
+    {OpKind::kCumulative, &LeavesContiguous},
+    {OpKind::kSort, &LeavesContiguous},
+};
+
+}  // namespace
+
+LayoutEffect ExpandLayout(Expansion& expansion, const NodeContext& context) {
+  if (context.operands.empty()) return {};
+  const auto* const rule =
+      std::ranges::find(kLayoutRules, context.node.kind, &LayoutRule::kind);
+  if (rule == std::end(kLayoutRules)) return Elementwise(expansion, context);
+  return rule->apply(expansion, context);
+}
+
+}  // namespace foretell::cost

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "src/kernels/kernels.h"
+#include "src/kernels/tensor_states.h"
+
+namespace foretell::cost {
+
+/// Bytes of an element of f16 and f32.
+inline constexpr std::int64_t kHalfBytes = 2;
+inline constexpr std::int64_t kFloatBytes = 4;
+
+/// A graph on its way to kernels: what its tensors are and what was launched.
+struct Expansion {
+  Expansion(const OperatorGraph& graph_in, const Run& mode_in)
+      : graph(graph_in), mode(mode_in), tensors(graph_in, mode_in) {}
+
+  const OperatorGraph& graph;
+  const Run& mode;
+  TensorStates tensors;
+  std::unordered_set<StorageId> cast_weights;  ///< Cast once per step.
+  std::vector<Kernel> kernels;
+};
+
+/// A node whose operands are about to be read.
+struct NodeContext {
+  const Node& node;
+  NodeId id = kNone;
+  std::vector<ValueId> operands;  ///< See ReadOperands.
+  /// Bytes of an element that floating-point operands are read with after
+  /// their casts; empty: each with its own.
+  std::optional<std::int64_t> read_as = {};
+
+  ValueId result() const { return node.outputs.front(); }
+};
+
+/// What a node does to the layout of its operands.
+struct LayoutEffect {
+  bool channels_last = false;
+  bool mixed = false;
+};
+
+/// Appends the kernels of all nodes of the forward pass to the expansion's.
+void ExpandNodes(Expansion& expansion);
+
+/// Emits the casts that autocast does before the node, sets `read_as` and the
+/// element sizes of the results. Without autocast nothing happens.
+void ExpandCasts(Expansion& expansion, NodeContext& context);
+
+/// Emits the cast that `id` is, when it was traced under autocast; else returns
+/// false.
+bool ExpandTracedCast(Expansion& expansion, NodeId id);
+
+/// Emits the copies that the operator makes because it cannot take an
+/// operand's strides, and sets the strides of the results.
+LayoutEffect ExpandLayout(Expansion& expansion, const NodeContext& context);
+
+/// True for attention that no fused kernel takes in this mode.
+bool IsUnfusedAttention(const Expansion& expansion, const Node& node);
+
+/// Emits scaling, two products and a softmax in place of fused attention.
+/// Requires IsUnfusedAttention.
+void ExpandAttention(Expansion& expansion, const NodeContext& context);
+
+/// True for the backward operator of a convolution whose operands are there.
+bool IsConvolutionGradient(const Node& node);
+
+/// Emits a kernel for each of the gradients of input, weight and bias that the
+/// node is asked for. Requires IsConvolutionGradient.
+void ExpandConvolutionGradients(Expansion& expansion,
+                                const NodeContext& context);
+
+/// Fills in what depends on the kind of operator: class, product, window,
+/// inner extent. Requires at least one result.
+void DescribeKernel(const Expansion& expansion, const NodeContext& context,
+                    Kernel& kernel);
+
+}  // namespace foretell::cost

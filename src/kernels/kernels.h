@@ -1,0 +1,102 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "foretell/run.h"
+#include "src/kernels/kernel_class.h"
+
+namespace foretell::cost {
+
+/// What a product computes: results, or the gradient of an operand of those.
+enum class ProductPass : std::uint8_t {
+  kForward,
+  kInputGradient,
+  kWeightGradient,
+};
+
+/// One kernel that a step launches. What does not apply is 0.
+struct Kernel {
+  KernelClass kernel_class = KernelClass::kOther;
+  NodeId node = kNone;  ///< That launches it; the first after MergeEqual.
+  /// Launches: more than 1 after MergeEqual, and where an operator repeats a
+  /// step (recurrent layers).
+  std::int64_t count = 1;
+
+  std::int64_t bytes_in = 0;      ///< Activations, each operand once.
+  std::int64_t bytes_weight = 0;  ///< Parameters and buffers.
+  std::int64_t bytes_out = 0;
+  std::int64_t macs = 0;
+
+  /// `batch` products of [m, k] by [k, n]; of a convolution the implicit
+  /// product per group, of attention queries, keys and head size.
+  std::int64_t batch = 0;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+
+  std::int64_t window_height = 0;  ///< Rows of the window.
+  std::int64_t window_width = 0;
+  std::int64_t stride = 0;     ///< Along the last dimension.
+  std::int64_t positions = 0;  ///< Results per image and channel.
+  std::int64_t channels_in = 0;
+  std::int64_t channels_out = 0;
+  std::int64_t groups = 0;
+  /// What one thread of an interpolating upsampling does one after the other
+  /// (SerialSteps).
+  std::int64_t serial_steps = 0;
+
+  std::int64_t element_bytes_in = 0;
+  std::int64_t element_bytes_out = 0;
+  ProductPass pass = ProductPass::kForward;  ///< What a convolution computes.
+  /// Launches that the kernel stands for: a sort, a transform or an update of
+  /// many tensors is several of much the same kind.
+  std::int64_t launches = 1;
+
+  /// Elements that lie or are worked on side by side: the last dimension, the
+  /// positions of a norm by channels, the elements that reduce to one.
+  std::int64_t inner_extent = 0;
+
+  /// Type that products are computed in.
+  Precision arithmetic = Precision::kFp32;
+  bool channels_last = false;  ///< Works on channels-last images.
+  /// Operands differ in layout, or have gaps.
+  bool mixed_layouts = false;
+  /// Attention: with a mask. Reduction: over the last dimension. Element-wise:
+  /// an operand is broadcast.
+  bool variant = false;
+  bool causal = false;  ///< Attention that skips the keys after a query.
+
+  std::strong_ordering operator<=>(const Kernel&) const = default;
+
+  /// Bytes of operands, weights and results.
+  std::int64_t Bytes() const { return bytes_in + bytes_weight + bytes_out; }
+};
+
+/// Kernels that the step of `graph` launches when PyTorch runs it eagerly on a
+/// GPU as `run` says, node after node. docs/kernels.md has the rules.
+///
+/// Views launch nothing; neither do tables of integers made from constants.
+/// Autocast casts in the forward pass; operators of the backward pass have the
+/// types of the graph.
+///
+/// Throws Error(kInvalidArgument) that names a tensor of more than 2^56
+/// elements.
+std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run);
+
+/// Kernels that differ in nothing but their node become one with the sum of
+/// their counts, at the place of the first.
+std::vector<Kernel> MergeEqual(const std::vector<Kernel>& kernels);
+
+/// True when `node` is a convolution whose names say that the exporter folded
+/// a batch norm into it: the legacy ONNX exporter calls both weight and bias
+/// `onnx::Conv_N`, the newer one makes a bias `W_bias` beside the weight `W`.
+/// Only names tell; renamed files look as if there had been no norm.
+bool HasFoldedNorm(const OperatorGraph& graph, const Node& node);
+
+/// A count of a kernel as a factor of times.
+constexpr double Real(std::int64_t count) { return static_cast<double>(count); }
+
+}  // namespace foretell::cost

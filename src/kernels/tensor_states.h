@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "src/kernels/kernels.h"
+#include "src/kernels/strides.h"
+
+namespace foretell::cost {
+
+/// True for a cast that autocast made while the graph was traced.
+bool IsAutocastCast(const Node& node);
+/// What autocast cast to `id`; `id` itself where it did not.
+ValueId BeforeAutocast(const OperatorGraph& graph, ValueId id);
+
+/// Throws Error(kInvalidArgument) that names the tensor when `shape` has more
+/// than 2^56 elements, dimensions of size 0 counted as 1: its bytes or strides
+/// might leave int64.
+void RequireRepresentable(const std::string& name, const Shape& shape);
+
+/// What the tensors of a graph physically are when it runs in some mode:
+/// element sizes and strides. Starts with the sources set and everything else
+/// contiguous; whoever expands a node sets its results.
+class TensorStates {
+ public:
+  /// Errors as RequireRepresentable.
+  TensorStates(const OperatorGraph& graph, const Run& mode);
+
+  const Shape& ShapeOf(ValueId id) const { return graph_.value(id).type.shape; }
+  bool IsFloat(ValueId id) const {
+    return IsFloatingPoint(graph_.value(id).type.dtype);
+  }
+  /// True for views of a parameter or buffer, and for autocast's casts of one,
+  /// too.
+  bool IsWeight(ValueId id) const;
+
+  /// Distinct elements: those of the shape, but never more than the storage
+  /// holds (expanded tensors).
+  std::int64_t Elements(ValueId id) const;
+  std::int64_t Bytes(ValueId id) const {
+    return Elements(id) * ElementBytes(id);
+  }
+  std::int64_t ElementBytes(ValueId id) const { return At(element_bytes_, id); }
+  void SetElementBytes(ValueId id, std::int64_t bytes) {
+    element_bytes_[static_cast<std::size_t>(id)] = bytes;
+  }
+
+  const Strides& StridesOf(ValueId id) const { return At(strides_, id); }
+  void SetStrides(ValueId id, Strides strides) {
+    strides_[static_cast<std::size_t>(id)] = std::move(strides);
+  }
+  bool IsContiguous(ValueId id) const {
+    return cost::IsContiguous(ShapeOf(id), StridesOf(id));
+  }
+  bool IsChannelsLast(ValueId id) const {
+    return cost::IsChannelsLast(ShapeOf(id), StridesOf(id));
+  }
+
+ private:
+  template <typename T>
+  static const T& At(const std::vector<T>& values, ValueId id) {
+    return values[static_cast<std::size_t>(id)];
+  }
+
+  const OperatorGraph& graph_;
+  std::vector<std::int64_t> element_bytes_;
+  std::vector<Strides> strides_;
+};
+
+}  // namespace foretell::cost

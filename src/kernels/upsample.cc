@@ -1,0 +1,35 @@
+#include "src/kernels/upsample.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+namespace foretell::cost {
+namespace {
+
+constexpr std::array<std::string_view, 4> kInterpolating = {
+    "upsample_linear1d", "upsample_bilinear2d", "upsample_bicubic2d",
+    "upsample_trilinear3d"};
+constexpr double kStepUs = 0.3;
+/// Registers allow no more of these kernels' threads on a multiprocessor.
+constexpr double kThreadsPerSm = 1024;
+
+}  // namespace
+
+std::int64_t SerialSteps(const Node& node, std::span<const std::int64_t> shape,
+                         bool channels_last) {
+  if (channels_last || shape.size() < 2) return 0;
+  const bool interpolates = std::ranges::any_of(
+      kInterpolating,
+      [&node](std::string_view name) { return node.target == name; });
+  return interpolates ? shape[0] * shape[1] : 0;
+}
+
+double SerialUs(std::int64_t steps, std::int64_t positions, int sms) {
+  const double rounds =
+      std::ceil(static_cast<double>(positions) / (kThreadsPerSm * sms));
+  return kStepUs * static_cast<double>(steps) * std::max(rounds, 1.0);
+}
+
+}  // namespace foretell::cost

@@ -1,0 +1,54 @@
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/kernels/decomposition.h"
+
+namespace foretell::cost {
+namespace {
+
+struct Equation {
+  std::string name;
+  std::string text;
+  std::vector<std::vector<std::int64_t>> shapes;
+};
+
+class DecomposedEinsum : public testing::TestWithParam<Equation> {};
+
+TEST_P(DecomposedEinsum, DoesTheWorkOfItsCalls) {
+  std::vector<at::Tensor> operands;
+  for (const std::vector<std::int64_t>& shape : GetParam().shapes) {
+    operands.push_back(at::rand(shape));
+  }
+  const Decomposition own =
+      Decompose([&] { at::einsum(GetParam().text, operands); });
+  ASSERT_EQ(own.whole.nodes().size(), 1U);
+  EXPECT_EQ(WorkOf(own.whole), WorkOf(own.parts));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Equations, DecomposedEinsum,
+    testing::ValuesIn(std::vector<Equation>{
+        {"Scores", "bik,bjk->bij", {{2, 5, 8}, {2, 7, 8}}},
+        {"CopiesTheLeft", "bhwc,hkc->bhwk", {{2, 3, 5, 4}, {3, 7, 4}}},
+        {"CopiesBoth", "bhic,hjbc->ihj", {{2, 3, 5, 4}, {3, 7, 2, 4}}},
+        {"TurnsTheResult", "ij,jk->ki", {{3, 4}, {4, 5}}},
+        {"OfThree", "ij,jk,kl->il", {{3, 4}, {4, 5}, {5, 2}}},
+        {"KeepsAnIndexForLater",
+         "bij,bjk,bkl->il",
+         {{2, 3, 4}, {2, 4, 5}, {2, 5, 6}}},
+        {"Outer", "i,j->ij", {{3}, {4}}},
+        {"Elementwise", "ij,ij->ij", {{3, 4}, {3, 4}}},
+        {"RowsOfBoth", "ij,ij->i", {{3, 4}, {3, 4}}},
+        {"SumsAlone", "ijk,jl->il", {{3, 4, 5}, {4, 6}}},
+        {"Ellipsis", "...ij,...jk", {{2, 3, 4}, {2, 4, 5}}},
+        {"EllipsisBroadcasts", "...ij,jk->...ik", {{2, 6, 3, 4}, {4, 5}}},
+        {"Implicit", "ij,jk", {{3, 4}, {4, 5}}},
+        {"Broadcasts", "bij,bjk->bik", {{1, 3, 4}, {2, 4, 5}}},
+    }),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace foretell::cost

@@ -1,0 +1,187 @@
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <tuple>
+#include <vector>
+
+#include "src/program/meta/meta_kernels.h"
+#include "tests/kernels/decomposition.h"
+
+// Recurrent layers against cuDNN's steps, written with PyTorch's fused cells,
+// which read what cuDNN's kernels of the gates read and in training keep the
+// activated gates. On meta: the cells have no kernel for the CPU.
+
+namespace foretell::cost {
+namespace {
+
+constexpr std::int64_t kSteps = 3;
+constexpr std::int64_t kBatch = 2;
+constexpr std::int64_t kInputs = 5;
+/// Too many for the kernels that run all steps at once.
+constexpr std::int64_t kUnits = 200;
+
+at::Tensor M(std::vector<std::int64_t> shape) {
+  return at::empty(shape, at::TensorOptions(at::kMeta).dtype(at::kFloat));
+}
+
+struct Weights {
+  at::Tensor input, state, input_bias, state_bias;
+
+  std::vector<at::Tensor> All() const {
+    return {input, state, input_bias, state_bias};
+  }
+};
+
+Weights MakeWeights(std::int64_t gates, std::int64_t inputs,
+                    std::int64_t outputs = kUnits) {
+  const std::int64_t rows = gates * kUnits;
+  return {M({rows, inputs}), M({rows, outputs}), M({rows}), M({rows})};
+}
+
+using Tensors = std::vector<at::Tensor>;
+
+/// Hidden state after a step of the cell, and of an LSTM the cell state.
+Tensors FusedStep(const at::Tensor& gates, const Tensors& states,
+                  const Weights& w) {
+  const at::Tensor from_state = at::linear(states[0], w.state);
+  if (states.size() > 1) {
+    const auto [hidden, cell, workspace] = at::_thnn_fused_lstm_cell(
+        gates, from_state, states[1], w.input_bias, w.state_bias);
+    return {hidden, cell};
+  }
+  return {std::get<0>(at::_thnn_fused_gru_cell(gates, from_state, states[0],
+                                               w.input_bias, w.state_bias))};
+}
+
+/// One layer in one direction over `input` [steps, batch, inputs].
+void RunSteps(const at::Tensor& input, Tensors states, const Weights& w,
+              const at::Tensor& projection = {}) {
+  const at::Tensor gates = at::linear(input, w.input);
+  for (std::int64_t step = 0; step < input.size(0); ++step) {
+    states = FusedStep(gates.select(0, step), states, w);
+    if (projection.defined()) states[0] = at::linear(states[0], projection);
+  }
+}
+
+KernelWork WorkOfCalls(const std::function<void()>& reference) {
+  return WorkOf(Decompose(reference).parts);
+}
+
+KernelWork WorkOfOne(const std::function<void()>& call) {
+  const OperatorGraph graph = Decompose(call).whole;
+  EXPECT_EQ(graph.nodes().size(), 1U);
+  return WorkOf(graph);
+}
+
+class RecurrentDecomposition : public testing::Test {
+ protected:
+  RecurrentDecomposition() { RegisterMetaKernels(); }
+
+  at::Tensor input_ = M({kSteps, kBatch, kInputs});
+  at::Tensor state_ = M({1, kBatch, kUnits});
+  at::Tensor rows_ = M({kBatch, kUnits});  ///< A state of one layer.
+};
+
+TEST_F(RecurrentDecomposition, AnLstmIsItsSteps) {
+  const Weights w = MakeWeights(4, kInputs);
+  EXPECT_EQ(WorkOfOne([&] {
+              at::lstm(input_, Tensors{state_, state_}, w.All(), true, 1, 0,
+                       true, false, false);
+            }),
+            WorkOfCalls([&] {
+              RunSteps(input_, {rows_, rows_}, w);
+            }));
+}
+
+TEST_F(RecurrentDecomposition, AGruIsItsSteps) {
+  const Weights w = MakeWeights(3, kInputs);
+  EXPECT_EQ(WorkOfOne([&] {
+              at::gru(input_, state_, w.All(), true, 1, 0, true, false, false);
+            }),
+            WorkOfCalls([&] { RunSteps(input_, {rows_}, w); }));
+}
+
+TEST_F(RecurrentDecomposition, LayersAndDirectionsFollowOnEachOther) {
+  const Weights first = MakeWeights(3, kInputs);
+  const Weights second = MakeWeights(3, 2 * kUnits);
+  Tensors weights;
+  for (const Weights& w : {first, first, second, second}) {
+    for (const at::Tensor& tensor : w.All()) weights.push_back(tensor);
+  }
+  const at::Tensor states = M({4, kBatch, kUnits});
+  const at::Tensor between = M({kSteps, kBatch, 2 * kUnits});
+  EXPECT_EQ(WorkOfOne([&] {
+              at::gru(input_, states, weights, true, 2, 0, true, true, false);
+            }),
+            WorkOfCalls([&] {
+              for (int i = 0; i < 2; ++i) RunSteps(input_, {rows_}, first);
+              for (int i = 0; i < 2; ++i) RunSteps(between, {rows_}, second);
+            }));
+}
+
+TEST_F(RecurrentDecomposition, ABatchBeforeTheStepsIsTurned) {
+  const Weights w = MakeWeights(3, kInputs);
+  const at::Tensor input = M({kBatch, kSteps, kInputs});
+  EXPECT_EQ(WorkOfOne([&] {
+              at::gru(input, state_, w.All(), true, 1, 0, true, false, true);
+            }),
+            WorkOfCalls([&] {
+              const at::Tensor turned = input.transpose(0, 1);
+              RunSteps(turned.clone(at::MemoryFormat::Contiguous), {rows_}, w);
+            }));
+}
+
+TEST_F(RecurrentDecomposition, AProjectionFollowsEveryStep) {
+  constexpr std::int64_t kOutputs = 150;
+  const Weights w = MakeWeights(4, kInputs, kOutputs);
+  const at::Tensor projection = M({kOutputs, kUnits});
+  Tensors weights = w.All();
+  weights.push_back(projection);
+  const at::Tensor hidden = M({1, kBatch, kOutputs});
+  EXPECT_EQ(WorkOfOne([&] {
+              at::lstm(input_, Tensors{hidden, state_}, weights, true, 1, 0,
+                       true, false, false);
+            }),
+            WorkOfCalls([&] {
+              RunSteps(input_, {M({kBatch, kOutputs}), rows_}, w, projection);
+            }));
+}
+
+TEST_F(RecurrentDecomposition, CellsAreTwoProductsAndTheGates) {
+  const at::Tensor input = M({kBatch, kInputs});
+  const Weights lstm = MakeWeights(4, kInputs);
+  const Weights gru = MakeWeights(3, kInputs);
+  const auto step = [&](const Tensors& states, const Weights& w) {
+    FusedStep(at::linear(input, w.input), states, w);
+  };
+  EXPECT_EQ(WorkOfOne([&] {
+              at::lstm_cell(input, Tensors{rows_, rows_}, lstm.input,
+                            lstm.state, lstm.input_bias, lstm.state_bias);
+            }),
+            WorkOfCalls([&] {
+              step({rows_, rows_}, lstm);
+            }));
+  EXPECT_EQ(WorkOfOne([&] {
+              at::gru_cell(input, rows_, gru.input, gru.state, gru.input_bias,
+                           gru.state_bias);
+            }),
+            WorkOfCalls([&] { step({rows_}, gru); }));
+}
+
+TEST_F(RecurrentDecomposition, SimpleCellsAreWrittenOut) {
+  const at::Tensor input = at::rand({kBatch, kInputs});
+  const at::Tensor state = at::rand({kBatch, 4});
+  const at::Tensor w = at::rand({4, kInputs}), u = at::rand({4, 4});
+  const at::Tensor b = at::rand({4});
+  for (const bool has_relu : {false, true}) {
+    const Decomposition cell = Decompose([&] {
+      has_relu ? at::rnn_relu_cell(input, state, w, u, b, b)
+               : at::rnn_tanh_cell(input, state, w, u, b, b);
+    });
+    EXPECT_EQ(WorkOf(cell.whole), WorkOf(cell.parts));
+  }
+}
+
+}  // namespace
+}  // namespace foretell::cost

@@ -1,0 +1,177 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "tests/kernels/kernels_of.h"
+
+namespace foretell::cost {
+namespace {
+
+using ProductSizes =
+    std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+
+ProductSizes ProductOf(const Kernel& kernel) {
+  return {kernel.batch, kernel.m, kernel.n, kernel.k};
+}
+
+Kernel LastOf(const std::string& body, const Run& mode = {}) {
+  return KernelsOf(body, mode).back();
+}
+
+/// A convolution of `input` with `weight` and these attributes.
+Kernel Convolution(const std::string& input, const std::string& weight,
+                   const std::string& attributes, const std::string& result,
+                   const Run& mode = {}) {
+  return LastOf("%x = input " + input + "\n%y = conv2d(%x, parameter " +
+                    weight + ") {" + attributes + "} : " + result + "\n",
+                mode);
+}
+
+TEST(KernelProducts, AConvolutionIsAnImplicitProduct) {
+  const Kernel kernel =
+      Convolution("f16[2,16,10,12]", "f16[32,16,3,5]",
+                  "stride=[2, 2], padding=[1, 2]", "f16[2,32,5,6]");
+  EXPECT_EQ(kernel.kernel_class, KernelClass::kDenseConvolution);
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(1, 2 * 30, 32, 16 * 15));
+  EXPECT_EQ(kernel.macs, 2 * 30 * 32 * 16 * 15);
+  EXPECT_EQ(kernel.window_height, 3);
+  EXPECT_EQ(kernel.window_width, 5);
+  EXPECT_EQ(kernel.stride, 2);
+  EXPECT_EQ(kernel.positions, 30);
+  EXPECT_EQ(kernel.channels_in, 16);
+  EXPECT_EQ(kernel.channels_out, 32);
+  EXPECT_EQ(kernel.groups, 1);
+  EXPECT_EQ(kernel.inner_extent, 12);
+}
+
+TEST(KernelProducts, AGroupedConvolutionIsABatch) {
+  const Kernel kernel = Convolution("f16[2,16,4,4]", "f16[32,4,1,1]",
+                                    "groups=4", "f16[2,32,4,4]");
+  EXPECT_EQ(kernel.kernel_class, KernelClass::kGroupedConvolution);
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(4, 32, 8, 4));
+}
+
+TEST(KernelProducts, ConvolutionsFallIntoClasses) {
+  EXPECT_EQ(Convolution("f16[1,3,8,8]", "f16[8,3,1,1]", "", "f16[1,8,8,8]")
+                .kernel_class,
+            KernelClass::kStemConvolution);
+  EXPECT_EQ(Convolution("f16[1,5,8,8]", "f16[8,5,1,1]", "", "f16[1,8,8,8]")
+                .kernel_class,
+            KernelClass::kPointwiseConvolution);
+  const Kernel transposed = LastOf(
+      "%x = input f16[2,8,4,4]\n%y = conv_transpose2d(%x, "
+      "parameter f16[8,6,2,2]) {stride=[2, 2]} : f16[2,6,8,8]\n");
+  EXPECT_EQ(transposed.kernel_class, KernelClass::kTransposedConvolution);
+  EXPECT_EQ(transposed.macs, 2 * 8 * 16 * 6 * 4);
+}
+
+/// A depthwise convolution whose window is `window`, such as "3,3".
+KernelClass DepthwiseClass(const std::string& dtype, const std::string& window,
+                           const Run& mode = {}) {
+  return Convolution(dtype + "[1,8,9,9]", dtype + "[8,1," + window + "]",
+                     "groups=8, padding=[4, 4]", dtype + "[1,8,9,9]", mode)
+      .kernel_class;
+}
+
+TEST(KernelProducts, DepthwiseConvolutionsAreCudnnsForKnownWindows) {
+  const KernelClass cudnn = KernelClass::kDepthwiseConvolution;
+  const KernelClass native = KernelClass::kNativeDepthwise;
+  EXPECT_EQ(DepthwiseClass("f16", "3,3"), cudnn);
+  EXPECT_EQ(DepthwiseClass("f16", "5,5"), cudnn);
+  EXPECT_EQ(DepthwiseClass("f16", "9,9"), native);
+  EXPECT_EQ(DepthwiseClass("f16", "1,5"), native);
+  EXPECT_EQ(DepthwiseClass("f16", "9,9", {.channels_last = true}), cudnn);
+  EXPECT_EQ(DepthwiseClass("f32", "3,3"), native);
+  EXPECT_EQ(DepthwiseClass("f32", "3,3", {.autocast = true}), cudnn);
+}
+
+TEST(KernelProducts, DepthwiseConvolutionsRunOnFp32Lanes) {
+  EXPECT_EQ(Convolution("f16[1,8,9,9]", "f16[8,1,3,3]",
+                        "groups=8, padding=[1, 1]", "f16[1,8,9,9]")
+                .arithmetic,
+            Precision::kFp32);
+}
+
+TEST(KernelProducts, ALinearLayerHasRowsOfFeatures) {
+  const Kernel kernel = LastOf(
+      "%x = input f16[2,5,8]\n"
+      "%y = linear(%x, parameter f16[16,8]) : f16[2,5,16]\n");
+  EXPECT_EQ(kernel.kernel_class, KernelClass::kLinear);
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(1, 10, 16, 8));
+  EXPECT_EQ(kernel.macs, 10 * 16 * 8);
+}
+
+TEST(KernelProducts, ABatchTimesOneMatrixIsLinear) {
+  const Kernel kernel = LastOf(
+      "%x = input f16[2,5,8]\n"
+      "%y = matmul(%x, parameter f16[8,16]) : f16[2,5,16]\n");
+  EXPECT_EQ(kernel.kernel_class, KernelClass::kLinear);
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(1, 10, 16, 8));
+  EXPECT_EQ(LastOf("%x = input f16[5,8]\n%y = addmm(parameter f16[16], %x, "
+                   "parameter f16[8,16]) : f16[5,16]\n")
+                .kernel_class,
+            KernelClass::kLinear);
+}
+
+TEST(KernelProducts, TwoBatchesMakeABatch) {
+  const Kernel kernel = LastOf(
+      "%x = input f16[2,3,5,8]\n%y = input f16[2,3,8,7]\n"
+      "%z = matmul(%x, %y) : f16[2,3,5,7]\n");
+  EXPECT_EQ(kernel.kernel_class, KernelClass::kMatmul);
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(6, 5, 7, 8));
+}
+
+TEST(KernelProducts, AnEinsumOfTwoIsAProduct) {
+  const Kernel kernel = LastOf(
+      "%x = input f16[2,5,8]\n%y = input f16[2,7,8]\n"
+      "%z = einsum(%x, %y) {equation=\"bik, bjk -> bij\"} : "
+      "f16[2,5,7]\n");
+  EXPECT_EQ(kernel.kernel_class, KernelClass::kMatmul);
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(2, 5, 7, 8));
+  EXPECT_EQ(kernel.macs, 2 * 5 * 7 * 8);
+}
+
+TEST(KernelProducts, AnEinsumOfAnotherFormHasNoProduct) {
+  EXPECT_EQ(ProductOf(LastOf("%x = input f16[5,8]\n"
+                             "%z = einsum(%x) {equation=\"ij->ji\"} : "
+                             "f16[8,5]\n")),
+            ProductSizes(0, 0, 0, 0));
+}
+
+TEST(KernelProducts, ARecurrentLayerHasAProductPerWeight) {
+  const Kernel kernel = LastOf(
+      "%x = input f16[7,2,8]\n%h = input f16[1,2,4]\n"
+      "%y = _cudnn_rnn(%x, parameter f16[16,8], parameter f16[16,4], %h, %h)"
+      " : f16[7,2,4]\n");
+  EXPECT_EQ(kernel.kernel_class, KernelClass::kLinear);
+  EXPECT_EQ(ProductOf(kernel), ProductSizes(2, 14, 16, 8));
+  EXPECT_EQ(kernel.macs, 14 * (16 * 8 + 16 * 4));
+}
+
+/// Arithmetic of a product and a convolution of f32 at this precision.
+std::pair<Precision, Precision> ArithmeticAt(const std::string& precision) {
+  const std::vector<Kernel> kernels = KernelsOf(
+      "%x = input f32[2,8,4,4]\n"
+      "%y = conv2d(%x, parameter f32[8,8,1,1]) : f32[2,8,4,4]\n"
+      "%z = matmul(%y, %y) : f32[2,8,4,4]\n",
+      {}, "precision=" + precision);
+  return {kernels[0].arithmetic, kernels[1].arithmetic};
+}
+
+TEST(KernelProducts, Float32IsTf32WhereItsPrecisionSays) {
+  EXPECT_EQ(ArithmeticAt("fp32"),
+            std::pair(Precision::kTf32, Precision::kFp32));
+  EXPECT_EQ(ArithmeticAt("tf32"),
+            std::pair(Precision::kTf32, Precision::kTf32));
+}
+
+TEST(KernelProducts, SixteenBitTensorsMultiplyInTheirOwnType) {
+  EXPECT_EQ(LastOf("%x = input bf16[2,8]\n"
+                   "%y = linear(%x, parameter bf16[4,8]) : bf16[2,4]\n")
+                .arithmetic,
+            Precision::kBf16);
+}
+
+}  // namespace
+}  // namespace foretell::cost

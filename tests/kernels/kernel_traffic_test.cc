@@ -1,0 +1,121 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/kernels/kernels_of.h"
+
+namespace foretell::cost {
+namespace {
+
+/// The one kernel of the last node of a graph in text form.
+Kernel LastKernel(const std::string& body) {
+  const std::vector<Kernel> kernels = KernelsOf(body);
+  EXPECT_FALSE(kernels.empty());
+  return kernels.empty() ? Kernel{} : kernels.back();
+}
+
+TEST(KernelTraffic, ReadsOperandsAndWritesResults) {
+  const Kernel kernel = LastKernel(R"(%x = input f32[100]
+%y = input f32[100]
+%z = add(%x, %y) : f32[100]
+)");
+  EXPECT_EQ(kernel.bytes_in, 800);
+  EXPECT_EQ(kernel.bytes_out, 400);
+  EXPECT_EQ(kernel.launches, 1);
+}
+
+TEST(KernelTraffic, ReadsAnOperandOnceThatIsGivenTwice) {
+  EXPECT_EQ(LastKernel(R"(%x = input f32[100]
+%z = add(%x, %x) : f32[100]
+)")
+                .bytes_in,
+            400);
+}
+
+TEST(KernelTraffic, OfAViewIsNothing) {
+  EXPECT_TRUE(KernelsOf(R"(%x = input f32[100]
+%v = view(%x) {size=[10,10]} : f32[10,10] alias %x
+)")
+                  .empty());
+}
+
+TEST(KernelTraffic, OfAnInPlaceOperatorIsThatOfItsTwin) {
+  const Kernel kernel = LastKernel(R"(%x = input f32[100]
+%z = relu_(%x) : f32[100] alias %x
+)");
+  EXPECT_EQ(kernel.bytes_in, 400);
+  EXPECT_EQ(kernel.bytes_out, 400);
+}
+
+TEST(KernelTraffic, OfAnInPlaceCopyIsNotThatOfAView) {
+  EXPECT_EQ(KernelsOf(R"(%x = input f32[100]
+%y = input f32[100]
+%z = copy_(%x, %y) : f32[100] alias %x
+)")
+                .size(),
+            1U);
+}
+
+TEST(KernelTraffic, OfDropoutThatReturnsItsInputIsNothing) {
+  EXPECT_TRUE(KernelsOf(R"(%x = input f32[100]
+%z = dropout(%x) : f32[100] alias %x
+)")
+                  .empty());
+}
+
+TEST(KernelTraffic, OfALookupReadsWhatItReturns) {
+  const Kernel kernel = LastKernel(R"(%i = input i64[16]
+%y = embedding(weight f32[50000,512], %i) : f32[16,512]
+)");
+  EXPECT_EQ(kernel.bytes_out, 16 * 512 * 4);
+  EXPECT_EQ(kernel.bytes_in + kernel.bytes_weight, 16 * 512 * 4);
+}
+
+TEST(KernelTraffic, OfAGatherCountsNoIndices) {
+  EXPECT_EQ(LastKernel(R"(%x = input f32[100,8]
+%i = input i64[50,8]
+%y = gather(%x, %i) {dim=0} : f32[50,8]
+)")
+                .bytes_in,
+            50 * 8 * 4);
+}
+
+TEST(KernelTraffic, ReadsNoMoreOfAnExpandedTensorThanItsStorage) {
+  const Kernel kernel = LastKernel(R"(%x = input f32[1,100]
+%e = expand(%x) {size=[50,100]} : f32[50,100] alias %x
+%y = relu(%e) : f32[50,100]
+)");
+  EXPECT_EQ(kernel.bytes_in, 400);
+  EXPECT_EQ(kernel.bytes_out, 20'000);
+}
+
+TEST(KernelTraffic, OfFillReadsNothing) {
+  const Kernel kernel = LastKernel(R"(%x = input f32[100]
+%z = zeros_like(%x) : f32[100]
+)");
+  EXPECT_EQ(kernel.bytes_in, 0);
+  EXPECT_EQ(kernel.bytes_out, 400);
+}
+
+TEST(KernelTraffic, OfAMultiTensorUpdateLaunchesByTheNumberOfTensors) {
+  std::string text;
+  std::string operands;
+  std::string results;
+  std::string types;
+  for (int i = 0; i < 130; ++i) {
+    const std::string n = std::to_string(i);
+    text += "%p" + n + " = parameter f32[10]\n";
+    operands += (i > 0 ? ", %p" : "%p") + n;
+    results += (i > 0 ? ", %q" : "%q") + n;
+    types += (i > 0 ? ", f32[10] alias %p" : "f32[10] alias %p") + n;
+  }
+  const Kernel kernel = LastKernel(text + results + " = _foreach_mul_(" +
+                                   operands + ") : " + types + "\n");
+  EXPECT_EQ(kernel.launches, 3);
+  EXPECT_EQ(kernel.bytes_weight, 130 * 40);
+  EXPECT_EQ(kernel.bytes_out, 130 * 40);
+}
+
+}  // namespace
+}  // namespace foretell::cost

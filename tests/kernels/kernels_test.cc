@@ -1,0 +1,219 @@
+#include "src/kernels/kernels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "foretell/error.h"
+#include "tests/kernels/kernels_of.h"
+
+namespace foretell::cost {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr Run kRestored = {.restore_folded_norms = true};
+
+TEST(KernelClasses, HaveDifferentNamesAndMeanings) {
+  std::set<std::string_view> words;
+  for (const KernelClassRow& row : kKernelClasses) {
+    words.insert(row.name);
+    words.insert(row.meaning);
+  }
+  // "softmax" is its own meaning.
+  EXPECT_EQ(words.size(), 2 * kNumKernelClasses - 1);
+  EXPECT_EQ(KernelClassName(KernelClass::kCastWeight), "cast_weight");
+}
+
+TEST(Kernels, TablesOfConstantsLaunchNothing) {
+  EXPECT_THAT(ClassesOf(R"(%t = buffer i64[100]
+%u = add(%t, %t) : i64[100]
+%x = input f32[100]
+%y = index(%x, %u) : f32[100]
+)"),
+              ElementsAre("gather"));
+}
+
+TEST(Kernels, ALookupReadsWhatItReturns) {
+  const Kernel kernel = KernelsOf(R"(%i = input i64[16]
+%y = embedding(parameter f32[50000,512], %i) : f32[16,512]
+)")[0];
+  EXPECT_EQ(kernel.kernel_class, KernelClass::kGather);
+  EXPECT_EQ(kernel.bytes_in, 0);
+  EXPECT_EQ(kernel.bytes_weight, 16 * 512 * 4);
+  EXPECT_EQ(kernel.bytes_out, 16 * 512 * 4);
+}
+
+TEST(Kernels, ReadAnExpandedTensorOnce) {
+  EXPECT_EQ(KernelsOf(R"(%x = input f32[1,100]
+%e = expand(%x) {size=[50, 100]} : f32[50,100] alias %x
+%y = relu(%e) : f32[50,100]
+)")[0]
+                .bytes_in,
+            400);
+}
+
+TEST(Kernels, ReadAnOperandOnceThatIsGivenTwice) {
+  EXPECT_EQ(KernelsOf("%x = input f32[100]\n%y = mul(%x, %x) : f32[100]\n")[0]
+                .bytes_in,
+            400);
+}
+
+TEST(Kernels, KnowWhichNodeLaunchesThem) {
+  const std::vector<Kernel> kernels = KernelsOf(R"(%x = input f32[8,32]
+%v = view(%x) {size=[256]} : f32[256] alias %x
+%y = linear(%x, parameter f32[16,32]) : f32[8,16]
+)",
+                                                kAutocast);
+  ASSERT_EQ(kernels.size(), 3);
+  for (const Kernel& kernel : kernels) EXPECT_EQ(kernel.node, 1);
+}
+
+TEST(Kernels, AreThoseOfTheBackwardPassToo) {
+  EXPECT_THAT(ClassesOf(R"(%x = input f32[8]
+%y = relu(%x) : f32[8]
+phase backward
+%z = threshold_backward(%y, %x) {threshold=0} : f32[8]
+)"),
+              ElementsAre("relu", "elementwise"));
+}
+
+TEST(Kernels, OfAPoolHaveAWindow) {
+  const Kernel kernel = KernelsOf(R"(%x = input f32[2,8,12,12]
+%y = max_pool2d(%x) {kernel_size=[3, 2], stride=[]} : f32[2,8,4,6]
+)")[0];
+  EXPECT_EQ(kernel.kernel_class, KernelClass::kMaxPool);
+  EXPECT_EQ(kernel.window_height, 3);
+  EXPECT_EQ(kernel.window_width, 2);
+  EXPECT_EQ(kernel.stride, 2);
+  EXPECT_EQ(kernel.positions, 24);
+  EXPECT_EQ(kernel.channels_in, 8);
+}
+
+TEST(Kernels, OfAnAdaptivePoolHaveTheWindowThatItTakes) {
+  const Kernel kernel = KernelsOf(R"(%x = input f32[2,8,12,14]
+%y = adaptive_avg_pool2d(%x) {output_size=[4, 7]} : f32[2,8,4,7]
+)")[0];
+  EXPECT_EQ(kernel.kernel_class, KernelClass::kAveragePool);
+  EXPECT_EQ(kernel.window_height, 3);
+  EXPECT_EQ(kernel.window_width, 2);
+}
+
+TEST(Kernels, OfAReductionSayHowMuchItReduces) {
+  const std::string input = "%x = input f32[2,8,6]\n";
+  const Kernel rows =
+      KernelsOf(input + "%y = mean(%x) {dim=[-1]} : f32[2,8]\n")[0];
+  EXPECT_EQ(rows.inner_extent, 6);
+  EXPECT_TRUE(rows.variant);
+  const Kernel columns =
+      KernelsOf(input + "%y = mean(%x) {dim=[1]} : f32[2,6]\n")[0];
+  EXPECT_EQ(columns.inner_extent, 8);
+  EXPECT_FALSE(columns.variant);
+}
+
+TEST(Kernels, OfAnElementwiseOperatorSayWhetherItBroadcasts) {
+  const std::string input = "%x = input f32[2,8]\n%s = input f32[]\n";
+  EXPECT_TRUE(
+      KernelsOf(input + "%y = add(%x, parameter f32[8]) : f32[2,8]\n")[0]
+          .variant);
+  EXPECT_FALSE(KernelsOf(input + "%y = add(%x, %s) : f32[2,8]\n")[0].variant);
+}
+
+TEST(Kernels, OfUnknownOperatorsMoveTheirTensors) {
+  const Kernel kernel =
+      KernelsOf("%x = input f32[8]\n%y = \"new::thing\"(%x) : f32[8]\n")[0];
+  EXPECT_EQ(kernel.kernel_class, KernelClass::kOther);
+  EXPECT_EQ(kernel.Bytes(), 64);
+}
+
+TEST(Kernels, RefuseTensorsBeyondAnyMemory) {
+  try {
+    KernelsOf("%x = input f32[0,1000000000,1000000000]\n");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr(
+                    "'x' has shape [0,1000000000,1000000000], more than 2^56"));
+  }
+}
+
+TEST(Kernels, TakeTensorsWithoutElements) {
+  const std::vector<Kernel> kernels = KernelsOf(R"(%x = input f32[0,8,4,4]
+%a = conv2d(%x, parameter f32[8,8,1,1]) : f32[0,8,4,4]
+%b = flatten(%a) {start_dim=1, end_dim=-1} : f32[0,128] alias %a
+%c = linear(%b, parameter f32[4,128]) : f32[0,4]
+%d = softmax(%c) {dim=-1} : f32[0,4]
+)",
+                                                kAutocast);
+  EXPECT_EQ(kernels.back().Bytes(), 0);
+  EXPECT_EQ(kernels.back().macs, 0);
+}
+
+/// A convolution with these names of weight and bias.
+std::string Named(const std::string& weight, const std::string& bias) {
+  return "%x = input f32[2,8,4,4]\n%\"" + weight +
+         "\" = parameter f32[8,8,1,1]\n%\"" + bias +
+         "\" = parameter f32[8]\n%y = conv2d(%x, %\"" + weight + "\", %\"" +
+         bias + "\") : f32[2,8,4,4]\n";
+}
+
+TEST(FoldedNorm, IsRestoredWhereTheExportersNamesTell) {
+  EXPECT_THAT(ClassesOf(Named("onnx::Conv_10", "onnx::Conv_11"), kRestored),
+              ElementsAre("conv_pointwise", "batch_norm_folded"));
+  EXPECT_THAT(ClassesOf(Named("stem.weight", "stem.weight_bias"), kRestored),
+              ElementsAre("conv_pointwise", "batch_norm_folded"));
+}
+
+TEST(FoldedNorm, IsNotSeenInAnOrdinaryBias) {
+  EXPECT_THAT(ClassesOf(Named("stem.weight", "stem.bias"), kRestored),
+              ElementsAre("conv_pointwise"));
+  EXPECT_THAT(ClassesOf(Named("stem.weight", "onnx::Conv_11"), kRestored),
+              ElementsAre("conv_pointwise"));
+}
+
+TEST(FoldedNorm, IsLeftAloneUnlessAsked) {
+  EXPECT_THAT(ClassesOf(Named("onnx::Conv_10", "onnx::Conv_11")),
+              ElementsAre("conv_pointwise"));
+}
+
+TEST(FoldedNorm, ReadsAndWritesTheConvolutionsResult) {
+  foretell::Run mode = kRestored;
+  mode.autocast = true;
+  const Kernel norm =
+      KernelsOf(Named("onnx::Conv_10", "onnx::Conv_11"), mode).back();
+  EXPECT_EQ(norm.bytes_in, 256 * 2);
+  EXPECT_EQ(norm.bytes_out, 256 * 2);
+  EXPECT_EQ(norm.channels_in, 8);
+  EXPECT_EQ(norm.positions, 16);
+  EXPECT_EQ(norm.macs, 0);
+}
+
+TEST(MergeEqual, CountsKernelsThatDifferInTheirNodeAlone) {
+  const std::vector<Kernel> kernels = KernelsOf(R"(%x = input f32[8]
+%a = relu(%x) : f32[8]
+%b = gelu(%a) : f32[8]
+%c = relu(%b) : f32[8]
+%d = relu(%c) : f32[8]
+)");
+  const std::vector<Kernel> merged = MergeEqual(kernels);
+  ASSERT_THAT(ClassesOf(merged), ElementsAre("relu", "gelu"));
+  EXPECT_EQ(merged[0].count, 3);
+  EXPECT_EQ(merged[0].node, 0);
+  EXPECT_EQ(merged[1].count, 1);
+  EXPECT_EQ(MergeEqual(merged), merged);
+}
+
+TEST(MergeEqual, KeepsKernelsApartThatDiffer) {
+  EXPECT_EQ(MergeEqual(KernelsOf(R"(%x = input f32[8]
+%y = input f32[9]
+%a = relu(%x) : f32[8]
+%b = relu(%y) : f32[9]
+)"))
+                .size(),
+            2);
+}
+
+}  // namespace
+}  // namespace foretell::cost

@@ -1,0 +1,81 @@
+#include "src/kernels/strides.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace foretell::cost {
+namespace {
+
+using testing::ElementsAre;
+using testing::Optional;
+
+TEST(Strides, AreRowMajorUnlessTold) {
+  EXPECT_THAT(ContiguousStrides({2, 3, 4}), ElementsAre(12, 4, 1));
+  EXPECT_THAT(ContiguousStrides({}), ElementsAre());
+  EXPECT_THAT(ContiguousStrides({2, 0, 4}), ElementsAre(4, 4, 1));
+}
+
+TEST(Strides, OfChannelsLastPutChannelsInside) {
+  EXPECT_THAT(ChannelsLastStrides({2, 3, 5, 7}), ElementsAre(105, 1, 21, 3));
+  EXPECT_THAT(ChannelsLastStrides({2, 3, 5}), ElementsAre(15, 5, 1));
+}
+
+TEST(Strides, KnowTheirFormat) {
+  const Shape shape = {2, 3, 5, 7};
+  EXPECT_TRUE(IsChannelsLast(shape, {105, 1, 21, 3}));
+  EXPECT_FALSE(IsChannelsLast(shape, {105, 35, 7, 1}));
+  EXPECT_FALSE(IsChannelsLast({2, 3}, {1, 2}));
+  EXPECT_TRUE(IsContiguous(shape, {105, 35, 7, 1}));
+  EXPECT_FALSE(IsContiguous(shape, {105, 1, 21, 3}));
+}
+
+TEST(Strides, OfDimensionsOfOneDoNotMatter) {
+  EXPECT_TRUE(IsContiguous({8, 64, 1, 1}, {64, 1, 64, 64}));
+  EXPECT_TRUE(FitsChannelsLast({8, 64, 1, 1}, {64, 1, 1, 1}));
+  EXPECT_FALSE(IsChannelsLast({8, 64, 1, 1}, {64, 1, 64, 64}));
+  EXPECT_TRUE(HaveSameOrder({4, 1}, {1, 9}, {1, 1}));
+  EXPECT_FALSE(HaveSameOrder({4, 2}, {1, 9}, {1, 4}));
+}
+
+TEST(Strides, KeepTheOrderWithoutGaps) {
+  // A transposed matrix out of the middle of a larger one.
+  EXPECT_THAT(DenseStridesLike({3, 4}, {1, 10}), ElementsAre(1, 3));
+  EXPECT_THAT(DenseStridesLike({3, 4}, {10, 1}), ElementsAre(4, 1));
+}
+
+TEST(ViewStrides, SplitAndMergeWhatFollowsOnEachOther) {
+  EXPECT_THAT(ViewStrides({2, 12}, {12, 1}, {2, 3, 4}),
+              Optional(ElementsAre(12, 4, 1)));
+  EXPECT_THAT(ViewStrides({2, 3, 4}, {12, 4, 1}, {6, 4}),
+              Optional(ElementsAre(4, 1)));
+  EXPECT_THAT(ViewStrides({2, 3, 4}, {12, 4, 1}, {1, 24, 1}),
+              Optional(ElementsAre(24, 1, 1)));
+}
+
+TEST(ViewStrides, SplitADimensionOfATransposedTensor) {
+  EXPECT_THAT(ViewStrides({4, 6}, {1, 4}, {2, 2, 6}),
+              Optional(ElementsAre(2, 1, 4)));
+}
+
+TEST(ViewStrides, CannotMergeAcrossATransposition) {
+  EXPECT_EQ(ViewStrides({4, 6}, {1, 4}, {24}), std::nullopt);
+  EXPECT_EQ(ViewStrides({4, 6}, {1, 4}, {8, 3}), std::nullopt);
+  EXPECT_EQ(ViewStrides({4, 6}, {7, 1}, {24}), std::nullopt);
+}
+
+TEST(ViewStrides, MergeRepeatedDimensions) {
+  EXPECT_THAT(ViewStrides({4, 6}, {0, 0}, {24}), Optional(ElementsAre(0)));
+  EXPECT_EQ(ViewStrides({4, 6}, {0, 1}, {24}), std::nullopt);
+}
+
+TEST(ViewStrides, AreNoneForAnotherNumberOfElements) {
+  EXPECT_EQ(ViewStrides({4, 6}, {6, 1}, {4, 5}), std::nullopt);
+  EXPECT_EQ(ViewStrides({4, 6}, {6, 1}, {0}), std::nullopt);
+}
+
+TEST(ViewStrides, OfNothingAreRowMajor) {
+  EXPECT_THAT(ViewStrides({0, 6}, {1, 4}, {3, 0}), Optional(ElementsAre(1, 1)));
+}
+
+}  // namespace
+}  // namespace foretell::cost
