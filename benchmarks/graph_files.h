@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "foretell/features.h"
-#include "src/model/graph_batch.h"
+#include "src/network/graph_batch.h"
 
 namespace foretell::benchmarks {
 

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "benchmarks/graph_files.h"
-#include "src/model/keep_memory.h"
-#include "src/model/network.h"
+#include "src/network/keep_memory.h"
+#include "src/network/network.h"
 
 namespace foretell::benchmarks {
 namespace {

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "foretell/error.h"
-#include "src/model/weights.h"
+#include "src/network/weights.h"
 
 namespace foretell::training {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "src/model/network.h"
-#include "src/model/safetensors.h"
+#include "src/network/network.h"
+#include "src/network/safetensors.h"
 
 namespace foretell::training {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "src/model/learned_model.h"
+#include "src/predict/learned_model.h"
 #include "training/evaluation.h"
 #include "training/residuals.h"
 

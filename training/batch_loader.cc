@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "src/model/make_input.h"
+#include "src/network/make_input.h"
 
 namespace foretell::training {
 namespace {

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "src/model/checkpoint.h"
-#include "src/model/graph_batch.h"
+#include "src/network/checkpoint.h"
+#include "src/network/graph_batch.h"
 #include "training/batch_plan.h"
 #include "training/feature_store.h"
 #include "training/samples.h"

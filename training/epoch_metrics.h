@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "src/model/targets.h"
+#include "src/features/targets.h"
 #include "training/residuals.h"
 #include "training/samples.h"
 

@@ -9,7 +9,7 @@
 
 #include "foretell/device.h"
 #include "foretell/predictor.h"
-#include "src/model/targets.h"
+#include "src/features/targets.h"
 #include "training/samples.h"
 
 namespace foretell::training {

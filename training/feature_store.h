@@ -8,7 +8,7 @@
 
 #include "foretell/dataset.h"
 #include "foretell/device.h"
-#include "src/model/make_input.h"
+#include "src/network/make_input.h"
 #include "training/byte_cache.h"
 
 namespace foretell::training {

@@ -9,8 +9,8 @@
 
 #include "foretell/error.h"
 #include "foretell/version.h"
-#include "src/model/node_costs.h"
-#include "src/model/terms.h"
+#include "src/features/node_costs.h"
+#include "src/features/terms.h"
 #include "training/batch_loader.h"
 
 namespace foretell::training {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <span>
 
-#include "src/model/checkpoint.h"
+#include "src/network/checkpoint.h"
 #include "training/feature_store.h"
 #include "training/samples.h"
 #include "training/trainer_options.h"

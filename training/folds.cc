@@ -9,7 +9,7 @@
 #include "datasets/labels/order.h"
 #include "foretell/error.h"
 #include "src/core/name_table.h"
-#include "src/model/weights.h"
+#include "src/network/weights.h"
 #include "training/fit_info.h"
 #include "training/predict_samples.h"
 

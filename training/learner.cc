@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "foretell/error.h"
-#include "src/model/learned_model.h"
+#include "src/predict/learned_model.h"
 #include "training/compute_device.h"
 #include "training/huber.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "src/model/checkpoint.h"
+#include "src/network/checkpoint.h"
 #include "training/adam.h"
 #include "training/batch_loader.h"
 #include "training/communicator.h"

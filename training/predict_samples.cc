@@ -6,7 +6,7 @@
 
 #include "foretell/error.h"
 #include "src/core/text.h"
-#include "src/model/learned_model.h"
+#include "src/predict/learned_model.h"
 #include "training/batch_loader.h"
 #include "training/huber.h"
 

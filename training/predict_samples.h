@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "src/model/checkpoint.h"
-#include "src/model/network.h"
+#include "src/network/checkpoint.h"
+#include "src/network/network.h"
 #include "training/communicator.h"
 #include "training/epoch_metrics.h"
 #include "training/feature_store.h"

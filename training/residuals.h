@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "src/model/checkpoint.h"
-#include "src/model/targets.h"
+#include "src/features/targets.h"
+#include "src/network/checkpoint.h"
 #include "training/samples.h"
 
 namespace foretell::training {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "src/model/checkpoint.h"
+#include "src/network/checkpoint.h"
 #include "training/epoch_metrics.h"
 
 namespace foretell::training {

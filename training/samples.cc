@@ -10,8 +10,8 @@
 #include "datasets/views/split.h"
 #include "foretell/error.h"
 #include "src/core/text.h"
-#include "src/model/make_input.h"
-#include "src/model/setting.h"
+#include "src/graph/setting.h"
+#include "src/network/make_input.h"
 
 namespace foretell::training {
 namespace {

@@ -10,8 +10,8 @@
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 #include "foretell/run.h"
-#include "src/model/input_recipe.h"
-#include "src/model/targets.h"
+#include "src/features/input_recipe.h"
+#include "src/features/targets.h"
 #include "training/feature_store.h"
 #include "training/prior.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "foretell/error.h"
-#include "src/model/weights.h"
+#include "src/network/weights.h"
 #include "training/fit_info.h"
 #include "training/predict_samples.h"
 

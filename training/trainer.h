@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "src/model/checkpoint.h"
-#include "src/model/learned_model.h"
+#include "src/network/checkpoint.h"
+#include "src/predict/learned_model.h"
 #include "training/communicator.h"
 #include "training/epoch_metrics.h"
 #include "training/feature_store.h"

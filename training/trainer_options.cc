@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "foretell/error.h"
-#include "src/model/checkpoint_json.h"
+#include "src/network/checkpoint_json.h"
 
 namespace foretell::training {
 namespace {

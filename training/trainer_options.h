@@ -4,8 +4,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "src/model/network.h"
-#include "src/model/targets.h"
+#include "src/features/targets.h"
+#include "src/network/network.h"
 #include "training/schedule.h"
 
 namespace foretell::training {

@@ -12,7 +12,7 @@
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
 #include "src/core/units.h"
-#include "src/model/setting.h"
+#include "src/graph/setting.h"
 
 namespace foretell::cli {
 namespace {

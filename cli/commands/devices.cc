@@ -10,7 +10,7 @@
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/text_table.h"
-#include "src/model/report_json.h"
+#include "src/predict/report_json.h"
 
 namespace foretell::cli {
 namespace {

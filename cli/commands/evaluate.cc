@@ -8,7 +8,7 @@
 #include "cli/commands/command.h"
 #include "cli/flags/sample_flags.h"
 #include "foretell/error.h"
-#include "src/model/learned_model.h"
+#include "src/predict/learned_model.h"
 #include "training/answers.h"
 #include "training/compute_device.h"
 #include "training/evaluation.h"

@@ -10,7 +10,7 @@
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_graph.h"
 #include "foretell/graph_io.h"
-#include "src/model/report_json.h"
+#include "src/predict/report_json.h"
 
 namespace foretell::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
 #include "src/core/json_text.h"
-#include "src/model/report.h"
-#include "src/model/report_json.h"
+#include "src/predict/report.h"
+#include "src/predict/report_json.h"
 
 namespace foretell::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/flags/sample_flags.h"
-#include "src/model/network.h"
+#include "src/network/network.h"
 #include "training/trainer_options.h"
 
 namespace foretell::cli {

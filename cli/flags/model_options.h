@@ -14,7 +14,7 @@
 #include "foretell/program.h"
 #include "foretell/run.h"
 #include "foretell/trace.h"
-#include "src/model/report.h"
+#include "src/predict/report.h"
 
 namespace foretell::cli {
 

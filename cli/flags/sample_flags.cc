@@ -10,7 +10,7 @@
 #include "cli/flags/read_text.h"
 #include "foretell/error.h"
 #include "foretell/predictor.h"
-#include "src/model/keep_memory.h"
+#include "src/network/keep_memory.h"
 
 namespace foretell::cli {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "foretell/dataset.h"
 #include "foretell/device.h"
-#include "src/model/checkpoint.h"
+#include "src/network/checkpoint.h"
 #include "training/feature_store.h"
 #include "training/samples.h"
 

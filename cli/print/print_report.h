@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "src/model/report.h"
+#include "src/predict/report.h"
 
 namespace foretell::cli {
 

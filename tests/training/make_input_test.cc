@@ -1,7 +1,7 @@
 // What a network sees is made by one function: of a stored graph in training,
 // of a traced one in prediction. Both must be equal.
 
-#include "src/model/make_input.h"
+#include "src/network/make_input.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "src/model/network.h"
+#include "src/network/network.h"
 #include "tests/datasets/expect_error.h"
 #include "tests/datasets/scratch.h"
 #include "training/adam.h"

@@ -1,0 +1,45 @@
+#include "src/features/input_recipe.h"
+
+#include "src/core/name_table.h"
+
+namespace foretell::model {
+namespace {
+
+constexpr NameTable<2> kEdgeNames = {"data-flow", "chain"};
+
+}  // namespace
+
+std::string_view EdgeKindName(EdgeKind kind) {
+  return NameIn(kEdgeNames, kind);
+}
+
+std::optional<EdgeKind> ParseEdgeKind(std::string_view name) {
+  return FindIn<EdgeKind>(kEdgeNames, name);
+}
+
+std::vector<std::string> InputRecipe::SettingKeys() const {
+  std::vector<std::string> keys;
+  for (const InputColumn& column : columns) {
+    if (column.key.source != ColumnSource::kSetting) continue;
+    // Columns of one field stand together.
+    if (keys.empty() || keys.back() != column.key.key) {
+      keys.push_back(column.key.key);
+    }
+  }
+  return keys;
+}
+
+std::vector<ColumnKey> KeysOf(const std::vector<InputColumn>& columns) {
+  std::vector<ColumnKey> keys;
+  for (const InputColumn& column : columns) keys.push_back(column.key);
+  return keys;
+}
+
+Run RunAsLearned(const Run& run, const InputRecipe& recipe) {
+  Run learned = run;
+  learned.host = recipe.host;
+  learned.restore_folded_norms = recipe.restore_folded_norms;
+  return learned;
+}
+
+}  // namespace foretell::model

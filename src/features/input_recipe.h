@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/run.h"
+#include "src/features/input_columns.h"
+#include "src/features/terms.h"
+
+namespace foretell::model {
+
+/// Which edges networks see.
+enum class EdgeKind {
+  kDataFlow,  ///< From producers to consumers.
+  kChain,     ///< From every node to the next one, as DIPPM's released code.
+};
+std::string_view EdgeKindName(EdgeKind kind);  ///< "data-flow", "chain".
+std::optional<EdgeKind> ParseEdgeKind(std::string_view name);
+
+/// What a network sees of a graph, and how that is made: MakeInput follows it
+/// in training and in prediction. A checkpoint carries it.
+struct InputRecipe {
+  /// The network sees terms instead of operators.
+  std::optional<TermKind> terms = {};
+  EdgeKind edges = EdgeKind::kDataFlow;  ///< Between operators.
+  bool node_costs = false;               ///< Operators show NodeCosts, too.
+  /// Numbers of the graph as a whole, in the order of the network's inputs.
+  std::vector<InputColumn> columns = {};
+  /// What the network corrects and kPrior columns show: "analytic", …; empty:
+  /// it predicts alone.
+  std::string prior = {};
+  /// Name of the context model of the prior and of terms of memory; empty: the
+  /// catalogue's default.
+  std::string context = {};
+  Host host = Host::kPython;  ///< Calls the operators of prior and costs.
+  /// Labels are of networks as they were before an exporter folded their batch
+  /// norms: terms, prior and costs are of a Run with `restore_folded_norms`.
+  bool restore_folded_norms = true;
+
+  /// Texts of the label's setting that columns show, each field once.
+  std::vector<std::string> SettingKeys() const;
+  bool operator==(const InputRecipe&) const = default;
+};
+
+/// `run` as networks with this recipe learned of it: with its host and its word
+/// on folded norms.
+Run RunAsLearned(const Run& run, const InputRecipe& recipe);
+
+/// The keys of columns, without their scales.
+std::vector<ColumnKey> KeysOf(const std::vector<InputColumn>& columns);
+
+}  // namespace foretell::model

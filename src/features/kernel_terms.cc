@@ -1,0 +1,150 @@
+// Latency of a forward pass as a sum over the kernels that it launches.
+//
+// A kernel that nothing but its launch bounds is not worth a row: it only
+// counts as a launch. All others enter as their roofline, bytes over bandwidth
+// plus arithmetic over peak, which a network then corrects by what it knows of
+// such kernels. The launches and what a step costs beside all kernels are rows
+// too, of classes of their own.
+
+#include <algorithm>
+#include <cmath>
+
+#include "foretell/cost.h"
+#include "src/cost/machine.h"
+#include "src/features/terms.h"
+
+namespace foretell::model {
+namespace {
+
+/// Where a network starts from; any figures near the truth would do.
+constexpr double kTypicalShareOfPeak = 0.6;
+constexpr double kLaunchMs = 3e-3;
+constexpr double kStepMs = 50e-3;
+constexpr double kMsPerUs = 1e-3;
+/// Brings log2(1 + x) of the totals near [-1, 1].
+constexpr double kTotalDivisor = 20;
+constexpr double kTotalOffset = 1;
+
+/// Features that are of the device alone.
+constexpr std::array<std::string_view, 5> kDeviceFeatures = {
+    "bandwidth", "peak_fp16", "peak_fp32", "sms", "l2"};
+
+/// Appends the features of a kernel, those of the device alone as 0 where they
+/// are to be hidden.
+void AppendFeatures(const cost::Kernel& kernel, const cost::Machine& machine,
+                    const Run& run, bool portable,
+                    std::vector<float>& features) {
+  const auto values = cost::KernelFeatures(kernel, machine, run);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool hidden =
+        portable &&
+        std::ranges::find(kDeviceFeatures, cost::kKernelFeatures[i].name) !=
+            kDeviceFeatures.end();
+    features.push_back(hidden ? 0 : static_cast<float>(values[i]));
+  }
+}
+
+/// Sums over a graph.
+struct KernelSums {
+  double launches = 0;
+  double macs = 0;
+  double weight_bytes = 0;
+  double kernel_bytes = 0;
+  double input_bytes = 0;
+  double kernels = 0;
+};
+
+/// In the order of kKernelTotals.
+std::vector<float> TotalsOf(const KernelSums& sums, const Run& run) {
+  std::vector<float> totals;
+  for (const double sum : {sums.launches, sums.macs, sums.weight_bytes,
+                           sums.kernel_bytes, sums.input_bytes, sums.kernels}) {
+    totals.push_back(
+        static_cast<float>(std::log2(1 + sum) / kTotalDivisor - kTotalOffset));
+  }
+  using enum TorchGeneration;
+  const TorchGeneration generation = run.torch.Generation();
+  for (const bool flag : {run.channels_last, generation == kNoFusedAttention,
+                          generation == kFloatAttentionFallback}) {
+    totals.push_back(flag ? 1 : 0);
+  }
+  return totals;
+}
+
+/// Networks have learned of labels under autocast from graphs in 16 bits.
+double InputBytes(const OperatorGraph& graph) {
+  double bytes = 0;
+  for (const ValueId id : graph.inputs()) {
+    TensorType type = graph.value(id).type;
+    const bool is_cast = graph.info().autocast && IsFloatingPoint(type.dtype);
+    if (is_cast) type.dtype = *graph.info().autocast;
+    bytes += static_cast<double>(type.Bytes());
+  }
+  return bytes;
+}
+
+/// The forward pass alone, which is all that a network has learned of.
+std::vector<cost::Kernel> ForwardKernels(const OperatorGraph& graph,
+                                         const Run& run) {
+  std::vector<cost::Kernel> kernels = cost::ExpandKernels(graph, run);
+  std::erase_if(kernels, [&graph](const cost::Kernel& kernel) {
+    return graph.node(kernel.node).phase != Phase::kForward;
+  });
+  return kernels;
+}
+
+std::int32_t ClassOf(const cost::Kernel& kernel) {
+  return static_cast<std::int32_t>(
+      std::min(kernel.kernel_class, cost::KernelClass::kOther));
+}
+
+}  // namespace
+
+TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
+                      const Run& run, bool portable) {
+  // A network that learns from a device finds out what the device reaches, and
+  // does so better from the data sheet's peaks (docs/how_learned.md).
+  cost::Machine machine = cost::MakeMachine(device, {});
+  machine.use_measured_rates = portable;
+  TermTable table;
+  KernelSums sums{.input_bytes = InputBytes(graph)};
+  double serial_us = 0;
+  for (const cost::Kernel& kernel :
+       cost::MergeEqual(ForwardKernels(graph, run))) {
+    const auto count = static_cast<double>(kernel.count);
+    sums.launches += count;
+    sums.macs += count * static_cast<double>(kernel.macs);
+    sums.weight_bytes += count * static_cast<double>(kernel.bytes_weight);
+    sums.kernel_bytes += count * static_cast<double>(kernel.Bytes());
+    if (cost::IsOnlyALaunch(kernel)) continue;
+    sums.kernels += 1;
+    table.classes.push_back(ClassOf(kernel));
+    AppendFeatures(kernel, machine, run, portable, table.features);
+    const cost::KernelRoofline roofline = cost::RooflineOf(kernel, machine);
+    table.amounts.push_back(static_cast<float>(
+        count * (roofline.memory_us + roofline.arithmetic_us) * kMsPerUs /
+        kTypicalShareOfPeak));
+    serial_us += count * std::max(0.0, roofline.serial_us - roofline.memory_us);
+  }
+  const auto add_plain = [&table](std::int32_t kernel_class, double ms) {
+    table.classes.push_back(kernel_class);
+    table.features.insert(table.features.end(), cost::kNumKernelFeatures, 0);
+    table.amounts.push_back(static_cast<float>(ms));
+  };
+  add_plain(kLaunchClass, sums.launches * kLaunchMs);
+  add_plain(kStepClass, kStepMs);
+  if (serial_us > 0) add_plain(kSerialClass, serial_us * kMsPerUs);
+  table.totals = TotalsOf(sums, run);
+  return table;
+}
+
+TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,
+                    const TermContext& context) {
+  if (kind == TermKind::kReplay) {
+    return ReplayTerms(graph, context.device, context.context);
+  }
+  return KernelTerms(graph, context.device, context.run,
+                     kind == TermKind::kPortableKernels);
+}
+
+}  // namespace foretell::model

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "foretell/device.h"
+#include "foretell/figure.h"
+#include "foretell/graph.h"
+#include "src/features/kernel_features.h"
+#include "src/kernels/kernel_class.h"
+#include "src/kernels/kernels.h"
+
+namespace foretell::model {
+
+/// What a figure is the sum of.
+enum class TermKind {
+  kKernels,  ///< Latency: the kernels of a forward pass, launches, a constant.
+  /// As kKernels, but of the device a term shows only what the kernel makes of
+  /// it: features that name the device would be of no use on another one.
+  kPortableKernels,
+  kReplay,  ///< Memory of training: a replay of one step, and what is beside.
+};
+std::string_view TermKindName(TermKind kind);  ///< "kernels", …, "replay".
+std::optional<TermKind> ParseTermKind(std::string_view name);
+
+/// A figure of a graph as a sum of terms, each with an amount that physics
+/// gives and a class that says which corrections are alike.
+struct TermTable {
+  std::vector<std::int32_t> classes;  ///< [num_terms], below num_classes.
+  std::vector<float> features;        ///< [num_terms, num_features].
+  std::vector<float> amounts;         ///< [num_terms], ms or MiB, at least 0.
+  std::vector<float> totals;          ///< [num_totals], of the graph.
+
+  std::size_t num_terms() const { return amounts.size(); }
+};
+
+/// What a kind's terms add up to, and the widths of its tables.
+struct TermLayout {
+  Target target = Target::kLatency;
+  int num_classes = 0;
+  /// Classes from here on are corrected by one number each; those before it by
+  /// what a network makes of the features.
+  int first_plain_class = 0;
+  int num_features = 0;
+  int num_totals = 0;
+};
+
+/// Classes of kKernels: those of cost::KernelClass up to kOther, which stands
+/// for all that follow it, then these.
+inline constexpr int kLaunchClass =
+    static_cast<int>(cost::KernelClass::kOther) + 1;
+inline constexpr int kStepClass = kLaunchClass + 1;
+inline constexpr int kSerialClass = kStepClass + 1;
+
+/// Classes of kReplay.
+enum class ReplayClass { kReserved, kContext, kParameters, kInputs };
+inline constexpr int kNumReplayClasses = 4;
+
+/// Names of the totals in their order.
+inline constexpr std::array<std::string_view, 9> kKernelTotals = {
+    "launches",      "macs",    "weight_bytes",  "kernel_bytes",
+    "input_bytes",   "kernels", "channels_last", "torch_before_2_0",
+    "torch_from_2_5"};
+inline constexpr int kNumReplayTotals = 37;
+
+constexpr TermLayout LayoutOf(TermKind kind) {
+  if (kind != TermKind::kReplay) {
+    return {.num_classes = kSerialClass + 1,
+            .first_plain_class = kLaunchClass,
+            .num_features = cost::kNumKernelFeatures,
+            .num_totals = static_cast<int>(kKernelTotals.size())};
+  }
+  return {.target = Target::kMemory,
+          .num_classes = kNumReplayClasses,
+          .first_plain_class = 0,
+          .num_features = 0,
+          .num_totals = kNumReplayTotals};
+}
+
+/// Time of a forward pass in ms: equal kernels once with their count, at 60 %
+/// of the peaks that bound them, then 3 us per launch, 50 us per step, and what
+/// threads do one after the other beyond that.
+/// Throws Error(kInvalidArgument) as cost::ExpandKernels and
+/// cost::KernelFeatures do. `portable`: see TermKind::kPortableKernels.
+TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
+                      const Run& run, bool portable = false);
+
+/// What decides the terms of a graph, beside their kind.
+struct TermContext {
+  const DeviceSpec& device;
+  const Run& run;               ///< How kernels run.
+  const ContextModel& context;  ///< Decides the context in kReplay.
+};
+/// KernelTerms or ReplayTerms.
+TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,
+                    const TermContext& context);
+
+/// Memory of training in MiB: the segments that one step from an empty
+/// allocator reserves, without optimizer; the context of `environment`; the
+/// parameters; the inputs. Throws Error(kInvalidArgument) as SimulateMemory
+/// does.
+TermTable ReplayTerms(const OperatorGraph& graph, const DeviceSpec& device,
+                      const ContextModel& context);
+
+}  // namespace foretell::model

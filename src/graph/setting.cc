@@ -1,0 +1,55 @@
+#include "src/graph/setting.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace foretell::model {
+namespace {
+
+constexpr std::array kVersionKeys = {"torch", "framework", "libtorch"};
+constexpr char kAutocast[] = "autocast";
+constexpr char kMemoryFormat[] = "memory_format";
+constexpr char kChannelsLast[] = "channels_last";
+constexpr char kTrue[] = "true";
+
+}  // namespace
+
+Setting::Setting(const std::string& json) {
+  const nlohmann::json object = nlohmann::json::parse(json, nullptr, false);
+  if (!object.is_object()) return;
+  for (const auto& [key, value] : object.items()) {
+    values_[key] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+}
+
+Setting::Setting(const Run& run)
+    : values_(
+          {{kAutocast, run.autocast ? kTrue : "false"},
+           {kMemoryFormat, run.channels_last ? kChannelsLast : "contiguous"},
+           {kVersionKeys.front(), ToString(run.torch)}}) {}
+
+void Setting::Set(const std::string& key, const std::string& value) {
+  values_[key] = value;
+}
+
+std::string Setting::ToJson() const { return nlohmann::json(values_).dump(); }
+
+std::string Setting::ValueOf(const std::string& key) const {
+  const auto found = values_.find(key);
+  return found == values_.end() ? "" : found->second;
+}
+
+Run Setting::ToRun() const {
+  const std::string format = ValueOf(kMemoryFormat);
+  Run run{.autocast = ValueOf(kAutocast) == kTrue,
+          .channels_last = format == "nhwc" || format == kChannelsLast};
+  for (const char* key : kVersionKeys) {
+    if (const auto version = ParseTorchVersion(ValueOf(key))) {
+      run.torch = *version;
+      break;
+    }
+  }
+  return run;
+}
+
+}  // namespace foretell::model

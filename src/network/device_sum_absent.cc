@@ -1,0 +1,12 @@
+#include "foretell/error.h"
+#include "src/network/device_sum.h"
+
+namespace foretell::model {
+
+bool HasDeviceSum() { return false; }
+
+void RunDeviceSum(const SegmentSum<float>&, const c10::Device&) {
+  throw Error(ErrorCode::kInternal, "this build has no CUDA kernel");
+}
+
+}  // namespace foretell::model

@@ -1,0 +1,23 @@
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <string>
+
+#include "foretell/error.h"
+#include "src/network/device_sum.h"
+#include "src/network/segment_mean.h"
+
+namespace foretell::model {
+
+bool HasDeviceSum() { return true; }
+
+void RunDeviceSum(const SegmentSum<float>& sum, const c10::Device& device) {
+  const c10::cuda::CUDAGuard guard(device);
+  const int error = LaunchSegmentSum(
+      sum, c10::cuda::getCurrentCUDAStream(device.index()).stream());
+  if (error == 0) return;
+  throw Error(ErrorCode::kInternal,
+              std::string("segmented sum: ") + CudaErrorText(error));
+}
+
+}  // namespace foretell::model

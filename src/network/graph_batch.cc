@@ -1,0 +1,226 @@
+// Graphs of different sizes in one batch, without padding and without sorting
+// at every step.
+//
+// All nodes stand one after the other in one matrix; `graph_begin` says where
+// each graph starts. The edges stand twice, both times in compressed rows
+// (CSR): once by consumer, so that a layer sums the neighbours of a node by
+// reading one short run of ids, and once by producer, which is the transposed
+// matrix that the gradient needs. Forward and backward thus both write every
+// row exactly once, from one thread: no atomic additions, no order that
+// depends on the scheduling, and so the same bits in every run.
+//
+// Ids are 32 bits wide: a batch of two thousand million nodes does not fit in
+// memory anyway, and half the bytes are read.
+//
+// The rows are filled by a counting sort, O(nodes + edges), which keeps the
+// order of the edges. PyTorch Geometric's batches hold a [2, E] list of 64-bit
+// pairs in no order; gathering and scattering along it costs two copies of
+// [E, features] per layer, more than the sums themselves.
+
+#include "src/network/graph_batch.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "foretell/error.h"
+
+namespace foretell::model {
+namespace {
+
+[[noreturn]] void Refuse(std::size_t graph, const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument,
+              "graph " + std::to_string(graph) + " of the batch: " + what);
+}
+
+[[noreturn]] void RefuseEdge(std::size_t graph, std::int64_t source,
+                             std::int64_t target, const std::string& what) {
+  Refuse(graph, "edge " + std::to_string(source) + " -> " +
+                    std::to_string(target) + " " + what);
+}
+
+void CheckEdges(const GraphFeatures& features, std::size_t graph) {
+  if (features.sources.size() != features.targets.size()) {
+    Refuse(graph, std::to_string(features.sources.size()) +
+                      " sources of edges, but " +
+                      std::to_string(features.targets.size()) + " targets");
+  }
+  const auto num_nodes = static_cast<std::int64_t>(features.nodes.size());
+  for (std::size_t e = 0; e < features.sources.size(); ++e) {
+    const std::int64_t source = features.sources[e];
+    const std::int64_t target = features.targets[e];
+    if (std::min(source, target) < 0 || std::max(source, target) >= num_nodes) {
+      RefuseEdge(
+          graph, source, target,
+          "leaves the " + std::to_string(num_nodes) + " nodes of the graph");
+    }
+    if (source == target) RefuseEdge(graph, source, target, "is a loop");
+  }
+}
+
+struct Sizes {
+  std::int64_t nodes = 0;
+  std::int64_t edges = 0;
+};
+
+// Node columns of a graph, and whether its spans have one row per node.
+std::size_t CountColumns(const GraphInput& graph, std::size_t index) {
+  const std::size_t nodes = graph.features->nodes.size();
+  if (graph.node_columns.size() % nodes != 0) {
+    Refuse(index, std::to_string(graph.node_columns.size()) +
+                      " numbers in its node columns, not a multiple of its " +
+                      std::to_string(nodes) + " nodes");
+  }
+  if (!graph.shares.empty() && graph.shares.size() != nodes) {
+    Refuse(index, std::to_string(graph.shares.size()) + " shares for its " +
+                      std::to_string(nodes) + " nodes");
+  }
+  return graph.node_columns.size() / nodes;
+}
+
+void CheckColumns(std::span<const GraphInput> graphs, std::size_t index) {
+  const std::size_t found = CountColumns(graphs[index], index);
+  const std::size_t expected = CountColumns(graphs[0], 0);
+  if (found != expected) {
+    Refuse(index, std::to_string(found) + " node columns, but graph 0 has " +
+                      std::to_string(expected));
+  }
+  if (graphs[index].shares.empty() != graphs[0].shares.empty()) {
+    Refuse(index, "only some graphs have shares");
+  }
+}
+
+// Checks all graphs and adds up their sizes.
+Sizes CheckGraphs(std::span<const GraphInput> graphs) {
+  if (graphs.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "a batch of no graphs");
+  }
+  Sizes sizes;
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    if (graphs[g].features == nullptr || graphs[g].features->nodes.empty()) {
+      Refuse(g, "it has no nodes");
+    }
+    CheckEdges(*graphs[g].features, g);
+    if (graphs[g].statics.size() != graphs[0].statics.size()) {
+      Refuse(g, std::to_string(graphs[g].statics.size()) +
+                    " static features, but graph 0 has " +
+                    std::to_string(graphs[0].statics.size()));
+    }
+    CheckColumns(graphs, g);
+    sizes.nodes += static_cast<std::int64_t>(graphs[g].features->nodes.size());
+    sizes.edges +=
+        static_cast<std::int64_t>(graphs[g].features->sources.size());
+  }
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+  if (sizes.nodes > kLargest || sizes.edges > kLargest) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "a batch of " + std::to_string(sizes.nodes) + " nodes and " +
+                    std::to_string(sizes.edges) + " edges; at most " +
+                    std::to_string(kLargest) + " of each");
+  }
+  return sizes;
+}
+
+// Compressed rows of the edges, by the end that `key` names.
+NeighbourLists MakeLists(std::span<const GraphInput> graphs, const Sizes& sizes,
+                         std::vector<std::int64_t> GraphFeatures::*key,
+                         std::vector<std::int64_t> GraphFeatures::*other) {
+  NeighbourLists lists{at::empty({sizes.nodes + 1}, at::kInt),
+                       at::empty({sizes.edges}, at::kInt)};
+  auto* begin = lists.begin.data_ptr<std::int32_t>();
+  auto* neighbour = lists.neighbour.data_ptr<std::int32_t>();
+  begin[0] = 0;
+  std::int32_t first = 0;
+  std::int32_t filled = 0;
+  for (const GraphInput& graph : graphs) {
+    const auto& keys = graph.features->*key;
+    const auto& others = graph.features->*other;
+    const auto num_nodes =
+        static_cast<std::int32_t>(graph.features->nodes.size());
+    std::vector<std::int32_t> next(num_nodes, 0);
+    for (const std::int64_t node : keys) ++next[node];
+    for (std::int32_t i = 0; i < num_nodes; ++i) {
+      const std::int32_t degree = next[i];
+      next[i] = filled;
+      filled += degree;
+      begin[first + i + 1] = filled;
+    }
+    for (std::size_t e = 0; e < keys.size(); ++e) {
+      neighbour[next[keys[e]]++] = first + static_cast<std::int32_t>(others[e]);
+    }
+    first += num_nodes;
+  }
+  return lists;
+}
+
+at::Tensor GatherShares(std::span<const GraphInput> graphs,
+                        const Sizes& sizes) {
+  at::Tensor shares = at::empty({sizes.nodes}, at::kFloat);
+  auto* next = shares.data_ptr<float>();
+  for (const GraphInput& graph : graphs) {
+    next = std::copy(graph.shares.begin(), graph.shares.end(), next);
+  }
+  return shares;
+}
+
+}  // namespace
+
+GraphBatch GraphBatch::To(const at::Device& device) const {
+  const auto move = [&device](const at::Tensor& tensor) {
+    return tensor.to(device, /*non_blocking=*/true);
+  };
+  return {move(nodes),
+          shares.defined() ? move(shares) : shares,
+          {move(incoming.begin), move(incoming.neighbour)},
+          {move(outgoing.begin), move(outgoing.neighbour)},
+          move(graph_begin),
+          move(statics)};
+}
+
+void JoinAsChain(GraphFeatures& features) {
+  features.sources.clear();
+  features.targets.clear();
+  for (std::int64_t i = 1; i < std::ssize(features.nodes); ++i) {
+    features.sources.push_back(i - 1);
+    features.targets.push_back(i);
+  }
+}
+
+GraphBatch Collate(std::span<const GraphInput> graphs) {
+  const Sizes sizes = CheckGraphs(graphs);
+  const auto num_graphs = static_cast<std::int64_t>(graphs.size());
+  const auto num_statics = static_cast<std::int64_t>(graphs[0].statics.size());
+  const auto num_columns =
+      static_cast<std::ptrdiff_t>(CountColumns(graphs[0], 0));
+  GraphBatch batch;
+  batch.nodes =
+      at::empty({sizes.nodes, kNumNodeFeatures + num_columns}, at::kFloat);
+  batch.graph_begin = at::empty({num_graphs + 1}, at::kInt);
+  batch.statics = at::empty({num_graphs, num_statics}, at::kFloat);
+  auto* row = batch.nodes.data_ptr<float>();
+  auto* begin = batch.graph_begin.data_ptr<std::int32_t>();
+  auto* statics = batch.statics.data_ptr<float>();
+  *begin = 0;
+  for (const GraphInput& graph : graphs) {
+    const std::vector<NodeFeatureRow>& nodes = graph.features->nodes;
+    const float* columns = graph.node_columns.data();
+    for (const NodeFeatureRow& node : nodes) {
+      row = std::copy(node.begin(), node.end(), row);
+      row = std::copy_n(columns, num_columns, row);
+      columns += num_columns;
+    }
+    begin[1] = begin[0] + static_cast<std::int32_t>(nodes.size());
+    ++begin;
+    statics = std::copy(graph.statics.begin(), graph.statics.end(), statics);
+  }
+  if (!graphs[0].shares.empty()) batch.shares = GatherShares(graphs, sizes);
+  batch.incoming = MakeLists(graphs, sizes, &GraphFeatures::targets,
+                             &GraphFeatures::sources);
+  batch.outgoing = MakeLists(graphs, sizes, &GraphFeatures::sources,
+                             &GraphFeatures::targets);
+  return batch;
+}
+
+}  // namespace foretell::model

@@ -1,0 +1,20 @@
+#include "src/network/keep_memory.h"
+
+#include <cstdlib>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+namespace foretell::model {
+
+void KeepFreedMemory() {
+#if defined(__GLIBC__)
+  constexpr int kMib = 1 << 20;
+  mallopt(M_MMAP_THRESHOLD, 32 * kMib);  // The most that glibc takes.
+  mallopt(M_TRIM_THRESHOLD, 2047 * kMib);
+  mallopt(M_TOP_PAD, 64 * kMib);
+#endif
+}
+
+}  // namespace foretell::model

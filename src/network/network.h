@@ -1,0 +1,126 @@
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "src/features/terms.h"
+#include "src/network/graph_batch.h"
+
+namespace foretell::model {
+
+/// How nodes learn of their neighbours.
+enum class NetworkKind {
+  kPmgns,  ///< GraphSAGE with the mean of the neighbours: the paper's network.
+  kGcn,    ///< Graph convolution, symmetric normalisation.
+  kGat,    ///< Graph attention.
+  kGin,    ///< Graph isomorphism network.
+  kMlp,    ///< Not at all: every node for itself.
+  // The rest see no operators but terms of one figure (src/features/terms.h).
+  kKernels,          ///< Latency from the kernels of a forward pass.
+  kPortableKernels,  ///< The same for devices that were not learned from.
+  kReplay,           ///< Memory of training from a replay of the allocator.
+};
+
+/// A kind by its name in files and flags.
+struct NetworkKindRow {
+  NetworkKind kind;
+  std::string_view name;
+  std::optional<TermKind> terms = {};  ///< What it sees; empty: operators.
+};
+inline constexpr auto kNetworkKinds = std::to_array<NetworkKindRow>({
+    {NetworkKind::kPmgns, "pmgns"},
+    {NetworkKind::kGcn, "gcn"},
+    {NetworkKind::kGat, "gat"},
+    {NetworkKind::kGin, "gin"},
+    {NetworkKind::kMlp, "mlp"},
+    {NetworkKind::kKernels, "kernels", TermKind::kKernels},
+    {NetworkKind::kPortableKernels, "portable-kernels",
+     TermKind::kPortableKernels},
+    {NetworkKind::kReplay, "replay", TermKind::kReplay},
+});
+std::string_view NetworkKindName(NetworkKind kind);  ///< "pmgns", "gcn", ….
+std::optional<NetworkKind> ParseNetworkKind(std::string_view name);
+/// What a network's nodes are, if they are not operators.
+std::optional<TermKind> TermKindOf(NetworkKind kind);
+
+/// From nodes to a graph.
+enum class Pooling {
+  kSum,
+  kMean,
+  kMax,
+  /// No pooling of embeddings: the head corrects each node's share of a prior,
+  /// and the corrected shares are added up.
+  kPrior,
+};
+std::string_view PoolingName(Pooling pooling);
+std::optional<Pooling> ParsePooling(std::string_view name);
+
+/// Size of a network; the defaults are the paper's.
+struct NetworkOptions {
+  NetworkKind kind = NetworkKind::kPmgns;
+  std::int64_t node_features = 32;
+  std::int64_t static_features = 5;
+  std::int64_t hidden = 512;
+  std::int64_t graph_blocks = 3;
+  std::int64_t layers_per_block = 2;
+  std::int64_t head_blocks = 3;
+  std::int64_t outputs = 3;
+  double dropout = 0.05;
+  Pooling pooling = Pooling::kSum;
+  /// Corrections of the sum that are averaged, in networks over terms; 0: the
+  /// sum itself is the prediction.
+  std::int64_t heads = 3;
+};
+
+/// What a step of training compares with the targets.
+struct TrainingOutput {
+  at::Tensor prediction;  ///< As forward would return it.
+  /// [num_graphs, outputs] each; the loss is the sum of their losses.
+  std::vector<at::Tensor> supervised;
+};
+
+/// A network over the nodes of graphs; docs/networks.md has the kinds.
+class Network : public torch::nn::Module {
+ public:
+  explicit Network(const NetworkOptions& options) : options_(options) {}
+  const NetworkOptions& options() const { return options_; }
+
+  /// float32 [num_graphs, outputs]; any real number, the caller scales. Drops
+  /// elements in training mode only. Throws Error(kInvalidArgument) for a batch
+  /// with other numbers of features than the options'.
+  virtual at::Tensor forward(const GraphBatch& batch) = 0;
+  /// The same with whatever else is to be near the targets.
+  virtual TrainingOutput TrainingForward(const GraphBatch& batch) {
+    const at::Tensor output = forward(batch);
+    return {output, {output}};
+  }
+
+  /// Numbers that are to have mean 0 and deviation 1 over the graphs that are
+  /// learned from, [num_graphs, k]; undefined where there are none.
+  virtual at::Tensor InputsToScale(const GraphBatch& /*batch*/) { return {}; }
+  /// Scales them from now on: (x - mean) / deviation, [k] each, deviations
+  /// above 0. Part of the weights.
+  virtual void SetInputScale(const at::Tensor& /*mean*/,
+                             const at::Tensor& /*deviation*/) {}
+  /// How far graphs are from those learned from: root mean square of the scaled
+  /// inputs, [num_graphs], about 1 for graphs like them. Undefined where there
+  /// are none.
+  virtual at::Tensor InputDistance(const GraphBatch& /*batch*/) { return {}; }
+
+ private:
+  NetworkOptions options_;
+};
+
+/// Makes a network with random weights drawn from the default generator.
+/// Throws Error(kInvalidArgument) for sizes below 1 (static_features, heads: 0)
+/// and a dropout outside [0, 1); for networks over terms also for widths that
+/// are not the layout's and for more than one output.
+std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options);
+
+}  // namespace foretell::model

@@ -1,0 +1,35 @@
+#include "src/network/network_parts.h"
+
+#include <ATen/ops/linear.h>
+#include <ATen/ops/zeros.h>
+
+#include <string>
+
+#include "foretell/error.h"
+#include "src/network/graph_layers.h"
+
+namespace foretell::model {
+
+DenseLayer::DenseLayer(std::int64_t inputs, std::int64_t outputs, double gain)
+    : weight_(register_parameter("weight", HeWeight(outputs, inputs, gain))),
+      bias_(register_parameter("bias", at::zeros({outputs}))) {}
+
+at::Tensor DenseLayer::forward(const at::Tensor& x) {
+  return at::linear(x, weight_, bias_);
+}
+
+void CheckWidths(const NetworkOptions& options, const GraphBatch& batch,
+                 std::string_view node) {
+  const auto check = [](std::string_view what, std::int64_t found,
+                        std::int64_t expected) {
+    if (found == expected) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                "a batch with " + std::to_string(found) + " " +
+                    std::string(what) + " features; the network takes " +
+                    std::to_string(expected));
+  };
+  check(node, batch.nodes.size(1), options.node_features);
+  check("static", batch.statics.size(1), options.static_features);
+}
+
+}  // namespace foretell::model

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "src/network/network.h"
+
+namespace foretell::model {
+
+/// A network of a kind with TermKindOf. Throws as MakeNetwork.
+std::shared_ptr<Network> MakeTermNetwork(const NetworkOptions& options);
+
+}  // namespace foretell::model

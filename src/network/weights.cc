@@ -1,0 +1,155 @@
+#include "src/network/weights.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "foretell/error.h"
+
+namespace foretell::model {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, at::ScalarType>, 4> kTypes = {
+    {{"F32", at::kFloat},
+     {"F64", at::kDouble},
+     {"I64", at::kLong},
+     {"U8", at::kByte}}};
+
+std::string ShapeText(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (const std::int64_t size : shape) {
+    if (text.size() > 1) text += ",";
+    text += std::to_string(size);
+  }
+  text += "]";
+  return text;
+}
+
+std::vector<std::pair<std::string, at::Tensor>> TensorsOf(
+    const Network& network) {
+  std::vector<std::pair<std::string, at::Tensor>> tensors;
+  for (const auto& item : network.named_parameters()) {
+    tensors.emplace_back(item.key(), item.value());
+  }
+  for (const auto& item : network.named_buffers()) {
+    tensors.emplace_back(item.key(), item.value());
+  }
+  return tensors;
+}
+
+[[noreturn]] void FailWeights(const std::string& origin,
+                              const std::string& what) {
+  throw Error(ErrorCode::kCorrupt, origin + ": " + what);
+}
+
+/// Most of a network are square matrices: one per layer but the first at least;
+/// in a network over terms also one per head.
+std::int64_t CountLayers(const NetworkOptions& options) {
+  const std::int64_t graph = options.graph_blocks * options.layers_per_block;
+  const std::optional<TermKind> terms = TermKindOf(options.kind);
+  if (!terms) {
+    return std::max({std::int64_t{1}, options.head_blocks - 1, graph - 1});
+  }
+  return options.heads + (LayoutOf(*terms).num_features > 0 ? graph : 1);
+}
+
+void CheckSizes(const NetworkOptions& options,
+                const std::map<std::string, StoredTensor>& weights,
+                const std::string& origin) {
+  std::int64_t elements = 0;
+  for (const auto& [name, tensor] : weights) elements += tensor.NumElements();
+  const std::int64_t layers = CountLayers(options);
+  if (options.hidden * options.hidden * (layers - 1) > elements ||
+      options.hidden > elements || layers > elements) {
+    FailWeights(origin, "network of " + std::to_string(layers) +
+                            " layers and width " +
+                            std::to_string(options.hidden) + ", but only " +
+                            std::to_string(elements) + " weights");
+  }
+}
+
+}  // namespace
+
+StoredTensor ToStored(const at::Tensor& tensor) {
+  const at::Tensor plain = tensor.detach().cpu().contiguous();
+  const auto* found =
+      std::ranges::find(kTypes, plain.scalar_type(),
+                        &std::pair<std::string_view, at::ScalarType>::second);
+  if (found == kTypes.end()) {
+    throw Error(ErrorCode::kInternal, std::string("tensor of type ") +
+                                          at::toString(plain.scalar_type()) +
+                                          " cannot be stored");
+  }
+  StoredTensor stored{.dtype = std::string(found->first),
+                      .shape = plain.sizes().vec()};
+  stored.bytes.assign(static_cast<const char*>(plain.data_ptr()),
+                      plain.nbytes());
+  return stored;
+}
+
+at::Tensor ToTensor(const StoredTensor& stored) {
+  const auto* found =
+      std::ranges::find(kTypes, stored.dtype,
+                        &std::pair<std::string_view, at::ScalarType>::first);
+  if (found == kTypes.end()) {
+    throw Error(ErrorCode::kUnsupported,
+                "tensor of type " + stored.dtype + " cannot be used");
+  }
+  at::Tensor tensor = at::empty(stored.shape, at::dtype(found->second));
+  std::memcpy(tensor.data_ptr(), stored.bytes.data(),
+              std::min(stored.bytes.size(), tensor.nbytes()));
+  return tensor;
+}
+
+std::map<std::string, StoredTensor> WeightsOf(const Network& network) {
+  std::map<std::string, StoredTensor> weights;
+  for (const auto& [name, tensor] : TensorsOf(network)) {
+    weights[name] = ToStored(tensor);
+  }
+  return weights;
+}
+
+void LoadWeights(const std::map<std::string, StoredTensor>& weights,
+                 const std::string& origin, Network& network) {
+  const at::NoGradGuard no_gradients;
+  std::size_t used = 0;
+  for (auto& [name, tensor] : TensorsOf(network)) {
+    const auto found = weights.find(name);
+    if (found == weights.end()) FailWeights(origin, "no tensor '" + name + "'");
+    const StoredTensor expected{.dtype = ToStored(tensor.new_empty({0})).dtype,
+                                .shape = tensor.sizes().vec()};
+    if (found->second.dtype != expected.dtype ||
+        found->second.shape != expected.shape) {
+      FailWeights(origin, "tensor '" + name + "' is " + found->second.dtype +
+                              ShapeText(found->second.shape) + ", expected " +
+                              expected.dtype + ShapeText(expected.shape));
+    }
+    tensor.copy_(ToTensor(found->second));
+    ++used;
+  }
+  if (used != weights.size()) {
+    FailWeights(origin, "has " + std::to_string(weights.size()) +
+                            " tensors, the network " + std::to_string(used));
+  }
+}
+
+std::shared_ptr<Network> RestoreNetwork(
+    const NetworkOptions& options,
+    const std::map<std::string, StoredTensor>& weights,
+    const std::string& origin) {
+  CheckSizes(options, weights, origin);
+  std::shared_ptr<Network> network;
+  try {
+    network = MakeNetwork(options);
+  } catch (const Error& error) {
+    throw Error(ErrorCode::kCorrupt, origin + ": " + error.what());
+  }
+  LoadWeights(weights, origin, *network);
+  network->eval();
+  return network;
+}
+
+}  // namespace foretell::model

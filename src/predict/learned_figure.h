@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "foretell/predictor.h"
+#include "src/network/checkpoint.h"
+
+namespace foretell::model {
+
+/// What a network says of one graph.
+struct LearnedFigure {
+  Target target = Target::kMemory;
+  double value = 0;  ///< MiB, ms or J.
+  std::optional<Interval> interval;
+  FigureSource source;
+
+  /// Says how far the graph is from those learned from; requires a distance.
+  std::string FarText() const;
+};
+
+/// "learned from …", with the devices of the labels.
+FigureSource SourceOf(const CheckpointInfo& info,
+                      std::optional<double> distance);
+
+/// Puts the figure in the place of the analytic one. The parts of a latency,
+/// and energy at the analytic power, follow in proportion; without an interval
+/// the analytic one does too. Figures may be put in any order.
+void PutFigure(const LearnedFigure& figure, Prediction& prediction);
+
+/// What a user of the figure on `device` should know of it.
+void WarnOf(const LearnedFigure& figure, const DeviceSpec& device,
+            std::vector<std::string>& warnings);
+
+}  // namespace foretell::model

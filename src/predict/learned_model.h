@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "foretell/predictor.h"
+#include "src/network/checkpoint.h"
+#include "src/network/network.h"
+
+namespace foretell::model {
+
+/// A trained network with its scaling: from graphs to MiB, ms and J.
+class LearnedModel {
+ public:
+  /// Throws what ReadCheckpoint and RestoreNetwork throw.
+  static LearnedModel Load(const std::string& path);
+  /// `origin` names the checkpoint in errors.
+  LearnedModel(const Checkpoint& checkpoint, const std::string& origin);
+  LearnedModel(CheckpointInfo info, std::shared_ptr<Network> network);
+
+  const CheckpointInfo& info() const { return info_; }
+  Network& network() const { return *network_; }
+
+  /// One row per graph of the batch; targets that the network does not have
+  /// are unknown. `priors` are of the same graphs, and not read without a
+  /// prior in info(). The network must be in evaluation.
+  std::vector<TargetValues> Predict(const GraphBatch& batch,
+                                    std::span<const TargetValues> priors) const;
+
+  /// What holds the truth of a prediction; empty when the checkpoint has none.
+  std::optional<Interval> IntervalOf(Target target, double predicted) const;
+
+ private:
+  CheckpointInfo info_;
+  std::shared_ptr<Network> network_;
+};
+
+/// Outputs of a network as Decode takes them, [graphs, outputs]: all targets
+/// have the scale kind of the first.
+at::Tensor Activate(const CheckpointInfo& info, const at::Tensor& output);
+
+/// Activated outputs as values, a row per graph.
+std::vector<TargetValues> DecodeAll(const CheckpointInfo& info,
+                                    const at::Tensor& activated,
+                                    std::span<const TargetValues> priors);
+
+}  // namespace foretell::model

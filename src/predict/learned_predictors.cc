@@ -1,0 +1,121 @@
+#include "src/predict/learned_predictors.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "foretell/error.h"
+#include "src/core/name_table.h"
+#include "src/predict/embedded_checkpoints.h"
+#include "src/predict/learned_figure.h"
+#include "src/predict/learned_model.h"
+#include "src/predict/predict_graph.h"
+
+namespace foretell::model {
+namespace {
+
+bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// Whether a network has learned from such runs.
+bool KnowsSuchRuns(const CheckpointInfo& info, const LearnedRequest& request) {
+  const Run& run = request.run;
+  const std::optional<DType>& cast = request.graph.info().autocast;
+  const bool to_f16 = run.autocast && cast.value_or(DType::kF16) == DType::kF16;
+  const bool known = IsAmong(info.devices, request.device.name);
+  switch (*TermKindOf(info.network.kind)) {
+    case TermKind::kKernels:
+      return run.mode == Mode::kInference && to_f16 && known;
+    case TermKind::kPortableKernels:
+      return run.mode == Mode::kInference && to_f16 && !known;
+    case TermKind::kReplay:
+      return run.mode == Mode::kTraining && !run.autocast && !cast &&
+             run.precision == Precision::kFp32;
+  }
+  return false;
+}
+
+/// Whether measurements speak for it where nobody asks for it: not where its
+/// labels leave open how they came about.
+bool IsDefault(const CheckpointInfo& info) {
+  return TermKindOf(info.network.kind) != TermKind::kReplay;
+}
+
+/// The one figure of a network over terms.
+LearnedFigure Ask(const LearnedModel& learned, const LearnedRequest& request) {
+  return PredictGraph(learned, request.graph,
+                      {&request.device, request.run, request.context})
+      .front();
+}
+
+/// Why the analytic figure is the better one after all; empty when it is not.
+std::string Objection(const LearnedFigure& figure,
+                      const LearnedRequest& request,
+                      const Prediction& prediction) {
+  // Labels are of large batches, where the CPU runs ahead.
+  if (figure.target == Target::kLatency &&
+      prediction.cost.dispatch_ms > figure.value) {
+    return "the CPU takes longer to dispatch the operators than the GPU is "
+           "predicted to be busy";
+  }
+  if (request.method == Method::kAuto && figure.source.IsFar()) {
+    return figure.FarText() + "; --method learned takes their word";
+  }
+  return "";
+}
+
+}  // namespace
+
+const LearnedPredictors& LearnedPredictors::BuiltIn() {
+  static const LearnedPredictors predictors = [] {
+    std::vector<LearnedModel> models;
+    for (const EmbeddedFile& one : EmbeddedCheckpoints()) {
+      models.emplace_back(ParseCheckpoint(one.bytes, std::string(one.path)),
+                          std::string(one.path));
+    }
+    return LearnedPredictors(std::move(models));
+  }();
+  return predictors;
+}
+
+LearnedPredictors::LearnedPredictors(std::vector<LearnedModel> models)
+    : models_(std::make_shared<const std::vector<LearnedModel>>(
+          std::move(models))) {
+  for (const LearnedModel& learned : *models_) {
+    const NetworkKind kind = learned.info().network.kind;
+    if (TermKindOf(kind)) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                "network '" + std::string(NetworkKindName(kind)) +
+                    "' sees operators; expected one that sees terms");
+  }
+}
+
+void LearnedPredictors::Improve(const LearnedRequest& request,
+                                Prediction& prediction) const {
+  if (request.method == Method::kAnalytic || request.graph.nodes().empty()) {
+    return;
+  }
+  bool improved = false;
+  for (const LearnedModel& learned : *models_) {
+    if (!KnowsSuchRuns(learned.info(), request)) continue;
+    if (request.method == Method::kAuto && !IsDefault(learned.info())) continue;
+    improved = true;
+    const LearnedFigure figure = Ask(learned, request);
+    const std::string objection = Objection(figure, request, prediction);
+    std::vector<std::string>& warnings = prediction[figure.target].warnings;
+    if (!objection.empty()) {
+      warnings.push_back(std::string(TargetName(figure.target)) +
+                         ": analytic, as " + objection);
+      continue;
+    }
+    PutFigure(figure, prediction);
+    WarnOf(figure, request.device, warnings);
+  }
+  if (request.method == Method::kLearned && !improved) {
+    prediction.warnings.emplace_back(
+        "no figure of such a run was learned: latency is known of inference "
+        "under autocast, memory of training in fp32; all figures are analytic");
+  }
+}
+
+}  // namespace foretell::model

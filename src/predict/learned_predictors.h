@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "src/predict/learned_figures.h"
+
+namespace foretell::model {
+
+class LearnedModel;
+
+/// Trained networks over terms (TermKind), put in the place of analytic
+/// figures. Safe to use from several threads.
+class LearnedPredictors : public LearnedFigures {
+ public:
+  /// Those that are compiled into the library, described in docs/learned.md.
+  static const LearnedPredictors& BuiltIn();
+
+  /// Throws Error(kInvalidArgument) for a network that sees operators.
+  explicit LearnedPredictors(std::vector<LearnedModel> models);
+
+  const std::vector<LearnedModel>& models() const { return *models_; }
+
+  /// Takes the figures of the networks that fit the request:
+  ///
+  ///   latency  of inference under autocast, on devices that were learned from
+  ///            by kKernels, on others by kPortableKernels. Its parts, and
+  ///            energy at the analytic power, follow in proportion. Where the
+  ///            CPU takes longer to dispatch, the analytic figure stays.
+  ///   memory   of training in FP32, only for Method::kLearned: its labels do
+  ///            not state their optimizer.
+  ///
+  /// Method::kAuto leaves graphs analytic that are further from those learned
+  /// from than 99 % of them. A figure that stays for such a reason, or because
+  /// Method::kLearned knows nothing of such a run, gets a warning.
+  void Improve(const LearnedRequest& request,
+               Prediction& prediction) const override;
+
+ private:
+  std::shared_ptr<const std::vector<LearnedModel>> models_;
+};
+
+}  // namespace foretell::model

@@ -1,0 +1,23 @@
+#include "foretell/predictor.h"
+#include "src/predict/learned_predictors.h"
+#include "src/predict/own_checkpoints.h"
+
+namespace foretell {
+
+Predictor Predictor::Make(const DeviceSpec& device, const Run& run,
+                          const PredictorOptions& options) {
+  Predictor predictor = Analytic(device, run, options);
+  if (!options.checkpoints.empty()) {
+    const DeviceCatalog& catalog = options.catalog == nullptr
+                                       ? DeviceCatalog::BuiltIn()
+                                       : *options.catalog;
+    predictor.learned_ = std::make_shared<const model::OwnCheckpoints>(
+        options.checkpoints, catalog);
+  } else if (options.method != Method::kAnalytic) {
+    predictor.learned_ = std::make_shared<const model::LearnedPredictors>(
+        model::LearnedPredictors::BuiltIn());
+  }
+  return predictor;
+}
+
+}  // namespace foretell

@@ -1,0 +1,73 @@
+#include "src/predict/predict_graph.h"
+
+#include <ATen/ATen.h>
+
+#include <optional>
+
+#include "src/predict/prior_figures.h"
+
+namespace foretell::model {
+namespace {
+
+PriorFigures PriorOf(const InputRecipe& recipe, const OperatorGraph& graph,
+                     const InputSubject& subject) {
+  if (recipe.prior.empty()) return {};
+  return AnalyticPriorFigures(graph, *subject.device, subject.context,
+                              RunAsLearned(subject.run, recipe));
+}
+
+/// Labels under autocast are of networks traced in its type.
+Precision ArithmeticOf(const GraphInfo& info) {
+  if (!info.autocast) return info.precision;
+  return *info.autocast == DType::kBF16 ? Precision::kBf16 : Precision::kFp16;
+}
+
+std::vector<double> ColumnsOf(const InputRecipe& recipe,
+                              const OperatorGraph& graph,
+                              const InputSubject& subject,
+                              const PriorFigures& prior) {
+  const StaticFeatures statics = CountStaticFeatures(graph);
+  const Setting setting(subject.run);
+  return MakeColumns({.statics = &statics,
+                      .device = subject.device,
+                      .precision = ArithmeticOf(graph.info()),
+                      .prior = &prior.values,
+                      .prior_figures = &prior.figures,
+                      .setting = &setting},
+                     recipe);
+}
+
+}  // namespace
+
+std::vector<LearnedFigure> PredictGraph(const LearnedModel& learned,
+                                        const OperatorGraph& graph,
+                                        const InputSubject& subject) {
+  const at::NoGradGuard no_gradients;
+  const CheckpointInfo& info = learned.info();
+  const InputRecipe& recipe = info.recipe;
+  const PriorFigures prior = PriorOf(recipe, graph, subject);
+  const std::vector<float> columns =
+      ScaleColumns(ColumnsOf(recipe, graph, subject, prior), recipe);
+  TracedGraph traced(graph);
+  const NetworkInput input = MakeInput(traced, subject, recipe);
+  const InputRow rows[] = {{&input, columns}};
+  const GraphBatch batch = CollateInputs(rows, recipe);
+  const TargetValues priors[] = {prior.values};
+  const TargetValues values = learned.Predict(batch, priors).front();
+  const at::Tensor distance = learned.network().InputDistance(batch);
+  const FigureSource source =
+      SourceOf(info, distance.defined() ? std::optional(distance.item<double>())
+                                        : std::nullopt);
+  std::vector<LearnedFigure> figures;
+  for (const CheckpointTarget& output : info.targets) {
+    const Target target = output.scale.target;
+    const double value = ValueOf(values, target);
+    figures.push_back({.target = target,
+                       .value = value,
+                       .interval = learned.IntervalOf(target, value),
+                       .source = source});
+  }
+  return figures;
+}
+
+}  // namespace foretell::model

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "foretell/graph.h"
+#include "src/network/make_input.h"
+#include "src/predict/learned_figure.h"
+#include "src/predict/learned_model.h"
+
+namespace foretell::model {
+
+/// What the network says of one graph on a subject: a figure per target, in the
+/// order of its outputs. Its prior is the analytic one. Throws
+/// Error(kInvalidArgument) for a graph without nodes and for columns that the
+/// subject does not have.
+std::vector<LearnedFigure> PredictGraph(const LearnedModel& learned,
+                                        const OperatorGraph& graph,
+                                        const InputSubject& subject);
+
+}  // namespace foretell::model

@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "foretell/predictor.h"
+#include "src/core/text.h"
+#include "src/core/units.h"
+#include "src/predict/learned_figures.h"
+#include "src/predict/slices.h"
+
+namespace foretell {
+namespace {
+
+/// The published latencies of convolutional networks lie within a factor of
+/// two of the estimate; nothing has been fitted to them. A prior.
+constexpr double kLatencyFactor = 2.0;
+constexpr double kEnergyFactor = 2.0;
+
+bool IsKnown(const Node& node) { return node.kind != OpKind::kOther; }
+
+/// `part / whole`, where nothing is covered entirely.
+double Share(double part, double whole) {
+  return whole > 0 ? part / whole : 1.0;
+}
+
+Coverage CoverageOf(const OperatorGraph& graph, const CostEstimate& cost) {
+  double operators = 0;
+  double macs = 0;
+  double known_macs = 0;
+  double bytes = 0;
+  double known_bytes = 0;
+  std::set<std::string> unknown;
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    const double node_macs = static_cast<double>(node.macs);
+    const double node_bytes =
+        cost.nodes[i].bytes_read + cost.nodes[i].bytes_written;
+    macs += node_macs;
+    bytes += node_bytes;
+    if (!IsKnown(node)) {
+      unknown.insert(node.target);
+      continue;
+    }
+    operators += 1;
+    known_macs += node_macs;
+    known_bytes += node_bytes;
+  }
+  return {
+      .operators = Share(operators, static_cast<double>(graph.nodes().size())),
+      .macs = Share(known_macs, macs),
+      .bytes = Share(known_bytes, bytes),
+      .unknown_operators = {unknown.begin(), unknown.end()}};
+}
+
+void WarnOfUnknownOperators(const Prediction& prediction,
+                            std::vector<std::string>& warnings) {
+  const Coverage& coverage = prediction.coverage;
+  if (coverage.unknown_operators.empty()) return;
+  warnings.push_back(
+      "operators of unknown kind, whose cost is guessed from the size of "
+      "their tensors: " +
+      Joined(coverage.unknown_operators));
+}
+
+void WarnOfWeakModels(const OperatorGraph& graph,
+                      std::vector<std::string>& warnings) {
+  const auto has = [&graph](auto predicate) {
+    return std::ranges::any_of(graph.nodes(), predicate);
+  };
+  if (graph.nodes().empty()) {
+    warnings.push_back("the graph has no operators");
+  }
+  if (has([](const Node& node) {
+        return node.kind == OpKind::kRecurrent ||
+               node.kind == OpKind::kRecurrentBackward;
+      })) {
+    warnings.push_back(
+        "recurrent layers: cuDNN's workspace is not counted and latency is a "
+        "guess per step");
+  }
+  if (has([&graph](const Node& node) {
+        return node.macs > 0 && !node.inputs.empty() &&
+               graph.value(node.inputs.front()).type.dtype == DType::kF64;
+      })) {
+    warnings.push_back(
+        "matrix products in double precision are taken at half the FP32 rate");
+  }
+}
+
+void WarnOfMemory(const DeviceSpec& device, const Prediction& prediction,
+                  std::vector<std::string>& warnings) {
+  const double total_mib = ToMiB(prediction.memory.total);
+  if (mig::FitsMemory(total_mib, static_cast<double>(device.usable_mib))) {
+    return;
+  }
+  warnings.push_back(
+      "the step needs about " +
+      std::to_string(static_cast<std::int64_t>(total_mib)) + " MiB and " +
+      device.name + " has " + std::to_string(device.usable_mib) +
+      ": latency and energy describe a run that would not finish");
+}
+
+Figure AnalyticFigure(double value, double factor) {
+  return {.value = value, .interval = {value / factor, value * factor}};
+}
+
+}  // namespace
+
+Predictor::Predictor(DeviceSpec device, const Run& run,
+                     PredictorOptions options)
+    : device_(std::move(device)), run_(run), options_(std::move(options)) {
+  const DeviceCatalog& catalog = options_.catalog == nullptr
+                                     ? DeviceCatalog::BuiltIn()
+                                     : *options_.catalog;
+  context_ = options_.context ? *options_.context : catalog.DefaultContext();
+  options_.catalog = nullptr;
+  options_.cost.run = run_;
+}
+
+Predictor Predictor::Analytic(const DeviceSpec& device, const Run& run,
+                              const PredictorOptions& options) {
+  Predictor predictor(device, run, options);
+  EstimateCost(GraphBuilder(GraphInfo{}).Build(), device,
+               predictor.options_.cost);
+  return predictor;
+}
+
+Prediction Predictor::Predict(const OperatorGraph& graph) const {
+  Prediction result{.device = device_.name,
+                    .context = context_.name,
+                    .run = RunOf(graph.info(), run_)};
+  result.memory =
+      SimulateMemory(graph, {.device = device_,
+                             .context = context_,
+                             .with_workspaces = options_.with_workspaces,
+                             .allocator = options_.allocator});
+  result.cost = EstimateCost(graph, device_, options_.cost);
+  result[Target::kMemory] = {.value = ToMiB(result.memory.total),
+                             .interval = {ToMiB(result.memory.total_low),
+                                          ToMiB(result.memory.total_high)}};
+  result[Target::kLatency] =
+      AnalyticFigure(result.cost.latency_ms, kLatencyFactor);
+  result[Target::kEnergy] = AnalyticFigure(result.cost.energy_j, kEnergyFactor);
+  if (options_.with_slices) {
+    result.slices =
+        model::CompareSlices(graph, device_, options_.cost, result.cost);
+  }
+  result.coverage = CoverageOf(graph, result.cost);
+  WarnOfUnknownOperators(result, result.warnings);
+  WarnOfWeakModels(graph, result.warnings);
+  WarnOfMemory(device_, result, result.warnings);
+  if (learned_) {
+    learned_->Improve({.graph = graph,
+                       .run = result.run,
+                       .device = device_,
+                       .context = context_,
+                       .method = options_.method},
+                      result);
+  }
+  return result;
+}
+
+std::string Prediction::Method() const {
+  const std::string& of_memory = (*this)[Target::kMemory].source.method;
+  const std::string& of_latency = (*this)[Target::kLatency].source.method;
+  const std::string& of_energy = (*this)[Target::kEnergy].source.method;
+  if (of_memory == of_latency && of_latency == of_energy) return of_memory;
+  return "memory " + of_memory + "; latency " + of_latency + "; energy " +
+         of_energy;
+}
+
+std::vector<std::string> Prediction::AllWarnings() const {
+  std::vector<std::string> all = warnings;
+  for (const Figure& figure : figures) {
+    all.insert(all.end(), figure.warnings.begin(), figure.warnings.end());
+  }
+  return all;
+}
+
+mig::Demand ToDemand(const Prediction& prediction, std::string model) {
+  const Figure& memory = prediction[Target::kMemory];
+  const double latency_ms = prediction[Target::kLatency].value;
+  const double energy_j = prediction[Target::kEnergy].value;
+  mig::Demand demand{.model = std::move(model),
+                     .total_mib = memory.value,
+                     .lo_mib = memory.interval.lo,
+                     .hi_mib = memory.interval.hi,
+                     .latency_ms = latency_ms,
+                     .energy_j = energy_j};
+  for (const SliceRatio& slice : prediction.slices) {
+    demand.slices.push_back({.profile = slice.profile,
+                             .latency_ms = latency_ms * slice.latency,
+                             .energy_j = energy_j * slice.energy});
+  }
+  return demand;
+}
+
+}  // namespace foretell

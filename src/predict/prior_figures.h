@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "foretell/device.h"
+#include "foretell/graph.h"
+#include "foretell/run.h"
+#include "src/features/targets.h"
+
+namespace foretell::model {
+
+/// What a prior says of one graph on one device.
+struct PriorFigures {
+  TargetValues values = kNoValues;  ///< MiB, ms, J.
+  /// Further numbers above -1 by name, for the network to see as input columns
+  /// "prior:NAME".
+  std::map<std::string, double> figures;
+};
+
+/// Names of the figures of AnalyticPriorFigures.
+std::vector<std::string> AnalyticPriorNames();
+
+/// What Predictor::Analytic says of `graph`, executed as `run` says.
+PriorFigures AnalyticPriorFigures(const OperatorGraph& graph,
+                                  const DeviceSpec& device,
+                                  const ContextModel& context, const Run& run);
+
+}  // namespace foretell::model

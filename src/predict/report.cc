@@ -1,0 +1,58 @@
+#include "src/predict/report.h"
+
+#include <span>
+#include <utility>
+
+namespace foretell {
+namespace {
+
+std::vector<ReportTensor> TensorsOf(const OperatorGraph& graph,
+                                    std::span<const ValueId> ids) {
+  std::vector<ReportTensor> tensors;
+  for (const ValueId id : ids) {
+    tensors.push_back({graph.value(id).name, graph.value(id).type});
+  }
+  return tensors;
+}
+
+/// "layer1.0.conv1 (conv2d)", or the operator alone outside any module.
+std::string OperatorName(const OperatorGraph& graph, NodeId id) {
+  if (id == kNone) return {};
+  const Node& node = graph.node(id);
+  return node.scope.empty() ? node.target
+                            : node.scope + " (" + node.target + ")";
+}
+
+}  // namespace
+
+Report MakeReport(std::string model, std::string format,
+                  const OperatorGraph& graph, Prediction prediction,
+                  mig::Recommendation recommendation,
+                  std::vector<std::string> warnings) {
+  const std::vector<std::string> doubts = prediction.AllWarnings();
+  warnings.insert(warnings.end(), doubts.begin(), doubts.end());
+  Report report{
+      .model = std::move(model),
+      .format = std::move(format),
+      .mode = graph.info().mode,
+      .precision = graph.info().precision,
+      .autocast = graph.info().autocast,
+      .batch = graph.info().batch,
+      .optimizer = graph.info().optimizer,
+      .parameters = graph.ParameterElements(),
+      .operators = std::ssize(graph.nodes()),
+      .static_features = CountStaticFeatures(graph),
+      .inputs = TensorsOf(graph, graph.inputs()),
+      .outputs = TensorsOf(graph, graph.outputs()),
+      .peak_operator = OperatorName(graph, prediction.memory.peak_node),
+      .warnings = std::move(warnings)};
+  for (const LiveTensor& tensor : prediction.memory.largest_at_peak) {
+    report.largest_at_peak.push_back(
+        {tensor, OperatorName(graph, tensor.producer)});
+  }
+  report.prediction = std::move(prediction);
+  report.recommendation = std::move(recommendation);
+  return report;
+}
+
+}  // namespace foretell

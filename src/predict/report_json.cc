@@ -1,0 +1,205 @@
+#include "src/predict/report_json.h"
+
+#include <cmath>
+
+#include "src/core/units.h"
+
+namespace foretell {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSignificantDigits = 6;
+
+double Rounded(double value) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const int magnitude =
+      static_cast<int>(std::floor(std::log10(std::abs(value))));
+  const int decimals = kSignificantDigits - 1 - magnitude;
+  const double scale = std::pow(10.0, std::abs(decimals));
+  return decimals >= 0 ? std::round(value * scale) / scale
+                       : std::round(value / scale) * scale;
+}
+
+Json Mib(std::int64_t bytes) { return Rounded(ToMiB(bytes)); }
+
+Json IntervalJson(const Interval& interval) {
+  return Json::array({Rounded(interval.lo), Rounded(interval.hi)});
+}
+
+Json TensorsJson(const std::vector<ReportTensor>& tensors) {
+  Json list = Json::array();
+  for (const ReportTensor& tensor : tensors) {
+    list.push_back({{"name", tensor.name},
+                    {"dtype", DTypeName(tensor.type.dtype)},
+                    {"shape", tensor.type.shape}});
+  }
+  return list;
+}
+
+Json StaticFeaturesJson(const StaticFeatures& features) {
+  return {{"macs", features.macs},
+          {"batch", features.batch},
+          {"convolutions", features.convolutions},
+          {"dense", features.dense},
+          {"relus", features.relus}};
+}
+
+Json TextOrNull(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json LiveTensorsJson(const std::vector<ReportLiveTensor>& live) {
+  Json list = Json::array();
+  for (const auto& [tensor, producer] : live) {
+    list.push_back(
+        {{"label", tensor.label},
+         {"type", tensor.type ? Json(ToString(*tensor.type)) : Json(nullptr)},
+         {"mib", Mib(tensor.bytes)},
+         {"role", TensorRoleName(tensor.role)},
+         {"operator", TextOrNull(producer)}});
+  }
+  return list;
+}
+
+Json OrNull(const std::optional<double>& number) {
+  return number ? Json(Rounded(*number)) : Json(nullptr);
+}
+
+Json SourceJson(const FigureSource& source) {
+  return {{"method", source.method},
+          {"trained_on", source.trained_on},
+          {"distance", OrNull(source.distance)},
+          {"far_distance", OrNull(source.far_distance)}};
+}
+
+Json MemoryJson(const Report& report) {
+  const MemoryBreakdown& memory = report.prediction.memory;
+  const Figure& figure = report.prediction[Target::kMemory];
+  const std::int64_t temporaries =
+      memory.AtPeak(TensorRole::kBackwardTemporary) +
+      memory.AtPeak(TensorRole::kOptimizerTemporary);
+  return {{"total_mib", Rounded(figure.value)},
+          {"interval_mib", IntervalJson(figure.interval)},
+          {"source", SourceJson(figure.source)},
+          {"allocated_mib", Mib(memory.allocated_peak)},
+          {"reserved_mib", Mib(memory.reserved_peak)},
+          {"context_mib", Mib(memory.context)},
+          {"workspace_mib", Mib(memory.workspace_peak)},
+          {"parameters_mib", Mib(memory.AtPeak(TensorRole::kParameter))},
+          {"buffers_mib", Mib(memory.AtPeak(TensorRole::kBuffer))},
+          {"inputs_mib", Mib(memory.AtPeak(TensorRole::kInput))},
+          {"activations_mib", Mib(memory.ActivationsAtPeak())},
+          {"gradients_mib", Mib(memory.AtPeak(TensorRole::kGradient))},
+          {"optimizer_mib", Mib(memory.AtPeak(TensorRole::kOptimizerState))},
+          {"temporaries_mib", Mib(temporaries)},
+          {"workspace_at_peak_mib", Mib(memory.at_peak_workspace)},
+          {"rounding_mib", Mib(memory.at_peak_rounding)},
+          {"peak_operator", TextOrNull(report.peak_operator)},
+          {"largest_tensors", LiveTensorsJson(report.largest_at_peak)}};
+}
+
+Json CoverageJson(const Coverage& coverage) {
+  return {{"operators", Rounded(coverage.operators)},
+          {"macs", Rounded(coverage.macs)},
+          {"bytes", Rounded(coverage.bytes)},
+          {"unknown_operators", coverage.unknown_operators}};
+}
+
+Json ProfileJson(const mig::Verdict& verdict) {
+  return {{"profile", verdict.profile},
+          {"usable_mib", verdict.usable_mib},
+          {"fits", verdict.fits},
+          {"margin_mib", Rounded(verdict.margin_mib)},
+          {"latency_ms", Rounded(verdict.latency_ms)},
+          {"energy_j", Rounded(verdict.energy_j)},
+          {"sms", verdict.sms},
+          {"reason", verdict.reason}};
+}
+
+Json WholeDeviceJson(const mig::Verdict& verdict) {
+  Json json = ProfileJson(verdict);
+  json.erase("profile");
+  return json;
+}
+
+Json MigJson(const mig::Recommendation& recommendation) {
+  Json profiles = Json::array();
+  for (const mig::Verdict& verdict : recommendation.profiles) {
+    profiles.push_back(ProfileJson(verdict));
+  }
+  return {{"rule", mig::RuleName(recommendation.rule)},
+          {"profile", TextOrNull(recommendation.profile.value_or(""))},
+          {"reason", recommendation.reason},
+          {"whole_device", WholeDeviceJson(recommendation.whole_device)},
+          {"profiles", std::move(profiles)}};
+}
+
+Json LatencyJson(const Prediction& prediction) {
+  const CostEstimate& cost = prediction.cost;
+  const Figure& figure = prediction[Target::kLatency];
+  return {{"ms", Rounded(figure.value)},
+          {"interval_ms", IntervalJson(figure.interval)},
+          {"source", SourceJson(figure.source)},
+          {"compute_ms", Rounded(cost.compute_ms)},
+          {"memory_ms", Rounded(cost.memory_ms)},
+          {"overhead_ms", Rounded(cost.overhead_ms)},
+          {"host", HostName(prediction.run.host)}};
+}
+
+Json EnergyJson(const Prediction& prediction) {
+  const Figure& figure = prediction[Target::kEnergy];
+  return {{"j", Rounded(figure.value)},
+          {"interval_j", IntervalJson(figure.interval)},
+          {"source", SourceJson(figure.source)},
+          {"average_power_w", Rounded(prediction.cost.average_power_w)}};
+}
+
+}  // namespace
+
+Json ReportToJson(const Report& report) {
+  const Prediction& prediction = report.prediction;
+  return {{"model", report.model},
+          {"format", report.format},
+          {"device", prediction.device},
+          {"environment", prediction.context},
+          {"mode", ModeName(report.mode)},
+          {"optimizer", TextOrNull(report.optimizer)},
+          {"precision", PrecisionName(report.precision)},
+          {"autocast",
+           report.autocast ? Json(DTypeName(*report.autocast)) : Json()},
+          {"batch", report.batch},
+          {"parameters", report.parameters},
+          {"operators", report.operators},
+          {"static_features", StaticFeaturesJson(report.static_features)},
+          {"inputs", TensorsJson(report.inputs)},
+          {"outputs", TensorsJson(report.outputs)},
+          {"memory", MemoryJson(report)},
+          {"latency", LatencyJson(prediction)},
+          {"energy", EnergyJson(prediction)},
+          {"method", prediction.Method()},
+          {"coverage", CoverageJson(prediction.coverage)},
+          {"warnings", report.warnings},
+          {"mig", MigJson(report.recommendation)}};
+}
+
+Json ReportErrorToJson(const ReportError& error) {
+  return {{"model", error.model},
+          {"code", ErrorCodeName(error.code)},
+          {"message", error.message}};
+}
+
+Json ReportsToJson(std::span<const Report> reports,
+                   std::span<const ReportError> errors) {
+  Json results = Json::array();
+  for (const Report& report : reports) results.push_back(ReportToJson(report));
+  Json failures = Json::array();
+  for (const ReportError& error : errors) {
+    failures.push_back(ReportErrorToJson(error));
+  }
+  return {{"schema_version", kReportSchemaVersion},
+          {"results", std::move(results)},
+          {"errors", std::move(failures)}};
+}
+
+}  // namespace foretell

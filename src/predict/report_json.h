@@ -1,0 +1,26 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+#include "src/predict/report.h"
+
+namespace foretell {
+
+/// Version of the JSON document; grows when a field is removed or changes its
+/// meaning, not when one is added.
+inline constexpr int kReportSchemaVersion = 1;
+
+/// One element of "results"; docs/json_output.md describes every field.
+/// Numbers are rounded to six significant digits.
+nlohmann::ordered_json ReportToJson(const Report& report);
+
+/// One element of "errors".
+nlohmann::ordered_json ReportErrorToJson(const ReportError& error);
+
+/// The whole document: schema_version, results, errors.
+nlohmann::ordered_json ReportsToJson(std::span<const Report> reports,
+                                     std::span<const ReportError> errors);
+
+}  // namespace foretell

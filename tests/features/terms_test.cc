@@ -1,0 +1,142 @@
+#include "src/features/terms.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "foretell/graph_io.h"
+#include "src/cost/machine.h"
+
+namespace foretell::model {
+namespace {
+
+const DeviceSpec& TermsDevice() {
+  return DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb");
+}
+
+double AmountOf(const TermTable& table, std::int32_t wanted) {
+  double sum = 0;
+  for (std::size_t i = 0; i < table.num_terms(); ++i) {
+    if (table.classes[i] == wanted) sum += table.amounts[i];
+  }
+  return sum;
+}
+
+TEST(KernelTerms, AreTheRooflinesOfKernelsAndTheirLaunches) {
+  // Two equal ReLUs of 64 MiB, one tiny one, which is all launch.
+  const OperatorGraph graph = ParseGraph(R"(graph "g"
+%x = input f32[4096,4096]
+%a = relu(%x) : f32[4096,4096]
+%b = relu(%a) : f32[4096,4096]
+%s = input f32[8]
+%t = relu(%s) : f32[8]
+)");
+  const TermTable table = KernelTerms(graph, TermsDevice(), {});
+  ASSERT_EQ(table.num_terms(), 3);
+  const double bytes_per_ms =
+      cost::MakeMachine(TermsDevice(), {}).bytes_per_us * 1000;
+  const double moved = 2 * 2 * 4096.0 * 4096.0 * 4.0;
+  EXPECT_NEAR(
+      AmountOf(table, static_cast<std::int32_t>(cost::KernelClass::kRelu)),
+      moved / bytes_per_ms / 0.6, 1e-6);
+  EXPECT_NEAR(AmountOf(table, kLaunchClass), 3 * 3e-3, 1e-7);
+  EXPECT_NEAR(AmountOf(table, kStepClass), 0.05, 1e-7);
+  ASSERT_EQ(table.totals.size(), kKernelTotals.size());
+  EXPECT_NEAR(table.totals[0], std::log2(1 + 3.0) / 20 - 1, 1e-6);
+}
+
+TEST(KernelTerms, PutSerialThreadsBesideTheirBytes) {
+  const OperatorGraph graph = ParseGraph(R"(graph "g"
+%x = input f16[1024,256,7,7]
+%y = upsample_bilinear2d(%x) : f16[1024,256,14,14]
+)");
+  const TermTable table = KernelTerms(graph, TermsDevice(), {});
+  const double bytes = 2.0 * 1024 * 256 * (49 + 196);
+  const double memory_us =
+      bytes / cost::MakeMachine(TermsDevice(), {}).bytes_per_us;
+  EXPECT_NEAR(
+      AmountOf(table, static_cast<std::int32_t>(cost::KernelClass::kUpsample)),
+      memory_us / 1000 / 0.6, 1e-5);
+  EXPECT_NEAR(AmountOf(table, kSerialClass),
+              (0.3 * 1024 * 256 - memory_us) / 1000, 1e-3);
+}
+
+TEST(KernelTerms, FollowTheModeOfExecution) {
+  const OperatorGraph graph = ParseGraph(R"(graph "g" precision=fp16
+%x = input f16[64,1024]
+%y = linear(%x, weight f16[1024,1024]) : f16[64,1024]
+)");
+  const auto casts = [&graph](bool autocast) {
+    return AmountOf(KernelTerms(graph, TermsDevice(), {.autocast = autocast}),
+                    static_cast<std::int32_t>(cost::KernelClass::kCastWeight));
+  };
+  EXPECT_EQ(casts(false), 0);
+  EXPECT_GT(casts(true), 0);
+}
+
+// Measured rates take a device's place among others, so only the network for
+// devices that were not learned from reads them.
+TEST(KernelTerms, TakeMeasuredRatesWhereTheyHaveToCarryOver) {
+  const OperatorGraph graph = ParseGraph(R"(graph "g" precision=fp16
+%x = input f16[4096,4096]
+%y = linear(%x, weight f16[4096,4096]) : f16[4096,4096]
+)");
+  DeviceSpec half = TermsDevice();
+  half.matmul_tflops[Precision::kFp16] = 0.86 * 312 / 2;
+  const auto amount = [&graph](const DeviceSpec& device, bool portable) {
+    return AmountOf(KernelTerms(graph, device, {}, portable),
+                    static_cast<std::int32_t>(cost::KernelClass::kLinear));
+  };
+  EXPECT_EQ(amount(half, false), amount(TermsDevice(), false));
+  const double flops = 2 * 4096.0 * 4096.0 * 4096.0;
+  EXPECT_NEAR(amount(half, true) - amount(TermsDevice(), true),
+              flops / 312e12 * 1e3 / 0.6, 1e-5);
+}
+
+TEST(ReplayTerms, GiveCachedSegmentsBackOnAFullDevice) {
+  // 40 MiB die before 60 MiB are born.
+  const OperatorGraph graph = ParseGraph(R"(graph "phases"
+%x = input f32[16]
+%a = relu(%x) : f32[10485760]
+%s = sum(%a) : f32[]
+%b = expand_copy(%s) : f32[15728640]
+output %b
+)");
+  const ContextModel context{.name = "e", .context_mib = {{"*", 500}}};
+  const auto reserved = [&](std::int64_t usable_mib) {
+    DeviceSpec device = TermsDevice();
+    device.usable_mib = usable_mib;
+    return AmountOf(ReplayTerms(graph, device, context),
+                    static_cast<std::int32_t>(ReplayClass::kReserved));
+  };
+  EXPECT_EQ(reserved(500 + 103), 102);
+  EXPECT_EQ(reserved(500 + 101), 62);
+  // Where even that does not fit, what it would take.
+  EXPECT_EQ(reserved(500 + 61), 102);
+}
+
+TEST(ReplayTerms, AreSegmentsContextParametersAndInputs) {
+  // 16 MiB each of input, weight, result and gradient.
+  const OperatorGraph graph = ParseGraph(R"(graph "g" mode=training batch=2048
+%x = input f32[2048,2048]
+%w = parameter f32[2048,2048]
+%y = mul(%x, %w) : f32[2048,2048]
+phase backward
+%g = mul(%x, %y) : f32[2048,2048] gradient
+)");
+  const ContextModel context{.name = "e", .context_mib = {{"*", 500}}};
+  const TermTable table = ReplayTerms(graph, TermsDevice(), context);
+  const auto amount = [&table](ReplayClass wanted) {
+    return AmountOf(table, static_cast<std::int32_t>(wanted));
+  };
+  EXPECT_EQ(amount(ReplayClass::kReserved), 64);
+  EXPECT_EQ(amount(ReplayClass::kContext), 500);
+  EXPECT_NEAR(amount(ReplayClass::kParameters), 1.36 * 16, 1e-5);
+  EXPECT_NEAR(amount(ReplayClass::kInputs), 3.9 * 16, 1e-5);
+  EXPECT_EQ(table.totals.size(), static_cast<std::size_t>(kNumReplayTotals));
+  for (const float total : table.totals) EXPECT_TRUE(std::isfinite(total));
+}
+
+}  // namespace
+}  // namespace foretell::model

@@ -1,0 +1,50 @@
+#include "src/graph/setting.h"
+
+#include <gtest/gtest.h>
+
+namespace foretell::model {
+namespace {
+
+TEST(Setting, SaysHowALabelsNetworkRan) {
+  const foretell::Run run =
+      Setting(R"({"autocast": "true", "memory_format": "nhwc",
+                              "framework": "pytorch-1.13.1"})")
+          .ToRun();
+  EXPECT_TRUE(run.autocast);
+  EXPECT_TRUE(run.channels_last);
+  EXPECT_EQ(run.torch, (TorchVersion{.major = 1, .minor = 13, .patch = 1}));
+  EXPECT_TRUE(Setting(R"({"autocast": true})").ToRun().autocast);
+}
+
+TEST(Setting, TakesWhatIsMissingForThePlainCase) {
+  EXPECT_EQ(Setting("{}").ToRun(), foretell::Run{});
+  EXPECT_EQ(Setting("not an object").ToRun(), foretell::Run{});
+  EXPECT_FALSE(Setting(R"({"memory_format": "nchw"})").ToRun().channels_last);
+}
+
+TEST(Setting, TakesTheFirstVersionThereIs) {
+  const foretell::Run run =
+      Setting(R"({"torch": "newest", "libtorch": "2.4.0+cu124"})").ToRun();
+  EXPECT_EQ(run.torch.Generation(), TorchGeneration::kFusedAttention);
+}
+
+TEST(Setting, OfARunLeadsBackToIt) {
+  const foretell::Run run{.autocast = true,
+                          .channels_last = true,
+                          .torch = {.major = 2, .minor = 4, .patch = 1}};
+  const Setting setting(run);
+  EXPECT_EQ(setting.ValueOf("torch"), "2.4.1");
+  EXPECT_EQ(setting.ValueOf("driver"), "");
+  EXPECT_EQ(setting.ToRun(), run);
+  EXPECT_EQ(Setting(setting.ToJson()).ToRun(), run);
+  EXPECT_EQ(Setting(foretell::Run{}).ToRun(), foretell::Run{});
+}
+
+TEST(Setting, HoldsFurtherFields) {
+  Setting setting(R"({"threads": 4})");
+  setting.Set("host", "cpp");
+  EXPECT_EQ(setting.ToJson(), R"({"host":"cpp","threads":"4"})");
+}
+
+}  // namespace
+}  // namespace foretell::model

@@ -1,0 +1,97 @@
+#include "src/features/input_recipe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/network/checkpoint_json.h"
+#include "tests/datasets/expect_error.h"
+
+namespace foretell::model {
+namespace {
+
+using dataset_test::ExpectError;
+using testing::ElementsAre;
+
+InputColumn Column(const char* text) {
+  return {.key = ParseColumnKey(text), .offset = 1, .scale = 2};
+}
+
+TEST(InputRecipe, NamesEverySettingOnce) {
+  const InputRecipe recipe{.columns = {Column("macs"),
+                                       Column("environment.torch=2.1"),
+                                       Column("environment.torch=2.4"),
+                                       Column("environment.driver=580")}};
+  EXPECT_THAT(recipe.SettingKeys(), ElementsAre("torch", "driver"));
+}
+
+/// A network over operators with all that such a recipe can ask for.
+CheckpointInfo RichInfo() {
+  CheckpointInfo info{.feature_version = kFeatureVersion};
+  info.targets = {{.scale = {.target = Target::kLatency}}};
+  info.recipe = {
+      .edges = EdgeKind::kChain,
+      .node_costs = true,
+      .columns = {Column("macs"), Column("device.sms"),
+                  Column("prior.latency_ms"), Column("prior:compute_ms"),
+                  Column("environment.torch=2.4")},
+      .prior = "analytic",
+      .context = "cuda12-lazy",
+      .host = Host::kCpp};
+  info.network = {.kind = NetworkKind::kPmgns,
+                  .node_features = kNumNodeFeatures + 8,
+                  .static_features = 5,
+                  .outputs = 1};
+  info.environment = {{"libtorch", "2"}};
+  return info;
+}
+
+TEST(InputRecipe, IsKeptInACheckpoint) {
+  const CheckpointInfo info = RichInfo();
+  const CheckpointInfo read = InfoFromJson(InfoToJson(info), "x");
+  EXPECT_EQ(read.recipe, info.recipe);
+  CheckpointInfo other = info;
+  other.recipe.restore_folded_norms = false;
+  EXPECT_EQ(InfoFromJson(InfoToJson(other), "x").recipe, other.recipe);
+}
+
+TEST(InputRecipe, IsPutTogetherFromSchema1) {
+  const CheckpointInfo info = RichInfo();
+  nlohmann::json old = InfoToJson(info);
+  old["schema_version"] = 1;
+  old.erase("recipe");
+  old["inputs"] = nlohmann::json::array();
+  for (const InputColumn& column : info.recipe.columns) {
+    old["inputs"].push_back(
+        {{"name", ToString(column.key)}, {"offset", 1}, {"scale", 2}});
+  }
+  old["prior"] = "analytic";
+  old["environment"].update({{"edges", "chain"},
+                             {"prior_host", "cpp"},
+                             {"prior_environment", "cuda12-lazy"}});
+  const CheckpointInfo read = InfoFromJson(old, "x");
+  EXPECT_EQ(read.recipe, info.recipe);
+  EXPECT_EQ(read.environment, info.environment);
+  old["environment"]["prior_host"] = "fortran";
+  ExpectError(ErrorCode::kCorrupt, "prior_host is 'fortran'",
+              [&] { InfoFromJson(old, "x"); });
+}
+
+TEST(InputRecipe, OfTermsIsThatOfTheNetwork) {
+  CheckpointInfo info = RichInfo();
+  info.recipe.terms = TermKind::kKernels;
+  ExpectError(ErrorCode::kCorrupt, "network 'pmgns' does not see",
+              [&] { InfoFromJson(InfoToJson(info), "x"); });
+}
+
+TEST(InputRecipe, NamesWhatIsWrongInAColumn) {
+  nlohmann::json json = InfoToJson(RichInfo());
+  json["recipe"]["columns"][4].erase("value");
+  ExpectError(ErrorCode::kCorrupt, "no 'value'",
+              [&] { InfoFromJson(json, "x"); });
+  json["recipe"]["columns"][4]["source"] = "weather";
+  ExpectError(ErrorCode::kCorrupt, "'source' is 'weather'",
+              [&] { InfoFromJson(json, "x"); });
+}
+
+}  // namespace
+}  // namespace foretell::model

@@ -1,0 +1,118 @@
+#include "src/predict/learned_figure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace foretell::model {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Prediction Analytic() {
+  Prediction prediction;
+  prediction[Target::kMemory] = {.value = 1000, .interval = {800, 1500}};
+  prediction[Target::kLatency] = {.value = 10, .interval = {5, 20}};
+  prediction[Target::kEnergy] = {.value = 2, .interval = {1, 4}};
+  prediction.cost.latency_ms = 10;
+  prediction.cost.compute_ms = 6;
+  prediction.cost.energy_j = 2;
+  prediction.slices = {{.profile = "1g.5gb", .latency = 4, .energy = 0.5}};
+  return prediction;
+}
+
+LearnedFigure Learned(Target target, double value) {
+  return {.target = target,
+          .value = value,
+          .source = {.method = "learned from tests", .trained_on = {"gpu"}}};
+}
+
+TEST(PutFigure, MovesTheAnalyticRangeWhereNoneWasLearned) {
+  Prediction prediction = Analytic();
+  PutFigure(Learned(Target::kMemory, 2000), prediction);
+  const Figure& memory = prediction[Target::kMemory];
+  EXPECT_EQ(memory.value, 2000);
+  EXPECT_EQ(memory.interval.lo, 1600);
+  EXPECT_EQ(memory.interval.hi, 3000);
+  EXPECT_EQ(memory.source.method, "learned from tests");
+  EXPECT_EQ(prediction[Target::kLatency].value, 10);
+}
+
+TEST(PutFigure, TakesTheLearnedInterval) {
+  Prediction prediction = Analytic();
+  LearnedFigure figure = Learned(Target::kMemory, 2000);
+  figure.interval = {1900, 2200};
+  PutFigure(figure, prediction);
+  EXPECT_EQ(prediction[Target::kMemory].interval.lo, 1900);
+  EXPECT_EQ(prediction[Target::kMemory].interval.hi, 2200);
+}
+
+TEST(PutFigure, LetsEnergyFollowTheLatency) {
+  Prediction prediction = Analytic();
+  PutFigure(Learned(Target::kLatency, 5), prediction);
+  const Figure& energy = prediction[Target::kEnergy];
+  EXPECT_EQ(prediction[Target::kLatency].value, 5);
+  EXPECT_EQ(prediction[Target::kLatency].interval.hi, 10);
+  EXPECT_EQ(prediction.cost.latency_ms, 5);
+  EXPECT_EQ(prediction.cost.compute_ms, 3);
+  EXPECT_EQ(prediction.cost.energy_j, 1);
+  EXPECT_EQ(energy.value, 1);
+  EXPECT_EQ(energy.interval.hi, 2);
+  EXPECT_EQ(energy.source.method, "analytic, uncalibrated");
+}
+
+TEST(PutFigure, LetsTheSlicesFollowTheDevice) {
+  Prediction prediction = Analytic();
+  EXPECT_EQ(ToDemand(prediction).slices.at(0).latency_ms, 40);
+  EXPECT_EQ(ToDemand(prediction).slices.at(0).energy_j, 1);
+  PutFigure(Learned(Target::kLatency, 5), prediction);
+  EXPECT_EQ(ToDemand(prediction).slices.at(0).latency_ms, 20);
+  EXPECT_EQ(ToDemand(prediction).slices.at(0).energy_j, 0.5);
+  PutFigure(Learned(Target::kEnergy, 3), prediction);
+  EXPECT_EQ(ToDemand(prediction).slices.at(0).latency_ms, 20);
+  EXPECT_EQ(ToDemand(prediction).slices.at(0).energy_j, 1.5);
+}
+
+TEST(PutFigure, LeavesTheLatencyToALearnedEnergy) {
+  Prediction prediction = Analytic();
+  PutFigure(Learned(Target::kEnergy, 3), prediction);
+  const Figure& energy = prediction[Target::kEnergy];
+  EXPECT_EQ(energy.value, 3);
+  EXPECT_EQ(prediction.cost.energy_j, 3);
+  EXPECT_EQ(energy.interval.lo, 1.5);
+  EXPECT_EQ(prediction[Target::kLatency].value, 10);
+  EXPECT_EQ(energy.source.method, "learned from tests");
+}
+
+TEST(PutFigure, TakesLatencyAndEnergyInAnyOrder) {
+  Prediction one = Analytic();
+  PutFigure(Learned(Target::kLatency, 5), one);
+  PutFigure(Learned(Target::kEnergy, 3), one);
+  Prediction other = Analytic();
+  PutFigure(Learned(Target::kEnergy, 3), other);
+  PutFigure(Learned(Target::kLatency, 5), other);
+  for (const Prediction& prediction : {one, other}) {
+    EXPECT_EQ(prediction[Target::kEnergy].value, 3);
+    EXPECT_EQ(prediction.cost.energy_j, 3);
+    EXPECT_EQ(prediction[Target::kEnergy].interval.lo, 1.5);
+    EXPECT_EQ(prediction[Target::kLatency].value, 5);
+  }
+}
+
+TEST(WarnOf, NamesWhatTheNetworkDoesNotKnow) {
+  LearnedFigure figure = Learned(Target::kLatency, 5);
+  figure.interval = {4, 6};
+  std::vector<std::string> warnings;
+  WarnOf(figure, {.name = "gpu"}, warnings);
+  EXPECT_TRUE(warnings.empty());
+  figure.interval.reset();
+  figure.source.distance = 3;
+  figure.source.far_distance = 2;
+  WarnOf(figure, {.name = "other"}, warnings);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("latency: unlike the networks"),
+                                    HasSubstr("has no interval"),
+                                    HasSubstr("no measurement of other")));
+}
+
+}  // namespace
+}  // namespace foretell::model
