@@ -12,9 +12,9 @@
 #include "cli/flags/learning_flags.h"
 #include "foretell/error.h"
 #include "foretell/version.h"
-#include "training/comparison.h"
-#include "training/result_cache.h"
-#include "training/run_folder.h"
+#include "training/fit/run_folder.h"
+#include "training/judge/comparison.h"
+#include "training/judge/result_cache.h"
 
 namespace foretell::cli {
 namespace {

@@ -13,10 +13,10 @@
 #include "cli/flags/learning_flags.h"
 #include "foretell/error.h"
 #include "foretell/version.h"
-#include "training/evaluation.h"
-#include "training/folds.h"
-#include "training/result_cache.h"
-#include "training/run_folder.h"
+#include "training/fit/run_folder.h"
+#include "training/judge/evaluation.h"
+#include "training/judge/folds.h"
+#include "training/judge/result_cache.h"
 
 namespace foretell::cli {
 namespace {

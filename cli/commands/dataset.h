@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/commands/command.h"
-#include "datasets/generate/generate.h"
-#include "datasets/labels/fill.h"
+#include "datasets/collect/fill.h"
+#include "datasets/collect/generate.h"
 
 namespace foretell::cli {
 

@@ -1,4 +1,4 @@
-#include "datasets/generate/generate.h"
+#include "datasets/collect/generate.h"
 
 #include <CLI/CLI.hpp>
 
@@ -11,8 +11,8 @@
 #include "cli/flags/list_sweep.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/open_model.h"
-#include "datasets/generate/plan.h"
-#include "datasets/generate/trace_point.h"
+#include "datasets/collect/plan.h"
+#include "datasets/collect/trace_point.h"
 #include "foretell/dataset.h"
 #include "foretell/error.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/commands/dataset.h"
-#include "datasets/labels/import.h"
+#include "datasets/collect/import.h"
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 #include "foretell/error.h"

@@ -7,7 +7,7 @@
 
 #include "cli/commands/dataset.h"
 #include "cli/flags/run_flags.h"
-#include "datasets/labels/fill.h"
+#include "datasets/collect/fill.h"
 #include "foretell/dataset.h"
 #include "foretell/mig.h"
 #include "foretell/predictor.h"

@@ -9,11 +9,11 @@
 #include "cli/flags/sample_flags.h"
 #include "foretell/error.h"
 #include "src/predict/learned_model.h"
-#include "training/answers.h"
-#include "training/compute_device.h"
-#include "training/evaluation.h"
-#include "training/predict_samples.h"
-#include "training/run_folder.h"
+#include "training/fit/compute_device.h"
+#include "training/fit/predict_samples.h"
+#include "training/fit/run_folder.h"
+#include "training/judge/answers.h"
+#include "training/judge/evaluation.h"
 
 namespace foretell::cli {
 namespace {

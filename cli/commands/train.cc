@@ -16,11 +16,11 @@
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
-#include "training/connect_workers.h"
-#include "training/fit_info.h"
-#include "training/rate_finder.h"
-#include "training/run_folder.h"
-#include "training/trainer.h"
+#include "training/fit/fit_info.h"
+#include "training/fit/rate_finder.h"
+#include "training/fit/run_folder.h"
+#include "training/fit/trainer.h"
+#include "training/workers/connect_workers.h"
 
 namespace foretell::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cli/commands/interruption.h"
 #include "cli/print/progress_bar.h"
-#include "training/trainer.h"
+#include "training/fit/trainer.h"
 
 namespace foretell::cli {
 

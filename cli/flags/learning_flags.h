@@ -8,7 +8,7 @@
 
 #include "cli/flags/sample_flags.h"
 #include "src/network/network.h"
-#include "training/trainer_options.h"
+#include "training/fit/trainer_options.h"
 
 namespace foretell::cli {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/generate/plan.h"
+#include "datasets/collect/plan.h"
 #include "foretell/dataset.h"
 
 namespace foretell::cli {

@@ -11,8 +11,8 @@
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 #include "src/network/checkpoint.h"
-#include "training/feature_store.h"
-#include "training/samples.h"
+#include "training/samples/feature_store.h"
+#include "training/samples/samples.h"
 
 namespace foretell::cli {
 

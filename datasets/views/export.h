@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "datasets/generate/generate.h"
+#include "datasets/collect/generate.h"
 #include "foretell/dataset.h"
 
 namespace foretell::dataset {

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "datasets/labels/order.h"
+#include "datasets/collect/order.h"
 #include "foretell/error.h"
 #include "src/core/name_table.h"
 

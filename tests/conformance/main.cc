@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/generate/worker_pool.h"
+#include "datasets/collect/worker_pool.h"
 #include "foretell/error.h"
 #include "frontends/onnx/operator_table.h"
 #include "tests/conformance/case.h"

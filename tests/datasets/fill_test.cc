@@ -1,4 +1,4 @@
-#include "datasets/labels/fill.h"
+#include "datasets/collect/fill.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "datasets/generate/generate.h"
+#include "datasets/collect/generate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "datasets/labels/import.h"
+#include "datasets/collect/import.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "datasets/labels/order.h"
+#include "datasets/collect/order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "datasets/generate/plan.h"
+#include "datasets/collect/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "datasets/generate/trace_point.h"
+#include "datasets/collect/trace_point.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

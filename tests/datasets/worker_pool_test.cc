@@ -1,4 +1,4 @@
-#include "datasets/generate/worker_pool.h"
+#include "datasets/collect/worker_pool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,10 +7,10 @@
 #include "tests/datasets/expect_error.h"
 #include "tests/datasets/scratch.h"
 #include "tests/training/toy_data.h"
-#include "training/batch_loader.h"
-#include "training/batch_plan.h"
-#include "training/feature_store.h"
-#include "training/fit_info.h"
+#include "training/fit/fit_info.h"
+#include "training/samples/batch_loader.h"
+#include "training/samples/batch_plan.h"
+#include "training/samples/feature_store.h"
 
 namespace foretell::training {
 namespace {

@@ -1,4 +1,4 @@
-#include "training/evaluation.h"
+#include "training/judge/evaluation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/datasets/expect_error.h"
-#include "training/comparison.h"
-#include "training/folds.h"
-#include "training/residuals.h"
+#include "training/fit/residuals.h"
+#include "training/judge/comparison.h"
+#include "training/judge/folds.h"
 
 namespace foretell::training {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "tests/datasets/scratch.h"
 #include "tests/training/toy_data.h"
-#include "training/samples.h"
+#include "training/samples/samples.h"
 
 namespace foretell::training {
 namespace {

@@ -10,14 +10,14 @@
 #include "src/network/network.h"
 #include "tests/datasets/expect_error.h"
 #include "tests/datasets/scratch.h"
-#include "training/adam.h"
-#include "training/epoch_metrics.h"
-#include "training/huber.h"
-#include "training/line_chart.h"
-#include "training/rate_finder.h"
-#include "training/result_cache.h"
-#include "training/run_folder.h"
-#include "training/schedule.h"
+#include "training/fit/adam.h"
+#include "training/fit/epoch_metrics.h"
+#include "training/fit/huber.h"
+#include "training/fit/line_chart.h"
+#include "training/fit/rate_finder.h"
+#include "training/fit/run_folder.h"
+#include "training/fit/schedule.h"
+#include "training/judge/result_cache.h"
 
 namespace foretell::training {
 namespace {

@@ -1,4 +1,4 @@
-#include "training/samples.h"
+#include "training/samples/samples.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/training/toy_training.h"
-#include "training/fit_info.h"
-#include "training/folds.h"
+#include "training/fit/fit_info.h"
+#include "training/judge/folds.h"
 
 namespace foretell::training {
 namespace {

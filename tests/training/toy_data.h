@@ -5,7 +5,7 @@
 #include <string>
 
 #include "foretell/dataset.h"
-#include "training/samples.h"
+#include "training/samples/samples.h"
 
 namespace foretell::training_test {
 

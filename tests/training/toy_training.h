@@ -9,8 +9,8 @@
 #include "src/predict/learned_model.h"
 #include "tests/datasets/scratch.h"
 #include "tests/training/toy_data.h"
-#include "training/predict_samples.h"
-#include "training/trainer.h"
+#include "training/fit/predict_samples.h"
+#include "training/fit/trainer.h"
 
 namespace foretell::training_test {
 

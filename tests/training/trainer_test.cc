@@ -1,13 +1,13 @@
-#include "training/trainer.h"
+#include "training/fit/trainer.h"
 
 #include <gtest/gtest.h>
 
 #include "src/predict/learned_model.h"
 #include "tests/datasets/expect_error.h"
 #include "tests/training/toy_training.h"
-#include "training/fit_info.h"
-#include "training/folds.h"
-#include "training/predict_samples.h"
+#include "training/fit/fit_info.h"
+#include "training/fit/predict_samples.h"
+#include "training/judge/folds.h"
 
 namespace foretell::training {
 namespace {

@@ -1,0 +1,184 @@
+#include "datasets/collect/generate.h"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "datasets/collect/bytes.h"
+#include "datasets/collect/worker_pool.h"
+#include "datasets/store/store.h"
+
+namespace foretell::dataset {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kCommitInterval(1000);
+
+void Write(ByteWriter& out, const PackedBlob& blob) {
+  out.Number(blob.raw_bytes);
+  out.Number(blob.hash);
+  out.Text(blob.data);
+}
+
+PackedBlob ReadBlob(ByteReader& in) {
+  PackedBlob blob;
+  blob.raw_bytes = in.Number<std::int64_t>();
+  blob.hash = in.Number<std::int64_t>();
+  blob.data = in.Text();
+  return blob;
+}
+
+/// Only what a trace adds to the point that it was asked for.
+std::string Encode(const TracedPoint& traced) {
+  ByteWriter out;
+  out.Text(traced.point.format);
+  out.Text(traced.point.inputs);
+  out.Number(traced.point.image_size);
+  out.Number(traced.graph.summary);
+  Write(out, traced.graph.nodes);
+  Write(out, traced.graph.edges);
+  Write(out, traced.graph.text);
+  out.Text(traced.warnings);
+  return out.Take();
+}
+
+TracedPoint Decode(const Point& point, std::string_view bytes) {
+  ByteReader in(bytes);
+  TracedPoint traced{.point = point, .graph = {}, .warnings = {}};
+  traced.point.format = in.Text();
+  traced.point.inputs = in.Text();
+  traced.point.image_size = in.Number<std::optional<std::int64_t>>();
+  traced.graph.summary = in.Number<GraphSummary>();
+  traced.graph.nodes = ReadBlob(in);
+  traced.graph.edges = ReadBlob(in);
+  traced.graph.text = ReadBlob(in);
+  traced.warnings = in.Text();
+  return traced;
+}
+
+auto KeyOf(const Point& point) {
+  return std::tuple(point.model, point.batch, point.mode, point.precision,
+                    point.optimizer);
+}
+
+class Generation {
+ public:
+  Generation(Dataset& dataset, const std::vector<Point>& plan,
+             const TraceFunction& trace, const GenerateOptions& options)
+      : dataset_(dataset), plan_(plan), trace_(trace), options_(options) {}
+
+  GenerateSummary Run() {
+    dataset_.store().CheckFeatureVersion();
+    std::vector<std::int64_t> tasks = Missing();
+    progress_.total = std::ssize(tasks);
+    while (!tasks.empty()) {
+      again_.clear();
+      RunInWorkers(
+          tasks,
+          {.workers = options_.workers, .deadline_s = options_.deadline_s},
+          [this](std::int64_t task) { return Encode(trace_(PointOf(task))); },
+          [this](std::int64_t task, const TaskOutcome& outcome) {
+            Take(task, outcome);
+          });
+      tasks = again_;
+    }
+    Commit();
+    return summary_;
+  }
+
+ private:
+  const Point& PointOf(std::int64_t task) const {
+    return plan_[static_cast<std::size_t>(task)];
+  }
+
+  /// Numbers of the points that are to be traced.
+  std::vector<std::int64_t> Missing() {
+    std::map<decltype(KeyOf(plan_[0])), StoredPoint> stored;
+    for (StoredPoint& point : dataset_.Points()) {
+      stored.emplace(KeyOf(point.point), std::move(point));
+    }
+    summary_.planned = std::ssize(plan_);
+    attempts_.resize(plan_.size());
+    std::vector<std::int64_t> missing;
+    for (std::int64_t task = 0; task < std::ssize(plan_); ++task) {
+      const auto found = stored.find(KeyOf(PointOf(task)));
+      if (found != stored.end() && found->second.graph != 0) {
+        ++summary_.present;
+        continue;
+      }
+      if (found != stored.end() && !options_.retry_given_up) {
+        attempts_[static_cast<std::size_t>(task)] = found->second.attempts;
+      }
+      if (attempts_[static_cast<std::size_t>(task)] >= options_.max_attempts) {
+        ++summary_.given_up;
+        continue;
+      }
+      missing.push_back(task);
+    }
+    return missing;
+  }
+
+  void Take(std::int64_t task, const TaskOutcome& outcome) {
+    const Point& point = PointOf(task);
+    if (!batch_) {
+      batch_.emplace(dataset_);
+      batch_started_ = Clock::now();
+    }
+    if (outcome.kind == TaskOutcome::Kind::kDone) {
+      const TracedPoint traced = Decode(point, outcome.text);
+      dataset_.store().AddPacked(traced.point, traced.graph, traced.warnings);
+      ++summary_.traced;
+    } else {
+      dataset_.AddFailure(point, outcome.text);
+      if (!TryAgain(task, outcome)) {
+        ++summary_.failed;
+        summary_.failures.push_back(ToString(point) + ": " + outcome.text);
+      }
+    }
+    if (Clock::now() - batch_started_ > kCommitInterval) Commit();
+    Report(point);
+  }
+
+  bool TryAgain(std::int64_t task, const TaskOutcome& outcome) {
+    const bool may_pass = outcome.kind != TaskOutcome::Kind::kFailed;
+    std::int64_t& attempts = attempts_[static_cast<std::size_t>(task)];
+    ++attempts;
+    if (!may_pass || attempts >= options_.max_attempts) return false;
+    again_.push_back(task);
+    return true;
+  }
+
+  void Commit() {
+    if (batch_) batch_->Commit();
+    batch_.reset();
+  }
+
+  void Report(const Point& point) {
+    progress_.done = summary_.traced + summary_.failed;
+    progress_.failed = summary_.failed;
+    progress_.current = ToString(point);
+    if (options_.progress) options_.progress(progress_);
+  }
+
+  Dataset& dataset_;
+  const std::vector<Point>& plan_;
+  const TraceFunction& trace_;
+  const GenerateOptions& options_;
+  GenerateSummary summary_;
+  Progress progress_;
+  std::vector<std::int64_t> attempts_;
+  std::vector<std::int64_t> again_;
+  std::optional<Dataset::Batch> batch_;
+  Clock::time_point batch_started_;
+};
+
+}  // namespace
+
+GenerateSummary Generate(Dataset& dataset, const std::vector<Point>& plan,
+                         const TraceFunction& trace,
+                         const GenerateOptions& options) {
+  return Generation(dataset, plan, trace, options).Run();
+}
+
+}  // namespace foretell::dataset

@@ -1,0 +1,164 @@
+#include "datasets/collect/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <unordered_map>
+
+#include "datasets/store/csv.h"
+#include "foretell/error.h"
+
+namespace foretell::dataset {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 5> kEndings = {".onnx", ".pt", ".pth",
+                                                      ".ts", ".torchscript"};
+
+bool IsModelFile(const fs::path& path) {
+  return std::ranges::find(kEndings, path.extension().string()) !=
+         kEndings.end();
+}
+
+void AddFolder(const fs::path& folder, std::vector<std::string>& files) {
+  const std::size_t before = files.size();
+  for (const fs::directory_entry& entry :
+       fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && IsModelFile(entry.path())) {
+      files.push_back(entry.path().string());
+    }
+  }
+  if (files.size() > before) return;
+  throw Error(ErrorCode::kNotFound,
+              folder.string() + ": no model files (.onnx, .pt) in it");
+}
+
+std::string NameOf(const std::string& path,
+                   const std::vector<std::string>& dims) {
+  std::string name = fs::path(path).stem().string();
+  char separator = '?';
+  for (const std::string& dim : dims) {
+    name += separator + dim;
+    separator = '&';
+  }
+  return name;
+}
+
+bool ParseInteger(std::string_view text, std::int64_t& value) {
+  const auto [end, status] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  return status == std::errc() && end == text.data() + text.size();
+}
+
+std::vector<std::int64_t> BatchesOf(const std::string& model,
+                                    const PlanOptions& options) {
+  if (options.batches_of.empty()) return options.batches;
+  const auto found = options.batches_of.find(model);
+  if (found == options.batches_of.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
+}  // namespace
+
+Shard ParseShard(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  Shard shard;
+  if (slash != std::string::npos &&
+      ParseInteger(std::string_view(text).substr(0, slash), shard.index) &&
+      ParseInteger(std::string_view(text).substr(slash + 1), shard.count) &&
+      1 <= shard.index && shard.index <= shard.count) {
+    return shard;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              "shard '" + text + "': expected I/N with 1 <= I <= N, e.g. 2/8");
+}
+
+std::vector<Point> TakeShard(std::vector<Point> points, const Shard& shard) {
+  std::unordered_map<std::string, std::int64_t> order;
+  std::vector<Point> taken;
+  for (Point& point : points) {
+    const std::int64_t rank =
+        order.emplace(point.model, std::ssize(order)).first->second;
+    if (rank % shard.count == shard.index - 1)
+      taken.push_back(std::move(point));
+  }
+  return taken;
+}
+
+std::vector<std::string> FindModelFiles(std::span<const std::string> paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) {
+      throw Error(ErrorCode::kNotFound, path + ": no such file or folder");
+    }
+    try {
+      if (fs::is_directory(path)) {
+        AddFolder(path, files);
+      } else {
+        files.push_back(path);
+      }
+    } catch (const fs::filesystem_error& error) {
+      throw Error(ErrorCode::kIo, path + ": " + error.code().message());
+    }
+  }
+  std::ranges::sort(files);
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
+}
+
+std::vector<Point> PlanFiles(std::span<const std::string> files,
+                             const PlanOptions& options) {
+  std::map<std::string, std::string> paths;
+  std::vector<Point> points;
+  for (const std::string& path : files) {
+    const std::string model = NameOf(path, options.dims);
+    const auto [same, added] = paths.emplace(model, path);
+    if (!added) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  path + ": has the same name as " + same->second +
+                      "; a dataset tells models apart by name");
+    }
+    for (const std::int64_t batch : BatchesOf(model, options)) {
+      points.push_back({.model = model,
+                        .family = FamilyOf(model),
+                        .format = {},
+                        .path = path,
+                        .batch = batch,
+                        .mode = options.mode,
+                        .precision = options.precision,
+                        .optimizer = options.optimizer,
+                        .inputs = {},
+                        .image_size = {}});
+    }
+  }
+  return points;
+}
+
+std::map<std::string, std::set<std::int64_t>> ReadBatches(
+    const std::string& path) {
+  std::map<std::string, std::set<std::int64_t>> batches;
+  ForEachCsvRow(path, [&](const CsvRow& row) {
+    std::int64_t batch = 0;
+    const std::string& text = row.At("batch");
+    if (!ParseInteger(text, batch) || batch <= 0) {
+      throw Error(ErrorCode::kCorrupt,
+                  path + ": line " + std::to_string(row.line()) + ": batch '" +
+                      text + "' is no positive number");
+    }
+    batches[row.At("model")].insert(batch);
+  });
+  return batches;
+}
+
+std::string FamilyOf(std::string_view model) {
+  const auto is_letter = [](char c) {
+    return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z');
+  };
+  const auto end = std::ranges::find_if_not(model, is_letter);
+  return std::string(model.begin(), end == model.begin() ? model.end() : end);
+}
+
+}  // namespace foretell::dataset

@@ -1,0 +1,135 @@
+#include "datasets/collect/trace_point.h"
+
+#include <charconv>
+#include <utility>
+
+#include "datasets/store/csv.h"
+#include "foretell/error.h"
+#include "src/core/text.h"
+
+namespace foretell::dataset {
+namespace {
+
+constexpr std::size_t kImageRank = 4;
+
+/// A program under another name: graphs are stored under the point's name, so
+/// that the folder of a file does not show in them.
+class RenamedSource final : public Program::Source {
+ public:
+  explicit RenamedSource(Program program) : program_(std::move(program)) {}
+
+  std::string_view format() const override { return program_.format(); }
+  std::span<const InputSpec> inputs() const override {
+    return program_.inputs();
+  }
+  std::int64_t parameter_elements() const override {
+    return program_.parameter_elements();
+  }
+  std::vector<std::string> warnings(Mode mode) const override {
+    return program_.warnings(mode);
+  }
+  std::unique_ptr<ProgramInstance> Instantiate(
+      const InstanceOptions& options) const override {
+    return program_.Instantiate(options);
+  }
+
+ private:
+  Program program_;
+};
+
+std::string InputsText(const std::vector<BoundInput>& inputs) {
+  std::string text;
+  for (const BoundInput& input : inputs) {
+    if (!text.empty()) text += "; ";
+    text += input.name + "=" + ToString(input.type);
+  }
+  return text;
+}
+
+std::optional<std::int64_t> ImageSizeOf(const std::vector<BoundInput>& inputs) {
+  for (const BoundInput& input : inputs) {
+    if (input.type.shape.size() >= kImageRank) return input.type.shape.back();
+  }
+  return std::nullopt;
+}
+
+/// "3x224x224" with room for a batch in front.
+TensorType ParseSizes(std::string_view text) {
+  TensorType type{.dtype = DType::kF32, .shape = {1}};
+  while (true) {
+    std::int64_t size = 0;
+    const auto [end, status] =
+        std::from_chars(text.data(), text.data() + text.size(), size);
+    if (status != std::errc() || size <= 0) break;
+    type.shape.push_back(size);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) return type;
+    if (text.front() != 'x') break;
+    text.remove_prefix(1);
+  }
+  throw Error(ErrorCode::kCorrupt, "expected sizes such as 3x224x224");
+}
+
+}  // namespace
+
+const Program& PointTracer::Open(const Point& point) {
+  const std::string key = point.model + "\n" + point.path;
+  if (!program_ || opened_ != key) {
+    program_.reset();
+    program_ = Program(point.model,
+                       std::make_shared<RenamedSource>(setup_.open(point)));
+    opened_ = key;
+  }
+  return *program_;
+}
+
+InputRequest PointTracer::RequestFor(const Point& point) const {
+  InputRequest request{.inputs = {}, .batch = point.batch, .dims = setup_.dims};
+  auto found = setup_.inputs.find(point.model);
+  if (found == setup_.inputs.end()) found = setup_.inputs.find("");
+  if (found == setup_.inputs.end()) return request;
+  request.inputs = found->second;
+  for (BoundInput& input : request.inputs) {
+    if (!input.type.shape.empty()) input.type.shape.front() = point.batch;
+  }
+  return request;
+}
+
+TracedPoint PointTracer::Trace(const Point& point) {
+  const Program& program = Open(point);
+  const std::vector<BoundInput> inputs =
+      BindInputs(program.inputs(), RequestFor(point), point.model);
+  TraceOptions options{.mode = point.mode,
+                       .precision = point.precision,
+                       .device = setup_.device};
+  if (!point.optimizer.empty()) {
+    options.optimizer = ParseOptimizer(point.optimizer);
+  }
+  const foretell::Trace trace = TraceProgram(program, inputs, options);
+  TracedPoint traced{.point = point,
+                     .graph = PackGraph(trace.graph),
+                     .warnings = Joined(trace.warnings, "\n")};
+  traced.point.format = program.format();
+  traced.point.inputs = InputsText(inputs);
+  traced.point.image_size = ImageSizeOf(inputs);
+  return traced;
+}
+
+std::map<std::string, std::vector<BoundInput>> ReadInputTable(
+    const std::string& path) {
+  std::map<std::string, std::vector<BoundInput>> inputs;
+  ForEachCsvRow(path, [&](const CsvRow& row) {
+    const std::string sizes = row.At("input");
+    if (sizes.empty()) return;
+    try {
+      inputs[row.At("model")] = {{"", ParseSizes(sizes)}};
+    } catch (const Error& error) {
+      throw WithContext(path + ": line " + std::to_string(row.line()) +
+                            ": input '" + sizes + "'",
+                        error);
+    }
+  });
+  return inputs;
+}
+
+}  // namespace foretell::dataset

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "datasets/collect/generate.h"
+#include "foretell/program.h"
+#include "foretell/trace.h"
+
+namespace foretell::dataset {
+
+/// Opens the model of a point: a file, or a network of the zoo.
+using OpenFunction = std::function<Program(const Point&)>;
+
+/// What the points of a run have in common.
+struct TraceSetup {
+  OpenFunction open;
+  /// Types of the inputs of models whose files do not say, at any batch: the
+  /// leading dimension is replaced. An empty name stands for every model.
+  std::map<std::string, std::vector<BoundInput>> inputs;
+  std::map<std::string, std::int64_t> dims;  ///< `--dim seq=128`.
+  TraceDevice device = TraceDevice::kMeta;
+};
+
+/// Opens, traces and packs points; keeps the last program, since the batches of
+/// a model follow one another.
+class PointTracer {
+ public:
+  explicit PointTracer(TraceSetup setup) : setup_(std::move(setup)) {}
+
+  /// Throws Error as the model's frontend and TraceProgram do.
+  TracedPoint Trace(const Point& point);
+
+ private:
+  const Program& Open(const Point& point);
+  InputRequest RequestFor(const Point& point) const;
+
+  TraceSetup setup_;
+  std::string opened_;
+  std::optional<Program> program_;
+};
+
+/// Reads a table with the columns `model` and `input` ("3x224x224", without the
+/// batch), such as those that accompany collections of traced models; rows
+/// without an input are skipped. Throws Error that names path, line and value.
+std::map<std::string, std::vector<BoundInput>> ReadInputTable(
+    const std::string& path);
+
+}  // namespace foretell::dataset

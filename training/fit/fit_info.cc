@@ -1,0 +1,178 @@
+#include "training/fit/fit_info.h"
+
+#include <ATen/ATen.h>
+#include <torch/version.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "foretell/error.h"
+#include "foretell/version.h"
+#include "src/features/node_costs.h"
+#include "src/features/terms.h"
+#include "training/samples/batch_loader.h"
+
+namespace foretell::training {
+namespace {
+
+using model::Target;
+using model::TargetScale;
+
+/// Deviations of logarithms below this are rounding: labels are all equal.
+constexpr double kConstant = 1e-6;
+/// Inputs that vary less than this are left as they are.
+constexpr double kConstantInput = 1e-3;
+constexpr std::int64_t kFitBatch = 64;
+constexpr double kFarQuantile = 0.99;
+
+TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
+                     Target target, std::span<const std::size_t> train) {
+  TargetScale scale{.target = target, .kind = options.scale};
+  double sum = 0;
+  double squares = 0;
+  double count = 0;
+  for (const std::size_t index : train) {
+    const Sample& sample = set.samples[index];
+    const double value = ValueOf(sample.targets, target);
+    if (!model::IsKnown(value)) continue;
+    const double prior =
+        set.recipe.prior.empty() ? 1 : ValueOf(sample.prior, target);
+    const double log_value = std::log(value / prior);
+    sum += log_value;
+    squares += log_value * log_value;
+    count += 1;
+  }
+  if (count == 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "no label of the training part has a figure for " +
+                    std::string(TargetName(target)));
+  }
+  if (options.scale == model::ScaleKind::kDippm) return scale;
+  scale.mean = sum / count;
+  // Corrected shares of a prior add up to a logarithm, in no other unit.
+  if (options.network.pooling == model::Pooling::kPrior) return scale;
+  if (set.recipe.terms) return {.target = target};
+  const double variance = squares / count - scale.mean * scale.mean;
+  const double deviation = std::sqrt(std::max(variance, 0.0));
+  scale.deviation = deviation > kConstant ? deviation : 1;
+  return scale;
+}
+
+void CheckTerms(const TrainerOptions& options, const SampleSet& set,
+                std::span<const Target> targets) {
+  const std::optional<model::TermKind> terms = TermKindOf(options.network.kind);
+  if (terms != set.recipe.terms) {
+    throw Error(ErrorCode::kInternal, "samples of another kind of terms");
+  }
+  if (!terms) return;
+  const std::string network(NetworkKindName(options.network.kind));
+  const Target target = model::LayoutOf(*terms).target;
+  if (targets.size() != 1 || targets.front() != target) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "network '" + network + "' predicts " +
+                    std::string(TargetName(target)) +
+                    " alone; name it with --targets");
+  }
+  if (options.scale != model::ScaleKind::kLog || !set.recipe.prior.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "network '" + network +
+                    "' needs the scale 'log' and takes no prior: its terms "
+                    "are one");
+  }
+}
+
+}  // namespace
+
+model::CheckpointInfo FitInfo(const TrainerOptions& options,
+                              const SampleSet& set,
+                              std::span<const Target> targets,
+                              std::span<const std::size_t> train) {
+  if (train.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "the training part is empty");
+  }
+  if (options.scale == model::ScaleKind::kDippm && !set.recipe.prior.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "the scale 'dippm' has no logarithm for a prior");
+  }
+  if (options.network.pooling == model::Pooling::kPrior &&
+      (set.recipe.prior.empty() || !set.recipe.node_costs)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "pooling 'prior' needs a prior and the costs of nodes");
+  }
+  CheckTerms(options, set, targets);
+  model::CheckpointInfo info{.feature_version = kFeatureVersion,
+                             .foretell_version = kVersion,
+                             .network = options.network,
+                             .recipe = set.recipe,
+                             .devices = set.devices,
+                             .sources = set.sources};
+  for (const Target target : targets) {
+    info.targets.push_back({.scale = FitScale(options, set, target, train)});
+  }
+  std::vector<const std::vector<double>*> rows;
+  for (const std::size_t index : train) {
+    rows.push_back(&set.samples[index].inputs);
+  }
+  info.recipe.columns = FitColumns(KeysOf(set.recipe.columns), rows);
+  info.network.node_features =
+      kNumNodeFeatures + (set.recipe.node_costs ? model::kNumNodeCosts : 0);
+  info.network.static_features = std::ssize(info.recipe.columns);
+  if (set.recipe.terms) {
+    const model::TermLayout layout = model::LayoutOf(*set.recipe.terms);
+    info.network.node_features = layout.num_classes + layout.num_features;
+    info.network.static_features += layout.num_totals;
+  }
+  info.network.outputs = std::ssize(info.targets);
+  for (const auto& [provenance, count] : set.CountProvenance(train)) {
+    info.provenance[std::string(ProvenanceName(provenance))] = count;
+  }
+  info.environment = {{"libtorch", TORCH_VERSION},
+                      {"compute", options.compute}};
+  return info;
+}
+
+void FitInputScale(model::Network& network, const model::CheckpointInfo& info,
+                   FeatureStore& store, const SampleSet& set,
+                   std::span<const std::size_t> train) {
+  if (!TermKindOf(info.network.kind)) return;
+  const at::NoGradGuard no_gradients;
+  network.eval();
+  const at::Device device = network.parameters().front().device();
+  at::Tensor sum;
+  at::Tensor squares;
+  BatchLoader loader(store, set, info, PlanEvaluation(set, train, kFitBatch));
+  while (const std::optional<LoadedBatch> batch = loader.Next()) {
+    const at::Tensor inputs = network.InputsToScale(batch->graphs.To(device));
+    const at::Tensor exact = inputs.to(at::kDouble);
+    sum = sum.defined() ? sum + exact.sum(0) : exact.sum(0);
+    const at::Tensor squared = exact.square().sum(0);
+    squares = squares.defined() ? squares + squared : squared;
+  }
+  const auto count = static_cast<double>(train.size());
+  const at::Tensor mean = sum / count;
+  const at::Tensor deviation =
+      (squares / count - mean.square()).clamp_min(0).sqrt();
+  network.SetInputScale(mean,
+                        at::where(deviation > kConstantInput, deviation, 1.0));
+}
+
+std::optional<double> FarDistance(model::Network& network,
+                                  const model::CheckpointInfo& info,
+                                  FeatureStore& store, const SampleSet& set,
+                                  std::span<const std::size_t> samples) {
+  if (!TermKindOf(info.network.kind)) return std::nullopt;
+  const at::NoGradGuard no_gradients;
+  network.eval();
+  std::vector<at::Tensor> distances;
+  BatchLoader loader(store, set, info, PlanEvaluation(set, samples, kFitBatch));
+  while (const std::optional<LoadedBatch> batch = loader.Next()) {
+    distances.push_back(network
+                            .InputDistance(batch->graphs.To(
+                                network.parameters().front().device()))
+                            .to(at::kDouble));
+  }
+  return at::quantile(at::cat(distances), kFarQuantile).item<double>();
+}
+
+}  // namespace foretell::training

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "src/network/checkpoint.h"
+#include "training/fit/trainer_options.h"
+#include "training/samples/feature_store.h"
+#include "training/samples/samples.h"
+
+namespace foretell::training {
+
+/// What a checkpoint of a new run will say: scales and columns fitted to the
+/// samples of the training part, and where its labels come from. Throws
+/// Error(kInvalidArgument) for an empty part, for a target without a single
+/// label in it, and for the scale "dippm" together with a prior.
+model::CheckpointInfo FitInfo(const TrainerOptions& options,
+                              const SampleSet& set,
+                              std::span<const model::Target> targets,
+                              std::span<const std::size_t> train);
+
+/// Fits the scales that a network keeps of its own (Network::InputsToScale) to
+/// the samples of the training part. Does nothing for other networks.
+void FitInputScale(model::Network& network, const model::CheckpointInfo& info,
+                   FeatureStore& store, const SampleSet& set,
+                   std::span<const std::size_t> train);
+
+/// Network::InputDistance that 99 % of the samples stay below; empty for
+/// networks without one.
+std::optional<double> FarDistance(model::Network& network,
+                                  const model::CheckpointInfo& info,
+                                  FeatureStore& store, const SampleSet& set,
+                                  std::span<const std::size_t> samples);
+
+}  // namespace foretell::training

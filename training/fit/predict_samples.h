@@ -1,0 +1,46 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "src/network/checkpoint.h"
+#include "src/network/network.h"
+#include "training/fit/epoch_metrics.h"
+#include "training/fit/residuals.h"
+#include "training/samples/feature_store.h"
+#include "training/samples/samples.h"
+#include "training/workers/communicator.h"
+
+namespace foretell::training {
+
+/// What a network says of samples.
+struct PassResult {
+  std::vector<PredictedSample> predictions;  ///< In the order asked for.
+  PassSums sums;
+};
+
+/// What a pass needs.
+struct PassContext {
+  FeatureStore& store;
+  const SampleSet& set;
+  const model::CheckpointInfo& info;
+  model::Network& network;
+  Communicator& communicator;
+  double huber_delta = 1;
+  std::int64_t batch_size = 64;
+};
+
+/// Predicts samples with the network in evaluation, each worker its share, all
+/// with the same result. The network computes where its parameters are.
+PassResult PredictSamples(const PassContext& context,
+                          std::span<const std::size_t> indices);
+
+/// Throws Error(kInvalidArgument) unless samples have the columns and the prior
+/// that the network was trained with.
+void CheckFits(const model::CheckpointInfo& info, const SampleSet& set);
+
+/// The prior alone as if it were a network's prediction.
+std::vector<PredictedSample> PriorAsPrediction(
+    const SampleSet& set, std::span<const std::size_t> indices);
+
+}  // namespace foretell::training

@@ -1,0 +1,42 @@
+#include "training/fit/residuals.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretell::training {
+
+std::optional<model::ResidualInterval> ConformalInterval(
+    std::vector<double> log_residuals, double coverage) {
+  const auto count = static_cast<double>(log_residuals.size());
+  // Rounding of 1 - 0.9 must not move a rank.
+  constexpr double kRounding = 1e-9;
+  const double tail = (count + 1) * (1 - coverage) / 2;
+  const auto low = static_cast<std::int64_t>(std::floor(tail + kRounding));
+  if (low < 1) return std::nullopt;
+  std::ranges::sort(log_residuals);
+  const auto at = [&](std::int64_t rank) {
+    return log_residuals.at(static_cast<std::size_t>(rank - 1));
+  };
+  const std::int64_t high = std::ssize(log_residuals) + 1 - low;
+  return model::ResidualInterval{.lo = std::min(at(low), 0.0),
+                                 .hi = std::max(at(high), 0.0),
+                                 .coverage = coverage,
+                                 .count = std::ssize(log_residuals)};
+}
+
+std::vector<double> LogResiduals(const SampleSet& set,
+                                 std::span<const PredictedSample> predictions,
+                                 model::Target target) {
+  std::vector<double> residuals;
+  for (const PredictedSample& prediction : predictions) {
+    const double truth =
+        ValueOf(set.samples[prediction.sample].targets, target);
+    const double predicted = ValueOf(prediction.values, target);
+    if (model::IsKnown(truth) && predicted > 0) {
+      residuals.push_back(std::log(truth / predicted));
+    }
+  }
+  return residuals;
+}
+
+}  // namespace foretell::training

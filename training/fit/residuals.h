@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "src/features/targets.h"
+#include "src/network/checkpoint.h"
+#include "training/samples/samples.h"
+
+namespace foretell::training {
+
+/// What was predicted for a sample.
+struct PredictedSample {
+  std::size_t sample = 0;  ///< Index into the SampleSet.
+  model::TargetValues values = model::kNoValues;
+};
+
+/// Default share of truths that an interval is to hold.
+inline constexpr double kCoverage = 0.9;
+
+/// Split-conformal interval of log(true / predicted): with n residuals, the
+/// ⌊(n + 1) · α / 2⌋-th smallest and the ⌈(n + 1) · (1 - α / 2)⌉-th, α = 1 -
+/// coverage, each side for itself as errors are seldom symmetric. Widened to
+/// contain 0. Of a further sample drawn like these, the interval holds the
+/// truth with a probability of at least `coverage`. Empty with fewer than ⌈2 /
+/// α⌉ - 1 residuals (19 at 90 %), which promise nothing.
+std::optional<model::ResidualInterval> ConformalInterval(
+    std::vector<double> log_residuals, double coverage = kCoverage);
+
+/// log(true / predicted) wherever both are known.
+std::vector<double> LogResiduals(const SampleSet& set,
+                                 std::span<const PredictedSample> predictions,
+                                 model::Target target);
+
+}  // namespace foretell::training

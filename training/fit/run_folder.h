@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/network/checkpoint.h"
+#include "training/fit/epoch_metrics.h"
+
+namespace foretell::training {
+
+/// Files of one run: last.safetensors and best.safetensors, each whole at any
+/// time; metrics.jsonl, a line per epoch; curves.html, the same as pictures.
+/// Throws Error(kIo) that names the path.
+class RunFolder {
+ public:
+  /// Makes the folder where it is missing. With `fresh`, throws
+  /// Error(kInvalidArgument) when a run is in it already.
+  RunFolder(std::string path, bool fresh);
+
+  std::string last_path() const { return path_ + "/last.safetensors"; }
+  std::string best_path() const { return path_ + "/best.safetensors"; }
+  std::string metrics_path() const { return path_ + "/metrics.jsonl"; }
+  std::string curves_path() const { return path_ + "/curves.html"; }
+  std::string File(const std::string& name) const { return path_ + "/" + name; }
+
+  /// Drops lines of epochs after `epochs`, which a run that was killed between
+  /// its metrics and its checkpoint left behind.
+  void KeepMetrics(std::int64_t epochs);
+  void AddMetrics(const EpochMetrics& metrics);
+  void WriteCurves() const;
+
+ private:
+  std::string path_;
+  std::vector<std::string> lines_;  ///< Lines of metrics.jsonl.
+};
+
+/// Writes a file that is either the old one or the new one, whatever happens;
+/// flushed to the disk. Throws Error(kIo).
+void WriteWhole(const std::string& path, const std::string& bytes);
+
+}  // namespace foretell::training

@@ -1,0 +1,251 @@
+#include "training/fit/trainer.h"
+
+#include <ATen/ATen.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "foretell/error.h"
+#include "src/network/weights.h"
+#include "training/fit/fit_info.h"
+#include "training/fit/predict_samples.h"
+
+namespace foretell::training {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::json;
+
+/// Keep random numbers of different use apart.
+constexpr std::uint64_t kOrderStream = 1;
+constexpr std::uint64_t kDropoutStream = 2;
+
+}  // namespace
+
+Trainer::Trainer(const TrainerOptions& options, model::CheckpointInfo info,
+                 const TrainingData& data, Communicator& communicator)
+    : options_((options.Check(), options)),
+      info_(std::move(info)),
+      data_(data),
+      communicator_(communicator),
+      learner_(options_, info_, data.set, communicator),
+      best_info_(info_) {}
+
+Trainer::Trainer(const TrainerOptions& options, const model::Checkpoint& last,
+                 const model::Checkpoint& best, const TrainingData& data,
+                 Communicator& communicator, const std::string& origin)
+    : Trainer(options, last.info, data, communicator) {
+  LoadWeights(last.weights, origin, learner_.network());
+  learner_.adam().Restore(last.optimizer, origin);
+  RestorePosition(last.training, origin);
+  best_info_ = best.info;
+  best_weights_ = best.weights;
+}
+
+RunEnd Trainer::Run(const TrainerHooks& hooks) {
+  if (position_.epoch == 0 && position_.batch == 0) {
+    FitInputScale(learner_.network(), info_, data_.store, data_.set,
+                  data_.train);
+  }
+  while (position_.epoch < options_.epochs) {
+    if (options_.patience > 0 && !data_.validation.empty() &&
+        position_.epoch - position_.best_epoch >= options_.patience) {
+      return RunEnd::kStoppedEarly;
+    }
+    if (!TrainEpoch(hooks)) return RunEnd::kInterrupted;
+    FinishEpoch(hooks);
+    if (stop_) return RunEnd::kInterrupted;
+  }
+  return RunEnd::kFinished;
+}
+
+bool Trainer::TrainEpoch(const TrainerHooks& hooks) {
+  const BatchPlan plan =
+      ShareOf(PlanEpoch(data_.set, data_.train, options_.batch_size,
+                        MixSeed(MixSeed(options_.seed, kOrderStream),
+                                static_cast<std::uint64_t>(position_.epoch))),
+              communicator_.rank(), communicator_.size());
+  const Clock::time_point start = Clock::now();
+  BatchLoader loader(data_.store, data_.set, info_, plan,
+                     static_cast<std::size_t>(position_.batch));
+  while (const std::optional<LoadedBatch> batch = loader.Next()) {
+    stop_ = stop_ || (hooks.interrupted && hooks.interrupted());
+    Step(*batch, static_cast<double>(position_.batch) /
+                     static_cast<double>(plan.size()));
+    ++position_.batch;
+    epoch_graphs_ += static_cast<double>(batch->samples.size());
+    if (hooks.on_batch) {
+      hooks.on_batch({position_.epoch + 1, options_.epochs, position_.batch,
+                      std::ssize(plan), position_.sums});
+    }
+    // An epoch that is complete is finished first.
+    if (stop_ && position_.batch < std::ssize(plan)) {
+      SumOverWorkers();
+      return false;
+    }
+  }
+  epoch_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+  return true;
+}
+
+void Trainer::SumOverWorkers() {
+  const std::array<double, PassSums::kNumbers> own = position_.sums.ToArray();
+  at::Tensor numbers = at::empty({PassSums::kNumbers}, at::kDouble);
+  std::ranges::copy(own, numbers.data_ptr<double>());
+  communicator_.SumInPlace(numbers);
+  position_.sums = PassSums::FromArray(
+      std::span(numbers.data_ptr<double>(), PassSums::kNumbers));
+}
+
+void Trainer::Step(const LoadedBatch& batch, double progress) {
+  const std::uint64_t place =
+      MixSeed(static_cast<std::uint64_t>(position_.epoch),
+              static_cast<std::uint64_t>(position_.batch));
+  const std::uint64_t stream =
+      MixSeed(kDropoutStream, static_cast<std::uint64_t>(communicator_.rank()));
+  const Learner::StepResult result = learner_.Step(
+      batch, {.rate = RateAt(progress),
+              .seed = MixSeed(MixSeed(options_.seed, stream), place),
+              .stop = stop_});
+  position_.sums.Add(result.own);
+  position_.norm_sum += result.norm;
+  // One worker that is to stop stops all of them, at the same batch.
+  stop_ = result.stop;
+}
+
+double Trainer::RateAt(double progress) const {
+  return options_.learning_rate *
+         ScheduleFactor(
+             options_.schedule, static_cast<double>(position_.epoch) + progress,
+             static_cast<double>(options_.epochs), options_.warmup_epochs);
+}
+
+void Trainer::FinishEpoch(const TrainerHooks& hooks) {
+  EpochMetrics metrics{.epoch = position_.epoch + 1,
+                       .learning_rate = RateAt(0.5),
+                       .gradient_norm = position_.norm_sum /
+                                        static_cast<double>(position_.batch)};
+  SumOverWorkers();
+  metrics.train = position_.sums;
+  metrics.seconds = epoch_seconds_;
+  metrics.graphs_per_second =
+      epoch_seconds_ > 0 ? epoch_graphs_ * communicator_.size() / epoch_seconds_
+                         : 0;
+  ++position_.epoch;
+  info_.epochs = position_.epoch;
+  position_.batch = 0;
+  position_.sums = {};
+  position_.norm_sum = 0;
+  epoch_seconds_ = 0;
+  epoch_graphs_ = 0;
+  Validate(metrics);
+  if (hooks.on_epoch) hooks.on_epoch(metrics);
+}
+
+void Trainer::Validate(EpochMetrics& metrics) {
+  if (data_.validation.empty()) {
+    metrics.is_best = true;
+    KeepBest();
+    return;
+  }
+  const PassResult pass = PredictSamples({.store = data_.store,
+                                          .set = data_.set,
+                                          .info = info_,
+                                          .network = learner_.network(),
+                                          .communicator = communicator_,
+                                          .huber_delta = options_.huber_delta},
+                                         data_.validation);
+  metrics.validation = pass.sums;
+  metrics.is_best =
+      position_.best_epoch == 0 || pass.sums.Loss() < position_.best_loss;
+  if (!metrics.is_best) return;
+  position_.best_loss = pass.sums.Loss();
+  position_.best_epoch = position_.epoch;
+  KeepBest();
+  for (model::CheckpointTarget& target : best_info_.targets) {
+    const double mape = pass.sums.Mape(target.scale.target);
+    if (model::IsKnown(mape)) target.validation_mape = mape;
+    target.interval = ConformalInterval(
+        LogResiduals(data_.set, pass.predictions, target.scale.target));
+  }
+}
+
+void Trainer::KeepBest() {
+  best_info_ = info_;
+  best_weights_ = model::WeightsOf(learner_.network());
+}
+
+model::Checkpoint Trainer::Last() const {
+  return {.info = info_,
+          .weights = model::WeightsOf(learner_.network()),
+          .optimizer = learner_.adam().State(),
+          .training = PositionToJson()};
+}
+
+model::Checkpoint Trainer::Best() const {
+  if (!best_weights_.empty()) {
+    return {.info = best_info_, .weights = best_weights_};
+  }
+  return {.info = info_, .weights = model::WeightsOf(learner_.network())};
+}
+
+model::LearnedModel Trainer::BestModel() const { return ModelOf(Best()); }
+
+model::LearnedModel Trainer::LastModel() const { return ModelOf(Last()); }
+
+model::LearnedModel Trainer::ModelOf(
+    const model::Checkpoint& checkpoint) const {
+  model::LearnedModel learned(checkpoint, "the trained network");
+  learned.network().to(learner_.device());
+  return learned;
+}
+
+std::string Trainer::PositionToJson() const {
+  return Json{{"options", TrainerOptionsToJson(options_)},
+              {"epoch", position_.epoch},
+              {"batch", position_.batch},
+              {"sums", position_.sums.ToArray()},
+              {"norm_sum", position_.norm_sum},
+              {"best_loss", position_.best_loss},
+              {"best_epoch", position_.best_epoch}}
+      .dump();
+}
+
+void Trainer::RestorePosition(const std::string& json,
+                              const std::string& origin) {
+  try {
+    const Json position = Json::parse(json);
+    const auto sums =
+        position.at("sums").get<std::array<double, PassSums::kNumbers>>();
+    position_ = {.epoch = position.at("epoch"),
+                 .batch = position.at("batch"),
+                 // They are of all workers; the first one carries them on.
+                 .sums = communicator_.IsFirst() ? PassSums::FromArray(sums)
+                                                 : PassSums{},
+                 .norm_sum = position.at("norm_sum"),
+                 .best_loss = position.at("best_loss"),
+                 .best_epoch = position.at("best_epoch")};
+  } catch (const Json::exception& error) {
+    throw Error(ErrorCode::kCorrupt,
+                origin + ": state of the run: " + error.what());
+  }
+}
+
+TrainerOptions OptionsOf(const model::Checkpoint& last,
+                         const std::string& origin) {
+  if (last.training.empty()) {
+    throw Error(ErrorCode::kCorrupt,
+                origin + ": is for predicting; it has no state of a run");
+  }
+  try {
+    return TrainerOptionsFromJson(Json::parse(last.training).at("options"),
+                                  origin);
+  } catch (const Json::exception& error) {
+    throw Error(ErrorCode::kCorrupt,
+                origin + ": state of the run: " + error.what());
+  }
+}
+
+}  // namespace foretell::training

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/network/checkpoint.h"
+#include "src/predict/learned_model.h"
+#include "training/fit/epoch_metrics.h"
+#include "training/fit/learner.h"
+#include "training/fit/trainer_options.h"
+#include "training/samples/feature_store.h"
+#include "training/samples/samples.h"
+#include "training/workers/communicator.h"
+
+namespace foretell::training {
+
+/// What a network learns from. It must outlive the trainer, and so must what it
+/// refers to.
+struct TrainingData {
+  const SampleSet& set;
+  FeatureStore& store;
+  std::vector<std::size_t> train;       ///< Indices into `set`.
+  std::vector<std::size_t> validation;  ///< May be empty.
+};
+
+/// How far a run is, for a progress bar.
+struct BatchProgress {
+  std::int64_t epoch = 0;  ///< From 1.
+  std::int64_t epochs = 0;
+  std::int64_t batch = 0;  ///< From 1, within the epoch.
+  std::int64_t batches = 0;
+  const PassSums& so_far;  ///< Sums of this worker, this epoch.
+};
+
+/// What a run tells, and asks; each may be empty.
+struct TrainerHooks {
+  std::function<void(const BatchProgress&)> on_batch;
+  /// After each epoch, when Last() and Best() are worth writing.
+  std::function<void(const EpochMetrics&)> on_epoch;
+  /// Asked before each batch; true ends the run after it.
+  std::function<bool()> interrupted;
+};
+
+enum class RunEnd {
+  kFinished,      ///< All epochs are done.
+  kStoppedEarly,  ///< No better validation loss for `patience` epochs.
+  kInterrupted,   ///< TrainerHooks::interrupted; Last() goes on from there.
+};
+
+/// Trains one network.
+///
+/// Every random number (weights, order, dropout) follows from the seed and the
+/// place in the run, so that a run which was stopped anywhere and restored goes
+/// on, on a CPU with the same number of threads, to exactly the same bytes.
+///
+/// With several workers, gradients of sums are added up and divided by the sum
+/// of all weights once: n workers with batches of b give the same steps as one
+/// with n · b, but for rounding and dropout.
+class Trainer {
+ public:
+  /// A new run. `info` is of FitInfo. Throws Error as TrainerOptions::Check,
+  /// and kUnsupported when there is no such device to compute on.
+  Trainer(const TrainerOptions& options, model::CheckpointInfo info,
+          const TrainingData& data, Communicator& communicator);
+  /// Goes on from Last() and Best() of a run; `options` may differ in epochs
+  /// and patience. Throws Error(kCorrupt) that names `origin` for checkpoints
+  /// that do not fit.
+  Trainer(const TrainerOptions& options, const model::Checkpoint& last,
+          const model::Checkpoint& best, const TrainingData& data,
+          Communicator& communicator, const std::string& origin);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  /// Trains to the end. Throws Error(kInvalidArgument) when the loss is no
+  /// longer a finite number, and what reading and communicating throw.
+  RunEnd Run(const TrainerHooks& hooks);
+
+  /// The weights as they are, with all that it takes to go on.
+  model::Checkpoint Last() const;
+  /// The weights with the lowest validation loss (without a validation part:
+  /// of the last epoch), with intervals of that part.
+  model::Checkpoint Best() const;
+  /// Either, ready to predict where the trainer computes.
+  model::LearnedModel BestModel() const;
+  model::LearnedModel LastModel() const;
+
+ private:
+  /// Where the run is; all of it goes into the checkpoint.
+  struct Position {
+    std::int64_t epoch = 0;  ///< Finished ones.
+    std::int64_t batch = 0;  ///< Finished ones of the next epoch.
+    PassSums sums;           ///< Sums over those.
+    double norm_sum = 0;     ///< Sum of the gradients' norms in those.
+    double best_loss = 0;
+    std::int64_t best_epoch = 0;  ///< 0: none yet.
+  };
+
+  /// False when it was stopped before its end.
+  bool TrainEpoch(const TrainerHooks& hooks);
+  void Step(const LoadedBatch& batch, double progress);
+  void SumOverWorkers();
+  double RateAt(double progress) const;
+  void FinishEpoch(const TrainerHooks& hooks);
+  void Validate(EpochMetrics& metrics);
+  void KeepBest();
+  model::LearnedModel ModelOf(const model::Checkpoint& checkpoint) const;
+  std::string PositionToJson() const;
+  void RestorePosition(const std::string& json, const std::string& origin);
+
+  TrainerOptions options_;
+  model::CheckpointInfo info_;
+  const TrainingData& data_;
+  Communicator& communicator_;
+  Learner learner_;
+  Position position_;
+  bool stop_ = false;         ///< Asked to end; all workers agree.
+  double epoch_seconds_ = 0;  ///< Time of this process, this epoch.
+  double epoch_graphs_ = 0;
+  model::CheckpointInfo best_info_;
+  std::map<std::string, model::StoredTensor> best_weights_;
+};
+
+/// Options that a checkpoint of Trainer::Last was made with. Throws
+/// Error(kCorrupt) that names `origin` when it is for predicting only.
+TrainerOptions OptionsOf(const model::Checkpoint& last,
+                         const std::string& origin);
+
+}  // namespace foretell::training

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "src/features/targets.h"
+#include "src/network/network.h"
+#include "training/fit/schedule.h"
+
+namespace foretell::training {
+
+/// The learning rate of the paper, found there by Smith's range test.
+inline constexpr double kPaperLearningRate = 2.754e-5;
+
+/// How a network is trained; what is not the network's or the optimizer's
+/// follows the paper where it says anything.
+struct TrainerOptions {
+  /// Its node_features, static_features and outputs are set by the trainer.
+  model::NetworkOptions network = {};
+  model::ScaleKind scale = model::ScaleKind::kLog;
+  std::int64_t epochs = 10;
+  std::int64_t batch_size = 32;  ///< Graphs per step, of all workers together.
+  double learning_rate = kPaperLearningRate;
+  Schedule schedule = Schedule::kConstant;
+  double warmup_epochs = 0;
+  double weight_decay = 0;
+  bool decoupled_decay = false;  ///< As WeightDecay::decoupled.
+  double clip = 0;               ///< Largest norm of the gradient; 0: any.
+  double huber_delta = 1;  ///< Where the loss turns linear, in scaled space.
+  /// Epochs without a better validation loss before the end; 0: never.
+  std::int64_t patience = 0;
+  std::uint64_t seed = 0;
+  bool mixed_precision = false;  ///< bfloat16 where it is safe; CUDA only.
+  std::string compute = "cpu";   ///< "cpu", "cuda", "cuda:1".
+
+  /// Throws Error(kInvalidArgument) that names the option and its value.
+  void Check() const;
+};
+
+nlohmann::json TrainerOptionsToJson(const TrainerOptions& options);
+/// Throws Error(kCorrupt) that names `origin`.
+TrainerOptions TrainerOptionsFromJson(const nlohmann::json& json,
+                                      const std::string& origin);
+
+}  // namespace foretell::training

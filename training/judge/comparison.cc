@@ -1,0 +1,218 @@
+#include "training/judge/comparison.h"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "foretell/error.h"
+#include "src/core/json_text.h"
+#include "src/core/numbers.h"
+#include "src/core/text_table.h"
+#include "training/fit/fit_info.h"
+#include "training/fit/json_number.h"
+#include "training/fit/predict_samples.h"
+
+namespace foretell::training {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+using model::Target;
+
+constexpr int kSchemaVersion = 1;
+
+struct PartRow {
+  const char* name;
+  PartErrors ComparisonCell::*errors;
+};
+
+constexpr std::array<PartRow, 3> kParts = {
+    {{"train", &ComparisonCell::train},
+     {"validation", &ComparisonCell::validation},
+     {"test", &ComparisonCell::test}}};
+
+PartErrors ErrorsOf(const PassSums& sums) {
+  PartErrors errors{.pooled = sums.PooledMape()};
+  for (const Target target : model::kAllTargets) {
+    ValueOf(errors.mape, target) = sums.Mape(target);
+  }
+  return errors;
+}
+
+double NumberFrom(const nlohmann::json& json) {
+  return json.is_null() ? model::kUnknown : json.get<double>();
+}
+
+/// Mean and deviation over seeds.
+struct Spread {
+  double mean = model::kUnknown;
+  double deviation = 0;  ///< 0 for one seed.
+};
+
+Spread SpreadOf(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  double sum = 0;
+  for (const double value : values) sum += value;
+  const double count = static_cast<double>(values.size());
+  const double mean = sum / count;
+  double squares = 0;
+  for (const double value : values) squares += std::pow(value - mean, 2);
+  return {mean, count > 1 ? std::sqrt(squares / (count - 1)) : 0};
+}
+
+using Rows = std::vector<std::vector<const ComparisonCell*>>;
+
+Rows ByNetwork(std::span<const ComparisonCell> cells) {
+  Rows rows;
+  for (const ComparisonCell& cell : cells) {
+    const auto found = std::ranges::find_if(rows, [&](const auto& row) {
+      return row.front()->network == cell.network;
+    });
+    if (found == rows.end()) {
+      rows.push_back({&cell});
+    } else {
+      found->push_back(&cell);
+    }
+  }
+  return rows;
+}
+
+/// Takes the pooled errors without a target.
+Spread SpreadOver(const std::vector<const ComparisonCell*>& row,
+                  PartErrors ComparisonCell::*part,
+                  std::optional<Target> target) {
+  std::vector<double> values;
+  for (const ComparisonCell* cell : row) {
+    const PartErrors& errors = cell->*part;
+    values.push_back(target ? ValueOf(errors.mape, *target) : errors.pooled);
+  }
+  return SpreadOf(values);
+}
+
+std::string Text(const Spread& spread, std::size_t seeds) {
+  if (!model::IsKnown(spread.mean)) return "-";
+  const std::string mean = FormatNumber(spread.mean, 3);
+  return seeds > 1 ? mean + " ± " + FormatNumber(spread.deviation, 3) : mean;
+}
+
+TextTable TableOf(std::span<const ComparisonCell> cells) {
+  std::vector<std::string> header = {"network"};
+  for (const PartRow& part : kParts) {
+    header.push_back(std::string("MAPE ") + part.name);
+  }
+  for (const Target target : model::kAllTargets) {
+    header.push_back("test " + std::string(TargetName(target)));
+  }
+  TextTable table(std::move(header));
+  for (const auto& row : ByNetwork(cells)) {
+    std::vector<std::string> line = {
+        std::string(NetworkKindName(row.front()->network))};
+    for (const PartRow& part : kParts) {
+      line.push_back(Text(SpreadOver(row, part.errors, {}), row.size()));
+    }
+    for (const Target target : model::kAllTargets) {
+      line.push_back(
+          Text(SpreadOver(row, &ComparisonCell::test, target), row.size()));
+    }
+    table.AddRow(std::move(line));
+  }
+  return table;
+}
+
+OrderedJson SpreadToJson(const Spread& spread) {
+  return {{"mean", JsonNumber(spread.mean)},
+          {"deviation", JsonNumber(spread.deviation)}};
+}
+
+}  // namespace
+
+std::optional<ComparisonCell> TrainCell(const TrainerOptions& options,
+                                        std::span<const Target> targets,
+                                        const TrainingData& data,
+                                        std::span<const std::size_t> test,
+                                        const TrainerHooks& hooks) {
+  Communicator alone;
+  Trainer trainer(options, FitInfo(options, data.set, targets, data.train),
+                  data, alone);
+  if (trainer.Run(hooks) == RunEnd::kInterrupted) return std::nullopt;
+  const model::LearnedModel learned = trainer.LastModel();
+  const auto errors = [&](std::span<const std::size_t> part) {
+    return ErrorsOf(PredictSamples({.store = data.store,
+                                    .set = data.set,
+                                    .info = learned.info(),
+                                    .network = learned.network(),
+                                    .communicator = alone},
+                                   part)
+                        .sums);
+  };
+  return ComparisonCell{.network = options.network.kind,
+                        .seed = options.seed,
+                        .train = errors(data.train),
+                        .validation = errors(data.validation),
+                        .test = errors(test)};
+}
+
+nlohmann::json CellToJson(const ComparisonCell& cell) {
+  nlohmann::json json = {{"network", NetworkKindName(cell.network)},
+                         {"seed", cell.seed}};
+  for (const PartRow& part : kParts) {
+    const PartErrors& errors = cell.*part.errors;
+    json[part.name]["pooled"] = JsonNumber(errors.pooled);
+    for (const Target target : model::kAllTargets) {
+      json[part.name][std::string(TargetName(target))] =
+          JsonNumber(ValueOf(errors.mape, target));
+    }
+  }
+  return json;
+}
+
+ComparisonCell CellFromJson(const nlohmann::json& json,
+                            const std::string& origin) {
+  try {
+    const auto kind =
+        model::ParseNetworkKind(json.at("network").get<std::string>());
+    if (!kind) throw Error(ErrorCode::kCorrupt, origin + ": unknown network");
+    ComparisonCell cell{.network = *kind, .seed = json.at("seed")};
+    for (const PartRow& part : kParts) {
+      PartErrors& errors = cell.*part.errors;
+      errors.pooled = NumberFrom(json.at(part.name).at("pooled"));
+      for (const Target target : model::kAllTargets) {
+        ValueOf(errors.mape, target) =
+            NumberFrom(json.at(part.name).at(std::string(TargetName(target))));
+      }
+    }
+    return cell;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorCode::kCorrupt, origin + ": " + error.what());
+  }
+}
+
+std::string ComparisonToText(std::span<const ComparisonCell> cells) {
+  return TableOf(cells).ToString();
+}
+
+std::string ComparisonToMarkdown(std::span<const ComparisonCell> cells) {
+  return TableOf(cells).ToMarkdown();
+}
+
+std::string ComparisonToJson(std::span<const ComparisonCell> cells) {
+  OrderedJson networks = OrderedJson::array();
+  for (const auto& row : ByNetwork(cells)) {
+    OrderedJson network = {{"network", NetworkKindName(row.front()->network)}};
+    for (const ComparisonCell* cell : row)
+      network["seeds"].push_back(cell->seed);
+    for (const PartRow& part : kParts) {
+      network[part.name]["pooled"] =
+          SpreadToJson(SpreadOver(row, part.errors, {}));
+      for (const Target target : model::kAllTargets) {
+        network[part.name][std::string(TargetName(target))] =
+            SpreadToJson(SpreadOver(row, part.errors, target));
+      }
+    }
+    networks.push_back(std::move(network));
+  }
+  return DumpJson(OrderedJson{{"schema_version", kSchemaVersion},
+                              {"networks", std::move(networks)}}) +
+         "\n";
+}
+
+}  // namespace foretell::training

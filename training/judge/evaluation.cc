@@ -1,0 +1,209 @@
+#include "training/judge/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "foretell/mig.h"
+
+namespace foretell::training {
+namespace {
+
+using model::Target;
+
+double Mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) /
+         static_cast<double>(values.size());
+}
+
+double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle]
+                                : (values[middle - 1] + values[middle]) / 2;
+}
+
+double ExplainedVariance(std::span<const double> truth,
+                         std::span<const double> predicted) {
+  const double mean = Mean(truth);
+  double residual = 0;
+  double total = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    residual += std::pow(truth[i] - predicted[i], 2);
+    total += std::pow(truth[i] - mean, 2);
+  }
+  return total > 0 ? 1 - residual / total : model::kUnknown;
+}
+
+/// Ranks from 1; equal values share the mean of theirs.
+std::vector<double> Ranks(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin;
+    while (end < order.size() && values[order[end]] == values[order[begin]]) {
+      ++end;
+    }
+    const double rank = static_cast<double>(begin + end + 1) / 2;
+    for (; begin < end; ++begin) ranks[order[begin]] = rank;
+  }
+  return ranks;
+}
+
+double Correlation(std::span<const double> a, std::span<const double> b) {
+  const double mean_a = Mean(a);
+  const double mean_b = Mean(b);
+  double covariance = 0;
+  double variance_a = 0;
+  double variance_b = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    covariance += (a[i] - mean_a) * (b[i] - mean_b);
+    variance_a += std::pow(a[i] - mean_a, 2);
+    variance_b += std::pow(b[i] - mean_b, 2);
+  }
+  const double product = variance_a * variance_b;
+  return product > 0 ? covariance / std::sqrt(product) : model::kUnknown;
+}
+
+std::vector<double> Logs(std::span<const double> values) {
+  std::vector<double> logs;
+  for (const double value : values) logs.push_back(std::log(value));
+  return logs;
+}
+
+double Ratio(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole)
+                   : model::kUnknown;
+}
+
+double Coverage(std::span<const Judged> judged) {
+  std::int64_t with = 0;
+  std::int64_t inside = 0;
+  for (const Judged& one : judged) {
+    if (!one.interval) continue;
+    ++with;
+    inside += one.interval->lo <= one.truth && one.truth <= one.interval->hi;
+  }
+  return Ratio(inside, with);
+}
+
+std::vector<Judged> JudgedOf(const SampleSet& set,
+                             std::span<const Answer> answers, Target target,
+                             const std::string* family) {
+  std::vector<Judged> judged;
+  for (const Answer& answer : answers) {
+    const Sample& sample = set.samples[answer.sample];
+    if (family != nullptr && sample.family != *family) continue;
+    const double truth = ValueOf(sample.targets, target);
+    const double predicted = ValueOf(answer.values, target);
+    if (!model::IsKnown(truth) || !model::IsKnown(predicted)) continue;
+    judged.push_back(
+        {truth, predicted, answer.intervals[static_cast<std::size_t>(target)]});
+  }
+  return judged;
+}
+
+std::vector<TargetAccuracy> JudgeAll(const SampleSet& set,
+                                     std::span<const Answer> answers,
+                                     std::span<const Target> targets,
+                                     const std::string* family) {
+  std::vector<TargetAccuracy> accuracies;
+  for (const Target target : targets) {
+    const std::vector<Judged> judged = JudgedOf(set, answers, target, family);
+    if (!judged.empty()) accuracies.push_back(JudgeTarget(target, judged));
+  }
+  return accuracies;
+}
+
+double Pooled(std::span<const TargetAccuracy> accuracies) {
+  double sum = 0;
+  double count = 0;
+  for (const TargetAccuracy& accuracy : accuracies) {
+    sum += accuracy.mape * static_cast<double>(accuracy.count);
+    count += static_cast<double>(accuracy.count);
+  }
+  return count > 0 ? sum / count : model::kUnknown;
+}
+
+}  // namespace
+
+double FitDecision::Recall() const { return Ratio(both, fits); }
+double FitDecision::Precision() const { return Ratio(both, predicted); }
+
+TargetAccuracy JudgeTarget(Target target, std::span<const Judged> judged) {
+  TargetAccuracy accuracy{.target = target, .count = std::ssize(judged)};
+  if (judged.empty()) return accuracy;
+  std::vector<double> truth;
+  std::vector<double> predicted;
+  std::vector<double> errors;
+  std::int64_t under = 0;
+  for (const Judged& one : judged) {
+    truth.push_back(one.truth);
+    predicted.push_back(one.predicted);
+    errors.push_back(std::abs(one.predicted / one.truth - 1));
+    under += one.predicted < one.truth;
+  }
+  accuracy.mape = Mean(errors);
+  accuracy.median_ape = Median(errors);
+  accuracy.r2 = ExplainedVariance(truth, predicted);
+  accuracy.r2_log = ExplainedVariance(Logs(truth), Logs(predicted));
+  accuracy.spearman = Correlation(Ranks(truth), Ranks(predicted));
+  accuracy.underestimated = Ratio(under, accuracy.count);
+  accuracy.coverage = Coverage(judged);
+  return accuracy;
+}
+
+std::vector<FitDecision> JudgeFits(const DeviceSpec& device,
+                                   std::span<const Judged> memory) {
+  std::vector<FitDecision> decisions;
+  for (const MigProfile& profile : device.mig_profiles) {
+    if (profile.media_extensions) continue;
+    decisions.push_back(
+        {.profile = profile.name, .usable_mib = profile.usable_mib});
+  }
+  decisions.push_back({.profile = "", .usable_mib = device.usable_mib});
+  for (FitDecision& decision : decisions) {
+    const auto usable = static_cast<double>(decision.usable_mib);
+    for (const Judged& one : memory) {
+      const bool fits = mig::FitsMemory(one.truth, usable);
+      const bool predicted = mig::FitsMemory(one.predicted, usable);
+      decision.fits += fits;
+      decision.predicted += predicted;
+      decision.both += fits && predicted;
+    }
+  }
+  return decisions;
+}
+
+Evaluation Evaluate(const SampleSet& set, std::span<const Answer> answers,
+                    std::span<const Target> targets, const DeviceSpec* device) {
+  Evaluation evaluation{.devices = set.devices,
+                        .sources = set.sources,
+                        .samples = std::ssize(answers)};
+  std::set<std::string> families;
+  for (const Answer& answer : answers) {
+    const Sample& sample = set.samples[answer.sample];
+    ++evaluation.provenance[std::string(ProvenanceName(sample.provenance))];
+    families.insert(sample.family);
+  }
+  evaluation.targets = JudgeAll(set, answers, targets, nullptr);
+  evaluation.pooled_mape = Pooled(evaluation.targets);
+  for (const std::string& family : families) {
+    evaluation.families.push_back(
+        {family, JudgeAll(set, answers, targets, &family)});
+  }
+  const std::vector<Judged> memory =
+      JudgedOf(set, answers, Target::kMemory, nullptr);
+  const bool asked =
+      std::ranges::find(targets, Target::kMemory) != targets.end();
+  if (device != nullptr && asked && !memory.empty()) {
+    evaluation.fits = JudgeFits(*device, memory);
+  }
+  return evaluation;
+}
+
+}  // namespace foretell::training

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "foretell/device.h"
+#include "foretell/predictor.h"
+#include "src/features/targets.h"
+#include "training/samples/samples.h"
+
+namespace foretell::training {
+
+/// A truth with its prediction.
+struct Judged {
+  double truth = 0;
+  double predicted = 0;
+  std::optional<Interval> interval;
+};
+
+/// How good predictions of one target are. What cannot be computed is
+/// kUnknown. Shares are from 0 to 1.
+struct TargetAccuracy {
+  model::Target target = model::Target::kMemory;
+  std::int64_t count = 0;
+  double mape = model::kUnknown;        ///< Mean of |predicted / truth - 1|.
+  double median_ape = model::kUnknown;  ///< Its median.
+  double r2 = model::kUnknown;          ///< 1 - residual / total variance.
+  double r2_log = model::kUnknown;      ///< The same of logarithms.
+  double spearman = model::kUnknown;    ///< Correlation of ranks; ties shared.
+  double underestimated = model::kUnknown;  ///< Share with predicted < truth.
+  /// Share of truths in their interval; kUnknown without intervals.
+  double coverage = model::kUnknown;
+};
+
+TargetAccuracy JudgeTarget(model::Target target,
+                           std::span<const Judged> judged);
+
+/// "Does it fit?" answered by predicted memory ≤ usable, against the truth.
+struct FitDecision {
+  std::string profile;  ///< Empty for the device without MIG.
+  std::int64_t usable_mib = 0;
+  std::int64_t fits = 0;       ///< Truly.
+  std::int64_t predicted = 0;  ///< To fit.
+  std::int64_t both = 0;
+
+  double Recall() const;     ///< both / fits.
+  double Precision() const;  ///< both / predicted.
+};
+
+/// One per MIG profile (without media extensions) and for the whole device.
+std::vector<FitDecision> JudgeFits(const DeviceSpec& device,
+                                   std::span<const Judged> memory);
+
+/// Accuracy of the samples of a family.
+struct FamilyAccuracy {
+  std::string family;
+  std::vector<TargetAccuracy> targets;
+};
+
+/// What was predicted for a sample, with intervals where there are any.
+struct Answer {
+  std::size_t sample = 0;
+  model::TargetValues values = model::kNoValues;
+  std::array<std::optional<Interval>, model::kNumTargets> intervals;
+};
+
+/// Everything that `foretell evaluate` prints.
+struct Evaluation {
+  std::string method;     ///< "pmgns × analytic", "analytic".
+  std::string dataset;    ///< Path.
+  std::string selection;  ///< "split configuration, part test", "all".
+  std::vector<std::string> devices;
+  std::vector<std::string> sources;
+  std::map<std::string, std::int64_t> provenance;  ///< Labels by name.
+  std::int64_t samples = 0;
+  double pooled_mape = model::kUnknown;  ///< Over all targets' labels.
+  std::vector<TargetAccuracy> targets;   ///< Those with a label.
+  std::vector<FitDecision> fits;  ///< Empty unless one device, with memory.
+  std::vector<FamilyAccuracy> families;  ///< By name.
+};
+
+/// Judges answers. `device` may be null; then no fits are judged. The fields
+/// method, dataset and selection are left to the caller.
+Evaluation Evaluate(const SampleSet& set, std::span<const Answer> answers,
+                    std::span<const model::Target> targets,
+                    const DeviceSpec* device);
+
+std::string EvaluationToText(const Evaluation& evaluation);
+std::string EvaluationToMarkdown(const Evaluation& evaluation);
+/// {"schema_version", "method", "dataset", "selection", "devices", "sources",
+/// "provenance", "samples", "pooled_mape", "targets": [{"target", "count",
+/// "mape", …}], "fits": [{"profile", "usable_mib", "fits", "predicted", "both",
+/// "recall", "precision"}], "families": [{"family", "targets"}]}; unknown
+/// numbers are null.
+std::string EvaluationToJson(const Evaluation& evaluation);
+
+/// A line per sample and target: model, family, batch, macs, device,
+/// environment (JSON, of the label), provenance, target, label, prediction, lo,
+/// hi; the last two empty without interval.
+std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
+                         std::span<const model::Target> targets);
+
+}  // namespace foretell::training

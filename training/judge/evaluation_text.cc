@@ -1,0 +1,208 @@
+// An evaluation as text, Markdown, JSON and CSV. Text and Markdown are the same
+// tables, told apart by how a table is drawn.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "src/core/csv.h"
+#include "src/core/json_text.h"
+#include "src/core/numbers.h"
+#include "src/core/printable.h"
+#include "src/core/text.h"
+#include "src/core/text_table.h"
+#include "training/fit/json_number.h"
+#include "training/judge/evaluation.h"
+
+namespace foretell::training {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+using model::Target;
+
+constexpr int kEvaluationSchemaVersion = 1;
+
+std::string Percent(double share) {
+  return std::isfinite(share) ? FormatPercent(share, 2) : "-";
+}
+
+std::string Plain(double value) {
+  return std::isfinite(value) ? FormatNumber(value, 4) : "-";
+}
+
+std::string Header(const Evaluation& evaluation) {
+  std::string labels;
+  for (const auto& [provenance, count] : evaluation.provenance) {
+    labels +=
+        (labels.empty() ? "" : ", ") + std::to_string(count) + " " + provenance;
+  }
+  return "method: " + evaluation.method + "\n" +
+         "dataset: " + Printable(evaluation.dataset) + " (" +
+         evaluation.selection + ")\n" + "labels: " + labels + "; of " +
+         Printable(Joined(evaluation.devices)) + "; from " +
+         Printable(Joined(evaluation.sources)) + "\n";
+}
+
+TextTable TargetTable(const Evaluation& evaluation) {
+  TextTable table({"target", "n", "MAPE", "median APE", "R2", "R2 (log)",
+                   "Spearman", "underestimated", "in interval"});
+  for (const TargetAccuracy& one : evaluation.targets) {
+    table.AddRow({std::string(TargetName(one.target)),
+                  std::to_string(one.count), Percent(one.mape),
+                  Percent(one.median_ape), Plain(one.r2), Plain(one.r2_log),
+                  Plain(one.spearman), Percent(one.underestimated),
+                  Percent(one.coverage)});
+  }
+  if (evaluation.targets.size() > 1) {
+    std::int64_t labels = 0;
+    for (const TargetAccuracy& one : evaluation.targets) labels += one.count;
+    table.AddRow({"pooled", std::to_string(labels),
+                  Percent(evaluation.pooled_mape), "", "", "", "", "", ""});
+  }
+  return table;
+}
+
+TextTable FitTable(const Evaluation& evaluation) {
+  TextTable table(
+      {"fits", "usable MiB", "truly", "predicted", "recall", "precision"});
+  for (const FitDecision& one : evaluation.fits) {
+    table.AddRow({one.profile.empty() ? "whole device" : one.profile,
+                  std::to_string(one.usable_mib), std::to_string(one.fits),
+                  std::to_string(one.predicted), Percent(one.Recall()),
+                  Percent(one.Precision())});
+  }
+  return table;
+}
+
+TextTable FamilyTable(const Evaluation& evaluation) {
+  std::vector<std::string> header = {"family"};
+  for (const TargetAccuracy& one : evaluation.targets) {
+    const std::string name(TargetName(one.target));
+    header.insert(header.end(),
+                  {name + " n", name + " MAPE", name + " median"});
+  }
+  TextTable table(std::move(header));
+  for (const FamilyAccuracy& family : evaluation.families) {
+    std::vector<std::string> row = {family.family};
+    for (const TargetAccuracy& column : evaluation.targets) {
+      const auto found = std::ranges::find(family.targets, column.target,
+                                           &TargetAccuracy::target);
+      const bool has = found != family.targets.end();
+      row.push_back(has ? std::to_string(found->count) : "0");
+      row.push_back(has ? Percent(found->mape) : "-");
+      row.push_back(has ? Percent(found->median_ape) : "-");
+    }
+    table.AddRow(std::move(row));
+  }
+  return table;
+}
+
+std::string Tables(const Evaluation& evaluation,
+                   std::string (TextTable::*draw)() const) {
+  std::string text = (TargetTable(evaluation).*draw)() + "\n";
+  if (!evaluation.fits.empty()) text += (FitTable(evaluation).*draw)() + "\n";
+  text += (FamilyTable(evaluation).*draw)();
+  return text;
+}
+
+OrderedJson TargetsToJson(const std::vector<TargetAccuracy>& targets) {
+  OrderedJson list = OrderedJson::array();
+  for (const TargetAccuracy& one : targets) {
+    list.push_back({{"target", TargetName(one.target)},
+                    {"count", one.count},
+                    {"mape", JsonNumber(one.mape)},
+                    {"median_ape", JsonNumber(one.median_ape)},
+                    {"r2", JsonNumber(one.r2)},
+                    {"r2_log", JsonNumber(one.r2_log)},
+                    {"spearman", JsonNumber(one.spearman)},
+                    {"underestimated", JsonNumber(one.underestimated)},
+                    {"coverage", JsonNumber(one.coverage)}});
+  }
+  return list;
+}
+
+OrderedJson FitsToJson(const std::vector<FitDecision>& fits) {
+  OrderedJson list = OrderedJson::array();
+  for (const FitDecision& one : fits) {
+    list.push_back({{"profile", one.profile},
+                    {"usable_mib", one.usable_mib},
+                    {"fits", one.fits},
+                    {"predicted", one.predicted},
+                    {"both", one.both},
+                    {"recall", JsonNumber(one.Recall())},
+                    {"precision", JsonNumber(one.Precision())}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string EvaluationToText(const Evaluation& evaluation) {
+  std::string text = Header(evaluation);
+  text += "\n";
+  text += Tables(evaluation, &TextTable::ToString);
+  return text;
+}
+
+std::string EvaluationToMarkdown(const Evaluation& evaluation) {
+  std::istringstream header(Header(evaluation));
+  std::string text;
+  for (std::string line; std::getline(header, line);) {
+    text.append("- ").append(line).append("\n");
+  }
+  text += "\n";
+  text += Tables(evaluation, &TextTable::ToMarkdown);
+  return text;
+}
+
+std::string EvaluationToJson(const Evaluation& evaluation) {
+  OrderedJson families = OrderedJson::array();
+  for (const FamilyAccuracy& family : evaluation.families) {
+    families.push_back({{"family", family.family},
+                        {"targets", TargetsToJson(family.targets)}});
+  }
+  const OrderedJson json = {{"schema_version", kEvaluationSchemaVersion},
+                            {"method", evaluation.method},
+                            {"dataset", evaluation.dataset},
+                            {"selection", evaluation.selection},
+                            {"devices", evaluation.devices},
+                            {"sources", evaluation.sources},
+                            {"provenance", evaluation.provenance},
+                            {"samples", evaluation.samples},
+                            {"pooled_mape", JsonNumber(evaluation.pooled_mape)},
+                            {"targets", TargetsToJson(evaluation.targets)},
+                            {"fits", FitsToJson(evaluation.fits)},
+                            {"families", std::move(families)}};
+  return DumpJson(json) + "\n";
+}
+
+std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
+                         std::span<const Target> targets) {
+  std::string csv =
+      "model,family,batch,macs,device,environment,provenance,target,label,"
+      "prediction,lo,hi\n";
+  for (const Answer& answer : answers) {
+    const Sample& sample = set.samples[answer.sample];
+    for (const Target target : targets) {
+      const double truth = ValueOf(sample.targets, target);
+      if (!model::IsKnown(truth)) continue;
+      csv += CsvCell(sample.model) + "," + CsvCell(sample.family) + "," +
+             std::to_string(sample.batch) + "," + std::to_string(sample.macs) +
+             "," + CsvCell(set.devices[sample.device]) + "," +
+             CsvCell(set.environments[sample.environment]) + "," +
+             std::string(ProvenanceName(sample.provenance)) + "," +
+             std::string(TargetField(target)) + "," + FormatExact(truth) + "," +
+             FormatExact(ValueOf(answer.values, target));
+      const auto& interval = answer.intervals[static_cast<std::size_t>(target)];
+      csv += ",";
+      if (interval) csv += FormatExact(interval->lo);
+      csv += ",";
+      if (interval) csv += FormatExact(interval->hi);
+      csv += "\n";
+    }
+  }
+  return csv;
+}
+
+}  // namespace foretell::training

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "training/fit/residuals.h"
+#include "training/fit/trainer.h"
+#include "training/judge/evaluation.h"
+#include "training/samples/samples.h"
+
+namespace foretell::training {
+
+/// What is left out together.
+enum class FoldKind {
+  kFamily,  ///< All samples of a family.
+  kModel,   ///< All samples of a network, whatever its batch.
+  kRandom,  ///< Samples of a point.
+  kDevice,  ///< All samples of a device.
+};
+std::string_view FoldKindName(FoldKind kind);  ///< "family", ….
+std::optional<FoldKind> ParseFoldKind(std::string_view name);
+
+/// Number of the fold, from 0, of every sample. Groups come in the order of a
+/// hash of their names and `seed`; each goes to the fold with the fewest
+/// samples so far. Nothing depends on the order of samples. Throws
+/// Error(kInvalidArgument) for fewer groups than folds and for `count` < 2.
+std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
+                             std::uint64_t seed);
+
+/// Trains on all folds but one and predicts those samples of that one which may
+/// judge (SampleSet::ForJudging over the whole set); in the order of the set.
+/// There is no validation part: all epochs are run. Empty when interrupted.
+std::optional<std::vector<PredictedSample>> PredictFold(
+    const TrainerOptions& options, std::span<const model::Target> targets,
+    const SampleSet& set, FeatureStore& store, std::span<const int> folds,
+    int fold, const TrainerHooks& hooks);
+
+/// Trains on all samples. The intervals and errors that the checkpoint states
+/// are those of `predictions`, which folds have made of samples that they had
+/// not seen. Empty when interrupted.
+std::optional<model::Checkpoint> TrainOnAll(
+    const TrainerOptions& options, std::span<const model::Target> targets,
+    const SampleSet& set, FeatureStore& store,
+    std::span<const PredictedSample> predictions, const TrainerHooks& hooks);
+
+/// Predictions of all folds with intervals, each from the residuals of the
+/// other folds: none is judged by an interval that has seen it.
+std::vector<Answer> CrossConformal(const SampleSet& set,
+                                   std::span<const PredictedSample> predictions,
+                                   std::span<const int> folds, int count);
+
+}  // namespace foretell::training

@@ -1,0 +1,44 @@
+#include "training/judge/result_cache.h"
+
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "foretell/error.h"
+#include "training/fit/run_folder.h"
+
+namespace foretell::training {
+
+using Json = nlohmann::json;
+
+ResultCache::ResultCache(std::string folder, Json made_with)
+    : folder_(std::move(folder)), made_with_(std::move(made_with)) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder_, failure);
+  if (failure) {
+    throw Error(ErrorCode::kIo,
+                folder_ + ": cannot be made: " + failure.message());
+  }
+}
+
+std::string ResultCache::PathOf(const std::string& name) const {
+  return folder_ + "/" + name + ".json";
+}
+
+std::optional<Json> ResultCache::Find(const std::string& name) const {
+  std::ifstream file(PathOf(name));
+  if (!file) return std::nullopt;
+  const Json json = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("result") ||
+      json.value("made_with", Json()) != made_with_) {
+    return std::nullopt;
+  }
+  return json["result"];
+}
+
+void ResultCache::Put(const std::string& name, const Json& result) const {
+  WriteWhole(PathOf(name),
+             Json{{"made_with", made_with_}, {"result", result}}.dump() + "\n");
+}
+
+}  // namespace foretell::training

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "foretell/dataset.h"
+#include "foretell/device.h"
+#include "src/network/make_input.h"
+#include "training/samples/byte_cache.h"
+
+namespace foretell::training {
+
+/// A graph as a network sees it, on a device.
+struct InputRequest {
+  RowId graph = 0;
+  const DeviceSpec* device = nullptr;  ///< Where the recipe needs one.
+  Run run = {};                        ///< Where it has terms of kernels.
+
+  std::strong_ordering operator<=>(const InputRequest&) const = default;
+};
+
+/// Graphs of a dataset as a recipe makes them, read when asked for; those used
+/// last are kept as long as they fit `cache_bytes`. Safe to use from several
+/// threads, one of which reads at a time.
+class FeatureStore {
+ public:
+  /// `context` is the recipe's, for terms of memory.
+  FeatureStore(const std::string& dataset, std::int64_t cache_bytes,
+               model::InputRecipe recipe = {}, ContextModel context = {});
+
+  /// Throws what Dataset::Graph, Dataset::Features and MakeInput throw.
+  std::shared_ptr<const model::NetworkInput> Get(const InputRequest& request);
+
+  const std::string& dataset() const { return dataset_.path(); }
+  std::int64_t cached_bytes() const;
+  std::int64_t reads() const;  ///< How often the file was read.
+
+ private:
+  mutable std::mutex mutex_;
+  Dataset dataset_;
+  model::InputRecipe recipe_;
+  ContextModel context_;
+  std::int64_t reads_ = 0;
+  ByteCache<InputRequest, model::NetworkInput> inputs_;
+};
+
+}  // namespace foretell::training
