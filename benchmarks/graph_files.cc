@@ -45,12 +45,12 @@ class NumberFile {
 
 }  // namespace
 
-model::GraphBatch GraphSet::Batch(std::size_t first, std::size_t last) const {
-  std::vector<model::GraphInput> inputs;
+learned::GraphBatch GraphSet::Batch(std::size_t first, std::size_t last) const {
+  std::vector<learned::GraphInput> inputs;
   for (std::size_t g = first; g < last; ++g) {
     inputs.push_back({&graphs[g], statics[g]});
   }
-  return model::Collate(inputs);
+  return learned::Collate(inputs);
 }
 
 GraphSet ReadGraphSet(const std::string& folder) {

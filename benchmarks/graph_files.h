@@ -17,7 +17,7 @@ struct GraphSet {
   at::Tensor targets;                       ///< float32 [graphs, 3].
 
   /// Graphs [first, last) in one batch.
-  model::GraphBatch Batch(std::size_t first, std::size_t last) const;
+  learned::GraphBatch Batch(std::size_t first, std::size_t last) const;
 };
 
 /// Reads little-endian arrays from `folder`: sizes.i32 [graphs, 2] (nodes,

@@ -44,7 +44,7 @@ double ProcessorSeconds() {
 }
 
 struct LabelledBatch {
-  model::GraphBatch graphs;
+  learned::GraphBatch graphs;
   at::Tensor targets;
 };
 
@@ -63,7 +63,7 @@ std::vector<LabelledBatch> PrepareBatches(const GraphSet& set,
   return batches;
 }
 
-std::vector<double> Train(Clock clock, model::Network& network,
+std::vector<double> Train(Clock clock, learned::Network& network,
                           const std::vector<LabelledBatch>& batches,
                           int epochs) {
   torch::optim::Adam optimizer(network.parameters(), 2.754e-5);
@@ -83,8 +83,8 @@ std::vector<double> Train(Clock clock, model::Network& network,
   return seconds;
 }
 
-std::vector<double> Infer(Clock clock, model::Network& network,
-                          const model::GraphBatch& graph, int runs) {
+std::vector<double> Infer(Clock clock, learned::Network& network,
+                          const learned::GraphBatch& graph, int runs) {
   constexpr int kWarmUps = 20;
   const torch::NoGradGuard no_gradient;
   network.eval();
@@ -107,13 +107,13 @@ void Print(const std::vector<double>& seconds) {
 }
 
 void Run(const std::vector<std::string>& arguments) {
-  model::KeepFreedMemory();  // As a program that trains does.
+  learned::KeepFreedMemory();  // As a program that trains does.
   const auto number = [&](std::size_t i) { return std::stoi(arguments.at(i)); };
   const Clock clock =
       arguments.at(0) == "processor" ? &ProcessorSeconds : &WallSeconds;
   const GraphSet set = ReadGraphSet(arguments.at(2));
-  const auto network = model::MakeNetwork(
-      {.kind = model::ParseNetworkKind(arguments.at(3)).value(),
+  const auto network = learned::MakeNetwork(
+      {.kind = learned::ParseNetworkKind(arguments.at(3)).value(),
        .hidden = number(4)});
   if (arguments.at(1) == "train") {
     at::set_num_threads(number(6));

@@ -37,7 +37,7 @@ std::vector<training::TrainerOptions> Cells(const CompareCommand& command) {
   for (const std::string& network : command.networks) {
     for (const std::uint64_t seed : command.seeds) {
       cells.push_back(
-          command.learning.ToOptions(*model::ParseNetworkKind(network)));
+          command.learning.ToOptions(*learned::ParseNetworkKind(network)));
       cells.back().seed = seed;
     }
   }

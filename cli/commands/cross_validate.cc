@@ -40,8 +40,8 @@ nlohmann::json ToJson(const std::vector<PredictedSample>& predictions) {
   for (const PredictedSample& one : predictions) {
     nlohmann::json row = {one.sample};
     for (const double value : one.values) {
-      row.push_back(model::IsKnown(value) ? nlohmann::json(value)
-                                          : nlohmann::json(nullptr));
+      row.push_back(learned::IsKnown(value) ? nlohmann::json(value)
+                                            : nlohmann::json(nullptr));
     }
     rows.push_back(std::move(row));
   }
@@ -108,7 +108,7 @@ class CrossValidation {
   /// False when it was interrupted.
   bool TrainFinal(const std::vector<PredictedSample>& predictions) {
     TrainingProgress progress(1, options_.epochs, std::ssize(folds_));
-    std::optional<model::Checkpoint> checkpoint = TrainOnAll(
+    std::optional<learned::Checkpoint> checkpoint = TrainOnAll(
         options_, command_.samples.Targets(), opened_.set, *opened_.store,
         predictions, progress.HooksOf(0, "all samples "));
     if (!checkpoint) return false;
@@ -119,7 +119,7 @@ class CrossValidation {
   }
 
   void Print(const std::vector<training::Answer>& answers) const {
-    const std::vector<model::Target> targets = command_.samples.Targets();
+    const std::vector<learned::Target> targets = command_.samples.Targets();
     training::Evaluation evaluation =
         Evaluate(opened_.set, answers, targets, KnownDevice(opened_));
     evaluation.method =

@@ -57,8 +57,8 @@ bool MayBeLearned(const SimulateCommand& command) {
 
 std::string SettingOf(const SimulateCommand& command,
                       const Predictor& predictor) {
-  model::Setting setting =
-      command.run.autocast ? model::Setting(command.run) : model::Setting();
+  Setting setting =
+      command.run.autocast ? Setting(command.run) : Setting();
   setting.Set("environment", predictor.context().name);
   setting.Set("host", std::string(HostName(command.run.host)));
   return setting.ToJson();

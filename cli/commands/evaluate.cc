@@ -30,7 +30,7 @@ struct EvaluateCommand {
   bool markdown = false;
 };
 
-std::string MethodOf(const model::CheckpointInfo& info) {
+std::string MethodOf(const learned::CheckpointInfo& info) {
   const std::string network(NetworkKindName(info.network.kind));
   return network + " " + std::to_string(info.network.hidden) +
          (info.recipe.prior.empty() ? "" : " x " + info.recipe.prior);
@@ -58,13 +58,13 @@ struct Judgement {
 
 Judgement Judge(EvaluateCommand command) {
   Judgement judgement;
-  std::optional<model::LearnedModel> learned;
+  std::optional<learned::LearnedModel> learned;
   if (command.prior_from_labels) command.samples.prior = "labels";
   if (command.analytic) {
     if (!command.prior_from_labels) command.samples.prior = "analytic";
     judgement.method = "analytic";
   } else {
-    learned = model::LearnedModel::Load(command.checkpoint);
+    learned = learned::LearnedModel::Load(command.checkpoint);
     command.samples.Follow(learned->info());
     judgement.method = MethodOf(learned->info());
   }
@@ -98,13 +98,13 @@ ExitCode RunEvaluate(const EvaluateCommand& command) {
   const training::SampleSet& set = judgement.opened.set;
   const DeviceSpec* device = KnownDevice(judgement.opened);
   training::Evaluation evaluation =
-      Evaluate(set, judgement.answers, model::kAllTargets, device);
+      Evaluate(set, judgement.answers, learned::kAllTargets, device);
   evaluation.method = judgement.method;
   evaluation.dataset = command.samples.dataset;
   evaluation.selection = SelectionText(command.samples.split, command.part);
   if (!command.csv.empty()) {
-    training::WriteWhole(
-        command.csv, AnswersToCsv(set, judgement.answers, model::kAllTargets));
+    training::WriteWhole(command.csv, AnswersToCsv(set, judgement.answers,
+                                                   learned::kAllTargets));
   }
   std::cout << (command.json       ? EvaluationToJson(evaluation)
                 : command.markdown ? EvaluationToMarkdown(evaluation)

@@ -93,7 +93,7 @@ class Run {
 
   void Start() {
     options_.batch_size *= workers_.size();
-    model::CheckpointInfo info = FitInfo(
+    learned::CheckpointInfo info = FitInfo(
         options_, opened_.set, command_.samples.Targets(), data_->train);
     if (command_.find_rate) {
       const training::RateTest test =
@@ -116,10 +116,10 @@ class Run {
 
   void Resume() {
     const std::string origin = folder_.last_path();
-    const model::Checkpoint last = model::ReadCheckpoint(origin);
+    const learned::Checkpoint last = learned::ReadCheckpoint(origin);
     const bool has_best = std::filesystem::exists(folder_.best_path());
-    const model::Checkpoint best =
-        has_best ? model::ReadCheckpoint(folder_.best_path()) : last;
+    const learned::Checkpoint best =
+        has_best ? learned::ReadCheckpoint(folder_.best_path()) : last;
     options_ = training::OptionsOf(last, origin);
     if (command_.epochs_given) {
       options_.epochs = command_.learning.options.epochs;
@@ -172,13 +172,13 @@ class Run {
                 << Printable(command_.out + command_.resume) << "\n";
       return;
     }
-    const model::CheckpointInfo info = trainer_->Best().info;
+    const learned::CheckpointInfo info = trainer_->Best().info;
     std::cout << Printable(folder_.best_path()) << ": epoch " << info.epochs
               << (end == training::RunEnd::kStoppedEarly ? ", stopped early"
                                                          : "")
               << "\n";
     TextTable table({"target", "validation MAPE", "90 % of true / predicted"});
-    for (const model::CheckpointTarget& target : info.targets) {
+    for (const learned::CheckpointTarget& target : info.targets) {
       table.AddRow(
           {std::string(TargetName(target.scale.target)),
            target.validation_mape ? FormatPercent(*target.validation_mape, 2)

@@ -13,9 +13,9 @@ std::string DescribeProgress(const training::BatchProgress& progress) {
   std::string text = std::to_string(progress.epoch) + "/" +
                      std::to_string(progress.epochs) + " loss " +
                      FormatNumber(progress.so_far.Loss(), 4);
-  for (const model::Target target : model::kAllTargets) {
+  for (const learned::Target target : learned::kAllTargets) {
     const double mape = progress.so_far.Mape(target);
-    if (!model::IsKnown(mape)) continue;
+    if (!learned::IsKnown(mape)) continue;
     text += " " + std::string(TargetName(target).substr(0, kShortName)) + " " +
             FormatNumber(100 * mape, 1) + "%";
   }

@@ -6,7 +6,7 @@ namespace foretell::cli {
 
 std::vector<std::string> NetworkNames(bool with_terms) {
   std::vector<std::string> names;
-  for (const model::NetworkKindRow& row : model::kNetworkKinds) {
+  for (const learned::NetworkKindRow& row : learned::kNetworkKinds) {
     if (with_terms || !row.terms) names.emplace_back(row.name);
   }
   std::ranges::sort(names);
@@ -15,7 +15,7 @@ std::vector<std::string> NetworkNames(bool with_terms) {
 
 void LearningFlags::AddTo(CLI::App& command, bool with_network) {
   command_ = &command;
-  model::NetworkOptions& size = options.network;
+  learned::NetworkOptions& size = options.network;
   if (with_network) {
     command
         .add_option("--network", network,
@@ -69,18 +69,19 @@ void LearningFlags::AddTo(CLI::App& command, bool with_network) {
 }
 
 training::TrainerOptions LearningFlags::ToOptions(
-    model::NetworkKind kind) const {
+    learned::NetworkKind kind) const {
   training::TrainerOptions made = options;
   made.network.kind = kind;
-  made.network.pooling = *model::ParsePooling(pooling);
-  made.scale = *model::ParseScaleKind(scale);
+  made.network.pooling = *learned::ParsePooling(pooling);
+  made.scale = *learned::ParseScaleKind(scale);
   made.schedule = *training::ParseSchedule(schedule);
   made.Check();
   return made;
 }
 
 training::TrainerOptions LearningFlags::ToOptions(SampleFlags& samples) const {
-  training::TrainerOptions made = ToOptions(*model::ParseNetworkKind(network));
+  training::TrainerOptions made =
+      ToOptions(*learned::ParseNetworkKind(network));
   samples.recipe.terms = TermKindOf(made.network.kind);
   if (samples.recipe.terms) FollowTerms(made, samples);
   return made;
@@ -92,12 +93,12 @@ void LearningFlags::FollowTerms(training::TrainerOptions& made,
                                    auto typical) {
     if (command_->count(name) == 0) value = typical;
   };
-  const Target target = model::LayoutOf(*samples.recipe.terms).target;
+  const Target target = learned::LayoutOf(*samples.recipe.terms).target;
   const bool kernels = target == Target::kLatency;
   unless_given("--targets", samples.targets,
                std::vector<std::string>{std::string(TargetName(target))});
   samples.device_columns = samples.device_columns ||
-                           samples.recipe.terms == model::TermKind::kKernels;
+                           samples.recipe.terms == learned::TermKind::kKernels;
   unless_given("--hidden", made.network.hidden, 32);
   unless_given("--graph-blocks", made.network.graph_blocks, 2);
   unless_given("--layers-per-block", made.network.layers_per_block, 1);

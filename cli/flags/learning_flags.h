@@ -27,7 +27,7 @@ struct LearningFlags {
   /// Without `network`, where a command has several.
   void AddTo(CLI::App& command, bool with_network);
   /// For a network of one of the five kinds that see operators.
-  training::TrainerOptions ToOptions(model::NetworkKind kind) const;
+  training::TrainerOptions ToOptions(learned::NetworkKind kind) const;
   /// For the kind of --network. Where that sees terms, flags that were not
   /// given follow it: those here and, in `samples`, the targets.
   training::TrainerOptions ToOptions(SampleFlags& samples) const;

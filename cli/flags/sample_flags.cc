@@ -121,8 +121,8 @@ void SampleFlags::AddTo(CLI::App& command, bool learning) {
       ->check(CLI::IsMember({"none", "analytic", "labels"}))
       ->capture_default_str();
   AddNamed(command, "--edges", recipe.edges,
-           {model::EdgeKind::kDataFlow, model::EdgeKind::kChain},
-           &model::EdgeKindName,
+           {learned::EdgeKind::kDataFlow, learned::EdgeKind::kChain},
+           &learned::EdgeKindName,
            "Edges of the graphs: data-flow; or chain, from every operator to "
            "the next, as the paper's released code");
   command.add_flag("--device-features", device_columns,
@@ -138,11 +138,11 @@ void SampleFlags::AddTo(CLI::App& command, bool learning) {
       ->delimiter(',');
 }
 
-std::vector<model::Target> SampleFlags::Targets() const {
-  std::vector<model::Target> parsed;
-  for (const model::Target target : model::kAllTargets) {
+std::vector<learned::Target> SampleFlags::Targets() const {
+  std::vector<learned::Target> parsed;
+  for (const learned::Target target : learned::kAllTargets) {
     for (const std::string& name : targets) {
-      if (model::ParseTarget(name) != target) continue;
+      if (learned::ParseTarget(name) != target) continue;
       parsed.push_back(target);
       break;
     }
@@ -150,9 +150,9 @@ std::vector<model::Target> SampleFlags::Targets() const {
   return parsed;
 }
 
-void SampleFlags::Follow(const model::CheckpointInfo& info) {
+void SampleFlags::Follow(const learned::CheckpointInfo& info) {
   targets.clear();
-  for (const model::CheckpointTarget& target : info.targets) {
+  for (const learned::CheckpointTarget& target : info.targets) {
     targets.emplace_back(TargetName(target.scale.target));
   }
   const std::string& known = info.recipe.prior;
@@ -197,11 +197,11 @@ void SampleFlags::FromJson(const std::string& json, const std::string& origin) {
     device_columns = object.at("device_columns");
     prior_columns = object.at("prior_columns");
     recipe.node_costs = object.at("node_costs");
-    recipe.terms = model::ParseTermKind(object.value("terms", ""));
+    recipe.terms = learned::ParseTermKind(object.value("terms", ""));
     setting_keys =
         object.at("environment_keys").get<std::vector<std::string>>();
     if (object.contains("edges")) {
-      recipe.edges = Named(object, "edges", &model::ParseEdgeKind, origin);
+      recipe.edges = Named(object, "edges", &learned::ParseEdgeKind, origin);
     }
     device_files = object.at("device_files").get<std::vector<std::string>>();
     recipe.context = object.at("environment");
@@ -216,7 +216,7 @@ OpenedSamples OpenSamples(const SampleFlags& flags) {
   for (const std::string& path : flags.device_files) {
     opened.catalog.AddDevice(ReadText(path), path);
   }
-  model::KeepFreedMemory();
+  learned::KeepFreedMemory();
   if (flags.threads > 0) at::set_num_threads(flags.threads);
   const std::string& name = flags.recipe.context;
   const ContextModel& context = name.empty() ? opened.catalog.DefaultContext()

@@ -32,7 +32,7 @@ struct SampleFlags {
   std::vector<std::string> setting_keys;
   /// Edges, costs of nodes, context model and host have flags; terms follow the
   /// network, columns a checkpoint.
-  model::InputRecipe recipe;
+  learned::InputRecipe recipe;
   std::vector<std::string> device_files;
   std::int64_t cache_mib = 1024;
   int threads = 0;
@@ -41,8 +41,8 @@ struct SampleFlags {
   /// otherwise decide too.
   void AddTo(CLI::App& command, bool learning);
   /// What a checkpoint decides: targets, prior and recipe.
-  void Follow(const model::CheckpointInfo& info);
-  std::vector<model::Target> Targets() const;
+  void Follow(const learned::CheckpointInfo& info);
+  std::vector<learned::Target> Targets() const;
 
   /// As JSON for a run that is resumed.
   std::string ToJson() const;

@@ -29,9 +29,9 @@
 
 namespace foretell {
 
-namespace model {
+namespace learned {
 class LearnedFigures;
-}  // namespace model
+}  // namespace learned
 
 /// How much of a graph the predictor knows, as shares from 0 to 1. An empty
 /// graph is covered entirely.
@@ -132,7 +132,7 @@ class Predictor {
 
   /// The analytic figures alone, with constants from published measurements but
   /// not fitted to any whole network; method and checkpoints are not read.
-  /// Defined in foretell::model, which needs no LibTorch. Errors as Make.
+  /// Defined in foretell::learned, which needs no LibTorch. Errors as Make.
   static Predictor Analytic(const DeviceSpec& device, const Run& run,
                             const PredictorOptions& options = {});
 
@@ -151,7 +151,7 @@ class Predictor {
   Run run_;
   PredictorOptions options_;
   /// Null: all figures are analytic.
-  std::shared_ptr<const model::LearnedFigures> learned_;
+  std::shared_ptr<const learned::LearnedFigures> learned_;
 };
 
 /// The prediction as mig::Recommend takes it, the slices' figures at their

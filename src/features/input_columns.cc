@@ -7,7 +7,7 @@
 #include "foretell/error.h"
 #include "src/core/name_table.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 constexpr NameTable<5> kSourceNames = {"static", "device", "prior",
@@ -190,4 +190,4 @@ std::vector<InputColumn> FitColumns(
   return columns;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -12,7 +12,7 @@
 #include "src/features/targets.h"
 #include "src/graph/setting.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// What a number of a graph as a whole is taken from.
 enum class ColumnSource {
@@ -79,4 +79,4 @@ std::vector<InputColumn> FitColumns(
     std::span<const ColumnKey> keys,
     std::span<const std::vector<double>* const> rows);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -2,7 +2,7 @@
 
 #include "src/core/name_table.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 constexpr NameTable<2> kEdgeNames = {"data-flow", "chain"};
@@ -42,4 +42,4 @@ Run RunAsLearned(const Run& run, const InputRecipe& recipe) {
   return learned;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

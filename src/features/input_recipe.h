@@ -9,7 +9,7 @@
 #include "src/features/input_columns.h"
 #include "src/features/terms.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// Which edges networks see.
 enum class EdgeKind {
@@ -51,4 +51,4 @@ Run RunAsLearned(const Run& run, const InputRecipe& recipe);
 /// The keys of columns, without their scales.
 std::vector<ColumnKey> KeysOf(const std::vector<InputColumn>& columns);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

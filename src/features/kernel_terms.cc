@@ -13,7 +13,7 @@
 #include "src/cost/machine.h"
 #include "src/features/terms.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 /// Where a network starts from; any figures near the truth would do.
@@ -147,4 +147,4 @@ TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,
                      kind == TermKind::kPortableKernels);
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -5,7 +5,7 @@
 
 #include "src/core/units.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 /// One node, and what it runs on.
@@ -77,4 +77,4 @@ NodeCosts NodeCostsOf(const OperatorGraph& graph, const DeviceSpec& device,
   return costs;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

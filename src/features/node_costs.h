@@ -6,7 +6,7 @@
 #include "foretell/cost.h"
 #include "foretell/device.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// Columns that NodeCosts adds to the features of a node.
 inline constexpr int kNumNodeCosts = 8;
@@ -27,4 +27,4 @@ std::vector<std::string_view> NodeCostNames();
 NodeCosts NodeCostsOf(const OperatorGraph& graph, const DeviceSpec& device,
                       const CostOptions& options);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -13,7 +13,7 @@
 #include "src/memory/cold_step.h"
 #include "src/memory/workspace.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 /// Shares of parameters and inputs that fit the published peaks on an A100
@@ -157,4 +157,4 @@ TermTable ReplayTerms(const OperatorGraph& graph, const DeviceSpec& device,
   return table;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 /// By which DIPPM's released code multiplies values, in the order of Target.
@@ -41,4 +41,4 @@ double Decode(const TargetScale& scale, double output, double prior) {
   return prior * std::exp(std::clamp(exponent, -kMaxExponent, kMaxExponent));
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

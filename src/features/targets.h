@@ -23,7 +23,7 @@ inline double ValueOf(const TargetValues& values, Target target) {
 
 }  // namespace foretell
 
-namespace foretell::model {
+namespace foretell::learned {
 
 using foretell::kAllTargets;
 using foretell::kNumTargets;
@@ -65,4 +65,4 @@ double Encode(const TargetScale& scale, double value, double prior);
 /// prior's.
 double Decode(const TargetScale& scale, double output, double prior);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

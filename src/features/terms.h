@@ -14,7 +14,7 @@
 #include "src/kernels/kernel_class.h"
 #include "src/kernels/kernels.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// What a figure is the sum of.
 enum class TermKind {
@@ -106,4 +106,4 @@ TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,
 TermTable ReplayTerms(const OperatorGraph& graph, const DeviceSpec& device,
                       const ContextModel& context);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -3,7 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-namespace foretell::model {
+namespace foretell {
 namespace {
 
 constexpr std::array kVersionKeys = {"torch", "framework", "libtorch"};
@@ -52,4 +52,4 @@ Run Setting::ToRun() const {
   return run;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell

@@ -5,7 +5,7 @@
 
 #include "foretell/run.h"
 
-namespace foretell::model {
+namespace foretell {
 
 /// What a label was measured under: the fields of its JSON object, each as
 /// text.
@@ -36,4 +36,4 @@ class Setting {
   std::map<std::string, std::string> values_;
 };
 
-}  // namespace foretell::model
+}  // namespace foretell

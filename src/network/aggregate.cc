@@ -26,7 +26,7 @@
 #include "src/network/row_ops.h"
 #include "src/network/segment_ops.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 // Rows below this many elements are not worth a second thread.
@@ -261,4 +261,4 @@ at::Tensor AggregateBesideSelf(const at::Tensor& x,
   return BesideSelfFunction::apply(rows, Matching(aggregation, rows));
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -37,7 +37,7 @@
 
 #include "src/network/row_ops.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 constexpr double kNegativeSlope = 0.2;
@@ -269,4 +269,4 @@ at::Tensor AttendToProducers(const at::Tensor& z, const at::Tensor& source,
              : AttendFunction<float>::apply(rows, from, to, incoming, outgoing);
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

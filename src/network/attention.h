@@ -4,7 +4,7 @@
 
 #include "src/network/graph_batch.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// One head of graph attention. With the node itself counted among its
 /// producers j, and leaky(e) = e for e > 0, else 0.2 e:
@@ -20,4 +20,4 @@ at::Tensor AttendToProducers(const at::Tensor& z, const at::Tensor& source,
                              const NeighbourLists& incoming,
                              const NeighbourLists& outgoing);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -14,7 +14,7 @@
 #include "src/core/units.h"
 #include "src/network/checkpoint_json.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 constexpr char kFormat[] = "foretell checkpoint";
@@ -119,4 +119,4 @@ Checkpoint ReadCheckpoint(const std::string& path) {
   return ParseCheckpoint(ReadFile(path, kMaxCheckpointBytes), path);
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

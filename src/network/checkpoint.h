@@ -13,7 +13,7 @@
 #include "src/network/network.h"
 #include "src/network/safetensors.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// Version of the metadata; grows when an older foretell could not read it.
 /// 1 had the names of columns as text and most of the recipe among other notes;
@@ -82,4 +82,4 @@ Checkpoint ParseCheckpoint(std::string_view bytes, const std::string& origin);
 /// Reads a file; throws Error(kNotFound) and what ParseCheckpoint throws.
 Checkpoint ReadCheckpoint(const std::string& path);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -7,7 +7,7 @@
 #include "foretell/error.h"
 #include "src/features/node_costs.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 using Json = nlohmann::json;
@@ -338,4 +338,4 @@ CheckpointInfo InfoFromJson(const Json& json, const std::string& origin) {
   return info;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -5,7 +5,7 @@
 
 #include "src/network/checkpoint.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 nlohmann::json NetworkToJson(const NetworkOptions& options);
 /// Throws Error(kCorrupt) that names `origin`, the field and its value; sizes
@@ -19,4 +19,4 @@ nlohmann::json InfoToJson(const CheckpointInfo& info);
 CheckpointInfo InfoFromJson(const nlohmann::json& json,
                             const std::string& origin);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

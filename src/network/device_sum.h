@@ -4,7 +4,7 @@
 
 #include "src/network/segment_sum.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// Whether this build has the CUDA kernel (CMake's FORETELL_WITH_CUDA).
 bool HasDeviceSum();
@@ -13,4 +13,4 @@ bool HasDeviceSum();
 /// when the launch fails, and without HasDeviceSum().
 void RunDeviceSum(const SegmentSum<float>& sum, const c10::Device& device);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

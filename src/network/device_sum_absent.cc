@@ -1,7 +1,7 @@
 #include "foretell/error.h"
 #include "src/network/device_sum.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 bool HasDeviceSum() { return false; }
 
@@ -9,4 +9,4 @@ void RunDeviceSum(const SegmentSum<float>&, const c10::Device&) {
   throw Error(ErrorCode::kInternal, "this build has no CUDA kernel");
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -7,7 +7,7 @@
 #include "src/network/device_sum.h"
 #include "src/network/segment_mean.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 bool HasDeviceSum() { return true; }
 
@@ -20,4 +20,4 @@ void RunDeviceSum(const SegmentSum<float>& sum, const c10::Device& device) {
               std::string("segmented sum: ") + CudaErrorText(error));
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -27,7 +27,7 @@
 
 #include "foretell/error.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 [[noreturn]] void Refuse(std::size_t graph, const std::string& what) {
@@ -223,4 +223,4 @@ GraphBatch Collate(std::span<const GraphInput> graphs) {
   return batch;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

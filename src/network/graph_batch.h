@@ -8,7 +8,7 @@
 
 #include "foretell/features.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// Neighbours of every node in compressed rows: those of node i are
 /// `neighbour[begin[i]]` up to `neighbour[begin[i + 1]]`.
@@ -59,4 +59,4 @@ struct GraphInput {
 /// edges.
 GraphBatch Collate(std::span<const GraphInput> graphs);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -10,7 +10,7 @@
 #include "foretell/error.h"
 #include "src/network/attention.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 using Layer = std::shared_ptr<GraphLayer>;
@@ -119,4 +119,4 @@ Aggregation AggregationFor(NetworkKind kind, const GraphBatch& batch) {
   return RowOf(kind).aggregation(batch);
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -8,7 +8,7 @@
 #include "src/network/network.h"
 #include "src/network/segment_ops.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// One layer of node features: [num_nodes, inputs] to [num_nodes, outputs],
 /// before the activation. x_i is the row of node i; its neighbours are the
@@ -116,4 +116,4 @@ Aggregation AggregationFor(NetworkKind kind, const GraphBatch& batch);
 /// float32 [outputs, inputs], normal with deviation gain · √(2 / inputs).
 at::Tensor HeWeight(std::int64_t outputs, std::int64_t inputs, double gain = 1);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -6,7 +6,7 @@
 #include <malloc.h>
 #endif
 
-namespace foretell::model {
+namespace foretell::learned {
 
 void KeepFreedMemory() {
 #if defined(__GLIBC__)
@@ -17,4 +17,4 @@ void KeepFreedMemory() {
 #endif
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

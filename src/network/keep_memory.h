@@ -1,6 +1,6 @@
 #pragma once
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// Tells the C library to keep freed blocks for the next step instead of giving
 /// them back to the system; for a program that trains, once, at its start.
@@ -11,4 +11,4 @@ namespace foretell::model {
 /// the process keeps its peak. Does nothing with another C library.
 void KeepFreedMemory();
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

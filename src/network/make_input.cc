@@ -2,7 +2,7 @@
 
 #include "src/network/term_batch.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 NetworkInput MakeInput(GraphSource& graph, const InputSubject& subject,
                        const InputRecipe& recipe) {
@@ -57,4 +57,4 @@ GraphBatch CollateInputs(std::span<const InputRow> rows,
   return Collate(graphs);
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

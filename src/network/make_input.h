@@ -12,7 +12,7 @@
 #include "src/features/terms.h"
 #include "src/network/graph_batch.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// A graph as networks take it, but for the columns: what the recipe asks for,
 /// the rest empty.
@@ -70,4 +70,4 @@ struct InputRow {
 GraphBatch CollateInputs(std::span<const InputRow> rows,
                          const InputRecipe& recipe);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -52,7 +52,7 @@
 #include "src/network/segment_ops.h"
 #include "src/network/term_network.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 constexpr double kSumPoolingScale = 1.0 / 128;
@@ -234,4 +234,4 @@ std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options) {
   return std::make_shared<FramedNetwork>(options);
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -12,7 +12,7 @@
 #include "src/features/terms.h"
 #include "src/network/graph_batch.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// How nodes learn of their neighbours.
 enum class NetworkKind {
@@ -123,4 +123,4 @@ class Network : public torch::nn::Module {
 /// are not the layout's and for more than one output.
 std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

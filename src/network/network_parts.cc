@@ -8,7 +8,7 @@
 #include "foretell/error.h"
 #include "src/network/graph_layers.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 DenseLayer::DenseLayer(std::int64_t inputs, std::int64_t outputs, double gain)
     : weight_(register_parameter("weight", HeWeight(outputs, inputs, gain))),
@@ -32,4 +32,4 @@ void CheckWidths(const NetworkOptions& options, const GraphBatch& batch,
   check("static", batch.statics.size(1), options.static_features);
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -8,7 +8,7 @@
 #include "src/network/graph_batch.h"
 #include "src/network/network.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// W x + b; the bias starts at 0, the weights at `gain` times He's.
 class DenseLayer : public torch::nn::Module {
@@ -28,4 +28,4 @@ class DenseLayer : public torch::nn::Module {
 void CheckWidths(const NetworkOptions& options, const GraphBatch& batch,
                  std::string_view node);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -17,7 +17,7 @@
 #include "src/network/row_ops.h"
 #include "src/network/segment_ops.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 // The rows of one graph.
@@ -201,4 +201,4 @@ at::Tensor PoolGraphs(const at::Tensor& x, const at::Tensor& graph_begin,
   return PoolSum::apply(rows.contiguous(), graph_begin, pooling);
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -21,7 +21,7 @@
 #include "src/network/row_ops.h"
 #include "src/network/segment_ops.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 constexpr std::int64_t kDropoutRowsPerTask = 64;
@@ -113,4 +113,4 @@ at::Tensor ReluDropout(at::Tensor x, double probability) {
   return ReluDropoutFunction::apply(x, probability);
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -19,7 +19,7 @@
 // A template cannot be cloned; it is inlined into functions that are.
 #define FORETELL_INLINE inline __attribute__((always_inline))
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 template <typename T>
@@ -112,4 +112,4 @@ void MaskedScaleRow(double* out, const double* gradient, const double* y,
   MaskedScale(out, gradient, y, scale, size);
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

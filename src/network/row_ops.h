@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace foretell::model {
+namespace foretell::learned {
 
 // Loops over one row of `size` elements, compiled for several instruction
 // sets; the processor's best is chosen when the program starts. No reductions
@@ -50,4 +50,4 @@ void MaskedScaleRow(float* out, const float* gradient, const float* y,
 void MaskedScaleRow(double* out, const double* gradient, const double* y,
                     double scale, std::int64_t size);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -18,7 +18,7 @@
 #include "foretell/error.h"
 #include "src/core/checked.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
@@ -240,4 +240,4 @@ SafeTensors ParseSafeTensors(std::string_view bytes,
   return content;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

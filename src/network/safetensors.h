@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// One tensor of a safetensors file.
 struct StoredTensor {
@@ -41,4 +41,4 @@ std::string SerializeSafeTensors(const SafeTensors& content);
 /// sizes fit shapes, and tensors cover the data without gap and overlap.
 SafeTensors ParseSafeTensors(std::string_view bytes, const std::string& origin);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

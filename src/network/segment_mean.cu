@@ -20,7 +20,7 @@
 
 #include "src/network/segment_mean.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 constexpr int kWarp = 32;
@@ -118,4 +118,4 @@ const char* CudaErrorText(int error) {
   return cudaGetErrorString(static_cast<cudaError_t>(error));
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

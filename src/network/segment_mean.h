@@ -2,7 +2,7 @@
 
 #include "src/network/segment_sum.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// Queues `sum` on a CUDA stream (a `cudaStream_t`); every pointer is device
 /// memory of the current device. The segmented mean is the sum with
@@ -14,4 +14,4 @@ int LaunchSegmentSum(const SegmentSum<float>& sum, void* stream);
 /// The text that belongs to an error of LaunchSegmentSum.
 const char* CudaErrorText(int error);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -5,7 +5,7 @@
 #include "src/network/graph_batch.h"
 #include "src/network/network.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// A linear map between the nodes of a batch, the same for every feature:
 ///
@@ -55,4 +55,4 @@ at::Tensor PoolGraphs(const at::Tensor& x, const at::Tensor& graph_begin,
 /// default generator and not on the number of threads. Pass 0 outside training.
 at::Tensor ReluDropout(at::Tensor x, double probability);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -2,7 +2,7 @@
 
 #include "src/network/row_ops.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 template <typename T>
@@ -50,4 +50,4 @@ void RunSegmentSum(const SegmentSum<double>& sum, std::int64_t first,
   for (std::int64_t i = first; i < last; ++i) RunRow(sum, i);
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// Rows of a matrix in memory, `stride` elements apart.
 template <typename T>
@@ -42,4 +42,4 @@ void RunSegmentSum(const SegmentSum<float>& sum, std::int64_t first,
 void RunSegmentSum(const SegmentSum<double>& sum, std::int64_t first,
                    std::int64_t last);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -8,7 +8,7 @@
 
 #include "foretell/error.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 [[noreturn]] void Refuse(std::size_t graph, const std::string& what,
@@ -91,4 +91,4 @@ GraphBatch CollateTerms(std::span<const TermInput> graphs, TermKind kind) {
   return batch;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -5,7 +5,7 @@
 #include "src/features/terms.h"
 #include "src/network/graph_batch.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// One table for a batch; what it refers to must live until it is collated.
 struct TermInput {
@@ -21,4 +21,4 @@ struct TermInput {
 /// lengths.
 GraphBatch CollateTerms(std::span<const TermInput> graphs, TermKind kind);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

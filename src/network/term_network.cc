@@ -46,7 +46,7 @@
 #include "src/network/network_parts.h"
 #include "src/network/segment_ops.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 constexpr double kLargestTermCorrection = 3;
@@ -256,4 +256,4 @@ std::shared_ptr<Network> MakeTermNetwork(const NetworkOptions& options) {
   return std::make_shared<TermNetwork>(options, layout);
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -4,9 +4,9 @@
 
 #include "src/network/network.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// A network of a kind with TermKindOf. Throws as MakeNetwork.
 std::shared_ptr<Network> MakeTermNetwork(const NetworkOptions& options);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

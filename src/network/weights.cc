@@ -9,7 +9,7 @@
 
 #include "foretell/error.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, at::ScalarType>, 4> kTypes = {
@@ -152,4 +152,4 @@ std::shared_ptr<Network> RestoreNetwork(
   return network;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -8,7 +8,7 @@
 #include "src/network/network.h"
 #include "src/network/safetensors.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// A tensor's elements, from wherever it is. Throws Error(kInternal) for a type
 /// other than float32, float64, int64 and uint8.
@@ -33,4 +33,4 @@ std::shared_ptr<Network> RestoreNetwork(
     const std::map<std::string, StoredTensor>& weights,
     const std::string& origin);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

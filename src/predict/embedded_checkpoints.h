@@ -2,9 +2,9 @@
 
 #include "src/core/embedded_file.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// The checkpoints that the library carries: data/predictors.
 std::span<const EmbeddedFile> EmbeddedCheckpoints();
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -4,7 +4,7 @@
 
 #include "src/core/text.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 void Scale(Interval& interval, double ratio) {
@@ -88,4 +88,4 @@ void WarnOf(const LearnedFigure& figure, const DeviceSpec& device,
   }
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -7,7 +7,7 @@
 #include "foretell/predictor.h"
 #include "src/network/checkpoint.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// What a network says of one graph.
 struct LearnedFigure {
@@ -33,4 +33,4 @@ void PutFigure(const LearnedFigure& figure, Prediction& prediction);
 void WarnOf(const LearnedFigure& figure, const DeviceSpec& device,
             std::vector<std::string>& warnings);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

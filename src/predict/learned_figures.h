@@ -2,7 +2,7 @@
 
 #include "foretell/predictor.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// A prediction that is asked of trained networks. What it refers to must
 /// outlive it.
@@ -26,4 +26,4 @@ class LearnedFigures {
                        Prediction& prediction) const = 0;
 };
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -7,7 +7,7 @@
 
 #include "src/network/weights.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 LearnedModel LearnedModel::Load(const std::string& path) {
   return {ReadCheckpoint(path), path};
@@ -66,4 +66,4 @@ std::vector<TargetValues> DecodeAll(const CheckpointInfo& info,
   return rows;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -8,7 +8,7 @@
 #include "src/network/checkpoint.h"
 #include "src/network/network.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// A trained network with its scaling: from graphs to MiB, ms and J.
 class LearnedModel {
@@ -45,4 +45,4 @@ std::vector<TargetValues> DecodeAll(const CheckpointInfo& info,
                                     const at::Tensor& activated,
                                     std::span<const TargetValues> priors);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

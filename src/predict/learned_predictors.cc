@@ -10,7 +10,7 @@
 #include "src/predict/learned_model.h"
 #include "src/predict/predict_graph.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
@@ -118,4 +118,4 @@ void LearnedPredictors::Improve(const LearnedRequest& request,
   }
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -5,7 +5,7 @@
 
 #include "src/predict/learned_figures.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 class LearnedModel;
 
@@ -40,4 +40,4 @@ class LearnedPredictors : public LearnedFigures {
   std::shared_ptr<const std::vector<LearnedModel>> models_;
 };
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

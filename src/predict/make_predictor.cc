@@ -11,11 +11,11 @@ Predictor Predictor::Make(const DeviceSpec& device, const Run& run,
     const DeviceCatalog& catalog = options.catalog == nullptr
                                        ? DeviceCatalog::BuiltIn()
                                        : *options.catalog;
-    predictor.learned_ = std::make_shared<const model::OwnCheckpoints>(
+    predictor.learned_ = std::make_shared<const learned::OwnCheckpoints>(
         options.checkpoints, catalog);
   } else if (options.method != Method::kAnalytic) {
-    predictor.learned_ = std::make_shared<const model::LearnedPredictors>(
-        model::LearnedPredictors::BuiltIn());
+    predictor.learned_ = std::make_shared<const learned::LearnedPredictors>(
+        learned::LearnedPredictors::BuiltIn());
   }
   return predictor;
 }

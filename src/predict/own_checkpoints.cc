@@ -9,7 +9,7 @@
 #include "src/predict/learned_figure.h"
 #include "src/predict/predict_graph.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 void RefuseOtherPriors(const CheckpointInfo& info, const std::string& path) {
@@ -87,4 +87,4 @@ void OwnCheckpoints::ImproveBy(const Own& own, const LearnedRequest& request,
                                 "is not known");
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -6,7 +6,7 @@
 #include "src/predict/learned_figures.h"
 #include "src/predict/learned_model.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// Networks that the user trained, in the place of those that come with
 /// foretell. They are taken at their word: nothing decides whether they fit,
@@ -36,4 +36,4 @@ class OwnCheckpoints : public LearnedFigures {
   std::vector<Own> models_;
 };
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -6,7 +6,7 @@
 
 #include "src/predict/prior_figures.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 PriorFigures PriorOf(const InputRecipe& recipe, const OperatorGraph& graph,
@@ -70,4 +70,4 @@ std::vector<LearnedFigure> PredictGraph(const LearnedModel& learned,
   return figures;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

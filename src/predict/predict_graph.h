@@ -7,7 +7,7 @@
 #include "src/predict/learned_figure.h"
 #include "src/predict/learned_model.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// What the network says of one graph on a subject: a figure per target, in the
 /// order of its outputs. Its prior is the analytic one. Throws
@@ -17,4 +17,4 @@ std::vector<LearnedFigure> PredictGraph(const LearnedModel& learned,
                                         const OperatorGraph& graph,
                                         const InputSubject& subject);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

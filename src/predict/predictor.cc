@@ -145,7 +145,7 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
   result[Target::kEnergy] = AnalyticFigure(result.cost.energy_j, kEnergyFactor);
   if (options_.with_slices) {
     result.slices =
-        model::CompareSlices(graph, device_, options_.cost, result.cost);
+        learned::CompareSlices(graph, device_, options_.cost, result.cost);
   }
   result.coverage = CoverageOf(graph, result.cost);
   WarnOfUnknownOperators(result, result.warnings);

@@ -6,7 +6,7 @@
 #include "foretell/predictor.h"
 #include "src/core/units.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 /// A part of a prediction that its totals do not show.
@@ -62,4 +62,4 @@ PriorFigures AnalyticPriorFigures(const OperatorGraph& graph,
   return prior;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

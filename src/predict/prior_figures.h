@@ -9,7 +9,7 @@
 #include "foretell/run.h"
 #include "src/features/targets.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// What a prior says of one graph on one device.
 struct PriorFigures {
@@ -27,4 +27,4 @@ PriorFigures AnalyticPriorFigures(const OperatorGraph& graph,
                                   const DeviceSpec& device,
                                   const ContextModel& context, const Run& run);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -2,7 +2,7 @@
 
 #include "src/cost/launched_step.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 /// `part / whole`; 1 for a step that takes nothing at all.
@@ -48,4 +48,4 @@ std::vector<SliceRatio> CompareSlices(const OperatorGraph& graph,
   return slices;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

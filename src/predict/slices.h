@@ -6,7 +6,7 @@
 #include "foretell/device.h"
 #include "foretell/predictor.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 /// Estimates the step of `graph` on every MIG profile of `device`, in their
 /// order, and compares with `whole`, its estimate with `options`.
@@ -19,4 +19,4 @@ std::vector<SliceRatio> CompareSlices(const OperatorGraph& graph,
                                       const CostOptions& options,
                                       const CostEstimate& whole);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -5,7 +5,7 @@
 #include "tests/datasets/expect_error.h"
 #include "tests/mig/toy_device.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 using mig::A100;
@@ -98,4 +98,4 @@ TEST(InputColumns, LeaveConstantsUnscaled) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

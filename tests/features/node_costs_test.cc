@@ -10,7 +10,7 @@
 #include "foretell/graph_io.h"
 #include "tests/mig/toy_device.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 using mig::A100;
@@ -82,4 +82,4 @@ TEST(NodeCosts, CompareArithmeticWithTraffic) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 TEST(TargetScale, TakesTheLogarithmOfTheRatioToThePrior) {
@@ -43,4 +43,4 @@ TEST(Target, IsFoundByNameAndField) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

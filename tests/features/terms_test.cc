@@ -8,7 +8,7 @@
 #include "foretell/graph_io.h"
 #include "src/cost/machine.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 const DeviceSpec& TermsDevice() {
@@ -139,4 +139,4 @@ phase backward
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

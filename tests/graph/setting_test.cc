@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace foretell::model {
+namespace foretell {
 namespace {
 
 TEST(Setting, SaysHowALabelsNetworkRan) {
@@ -47,4 +47,4 @@ TEST(Setting, HoldsFurtherFields) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell

@@ -9,7 +9,7 @@
 #include "foretell/error.h"
 #include "tests/network/toy_graphs.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 std::vector<std::int32_t> Values(const at::Tensor& tensor) {
@@ -118,4 +118,4 @@ TEST(GraphBatch, RefusesEdgesThatAreNoneOfTheGraph) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -9,7 +9,7 @@
 
 #include "tests/network/toy_graphs.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 struct NamedWeight {
@@ -108,4 +108,4 @@ TEST(GraphLayers, StartWithHesDeviation) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -6,7 +6,7 @@
 #include "src/network/checkpoint_json.h"
 #include "tests/datasets/expect_error.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 using dataset_test::ExpectError;
@@ -94,4 +94,4 @@ TEST(InputRecipe, NamesWhatIsWrongInAColumn) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

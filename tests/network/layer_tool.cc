@@ -20,7 +20,7 @@
 #include "src/network/graph_layers.h"
 #include "src/network/network.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 using Json = nlohmann::json;
@@ -119,11 +119,11 @@ Json Answer(const Json& request) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned
 
 int main() {
   try {
-    std::cout << foretell::model::Answer(nlohmann::json::parse(std::cin));
+    std::cout << foretell::learned::Answer(nlohmann::json::parse(std::cin));
     return 0;
   } catch (const std::exception& error) {
     std::cerr << "layer_tool: " << error.what() << '\n';

@@ -13,7 +13,7 @@
 #include "src/network/segment_ops.h"
 #include "tests/network/toy_graphs.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 constexpr double kTolerance = 1e-4;
@@ -122,4 +122,4 @@ TEST_F(OnGpu, TrainsUnderAutocast) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

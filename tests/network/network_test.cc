@@ -10,7 +10,7 @@
 #include "foretell/error.h"
 #include "tests/network/toy_graphs.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 constexpr NetworkKind kAllKinds[] = {NetworkKind::kPmgns, NetworkKind::kGcn,
@@ -318,4 +318,4 @@ TEST(Network, RefusesABatchOfOtherWidths) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

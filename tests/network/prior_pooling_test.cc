@@ -11,7 +11,7 @@
 #include "src/network/network.h"
 #include "tests/network/toy_graphs.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 constexpr std::int64_t kColumns = 2;
@@ -178,4 +178,4 @@ TEST(GraphBatch, RefusesColumnsAndSharesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

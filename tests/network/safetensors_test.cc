@@ -6,7 +6,7 @@
 
 #include "tests/datasets/expect_error.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 using dataset_test::ExpectError;
@@ -104,4 +104,4 @@ TEST(SafeTensors, WritesOnlyTensorsThatFitTheirShape) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -8,7 +8,7 @@
 #include "src/network/attention.h"
 #include "tests/network/toy_graphs.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 // 0 → 1, 0 → 2, 1 → 2, 2 → 3 and a node on its own.
@@ -264,4 +264,4 @@ TEST(AttendToProducers, HasTheGradientOfFiniteDifferences) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -12,7 +12,7 @@
 #include "foretell/error.h"
 #include "src/network/term_batch.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 constexpr TermLayout kKernelLayout = LayoutOf(TermKind::kKernels);
@@ -275,4 +275,4 @@ TEST(TermBatch, RefusesTablesThatContradictTheLayout) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace foretell::model {
+namespace foretell::learned {
 
 GraphFeatures CountedGraph(std::int64_t num_nodes, const Edges& edges) {
   GraphFeatures graph;
@@ -115,4 +115,4 @@ double GradientError(const std::function<at::Tensor(const at::Tensor&)>& loss,
   return largest;
 }
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

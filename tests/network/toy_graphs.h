@@ -10,7 +10,7 @@
 #include "foretell/features.h"
 #include "src/network/graph_batch.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 
 using Edges = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
@@ -39,4 +39,4 @@ at::Tensor Matrix(const std::vector<std::vector<double>>& rows);
 double GradientError(const std::function<at::Tensor(const at::Tensor&)>& loss,
                      const at::Tensor& x);
 
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -10,7 +10,7 @@
 #include "src/predict/learned_model.h"
 #include "tests/datasets/expect_error.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 using dataset_test::ExpectError;
@@ -212,4 +212,4 @@ TEST(Checkpoint, WithMoreHeadsThanWeightsIsRefusedBeforeTheyAreMade) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 using testing::ElementsAre;
@@ -115,4 +115,4 @@ TEST(WarnOf, NamesWhatTheNetworkDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -8,7 +8,7 @@
 #include "foretell/graph_io.h"
 #include "src/predict/learned_model.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 using ::testing::ElementsAre;
@@ -166,4 +166,4 @@ TEST(LearnedPredictors, AreSmall) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -10,7 +10,7 @@
 
 #include "src/network/checkpoint.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 /// A network that comes with foretell, and a hash of its weights as they were
@@ -62,4 +62,4 @@ TEST(ShippedCheckpoints, AreOfTheNewestSchema) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

@@ -7,7 +7,7 @@
 
 #include "foretell/graph_io.h"
 
-namespace foretell::model {
+namespace foretell::learned {
 namespace {
 
 const DeviceSpec& Sliced() {
@@ -161,4 +161,4 @@ TEST(Predictor, ComparesTheProfilesUnlessToldNotTo) {
 }
 
 }  // namespace
-}  // namespace foretell::model
+}  // namespace foretell::learned

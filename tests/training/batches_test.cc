@@ -116,7 +116,7 @@ TEST(FeatureStore, MakesAChainOfTheNodesWhenAsked) {
   const Scratch folder;
   training_test::MakeToyDataset(folder / "d.sqlite");
   FeatureStore store(folder / "d.sqlite", 1 << 20,
-                     {.edges = model::EdgeKind::kChain});
+                     {.edges = learned::EdgeKind::kChain});
   // Eight layers with a relu each.
   const auto input = store.Get({.graph = 8});
   const GraphFeatures& features = input->features;
@@ -132,7 +132,7 @@ TEST(FeatureStore, TermsAreReadOnceWhileTheyFit) {
   const Scratch folder;
   training_test::MakeToyDataset(folder / "d.sqlite");
   FeatureStore store(folder / "d.sqlite", 1 << 20,
-                     {.terms = model::TermKind::kKernels});
+                     {.terms = learned::TermKind::kKernels});
   const InputRequest request{
       .graph = 1,
       .device = &DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb")};
@@ -160,14 +160,14 @@ class Loader : public testing::Test {
   Loader() {
     training_test::MakeToyDataset(path_, {.energy_every = 2});
     set_ = training_test::SelectToy(path_);
-    info_ = FitInfo({}, set_, model::kAllTargets, AllOf(set_));
+    info_ = FitInfo({}, set_, learned::kAllTargets, AllOf(set_));
     store_.emplace(path_, 1 << 20);
   }
 
   Scratch folder_;
   std::string path_ = folder_ / "d.sqlite";
   SampleSet set_;
-  model::CheckpointInfo info_;
+  learned::CheckpointInfo info_;
   std::optional<FeatureStore> store_;
 };
 

@@ -14,7 +14,7 @@ namespace foretell::training {
 namespace {
 
 using dataset_test::ExpectError;
-using model::Target;
+using learned::Target;
 using testing::HasSubstr;
 
 std::string Numbered(const char* prefix, int number) {
@@ -56,9 +56,9 @@ TEST(Accuracy, SharesRanksOfEqualValues) {
 TEST(Accuracy, IsUnknownWhereItMeansNothing) {
   const std::vector<Judged> judged = {{5, 6, {}}};
   const TargetAccuracy accuracy = JudgeTarget(Target::kMemory, judged);
-  EXPECT_FALSE(model::IsKnown(accuracy.r2));
-  EXPECT_FALSE(model::IsKnown(accuracy.spearman));
-  EXPECT_FALSE(model::IsKnown(accuracy.coverage));
+  EXPECT_FALSE(learned::IsKnown(accuracy.r2));
+  EXPECT_FALSE(learned::IsKnown(accuracy.spearman));
+  EXPECT_FALSE(learned::IsKnown(accuracy.coverage));
   EXPECT_EQ(JudgeTarget(Target::kMemory, {}).count, 0);
 }
 
@@ -98,9 +98,9 @@ SampleSet FourSamples() {
          .family = i < 2 ? "one" : "two",
          .macs = 10 * i,
          .provenance = i == 0 ? Provenance::kImported : Provenance::kMeasured,
-         .targets = {100.0 * (i + 1), model::kUnknown, i == 3 ? 8.0 : 4.0}});
+         .targets = {100.0 * (i + 1), learned::kUnknown, i == 3 ? 8.0 : 4.0}});
   }
-  set.samples[0].targets[2] = model::kUnknown;
+  set.samples[0].targets[2] = learned::kUnknown;
   return set;
 }
 
@@ -117,7 +117,7 @@ std::vector<Answer> TenPercentMore(const SampleSet& set) {
 TEST(Evaluation, JudgesTargetsAndFamilies) {
   const SampleSet set = FourSamples();
   const Evaluation evaluation =
-      Evaluate(set, TenPercentMore(set), model::kAllTargets, nullptr);
+      Evaluate(set, TenPercentMore(set), learned::kAllTargets, nullptr);
   EXPECT_EQ(evaluation.provenance.at("imported"), 1);
   EXPECT_EQ(evaluation.provenance.at("measured"), 3);
   ASSERT_EQ(evaluation.targets.size(), 2);
@@ -135,7 +135,7 @@ TEST(Evaluation, JudgesTargetsAndFamilies) {
 TEST(Evaluation, SaysInEveryFormWhereLabelsComeFrom) {
   const SampleSet set = FourSamples();
   Evaluation evaluation =
-      Evaluate(set, TenPercentMore(set), model::kAllTargets, nullptr);
+      Evaluate(set, TenPercentMore(set), learned::kAllTargets, nullptr);
   evaluation.method = "pmgns 64";
   EXPECT_THAT(EvaluationToText(evaluation),
               HasSubstr("1 imported, 3 measured"));
@@ -151,7 +151,7 @@ TEST(Evaluation, SaysInEveryFormWhereLabelsComeFrom) {
 TEST(Evaluation, ListsEveryPrediction) {
   const SampleSet set = FourSamples();
   const std::string csv =
-      AnswersToCsv(set, TenPercentMore(set), model::kAllTargets);
+      AnswersToCsv(set, TenPercentMore(set), learned::kAllTargets);
   EXPECT_EQ(std::ranges::count(csv, '\n'), 1 + 4 + 3);
   EXPECT_THAT(csv,
               HasSubstr("\nm0,one,1,0,gpu,\"{\"\"clock\"\":\"\"1410\"\"}\","
@@ -228,16 +228,16 @@ TEST(CrossConformal, JudgesAFoldByTheOthers) {
 }
 
 TEST(Comparison, ShowsMeanAndDeviationOverSeeds) {
-  const auto cell = [](model::NetworkKind kind, std::uint64_t seed,
+  const auto cell = [](learned::NetworkKind kind, std::uint64_t seed,
                        double test) {
     return ComparisonCell{.network = kind,
                           .seed = seed,
                           .test = {.pooled = test, .mape = {test, test, test}}};
   };
   const std::vector<ComparisonCell> cells = {
-      cell(model::NetworkKind::kGat, 0, 0.3),
-      cell(model::NetworkKind::kPmgns, 0, 0.1),
-      cell(model::NetworkKind::kGat, 1, 0.5)};
+      cell(learned::NetworkKind::kGat, 0, 0.3),
+      cell(learned::NetworkKind::kPmgns, 0, 0.1),
+      cell(learned::NetworkKind::kGat, 1, 0.5)};
   // (0.3, 0.5): mean 0.4, deviation √(2 · 0.1²) = 0.141.
   EXPECT_THAT(ComparisonToMarkdown(cells), HasSubstr("| gat | - | - | 0.400 ± "
                                                      "0.141 |"));
@@ -248,7 +248,7 @@ TEST(Comparison, ShowsMeanAndDeviationOverSeeds) {
   const ComparisonCell read = CellFromJson(CellToJson(cells[2]), "x");
   EXPECT_EQ(read.seed, 1);
   EXPECT_EQ(read.test.pooled, 0.5);
-  EXPECT_FALSE(model::IsKnown(read.train.pooled));
+  EXPECT_FALSE(learned::IsKnown(read.train.pooled));
 }
 
 }  // namespace

@@ -13,10 +13,10 @@ namespace foretell::training {
 namespace {
 
 using dataset_test::Scratch;
-using model::EdgeKind;
-using model::InputRecipe;
-using model::NetworkInput;
-using model::TermKind;
+using learned::EdgeKind;
+using learned::InputRecipe;
+using learned::NetworkInput;
+using learned::TermKind;
 
 void ExpectEqual(const NetworkInput& one, const NetworkInput& other) {
   EXPECT_EQ(one.features.nodes, other.features.nodes);
@@ -45,7 +45,7 @@ TEST(MakeInput, GivesTheSameInTrainingAndInPrediction) {
         InputRecipe{.terms = TermKind::kPortableKernels},
         InputRecipe{.terms = TermKind::kReplay}}) {
     FeatureStore store(path, 1 << 20, recipe, catalog.DefaultContext());
-    model::TracedGraph traced(graph);
+    learned::TracedGraph traced(graph);
     ExpectEqual(
         *store.Get({.graph = 3, .device = &device, .run = run}),
         MakeInput(traced, {&device, run, catalog.DefaultContext()}, recipe));
@@ -60,7 +60,7 @@ TEST(MakeInput, FollowsTheRecipe) {
   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
   const DeviceSpec& device = catalog.FindDevice("a100-sxm4-40gb");
   const auto make = [&](const InputRecipe& recipe) {
-    model::TracedGraph traced(graph);
+    learned::TracedGraph traced(graph);
     return MakeInput(traced, {&device, {}, catalog.DefaultContext()}, recipe);
   };
   EXPECT_TRUE(make({}).costs.columns.empty());
@@ -78,9 +78,9 @@ TEST(SelectSamples, TakesTheColumnsOfARecipe) {
   training_test::MakeToyDataset(path);
   const SampleSet set = SelectSamples(
       Dataset::Open(path),
-      {.targets = {model::Target::kMemory},
-       .recipe = {.columns = {{.key = model::ParseColumnKey("device.sms")},
-                              {.key = model::ParseColumnKey("batch")}}},
+      {.targets = {learned::Target::kMemory},
+       .recipe = {.columns = {{.key = learned::ParseColumnKey("device.sms")},
+                              {.key = learned::ParseColumnKey("batch")}}},
        .catalog = &DeviceCatalog::BuiltIn()});
   ASSERT_EQ(set.recipe.columns.size(), 2);
   EXPECT_EQ(set.samples[0].inputs.at(0), 108);

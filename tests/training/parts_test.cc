@@ -113,7 +113,7 @@ TEST(Adam, GoesOnFromItsState) {
 }
 
 TEST(FlatParameters, AreTheParametersOfTheNetwork) {
-  const auto network = model::MakeNetwork({.hidden = 4, .graph_blocks = 1});
+  const auto network = learned::MakeNetwork({.hidden = 4, .graph_blocks = 1});
   FlatParameters flat(*network);
   std::int64_t elements = 0;
   for (const at::Tensor& one : network->parameters()) elements += one.numel();
@@ -166,12 +166,12 @@ TEST(LineChart, LeavesOutWhatItCannotDraw) {
 
 TEST(PassSums, PoolErrorsOverTargets) {
   SampleSet set;
-  set.samples.push_back({.targets = {100, 10, model::kUnknown}});
+  set.samples.push_back({.targets = {100, 10, learned::kUnknown}});
   PassSums sums{.loss = 3, .weight = 2};
   sums.Add(set, {0, {110, 7, 5}});
-  EXPECT_NEAR(sums.Mape(model::Target::kMemory), 0.1, 1e-12);
+  EXPECT_NEAR(sums.Mape(learned::Target::kMemory), 0.1, 1e-12);
   EXPECT_NEAR(sums.PooledMape(), 0.2, 1e-12);
-  EXPECT_FALSE(model::IsKnown(sums.Mape(model::Target::kEnergy)));
+  EXPECT_FALSE(learned::IsKnown(sums.Mape(learned::Target::kEnergy)));
   EXPECT_EQ(sums.Loss(), 1.5);
   const PassSums copy = PassSums::FromArray(sums.ToArray());
   EXPECT_EQ(copy.ToArray(), sums.ToArray());

@@ -11,7 +11,7 @@ namespace {
 
 using dataset_test::ExpectError;
 using dataset_test::Scratch;
-using model::Target;
+using learned::Target;
 using training_test::MakeToyDataset;
 
 const std::vector<Target> kTargets = {Target::kMemory, Target::kLatency,
@@ -83,9 +83,10 @@ TEST_F(Samples, KnowTheirDeviceForTheCostsOfNodes) {
 
 TEST_F(Samples, LeaveUnknownFiguresUnknown) {
   const SampleSet set = Select({.targets = kTargets});
-  EXPECT_TRUE(model::IsKnown(ValueOf(set.samples[0].targets, Target::kEnergy)));
+  EXPECT_TRUE(
+      learned::IsKnown(ValueOf(set.samples[0].targets, Target::kEnergy)));
   EXPECT_FALSE(
-      model::IsKnown(ValueOf(set.samples[1].targets, Target::kEnergy)));
+      learned::IsKnown(ValueOf(set.samples[1].targets, Target::kEnergy)));
 }
 
 TEST_F(Samples, WithoutAnyFigureAreLeftOut) {
@@ -93,7 +94,7 @@ TEST_F(Samples, WithoutAnyFigureAreLeftOut) {
   EXPECT_EQ(set.samples.size(), 4);
   EXPECT_EQ(set.without_figure, 4);
   EXPECT_FALSE(
-      model::IsKnown(ValueOf(set.samples[0].targets, Target::kMemory)));
+      learned::IsKnown(ValueOf(set.samples[0].targets, Target::kMemory)));
 }
 
 TEST_F(Samples, AreNotSimulatedWhereThereAreMeasuredOnes) {
@@ -131,7 +132,7 @@ TEST_F(Samples, TakeSimulatedLabelsForAPrior) {
   EXPECT_EQ(ValueOf(set.samples[0].prior, Target::kMemory), 400);
   // Its energy was not simulated: two of three figures remain.
   EXPECT_FALSE(
-      model::IsKnown(ValueOf(set.samples[0].targets, Target::kEnergy)));
+      learned::IsKnown(ValueOf(set.samples[0].targets, Target::kEnergy)));
   EXPECT_EQ(set.without_prior, 7 * 2 + 4);
 }
 
@@ -156,7 +157,7 @@ TEST_F(Samples, SeeThePriorAndTheDevice) {
   EXPECT_EQ(ValueOf(second.prior, Target::kEnergy), 108);
   const auto column = [&](const std::string& name) {
     const auto keys = KeysOf(set.recipe.columns);
-    const auto found = std::ranges::find(keys, model::ParseColumnKey(name));
+    const auto found = std::ranges::find(keys, learned::ParseColumnKey(name));
     return second.inputs.at(static_cast<std::size_t>(found - keys.begin()));
   };
   EXPECT_EQ(column("device.sms"), 108);

@@ -10,7 +10,7 @@
 namespace foretell::training {
 namespace {
 
-using model::Target;
+using learned::Target;
 using training_test::AllOf;
 
 constexpr Target kLatency[] = {Target::kLatency};
@@ -21,13 +21,13 @@ class TermTraining : public training_test::ToyTraining {
     training_test::MakeToyDataset(path_, {.points = 32});
     LearnFrom(SelectSamples(Dataset::Open(path_),
                             {.targets = {Target::kLatency},
-                             .recipe = {.terms = model::TermKind::kKernels},
+                             .recipe = {.terms = learned::TermKind::kKernels},
                              .device_columns = true,
                              .catalog = &DeviceCatalog::BuiltIn()}));
   }
 
   static TrainerOptions Options() {
-    return {.network = {.kind = model::NetworkKind::kKernels,
+    return {.network = {.kind = learned::NetworkKind::kKernels,
                         .hidden = 8,
                         .graph_blocks = 2,
                         .layers_per_block = 1,
@@ -39,15 +39,15 @@ class TermTraining : public training_test::ToyTraining {
             .seed = 5};
   }
 
-  model::CheckpointInfo Info() const {
+  learned::CheckpointInfo Info() const {
     return FitInfo(Options(), set_, kLatency, data_->train);
   }
 };
 
 TEST_F(TermTraining, ScalesWhatTheHeadsSee) {
-  const model::CheckpointInfo info = Info();
+  const learned::CheckpointInfo info = Info();
   at::manual_seed(1);
-  const auto network = model::MakeNetwork(info.network);
+  const auto network = learned::MakeNetwork(info.network);
   FitInputScale(*network, info, *store_, set_, data_->train);
   const at::NoGradGuard no_gradients;
   const at::Tensor distances = network->InputDistance(
@@ -86,8 +86,8 @@ TEST_F(TermTraining, ResumesToTheSameBytes) {
   int epochs = 0;
   first.Run({.on_epoch = [&epochs](const EpochMetrics&) { ++epochs; },
              .interrupted = [&epochs] { return epochs == 2; }});
-  const model::Checkpoint last =
-      model::ParseCheckpoint(SerializeCheckpoint(first.Last()), "last");
+  const learned::Checkpoint last =
+      learned::ParseCheckpoint(SerializeCheckpoint(first.Last()), "last");
   Trainer second(half, last, last, *data_, alone_, "last");
   second.Run({});
   EXPECT_EQ(SerializeCheckpoint(whole.Last()),
@@ -103,17 +103,17 @@ TEST_F(TermTraining, StatesTheErrorsOfFoldsInACheckpointOfAllSamples) {
         1.1 * ValueOf(set_.samples[i].targets, Target::kLatency);
     predictions.push_back(one);
   }
-  const std::optional<model::Checkpoint> checkpoint =
+  const std::optional<learned::Checkpoint> checkpoint =
       TrainOnAll(Options(), kLatency, set_, *store_, predictions, {});
   ASSERT_TRUE(checkpoint);
-  const model::CheckpointTarget& target = checkpoint->info.targets.at(0);
+  const learned::CheckpointTarget& target = checkpoint->info.targets.at(0);
   EXPECT_NEAR(*target.validation_mape, 0.1, 1e-9);
   EXPECT_NEAR(target.interval->lo, -std::log(1.1), 1e-9);
   EXPECT_EQ(target.interval->hi, 0);
   EXPECT_GT(*checkpoint->info.far_distance, 0);
   EXPECT_TRUE(checkpoint->optimizer.empty());
-  const model::Checkpoint read =
-      model::ParseCheckpoint(SerializeCheckpoint(*checkpoint), "read");
+  const learned::Checkpoint read =
+      learned::ParseCheckpoint(SerializeCheckpoint(*checkpoint), "read");
   EXPECT_EQ(read.info.far_distance, checkpoint->info.far_distance);
 }
 

@@ -60,7 +60,7 @@ void MakeToyDataset(const std::string& path, const ToyDataOptions& options) {
 training::SampleSet SelectToy(const std::string& path) {
   return training::SelectSamples(
       Dataset::Open(path),
-      {.targets = {model::kAllTargets.begin(), model::kAllTargets.end()}});
+      {.targets = {learned::kAllTargets.begin(), learned::kAllTargets.end()}});
 }
 
 std::vector<std::size_t> AllOf(const training::SampleSet& set) {

@@ -25,7 +25,7 @@ class ToyTraining : public testing::Test {
   }
 
   /// All samples as `learned` predicts them.
-  training::PassResult Predict(const model::LearnedModel& learned) {
+  training::PassResult Predict(const learned::LearnedModel& learned) {
     return training::PredictSamples({.store = *store_,
                                      .set = set_,
                                      .info = learned.info(),

@@ -13,11 +13,11 @@ namespace foretell::training {
 namespace {
 
 using dataset_test::ExpectError;
-using model::Target;
+using learned::Target;
 using training_test::AllOf;
 
 TrainerOptions SmallOptions() {
-  return {.network = {.kind = model::NetworkKind::kPmgns,
+  return {.network = {.kind = learned::NetworkKind::kPmgns,
                       .hidden = 16,
                       .graph_blocks = 1,
                       .head_blocks = 1,
@@ -45,28 +45,29 @@ class TrainerTest : public training_test::ToyTraining {
 
   std::unique_ptr<Trainer> New(const TrainerOptions& options) {
     return std::make_unique<Trainer>(
-        options, FitInfo(options, set_, model::kAllTargets, data_->train),
+        options, FitInfo(options, set_, learned::kAllTargets, data_->train),
         *data_, alone_);
   }
 
   std::unique_ptr<Trainer> Restored(const TrainerOptions& options,
                                     const std::string& last,
                                     const std::string& best) {
-    return std::make_unique<Trainer>(options, model::ParseCheckpoint(last, "l"),
-                                     model::ParseCheckpoint(best, "b"), *data_,
-                                     alone_, "l");
+    return std::make_unique<Trainer>(
+        options, learned::ParseCheckpoint(last, "l"),
+        learned::ParseCheckpoint(best, "b"), *data_, alone_, "l");
   }
 
-  PassSums Judge(const model::LearnedModel& learned) {
+  PassSums Judge(const learned::LearnedModel& learned) {
     return Predict(learned).sums;
   }
 };
 
 TEST_F(TrainerTest, LearnsEightGraphsByHeart) {
   Make({.points = 8});
-  for (const auto kind : {model::NetworkKind::kPmgns, model::NetworkKind::kGcn,
-                          model::NetworkKind::kGat, model::NetworkKind::kGin,
-                          model::NetworkKind::kMlp}) {
+  for (const auto kind :
+       {learned::NetworkKind::kPmgns, learned::NetworkKind::kGcn,
+        learned::NetworkKind::kGat, learned::NetworkKind::kGin,
+        learned::NetworkKind::kMlp}) {
     TrainerOptions options = SmallOptions();
     options.network.kind = kind;
     options.network.dropout = 0;
@@ -85,7 +86,7 @@ TEST_F(TrainerTest, LearnsWithTheScaleOfThePaper) {
   Make({.points = 8});
   TrainerOptions options = SmallOptions();
   options.network.dropout = 0;
-  options.scale = model::ScaleKind::kDippm;
+  options.scale = learned::ScaleKind::kDippm;
   options.epochs = 60;
   options.learning_rate = 3e-2;
   const auto trainer = New(options);
@@ -200,7 +201,7 @@ TEST_F(TrainerTest, KeepsIntervalsOfTheValidationPart) {
   options.epochs = 2;
   const auto trainer = New(options);
   trainer->Run({});
-  for (const model::CheckpointTarget& target : trainer->Best().info.targets) {
+  for (const learned::CheckpointTarget& target : trainer->Best().info.targets) {
     ASSERT_TRUE(target.interval.has_value());
     EXPECT_EQ(target.interval->count, 20);
     EXPECT_LE(target.interval->lo, 0);
@@ -222,12 +223,12 @@ TEST_F(TrainerTest, CorrectsAPriorInsteadOfReplacingIt) {
   const auto trainer = New(options);
   // log(value / prior) is log 3 everywhere: a network that has learned nothing
   // puts out about 0, which stands for the mean.
-  const model::CheckpointInfo info = trainer->Last().info;
-  for (const model::CheckpointTarget& target : info.targets) {
+  const learned::CheckpointInfo info = trainer->Last().info;
+  for (const learned::CheckpointTarget& target : info.targets) {
     EXPECT_NEAR(target.scale.mean, std::log(3.0), 1e-12);
     EXPECT_EQ(target.scale.deviation, 1);
   }
-  const std::vector<model::TargetValues> rows = model::DecodeAll(
+  const std::vector<learned::TargetValues> rows = learned::DecodeAll(
       info, at::zeros({1, 3}), std::vector{set_.samples[0].prior});
   EXPECT_NEAR(rows[0][0], set_.samples[0].targets[0], 1e-9);
 }
@@ -313,7 +314,7 @@ TEST_F(TrainerTest, PredictsFoldsThatItHasNotSeen) {
   options.epochs = 1;
   std::vector<PredictedSample> pooled;
   for (int fold = 0; fold < 4; ++fold) {
-    const auto part = PredictFold(options, model::kAllTargets, set_, *store_,
+    const auto part = PredictFold(options, learned::kAllTargets, set_, *store_,
                                   folds, fold, {});
     for (const PredictedSample& one : part.value()) {
       EXPECT_EQ(folds[one.sample], fold);

@@ -12,7 +12,7 @@ constexpr double kBeta1 = 0.9;
 constexpr double kBeta2 = 0.999;
 constexpr double kEpsilon = 1e-8;
 
-void CopyState(const std::map<std::string, model::StoredTensor>& state,
+void CopyState(const std::map<std::string, learned::StoredTensor>& state,
                const std::string& name, const std::string& origin,
                at::Tensor& into) {
   const auto found = state.find(name);
@@ -20,19 +20,19 @@ void CopyState(const std::map<std::string, model::StoredTensor>& state,
     throw Error(ErrorCode::kCorrupt, origin + ": no tensor 'optimizer." + name +
                                          "'; it cannot be trained further");
   }
-  const model::StoredTensor& stored = found->second;
+  const learned::StoredTensor& stored = found->second;
   if (stored.dtype != "F32" || stored.shape != into.sizes().vec()) {
     throw Error(ErrorCode::kCorrupt,
                 origin + ": tensor 'optimizer." + name + "' has " +
                     std::to_string(stored.NumElements()) +
                     " elements, expected " + std::to_string(into.numel()));
   }
-  into.copy_(model::ToTensor(stored));
+  into.copy_(learned::ToTensor(stored));
 }
 
 }  // namespace
 
-FlatParameters::FlatParameters(model::Network& network) {
+FlatParameters::FlatParameters(learned::Network& network) {
   const at::NoGradGuard no_gradients;
   std::vector<at::Tensor> flat;
   for (const at::Tensor& parameter : network.parameters()) {
@@ -79,13 +79,13 @@ void Adam::Step(const at::Tensor& parameters, const at::Tensor& gradients,
   }
 }
 
-std::map<std::string, model::StoredTensor> Adam::State() const {
-  return {{"moment1", model::ToStored(moment1_)},
-          {"moment2", model::ToStored(moment2_)},
-          {"step", model::ToStored(step_)}};
+std::map<std::string, learned::StoredTensor> Adam::State() const {
+  return {{"moment1", learned::ToStored(moment1_)},
+          {"moment2", learned::ToStored(moment2_)},
+          {"step", learned::ToStored(step_)}};
 }
 
-void Adam::Restore(const std::map<std::string, model::StoredTensor>& state,
+void Adam::Restore(const std::map<std::string, learned::StoredTensor>& state,
                    const std::string& origin) {
   CopyState(state, "moment1", origin, moment1_);
   CopyState(state, "moment2", origin, moment2_);

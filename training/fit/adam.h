@@ -17,7 +17,7 @@ namespace foretell::training {
 class FlatParameters {
  public:
   /// Rebinds the parameters of `network`, which must be on its device already.
-  explicit FlatParameters(model::Network& network);
+  explicit FlatParameters(learned::Network& network);
 
   const at::Tensor& values() const { return values_; }  ///< float32 [n].
   /// float32 [n + kExtra]: backward passes add to the first n elements; the
@@ -52,9 +52,9 @@ class Adam {
             double learning_rate, const WeightDecay& decay);
 
   /// "moment1", "moment2", "step"; exact.
-  std::map<std::string, model::StoredTensor> State() const;
+  std::map<std::string, learned::StoredTensor> State() const;
   /// Throws Error(kCorrupt) that names `origin` when it does not fit.
-  void Restore(const std::map<std::string, model::StoredTensor>& state,
+  void Restore(const std::map<std::string, learned::StoredTensor>& state,
                const std::string& origin);
 
  private:

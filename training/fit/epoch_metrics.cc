@@ -9,13 +9,13 @@ namespace foretell::training {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-using model::kNumTargets;
-using model::Target;
+using learned::kNumTargets;
+using learned::Target;
 
 OrderedJson PassToJson(const PassSums& sums) {
   OrderedJson json = {{"loss", JsonNumber(sums.Loss())},
                       {"mape", JsonNumber(sums.PooledMape())}};
-  for (const Target target : model::kAllTargets) {
+  for (const Target target : learned::kAllTargets) {
     if (sums.count[static_cast<std::size_t>(target)] == 0) continue;
     json["mape_" + std::string(TargetName(target))] =
         JsonNumber(sums.Mape(target));
@@ -26,9 +26,10 @@ OrderedJson PassToJson(const PassSums& sums) {
 }  // namespace
 
 void PassSums::Add(const SampleSet& set, const PredictedSample& prediction) {
-  const model::TargetValues& truth = set.samples[prediction.sample].targets;
+  const learned::TargetValues& truth = set.samples[prediction.sample].targets;
   for (std::size_t i = 0; i < kNumTargets; ++i) {
-    if (!model::IsKnown(truth[i]) || !model::IsKnown(prediction.values[i])) {
+    if (!learned::IsKnown(truth[i]) ||
+        !learned::IsKnown(prediction.values[i])) {
       continue;
     }
     ape[i] += std::abs(prediction.values[i] / truth[i] - 1);
@@ -49,7 +50,7 @@ double PassSums::Loss() const { return weight > 0 ? loss / weight : 0; }
 
 double PassSums::Mape(Target target) const {
   const auto i = static_cast<std::size_t>(target);
-  return count[i] > 0 ? ape[i] / count[i] : model::kUnknown;
+  return count[i] > 0 ? ape[i] / count[i] : learned::kUnknown;
 }
 
 double PassSums::PooledMape() const {
@@ -59,7 +60,7 @@ double PassSums::PooledMape() const {
     sum += ape[i];
     labels += count[i];
   }
-  return labels > 0 ? sum / labels : model::kUnknown;
+  return labels > 0 ? sum / labels : learned::kUnknown;
 }
 
 std::array<double, PassSums::kNumbers> PassSums::ToArray() const {

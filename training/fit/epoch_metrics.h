@@ -17,19 +17,19 @@ namespace foretell::training {
 struct PassSums {
   double loss = 0;    ///< Weighted sum of Huber losses, in scaled space.
   double weight = 0;  ///< Sum of the weights.
-  std::array<double, model::kNumTargets> ape = {};  ///< |p / t - 1|, summed.
-  std::array<double, model::kNumTargets> count = {};
+  std::array<double, learned::kNumTargets> ape = {};  ///< |p / t - 1|, summed.
+  std::array<double, learned::kNumTargets> count = {};
 
   void Add(const SampleSet& set, const PredictedSample& prediction);
   void Add(const PassSums& other);
   double Loss() const;  ///< Mean; 0 without any weight.
   /// Mean absolute percentage error as a share; kUnknown without a label.
-  double Mape(model::Target target) const;
+  double Mape(learned::Target target) const;
   /// Over the labels of all targets together, as DIPPM reports it.
   double PooledMape() const;
 
   /// All numbers one after the other, for sums over workers.
-  static constexpr std::size_t kNumbers = 2 + 2 * model::kNumTargets;
+  static constexpr std::size_t kNumbers = 2 + 2 * learned::kNumTargets;
   std::array<double, kNumbers> ToArray() const;
   static PassSums FromArray(std::span<const double> numbers);
 };

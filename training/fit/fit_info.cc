@@ -16,8 +16,8 @@
 namespace foretell::training {
 namespace {
 
-using model::Target;
-using model::TargetScale;
+using learned::Target;
+using learned::TargetScale;
 
 /// Deviations of logarithms below this are rounding: labels are all equal.
 constexpr double kConstant = 1e-6;
@@ -35,7 +35,7 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
   for (const std::size_t index : train) {
     const Sample& sample = set.samples[index];
     const double value = ValueOf(sample.targets, target);
-    if (!model::IsKnown(value)) continue;
+    if (!learned::IsKnown(value)) continue;
     const double prior =
         set.recipe.prior.empty() ? 1 : ValueOf(sample.prior, target);
     const double log_value = std::log(value / prior);
@@ -48,10 +48,10 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
                 "no label of the training part has a figure for " +
                     std::string(TargetName(target)));
   }
-  if (options.scale == model::ScaleKind::kDippm) return scale;
+  if (options.scale == learned::ScaleKind::kDippm) return scale;
   scale.mean = sum / count;
   // Corrected shares of a prior add up to a logarithm, in no other unit.
-  if (options.network.pooling == model::Pooling::kPrior) return scale;
+  if (options.network.pooling == learned::Pooling::kPrior) return scale;
   if (set.recipe.terms) return {.target = target};
   const double variance = squares / count - scale.mean * scale.mean;
   const double deviation = std::sqrt(std::max(variance, 0.0));
@@ -61,20 +61,21 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
 
 void CheckTerms(const TrainerOptions& options, const SampleSet& set,
                 std::span<const Target> targets) {
-  const std::optional<model::TermKind> terms = TermKindOf(options.network.kind);
+  const std::optional<learned::TermKind> terms =
+      TermKindOf(options.network.kind);
   if (terms != set.recipe.terms) {
     throw Error(ErrorCode::kInternal, "samples of another kind of terms");
   }
   if (!terms) return;
   const std::string network(NetworkKindName(options.network.kind));
-  const Target target = model::LayoutOf(*terms).target;
+  const Target target = learned::LayoutOf(*terms).target;
   if (targets.size() != 1 || targets.front() != target) {
     throw Error(ErrorCode::kInvalidArgument,
                 "network '" + network + "' predicts " +
                     std::string(TargetName(target)) +
                     " alone; name it with --targets");
   }
-  if (options.scale != model::ScaleKind::kLog || !set.recipe.prior.empty()) {
+  if (options.scale != learned::ScaleKind::kLog || !set.recipe.prior.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "network '" + network +
                     "' needs the scale 'log' and takes no prior: its terms "
@@ -84,29 +85,30 @@ void CheckTerms(const TrainerOptions& options, const SampleSet& set,
 
 }  // namespace
 
-model::CheckpointInfo FitInfo(const TrainerOptions& options,
-                              const SampleSet& set,
-                              std::span<const Target> targets,
-                              std::span<const std::size_t> train) {
+learned::CheckpointInfo FitInfo(const TrainerOptions& options,
+                                const SampleSet& set,
+                                std::span<const Target> targets,
+                                std::span<const std::size_t> train) {
   if (train.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "the training part is empty");
   }
-  if (options.scale == model::ScaleKind::kDippm && !set.recipe.prior.empty()) {
+  if (options.scale == learned::ScaleKind::kDippm &&
+      !set.recipe.prior.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "the scale 'dippm' has no logarithm for a prior");
   }
-  if (options.network.pooling == model::Pooling::kPrior &&
+  if (options.network.pooling == learned::Pooling::kPrior &&
       (set.recipe.prior.empty() || !set.recipe.node_costs)) {
     throw Error(ErrorCode::kInvalidArgument,
                 "pooling 'prior' needs a prior and the costs of nodes");
   }
   CheckTerms(options, set, targets);
-  model::CheckpointInfo info{.feature_version = kFeatureVersion,
-                             .foretell_version = kVersion,
-                             .network = options.network,
-                             .recipe = set.recipe,
-                             .devices = set.devices,
-                             .sources = set.sources};
+  learned::CheckpointInfo info{.feature_version = kFeatureVersion,
+                               .foretell_version = kVersion,
+                               .network = options.network,
+                               .recipe = set.recipe,
+                               .devices = set.devices,
+                               .sources = set.sources};
   for (const Target target : targets) {
     info.targets.push_back({.scale = FitScale(options, set, target, train)});
   }
@@ -116,10 +118,10 @@ model::CheckpointInfo FitInfo(const TrainerOptions& options,
   }
   info.recipe.columns = FitColumns(KeysOf(set.recipe.columns), rows);
   info.network.node_features =
-      kNumNodeFeatures + (set.recipe.node_costs ? model::kNumNodeCosts : 0);
+      kNumNodeFeatures + (set.recipe.node_costs ? learned::kNumNodeCosts : 0);
   info.network.static_features = std::ssize(info.recipe.columns);
   if (set.recipe.terms) {
-    const model::TermLayout layout = model::LayoutOf(*set.recipe.terms);
+    const learned::TermLayout layout = learned::LayoutOf(*set.recipe.terms);
     info.network.node_features = layout.num_classes + layout.num_features;
     info.network.static_features += layout.num_totals;
   }
@@ -132,9 +134,9 @@ model::CheckpointInfo FitInfo(const TrainerOptions& options,
   return info;
 }
 
-void FitInputScale(model::Network& network, const model::CheckpointInfo& info,
-                   FeatureStore& store, const SampleSet& set,
-                   std::span<const std::size_t> train) {
+void FitInputScale(learned::Network& network,
+                   const learned::CheckpointInfo& info, FeatureStore& store,
+                   const SampleSet& set, std::span<const std::size_t> train) {
   if (!TermKindOf(info.network.kind)) return;
   const at::NoGradGuard no_gradients;
   network.eval();
@@ -157,8 +159,8 @@ void FitInputScale(model::Network& network, const model::CheckpointInfo& info,
                         at::where(deviation > kConstantInput, deviation, 1.0));
 }
 
-std::optional<double> FarDistance(model::Network& network,
-                                  const model::CheckpointInfo& info,
+std::optional<double> FarDistance(learned::Network& network,
+                                  const learned::CheckpointInfo& info,
                                   FeatureStore& store, const SampleSet& set,
                                   std::span<const std::size_t> samples) {
   if (!TermKindOf(info.network.kind)) return std::nullopt;

@@ -14,21 +14,21 @@ namespace foretell::training {
 /// samples of the training part, and where its labels come from. Throws
 /// Error(kInvalidArgument) for an empty part, for a target without a single
 /// label in it, and for the scale "dippm" together with a prior.
-model::CheckpointInfo FitInfo(const TrainerOptions& options,
-                              const SampleSet& set,
-                              std::span<const model::Target> targets,
-                              std::span<const std::size_t> train);
+learned::CheckpointInfo FitInfo(const TrainerOptions& options,
+                                const SampleSet& set,
+                                std::span<const learned::Target> targets,
+                                std::span<const std::size_t> train);
 
 /// Fits the scales that a network keeps of its own (Network::InputsToScale) to
 /// the samples of the training part. Does nothing for other networks.
-void FitInputScale(model::Network& network, const model::CheckpointInfo& info,
-                   FeatureStore& store, const SampleSet& set,
-                   std::span<const std::size_t> train);
+void FitInputScale(learned::Network& network,
+                   const learned::CheckpointInfo& info, FeatureStore& store,
+                   const SampleSet& set, std::span<const std::size_t> train);
 
 /// Network::InputDistance that 99 % of the samples stay below; empty for
 /// networks without one.
-std::optional<double> FarDistance(model::Network& network,
-                                  const model::CheckpointInfo& info,
+std::optional<double> FarDistance(learned::Network& network,
+                                  const learned::CheckpointInfo& info,
                                   FeatureStore& store, const SampleSet& set,
                                   std::span<const std::size_t> samples);
 

@@ -12,11 +12,12 @@
 namespace foretell::training {
 namespace {
 
-std::shared_ptr<model::Network> NewNetwork(const TrainerOptions& options,
-                                           const model::CheckpointInfo& info,
-                                           const at::Device& device) {
+std::shared_ptr<learned::Network> NewNetwork(
+    const TrainerOptions& options, const learned::CheckpointInfo& info,
+    const at::Device& device) {
   at::manual_seed(MixSeed(options.seed, 0));
-  std::shared_ptr<model::Network> network = model::MakeNetwork(info.network);
+  std::shared_ptr<learned::Network> network =
+      learned::MakeNetwork(info.network);
   network->to(device);
   return network;
 }
@@ -24,7 +25,7 @@ std::shared_ptr<model::Network> NewNetwork(const TrainerOptions& options,
 }  // namespace
 
 Learner::Learner(const TrainerOptions& options,
-                 const model::CheckpointInfo& info, const SampleSet& set,
+                 const learned::CheckpointInfo& info, const SampleSet& set,
                  Communicator& communicator)
     : options_(options),
       info_(info),
@@ -58,7 +59,7 @@ Learner::StepResult Learner::Step(const LoadedBatch& batch,
 }
 
 PassSums Learner::Backward(const LoadedBatch& batch) {
-  model::TrainingOutput output;
+  learned::TrainingOutput output;
   {
     const MixedPrecision mixed(options_.mixed_precision);
     output = network_->TrainingForward(batch.graphs.To(device_));
@@ -77,7 +78,7 @@ PassSums Learner::Backward(const LoadedBatch& batch) {
   const at::NoGradGuard no_gradients;
   PassSums sums{.loss = loss_of(output.prediction).item<double>(),
                 .weight = batch.weights.sum().item<double>()};
-  const std::vector<model::TargetValues> rows = DecodeAll(
+  const std::vector<learned::TargetValues> rows = DecodeAll(
       info_, Activate(info_, output.prediction.to(at::kFloat)), batch.priors);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     sums.Add(set_, {batch.samples[i], rows[i]});

@@ -20,7 +20,7 @@ class Learner {
  public:
   /// A new network of `info` with weights from the seed. Throws Error as
   /// ComputeDevice and MakeNetwork do.
-  Learner(const TrainerOptions& options, const model::CheckpointInfo& info,
+  Learner(const TrainerOptions& options, const learned::CheckpointInfo& info,
           const SampleSet& set, Communicator& communicator);
 
   struct StepOptions {
@@ -39,8 +39,8 @@ class Learner {
   /// nothing. Throws Error(kInvalidArgument) when the gradient is not finite.
   StepResult Step(const LoadedBatch& batch, const StepOptions& step);
 
-  model::Network& network() { return *network_; }
-  const model::Network& network() const { return *network_; }
+  learned::Network& network() { return *network_; }
+  const learned::Network& network() const { return *network_; }
   Adam& adam() { return adam_; }
   const Adam& adam() const { return adam_; }
   const at::Device& device() const { return device_; }
@@ -50,11 +50,11 @@ class Learner {
   void Update(double weight, double rate, StepResult& result);
 
   const TrainerOptions& options_;
-  const model::CheckpointInfo& info_;
+  const learned::CheckpointInfo& info_;
   const SampleSet& set_;
   Communicator& communicator_;
   at::Device device_;
-  std::shared_ptr<model::Network> network_;
+  std::shared_ptr<learned::Network> network_;
   FlatParameters parameters_;
   Adam adam_;
 };

@@ -13,7 +13,7 @@
 namespace foretell::training {
 namespace {
 
-using model::kNumTargets;
+using learned::kNumTargets;
 
 /// Batches that this worker computes: every size-th.
 BatchPlan OwnBatches(const BatchPlan& plan, const Communicator& communicator) {
@@ -34,7 +34,7 @@ class PassArray {
     for (std::size_t i = 0; i < indices.size(); ++i) row_[indices[i]] = i;
   }
 
-  void Put(std::size_t sample, const model::TargetValues& values) {
+  void Put(std::size_t sample, const learned::TargetValues& values) {
     double* row = data() + row_.at(sample) * kNumTargets;
     std::ranges::copy(values, row);
   }
@@ -88,7 +88,7 @@ PassResult PredictSamples(const PassContext& context,
         HuberSum(output, batch->targets, batch->weights, context.huber_delta)
             .item<double>(),
         batch->weights.sum().item<double>());
-    const std::vector<model::TargetValues> rows =
+    const std::vector<learned::TargetValues> rows =
         DecodeAll(context.info, output, batch->priors);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       array.Put(batch->samples[i], rows[i]);
@@ -98,10 +98,10 @@ PassResult PredictSamples(const PassContext& context,
   return array.Read(context.set, indices);
 }
 
-void CheckFits(const model::CheckpointInfo& info, const SampleSet& set) {
-  const auto names = [](const model::InputRecipe& recipe) {
+void CheckFits(const learned::CheckpointInfo& info, const SampleSet& set) {
+  const auto names = [](const learned::InputRecipe& recipe) {
     std::vector<std::string> texts;
-    for (const model::InputColumn& column : recipe.columns) {
+    for (const learned::InputColumn& column : recipe.columns) {
       texts.push_back(ToString(column.key));
     }
     return texts;

@@ -23,8 +23,8 @@ struct PassResult {
 struct PassContext {
   FeatureStore& store;
   const SampleSet& set;
-  const model::CheckpointInfo& info;
-  model::Network& network;
+  const learned::CheckpointInfo& info;
+  learned::Network& network;
   Communicator& communicator;
   double huber_delta = 1;
   std::int64_t batch_size = 64;
@@ -37,7 +37,7 @@ PassResult PredictSamples(const PassContext& context,
 
 /// Throws Error(kInvalidArgument) unless samples have the columns and the prior
 /// that the network was trained with.
-void CheckFits(const model::CheckpointInfo& info, const SampleSet& set);
+void CheckFits(const learned::CheckpointInfo& info, const SampleSet& set);
 
 /// The prior alone as if it were a network's prediction.
 std::vector<PredictedSample> PriorAsPrediction(

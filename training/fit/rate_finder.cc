@@ -64,7 +64,7 @@ double SuggestRate(const std::vector<RateTest::Step>& steps) {
 }
 
 RateTest FindRate(const TrainerOptions& options,
-                  const model::CheckpointInfo& info, const TrainingData& data,
+                  const learned::CheckpointInfo& info, const TrainingData& data,
                   Communicator& communicator, const RateTestOptions& test) {
   Learner learner(options, info, data.set, communicator);
   FitInputScale(learner.network(), info, data.store, data.set, data.train);

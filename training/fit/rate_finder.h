@@ -34,7 +34,7 @@ double SuggestRate(const std::vector<RateTest::Step>& steps);
 /// exponentially, until the loss has risen far above its lowest or `highest` is
 /// reached. Each worker takes its share, all see the same. Nothing of it stays.
 RateTest FindRate(const TrainerOptions& options,
-                  const model::CheckpointInfo& info, const TrainingData& data,
+                  const learned::CheckpointInfo& info, const TrainingData& data,
                   Communicator& communicator, const RateTestOptions& test = {});
 
 /// A page with the curve and the suggestion.

@@ -5,7 +5,7 @@
 
 namespace foretell::training {
 
-std::optional<model::ResidualInterval> ConformalInterval(
+std::optional<learned::ResidualInterval> ConformalInterval(
     std::vector<double> log_residuals, double coverage) {
   const auto count = static_cast<double>(log_residuals.size());
   // Rounding of 1 - 0.9 must not move a rank.
@@ -18,21 +18,21 @@ std::optional<model::ResidualInterval> ConformalInterval(
     return log_residuals.at(static_cast<std::size_t>(rank - 1));
   };
   const std::int64_t high = std::ssize(log_residuals) + 1 - low;
-  return model::ResidualInterval{.lo = std::min(at(low), 0.0),
-                                 .hi = std::max(at(high), 0.0),
-                                 .coverage = coverage,
-                                 .count = std::ssize(log_residuals)};
+  return learned::ResidualInterval{.lo = std::min(at(low), 0.0),
+                                   .hi = std::max(at(high), 0.0),
+                                   .coverage = coverage,
+                                   .count = std::ssize(log_residuals)};
 }
 
 std::vector<double> LogResiduals(const SampleSet& set,
                                  std::span<const PredictedSample> predictions,
-                                 model::Target target) {
+                                 learned::Target target) {
   std::vector<double> residuals;
   for (const PredictedSample& prediction : predictions) {
     const double truth =
         ValueOf(set.samples[prediction.sample].targets, target);
     const double predicted = ValueOf(prediction.values, target);
-    if (model::IsKnown(truth) && predicted > 0) {
+    if (learned::IsKnown(truth) && predicted > 0) {
       residuals.push_back(std::log(truth / predicted));
     }
   }

@@ -13,7 +13,7 @@ namespace foretell::training {
 /// What was predicted for a sample.
 struct PredictedSample {
   std::size_t sample = 0;  ///< Index into the SampleSet.
-  model::TargetValues values = model::kNoValues;
+  learned::TargetValues values = learned::kNoValues;
 };
 
 /// Default share of truths that an interval is to hold.
@@ -25,12 +25,12 @@ inline constexpr double kCoverage = 0.9;
 /// contain 0. Of a further sample drawn like these, the interval holds the
 /// truth with a probability of at least `coverage`. Empty with fewer than ⌈2 /
 /// α⌉ - 1 residuals (19 at 90 %), which promise nothing.
-std::optional<model::ResidualInterval> ConformalInterval(
+std::optional<learned::ResidualInterval> ConformalInterval(
     std::vector<double> log_residuals, double coverage = kCoverage);
 
 /// log(true / predicted) wherever both are known.
 std::vector<double> LogResiduals(const SampleSet& set,
                                  std::span<const PredictedSample> predictions,
-                                 model::Target target);
+                                 learned::Target target);
 
 }  // namespace foretell::training

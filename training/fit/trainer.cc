@@ -24,7 +24,7 @@ constexpr std::uint64_t kDropoutStream = 2;
 
 }  // namespace
 
-Trainer::Trainer(const TrainerOptions& options, model::CheckpointInfo info,
+Trainer::Trainer(const TrainerOptions& options, learned::CheckpointInfo info,
                  const TrainingData& data, Communicator& communicator)
     : options_((options.Check(), options)),
       info_(std::move(info)),
@@ -33,8 +33,8 @@ Trainer::Trainer(const TrainerOptions& options, model::CheckpointInfo info,
       learner_(options_, info_, data.set, communicator),
       best_info_(info_) {}
 
-Trainer::Trainer(const TrainerOptions& options, const model::Checkpoint& last,
-                 const model::Checkpoint& best, const TrainingData& data,
+Trainer::Trainer(const TrainerOptions& options, const learned::Checkpoint& last,
+                 const learned::Checkpoint& best, const TrainingData& data,
                  Communicator& communicator, const std::string& origin)
     : Trainer(options, last.info, data, communicator) {
   LoadWeights(last.weights, origin, learner_.network());
@@ -164,9 +164,9 @@ void Trainer::Validate(EpochMetrics& metrics) {
   position_.best_loss = pass.sums.Loss();
   position_.best_epoch = position_.epoch;
   KeepBest();
-  for (model::CheckpointTarget& target : best_info_.targets) {
+  for (learned::CheckpointTarget& target : best_info_.targets) {
     const double mape = pass.sums.Mape(target.scale.target);
-    if (model::IsKnown(mape)) target.validation_mape = mape;
+    if (learned::IsKnown(mape)) target.validation_mape = mape;
     target.interval = ConformalInterval(
         LogResiduals(data_.set, pass.predictions, target.scale.target));
   }
@@ -174,30 +174,30 @@ void Trainer::Validate(EpochMetrics& metrics) {
 
 void Trainer::KeepBest() {
   best_info_ = info_;
-  best_weights_ = model::WeightsOf(learner_.network());
+  best_weights_ = learned::WeightsOf(learner_.network());
 }
 
-model::Checkpoint Trainer::Last() const {
+learned::Checkpoint Trainer::Last() const {
   return {.info = info_,
-          .weights = model::WeightsOf(learner_.network()),
+          .weights = learned::WeightsOf(learner_.network()),
           .optimizer = learner_.adam().State(),
           .training = PositionToJson()};
 }
 
-model::Checkpoint Trainer::Best() const {
+learned::Checkpoint Trainer::Best() const {
   if (!best_weights_.empty()) {
     return {.info = best_info_, .weights = best_weights_};
   }
-  return {.info = info_, .weights = model::WeightsOf(learner_.network())};
+  return {.info = info_, .weights = learned::WeightsOf(learner_.network())};
 }
 
-model::LearnedModel Trainer::BestModel() const { return ModelOf(Best()); }
+learned::LearnedModel Trainer::BestModel() const { return ModelOf(Best()); }
 
-model::LearnedModel Trainer::LastModel() const { return ModelOf(Last()); }
+learned::LearnedModel Trainer::LastModel() const { return ModelOf(Last()); }
 
-model::LearnedModel Trainer::ModelOf(
-    const model::Checkpoint& checkpoint) const {
-  model::LearnedModel learned(checkpoint, "the trained network");
+learned::LearnedModel Trainer::ModelOf(
+    const learned::Checkpoint& checkpoint) const {
+  learned::LearnedModel learned(checkpoint, "the trained network");
   learned.network().to(learner_.device());
   return learned;
 }
@@ -233,7 +233,7 @@ void Trainer::RestorePosition(const std::string& json,
   }
 }
 
-TrainerOptions OptionsOf(const model::Checkpoint& last,
+TrainerOptions OptionsOf(const learned::Checkpoint& last,
                          const std::string& origin) {
   if (last.training.empty()) {
     throw Error(ErrorCode::kCorrupt,

@@ -63,13 +63,13 @@ class Trainer {
  public:
   /// A new run. `info` is of FitInfo. Throws Error as TrainerOptions::Check,
   /// and kUnsupported when there is no such device to compute on.
-  Trainer(const TrainerOptions& options, model::CheckpointInfo info,
+  Trainer(const TrainerOptions& options, learned::CheckpointInfo info,
           const TrainingData& data, Communicator& communicator);
   /// Goes on from Last() and Best() of a run; `options` may differ in epochs
   /// and patience. Throws Error(kCorrupt) that names `origin` for checkpoints
   /// that do not fit.
-  Trainer(const TrainerOptions& options, const model::Checkpoint& last,
-          const model::Checkpoint& best, const TrainingData& data,
+  Trainer(const TrainerOptions& options, const learned::Checkpoint& last,
+          const learned::Checkpoint& best, const TrainingData& data,
           Communicator& communicator, const std::string& origin);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
@@ -79,13 +79,13 @@ class Trainer {
   RunEnd Run(const TrainerHooks& hooks);
 
   /// The weights as they are, with all that it takes to go on.
-  model::Checkpoint Last() const;
+  learned::Checkpoint Last() const;
   /// The weights with the lowest validation loss (without a validation part:
   /// of the last epoch), with intervals of that part.
-  model::Checkpoint Best() const;
+  learned::Checkpoint Best() const;
   /// Either, ready to predict where the trainer computes.
-  model::LearnedModel BestModel() const;
-  model::LearnedModel LastModel() const;
+  learned::LearnedModel BestModel() const;
+  learned::LearnedModel LastModel() const;
 
  private:
   /// Where the run is; all of it goes into the checkpoint.
@@ -106,12 +106,12 @@ class Trainer {
   void FinishEpoch(const TrainerHooks& hooks);
   void Validate(EpochMetrics& metrics);
   void KeepBest();
-  model::LearnedModel ModelOf(const model::Checkpoint& checkpoint) const;
+  learned::LearnedModel ModelOf(const learned::Checkpoint& checkpoint) const;
   std::string PositionToJson() const;
   void RestorePosition(const std::string& json, const std::string& origin);
 
   TrainerOptions options_;
-  model::CheckpointInfo info_;
+  learned::CheckpointInfo info_;
   const TrainingData& data_;
   Communicator& communicator_;
   Learner learner_;
@@ -119,13 +119,13 @@ class Trainer {
   bool stop_ = false;         ///< Asked to end; all workers agree.
   double epoch_seconds_ = 0;  ///< Time of this process, this epoch.
   double epoch_graphs_ = 0;
-  model::CheckpointInfo best_info_;
-  std::map<std::string, model::StoredTensor> best_weights_;
+  learned::CheckpointInfo best_info_;
+  std::map<std::string, learned::StoredTensor> best_weights_;
 };
 
 /// Options that a checkpoint of Trainer::Last was made with. Throws
 /// Error(kCorrupt) that names `origin` when it is for predicting only.
-TrainerOptions OptionsOf(const model::Checkpoint& last,
+TrainerOptions OptionsOf(const learned::Checkpoint& last,
                          const std::string& origin);
 
 }  // namespace foretell::training

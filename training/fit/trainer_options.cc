@@ -38,7 +38,7 @@ void TrainerOptions::Check() const {
 }
 
 Json TrainerOptionsToJson(const TrainerOptions& options) {
-  return {{"network", model::NetworkToJson(options.network)},
+  return {{"network", learned::NetworkToJson(options.network)},
           {"scale", ScaleKindName(options.scale)},
           {"epochs", options.epochs},
           {"batch_size", options.batch_size},
@@ -59,7 +59,7 @@ TrainerOptions TrainerOptionsFromJson(const Json& json,
                                       const std::string& origin) {
   try {
     TrainerOptions options{
-        .network = model::NetworkFromJson(json.at("network"), origin),
+        .network = learned::NetworkFromJson(json.at("network"), origin),
         .epochs = json.at("epochs"),
         .batch_size = json.at("batch_size"),
         .learning_rate = json.at("learning_rate"),
@@ -74,7 +74,7 @@ TrainerOptions TrainerOptionsFromJson(const Json& json,
         .mixed_precision = json.at("mixed_precision"),
         .compute = json.at("compute")};
     const auto scale =
-        model::ParseScaleKind(json.at("scale").get<std::string>());
+        learned::ParseScaleKind(json.at("scale").get<std::string>());
     const auto schedule = ParseSchedule(json.at("schedule").get<std::string>());
     if (!scale || !schedule) {
       throw Error(ErrorCode::kCorrupt, origin + ": unknown scale or schedule");

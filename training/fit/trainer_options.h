@@ -17,8 +17,8 @@ inline constexpr double kPaperLearningRate = 2.754e-5;
 /// follows the paper where it says anything.
 struct TrainerOptions {
   /// Its node_features, static_features and outputs are set by the trainer.
-  model::NetworkOptions network = {};
-  model::ScaleKind scale = model::ScaleKind::kLog;
+  learned::NetworkOptions network = {};
+  learned::ScaleKind scale = learned::ScaleKind::kLog;
   std::int64_t epochs = 10;
   std::int64_t batch_size = 32;  ///< Graphs per step, of all workers together.
   double learning_rate = kPaperLearningRate;

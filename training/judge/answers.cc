@@ -3,13 +3,13 @@
 namespace foretell::training {
 
 std::vector<Answer> AnswersOf(std::span<const PredictedSample> predictions,
-                              const model::LearnedModel* model) {
+                              const learned::LearnedModel* model) {
   std::vector<Answer> answers;
   for (const PredictedSample& prediction : predictions) {
     Answer answer{.sample = prediction.sample, .values = prediction.values};
-    for (const model::Target target : model::kAllTargets) {
+    for (const learned::Target target : learned::kAllTargets) {
       const double value = ValueOf(prediction.values, target);
-      if (model == nullptr || !model::IsKnown(value)) continue;
+      if (model == nullptr || !learned::IsKnown(value)) continue;
       answer.intervals[static_cast<std::size_t>(target)] =
           model->IntervalOf(target, value);
     }

@@ -11,6 +11,6 @@ namespace foretell::training {
 
 /// Predictions with the intervals of `model`, which may be null.
 std::vector<Answer> AnswersOf(std::span<const PredictedSample> predictions,
-                              const model::LearnedModel* model);
+                              const learned::LearnedModel* model);
 
 }  // namespace foretell::training

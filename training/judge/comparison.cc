@@ -16,7 +16,7 @@ namespace foretell::training {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-using model::Target;
+using learned::Target;
 
 constexpr int kSchemaVersion = 1;
 
@@ -32,19 +32,19 @@ constexpr std::array<PartRow, 3> kParts = {
 
 PartErrors ErrorsOf(const PassSums& sums) {
   PartErrors errors{.pooled = sums.PooledMape()};
-  for (const Target target : model::kAllTargets) {
+  for (const Target target : learned::kAllTargets) {
     ValueOf(errors.mape, target) = sums.Mape(target);
   }
   return errors;
 }
 
 double NumberFrom(const nlohmann::json& json) {
-  return json.is_null() ? model::kUnknown : json.get<double>();
+  return json.is_null() ? learned::kUnknown : json.get<double>();
 }
 
 /// Mean and deviation over seeds.
 struct Spread {
-  double mean = model::kUnknown;
+  double mean = learned::kUnknown;
   double deviation = 0;  ///< 0 for one seed.
 };
 
@@ -89,7 +89,7 @@ Spread SpreadOver(const std::vector<const ComparisonCell*>& row,
 }
 
 std::string Text(const Spread& spread, std::size_t seeds) {
-  if (!model::IsKnown(spread.mean)) return "-";
+  if (!learned::IsKnown(spread.mean)) return "-";
   const std::string mean = FormatNumber(spread.mean, 3);
   return seeds > 1 ? mean + " ± " + FormatNumber(spread.deviation, 3) : mean;
 }
@@ -99,7 +99,7 @@ TextTable TableOf(std::span<const ComparisonCell> cells) {
   for (const PartRow& part : kParts) {
     header.push_back(std::string("MAPE ") + part.name);
   }
-  for (const Target target : model::kAllTargets) {
+  for (const Target target : learned::kAllTargets) {
     header.push_back("test " + std::string(TargetName(target)));
   }
   TextTable table(std::move(header));
@@ -109,7 +109,7 @@ TextTable TableOf(std::span<const ComparisonCell> cells) {
     for (const PartRow& part : kParts) {
       line.push_back(Text(SpreadOver(row, part.errors, {}), row.size()));
     }
-    for (const Target target : model::kAllTargets) {
+    for (const Target target : learned::kAllTargets) {
       line.push_back(
           Text(SpreadOver(row, &ComparisonCell::test, target), row.size()));
     }
@@ -134,7 +134,7 @@ std::optional<ComparisonCell> TrainCell(const TrainerOptions& options,
   Trainer trainer(options, FitInfo(options, data.set, targets, data.train),
                   data, alone);
   if (trainer.Run(hooks) == RunEnd::kInterrupted) return std::nullopt;
-  const model::LearnedModel learned = trainer.LastModel();
+  const learned::LearnedModel learned = trainer.LastModel();
   const auto errors = [&](std::span<const std::size_t> part) {
     return ErrorsOf(PredictSamples({.store = data.store,
                                     .set = data.set,
@@ -157,7 +157,7 @@ nlohmann::json CellToJson(const ComparisonCell& cell) {
   for (const PartRow& part : kParts) {
     const PartErrors& errors = cell.*part.errors;
     json[part.name]["pooled"] = JsonNumber(errors.pooled);
-    for (const Target target : model::kAllTargets) {
+    for (const Target target : learned::kAllTargets) {
       json[part.name][std::string(TargetName(target))] =
           JsonNumber(ValueOf(errors.mape, target));
     }
@@ -169,13 +169,13 @@ ComparisonCell CellFromJson(const nlohmann::json& json,
                             const std::string& origin) {
   try {
     const auto kind =
-        model::ParseNetworkKind(json.at("network").get<std::string>());
+        learned::ParseNetworkKind(json.at("network").get<std::string>());
     if (!kind) throw Error(ErrorCode::kCorrupt, origin + ": unknown network");
     ComparisonCell cell{.network = *kind, .seed = json.at("seed")};
     for (const PartRow& part : kParts) {
       PartErrors& errors = cell.*part.errors;
       errors.pooled = NumberFrom(json.at(part.name).at("pooled"));
-      for (const Target target : model::kAllTargets) {
+      for (const Target target : learned::kAllTargets) {
         ValueOf(errors.mape, target) =
             NumberFrom(json.at(part.name).at(std::string(TargetName(target))));
       }
@@ -203,7 +203,7 @@ std::string ComparisonToJson(std::span<const ComparisonCell> cells) {
     for (const PartRow& part : kParts) {
       network[part.name]["pooled"] =
           SpreadToJson(SpreadOver(row, part.errors, {}));
-      for (const Target target : model::kAllTargets) {
+      for (const Target target : learned::kAllTargets) {
         network[part.name][std::string(TargetName(target))] =
             SpreadToJson(SpreadOver(row, part.errors, target));
       }

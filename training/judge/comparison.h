@@ -12,13 +12,13 @@ namespace foretell::training {
 
 /// Mean absolute percentage errors of a part, as shares.
 struct PartErrors {
-  double pooled = model::kUnknown;  ///< Over the labels of all targets.
-  model::TargetValues mape = model::kNoValues;
+  double pooled = learned::kUnknown;  ///< Over the labels of all targets.
+  learned::TargetValues mape = learned::kNoValues;
 };
 
 /// One network trained from one seed, judged after its last epoch.
 struct ComparisonCell {
-  model::NetworkKind network = model::NetworkKind::kPmgns;
+  learned::NetworkKind network = learned::NetworkKind::kPmgns;
   std::uint64_t seed = 0;
   PartErrors train;
   PartErrors validation;
@@ -26,11 +26,10 @@ struct ComparisonCell {
 };
 
 /// Trains one cell. Empty when `hooks.interrupted` ended it.
-std::optional<ComparisonCell> TrainCell(const TrainerOptions& options,
-                                        std::span<const model::Target> targets,
-                                        const TrainingData& data,
-                                        std::span<const std::size_t> test,
-                                        const TrainerHooks& hooks);
+std::optional<ComparisonCell> TrainCell(
+    const TrainerOptions& options, std::span<const learned::Target> targets,
+    const TrainingData& data, std::span<const std::size_t> test,
+    const TrainerHooks& hooks);
 
 nlohmann::json CellToJson(const ComparisonCell& cell);
 /// Throws Error(kCorrupt) that names `origin`.

@@ -11,7 +11,7 @@
 namespace foretell::training {
 namespace {
 
-using model::Target;
+using learned::Target;
 
 double Mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) /
@@ -34,7 +34,7 @@ double ExplainedVariance(std::span<const double> truth,
     residual += std::pow(truth[i] - predicted[i], 2);
     total += std::pow(truth[i] - mean, 2);
   }
-  return total > 0 ? 1 - residual / total : model::kUnknown;
+  return total > 0 ? 1 - residual / total : learned::kUnknown;
 }
 
 /// Ranks from 1; equal values share the mean of theirs.
@@ -66,7 +66,7 @@ double Correlation(std::span<const double> a, std::span<const double> b) {
     variance_b += std::pow(b[i] - mean_b, 2);
   }
   const double product = variance_a * variance_b;
-  return product > 0 ? covariance / std::sqrt(product) : model::kUnknown;
+  return product > 0 ? covariance / std::sqrt(product) : learned::kUnknown;
 }
 
 std::vector<double> Logs(std::span<const double> values) {
@@ -77,7 +77,7 @@ std::vector<double> Logs(std::span<const double> values) {
 
 double Ratio(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole)
-                   : model::kUnknown;
+                   : learned::kUnknown;
 }
 
 double Coverage(std::span<const Judged> judged) {
@@ -100,7 +100,7 @@ std::vector<Judged> JudgedOf(const SampleSet& set,
     if (family != nullptr && sample.family != *family) continue;
     const double truth = ValueOf(sample.targets, target);
     const double predicted = ValueOf(answer.values, target);
-    if (!model::IsKnown(truth) || !model::IsKnown(predicted)) continue;
+    if (!learned::IsKnown(truth) || !learned::IsKnown(predicted)) continue;
     judged.push_back(
         {truth, predicted, answer.intervals[static_cast<std::size_t>(target)]});
   }
@@ -126,7 +126,7 @@ double Pooled(std::span<const TargetAccuracy> accuracies) {
     sum += accuracy.mape * static_cast<double>(accuracy.count);
     count += static_cast<double>(accuracy.count);
   }
-  return count > 0 ? sum / count : model::kUnknown;
+  return count > 0 ? sum / count : learned::kUnknown;
 }
 
 }  // namespace

@@ -24,19 +24,19 @@ struct Judged {
 /// How good predictions of one target are. What cannot be computed is
 /// kUnknown. Shares are from 0 to 1.
 struct TargetAccuracy {
-  model::Target target = model::Target::kMemory;
+  learned::Target target = learned::Target::kMemory;
   std::int64_t count = 0;
-  double mape = model::kUnknown;        ///< Mean of |predicted / truth - 1|.
-  double median_ape = model::kUnknown;  ///< Its median.
-  double r2 = model::kUnknown;          ///< 1 - residual / total variance.
-  double r2_log = model::kUnknown;      ///< The same of logarithms.
-  double spearman = model::kUnknown;    ///< Correlation of ranks; ties shared.
-  double underestimated = model::kUnknown;  ///< Share with predicted < truth.
+  double mape = learned::kUnknown;        ///< Mean of |predicted / truth - 1|.
+  double median_ape = learned::kUnknown;  ///< Its median.
+  double r2 = learned::kUnknown;          ///< 1 - residual / total variance.
+  double r2_log = learned::kUnknown;      ///< The same of logarithms.
+  double spearman = learned::kUnknown;  ///< Correlation of ranks; ties shared.
+  double underestimated = learned::kUnknown;  ///< Share with predicted < truth.
   /// Share of truths in their interval; kUnknown without intervals.
-  double coverage = model::kUnknown;
+  double coverage = learned::kUnknown;
 };
 
-TargetAccuracy JudgeTarget(model::Target target,
+TargetAccuracy JudgeTarget(learned::Target target,
                            std::span<const Judged> judged);
 
 /// "Does it fit?" answered by predicted memory ≤ usable, against the truth.
@@ -64,8 +64,8 @@ struct FamilyAccuracy {
 /// What was predicted for a sample, with intervals where there are any.
 struct Answer {
   std::size_t sample = 0;
-  model::TargetValues values = model::kNoValues;
-  std::array<std::optional<Interval>, model::kNumTargets> intervals;
+  learned::TargetValues values = learned::kNoValues;
+  std::array<std::optional<Interval>, learned::kNumTargets> intervals;
 };
 
 /// Everything that `foretell evaluate` prints.
@@ -77,8 +77,8 @@ struct Evaluation {
   std::vector<std::string> sources;
   std::map<std::string, std::int64_t> provenance;  ///< Labels by name.
   std::int64_t samples = 0;
-  double pooled_mape = model::kUnknown;  ///< Over all targets' labels.
-  std::vector<TargetAccuracy> targets;   ///< Those with a label.
+  double pooled_mape = learned::kUnknown;  ///< Over all targets' labels.
+  std::vector<TargetAccuracy> targets;     ///< Those with a label.
   std::vector<FitDecision> fits;  ///< Empty unless one device, with memory.
   std::vector<FamilyAccuracy> families;  ///< By name.
 };
@@ -86,7 +86,7 @@ struct Evaluation {
 /// Judges answers. `device` may be null; then no fits are judged. The fields
 /// method, dataset and selection are left to the caller.
 Evaluation Evaluate(const SampleSet& set, std::span<const Answer> answers,
-                    std::span<const model::Target> targets,
+                    std::span<const learned::Target> targets,
                     const DeviceSpec* device);
 
 std::string EvaluationToText(const Evaluation& evaluation);
@@ -102,6 +102,6 @@ std::string EvaluationToJson(const Evaluation& evaluation);
 /// environment (JSON, of the label), provenance, target, label, prediction, lo,
 /// hi; the last two empty without interval.
 std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
-                         std::span<const model::Target> targets);
+                         std::span<const learned::Target> targets);
 
 }  // namespace foretell::training

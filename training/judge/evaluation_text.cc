@@ -19,7 +19,7 @@ namespace foretell::training {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-using model::Target;
+using learned::Target;
 
 constexpr int kEvaluationSchemaVersion = 1;
 
@@ -186,7 +186,7 @@ std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
     const Sample& sample = set.samples[answer.sample];
     for (const Target target : targets) {
       const double truth = ValueOf(sample.targets, target);
-      if (!model::IsKnown(truth)) continue;
+      if (!learned::IsKnown(truth)) continue;
       csv += CsvCell(sample.model) + "," + CsvCell(sample.family) + "," +
              std::to_string(sample.batch) + "," + std::to_string(sample.macs) +
              "," + CsvCell(set.devices[sample.device]) + "," +

@@ -80,7 +80,7 @@ std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
 }
 
 std::optional<std::vector<PredictedSample>> PredictFold(
-    const TrainerOptions& options, std::span<const model::Target> targets,
+    const TrainerOptions& options, std::span<const learned::Target> targets,
     const SampleSet& set, FeatureStore& store, std::span<const int> folds,
     int fold, const TrainerHooks& hooks) {
   TrainingData data{.set = set, .store = store};
@@ -97,7 +97,7 @@ std::optional<std::vector<PredictedSample>> PredictFold(
   Trainer trainer(options, FitInfo(options, set, targets, data.train), data,
                   alone);
   if (trainer.Run(hooks) == RunEnd::kInterrupted) return std::nullopt;
-  const model::LearnedModel learned = trainer.LastModel();
+  const learned::LearnedModel learned = trainer.LastModel();
   return PredictSamples({.store = store,
                          .set = set,
                          .info = learned.info(),
@@ -107,8 +107,8 @@ std::optional<std::vector<PredictedSample>> PredictFold(
       .predictions;
 }
 
-std::optional<model::Checkpoint> TrainOnAll(
-    const TrainerOptions& options, std::span<const model::Target> targets,
+std::optional<learned::Checkpoint> TrainOnAll(
+    const TrainerOptions& options, std::span<const learned::Target> targets,
     const SampleSet& set, FeatureStore& store,
     std::span<const PredictedSample> predictions, const TrainerHooks& hooks) {
   TrainingData data{.set = set, .store = store};
@@ -118,15 +118,15 @@ std::optional<model::Checkpoint> TrainOnAll(
   Trainer trainer(options, FitInfo(options, set, targets, data.train), data,
                   alone);
   if (trainer.Run(hooks) == RunEnd::kInterrupted) return std::nullopt;
-  const model::LearnedModel learned = trainer.LastModel();
+  const learned::LearnedModel learned = trainer.LastModel();
   PassSums sums;
   for (const PredictedSample& one : predictions) sums.Add(set, one);
   // Not Last: what it takes to go on with the run is of no use here.
-  model::Checkpoint checkpoint{.info = learned.info(),
-                               .weights = model::WeightsOf(learned.network())};
-  for (model::CheckpointTarget& target : checkpoint.info.targets) {
+  learned::Checkpoint checkpoint{
+      .info = learned.info(), .weights = learned::WeightsOf(learned.network())};
+  for (learned::CheckpointTarget& target : checkpoint.info.targets) {
     const double mape = sums.Mape(target.scale.target);
-    if (model::IsKnown(mape)) target.validation_mape = mape;
+    if (learned::IsKnown(mape)) target.validation_mape = mape;
     target.interval =
         ConformalInterval(LogResiduals(set, predictions, target.scale.target));
   }
@@ -144,16 +144,16 @@ std::vector<Answer> CrossConformal(const SampleSet& set,
     for (const PredictedSample& one : predictions) {
       if (folds[one.sample] != fold) others.push_back(one);
     }
-    std::array<std::optional<model::ResidualInterval>, model::kNumTargets>
+    std::array<std::optional<learned::ResidualInterval>, learned::kNumTargets>
         intervals;
-    for (const model::Target target : model::kAllTargets) {
+    for (const learned::Target target : learned::kAllTargets) {
       intervals[static_cast<std::size_t>(target)] =
           ConformalInterval(LogResiduals(set, others, target));
     }
     for (const PredictedSample& one : predictions) {
       if (folds[one.sample] != fold) continue;
       Answer answer{.sample = one.sample, .values = one.values};
-      for (std::size_t i = 0; i < model::kNumTargets; ++i) {
+      for (std::size_t i = 0; i < learned::kNumTargets; ++i) {
         if (!intervals[i]) continue;
         answer.intervals[i] =
             Interval{one.values[i] * std::exp(intervals[i]->lo),

@@ -33,15 +33,15 @@ std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
 /// judge (SampleSet::ForJudging over the whole set); in the order of the set.
 /// There is no validation part: all epochs are run. Empty when interrupted.
 std::optional<std::vector<PredictedSample>> PredictFold(
-    const TrainerOptions& options, std::span<const model::Target> targets,
+    const TrainerOptions& options, std::span<const learned::Target> targets,
     const SampleSet& set, FeatureStore& store, std::span<const int> folds,
     int fold, const TrainerHooks& hooks);
 
 /// Trains on all samples. The intervals and errors that the checkpoint states
 /// are those of `predictions`, which folds have made of samples that they had
 /// not seen. Empty when interrupted.
-std::optional<model::Checkpoint> TrainOnAll(
-    const TrainerOptions& options, std::span<const model::Target> targets,
+std::optional<learned::Checkpoint> TrainOnAll(
+    const TrainerOptions& options, std::span<const learned::Target> targets,
     const SampleSet& set, FeatureStore& store,
     std::span<const PredictedSample> predictions, const TrainerHooks& hooks);
 

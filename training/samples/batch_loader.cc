@@ -10,8 +10,8 @@
 namespace foretell::training {
 namespace {
 
-using model::CheckpointInfo;
-using model::TargetScale;
+using learned::CheckpointInfo;
+using learned::TargetScale;
 
 void FillTargets(const CheckpointInfo& info, const SampleSet& set,
                  LoadedBatch& batch) {
@@ -28,11 +28,11 @@ void FillTargets(const CheckpointInfo& info, const SampleSet& set,
       const TargetScale& scale =
           info.targets[static_cast<std::size_t>(column)].scale;
       const double value = ValueOf(sample.targets, scale.target);
-      if (!model::IsKnown(value)) continue;
+      if (!learned::IsKnown(value)) continue;
       const double prior =
           info.recipe.prior.empty() ? 1 : ValueOf(sample.prior, scale.target);
       targets[row][column] =
-          static_cast<float>(model::Encode(scale, value, prior));
+          static_cast<float>(learned::Encode(scale, value, prior));
       weights[row][column] = sample.weight;
     }
   }
@@ -45,7 +45,7 @@ LoadedBatch LoadBatch(FeatureStore& store, const SampleSet& set,
                       std::vector<std::size_t> samples) {
   LoadedBatch batch{.samples = std::move(samples)};
   if (batch.samples.empty()) return batch;
-  std::vector<std::shared_ptr<const model::NetworkInput>> inputs;
+  std::vector<std::shared_ptr<const learned::NetworkInput>> inputs;
   std::vector<std::vector<float>> columns;
   for (const std::size_t index : batch.samples) {
     const Sample& sample = set.samples[index];
@@ -53,7 +53,7 @@ LoadedBatch LoadBatch(FeatureStore& store, const SampleSet& set,
     columns.push_back(ScaleColumns(sample.inputs, info.recipe));
     batch.priors.push_back(sample.prior);
   }
-  std::vector<model::InputRow> rows;
+  std::vector<learned::InputRow> rows;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     rows.push_back({inputs[i].get(), columns[i]});
   }

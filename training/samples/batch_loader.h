@@ -21,15 +21,15 @@ namespace foretell::training {
 /// A batch on the CPU, ready to be computed. B graphs, T targets.
 struct LoadedBatch {
   std::vector<std::size_t> samples;  ///< B indices; empty: no tensors either.
-  model::GraphBatch graphs;
+  learned::GraphBatch graphs;
   at::Tensor targets;  ///< float32 [B, T], scaled; 0 where unknown.
   at::Tensor weights;  ///< float32 [B, T]; 0 where unknown.
-  std::vector<model::TargetValues> priors;
+  std::vector<learned::TargetValues> priors;
 };
 
 /// Reads, scales and lays out the samples of one batch.
 LoadedBatch LoadBatch(FeatureStore& store, const SampleSet& set,
-                      const model::CheckpointInfo& info,
+                      const learned::CheckpointInfo& info,
                       std::vector<std::size_t> samples);
 
 /// Prepares the batches of a plan in order, in a thread of its own, at most
@@ -38,7 +38,7 @@ LoadedBatch LoadBatch(FeatureStore& store, const SampleSet& set,
 class BatchLoader {
  public:
   BatchLoader(FeatureStore& store, const SampleSet& set,
-              const model::CheckpointInfo& info, BatchPlan plan,
+              const learned::CheckpointInfo& info, BatchPlan plan,
               std::size_t first = 0);
   /// Waits until the batch under way is done.
   ~BatchLoader();
@@ -55,7 +55,7 @@ class BatchLoader {
 
   FeatureStore& store_;
   const SampleSet& set_;
-  const model::CheckpointInfo& info_;
+  const learned::CheckpointInfo& info_;
   const BatchPlan plan_;
   std::size_t next_;
 

@@ -11,19 +11,19 @@ std::size_t BytesOf(const std::vector<Element>& elements) {
   return elements.size() * sizeof(Element);
 }
 
-std::int64_t BytesOf(const model::NetworkInput& input) {
+std::int64_t BytesOf(const learned::NetworkInput& input) {
   const GraphFeatures& features = input.features;
-  const model::TermTable& terms = input.terms;
+  const learned::TermTable& terms = input.terms;
   return static_cast<std::int64_t>(
       BytesOf(features.nodes) + BytesOf(features.sources) +
       BytesOf(features.targets) + BytesOf(input.costs.columns) +
       BytesOf(input.costs.shares) + BytesOf(terms.classes) +
       BytesOf(terms.features) + BytesOf(terms.amounts) + BytesOf(terms.totals) +
-      sizeof(model::NetworkInput));
+      sizeof(learned::NetworkInput));
 }
 
 /// A row of a dataset, which has features ready beside the graph.
-class StoredGraph : public model::GraphSource {
+class StoredGraph : public learned::GraphSource {
  public:
   StoredGraph(const Dataset& dataset, RowId row)
       : dataset_(dataset), row_(row) {}
@@ -43,19 +43,19 @@ class StoredGraph : public model::GraphSource {
 }  // namespace
 
 FeatureStore::FeatureStore(const std::string& dataset, std::int64_t cache_bytes,
-                           model::InputRecipe recipe, ContextModel context)
+                           learned::InputRecipe recipe, ContextModel context)
     : dataset_(Dataset::Open(dataset)),
       recipe_(std::move(recipe)),
       context_(std::move(context)),
       inputs_(cache_bytes) {}
 
-std::shared_ptr<const model::NetworkInput> FeatureStore::Get(
+std::shared_ptr<const learned::NetworkInput> FeatureStore::Get(
     const InputRequest& request) {
   const std::lock_guard lock(mutex_);
   if (auto kept = inputs_.Find(request)) return kept;
   ++reads_;
   StoredGraph graph(dataset_, request.graph);
-  auto input = std::make_shared<model::NetworkInput>(
+  auto input = std::make_shared<learned::NetworkInput>(
       MakeInput(graph, {request.device, request.run, context_}, recipe_));
   inputs_.Put(request, input, BytesOf(*input));
   return input;

@@ -29,10 +29,10 @@ class FeatureStore {
  public:
   /// `context` is the recipe's, for terms of memory.
   FeatureStore(const std::string& dataset, std::int64_t cache_bytes,
-               model::InputRecipe recipe = {}, ContextModel context = {});
+               learned::InputRecipe recipe = {}, ContextModel context = {});
 
   /// Throws what Dataset::Graph, Dataset::Features and MakeInput throw.
-  std::shared_ptr<const model::NetworkInput> Get(const InputRequest& request);
+  std::shared_ptr<const learned::NetworkInput> Get(const InputRequest& request);
 
   const std::string& dataset() const { return dataset_.path(); }
   std::int64_t cached_bytes() const;
@@ -41,10 +41,10 @@ class FeatureStore {
  private:
   mutable std::mutex mutex_;
   Dataset dataset_;
-  model::InputRecipe recipe_;
+  learned::InputRecipe recipe_;
   ContextModel context_;
   std::int64_t reads_ = 0;
-  ByteCache<InputRequest, model::NetworkInput> inputs_;
+  ByteCache<InputRequest, learned::NetworkInput> inputs_;
 };
 
 }  // namespace foretell::training

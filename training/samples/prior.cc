@@ -12,10 +12,10 @@ namespace foretell::training {
 
 Prior AnalyticPrior(const ContextModel& context) {
   return {.name = "analytic",
-          .figures = model::AnalyticPriorNames(),
+          .figures = learned::AnalyticPriorNames(),
           .estimate = [context](const OperatorGraph& graph,
                                 const DeviceSpec& device, const Run& run) {
-            return model::AnalyticPriorFigures(graph, device, context, run);
+            return learned::AnalyticPriorFigures(graph, device, context, run);
           }};
 }
 

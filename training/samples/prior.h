@@ -13,7 +13,7 @@
 
 namespace foretell::training {
 
-using model::PriorFigures;
+using learned::PriorFigures;
 
 /// A first estimate that a network corrects: prediction = prior × exp(output).
 struct Prior {

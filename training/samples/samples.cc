@@ -16,7 +16,7 @@
 namespace foretell::training {
 namespace {
 
-using model::Target;
+using learned::Target;
 
 constexpr std::array<std::string_view, 3> kPartNames = {"train", "validation",
                                                         "test"};
@@ -39,8 +39,8 @@ bool Named(const std::vector<Value>& names, const Value& name) {
   return names.empty() || std::ranges::find(names, name) != names.end();
 }
 
-model::TargetValues FiguresOf(const Label& label) {
-  model::TargetValues values = model::kNoValues;
+learned::TargetValues FiguresOf(const Label& label) {
+  learned::TargetValues values = learned::kNoValues;
   const auto take = [&values](Target target, std::optional<double> figure) {
     if (figure && *figure > 0) ValueOf(values, target) = *figure;
   };
@@ -110,16 +110,17 @@ struct Draft {
 };
 
 /// Whether a graph looks different when it is run in another way.
-bool DependsOnRun(const model::InputRecipe& recipe) {
+bool DependsOnRun(const learned::InputRecipe& recipe) {
   const bool has_kernels =
-      recipe.terms && model::LayoutOf(*recipe.terms).target == Target::kLatency;
+      recipe.terms &&
+      learned::LayoutOf(*recipe.terms).target == Target::kLatency;
   return has_kernels || recipe.node_costs;
 }
 
-bool AsksForDevice(const model::InputRecipe& recipe) {
+bool AsksForDevice(const learned::InputRecipe& recipe) {
   return std::ranges::any_of(
-      recipe.columns, [](const model::InputColumn& column) {
-        return column.key.source == model::ColumnSource::kDevice;
+      recipe.columns, [](const learned::InputColumn& column) {
+        return column.key.source == learned::ColumnSource::kDevice;
       });
 }
 
@@ -193,13 +194,13 @@ class Selection {
                   .batch = stored.point.batch,
                   .macs = graph->second->statics.macs,
                   .provenance = label.provenance};
-    const foretell::Run run = model::Setting(label.environment).ToRun();
+    const foretell::Run run = Setting(label.environment).ToRun();
     if (DependsOnRun(options_.recipe)) sample.run = run;
-    const model::TargetValues figures = FiguresOf(label);
+    const learned::TargetValues figures = FiguresOf(label);
     bool any = false;
     for (const Target target : options_.targets) {
       ValueOf(sample.targets, target) = ValueOf(figures, target);
-      any = any || model::IsKnown(ValueOf(figures, target));
+      any = any || learned::IsKnown(ValueOf(figures, target));
     }
     if (!any) {
       ++set_.without_figure;
@@ -254,7 +255,8 @@ class Selection {
   }
 
   void AddSimulatedLabels() {
-    std::map<std::pair<RowId, std::string_view>, model::TargetValues> simulated;
+    std::map<std::pair<RowId, std::string_view>, learned::TargetValues>
+        simulated;
     for (const Label& label : labels_) {
       if (label.provenance != Provenance::kSimulated) continue;
       simulated[{label.point, label.device}] = FiguresOf(label);
@@ -275,9 +277,9 @@ class Selection {
       bool any = false;
       for (const Target target : options_.targets) {
         double& value = ValueOf(draft.sample.targets, target);
-        if (!model::IsKnown(value)) continue;
+        if (!learned::IsKnown(value)) continue;
         const bool has_prior = ValueOf(draft.sample.prior, target) > 0;
-        if (!has_prior) value = model::kUnknown;
+        if (!has_prior) value = learned::kUnknown;
         set_.without_prior += has_prior ? 0 : 1;
         any = any || has_prior;
       }
@@ -311,7 +313,7 @@ class Selection {
   void AddInputs() {
     if (set_.recipe.columns.empty()) AddColumns();
     for (Draft& draft : drafts_) {
-      const model::Setting setting(draft.label->environment);
+      const Setting setting(draft.label->environment);
       draft.sample.inputs = MakeColumns(
           {.statics = &draft.graph->statics,
            .device = draft.device,
@@ -324,39 +326,39 @@ class Selection {
   }
 
   void AddColumns() {
-    const auto append = [this](const std::vector<model::ColumnKey>& keys) {
-      for (const model::ColumnKey& key : keys) {
+    const auto append = [this](const std::vector<learned::ColumnKey>& keys) {
+      for (const learned::ColumnKey& key : keys) {
         set_.recipe.columns.push_back({.key = key});
       }
     };
-    append(model::StaticColumns());
-    if (options_.device_columns) append(model::DeviceColumns());
+    append(learned::StaticColumns());
+    if (options_.device_columns) append(learned::DeviceColumns());
     if (options_.prior_columns) {
-      append(model::PriorColumns(options_.targets));
+      append(learned::PriorColumns(options_.targets));
       append(PriorFigureColumns());
     }
     append(SettingColumns());
   }
 
-  std::vector<model::ColumnKey> PriorFigureColumns() const {
-    std::vector<model::ColumnKey> keys;
+  std::vector<learned::ColumnKey> PriorFigureColumns() const {
+    std::vector<learned::ColumnKey> keys;
     if (options_.prior == nullptr) return keys;
     for (const std::string& name : options_.prior->figures) {
-      keys.push_back({model::ColumnSource::kPriorFigure, name});
+      keys.push_back({learned::ColumnSource::kPriorFigure, name});
     }
     return keys;
   }
 
   /// A column per value of each key.
-  std::vector<model::ColumnKey> SettingColumns() const {
-    std::vector<model::ColumnKey> keys;
+  std::vector<learned::ColumnKey> SettingColumns() const {
+    std::vector<learned::ColumnKey> keys;
     for (const std::string& key : options_.setting_keys) {
       std::set<std::string> values;
       for (const Draft& draft : drafts_) {
-        values.insert(model::Setting(draft.label->environment).ValueOf(key));
+        values.insert(Setting(draft.label->environment).ValueOf(key));
       }
       for (const std::string& value : values) {
-        keys.push_back({model::ColumnSource::kSetting, key, value});
+        keys.push_back({learned::ColumnSource::kSetting, key, value});
       }
     }
     return keys;

@@ -40,8 +40,8 @@ struct Sample {
   std::optional<Part> part;
   /// The label's figures; unknown ones are masked, never made up. All are
   /// above 0.
-  model::TargetValues targets = model::kNoValues;
-  model::TargetValues prior = model::kNoValues;
+  learned::TargetValues targets = learned::kNoValues;
+  learned::TargetValues prior = learned::kNoValues;
   std::vector<double> inputs;  ///< Raw, one per column of the recipe.
   float weight = 1;            ///< Weight of the label in the loss.
   Run run = {};  ///< By the label's setting, where the recipe depends on it.
@@ -49,7 +49,7 @@ struct Sample {
 
 /// Which labels become samples.
 struct SampleOptions {
-  std::vector<model::Target> targets;  ///< Others are dropped.
+  std::vector<learned::Target> targets;  ///< Others are dropped.
   /// Names as the labels have them; empty: the only one there is.
   std::vector<std::string> devices;
   bool all_devices = false;
@@ -65,7 +65,7 @@ struct SampleOptions {
   /// What the network is to see. Without columns they are the static features
   /// and those that the next three ask for. The prior's name is that of
   /// `prior`. Terms and costs of nodes need the catalogue.
-  model::InputRecipe recipe;
+  learned::InputRecipe recipe;
   bool device_columns = false;  ///< Figures of the device as inputs.
   bool prior_columns = false;   ///< Estimates of the prior as inputs.
   /// Keys of the labels' settings whose values are inputs.
@@ -88,7 +88,7 @@ struct SampleSet {
   /// Figures of the devices, where they are needed; else empty.
   std::vector<const DeviceSpec*> specs;
   std::vector<std::string> sources;  ///< Names in the labels, sorted.
-  model::InputRecipe recipe;         ///< Its columns are not scaled yet.
+  learned::InputRecipe recipe;       ///< Its columns are not scaled yet.
   std::int64_t without_graph = 0;    ///< Labels left out for it.
   std::int64_t without_figure = 0;   ///< … because no target has a figure.
   std::int64_t without_prior = 0;    ///< Figures left out for it.
