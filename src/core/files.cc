@@ -1,6 +1,7 @@
 #include "src/core/files.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,8 +75,8 @@ std::string ReadFile(const std::string& path, std::int64_t most_bytes) {
   if (size < 0) throw Error(ErrorCode::kIo, path + ": is no regular file");
   if (size > most_bytes) {
     throw Error(ErrorCode::kUnsupported,
-                path + ": has " + std::to_string(size) +
-                    " bytes, expected at most " + std::to_string(most_bytes));
+                fmt::format("{}: has {} bytes, expected at most {}", path, size,
+                            most_bytes));
   }
   std::string bytes;
   if (!file.Read(static_cast<std::size_t>(size), bytes)) {

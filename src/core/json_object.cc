@@ -1,5 +1,7 @@
 #include "src/core/json_object.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -31,7 +33,7 @@ class StructureGuard {
   bool operator()(int depth, json::parse_event_t event, json& parsed) {
     using Event = json::parse_event_t;
     if (depth > kMaxDepth) {
-      Fail("nested deeper than " + std::to_string(kMaxDepth) + " levels");
+      Fail(fmt::format("nested deeper than {} levels", kMaxDepth));
     }
     if (event == Event::object_start) keys_.emplace_back();
     if (event == Event::object_end) keys_.pop_back();
@@ -76,8 +78,8 @@ bool IsIntWithin(const json& value, std::int64_t at_least,
 }
 
 std::string IntRange(std::int64_t at_least, std::int64_t at_most) {
-  return "expected a whole number from " + std::to_string(at_least) + " to " +
-         std::to_string(at_most);
+  return fmt::format("expected a whole number from {} to {}", at_least,
+                     at_most);
 }
 
 }  // namespace
@@ -177,9 +179,8 @@ JsonObject JsonObject::Object(const std::string& key) {
 std::vector<JsonObject> JsonObject::Objects(const std::string& key) {
   std::vector<JsonObject> objects;
   for (const json& item : Array(key)) {
-    objects.emplace_back(
-        item, origin_,
-        PlaceOf(key) + "[" + std::to_string(objects.size()) + "]");
+    objects.emplace_back(item, origin_,
+                         fmt::format("{}[{}]", PlaceOf(key), objects.size()));
   }
   return objects;
 }

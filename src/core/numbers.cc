@@ -1,32 +1,19 @@
 #include "src/core/numbers.h"
 
+#include <fmt/core.h>
+
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstddef>
-#include <cstdio>
 #include <utility>
 
 namespace foretell {
-namespace {
-
-/// `value` by a format of printf that takes a precision.
-std::string Printed(const char* format, int precision, double value) {
-  const int size = std::snprintf(nullptr, 0, format, precision, value);
-  std::string text(static_cast<std::size_t>(size) + 1, '\0');
-  std::snprintf(text.data(), text.size(), format, precision, value);
-  text.pop_back();
-  return text;
-}
-
-}  // namespace
 
 std::string FormatNumber(double value, int decimals) {
-  return Printed("%.*f", decimals, value);
+  return fmt::format("{:.{}f}", value, decimals);
 }
 
 std::string FormatShort(double value, int digits) {
-  return Printed("%.*g", digits, value);
+  return fmt::format("{:.{}g}", value, digits);
 }
 
 std::string FormatSignificant(double value) {
@@ -34,15 +21,10 @@ std::string FormatSignificant(double value) {
                                    : FormatShort(value, 3);
 }
 
-std::string FormatExact(double value) {
-  std::array<char, 32> text;
-  const auto [end, status] =
-      std::to_chars(text.data(), text.data() + text.size(), value);
-  return {text.data(), end};
-}
+std::string FormatExact(double value) { return fmt::format("{}", value); }
 
 std::string FormatPercent(double share, int decimals) {
-  return FormatNumber(100 * share, decimals) + " %";
+  return fmt::format("{:.{}f} %", 100 * share, decimals);
 }
 
 std::string FormatCount(std::int64_t value) {
@@ -52,7 +34,7 @@ std::string FormatCount(std::int64_t value) {
   for (const auto& [scale, prefix] : kPrefixes) {
     if (number >= scale) return FormatSignificant(number / scale) + prefix;
   }
-  return std::to_string(value);
+  return fmt::format("{}", value);
 }
 
 }  // namespace foretell

@@ -16,7 +16,7 @@ std::string FormatShort(double value, int digits = 3);
 /// "12345".
 std::string FormatSignificant(double value);
 
-/// The shortest text that reads back as the same number: "0.1", "1e+300".
+/// A short text that reads back as the same number: "0.1", "1e+300".
 std::string FormatExact(double value);
 
 /// `share` of 1 in percent, with `decimals` digits: "12.50 %".

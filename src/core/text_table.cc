@@ -1,5 +1,7 @@
 #include "src/core/text_table.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -38,8 +40,8 @@ TextTable::TextTable(std::vector<std::string> header) {
 void TextTable::AddRow(std::vector<std::string> cells) {
   if (cells.size() != rows_.front().size()) {
     throw Error(ErrorCode::kInternal,
-                "a table row has " + std::to_string(cells.size()) +
-                    " cells, expected " + std::to_string(rows_.front().size()));
+                fmt::format("a table row has {} cells, expected {}",
+                            cells.size(), rows_.front().size()));
   }
   for (std::string& cell : cells) cell = Printable(cell);
   rows_.push_back(std::move(cells));
