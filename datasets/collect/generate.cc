@@ -69,7 +69,7 @@ class Generation {
       : dataset_(dataset), plan_(plan), trace_(trace), options_(options) {}
 
   GenerateSummary Run() {
-    dataset_.store().CheckFeatureVersion();
+    dataset::StoreOf(dataset_).CheckFeatureVersion();
     std::vector<std::int64_t> tasks = Missing();
     progress_.total = std::ssize(tasks);
     while (!tasks.empty()) {
@@ -127,7 +127,8 @@ class Generation {
     }
     if (outcome.kind == TaskOutcome::Kind::kDone) {
       const TracedPoint traced = Decode(point, outcome.text);
-      dataset_.store().AddPacked(traced.point, traced.graph, traced.warnings);
+      dataset::StoreOf(dataset_).AddPacked(traced.point, traced.graph,
+                                           traced.warnings);
       ++summary_.traced;
     } else {
       dataset_.AddFailure(point, outcome.text);

@@ -24,7 +24,8 @@ using dataset::Text;
 class Checker {
  public:
   explicit Checker(Dataset& dataset)
-      : dataset_(dataset), connection_(dataset.store().connection()) {}
+      : dataset_(dataset),
+        connection_(dataset::StoreOf(dataset).connection()) {}
 
   std::vector<Damage> Run() {
     Guarded("file", [this] { CheckPages(); });

@@ -15,8 +15,13 @@ using dataset::Access;
 using dataset::CellOf;
 using dataset::Integer;
 using dataset::Row;
+using dataset::Store;
 using dataset::Text;
 using dataset::Transaction;
+
+dataset::Store& dataset::StoreOf(const Dataset& dataset) {
+  return *dataset.store_;
+}
 
 Dataset::Dataset(std::unique_ptr<Store> store) : store_(std::move(store)) {}
 Dataset::Dataset(Dataset&&) noexcept = default;
@@ -99,7 +104,7 @@ OperatorGraph Dataset::Graph(RowId graph) const {
 
 namespace {
 
-std::vector<Label> SelectLabels(Dataset::Store& store, std::string_view rest,
+std::vector<Label> SelectLabels(dataset::Store& store, std::string_view rest,
                                 const Row& cells) {
   const std::map<RowId, std::string> environments = store.Environments();
   std::vector<Label> labels;

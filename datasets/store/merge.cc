@@ -16,8 +16,8 @@ namespace {
 class Merger {
  public:
   Merger(Dataset& from, Dataset& into, bool salvage, MergeSummary& summary)
-      : from_(from.store()),
-        into_(into.store()),
+      : from_(dataset::StoreOf(from)),
+        into_(dataset::StoreOf(into)),
         labels_into_(into),
         salvage_(salvage),
         summary_(summary) {}
@@ -110,8 +110,8 @@ class Merger {
     ++summary_.labels;
   }
 
-  Dataset::Store& from_;
-  Dataset::Store& into_;
+  dataset::Store& from_;
+  dataset::Store& into_;
   Dataset& labels_into_;
   bool salvage_;
   MergeSummary& summary_;
@@ -122,12 +122,12 @@ class Merger {
 /// version away, `salvage` trusts that it was this one.
 void CheckVersion(Dataset& from, bool salvage) {
   try {
-    if (salvage && !from.store().FeatureVersion()) return;
+    if (salvage && !dataset::StoreOf(from).FeatureVersion()) return;
   } catch (const Error& error) {
     if (salvage && error.code() == ErrorCode::kCorrupt) return;
     throw;
   }
-  from.store().CheckFeatureVersion();
+  dataset::StoreOf(from).CheckFeatureVersion();
 }
 
 bool SameFile(const std::string& a, const std::string& b) {
@@ -147,7 +147,7 @@ MergeSummary MergeDatasets(std::span<const std::string> inputs,
   }
   MergeSummary summary;
   Dataset into = Dataset::OpenOrCreate(out);
-  into.store().CheckFeatureVersion();
+  dataset::StoreOf(into).CheckFeatureVersion();
   for (const std::string& input : inputs) {
     Dataset from =
         options.salvage ? Dataset::OpenDamaged(input) : Dataset::Open(input);

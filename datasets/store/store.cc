@@ -50,7 +50,7 @@ void CheckValues(const Label& label) {
 
 }  // namespace
 
-Dataset::Store::Store(const std::string& path, dataset::Access access,
+dataset::Store::Store(const std::string& path, dataset::Access access,
                       Trust trust)
     : connection_(path, access) {
   dataset::CreateOrCheckSchema(connection_, access);
@@ -58,7 +58,7 @@ Dataset::Store::Store(const std::string& path, dataset::Access access,
 }
 
 /// A damaged index hides rows from queries, which no checksum of a row shows.
-void Dataset::Store::CheckStructure() {
+void dataset::Store::CheckStructure() {
   const std::vector<Row> rows =
       connection_.All("PRAGMA main.integrity_check(1)");
   const std::string found = rows.empty() ? "nothing" : Text(rows[0].at(0));
@@ -67,7 +67,7 @@ void Dataset::Store::CheckStructure() {
               connection_.path() + ": the file is damaged: " + found);
 }
 
-RowId Dataset::Store::FindRow(const dataset::Table& table,
+RowId dataset::Store::FindRow(const dataset::Table& table,
                               const std::string& where, const Row& cells) {
   const std::vector<Row> rows =
       connection_.All("SELECT id FROM " + std::string(table.name) + " WHERE " +
@@ -76,14 +76,14 @@ RowId Dataset::Store::FindRow(const dataset::Table& table,
   return rows.empty() ? 0 : Integer(rows[0][0]);
 }
 
-RowId Dataset::Store::PutEnvironment(const std::string& json) {
+RowId dataset::Store::PutEnvironment(const std::string& json) {
   const RowId found = FindRow(dataset::kEnvironments, "json = ?1", {json});
   if (found != 0) return found;
   return InsertRow(connection_, dataset::kEnvironments,
                    {dataset::ContentHash(json), json});
 }
 
-std::map<RowId, std::string> Dataset::Store::Environments() {
+std::map<RowId, std::string> dataset::Store::Environments() {
   std::map<RowId, std::string> environments;
   ForEachRow(connection_, dataset::kEnvironments, "", {},
              [&environments](const Row& row) {
@@ -93,7 +93,7 @@ std::map<RowId, std::string> Dataset::Store::Environments() {
   return environments;
 }
 
-RowId Dataset::Store::PutBlob(const char* kind,
+RowId dataset::Store::PutBlob(const char* kind,
                               const dataset::PackedBlob& blob) {
   const std::vector<Row> same_hash = connection_.All(
       "SELECT id, data FROM blobs WHERE hash = ?1 AND kind = ?2 AND "
@@ -107,7 +107,7 @@ RowId Dataset::Store::PutBlob(const char* kind,
       {std::string(kind), blob.hash, blob.raw_bytes, Blob{blob.data}});
 }
 
-RowId Dataset::Store::PutGraph(const dataset::PackedGraph& graph) {
+RowId dataset::Store::PutGraph(const dataset::PackedGraph& graph) {
   const RowId nodes = PutBlob("nodes", graph.nodes);
   const RowId edges = PutBlob("edges", graph.edges);
   const RowId text = PutBlob("text", graph.text);
@@ -123,7 +123,7 @@ RowId Dataset::Store::PutGraph(const dataset::PackedGraph& graph) {
                     summary.statics.dense, summary.statics.relus});
 }
 
-bool Dataset::Store::AddPacked(const Point& point,
+bool dataset::Store::AddPacked(const Point& point,
                                const dataset::PackedGraph& graph,
                                const std::string& warnings) {
   Transaction transaction(connection_);
@@ -140,7 +140,7 @@ bool Dataset::Store::AddPacked(const Point& point,
   return true;
 }
 
-std::optional<StoredPoint> Dataset::Store::Find(const Point& point) {
+std::optional<StoredPoint> dataset::Store::Find(const Point& point) {
   std::optional<StoredPoint> found;
   ForEachRow(connection_, dataset::kPoints,
              "WHERE model = ?1 AND batch = ?2 AND mode = ?3 AND "
@@ -151,7 +151,7 @@ std::optional<StoredPoint> Dataset::Store::Find(const Point& point) {
   return found;
 }
 
-RowId Dataset::Store::PutPoint(const StoredPoint& point) {
+RowId dataset::Store::PutPoint(const StoredPoint& point) {
   Row columns = dataset::PointColumns(point);
   if (point.id == 0) {
     return InsertRow(connection_, dataset::kPoints, std::move(columns));
@@ -160,7 +160,7 @@ RowId Dataset::Store::PutPoint(const StoredPoint& point) {
   return point.id;
 }
 
-void Dataset::Store::PutLabel(const Label& given) {
+void dataset::Store::PutLabel(const Label& given) {
   CheckValues(given);
   Label label = given;
   label.environment = Canonical(label.environment, "environment");
@@ -186,7 +186,7 @@ void Dataset::Store::PutLabel(const Label& given) {
   transaction.Commit();
 }
 
-Row Dataset::Store::GraphRow(RowId graph) {
+Row dataset::Store::GraphRow(RowId graph) {
   std::optional<Row> found;
   ForEachRow(connection_, dataset::kGraphs, "WHERE id = ?1", {graph},
              [&found](const Row& row) { found = row; });
@@ -195,7 +195,7 @@ Row Dataset::Store::GraphRow(RowId graph) {
               connection_.path() + ": no graph " + std::to_string(graph));
 }
 
-dataset::PackedBlob Dataset::Store::ReadBlob(RowId blob) {
+dataset::PackedBlob dataset::Store::ReadBlob(RowId blob) {
   std::optional<dataset::PackedBlob> packed;
   ForEachRow(connection_, dataset::kBlobs, "WHERE id = ?1", {blob},
              [&packed](const Row& row) {
@@ -210,7 +210,7 @@ dataset::PackedBlob Dataset::Store::ReadBlob(RowId blob) {
   throw dataset::CorruptRow(connection_, "blobs", blob, "it is missing");
 }
 
-std::string Dataset::Store::Unpacked(RowId blob) {
+std::string dataset::Store::Unpacked(RowId blob) {
   const dataset::PackedBlob packed = ReadBlob(blob);
   try {
     return dataset::Unpack(packed.data, packed.raw_bytes);
@@ -219,7 +219,7 @@ std::string Dataset::Store::Unpacked(RowId blob) {
   }
 }
 
-dataset::PackedGraph Dataset::Store::Packed(RowId graph) {
+dataset::PackedGraph dataset::Store::Packed(RowId graph) {
   const Row row = GraphRow(graph);
   const auto blob = [&](std::string_view name) {
     return ReadBlob(Integer(CellOf(dataset::kGraphs, row, name)));
@@ -230,7 +230,7 @@ dataset::PackedGraph Dataset::Store::Packed(RowId graph) {
           .text = blob("text")};
 }
 
-std::optional<std::string> Dataset::Store::FeatureVersion() {
+std::optional<std::string> dataset::Store::FeatureVersion() {
   std::optional<std::string> version;
   ForEachRow(connection_, dataset::kMetadata, "WHERE key = 'feature_version'",
              {}, [&version](const Row& row) {
@@ -239,7 +239,7 @@ std::optional<std::string> Dataset::Store::FeatureVersion() {
   return version;
 }
 
-void Dataset::Store::CheckFeatureVersion() {
+void dataset::Store::CheckFeatureVersion() {
   if (feature_version_is_ours_) return;
   const std::string found = FeatureVersion().value_or("none");
   if (found != std::to_string(kFeatureVersion)) {

@@ -12,7 +12,7 @@ namespace foretell {
 
 /// What is behind a Dataset. Methods that are not explained here do what the
 /// method of the same name there promises.
-class Dataset::Store {
+class dataset::Store {
  public:
   /// Whether the file's structure is checked first.
   enum class Trust { kChecked, kUnchecked };

@@ -13,6 +13,12 @@ namespace {
 
 constexpr std::size_t kBins = 24;
 
+/// Whether a quantity has a plot of its own.
+bool IsDrawn(const LabelQuantity& quantity) {
+  return quantity.value == &Label::memory_mib ||
+         quantity.value == &Label::latency_ms;
+}
+
 std::vector<std::int64_t> Histogram(const std::vector<double>& sorted) {
   const auto first = std::upper_bound(sorted.begin(), sorted.end(), 0.0);
   if (first == sorted.end()) return {};
@@ -103,8 +109,8 @@ class Counting {
       for (const LabelQuantity& quantity : LabelQuantities()) {
         AddOutliers(labels, quantity);
       }
-      for (const std::size_t drawn : {0U, 3U}) {  // Memory and latency.
-        AddScatter(key, labels, LabelQuantities()[drawn]);
+      for (const LabelQuantity& quantity : LabelQuantities()) {
+        if (IsDrawn(quantity)) AddScatter(key, labels, quantity);
       }
     }
     std::ranges::stable_sort(

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "frontends/onnx/literals.h"
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/reader/liveness.h"
 #include "src/core/text.h"

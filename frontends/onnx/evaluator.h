@@ -18,14 +18,6 @@
 
 namespace foretell::onnx {
 
-/// Type of a TensorProto.DataType code in a run of `precision` (StoredAs);
-/// throws Error(kUnsupported) without an equivalent in ATen.
-at::ScalarType ScalarTypeOf(std::int64_t onnx_code, Precision precision);
-
-/// The literal on the CPU with its values; throws Error(kUnsupported) when its
-/// payload was not read or its type has no equivalent in ATen.
-at::Tensor HostTensor(const TensorLiteral& literal, Precision precision);
-
 class Liveness;
 
 /// Values by name while a graph or function body runs; names of enclosing
@@ -136,14 +128,5 @@ class Evaluator {
   int depth_ = 0;
   std::int64_t work_ = 0;  ///< Work of this run, in elements copied.
 };
-
-/// Operators of `model`, its subgraphs and functions that no table row lowers:
-/// one line of text per operator, with the name of the first node and how many
-/// there are. Empty when everything can run.
-std::vector<std::string> UnsupportedOperators(const Model& model);
-
-/// Names ("NonZero") of its operators whose row says that they depend on data,
-/// sorted.
-std::vector<std::string> DataDependentOperators(const Model& model);
 
 }  // namespace foretell::onnx

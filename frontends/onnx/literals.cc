@@ -1,3 +1,5 @@
+#include "frontends/onnx/literals.h"
+
 #include <ATen/ops/empty.h>
 
 #include <array>
@@ -5,7 +7,7 @@
 #include <utility>
 
 #include "foretell/error.h"
-#include "frontends/onnx/evaluator.h"
+#include "foretell/program.h"
 
 namespace foretell::onnx {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontends/onnx/evaluator.h"
+#include "frontends/onnx/literals.h"
 
 namespace foretell::onnx {
 namespace {
@@ -193,8 +194,8 @@ const Attribute& NodeContext::RequireAttribute(std::string_view name,
   if (attribute->kind != kind) {
     Fail(ErrorCode::kCorrupt,
          "attribute '" + std::string(name) + "' is of kind " +
-             std::to_string(static_cast<int>(attribute->kind)) +
-             ", expected " + std::to_string(static_cast<int>(kind)));
+             std::to_string(static_cast<int>(attribute->kind)) + ", expected " +
+             std::to_string(static_cast<int>(kind)));
   }
   return *attribute;
 }
@@ -237,8 +238,8 @@ at::ScalarType NodeContext::TypeOf(std::int64_t onnx_code) const {
 at::ScalarType NodeContext::TypeOf(std::int64_t onnx_code,
                                    at::Device place) const {
   const bool exact = place.is_cpu() && !evaluator_.options().device.is_cpu();
-  return ScalarTypeOf(onnx_code,
-                      exact ? Precision::kFp32 : evaluator_.options().precision);
+  return ScalarTypeOf(
+      onnx_code, exact ? Precision::kFp32 : evaluator_.options().precision);
 }
 
 at::Device NodeContext::device() const {

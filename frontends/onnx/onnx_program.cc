@@ -8,6 +8,7 @@
 #include "frontends/onnx/fusion/fuse.h"
 #include "frontends/onnx/onnx_program.h"
 #include "frontends/onnx/reader/liveness.h"
+#include "frontends/onnx/unsupported.h"
 
 namespace foretell {
 namespace onnx {

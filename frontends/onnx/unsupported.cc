@@ -1,8 +1,10 @@
+#include "frontends/onnx/unsupported.h"
+
 #include <map>
 #include <set>
 #include <utility>
 
-#include "frontends/onnx/evaluator.h"
+#include "frontends/onnx/operator_table.h"
 
 namespace foretell::onnx {
 namespace {

@@ -131,6 +131,13 @@ struct Damage {
 /// "labels row 17: the checksum does not match".
 std::string ToString(const Damage& damage);
 
+class Dataset;
+namespace dataset {
+class Store;
+/// What foretell's own code does with the file (datasets/store/store.h).
+Store& StoreOf(const Dataset& dataset);
+}  // namespace dataset
+
 /// A dataset: points with their graphs, and labels. One SQLite file, described
 /// in docs/dataset.md.
 ///
@@ -226,13 +233,10 @@ class Dataset {
                 std::uint64_t seed, const std::map<RowId, std::string>& parts);
   /// @}
 
-  /// Access for foretell's own code; not part of the public interface.
-  class Store;
-  Store& store() const { return *store_; }
-
  private:
-  explicit Dataset(std::unique_ptr<Store> store);
-  std::unique_ptr<Store> store_;
+  friend dataset::Store& dataset::StoreOf(const Dataset& dataset);
+  explicit Dataset(std::unique_ptr<dataset::Store> store);
+  std::unique_ptr<dataset::Store> store_;
 };
 
 /// Checks the whole file: SQLite's structure, the schema, every row's checksum,

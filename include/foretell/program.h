@@ -109,11 +109,18 @@ class Program {
   class Source {
    public:
     virtual ~Source() = default;
+    /// Word for the kind of file; see Program::format.
     virtual std::string_view format() const = 0;
+    /// Inputs in the order of Forward; they live as long as the source.
     virtual std::span<const InputSpec> inputs() const = 0;
+    /// Trainable elements as the file declares them.
     virtual std::int64_t parameter_elements() const = 0;
+    /// Sentences on what the source did with the file that a user should know
+    /// of a run in `mode`.
     virtual std::vector<std::string> warnings(Mode mode) const = 0;
+    /// Elements of the weights by type; see Program::weight_elements.
     virtual std::map<DType, std::int64_t> weight_elements() const { return {}; }
+    /// The program with its weights on a device. Throws Error.
     virtual std::unique_ptr<ProgramInstance> Instantiate(
         const InstanceOptions& options) const = 0;
   };

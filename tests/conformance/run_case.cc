@@ -12,7 +12,9 @@
 #include "foretell/error.h"
 #include "frontends/onnx/evaluator.h"
 #include "frontends/onnx/fusion/fuse.h"
+#include "frontends/onnx/literals.h"
 #include "frontends/onnx/reader/model.h"
+#include "frontends/onnx/unsupported.h"
 #include "tests/conformance/case_value.h"
 #include "tests/conformance/comparison.h"
 

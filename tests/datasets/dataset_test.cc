@@ -30,8 +30,8 @@ using testing::UnorderedElementsAre;
 class DatasetTest : public testing::Test {
  protected:
   std::int64_t Count(const std::string& table) {
-    return dataset_.store().connection().Integer("SELECT count(*) FROM " +
-                                                 table);
+    return dataset::StoreOf(dataset_).connection().Integer(
+        "SELECT count(*) FROM " + table);
   }
 
   Scratch scratch_;
@@ -224,7 +224,7 @@ TEST_F(DatasetTest, DoesNotWriteWhenOpenedForReading) {
 
 TEST_F(DatasetTest, RefusesFeaturesOfAnotherVersion) {
   dataset_.AddTraced(ToyPoint(), ToyGraph());
-  dataset_.store().connection().Run(
+  dataset::StoreOf(dataset_).connection().Run(
       "UPDATE metadata SET value = '99', crc = row_crc(id, key, '99') "
       "WHERE key = 'feature_version'");
   Dataset again = Dataset::OpenForWriting(path_);
@@ -252,7 +252,9 @@ TEST(Dataset, OpensNothingThatIsNotADataset) {
 TEST(Dataset, RefusesANewerSchema) {
   const Scratch scratch;
   const std::string path = scratch / "d.sqlite";
-  Dataset::OpenOrCreate(path).store().connection().Run("PRAGMA user_version=2");
+  dataset::StoreOf(Dataset::OpenOrCreate(path))
+      .connection()
+      .Run("PRAGMA user_version=2");
   ExpectError(ErrorCode::kUnsupported, "schema version 2",
               [&] { Dataset::Open(path); });
 }
@@ -294,7 +296,8 @@ TEST(CheckDataset, NamesTheRowThatSomebodyChanged) {
   Dataset dataset = Dataset::OpenOrCreate(path);
   const RowId point = dataset.AddUntraced(ToyPoint());
   dataset.PutLabel(ToyLabel(point, 3.0));
-  dataset.store().connection().Run("UPDATE labels SET latency_ms = 30.0");
+  dataset::StoreOf(dataset).connection().Run(
+      "UPDATE labels SET latency_ms = 30.0");
   const std::vector<Damage> damage = CheckDataset(path);
   ASSERT_EQ(damage.size(), 1U);
   EXPECT_EQ(ToString(damage[0]), "labels row 1: the checksum does not match");
@@ -307,8 +310,9 @@ TEST(CheckDataset, NamesABrokenReference) {
   const std::string path = scratch / "d.sqlite";
   Dataset dataset = Dataset::OpenOrCreate(path);
   dataset.AddTraced(ToyPoint(), ToyGraph());
-  dataset.store().connection().Run("PRAGMA foreign_keys=OFF");
-  dataset.store().connection().Run("DELETE FROM blobs WHERE kind = 'text'");
+  dataset::StoreOf(dataset).connection().Run("PRAGMA foreign_keys=OFF");
+  dataset::StoreOf(dataset).connection().Run(
+      "DELETE FROM blobs WHERE kind = 'text'");
   std::string all;
   for (const Damage& damage : CheckDataset(path))
     all += ToString(damage) + "\n";

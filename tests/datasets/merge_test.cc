@@ -120,7 +120,8 @@ TEST_F(MergeTest, RefusesDamageUnlessItSalvages) {
   Dataset a = Make("a");
   a.AddTraced(ToyPoint("x"), ToyGraph(1));
   a.AddTraced(ToyPoint("y"), ToyGraph(2));
-  a.store().connection().Run("UPDATE points SET family = 'z' WHERE id = 1");
+  dataset::StoreOf(a).connection().Run(
+      "UPDATE points SET family = 'z' WHERE id = 1");
   ExpectError(ErrorCode::kCorrupt, "points row 1", [&] { Merge({"a"}); });
   EXPECT_EQ(Dataset::Open(out_).NumPoints(), 0) << "all or nothing";
   const MergeSummary summary = Merge({"a"}, {.salvage = true});
@@ -131,7 +132,7 @@ TEST_F(MergeTest, RefusesDamageUnlessItSalvages) {
 TEST_F(MergeTest, LetsNoFeaturesOfAnotherVersionIn) {
   Dataset a = Make("a");
   a.AddTraced(ToyPoint("x"), ToyGraph());
-  a.store().connection().Run(
+  dataset::StoreOf(a).connection().Run(
       "UPDATE metadata SET value = '99', crc = row_crc(id, key, '99') "
       "WHERE key = 'feature_version'");
   for (const bool salvage : {false, true}) {
