@@ -106,6 +106,13 @@ class EveryScript(unittest.TestCase):
             self.assertNotIn('"FORETELL"', text, script.name)
             self.assertNotIn('/ "foretell"', text, script.name)
 
+    def test_is_executable_where_it_names_its_interpreter(self):
+        named = [path for path in sorted(SCRIPTS.rglob("*")) if path.is_file()
+                 and path.read_bytes().startswith(b"#!")]
+        self.assertGreater(len(named), 20)
+        for path in named:
+            self.assertTrue(os.access(path, os.X_OK), path)
+
     def test_compiles(self):
         scripts = sorted(SCRIPTS.rglob("*.py"))
         self.assertGreater(len(scripts), 20)
