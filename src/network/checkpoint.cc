@@ -5,6 +5,8 @@
 
 #include "src/network/checkpoint.h"
 
+#include <fmt/core.h>
+
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -53,7 +55,9 @@ std::string HashOf(const SafeTensors& content) {
   for (const auto& [name, tensor] : content.tensors) {
     hash.Add(name);
     hash.Add(tensor.dtype);
-    for (const std::int64_t size : tensor.shape) hash.Add(std::to_string(size));
+    for (const std::int64_t size : tensor.shape) {
+      hash.Add(fmt::format("{}", size));
+    }
     hash.Add(tensor.bytes);
   }
   return hash.Hex();
@@ -63,16 +67,19 @@ std::string MetadataOf(const SafeTensors& content, const char* key,
                        const std::string& origin) {
   const auto found = content.metadata.find(key);
   if (found != content.metadata.end()) return found->second;
-  throw Error(ErrorCode::kCorrupt, origin + ": not a checkpoint of foretell: " +
-                                       "no '" + key + "' in __metadata__");
+  throw Error(
+      ErrorCode::kCorrupt,
+      fmt::format("{}: not a checkpoint of foretell: no '{}' in __metadata__",
+                  origin, key));
 }
 
 void CheckHash(const SafeTensors& content, const std::string& origin) {
   const std::string written = MetadataOf(content, "hash", origin);
   const std::string found = HashOf(content);
   if (written == found) return;
-  throw Error(ErrorCode::kCorrupt, origin + ": content has the hash " + found +
-                                       ", expected " + written);
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("{}: content has the hash {}, expected {}", origin,
+                          found, written));
 }
 
 }  // namespace
@@ -80,7 +87,7 @@ void CheckHash(const SafeTensors& content, const std::string& origin) {
 std::string SerializeCheckpoint(const Checkpoint& checkpoint) {
   SafeTensors content{.tensors = checkpoint.weights};
   for (const auto& [name, tensor] : checkpoint.optimizer) {
-    content.tensors[std::string(kOptimizerPrefix) + name] = tensor;
+    content.tensors[fmt::format("{}{}", kOptimizerPrefix, name)] = tensor;
   }
   content.metadata["format"] = kFormat;
   content.metadata["checkpoint"] = InfoToJson(checkpoint.info).dump();
@@ -99,7 +106,8 @@ Checkpoint ParseCheckpoint(std::string_view bytes, const std::string& origin) {
   try {
     checkpoint.info = InfoFromJson(nlohmann::json::parse(description), origin);
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorCode::kCorrupt, origin + ": " + error.what());
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("{}: {}", origin, error.what()));
   }
   for (auto& [name, tensor] : content.tensors) {
     if (name.starts_with(kOptimizerPrefix)) {

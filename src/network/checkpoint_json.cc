@@ -1,5 +1,7 @@
 #include "src/network/checkpoint_json.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <cmath>
 #include <utility>
@@ -16,7 +18,7 @@ constexpr std::int64_t kMaxWidth = 1 << 14;
 constexpr std::int64_t kMaxBlocks = 256;
 
 [[noreturn]] void Fail(const std::string& origin, const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, origin + ": " + what);
+  throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", origin, what));
 }
 
 /// Reads fields of one object with the file's name at hand for errors.
@@ -29,19 +31,19 @@ class Fields {
 
   template <typename Value>
   Value Get(const char* name) const {
-    if (!json_.contains(name)) Fail(place_, std::string("no '") + name + "'");
+    if (!json_.contains(name)) Fail(place_, fmt::format("no '{}'", name));
     try {
       return json_.at(name).get<Value>();
     } catch (const Json::exception&) {
-      Fail(place_, std::string("'") + name + "' is " + json_.at(name).dump());
+      Fail(place_, fmt::format("'{}' is {}", name, json_.at(name).dump()));
     }
   }
 
   std::int64_t Size(const char* name, std::int64_t most) const {
     const auto value = Get<std::int64_t>(name);
     if (value < 0 || value > most) {
-      Fail(place_, std::string("'") + name + "' is " + std::to_string(value) +
-                       ", expected at most " + std::to_string(most));
+      Fail(place_,
+           fmt::format("'{}' is {}, expected at most {}", name, value, most));
     }
     return value;
   }
@@ -49,7 +51,7 @@ class Fields {
   double Finite(const char* name) const {
     const auto value = Get<double>(name);
     if (!std::isfinite(value)) {
-      Fail(place_, std::string("'") + name + "' is not finite");
+      Fail(place_, fmt::format("'{}' is not finite", name));
     }
     return value;
   }
@@ -59,12 +61,12 @@ class Fields {
   auto Named(const char* name, Parse parse) const {
     const auto text = Get<std::string>(name);
     const auto value = parse(text);
-    if (!value) Fail(place_, std::string("'") + name + "' is '" + text + "'");
+    if (!value) Fail(place_, fmt::format("'{}' is '{}'", name, text));
     return *value;
   }
 
   const Json& operator[](const char* name) const {
-    if (!json_.contains(name)) Fail(place_, std::string("no '") + name + "'");
+    if (!json_.contains(name)) Fail(place_, fmt::format("no '{}'", name));
     return json_.at(name);
   }
   const std::string& place() const { return place_; }
@@ -186,7 +188,7 @@ auto TakeNote(CheckpointInfo& info, const char* key, const char* otherwise,
     info.environment.erase(found);
   }
   const auto value = parse(text);
-  if (!value) Fail(origin, std::string(key) + " is '" + text + "'");
+  if (!value) Fail(origin, fmt::format("{} is '{}'", key, text));
   return *value;
 }
 
@@ -215,17 +217,17 @@ InputRecipe RecipeOfSchema1(const Fields& fields, CheckpointInfo& info,
 int CheckVersions(const Fields& fields, const std::string& origin) {
   const auto schema = fields.Get<int>("schema_version");
   if (schema < 1 || schema > kCheckpointSchema) {
-    throw Error(ErrorCode::kUnsupported, origin + ": schema version " +
-                                             std::to_string(schema) +
-                                             ", this foretell reads up to " +
-                                             std::to_string(kCheckpointSchema));
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("{}: schema version {}, this foretell reads up to {}",
+                    origin, schema, kCheckpointSchema));
   }
   const auto version = fields.Get<int>("feature_version");
   if (version != kFeatureVersion) {
     throw Error(ErrorCode::kUnsupported,
-                origin + ": trained on node features of version " +
-                    std::to_string(version) + ", this foretell makes version " +
-                    std::to_string(kFeatureVersion));
+                fmt::format("{}: trained on node features of version {}, this "
+                            "foretell makes version {}",
+                            origin, version, kFeatureVersion));
   }
   return schema;
 }
@@ -233,13 +235,12 @@ int CheckVersions(const Fields& fields, const std::string& origin) {
 void CheckSizes(const CheckpointInfo& info, const std::string& origin) {
   const auto expect = [&](const char* what, std::int64_t is, std::size_t due) {
     if (is == static_cast<std::int64_t>(due)) return;
-    Fail(origin, std::string(what) + " is " + std::to_string(is) +
-                     ", expected " + std::to_string(due));
+    Fail(origin, fmt::format("{} is {}, expected {}", what, is, due));
   };
   const std::optional<TermKind> terms = info.recipe.terms;
   if (terms != TermKindOf(info.network.kind)) {
-    Fail(origin, "network '" + std::string(NetworkKindName(info.network.kind)) +
-                     "' does not see what the recipe makes");
+    Fail(origin, fmt::format("network '{}' does not see what the recipe makes",
+                             NetworkKindName(info.network.kind)));
   }
   const TermLayout layout = terms ? LayoutOf(*terms) : TermLayout{};
   expect("node_features", info.network.node_features,
@@ -251,10 +252,9 @@ void CheckSizes(const CheckpointInfo& info, const std::string& origin) {
   expect("outputs", info.network.outputs, info.targets.size());
   for (const CheckpointTarget& target : info.targets) {
     if (target.scale.kind == info.targets.front().scale.kind) continue;
-    Fail(origin,
-         "targets are scaled by both '" +
-             std::string(ScaleKindName(target.scale.kind)) + "' and '" +
-             std::string(ScaleKindName(info.targets.front().scale.kind)) + "'");
+    Fail(origin, fmt::format("targets are scaled by both '{}' and '{}'",
+                             ScaleKindName(target.scale.kind),
+                             ScaleKindName(info.targets.front().scale.kind)));
   }
 }
 

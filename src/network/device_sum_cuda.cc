@@ -1,5 +1,6 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
+#include <fmt/core.h>
 
 #include <string>
 
@@ -17,7 +18,7 @@ void RunDeviceSum(const SegmentSum<float>& sum, const c10::Device& device) {
       sum, c10::cuda::getCurrentCUDAStream(device.index()).stream());
   if (error == 0) return;
   throw Error(ErrorCode::kInternal,
-              std::string("segmented sum: ") + CudaErrorText(error));
+              fmt::format("segmented sum: {}", CudaErrorText(error)));
 }
 
 }  // namespace foretell::learned

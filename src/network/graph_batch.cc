@@ -20,6 +20,7 @@
 #include "src/network/graph_batch.h"
 
 #include <ATen/ops/empty.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>
@@ -32,29 +33,27 @@ namespace {
 
 [[noreturn]] void Refuse(std::size_t graph, const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument,
-              "graph " + std::to_string(graph) + " of the batch: " + what);
+              fmt::format("graph {} of the batch: {}", graph, what));
 }
 
 [[noreturn]] void RefuseEdge(std::size_t graph, std::int64_t source,
                              std::int64_t target, const std::string& what) {
-  Refuse(graph, "edge " + std::to_string(source) + " -> " +
-                    std::to_string(target) + " " + what);
+  Refuse(graph, fmt::format("edge {} -> {} {}", source, target, what));
 }
 
 void CheckEdges(const GraphFeatures& features, std::size_t graph) {
   if (features.sources.size() != features.targets.size()) {
-    Refuse(graph, std::to_string(features.sources.size()) +
-                      " sources of edges, but " +
-                      std::to_string(features.targets.size()) + " targets");
+    Refuse(graph,
+           fmt::format("{} sources of edges, but {} targets",
+                       features.sources.size(), features.targets.size()));
   }
   const auto num_nodes = static_cast<std::int64_t>(features.nodes.size());
   for (std::size_t e = 0; e < features.sources.size(); ++e) {
     const std::int64_t source = features.sources[e];
     const std::int64_t target = features.targets[e];
     if (std::min(source, target) < 0 || std::max(source, target) >= num_nodes) {
-      RefuseEdge(
-          graph, source, target,
-          "leaves the " + std::to_string(num_nodes) + " nodes of the graph");
+      RefuseEdge(graph, source, target,
+                 fmt::format("leaves the {} nodes of the graph", num_nodes));
     }
     if (source == target) RefuseEdge(graph, source, target, "is a loop");
   }
@@ -69,13 +68,14 @@ struct Sizes {
 std::size_t CountColumns(const GraphInput& graph, std::size_t index) {
   const std::size_t nodes = graph.features->nodes.size();
   if (graph.node_columns.size() % nodes != 0) {
-    Refuse(index, std::to_string(graph.node_columns.size()) +
-                      " numbers in its node columns, not a multiple of its " +
-                      std::to_string(nodes) + " nodes");
+    Refuse(index,
+           fmt::format(
+               "{} numbers in its node columns, not a multiple of its {} nodes",
+               graph.node_columns.size(), nodes));
   }
   if (!graph.shares.empty() && graph.shares.size() != nodes) {
-    Refuse(index, std::to_string(graph.shares.size()) + " shares for its " +
-                      std::to_string(nodes) + " nodes");
+    Refuse(index, fmt::format("{} shares for its {} nodes", graph.shares.size(),
+                              nodes));
   }
   return graph.node_columns.size() / nodes;
 }
@@ -84,8 +84,8 @@ void CheckColumns(std::span<const GraphInput> graphs, std::size_t index) {
   const std::size_t found = CountColumns(graphs[index], index);
   const std::size_t expected = CountColumns(graphs[0], 0);
   if (found != expected) {
-    Refuse(index, std::to_string(found) + " node columns, but graph 0 has " +
-                      std::to_string(expected));
+    Refuse(index,
+           fmt::format("{} node columns, but graph 0 has {}", found, expected));
   }
   if (graphs[index].shares.empty() != graphs[0].shares.empty()) {
     Refuse(index, "only some graphs have shares");
@@ -104,9 +104,9 @@ Sizes CheckGraphs(std::span<const GraphInput> graphs) {
     }
     CheckEdges(*graphs[g].features, g);
     if (graphs[g].statics.size() != graphs[0].statics.size()) {
-      Refuse(g, std::to_string(graphs[g].statics.size()) +
-                    " static features, but graph 0 has " +
-                    std::to_string(graphs[0].statics.size()));
+      Refuse(g,
+             fmt::format("{} static features, but graph 0 has {}",
+                         graphs[g].statics.size(), graphs[0].statics.size()));
     }
     CheckColumns(graphs, g);
     sizes.nodes += static_cast<std::int64_t>(graphs[g].features->nodes.size());
@@ -115,10 +115,10 @@ Sizes CheckGraphs(std::span<const GraphInput> graphs) {
   }
   constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
   if (sizes.nodes > kLargest || sizes.edges > kLargest) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "a batch of " + std::to_string(sizes.nodes) + " nodes and " +
-                    std::to_string(sizes.edges) + " edges; at most " +
-                    std::to_string(kLargest) + " of each");
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a batch of {} nodes and {} edges; at most {} of each",
+                    sizes.nodes, sizes.edges, kLargest));
   }
   return sizes;
 }

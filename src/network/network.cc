@@ -39,6 +39,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/diff.h>
 #include <ATen/ops/repeat_interleave.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>
@@ -95,7 +96,7 @@ void FramedNetwork::AddGraphLayers() {
       options().graph_blocks * options().layers_per_block;
   for (std::int64_t i = 0; i < count; ++i) {
     graph_.push_back(layers->register_module(
-        std::to_string(i),
+        fmt::format("{}", i),
         MakeGraphLayer(options().kind, width, options().hidden)));
     width = options().hidden;
   }
@@ -107,7 +108,7 @@ void FramedNetwork::AddHead() {
   std::int64_t width = options().hidden + options().static_features;
   for (std::int64_t i = 0; i < options().head_blocks; ++i) {
     head_.push_back(layers->register_module(
-        std::to_string(i),
+        fmt::format("{}", i),
         std::make_shared<DenseLayer>(width, options().hidden, 1)));
     width = options().hidden;
   }
@@ -173,9 +174,8 @@ void CheckOptions(const NetworkOptions& options) {
                         std::int64_t least) {
     if (found >= least) return;
     throw Error(ErrorCode::kInvalidArgument,
-                std::string("a network's ") + what + " is " +
-                    std::to_string(found) + ", expected at least " +
-                    std::to_string(least));
+                fmt::format("a network's {} is {}, expected at least {}", what,
+                            found, least));
   };
   check("node_features", options.node_features, 1);
   check("static_features", options.static_features, 0);
@@ -186,9 +186,11 @@ void CheckOptions(const NetworkOptions& options) {
   check("outputs", options.outputs, 1);
   check("heads", options.heads, 0);
   if (!(options.dropout >= 0 && options.dropout < 1)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "a network's dropout is " + std::to_string(options.dropout) +
-                    ", expected at least 0 and below 1");
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "a network's dropout is {:f}, expected at least 0 and below 1",
+            options.dropout));
   }
 }
 

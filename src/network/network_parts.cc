@@ -2,6 +2,7 @@
 
 #include <ATen/ops/linear.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/core.h>
 
 #include <string>
 
@@ -24,9 +25,8 @@ void CheckWidths(const NetworkOptions& options, const GraphBatch& batch,
                         std::int64_t expected) {
     if (found == expected) return;
     throw Error(ErrorCode::kInvalidArgument,
-                "a batch with " + std::to_string(found) + " " +
-                    std::string(what) + " features; the network takes " +
-                    std::to_string(expected));
+                fmt::format("a batch with {} {} features; the network takes {}",
+                            found, what, expected));
   };
   check(node, batch.nodes.size(1), options.node_features);
   check("static", batch.statics.size(1), options.static_features);

@@ -6,6 +6,8 @@
 
 #include "src/network/safetensors.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -47,7 +49,7 @@ constexpr std::array<std::pair<std::string_view, std::int64_t>, 13>
                      {"F64", 8}}};
 
 [[noreturn]] void FailFile(const std::string& origin, const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, origin + ": " + what);
+  throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", origin, what));
 }
 
 /// Parses the header; refuses names that occur twice, of which a JSON library
@@ -66,18 +68,21 @@ Json ParseHeader(std::string_view text, const std::string& origin) {
   };
   try {
     Json header = Json::parse(text, watch);
-    if (repeated) FailFile(origin, "header names '" + *repeated + "' twice");
+    if (repeated) {
+      FailFile(origin, fmt::format("header names '{}' twice", *repeated));
+    }
     if (!header.is_object()) FailFile(origin, "header is not a JSON object");
     return header;
   } catch (const Json::exception& error) {
-    FailFile(origin, std::string("header is not JSON: ") + error.what());
+    FailFile(origin, fmt::format("header is not JSON: {}", error.what()));
   }
 }
 
 std::int64_t NonNegative(const Json& value, const std::string& place,
                          const std::string& origin) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > INT64_MAX) {
-    FailFile(origin, place + " is " + value.dump() + ", expected a size");
+    FailFile(origin,
+             fmt::format("{} is {}, expected a size", place, value.dump()));
   }
   return value.get<std::int64_t>();
 }
@@ -85,7 +90,7 @@ std::int64_t NonNegative(const Json& value, const std::string& place,
 const Json& Member(const Json& entry, const char* name,
                    const std::string& place, const std::string& origin) {
   if (!entry.is_object() || !entry.contains(name)) {
-    FailFile(origin, place + " has no '" + name + "'");
+    FailFile(origin, fmt::format("{} has no '{}'", place, name));
   }
   return entry.at(name);
 }
@@ -100,8 +105,8 @@ std::int64_t ExpectedBytes(const StoredTensor& tensor, const std::string& place,
                            const std::string& origin) {
   const std::int64_t width = BytesPerElement(tensor.dtype);
   if (width == 0) {
-    FailFile(origin,
-             place + " is of type '" + tensor.dtype + "', which is unknown");
+    FailFile(origin, fmt::format("{} is of type '{}', which is unknown", place,
+                                 tensor.dtype));
   }
   const std::optional<std::int64_t> elements = CheckedProduct(tensor.shape);
   const std::optional<std::int64_t> bytes =
@@ -113,13 +118,15 @@ std::int64_t ExpectedBytes(const StoredTensor& tensor, const std::string& place,
 /// Type and shape of one entry, and where its bytes are.
 Extent ReadEntry(const std::string& name, const Json& entry,
                  const std::string& origin, StoredTensor& tensor) {
-  const std::string place = "tensor '" + name + "'";
+  const std::string place = fmt::format("tensor '{}'", name);
   const Json& dtype = Member(entry, "dtype", place, origin);
   if (!dtype.is_string())
-    FailFile(origin, place + ": dtype is " + dtype.dump());
+    FailFile(origin, fmt::format("{}: dtype is {}", place, dtype.dump()));
   tensor.dtype = dtype.get<std::string>();
   const Json& shape = Member(entry, "shape", place, origin);
-  if (!shape.is_array()) FailFile(origin, place + ": shape is " + shape.dump());
+  if (!shape.is_array()) {
+    FailFile(origin, fmt::format("{}: shape is {}", place, shape.dump()));
+  }
   for (const Json& size : shape) {
     tensor.shape.push_back(NonNegative(size, place + ": a size", origin));
   }
@@ -131,9 +138,8 @@ Extent ReadEntry(const std::string& name, const Json& entry,
                 NonNegative(offsets[1], place + ": end", origin), name};
   const std::int64_t expected = ExpectedBytes(tensor, place, origin);
   if (extent.end - extent.begin != expected) {
-    FailFile(origin, place + " has " +
-                         std::to_string(extent.end - extent.begin) +
-                         " bytes, expected " + std::to_string(expected));
+    FailFile(origin, fmt::format("{} has {} bytes, expected {}", place,
+                                 extent.end - extent.begin, expected));
   }
   return extent;
 }
@@ -143,7 +149,7 @@ void ReadMetadata(const Json& entry, const std::string& origin,
   if (!entry.is_object()) FailFile(origin, "__metadata__ is not an object");
   for (const auto& [key, value] : entry.items()) {
     if (!value.is_string()) {
-      FailFile(origin, "__metadata__: '" + key + "' is not a string");
+      FailFile(origin, fmt::format("__metadata__: '{}' is not a string", key));
     }
     content.metadata[key] = value.get<std::string>();
   }
@@ -158,15 +164,14 @@ void ReadData(std::vector<Extent> extents, std::string_view data,
   std::int64_t position = 0;
   for (const Extent& extent : extents) {
     if (extent.begin != position) {
-      FailFile(origin, "tensor '" + extent.name + "' begins at " +
-                           std::to_string(extent.begin) + ", expected " +
-                           std::to_string(position));
+      FailFile(origin, fmt::format("tensor '{}' begins at {}, expected {}",
+                                   extent.name, extent.begin, position));
     }
     position = extent.end;
   }
   if (position != std::ssize(data)) {
-    FailFile(origin, "data has " + std::to_string(data.size()) +
-                         " bytes, expected " + std::to_string(position));
+    FailFile(origin, fmt::format("data has {} bytes, expected {}", data.size(),
+                                 position));
   }
   for (const Extent& extent : extents) {
     content.tensors[extent.name].bytes =
@@ -194,10 +199,10 @@ std::string SerializeSafeTensors(const SafeTensors& content) {
   for (const auto& [name, tensor] : content.tensors) {
     if (tensor.NumElements() * BytesPerElement(tensor.dtype) !=
         std::ssize(tensor.bytes)) {
-      throw Error(ErrorCode::kInternal,
-                  "tensor '" + name + "' has " +
-                      std::to_string(tensor.bytes.size()) +
-                      " bytes, which is not its shape");
+      throw Error(
+          ErrorCode::kInternal,
+          fmt::format("tensor '{}' has {} bytes, which is not its shape", name,
+                      tensor.bytes.size()));
     }
     const std::size_t begin = data.size();
     data += tensor.bytes;
@@ -216,14 +221,14 @@ std::string SerializeSafeTensors(const SafeTensors& content) {
 SafeTensors ParseSafeTensors(std::string_view bytes,
                              const std::string& origin) {
   if (bytes.size() < kLengthBytes) {
-    FailFile(origin, "has " + std::to_string(bytes.size()) +
-                         " bytes, expected at least 8");
+    FailFile(origin,
+             fmt::format("has {} bytes, expected at least 8", bytes.size()));
   }
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMaxHeaderBytes || length > bytes.size() - kLengthBytes) {
-    FailFile(origin, "header of " + std::to_string(length) +
-                         " bytes in a file of " + std::to_string(bytes.size()));
+    FailFile(origin, fmt::format("header of {} bytes in a file of {}", length,
+                                 bytes.size()));
   }
   const Json header = ParseHeader(bytes.substr(kLengthBytes, length), origin);
   SafeTensors content;

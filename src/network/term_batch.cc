@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>
@@ -14,9 +15,8 @@ namespace {
 [[noreturn]] void Refuse(std::size_t graph, const std::string& what,
                          std::size_t found, std::size_t expected) {
   throw Error(ErrorCode::kInvalidArgument,
-              "terms " + std::to_string(graph) + " of the batch: " + what +
-                  " is " + std::to_string(found) + ", expected " +
-                  std::to_string(expected));
+              fmt::format("terms {} of the batch: {} is {}, expected {}", graph,
+                          what, found, expected));
 }
 
 void CheckTable(std::span<const TermInput> graphs, std::size_t index,

@@ -38,6 +38,7 @@
 #include "src/network/term_network.h"
 
 #include <ATen/ATen.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <vector>
@@ -70,7 +71,7 @@ class TermCorrection : public torch::nn::Module {
     input_->weight().narrow(1, 0, layout.num_classes).zero_();
     for (std::int64_t i = 1; i < layers; ++i) {
       hidden_.push_back(
-          register_module("hidden" + std::to_string(i),
+          register_module(fmt::format("hidden{}", i),
                           std::make_shared<DenseLayer>(hidden, hidden, 1)));
     }
   }
@@ -134,8 +135,8 @@ class TermNetwork : public Network {
         layout.num_classes + 1 + options.static_features;
     for (std::int64_t i = 0; i < options.heads; ++i) {
       heads_.push_back(heads->register_module(
-          std::to_string(i), std::make_shared<SumCorrection>(
-                                 inputs, options.hidden, options.dropout)));
+          fmt::format("{}", i), std::make_shared<SumCorrection>(
+                                    inputs, options.hidden, options.dropout)));
     }
     register_module("heads", std::move(heads));
     mean_ = register_buffer("mean", at::zeros({inputs}));
@@ -238,10 +239,10 @@ void CheckLayout(const NetworkOptions& options, const TermLayout& layout) {
   const auto expect = [&options](const char* what, std::int64_t found,
                                  std::int64_t expected) {
     if (found == expected) return;
-    throw Error(ErrorCode::kInvalidArgument,
-                "network '" + std::string(NetworkKindName(options.kind)) +
-                    "': " + what + " is " + std::to_string(found) +
-                    ", expected " + std::to_string(expected));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("network '{}': {} is {}, expected {}",
+                    NetworkKindName(options.kind), what, found, expected));
   };
   expect("outputs", options.outputs, 1);
   expect("node_features", options.node_features,

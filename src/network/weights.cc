@@ -1,6 +1,7 @@
 #include "src/network/weights.h"
 
 #include <ATen/ATen.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -22,7 +23,7 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
   std::string text = "[";
   for (const std::int64_t size : shape) {
     if (text.size() > 1) text += ",";
-    text += std::to_string(size);
+    text += fmt::format("{}", size);
   }
   text += "]";
   return text;
@@ -42,7 +43,7 @@ std::vector<std::pair<std::string, at::Tensor>> TensorsOf(
 
 [[noreturn]] void FailWeights(const std::string& origin,
                               const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, origin + ": " + what);
+  throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", origin, what));
 }
 
 /// Most of a network are square matrices: one per layer but the first at least;
@@ -64,10 +65,10 @@ void CheckSizes(const NetworkOptions& options,
   const std::int64_t layers = CountLayers(options);
   if (options.hidden * options.hidden * (layers - 1) > elements ||
       options.hidden > elements || layers > elements) {
-    FailWeights(origin, "network of " + std::to_string(layers) +
-                            " layers and width " +
-                            std::to_string(options.hidden) + ", but only " +
-                            std::to_string(elements) + " weights");
+    FailWeights(
+        origin,
+        fmt::format("network of {} layers and width {}, but only {} weights",
+                    layers, options.hidden, elements));
   }
 }
 
@@ -79,9 +80,9 @@ StoredTensor ToStored(const at::Tensor& tensor) {
       std::ranges::find(kTypes, plain.scalar_type(),
                         &std::pair<std::string_view, at::ScalarType>::second);
   if (found == kTypes.end()) {
-    throw Error(ErrorCode::kInternal, std::string("tensor of type ") +
-                                          at::toString(plain.scalar_type()) +
-                                          " cannot be stored");
+    throw Error(ErrorCode::kInternal,
+                fmt::format("tensor of type {} cannot be stored",
+                            at::toString(plain.scalar_type())));
   }
   StoredTensor stored{.dtype = std::string(found->first),
                       .shape = plain.sizes().vec()};
@@ -96,7 +97,7 @@ at::Tensor ToTensor(const StoredTensor& stored) {
                         &std::pair<std::string_view, at::ScalarType>::first);
   if (found == kTypes.end()) {
     throw Error(ErrorCode::kUnsupported,
-                "tensor of type " + stored.dtype + " cannot be used");
+                fmt::format("tensor of type {} cannot be used", stored.dtype));
   }
   at::Tensor tensor = at::empty(stored.shape, at::dtype(found->second));
   std::memcpy(tensor.data_ptr(), stored.bytes.data(),
@@ -118,21 +119,25 @@ void LoadWeights(const std::map<std::string, StoredTensor>& weights,
   std::size_t used = 0;
   for (auto& [name, tensor] : TensorsOf(network)) {
     const auto found = weights.find(name);
-    if (found == weights.end()) FailWeights(origin, "no tensor '" + name + "'");
+    if (found == weights.end()) {
+      FailWeights(origin, fmt::format("no tensor '{}'", name));
+    }
     const StoredTensor expected{.dtype = ToStored(tensor.new_empty({0})).dtype,
                                 .shape = tensor.sizes().vec()};
     if (found->second.dtype != expected.dtype ||
         found->second.shape != expected.shape) {
-      FailWeights(origin, "tensor '" + name + "' is " + found->second.dtype +
-                              ShapeText(found->second.shape) + ", expected " +
-                              expected.dtype + ShapeText(expected.shape));
+      FailWeights(
+          origin,
+          fmt::format("tensor '{}' is {}{}, expected {}{}", name,
+                      found->second.dtype, ShapeText(found->second.shape),
+                      expected.dtype, ShapeText(expected.shape)));
     }
     tensor.copy_(ToTensor(found->second));
     ++used;
   }
   if (used != weights.size()) {
-    FailWeights(origin, "has " + std::to_string(weights.size()) +
-                            " tensors, the network " + std::to_string(used));
+    FailWeights(origin, fmt::format("has {} tensors, the network {}",
+                                    weights.size(), used));
   }
 }
 
@@ -145,7 +150,8 @@ std::shared_ptr<Network> RestoreNetwork(
   try {
     network = MakeNetwork(options);
   } catch (const Error& error) {
-    throw Error(ErrorCode::kCorrupt, origin + ": " + error.what());
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("{}: {}", origin, error.what()));
   }
   LoadWeights(weights, origin, *network);
   network->eval();

@@ -1,5 +1,7 @@
 #include "src/predict/learned_figure.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "src/core/text.h"
@@ -45,9 +47,11 @@ void FollowLatency(double ratio, Prediction& prediction) {
 }  // namespace
 
 std::string LearnedFigure::FarText() const {
-  return "unlike the networks that were learned from (distance " +
-         std::to_string(*source.distance) + ", 99 % of those are below " +
-         std::to_string(*source.far_distance) + ")";
+  return fmt::format(
+      "unlike the networks that were learned from (distance {:f}, 99 % of "
+      "those "
+      "are below {:f})",
+      *source.distance, *source.far_distance);
 }
 
 FigureSource SourceOf(const CheckpointInfo& info,
@@ -73,8 +77,8 @@ void WarnOf(const LearnedFigure& figure, const DeviceSpec& device,
             std::vector<std::string>& warnings) {
   const std::string name(TargetName(figure.target));
   if (figure.source.IsFar()) {
-    warnings.push_back(name + ": " + figure.FarText() +
-                       ": its interval need not hold");
+    warnings.push_back(fmt::format("{}: {}: its interval need not hold", name,
+                                   figure.FarText()));
   }
   if (!figure.interval) {
     warnings.push_back(name +
@@ -83,8 +87,9 @@ void WarnOf(const LearnedFigure& figure, const DeviceSpec& device,
   }
   const std::vector<std::string>& known = figure.source.trained_on;
   if (std::ranges::find(known, device.name) == known.end()) {
-    warnings.push_back(name + ": no measurement of " + device.name +
-                       " was learned from, only of " + Joined(known));
+    warnings.push_back(
+        fmt::format("{}: no measurement of {} was learned from, only of {}",
+                    name, device.name, Joined(known)));
   }
 }
 

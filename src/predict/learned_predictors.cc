@@ -1,5 +1,7 @@
 #include "src/predict/learned_predictors.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -84,9 +86,10 @@ LearnedPredictors::LearnedPredictors(std::vector<LearnedModel> models)
   for (const LearnedModel& learned : *models_) {
     const NetworkKind kind = learned.info().network.kind;
     if (TermKindOf(kind)) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                "network '" + std::string(NetworkKindName(kind)) +
-                    "' sees operators; expected one that sees terms");
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("network '{}' sees operators; expected one that sees terms",
+                    NetworkKindName(kind)));
   }
 }
 
@@ -104,8 +107,8 @@ void LearnedPredictors::Improve(const LearnedRequest& request,
     const std::string objection = Objection(figure, request, prediction);
     std::vector<std::string>& warnings = prediction[figure.target].warnings;
     if (!objection.empty()) {
-      warnings.push_back(std::string(TargetName(figure.target)) +
-                         ": analytic, as " + objection);
+      warnings.push_back(fmt::format("{}: analytic, as {}",
+                                     TargetName(figure.target), objection));
       continue;
     }
     PutFigure(figure, prediction);

@@ -1,5 +1,7 @@
 #include "src/predict/own_checkpoints.h"
 
+#include <fmt/core.h>
+
 #include <map>
 #include <utility>
 
@@ -15,8 +17,9 @@ namespace {
 void RefuseOtherPriors(const CheckpointInfo& info, const std::string& path) {
   if (info.recipe.prior.empty() || info.recipe.prior == "analytic") return;
   throw Error(ErrorCode::kInvalidArgument,
-              path + ": corrects the prior '" + info.recipe.prior +
-                  "'; predict makes the prior 'analytic' alone");
+              fmt::format("{}: corrects the prior '{}'; predict makes the "
+                          "prior 'analytic' alone",
+                          path, info.recipe.prior));
 }
 
 /// Remembers who predicts what; throws when two predict the same.
@@ -27,8 +30,8 @@ void Claim(const CheckpointInfo& info, const std::string& path,
     const auto [first, is_new] = claims.emplace(target, path);
     if (is_new) continue;
     throw Error(ErrorCode::kInvalidArgument,
-                path + " and " + first->second + " both predict " +
-                    std::string(TargetName(target)));
+                fmt::format("{} and {} both predict {}", path, first->second,
+                            TargetName(target)));
   }
 }
 
@@ -82,9 +85,9 @@ void OwnCheckpoints::ImproveBy(const Own& own, const LearnedRequest& request,
   const std::vector<std::string> unknown =
       Missing(own.learned.info().recipe.SettingKeys(), request.run);
   if (unknown.empty()) return;
-  prediction.warnings.push_back(own.path + " saw " + Joined(unknown) +
-                                " of its labels' environments; of this run it "
-                                "is not known");
+  prediction.warnings.push_back(fmt::format(
+      "{} saw {} of its labels' environments; of this run it is not known",
+      own.path, Joined(unknown)));
 }
 
 }  // namespace foretell::learned

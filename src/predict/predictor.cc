@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -95,11 +97,10 @@ void WarnOfMemory(const DeviceSpec& device, const Prediction& prediction,
   if (mig::FitsMemory(total_mib, static_cast<double>(device.usable_mib))) {
     return;
   }
-  warnings.push_back(
-      "the step needs about " +
-      std::to_string(static_cast<std::int64_t>(total_mib)) + " MiB and " +
-      device.name + " has " + std::to_string(device.usable_mib) +
-      ": latency and energy describe a run that would not finish");
+  warnings.push_back(fmt::format(
+      "the step needs about {} MiB and {} has {}: latency and energy describe "
+      "a run that would not finish",
+      static_cast<std::int64_t>(total_mib), device.name, device.usable_mib));
 }
 
 Figure AnalyticFigure(double value, double factor) {
@@ -167,8 +168,8 @@ std::string Prediction::Method() const {
   const std::string& of_latency = (*this)[Target::kLatency].source.method;
   const std::string& of_energy = (*this)[Target::kEnergy].source.method;
   if (of_memory == of_latency && of_latency == of_energy) return of_memory;
-  return "memory " + of_memory + "; latency " + of_latency + "; energy " +
-         of_energy;
+  return fmt::format("memory {}; latency {}; energy {}", of_memory, of_latency,
+                     of_energy);
 }
 
 std::vector<std::string> Prediction::AllWarnings() const {

@@ -1,5 +1,7 @@
 #include "src/predict/report.h"
 
+#include <fmt/core.h>
+
 #include <span>
 #include <utility>
 
@@ -20,7 +22,7 @@ std::string OperatorName(const OperatorGraph& graph, NodeId id) {
   if (id == kNone) return {};
   const Node& node = graph.node(id);
   return node.scope.empty() ? node.target
-                            : node.scope + " (" + node.target + ")";
+                            : fmt::format("{} ({})", node.scope, node.target);
 }
 
 }  // namespace
