@@ -1,3 +1,6 @@
+#include <fmt/core.h>
+
+#include <iterator>
 #include <string>
 
 #include "foretell/graph_io.h"
@@ -34,7 +37,7 @@ std::string NodeLabel(const OperatorGraph& graph, const Node& node) {
   for (const ValueId id : node.outputs) {
     label += "\\n" + ToString(graph.value(id).type);
   }
-  if (node.macs > 0) label += "\\n" + std::to_string(node.macs) + " MACs";
+  if (node.macs > 0) label += fmt::format("\\n{} MACs", node.macs);
   return label;
 }
 
@@ -46,16 +49,17 @@ std::string GraphToDot(const OperatorGraph& graph) {
       "\" {\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n";
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
     const Node& node = graph.node(id);
-    text += "  n" + std::to_string(id) + " [label=\"" + NodeLabel(graph, node) +
-            "\", fillcolor=\"" + std::string(FillColor(node.phase)) + "\"";
+    fmt::format_to(std::back_inserter(text),
+                   "  n{} [label=\"{}\", fillcolor=\"{}\"", id,
+                   NodeLabel(graph, node), FillColor(node.phase));
     if (!node.scope.empty()) {
       text += ", tooltip=\"" + DotText(node.scope) + "\"";
     }
     text += "];\n";
   }
   for (const auto& [producer, consumer] : graph.Edges()) {
-    text += "  n" + std::to_string(producer) + " -> n" +
-            std::to_string(consumer) + ";\n";
+    fmt::format_to(std::back_inserter(text), "  n{} -> n{};\n", producer,
+                   consumer);
   }
   return text + "}\n";
 }

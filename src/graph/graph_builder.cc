@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -16,8 +18,8 @@ namespace {
 void CheckId(std::int32_t id, std::size_t count, std::string_view what,
              const std::string& user) {
   if (id >= 0 && static_cast<std::size_t>(id) < count) return;
-  RefuseToBuild(user + ": " + std::string(what) + " " + std::to_string(id) +
-                " does not exist, the graph has " + std::to_string(count));
+  RefuseToBuild(fmt::format("{}: {} {} does not exist, the graph has {}", user,
+                            what, id, count));
 }
 
 /// `target` without "aten::" and overload.
@@ -28,8 +30,8 @@ std::string ShortTarget(std::string target) {
 }
 
 std::string Describe(const Node& node, std::int64_t id) {
-  return "node " + std::to_string(id) + " (" + node.target + ")" +
-         (node.scope.empty() ? "" : " in '" + node.scope + "'");
+  return fmt::format("node {} ({}){}", id, node.target,
+                     node.scope.empty() ? "" : " in '" + node.scope + "'");
 }
 
 /// First and last use of a storage's values.
@@ -83,13 +85,15 @@ std::int64_t CountParameterElements(const OperatorGraph& graph) {
 
 GraphBuilder::GraphBuilder(GraphInfo info) {
   if (info.batch < 0) {
-    RefuseToBuild("graph '" + info.name + "': the batch is " +
-                  std::to_string(info.batch) + ", expected at least 0");
+    RefuseToBuild(
+        fmt::format("graph '{}': the batch is {}, expected at least 0",
+                    info.name, info.batch));
   }
   const DType autocast = info.autocast.value_or(DType::kF16);
   if (autocast != DType::kF16 && autocast != DType::kBF16) {
-    RefuseToBuild("graph '" + info.name + "': autocast is to " +
-                  std::string(DTypeName(autocast)) + ", expected f16 or bf16");
+    RefuseToBuild(
+        fmt::format("graph '{}': autocast is to {}, expected f16 or bf16",
+                    info.name, DTypeName(autocast)));
   }
   graph_.info_ = std::move(info);
 }
@@ -98,8 +102,9 @@ StorageId GraphBuilder::AddStorage(std::int64_t bytes, TensorRole role,
                                    std::string label) {
   const StorageId id = static_cast<StorageId>(graph_.storages_.size());
   if (bytes < 0) {
-    RefuseToBuild("storage " + std::to_string(id) + " ('" + label + "') has " +
-                  std::to_string(bytes) + " bytes, expected at least 0");
+    RefuseToBuild(
+        fmt::format("storage {} ('{}') has {} bytes, expected at least 0", id,
+                    label, bytes));
   }
   graph_.storages_.push_back({bytes, role, std::move(label)});
   return id;
@@ -128,7 +133,7 @@ ValueId GraphBuilder::AddValue(std::string name, TensorType type,
 std::string GraphBuilder::FreshName() {
   std::string name;
   do {
-    name = std::to_string(next_name_++);
+    name = fmt::format("{}", next_name_++);
   } while (names_.contains(name));
   return name;
 }
@@ -148,7 +153,7 @@ NodeId GraphBuilder::AddNode(NodeSpec spec) {
             .outputs = {},
             .attributes = std::move(spec.attributes)};
   if (node.target.empty()) {
-    RefuseToBuild("node " + std::to_string(id) + " has no operator name");
+    RefuseToBuild(fmt::format("node {} has no operator name", id));
   }
   for (const ValueId input : node.inputs) {
     CheckId(input, graph_.values_.size(), "input value", Describe(node, id));
@@ -187,8 +192,9 @@ void GraphBuilder::MarkInput(ValueId value) {
   CheckId(value, graph_.values_.size(), "value", "MarkInput");
   const Value& marked = graph_.value(value);
   if (marked.producer != kNone) {
-    RefuseToBuild("input '" + marked.name + "' is the result of " +
-                  Describe(graph_.node(marked.producer), marked.producer));
+    RefuseToBuild(
+        fmt::format("input '{}' is the result of {}", marked.name,
+                    Describe(graph_.node(marked.producer), marked.producer)));
   }
   graph_.inputs_.push_back(value);
 }
@@ -200,16 +206,18 @@ void GraphBuilder::MarkOutput(ValueId value) {
 
 void GraphBuilder::SetParameterElements(std::int64_t elements) {
   if (elements < 0) {
-    RefuseToBuild("the number of parameter elements is " +
-                  std::to_string(elements) + ", expected at least 0");
+    RefuseToBuild(fmt::format(
+        "the number of parameter elements is {}, expected at least 0",
+        elements));
   }
   parameter_elements_ = elements;
 }
 
 void GraphBuilder::DeriveLifetimes() {
   if (!graph_.events_.empty()) {
-    RefuseToBuild("DeriveLifetimes: the graph already has " +
-                  std::to_string(graph_.events_.size()) + " events");
+    RefuseToBuild(
+        fmt::format("DeriveLifetimes: the graph already has {} events",
+                    graph_.events_.size()));
   }
   const std::vector<Life> lives = LivesOf(graph_);
   const std::size_t nodes = graph_.nodes_.size();

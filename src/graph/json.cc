@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "foretell/graph_io.h"
@@ -64,7 +66,7 @@ Json ToJson(const MemoryEvent& event) {
 /// `"key": [` with one element per line, so that documents can be compared.
 template <typename T>
 std::string ListOf(std::string_view key, std::span<const T> elements) {
-  std::string text = "  \"" + std::string(key) + "\": [";
+  std::string text = fmt::format("  \"{}\": [", key);
   for (std::size_t i = 0; i < elements.size(); ++i) {
     text += i == 0 ? "\n    " : ",\n    ";
     text += DumpJson(ToJson(elements[i]), kOneLine);
@@ -73,7 +75,7 @@ std::string ListOf(std::string_view key, std::span<const T> elements) {
 }
 
 std::string Field(std::string_view key, const Json& value) {
-  return "  \"" + std::string(key) + "\": " + DumpJson(value, kOneLine);
+  return fmt::format("  \"{}\": {}", key, DumpJson(value, kOneLine));
 }
 
 }  // namespace

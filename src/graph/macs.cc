@@ -20,6 +20,8 @@
 
 #include "src/graph/macs.h"
 
+#include <fmt/core.h>
+
 #include <string>
 
 #include "foretell/error.h"
@@ -168,16 +170,14 @@ std::int64_t MulMacs(std::int64_t a, std::int64_t b) {
   const std::optional<std::int64_t> product = CheckedMul(a, b);
   if (product) return *product;
   throw Error(ErrorCode::kInvalidArgument,
-              "multiply-accumulates exceed int64: " + std::to_string(a) +
-                  " * " + std::to_string(b));
+              fmt::format("multiply-accumulates exceed int64: {} * {}", a, b));
 }
 
 std::int64_t AddMacs(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
   throw Error(ErrorCode::kInvalidArgument,
-              "multiply-accumulates exceed int64: " + std::to_string(a) +
-                  " + " + std::to_string(b));
+              fmt::format("multiply-accumulates exceed int64: {} + {}", a, b));
 }
 
 std::int64_t CountMacs(const OperatorGraph& graph, const Node& node) {

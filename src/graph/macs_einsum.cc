@@ -5,6 +5,8 @@
 // afterwards when a later operand or the result needs it. Dimensions under an
 // ellipsis are indices of their own, aligned at the right end.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <bitset>
@@ -26,7 +28,7 @@ using IndexSizes = std::array<std::int64_t, kMaxIndices>;
 
 [[noreturn]] void Refuse(std::string_view equation, const std::string& why) {
   throw Error(ErrorCode::kInvalidArgument,
-              "einsum '" + std::string(equation) + "': " + why);
+              fmt::format("einsum '{}': {}", equation, why));
 }
 
 std::string WithoutBlanks(std::string_view equation) {
@@ -57,7 +59,7 @@ std::vector<std::size_t> Indices(std::string_view equation,
   const std::size_t dots = term.find("...");
   const std::size_t letters = term.size() - (dots == std::string::npos ? 0 : 3);
   if (rank < letters || (dots == std::string::npos && rank != letters)) {
-    Refuse(equation, "operand '" + term + "' has rank " + std::to_string(rank));
+    Refuse(equation, fmt::format("operand '{}' has rank {}", term, rank));
   }
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < term.size(); ++i) {
@@ -69,7 +71,7 @@ std::vector<std::size_t> Indices(std::string_view equation,
     } else if (IsLetter(term[i])) {
       indices.push_back(static_cast<unsigned char>(term[i]));
     } else {
-      Refuse(equation, std::string("unexpected '") + term[i] + "'");
+      Refuse(equation, fmt::format("unexpected '{}'", term[i]));
     }
   }
   return indices;
@@ -85,9 +87,8 @@ IndexSet Merge(std::string_view equation, const std::string& term,
     if (indices[i] >= kMaxIndices) Refuse(equation, "rank exceeds 64");
     std::int64_t& size = sizes[indices[i]];
     if (size > 1 && shape[i] > 1 && size != shape[i]) {
-      Refuse(equation, "an index of '" + term + "' has size " +
-                           std::to_string(shape[i]) + ", earlier " +
-                           std::to_string(size));
+      Refuse(equation, fmt::format("an index of '{}' has size {}, earlier {}",
+                                   term, shape[i], size));
     }
     if (size < 0 || size == 1) size = shape[i];
     set.set(indices[i]);
@@ -131,9 +132,8 @@ std::int64_t EinsumMacs(std::string_view equation,
   const std::string left = text.substr(0, text.find("->"));
   const std::vector<std::string> terms = SplitAt(left, ',');
   if (terms.size() != shapes.size()) {
-    Refuse(equation, "names " + std::to_string(terms.size()) +
-                         " operands, the operator has " +
-                         std::to_string(shapes.size()));
+    Refuse(equation, fmt::format("names {} operands, the operator has {}",
+                                 terms.size(), shapes.size()));
   }
   IndexSizes sizes;
   sizes.fill(-1);

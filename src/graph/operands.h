@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -39,8 +41,8 @@ class Operands {
                         const char* what) const {
     if (index < ids.size()) return graph_.value(ids[index]).type;
     throw Error(ErrorCode::kInvalidArgument,
-                node_.target + " has " + std::to_string(ids.size()) + " " +
-                    what + ", expected at least " + std::to_string(index + 1));
+                fmt::format("{} has {} {}, expected at least {}", node_.target,
+                            ids.size(), what, index + 1));
   }
 
   const OperatorGraph& graph_;

@@ -1,5 +1,7 @@
 #include "foretell/run.h"
 
+#include <fmt/core.h>
+
 #include <cctype>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -61,10 +63,8 @@ TorchGeneration TorchVersion::Generation() const {
 }
 
 std::string ToString(const TorchVersion& version) {
-  std::string text =
-      std::to_string(version.major) + "." + std::to_string(version.minor);
-  if (version.patch) text += "." + std::to_string(*version.patch);
-  return text;
+  const std::string text = fmt::format("{}.{}", version.major, version.minor);
+  return version.patch ? fmt::format("{}.{}", text, *version.patch) : text;
 }
 
 std::optional<TorchVersion> ParseTorchVersion(std::string_view text) {

@@ -1,5 +1,7 @@
 #include "src/graph/text_cursor.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -90,7 +92,7 @@ bool TextCursor::AcceptWord(std::string_view expected) {
 }
 
 void TextCursor::Expect(std::string_view expected) {
-  if (!Accept(expected)) Expected("'" + std::string(expected) + "'");
+  if (!Accept(expected)) Expected(fmt::format("'{}'", expected));
 }
 
 void TextCursor::Open(char bracket) {
@@ -168,9 +170,9 @@ void TextCursor::Fail(const std::string& message) const {
   const std::size_t line =
       1 + static_cast<std::size_t>(std::ranges::count(before, '\n'));
   const std::size_t line_start = before.rfind('\n') + 1;
-  throw Error(ErrorCode::kCorrupt, origin_ + ":" + std::to_string(line) + ":" +
-                                       std::to_string(mark_ - line_start + 1) +
-                                       ": " + message);
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("{}:{}:{}: {}", origin_, line, mark_ - line_start + 1,
+                          message));
 }
 
 void TextCursor::Expected(std::string_view what) {
@@ -180,7 +182,7 @@ void TextCursor::Expected(std::string_view what) {
   const std::string found =
       AtEnd() ? "the end of the text"
               : (shown.empty() ? "the end of the line" : Quoted(shown));
-  Fail("expected " + std::string(what) + ", found " + found);
+  Fail(fmt::format("expected {}, found {}", what, found));
 }
 
 }  // namespace foretell

@@ -1,5 +1,7 @@
 #include "src/graph/text_elements.h"
 
+#include <fmt/core.h>
+
 #include <charconv>
 #include <variant>
 #include <vector>
@@ -26,7 +28,7 @@ Number ParseNumber(TextCursor& cursor) {
   if (text.empty()) cursor.Expected("a value");
   if (const auto number = WholeNumber<std::int64_t>(text)) return *number;
   if (const auto number = WholeNumber<double>(text)) return *number;
-  cursor.Fail("'" + std::string(text) + "' is not a number in range");
+  cursor.Fail(fmt::format("'{}' is not a number in range", text));
 }
 
 /// `[1, 2]` or, as soon as one element is one, a list of floating-point

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/core.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +18,7 @@ template <typename T>
 T Known(TextCursor& cursor, std::optional<T> parsed, std::string_view what,
         std::string_view found) {
   if (parsed) return *parsed;
-  cursor.Fail("unknown " + std::string(what) + " '" + std::string(found) + "'");
+  cursor.Fail(fmt::format("unknown {} '{}'", what, found));
 }
 
 /// `true`, `2`, `0.5`, `"text"`, `[1, 2]`, `[1.0, 2.5]` or `floats[]`. A list

@@ -6,6 +6,8 @@
 // graph itself is checked by GraphBuilder, whose errors get the place in the
 // text here.
 
+#include <fmt/core.h>
+
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -107,8 +109,8 @@ class Parser {
     const bool call = cursor_.Peek() == '"' || cursor_.WordIsFollowedBy('(');
     if (call) return ParseNode(std::move(names));
     if (names.size() != 1) {
-      cursor_.Fail("a source defines one tensor, found " +
-                   std::to_string(names.size()) + " names");
+      cursor_.Fail(fmt::format("a source defines one tensor, found {} names",
+                               names.size()));
     }
     ParseSource(std::move(names.front()));
   }
@@ -120,9 +122,8 @@ class Parser {
     const StorageId storage = ParseStorage(type, role);
     const TensorRole stored = builder_.storage(storage).role;
     if (stored != role) {
-      cursor_.Fail("'" + name + "' is " + word +
-                   ", but its storage belongs to " +
-                   std::string(TensorRoleName(stored)));
+      cursor_.Fail(fmt::format("'{}' is {}, but its storage belongs to {}",
+                               name, word, TensorRoleName(stored)));
     }
     const ValueId id = builder_.AddSource(name, std::move(type), storage);
     if (role == TensorRole::kInput) sources_of_role_input_.push_back(id);
@@ -196,8 +197,8 @@ class Parser {
   /// called after its owner and its place: "conv1.weight1".
   ValueId ParseOperand(const std::string& owner, std::size_t place) {
     if (cursor_.Peek() == '%') return ParseReference();
-    return ParseSource(owner + "." + std::string(cursor_.PeekWord()) +
-                       std::to_string(place));
+    return ParseSource(
+        fmt::format("{}.{}{}", owner, cursor_.PeekWord(), place));
   }
 
   Attributes ParseAttributes() {
@@ -236,9 +237,8 @@ class Parser {
     if (!cursor_.Accept("start")) {
       const std::int64_t number = cursor_.Int("'start', 'scratch' or a node");
       if (number < 0 || number >= builder_.num_nodes()) {
-        cursor_.Fail("node " + std::to_string(number) +
-                     " does not exist, the graph has " +
-                     std::to_string(builder_.num_nodes()));
+        cursor_.Fail(fmt::format("node {} does not exist, the graph has {}",
+                                 number, builder_.num_nodes()));
       }
       node = static_cast<NodeId>(number);
     }

@@ -4,29 +4,25 @@
 // that printing a parsed graph gives the same text again whatever the order in
 // which the tensors were made.
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <ranges>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "foretell/graph_io.h"
+#include "src/core/text.h"
 #include "src/graph/text_quote.h"
 
 namespace foretell {
 namespace {
 
 constexpr int kEventsPerLine = 8;
-
-template <typename Range, typename Print>
-std::string Joined(const Range& range, Print print) {
-  std::string text;
-  for (const auto& element : range) {
-    if (!text.empty()) text += ", ";
-    text += print(element);
-  }
-  return text;
-}
 
 bool AllOf(std::string_view text, bool (*belongs)(char)) {
   for (const char c : text) {
@@ -37,6 +33,10 @@ bool AllOf(std::string_view text, bool (*belongs)(char)) {
 
 std::string TargetText(const std::string& target) {
   return AllOf(target, &IsWordCharacter) ? target : Quoted(target);
+}
+
+std::string AssignmentText(const std::pair<std::string, Attribute>& attribute) {
+  return TargetText(attribute.first) + "=" + AttributeText(attribute.second);
 }
 
 using ValueOfStorage = std::unordered_map<StorageId, ValueId>;
@@ -54,20 +54,26 @@ class Printer {
     PrintInputs();
     for (const Node& node : graph_.nodes()) PrintNode(node);
     if (!graph_.outputs().empty()) {
-      text_ += "output " + NamesOf(graph_.outputs()) + "\n";
+      Add("output {}\n", NamesOf(graph_.outputs()));
     }
     if (options.with_timeline) PrintTimeline();
     return std::move(text_);
   }
 
  private:
+  template <typename... Parts>
+  void Add(fmt::format_string<Parts...> format, Parts&&... parts) {
+    fmt::format_to(std::back_inserter(text_), format,
+                   std::forward<Parts>(parts)...);
+  }
+
   std::string Alias(ValueId id) const {
-    std::string text = " alias ";
-    return text.append(NameOf(id));
+    return fmt::format(" alias {}", NameOf(id));
   }
 
   std::string NamesOf(std::span<const ValueId> ids) const {
-    return Joined(ids, [this](ValueId id) { return NameOf(id); });
+    return Joined(
+        ids | std::views::transform([this](ValueId id) { return NameOf(id); }));
   }
 
   std::string NameOf(ValueId id) const {
@@ -79,24 +85,19 @@ class Printer {
 
   void PrintHeader() {
     const GraphInfo& info = graph_.info();
-    text_ += "graph " + Quoted(info.name);
-    text_.append(" mode=").append(ModeName(info.mode));
-    text_.append(" precision=").append(PrecisionName(info.precision));
-    if (info.autocast) {
-      text_.append(" autocast=").append(DTypeName(*info.autocast));
-    }
-    text_ += " batch=" + std::to_string(info.batch);
-    if (!info.optimizer.empty())
-      text_ += " optimizer=" + Quoted(info.optimizer);
-    text_ += " parameters=" + std::to_string(graph_.ParameterElements()) + "\n";
+    Add("graph {} mode={} precision={}", Quoted(info.name), ModeName(info.mode),
+        PrecisionName(info.precision));
+    if (info.autocast) Add(" autocast={}", DTypeName(*info.autocast));
+    Add(" batch={}", info.batch);
+    if (!info.optimizer.empty()) Add(" optimizer={}", Quoted(info.optimizer));
+    Add(" parameters={}\n", graph_.ParameterElements());
   }
 
   void PrintSource(ValueId id) {
     const Value& value = graph_.value(id);
-    text_ += NameOf(id) + " = ";
-    text_ += TensorRoleName(graph_.storage(value.storage).role);
-    text_.append(" ").append(ToString(value.type));
-    text_.append(StorageText(id, {})).append("\n");
+    Add("{} = {} {}{}\n", NameOf(id),
+        TensorRoleName(graph_.storage(value.storage).role),
+        ToString(value.type), StorageText(id, {}));
   }
 
   /// The marked inputs, where they are not simply all sources of role input.
@@ -109,7 +110,7 @@ class Printer {
       if (value.producer == kNone && is_input) expected.push_back(id);
     }
     if (std::ranges::equal(expected, graph_.inputs())) return;
-    text_ += "inputs " + NamesOf(graph_.inputs()) + "\n";
+    Add("inputs {}\n", NamesOf(graph_.inputs()));
   }
 
   /// " alias %x" for a tensor in a storage that has been printed; else what
@@ -125,7 +126,7 @@ class Printer {
     const Storage& storage = graph_.storage(value.storage);
     std::string text;
     if (storage.bytes != value.type.Bytes()) {
-      text += " bytes=" + std::to_string(storage.bytes);
+      text += fmt::format(" bytes={}", storage.bytes);
     }
     if (storage.label != value.name) text += " label=" + Quoted(storage.label);
     return text;
@@ -154,26 +155,20 @@ class Printer {
   void PrintNode(const Node& node) {
     if (node.phase != phase_) {
       phase_ = node.phase;
-      text_.append("phase ").append(PhaseName(phase_)).append("\n");
+      Add("phase {}\n", PhaseName(phase_));
     }
-    if (!node.outputs.empty()) text_ += NamesOf(node.outputs) + " = ";
-    text_ += TargetText(node.target) + "(" + NamesOf(node.inputs) + ")";
+    if (!node.outputs.empty()) Add("{} = ", NamesOf(node.outputs));
+    Add("{}({})", TargetText(node.target), NamesOf(node.inputs));
     if (!node.attributes.empty()) {
-      text_ += " {" +
-               Joined(node.attributes,
-                      [](const auto& attribute) {
-                        return TargetText(attribute.first) + "=" +
-                               AttributeText(attribute.second);
-                      }) +
-               "}";
+      Add(" {{{}}}",
+          Joined(node.attributes | std::views::transform(&AssignmentText)));
     }
     if (!node.outputs.empty()) {
       const ValueOfStorage inputs = FirstInputs(node);
-      text_ += " : " + Joined(node.outputs, [&](ValueId id) {
-                 return ResultText(id, inputs);
-               });
+      const auto result = [&](ValueId id) { return ResultText(id, inputs); };
+      Add(" : {}", Joined(node.outputs | std::views::transform(result)));
     }
-    if (!node.scope.empty()) text_ += " @ " + Quoted(node.scope);
+    if (!node.scope.empty()) Add(" @ {}", Quoted(node.scope));
     text_ += "\n";
   }
 
@@ -188,8 +183,11 @@ class Printer {
       const bool same = previous != nullptr && previous->node == event.node;
       if (!same || on_line == kEventsPerLine) {
         if (previous != nullptr) text_ += "\n";
-        text_ += event.node == kNone ? "start" : std::to_string(event.node);
-        text_ += ":";
+        if (event.node == kNone) {
+          text_ += "start:";
+        } else {
+          Add("{}:", event.node);
+        }
         on_line = 0;
       }
       PrintEvent(event);
@@ -201,13 +199,11 @@ class Printer {
 
   void PrintScratch(StorageId id) {
     const Storage& storage = graph_.storage(id);
-    std::string name = "s";
-    name += std::to_string(scratch_.size());
+    const std::string name = fmt::format("s{}", scratch_.size());
     scratch_[id] = name;
-    text_ += "scratch " + name;
-    text_.append(" ").append(TensorRoleName(storage.role));
-    text_ += " bytes=" + std::to_string(storage.bytes);
-    if (!storage.label.empty()) text_ += " label=" + Quoted(storage.label);
+    Add("scratch {} {} bytes={}", name, TensorRoleName(storage.role),
+        storage.bytes);
+    if (!storage.label.empty()) Add(" label={}", Quoted(storage.label));
     text_ += "\n";
   }
 

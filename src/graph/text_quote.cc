@@ -1,9 +1,13 @@
 #include "src/graph/text_quote.h"
 
+#include <fmt/format.h>
+
+#include <ranges>
 #include <type_traits>
 
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
+#include "src/core/text.h"
 
 namespace foretell {
 namespace {
@@ -30,18 +34,6 @@ std::string Escaped(char c) {
       return std::string(1, c);
   }
 }
-
-template <typename T, typename Print>
-std::string ListText(const std::vector<T>& list, Print print) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (i > 0) text += ", ";
-    text += print(list[i]);
-  }
-  return text + "]";
-}
-
-std::string IntText(std::int64_t number) { return std::to_string(number); }
 
 }  // namespace
 
@@ -74,16 +66,17 @@ std::string AttributeText(const Attribute& attribute) {
         if constexpr (std::is_same_v<T, bool>) {
           return value ? "true" : "false";
         } else if constexpr (std::is_same_v<T, std::int64_t>) {
-          return IntText(value);
+          return fmt::format("{}", value);
         } else if constexpr (std::is_same_v<T, double>) {
           return DoubleText(value);
         } else if constexpr (std::is_same_v<T, std::string>) {
           return Quoted(value);
         } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
-          return ListText(value, &IntText);
+          return fmt::format("[{}]", fmt::join(value, ", "));
         } else {
           // An empty list of numbers needs its type; others show it.
-          return (value.empty() ? "floats" : "") + ListText(value, &DoubleText);
+          return fmt::format("{}[{}]", value.empty() ? "floats" : "",
+                             Joined(value | std::views::transform(DoubleText)));
         }
       },
       attribute);

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 
@@ -76,14 +78,8 @@ std::int64_t TensorType::Bytes() const {
 }
 
 std::string ToString(const TensorType& type) {
-  std::string text(DTypeName(type.dtype));
-  text += '[';
-  for (std::size_t i = 0; i < type.shape.size(); ++i) {
-    if (i > 0) text += ',';
-    text += std::to_string(type.shape[i]);
-  }
-  text += ']';
-  return text;
+  return fmt::format("{}[{}]", DTypeName(type.dtype),
+                     fmt::join(type.shape, ","));
 }
 
 }  // namespace foretell

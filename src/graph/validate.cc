@@ -1,5 +1,7 @@
 #include "src/graph/validate.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -19,27 +21,25 @@ enum class LifeStage : std::uint8_t { kUnborn, kAlive, kDead };
 }
 
 std::string Describe(const OperatorGraph& graph, StorageId id) {
-  return "storage " + std::to_string(id) + " ('" + graph.storage(id).label +
-         "')";
+  return fmt::format("storage {} ('{}')", id, graph.storage(id).label);
 }
 
 void CheckEventIds(const OperatorGraph& graph, std::size_t index) {
   const MemoryEvent& event = graph.events()[index];
-  const std::string where = "event " + std::to_string(index) + ": ";
+  const std::string where = fmt::format("event {}: ", index);
   const std::int64_t storages = std::ssize(graph.storages());
   if (event.storage < 0 || event.storage >= storages) {
-    Refuse(where + "storage " + std::to_string(event.storage) +
-           " does not exist, the graph has " + std::to_string(storages));
+    Refuse(fmt::format("{}storage {} does not exist, the graph has {}", where,
+                       event.storage, storages));
   }
   const std::int64_t nodes = std::ssize(graph.nodes());
   if (event.node < kNone || event.node >= nodes) {
-    Refuse(where + "node " + std::to_string(event.node) +
-           " does not exist, the graph has " + std::to_string(nodes));
+    Refuse(fmt::format("{}node {} does not exist, the graph has {}", where,
+                       event.node, nodes));
   }
   if (index > 0 && graph.events()[index - 1].node > event.node) {
-    Refuse(where + "at node " + std::to_string(event.node) +
-           " comes after one at node " +
-           std::to_string(graph.events()[index - 1].node));
+    Refuse(fmt::format("{}at node {} comes after one at node {}", where,
+                       event.node, graph.events()[index - 1].node));
   }
 }
 
@@ -52,20 +52,21 @@ void Live(const OperatorGraph& graph, const MemoryEvent& event,
     stage = allocates ? LifeStage::kAlive : LifeStage::kDead;
     return;
   }
-  const std::string at = " at node " + std::to_string(event.node);
+  const std::string at = fmt::format(" at node {}", event.node);
   if (allocates) {
     Refuse(Describe(graph, event.storage) + " is allocated twice, again" + at);
   }
-  Refuse(Describe(graph, event.storage) + " is freed" + at +
-         (stage == LifeStage::kDead ? " a second time" : " unallocated"));
+  Refuse(fmt::format(
+      "{} is freed{}{}", Describe(graph, event.storage), at,
+      stage == LifeStage::kDead ? " a second time" : " unallocated"));
 }
 
 }  // namespace
 
 void CheckType(const TensorType& type, const std::string& what) {
   if (type.shape.size() > kMaxRank) {
-    Refuse(what + " has rank " + std::to_string(type.shape.size()) +
-           ", at most " + std::to_string(kMaxRank) + " is allowed");
+    Refuse(fmt::format("{} has rank {}, at most {} is allowed", what,
+                       type.shape.size(), kMaxRank));
   }
   for (const std::int64_t size : type.shape) {
     if (size < 0) Refuse(what + " has a negative size: " + ToString(type));
@@ -75,7 +76,7 @@ void CheckType(const TensorType& type, const std::string& what) {
   } catch (const Error& error) {
     throw WithContext(what, error);
   }
-  Refuse(what + ": " + ToString(type) + " has more than 2^62 bytes");
+  Refuse(fmt::format("{}: {} has more than 2^62 bytes", what, ToString(type)));
 }
 
 void CheckInputs(const OperatorGraph& graph) {
