@@ -1,10 +1,14 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
+#include <ranges>
 #include <string>
 #include <utility>
 
 #include "foretell/device.h"
 #include "foretell/error.h"
+#include "src/core/text.h"
 #include "src/device/embedded_data.h"
 #include "src/device/read_device.h"
 
@@ -27,23 +31,13 @@ bool AnswersTo(const DeviceSpec& device, std::string_view name) {
                      });
 }
 
-/// Names of all `items`, comma-separated.
-template <typename Item>
-std::string NamesOf(const std::vector<Item>& items) {
-  std::string names;
-  for (const Item& item : items) {
-    if (!names.empty()) names += ", ";
-    names += item.name;
-  }
-  return names.empty() ? "none" : names;
-}
-
 template <typename Item>
 [[noreturn]] void ThrowNotFound(const char* what, std::string_view name,
                                 const std::vector<Item>& items) {
+  const std::string known = Joined(items | std::views::transform(&Item::name));
   throw Error(ErrorCode::kNotFound,
-              std::string(what) + " '" + std::string(name) +
-                  "' is unknown; known are: " + NamesOf(items));
+              fmt::format("{} '{}' is unknown; known are: {}", what, name,
+                          known.empty() ? "none" : known));
 }
 
 /// Refuses a name or alias by which another device is found already.
@@ -57,10 +51,11 @@ void RefuseTakenNames(const DeviceSpec& device,
     if (other.name == device.name) continue;
     for (const std::string& name : names) {
       if (!AnswersTo(other, name)) continue;
-      throw Error(ErrorCode::kCorrupt,
-                  std::string(origin) + ": device '" + device.name +
-                      "' claims the name \"" + name + "\", which belongs to '" +
-                      other.name + "'");
+      throw Error(
+          ErrorCode::kCorrupt,
+          fmt::format(
+              "{}: device '{}' claims the name \"{}\", which belongs to '{}'",
+              origin, device.name, name, other.name));
     }
   }
 }
@@ -91,9 +86,11 @@ double ContextModel::ContextMib(const DeviceSpec& device) const {
   if (own != context_mib.end()) return own->second;
   const auto any = context_mib.find("*");
   if (any != context_mib.end()) return any->second;
-  throw Error(ErrorCode::kInvalidArgument,
-              "environment '" + name + "' has no context size for '" +
-                  device.architecture + "' and no default \"*\"");
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "environment '{}' has no context size for '{}' and no default \"*\"",
+          name, device.architecture));
 }
 
 const DeviceCatalog& DeviceCatalog::BuiltIn() {

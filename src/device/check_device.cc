@@ -6,6 +6,8 @@
 // placements and the slices permit (one for a "+me" profile). The last one
 // means that a layout whose slots do not overlap and whose slices add up is
 // valid: nobody has to count instances as well.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <set>
@@ -28,11 +30,11 @@ template <typename Value, typename Expected>
 void Require(bool holds, const Place& place, const char* field, Value value,
              const char* relation, Expected expected) {
   if (holds) return;
-  throw Error(ErrorCode::kCorrupt,
-              std::string(place.origin) + ": mig.profiles[" +
-                  std::to_string(place.profile) + "] ('" + place.name +
-                  "'): " + field + " is " + std::to_string(value) +
-                  ", expected " + relation + " " + std::to_string(expected));
+  throw Error(
+      ErrorCode::kCorrupt,
+      fmt::format("{}: mig.profiles[{}] ('{}'): {} is {}, expected {} {}",
+                  place.origin, place.profile, place.name, field, value,
+                  relation, expected));
 }
 
 /// The compute slices that a name such as "3g.20gb+me" states; -1 when the
@@ -65,9 +67,9 @@ void CheckName(const MigProfile& profile, const Place& place) {
   const int slices = SlicesOfName(profile.name);
   if (slices < 0) {
     throw Error(ErrorCode::kCorrupt,
-                std::string(place.origin) + ": mig.profiles[" +
-                    std::to_string(place.profile) + "].name is \"" +
-                    profile.name + "\", expected a name such as \"1g.5gb\"");
+                fmt::format("{}: mig.profiles[{}].name is \"{}\", expected a "
+                            "name such as \"1g.5gb\"",
+                            place.origin, place.profile, profile.name));
   }
   Require(profile.compute_slices == slices, place, "compute_slices",
           profile.compute_slices, "as in its name", slices);

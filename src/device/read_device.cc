@@ -1,5 +1,7 @@
 #include "src/device/read_device.h"
 
+#include <fmt/core.h>
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -78,9 +80,8 @@ void ReadMig(JsonObject mig, DeviceSpec* device) {
   device->memory_slots = SmallInt(mig, "memory_slots", 1, kMaxSlots);
   std::vector<JsonObject> profiles = mig.Objects("profiles");
   if (profiles.empty() || profiles.size() > kMaxProfiles) {
-    mig.Fail("profiles", "has " + std::to_string(profiles.size()) +
-                             " entries, expected 1 to " +
-                             std::to_string(kMaxProfiles));
+    mig.Fail("profiles", fmt::format("has {} entries, expected 1 to {}",
+                                     profiles.size(), kMaxProfiles));
   }
   for (JsonObject& profile : profiles) {
     device->mig_profiles.push_back(ReadProfile(profile));

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <set>
 #include <string>
 
@@ -47,8 +49,10 @@ std::vector<DeclaredContext> ReadContexts(std::string_view json,
     }
     if (!result.back().is_default) continue;
     if (!default_name.empty()) {
-      entry.Fail("default", "is true for \"" + name + "\", but \"" +
-                                default_name + "\" is the default already");
+      entry.Fail(
+          "default",
+          fmt::format("is true for \"{}\", but \"{}\" is the default already",
+                      name, default_name));
     }
     default_name = name;
   }
