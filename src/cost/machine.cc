@@ -1,5 +1,7 @@
 #include "src/cost/machine.h"
 
+#include <fmt/core.h>
+
 #include <string>
 
 #include "foretell/error.h"
@@ -15,7 +17,7 @@ constexpr double kReachedShareOfPeak = 0.86;
 
 [[noreturn]] void Refuse(const DeviceSpec& device, const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument,
-              "device " + device.name + ": " + what);
+              fmt::format("device {}: {}", device.name, what));
 }
 
 }  // namespace
@@ -37,18 +39,19 @@ Machine MakeMachine(const DeviceSpec& device, const CostOptions& options) {
   if (device.sms <= 0) Refuse(device, "no multiprocessors");
   if (!(device.bandwidth_gb_s > 0)) Refuse(device, "no memory bandwidth");
   if (options.sms < 0 || options.sms > device.sms) {
-    Refuse(device, "sms is " + std::to_string(options.sms) +
-                       ", expected 0 to " + std::to_string(device.sms));
+    Refuse(device,
+           fmt::format("sms is {}, expected 0 to {}", options.sms, device.sms));
   }
   const double fraction = options.bandwidth_fraction;
   if (!(fraction > 0) || fraction > 1) {
-    Refuse(device, "bandwidth_fraction is " + std::to_string(fraction) +
-                       ", expected more than 0 and at most 1");
+    Refuse(device,
+           fmt::format(
+               "bandwidth_fraction is {:f}, expected more than 0 and at most 1",
+               fraction));
   }
   if (!(options.dispatch_scale >= 0)) {
-    Refuse(device, "dispatch_scale is " +
-                       std::to_string(options.dispatch_scale) +
-                       ", expected at least 0");
+    Refuse(device, fmt::format("dispatch_scale is {:f}, expected at least 0",
+                               options.dispatch_scale));
   }
   const int sms = options.sms == 0 ? device.sms : options.sms;
   return {.device = &device,

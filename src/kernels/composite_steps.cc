@@ -1,5 +1,7 @@
 #include "src/kernels/composite_steps.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace foretell::cost {
@@ -13,8 +15,8 @@ CompositeSteps::CompositeSteps(const Expansion& outer,
       builder_(outer.graph.info()) {}
 
 std::string CompositeSteps::NameOf(std::size_t number) const {
-  return outer_.graph.value(context_.result()).name + "/" +
-         std::to_string(number);
+  return fmt::format("{}/{}", outer_.graph.value(context_.result()).name,
+                     number);
 }
 
 DType CompositeSteps::SourceType(DType dtype) const {

@@ -1,5 +1,7 @@
 #include "src/kernels/tensor_states.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -43,13 +45,9 @@ void RequireRepresentable(const std::string& name, const Shape& shape) {
   for (std::int64_t& size : counted) size = std::max<std::int64_t>(size, 1);
   const std::optional<std::int64_t> elements = CheckedProduct(counted);
   if (elements && *elements <= kMaxElements) return;
-  std::string sizes;
-  for (const std::int64_t size : shape) {
-    sizes += (sizes.empty() ? "" : ",") + std::to_string(size);
-  }
-  throw Error(ErrorCode::kInvalidArgument, "tensor '" + name + "' has shape [" +
-                                               sizes +
-                                               "], more than 2^56 elements");
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("tensor '{}' has shape [{}], more than 2^56 elements",
+                          name, fmt::join(shape, ",")));
 }
 
 TensorStates::TensorStates(const OperatorGraph& graph, const Run& mode)

@@ -1,5 +1,7 @@
 #include "src/memory/caching_allocator.h"
 
+#include <fmt/core.h>
+
 #include <string>
 
 #include "foretell/error.h"
@@ -53,9 +55,9 @@ CachingAllocator::CachingAllocator(const CachingAllocatorConfig& config)
 std::optional<BlockId> CachingAllocator::Allocate(std::int64_t bytes) {
   if (bytes > kMaxTotalBytes - state_.reserved - kLargeSegmentBytes) {
     throw Error(ErrorCode::kInvalidArgument,
-                "a request of " + std::to_string(bytes) + " bytes on top of " +
-                    std::to_string(state_.reserved) +
-                    " reserved ones exceeds 2^60 bytes");
+                fmt::format("a request of {} bytes on top of {} reserved ones "
+                            "exceeds 2^60 bytes",
+                            bytes, state_.reserved));
   }
   const std::int64_t block_bytes = RoundUp(bytes, kMinBlockBytes);
   const bool small = block_bytes <= kSmallRequestBytes;

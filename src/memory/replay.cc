@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <string>
 #include <unordered_map>
 
@@ -17,7 +19,7 @@ constexpr BlockId kNoBlock = -1;
 
 [[noreturn]] void Refuse(std::size_t index, const std::string& reason) {
   throw Error(ErrorCode::kInvalidArgument,
-              "allocation event " + std::to_string(index) + ": " + reason);
+              fmt::format("allocation event {}: {}", index, reason));
 }
 
 /// Runs the events one by one and keeps the score.
@@ -42,12 +44,12 @@ class Replay {
  private:
   bool Allocate(const AllocationEvent& event, std::size_t index) {
     if (event.bytes < 0) {
-      Refuse(index, "size is " + std::to_string(event.bytes) +
-                        " bytes, expected at least 0");
+      Refuse(index,
+             fmt::format("size is {} bytes, expected at least 0", event.bytes));
     }
     const auto [slot, is_new] = live_.try_emplace(event.id, kNoBlock);
     if (!is_new) {
-      Refuse(index, "id " + std::to_string(event.id) + " is already live");
+      Refuse(index, fmt::format("id {} is already live", event.id));
     }
     if (event.bytes == 0) return true;
     try {
@@ -59,14 +61,14 @@ class Replay {
       }
       return block || event.optional;
     } catch (const Error& error) {
-      throw WithContext("allocation event " + std::to_string(index), error);
+      throw WithContext(fmt::format("allocation event {}", index), error);
     }
   }
 
   void Free(const AllocationEvent& event, std::size_t index) {
     const auto slot = live_.find(event.id);
     if (slot == live_.end()) {
-      Refuse(index, "id " + std::to_string(event.id) + " is not live");
+      Refuse(index, fmt::format("id {} is not live", event.id));
     }
     if (slot->second != kNoBlock) allocator_.Free(slot->second);
     live_.erase(slot);

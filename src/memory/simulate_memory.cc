@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -113,7 +115,7 @@ LiveTensor Describe(const OperatorGraph& graph, const ScheduledEvent& born,
     if (tensor.label.empty()) tensor.label = value.name;
   }
   if (tensor.label.empty()) {
-    tensor.label = "storage " + std::to_string(born.storage);
+    tensor.label = fmt::format("storage {}", born.storage);
   }
   return tensor;
 }
