@@ -8,6 +8,8 @@
 // slice of 4.75 GiB; Rule::kUsableMemory exists because of that.
 #include "src/mig/dippm_rule.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "foretell/error.h"
@@ -49,9 +51,9 @@ std::optional<std::string> DippmProfile(double total_mib,
                     });
     if (known) continue;
     throw Error(ErrorCode::kUnsupported,
-                "the rule 'dippm' is defined for the A100 of 40 GB: '" +
-                    device.name + "' has no profile '" + threshold.profile +
-                    "'");
+                fmt::format("the rule 'dippm' is defined for the A100 of 40 "
+                            "GB: '{}' has no profile '{}'",
+                            device.name, threshold.profile));
   }
   const Threshold* threshold = Find(total_mib);
   if (threshold == nullptr) return std::nullopt;
@@ -61,8 +63,8 @@ std::optional<std::string> DippmProfile(double total_mib,
 std::string DippmReason(double total_mib) {
   const Threshold* threshold = Find(total_mib);
   if (threshold == nullptr) return "the prediction is 40 GB or more";
-  return "the prediction is from " + std::to_string(threshold->from_gb) +
-         " to " + std::to_string(threshold->to_gb) + " GB";
+  return fmt::format("the prediction is from {} to {} GB", threshold->from_gb,
+                     threshold->to_gb);
 }
 
 }  // namespace foretell::mig

@@ -4,6 +4,8 @@
 // the number of instances per profile and device and tries the orders of
 // creation itself. The Kubernetes device plugin with the strategy "mixed"
 // offers every profile as a resource of its own.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -30,14 +32,15 @@ std::string DeviceEntry(int device,
   for (const PackedInstance& instance : instances) {
     if (instance.device != device) continue;
     ++counts[instance.profile];
-    comments += "    # " + std::to_string(instance.start) + ":" +
-                std::to_string(instance.memory_slots) + " " + instance.profile +
-                " for " + Printable(instance.model) + "\n";
+    comments += fmt::format("    # {}:{} {} for {}\n", instance.start,
+                            instance.memory_slots, instance.profile,
+                            Printable(instance.model));
   }
-  std::string entry = comments + "    - devices: [" + std::to_string(device) +
-                      "]\n      mig-enabled: true\n      mig-devices:\n";
+  std::string entry = fmt::format(
+      "{}    - devices: [{}]\n      mig-enabled: true\n      mig-devices:\n",
+      comments, device);
   for (const auto& [profile, count] : counts) {
-    entry += "        \"" + profile + "\": " + std::to_string(count) + "\n";
+    entry += fmt::format("        \"{}\": {}\n", profile, count);
   }
   return entry;
 }
@@ -60,8 +63,7 @@ std::string MigPartedConfig(const Packing& packing, std::string_view name) {
                 "mig-parted: the configuration's name is '" + Printable(name) +
                     "', expected letters, digits, '-', '_' and '.'");
   }
-  std::string text =
-      "version: v1\nmig-configs:\n  " + std::string(name) + ":\n";
+  std::string text = fmt::format("version: v1\nmig-configs:\n  {}:\n", name);
   if (packing.num_devices == 0) {
     return text + "    - devices: all\n      mig-enabled: false\n";
   }
@@ -80,9 +82,9 @@ std::string KubernetesResourceName(std::string_view profile) {
 std::string KubernetesResources(const Packing& packing) {
   std::string text;
   for (const PackedInstance& instance : packing.instances) {
-    text += "- name: " + Quote(instance.model) +
-            "\n  resources:\n    limits:\n      " +
-            KubernetesResourceName(instance.profile) + ": 1\n";
+    text += fmt::format("- name: {}\n  resources:\n    limits:\n      {}: 1\n",
+                        Quote(instance.model),
+                        KubernetesResourceName(instance.profile));
   }
   return text.empty() ? "[]\n" : text;
 }

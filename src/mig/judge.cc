@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <cmath>
 #include <string>
 
@@ -16,8 +18,8 @@ namespace {
 
 void CheckNumber(const Demand& demand, const std::string& name, double value) {
   if (std::isfinite(value) && value >= 0) return;
-  Refuse(demand, name + " is " + FormatNumber(value, 3) +
-                     ", expected a finite number of at least 0");
+  Refuse(demand, fmt::format("{} is {}, expected a finite number of at least 0",
+                             name, FormatNumber(value, 3)));
 }
 
 void CheckNumbers(const Demand& demand) {
@@ -41,10 +43,11 @@ void CheckNumbers(const Demand& demand) {
 void CheckDemand(const Demand& demand) {
   CheckNumbers(demand);
   if (demand.lo_mib > demand.total_mib || demand.total_mib > demand.hi_mib) {
-    Refuse(demand, "total_mib is " + FormatNumber(demand.total_mib, 3) +
-                       ", expected it within its interval " +
-                       FormatNumber(demand.lo_mib, 3) + " to " +
-                       FormatNumber(demand.hi_mib, 3));
+    Refuse(demand,
+           fmt::format(
+               "total_mib is {}, expected it within its interval {} to {}",
+               FormatNumber(demand.total_mib, 3),
+               FormatNumber(demand.lo_mib, 3), FormatNumber(demand.hi_mib, 3)));
   }
 }
 
@@ -54,10 +57,10 @@ SliceDemand OnSlice(const Demand& demand, const MigProfile& profile) {
     if (slice.profile == profile.name) return slice;
   }
   if (demand.latency_ms > 0 || demand.energy_j > 0) {
-    Refuse(demand, "latency_ms is " + FormatNumber(demand.latency_ms, 3) +
-                       " and energy_j " + FormatNumber(demand.energy_j, 3) +
-                       ", but nothing is said of profile '" + profile.name +
-                       "'");
+    Refuse(demand, fmt::format("latency_ms is {} and energy_j {}, but nothing "
+                               "is said of profile '{}'",
+                               FormatNumber(demand.latency_ms, 3),
+                               FormatNumber(demand.energy_j, 3), profile.name));
   }
   return {.profile = profile.name};
 }
@@ -93,9 +96,9 @@ Verdict Judge(const Demand& demand, const DeviceSpec& device,
   const auto usable_mib = static_cast<double>(verdict.usable_mib);
   verdict.margin_mib = usable_mib - demand.hi_mib;
   verdict.fits = FitsMemory(demand.hi_mib, usable_mib);
-  verdict.reason = "up to " + FormatNumber(demand.hi_mib, 1) +
-                   " MiB are needed and " + std::to_string(verdict.usable_mib) +
-                   " MiB are usable";
+  verdict.reason =
+      fmt::format("up to {} MiB are needed and {} MiB are usable",
+                  FormatNumber(demand.hi_mib, 1), verdict.usable_mib);
   return verdict;
 }
 

@@ -6,6 +6,8 @@
 // once and no set of seen layouts is needed. An A100 has 722 layouts (297
 // without the double-memory profile, 19 of them maximal); the limit below is
 // for files that describe a stranger device.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <set>
@@ -75,8 +77,8 @@ class Enumerator {
     if (maximal_only_ && occupancy_.HasRoomForAny(profiles_)) return;
     if (layouts_.size() >= kMaxLayouts) {
       throw Error(ErrorCode::kUnsupported,
-                  "'" + device_.name + "' has more than " +
-                      std::to_string(kMaxLayouts) + " MIG layouts");
+                  fmt::format("'{}' has more than {} MIG layouts", device_.name,
+                              kMaxLayouts));
     }
     layouts_.push_back(current_);
   }
@@ -103,8 +105,8 @@ std::int64_t CountMultisets(const std::vector<Layout>& layouts) {
 }
 
 std::string Describe(const DeviceSpec& device, const PlacedInstance& instance) {
-  return ProfileAt(device, instance.profile).name + " at slot " +
-         std::to_string(instance.start);
+  return fmt::format("{} at slot {}", ProfileAt(device, instance.profile).name,
+                     instance.start);
 }
 
 /// What forbids `instance` on an otherwise empty device.
@@ -112,17 +114,13 @@ std::string WhyMisplaced(const DeviceSpec& device,
                          const PlacedInstance& instance) {
   const int count = static_cast<int>(device.mig_profiles.size());
   if (instance.profile < 0 || instance.profile >= count) {
-    return "profile " + std::to_string(instance.profile) +
-           " does not exist, expected 0 to " + std::to_string(count - 1);
+    return fmt::format("profile {} does not exist, expected 0 to {}",
+                       instance.profile, count - 1);
   }
   const MigProfile& profile = ProfileAt(device, instance.profile);
   if (Contains(profile.placements, instance.start)) return "";
-  std::string allowed;
-  for (const int start : profile.placements) {
-    if (!allowed.empty()) allowed += ", ";
-    allowed += std::to_string(start);
-  }
-  return Describe(device, instance) + " may only start at slot " + allowed;
+  return fmt::format("{} may only start at slot {}", Describe(device, instance),
+                     fmt::join(profile.placements, ", "));
 }
 
 }  // namespace
@@ -160,20 +158,21 @@ std::string WhyInvalid(const DeviceSpec& device, const Layout& layout) {
       const MigProfile& other = ProfileAt(device, layout[j].profile);
       if (layout[i].start >= layout[j].start + other.memory_slots) continue;
       if (layout[j].start >= layout[i].start + profile.memory_slots) continue;
-      return Describe(device, layout[j]) + " and " +
-             Describe(device, layout[i]) + " overlap";
+      return fmt::format("{} and {} overlap", Describe(device, layout[j]),
+                         Describe(device, layout[i]));
     }
     if (profile.media_extensions && media != nullptr) {
-      return Describe(device, *media) + " and " + Describe(device, layout[i]) +
-             " both have media extensions, expected one at most";
+      return fmt::format(
+          "{} and {} both have media extensions, expected one at most",
+          Describe(device, *media), Describe(device, layout[i]));
     }
     if (profile.media_extensions) media = &layout[i];
     slices += profile.compute_slices;
   }
   if (slices <= device.compute_slices) return "";
-  return "the instances take " + std::to_string(slices) +
-         " compute slices, expected at most " +
-         std::to_string(device.compute_slices);
+  return fmt::format(
+      "the instances take {} compute slices, expected at most {}", slices,
+      device.compute_slices);
 }
 
 std::string MultisetName(const DeviceSpec& device, const Layout& layout) {
@@ -185,7 +184,7 @@ std::string MultisetName(const DeviceSpec& device, const Layout& layout) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
     if (!name.empty()) name += " + ";
-    if (counts[i] > 1) name += std::to_string(counts[i]) + "x";
+    if (counts[i] > 1) name += fmt::format("{}x", counts[i]);
     name += device.mig_profiles[i].name;
   }
   return name;

@@ -7,6 +7,8 @@
 // several devices it is a heuristic (bin packing is NP-hard), so a lower bound
 // comes with it. Feasibility depends only on how many jobs of which profile
 // set a device holds, and few such multisets exist, so answers are remembered.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -51,17 +53,18 @@ struct Bin {
 void CheckArguments(std::span<const Job> jobs, const DeviceSpec& device,
                     const PackOptions& options) {
   if (options.max_devices < 0) {
-    Refuse("max_devices is " + std::to_string(options.max_devices) +
-           ", expected at least 0");
+    Refuse(fmt::format("max_devices is {}, expected at least 0",
+                       options.max_devices));
   }
   if (jobs.size() > kMaxJobs) {
-    Refuse(std::to_string(jobs.size()) + " jobs are given, expected at most " +
-           std::to_string(kMaxJobs));
+    Refuse(fmt::format("{} jobs are given, expected at most {}", jobs.size(),
+                       kMaxJobs));
   }
   for (const Job& job : jobs) {
     if (!std::isfinite(job.needed_mib) || job.needed_mib < 0) {
-      Refuse("'" + job.model + "' needs " + FormatNumber(job.needed_mib, 1) +
-             " MiB, expected a finite number of at least 0");
+      Refuse(fmt::format(
+          "'{}' needs {} MiB, expected a finite number of at least 0",
+          job.model, FormatNumber(job.needed_mib, 1)));
     }
     for (const std::string& name : job.profiles) device.FindMigProfile(name);
   }
@@ -116,13 +119,13 @@ std::string WhyNoProfile(const Job& job, const DeviceSpec& device,
       largest = &profile;
     }
   }
-  const std::string need =
-      "'" + job.model + "' needs " + FormatNumber(job.needed_mib, 0) + " MiB";
+  const std::string need = fmt::format("'{}' needs {} MiB", job.model,
+                                       FormatNumber(job.needed_mib, 0));
   if (largest == nullptr) {
     return need + ", but its profiles take part only with media extensions";
   }
-  return need + ", but its largest profile " + largest->name + " has " +
-         std::to_string(largest->usable_mib) + " MiB";
+  return fmt::format("{}, but its largest profile {} has {} MiB", need,
+                     largest->name, largest->usable_mib);
 }
 
 class FirstFit {
@@ -208,13 +211,11 @@ int LowerBound(const DeviceSpec& device, const Need& sum) {
 
 std::string WhyNoRoom(const DeviceSpec& device, const Need& sum,
                       int max_devices) {
-  const std::string totals =
-      "the jobs need at least " + std::to_string(sum.compute_slices) +
-      " compute slices and " + std::to_string(sum.memory_slots) +
-      " memory slots, and " + std::to_string(max_devices) + " x '" +
-      device.name + "' has " +
-      std::to_string(max_devices * device.compute_slices) + " and " +
-      std::to_string(max_devices * device.memory_slots);
+  const std::string totals = fmt::format(
+      "the jobs need at least {} compute slices and {} memory slots, and {} x "
+      "'{}' has {} and {}",
+      sum.compute_slices, sum.memory_slots, max_devices, device.name,
+      max_devices * device.compute_slices, max_devices * device.memory_slots);
   if (LowerBound(device, sum) > max_devices) return totals;
   return totals + ", but no placement was found that holds them all";
 }

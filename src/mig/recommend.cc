@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 
@@ -30,9 +32,9 @@ void ChooseByMemory(const Demand& demand, const DeviceSpec& device,
     result->reason = "'" + device.name + "' has no MIG";
     return;
   }
-  result->reason = "no profile holds the upper bound of " +
-                   FormatNumber(demand.hi_mib, 1) + " MiB: the largest has " +
-                   std::to_string(result->profiles.back().usable_mib) + " MiB";
+  result->reason = fmt::format(
+      "no profile holds the upper bound of {} MiB: the largest has {} MiB",
+      FormatNumber(demand.hi_mib, 1), result->profiles.back().usable_mib);
 }
 
 /// Says so when the chosen profile does not hold the upper bound.

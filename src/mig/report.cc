@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -15,15 +17,14 @@ using Json = nlohmann::ordered_json;
 std::string Dump(const Json& json) { return DumpJson(json) + "\n"; }
 
 std::string Signed(double value) {
-  const std::string number = FormatNumber(value, 1);
-  return value < 0 ? number : "+" + number;
+  return (value < 0 ? "" : "+") + FormatNumber(value, 1);
 }
 
 void AddVerdictRow(const std::string& name, const Verdict& verdict, bool chosen,
                    TextTable* table) {
   table->AddRow(
-      {name + (chosen ? " *" : ""), std::to_string(verdict.usable_mib),
-       std::to_string(verdict.sms), verdict.fits ? "yes" : "no",
+      {name + (chosen ? " *" : ""), fmt::format("{}", verdict.usable_mib),
+       fmt::format("{}", verdict.sms), verdict.fits ? "yes" : "no",
        Signed(verdict.margin_mib), FormatNumber(verdict.latency_ms, 3),
        FormatNumber(verdict.energy_j, 3)});
 }
@@ -39,15 +40,6 @@ Json VerdictToJson(const Verdict& verdict) {
   json["energy_j"] = verdict.energy_j;
   json["reason"] = verdict.reason;
   return json;
-}
-
-std::string JoinStarts(const MigProfile& profile) {
-  std::string text;
-  for (const int start : profile.placements) {
-    if (!text.empty()) text += ",";
-    text += std::to_string(start);
-  }
-  return text;
 }
 
 Json ProfileToJson(const MigProfile& profile) {
@@ -66,7 +58,7 @@ Json ProfileToJson(const MigProfile& profile) {
 }
 
 std::string Plural(int count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -80,9 +72,9 @@ std::string FormatTable(const Recommendation& recommendation) {
   }
   AddVerdictRow("without MIG", recommendation.whole_device, false, &table);
   const std::string profile = recommendation.profile.value_or("none");
-  return table.ToString() + "MIG profile (" +
-         std::string(RuleName(recommendation.rule)) + "): " + profile + ", " +
-         recommendation.reason + "\n";
+  return fmt::format("{}MIG profile ({}): {}, {}\n", table.ToString(),
+                     RuleName(recommendation.rule), profile,
+                     recommendation.reason);
 }
 
 std::string FormatJson(const Recommendation& recommendation) {
@@ -107,11 +99,13 @@ std::string FormatProfilesTable(const DeviceSpec& device) {
                    "memory slots", "bandwidth GB/s", "most", "starts at"});
   for (const MigProfile& profile : device.mig_profiles) {
     table.AddRow(
-        {profile.name, std::to_string(profile.usable_mib),
-         std::to_string(profile.sms), std::to_string(profile.compute_slices),
-         std::to_string(profile.memory_slots),
+        {profile.name, fmt::format("{}", profile.usable_mib),
+         fmt::format("{}", profile.sms),
+         fmt::format("{}", profile.compute_slices),
+         fmt::format("{}", profile.memory_slots),
          FormatNumber(profile.bandwidth_fraction * device.bandwidth_gb_s, 0),
-         std::to_string(profile.max_instances), JoinStarts(profile)});
+         fmt::format("{}", profile.max_instances),
+         fmt::format("{}", fmt::join(profile.placements, ","))});
   }
   return table.ToString();
 }
@@ -131,10 +125,10 @@ std::string FormatProfilesJson(const DeviceSpec& device) {
 std::string FormatCountsTable(const DeviceSpec& device,
                               const LayoutCounts& counts) {
   TextTable table({device.name, "placed", "multisets"});
-  table.AddRow({"layouts", std::to_string(counts.layouts),
-                std::to_string(counts.multisets)});
-  table.AddRow({"maximal layouts", std::to_string(counts.maximal_layouts),
-                std::to_string(counts.maximal_multisets)});
+  table.AddRow({"layouts", fmt::format("{}", counts.layouts),
+                fmt::format("{}", counts.multisets)});
+  table.AddRow({"maximal layouts", fmt::format("{}", counts.maximal_layouts),
+                fmt::format("{}", counts.maximal_multisets)});
   return table.ToString();
 }
 
@@ -158,8 +152,8 @@ std::string FormatLayouts(const DeviceSpec& device,
       const MigProfile& profile =
           device.mig_profiles.at(static_cast<std::size_t>(instance.profile));
       if (!line.empty()) line += ", ";
-      line += std::to_string(instance.start) + ":" +
-              std::to_string(profile.memory_slots) + " " + profile.name;
+      line += fmt::format("{}:{} {}", instance.start, profile.memory_slots,
+                          profile.name);
     }
     text += line + "\n";
   }
@@ -171,22 +165,22 @@ std::string FormatTable(const Packing& packing) {
       {"model", "device", "profile", "slots", "latency ms", "energy J"});
   for (const PackedInstance& instance : packing.instances) {
     const std::optional<SliceDemand>& demand = instance.demand;
-    table.AddRow({instance.model, std::to_string(instance.device),
+    table.AddRow({instance.model, fmt::format("{}", instance.device),
                   instance.profile,
-                  std::to_string(instance.start) + ":" +
-                      std::to_string(instance.memory_slots),
+                  fmt::format("{}:{}", instance.start, instance.memory_slots),
                   demand ? FormatNumber(demand->latency_ms, 3) : "-",
                   demand ? FormatNumber(demand->energy_j, 3) : "-"});
   }
-  std::string text = table.ToString() + Plural(packing.num_devices, "device") +
-                     " of " + packing.device + ", " +
-                     Plural(packing.compute_slices, "compute slice") + " and " +
-                     Plural(packing.memory_slots, "memory slot") + " used\n";
+  std::string text =
+      fmt::format("{}{} of {}, {} and {} used\n", table.ToString(),
+                  Plural(packing.num_devices, "device"), packing.device,
+                  Plural(packing.compute_slices, "compute slice"),
+                  Plural(packing.memory_slots, "memory slot"));
   if (packing.fits) return text;
   for (const std::string& model : packing.unplaced) {
     text += "no place for " + Printable(model) + "\n";
   }
-  return text + "does not fit: " + Printable(packing.reason) + "\n";
+  return fmt::format("{}does not fit: {}\n", text, Printable(packing.reason));
 }
 
 std::string FormatJson(const Packing& packing) {
