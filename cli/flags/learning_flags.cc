@@ -6,8 +6,9 @@ namespace foretell::cli {
 
 std::vector<std::string> NetworkNames(bool with_terms) {
   std::vector<std::string> names;
-  for (const learned::NetworkKindRow& row : learned::kNetworkKinds) {
-    if (with_terms || !row.terms) names.emplace_back(row.name);
+  for (const auto& row : learned::kLayerKinds) names.emplace_back(row.name);
+  if (with_terms) {
+    for (const auto& row : learned::kTermSets) names.emplace_back(row.name);
   }
   std::ranges::sort(names);
   return names;
@@ -69,7 +70,7 @@ void LearningFlags::AddTo(CLI::App& command, bool with_network) {
 }
 
 training::TrainerOptions LearningFlags::ToOptions(
-    learned::NetworkKind kind) const {
+    const learned::NetworkKind& kind) const {
   training::TrainerOptions made = options;
   made.network.kind = kind;
   made.network.pooling = *learned::ParsePooling(pooling);
@@ -82,7 +83,7 @@ training::TrainerOptions LearningFlags::ToOptions(
 training::TrainerOptions LearningFlags::ToOptions(SampleFlags& samples) const {
   training::TrainerOptions made =
       ToOptions(*learned::ParseNetworkKind(network));
-  samples.recipe.terms = TermKindOf(made.network.kind);
+  samples.recipe.terms = made.network.kind.terms;
   if (samples.recipe.terms) FollowTerms(made, samples);
   return made;
 }
@@ -98,7 +99,7 @@ void LearningFlags::FollowTerms(training::TrainerOptions& made,
   unless_given("--targets", samples.targets,
                std::vector<std::string>{std::string(TargetName(target))});
   samples.device_columns = samples.device_columns ||
-                           samples.recipe.terms == learned::TermKind::kKernels;
+                           samples.recipe.terms == learned::TermSet::kKernels;
   unless_given("--hidden", made.network.hidden, 32);
   unless_given("--graph-blocks", made.network.graph_blocks, 2);
   unless_given("--layers-per-block", made.network.layers_per_block, 1);

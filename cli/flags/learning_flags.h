@@ -12,8 +12,7 @@
 
 namespace foretell::cli {
 
-/// Names of the networks over operators, and of those over terms if asked for;
-/// sorted.
+/// Names of the graph networks, and of the term networks if asked for; sorted.
 std::vector<std::string> NetworkNames(bool with_terms);
 
 /// Flags of the network and the optimizer.
@@ -26,8 +25,8 @@ struct LearningFlags {
 
   /// Without `network`, where a command has several.
   void AddTo(CLI::App& command, bool with_network);
-  /// For a network of one of the five kinds that see operators.
-  training::TrainerOptions ToOptions(learned::NetworkKind kind) const;
+  /// For a graph network.
+  training::TrainerOptions ToOptions(const learned::NetworkKind& kind) const;
   /// For the kind of --network. Where that sees terms, flags that were not
   /// given follow it: those here and, in `samples`, the targets.
   training::TrainerOptions ToOptions(SampleFlags& samples) const;

@@ -173,7 +173,7 @@ std::string SampleFlags::ToJson() const {
               {"device_columns", device_columns},
               {"prior_columns", prior_columns},
               {"node_costs", recipe.node_costs},
-              {"terms", recipe.terms ? TermKindName(*recipe.terms) : ""},
+              {"terms", recipe.terms ? TermSetName(*recipe.terms) : ""},
               {"environment_keys", setting_keys},
               {"edges", EdgeKindName(recipe.edges)},
               {"device_files", device_files},
@@ -197,7 +197,7 @@ void SampleFlags::FromJson(const std::string& json, const std::string& origin) {
     device_columns = object.at("device_columns");
     prior_columns = object.at("prior_columns");
     recipe.node_costs = object.at("node_costs");
-    recipe.terms = learned::ParseTermKind(object.value("terms", ""));
+    recipe.terms = learned::ParseTermSet(object.value("terms", ""));
     setting_keys =
         object.at("environment_keys").get<std::vector<std::string>>();
     if (object.contains("edges")) {

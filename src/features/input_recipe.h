@@ -23,7 +23,7 @@ std::optional<EdgeKind> ParseEdgeKind(std::string_view name);
 /// in training and in prediction. A checkpoint carries it.
 struct InputRecipe {
   /// The network sees terms instead of operators.
-  std::optional<TermKind> terms = {};
+  std::optional<TermSet> terms = {};
   EdgeKind edges = EdgeKind::kDataFlow;  ///< Between operators.
   bool node_costs = false;               ///< Operators show NodeCosts, too.
   /// Numbers of the graph as a whole, in the order of the network's inputs.

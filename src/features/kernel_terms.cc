@@ -98,13 +98,12 @@ std::int32_t ClassOf(const cost::Kernel& kernel) {
       std::min(kernel.kernel_class, cost::KernelClass::kOther));
 }
 
-}  // namespace
-
-TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
-                      const Run& run, bool portable) {
+TermTable TermsOfKernels(const OperatorGraph& graph, const TermContext& context,
+                         bool portable) {
+  const Run& run = context.run;
   // A network that learns from a device finds out what the device reaches, and
   // does so better from the data sheet's peaks (docs/how_learned.md).
-  cost::Machine machine = cost::MakeMachine(device, {});
+  cost::Machine machine = cost::MakeMachine(context.device, {});
   machine.use_measured_rates = portable;
   TermTable table;
   KernelSums sums{.input_bytes = InputBytes(graph)};
@@ -138,13 +137,15 @@ TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
   return table;
 }
 
-TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,
-                    const TermContext& context) {
-  if (kind == TermKind::kReplay) {
-    return ReplayTerms(graph, context.device, context.context);
-  }
-  return KernelTerms(graph, context.device, context.run,
-                     kind == TermKind::kPortableKernels);
+}  // namespace
+
+TermTable KernelTerms(const OperatorGraph& graph, const TermContext& context) {
+  return TermsOfKernels(graph, context, /*portable=*/false);
+}
+
+TermTable PortableKernelTerms(const OperatorGraph& graph,
+                              const TermContext& context) {
+  return TermsOfKernels(graph, context, /*portable=*/true);
 }
 
 }  // namespace foretell::learned

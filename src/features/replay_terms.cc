@@ -111,16 +111,15 @@ memory::ColdStep ReplayWithin(double limit_mib, const OperatorGraph& graph,
 
 }  // namespace
 
-TermTable ReplayTerms(const OperatorGraph& graph, const DeviceSpec& device,
-                      const ContextModel& context) {
-  MemoryOptions options{.device = device, .context = context};
-  const double context_mib = context.ContextMib(device);
+TermTable ReplayTerms(const OperatorGraph& graph, const TermContext& context) {
+  MemoryOptions options{.device = context.device, .context = context.context};
+  const double context_mib = context.context.ContextMib(context.device);
   const double parameters = RoleMib(graph, TensorRole::kParameter);
   const double inputs = RoleMib(graph, TensorRole::kInput);
   const double beside =
       context_mib + kParameterShare * parameters + kInputShare * inputs;
   const memory::ColdStep step = ReplayWithin(
-      static_cast<double>(device.usable_mib) - beside, graph, options);
+      static_cast<double>(context.device.usable_mib) - beside, graph, options);
   options.with_workspaces = false;
   const memory::ColdStep bare = memory::ReplayColdStep(graph, options);
   const double reserved = ToMiB(step.reserved);

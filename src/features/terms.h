@@ -17,15 +17,13 @@
 namespace foretell::learned {
 
 /// What a figure is the sum of.
-enum class TermKind {
+enum class TermSet {
   kKernels,  ///< Latency: the kernels of a forward pass, launches, a constant.
   /// As kKernels, but of the device a term shows only what the kernel makes of
   /// it: features that name the device would be of no use on another one.
   kPortableKernels,
   kReplay,  ///< Memory of training: a replay of one step, and what is beside.
 };
-std::string_view TermKindName(TermKind kind);  ///< "kernels", …, "replay".
-std::optional<TermKind> ParseTermKind(std::string_view name);
 
 /// A figure of a graph as a sum of terms, each with an amount that physics
 /// gives and a class that says which corrections are alike.
@@ -38,7 +36,7 @@ struct TermTable {
   std::size_t num_terms() const { return amounts.size(); }
 };
 
-/// What a kind's terms add up to, and the widths of its tables.
+/// What the terms of a set add up to, and the widths of its tables.
 struct TermLayout {
   Target target = Target::kLatency;
   int num_classes = 0;
@@ -67,43 +65,59 @@ inline constexpr std::array<std::string_view, 9> kKernelTotals = {
     "torch_from_2_5"};
 inline constexpr int kNumReplayTotals = 37;
 
-constexpr TermLayout LayoutOf(TermKind kind) {
-  if (kind != TermKind::kReplay) {
-    return {.num_classes = kSerialClass + 1,
-            .first_plain_class = kLaunchClass,
-            .num_features = cost::kNumKernelFeatures,
-            .num_totals = static_cast<int>(kKernelTotals.size())};
-  }
-  return {.target = Target::kMemory,
-          .num_classes = kNumReplayClasses,
-          .first_plain_class = 0,
-          .num_features = 0,
-          .num_totals = kNumReplayTotals};
-}
-
-/// Time of a forward pass in ms: equal kernels once with their count, at 60 %
-/// of the peaks that bound them, then 3 us per launch, 50 us per step, and what
-/// threads do one after the other beyond that.
-/// Throws Error(kInvalidArgument) as cost::ExpandKernels and
-/// cost::KernelFeatures do. `portable`: see TermKind::kPortableKernels.
-TermTable KernelTerms(const OperatorGraph& graph, const DeviceSpec& device,
-                      const Run& run, bool portable = false);
-
-/// What decides the terms of a graph, beside their kind.
+/// What decides the terms of a graph, beside their set.
 struct TermContext {
   const DeviceSpec& device;
   const Run& run;               ///< How kernels run.
   const ContextModel& context;  ///< Decides the context in kReplay.
 };
-/// KernelTerms or ReplayTerms.
-TermTable MakeTerms(TermKind kind, const OperatorGraph& graph,
-                    const TermContext& context);
 
+/// Time of a forward pass in ms: equal kernels once with their count, at 60 %
+/// of the peaks that bound them, then 3 us per launch, 50 us per step, and what
+/// threads do one after the other beyond that.
+/// Throws Error(kInvalidArgument) as cost::ExpandKernels and
+/// cost::KernelFeatures do.
+TermTable KernelTerms(const OperatorGraph& graph, const TermContext& context);
+/// The same for TermSet::kPortableKernels.
+TermTable PortableKernelTerms(const OperatorGraph& graph,
+                              const TermContext& context);
 /// Memory of training in MiB: the segments that one step from an empty
-/// allocator reserves, without optimizer; the context of `environment`; the
-/// parameters; the inputs. Throws Error(kInvalidArgument) as SimulateMemory
-/// does.
-TermTable ReplayTerms(const OperatorGraph& graph, const DeviceSpec& device,
-                      const ContextModel& context);
+/// allocator reserves, without optimizer; the CUDA context; the parameters; the
+/// inputs. Throws Error(kInvalidArgument) as SimulateMemory does.
+TermTable ReplayTerms(const OperatorGraph& graph, const TermContext& context);
+
+/// All that is particular to a set.
+struct TermSetRow {
+  TermSet set;
+  std::string_view name;  ///< In files and flags.
+  TermLayout layout;
+  TermTable (*make)(const OperatorGraph& graph, const TermContext& context);
+};
+inline constexpr TermLayout kKernelLayout = {
+    .num_classes = kSerialClass + 1,
+    .first_plain_class = kLaunchClass,
+    .num_features = cost::kNumKernelFeatures,
+    .num_totals = static_cast<int>(kKernelTotals.size())};
+inline constexpr TermLayout kReplayLayout = {.target = Target::kMemory,
+                                             .num_classes = kNumReplayClasses,
+                                             .num_totals = kNumReplayTotals};
+/// In the order of TermSet.
+inline constexpr auto kTermSets = std::to_array<TermSetRow>({
+    {TermSet::kKernels, "kernels", kKernelLayout, &KernelTerms},
+    {TermSet::kPortableKernels, "portable-kernels", kKernelLayout,
+     &PortableKernelTerms},
+    {TermSet::kReplay, "replay", kReplayLayout, &ReplayTerms},
+});
+
+constexpr const TermSetRow& RowOf(TermSet set) {
+  return kTermSets[static_cast<std::size_t>(set)];
+}
+constexpr std::string_view TermSetName(TermSet set) { return RowOf(set).name; }
+constexpr TermLayout LayoutOf(TermSet set) { return RowOf(set).layout; }
+inline TermTable MakeTerms(TermSet set, const OperatorGraph& graph,
+                           const TermContext& context) {
+  return RowOf(set).make(graph, context);
+}
+std::optional<TermSet> ParseTermSet(std::string_view name);
 
 }  // namespace foretell::learned

@@ -149,7 +149,7 @@ Json RecipeToJson(const InputRecipe& recipe) {
   for (const InputColumn& column : recipe.columns) {
     columns.push_back(ColumnToJson(column));
   }
-  return {{"terms", recipe.terms ? Json(TermKindName(*recipe.terms)) : Json()},
+  return {{"terms", recipe.terms ? Json(TermSetName(*recipe.terms)) : Json()},
           {"edges", EdgeKindName(recipe.edges)},
           {"node_costs", recipe.node_costs},
           {"columns", std::move(columns)},
@@ -169,7 +169,7 @@ InputRecipe RecipeFromJson(const Json& json, const std::string& origin) {
       .host = fields.Named("host", &ParseHost),
       .restore_folded_norms = fields.Get<bool>("restore_folded_norms")};
   if (!fields["terms"].is_null()) {
-    recipe.terms = fields.Named("terms", &ParseTermKind);
+    recipe.terms = fields.Named("terms", &ParseTermSet);
   }
   for (const Json& column : fields["columns"]) {
     recipe.columns.push_back(ColumnFromJson(column, origin));
@@ -196,7 +196,7 @@ auto TakeNote(CheckpointInfo& info, const char* key, const char* otherwise,
 /// for the terms, and the rest among the notes.
 InputRecipe RecipeOfSchema1(const Fields& fields, CheckpointInfo& info,
                             const std::string& origin) {
-  InputRecipe recipe{.terms = TermKindOf(info.network.kind),
+  InputRecipe recipe{.terms = info.network.kind.terms,
                      .prior = fields.Get<std::string>("prior")};
   recipe.node_costs =
       !recipe.terms && info.network.node_features > kNumNodeFeatures;
@@ -237,8 +237,8 @@ void CheckSizes(const CheckpointInfo& info, const std::string& origin) {
     if (is == static_cast<std::int64_t>(due)) return;
     Fail(origin, fmt::format("{} is {}, expected {}", what, is, due));
   };
-  const std::optional<TermKind> terms = info.recipe.terms;
-  if (terms != TermKindOf(info.network.kind)) {
+  const std::optional<TermSet>& terms = info.recipe.terms;
+  if (terms != info.network.kind.terms) {
     Fail(origin, fmt::format("network '{}' does not see what the recipe makes",
                              NetworkKindName(info.network.kind)));
   }

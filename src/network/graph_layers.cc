@@ -20,26 +20,26 @@ Layer MakeLayer(std::int64_t inputs, std::int64_t outputs) {
   return std::make_shared<Type>(inputs, outputs);
 }
 
-// What tells one kind of network from another.
-struct KindRow {
-  NetworkKind kind;
+// What tells one kind of layer from another.
+struct LayerRow {
+  LayerKind kind;
   Layer (*make_layer)(std::int64_t inputs, std::int64_t outputs);
   Aggregation (*aggregation)(const GraphBatch& batch);
 };
 
-constexpr KindRow kKinds[] = {
-    {NetworkKind::kPmgns, &MakeLayer<SageLayer>, &MeanOfProducers},
-    {NetworkKind::kGcn, &MakeLayer<GcnLayer>, &SymmetricMean},
-    {NetworkKind::kGat, &MakeLayer<GatLayer>, &SumOfProducers},
-    {NetworkKind::kGin, &MakeLayer<GinLayer>, &SumWithSelf},
-    {NetworkKind::kMlp, &MakeLayer<NodeLayer>, &SumOfProducers},
+constexpr LayerRow kLayers[] = {
+    {LayerKind::kPmgns, &MakeLayer<SageLayer>, &MeanOfProducers},
+    {LayerKind::kGcn, &MakeLayer<GcnLayer>, &SymmetricMean},
+    {LayerKind::kGat, &MakeLayer<GatLayer>, &SumOfProducers},
+    {LayerKind::kGin, &MakeLayer<GinLayer>, &SumWithSelf},
+    {LayerKind::kMlp, &MakeLayer<NodeLayer>, &SumOfProducers},
 };
 
-const KindRow& RowOf(NetworkKind kind) {
-  for (const KindRow& row : kKinds) {
+const LayerRow& RowOf(LayerKind kind) {
+  for (const LayerRow& row : kLayers) {
     if (row.kind == kind) return row;
   }
-  throw Error(ErrorCode::kInternal, "a kind of network without a layer");
+  throw Error(ErrorCode::kInternal, "a kind of layer without a row");
 }
 
 // Attention vectors start small, so that every neighbour counts alike.
@@ -109,13 +109,12 @@ at::Tensor NodeLayer::forward(const at::Tensor& x, const Aggregation&) {
   return at::linear(x, weight_, bias_);
 }
 
-std::shared_ptr<GraphLayer> MakeGraphLayer(NetworkKind kind,
-                                           std::int64_t inputs,
+std::shared_ptr<GraphLayer> MakeGraphLayer(LayerKind kind, std::int64_t inputs,
                                            std::int64_t outputs) {
   return RowOf(kind).make_layer(inputs, outputs);
 }
 
-Aggregation AggregationFor(NetworkKind kind, const GraphBatch& batch) {
+Aggregation AggregationFor(LayerKind kind, const GraphBatch& batch) {
   return RowOf(kind).aggregation(batch);
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "src/network/network.h"
+#include "src/network/network_kind.h"
 #include "src/network/segment_ops.h"
 
 namespace foretell::learned {
@@ -106,12 +106,11 @@ class NodeLayer : public GraphLayer {
 };
 
 /// The layer of a kind, with random weights from the default generator.
-std::shared_ptr<GraphLayer> MakeGraphLayer(NetworkKind kind,
-                                           std::int64_t inputs,
+std::shared_ptr<GraphLayer> MakeGraphLayer(LayerKind kind, std::int64_t inputs,
                                            std::int64_t outputs);
 
 /// What the layers of a kind take from their neighbours.
-Aggregation AggregationFor(NetworkKind kind, const GraphBatch& batch);
+Aggregation AggregationFor(LayerKind kind, const GraphBatch& batch);
 
 /// float32 [outputs, inputs], normal with deviation gain · √(2 / inputs).
 at::Tensor HeWeight(std::int64_t outputs, std::int64_t inputs, double gain = 1);

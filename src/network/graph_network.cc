@@ -33,7 +33,7 @@
 // PyTorch's own default (uniform, deviation 1 / √(3 fan-in)) shrinks a signal
 // by 0.4 per ReLU layer, to a hundredth after six.
 
-#include "src/network/network.h"
+#include "src/network/graph_network.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
@@ -41,17 +41,13 @@
 #include <ATen/ops/repeat_interleave.h>
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "foretell/error.h"
-#include "src/core/name_table.h"
 #include "src/network/graph_layers.h"
 #include "src/network/network_parts.h"
 #include "src/network/segment_ops.h"
-#include "src/network/term_network.h"
 
 namespace foretell::learned {
 namespace {
@@ -63,13 +59,11 @@ constexpr double kLargestCorrection = 3;
 /// Below every share that matters; a graph without kernels has none at all.
 constexpr double kLeastSum = 1e-20;
 
-constexpr NameTable<4> kPoolingNames = {"sum", "mean", "max", "prior"};
-
 /// Parameters are named "graph.<layer>.…" (counted through all blocks),
 /// "head.<layer>.…" and "output.…".
-class FramedNetwork : public Network {
+class GraphNetwork : public Network {
  public:
-  explicit FramedNetwork(const NetworkOptions& options) : Network(options) {
+  explicit GraphNetwork(const NetworkOptions& options) : Network(options) {
     AddGraphLayers();
     AddHead();
   }
@@ -89,7 +83,7 @@ class FramedNetwork : public Network {
   std::shared_ptr<DenseLayer> output_;
 };
 
-void FramedNetwork::AddGraphLayers() {
+void GraphNetwork::AddGraphLayers() {
   auto layers = std::make_shared<torch::nn::Module>();
   std::int64_t width = options().node_features;
   const std::int64_t count =
@@ -97,13 +91,13 @@ void FramedNetwork::AddGraphLayers() {
   for (std::int64_t i = 0; i < count; ++i) {
     graph_.push_back(layers->register_module(
         fmt::format("{}", i),
-        MakeGraphLayer(options().kind, width, options().hidden)));
+        MakeGraphLayer(options().kind.layer, width, options().hidden)));
     width = options().hidden;
   }
   register_module("graph", std::move(layers));
 }
 
-void FramedNetwork::AddHead() {
+void GraphNetwork::AddHead() {
   auto layers = std::make_shared<torch::nn::Module>();
   std::int64_t width = options().hidden + options().static_features;
   for (std::int64_t i = 0; i < options().head_blocks; ++i) {
@@ -118,8 +112,8 @@ void FramedNetwork::AddHead() {
       std::make_shared<DenseLayer>(width, options().outputs, kLastLayerGain));
 }
 
-at::Tensor FramedNetwork::Embed(const GraphBatch& batch) {
-  const Aggregation aggregation = AggregationFor(options().kind, batch);
+at::Tensor GraphNetwork::Embed(const GraphBatch& batch) {
+  const Aggregation aggregation = AggregationFor(options().kind.layer, batch);
   const auto per_block = static_cast<std::size_t>(options().layers_per_block);
   at::Tensor x = batch.nodes;
   for (std::size_t i = 0; i < graph_.size(); ++i) {
@@ -130,22 +124,22 @@ at::Tensor FramedNetwork::Embed(const GraphBatch& batch) {
   return x;
 }
 
-at::Tensor FramedNetwork::Pool(const at::Tensor& x,
-                               const GraphBatch& batch) const {
+at::Tensor GraphNetwork::Pool(const at::Tensor& x,
+                              const GraphBatch& batch) const {
   const at::Tensor pooled = PoolGraphs(x, batch.graph_begin, options().pooling);
   return options().pooling == Pooling::kSum ? pooled * kSumPoolingScale
                                             : pooled;
 }
 
-at::Tensor FramedNetwork::Head(at::Tensor h) {
+at::Tensor GraphNetwork::Head(at::Tensor h) {
   for (const std::shared_ptr<DenseLayer>& layer : head_) {
     h = ReluDropout(layer->forward(h), is_training() ? options().dropout : 0);
   }
   return output_->forward(h);
 }
 
-at::Tensor FramedNetwork::CorrectShares(const at::Tensor& x,
-                                        const GraphBatch& batch) {
+at::Tensor GraphNetwork::CorrectShares(const at::Tensor& x,
+                                       const GraphBatch& batch) {
   if (!batch.shares.defined()) {
     throw Error(
         ErrorCode::kInvalidArgument,
@@ -162,78 +156,17 @@ at::Tensor FramedNetwork::CorrectShares(const at::Tensor& x,
       .log();
 }
 
-at::Tensor FramedNetwork::forward(const GraphBatch& batch) {
+at::Tensor GraphNetwork::forward(const GraphBatch& batch) {
   CheckWidths(options(), batch, "node");
   const at::Tensor x = Embed(batch);
   if (options().pooling == Pooling::kPrior) return CorrectShares(x, batch);
   return Head(at::cat({Pool(x, batch), batch.statics}, /*dim=*/1));
 }
 
-void CheckOptions(const NetworkOptions& options) {
-  const auto check = [](const char* what, std::int64_t found,
-                        std::int64_t least) {
-    if (found >= least) return;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("a network's {} is {}, expected at least {}", what,
-                            found, least));
-  };
-  check("node_features", options.node_features, 1);
-  check("static_features", options.static_features, 0);
-  check("hidden", options.hidden, 1);
-  check("graph_blocks", options.graph_blocks, 1);
-  check("layers_per_block", options.layers_per_block, 1);
-  check("head_blocks", options.head_blocks, 1);
-  check("outputs", options.outputs, 1);
-  check("heads", options.heads, 0);
-  if (!(options.dropout >= 0 && options.dropout < 1)) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format(
-            "a network's dropout is {:f}, expected at least 0 and below 1",
-            options.dropout));
-  }
-}
-
 }  // namespace
 
-std::string_view NetworkKindName(NetworkKind kind) {
-  return std::ranges::find(kNetworkKinds, kind, &NetworkKindRow::kind)->name;
-}
-
-std::optional<NetworkKind> ParseNetworkKind(std::string_view name) {
-  const auto* row =
-      std::ranges::find(kNetworkKinds, name, &NetworkKindRow::name);
-  if (row == kNetworkKinds.end()) return std::nullopt;
-  return row->kind;
-}
-
-std::optional<TermKind> TermKindOf(NetworkKind kind) {
-  return std::ranges::find(kNetworkKinds, kind, &NetworkKindRow::kind)->terms;
-}
-
-std::string_view TermKindName(TermKind kind) {
-  return std::ranges::find(kNetworkKinds, std::optional(kind),
-                           &NetworkKindRow::terms)
-      ->name;
-}
-
-std::optional<TermKind> ParseTermKind(std::string_view name) {
-  const std::optional<NetworkKind> kind = ParseNetworkKind(name);
-  return kind ? TermKindOf(*kind) : std::nullopt;
-}
-
-std::string_view PoolingName(Pooling pooling) {
-  return NameIn(kPoolingNames, pooling);
-}
-
-std::optional<Pooling> ParsePooling(std::string_view name) {
-  return FindIn<Pooling>(kPoolingNames, name);
-}
-
-std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options) {
-  CheckOptions(options);
-  if (TermKindOf(options.kind)) return MakeTermNetwork(options);
-  return std::make_shared<FramedNetwork>(options);
+std::shared_ptr<Network> MakeGraphNetwork(const NetworkOptions& options) {
+  return std::make_shared<GraphNetwork>(options);
 }
 
 }  // namespace foretell::learned

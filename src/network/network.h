@@ -2,68 +2,19 @@
 
 #include <torch/nn/module.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string_view>
 #include <vector>
 
-#include "src/features/terms.h"
 #include "src/network/graph_batch.h"
+#include "src/network/network_kind.h"
+#include "src/network/pooling.h"
 
 namespace foretell::learned {
 
-/// How nodes learn of their neighbours.
-enum class NetworkKind {
-  kPmgns,  ///< GraphSAGE with the mean of the neighbours: the paper's network.
-  kGcn,    ///< Graph convolution, symmetric normalisation.
-  kGat,    ///< Graph attention.
-  kGin,    ///< Graph isomorphism network.
-  kMlp,    ///< Not at all: every node for itself.
-  // The rest see no operators but terms of one figure (src/features/terms.h).
-  kKernels,          ///< Latency from the kernels of a forward pass.
-  kPortableKernels,  ///< The same for devices that were not learned from.
-  kReplay,           ///< Memory of training from a replay of the allocator.
-};
-
-/// A kind by its name in files and flags.
-struct NetworkKindRow {
-  NetworkKind kind;
-  std::string_view name;
-  std::optional<TermKind> terms = {};  ///< What it sees; empty: operators.
-};
-inline constexpr auto kNetworkKinds = std::to_array<NetworkKindRow>({
-    {NetworkKind::kPmgns, "pmgns"},
-    {NetworkKind::kGcn, "gcn"},
-    {NetworkKind::kGat, "gat"},
-    {NetworkKind::kGin, "gin"},
-    {NetworkKind::kMlp, "mlp"},
-    {NetworkKind::kKernels, "kernels", TermKind::kKernels},
-    {NetworkKind::kPortableKernels, "portable-kernels",
-     TermKind::kPortableKernels},
-    {NetworkKind::kReplay, "replay", TermKind::kReplay},
-});
-std::string_view NetworkKindName(NetworkKind kind);  ///< "pmgns", "gcn", ….
-std::optional<NetworkKind> ParseNetworkKind(std::string_view name);
-/// What a network's nodes are, if they are not operators.
-std::optional<TermKind> TermKindOf(NetworkKind kind);
-
-/// From nodes to a graph.
-enum class Pooling {
-  kSum,
-  kMean,
-  kMax,
-  /// No pooling of embeddings: the head corrects each node's share of a prior,
-  /// and the corrected shares are added up.
-  kPrior,
-};
-std::string_view PoolingName(Pooling pooling);
-std::optional<Pooling> ParsePooling(std::string_view name);
-
-/// Size of a network; the defaults are the paper's.
+/// Kind and size of a network; the defaults are the paper's.
 struct NetworkOptions {
-  NetworkKind kind = NetworkKind::kPmgns;
+  NetworkKind kind = {};
   std::int64_t node_features = 32;
   std::int64_t static_features = 5;
   std::int64_t hidden = 512;
@@ -73,7 +24,7 @@ struct NetworkOptions {
   std::int64_t outputs = 3;
   double dropout = 0.05;
   Pooling pooling = Pooling::kSum;
-  /// Corrections of the sum that are averaged, in networks over terms; 0: the
+  /// Corrections of the sum that are averaged, in term networks; 0: the
   /// sum itself is the prediction.
   std::int64_t heads = 3;
 };
@@ -119,8 +70,8 @@ class Network : public torch::nn::Module {
 
 /// Makes a network with random weights drawn from the default generator.
 /// Throws Error(kInvalidArgument) for sizes below 1 (static_features, heads: 0)
-/// and a dropout outside [0, 1); for networks over terms also for widths that
-/// are not the layout's and for more than one output.
+/// and a dropout outside [0, 1); for term networks also for widths that are not
+/// the layout's and for more than one output.
 std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options);
 
 }  // namespace foretell::learned

@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "src/core/name_table.h"
+#include "src/network/pooling.h"
 #include "src/network/row_ops.h"
 #include "src/network/segment_ops.h"
 
@@ -21,8 +23,8 @@ namespace foretell::learned {
 namespace {
 
 // The rows of one graph.
-struct Run {
-  std::int64_t graph = 0;
+struct GraphRows {
+  std::int64_t index = 0;
   std::int64_t first = 0;
   std::int64_t last = 0;
 };
@@ -33,15 +35,16 @@ void ForEachGraph(const at::Tensor& graph_begin, Function function) {
   at::parallel_for(0, graph_begin.size(0) - 1, 1,
                    [&](std::int64_t first, std::int64_t last) {
                      for (std::int64_t g = first; g < last; ++g) {
-                       function(Run{g, begin[g], begin[g + 1]});
+                       function(GraphRows{g, begin[g], begin[g + 1]});
                      }
                    });
 }
 
 template <typename T>
-T RunScale(const Run& run, Pooling pooling) {
-  return pooling == Pooling::kMean ? T(1) / static_cast<T>(run.last - run.first)
-                                   : T(1);
+T RowsScale(const GraphRows& graph, Pooling pooling) {
+  return pooling == Pooling::kMean
+             ? T(1) / static_cast<T>(graph.last - graph.first)
+             : T(1);
 }
 
 template <typename T>
@@ -50,13 +53,13 @@ void AddUp(const at::Tensor& x, const at::Tensor& graph_begin, Pooling pooling,
   const std::int64_t width = x.size(1);
   const T* rows = x.const_data_ptr<T>();
   T* pooled = out.mutable_data_ptr<T>();
-  ForEachGraph(graph_begin, [=](const Run& run) {
-    T* total = pooled + run.graph * width;
+  ForEachGraph(graph_begin, [=](const GraphRows& graph) {
+    T* total = pooled + graph.index * width;
     FillRow(total, T(0), width);
-    for (std::int64_t i = run.first; i < run.last; ++i) {
+    for (std::int64_t i = graph.first; i < graph.last; ++i) {
       AddScaledRow(total, rows + i * width, T(1), width);
     }
-    ScaleRow(total, total, RunScale<T>(run, pooling), width);
+    ScaleRow(total, total, RowsScale<T>(graph, pooling), width);
   });
 }
 
@@ -66,10 +69,10 @@ void SpreadSum(const at::Tensor& gradient, const at::Tensor& graph_begin,
   const std::int64_t width = out.size(1);
   const T* pooled = gradient.const_data_ptr<T>();
   T* rows = out.mutable_data_ptr<T>();
-  ForEachGraph(graph_begin, [=](const Run& run) {
-    for (std::int64_t i = run.first; i < run.last; ++i) {
-      ScaleRow(rows + i * width, pooled + run.graph * width,
-               RunScale<T>(run, pooling), width);
+  ForEachGraph(graph_begin, [=](const GraphRows& graph) {
+    for (std::int64_t i = graph.first; i < graph.last; ++i) {
+      ScaleRow(rows + i * width, pooled + graph.index * width,
+               RowsScale<T>(graph, pooling), width);
     }
   });
 }
@@ -82,12 +85,12 @@ void TakeLargest(const at::Tensor& x, const at::Tensor& graph_begin,
   const T* rows = x.const_data_ptr<T>();
   T* pooled = out.mutable_data_ptr<T>();
   auto* places = argmax.mutable_data_ptr<std::int32_t>();
-  ForEachGraph(graph_begin, [=](const Run& run) {
-    T* largest = pooled + run.graph * width;
-    std::int32_t* place = places + run.graph * width;
-    ScaleRow(largest, rows + run.first * width, T(1), width);
-    std::fill_n(place, width, static_cast<std::int32_t>(run.first));
-    for (std::int64_t i = run.first + 1; i < run.last; ++i) {
+  ForEachGraph(graph_begin, [=](const GraphRows& graph) {
+    T* largest = pooled + graph.index * width;
+    std::int32_t* place = places + graph.index * width;
+    ScaleRow(largest, rows + graph.first * width, T(1), width);
+    std::fill_n(place, width, static_cast<std::int32_t>(graph.first));
+    for (std::int64_t i = graph.first + 1; i < graph.last; ++i) {
       const T* row = rows + i * width;
       for (std::int64_t c = 0; c < width; ++c) {
         const bool larger = row[c] > largest[c];
@@ -105,9 +108,9 @@ void PutBack(const at::Tensor& gradient, const at::Tensor& graph_begin,
   const T* pooled = gradient.const_data_ptr<T>();
   const auto* places = argmax.const_data_ptr<std::int32_t>();
   T* rows = out.mutable_data_ptr<T>();
-  ForEachGraph(graph_begin, [=](const Run& run) {
+  ForEachGraph(graph_begin, [=](const GraphRows& graph) {
     for (std::int64_t c = 0; c < width; ++c) {
-      const std::int64_t k = run.graph * width + c;
+      const std::int64_t k = graph.index * width + c;
       rows[places[k] * width + c] = pooled[k];
     }
   });
@@ -179,10 +182,18 @@ class PoolMax : public torch::autograd::Function<PoolMax> {
   }
 };
 
-// ATen's names of the reductions, by Pooling.
-constexpr std::string_view kReductions[] = {"sum", "mean", "max"};
+// The first three are ATen's names, too.
+constexpr NameTable<4> kPoolingNames = {"sum", "mean", "max", "prior"};
 
 }  // namespace
+
+std::string_view PoolingName(Pooling pooling) {
+  return NameIn(kPoolingNames, pooling);
+}
+
+std::optional<Pooling> ParsePooling(std::string_view name) {
+  return FindIn<Pooling>(kPoolingNames, name);
+}
 
 at::Tensor PoolGraphs(const at::Tensor& x, const at::Tensor& graph_begin,
                       Pooling pooling) {
@@ -190,8 +201,7 @@ at::Tensor PoolGraphs(const at::Tensor& x, const at::Tensor& graph_begin,
   if (!x.is_cpu()) {
     const at::Tensor lengths =
         (graph_begin.slice(0, 1) - graph_begin.slice(0, 0, -1)).to(at::kLong);
-    return at::segment_reduce(rows, kReductions[static_cast<int>(pooling)],
-                              lengths,
+    return at::segment_reduce(rows, PoolingName(pooling), lengths,
                               /*indices=*/{}, /*offsets=*/{}, /*axis=*/0,
                               /*unsafe=*/true);
   }

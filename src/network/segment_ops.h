@@ -3,7 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "src/network/graph_batch.h"
-#include "src/network/network.h"
+#include "src/network/pooling.h"
 
 namespace foretell::learned {
 

@@ -47,11 +47,11 @@ NeighbourLists NoEdges(std::int64_t nodes) {
 
 }  // namespace
 
-GraphBatch CollateTerms(std::span<const TermInput> graphs, TermKind kind) {
+GraphBatch CollateTerms(std::span<const TermInput> graphs, TermSet set) {
   if (graphs.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "a batch of no terms");
   }
-  const TermLayout layout = LayoutOf(kind);
+  const TermLayout layout = LayoutOf(set);
   std::int64_t terms = 0;
   for (std::size_t g = 0; g < graphs.size(); ++g) {
     CheckTable(graphs, g, layout);

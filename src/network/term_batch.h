@@ -19,6 +19,6 @@ struct TermInput {
 /// Throws Error(kInvalidArgument) for no table, a table without terms, lengths
 /// that contradict the layout, a class out of range, statics of different
 /// lengths.
-GraphBatch CollateTerms(std::span<const TermInput> graphs, TermKind kind);
+GraphBatch CollateTerms(std::span<const TermInput> graphs, TermSet set);
 
 }  // namespace foretell::learned

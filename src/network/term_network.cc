@@ -252,7 +252,7 @@ void CheckLayout(const NetworkOptions& options, const TermLayout& layout) {
 }  // namespace
 
 std::shared_ptr<Network> MakeTermNetwork(const NetworkOptions& options) {
-  const TermLayout layout = LayoutOf(*TermKindOf(options.kind));
+  const TermLayout layout = LayoutOf(*options.kind.terms);
   CheckLayout(options, layout);
   return std::make_shared<TermNetwork>(options, layout);
 }

@@ -47,10 +47,10 @@ std::vector<std::pair<std::string, at::Tensor>> TensorsOf(
 }
 
 /// Most of a network are square matrices: one per layer but the first at least;
-/// in a network over terms also one per head.
+/// in a term network also one per head.
 std::int64_t CountLayers(const NetworkOptions& options) {
   const std::int64_t graph = options.graph_blocks * options.layers_per_block;
-  const std::optional<TermKind> terms = TermKindOf(options.kind);
+  const std::optional<TermSet>& terms = options.kind.terms;
   if (!terms) {
     return std::max({std::int64_t{1}, options.head_blocks - 1, graph - 1});
   }

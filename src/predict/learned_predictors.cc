@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
 
 #include "foretell/error.h"
@@ -19,31 +21,48 @@ bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// Whether a network has learned from such runs.
-bool KnowsSuchRuns(const CheckpointInfo& info, const LearnedRequest& request) {
+/// Which runs the labels of a term set are of.
+struct KnownRuns {
+  TermSet terms;
+  Mode mode;
+  bool autocast;  ///< To f16; else FP32 without any.
+  /// Whether it answers for devices that it learned from, or for others; empty:
+  /// for all.
+  std::optional<bool> known_device;
+  /// Measurements speak for it where nobody asks for it: its labels do not
+  /// leave open how they came about.
+  bool by_default;
+};
+
+constexpr std::array<KnownRuns, 3> kKnownRuns = {
+    {{TermSet::kKernels, Mode::kInference, true, true, true},
+     {TermSet::kPortableKernels, Mode::kInference, true, false, true},
+     {TermSet::kReplay, Mode::kTraining, false, std::nullopt, false}}};
+
+const KnownRuns* KnownRunsOf(const CheckpointInfo& info) {
+  const auto* runs =
+      std::ranges::find(kKnownRuns, info.recipe.terms, &KnownRuns::terms);
+  return runs == kKnownRuns.end() ? nullptr : runs;
+}
+
+bool IsCastAs(const KnownRuns& runs, const LearnedRequest& request) {
   const Run& run = request.run;
   const std::optional<DType>& cast = request.graph.info().autocast;
-  const bool to_f16 = run.autocast && cast.value_or(DType::kF16) == DType::kF16;
+  return runs.autocast
+             ? run.autocast && cast.value_or(DType::kF16) == DType::kF16
+             : !run.autocast && !cast && run.precision == Precision::kFp32;
+}
+
+/// Whether a network has learned from such runs, and answers for the device.
+bool KnowsSuchRuns(const CheckpointInfo& info, const LearnedRequest& request) {
+  const KnownRuns* runs = KnownRunsOf(info);
+  if (runs == nullptr || runs->mode != request.run.mode) return false;
   const bool known = IsAmong(info.devices, request.device.name);
-  switch (*TermKindOf(info.network.kind)) {
-    case TermKind::kKernels:
-      return run.mode == Mode::kInference && to_f16 && known;
-    case TermKind::kPortableKernels:
-      return run.mode == Mode::kInference && to_f16 && !known;
-    case TermKind::kReplay:
-      return run.mode == Mode::kTraining && !run.autocast && !cast &&
-             run.precision == Precision::kFp32;
-  }
-  return false;
+  return IsCastAs(*runs, request) &&
+         runs->known_device.value_or(known) == known;
 }
 
-/// Whether measurements speak for it where nobody asks for it: not where its
-/// labels leave open how they came about.
-bool IsDefault(const CheckpointInfo& info) {
-  return TermKindOf(info.network.kind) != TermKind::kReplay;
-}
-
-/// The one figure of a network over terms.
+/// The one figure of a term network.
 LearnedFigure Ask(const LearnedModel& learned, const LearnedRequest& request) {
   return PredictGraph(learned, request.graph,
                       {&request.device, request.run, request.context})
@@ -84,8 +103,8 @@ LearnedPredictors::LearnedPredictors(std::vector<LearnedModel> models)
     : models_(std::make_shared<const std::vector<LearnedModel>>(
           std::move(models))) {
   for (const LearnedModel& learned : *models_) {
-    const NetworkKind kind = learned.info().network.kind;
-    if (TermKindOf(kind)) continue;
+    const NetworkKind& kind = learned.info().network.kind;
+    if (kind.terms) continue;
     throw Error(
         ErrorCode::kInvalidArgument,
         fmt::format("network '{}' sees operators; expected one that sees terms",
@@ -101,7 +120,9 @@ void LearnedPredictors::Improve(const LearnedRequest& request,
   bool improved = false;
   for (const LearnedModel& learned : *models_) {
     if (!KnowsSuchRuns(learned.info(), request)) continue;
-    if (request.method == Method::kAuto && !IsDefault(learned.info())) continue;
+    if (request.method == Method::kAuto &&
+        !KnownRunsOf(learned.info())->by_default)
+      continue;
     improved = true;
     const LearnedFigure figure = Ask(learned, request);
     const std::string objection = Objection(figure, request, prediction);

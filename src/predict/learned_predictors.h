@@ -9,7 +9,7 @@ namespace foretell::learned {
 
 class LearnedModel;
 
-/// Trained networks over terms (TermKind), put in the place of analytic
+/// Trained term networks, put in the place of analytic
 /// figures. Safe to use from several threads.
 class LearnedPredictors : public LearnedFigures {
  public:

@@ -32,7 +32,7 @@ TEST(KernelTerms, AreTheRooflinesOfKernelsAndTheirLaunches) {
 %s = input f32[8]
 %t = relu(%s) : f32[8]
 )");
-  const TermTable table = KernelTerms(graph, TermsDevice(), {});
+  const TermTable table = KernelTerms(graph, {TermsDevice(), {}, {}});
   ASSERT_EQ(table.num_terms(), 3);
   const double bytes_per_ms =
       cost::MakeMachine(TermsDevice(), {}).bytes_per_us * 1000;
@@ -51,7 +51,7 @@ TEST(KernelTerms, PutSerialThreadsBesideTheirBytes) {
 %x = input f16[1024,256,7,7]
 %y = upsample_bilinear2d(%x) : f16[1024,256,14,14]
 )");
-  const TermTable table = KernelTerms(graph, TermsDevice(), {});
+  const TermTable table = KernelTerms(graph, {TermsDevice(), {}, {}});
   const double bytes = 2.0 * 1024 * 256 * (49 + 196);
   const double memory_us =
       bytes / cost::MakeMachine(TermsDevice(), {}).bytes_per_us;
@@ -68,8 +68,9 @@ TEST(KernelTerms, FollowTheModeOfExecution) {
 %y = linear(%x, weight f16[1024,1024]) : f16[64,1024]
 )");
   const auto casts = [&graph](bool autocast) {
-    return AmountOf(KernelTerms(graph, TermsDevice(), {.autocast = autocast}),
-                    static_cast<std::int32_t>(cost::KernelClass::kCastWeight));
+    return AmountOf(
+        KernelTerms(graph, {TermsDevice(), {.autocast = autocast}, {}}),
+        static_cast<std::int32_t>(cost::KernelClass::kCastWeight));
   };
   EXPECT_EQ(casts(false), 0);
   EXPECT_GT(casts(true), 0);
@@ -85,7 +86,9 @@ TEST(KernelTerms, TakeMeasuredRatesWhereTheyHaveToCarryOver) {
   DeviceSpec half = TermsDevice();
   half.matmul_tflops[Precision::kFp16] = 0.86 * 312 / 2;
   const auto amount = [&graph](const DeviceSpec& device, bool portable) {
-    return AmountOf(KernelTerms(graph, device, {}, portable),
+    const TermContext context{device, {}, {}};
+    return AmountOf(portable ? PortableKernelTerms(graph, context)
+                             : KernelTerms(graph, context),
                     static_cast<std::int32_t>(cost::KernelClass::kLinear));
   };
   EXPECT_EQ(amount(half, false), amount(TermsDevice(), false));
@@ -107,7 +110,7 @@ output %b
   const auto reserved = [&](std::int64_t usable_mib) {
     DeviceSpec device = TermsDevice();
     device.usable_mib = usable_mib;
-    return AmountOf(ReplayTerms(graph, device, context),
+    return AmountOf(ReplayTerms(graph, {device, {}, context}),
                     static_cast<std::int32_t>(ReplayClass::kReserved));
   };
   EXPECT_EQ(reserved(500 + 103), 102);
@@ -126,7 +129,7 @@ phase backward
 %g = mul(%x, %y) : f32[2048,2048] gradient
 )");
   const ContextModel context{.name = "e", .context_mib = {{"*", 500}}};
-  const TermTable table = ReplayTerms(graph, TermsDevice(), context);
+  const TermTable table = ReplayTerms(graph, {TermsDevice(), {}, context});
   const auto amount = [&table](ReplayClass wanted) {
     return AmountOf(table, static_cast<std::int32_t>(wanted));
   };

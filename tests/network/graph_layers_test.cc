@@ -18,8 +18,7 @@ struct NamedWeight {
 };
 
 // What a layer with these weights makes of `x` on 0 → 2, 1 → 2.
-at::Tensor Transform(NetworkKind kind, const at::Tensor& x,
-                     std::int64_t outputs,
+at::Tensor Transform(LayerKind kind, const at::Tensor& x, std::int64_t outputs,
                      const std::vector<NamedWeight>& weights) {
   const GraphBatch batch =
       InDouble(CollateAll({CountedGraph(3, {{0, 2}, {1, 2}})}));
@@ -52,7 +51,7 @@ at::Tensor Bias(double value) {
 TEST(SageLayer, WeighsANodeAndTheMeanOfItsProducers) {
   // Node 2: 10 + 0.1 · 20 + 100 · 2 + 1000 · 4 + 7.
   ExpectNear(
-      Transform(NetworkKind::kPmgns, Input(), 1,
+      Transform(LayerKind::kPmgns, Input(), 1,
                 {{"weight", Matrix({{1, 0.1, 100, 1000}})}, {"bias", Bias(7)}}),
       Matrix({{8.2}, {10.6}, {4219}}));
 }
@@ -60,7 +59,7 @@ TEST(SageLayer, WeighsANodeAndTheMeanOfItsProducers) {
 TEST(GcnLayer, WeighsTheNormalisedSum) {
   // d = 1, 1, 3; node 2: (1 + 3) / √3 + 10 / 3 and twice that.
   const double sum = 4 / std::sqrt(3.0) + 10 / 3.0;
-  ExpectNear(Transform(NetworkKind::kGcn, Input(), 1,
+  ExpectNear(Transform(LayerKind::kGcn, Input(), 1,
                        {{"weight", Matrix({{1, 10}})}, {"bias", Bias(-1)}}),
              Matrix({{20}, {62}, {21 * sum - 1}}));
 }
@@ -69,7 +68,7 @@ TEST(GatLayer, AttendsToSourcesAndTargets) {
   // z = 1, 3, 10 · ln 2; node 2 scores each source z + its own target term.
   const double ln2 = std::log(2.0);
   const at::Tensor x = Matrix({{1, 0}, {3, 0}, {4, 0}});
-  const at::Tensor y = Transform(NetworkKind::kGat, x, 1,
+  const at::Tensor y = Transform(LayerKind::kGat, x, 1,
                                  {{"weight", Matrix({{ln2, 5}})},
                                   {"source_attention", Bias(1)},
                                   {"target_attention", Bias(2)},
@@ -81,7 +80,7 @@ TEST(GatLayer, AttendsToSourcesAndTargets) {
 
 TEST(GinLayer, RunsItsTwoLayersOnTheSum) {
   // Sums: (1, 2), (3, 6), (14, 28); inner: s₀ - 5 and s₁ + 1, then ReLU.
-  ExpectNear(Transform(NetworkKind::kGin, Input(), 2,
+  ExpectNear(Transform(LayerKind::kGin, Input(), 2,
                        {{"inner_weight", Matrix({{1, 0}, {0, 1}})},
                         {"inner_bias", torch::tensor({-5.0, 1.0}, at::kDouble)},
                         {"weight", Matrix({{1, 100}, {0, 1}})},
@@ -90,21 +89,21 @@ TEST(GinLayer, RunsItsTwoLayersOnTheSum) {
 }
 
 TEST(NodeLayer, SeesNoNeighbour) {
-  ExpectNear(Transform(NetworkKind::kMlp, Input(), 1,
+  ExpectNear(Transform(LayerKind::kMlp, Input(), 1,
                        {{"weight", Matrix({{1, 10}})}, {"bias", Bias(-1)}}),
              Matrix({{20}, {62}, {209}}));
 }
 
 TEST(GraphLayers, StartWithHesDeviation) {
   torch::manual_seed(1);
-  const auto deviation = [](NetworkKind kind, const char* name) {
+  const auto deviation = [](LayerKind kind, const char* name) {
     const auto layer = MakeGraphLayer(kind, 200, 300);
     return layer->named_parameters()[name].std().item<double>();
   };
-  EXPECT_NEAR(deviation(NetworkKind::kPmgns, "weight"), std::sqrt(2 / 400.0),
+  EXPECT_NEAR(deviation(LayerKind::kPmgns, "weight"), std::sqrt(2 / 400.0),
               1e-3);
-  EXPECT_NEAR(deviation(NetworkKind::kGcn, "weight"), 0.1, 1e-3);
-  EXPECT_NEAR(deviation(NetworkKind::kGin, "inner_weight"), 0.05, 1e-3);
+  EXPECT_NEAR(deviation(LayerKind::kGcn, "weight"), 0.1, 1e-3);
+  EXPECT_NEAR(deviation(LayerKind::kGin, "inner_weight"), 0.05, 1e-3);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ CheckpointInfo RichInfo() {
       .prior = "analytic",
       .context = "cuda12-lazy",
       .host = Host::kCpp};
-  info.network = {.kind = NetworkKind::kPmgns,
+  info.network = {.kind = {LayerKind::kPmgns},
                   .node_features = kNumNodeFeatures + 8,
                   .static_features = 5,
                   .outputs = 1};
@@ -78,7 +78,7 @@ TEST(InputRecipe, IsPutTogetherFromSchema1) {
 
 TEST(InputRecipe, OfTermsIsThatOfTheNetwork) {
   CheckpointInfo info = RichInfo();
-  info.recipe.terms = TermKind::kKernels;
+  info.recipe.terms = TermSet::kKernels;
   ExpectError(ErrorCode::kCorrupt, "network 'pmgns' does not see",
               [&] { InfoFromJson(InfoToJson(info), "x"); });
 }

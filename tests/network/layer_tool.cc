@@ -74,20 +74,20 @@ GraphBatch ReadBatch(const Json& json) {
   return Collate(inputs);
 }
 
-at::Tensor RunLayer(const Json& request, NetworkKind kind,
+at::Tensor RunLayer(const Json& request, const NetworkKind& kind,
                     const GraphBatch& batch) {
   std::vector<float> numbers;
   for (const Json& graph : request.at("graphs")) {
     AppendNumbers(graph.at("nodes"), numbers);
   }
   const at::Tensor x = torch::tensor(numbers).view({batch.num_nodes(), -1});
-  const auto layer = MakeGraphLayer(kind, x.size(1),
+  const auto layer = MakeGraphLayer(kind.layer, x.size(1),
                                     request.at("outputs").get<std::int64_t>());
   SetWeights(*layer, request.at("weights"));
-  return layer->forward(x, AggregationFor(kind, batch));
+  return layer->forward(x, AggregationFor(kind.layer, batch));
 }
 
-at::Tensor RunNetwork(const Json& request, NetworkKind kind,
+at::Tensor RunNetwork(const Json& request, const NetworkKind& kind,
                       const GraphBatch& batch) {
   const auto network =
       MakeNetwork({.kind = kind,

@@ -82,13 +82,11 @@ TEST_F(OnGpu, KernelGivesTheSameBitsEveryTime) {
 
 TEST_F(OnGpu, NetworksAndTheirGradientsAgreeWithTheCpu) {
   const GraphBatch moved = batch_.To(Gpu());
-  for (const NetworkKind kind :
-       {NetworkKind::kPmgns, NetworkKind::kGcn, NetworkKind::kGat,
-        NetworkKind::kGin, NetworkKind::kMlp}) {
+  for (const LayerKindRow& row : kLayerKinds) {
     for (const Pooling pooling :
          {Pooling::kSum, Pooling::kMean, Pooling::kMax}) {
       const auto network =
-          MakeNetwork({.kind = kind, .hidden = 64, .pooling = pooling});
+          MakeNetwork({.kind = {row.layer}, .hidden = 64, .pooling = pooling});
       network->eval();
       const at::Tensor cpu = network->forward(batch_);
       cpu.square().sum().backward();
@@ -98,11 +96,11 @@ TEST_F(OnGpu, NetworksAndTheirGradientsAgreeWithTheCpu) {
       network->to(Gpu());
       const at::Tensor gpu = network->forward(moved);
       gpu.square().sum().backward();
-      EXPECT_LT(Distance(cpu, gpu), kTolerance) << NetworkKindName(kind);
+      EXPECT_LT(Distance(cpu, gpu), kTolerance) << row.name;
       const double scale = gradient.abs().max().item<double>() + 1;
       EXPECT_LT(Distance(gradient, network->parameters()[0].grad()),
                 1e-3 * scale)
-          << NetworkKindName(kind);
+          << row.name;
     }
   }
 }

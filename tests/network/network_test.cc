@@ -13,35 +13,34 @@
 namespace foretell::learned {
 namespace {
 
-constexpr NetworkKind kAllKinds[] = {NetworkKind::kPmgns, NetworkKind::kGcn,
-                                     NetworkKind::kGat, NetworkKind::kGin,
-                                     NetworkKind::kMlp};
-
-std::shared_ptr<Network> SmallNetwork(NetworkKind kind, int seed = 1) {
+std::shared_ptr<Network> SmallNetwork(LayerKind layer, int seed = 1) {
   torch::manual_seed(seed);
-  return MakeNetwork({.kind = kind, .hidden = 16});
+  return MakeNetwork({.kind = {layer}, .hidden = 16});
 }
 
 double Distance(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).abs().max().item<double>();
 }
 
-class NetworkOfKind : public ::testing::TestWithParam<NetworkKind> {};
+class NetworkOfKind : public ::testing::TestWithParam<LayerKindRow> {
+ protected:
+  static LayerKind Layer() { return GetParam().layer; }
+};
 
-INSTANTIATE_TEST_SUITE_P(Network, NetworkOfKind, ::testing::ValuesIn(kAllKinds),
-                         [](const auto& kind) {
-                           return std::string(NetworkKindName(kind.param));
+INSTANTIATE_TEST_SUITE_P(Network, NetworkOfKind,
+                         ::testing::ValuesIn(kLayerKinds), [](const auto& row) {
+                           return std::string(row.param.name);
                          });
 
 TEST_P(NetworkOfKind, GivesOneRowOfOutputsPerGraph) {
   const GraphBatch batch = CollateAll({RandomGraph(5, 1), RandomGraph(9, 2)});
-  const at::Tensor y = SmallNetwork(GetParam())->forward(batch);
+  const at::Tensor y = SmallNetwork(Layer())->forward(batch);
   EXPECT_EQ(y.sizes(), (at::IntArrayRef{2, 3}));
   EXPECT_EQ(y.scalar_type(), at::kFloat);
 }
 
 TEST_P(NetworkOfKind, DoesNotSeeTheOrderOfNodes) {
-  const auto network = SmallNetwork(GetParam());
+  const auto network = SmallNetwork(Layer());
   network->eval();
   const GraphFeatures graph = RandomGraph(7, 4);
   GraphFeatures renamed = Renamed(graph, {3, 0, 6, 1, 5, 2, 4});
@@ -54,7 +53,7 @@ TEST_P(NetworkOfKind, DoesNotSeeTheOrderOfNodes) {
 }
 
 TEST_P(NetworkOfKind, DoesNotSeeTheOtherGraphsOfABatch) {
-  const auto network = SmallNetwork(GetParam());
+  const auto network = SmallNetwork(Layer());
   network->eval();
   std::vector<GraphFeatures> graphs;
   for (std::uint32_t seed = 1; seed < 5; ++seed) {
@@ -68,18 +67,18 @@ TEST_P(NetworkOfKind, DoesNotSeeTheOtherGraphsOfABatch) {
 }
 
 TEST_P(NetworkOfKind, SeesEdgesUnlessItIsAnMlp) {
-  const auto network = SmallNetwork(GetParam());
+  const auto network = SmallNetwork(Layer());
   network->eval();
   GraphFeatures graph = RandomGraph(6, 4);
   const at::Tensor before = network->forward(CollateAll({graph}));
   graph.sources.push_back(0);
   graph.targets.push_back(5);
   const double change = Distance(before, network->forward(CollateAll({graph})));
-  EXPECT_EQ(change > 0, GetParam() != NetworkKind::kMlp);
+  EXPECT_EQ(change > 0, Layer() != LayerKind::kMlp);
 }
 
 TEST_P(NetworkOfKind, SeesTheStaticFeatures) {
-  const auto network = SmallNetwork(GetParam());
+  const auto network = SmallNetwork(Layer());
   network->eval();
   GraphBatch batch = CollateAll({RandomGraph(6, 4)});
   const at::Tensor before = network->forward(batch);
@@ -92,7 +91,7 @@ TEST_P(NetworkOfKind, SeesTheStaticFeatures) {
 }
 
 TEST_P(NetworkOfKind, HasTheGradientOfFiniteDifferences) {
-  const auto network = SmallNetwork(GetParam());
+  const auto network = SmallNetwork(Layer());
   network->to(at::kDouble);
   network->eval();
   const GraphBatch batch =
@@ -123,7 +122,7 @@ TEST_P(NetworkOfKind, HasTheGradientOfFiniteDifferences) {
 
 TEST_P(NetworkOfKind, StartsWithNumbersAboutOneAndAnswersNearZero) {
   torch::manual_seed(3);
-  const auto network = MakeNetwork({.kind = GetParam(), .hidden = 128});
+  const auto network = MakeNetwork({.kind = {Layer()}, .hidden = 128});
   network->eval();
   std::vector<GraphFeatures> graphs;
   for (std::uint32_t seed = 0; seed < 8; ++seed) {
@@ -137,7 +136,7 @@ TEST_P(NetworkOfKind, StartsWithNumbersAboutOneAndAnswersNearZero) {
 
 TEST_P(NetworkOfKind, LearnsEightGraphsByHeart) {
   torch::manual_seed(1);
-  const auto network = MakeNetwork({.kind = GetParam(), .hidden = 32});
+  const auto network = MakeNetwork({.kind = {Layer()}, .hidden = 32});
   network->eval();  // Without dropout.
   std::vector<GraphFeatures> graphs;
   for (std::uint32_t seed = 0; seed < 8; ++seed) {
@@ -160,7 +159,7 @@ TEST_P(NetworkOfKind, LearnsEightGraphsByHeart) {
 TEST_P(NetworkOfKind, TrainsToTheSameBitsFromOneSeed) {
   const GraphBatch batch = CollateAll({RandomGraph(50, 1), RandomGraph(70, 2)});
   const auto train = [&] {
-    const auto network = SmallNetwork(GetParam(), 5);
+    const auto network = SmallNetwork(Layer(), 5);
     network->train();
     torch::optim::Adam optimizer(network->parameters(), 1e-2);
     for (int step = 0; step < 3; ++step) {
@@ -175,7 +174,7 @@ TEST_P(NetworkOfKind, TrainsToTheSameBitsFromOneSeed) {
 }
 
 TEST_P(NetworkOfKind, DropsOnlyInTraining) {
-  const auto network = SmallNetwork(GetParam());
+  const auto network = SmallNetwork(Layer());
   const GraphBatch batch = CollateAll({RandomGraph(30, 1)});
   network->train();
   EXPECT_GT(Distance(network->forward(batch), network->forward(batch)), 0);
@@ -193,7 +192,7 @@ struct Autocast {
 };
 
 TEST_P(NetworkOfKind, RunsUnderAutocast) {
-  const auto network = SmallNetwork(GetParam());
+  const auto network = SmallNetwork(Layer());
   network->eval();
   const GraphBatch batch = CollateAll({RandomGraph(30, 1), RandomGraph(5, 2)});
   const at::Tensor expected = network->forward(batch);
@@ -267,14 +266,20 @@ TEST(Network, DoublesTheSumPoolWithTheGraph) {
 }
 
 TEST(Network, KnowsTheNamesOfKindsAndPoolings) {
-  for (const NetworkKind kind : kAllKinds) {
-    EXPECT_EQ(ParseNetworkKind(NetworkKindName(kind)), kind);
+  for (const LayerKindRow& row : kLayerKinds) {
+    EXPECT_EQ(ParseNetworkKind(row.name), NetworkKind{.layer = row.layer});
+    EXPECT_EQ(NetworkKindName({row.layer}), row.name);
+  }
+  for (const TermSetRow& row : kTermSets) {
+    EXPECT_EQ(ParseNetworkKind(row.name), NetworkKind{.terms = row.set});
+    EXPECT_EQ(NetworkKindName({.terms = row.set}), row.name);
   }
   for (const Pooling pooling :
        {Pooling::kSum, Pooling::kMean, Pooling::kMax, Pooling::kPrior}) {
     EXPECT_EQ(ParsePooling(PoolingName(pooling)), pooling);
   }
-  EXPECT_EQ(NetworkKindName(NetworkKind::kPmgns), "pmgns");
+  EXPECT_EQ(NetworkKindName({}), "pmgns");
+  EXPECT_EQ(NetworkKindName({.terms = TermSet::kReplay}), "replay");
   EXPECT_EQ(ParseNetworkKind("PMGNS"), std::nullopt);
   EXPECT_EQ(ParsePooling(""), std::nullopt);
 }

@@ -38,7 +38,7 @@ SharedGraph MakeGraph(std::int64_t num_nodes, std::uint32_t seed,
 
 std::shared_ptr<Network> MakePriorNetwork(std::int64_t outputs = 1) {
   torch::manual_seed(3);
-  auto network = MakeNetwork({.kind = NetworkKind::kMlp,
+  auto network = MakeNetwork({.kind = {LayerKind::kMlp},
                               .node_features = kNumNodeFeatures + kColumns,
                               .static_features = 2,
                               .hidden = 8,

@@ -15,13 +15,12 @@
 namespace foretell::learned {
 namespace {
 
-constexpr TermLayout kKernelLayout = LayoutOf(TermKind::kKernels);
 constexpr int kStatics = 2;
 const std::vector<float> kNoStatics(kStatics, 0);
 
-NetworkOptions OptionsOf(NetworkKind kind) {
-  const TermLayout layout = LayoutOf(*TermKindOf(kind));
-  return {.kind = kind,
+NetworkOptions OptionsOf(TermSet terms) {
+  const TermLayout layout = LayoutOf(terms);
+  return {.kind = {.terms = terms},
           .node_features = layout.num_classes + layout.num_features,
           .static_features = kStatics + layout.num_totals,
           .hidden = 8,
@@ -30,9 +29,9 @@ NetworkOptions OptionsOf(NetworkKind kind) {
           .outputs = 1};
 }
 
-std::shared_ptr<Network> Made(NetworkKind kind) {
+std::shared_ptr<Network> Made(TermSet terms) {
   at::manual_seed(3);
-  std::shared_ptr<Network> network = MakeNetwork(OptionsOf(kind));
+  std::shared_ptr<Network> network = MakeNetwork(OptionsOf(terms));
   network->eval();
   return network;
 }
@@ -65,32 +64,31 @@ TermTable Kernels(const std::vector<std::int32_t>& classes,
   return table;
 }
 
-double PredictOne(Network& network, const TermTable& table, TermKind kind) {
+double PredictOne(Network& network, const TermTable& table, TermSet terms) {
   const at::NoGradGuard no_gradients;
   const TermInput input[] = {{&table, kNoStatics}};
-  return network.forward(CollateTerms(input, kind)).item<double>();
+  return network.forward(CollateTerms(input, terms)).item<double>();
 }
 
 double PredictKernels(Network& network, const TermTable& table) {
-  return PredictOne(network, table, TermKind::kKernels);
+  return PredictOne(network, table, TermSet::kKernels);
 }
 
 TEST(TermNetwork, AnswersTheSumOfAmountsBeforeItHasLearned) {
   const TermTable table =
       Kernels({0, 4, kLaunchClass, kStepClass}, {2, 3, 0.5, 0.25});
-  EXPECT_NEAR(PredictKernels(*Made(NetworkKind::kKernels), table),
-              std::log(5.75), 1e-6);
+  EXPECT_NEAR(PredictKernels(*Made(TermSet::kKernels), table), std::log(5.75),
+              1e-6);
   const TermTable replay{.classes = {0, 1, 2, 3},
                          .features = {},
                          .amounts = {100, 400, 50, 10},
                          .totals = std::vector<float>(kNumReplayTotals, 0.3F)};
-  EXPECT_NEAR(
-      PredictOne(*Made(NetworkKind::kReplay), replay, TermKind::kReplay),
-      std::log(560.0), 1e-5);
+  EXPECT_NEAR(PredictOne(*Made(TermSet::kReplay), replay, TermSet::kReplay),
+              std::log(560.0), 1e-5);
 }
 
 TEST(TermNetwork, DoesNotSeeTheOrderOfTerms) {
-  const auto network = Made(NetworkKind::kKernels);
+  const auto network = Made(TermSet::kKernels);
   Randomize(*network);
   const TermTable table = Kernels({1, 2}, {2, 3});
   TermTable turned = table;
@@ -103,13 +101,13 @@ TEST(TermNetwork, DoesNotSeeTheOrderOfTerms) {
 }
 
 TEST(TermNetwork, DoesNotSeeTheOtherGraphsOfABatch) {
-  const auto network = Made(NetworkKind::kKernels);
+  const auto network = Made(TermSet::kKernels);
   Randomize(*network);
   const TermTable small = Kernels({1, kStepClass}, {2, 3}, 5);
   const TermTable large = Kernels({3, 4, 5}, {1, 7, 2}, 6);
   const TermInput inputs[] = {{&small, kNoStatics}, {&large, kNoStatics}};
   const at::Tensor together =
-      network->forward(CollateTerms(inputs, TermKind::kKernels));
+      network->forward(CollateTerms(inputs, TermSet::kKernels));
   EXPECT_NEAR(together[0].item<double>(), PredictKernels(*network, small),
               1e-6);
   EXPECT_NEAR(together[1].item<double>(), PredictKernels(*network, large),
@@ -117,7 +115,7 @@ TEST(TermNetwork, DoesNotSeeTheOtherGraphsOfABatch) {
 }
 
 TEST(TermNetwork, MergedTermsCountAsMuchAsApart) {
-  const auto network = Made(NetworkKind::kKernels);
+  const auto network = Made(TermSet::kKernels);
   Randomize(*network);
   TermTable apart = Kernels({1, 1}, {2, 3});
   std::copy_n(apart.features.begin(), kKernelLayout.num_features,
@@ -127,12 +125,12 @@ TEST(TermNetwork, MergedTermsCountAsMuchAsApart) {
 }
 
 TEST(TermNetwork, TreatsClassesThatItHasNotSeenAlike) {
-  const auto network = Made(NetworkKind::kKernels);
+  const auto network = Made(TermSet::kKernels);
   Randomize(*network, /*with_classes=*/false);
   const auto log_sum = [&network](std::int32_t kernel_class) {
     const TermTable table = Kernels({kernel_class}, {2});
     const TermInput input[] = {{&table, kNoStatics}};
-    return network->TrainingForward(CollateTerms(input, TermKind::kKernels))
+    return network->TrainingForward(CollateTerms(input, TermSet::kKernels))
         .supervised.front()
         .item<double>();
   };
@@ -141,14 +139,14 @@ TEST(TermNetwork, TreatsClassesThatItHasNotSeenAlike) {
 }
 
 TEST(TermNetwork, BoundsWhatOneTermCanDo) {
-  const auto network = Made(NetworkKind::kKernels);
+  const auto network = Made(TermSet::kKernels);
   Randomize(*network);
   TermTable table = Kernels({1}, {1});
   for (const float size : {1e4F, -1e4F}) {
     std::ranges::fill(table.features, size);
     const TermInput input[] = {{&table, kNoStatics}};
     const double log_sum =
-        network->TrainingForward(CollateTerms(input, TermKind::kKernels))
+        network->TrainingForward(CollateTerms(input, TermSet::kKernels))
             .supervised.front()
             .item<double>();
     EXPECT_LE(std::abs(log_sum), 3.0001);
@@ -156,12 +154,12 @@ TEST(TermNetwork, BoundsWhatOneTermCanDo) {
 }
 
 TEST(TermNetwork, KeepsGradientsOfTheHeadsOutOfTheSum) {
-  const auto network = Made(NetworkKind::kKernels);
+  const auto network = Made(TermSet::kKernels);
   Randomize(*network);
   const TermTable table = Kernels({1, kLaunchClass}, {2, 3});
   const TermInput input[] = {{&table, kNoStatics}};
   const TrainingOutput output =
-      network->TrainingForward(CollateTerms(input, TermKind::kKernels));
+      network->TrainingForward(CollateTerms(input, TermSet::kKernels));
   ASSERT_EQ(output.supervised.size(), 4);  // The sum and three heads.
   (output.supervised[1] + output.supervised[2] + output.supervised[3])
       .sum()
@@ -174,12 +172,12 @@ TEST(TermNetwork, KeepsGradientsOfTheHeadsOutOfTheSum) {
 }
 
 TEST(TermNetwork, PredictsTheMeanOfItsHeads) {
-  const auto network = Made(NetworkKind::kKernels);
+  const auto network = Made(TermSet::kKernels);
   Randomize(*network);
   const TermTable table = Kernels({1, 2}, {2, 3});
   const TermInput input[] = {{&table, kNoStatics}};
   const TrainingOutput output =
-      network->TrainingForward(CollateTerms(input, TermKind::kKernels));
+      network->TrainingForward(CollateTerms(input, TermSet::kKernels));
   const double mean =
       (output.supervised[1] + output.supervised[2] + output.supervised[3])
           .item<double>() /
@@ -190,7 +188,7 @@ TEST(TermNetwork, PredictsTheMeanOfItsHeads) {
 }
 
 TEST(TermNetwork, WithoutHeadsPredictsTheSum) {
-  NetworkOptions options = OptionsOf(NetworkKind::kKernels);
+  NetworkOptions options = OptionsOf(TermSet::kKernels);
   options.heads = 0;
   const auto network = MakeNetwork(options);
   network->eval();
@@ -198,7 +196,7 @@ TEST(TermNetwork, WithoutHeadsPredictsTheSum) {
   const TermTable table = Kernels({1, 2}, {2, 3});
   const TermInput input[] = {{&table, kNoStatics}};
   const TrainingOutput output =
-      network->TrainingForward(CollateTerms(input, TermKind::kKernels));
+      network->TrainingForward(CollateTerms(input, TermSet::kKernels));
   ASSERT_EQ(output.supervised.size(), 1);
   EXPECT_EQ(output.prediction.item<double>(),
             output.supervised[0].item<double>());
@@ -206,7 +204,7 @@ TEST(TermNetwork, WithoutHeadsPredictsTheSum) {
 
 TEST(TermNetwork, LearnsHowFastAClassIs) {
   // Kernels of class 1 take twice their amount, those of class 2 a half.
-  const auto network = Made(NetworkKind::kKernels);
+  const auto network = Made(TermSet::kKernels);
   network->train();
   std::vector<TermTable> tables;
   std::vector<float> truth;
@@ -218,7 +216,7 @@ TEST(TermNetwork, LearnsHowFastAClassIs) {
   }
   std::vector<TermInput> inputs;
   for (const TermTable& table : tables) inputs.push_back({&table, kNoStatics});
-  const GraphBatch batch = CollateTerms(inputs, TermKind::kKernels);
+  const GraphBatch batch = CollateTerms(inputs, TermSet::kKernels);
   const at::Tensor wanted = at::tensor(truth).unsqueeze(1);
   for (int step = 0; step < 800; ++step) {
     at::Tensor loss = at::zeros({});
@@ -246,10 +244,10 @@ TEST(TermNetwork, RefusesWhatItsTermsDoNotHave) {
     }
     return "";
   };
-  NetworkOptions two = OptionsOf(NetworkKind::kKernels);
+  NetworkOptions two = OptionsOf(TermSet::kKernels);
   two.outputs = 2;
   EXPECT_EQ(message(two), "network 'kernels': outputs is 2, expected 1");
-  NetworkOptions wide = OptionsOf(NetworkKind::kReplay);
+  NetworkOptions wide = OptionsOf(TermSet::kReplay);
   wide.node_features = 32;
   EXPECT_EQ(message(wide), "network 'replay': node_features is 32, expected 4");
 }
@@ -258,7 +256,7 @@ TEST(TermBatch, RefusesTablesThatContradictTheLayout) {
   const auto message = [](const TermTable& table) -> std::string {
     try {
       const TermInput input[] = {{&table, kNoStatics}};
-      CollateTerms(input, TermKind::kKernels);
+      CollateTerms(input, TermSet::kKernels);
     } catch (const Error& error) {
       return error.what();
     }

@@ -16,7 +16,7 @@ namespace {
 using dataset_test::ExpectError;
 
 NetworkOptions TinyNetwork() {
-  return {.kind = NetworkKind::kPmgns,
+  return {.kind = {LayerKind::kPmgns},
           .static_features = 5,
           .hidden = 4,
           .graph_blocks = 1,
@@ -196,8 +196,8 @@ TEST(Checkpoint, OfTheFirstVersionStillPredictsWhatItDid) {
 }
 
 TEST(Checkpoint, WithMoreHeadsThanWeightsIsRefusedBeforeTheyAreMade) {
-  const TermLayout layout = LayoutOf(TermKind::kReplay);
-  NetworkOptions options{.kind = NetworkKind::kReplay,
+  const TermLayout layout = LayoutOf(TermSet::kReplay);
+  NetworkOptions options{.kind = {.terms = TermSet::kReplay},
                          .node_features = layout.num_classes,
                          .static_features = layout.num_totals,
                          .hidden = 8,

@@ -132,7 +132,7 @@ TEST(FeatureStore, TermsAreReadOnceWhileTheyFit) {
   const Scratch folder;
   training_test::MakeToyDataset(folder / "d.sqlite");
   FeatureStore store(folder / "d.sqlite", 1 << 20,
-                     {.terms = learned::TermKind::kKernels});
+                     {.terms = learned::TermSet::kKernels});
   const InputRequest request{
       .graph = 1,
       .device = &DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb")};

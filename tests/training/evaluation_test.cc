@@ -228,16 +228,16 @@ TEST(CrossConformal, JudgesAFoldByTheOthers) {
 }
 
 TEST(Comparison, ShowsMeanAndDeviationOverSeeds) {
-  const auto cell = [](learned::NetworkKind kind, std::uint64_t seed,
+  const auto cell = [](learned::LayerKind layer, std::uint64_t seed,
                        double test) {
-    return ComparisonCell{.network = kind,
+    return ComparisonCell{.network = {layer},
                           .seed = seed,
                           .test = {.pooled = test, .mape = {test, test, test}}};
   };
   const std::vector<ComparisonCell> cells = {
-      cell(learned::NetworkKind::kGat, 0, 0.3),
-      cell(learned::NetworkKind::kPmgns, 0, 0.1),
-      cell(learned::NetworkKind::kGat, 1, 0.5)};
+      cell(learned::LayerKind::kGat, 0, 0.3),
+      cell(learned::LayerKind::kPmgns, 0, 0.1),
+      cell(learned::LayerKind::kGat, 1, 0.5)};
   // (0.3, 0.5): mean 0.4, deviation √(2 · 0.1²) = 0.141.
   EXPECT_THAT(ComparisonToMarkdown(cells), HasSubstr("| gat | - | - | 0.400 ± "
                                                      "0.141 |"));

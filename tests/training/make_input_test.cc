@@ -16,7 +16,7 @@ using dataset_test::Scratch;
 using learned::EdgeKind;
 using learned::InputRecipe;
 using learned::NetworkInput;
-using learned::TermKind;
+using learned::TermSet;
 
 void ExpectEqual(const NetworkInput& one, const NetworkInput& other) {
   EXPECT_EQ(one.features.nodes, other.features.nodes);
@@ -41,9 +41,9 @@ TEST(MakeInput, GivesTheSameInTrainingAndInPrediction) {
   for (const InputRecipe& recipe :
        {InputRecipe{}, InputRecipe{.edges = EdgeKind::kChain},
         InputRecipe{.node_costs = true, .host = Host::kCpp},
-        InputRecipe{.terms = TermKind::kKernels},
-        InputRecipe{.terms = TermKind::kPortableKernels},
-        InputRecipe{.terms = TermKind::kReplay}}) {
+        InputRecipe{.terms = TermSet::kKernels},
+        InputRecipe{.terms = TermSet::kPortableKernels},
+        InputRecipe{.terms = TermSet::kReplay}}) {
     FeatureStore store(path, 1 << 20, recipe, catalog.DefaultContext());
     learned::TracedGraph traced(graph);
     ExpectEqual(
@@ -67,7 +67,7 @@ TEST(MakeInput, FollowsTheRecipe) {
   EXPECT_FALSE(make({.node_costs = true}).costs.columns.empty());
   EXPECT_EQ(make({.edges = EdgeKind::kChain}).features.sources.size(),
             graph.nodes().size() - 1);
-  const NetworkInput terms = make({.terms = TermKind::kReplay});
+  const NetworkInput terms = make({.terms = TermSet::kReplay});
   EXPECT_TRUE(terms.features.nodes.empty());
   EXPECT_GT(terms.terms.num_terms(), 0);
 }

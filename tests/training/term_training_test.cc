@@ -21,13 +21,13 @@ class TermTraining : public training_test::ToyTraining {
     training_test::MakeToyDataset(path_, {.points = 32});
     LearnFrom(SelectSamples(Dataset::Open(path_),
                             {.targets = {Target::kLatency},
-                             .recipe = {.terms = learned::TermKind::kKernels},
+                             .recipe = {.terms = learned::TermSet::kKernels},
                              .device_columns = true,
                              .catalog = &DeviceCatalog::BuiltIn()}));
   }
 
   static TrainerOptions Options() {
-    return {.network = {.kind = learned::NetworkKind::kKernels,
+    return {.network = {.kind = {.terms = learned::TermSet::kKernels},
                         .hidden = 8,
                         .graph_blocks = 2,
                         .layers_per_block = 1,

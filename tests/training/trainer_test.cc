@@ -17,7 +17,7 @@ using learned::Target;
 using training_test::AllOf;
 
 TrainerOptions SmallOptions() {
-  return {.network = {.kind = learned::NetworkKind::kPmgns,
+  return {.network = {.kind = {learned::LayerKind::kPmgns},
                       .hidden = 16,
                       .graph_blocks = 1,
                       .head_blocks = 1,
@@ -64,12 +64,9 @@ class TrainerTest : public training_test::ToyTraining {
 
 TEST_F(TrainerTest, LearnsEightGraphsByHeart) {
   Make({.points = 8});
-  for (const auto kind :
-       {learned::NetworkKind::kPmgns, learned::NetworkKind::kGcn,
-        learned::NetworkKind::kGat, learned::NetworkKind::kGin,
-        learned::NetworkKind::kMlp}) {
+  for (const learned::LayerKindRow& row : learned::kLayerKinds) {
     TrainerOptions options = SmallOptions();
-    options.network.kind = kind;
+    options.network.kind = {row.layer};
     options.network.dropout = 0;
     options.epochs = 400;
     options.batch_size = 8;
@@ -78,7 +75,7 @@ TEST_F(TrainerTest, LearnsEightGraphsByHeart) {
     const auto trainer = New(options);
     EXPECT_EQ(trainer->Run({}), RunEnd::kFinished);
     EXPECT_LT(Judge(trainer->BestModel()).PooledMape(), 0.02)
-        << NetworkKindName(kind);
+        << row.name;
   }
 }
 

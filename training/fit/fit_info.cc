@@ -61,10 +61,9 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
 
 void CheckTerms(const TrainerOptions& options, const SampleSet& set,
                 std::span<const Target> targets) {
-  const std::optional<learned::TermKind> terms =
-      TermKindOf(options.network.kind);
+  const std::optional<learned::TermSet>& terms = options.network.kind.terms;
   if (terms != set.recipe.terms) {
-    throw Error(ErrorCode::kInternal, "samples of another kind of terms");
+    throw Error(ErrorCode::kInternal, "samples of another term set");
   }
   if (!terms) return;
   const std::string network(NetworkKindName(options.network.kind));
@@ -137,7 +136,7 @@ learned::CheckpointInfo FitInfo(const TrainerOptions& options,
 void FitInputScale(learned::Network& network,
                    const learned::CheckpointInfo& info, FeatureStore& store,
                    const SampleSet& set, std::span<const std::size_t> train) {
-  if (!TermKindOf(info.network.kind)) return;
+  if (!info.network.kind.terms) return;
   const at::NoGradGuard no_gradients;
   network.eval();
   const at::Device device = network.parameters().front().device();
@@ -163,7 +162,7 @@ std::optional<double> FarDistance(learned::Network& network,
                                   const learned::CheckpointInfo& info,
                                   FeatureStore& store, const SampleSet& set,
                                   std::span<const std::size_t> samples) {
-  if (!TermKindOf(info.network.kind)) return std::nullopt;
+  if (!info.network.kind.terms) return std::nullopt;
   const at::NoGradGuard no_gradients;
   network.eval();
   std::vector<at::Tensor> distances;

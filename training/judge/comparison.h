@@ -18,7 +18,7 @@ struct PartErrors {
 
 /// One network trained from one seed, judged after its last epoch.
 struct ComparisonCell {
-  learned::NetworkKind network = learned::NetworkKind::kPmgns;
+  learned::NetworkKind network = {};
   std::uint64_t seed = 0;
   PartErrors train;
   PartErrors validation;

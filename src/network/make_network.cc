@@ -1,0 +1,44 @@
+#include <fmt/core.h>
+
+#include "foretell/error.h"
+#include "src/network/graph_network.h"
+#include "src/network/network.h"
+#include "src/network/term_network.h"
+
+namespace foretell::learned {
+namespace {
+
+void CheckOptions(const NetworkOptions& options) {
+  const auto check = [](const char* what, std::int64_t found,
+                        std::int64_t least) {
+    if (found >= least) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("a network's {} is {}, expected at least {}", what,
+                            found, least));
+  };
+  check("node_features", options.node_features, 1);
+  check("static_features", options.static_features, 0);
+  check("hidden", options.hidden, 1);
+  check("graph_blocks", options.graph_blocks, 1);
+  check("layers_per_block", options.layers_per_block, 1);
+  check("head_blocks", options.head_blocks, 1);
+  check("outputs", options.outputs, 1);
+  check("heads", options.heads, 0);
+  if (!(options.dropout >= 0 && options.dropout < 1)) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "a network's dropout is {:f}, expected at least 0 and below 1",
+            options.dropout));
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options) {
+  CheckOptions(options);
+  return options.kind.terms ? MakeTermNetwork(options)
+                            : MakeGraphNetwork(options);
+}
+
+}  // namespace foretell::learned
