@@ -39,7 +39,7 @@ nlohmann::json ToJson(const std::vector<PredictedSample>& predictions) {
   nlohmann::json rows = nlohmann::json::array();
   for (const PredictedSample& one : predictions) {
     nlohmann::json row = {one.sample};
-    for (const double value : one.values) {
+    for (const double value : one.predicted) {
       row.push_back(learned::IsKnown(value) ? nlohmann::json(value)
                                             : nlohmann::json(nullptr));
     }
@@ -48,13 +48,15 @@ nlohmann::json ToJson(const std::vector<PredictedSample>& predictions) {
   return rows;
 }
 
-std::vector<PredictedSample> FromJson(const nlohmann::json& rows) {
+std::vector<PredictedSample> FromJson(const nlohmann::json& rows,
+                                      const training::SampleSet& set) {
   std::vector<PredictedSample> predictions;
   for (const nlohmann::json& row : rows) {
     PredictedSample one{.sample = row.at(0)};
-    for (std::size_t i = 0; i < one.values.size(); ++i) {
+    one.truth = set.samples.at(one.sample).targets;
+    for (std::size_t i = 0; i < one.predicted.size(); ++i) {
       const nlohmann::json& value = row.at(i + 1);
-      if (!value.is_null()) one.values[i] = value.get<double>();
+      if (!value.is_null()) one.predicted[i] = value.get<double>();
     }
     predictions.push_back(one);
   }
@@ -89,18 +91,24 @@ class CrossValidation {
     if (!command_.checkpoint.empty() && !TrainFinal(pooled)) {
       return kExitInterrupted;
     }
-    Print(CrossConformal(opened_.set, pooled, folds_, command_.folds));
+    Print(CrossConformal(pooled, folds_, command_.folds));
     return kExitOk;
   }
 
  private:
+  training::FoldTraining Training() const {
+    return {.options = options_,
+            .targets = command_.samples.Targets(),
+            .set = opened_.set,
+            .store = *opened_.store};
+  }
+
   std::optional<std::vector<PredictedSample>> Predict(
       int fold, const training::TrainerHooks& hooks) {
     const std::string name = "fold-" + std::to_string(fold);
-    if (const auto found = cache_.Find(name)) return FromJson(*found);
-    const auto predictions =
-        PredictFold(options_, command_.samples.Targets(), opened_.set,
-                    *opened_.store, folds_, fold, hooks);
+    if (const auto found = cache_.Find(name))
+      return FromJson(*found, opened_.set);
+    const auto predictions = PredictFold(Training(), folds_, fold, hooks);
     if (predictions) cache_.Put(name, ToJson(*predictions));
     return predictions;
   }
@@ -109,8 +117,7 @@ class CrossValidation {
   bool TrainFinal(const std::vector<PredictedSample>& predictions) {
     TrainingProgress progress(1, options_.epochs, std::ssize(folds_));
     std::optional<learned::Checkpoint> checkpoint = TrainOnAll(
-        options_, command_.samples.Targets(), opened_.set, *opened_.store,
-        predictions, progress.HooksOf(0, "all samples "));
+        Training(), predictions, progress.HooksOf(0, "all samples "));
     if (!checkpoint) return false;
     checkpoint->info.environment["judged_by"] =
         std::to_string(command_.folds) + " folds by " + command_.kind;
@@ -118,10 +125,10 @@ class CrossValidation {
     return true;
   }
 
-  void Print(const std::vector<training::Answer>& answers) const {
+  void Print(const std::vector<PredictedSample>& predictions) const {
     const std::vector<learned::Target> targets = command_.samples.Targets();
     training::Evaluation evaluation =
-        Evaluate(opened_.set, answers, targets, KnownDevice(opened_));
+        Evaluate(opened_.set, predictions, targets, KnownDevice(opened_));
     evaluation.method =
         command_.learning.network + " " +
         std::to_string(options_.network.hidden) +
@@ -135,7 +142,8 @@ class CrossValidation {
     const auto write = [this](const char* name, const std::string& text) {
       training::WriteWhole(command_.out + "/" + name, text);
     };
-    write("predictions.csv", AnswersToCsv(opened_.set, answers, targets));
+    write("predictions.csv",
+          PredictionsToCsv(opened_.set, predictions, targets));
     write("evaluation.txt", EvaluationToText(evaluation));
     write("evaluation.md", EvaluationToMarkdown(evaluation));
     write("evaluation.json", EvaluationToJson(evaluation));

@@ -12,7 +12,6 @@
 #include "training/fit/compute_device.h"
 #include "training/fit/predict_samples.h"
 #include "training/fit/run_folder.h"
-#include "training/judge/answers.h"
 #include "training/judge/evaluation.h"
 
 namespace foretell::cli {
@@ -52,7 +51,7 @@ std::vector<std::size_t> Chosen(const EvaluateCommand& command,
 /// What is judged: the network's predictions, or those of the prior alone.
 struct Judgement {
   OpenedSamples opened;
-  std::vector<training::Answer> answers;
+  std::vector<training::PredictedSample> predictions;
   std::string method;
 };
 
@@ -72,20 +71,21 @@ Judgement Judge(EvaluateCommand command) {
   const training::SampleSet& set = judgement.opened.set;
   const std::vector<std::size_t> indices = Chosen(command, set);
   if (!learned) {
-    judgement.answers = AnswersOf(PriorAsPrediction(set, indices), nullptr);
+    judgement.predictions = PriorAsPrediction(set, indices);
     return judgement;
   }
   CheckFits(learned->info(), set);
   learned->network().to(training::ComputeDevice(command.compute));
   training::Communicator alone;
-  const training::PassResult pass =
+  judgement.predictions =
       training::PredictSamples({.store = *judgement.opened.store,
                                 .set = set,
                                 .info = learned->info(),
                                 .network = learned->network(),
                                 .communicator = alone},
-                               indices);
-  judgement.answers = AnswersOf(pass.predictions, &*learned);
+                               indices)
+          .predictions;
+  AddIntervals(*learned, judgement.predictions);
   return judgement;
 }
 
@@ -98,13 +98,14 @@ ExitCode RunEvaluate(const EvaluateCommand& command) {
   const training::SampleSet& set = judgement.opened.set;
   const DeviceSpec* device = KnownDevice(judgement.opened);
   training::Evaluation evaluation =
-      Evaluate(set, judgement.answers, learned::kAllTargets, device);
+      Evaluate(set, judgement.predictions, learned::kAllTargets, device);
   evaluation.method = judgement.method;
   evaluation.dataset = command.samples.dataset;
   evaluation.selection = SelectionText(command.samples.split, command.part);
   if (!command.csv.empty()) {
-    training::WriteWhole(command.csv, AnswersToCsv(set, judgement.answers,
-                                                   learned::kAllTargets));
+    training::WriteWhole(
+        command.csv,
+        PredictionsToCsv(set, judgement.predictions, learned::kAllTargets));
   }
   std::cout << (command.json       ? EvaluationToJson(evaluation)
                 : command.markdown ? EvaluationToMarkdown(evaluation)

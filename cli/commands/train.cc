@@ -116,20 +116,20 @@ class Run {
 
   void Resume() {
     const std::string origin = folder_.last_path();
-    const learned::Checkpoint last = learned::ReadCheckpoint(origin);
+    training::SavedRun saved{.last = learned::ReadCheckpoint(origin),
+                             .origin = origin};
     const bool has_best = std::filesystem::exists(folder_.best_path());
-    const learned::Checkpoint best =
-        has_best ? learned::ReadCheckpoint(folder_.best_path()) : last;
-    options_ = training::OptionsOf(last, origin);
+    saved.best =
+        has_best ? learned::ReadCheckpoint(folder_.best_path()) : saved.last;
+    options_ = training::OptionsOf(saved.last, origin);
     if (command_.epochs_given) {
       options_.epochs = command_.learning.options.epochs;
     }
     if (command_.patience_given) {
       options_.patience = command_.learning.options.patience;
     }
-    if (workers_.IsFirst()) folder_.KeepMetrics(last.info.epochs);
-    trainer_ = std::make_unique<Trainer>(options_, last, best, *data_, workers_,
-                                         origin);
+    if (workers_.IsFirst()) folder_.KeepMetrics(saved.last.info.epochs);
+    trainer_ = std::make_unique<Trainer>(options_, saved, *data_, workers_);
   }
 
   ExitCode Go() {

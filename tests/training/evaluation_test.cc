@@ -21,15 +21,22 @@ std::string Numbered(const char* prefix, int number) {
   return std::string(prefix).append(std::to_string(number));
 }
 
+/// A sample of which only memory is known.
+PredictedSample OfMemory(double truth, double predicted,
+                         std::optional<Interval> interval = {}) {
+  PredictedSample one;
+  ValueOf(one.truth, Target::kMemory) = truth;
+  ValueOf(one.predicted, Target::kMemory) = predicted;
+  one.intervals[static_cast<std::size_t>(Target::kMemory)] = interval;
+  return one;
+}
+
 TEST(Accuracy, IsAsComputedByHand) {
   // Errors 10 %, 20 %, 50 %, 0 %.
-  const std::vector<Judged> judged = {
-      {10, 11, Interval{9, 12}},
-      {20, 16, Interval{21, 30}},
-      {40, 60, Interval{30, 80}},
-      {80, 80, std::nullopt},
-  };
-  const TargetAccuracy accuracy = JudgeTarget(Target::kLatency, judged);
+  const std::vector<PredictedSample> judged = {
+      OfMemory(10, 11, Interval{9, 12}), OfMemory(20, 16, Interval{21, 30}),
+      OfMemory(40, 60, Interval{30, 80}), OfMemory(80, 80)};
+  const TargetAccuracy accuracy = JudgeTarget(Target::kMemory, judged);
   EXPECT_EQ(accuracy.count, 4);
   EXPECT_NEAR(accuracy.mape, 0.2, 1e-12);
   EXPECT_NEAR(accuracy.median_ape, 0.15, 1e-12);
@@ -48,18 +55,20 @@ TEST(Accuracy, IsAsComputedByHand) {
 
 TEST(Accuracy, SharesRanksOfEqualValues) {
   // Ranks 1.5 1.5 3 against 1 2 3: covariance 1.5, variances 1.5 and 2.
-  const std::vector<Judged> judged = {{5, 1, {}}, {5, 2, {}}, {9, 3, {}}};
+  const std::vector<PredictedSample> judged = {OfMemory(5, 1), OfMemory(5, 2),
+                                               OfMemory(9, 3)};
   EXPECT_NEAR(JudgeTarget(Target::kMemory, judged).spearman,
               1.5 / std::sqrt(1.5 * 2), 1e-12);
 }
 
 TEST(Accuracy, IsUnknownWhereItMeansNothing) {
-  const std::vector<Judged> judged = {{5, 6, {}}};
+  const std::vector<PredictedSample> judged = {OfMemory(5, 6)};
   const TargetAccuracy accuracy = JudgeTarget(Target::kMemory, judged);
   EXPECT_FALSE(learned::IsKnown(accuracy.r2));
   EXPECT_FALSE(learned::IsKnown(accuracy.spearman));
   EXPECT_FALSE(learned::IsKnown(accuracy.coverage));
   EXPECT_EQ(JudgeTarget(Target::kMemory, {}).count, 0);
+  EXPECT_EQ(JudgeTarget(Target::kLatency, judged).count, 0);
 }
 
 TEST(FitDecisions, CompareWithUsableMemoryOfEachProfile) {
@@ -67,11 +76,12 @@ TEST(FitDecisions, CompareWithUsableMemoryOfEachProfile) {
       DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb");
   const auto usable =
       static_cast<double>(device.FindMigProfile("1g.5gb").usable_mib);
-  const std::vector<Judged> memory = {
-      {usable, usable, {}},          // fits, and is said to
-      {usable - 1, usable + 1, {}},  // fits, but is said not to
-      {usable + 1, usable - 1, {}},  // does not, but is said to
-      {1, 1, {}},
+  const std::vector<PredictedSample> memory = {
+      OfMemory(usable, usable),          // fits, and is said to
+      OfMemory(usable - 1, usable + 1),  // fits, but is said not to
+      OfMemory(usable + 1, usable - 1),  // does not, but is said to
+      OfMemory(1, 1),
+      {.sample = 1},  // says nothing
   };
   const std::vector<FitDecision> decisions = JudgeFits(device, memory);
   const FitDecision& small = decisions.front();
@@ -104,14 +114,16 @@ SampleSet FourSamples() {
   return set;
 }
 
-std::vector<Answer> TenPercentMore(const SampleSet& set) {
-  std::vector<Answer> answers;
+std::vector<PredictedSample> TenPercentMore(const SampleSet& set) {
+  std::vector<PredictedSample> predictions;
   for (std::size_t i = 0; i < set.samples.size(); ++i) {
-    Answer answer{.sample = i, .values = {110.0 * double(i + 1), 1, 5}};
-    answer.intervals[0] = Interval{answer.values[0] * 0.8, answer.values[0]};
-    answers.push_back(answer);
+    PredictedSample one{.sample = i,
+                        .truth = set.samples[i].targets,
+                        .predicted = {110.0 * double(i + 1), 1, 5}};
+    one.intervals[0] = Interval{one.predicted[0] * 0.8, one.predicted[0]};
+    predictions.push_back(one);
   }
-  return answers;
+  return predictions;
 }
 
 TEST(Evaluation, JudgesTargetsAndFamilies) {
@@ -151,7 +163,7 @@ TEST(Evaluation, SaysInEveryFormWhereLabelsComeFrom) {
 TEST(Evaluation, ListsEveryPrediction) {
   const SampleSet set = FourSamples();
   const std::string csv =
-      AnswersToCsv(set, TenPercentMore(set), learned::kAllTargets);
+      PredictionsToCsv(set, TenPercentMore(set), learned::kAllTargets);
   EXPECT_EQ(std::ranges::count(csv, '\n'), 1 + 4 + 3);
   EXPECT_THAT(csv,
               HasSubstr("\nm0,one,1,0,gpu,\"{\"\"clock\"\":\"\"1410\"\"}\","
@@ -212,19 +224,18 @@ TEST(Folds, AreAtMostAsManyAsGroups) {
 }
 
 TEST(CrossConformal, JudgesAFoldByTheOthers) {
-  SampleSet set = Families(60);
   std::vector<PredictedSample> predictions;
   std::vector<int> folds;
-  for (std::size_t i = 0; i < set.samples.size(); ++i) {
+  for (std::size_t i = 0; i < 60; ++i) {
     folds.push_back(i < 30 ? 0 : 1);
     // Exact in fold 0; half the truth in fold 1.
     const double value = i < 30 ? 100 : 50;
-    predictions.push_back({i, {value, value, value}});
+    predictions.push_back({i, {100, 100, 100}, {value, value, value}});
   }
-  const std::vector<Answer> answers =
-      CrossConformal(set, predictions, folds, 2);
-  EXPECT_NEAR(answers[0].intervals[0]->hi, 200, 1e-9);
-  EXPECT_NEAR(answers[59].intervals[0]->hi, 50, 1e-9);
+  const std::vector<PredictedSample> judged =
+      CrossConformal(predictions, folds, 2);
+  EXPECT_NEAR(judged[0].intervals[0]->hi, 200, 1e-9);
+  EXPECT_NEAR(judged[59].intervals[0]->hi, 50, 1e-9);
 }
 
 TEST(Comparison, ShowsMeanAndDeviationOverSeeds) {

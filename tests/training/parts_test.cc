@@ -165,10 +165,8 @@ TEST(LineChart, LeavesOutWhatItCannotDraw) {
 }
 
 TEST(PassSums, PoolErrorsOverTargets) {
-  SampleSet set;
-  set.samples.push_back({.targets = {100, 10, learned::kUnknown}});
   PassSums sums{.loss = 3, .weight = 2};
-  sums.Add(set, {0, {110, 7, 5}});
+  sums.Add({.truth = {100, 10, learned::kUnknown}, .predicted = {110, 7, 5}});
   EXPECT_NEAR(sums.Mape(learned::Target::kMemory), 0.1, 1e-12);
   EXPECT_NEAR(sums.PooledMape(), 0.2, 1e-12);
   EXPECT_FALSE(learned::IsKnown(sums.Mape(learned::Target::kEnergy)));

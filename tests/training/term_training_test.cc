@@ -48,7 +48,7 @@ TEST_F(TermTraining, ScalesWhatTheHeadsSee) {
   const learned::CheckpointInfo info = Info();
   at::manual_seed(1);
   const auto network = learned::MakeNetwork(info.network);
-  FitInputScale(*network, info, *store_, set_, data_->train);
+  FitInputScale(*network, info, *data_);
   const at::NoGradGuard no_gradients;
   const at::Tensor distances = network->InputDistance(
       LoadBatch(*store_, set_, info, data_->train).graphs);
@@ -69,9 +69,8 @@ TEST_F(TermTraining, LearnsAndPredictsInMilliseconds) {
       Predict(trainer.LastModel()).predictions;
   double sum = 0;
   for (const PredictedSample& one : predictions) {
-    const double ratio =
-        ValueOf(one.values, Target::kLatency) /
-        ValueOf(set_.samples[one.sample].targets, Target::kLatency);
+    const double ratio = ValueOf(one.predicted, Target::kLatency) /
+                         ValueOf(one.truth, Target::kLatency);
     sum += std::abs(std::log(ratio));
   }
   // The labels have nothing to do with physics; untrained it is 2.
@@ -88,7 +87,7 @@ TEST_F(TermTraining, ResumesToTheSameBytes) {
              .interrupted = [&epochs] { return epochs == 2; }});
   const learned::Checkpoint last =
       learned::ParseCheckpoint(SerializeCheckpoint(first.Last()), "last");
-  Trainer second(half, last, last, *data_, alone_, "last");
+  Trainer second(half, SavedRun{last, last, "last"}, *data_, alone_);
   second.Run({});
   EXPECT_EQ(SerializeCheckpoint(whole.Last()),
             SerializeCheckpoint(second.Last()));
@@ -97,14 +96,15 @@ TEST_F(TermTraining, ResumesToTheSameBytes) {
 TEST_F(TermTraining, StatesTheErrorsOfFoldsInACheckpointOfAllSamples) {
   std::vector<PredictedSample> predictions;
   for (const std::size_t i : AllOf(set_)) {
-    PredictedSample one{.sample = i};
+    PredictedSample one{.sample = i, .truth = set_.samples[i].targets};
     // Ten percent too high.
-    ValueOf(one.values, Target::kLatency) =
-        1.1 * ValueOf(set_.samples[i].targets, Target::kLatency);
+    ValueOf(one.predicted, Target::kLatency) =
+        1.1 * ValueOf(one.truth, Target::kLatency);
     predictions.push_back(one);
   }
+  const TrainerOptions options = Options();
   const std::optional<learned::Checkpoint> checkpoint =
-      TrainOnAll(Options(), kLatency, set_, *store_, predictions, {});
+      TrainOnAll({options, {Target::kLatency}, set_, *store_}, predictions, {});
   ASSERT_TRUE(checkpoint);
   const learned::CheckpointTarget& target = checkpoint->info.targets.at(0);
   EXPECT_NEAR(*target.validation_mape, 0.1, 1e-9);

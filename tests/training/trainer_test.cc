@@ -53,8 +53,10 @@ class TrainerTest : public training_test::ToyTraining {
                                     const std::string& last,
                                     const std::string& best) {
     return std::make_unique<Trainer>(
-        options, learned::ParseCheckpoint(last, "l"),
-        learned::ParseCheckpoint(best, "b"), *data_, alone_, "l");
+        options,
+        SavedRun{learned::ParseCheckpoint(last, "l"),
+                 learned::ParseCheckpoint(best, "b"), "l"},
+        *data_, alone_);
   }
 
   PassSums Judge(const learned::LearnedModel& learned) {
@@ -74,8 +76,7 @@ TEST_F(TrainerTest, LearnsEightGraphsByHeart) {
     options.schedule = Schedule::kCosine;
     const auto trainer = New(options);
     EXPECT_EQ(trainer->Run({}), RunEnd::kFinished);
-    EXPECT_LT(Judge(trainer->BestModel()).PooledMape(), 0.02)
-        << row.name;
+    EXPECT_LT(Judge(trainer->BestModel()).PooledMape(), 0.02) << row.name;
   }
 }
 
@@ -309,10 +310,14 @@ TEST_F(TrainerTest, PredictsFoldsThatItHasNotSeen) {
   const std::vector<int> folds = AssignFolds(set_, FoldKind::kModel, 4, 0);
   TrainerOptions options = SmallOptions();
   options.epochs = 1;
+  const FoldTraining training{
+      .options = options,
+      .targets = {learned::kAllTargets.begin(), learned::kAllTargets.end()},
+      .set = set_,
+      .store = *store_};
   std::vector<PredictedSample> pooled;
   for (int fold = 0; fold < 4; ++fold) {
-    const auto part = PredictFold(options, learned::kAllTargets, set_, *store_,
-                                  folds, fold, {});
+    const auto part = PredictFold(training, folds, fold, {});
     for (const PredictedSample& one : part.value()) {
       EXPECT_EQ(folds[one.sample], fold);
       pooled.push_back(one);

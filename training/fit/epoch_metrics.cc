@@ -1,5 +1,7 @@
 #include "training/fit/epoch_metrics.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -17,7 +19,7 @@ OrderedJson PassToJson(const PassSums& sums) {
                       {"mape", JsonNumber(sums.PooledMape())}};
   for (const Target target : learned::kAllTargets) {
     if (sums.count[static_cast<std::size_t>(target)] == 0) continue;
-    json["mape_" + std::string(TargetName(target))] =
+    json[fmt::format("mape_{}", TargetName(target))] =
         JsonNumber(sums.Mape(target));
   }
   return json;
@@ -25,14 +27,11 @@ OrderedJson PassToJson(const PassSums& sums) {
 
 }  // namespace
 
-void PassSums::Add(const SampleSet& set, const PredictedSample& prediction) {
-  const learned::TargetValues& truth = set.samples[prediction.sample].targets;
-  for (std::size_t i = 0; i < kNumTargets; ++i) {
-    if (!learned::IsKnown(truth[i]) ||
-        !learned::IsKnown(prediction.values[i])) {
-      continue;
-    }
-    ape[i] += std::abs(prediction.values[i] / truth[i] - 1);
+void PassSums::Add(const PredictedSample& prediction) {
+  for (const Target target : learned::kAllTargets) {
+    if (!prediction.Has(target)) continue;
+    const auto i = static_cast<std::size_t>(target);
+    ape[i] += std::abs(prediction.predicted[i] / prediction.truth[i] - 1);
     count[i] += 1;
   }
 }

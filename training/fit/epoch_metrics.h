@@ -8,8 +8,7 @@
 #include <string>
 
 #include "src/features/targets.h"
-#include "training/fit/residuals.h"
-#include "training/samples/samples.h"
+#include "training/fit/predicted_sample.h"
 
 namespace foretell::training {
 
@@ -20,7 +19,7 @@ struct PassSums {
   std::array<double, learned::kNumTargets> ape = {};  ///< |p / t - 1|, summed.
   std::array<double, learned::kNumTargets> count = {};
 
-  void Add(const SampleSet& set, const PredictedSample& prediction);
+  void Add(const PredictedSample& prediction);
   void Add(const PassSums& other);
   double Loss() const;  ///< Mean; 0 without any weight.
   /// Mean absolute percentage error as a share; kUnknown without a label.

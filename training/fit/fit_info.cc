@@ -1,5 +1,7 @@
 #include "training/fit/fit_info.h"
 
+#include <fmt/core.h>
+
 #include <ATen/ATen.h>
 #include <torch/version.h>
 
@@ -45,8 +47,8 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
   }
   if (count == 0) {
     throw Error(ErrorCode::kInvalidArgument,
-                "no label of the training part has a figure for " +
-                    std::string(TargetName(target)));
+                fmt::format("no label of the training part has a figure for {}",
+                            TargetName(target)));
   }
   if (options.scale == learned::ScaleKind::kDippm) return scale;
   scale.mean = sum / count;
@@ -66,20 +68,56 @@ void CheckTerms(const TrainerOptions& options, const SampleSet& set,
     throw Error(ErrorCode::kInternal, "samples of another term set");
   }
   if (!terms) return;
-  const std::string network(NetworkKindName(options.network.kind));
+  const std::string_view network = NetworkKindName(options.network.kind);
   const Target target = learned::LayoutOf(*terms).target;
   if (targets.size() != 1 || targets.front() != target) {
     throw Error(ErrorCode::kInvalidArgument,
-                "network '" + network + "' predicts " +
-                    std::string(TargetName(target)) +
-                    " alone; name it with --targets");
+                fmt::format("network '{}' predicts {} alone; name it with "
+                            "--targets",
+                            network, TargetName(target)));
   }
   if (options.scale != learned::ScaleKind::kLog || !set.recipe.prior.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
-                "network '" + network +
-                    "' needs the scale 'log' and takes no prior: its terms "
-                    "are one");
+                fmt::format("network '{}' needs the scale 'log' and takes no "
+                            "prior: its terms are one",
+                            network));
   }
+}
+
+void CheckPrior(const TrainerOptions& options, const SampleSet& set) {
+  const bool has_prior = !set.recipe.prior.empty();
+  if (options.scale == learned::ScaleKind::kDippm && has_prior) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "the scale 'dippm' has no logarithm for a prior");
+  }
+  if (options.network.pooling == learned::Pooling::kPrior &&
+      !(has_prior && set.recipe.node_costs)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "pooling 'prior' needs a prior and the costs of nodes");
+  }
+}
+
+/// Sets the widths that the samples and the targets decide.
+void FitWidths(const learned::InputRecipe& recipe,
+               learned::CheckpointInfo& info) {
+  info.network.node_features =
+      kNumNodeFeatures + (recipe.node_costs ? learned::kNumNodeCosts : 0);
+  info.network.static_features = std::ssize(info.recipe.columns);
+  if (recipe.terms) {
+    const learned::TermLayout layout = learned::LayoutOf(*recipe.terms);
+    info.network.node_features = layout.num_classes + layout.num_features;
+    info.network.static_features += layout.num_totals;
+  }
+  info.network.outputs = std::ssize(info.targets);
+}
+
+std::vector<learned::InputColumn> FitColumnsOf(
+    const SampleSet& set, std::span<const std::size_t> train) {
+  std::vector<const std::vector<double>*> rows;
+  for (const std::size_t index : train) {
+    rows.push_back(&set.samples[index].inputs);
+  }
+  return FitColumns(KeysOf(set.recipe.columns), rows);
 }
 
 }  // namespace
@@ -91,16 +129,7 @@ learned::CheckpointInfo FitInfo(const TrainerOptions& options,
   if (train.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "the training part is empty");
   }
-  if (options.scale == learned::ScaleKind::kDippm &&
-      !set.recipe.prior.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "the scale 'dippm' has no logarithm for a prior");
-  }
-  if (options.network.pooling == learned::Pooling::kPrior &&
-      (set.recipe.prior.empty() || !set.recipe.node_costs)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "pooling 'prior' needs a prior and the costs of nodes");
-  }
+  CheckPrior(options, set);
   CheckTerms(options, set, targets);
   learned::CheckpointInfo info{.feature_version = kFeatureVersion,
                                .foretell_version = kVersion,
@@ -111,20 +140,8 @@ learned::CheckpointInfo FitInfo(const TrainerOptions& options,
   for (const Target target : targets) {
     info.targets.push_back({.scale = FitScale(options, set, target, train)});
   }
-  std::vector<const std::vector<double>*> rows;
-  for (const std::size_t index : train) {
-    rows.push_back(&set.samples[index].inputs);
-  }
-  info.recipe.columns = FitColumns(KeysOf(set.recipe.columns), rows);
-  info.network.node_features =
-      kNumNodeFeatures + (set.recipe.node_costs ? learned::kNumNodeCosts : 0);
-  info.network.static_features = std::ssize(info.recipe.columns);
-  if (set.recipe.terms) {
-    const learned::TermLayout layout = learned::LayoutOf(*set.recipe.terms);
-    info.network.node_features = layout.num_classes + layout.num_features;
-    info.network.static_features += layout.num_totals;
-  }
-  info.network.outputs = std::ssize(info.targets);
+  info.recipe.columns = FitColumnsOf(set, train);
+  FitWidths(set.recipe, info);
   for (const auto& [provenance, count] : set.CountProvenance(train)) {
     info.provenance[std::string(ProvenanceName(provenance))] = count;
   }
@@ -134,15 +151,16 @@ learned::CheckpointInfo FitInfo(const TrainerOptions& options,
 }
 
 void FitInputScale(learned::Network& network,
-                   const learned::CheckpointInfo& info, FeatureStore& store,
-                   const SampleSet& set, std::span<const std::size_t> train) {
+                   const learned::CheckpointInfo& info,
+                   const TrainingData& data) {
   if (!info.network.kind.terms) return;
   const at::NoGradGuard no_gradients;
   network.eval();
   const at::Device device = network.parameters().front().device();
   at::Tensor sum;
   at::Tensor squares;
-  BatchLoader loader(store, set, info, PlanEvaluation(set, train, kFitBatch));
+  BatchLoader loader(data.store, data.set, info,
+                     PlanEvaluation(data.set, data.train, kFitBatch));
   while (const std::optional<LoadedBatch> batch = loader.Next()) {
     const at::Tensor inputs = network.InputsToScale(batch->graphs.To(device));
     const at::Tensor exact = inputs.to(at::kDouble);
@@ -150,7 +168,7 @@ void FitInputScale(learned::Network& network,
     const at::Tensor squared = exact.square().sum(0);
     squares = squares.defined() ? squares + squared : squared;
   }
-  const auto count = static_cast<double>(train.size());
+  const auto count = static_cast<double>(data.train.size());
   const at::Tensor mean = sum / count;
   const at::Tensor deviation =
       (squares / count - mean.square()).clamp_min(0).sqrt();
@@ -160,13 +178,13 @@ void FitInputScale(learned::Network& network,
 
 std::optional<double> FarDistance(learned::Network& network,
                                   const learned::CheckpointInfo& info,
-                                  FeatureStore& store, const SampleSet& set,
-                                  std::span<const std::size_t> samples) {
+                                  const TrainingData& data) {
   if (!info.network.kind.terms) return std::nullopt;
   const at::NoGradGuard no_gradients;
   network.eval();
   std::vector<at::Tensor> distances;
-  BatchLoader loader(store, set, info, PlanEvaluation(set, samples, kFitBatch));
+  BatchLoader loader(data.store, data.set, info,
+                     PlanEvaluation(data.set, data.train, kFitBatch));
   while (const std::optional<LoadedBatch> batch = loader.Next()) {
     distances.push_back(network
                             .InputDistance(batch->graphs.To(

@@ -5,8 +5,7 @@
 
 #include "src/network/checkpoint.h"
 #include "training/fit/trainer_options.h"
-#include "training/samples/feature_store.h"
-#include "training/samples/samples.h"
+#include "training/fit/training_data.h"
 
 namespace foretell::training {
 
@@ -22,14 +21,13 @@ learned::CheckpointInfo FitInfo(const TrainerOptions& options,
 /// Fits the scales that a network keeps of its own (Network::InputsToScale) to
 /// the samples of the training part. Does nothing for other networks.
 void FitInputScale(learned::Network& network,
-                   const learned::CheckpointInfo& info, FeatureStore& store,
-                   const SampleSet& set, std::span<const std::size_t> train);
+                   const learned::CheckpointInfo& info,
+                   const TrainingData& data);
 
-/// Network::InputDistance that 99 % of the samples stay below; empty for
-/// networks without one.
+/// Network::InputDistance that 99 % of the samples of the training part stay
+/// below; empty for networks without one.
 std::optional<double> FarDistance(learned::Network& network,
                                   const learned::CheckpointInfo& info,
-                                  FeatureStore& store, const SampleSet& set,
-                                  std::span<const std::size_t> samples);
+                                  const TrainingData& data);
 
 }  // namespace foretell::training

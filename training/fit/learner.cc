@@ -1,5 +1,7 @@
 #include "training/fit/learner.h"
 
+#include <fmt/core.h>
+
 #include <ATen/ATen.h>
 
 #include <cmath>
@@ -81,7 +83,8 @@ PassSums Learner::Backward(const LoadedBatch& batch) {
   const std::vector<learned::TargetValues> rows = DecodeAll(
       info_, Activate(info_, output.prediction.to(at::kFloat)), batch.priors);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    sums.Add(set_, {batch.samples[i], rows[i]});
+    const std::size_t sample = batch.samples[i];
+    sums.Add({sample, set_.samples[sample].targets, rows[i]});
   }
   return sums;
 }
@@ -92,9 +95,9 @@ void Learner::Update(double weight, double rate, StepResult& result) {
   result.norm = gradients.norm().item<double>();
   if (!std::isfinite(result.norm)) {
     throw Error(ErrorCode::kInvalidArgument,
-                "the gradient is not finite at the learning rate " +
-                    std::to_string(rate) +
-                    "; a lower one or clipping may help");
+                fmt::format("the gradient is not finite at the learning rate "
+                            "{}; a lower one or clipping may help",
+                            rate));
   }
   if (options_.clip > 0 && result.norm > options_.clip) {
     gradients.mul_(options_.clip / result.norm);

@@ -1,5 +1,7 @@
 #include "training/fit/predict_samples.h"
 
+#include <fmt/core.h>
+
 #include <ATen/ATen.h>
 
 #include <unordered_map>
@@ -47,10 +49,11 @@ class PassArray {
   PassResult Read(const SampleSet& set, std::span<const std::size_t> indices) {
     PassResult result;
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      PredictedSample prediction{.sample = indices[i]};
+      PredictedSample prediction{.sample = indices[i],
+                                 .truth = set.samples[indices[i]].targets};
       std::copy_n(data() + i * kNumTargets, kNumTargets,
-                  prediction.values.begin());
-      result.sums.Add(set, prediction);
+                  prediction.predicted.begin());
+      result.sums.Add(prediction);
       result.predictions.push_back(prediction);
     }
     result.sums.loss = data()[numbers_.numel() - 2];
@@ -110,19 +113,33 @@ void CheckFits(const learned::CheckpointInfo& info, const SampleSet& set) {
   const std::vector<std::string> found = names(set.recipe);
   if (wanted != found) {
     throw Error(ErrorCode::kInvalidArgument,
-                "the checkpoint takes the inputs " + Joined(wanted) +
-                    "; the samples have " + Joined(found));
+                fmt::format("the checkpoint takes the inputs {}; the samples "
+                            "have {}",
+                            Joined(wanted), Joined(found)));
   }
   if (info.recipe.node_costs != set.recipe.node_costs) {
     throw Error(ErrorCode::kInvalidArgument,
-                std::string("the checkpoint takes ") +
-                    (info.recipe.node_costs ? "" : "no ") +
-                    "costs of nodes; the samples differ");
+                fmt::format("the checkpoint takes {}costs of nodes; the "
+                            "samples differ",
+                            info.recipe.node_costs ? "" : "no "));
   }
   if (info.recipe.prior != set.recipe.prior) {
     throw Error(ErrorCode::kInvalidArgument,
-                "the checkpoint corrects the prior '" + info.recipe.prior +
-                    "'; the samples have '" + set.recipe.prior + "'");
+                fmt::format("the checkpoint corrects the prior '{}'; the "
+                            "samples have '{}'",
+                            info.recipe.prior, set.recipe.prior));
+  }
+}
+
+void AddIntervals(const learned::LearnedModel& model,
+                  std::vector<PredictedSample>& predictions) {
+  for (PredictedSample& prediction : predictions) {
+    for (const learned::Target target : learned::kAllTargets) {
+      const double value = ValueOf(prediction.predicted, target);
+      if (!learned::IsKnown(value)) continue;
+      prediction.intervals[static_cast<std::size_t>(target)] =
+          model.IntervalOf(target, value);
+    }
   }
 }
 
@@ -130,7 +147,8 @@ std::vector<PredictedSample> PriorAsPrediction(
     const SampleSet& set, std::span<const std::size_t> indices) {
   std::vector<PredictedSample> predictions;
   for (const std::size_t index : indices) {
-    predictions.push_back({index, set.samples[index].prior});
+    const Sample& sample = set.samples[index];
+    predictions.push_back({index, sample.targets, sample.prior});
   }
   return predictions;
 }

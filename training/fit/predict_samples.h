@@ -6,10 +6,14 @@
 #include "src/network/checkpoint.h"
 #include "src/network/network.h"
 #include "training/fit/epoch_metrics.h"
-#include "training/fit/residuals.h"
+#include "training/fit/predicted_sample.h"
 #include "training/samples/feature_store.h"
 #include "training/samples/samples.h"
 #include "training/workers/communicator.h"
+
+namespace foretell::learned {
+class LearnedModel;
+}  // namespace foretell::learned
 
 namespace foretell::training {
 
@@ -38,6 +42,10 @@ PassResult PredictSamples(const PassContext& context,
 /// Throws Error(kInvalidArgument) unless samples have the columns and the prior
 /// that the network was trained with.
 void CheckFits(const learned::CheckpointInfo& info, const SampleSet& set);
+
+/// Adds the intervals of `model` to its predictions.
+void AddIntervals(const learned::LearnedModel& model,
+                  std::vector<PredictedSample>& predictions);
 
 /// The prior alone as if it were a network's prediction.
 std::vector<PredictedSample> PriorAsPrediction(

@@ -6,6 +6,8 @@
 
 #include "training/fit/rate_finder.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -40,9 +42,9 @@ BatchPlan PlanSteps(const TrainerOptions& options, const TrainingData& data,
 
 double SuggestRate(const std::vector<RateTest::Step>& steps) {
   if (steps.size() < 3) {
-    throw Error(ErrorCode::kInvalidArgument, "range test of " +
-                                                 std::to_string(steps.size()) +
-                                                 " steps, expected at least 3");
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("range test of {} steps, expected at least 3",
+                            steps.size()));
   }
   const auto lowest =
       std::ranges::min_element(steps, {}, &RateTest::Step::smoothed) -
@@ -67,7 +69,7 @@ RateTest FindRate(const TrainerOptions& options,
                   const learned::CheckpointInfo& info, const TrainingData& data,
                   Communicator& communicator, const RateTestOptions& test) {
   Learner learner(options, info, data.set, communicator);
-  FitInputScale(learner.network(), info, data.store, data.set, data.train);
+  FitInputScale(learner.network(), info, data);
   BatchLoader loader(data.store, data.set, info,
                      ShareOf(PlanSteps(options, data, test.steps),
                              communicator.rank(), communicator.size()));

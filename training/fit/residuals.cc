@@ -24,16 +24,14 @@ std::optional<learned::ResidualInterval> ConformalInterval(
                                    .count = std::ssize(log_residuals)};
 }
 
-std::vector<double> LogResiduals(const SampleSet& set,
-                                 std::span<const PredictedSample> predictions,
+std::vector<double> LogResiduals(std::span<const PredictedSample> predictions,
                                  learned::Target target) {
   std::vector<double> residuals;
   for (const PredictedSample& prediction : predictions) {
-    const double truth =
-        ValueOf(set.samples[prediction.sample].targets, target);
-    const double predicted = ValueOf(prediction.values, target);
-    if (learned::IsKnown(truth) && predicted > 0) {
-      residuals.push_back(std::log(truth / predicted));
+    const double predicted = ValueOf(prediction.predicted, target);
+    if (prediction.Has(target) && predicted > 0) {
+      residuals.push_back(
+          std::log(ValueOf(prediction.truth, target) / predicted));
     }
   }
   return residuals;

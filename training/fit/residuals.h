@@ -6,15 +6,9 @@
 
 #include "src/features/targets.h"
 #include "src/network/checkpoint.h"
-#include "training/samples/samples.h"
+#include "training/fit/predicted_sample.h"
 
 namespace foretell::training {
-
-/// What was predicted for a sample.
-struct PredictedSample {
-  std::size_t sample = 0;  ///< Index into the SampleSet.
-  learned::TargetValues values = learned::kNoValues;
-};
 
 /// Default share of truths that an interval is to hold.
 inline constexpr double kCoverage = 0.9;
@@ -29,8 +23,7 @@ std::optional<learned::ResidualInterval> ConformalInterval(
     std::vector<double> log_residuals, double coverage = kCoverage);
 
 /// log(true / predicted) wherever both are known.
-std::vector<double> LogResiduals(const SampleSet& set,
-                                 std::span<const PredictedSample> predictions,
+std::vector<double> LogResiduals(std::span<const PredictedSample> predictions,
                                  learned::Target target);
 
 }  // namespace foretell::training

@@ -1,5 +1,7 @@
 #include "training/fit/trainer.h"
 
+#include <fmt/core.h>
+
 #include <ATen/ATen.h>
 
 #include <chrono>
@@ -11,6 +13,8 @@
 #include "src/network/weights.h"
 #include "training/fit/fit_info.h"
 #include "training/fit/predict_samples.h"
+#include "training/fit/residuals.h"
+#include "training/fit/residuals.h"
 
 namespace foretell::training {
 namespace {
@@ -33,21 +37,19 @@ Trainer::Trainer(const TrainerOptions& options, learned::CheckpointInfo info,
       learner_(options_, info_, data.set, communicator),
       best_info_(info_) {}
 
-Trainer::Trainer(const TrainerOptions& options, const learned::Checkpoint& last,
-                 const learned::Checkpoint& best, const TrainingData& data,
-                 Communicator& communicator, const std::string& origin)
-    : Trainer(options, last.info, data, communicator) {
-  LoadWeights(last.weights, origin, learner_.network());
-  learner_.adam().Restore(last.optimizer, origin);
-  RestorePosition(last.training, origin);
-  best_info_ = best.info;
-  best_weights_ = best.weights;
+Trainer::Trainer(const TrainerOptions& options, const SavedRun& saved,
+                 const TrainingData& data, Communicator& communicator)
+    : Trainer(options, saved.last.info, data, communicator) {
+  LoadWeights(saved.last.weights, saved.origin, learner_.network());
+  learner_.adam().Restore(saved.last.optimizer, saved.origin);
+  RestorePosition(saved.last.training, saved.origin);
+  best_info_ = saved.best.info;
+  best_weights_ = saved.best.weights;
 }
 
 RunEnd Trainer::Run(const TrainerHooks& hooks) {
   if (position_.epoch == 0 && position_.batch == 0) {
-    FitInputScale(learner_.network(), info_, data_.store, data_.set,
-                  data_.train);
+    FitInputScale(learner_.network(), info_, data_);
   }
   while (position_.epoch < options_.epochs) {
     if (options_.patience > 0 && !data_.validation.empty() &&
@@ -167,8 +169,8 @@ void Trainer::Validate(EpochMetrics& metrics) {
   for (learned::CheckpointTarget& target : best_info_.targets) {
     const double mape = pass.sums.Mape(target.scale.target);
     if (learned::IsKnown(mape)) target.validation_mape = mape;
-    target.interval = ConformalInterval(
-        LogResiduals(data_.set, pass.predictions, target.scale.target));
+    target.interval =
+        ConformalInterval(LogResiduals(pass.predictions, target.scale.target));
   }
 }
 
@@ -229,22 +231,23 @@ void Trainer::RestorePosition(const std::string& json,
                  .best_epoch = position.at("best_epoch")};
   } catch (const Json::exception& error) {
     throw Error(ErrorCode::kCorrupt,
-                origin + ": state of the run: " + error.what());
+                fmt::format("{}: state of the run: {}", origin, error.what()));
   }
 }
 
 TrainerOptions OptionsOf(const learned::Checkpoint& last,
                          const std::string& origin) {
   if (last.training.empty()) {
-    throw Error(ErrorCode::kCorrupt,
-                origin + ": is for predicting; it has no state of a run");
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: is for predicting; it has no state of a run", origin));
   }
   try {
     return TrainerOptionsFromJson(Json::parse(last.training).at("options"),
                                   origin);
   } catch (const Json::exception& error) {
     throw Error(ErrorCode::kCorrupt,
-                origin + ": state of the run: " + error.what());
+                fmt::format("{}: state of the run: {}", origin, error.what()));
   }
 }
 

@@ -11,20 +11,10 @@
 #include "training/fit/epoch_metrics.h"
 #include "training/fit/learner.h"
 #include "training/fit/trainer_options.h"
-#include "training/samples/feature_store.h"
-#include "training/samples/samples.h"
+#include "training/fit/training_data.h"
 #include "training/workers/communicator.h"
 
 namespace foretell::training {
-
-/// What a network learns from. It must outlive the trainer, and so must what it
-/// refers to.
-struct TrainingData {
-  const SampleSet& set;
-  FeatureStore& store;
-  std::vector<std::size_t> train;       ///< Indices into `set`.
-  std::vector<std::size_t> validation;  ///< May be empty.
-};
 
 /// How far a run is, for a progress bar.
 struct BatchProgress {
@@ -50,6 +40,13 @@ enum class RunEnd {
   kInterrupted,   ///< TrainerHooks::interrupted; Last() goes on from there.
 };
 
+/// A run to go on with.
+struct SavedRun {
+  learned::Checkpoint last;  ///< Trainer::Last().
+  learned::Checkpoint best;  ///< Trainer::Best().
+  std::string origin;        ///< Names them in errors.
+};
+
 /// Trains one network.
 ///
 /// Every random number (weights, order, dropout) follows from the seed and the
@@ -65,12 +62,10 @@ class Trainer {
   /// and kUnsupported when there is no such device to compute on.
   Trainer(const TrainerOptions& options, learned::CheckpointInfo info,
           const TrainingData& data, Communicator& communicator);
-  /// Goes on from Last() and Best() of a run; `options` may differ in epochs
-  /// and patience. Throws Error(kCorrupt) that names `origin` for checkpoints
-  /// that do not fit.
-  Trainer(const TrainerOptions& options, const learned::Checkpoint& last,
-          const learned::Checkpoint& best, const TrainingData& data,
-          Communicator& communicator, const std::string& origin);
+  /// Goes on with a run; `options` may differ in epochs and patience. Throws
+  /// Error(kCorrupt) that names its origin for checkpoints that do not fit.
+  Trainer(const TrainerOptions& options, const SavedRun& saved,
+          const TrainingData& data, Communicator& communicator);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 

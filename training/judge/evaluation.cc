@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
-#include <utility>
+#include <vector>
 
 #include "foretell/mig.h"
 
@@ -80,41 +79,26 @@ double Ratio(std::int64_t part, std::int64_t whole) {
                    : learned::kUnknown;
 }
 
-double Coverage(std::span<const Judged> judged) {
+double Coverage(Target target, std::span<const PredictedSample> predictions) {
   std::int64_t with = 0;
   std::int64_t inside = 0;
-  for (const Judged& one : judged) {
-    if (!one.interval) continue;
+  for (const PredictedSample& one : predictions) {
+    const auto& interval = one.intervals[static_cast<std::size_t>(target)];
+    if (!interval || !one.Has(target)) continue;
+    const double truth = ValueOf(one.truth, target);
     ++with;
-    inside += one.interval->lo <= one.truth && one.truth <= one.interval->hi;
+    inside += interval->lo <= truth && truth <= interval->hi;
   }
   return Ratio(inside, with);
 }
 
-std::vector<Judged> JudgedOf(const SampleSet& set,
-                             std::span<const Answer> answers, Target target,
-                             const std::string* family) {
-  std::vector<Judged> judged;
-  for (const Answer& answer : answers) {
-    const Sample& sample = set.samples[answer.sample];
-    if (family != nullptr && sample.family != *family) continue;
-    const double truth = ValueOf(sample.targets, target);
-    const double predicted = ValueOf(answer.values, target);
-    if (!learned::IsKnown(truth) || !learned::IsKnown(predicted)) continue;
-    judged.push_back(
-        {truth, predicted, answer.intervals[static_cast<std::size_t>(target)]});
-  }
-  return judged;
-}
-
-std::vector<TargetAccuracy> JudgeAll(const SampleSet& set,
-                                     std::span<const Answer> answers,
-                                     std::span<const Target> targets,
-                                     const std::string* family) {
+std::vector<TargetAccuracy> JudgeAll(
+    std::span<const PredictedSample> predictions,
+    std::span<const Target> targets) {
   std::vector<TargetAccuracy> accuracies;
   for (const Target target : targets) {
-    const std::vector<Judged> judged = JudgedOf(set, answers, target, family);
-    if (!judged.empty()) accuracies.push_back(JudgeTarget(target, judged));
+    const TargetAccuracy accuracy = JudgeTarget(target, predictions);
+    if (accuracy.count > 0) accuracies.push_back(accuracy);
   }
   return accuracies;
 }
@@ -134,31 +118,33 @@ double Pooled(std::span<const TargetAccuracy> accuracies) {
 double FitDecision::Recall() const { return Ratio(both, fits); }
 double FitDecision::Precision() const { return Ratio(both, predicted); }
 
-TargetAccuracy JudgeTarget(Target target, std::span<const Judged> judged) {
-  TargetAccuracy accuracy{.target = target, .count = std::ssize(judged)};
-  if (judged.empty()) return accuracy;
+TargetAccuracy JudgeTarget(Target target,
+                           std::span<const PredictedSample> predictions) {
   std::vector<double> truth;
   std::vector<double> predicted;
   std::vector<double> errors;
   std::int64_t under = 0;
-  for (const Judged& one : judged) {
-    truth.push_back(one.truth);
-    predicted.push_back(one.predicted);
-    errors.push_back(std::abs(one.predicted / one.truth - 1));
-    under += one.predicted < one.truth;
+  for (const PredictedSample& one : predictions) {
+    if (!one.Has(target)) continue;
+    truth.push_back(ValueOf(one.truth, target));
+    predicted.push_back(ValueOf(one.predicted, target));
+    errors.push_back(std::abs(predicted.back() / truth.back() - 1));
+    under += predicted.back() < truth.back();
   }
+  TargetAccuracy accuracy{.target = target, .count = std::ssize(truth)};
+  if (truth.empty()) return accuracy;
   accuracy.mape = Mean(errors);
   accuracy.median_ape = Median(errors);
   accuracy.r2 = ExplainedVariance(truth, predicted);
   accuracy.r2_log = ExplainedVariance(Logs(truth), Logs(predicted));
   accuracy.spearman = Correlation(Ranks(truth), Ranks(predicted));
   accuracy.underestimated = Ratio(under, accuracy.count);
-  accuracy.coverage = Coverage(judged);
+  accuracy.coverage = Coverage(target, predictions);
   return accuracy;
 }
 
-std::vector<FitDecision> JudgeFits(const DeviceSpec& device,
-                                   std::span<const Judged> memory) {
+std::vector<FitDecision> JudgeFits(
+    const DeviceSpec& device, std::span<const PredictedSample> predictions) {
   std::vector<FitDecision> decisions;
   for (const MigProfile& profile : device.mig_profiles) {
     if (profile.media_extensions) continue;
@@ -168,9 +154,12 @@ std::vector<FitDecision> JudgeFits(const DeviceSpec& device,
   decisions.push_back({.profile = "", .usable_mib = device.usable_mib});
   for (FitDecision& decision : decisions) {
     const auto usable = static_cast<double>(decision.usable_mib);
-    for (const Judged& one : memory) {
-      const bool fits = mig::FitsMemory(one.truth, usable);
-      const bool predicted = mig::FitsMemory(one.predicted, usable);
+    for (const PredictedSample& one : predictions) {
+      if (!one.Has(Target::kMemory)) continue;
+      const bool fits =
+          mig::FitsMemory(ValueOf(one.truth, Target::kMemory), usable);
+      const bool predicted =
+          mig::FitsMemory(ValueOf(one.predicted, Target::kMemory), usable);
       decision.fits += fits;
       decision.predicted += predicted;
       decision.both += fits && predicted;
@@ -179,29 +168,29 @@ std::vector<FitDecision> JudgeFits(const DeviceSpec& device,
   return decisions;
 }
 
-Evaluation Evaluate(const SampleSet& set, std::span<const Answer> answers,
+Evaluation Evaluate(const SampleSet& set,
+                    std::span<const PredictedSample> predictions,
                     std::span<const Target> targets, const DeviceSpec* device) {
   Evaluation evaluation{.devices = set.devices,
                         .sources = set.sources,
-                        .samples = std::ssize(answers)};
-  std::set<std::string> families;
-  for (const Answer& answer : answers) {
-    const Sample& sample = set.samples[answer.sample];
+                        .samples = std::ssize(predictions)};
+  std::map<std::string, std::vector<PredictedSample>> families;
+  for (const PredictedSample& one : predictions) {
+    const Sample& sample = set.samples[one.sample];
     ++evaluation.provenance[std::string(ProvenanceName(sample.provenance))];
-    families.insert(sample.family);
+    families[sample.family].push_back(one);
   }
-  evaluation.targets = JudgeAll(set, answers, targets, nullptr);
+  evaluation.targets = JudgeAll(predictions, targets);
   evaluation.pooled_mape = Pooled(evaluation.targets);
-  for (const std::string& family : families) {
-    evaluation.families.push_back(
-        {family, JudgeAll(set, answers, targets, &family)});
+  for (const auto& [family, members] : families) {
+    evaluation.families.push_back({family, JudgeAll(members, targets)});
   }
-  const std::vector<Judged> memory =
-      JudgedOf(set, answers, Target::kMemory, nullptr);
-  const bool asked =
-      std::ranges::find(targets, Target::kMemory) != targets.end();
-  if (device != nullptr && asked && !memory.empty()) {
-    evaluation.fits = JudgeFits(*device, memory);
+  const bool has_memory = std::ranges::any_of(
+      evaluation.targets, [](const TargetAccuracy& accuracy) {
+        return accuracy.target == Target::kMemory;
+      });
+  if (device != nullptr && has_memory) {
+    evaluation.fits = JudgeFits(*device, predictions);
   }
   return evaluation;
 }

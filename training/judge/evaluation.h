@@ -2,24 +2,16 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "foretell/device.h"
-#include "foretell/predictor.h"
 #include "src/features/targets.h"
+#include "training/fit/predicted_sample.h"
 #include "training/samples/samples.h"
 
 namespace foretell::training {
-
-/// A truth with its prediction.
-struct Judged {
-  double truth = 0;
-  double predicted = 0;
-  std::optional<Interval> interval;
-};
 
 /// How good predictions of one target are. What cannot be computed is
 /// kUnknown. Shares are from 0 to 1.
@@ -36,8 +28,9 @@ struct TargetAccuracy {
   double coverage = learned::kUnknown;
 };
 
+/// Judges those predictions that have the target.
 TargetAccuracy JudgeTarget(learned::Target target,
-                           std::span<const Judged> judged);
+                           std::span<const PredictedSample> predictions);
 
 /// "Does it fit?" answered by predicted memory ≤ usable, against the truth.
 struct FitDecision {
@@ -52,20 +45,13 @@ struct FitDecision {
 };
 
 /// One per MIG profile (without media extensions) and for the whole device.
-std::vector<FitDecision> JudgeFits(const DeviceSpec& device,
-                                   std::span<const Judged> memory);
+std::vector<FitDecision> JudgeFits(
+    const DeviceSpec& device, std::span<const PredictedSample> predictions);
 
 /// Accuracy of the samples of a family.
 struct FamilyAccuracy {
   std::string family;
   std::vector<TargetAccuracy> targets;
-};
-
-/// What was predicted for a sample, with intervals where there are any.
-struct Answer {
-  std::size_t sample = 0;
-  learned::TargetValues values = learned::kNoValues;
-  std::array<std::optional<Interval>, learned::kNumTargets> intervals;
 };
 
 /// Everything that `foretell evaluate` prints.
@@ -83,9 +69,10 @@ struct Evaluation {
   std::vector<FamilyAccuracy> families;  ///< By name.
 };
 
-/// Judges answers. `device` may be null; then no fits are judged. The fields
-/// method, dataset and selection are left to the caller.
-Evaluation Evaluate(const SampleSet& set, std::span<const Answer> answers,
+/// Judges predictions of samples of `set`. `device` may be null; then no fits
+/// are judged. The fields method, dataset and selection are left to the caller.
+Evaluation Evaluate(const SampleSet& set,
+                    std::span<const PredictedSample> predictions,
                     std::span<const learned::Target> targets,
                     const DeviceSpec* device);
 
@@ -101,7 +88,8 @@ std::string EvaluationToJson(const Evaluation& evaluation);
 /// A line per sample and target: model, family, batch, macs, device,
 /// environment (JSON, of the label), provenance, target, label, prediction, lo,
 /// hi; the last two empty without interval.
-std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
-                         std::span<const learned::Target> targets);
+std::string PredictionsToCsv(const SampleSet& set,
+                             std::span<const PredictedSample> predictions,
+                             std::span<const learned::Target> targets);
 
 }  // namespace foretell::training

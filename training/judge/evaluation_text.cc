@@ -1,6 +1,9 @@
 // An evaluation as text, Markdown, JSON and CSV. Text and Markdown are the same
 // tables, told apart by how a table is drawn.
 
+#include <fmt/core.h>
+
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -35,13 +38,13 @@ std::string Header(const Evaluation& evaluation) {
   std::string labels;
   for (const auto& [provenance, count] : evaluation.provenance) {
     labels +=
-        (labels.empty() ? "" : ", ") + std::to_string(count) + " " + provenance;
+        fmt::format("{}{} {}", labels.empty() ? "" : ", ", count, provenance);
   }
-  return "method: " + evaluation.method + "\n" +
-         "dataset: " + Printable(evaluation.dataset) + " (" +
-         evaluation.selection + ")\n" + "labels: " + labels + "; of " +
-         Printable(Joined(evaluation.devices)) + "; from " +
-         Printable(Joined(evaluation.sources)) + "\n";
+  return fmt::format(
+      "method: {}\ndataset: {} ({})\nlabels: {}; of {}; from {}\n",
+      evaluation.method, Printable(evaluation.dataset), evaluation.selection,
+      labels, Printable(Joined(evaluation.devices)),
+      Printable(Joined(evaluation.sources)));
 }
 
 TextTable TargetTable(const Evaluation& evaluation) {
@@ -49,7 +52,7 @@ TextTable TargetTable(const Evaluation& evaluation) {
                    "Spearman", "underestimated", "in interval"});
   for (const TargetAccuracy& one : evaluation.targets) {
     table.AddRow({std::string(TargetName(one.target)),
-                  std::to_string(one.count), Percent(one.mape),
+                  fmt::format("{}", one.count), Percent(one.mape),
                   Percent(one.median_ape), Plain(one.r2), Plain(one.r2_log),
                   Plain(one.spearman), Percent(one.underestimated),
                   Percent(one.coverage)});
@@ -57,7 +60,7 @@ TextTable TargetTable(const Evaluation& evaluation) {
   if (evaluation.targets.size() > 1) {
     std::int64_t labels = 0;
     for (const TargetAccuracy& one : evaluation.targets) labels += one.count;
-    table.AddRow({"pooled", std::to_string(labels),
+    table.AddRow({"pooled", fmt::format("{}", labels),
                   Percent(evaluation.pooled_mape), "", "", "", "", "", ""});
   }
   return table;
@@ -68,9 +71,9 @@ TextTable FitTable(const Evaluation& evaluation) {
       {"fits", "usable MiB", "truly", "predicted", "recall", "precision"});
   for (const FitDecision& one : evaluation.fits) {
     table.AddRow({one.profile.empty() ? "whole device" : one.profile,
-                  std::to_string(one.usable_mib), std::to_string(one.fits),
-                  std::to_string(one.predicted), Percent(one.Recall()),
-                  Percent(one.Precision())});
+                  fmt::format("{}", one.usable_mib),
+                  fmt::format("{}", one.fits), fmt::format("{}", one.predicted),
+                  Percent(one.Recall()), Percent(one.Precision())});
   }
   return table;
 }
@@ -89,7 +92,7 @@ TextTable FamilyTable(const Evaluation& evaluation) {
       const auto found = std::ranges::find(family.targets, column.target,
                                            &TargetAccuracy::target);
       const bool has = found != family.targets.end();
-      row.push_back(has ? std::to_string(found->count) : "0");
+      row.push_back(has ? fmt::format("{}", found->count) : "0");
       row.push_back(has ? Percent(found->mape) : "-");
       row.push_back(has ? Percent(found->median_ape) : "-");
     }
@@ -177,29 +180,27 @@ std::string EvaluationToJson(const Evaluation& evaluation) {
   return DumpJson(json) + "\n";
 }
 
-std::string AnswersToCsv(const SampleSet& set, std::span<const Answer> answers,
-                         std::span<const Target> targets) {
+std::string PredictionsToCsv(const SampleSet& set,
+                             std::span<const PredictedSample> predictions,
+                             std::span<const Target> targets) {
   std::string csv =
       "model,family,batch,macs,device,environment,provenance,target,label,"
       "prediction,lo,hi\n";
-  for (const Answer& answer : answers) {
-    const Sample& sample = set.samples[answer.sample];
+  for (const PredictedSample& one : predictions) {
+    const Sample& sample = set.samples[one.sample];
     for (const Target target : targets) {
-      const double truth = ValueOf(sample.targets, target);
+      const double truth = ValueOf(one.truth, target);
       if (!learned::IsKnown(truth)) continue;
-      csv += CsvCell(sample.model) + "," + CsvCell(sample.family) + "," +
-             std::to_string(sample.batch) + "," + std::to_string(sample.macs) +
-             "," + CsvCell(set.devices[sample.device]) + "," +
-             CsvCell(set.environments[sample.environment]) + "," +
-             std::string(ProvenanceName(sample.provenance)) + "," +
-             std::string(TargetField(target)) + "," + FormatExact(truth) + "," +
-             FormatExact(ValueOf(answer.values, target));
-      const auto& interval = answer.intervals[static_cast<std::size_t>(target)];
-      csv += ",";
-      if (interval) csv += FormatExact(interval->lo);
-      csv += ",";
-      if (interval) csv += FormatExact(interval->hi);
-      csv += "\n";
+      const auto& interval = one.intervals[static_cast<std::size_t>(target)];
+      csv += CsvLine(std::to_array<std::string>(
+          {sample.model, sample.family, fmt::format("{}", sample.batch),
+           fmt::format("{}", sample.macs), set.devices[sample.device],
+           set.environments[sample.environment],
+           std::string(ProvenanceName(sample.provenance)),
+           std::string(TargetField(target)), FormatExact(truth),
+           FormatExact(ValueOf(one.predicted, target)),
+           interval ? FormatExact(interval->lo) : "",
+           interval ? FormatExact(interval->hi) : ""}));
     }
   }
   return csv;

@@ -1,5 +1,7 @@
 #include "training/judge/folds.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +14,7 @@
 #include "src/network/weights.h"
 #include "training/fit/fit_info.h"
 #include "training/fit/predict_samples.h"
+#include "training/fit/residuals.h"
 
 namespace foretell::training {
 namespace {
@@ -29,8 +32,7 @@ std::string GroupOf(const SampleSet& set, const Sample& sample, FoldKind kind) {
     case FoldKind::kRandom:
       break;
   }
-  return sample.model + " " + std::to_string(sample.batch) + " " +
-         std::to_string(sample.point);
+  return fmt::format("{} {} {}", sample.model, sample.batch, sample.point);
 }
 
 using Groups = std::map<std::string, std::vector<std::size_t>>;
@@ -43,6 +45,40 @@ std::vector<const Groups::value_type*> Shuffled(const Groups& groups,
     return std::pair(dataset::UnitHash(group->first, seed), group->first);
   });
   return order;
+}
+
+/// Trains to the last epoch; empty when interrupted.
+std::optional<learned::LearnedModel> Train(const FoldTraining& training,
+                                           const TrainingData& data,
+                                           const TrainerHooks& hooks) {
+  Communicator alone;
+  Trainer trainer(
+      training.options,
+      FitInfo(training.options, training.set, training.targets, data.train),
+      data, alone);
+  if (trainer.Run(hooks) == RunEnd::kInterrupted) return std::nullopt;
+  return trainer.LastModel();
+}
+
+using TargetIntervals =
+    std::array<std::optional<learned::ResidualInterval>, learned::kNumTargets>;
+
+TargetIntervals IntervalsOf(std::span<const PredictedSample> predictions) {
+  TargetIntervals intervals;
+  for (const learned::Target target : learned::kAllTargets) {
+    intervals[static_cast<std::size_t>(target)] =
+        ConformalInterval(LogResiduals(predictions, target));
+  }
+  return intervals;
+}
+
+void SetIntervals(const TargetIntervals& intervals, PredictedSample& sample) {
+  for (std::size_t i = 0; i < learned::kNumTargets; ++i) {
+    if (!intervals[i]) continue;
+    const double predicted = sample.predicted[i];
+    sample.intervals[i] = Interval{predicted * std::exp(intervals[i]->lo),
+                                   predicted * std::exp(intervals[i]->hi)};
+  }
 }
 
 }  // namespace
@@ -63,9 +99,9 @@ std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
   }
   if (count < 2 || std::ssize(groups) < count) {
     throw Error(ErrorCode::kInvalidArgument,
-                std::to_string(count) + " folds by " +
-                    std::string(FoldKindName(kind)) + ": expected 2 to " +
-                    std::to_string(groups.size()) + ", the number of groups");
+                fmt::format("{} folds by {}: expected 2 to {}, the number of "
+                            "groups",
+                            count, FoldKindName(kind), groups.size()));
   }
   std::vector<std::size_t> sizes(static_cast<std::size_t>(count), 0);
   std::vector<int> folds(set.samples.size(), 0);
@@ -80,90 +116,72 @@ std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
 }
 
 std::optional<std::vector<PredictedSample>> PredictFold(
-    const TrainerOptions& options, std::span<const learned::Target> targets,
-    const SampleSet& set, FeatureStore& store, std::span<const int> folds,
-    int fold, const TrainerHooks& hooks) {
-  TrainingData data{.set = set, .store = store};
+    const FoldTraining& training, std::span<const int> folds, int fold,
+    const TrainerHooks& hooks) {
+  TrainingData data{.set = training.set, .store = training.store};
   std::vector<std::size_t> all(folds.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<std::size_t> left_out;
   for (const std::size_t i : all) {
     if (folds[i] != fold) data.train.push_back(i);
   }
-  for (const std::size_t i : set.ForJudging(all)) {
+  for (const std::size_t i : training.set.ForJudging(all)) {
     if (folds[i] == fold) left_out.push_back(i);
   }
+  const auto learned = Train(training, data, hooks);
+  if (!learned) return std::nullopt;
   Communicator alone;
-  Trainer trainer(options, FitInfo(options, set, targets, data.train), data,
-                  alone);
-  if (trainer.Run(hooks) == RunEnd::kInterrupted) return std::nullopt;
-  const learned::LearnedModel learned = trainer.LastModel();
-  return PredictSamples({.store = store,
-                         .set = set,
-                         .info = learned.info(),
-                         .network = learned.network(),
+  return PredictSamples({.store = training.store,
+                         .set = training.set,
+                         .info = learned->info(),
+                         .network = learned->network(),
                          .communicator = alone},
                         left_out)
       .predictions;
 }
 
 std::optional<learned::Checkpoint> TrainOnAll(
-    const TrainerOptions& options, std::span<const learned::Target> targets,
-    const SampleSet& set, FeatureStore& store,
-    std::span<const PredictedSample> predictions, const TrainerHooks& hooks) {
-  TrainingData data{.set = set, .store = store};
-  data.train.resize(set.samples.size());
+    const FoldTraining& training, std::span<const PredictedSample> predictions,
+    const TrainerHooks& hooks) {
+  TrainingData data{.set = training.set, .store = training.store};
+  data.train.resize(training.set.samples.size());
   std::iota(data.train.begin(), data.train.end(), std::size_t{0});
-  Communicator alone;
-  Trainer trainer(options, FitInfo(options, set, targets, data.train), data,
-                  alone);
-  if (trainer.Run(hooks) == RunEnd::kInterrupted) return std::nullopt;
-  const learned::LearnedModel learned = trainer.LastModel();
+  const auto learned = Train(training, data, hooks);
+  if (!learned) return std::nullopt;
   PassSums sums;
-  for (const PredictedSample& one : predictions) sums.Add(set, one);
+  for (const PredictedSample& one : predictions) sums.Add(one);
   // Not Last: what it takes to go on with the run is of no use here.
   learned::Checkpoint checkpoint{
-      .info = learned.info(), .weights = learned::WeightsOf(learned.network())};
+      .info = learned->info(),
+      .weights = learned::WeightsOf(learned->network())};
   for (learned::CheckpointTarget& target : checkpoint.info.targets) {
     const double mape = sums.Mape(target.scale.target);
     if (learned::IsKnown(mape)) target.validation_mape = mape;
     target.interval =
-        ConformalInterval(LogResiduals(set, predictions, target.scale.target));
+        ConformalInterval(LogResiduals(predictions, target.scale.target));
   }
   checkpoint.info.far_distance =
-      FarDistance(learned.network(), learned.info(), store, set, data.train);
+      FarDistance(learned->network(), learned->info(), data);
   return checkpoint;
 }
 
-std::vector<Answer> CrossConformal(const SampleSet& set,
-                                   std::span<const PredictedSample> predictions,
-                                   std::span<const int> folds, int count) {
-  std::vector<Answer> answers;
+std::vector<PredictedSample> CrossConformal(
+    std::span<const PredictedSample> predictions, std::span<const int> folds,
+    int count) {
+  std::vector<PredictedSample> with_intervals(predictions.begin(),
+                                              predictions.end());
   for (int fold = 0; fold < count; ++fold) {
     std::vector<PredictedSample> others;
     for (const PredictedSample& one : predictions) {
       if (folds[one.sample] != fold) others.push_back(one);
     }
-    std::array<std::optional<learned::ResidualInterval>, learned::kNumTargets>
-        intervals;
-    for (const learned::Target target : learned::kAllTargets) {
-      intervals[static_cast<std::size_t>(target)] =
-          ConformalInterval(LogResiduals(set, others, target));
-    }
-    for (const PredictedSample& one : predictions) {
-      if (folds[one.sample] != fold) continue;
-      Answer answer{.sample = one.sample, .values = one.values};
-      for (std::size_t i = 0; i < learned::kNumTargets; ++i) {
-        if (!intervals[i]) continue;
-        answer.intervals[i] =
-            Interval{one.values[i] * std::exp(intervals[i]->lo),
-                     one.values[i] * std::exp(intervals[i]->hi)};
-      }
-      answers.push_back(answer);
+    const TargetIntervals intervals = IntervalsOf(others);
+    for (PredictedSample& one : with_intervals) {
+      if (folds[one.sample] == fold) SetIntervals(intervals, one);
     }
   }
-  std::ranges::sort(answers, {}, &Answer::sample);
-  return answers;
+  std::ranges::sort(with_intervals, {}, &PredictedSample::sample);
+  return with_intervals;
 }
 
 }  // namespace foretell::training

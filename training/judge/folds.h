@@ -5,9 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "training/fit/residuals.h"
+#include "training/fit/predicted_sample.h"
 #include "training/fit/trainer.h"
-#include "training/judge/evaluation.h"
 #include "training/samples/samples.h"
 
 namespace foretell::training {
@@ -29,26 +28,33 @@ std::optional<FoldKind> ParseFoldKind(std::string_view name);
 std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
                              std::uint64_t seed);
 
+/// What every fold is trained by. What it refers to must outlive it.
+struct FoldTraining {
+  const TrainerOptions& options;
+  std::vector<learned::Target> targets;
+  const SampleSet& set;
+  FeatureStore& store;
+};
+
 /// Trains on all folds but one and predicts those samples of that one which may
 /// judge (SampleSet::ForJudging over the whole set); in the order of the set.
 /// There is no validation part: all epochs are run. Empty when interrupted.
 std::optional<std::vector<PredictedSample>> PredictFold(
-    const TrainerOptions& options, std::span<const learned::Target> targets,
-    const SampleSet& set, FeatureStore& store, std::span<const int> folds,
-    int fold, const TrainerHooks& hooks);
+    const FoldTraining& training, std::span<const int> folds, int fold,
+    const TrainerHooks& hooks);
 
 /// Trains on all samples. The intervals and errors that the checkpoint states
 /// are those of `predictions`, which folds have made of samples that they had
 /// not seen. Empty when interrupted.
 std::optional<learned::Checkpoint> TrainOnAll(
-    const TrainerOptions& options, std::span<const learned::Target> targets,
-    const SampleSet& set, FeatureStore& store,
-    std::span<const PredictedSample> predictions, const TrainerHooks& hooks);
+    const FoldTraining& training, std::span<const PredictedSample> predictions,
+    const TrainerHooks& hooks);
 
-/// Predictions of all folds with intervals, each from the residuals of the
-/// other folds: none is judged by an interval that has seen it.
-std::vector<Answer> CrossConformal(const SampleSet& set,
-                                   std::span<const PredictedSample> predictions,
-                                   std::span<const int> folds, int count);
+/// Predictions of all `count` folds with intervals, each from the residuals of
+/// the other folds: none is judged by an interval that has seen it. In the
+/// order of the samples.
+std::vector<PredictedSample> CrossConformal(
+    std::span<const PredictedSample> predictions, std::span<const int> folds,
+    int count);
 
 }  // namespace foretell::training
