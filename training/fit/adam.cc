@@ -1,5 +1,7 @@
 #include "training/fit/adam.h"
 
+#include <fmt/core.h>
+
 #include <ATen/ATen.h>
 
 #include "foretell/error.h"
@@ -17,15 +19,17 @@ void CopyState(const std::map<std::string, learned::StoredTensor>& state,
                at::Tensor& into) {
   const auto found = state.find(name);
   if (found == state.end()) {
-    throw Error(ErrorCode::kCorrupt, origin + ": no tensor 'optimizer." + name +
-                                         "'; it cannot be trained further");
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("{}: no tensor 'optimizer.{}'; it cannot be "
+                            "trained further",
+                            origin, name));
   }
   const learned::StoredTensor& stored = found->second;
   if (stored.dtype != "F32" || stored.shape != into.sizes().vec()) {
     throw Error(ErrorCode::kCorrupt,
-                origin + ": tensor 'optimizer." + name + "' has " +
-                    std::to_string(stored.NumElements()) +
-                    " elements, expected " + std::to_string(into.numel()));
+                fmt::format("{}: tensor 'optimizer.{}' has {} elements, "
+                            "expected {}",
+                            origin, name, stored.NumElements(), into.numel()));
   }
   into.copy_(learned::ToTensor(stored));
 }

@@ -1,5 +1,7 @@
 #include "training/fit/compute_device.h"
 
+#include <fmt/core.h>
+
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/detail/CUDAHooksInterface.h>
@@ -29,14 +31,17 @@ at::Device ComputeDevice(const std::string& name) {
     device.reset();
   }
   if (!device || !device->is_cuda()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "device to compute on is '" + name + "', expected cpu or cuda");
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("device to compute on is '{}', expected cpu or cuda",
+                    name));
   }
   const int gpus = at::detail::getCUDAHooks().deviceCount();
   if (std::max<int>(device->index(), 0) >= gpus) {
-    throw Error(ErrorCode::kUnsupported, "no GPU to compute on as '" + name +
-                                             "'; this LibTorch sees " +
-                                             std::to_string(gpus));
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("no GPU to compute on as '{}'; this LibTorch sees {}", name,
+                    gpus));
   }
   return *device;
 }

@@ -1,5 +1,7 @@
 #include "training/fit/line_chart.h"
 
+#include <fmt/core.h>
+
 #include <array>
 
 #include "src/core/numbers.h"
@@ -22,10 +24,13 @@ std::string DrawLine(const ChartLine& line, const Axis& x, const Axis& y,
   std::string points;
   for (const auto& [across, up] : line.points) {
     if (!x.Takes(across) || !y.Takes(up)) continue;
-    points += FormatShort(x.At(across)) + "," + FormatShort(y.At(up)) + " ";
+    points +=
+        fmt::format("{},{} ", FormatShort(x.At(across)), FormatShort(y.At(up)));
   }
-  return "<polyline fill=\"none\" stroke=\"" + std::string(color) +
-         "\" stroke-width=\"1.5\" points=\"" + points + "\"/>\n";
+  return fmt::format(
+      R"(<polyline fill="none" stroke="{}" stroke-width="1.5" points="{}"/>)"
+      "\n",
+      color, points);
 }
 
 std::string DrawAxes(const LineChart& chart, const Axis& x, const Axis& y) {
@@ -36,18 +41,22 @@ std::string DrawAxes(const LineChart& chart, const Axis& x, const Axis& y) {
   }
   for (const double tick : y.Ticks()) {
     svg += SvgText(kLeft - 6, y.At(tick) + 4, "end", FormatShort(tick));
-    svg += "<line stroke=\"#ddd\" x1=\"" + FormatShort(kLeft) + "\" x2=\"" +
-           FormatShort(kWidth - kRight) + "\" y1=\"" + FormatShort(y.At(tick)) +
-           "\" y2=\"" + FormatShort(y.At(tick)) + "\"/>\n";
+    svg += fmt::format(
+        R"(<line stroke="#ddd" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>)"
+        "\n",
+        FormatShort(kLeft), FormatShort(kWidth - kRight),
+        FormatShort(y.At(tick)));
   }
   svg += SvgText(kWidth / 2, kHeight - 8, "middle", chart.x_name);
   for (const auto& [place, name] : chart.marks) {
     if (!x.Takes(place)) continue;
-    const std::string across = FormatShort(x.At(place));
-    svg += "<line stroke=\"#333\" stroke-dasharray=\"4\" x1=\"" + across +
-           "\" x2=\"" + across + "\" y1=\"" + FormatShort(kTop) + "\" y2=\"" +
-           FormatShort(kHeight - kBottom) + "\"/>\n" +
-           SvgText(x.At(place) + 4, kTop + 10, "start", name);
+    svg += fmt::format(
+        R"(<line stroke="#333" stroke-dasharray="4" x1="{0}" x2="{0}" )"
+        R"(y1="{1}" y2="{2}"/>)"
+        "\n{3}",
+        FormatShort(x.At(place)), FormatShort(kTop),
+        FormatShort(kHeight - kBottom),
+        SvgText(x.At(place) + 4, kTop + 10, "start", name));
   }
   return svg;
 }
@@ -56,8 +65,8 @@ std::string Legend(const LineChart& chart) {
   std::string legend;
   for (std::size_t i = 0; i < chart.lines.size(); ++i) {
     legend +=
-        "<span style=\"color:" + std::string(kColors[i % kColors.size()]) +
-        "\">&#9632;</span> " + Escaped(chart.lines[i].name) + " ";
+        fmt::format(R"(<span style="color:{}">&#9632;</span> {} )",
+                    kColors[i % kColors.size()], Escaped(chart.lines[i].name));
   }
   return legend;
 }
@@ -82,13 +91,13 @@ std::string DrawChart(const LineChart& chart) {
     svg += DrawLine(chart.lines[i], x, y, kColors[i % kColors.size()]);
   }
   return HtmlFigure(chart.title,
-                    svg + "</svg>\n<div>" + Legend(chart) + "</div>");
+                    fmt::format("{}</svg>\n<div>{}</div>", svg, Legend(chart)));
 }
 
 std::string ChartPage(const std::string& title, const std::string& text,
                       const std::vector<LineChart>& charts) {
-  std::string page = HtmlHead(title) + "<h1>" + Escaped(title) + "</h1>\n<p>" +
-                     Escaped(text) + "</p>\n";
+  std::string page = fmt::format("{}<h1>{}</h1>\n<p>{}</p>\n", HtmlHead(title),
+                                 Escaped(title), Escaped(text));
   for (const LineChart& chart : charts) page += DrawChart(chart);
   return page + "</body></html>\n";
 }

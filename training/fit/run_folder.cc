@@ -1,5 +1,7 @@
 #include "training/fit/run_folder.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -66,12 +68,14 @@ RunFolder::RunFolder(std::string path, bool fresh) : path_(std::move(path)) {
   std::error_code failure;
   std::filesystem::create_directories(path_, failure);
   if (failure) {
-    throw Error(ErrorCode::kIo,
-                path_ + ": cannot be made: " + failure.message());
+    throw Error(ErrorCode::kIo, fmt::format("{}: cannot be made: {}", path_,
+                                            failure.message()));
   }
   if (fresh && std::filesystem::exists(last_path())) {
     throw Error(ErrorCode::kInvalidArgument,
-                path_ + ": has a run already; --resume it, or choose another");
+                fmt::format("{}: has a run already; --resume it, or choose "
+                            "another",
+                            path_));
   }
 }
 
@@ -107,8 +111,8 @@ void RunFolder::WriteCurves() const {
   for (const CurveRow& row : kCurves) charts.push_back(CurveOf(lines, row));
   charts.push_back(RateCurve(lines));
   WriteWhole(curves_path(),
-             ChartPage("foretell train",
-                       std::to_string(lines.size()) + " epochs", charts));
+             ChartPage("foretell train", fmt::format("{} epochs", lines.size()),
+                       charts));
 }
 
 }  // namespace foretell::training

@@ -1,5 +1,7 @@
 #include "training/fit/trainer_options.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -14,8 +16,9 @@ using Json = nlohmann::json;
 void Require(bool holds, const std::string& name, double value,
              const char* expected) {
   if (holds && std::isfinite(value)) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              name + " is " + Json(value).dump() + ", expected " + expected);
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} is {}, expected {}", name, Json(value).dump(), expected));
 }
 
 }  // namespace
@@ -83,8 +86,8 @@ TrainerOptions TrainerOptionsFromJson(const Json& json,
     options.schedule = *schedule;
     return options;
   } catch (const Json::exception& error) {
-    throw Error(ErrorCode::kCorrupt,
-                origin + ": options of the run: " + error.what());
+    throw Error(ErrorCode::kCorrupt, fmt::format("{}: options of the run: {}",
+                                                 origin, error.what()));
   }
 }
 

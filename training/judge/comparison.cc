@@ -1,5 +1,7 @@
 #include "training/judge/comparison.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -91,16 +93,18 @@ Spread SpreadOver(const std::vector<const ComparisonCell*>& row,
 std::string Text(const Spread& spread, std::size_t seeds) {
   if (!learned::IsKnown(spread.mean)) return "-";
   const std::string mean = FormatNumber(spread.mean, 3);
-  return seeds > 1 ? mean + " ± " + FormatNumber(spread.deviation, 3) : mean;
+  return seeds > 1
+             ? fmt::format("{} ± {}", mean, FormatNumber(spread.deviation, 3))
+             : mean;
 }
 
 TextTable TableOf(std::span<const ComparisonCell> cells) {
   std::vector<std::string> header = {"network"};
   for (const PartRow& part : kParts) {
-    header.push_back(std::string("MAPE ") + part.name);
+    header.push_back(fmt::format("MAPE {}", part.name));
   }
   for (const Target target : learned::kAllTargets) {
-    header.push_back("test " + std::string(TargetName(target)));
+    header.push_back(fmt::format("test {}", TargetName(target)));
   }
   TextTable table(std::move(header));
   for (const auto& row : ByNetwork(cells)) {
@@ -182,7 +186,8 @@ ComparisonCell CellFromJson(const nlohmann::json& json,
     }
     return cell;
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorCode::kCorrupt, origin + ": " + error.what());
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("{}: {}", origin, error.what()));
   }
 }
 

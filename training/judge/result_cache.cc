@@ -1,5 +1,7 @@
 #include "training/judge/result_cache.h"
 
+#include <fmt/core.h>
+
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -16,13 +18,13 @@ ResultCache::ResultCache(std::string folder, Json made_with)
   std::error_code failure;
   std::filesystem::create_directories(folder_, failure);
   if (failure) {
-    throw Error(ErrorCode::kIo,
-                folder_ + ": cannot be made: " + failure.message());
+    throw Error(ErrorCode::kIo, fmt::format("{}: cannot be made: {}", folder_,
+                                            failure.message()));
   }
 }
 
 std::string ResultCache::PathOf(const std::string& name) const {
-  return folder_ + "/" + name + ".json";
+  return fmt::format("{}/{}.json", folder_, name);
 }
 
 std::optional<Json> ResultCache::Find(const std::string& name) const {

@@ -1,5 +1,7 @@
 #include "training/workers/connect_workers.h"
 
+#include <fmt/core.h>
+
 #include <ATen/ATen.h>
 
 #include <charconv>
@@ -37,8 +39,8 @@ int Number(const char* name, int most) {
   if (status != std::errc() || end != text.data() + text.size() || number < 0 ||
       number > most) {
     throw Error(ErrorCode::kInvalidArgument,
-                std::string(name) + " is '" + text +
-                    "', expected a number up to " + std::to_string(most));
+                fmt::format("{} is '{}', expected a number up to {}", name,
+                            text, most));
   }
   return number;
 }
@@ -59,8 +61,8 @@ Rendezvous ReadRendezvous() {
                         .size = Number("WORLD_SIZE", kMaxWorkers)};
   if (rendezvous.rank >= rendezvous.size) {
     throw Error(ErrorCode::kInvalidArgument,
-                "RANK is " + std::to_string(rendezvous.rank) +
-                    ", WORLD_SIZE is " + std::to_string(rendezvous.size));
+                fmt::format("RANK is {}, WORLD_SIZE is {}", rendezvous.rank,
+                            rendezvous.size));
   }
   if (rendezvous.size == 1) return rendezvous;
   rendezvous.host = Variable("MASTER_ADDR");
@@ -83,8 +85,8 @@ auto WithWorkers(const char* what, Call call) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw Error(ErrorCode::kIo, std::string("other workers: ") + what + ": " +
-                                    FirstLine(error.what()));
+    throw Error(ErrorCode::kIo, fmt::format("other workers: {}: {}", what,
+                                            FirstLine(error.what())));
   }
 }
 
