@@ -44,8 +44,8 @@ ExitCode RunPredict(const PredictOptions& options) {
         mig::Recommendation recommendation = mig::Recommend(
             ToDemand(prediction, program.name()), predictor.device(), rule);
         reports.push_back(MakeReport(
-            program.name(), std::string(program.format()), trace.graph,
-            std::move(prediction), std::move(recommendation), trace.warnings));
+            {program.name(), std::string(program.format()), trace.warnings},
+            trace.graph, std::move(prediction), std::move(recommendation)));
       });
   if (options.json) {
     std::cout << DumpJson(ReportsToJson(reports, errors)) << "\n";

@@ -24,18 +24,18 @@ struct Place {
   std::string_view origin;
   std::size_t profile = 0;
   std::string name;
-};
 
-template <typename Value, typename Expected>
-void Require(bool holds, const Place& place, const char* field, Value value,
-             const char* relation, Expected expected) {
-  if (holds) return;
-  throw Error(
-      ErrorCode::kCorrupt,
-      fmt::format("{}: mig.profiles[{}] ('{}'): {} is {}, expected {} {}",
-                  place.origin, place.profile, place.name, field, value,
-                  relation, expected));
-}
+  template <typename Value, typename Expected>
+  void Require(bool holds, const char* field, Value value, const char* relation,
+               Expected expected) const {
+    if (holds) return;
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: mig.profiles[{}] ('{}'): {} is {}, expected "
+                    "{} {}",
+                    origin, profile, name, field, value, relation, expected));
+  }
+};
 
 /// The compute slices that a name such as "3g.20gb+me" states; -1 when the
 /// name is not of the form <slices>g.<size>gb, optionally with a suffix of
@@ -71,30 +71,31 @@ void CheckName(const MigProfile& profile, const Place& place) {
                             "name such as \"1g.5gb\"",
                             place.origin, place.profile, profile.name));
   }
-  Require(profile.compute_slices == slices, place, "compute_slices",
-          profile.compute_slices, "as in its name", slices);
+  place.Require(profile.compute_slices == slices, "compute_slices",
+                profile.compute_slices, "as in its name", slices);
   const bool says_media = profile.name.find("+me") != std::string::npos;
-  Require(profile.media_extensions == says_media, place, "media_extensions",
-          static_cast<int>(profile.media_extensions), "as in its name",
-          static_cast<int>(says_media));
+  place.Require(profile.media_extensions == says_media, "media_extensions",
+                static_cast<int>(profile.media_extensions), "as in its name",
+                static_cast<int>(says_media));
 }
 
 void CheckPlacements(const DeviceSpec& device, const MigProfile& profile,
                      const Place& place) {
-  Require(!profile.placements.empty(), place, "number of placements",
-          profile.placements.size(), "at least", 1);
+  place.Require(!profile.placements.empty(), "number of placements",
+                profile.placements.size(), "at least", 1);
   int previous = -1;
   for (const int start : profile.placements) {
-    Require(start > previous, place, "placement", start, "more than", previous);
-    Require(start + profile.memory_slots <= device.memory_slots, place,
-            "end of a placement", start + profile.memory_slots, "at most",
-            device.memory_slots);
+    place.Require(start > previous, "placement", start, "more than", previous);
+    place.Require(start + profile.memory_slots <= device.memory_slots,
+                  "end of a placement", start + profile.memory_slots, "at most",
+                  device.memory_slots);
     previous = start;
   }
   const int placeable =
       profile.media_extensions ? 1 : MaxPlaceable(device, profile);
-  Require(profile.max_instances == placeable, place, "max_instances",
-          profile.max_instances, "what the placements permit,", placeable);
+  place.Require(profile.max_instances == placeable, "max_instances",
+                profile.max_instances, "what the placements permit,",
+                placeable);
 }
 
 }  // namespace
@@ -116,18 +117,18 @@ void CheckConsistency(const DeviceSpec& device, std::string_view origin) {
     const MigProfile& profile = device.mig_profiles[i];
     const Place place{origin, i, profile.name};
     CheckName(profile, place);
-    Require(names.insert(profile.name).second, place,
-            "number of profiles of this name", 2, "at most", 1);
-    Require(profile.sms <= device.sms, place, "sms", profile.sms, "at most",
-            device.sms);
-    Require(profile.compute_slices <= device.compute_slices, place,
-            "compute_slices", profile.compute_slices, "at most",
-            device.compute_slices);
+    place.Require(names.insert(profile.name).second,
+                  "number of profiles of this name", 2, "at most", 1);
+    place.Require(profile.sms <= device.sms, "sms", profile.sms, "at most",
+                  device.sms);
+    place.Require(profile.compute_slices <= device.compute_slices,
+                  "compute_slices", profile.compute_slices, "at most",
+                  device.compute_slices);
     CheckPlacements(device, profile, place);
-    Require(profile.usable_mib * profile.max_instances <= device.memory_mib,
-            place, "memory of all instances",
-            profile.usable_mib * profile.max_instances, "at most",
-            device.memory_mib);
+    place.Require(
+        profile.usable_mib * profile.max_instances <= device.memory_mib,
+        "memory of all instances", profile.usable_mib * profile.max_instances,
+        "at most", device.memory_mib);
   }
 }
 

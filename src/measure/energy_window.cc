@@ -49,6 +49,14 @@ struct Edge {
   std::int64_t moves = 0;
 };
 
+/// What a window takes.
+struct WindowBounds {
+  double min_s = 0;
+  std::int64_t min_steps = 1;  ///< Steps of the counter.
+  double max_s = 0;            ///< Seconds from now until it has to be full.
+  double step_s = 0;           ///< Time of a step; 0: not known.
+};
+
 struct Window {
   double seconds = 0;
   double energy_j = 0;
@@ -64,11 +72,10 @@ class Meter {
   Meter(EnergyCounter& counter, Clock& clock)
       : counter_(counter), clock_(clock) {}
 
-  /// A window of at least `min_s` and `min_steps` between two edges. False,
-  /// with reason(), when it is not full `max_s` seconds from now.
-  bool Fill(const Work& work, double min_s, std::int64_t min_steps,
-            double max_s, double step_s, Window& window) {
-    const double deadline_s = clock_.NowS() + max_s;
+  /// A window between two edges. False, with reason(), when it is not full in
+  /// time.
+  bool Fill(const Work& work, const WindowBounds& bounds, Window& window) {
+    const double deadline_s = clock_.NowS() + bounds.max_s;
     const Reading<double> start = counter_.ReadJ();
     if (!start.value) return Fail(start.reason);
     last_j_ = *start.value;
@@ -78,8 +85,8 @@ class Meter {
     Edge last = first;
     do {
       if (!NextEdge(work, deadline_s, last)) return false;
-      window = Between(first, last, step_s);
-    } while (window.seconds < min_s || window.steps < min_steps);
+      window = Between(first, last, bounds.step_s);
+    } while (window.seconds < bounds.min_s || window.steps < bounds.min_steps);
     return true;
   }
 
@@ -166,8 +173,9 @@ MeasuredEnergy MeasureEnergy(const EnergyWork& work, EnergyCounter& counter,
     return 0;
   };
   Window idle;
-  if (!meter.Fill(rest, options.idle_window_s, 1, options.max_window_s, 0,
-                  idle)) {
+  if (!meter.Fill(
+          rest, {.min_s = options.idle_window_s, .max_s = options.max_window_s},
+          idle)) {
     return not_measured(meter.reason());
   }
   const double step_s = idle.seconds / static_cast<double>(idle.steps);
@@ -183,8 +191,12 @@ MeasuredEnergy MeasureEnergy(const EnergyWork& work, EnergyCounter& counter,
   for (int repeat = 0; repeat < options.repeats; ++repeat) {
     clock.SleepS(step_s * repeat / options.repeats);
     Window& window = windows[static_cast<std::size_t>(repeat)];
-    if (!meter.Fill(busy, options.min_window_s, options.min_counter_steps,
-                    options.max_window_s, step_s, window)) {
+    if (!meter.Fill(busy,
+                    {.min_s = options.min_window_s,
+                     .min_steps = options.min_counter_steps,
+                     .max_s = options.max_window_s,
+                     .step_s = step_s},
+                    window)) {
       return not_measured(meter.reason());
     }
   }

@@ -99,25 +99,32 @@ struct ListPointers {
   const std::int32_t* neighbour;
 };
 
+// Everything that the rows of the output share.
 template <typename T>
-void ForwardRow(const Scores<T>& scores, const ListPointers& lists,
-                std::int64_t i, const T* z, std::int64_t width, T* out) {
-  T largest = Leaky(scores.Edge(i, i));
-  ForEachWithSelf(lists.begin, lists.neighbour, i, [&](std::int64_t j) {
-    largest = std::max(largest, Leaky(scores.Edge(j, i)));
-  });
-  T total = 0;
-  ForEachWithSelf(lists.begin, lists.neighbour, i, [&](std::int64_t j) {
-    total += std::exp(Leaky(scores.Edge(j, i)) - largest);
-  });
-  scores.largest[i] = largest;
-  scores.relative_sum[i] = total;
-  T* row = out + i * width;
-  FillRow(row, T(0), width);
-  ForEachWithSelf(lists.begin, lists.neighbour, i, [&](std::int64_t j) {
-    AddScaledRow(row, z + j * width, scores.Weight(j, i), width);
-  });
-}
+struct Forward {
+  Scores<T> scores;
+  const T* z = nullptr;
+  std::int64_t width = 0;
+
+  // Writes row i of the output, and what its softmax came to.
+  void Row(const ListPointers& incoming, std::int64_t i, T* out) const {
+    T largest = Leaky(scores.Edge(i, i));
+    ForEachWithSelf(incoming.begin, incoming.neighbour, i, [&](std::int64_t j) {
+      largest = std::max(largest, Leaky(scores.Edge(j, i)));
+    });
+    T total = 0;
+    ForEachWithSelf(incoming.begin, incoming.neighbour, i, [&](std::int64_t j) {
+      total += std::exp(Leaky(scores.Edge(j, i)) - largest);
+    });
+    scores.largest[i] = largest;
+    scores.relative_sum[i] = total;
+    T* row = out + i * width;
+    FillRow(row, T(0), width);
+    ForEachWithSelf(incoming.begin, incoming.neighbour, i, [&](std::int64_t j) {
+      AddScaledRow(row, z + j * width, scores.Weight(j, i), width);
+    });
+  }
+};
 
 // Everything that the two gradient passes share.
 template <typename T>
@@ -162,25 +169,27 @@ class AttendFunction : public torch::autograd::Function<AttendFunction<T>> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& z,
                             const at::Tensor& source, const at::Tensor& target,
-                            const NeighbourLists& incoming,
-                            const NeighbourLists& outgoing) {
+                            const Aggregation& edges) {
     at::Tensor out = at::empty_like(z);
     const at::Tensor softmax = at::empty({2, z.size(0)}, z.options());
-    const Scores<T> scores(source, target, softmax);
+    const Forward<T> pass{Scores<T>(source, target, softmax),
+                          z.const_data_ptr<T>(), z.size(1)};
+    T* rows = out.mutable_data_ptr<T>();
     at::parallel_for(0, z.size(0), kRowsPerTask,
-                     [&, lists = ListPointers(incoming)](std::int64_t first,
-                                                         std::int64_t last) {
+                     [&, lists = ListPointers(edges.incoming)](
+                         std::int64_t first, std::int64_t last) {
                        for (std::int64_t i = first; i < last; ++i) {
-                         ForwardRow(scores, lists, i, z.const_data_ptr<T>(),
-                                    z.size(1), out.mutable_data_ptr<T>());
+                         pass.Row(lists, i, rows);
                        }
                      });
     context->save_for_backward({z, source, target, out});
     context->saved_data["softmax"] = softmax;
-    context->saved_data["incoming"] =
-        c10::List<at::Tensor>({incoming.begin, incoming.neighbour});
-    context->saved_data["outgoing"] =
-        c10::List<at::Tensor>({outgoing.begin, outgoing.neighbour});
+    const auto save = [context](const char* name, const NeighbourLists& lists) {
+      context->saved_data[name] =
+          c10::List<at::Tensor>({lists.begin, lists.neighbour});
+    };
+    save("incoming", edges.incoming);
+    save("outgoing", edges.outgoing);
     return out;
   }
 
@@ -222,7 +231,7 @@ class AttendFunction : public torch::autograd::Function<AttendFunction<T>> {
             source_out[i] = pass.SourceGradient(turned, i, z_out);
           }
         });
-    return {dz, dsource, dtarget, at::Tensor(), at::Tensor()};
+    return {dz, dsource, dtarget, at::Tensor()};
   }
 };
 
@@ -254,8 +263,7 @@ at::Tensor AttendWithAten(const at::Tensor& z, const at::Tensor& source,
 
 at::Tensor AttendToProducers(const at::Tensor& z, const at::Tensor& source,
                              const at::Tensor& target,
-                             const NeighbourLists& incoming,
-                             const NeighbourLists& outgoing) {
+                             const Aggregation& edges) {
   const bool is_double = z.scalar_type() == at::kDouble;
   const auto prepared = [&](const at::Tensor& tensor) {
     return tensor.to(is_double ? at::kDouble : at::kFloat).contiguous();
@@ -263,10 +271,9 @@ at::Tensor AttendToProducers(const at::Tensor& z, const at::Tensor& source,
   const at::Tensor rows = prepared(z);
   const at::Tensor from = prepared(source);
   const at::Tensor to = prepared(target);
-  if (!z.is_cpu()) return AttendWithAten(rows, from, to, incoming);
-  return is_double
-             ? AttendFunction<double>::apply(rows, from, to, incoming, outgoing)
-             : AttendFunction<float>::apply(rows, from, to, incoming, outgoing);
+  if (!z.is_cpu()) return AttendWithAten(rows, from, to, edges.incoming);
+  return is_double ? AttendFunction<double>::apply(rows, from, to, edges)
+                   : AttendFunction<float>::apply(rows, from, to, edges);
 }
 
 }  // namespace foretell::learned

@@ -2,7 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "src/network/graph_batch.h"
+#include "src/network/segment_ops.h"
 
 namespace foretell::learned {
 
@@ -13,11 +13,10 @@ namespace foretell::learned {
 ///     out_i = Σ_j w_ij · z_j
 ///
 /// `z` is [num_nodes, f], `source` and `target` are [num_nodes], all float32 or
-/// all float64. Returns [num_nodes, f]. Differentiable once in all three; on
-/// the CPU the same bits in every run.
+/// all float64; of `edges` only the lists are read. Returns [num_nodes, f].
+/// Differentiable once in all three; on the CPU the same bits in every run.
 at::Tensor AttendToProducers(const at::Tensor& z, const at::Tensor& source,
                              const at::Tensor& target,
-                             const NeighbourLists& incoming,
-                             const NeighbourLists& outgoing);
+                             const Aggregation& edges);
 
 }  // namespace foretell::learned

@@ -83,7 +83,7 @@ at::Tensor GatLayer::forward(const at::Tensor& x,
   // Scores keep the parameters' precision under autocast.
   const at::Tensor z = at::linear(x, weight_).to(weight_.scalar_type());
   return AttendToProducers(z, z.mv(source_attention_), z.mv(target_attention_),
-                           aggregation.incoming, aggregation.outgoing) +
+                           aggregation) +
          bias_;
 }
 

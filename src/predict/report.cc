@@ -27,15 +27,14 @@ std::string OperatorName(const OperatorGraph& graph, NodeId id) {
 
 }  // namespace
 
-Report MakeReport(std::string model, std::string format,
-                  const OperatorGraph& graph, Prediction prediction,
-                  mig::Recommendation recommendation,
-                  std::vector<std::string> warnings) {
+Report MakeReport(ReportedModel model, const OperatorGraph& graph,
+                  Prediction prediction, mig::Recommendation recommendation) {
+  std::vector<std::string>& warnings = model.warnings;
   const std::vector<std::string> doubts = prediction.AllWarnings();
   warnings.insert(warnings.end(), doubts.begin(), doubts.end());
   Report report{
-      .model = std::move(model),
-      .format = std::move(format),
+      .model = std::move(model.name),
+      .format = std::move(model.format),
       .mode = graph.info().mode,
       .precision = graph.info().precision,
       .autocast = graph.info().autocast,

@@ -53,11 +53,16 @@ struct ReportError {
   std::string message;
 };
 
+/// What a report is of, beside its graph.
+struct ReportedModel {
+  std::string name;
+  std::string format;
+  std::vector<std::string> warnings = {};  ///< Of the frontend and the trace.
+};
+
 /// Puts a report together. Inputs and outputs are those of `graph`, under its
-/// names for them; `warnings` go before those of the prediction.
-Report MakeReport(std::string model, std::string format,
-                  const OperatorGraph& graph, Prediction prediction,
-                  mig::Recommendation recommendation,
-                  std::vector<std::string> warnings = {});
+/// names for them; the model's warnings go before those of the prediction.
+Report MakeReport(ReportedModel model, const OperatorGraph& graph,
+                  Prediction prediction, mig::Recommendation recommendation);
 
 }  // namespace foretell

@@ -221,9 +221,8 @@ TEST(AttendToProducers, WeighsByTheSoftmaxOfTheScores) {
   const at::Tensor source =
       torch::tensor({0.0, std::log(2.0), std::log(5.0)}, at::kDouble);
   const at::Tensor target = torch::zeros({3}, at::kDouble);
-  EXPECT_TRUE(
-      Near(AttendToProducers(z, source, target, batch.incoming, batch.outgoing),
-           Matrix({{1, 0}, {0, 1}, {41 / 8.0, 42 / 8.0}})));
+  EXPECT_TRUE(Near(AttendToProducers(z, source, target, SumOfProducers(batch)),
+                   Matrix({{1, 0}, {0, 1}, {41 / 8.0, 42 / 8.0}})));
 }
 
 TEST(AttendToProducers, HasSlopeOneFifthBelowZero) {
@@ -231,17 +230,17 @@ TEST(AttendToProducers, HasSlopeOneFifthBelowZero) {
   const GraphBatch batch = InDouble(CollateAll({CountedGraph(2, {{0, 1}})}));
   const at::Tensor source =
       torch::tensor({-5 * std::log(2.0), 0.0}, at::kDouble);
-  EXPECT_TRUE(Near(AttendToProducers(Matrix({{3}, {6}}), source,
-                                     torch::zeros({2}, at::kDouble),
-                                     batch.incoming, batch.outgoing),
-                   Matrix({{3}, {5}})));
+  EXPECT_TRUE(Near(
+      AttendToProducers(Matrix({{3}, {6}}), source,
+                        torch::zeros({2}, at::kDouble), SumOfProducers(batch)),
+      Matrix({{3}, {5}})));
 }
 
 TEST(AttendToProducers, SurvivesLargeScores) {
   const GraphBatch batch = CollateAll({CountedGraph(2, {{0, 1}})});
   const at::Tensor y =
       AttendToProducers(torch::ones({2, 1}), torch::full({2}, 1000.0F),
-                        torch::zeros({2}), batch.incoming, batch.outgoing);
+                        torch::zeros({2}), SumOfProducers(batch));
   EXPECT_TRUE(Near(y, torch::ones({2, 1}), 1e-6));
 }
 
@@ -250,7 +249,7 @@ TEST(AttendToProducers, HasTheGradientOfFiniteDifferences) {
   const auto attend = [&](const at::Tensor& z, const at::Tensor& source,
                           const at::Tensor& target) {
     return Weighted(
-        AttendToProducers(z, source, target, batch.incoming, batch.outgoing));
+        AttendToProducers(z, source, target, SumOfProducers(batch)));
   };
   const at::Tensor z = torch::randn({7, 3}, at::kDouble);
   const at::Tensor s = torch::randn({7}, at::kDouble);

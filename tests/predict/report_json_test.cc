@@ -31,9 +31,8 @@ output %d
   const DeviceSpec& device = DeviceCatalog::BuiltIn().FindDevice("a100");
   const Prediction prediction =
       Predictor::Analytic(device, {.host = Host::kCpp}).Predict(graph);
-  return MakeReport("network.onnx", "onnx", graph, prediction,
-                    mig::Recommend(ToDemand(prediction), device),
-                    {"something odd"});
+  return MakeReport({"network.onnx", "onnx", {"something odd"}}, graph,
+                    prediction, mig::Recommend(ToDemand(prediction), device));
 }
 
 std::vector<std::string> KeysOf(const Json& json) {
