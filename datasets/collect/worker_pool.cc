@@ -79,12 +79,12 @@ bool ReadAll(int file, void* data, std::size_t size) {
   _exit(0);
 }
 
-struct Pipe {
+struct PipeEnds {
   int read_end = -1;
   int write_end = -1;
 };
 
-Pipe MakePipe() {
+PipeEnds MakePipe() {
   std::array<int, 2> ends = {};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw SystemError("pipe2");
   return {ends[0], ends[1]};
@@ -148,8 +148,8 @@ class Pool {
   }
 
   void Fork(Worker& worker) {
-    const Pipe tasks = MakePipe();
-    const Pipe results = MakePipe();
+    const PipeEnds tasks = MakePipe();
+    const PipeEnds results = MakePipe();
     const pid_t parent = getpid();
     worker.process = fork();
     if (worker.process < 0) throw SystemError("fork");

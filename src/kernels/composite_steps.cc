@@ -7,15 +7,15 @@
 namespace foretell::cost {
 
 CompositeSteps::CompositeSteps(const Expansion& outer,
-                               const NodeContext& context,
+                               const ExpandedNode& expanded,
                                std::optional<std::int64_t> read_as)
     : outer_(outer),
-      context_(context),
+      expanded_(expanded),
       read_as_(read_as),
       builder_(outer.graph.info()) {}
 
 std::string CompositeSteps::NameOf(std::size_t number) const {
-  return fmt::format("{}/{}", outer_.graph.value(context_.result()).name,
+  return fmt::format("{}/{}", outer_.graph.value(expanded_.result()).name,
                      number);
 }
 
@@ -44,7 +44,7 @@ ValueId CompositeSteps::Operand(std::size_t index) {
 }
 
 const TensorType& CompositeSteps::result() const {
-  return outer_.graph.value(context_.result()).type;
+  return outer_.graph.value(expanded_.result()).type;
 }
 
 std::int64_t CompositeSteps::Size(ValueId id, std::int64_t dim) const {
@@ -169,7 +169,7 @@ void CompositeSteps::Emit(Expansion& outer, bool autocasts) {
   ExpandNodes(inner);
   for (Kernel kernel : inner.kernels) {
     kernel.count *= repeats_[static_cast<std::size_t>(kernel.node)];
-    kernel.node = context_.id;
+    kernel.node = expanded_.id;
     if (kernel.count > 0) outer.kernels.push_back(kernel);
   }
   LeaveStates(inner, outer);

@@ -24,10 +24,10 @@ class CompositeSteps {
  public:
   /// Floating-point operands have elements of `read_as` bytes; empty: those
   /// that they have in `outer`. Both arguments must outlive the steps.
-  CompositeSteps(const Expansion& outer, const NodeContext& context,
+  CompositeSteps(const Expansion& outer, const ExpandedNode& expanded,
                  std::optional<std::int64_t> read_as);
 
-  const Node& node() const { return context_.node; }
+  const Node& node() const { return expanded_.node; }
   TorchGeneration torch() const { return outer_.mode.torch.Generation(); }
   bool autocast() const { return outer_.mode.autocast; }
   /// Tensors among the operator's arguments, in order.
@@ -85,7 +85,7 @@ class CompositeSteps {
   void LeaveStates(const Expansion& inner, Expansion& outer) const;
 
   const Expansion& outer_;
-  const NodeContext& context_;
+  const ExpandedNode& expanded_;
   std::optional<std::int64_t> read_as_;
   GraphBuilder builder_;
   std::unordered_map<ValueId, ValueId> sources_;  ///< Outer to inner values.

@@ -22,27 +22,27 @@ std::int64_t PositionsOf(const Shape& shape) {
   return product;
 }
 
-void Plain(const Expansion&, const NodeContext&, Kernel&) {}
+void Plain(const Expansion&, const ExpandedNode&, Kernel&) {}
 
 /// Works along the last dimension, or moves runs of it.
-void Rows(const Expansion& expansion, const NodeContext& context,
+void Rows(const Expansion& expansion, const ExpandedNode& expanded,
           Kernel& kernel) {
-  kernel.inner_extent = LastOf(expansion.tensors.ShapeOf(context.result()));
+  kernel.inner_extent = LastOf(expansion.tensors.ShapeOf(expanded.result()));
 }
 
-void ChannelNorm(const Expansion& expansion, const NodeContext& context,
+void ChannelNorm(const Expansion& expansion, const ExpandedNode& expanded,
                  Kernel& kernel) {
-  const Shape& shape = expansion.tensors.ShapeOf(context.result());
+  const Shape& shape = expansion.tensors.ShapeOf(expanded.result());
   kernel.inner_extent = PositionsOf(shape);
   kernel.channels_in = shape.size() > 1 ? shape[1] : 1;
 }
 
 /// Broadcasts an operand with dimensions that is smaller than the result.
-void Broadcasting(const Expansion& expansion, const NodeContext& context,
+void Broadcasting(const Expansion& expansion, const ExpandedNode& expanded,
                   Kernel& kernel) {
-  const Shape& result = expansion.tensors.ShapeOf(context.result());
+  const Shape& result = expansion.tensors.ShapeOf(expanded.result());
   kernel.inner_extent = LastOf(result);
-  kernel.variant = std::ranges::any_of(context.operands, [&](ValueId id) {
+  kernel.variant = std::ranges::any_of(expanded.operands, [&](ValueId id) {
     const Shape& shape = expansion.tensors.ShapeOf(id);
     return !shape.empty() && NumElements(shape) < NumElements(result);
   });
@@ -62,10 +62,10 @@ Shape PoolWindow(const Node& node, const Shape& input, const Shape& result) {
   return window;
 }
 
-void Pool(const Expansion& expansion, const NodeContext& context,
+void Pool(const Expansion& expansion, const ExpandedNode& expanded,
           Kernel& kernel) {
-  const Node& node = context.node;
-  const Shape& result = expansion.tensors.ShapeOf(context.result());
+  const Node& node = expanded.node;
+  const Shape& result = expansion.tensors.ShapeOf(expanded.result());
   const Shape& input = expansion.tensors.ShapeOf(node.inputs.front());
   const Shape window = PoolWindow(node, input, result);
   if (window.empty()) return;
@@ -78,32 +78,33 @@ void Pool(const Expansion& expansion, const NodeContext& context,
   kernel.inner_extent = LastOf(input);
 }
 
-void Reduction(const Expansion& expansion, const NodeContext& context,
+void Reduction(const Expansion& expansion, const ExpandedNode& expanded,
                Kernel& kernel) {
-  const Shape& input = expansion.tensors.ShapeOf(context.node.inputs.front());
-  const Shape& result = expansion.tensors.ShapeOf(context.result());
+  const Shape& input = expansion.tensors.ShapeOf(expanded.node.inputs.front());
+  const Shape& result = expansion.tensors.ShapeOf(expanded.result());
   kernel.inner_extent =
       NumElements(input) / std::max<std::int64_t>(1, NumElements(result));
-  const Shape dims = context.node.Ints("dim", {});
+  const Shape dims = expanded.node.Ints("dim", {});
   const std::int64_t last = std::ssize(input) - 1;
   kernel.variant = dims.empty() || std::ranges::count(dims, last) > 0 ||
                    std::ranges::count(dims, -1) > 0;
 }
 
-void Upsample(const Expansion& expansion, const NodeContext& context,
+void Upsample(const Expansion& expansion, const ExpandedNode& expanded,
               Kernel& kernel) {
-  const Shape& result = expansion.tensors.ShapeOf(context.result());
+  const Shape& result = expansion.tensors.ShapeOf(expanded.result());
   kernel.positions = PositionsOf(result);
   kernel.channels_in = result.size() > 1 ? result[1] : 1;
   kernel.inner_extent = LastOf(result);
-  kernel.serial_steps = SerialSteps(context.node, result, kernel.channels_last);
+  kernel.serial_steps =
+      SerialSteps(expanded.node, result, kernel.channels_last);
 }
 
 /// Multi-tensor kernels take some tensors a launch.
-void Optimizer(const Expansion&, const NodeContext& context, Kernel& kernel) {
+void Optimizer(const Expansion&, const ExpandedNode& expanded, Kernel& kernel) {
   constexpr std::int64_t kTensorsPerLaunch = 64;
-  const std::int64_t tensors = std::max(std::ssize(context.node.inputs),
-                                        std::ssize(context.node.outputs));
+  const std::int64_t tensors = std::max(std::ssize(expanded.node.inputs),
+                                        std::ssize(expanded.node.outputs));
   kernel.launches = std::max<std::int64_t>(
       1, (tensors + kTensorsPerLaunch - 1) / kTensorsPerLaunch);
 }
@@ -111,7 +112,7 @@ void Optimizer(const Expansion&, const NodeContext& context, Kernel& kernel) {
 struct KindRow {
   OpKind kind;
   KernelClass kernel_class;
-  void (*describe)(const Expansion&, const NodeContext&, Kernel&);
+  void (*describe)(const Expansion&, const ExpandedNode&, Kernel&);
   std::int64_t launches = 1;
 };
 
@@ -181,18 +182,18 @@ constexpr auto kKindRows = std::to_array<KindRow>({
 
 }  // namespace
 
-void DescribeKernel(const Expansion& expansion, const NodeContext& context,
+void DescribeKernel(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel) {
-  kernel.macs = context.node.macs;
-  kernel.arithmetic =
-      kernel.macs > 0 ? ProductPrecision(expansion, context) : Precision::kFp32;
+  kernel.macs = expanded.node.macs;
+  kernel.arithmetic = kernel.macs > 0 ? ProductPrecision(expansion, expanded)
+                                      : Precision::kFp32;
   const auto* const row =
-      std::ranges::find(kKindRows, context.node.kind, &KindRow::kind);
+      std::ranges::find(kKindRows, expanded.node.kind, &KindRow::kind);
   if (row == kKindRows.end()) return;
   kernel.kernel_class = row->kernel_class;
   kernel.launches = row->launches;
-  if (context.node.inputs.empty()) return;
-  row->describe(expansion, context, kernel);
+  if (expanded.node.inputs.empty()) return;
+  row->describe(expansion, expanded, kernel);
 }
 
 }  // namespace foretell::cost

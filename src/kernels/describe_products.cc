@@ -44,8 +44,8 @@ bool IsNativeDepthwise(const Kernel& kernel) {
   return kernel.element_bytes_in != kHalfBytes || !is_square || !is_known;
 }
 
-KernelClass ConvolutionClass(const Kernel& kernel,
-                             const Convolution& convolution) {
+KernelClass KernelClassOf(const Kernel& kernel,
+                          const Convolution& convolution) {
   if (convolution.transposed) return KernelClass::kTransposedConvolution;
   if (convolution.IsDepthwise()) {
     return IsNativeDepthwise(kernel) ? KernelClass::kNativeDepthwise
@@ -71,7 +71,7 @@ void SetConvolution(const Convolution& convolution, Kernel& kernel) {
   kernel.positions = convolution.positions_out;
   kernel.inner_extent = convolution.input->shape.back();
   kernel.batch = convolution.groups;
-  kernel.kernel_class = ConvolutionClass(kernel, convolution);
+  kernel.kernel_class = KernelClassOf(kernel, convolution);
   if (IsDepthwise(kernel.kernel_class)) kernel.arithmetic = Precision::kFp32;
 }
 
@@ -92,10 +92,10 @@ void SetAttention(const Expansion& expansion, const Node& node,
 }  // namespace
 
 Precision ProductPrecision(const Expansion& expansion,
-                           const NodeContext& context) {
+                           const ExpandedNode& expanded) {
   if (expansion.mode.autocast) return Precision::kFp16;
-  const OpKind kind = context.node.kind;
-  for (const ValueId id : context.operands) {
+  const OpKind kind = expanded.node.kind;
+  for (const ValueId id : expanded.operands) {
     const DType dtype = expansion.graph.value(id).type.dtype;
     if (dtype == DType::kF16) return Precision::kFp16;
     if (dtype == DType::kBF16) return Precision::kBf16;
@@ -108,10 +108,10 @@ Precision ProductPrecision(const Expansion& expansion,
   return prefers_tf32 || asked ? Precision::kTf32 : Precision::kFp32;
 }
 
-void DescribeConvolution(const Expansion& expansion, const NodeContext& context,
-                         Kernel& kernel) {
+void DescribeConvolution(const Expansion& expansion,
+                         const ExpandedNode& expanded, Kernel& kernel) {
   const std::optional<Convolution> convolution =
-      ConvolutionOf(expansion.graph, context.node);
+      ConvolutionOf(expansion.graph, expanded.node);
   if (!convolution || convolution->output->shape.size() < 3) return;
   SetConvolution(*convolution, kernel);
   kernel.m = convolution->images * convolution->positions_out;
@@ -120,10 +120,10 @@ void DescribeConvolution(const Expansion& expansion, const NodeContext& context,
 }
 
 void DescribeConvolutionGradient(const Expansion& expansion,
-                                 const NodeContext& context, ProductPass pass,
+                                 const ExpandedNode& expanded, ProductPass pass,
                                  Kernel& kernel) {
   const std::optional<Convolution> convolution =
-      ConvolutionOf(expansion.graph, context.node);
+      ConvolutionOf(expansion.graph, expanded.node);
   kernel.pass = pass;
   if (!convolution) return;
   kernel.macs = convolution->PassMacs();
@@ -140,9 +140,9 @@ void DescribeConvolutionGradient(const Expansion& expansion,
   kernel.k = Ratio(kernel.macs, kernel.batch * kernel.m * kernel.n);
 }
 
-void DescribeLinear(const Expansion& expansion, const NodeContext& context,
+void DescribeLinear(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel) {
-  const Shape& result = expansion.tensors.ShapeOf(context.result());
+  const Shape& result = expansion.tensors.ShapeOf(expanded.result());
   const std::int64_t elements = NumElements(result);
   kernel.kernel_class = KernelClass::kLinear;
   kernel.batch = 1;
@@ -151,13 +151,13 @@ void DescribeLinear(const Expansion& expansion, const NodeContext& context,
   kernel.k = Ratio(kernel.macs, elements);
 }
 
-void DescribeMatmul(const Expansion& expansion, const NodeContext& context,
+void DescribeMatmul(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel) {
-  const Shape& result = expansion.tensors.ShapeOf(context.result());
-  const ValueId right = context.node.inputs.back();
+  const Shape& result = expansion.tensors.ShapeOf(expanded.result());
+  const ValueId right = expanded.node.inputs.back();
   const bool one_matrix = expansion.tensors.IsWeight(right) ||
                           expansion.tensors.ShapeOf(right).size() <= 2;
-  if (one_matrix) return DescribeLinear(expansion, context, kernel);
+  if (one_matrix) return DescribeLinear(expansion, expanded, kernel);
   const bool on_lanes = kernel.arithmetic == Precision::kFp32;
   kernel.kernel_class =
       on_lanes ? KernelClass::kFloatMatmul : KernelClass::kMatmul;
@@ -167,13 +167,13 @@ void DescribeMatmul(const Expansion& expansion, const NodeContext& context,
   kernel.k = Ratio(kernel.macs, NumElements(result));
 }
 
-void DescribeEinsum(const Expansion& expansion, const NodeContext& context,
+void DescribeEinsum(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel) {
   const bool on_lanes = kernel.arithmetic == Precision::kFp32;
   kernel.kernel_class =
       on_lanes ? KernelClass::kFloatMatmul : KernelClass::kMatmul;
   const std::optional<ProductShape> product =
-      EinsumProduct(expansion.graph, context.node);
+      EinsumProduct(expansion.graph, expanded.node);
   if (!product) return;
   kernel.batch = product->batch;
   kernel.m = product->m;
@@ -181,24 +181,24 @@ void DescribeEinsum(const Expansion& expansion, const NodeContext& context,
   kernel.k = product->k;
 }
 
-void DescribeAttention(const Expansion& expansion, const NodeContext& context,
+void DescribeAttention(const Expansion& expansion, const ExpandedNode& expanded,
                        Kernel& kernel) {
   kernel.kernel_class = KernelClass::kAttention;
-  SetAttention(expansion, context.node, 0, kernel);
-  kernel.variant = context.node.inputs.size() > 3;
+  SetAttention(expansion, expanded.node, 0, kernel);
+  kernel.variant = expanded.node.inputs.size() > 3;
 }
 
 void DescribeAttentionBackward(const Expansion& expansion,
-                               const NodeContext& context, Kernel& kernel) {
-  SetAttention(expansion, context.node, 1, kernel);
+                               const ExpandedNode& expanded, Kernel& kernel) {
+  SetAttention(expansion, expanded.node, 1, kernel);
 }
 
-void DescribeRecurrent(const Expansion& expansion, const NodeContext& context,
+void DescribeRecurrent(const Expansion& expansion, const ExpandedNode& expanded,
                        Kernel& kernel) {
   kernel.kernel_class = KernelClass::kLinear;
   kernel.m =
-      ProductBefore(expansion.tensors.ShapeOf(context.node.inputs.front()), 1);
-  for (const ValueId id : context.node.inputs) {
+      ProductBefore(expansion.tensors.ShapeOf(expanded.node.inputs.front()), 1);
+  for (const ValueId id : expanded.node.inputs) {
     const Shape& shape = expansion.tensors.ShapeOf(id);
     if (!expansion.tensors.IsWeight(id) || shape.size() != 2) continue;
     if (kernel.batch++ > 0) continue;

@@ -8,28 +8,28 @@ namespace foretell::cost {
 /// 16-bit operands; for f32 TF32 in convolutions and fused attention, else what
 /// the graph's precision says; for f64 FP32, see Kernel::arithmetic.
 Precision ProductPrecision(const Expansion& expansion,
-                           const NodeContext& context);
+                           const ExpandedNode& expanded);
 
 /// Each fills in class, product, arithmetic and MACs of a node of its kind;
 /// operators whose shapes it does not understand keep MACs alone.
-void DescribeConvolution(const Expansion& expansion, const NodeContext& context,
-                         Kernel& kernel);
+void DescribeConvolution(const Expansion& expansion,
+                         const ExpandedNode& expanded, Kernel& kernel);
 /// One pass of a convolution's backward operator: sets class, product, window
 /// and MACs for `pass`, which is not kForward.
 void DescribeConvolutionGradient(const Expansion& expansion,
-                                 const NodeContext& context, ProductPass pass,
+                                 const ExpandedNode& expanded, ProductPass pass,
                                  Kernel& kernel);
-void DescribeLinear(const Expansion& expansion, const NodeContext& context,
+void DescribeLinear(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel);
-void DescribeMatmul(const Expansion& expansion, const NodeContext& context,
+void DescribeMatmul(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel);
-void DescribeEinsum(const Expansion& expansion, const NodeContext& context,
+void DescribeEinsum(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel);
-void DescribeAttention(const Expansion& expansion, const NodeContext& context,
+void DescribeAttention(const Expansion& expansion, const ExpandedNode& expanded,
                        Kernel& kernel);
 void DescribeAttentionBackward(const Expansion& expansion,
-                               const NodeContext& context, Kernel& kernel);
-void DescribeRecurrent(const Expansion& expansion, const NodeContext& context,
+                               const ExpandedNode& expanded, Kernel& kernel);
+void DescribeRecurrent(const Expansion& expansion, const ExpandedNode& expanded,
                        Kernel& kernel);
 
 }  // namespace foretell::cost

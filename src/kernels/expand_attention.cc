@@ -51,12 +51,12 @@ AttentionSizes SizesOf(const Expansion& expansion, const Node& node) {
 /// Lists the steps; widths are bytes per element.
 class UnfusedAttention {
  public:
-  UnfusedAttention(Expansion& expansion, const NodeContext& context)
+  UnfusedAttention(Expansion& expansion, const ExpandedNode& expanded)
       : expansion_(expansion),
-        context_(context),
-        sizes_(SizesOf(expansion, context.node)) {
-    const Node& node = context.node;
-    outside_ = context.read_as.value_or(
+        expanded_(expanded),
+        sizes_(SizesOf(expansion, expanded.node)) {
+    const Node& node = expanded.node;
+    outside_ = expanded.read_as.value_or(
         expansion.tensors.ElementBytes(node.inputs[0]));
     const bool in_float = expansion.mode.torch.Generation() ==
                               TorchGeneration::kFloatAttentionFallback &&
@@ -68,7 +68,7 @@ class UnfusedAttention {
   }
 
   void Expand() {
-    const auto& inputs = context_.node.inputs;
+    const auto& inputs = expanded_.node.inputs;
     const std::int64_t query = expansion_.tensors.Elements(inputs[0]);
     const std::int64_t key = expansion_.tensors.Elements(inputs[1]);
     const std::int64_t value = expansion_.tensors.Elements(inputs[2]);
@@ -98,7 +98,7 @@ class UnfusedAttention {
   }
 
   void Emit(Kernel kernel) {
-    kernel.node = context_.id;
+    kernel.node = expanded_.id;
     expansion_.kernels.push_back(kernel);
   }
 
@@ -147,7 +147,7 @@ class UnfusedAttention {
       return info.precision == Precision::kTf32 ? Precision::kTf32
                                                 : Precision::kFp32;
     }
-    const ValueId query = context_.node.inputs.front();
+    const ValueId query = expanded_.node.inputs.front();
     const bool is_bf16 =
         expansion_.graph.value(query).type.dtype == DType::kBF16;
     return is_bf16 && !expansion_.mode.autocast ? Precision::kBf16
@@ -156,13 +156,13 @@ class UnfusedAttention {
 
   /// Returns the bytes per element of the scores afterwards.
   std::int64_t AddMask() {
-    const Node& node = context_.node;
+    const Node& node = expanded_.node;
     if (node.inputs.size() <= 3) return inside_;
     const TensorStates& tensors = expansion_.tensors;
     const ValueId mask = node.inputs[3];
     const std::int64_t own = tensors.ElementBytes(mask);
     const std::int64_t width =
-        tensors.IsFloat(mask) ? context_.read_as.value_or(own) : own;
+        tensors.IsFloat(mask) ? expanded_.read_as.value_or(own) : own;
     const std::int64_t bytes = width * tensors.Elements(mask);
     Emit({.kernel_class = KernelClass::kAdd,
           .bytes_in = inside_ * sizes_.Scores() + bytes,
@@ -174,7 +174,7 @@ class UnfusedAttention {
   }
 
   Expansion& expansion_;
-  const NodeContext& context_;
+  const ExpandedNode& expanded_;
   AttentionSizes sizes_;
   std::int64_t outside_ = 0;  ///< Bytes of operands and result.
   std::int64_t inside_ = 0;   ///< Bytes in the products.
@@ -193,8 +193,8 @@ bool IsUnfusedAttention(const Expansion& expansion, const Node& node) {
                                    TorchGeneration::kNoFusedAttention;
 }
 
-void ExpandAttention(Expansion& expansion, const NodeContext& context) {
-  UnfusedAttention(expansion, context).Expand();
+void ExpandAttention(Expansion& expansion, const ExpandedNode& expanded) {
+  UnfusedAttention(expansion, expanded).Expand();
 }
 
 }  // namespace foretell::cost

@@ -14,9 +14,9 @@ namespace {
 
 /// Floating-point operands of the node.
 std::vector<ValueId> FloatOperands(const Expansion& expansion,
-                                   const NodeContext& context) {
+                                   const ExpandedNode& expanded) {
   std::vector<ValueId> floats;
-  for (const ValueId id : context.operands) {
+  for (const ValueId id : expanded.operands) {
     if (expansion.tensors.IsFloat(id)) floats.push_back(id);
   }
   return floats;
@@ -100,21 +100,21 @@ bool ExpandTracedCast(Expansion& expansion, NodeId id) {
   return true;
 }
 
-void ExpandCasts(Expansion& expansion, NodeContext& context) {
+void ExpandCasts(Expansion& expansion, ExpandedNode& expanded) {
   if (!expansion.mode.autocast) return;
-  const Node& node = context.node;
-  const std::vector<ValueId> floats = FloatOperands(expansion, context);
+  const Node& node = expanded.node;
+  const std::vector<ValueId> floats = FloatOperands(expansion, expanded);
   if (node.phase != Phase::kForward) {
     return SetResults(expansion, node, FirstBytes(expansion, floats));
   }
   switch (AutocastRuleOf(node)) {
     case AutocastRule::kHalf:
-      for (const ValueId id : floats) CastDown(expansion, context.id, id);
-      context.read_as = kHalfBytes;
+      for (const ValueId id : floats) CastDown(expansion, expanded.id, id);
+      expanded.read_as = kHalfBytes;
       return SetResults(expansion, node, kHalfBytes);
     case AutocastRule::kFloat:
-      for (const ValueId id : floats) CastUp(expansion, context.id, id);
-      context.read_as = kFloatBytes;
+      for (const ValueId id : floats) CastUp(expansion, expanded.id, id);
+      expanded.read_as = kFloatBytes;
       return SetResults(expansion, node, kFloatBytes);
     case AutocastRule::kFloatInside:
       return SetResults(expansion, node, kFloatBytes);

@@ -43,18 +43,18 @@ std::optional<std::int64_t> BytesAfterCasts(const Node& node) {
 
 }  // namespace
 
-bool ExpandComposite(Expansion& expansion, NodeContext& context) {
-  const Composite* composite = FindComposite(context.node.target);
+bool ExpandComposite(Expansion& expansion, ExpandedNode& expanded) {
+  const Composite* composite = FindComposite(expanded.node.target);
   if (composite == nullptr) return false;
   const bool casts =
-      expansion.mode.autocast && context.node.phase == Phase::kForward;
+      expansion.mode.autocast && expanded.node.phase == Phase::kForward;
   const bool casts_before =
       casts && composite->casts == CompositeCasts::kBefore;
   const std::optional<std::int64_t> read_as =
-      casts_before ? BytesAfterCasts(context.node) : std::nullopt;
-  CompositeSteps steps(expansion, context, read_as);
+      casts_before ? BytesAfterCasts(expanded.node) : std::nullopt;
+  CompositeSteps steps(expansion, expanded, read_as);
   if (!composite->write(steps) || !steps.ReturnsFit()) return false;
-  if (read_as) ExpandCasts(expansion, context);
+  if (read_as) ExpandCasts(expansion, expanded);
   steps.Emit(expansion, casts && !read_as);
   return true;
 }

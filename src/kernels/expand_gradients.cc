@@ -16,32 +16,32 @@ constexpr std::size_t kInput = 1;
 constexpr std::size_t kWeight = 2;
 
 /// A product of the gradient with `other` whose result is as large as `like`.
-void EmitProduct(Expansion& expansion, const NodeContext& context,
+void EmitProduct(Expansion& expansion, const ExpandedNode& expanded,
                  ProductPass pass, std::size_t other, std::size_t like) {
   const TensorStates& tensors = expansion.tensors;
-  const auto& inputs = context.node.inputs;
+  const auto& inputs = expanded.node.inputs;
   const std::int64_t width = tensors.ElementBytes(inputs[kGradient]);
   const bool reads_weight = other == kWeight;
   const std::int64_t read = tensors.Bytes(inputs[other]);
   Kernel kernel = {
-      .node = context.id,
+      .node = expanded.id,
       .bytes_in = tensors.Bytes(inputs[kGradient]) + (reads_weight ? 0 : read),
       .bytes_weight = reads_weight ? read : 0,
       .bytes_out = width * tensors.Elements(inputs[like]),
       .element_bytes_in = width,
       .element_bytes_out = width,
-      .arithmetic = ProductPrecision(expansion, context),
+      .arithmetic = ProductPrecision(expansion, expanded),
       .channels_last = tensors.IsChannelsLast(inputs[kInput])};
-  DescribeConvolutionGradient(expansion, context, pass, kernel);
+  DescribeConvolutionGradient(expansion, expanded, pass, kernel);
   expansion.kernels.push_back(kernel);
 }
 
-void EmitBiasGradient(Expansion& expansion, const NodeContext& context) {
+void EmitBiasGradient(Expansion& expansion, const ExpandedNode& expanded) {
   const TensorStates& tensors = expansion.tensors;
-  const ValueId gradient = context.node.inputs[kGradient];
+  const ValueId gradient = expanded.node.inputs[kGradient];
   const std::int64_t width = tensors.ElementBytes(gradient);
   expansion.kernels.push_back({.kernel_class = KernelClass::kReduce,
-                               .node = context.id,
+                               .node = expanded.id,
                                .bytes_in = tensors.Bytes(gradient),
                                .element_bytes_in = width,
                                .element_bytes_out = width});
@@ -55,18 +55,18 @@ bool IsConvolutionGradient(const Node& node) {
 }
 
 void ExpandConvolutionGradients(Expansion& expansion,
-                                const NodeContext& context) {
-  const WantedGradients wanted = WantedGradientsOf(context.node);
+                                const ExpandedNode& expanded) {
+  const WantedGradients wanted = WantedGradientsOf(expanded.node);
   if (wanted.input) {
-    EmitProduct(expansion, context, ProductPass::kInputGradient, kWeight,
+    EmitProduct(expansion, expanded, ProductPass::kInputGradient, kWeight,
                 kInput);
   }
   if (wanted.weight) {
-    EmitProduct(expansion, context, ProductPass::kWeightGradient, kInput,
+    EmitProduct(expansion, expanded, ProductPass::kWeightGradient, kInput,
                 kWeight);
   }
-  if (wanted.bias && context.node.outputs.size() > 2) {
-    EmitBiasGradient(expansion, context);
+  if (wanted.bias && expanded.node.outputs.size() > 2) {
+    EmitBiasGradient(expansion, expanded);
   }
 }
 

@@ -86,29 +86,29 @@ bool IsFree(Expansion& expansion, const Node& node) {
 
 /// Bytes of an element of the operand that decides how a kernel reads.
 std::int64_t ElementBytesIn(const Expansion& expansion,
-                            const NodeContext& context) {
-  if (context.read_as) return *context.read_as;
-  if (context.operands.empty()) return 0;
-  const auto first = std::ranges::find_if(context.operands, [&](ValueId id) {
+                            const ExpandedNode& expanded) {
+  if (expanded.read_as) return *expanded.read_as;
+  if (expanded.operands.empty()) return 0;
+  const auto first = std::ranges::find_if(expanded.operands, [&](ValueId id) {
     return expansion.tensors.IsFloat(id);
   });
   return expansion.tensors.ElementBytes(
-      first == context.operands.end() ? context.operands.front() : *first);
+      first == expanded.operands.end() ? expanded.operands.front() : *first);
 }
 
-void CountBytes(const Expansion& expansion, const NodeContext& context,
+void CountBytes(const Expansion& expansion, const ExpandedNode& expanded,
                 Kernel& kernel) {
   const TensorStates& tensors = expansion.tensors;
-  const OpKind kind = context.node.kind;
-  for (const ValueId id : context.operands) {
+  const OpKind kind = expanded.node.kind;
+  for (const ValueId id : expanded.operands) {
     const std::int64_t own = tensors.ElementBytes(id);
     const std::int64_t width =
-        tensors.IsFloat(id) ? context.read_as.value_or(own) : own;
+        tensors.IsFloat(id) ? expanded.read_as.value_or(own) : own;
     std::int64_t& bytes =
         tensors.IsWeight(id) ? kernel.bytes_weight : kernel.bytes_in;
     bytes += width * tensors.Elements(id);
   }
-  for (const ValueId id : context.node.outputs) {
+  for (const ValueId id : expanded.node.outputs) {
     kernel.bytes_out += tensors.Bytes(id);
   }
   if (kind == OpKind::kGather || kind == OpKind::kEmbedding) {
@@ -116,8 +116,8 @@ void CountBytes(const Expansion& expansion, const NodeContext& context,
     kernel.bytes_weight = std::min(kernel.bytes_weight, kernel.bytes_out);
   }
   if (kind == OpKind::kFill || kind == OpKind::kRandom) kernel.bytes_in = 0;
-  kernel.element_bytes_in = ElementBytesIn(expansion, context);
-  kernel.element_bytes_out = tensors.ElementBytes(context.result());
+  kernel.element_bytes_in = ElementBytesIn(expansion, expanded);
+  kernel.element_bytes_out = tensors.ElementBytes(expanded.result());
 }
 
 /// The norm that the exporter folded away reads and writes what the
@@ -138,11 +138,11 @@ void ExpandFoldedNorm(Expansion& expansion, const Kernel& convolution) {
 }
 
 /// A batch norm in training reads its input once more, for the statistics.
-void ExpandStatistics(Expansion& expansion, const NodeContext& context,
+void ExpandStatistics(Expansion& expansion, const ExpandedNode& expanded,
                       const Kernel& norm) {
-  const bool trains = context.node.kind == OpKind::kBatchNorm &&
-                      (context.node.Int("training", 0) != 0 ||
-                       context.node.Int("train", 0) != 0);
+  const bool trains = expanded.node.kind == OpKind::kBatchNorm &&
+                      (expanded.node.Int("training", 0) != 0 ||
+                       expanded.node.Int("train", 0) != 0);
   if (!trains) return;
   Kernel statistics = norm;
   statistics.bytes_weight = 0;
@@ -150,17 +150,17 @@ void ExpandStatistics(Expansion& expansion, const NodeContext& context,
   expansion.kernels.push_back(statistics);
 }
 
-void ExpandOwnKernel(Expansion& expansion, const NodeContext& context,
+void ExpandOwnKernel(Expansion& expansion, const ExpandedNode& expanded,
                      const LayoutEffect& layout) {
-  Kernel kernel = {.node = context.id,
+  Kernel kernel = {.node = expanded.id,
                    .channels_last = layout.channels_last,
                    .mixed_layouts = layout.mixed};
-  CountBytes(expansion, context, kernel);
-  DescribeKernel(expansion, context, kernel);
-  ExpandStatistics(expansion, context, kernel);
+  CountBytes(expansion, expanded, kernel);
+  DescribeKernel(expansion, expanded, kernel);
+  ExpandStatistics(expansion, expanded, kernel);
   expansion.kernels.push_back(kernel);
   if (expansion.mode.restore_folded_norms &&
-      HasFoldedNorm(expansion.graph, context.node)) {
+      HasFoldedNorm(expansion.graph, expanded.node)) {
     ExpandFoldedNorm(expansion, kernel);
   }
 }
@@ -168,16 +168,16 @@ void ExpandOwnKernel(Expansion& expansion, const NodeContext& context,
 void ExpandNode(Expansion& expansion, NodeId id) {
   const Node& node = expansion.graph.node(id);
   if (ExpandTracedCast(expansion, id) || IsFree(expansion, node)) return;
-  NodeContext context = {node, id, ReadOperands(expansion.graph, node)};
-  if (ExpandComposite(expansion, context)) return;
-  ExpandCasts(expansion, context);
-  const LayoutEffect layout = ExpandLayout(expansion, context);
+  ExpandedNode expanded = {node, id, ReadOperands(expansion.graph, node)};
+  if (ExpandComposite(expansion, expanded)) return;
+  ExpandCasts(expansion, expanded);
+  const LayoutEffect layout = ExpandLayout(expansion, expanded);
   if (IsUnfusedAttention(expansion, node)) {
-    ExpandAttention(expansion, context);
+    ExpandAttention(expansion, expanded);
   } else if (IsConvolutionGradient(node)) {
-    ExpandConvolutionGradients(expansion, context);
+    ExpandConvolutionGradients(expansion, expanded);
   } else {
-    ExpandOwnKernel(expansion, context, layout);
+    ExpandOwnKernel(expansion, expanded, layout);
   }
 }
 

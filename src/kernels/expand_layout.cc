@@ -18,21 +18,22 @@ namespace {
 constexpr std::size_t kImageRank = 4;
 
 /// The operand whose layout decides: the first that is no weight.
-ValueId MainOperand(const Expansion& expansion, const NodeContext& context) {
-  for (const ValueId id : context.operands) {
+ValueId MainOperand(const Expansion& expansion, const ExpandedNode& expanded) {
+  for (const ValueId id : expanded.operands) {
     if (!expansion.tensors.IsWeight(id)) return id;
   }
-  return context.operands.front();
+  return expanded.operands.front();
 }
 
-void EmitHiddenCopy(Expansion& expansion, const NodeContext& context,
+void EmitHiddenCopy(Expansion& expansion, const ExpandedNode& expanded,
                     ValueId id) {
   const TensorStates& tensors = expansion.tensors;
-  const std::int64_t width = context.read_as.value_or(tensors.ElementBytes(id));
+  const std::int64_t width =
+      expanded.read_as.value_or(tensors.ElementBytes(id));
   const std::int64_t bytes = width * tensors.Elements(id);
   const Shape& shape = tensors.ShapeOf(id);
   expansion.kernels.push_back({.kernel_class = KernelClass::kHiddenCopy,
-                               .node = context.id,
+                               .node = expanded.id,
                                .bytes_in = bytes,
                                .bytes_out = bytes,
                                .element_bytes_in = width,
@@ -50,8 +51,8 @@ void SetFormat(Expansion& expansion, const Node& node, bool channels_last) {
   }
 }
 
-LayoutEffect Convolution(Expansion& expansion, const NodeContext& context) {
-  const ValueId input = MainOperand(expansion, context);
+LayoutEffect Convolution(Expansion& expansion, const ExpandedNode& expanded) {
+  const ValueId input = MainOperand(expansion, expanded);
   const TensorStates& tensors = expansion.tensors;
   const Shape& shape = tensors.ShapeOf(input);
   const bool channels_last =
@@ -60,20 +61,20 @@ LayoutEffect Convolution(Expansion& expansion, const NodeContext& context) {
   const bool fits = channels_last
                         ? FitsChannelsLast(shape, tensors.StridesOf(input))
                         : tensors.IsContiguous(input);
-  if (!fits) EmitHiddenCopy(expansion, context, input);
-  SetFormat(expansion, context.node, channels_last);
+  if (!fits) EmitHiddenCopy(expansion, expanded, input);
+  SetFormat(expansion, expanded.node, channels_last);
   return {.channels_last = channels_last};
 }
 
 /// All but the last dimension must fold into rows.
-LayoutEffect Linear(Expansion& expansion, const NodeContext& context) {
-  const ValueId input = MainOperand(expansion, context);
+LayoutEffect Linear(Expansion& expansion, const ExpandedNode& expanded) {
+  const ValueId input = MainOperand(expansion, expanded);
   const Shape& shape = expansion.tensors.ShapeOf(input);
   if (shape.size() <= 2) return {};
   const Shape rows = {NumElements({shape.begin(), shape.end() - 1}),
                       shape.back()};
   if (!ViewStrides(shape, expansion.tensors.StridesOf(input), rows)) {
-    EmitHiddenCopy(expansion, context, input);
+    EmitHiddenCopy(expansion, expanded, input);
   }
   return {};
 }
@@ -93,23 +94,23 @@ bool FitsABatchedProduct(const Shape& shape, const Strides& strides) {
   return is_matrix || shape[shape.size() - 2] * shape.back() <= 1;
 }
 
-LayoutEffect Matmul(Expansion& expansion, const NodeContext& context) {
-  const auto& inputs = context.node.inputs;
+LayoutEffect Matmul(Expansion& expansion, const ExpandedNode& expanded) {
+  const auto& inputs = expanded.node.inputs;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, inputs.size()); ++i) {
     const ValueId id = inputs[i];
     if (!FitsABatchedProduct(expansion.tensors.ShapeOf(id),
                              expansion.tensors.StridesOf(id))) {
-      EmitHiddenCopy(expansion, context, id);
+      EmitHiddenCopy(expansion, expanded, id);
     }
   }
   return {};
 }
 
 /// [batch, heads, length, size] over memory [batch, length, heads, size].
-LayoutEffect Attention(Expansion& expansion, const NodeContext& context) {
-  const ValueId result = context.result();
+LayoutEffect Attention(Expansion& expansion, const ExpandedNode& expanded) {
+  const ValueId result = expanded.result();
   const Shape& shape = expansion.tensors.ShapeOf(result);
-  if (shape.size() != 4 || IsUnfusedAttention(expansion, context.node)) {
+  if (shape.size() != 4 || IsUnfusedAttention(expansion, expanded.node)) {
     return {};
   }
   const std::int64_t heads = shape[1];
@@ -120,25 +121,26 @@ LayoutEffect Attention(Expansion& expansion, const NodeContext& context) {
   return {};
 }
 
-LayoutEffect ContiguousNorm(Expansion& expansion, const NodeContext& context) {
-  const ValueId input = MainOperand(expansion, context);
+LayoutEffect ContiguousNorm(Expansion& expansion,
+                            const ExpandedNode& expanded) {
+  const ValueId input = MainOperand(expansion, expanded);
   if (!expansion.tensors.IsContiguous(input)) {
-    EmitHiddenCopy(expansion, context, input);
+    EmitHiddenCopy(expansion, expanded, input);
   }
   return {};
 }
 
-LayoutEffect KeepsFormat(Expansion& expansion, const NodeContext& context) {
-  const ValueId input = MainOperand(expansion, context);
+LayoutEffect KeepsFormat(Expansion& expansion, const ExpandedNode& expanded) {
+  const ValueId input = MainOperand(expansion, expanded);
   const bool channels_last = expansion.tensors.IsChannelsLast(input);
-  if (channels_last) SetFormat(expansion, context.node, true);
+  if (channels_last) SetFormat(expansion, expanded.node, true);
   return {.channels_last = channels_last};
 }
 
-LayoutEffect Concat(Expansion& expansion, const NodeContext& context) {
-  const LayoutEffect effect = KeepsFormat(expansion, context);
+LayoutEffect Concat(Expansion& expansion, const ExpandedNode& expanded) {
+  const LayoutEffect effect = KeepsFormat(expansion, expanded);
   const bool mixed =
-      std::ranges::any_of(context.operands, [&](ValueId operand) {
+      std::ranges::any_of(expanded.operands, [&](ValueId operand) {
         return !expansion.tensors.IsWeight(operand) &&
                expansion.tensors.IsChannelsLast(operand) !=
                    effect.channels_last;
@@ -146,22 +148,22 @@ LayoutEffect Concat(Expansion& expansion, const NodeContext& context) {
   return {.channels_last = effect.channels_last, .mixed = mixed};
 }
 
-LayoutEffect Copies(Expansion& expansion, const NodeContext& context) {
-  const ValueId input = MainOperand(expansion, context);
+LayoutEffect Copies(Expansion& expansion, const ExpandedNode& expanded) {
+  const ValueId input = MainOperand(expansion, expanded);
   return {.mixed = !expansion.tensors.IsContiguous(input)};
 }
 
-LayoutEffect LeavesContiguous(Expansion&, const NodeContext&) { return {}; }
+LayoutEffect LeavesContiguous(Expansion&, const ExpandedNode&) { return {}; }
 
 /// The first operand as large as the result decides; others in another order,
 /// or with gaps, are read across memory.
-LayoutEffect Elementwise(Expansion& expansion, const NodeContext& context) {
+LayoutEffect Elementwise(Expansion& expansion, const ExpandedNode& expanded) {
   TensorStates& tensors = expansion.tensors;
-  const ValueId result = context.result();
+  const ValueId result = expanded.result();
   const Shape shape = tensors.ShapeOf(result);
   std::optional<Strides> order;
   bool mixed = false;
-  for (const ValueId id : context.operands) {
+  for (const ValueId id : expanded.operands) {
     if (shape.empty() || tensors.ShapeOf(id) != shape) continue;
     const Strides dense = DenseStridesLike(shape, tensors.StridesOf(id));
     if (!order) order = dense;
@@ -176,7 +178,7 @@ LayoutEffect Elementwise(Expansion& expansion, const NodeContext& context) {
 
 struct LayoutRule {
   OpKind kind;
-  LayoutEffect (*apply)(Expansion&, const NodeContext&);
+  LayoutEffect (*apply)(Expansion&, const ExpandedNode&);
 };
 
 constexpr LayoutRule kLayoutRules[] = {
@@ -210,12 +212,12 @@ constexpr LayoutRule kLayoutRules[] = {
 
 }  // namespace
 
-LayoutEffect ExpandLayout(Expansion& expansion, const NodeContext& context) {
-  if (context.operands.empty()) return {};
+LayoutEffect ExpandLayout(Expansion& expansion, const ExpandedNode& expanded) {
+  if (expanded.operands.empty()) return {};
   const auto* const rule =
-      std::ranges::find(kLayoutRules, context.node.kind, &LayoutRule::kind);
-  if (rule == std::end(kLayoutRules)) return Elementwise(expansion, context);
-  return rule->apply(expansion, context);
+      std::ranges::find(kLayoutRules, expanded.node.kind, &LayoutRule::kind);
+  if (rule == std::end(kLayoutRules)) return Elementwise(expansion, expanded);
+  return rule->apply(expansion, expanded);
 }
 
 }  // namespace foretell::cost

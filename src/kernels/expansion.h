@@ -27,8 +27,8 @@ struct Expansion {
   std::vector<Kernel> kernels;
 };
 
-/// A node whose operands are about to be read.
-struct NodeContext {
+/// A node that is being expanded, with its operands as they will be read.
+struct ExpandedNode {
   const Node& node;
   NodeId id = kNone;
   std::vector<ValueId> operands;  ///< See ReadOperands.
@@ -50,7 +50,7 @@ void ExpandNodes(Expansion& expansion);
 
 /// Emits the casts that autocast does before the node, sets `read_as` and the
 /// element sizes of the results. Without autocast nothing happens.
-void ExpandCasts(Expansion& expansion, NodeContext& context);
+void ExpandCasts(Expansion& expansion, ExpandedNode& expanded);
 
 /// Emits the cast that `id` is, when it was traced under autocast; else returns
 /// false.
@@ -58,14 +58,14 @@ bool ExpandTracedCast(Expansion& expansion, NodeId id);
 
 /// Emits the copies that the operator makes because it cannot take an
 /// operand's strides, and sets the strides of the results.
-LayoutEffect ExpandLayout(Expansion& expansion, const NodeContext& context);
+LayoutEffect ExpandLayout(Expansion& expansion, const ExpandedNode& expanded);
 
 /// True for attention that no fused kernel takes in this mode.
 bool IsUnfusedAttention(const Expansion& expansion, const Node& node);
 
 /// Emits scaling, two products and a softmax in place of fused attention.
 /// Requires IsUnfusedAttention.
-void ExpandAttention(Expansion& expansion, const NodeContext& context);
+void ExpandAttention(Expansion& expansion, const ExpandedNode& expanded);
 
 /// True for the backward operator of a convolution whose operands are there.
 bool IsConvolutionGradient(const Node& node);
@@ -73,11 +73,11 @@ bool IsConvolutionGradient(const Node& node);
 /// Emits a kernel for each of the gradients of input, weight and bias that the
 /// node is asked for. Requires IsConvolutionGradient.
 void ExpandConvolutionGradients(Expansion& expansion,
-                                const NodeContext& context);
+                                const ExpandedNode& expanded);
 
 /// Fills in what depends on the kind of operator: class, product, window,
 /// inner extent. Requires at least one result.
-void DescribeKernel(const Expansion& expansion, const NodeContext& context,
+void DescribeKernel(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel);
 
 }  // namespace foretell::cost

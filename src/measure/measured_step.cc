@@ -29,19 +29,19 @@ at::Tensor ChannelsLast(const at::Tensor& tensor) {
 
 /// Autocast while it lives, as torch.autocast: casts of parameters are shared
 /// within a region and forgotten after it.
-class AutocastRegion {
+class AutocastGuard {
  public:
-  explicit AutocastRegion(c10::DeviceType device_type)
+  explicit AutocastGuard(c10::DeviceType device_type)
       : device_type_(device_type) {
     at::autocast::set_autocast_enabled(device_type_, true);
     at::autocast::increment_nesting();
   }
-  ~AutocastRegion() {
+  ~AutocastGuard() {
     if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
     at::autocast::set_autocast_enabled(device_type_, false);
   }
-  AutocastRegion(const AutocastRegion&) = delete;
-  AutocastRegion& operator=(const AutocastRegion&) = delete;
+  AutocastGuard(const AutocastGuard&) = delete;
+  AutocastGuard& operator=(const AutocastGuard&) = delete;
 
  private:
   c10::DeviceType device_type_;
@@ -99,7 +99,7 @@ void MeasuredStep::Run() {
 
 std::vector<at::Tensor> MeasuredStep::Forward() {
   if (!autocast_) return instance_->Forward(inputs_);
-  const AutocastRegion region(device_type_);
+  const AutocastGuard region(device_type_);
   return instance_->Forward(inputs_);
 }
 

@@ -133,14 +133,14 @@ TEST(FeatureStore, TermsAreReadOnceWhileTheyFit) {
   training_test::MakeToyDataset(folder / "d.sqlite");
   FeatureStore store(folder / "d.sqlite", 1 << 20,
                      {.terms = learned::TermSet::kKernels});
-  const InputRequest request{
+  const InputKey request{
       .graph = 1,
       .device = &DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb")};
   const auto first = store.Get(request);
   EXPECT_GT(first->terms.num_terms(), 0);
   EXPECT_TRUE(first->features.nodes.empty());
   EXPECT_EQ(store.Get(request), first);
-  InputRequest other = request;
+  InputKey other = request;
   other.run.autocast = true;
   EXPECT_NE(store.Get(other), first);
   EXPECT_EQ(store.reads(), 2);

@@ -50,7 +50,7 @@ FeatureStore::FeatureStore(const std::string& dataset, std::int64_t cache_bytes,
       inputs_(cache_bytes) {}
 
 std::shared_ptr<const learned::NetworkInput> FeatureStore::Get(
-    const InputRequest& request) {
+    const InputKey& request) {
   const std::lock_guard lock(mutex_);
   if (auto kept = inputs_.Find(request)) return kept;
   ++reads_;

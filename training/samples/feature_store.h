@@ -14,12 +14,12 @@
 namespace foretell::training {
 
 /// A graph as a network sees it, on a device.
-struct InputRequest {
+struct InputKey {
   RowId graph = 0;
   const DeviceSpec* device = nullptr;  ///< Where the recipe needs one.
   Run run = {};                        ///< Where it has terms of kernels.
 
-  std::strong_ordering operator<=>(const InputRequest&) const = default;
+  std::strong_ordering operator<=>(const InputKey&) const = default;
 };
 
 /// Graphs of a dataset as a recipe makes them, read when asked for; those used
@@ -32,7 +32,7 @@ class FeatureStore {
                learned::InputRecipe recipe = {}, ContextModel context = {});
 
   /// Throws what Dataset::Graph, Dataset::Features and MakeInput throw.
-  std::shared_ptr<const learned::NetworkInput> Get(const InputRequest& request);
+  std::shared_ptr<const learned::NetworkInput> Get(const InputKey& request);
 
   const std::string& dataset() const { return dataset_.path(); }
   std::int64_t cached_bytes() const;
@@ -44,7 +44,7 @@ class FeatureStore {
   learned::InputRecipe recipe_;
   ContextModel context_;
   std::int64_t reads_ = 0;
-  ByteCache<InputRequest, learned::NetworkInput> inputs_;
+  ByteCache<InputKey, learned::NetworkInput> inputs_;
 };
 
 }  // namespace foretell::training

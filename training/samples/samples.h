@@ -94,7 +94,7 @@ struct SampleSet {
   std::int64_t without_prior = 0;    ///< Figures left out for it.
 
   /// What FeatureStore::Get is asked for.
-  InputRequest InputOf(const Sample& sample) const {
+  InputKey InputOf(const Sample& sample) const {
     const bool on_device = recipe.terms || recipe.node_costs;
     return {.graph = sample.graph,
             .device = on_device ? specs.at(sample.device) : nullptr,

@@ -43,7 +43,7 @@ constexpr std::int64_t kMaxSteps = 100000;
 /// A node's inputs and attributes. Shapes with layout 0: x [T, N, input size],
 /// states [D, N, H]; with layout 1 the batch N comes first.
 struct Layer {
-  RecurrentKind kind = RecurrentKind::kRnn;
+  RecurrentCellKind kind = RecurrentCellKind::kRnn;
   at::Tensor x, weight, recurrent_weight, bias, lengths, peepholes;
   at::Tensor initial_hidden, initial_cell;
   std::string direction;
@@ -97,7 +97,7 @@ void CheckLayer(const NodeContext& ctx, const Layer& layer) {
                 " rows, expected " + std::to_string(rows));
 }
 
-Layer ReadLayer(NodeContext& ctx, RecurrentKind kind) {
+Layer ReadLayer(NodeContext& ctx, RecurrentCellKind kind) {
   Layer layer{.kind = kind,
               .x = ctx.Tensor(0),
               .weight = ctx.Tensor(1),
@@ -111,7 +111,7 @@ Layer ReadLayer(NodeContext& ctx, RecurrentKind kind) {
   layer.hidden = layer.recurrent_weight.size(-1);
   layer.trains = ctx.IsTraining();
   layer.linear_before_reset = ctx.IntAttribute("linear_before_reset", 0) != 0;
-  if (kind == RecurrentKind::kLstm) {
+  if (kind == RecurrentCellKind::kLstm) {
     layer.initial_cell = ctx.OptionalTensor(6);
     layer.peepholes = ctx.OptionalTensor(7);
     layer.couples_input_and_forget = ctx.IntAttribute("input_forget", 0) != 0;
@@ -135,13 +135,14 @@ at::Tensor StateOrZeros(const Layer& layer, const at::Tensor& state) {
 // ---- One call --------------------------------------------------------------
 
 /// Rows of a weight or bias from ONNX's order of gates to ATen's.
-at::Tensor Reordered(RecurrentKind kind, const at::Tensor& rows,
+at::Tensor Reordered(RecurrentCellKind kind, const at::Tensor& rows,
                      std::int64_t h) {
-  if (kind == RecurrentKind::kRnn || rows.is_meta()) return rows;
+  if (kind == RecurrentCellKind::kRnn || rows.is_meta()) return rows;
   const auto gate = [&](std::int64_t k) {
     return rows.slice(0, k * h, (k + 1) * h);
   };
-  if (kind == RecurrentKind::kGru) return at::cat({gate(1), gate(0), gate(2)});
+  if (kind == RecurrentCellKind::kGru)
+    return at::cat({gate(1), gate(0), gate(2)});
   return at::cat({gate(0), gate(2), gate(3), gate(1)});
 }
 
@@ -186,13 +187,13 @@ LayerResult RunAtOnce(const Layer& layer, bool uses_relu) {
   const bool biases = layer.bias.defined();
   const bool bidirectional = layer.directions == 2;
   LayerResult r;
-  if (layer.kind == RecurrentKind::kLstm) {
+  if (layer.kind == RecurrentCellKind::kLstm) {
     const at::Tensor cell =
         StateOrZeros(layer, layer.initial_cell).contiguous();
     std::tie(r.all, r.hidden, r.cell) =
         at::lstm(x, {hidden, cell}, weights, biases, /*num_layers=*/1,
                  /*dropout=*/0, layer.trains, bidirectional, layer.batch_first);
-  } else if (layer.kind == RecurrentKind::kGru) {
+  } else if (layer.kind == RecurrentCellKind::kGru) {
     std::tie(r.all, r.hidden) =
         at::gru(x, hidden, weights, biases, 1, 0, layer.trains, bidirectional,
                 layer.batch_first);
@@ -276,7 +277,7 @@ LayerResult RunStepByStep(const NodeContext& ctx, const Layer& layer,
   }
   const at::Tensor x = layer.batch_first ? layer.x.transpose(0, 1) : layer.x;
   const at::Tensor hidden = StateOrZeros(layer, layer.initial_hidden);
-  const bool has_cell = layer.kind == RecurrentKind::kLstm;
+  const bool has_cell = layer.kind == RecurrentCellKind::kLstm;
   const at::Tensor contents =
       has_cell ? StateOrZeros(layer, layer.initial_cell) : at::Tensor();
   std::vector<at::Tensor> all, hiddens, cells;
@@ -317,17 +318,17 @@ bool IsPlain(const Layer& layer) {
   return !layer.lengths.defined() && !layer.peepholes.defined() &&
          layer.clip == 0 && !layer.couples_input_and_forget &&
          layer.steps() > 0 &&
-         (layer.kind != RecurrentKind::kGru || layer.linear_before_reset);
+         (layer.kind != RecurrentCellKind::kGru || layer.linear_before_reset);
 }
 
-void Lower(NodeContext& ctx, RecurrentKind kind,
+void Lower(NodeContext& ctx, RecurrentCellKind kind,
            std::vector<std::string> usual_activations) {
   const Layer layer = ReadLayer(ctx, kind);
   ActivationReader activations(ctx, std::move(usual_activations),
                                layer.directions);
   const std::vector<std::string>& names = activations.names();
   const bool all_relu =
-      kind == RecurrentKind::kRnn &&
+      kind == RecurrentCellKind::kRnn &&
       std::all_of(names.begin(), names.end(),
                   [](const std::string& name) { return name == "relu"; });
   const bool at_once = IsPlain(layer) && (activations.IsDefault() || all_relu);
@@ -336,14 +337,16 @@ void Lower(NodeContext& ctx, RecurrentKind kind,
                      : RunStepByStep(ctx, layer, activations));
 }
 
-void LowerRnn(NodeContext& ctx) { Lower(ctx, RecurrentKind::kRnn, {"tanh"}); }
+void LowerRnn(NodeContext& ctx) {
+  Lower(ctx, RecurrentCellKind::kRnn, {"tanh"});
+}
 
 void LowerGru(NodeContext& ctx) {
-  Lower(ctx, RecurrentKind::kGru, {"sigmoid", "tanh"});
+  Lower(ctx, RecurrentCellKind::kGru, {"sigmoid", "tanh"});
 }
 
 void LowerLstm(NodeContext& ctx) {
-  Lower(ctx, RecurrentKind::kLstm, {"sigmoid", "tanh", "tanh"});
+  Lower(ctx, RecurrentCellKind::kLstm, {"sigmoid", "tanh", "tanh"});
 }
 
 constexpr OnnxOperator kRecurrentOperators[] = {

@@ -150,13 +150,13 @@ RecurrentState StepLstm(const RecurrentCell& c, const at::Tensor& projected,
 
 }  // namespace
 
-std::int64_t NumGates(RecurrentKind kind) {
+std::int64_t NumGates(RecurrentCellKind kind) {
   switch (kind) {
-    case RecurrentKind::kRnn:
+    case RecurrentCellKind::kRnn:
       return 1;
-    case RecurrentKind::kGru:
+    case RecurrentCellKind::kGru:
       return 3;
-    case RecurrentKind::kLstm:
+    case RecurrentCellKind::kLstm:
       return 4;
   }
   return 0;
@@ -165,11 +165,11 @@ std::int64_t NumGates(RecurrentKind kind) {
 RecurrentState Step(const RecurrentCell& cell, const at::Tensor& projected,
                     const RecurrentState& state) {
   switch (cell.kind) {
-    case RecurrentKind::kRnn:
+    case RecurrentCellKind::kRnn:
       return {.hidden = StepRnn(cell, projected, state.hidden)};
-    case RecurrentKind::kGru:
+    case RecurrentCellKind::kGru:
       return {.hidden = StepGru(cell, projected, state.hidden)};
-    case RecurrentKind::kLstm:
+    case RecurrentCellKind::kLstm:
       return StepLstm(cell, projected, state);
   }
   return state;

@@ -12,17 +12,17 @@
 /// does.
 namespace foretell::onnx {
 
-enum class RecurrentKind : std::uint8_t { kRnn, kGru, kLstm };
+enum class RecurrentCellKind : std::uint8_t { kRnn, kGru, kLstm };
 
 /// Gates of a cell: blocks of rows in its weights.
-std::int64_t NumGates(RecurrentKind kind);
+std::int64_t NumGates(RecurrentCellKind kind);
 
 using RecurrentActivation = std::function<at::Tensor(const at::Tensor&)>;
 
 /// What all steps of one direction share. H is the hidden size, G the number of
 /// gates, in ONNX's order: LSTM iofc, GRU zrh.
 struct RecurrentCell {
-  RecurrentKind kind = RecurrentKind::kRnn;
+  RecurrentCellKind kind = RecurrentCellKind::kRnn;
   at::Tensor input_weight;      ///< [G · H, input size].
   at::Tensor recurrent_weight;  ///< [G · H, H].
   at::Tensor input_bias;        ///< [G · H] or undefined.

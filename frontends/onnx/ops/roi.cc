@@ -66,13 +66,13 @@ std::int64_t CheckedBatch(const NodeContext& ctx, const at::Tensor& x,
 // ---- RoiAlign --------------------------------------------------------------
 
 /// A bilinear sample: four pixels and their weights. Weights are zero outside.
-struct Sample {
+struct BilinearSample {
   std::int64_t pixel[4] = {0, 0, 0, 0};
   float weight[4] = {0, 0, 0, 0};
 };
 
-Sample SampleAt(const RoiShape& s, double y, double x) {
-  Sample sample;
+BilinearSample SampleAt(const RoiShape& s, double y, double x) {
+  BilinearSample sample;
   if (y < -1 || y > static_cast<double>(s.height) || x < -1 ||
       x > static_cast<double>(s.width)) {
     return sample;
@@ -133,9 +133,10 @@ Region RegionOf(const RoiShape& s, const AlignRule& rule,
   return region;
 }
 
-std::vector<Sample> SamplesOfBin(const RoiShape& s, const Region& region,
-                                 std::int64_t ph, std::int64_t pw) {
-  std::vector<Sample> samples;
+std::vector<BilinearSample> SamplesOfBin(const RoiShape& s,
+                                         const Region& region, std::int64_t ph,
+                                         std::int64_t pw) {
+  std::vector<BilinearSample> samples;
   for (std::int64_t i = 0; i < region.rows; ++i) {
     const double y =
         region.y + region.bin_y * (static_cast<double>(ph) +
@@ -153,11 +154,11 @@ std::vector<Sample> SamplesOfBin(const RoiShape& s, const Region& region,
 }
 
 /// ONNX takes the largest weighted pixel, not the largest interpolated value.
-float Pooled(const AlignRule& rule, const std::vector<Sample>& samples,
+float Pooled(const AlignRule& rule, const std::vector<BilinearSample>& samples,
              const float* plane) {
   float sum = 0;
   float largest = samples.empty() ? 0 : -std::numeric_limits<float>::infinity();
-  for (const Sample& sample : samples) {
+  for (const BilinearSample& sample : samples) {
     for (int k = 0; k < 4; ++k) {
       const float part = sample.weight[k] * plane[sample.pixel[k]];
       sum += part;
@@ -180,7 +181,7 @@ at::Tensor AlignOnCpu(const NodeContext& ctx, const at::Tensor& x,
     const Region region =
         RegionOf(s, rule, rois.const_data_ptr<float>() + 4 * r);
     for (std::int64_t bin = 0; bin < bins; ++bin) {
-      const std::vector<Sample> samples =
+      const std::vector<BilinearSample> samples =
           SamplesOfBin(s, region, bin / s.pooled_width, bin % s.pooled_width);
       for (std::int64_t c = 0; c < s.channels; ++c) {
         out[(r * s.channels + c) * bins + bin] =
