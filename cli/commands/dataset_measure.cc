@@ -121,7 +121,7 @@ Label LabelOf(const Measurement& measurement) {
   const nlohmann::json json =
       nlohmann::json::parse(MeasurementToJson(measurement));
   Label label{
-      .environment = json.value("environment", nlohmann::json::object()).dump(),
+      .setting = json.value("environment", nlohmann::json::object()).dump(),
       .status = StatusOf(measurement.status)};
   if (measurement.status == MeasureStatus::kOk) {
     label.memory_mib = LabelMib(measurement.memory.process_bytes);

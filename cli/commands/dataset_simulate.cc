@@ -32,7 +32,7 @@ struct SimulateCommand {
 /// that cannot happen do not.
 Label LabelOf(const Prediction& prediction, const DeviceSpec& device,
               const std::string& setting) {
-  Label label{.environment = setting};
+  Label label{.setting = setting};
   label.memory_mib = prediction[Target::kMemory].value;
   label.allocated_mib = ToMiB(prediction.memory.allocated_peak);
   label.reserved_mib = ToMiB(prediction.memory.reserved_peak);
@@ -57,8 +57,7 @@ bool MayBeLearned(const SimulateCommand& command) {
 
 std::string SettingOf(const SimulateCommand& command,
                       const Predictor& predictor) {
-  Setting setting =
-      command.run.autocast ? Setting(command.run) : Setting();
+  Setting setting = command.run.autocast ? Setting(command.run) : Setting();
   setting.Set("environment", predictor.context().name);
   setting.Set("host", std::string(HostName(command.run.host)));
   return setting.ToJson();
@@ -81,7 +80,7 @@ ExitCode RunSimulate(const SimulateCommand& command) {
       {.device = predictor.device().name,
        .source = MayBeLearned(command) ? kLearnedSource : kAnalyticSource,
        .provenance = Provenance::kSimulated,
-       .environment = setting,
+       .setting = setting,
        .shard = dataset::ParseShard(command.shard),
        .needs_graph = true,
        .workers = command.jobs,

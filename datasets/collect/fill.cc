@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kFillCommitInterval(1000);
 std::string Encode(const Label& label) {
   ByteWriter out;
   for (const std::string* text :
-       {&label.device, &label.environment, &label.source, &label.details,
+       {&label.device, &label.setting, &label.source, &label.details,
         &label.measured_at, &label.reason}) {
     out.Text(*text);
   }
@@ -35,7 +35,7 @@ Label Decode(std::string_view bytes) {
   ByteReader in(bytes);
   Label label;
   for (std::string* text :
-       {&label.device, &label.environment, &label.source, &label.details,
+       {&label.device, &label.setting, &label.source, &label.details,
         &label.measured_at, &label.reason}) {
     *text = in.Text();
   }
@@ -167,7 +167,7 @@ class Filling {
   }
 
   Label FailureOf(const std::string& reason) const {
-    return {.environment = options_.environment,
+    return {.setting = options_.setting,
             .status = LabelStatus::kFailed,
             .reason = reason};
   }

@@ -27,8 +27,8 @@ struct FillOptions {
   std::string device;  ///< DeviceSpec::name, or what is measured on.
   std::string source;  ///< Source of the labels.
   Provenance provenance = Provenance::kMeasured;
-  /// Environment of labels of runs that threw.
-  std::string environment = "{}";
+  /// Setting of labels of runs that threw.
+  std::string setting = "{}";
   Shard shard;                        ///< Part of the points in sampling order.
   std::uint64_t seed = 0;             ///< Seed of SamplingOrder.
   std::int64_t energy_every = 1;      ///< Every n-th point with energy.

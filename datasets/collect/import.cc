@@ -98,7 +98,7 @@ bool Agrees(const Fields& fields, const Point& point) {
 using LabelKey = std::tuple<RowId, std::string, std::string>;
 
 LabelKey KeyOf(const Label& label) {
-  return {label.point, label.device, label.environment};
+  return {label.point, label.device, label.setting};
 }
 
 bool SameValues(const Label& a, const Label& b) {
@@ -209,8 +209,8 @@ class Import {
     if (options_.canonical_device) {
       label.device = options_.canonical_device(label.device);
     }
-    const std::string environment = ObjectOf(fields, kEnvironment);
-    if (!environment.empty()) label.environment = environment;
+    const std::string setting = ObjectOf(fields, kEnvironment);
+    if (!setting.empty()) label.setting = setting;
     label.details = ObjectOf(fields, kDetails);
     label.measured_at = TextOf(fields, "measured_at");
     for (const LabelQuantity& quantity : LabelQuantities()) {

@@ -96,7 +96,7 @@ class Merger {
         continue;
       const bool has_result = there.status != LabelStatus::kFailed;
       if (has_result && !is_result) return;
-      if (there.environment != label.environment) continue;
+      if (there.setting != label.setting) continue;
       if (there == label) return;
       if (has_result == is_result) {
         ++summary_.conflicts;

@@ -228,7 +228,7 @@ Row LabelColumns(const Label& label, RowId environment) {
 }
 
 Label LabelOf(const Connection& connection, const Row& row,
-              const std::string& environment) {
+              const std::string& setting) {
   const auto cell = [&row](std::string_view name) -> const Cell& {
     return CellOf(kLabels, row, name);
   };
@@ -237,7 +237,7 @@ Label LabelOf(const Connection& connection, const Row& row,
   };
   Label label{.point = Integer(cell("point")),
               .device = Text(cell("device")),
-              .environment = environment,
+              .setting = setting,
               .source = Text(cell("source"))};
   label.provenance =
       known(ParseProvenance(Text(cell("provenance"))), "provenance");

@@ -40,10 +40,11 @@ Error CorruptRow(const Connection& connection, std::string_view table,
 Row PointColumns(const StoredPoint& point);
 StoredPoint PointOf(const Connection& connection, const Row& row);
 GraphSummary SummaryOf(const Row& row);
-/// The environment is a row number in the table and its JSON in the struct.
+/// The setting is a row number of the table `environments`, its JSON in the
+/// struct.
 Row LabelColumns(const Label& label, RowId environment);
 Label LabelOf(const Connection& connection, const Row& row,
-              const std::string& environment);
+              const std::string& setting);
 /// @}
 
 }  // namespace foretell::dataset

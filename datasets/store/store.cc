@@ -163,7 +163,7 @@ RowId dataset::Store::PutPoint(const StoredPoint& point) {
 void dataset::Store::PutLabel(const Label& given) {
   CheckValues(given);
   Label label = given;
-  label.environment = Canonical(label.environment, "environment");
+  label.setting = Canonical(label.setting, "environment");
   if (!label.details.empty())
     label.details = Canonical(label.details, "details");
   Transaction transaction(connection_);
@@ -172,7 +172,7 @@ void dataset::Store::PutLabel(const Label& given) {
                 connection_.path() + ": a label names point " +
                     std::to_string(label.point) + ", which does not exist");
   }
-  const RowId environment = PutEnvironment(label.environment);
+  const RowId environment = PutEnvironment(label.setting);
   const RowId found =
       FindRow(dataset::kLabels,
               "point = ?1 AND device = ?2 AND environment = ?3 AND source = ?4",

@@ -94,7 +94,7 @@ std::string LabelLine(const Label& label) {
     line.Add(label.*quantity.value);
   }
   return line.Add(label.measured_at)
-      .Add(label.environment)
+      .Add(label.setting)
       .Add(label.details)
       .Take();
 }

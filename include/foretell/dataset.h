@@ -95,8 +95,9 @@ std::string_view LabelStatusName(LabelStatus status);
 struct Label {
   RowId point = 0;
   std::string device;  ///< DeviceSpec::name where the catalogue has it.
-  /// JSON object: driver, CUDA, cuDNN, LibTorch versions, flags, ….
-  std::string environment = "{}";
+  /// What it was measured under, as a JSON object: driver, CUDA, cuDNN,
+  /// LibTorch versions, flags, ….
+  std::string setting = "{}";
   std::string source;  ///< "foretell measure", "foretell analytic", a paper.
   Provenance provenance = Provenance::kMeasured;
   LabelStatus status = LabelStatus::kOk;
@@ -220,7 +221,7 @@ class Dataset {
   void AddFailure(const Point& point, const std::string& reason);
   /// Stores a point without a graph, if it is missing. Returns its row.
   RowId AddUntraced(const Point& point);
-  /// Stores a label, replacing the one of the same point, device, environment
+  /// Stores a label, replacing the one of the same point, device, setting
   /// and source. Environment and details are brought into canonical form;
   /// throws Error(kInvalidArgument) when one is not a JSON object, when the
   /// point does not exist, and for a value that is negative or not finite.

@@ -86,7 +86,7 @@ void OwnCheckpoints::ImproveBy(const Own& own, const LearnedRequest& request,
       Missing(own.learned.info().recipe.SettingKeys(), request.run);
   if (unknown.empty()) return;
   prediction.warnings.push_back(fmt::format(
-      "{} saw {} of its labels' environments; of this run it is not known",
+      "{} saw {} of its labels' settings; of this run it is not known",
       own.path, Joined(unknown)));
 }
 

@@ -53,7 +53,7 @@ std::string ContentOf(const Dataset& dataset, const StoredPoint& stored) {
     text += std::to_string(target);
   }
   for (const Label& label : dataset.LabelsOf(stored.id)) {
-    text += label.device + label.environment + label.details +
+    text += label.device + label.setting + label.details +
             std::to_string(label.latency_ms.value_or(-1));
   }
   return text;

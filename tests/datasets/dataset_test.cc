@@ -119,7 +119,7 @@ TEST_F(DatasetTest, KeepsEveryFieldOfALabel) {
   const RowId point = dataset_.AddUntraced(ToyPoint());
   const Label label{.point = point,
                     .device = "a100",
-                    .environment = R"({"cuda":"12.4"})",
+                    .setting = R"({"cuda":"12.4"})",
                     .source = "somebody",
                     .provenance = Provenance::kImported,
                     .status = LabelStatus::kOutOfMemory,
@@ -144,7 +144,7 @@ TEST_F(DatasetTest, ReplacesALabelOfTheSameSourceAndEnvironment) {
   dataset_.PutLabel(label);
   EXPECT_THAT(dataset_.LabelsOf(point), ElementsAre(label));
   Label other = label;
-  other.environment = R"({"driver":"580"})";
+  other.setting = R"({"driver":"580"})";
   dataset_.PutLabel(other);
   EXPECT_THAT(dataset_.LabelsOf(point), ElementsAre(label, other));
 }
@@ -152,9 +152,9 @@ TEST_F(DatasetTest, ReplacesALabelOfTheSameSourceAndEnvironment) {
 TEST_F(DatasetTest, TakesEnvironmentsThatDifferInSpellingOnlyAsOne) {
   const RowId point = dataset_.AddUntraced(ToyPoint());
   Label label = ToyLabel(point, 1.0);
-  label.environment = R"({ "b": 1, "a": 2 })";
+  label.setting = R"({ "b": 1, "a": 2 })";
   dataset_.PutLabel(label);
-  label.environment = R"({"a":2,"b":1})";
+  label.setting = R"({"a":2,"b":1})";
   dataset_.PutLabel(label);
   EXPECT_EQ(Count("environments"), 1);
   EXPECT_EQ(Count("labels"), 1);
@@ -170,7 +170,7 @@ TEST_F(DatasetTest, RefusesLabelsThatMakeNoSense) {
     dataset_.PutLabel(ToyLabel(point, std::numeric_limits<double>::infinity()));
   });
   Label label = ToyLabel(point, 1.0);
-  label.environment = "[1]";
+  label.setting = "[1]";
   ExpectError(ErrorCode::kInvalidArgument, "'[1]' is not a JSON object",
               [&] { dataset_.PutLabel(label); });
   EXPECT_THAT(dataset_.Labels(), IsEmpty());
@@ -182,7 +182,7 @@ TEST_F(DatasetTest, RemovesFailuresOfOneDeviceAndSource) {
   dataset_.PutLabel(label);
   Label failed = label;
   failed.status = LabelStatus::kFailed;
-  failed.environment = R"({"driver":"580"})";
+  failed.setting = R"({"driver":"580"})";
   dataset_.PutLabel(failed);
   Label elsewhere = failed;
   elsewhere.device = "other";

@@ -64,7 +64,7 @@ TEST(ExportDataset, WritesTablesAndArrays) {
   }
   dataset.AddFailure(ToyPoint("bad"), "no");
   Label label = ToyLabel(2, 7.5);
-  label.environment = R"({"driver":"580"})";
+  label.setting = R"({"driver":"580"})";
   dataset.PutLabel(label);
   dataset.PutSplit("random-0", "random", 0, {{1, "train"}, {3, "test"}});
   EXPECT_EQ(ExportDataset(dataset, scratch / "out", {.graphs_per_file = 2}), 3);

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 Label Measured(const LabelTask& task) {
-  Label label{.environment = R"({"driver":"580"})"};
+  Label label{.setting = R"({"driver":"580"})"};
   label.latency_ms = static_cast<double>(task.point.point.batch);
   if (task.with_energy) label.energy_j = 1.0;
   return label;
@@ -54,7 +54,7 @@ TEST_F(FillTest, LabelsEveryPointWithItsProvenance) {
     EXPECT_EQ(label.provenance, Provenance::kSimulated);
     EXPECT_EQ(label.device, "gpu");
     EXPECT_EQ(label.source, "fake");
-    EXPECT_EQ(label.environment, R"({"driver":"580"})");
+    EXPECT_EQ(label.setting, R"({"driver":"580"})");
     EXPECT_EQ(label.latency_ms, static_cast<double>(label.point));
     EXPECT_EQ(label.measured_at.size(), 20U);
   }
@@ -164,7 +164,7 @@ TEST_F(FillTest, RunsInWorkersThatMayDie) {
   EXPECT_EQ(summary.failed, 1);
   EXPECT_THAT(dataset_.LabelsOf(3).at(0).reason, HasSubstr("signal 9"));
   EXPECT_EQ(dataset_.LabelsOf(4).at(0).latency_ms, 4);
-  EXPECT_EQ(dataset_.LabelsOf(4).at(0).environment, R"({"driver":"580"})");
+  EXPECT_EQ(dataset_.LabelsOf(4).at(0).setting, R"({"driver":"580"})");
 }
 
 TEST_F(FillTest, LeavesPointsWithoutAGraphToMeasurements) {

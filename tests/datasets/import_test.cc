@@ -108,7 +108,7 @@ TEST_F(ImportTest, TranslatesColumnsWordsAndConstants) {
   const Label label = dataset_.Labels().at(0);
   EXPECT_EQ(label.point, 4);
   EXPECT_EQ(label.device, "gpu-40gb");
-  EXPECT_EQ(label.environment, R"({"framework":"keras"})");
+  EXPECT_EQ(label.setting, R"({"framework":"keras"})");
   EXPECT_EQ(label.details, R"({"power_w":"250"})");
   EXPECT_EQ(label.memory_mib, 512);
 }

@@ -100,7 +100,7 @@ TEST(FitDecisions, CompareWithUsableMemoryOfEachProfile) {
 /// Two families with two samples each, of which one has no energy.
 SampleSet FourSamples() {
   SampleSet set{.devices = {"gpu"},
-                .environments = {R"({"clock":"1410"})"},
+                .settings = {R"({"clock":"1410"})"},
                 .sources = {"a, b"}};
   for (int i = 0; i < 4; ++i) {
     set.samples.push_back(

@@ -56,7 +56,7 @@ TEST_F(Samples, JoinLabelsPointsAndGraphs) {
 
 TEST_F(Samples, HaveAColumnForEachValueInTheirEnvironments) {
   Label label{.point = 2, .device = "a100-sxm4-40gb"};
-  label.environment = R"({"memory_format":"nhwc"})";
+  label.setting = R"({"memory_format":"nhwc"})";
   label.source = "another";
   label.memory_mib = 400;
   Put(label);
@@ -192,7 +192,7 @@ TEST_F(Samples, NeedADeviceToBeNamedWhereThereAreSeveral) {
   const SampleSet all = Select({.targets = kTargets, .all_devices = true});
   EXPECT_EQ(all.samples.size(), 9);
   EXPECT_EQ(all.devices[all.samples[8].device], "h100");
-  EXPECT_EQ(all.environments[all.samples[8].environment], other.environment);
+  EXPECT_EQ(all.settings[all.samples[8].setting], other.setting);
 }
 
 TEST_F(Samples, SayWhatThereIsWhenNoneFits) {

@@ -195,7 +195,7 @@ std::string PredictionsToCsv(const SampleSet& set,
       csv += CsvLine(std::to_array<std::string>(
           {sample.model, sample.family, fmt::format("{}", sample.batch),
            fmt::format("{}", sample.macs), set.devices[sample.device],
-           set.environments[sample.environment],
+           set.settings[sample.setting],
            std::string(ProvenanceName(sample.provenance)),
            std::string(TargetField(target)), FormatExact(truth),
            FormatExact(ValueOf(one.predicted, target)),

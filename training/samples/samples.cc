@@ -161,21 +161,20 @@ class Selection {
     const LabelFilter filter(options_, labels_);
     std::set<std::string> devices;
     std::set<std::string> sources;
-    std::set<std::string> environments;
+    std::set<std::string> settings;
     for (const Label& label : labels_) {
       if (!filter.Fits(label) || !Add(label)) continue;
       devices.insert(label.device);
       sources.insert(label.source);
-      environments.insert(label.environment);
+      settings.insert(label.setting);
     }
     if (drafts_.empty()) filter.FailEmpty(dataset_.path());
     set_.devices.assign(devices.begin(), devices.end());
     set_.sources.assign(sources.begin(), sources.end());
-    set_.environments.assign(environments.begin(), environments.end());
+    set_.settings.assign(settings.begin(), settings.end());
     for (Draft& draft : drafts_) {
       draft.sample.device = IndexIn(set_.devices, draft.label->device);
-      draft.sample.environment =
-          IndexIn(set_.environments, draft.label->environment);
+      draft.sample.setting = IndexIn(set_.settings, draft.label->setting);
     }
   }
 
@@ -194,7 +193,7 @@ class Selection {
                   .batch = stored.point.batch,
                   .macs = graph->second->statics.macs,
                   .provenance = label.provenance};
-    const foretell::Run run = Setting(label.environment).ToRun();
+    const foretell::Run run = Setting(label.setting).ToRun();
     if (DependsOnRun(options_.recipe)) sample.run = run;
     const learned::TargetValues figures = FiguresOf(label);
     bool any = false;
@@ -313,7 +312,7 @@ class Selection {
   void AddInputs() {
     if (set_.recipe.columns.empty()) AddColumns();
     for (Draft& draft : drafts_) {
-      const Setting setting(draft.label->environment);
+      const Setting setting(draft.label->setting);
       draft.sample.inputs = MakeColumns(
           {.statics = &draft.graph->statics,
            .device = draft.device,
@@ -355,7 +354,7 @@ class Selection {
     for (const std::string& key : options_.setting_keys) {
       std::set<std::string> values;
       for (const Draft& draft : drafts_) {
-        values.insert(Setting(draft.label->environment).ValueOf(key));
+        values.insert(Setting(draft.label->setting).ValueOf(key));
       }
       for (const std::string& value : values) {
         keys.push_back({learned::ColumnSource::kSetting, key, value});

@@ -33,8 +33,8 @@ struct Sample {
   std::string family;
   std::int64_t batch = 1;
   std::int64_t macs = 0;
-  std::uint32_t device = 0;       ///< Index into SampleSet::devices.
-  std::uint32_t environment = 0;  ///< Index into SampleSet::environments.
+  std::uint32_t device = 0;   ///< Index into SampleSet::devices.
+  std::uint32_t setting = 0;  ///< Index into SampleSet::settings.
   Provenance provenance = Provenance::kMeasured;
   /// Empty when the split does not have the point.
   std::optional<Part> part;
@@ -83,8 +83,8 @@ struct SampleOptions {
 struct SampleSet {
   std::vector<Sample> samples;
   std::vector<std::string> devices;  ///< Names in the labels, sorted.
-  /// JSON objects, of the labels, sorted.
-  std::vector<std::string> environments;
+  /// Settings of the labels, sorted.
+  std::vector<std::string> settings;
   /// Figures of the devices, where they are needed; else empty.
   std::vector<const DeviceSpec*> specs;
   std::vector<std::string> sources;  ///< Names in the labels, sorted.
