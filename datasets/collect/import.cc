@@ -1,5 +1,7 @@
 #include "datasets/collect/import.h"
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -45,9 +47,11 @@ void CheckField(const std::string& field) {
   for (const LabelQuantity& quantity : LabelQuantities()) {
     known.append(quantity.name) += ", ";
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              "unknown field '" + field + "'; there are: " + known +
-                  "environment.NAME, details.NAME");
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "unknown field '{}'; there are: {}environment.NAME, details.NAME",
+          field, known));
 }
 
 /// A cell as a number; empty when it is empty.
@@ -60,7 +64,8 @@ std::optional<T> Number(const Fields& fields, const std::string& field) {
   const auto [end, status] =
       std::from_chars(text.data(), text.data() + text.size(), value);
   if (status == std::errc() && end == text.data() + text.size()) return value;
-  throw Error(ErrorCode::kCorrupt, field + " '" + text + "' is no number");
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("{} '{}' is no number", field, text));
 }
 
 std::string TextOf(const Fields& fields, const std::string& field) {
@@ -130,8 +135,7 @@ class Import {
       try {
         Take(row);
       } catch (const Error& error) {
-        throw WithContext(path_ + ": line " + std::to_string(row.line()),
-                          error);
+        throw WithContext(fmt::format("{}: line {}", path_, row.line()), error);
       }
     });
     batch.Commit();
@@ -160,7 +164,7 @@ class Import {
     } else {
       ++summary_.ambiguous;
       Note(row, fields,
-           std::to_string(points.size()) + " points; more fields would tell");
+           fmt::format("{} points; more fields would tell", points.size()));
     }
   }
 
@@ -197,7 +201,7 @@ class Import {
     for (const std::string_view needed : kNeededFields) {
       if (!TextOf(fields, std::string(needed)).empty()) continue;
       throw Error(ErrorCode::kInvalidArgument,
-                  "nothing says what the " + std::string(needed) + " is");
+                  fmt::format("nothing says what the {} is", needed));
     }
     return fields;
   }
@@ -253,12 +257,12 @@ class Import {
   }
 
   void Note(const CsvRow& row, const Fields& fields, const std::string& what) {
-    std::string text = "line " + std::to_string(row.line()) + ":";
+    std::string text = fmt::format("line {}:", row.line());
     for (const std::string_view field : kKeyFields) {
       const std::string value = TextOf(fields, std::string(field));
       if (!value.empty()) text.append(" ").append(field) += "=" + value;
     }
-    summary_.problems.push_back(text + ": " + what);
+    summary_.problems.push_back(fmt::format("{}: {}", text, what));
   }
 
   Dataset& dataset_;

@@ -1,5 +1,7 @@
 #include "datasets/collect/order.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -49,7 +51,7 @@ std::vector<std::size_t> SamplingOrder(std::span<const Point> points,
       const std::string name = ToString(points[i]);
       return std::pair(UnitHash(name, seed), name);
     });
-    const double offset = UnitHash(family + "/" + std::to_string(batch), seed);
+    const double offset = UnitHash(fmt::format("{}/{}", family, batch), seed);
     for (std::size_t rank = 0; rank < members.size(); ++rank) {
       const double position = (static_cast<double>(rank) + offset) /
                               static_cast<double>(members.size());

@@ -1,5 +1,7 @@
 #include "datasets/collect/plan.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -71,8 +73,9 @@ Shard ParseShard(const std::string& text) {
       1 <= shard.index && shard.index <= shard.count) {
     return shard;
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              "shard '" + text + "': expected I/N with 1 <= I <= N, e.g. 2/8");
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("shard '{}': expected I/N with 1 <= I <= N, e.g. 2/8", text));
 }
 
 std::vector<Point> TakeShard(std::vector<Point> points, const Shard& shard) {
@@ -101,7 +104,8 @@ std::vector<std::string> FindModelFiles(std::span<const std::string> paths) {
         files.push_back(path);
       }
     } catch (const fs::filesystem_error& error) {
-      throw Error(ErrorCode::kIo, path + ": " + error.code().message());
+      throw Error(ErrorCode::kIo,
+                  fmt::format("{}: {}", path, error.code().message()));
     }
   }
   std::ranges::sort(files);
@@ -118,8 +122,9 @@ std::vector<Point> PlanFiles(std::span<const std::string> files,
     const auto [same, added] = paths.emplace(model, path);
     if (!added) {
       throw Error(ErrorCode::kInvalidArgument,
-                  path + ": has the same name as " + same->second +
-                      "; a dataset tells models apart by name");
+                  fmt::format("{}: has the same name as {}; a dataset tells "
+                              "models apart by name",
+                              path, same->second));
     }
     for (const std::int64_t batch : BatchesOf(model, options)) {
       points.push_back({.model = model,
@@ -145,8 +150,8 @@ std::map<std::string, std::set<std::int64_t>> ReadBatches(
     const std::string& text = row.At("batch");
     if (!ParseInteger(text, batch) || batch <= 0) {
       throw Error(ErrorCode::kCorrupt,
-                  path + ": line " + std::to_string(row.line()) + ": batch '" +
-                      text + "' is no positive number");
+                  fmt::format("{}: line {}: batch '{}' is no positive number",
+                              path, row.line(), text));
     }
     batches[row.At("model")].insert(batch);
   });

@@ -1,5 +1,7 @@
 #include "datasets/collect/trace_point.h"
 
+#include <fmt/core.h>
+
 #include <charconv>
 #include <utility>
 
@@ -41,7 +43,7 @@ std::string InputsText(const std::vector<BoundInput>& inputs) {
   std::string text;
   for (const BoundInput& input : inputs) {
     if (!text.empty()) text += "; ";
-    text += input.name + "=" + ToString(input.type);
+    text += fmt::format("{}={}", input.name, ToString(input.type));
   }
   return text;
 }
@@ -73,7 +75,7 @@ TensorType ParseSizes(std::string_view text) {
 }  // namespace
 
 const Program& PointTracer::Open(const Point& point) {
-  const std::string key = point.model + "\n" + point.path;
+  const std::string key = fmt::format("{}\n{}", point.model, point.path);
   if (!program_ || opened_ != key) {
     program_.reset();
     program_ = Program(point.model,
@@ -124,9 +126,9 @@ std::map<std::string, std::vector<BoundInput>> ReadInputTable(
     try {
       inputs[row.At("model")] = {{"", ParseSizes(sizes)}};
     } catch (const Error& error) {
-      throw WithContext(path + ": line " + std::to_string(row.line()) +
-                            ": input '" + sizes + "'",
-                        error);
+      throw WithContext(
+          fmt::format("{}: line {}: input '{}'", path, row.line(), sizes),
+          error);
     }
   });
   return inputs;

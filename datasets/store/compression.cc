@@ -1,5 +1,6 @@
 #include "datasets/store/compression.h"
 
+#include <fmt/core.h>
 #include <zlib.h>
 
 #include "datasets/store/checksum.h"
@@ -13,10 +14,11 @@ constexpr std::int64_t kMaxRatio = 1032;
 constexpr std::int64_t kMaxHeaderBytes = 64;
 
 Error BadStream(std::int64_t raw_bytes, std::int64_t packed) {
-  return Error(ErrorCode::kCorrupt,
-               "a zlib stream of " + std::to_string(packed) +
-                   " bytes does not hold the " + std::to_string(raw_bytes) +
-                   " bytes that it should");
+  return Error(
+      ErrorCode::kCorrupt,
+      fmt::format(
+          "a zlib stream of {} bytes does not hold the {} bytes that it should",
+          packed, raw_bytes));
 }
 
 }  // namespace
@@ -29,8 +31,8 @@ PackedBlob Pack(std::string_view bytes) {
                                bytes.size(), Z_DEFAULT_COMPRESSION);
   if (status != Z_OK) {
     throw Error(ErrorCode::kInternal,
-                "zlib cannot compress " + std::to_string(bytes.size()) +
-                    " bytes: status " + std::to_string(status));
+                fmt::format("zlib cannot compress {} bytes: status {}",
+                            bytes.size(), status));
   }
   data.resize(size);
   data.shrink_to_fit();

@@ -1,5 +1,6 @@
 #include "datasets/store/csv.h"
 
+#include <fmt/core.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -24,8 +25,9 @@ class Characters {
   explicit Characters(const std::string& path)
       : path_(path), file_(gzopen(path.c_str(), "rb"), &gzclose) {
     if (file_ == nullptr) {
-      throw Error(ErrorCode::kNotFound,
-                  path + ": cannot be opened: " + std::strerror(errno));
+      throw Error(
+          ErrorCode::kNotFound,
+          fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
     }
   }
 
@@ -42,7 +44,7 @@ class Characters {
     const char* message = gzerror(file_.get(), &status);
     if (count < 0 || (status != Z_OK && status != Z_STREAM_END)) {
       throw Error(status == Z_ERRNO ? ErrorCode::kIo : ErrorCode::kCorrupt,
-                  path_ + ": cannot be read: " + message);
+                  fmt::format("{}: cannot be read: {}", path_, message));
     }
     at_ = 0;
     size_ = static_cast<std::size_t>(count);
@@ -108,9 +110,9 @@ class Reader {
       }
       cell += '"';
     }
-    throw Error(ErrorCode::kCorrupt, path_ + ": line " +
-                                         std::to_string(row_line_) +
-                                         ": a quote is not closed");
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: line {}: a quote is not closed", path_, row_line_));
   }
 
   std::optional<char> Take() {
@@ -118,9 +120,9 @@ class Reader {
     const std::optional<char> next = in_.Next();
     if (next == '\n') ++line_;
     if (++row_bytes_ > kMaxRowBytes) {
-      throw Error(ErrorCode::kCorrupt, path_ + ": line " +
-                                           std::to_string(row_line_) +
-                                           ": a row of more than 16 MiB");
+      throw Error(ErrorCode::kCorrupt,
+                  fmt::format("{}: line {}: a row of more than 16 MiB", path_,
+                              row_line_));
     }
     return next;
   }
@@ -155,7 +157,7 @@ const std::string& CsvRow::At(std::string_view column) const {
   }
   throw Error(
       ErrorCode::kInvalidArgument,
-      path_ + ": no column '" + std::string(column) + "'; there are: " + there);
+      fmt::format("{}: no column '{}'; there are: {}", path_, column, there));
 }
 
 void ForEachCsvRow(const std::string& path,
@@ -170,9 +172,8 @@ void ForEachCsvRow(const std::string& path,
   while (reader.Next(cells)) {
     if (cells.size() != header.size()) {
       throw Error(ErrorCode::kCorrupt,
-                  path + ": line " + std::to_string(reader.line()) + " has " +
-                      std::to_string(cells.size()) + " cells, the header " +
-                      std::to_string(header.size()));
+                  fmt::format("{}: line {} has {} cells, the header {}", path,
+                              reader.line(), cells.size(), header.size()));
     }
     use(CsvRow(path, header, cells, reader.line()));
   }

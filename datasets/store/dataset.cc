@@ -1,5 +1,7 @@
 #include "foretell/dataset.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <utility>
 
@@ -91,7 +93,7 @@ GraphFeatures Dataset::Features(RowId graph) const {
     return dataset::DecodeFeatures(dataset::SummaryOf(row), blob("nodes"),
                                    blob("edges"));
   } catch (const Error& error) {
-    throw WithContext(path() + ": graphs row " + std::to_string(graph), error);
+    throw WithContext(fmt::format("{}: graphs row {}", path(), graph), error);
   }
 }
 
@@ -99,7 +101,7 @@ OperatorGraph Dataset::Graph(RowId graph) const {
   const Row row = store_->GraphRow(graph);
   const std::string text =
       store_->Unpacked(Integer(CellOf(dataset::kGraphs, row, "text")));
-  return ParseGraph(text, path() + ": graphs row " + std::to_string(graph));
+  return ParseGraph(text, fmt::format("{}: graphs row {}", path(), graph));
 }
 
 namespace {
@@ -149,8 +151,8 @@ std::map<RowId, std::string> Dataset::Split(std::string_view name) const {
              });
   if (!split) {
     throw Error(ErrorCode::kNotFound,
-                path() + ": no split '" + std::string(name) +
-                    "'; there are: " + (there.empty() ? "none" : there));
+                fmt::format("{}: no split '{}'; there are: {}", path(), name,
+                            there.empty() ? "none" : there));
   }
   std::map<RowId, std::string> parts;
   ForEachRow(store_->connection(), dataset::kSplitPoints, "WHERE split = ?1",

@@ -1,5 +1,7 @@
 #include "datasets/store/merge.h"
 
+#include <fmt/core.h>
+
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -60,7 +62,7 @@ class Merger {
 
   void Damaged(const Damage& damage) {
     const std::string text =
-        from_.connection().path() + ": " + ToString(damage);
+        fmt::format("{}: {}", from_.connection().path(), ToString(damage));
     if (!salvage_) throw Error(ErrorCode::kCorrupt, text);
     summary_.damage.push_back(text);
   }

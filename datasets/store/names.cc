@@ -1,5 +1,7 @@
 // Words of the dataset's enumerations, and how points and damage are spelt.
 
+#include <fmt/core.h>
+
 #include "foretell/dataset.h"
 #include "src/core/name_table.h"
 
@@ -42,16 +44,16 @@ bool SamePoint(const Point& a, const Point& b) {
 }
 
 std::string ToString(const Point& point) {
-  std::string text = point.model + " batch=" + std::to_string(point.batch);
+  std::string text = fmt::format("{} batch={}", point.model, point.batch);
   text.append(" ").append(ModeName(point.mode));
   text.append(" ").append(PrecisionName(point.precision));
-  return point.optimizer.empty() ? text : text + " " + point.optimizer;
+  return point.optimizer.empty() ? text
+                                 : fmt::format("{} {}", text, point.optimizer);
 }
 
 std::string ToString(const Damage& damage) {
-  if (damage.row == 0) return damage.table + ": " + damage.what;
-  return damage.table + " row " + std::to_string(damage.row) + ": " +
-         damage.what;
+  if (damage.row == 0) return fmt::format("{}: {}", damage.table, damage.what);
+  return fmt::format("{} row {}: {}", damage.table, damage.row, damage.what);
 }
 
 }  // namespace foretell

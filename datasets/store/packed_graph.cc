@@ -1,5 +1,7 @@
 #include "datasets/store/packed_graph.h"
 
+#include <fmt/core.h>
+
 #include <cstring>
 
 #include "foretell/error.h"
@@ -13,9 +15,8 @@ constexpr std::int64_t kEdgeBytes = sizeof(std::int32_t);
 
 void CheckSize(const char* what, std::int64_t bytes, std::int64_t expected) {
   if (bytes == expected) return;
-  throw Error(ErrorCode::kCorrupt,
-              std::string(what) + " has " + std::to_string(bytes) +
-                  " bytes, expected " + std::to_string(expected));
+  throw Error(ErrorCode::kCorrupt, fmt::format("{} has {} bytes, expected {}",
+                                               what, bytes, expected));
 }
 
 std::vector<std::int64_t> DecodeNodeIds(std::string_view bytes,
@@ -26,8 +27,8 @@ std::vector<std::int64_t> DecodeNodeIds(std::string_view bytes,
     std::int32_t id = 0;
     std::memcpy(&id, bytes.data() + at, kEdgeBytes);
     if (id < 0 || id >= num_nodes) {
-      throw Error(ErrorCode::kCorrupt, "edges: node " + std::to_string(id) +
-                                           " of " + std::to_string(num_nodes));
+      throw Error(ErrorCode::kCorrupt,
+                  fmt::format("edges: node {} of {}", id, num_nodes));
     }
     ids.push_back(id);
   }

@@ -1,5 +1,7 @@
 #include "datasets/store/rows.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -46,7 +48,8 @@ const T& Known(const std::optional<T>& value, const Connection& connection,
                std::string_view table, const Row& row,
                const std::string& word) {
   if (value) return *value;
-  throw CorruptRow(connection, table, IdOf(row), "unknown word '" + word + "'");
+  throw CorruptRow(connection, table, IdOf(row),
+                   fmt::format("unknown word '{}'", word));
 }
 
 template <typename Enum, std::size_t N>
@@ -83,8 +86,8 @@ void ReadFrom(Connection& connection, const Table& table, RowId& next,
 /// An upper bound of the ids: of the table, or of what refers to it.
 RowId LastId(Connection& connection, const Table& table) {
   try {
-    return connection.Integer("SELECT coalesce(max(id), 0) FROM " +
-                              std::string(table.name));
+    return connection.Integer(
+        fmt::format("SELECT coalesce(max(id), 0) FROM {}", table.name));
   } catch (const Error&) {
     return RowId{1} << 24;
   }
@@ -94,8 +97,8 @@ RowId LastId(Connection& connection, const Table& table) {
 
 RowId InsertRow(Connection& connection, const Table& table, Row columns) {
   Transaction transaction(connection);
-  const RowId id = 1 + connection.Integer("SELECT coalesce(max(id), 0) FROM " +
-                                          std::string(table.name));
+  const RowId id = 1 + connection.Integer(fmt::format(
+                           "SELECT coalesce(max(id), 0) FROM {}", table.name));
   connection.Run(InsertSql(table), WithId(id, std::move(columns)));
   transaction.Commit();
   return id;
@@ -142,8 +145,8 @@ void ForEachGoodRow(Connection& connection, const Table& table,
 Error CorruptRow(const Connection& connection, std::string_view table,
                  RowId row, const std::string& what) {
   return Error(ErrorCode::kCorrupt,
-               connection.path() + ": " +
-                   ToString(Damage{std::string(table), row, what}));
+               fmt::format("{}: {}", connection.path(),
+                           ToString(Damage{std::string(table), row, what})));
 }
 
 Row PointColumns(const StoredPoint& stored) {

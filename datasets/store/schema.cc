@@ -1,5 +1,7 @@
 #include "datasets/store/schema.h"
 
+#include <fmt/core.h>
+
 #include "foretell/error.h"
 #include "foretell/features.h"
 #include "foretell/version.h"
@@ -22,7 +24,7 @@ std::string ColumnNames(const Table& table) {
 std::string Parameters(const Table& table) {
   std::string parameters = "?1";
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    parameters += ", ?" + std::to_string(i + 2);
+    parameters += fmt::format(", ?{}", i + 2);
   }
   return parameters;
 }
@@ -36,14 +38,14 @@ void CreateTables(Connection& connection) {
   }
   const std::pair<const char*, std::string> metadata[] = {
       {"created_at", NowUtc()},
-      {"created_by", std::string("foretell ") + kVersion},
-      {"feature_version", std::to_string(kFeatureVersion)},
+      {"created_by", fmt::format("foretell {}", kVersion)},
+      {"feature_version", fmt::format("{}", kFeatureVersion)},
   };
   for (const auto& [key, value] : metadata) {
     InsertRow(connection, kMetadata, {std::string(key), value});
   }
-  connection.Run("PRAGMA application_id=" + std::to_string(kApplicationId));
-  connection.Run("PRAGMA user_version=" + std::to_string(kSchemaVersion));
+  connection.Run(fmt::format("PRAGMA application_id={}", kApplicationId));
+  connection.Run(fmt::format("PRAGMA user_version={}", kSchemaVersion));
 }
 
 bool IsEmpty(Connection& connection) {
@@ -55,29 +57,30 @@ bool IsEmpty(Connection& connection) {
 
 std::string CreateSql(const Table& table) {
   std::string sql =
-      "CREATE TABLE " + Str(table.name) + " (id INTEGER PRIMARY KEY";
+      fmt::format("CREATE TABLE {} (id INTEGER PRIMARY KEY", table.name);
   for (const Column& column : table.columns) {
-    sql += ", " + Str(column.name) + " " + Str(column.type);
+    sql += fmt::format(", {} {}", column.name, column.type);
   }
-  return sql + ", crc INTEGER NOT NULL" + Str(table.constraints) + ") STRICT";
+  return fmt::format("{}, crc INTEGER NOT NULL{}) STRICT", sql,
+                     table.constraints);
 }
 
 std::string InsertSql(const Table& table) {
-  return "INSERT INTO " + Str(table.name) + " (" + ColumnNames(table) +
-         ", crc) VALUES (" + Parameters(table) + ", row_crc(" +
-         Parameters(table) + "))";
+  return fmt::format("INSERT INTO {} ({}, crc) VALUES ({}, row_crc({}))",
+                     table.name, ColumnNames(table), Parameters(table),
+                     Parameters(table));
 }
 
 std::string UpdateSql(const Table& table) {
-  return "UPDATE " + Str(table.name) + " SET (" + ColumnNames(table) +
-         ", crc) = (" + Parameters(table) + ", row_crc(" + Parameters(table) +
-         ")) WHERE id = ?1";
+  return fmt::format(
+      "UPDATE {} SET ({}, crc) = ({}, row_crc({})) WHERE id = ?1", table.name,
+      ColumnNames(table), Parameters(table), Parameters(table));
 }
 
 std::string SelectSql(const Table& table, std::string_view rest) {
   const std::string names = ColumnNames(table);
-  return "SELECT " + names + ", crc IS row_crc(" + names + ") FROM " +
-         Str(table.name) + " " + Str(rest);
+  return fmt::format("SELECT {}, crc IS row_crc({}) FROM {} {}", names, names,
+                     table.name, rest);
 }
 
 void CreateOrCheckSchema(Connection& connection, Access access) {
@@ -95,9 +98,8 @@ void CreateOrCheckSchema(Connection& connection, Access access) {
   const std::int64_t version = connection.Integer("PRAGMA user_version");
   if (version != kSchemaVersion) {
     throw Error(ErrorCode::kUnsupported,
-                connection.path() + ": schema version " +
-                    std::to_string(version) + ", this foretell reads " +
-                    std::to_string(kSchemaVersion));
+                fmt::format("{}: schema version {}, this foretell reads {}",
+                            connection.path(), version, kSchemaVersion));
   }
 }
 
@@ -105,8 +107,8 @@ const Cell& CellOf(const Table& table, const Row& row, std::string_view name) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].name == name) return row.at(i + 1);
   }
-  throw Error(ErrorCode::kInternal, "table '" + Str(table.name) +
-                                        "' has no column '" + Str(name) + "'");
+  throw Error(ErrorCode::kInternal,
+              fmt::format("table '{}' has no column '{}'", table.name, name));
 }
 
 }  // namespace foretell::dataset

@@ -7,6 +7,7 @@
 
 #include "datasets/store/sqlite.h"
 
+#include <fmt/core.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 
@@ -110,8 +111,10 @@ template <typename T>
 const T& Get(const Cell& cell, const char* type) {
   const T* value = std::get_if<T>(&cell);
   if (value != nullptr) return *value;
-  throw Error(ErrorCode::kCorrupt, std::string("a cell does not hold the ") +
-                                       type + " that its column promises");
+  throw Error(
+      ErrorCode::kCorrupt,
+      fmt::format("a cell does not hold the {} that its column promises",
+                  type));
 }
 
 }  // namespace
@@ -163,9 +166,9 @@ void Connection::Configure(Access access) {
 }
 
 void Connection::Fail(int status, const std::string& what) const {
-  throw Error(CodeOf(status), path_ + ": " + what + ": " +
-                                  sqlite3_errmsg(handle_) + " (" +
-                                  sqlite3_errstr(status) + ")");
+  throw Error(CodeOf(status),
+              fmt::format("{}: {}: {} ({})", path_, what,
+                          sqlite3_errmsg(handle_), sqlite3_errstr(status)));
 }
 
 sqlite3_stmt* Connection::Prepare(const std::string& sql) {
@@ -174,7 +177,7 @@ sqlite3_stmt* Connection::Prepare(const std::string& sql) {
   sqlite3_stmt* statement = nullptr;
   const int status = sqlite3_prepare_v3(
       handle_, sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-  if (status != SQLITE_OK) Fail(status, "'" + sql + "'");
+  if (status != SQLITE_OK) Fail(status, fmt::format("'{}'", sql));
   statements_.emplace(sql, statement);
   return statement;
 }
@@ -199,7 +202,9 @@ void Connection::Query(const std::string& sql, const Row& cells,
   while (true) {
     const int status = sqlite3_step(statement);
     if (status == SQLITE_DONE) return;
-    if (status != SQLITE_ROW) Fail(status, "'" + sql.substr(0, 60) + "'");
+    if (status != SQLITE_ROW) {
+      Fail(status, fmt::format("'{}'", sql.substr(0, 60)));
+    }
     for (std::size_t i = 0; i < row.size(); ++i) {
       row[i] = ColumnCell(statement, static_cast<int>(i));
     }
@@ -217,7 +222,7 @@ std::int64_t Connection::Integer(const std::string& sql, const Row& cells) {
   const std::vector<Row> rows = All(sql, cells);
   if (rows.size() != 1 || rows[0].size() != 1) {
     throw Error(ErrorCode::kCorrupt,
-                path_ + ": '" + sql + "' does not give one integer");
+                fmt::format("{}: '{}' does not give one integer", path_, sql));
   }
   return dataset::Integer(rows[0][0]);
 }

@@ -1,5 +1,7 @@
 #include "datasets/store/store.h"
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -32,19 +34,19 @@ std::string Canonical(const std::string& text, const char* what) {
   const nlohmann::json json =
       nlohmann::json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (json.is_object()) return json.dump();
-  throw Error(ErrorCode::kInvalidArgument, std::string("label: ") + what +
-                                               " '" + text.substr(0, 60) +
-                                               "' is not a JSON object");
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("label: {} '{}' is not a JSON object", what,
+                          text.substr(0, 60)));
 }
 
 void CheckValues(const Label& label) {
   for (const LabelQuantity& quantity : LabelQuantities()) {
     const std::optional<double> value = label.*quantity.value;
     if (!value || (std::isfinite(*value) && *value >= 0)) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                "label: " + std::string(quantity.name) + " is " +
-                    std::to_string(*value) +
-                    ", expected a finite number from 0 on");
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("label: {} is {:f}, expected a finite number from 0 on",
+                    quantity.name, *value));
   }
 }
 
@@ -63,16 +65,15 @@ void dataset::Store::CheckStructure() {
       connection_.All("PRAGMA main.integrity_check(1)");
   const std::string found = rows.empty() ? "nothing" : Text(rows[0].at(0));
   if (found == "ok") return;
-  throw Error(ErrorCode::kCorrupt,
-              connection_.path() + ": the file is damaged: " + found);
+  throw Error(ErrorCode::kCorrupt, fmt::format("{}: the file is damaged: {}",
+                                               connection_.path(), found));
 }
 
 RowId dataset::Store::FindRow(const dataset::Table& table,
                               const std::string& where, const Row& cells) {
-  const std::vector<Row> rows =
-      connection_.All("SELECT id FROM " + std::string(table.name) + " WHERE " +
-                          where + " LIMIT 1",
-                      cells);
+  const std::vector<Row> rows = connection_.All(
+      fmt::format("SELECT id FROM {} WHERE {} LIMIT 1", table.name, where),
+      cells);
   return rows.empty() ? 0 : Integer(rows[0][0]);
 }
 
@@ -169,8 +170,8 @@ void dataset::Store::PutLabel(const Label& given) {
   Transaction transaction(connection_);
   if (FindRow(dataset::kPoints, "id = ?1", {label.point}) == 0) {
     throw Error(ErrorCode::kInvalidArgument,
-                connection_.path() + ": a label names point " +
-                    std::to_string(label.point) + ", which does not exist");
+                fmt::format("{}: a label names point {}, which does not exist",
+                            connection_.path(), label.point));
   }
   const RowId environment = PutEnvironment(label.setting);
   const RowId found =
@@ -192,7 +193,7 @@ Row dataset::Store::GraphRow(RowId graph) {
              [&found](const Row& row) { found = row; });
   if (found) return *found;
   throw Error(ErrorCode::kNotFound,
-              connection_.path() + ": no graph " + std::to_string(graph));
+              fmt::format("{}: no graph {}", connection_.path(), graph));
 }
 
 dataset::PackedBlob dataset::Store::ReadBlob(RowId blob) {
@@ -242,11 +243,11 @@ std::optional<std::string> dataset::Store::FeatureVersion() {
 void dataset::Store::CheckFeatureVersion() {
   if (feature_version_is_ours_) return;
   const std::string found = FeatureVersion().value_or("none");
-  if (found != std::to_string(kFeatureVersion)) {
+  if (found != fmt::format("{}", kFeatureVersion)) {
     throw Error(ErrorCode::kUnsupported,
-                connection_.path() + ": node features of version " + found +
-                    ", this foretell has version " +
-                    std::to_string(kFeatureVersion) + ": generate it anew");
+                fmt::format("{}: node features of version {}, this foretell "
+                            "has version {}: generate it anew",
+                            connection_.path(), found, kFeatureVersion));
   }
   feature_version_is_ours_ = true;
 }

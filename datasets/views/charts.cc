@@ -1,5 +1,7 @@
 #include "datasets/views/charts.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "src/core/numbers.h"
@@ -15,9 +17,10 @@ constexpr double kRowHeight = 18;
 constexpr double kNameWidth = 130;
 
 std::string Bar(double x, double y, double width, double height) {
-  return "<rect x=\"" + FormatShort(x) + "\" y=\"" + FormatShort(y) +
-         "\" width=\"" + FormatShort(std::max(width, 0.0)) + "\" height=\"" +
-         FormatShort(std::max(height, 0.0)) + "\"/>\n";
+  return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
+                     FormatShort(x), FormatShort(y),
+                     FormatShort(std::max(width, 0.0)),
+                     FormatShort(std::max(height, 0.0)));
 }
 
 Axis LogAxis(double low, double high, double from, double to) {
@@ -72,8 +75,8 @@ std::string HistogramChart(const std::vector<std::int64_t>& counts, double low,
     svg += Bar(kMargin + step * static_cast<double>(i),
                kHeight - kMargin - height, step - 1, height);
   }
-  svg += SvgText(kMargin - 6, kMargin + 4, "end", std::to_string(largest));
-  return svg + HorizontalTicks(axis) + "</svg>\n";
+  svg += SvgText(kMargin - 6, kMargin + 4, "end", fmt::format("{}", largest));
+  return fmt::format("{}{}</svg>\n", svg, HorizontalTicks(axis));
 }
 
 std::string ScatterChart(const std::vector<std::pair<double, double>>& points,
@@ -87,15 +90,15 @@ std::string ScatterChart(const std::vector<std::pair<double, double>>& points,
   const Axis y = LogAxis(bottom.second, top.second, kHeight - kMargin, 20);
   std::string svg = SvgOpen(kWidth, kHeight);
   for (const auto& [across, up] : points) {
-    svg += "<circle cx=\"" + FormatShort(x.At(across)) + "\" cy=\"" +
-           FormatShort(y.At(up)) + "\" r=\"1.5\"/>\n";
+    svg += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"1.5\"/>\n",
+                       FormatShort(x.At(across)), FormatShort(y.At(up)));
   }
   for (const double tick : y.Ticks()) {
     svg += SvgText(kMargin - 6, y.At(tick) + 4, "end", FormatShort(tick));
   }
   svg += SvgText(kWidth / 2, kHeight - 10, "middle", x_name);
   svg += SvgText(4, 12, "start", y_name);
-  return svg + HorizontalTicks(x) + "</svg>\n";
+  return fmt::format("{}{}</svg>\n", svg, HorizontalTicks(x));
 }
 
 }  // namespace foretell::dataset

@@ -1,5 +1,7 @@
 #include "datasets/views/export.h"
 
+#include <fmt/core.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -26,7 +28,7 @@ class Line {
     line_ += CsvCell(text);
     return *this;
   }
-  Line& Add(std::int64_t value) { return Add(std::to_string(value)); }
+  Line& Add(std::int64_t value) { return Add(fmt::format("{}", value)); }
   Line& Add(std::optional<std::int64_t> value) {
     return value ? Add(*value) : Add("");
   }
@@ -148,9 +150,9 @@ class GraphArrays {
 };
 
 std::string GraphFileName(std::int64_t number) {
-  std::string digits = std::to_string(number);
+  std::string digits = fmt::format("{}", number);
   digits.insert(0, 5 - std::min<std::size_t>(5, digits.size()), '0');
-  return "graphs-" + digits + ".npz";
+  return fmt::format("graphs-{}.npz", digits);
 }
 
 class Exporter {
@@ -161,8 +163,8 @@ class Exporter {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) {
-      throw Error(ErrorCode::kIo,
-                  folder + ": cannot be made: " + error.message());
+      throw Error(ErrorCode::kIo, fmt::format("{}: cannot be made: {}", folder,
+                                              error.message()));
     }
   }
 

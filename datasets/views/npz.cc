@@ -1,5 +1,6 @@
 #include "datasets/views/npz.h"
 
+#include <fmt/core.h>
 #include <zlib.h>
 
 #include <limits>
@@ -70,9 +71,9 @@ std::string_view BytesOf(std::span<const T> values) {
 
 NpyArray::NpyArray(const char* dtype, const std::vector<std::int64_t>& shape,
                    std::string_view values) {
-  std::string header = std::string("{'descr': '") + dtype +
-                       "', 'fortran_order': False, 'shape': (";
-  for (const std::int64_t size : shape) header += std::to_string(size) + ",";
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (", dtype);
+  for (const std::int64_t size : shape) header += fmt::format("{},", size);
   header += "), }";
   const std::size_t prefix = 10;  // Magic, version and length.
   const std::size_t used = prefix + header.size() + 1;

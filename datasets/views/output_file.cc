@@ -1,5 +1,6 @@
 #include "datasets/views/output_file.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,7 +12,7 @@ namespace foretell::dataset {
 
 OutputFile::OutputFile(const std::string& path)
     : path_(path),
-      temporary_(path + ".tmp" + std::to_string(getpid())),
+      temporary_(fmt::format("{}.tmp{}", path, getpid())),
       file_(std::fopen(temporary_.c_str(), "wb")) {
   if (file_ == nullptr) Fail("cannot be created");
 }
@@ -24,7 +25,7 @@ OutputFile::~OutputFile() {
 
 void OutputFile::Fail(const char* what) const {
   throw Error(ErrorCode::kIo,
-              path_ + ": " + what + ": " + std::strerror(errno));
+              fmt::format("{}: {}: {}", path_, what, std::strerror(errno)));
 }
 
 void OutputFile::Write(std::string_view bytes) {

@@ -1,5 +1,7 @@
 #include "datasets/views/split.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -50,7 +52,7 @@ void CheckFamily(const std::vector<StoredPoint>& points,
     there += (there.empty() ? "" : ", ") + name;
   }
   throw Error(ErrorCode::kNotFound,
-              "no family '" + family + "'; there are: " + there);
+              fmt::format("no family '{}'; there are: {}", family, there));
 }
 
 }  // namespace

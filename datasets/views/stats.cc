@@ -2,6 +2,8 @@
 
 #include "src/core/statistics.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -180,10 +182,10 @@ class Counting {
   void AddScatter(const CoverageKey& key, const std::vector<Label>& labels,
                   const LabelQuantity& quantity) {
     const auto& [device, source, provenance] = key;
-    Scatter scatter{.title = std::string(quantity.name) + " on " + device +
-                             " (" + source + ", " +
-                             std::string(ProvenanceName(provenance)) + ")",
-                    .labels = {}};
+    Scatter scatter{
+        .title = fmt::format("{} on {} ({}, {})", quantity.name, device, source,
+                             ProvenanceName(provenance)),
+        .labels = {}};
     for (const Label& label : labels) {
       const double macs = facts_.at(label.point).macs;
       const double value = (label.*quantity.value).value_or(0);

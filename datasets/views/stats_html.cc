@@ -1,5 +1,7 @@
 // Statistics as a page: inline SVG, no scripts, nothing loaded from elsewhere.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "datasets/views/charts.h"
@@ -19,7 +21,7 @@ using Cells = std::vector<std::string>;
 std::string TableRow(const Cells& cells, const std::string& tag) {
   std::string row = "<tr>";
   for (const std::string& cell : cells) {
-    row += "<" + tag + ">" + Escaped(cell) + "</" + tag + ">";
+    row += fmt::format("<{}>{}</{}>", tag, Escaped(cell), tag);
   }
   return row + "</tr>\n";
 }
@@ -41,7 +43,7 @@ std::string FamiliesHtml(const Stats& stats) {
 std::string Histograms(const std::vector<Distribution>& distributions) {
   std::string html;
   for (const Distribution& one : distributions) {
-    html += HtmlFigure(one.name + " (" + std::to_string(one.count) + ")",
+    html += HtmlFigure(fmt::format("{} ({})", one.name, one.count),
                        HistogramChart(one.histogram, one.min, one.max));
   }
   return html;
@@ -52,13 +54,14 @@ std::string CoverageTable(const Stats& stats) {
   if (stats.coverage.empty()) return "<p>There are no labels.</p>\n";
   Cells header = {"family", "points"};
   for (const LabelCoverage& coverage : stats.coverage) {
-    header.push_back(coverage.device + " / " + coverage.source + " / " +
-                     std::string(ProvenanceName(coverage.provenance)));
+    header.push_back(fmt::format("{} / {} / {}", coverage.device,
+                                 coverage.source,
+                                 ProvenanceName(coverage.provenance)));
   }
   std::vector<Cells> rows;
   for (std::size_t i = 0; i < stats.families.size(); ++i) {
     Cells row = {stats.families[i].family,
-                 std::to_string(stats.families[i].points)};
+                 fmt::format("{}", stats.families[i].points)};
     for (const LabelCoverage& coverage : stats.coverage) {
       row.push_back(FormatPercent(coverage.family_shares[i], 0));
     }
@@ -76,12 +79,11 @@ std::string OutliersHtml(const Stats& stats) {
                     outlier.quantity, FormatNumber(outlier.value, 3),
                     FormatNumber(outlier.expected, 3)});
   }
-  return "<h2>OutliersHtml: " + std::to_string(stats.outliers.size()) +
-         "</h2>\n" +
-         (rows.empty() ? ""
-                       : HtmlTable({"point", "device", "source", "quantity",
-                                    "value", "expected"},
-                                   rows));
+  return fmt::format("<h2>OutliersHtml: {}</h2>\n{}", stats.outliers.size(),
+                     rows.empty() ? ""
+                                  : HtmlTable({"point", "device", "source",
+                                               "quantity", "value", "expected"},
+                                              rows));
 }
 
 std::string Picture(const Scatter& scatter) {
@@ -98,23 +100,24 @@ std::string Picture(const Scatter& scatter) {
 
 std::string StatsToHtml(const Stats& stats) {
   std::string html = HtmlHead("foretell dataset");
-  html += "<h1>" + Escaped(stats.path) + "</h1>\n";
-  html +=
-      HtmlTable({"points", "traced", "failed", "untraced", "graphs", "labels"},
-                {{std::to_string(stats.points), std::to_string(stats.traced),
-                  std::to_string(stats.failed), std::to_string(stats.untraced),
-                  std::to_string(stats.graphs), std::to_string(stats.labels)}});
+  html += fmt::format("<h1>{}</h1>\n", Escaped(stats.path));
+  html += HtmlTable(
+      {"points", "traced", "failed", "untraced", "graphs", "labels"},
+      {{fmt::format("{}", stats.points), fmt::format("{}", stats.traced),
+        fmt::format("{}", stats.failed), fmt::format("{}", stats.untraced),
+        fmt::format("{}", stats.graphs), fmt::format("{}", stats.labels)}});
   html += FamiliesHtml(stats);
   html += "<h2>Graphs</h2>\n" + Histograms(stats.graph_sizes);
   html += "<h2>Labels</h2>\n" + CoverageTable(stats);
   for (const LabelCoverage& coverage : stats.coverage) {
-    html += "<h3>" +
-            Escaped(coverage.device + ", " + coverage.source + " (" +
-                    std::string(ProvenanceName(coverage.provenance)) + ")") +
-            "</h3>\n" + Histograms(coverage.quantities);
+    html += fmt::format(
+        "<h3>{}</h3>\n{}",
+        Escaped(fmt::format("{}, {} ({})", coverage.device, coverage.source,
+                            ProvenanceName(coverage.provenance))),
+        Histograms(coverage.quantities));
   }
   for (const Scatter& scatter : stats.scatters) html += Picture(scatter);
-  return html + OutliersHtml(stats) + "</body></html>\n";
+  return fmt::format("{}{}</body></html>\n", html, OutliersHtml(stats));
 }
 
 }  // namespace foretell::dataset

@@ -1,5 +1,7 @@
 // Statistics as tables for a terminal and as JSON.
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -23,9 +25,10 @@ std::string Families(const Stats& stats) {
                                      "failed"};
   TextTable table(header);
   for (const FamilyCount& family : stats.families) {
-    table.AddRow({family.family, std::to_string(family.models),
-                  std::to_string(family.points), std::to_string(family.traced),
-                  std::to_string(family.failed)});
+    table.AddRow({family.family, fmt::format("{}", family.models),
+                  fmt::format("{}", family.points),
+                  fmt::format("{}", family.traced),
+                  fmt::format("{}", family.failed)});
   }
   return table.ToString();
 }
@@ -35,7 +38,7 @@ std::string Distributions(const std::vector<Distribution>& distributions) {
   for (const Distribution& one : distributions) {
     if (one.count == 0) continue;
     table.AddRow(
-        {one.name, std::to_string(one.count), FormatShort(one.min, kDigits),
+        {one.name, fmt::format("{}", one.count), FormatShort(one.min, kDigits),
          FormatShort(one.p5, kDigits), FormatShort(one.median, kDigits),
          FormatShort(one.p95, kDigits), FormatShort(one.max, kDigits)});
   }
@@ -43,19 +46,18 @@ std::string Distributions(const std::vector<Distribution>& distributions) {
 }
 
 std::string Coverage(const Stats& stats, const LabelCoverage& coverage) {
-  std::string text = "\nLabels on " + Printable(coverage.device) + " from " +
-                     Printable(coverage.source) + " (" +
-                     std::string(ProvenanceName(coverage.provenance)) +
-                     "): " + std::to_string(coverage.points) + " of " +
-                     std::to_string(stats.points) + " points, " +
-                     std::to_string(coverage.out_of_memory) +
-                     " out of memory, " + std::to_string(coverage.failed) +
-                     " failed\n" + Distributions(coverage.quantities);
+  std::string text = fmt::format(
+      "\nLabels on {} from {} ({}): {} of {} points, {} out of memory, {} "
+      "failed\n{}",
+      Printable(coverage.device), Printable(coverage.source),
+      ProvenanceName(coverage.provenance), coverage.points, stats.points,
+      coverage.out_of_memory, coverage.failed,
+      Distributions(coverage.quantities));
   text += "By family:";
   for (std::size_t i = 0; i < stats.families.size(); ++i) {
     if (coverage.family_shares[i] <= 0) continue;
-    text += " " + Printable(stats.families[i].family) + " " +
-            FormatPercent(coverage.family_shares[i], 0);
+    text += fmt::format(" {} {}", Printable(stats.families[i].family),
+                        FormatPercent(coverage.family_shares[i], 0));
   }
   return text + "\n";
 }
@@ -71,8 +73,8 @@ std::string Outliers(const Stats& stats) {
                   outlier.quantity, FormatShort(outlier.value, kDigits),
                   FormatShort(outlier.expected, kDigits)});
   }
-  return "\n" + std::to_string(stats.outliers.size()) + " outliers\n" +
-         table.ToString();
+  return fmt::format("\n{} outliers\n{}", stats.outliers.size(),
+                     table.ToString());
 }
 
 Json ToJson(const Distribution& distribution) {
@@ -111,14 +113,13 @@ Json ToJson(const Stats& stats, const LabelCoverage& coverage) {
 }  // namespace
 
 std::string FormatStats(const Stats& stats) {
-  std::string text = Printable(stats.path) + ": " +
-                     std::to_string(stats.points) + " points (" +
-                     std::to_string(stats.traced) + " traced, " +
-                     std::to_string(stats.failed) + " failed, " +
-                     std::to_string(stats.untraced) + " untraced), " +
-                     std::to_string(stats.graphs) + " graphs, " +
-                     std::to_string(stats.labels) + " labels\n\n";
-  text += Families(stats) + "\n" + Distributions(stats.graph_sizes);
+  std::string text = fmt::format(
+      "{}: {} points ({} traced, {} failed, {} untraced), {} graphs, {} "
+      "labels\n\n",
+      Printable(stats.path), stats.points, stats.traced, stats.failed,
+      stats.untraced, stats.graphs, stats.labels);
+  text +=
+      fmt::format("{}\n{}", Families(stats), Distributions(stats.graph_sizes));
   for (const LabelCoverage& coverage : stats.coverage) {
     text += Coverage(stats, coverage);
   }

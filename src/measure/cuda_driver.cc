@@ -1,5 +1,7 @@
 #include "src/measure/cuda_driver.h"
 
+#include <fmt/core.h>
+
 #include "src/measure/shared_library.h"
 
 namespace foretell::measure {
@@ -48,22 +50,20 @@ Reading<CudaDriverFacts> AskCudaDriver(int ordinal) {
        {init(0), driver_version(&version), device_get(&device, ordinal),
         device_uuid(uuid.data(), device)}) {
     if (status != 0) {
-      return Result::Missing("CUDA driver: error " + std::to_string(status));
+      return Result::Missing(fmt::format("CUDA driver: error {}", status));
     }
   }
   return Result::Of({FormatUuid(uuid), FormatCudaVersion(version)});
 }
 
 std::string FormatCudaVersion(long version) {
-  return std::to_string(version / 1000) + "." +
-         std::to_string(version % 1000 / 10);
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
 std::string FormatCudnnVersion(long version) {
   const long major_unit = version >= kFirstCudnnWithFiveDigits ? 10000 : 1000;
-  return std::to_string(version / major_unit) + "." +
-         std::to_string(version % major_unit / 100) + "." +
-         std::to_string(version % 100);
+  return fmt::format("{}.{}.{}", version / major_unit,
+                     version % major_unit / 100, version % 100);
 }
 
 }  // namespace foretell::measure

@@ -1,5 +1,7 @@
 #include "src/measure/device_name.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <string_view>
@@ -36,8 +38,9 @@ DeviceName ParseDeviceName(const std::string& text) {
       return {.kind = DeviceKind::kCuda, .index = index};
     }
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              "device '" + text + "': expected cpu, cuda:N or MIG-UUID");
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("device '{}': expected cpu, cuda:N or MIG-UUID", text));
 }
 
 }  // namespace foretell::measure

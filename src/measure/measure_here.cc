@@ -1,6 +1,7 @@
 // One measurement from start to end, in this process. Read this first.
 
 #include <ATen/Context.h>
+#include <fmt/core.h>
 
 #include <ctime>
 #include <functional>
@@ -54,9 +55,10 @@ void Check(const MeasureRequest& request) {
   const MeasureOptions& options = request.options;
   if (request.run.autocast && request.run.precision != Precision::kFp32 &&
       request.run.precision != Precision::kTf32) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "measure: autocast casts parameters in fp32, not in " +
-                    std::string(PrecisionName(request.run.precision)));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("measure: autocast casts parameters in fp32, not in {}",
+                    PrecisionName(request.run.precision)));
   }
   const EnergyOptions& energy = options.energy_options;
   if (options.warmup_runs >= 0 && options.min_runs >= 1 &&

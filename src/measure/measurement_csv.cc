@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,8 +17,8 @@ using Cell = std::pair<std::string, std::string>;
 using Cells = std::vector<Cell>;
 
 std::string Text(double value) { return FormatExact(value); }
-std::string Text(std::int64_t value) { return std::to_string(value); }
-std::string Text(int value) { return std::to_string(value); }
+std::string Text(std::int64_t value) { return fmt::format("{}", value); }
+std::string Text(int value) { return fmt::format("{}", value); }
 std::string Text(bool value) { return value ? "1" : "0"; }
 std::string Text(const std::string& value) { return value; }
 std::string Text(const std::vector<std::string>& values) {
@@ -34,7 +36,8 @@ std::string Text(const std::optional<T>& value) {
 std::string InputsText(const std::vector<BoundInput>& inputs) {
   std::string text;
   for (const BoundInput& input : inputs) {
-    text += (text.empty() ? "" : " ") + input.name + "=" + ToString(input.type);
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", input.name,
+                        ToString(input.type));
   }
   return text;
 }

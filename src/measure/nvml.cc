@@ -1,5 +1,7 @@
 #include "src/measure/nvml.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <cstdlib>
 #include <iomanip>
@@ -59,12 +61,12 @@ NvmlFunctions FindFunctions(const SharedLibrary& library) {
 template <typename Function, typename... Arguments>
 std::string NvmlFailure(const NvmlFunctions& functions, const char* name,
                         Function* function, Arguments... arguments) {
-  const std::string prefix = std::string("NVML: ") + name + ": ";
+  const std::string prefix = fmt::format("NVML: {}: ", name);
   if (function == nullptr) return prefix + "not in this library";
   const NvmlReturn status = function(arguments...);
   if (status == kNvmlSuccess) return "";
   if (functions.error_string == nullptr) {
-    return prefix + "error " + std::to_string(status);
+    return fmt::format("{}error {}", prefix, status);
   }
   return prefix + functions.error_string(status);
 }
@@ -124,7 +126,7 @@ Reading<NvmlDevice> NvmlDevice::Open(const std::string& path,
   failure = NvmlFailure(*functions, "nvmlDeviceGetHandleByUUID",
                         functions->handle_by_uuid, uuid.c_str(), &handle);
   if (!failure.empty()) {
-    return Reading<NvmlDevice>::Missing(failure + " (" + uuid + ")");
+    return Reading<NvmlDevice>::Missing(fmt::format("{} ({})", failure, uuid));
   }
   return Reading<NvmlDevice>::Of(NvmlDevice(functions, handle));
 }
@@ -175,13 +177,13 @@ Reading<std::int64_t> NvmlDevice::ProcessBytes(int pid) const {
   for (const NvmlProcess& process : processes) {
     if (process.pid != static_cast<unsigned>(pid)) continue;
     if (process.used_bytes == ~0ULL) {
-      return Result::Missing(std::string("NVML: ") + kName +
-                             ": does not tell the size");
+      return Result::Missing(
+          fmt::format("NVML: {}: does not tell the size", kName));
     }
     return Result::Of(static_cast<std::int64_t>(process.used_bytes));
   }
-  return Result::Missing(std::string("NVML: ") + kName +
-                         ": does not list this process");
+  return Result::Missing(
+      fmt::format("NVML: {}: does not list this process", kName));
 }
 
 Reading<std::int64_t> NvmlDevice::EnergyMillijoules() const {

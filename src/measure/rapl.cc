@@ -1,5 +1,7 @@
 #include "src/measure/rapl.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <fstream>
 #include <system_error>
@@ -13,8 +15,8 @@ Reading<std::int64_t> ReadNumber(const std::filesystem::path& file) {
   std::ifstream stream(file);
   std::int64_t number = 0;
   if (stream >> number) return Reading<std::int64_t>::Of(number);
-  return Reading<std::int64_t>::Missing("RAPL: " + file.string() +
-                                        ": cannot be read");
+  return Reading<std::int64_t>::Missing(
+      fmt::format("RAPL: {}: cannot be read", file.string()));
 }
 
 /// Folders of whole packages: "intel-rapl:0", not its part "intel-rapl:0:1".

@@ -1,5 +1,6 @@
 #include <ATen/DeviceAccelerator.h>
 #include <c10/util/Exception.h>
+#include <fmt/core.h>
 
 #include "foretell/error.h"
 #include "src/measure/accelerator_backend.h"
@@ -13,9 +14,9 @@ namespace {
 
 [[noreturn]] void RefuseMissing(const std::string& name, int found,
                                 const std::string& load_failure) {
-  std::string message = "device '" + name + "': this LibTorch finds " +
-                        std::to_string(found) + " CUDA devices";
-  if (!load_failure.empty()) message += " (" + load_failure + ")";
+  std::string message = fmt::format(
+      "device '{}': this LibTorch finds {} CUDA devices", name, found);
+  if (!load_failure.empty()) message += fmt::format(" ({})", load_failure);
   throw Error(ErrorCode::kNotFound, message);
 }
 
