@@ -9,6 +9,7 @@
 #include "foretell/predictor.h"
 #include "src/core/text.h"
 #include "src/core/units.h"
+#include "src/cost/launched_step.h"
 #include "src/predict/learned_figures.h"
 #include "src/predict/slices.h"
 
@@ -137,7 +138,8 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
                              .context = context_,
                              .with_workspaces = options_.with_workspaces,
                              .allocator = options_.allocator});
-  result.cost = EstimateCost(graph, device_, options_.cost);
+  const cost::LaunchedStep step = cost::LaunchStep(graph, options_.cost);
+  result.cost = cost::EstimateLaunched(step, device_, options_.cost);
   result[Target::kMemory] = {.value = ToMiB(result.memory.total),
                              .interval = {ToMiB(result.memory.total_low),
                                           ToMiB(result.memory.total_high)}};
@@ -145,8 +147,7 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
       AnalyticFigure(result.cost.latency_ms, kLatencyFactor);
   result[Target::kEnergy] = AnalyticFigure(result.cost.energy_j, kEnergyFactor);
   if (options_.with_slices) {
-    result.slices =
-        learned::CompareSlices(graph, device_, options_.cost, result.cost);
+    result.slices = CompareSlices(step, device_, options_.cost, result.cost);
   }
   result.coverage = CoverageOf(graph, result.cost);
   WarnOfUnknownOperators(result, result.warnings);

@@ -1,8 +1,6 @@
 #include "src/predict/slices.h"
 
-#include "src/cost/launched_step.h"
-
-namespace foretell::learned {
+namespace foretell {
 namespace {
 
 /// `part / whole`; 1 for a step that takes nothing at all.
@@ -27,14 +25,13 @@ SliceRatio Compare(const cost::LaunchedStep& step, const DeviceSpec& device,
 
 }  // namespace
 
-std::vector<SliceRatio> CompareSlices(const OperatorGraph& graph,
+std::vector<SliceRatio> CompareSlices(const cost::LaunchedStep& step,
                                       const DeviceSpec& device,
                                       const CostOptions& options,
                                       const CostEstimate& whole) {
   const std::vector<MigProfile>& profiles = device.mig_profiles;
   std::vector<SliceRatio> slices;
   if (profiles.empty()) return slices;
-  const cost::LaunchedStep step = cost::LaunchStep(graph, options);
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     std::size_t twin = 0;
     while (!IsSameMachine(profiles[twin], profiles[i])) ++twin;
@@ -48,4 +45,4 @@ std::vector<SliceRatio> CompareSlices(const OperatorGraph& graph,
   return slices;
 }
 
-}  // namespace foretell::learned
+}  // namespace foretell

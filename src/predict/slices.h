@@ -5,18 +5,19 @@
 #include "foretell/cost.h"
 #include "foretell/device.h"
 #include "foretell/predictor.h"
+#include "src/cost/launched_step.h"
 
-namespace foretell::learned {
+namespace foretell {
 
-/// Estimates the step of `graph` on every MIG profile of `device`, in their
+/// Estimates `step` on every MIG profile of `device`, in their
 /// order, and compares with `whole`, its estimate with `options`.
 ///
 /// A slice is a machine of its own, with the profile's SMs and share of the
 /// bandwidth in the place of those of `options`. The CPU that dispatches is the
 /// same. Throws what EstimateCost throws.
-std::vector<SliceRatio> CompareSlices(const OperatorGraph& graph,
+std::vector<SliceRatio> CompareSlices(const cost::LaunchedStep& step,
                                       const DeviceSpec& device,
                                       const CostOptions& options,
                                       const CostEstimate& whole);
 
-}  // namespace foretell::learned
+}  // namespace foretell

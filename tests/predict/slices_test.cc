@@ -7,7 +7,7 @@
 
 #include "foretell/graph_io.h"
 
-namespace foretell::learned {
+namespace foretell {
 namespace {
 
 const DeviceSpec& Sliced() {
@@ -19,7 +19,7 @@ std::vector<SliceRatio> SlicesOf(const std::string& text,
                                  const DeviceSpec& device,
                                  const CostOptions& options = {}) {
   const OperatorGraph graph = ParseGraph(text);
-  return CompareSlices(graph, device, options,
+  return CompareSlices(cost::LaunchStep(graph, options), device, options,
                        EstimateCost(graph, device, options));
 }
 
@@ -66,7 +66,7 @@ TEST(CompareSlices, EstimatesEachProfileAsAMachineOfItsOwn) {
   const CostOptions python{.run = {.host = Host::kPython}};
   const CostEstimate whole = EstimateCost(graph, Sliced(), python);
   const std::vector<SliceRatio> slices =
-      CompareSlices(graph, Sliced(), python, whole);
+      CompareSlices(cost::LaunchStep(graph, python), Sliced(), python, whole);
   ASSERT_EQ(slices.size(), Sliced().mig_profiles.size());
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const MigProfile& profile = Sliced().mig_profiles[i];
@@ -119,8 +119,9 @@ output %c
   const CostOptions python{.run = {.host = Host::kPython}};
   const CostEstimate whole = EstimateCost(graph, Sliced(), python);
   EXPECT_GT(whole.dispatch_ms, whole.gpu_ms);
-  const SliceRatio slice =
-      On(CompareSlices(graph, Sliced(), python, whole), "1g.5gb");
+  const SliceRatio slice = On(
+      CompareSlices(cost::LaunchStep(graph, python), Sliced(), python, whole),
+      "1g.5gb");
   EXPECT_GT(slice.latency * whole.latency_ms, 3 * whole.dispatch_ms / 2);
 }
 
@@ -161,4 +162,4 @@ TEST(Predictor, ComparesTheProfilesUnlessToldNotTo) {
 }
 
 }  // namespace
-}  // namespace foretell::learned
+}  // namespace foretell
