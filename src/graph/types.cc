@@ -78,8 +78,14 @@ std::int64_t TensorType::Bytes() const {
 }
 
 std::string ToString(const TensorType& type) {
-  return fmt::format("{}[{}]", DTypeName(type.dtype),
-                     fmt::join(type.shape, ","));
+  std::string text(DTypeName(type.dtype));
+  text += '[';
+  for (std::size_t i = 0; i < type.shape.size(); ++i) {
+    if (i > 0) text += ',';
+    text += fmt::format_int(type.shape[i]).c_str();
+  }
+  text += ']';
+  return text;
 }
 
 }  // namespace foretell
