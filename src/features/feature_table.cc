@@ -9,8 +9,10 @@
 
 #include "src/features/feature_table.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
-#include <sstream>
+#include <string>
 
 namespace foretell {
 namespace {
@@ -42,32 +44,30 @@ double PhaseNumber(const NodeFacts& facts) {
 }
 
 std::string EncodingText(const NodeFeature& feature) {
-  std::ostringstream text;
+  std::string text;
   switch (feature.encoding) {
     case Encoding::kFlag:
       return "0 or 1";
     case Encoding::kDivided:
-      text << "x / ";
+      text = "x";
       break;
     case Encoding::kLog2:
-      text << "log2(1 + x) / ";
+      text = "log2(1 + x)";
       break;
     case Encoding::kSignedLog2:
-      text << "sign(x) log2(1 + abs x) / ";
+      text = "sign(x) log2(1 + abs x)";
       break;
   }
-  text << feature.divisor;
-  return text.str();
+  return fmt::format("{} / {:g}", text, feature.divisor);
 }
 
 std::string Rows(const std::vector<FeatureSlot>& slots) {
-  std::ostringstream text;
-  text << "| slot | name | x | value |\n|---|---|---|---|\n";
+  std::string text = "| slot | name | x | value |\n|---|---|---|---|\n";
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    text << "| " << i << " | `" << slots[i].name << "` | " << slots[i].meaning
-         << " | " << slots[i].encoding << " |\n";
+    text += fmt::format("| {} | `{}` | {} | {} |\n", i, slots[i].name,
+                        slots[i].meaning, slots[i].encoding);
   }
-  return text.str();
+  return text;
 }
 
 }  // namespace
@@ -190,8 +190,8 @@ std::vector<FeatureSlot> StaticFeatureSlots() {
 }
 
 std::string FeatureTableMarkdown() {
-  return "### Node features\n\n" + Rows(NodeFeatureSlots()) +
-         "\n### Static features\n\n" + Rows(StaticFeatureSlots());
+  return fmt::format("### Node features\n\n{}\n### Static features\n\n{}",
+                     Rows(NodeFeatureSlots()), Rows(StaticFeatureSlots()));
 }
 
 }  // namespace foretell

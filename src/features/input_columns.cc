@@ -1,5 +1,7 @@
 #include "src/features/input_columns.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -46,7 +48,7 @@ constexpr std::array<DeviceColumn, 6> kDeviceColumns = {{
 
 [[noreturn]] void RefuseInput(const ColumnKey& key, const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument,
-              "input '" + ToString(key) + "' " + what);
+              fmt::format("input '{}' {}", ToString(key), what));
 }
 
 double StaticInput(const ColumnKey& key, const InputSource& source) {
@@ -65,8 +67,8 @@ double DeviceInput(const ColumnKey& key, const InputSource& source) {
   if (source.device == nullptr) RefuseInput(key, "needs a device");
   const double value = column->value(*source.device, source.precision);
   if (value <= 0) {
-    RefuseInput(key, "is unknown for " + source.device->name + " at " +
-                         std::string(PrecisionName(source.precision)));
+    RefuseInput(key, fmt::format("is unknown for {} at {}", source.device->name,
+                                 PrecisionName(source.precision)));
   }
   return value;
 }
@@ -130,7 +132,7 @@ ColumnKey ParseColumnKey(std::string_view text) {
   const std::size_t equals = key.key.find('=');
   if (equals == std::string::npos) {
     throw Error(ErrorCode::kCorrupt,
-                "input '" + std::string(text) + "' names no value");
+                fmt::format("input '{}' names no value", text));
   }
   key.value = key.key.substr(equals + 1);
   key.key.resize(equals);

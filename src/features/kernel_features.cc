@@ -9,10 +9,11 @@
 
 #include "src/features/kernel_features.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <sstream>
 #include <string>
 
 #include "foretell/error.h"
@@ -110,31 +111,30 @@ double Encode(const KernelFeature& feature, const KernelFacts& facts) {
 }
 
 std::string EncodingText(const KernelFeature& feature) {
-  std::ostringstream text;
+  std::string text;
   switch (feature.encoding) {
     case KernelEncoding::kFlag:
       return "0 or 1";
     case KernelEncoding::kLinear:
-      text << "x";
+      text = "x";
       break;
     case KernelEncoding::kLog2:
-      text << "log2(x)";
+      text = "log2(x)";
       break;
     case KernelEncoding::kLog2Of1:
-      text << "log2(1 + x)";
+      text = "log2(1 + x)";
       break;
   }
-  if (feature.divisor != 1) text << " / " << feature.divisor;
-  if (feature.offset != 0) text << " - " << feature.offset;
-  return text.str();
+  if (feature.divisor != 1) text += fmt::format(" / {:g}", feature.divisor);
+  if (feature.offset != 0) text += fmt::format(" - {:g}", feature.offset);
+  return text;
 }
 
 void RequireFacts(const Machine& machine) {
   if (machine.device->l2_mib > 0) return;
   throw Error(ErrorCode::kInvalidArgument,
-              "device " + machine.device->name + ": l2_mib is " +
-                  std::to_string(machine.device->l2_mib) +
-                  ", expected more than 0");
+              fmt::format("device {}: l2_mib is {:f}, expected more than 0",
+                          machine.device->name, machine.device->l2_mib));
 }
 
 }  // namespace
@@ -251,18 +251,17 @@ std::array<double, kNumKernelFeatures> KernelFeatures(const Kernel& kernel,
 }
 
 std::string KernelTablesMarkdown() {
-  std::ostringstream text;
-  text << "### Classes\n\n| class | kernels |\n|---|---|\n";
+  std::string text = "### Classes\n\n| class | kernels |\n|---|---|\n";
   for (const KernelClassRow& row : kKernelClasses) {
-    text << "| `" << row.name << "` | " << row.meaning << " |\n";
+    text += fmt::format("| `{}` | {} |\n", row.name, row.meaning);
   }
-  text << "\n### Features\n\n| slot | name | x | value |\n|---|---|---|---|\n";
+  text += "\n### Features\n\n| slot | name | x | value |\n|---|---|---|---|\n";
   for (std::size_t i = 0; i < kKernelFeatures.size(); ++i) {
     const KernelFeature& feature = kKernelFeatures[i];
-    text << "| " << i << " | `" << feature.name << "` | " << feature.meaning
-         << " | " << EncodingText(feature) << " |\n";
+    text += fmt::format("| {} | `{}` | {} | {} |\n", i, feature.name,
+                        feature.meaning, EncodingText(feature));
   }
-  return text.str();
+  return text;
 }
 
 }  // namespace foretell::cost
