@@ -4,6 +4,7 @@
 #include "src/program/autocast_rules.h"
 
 #include <ATen/autocast_mode.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>
@@ -54,8 +55,7 @@ constexpr Row kRows[] = {
 std::string WithDot(std::string_view name) {
   const std::size_t comma = name.find(", ");
   if (comma == std::string_view::npos) return std::string(name);
-  return std::string(name.substr(0, comma)) + "." +
-         std::string(name.substr(comma + 2));
+  return fmt::format("{}.{}", name.substr(0, comma), name.substr(comma + 2));
 }
 
 using Policies = std::unordered_map<c10::OperatorName, AutocastPolicy>;

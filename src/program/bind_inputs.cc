@@ -6,16 +6,20 @@
 // leading dimension that is given (by the file or by `--input`), where it
 // equals that of the first input.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <ranges>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "foretell/error.h"
 #include "foretell/program.h"
+#include "src/core/text.h"
 
 namespace foretell {
 namespace {
@@ -35,9 +39,10 @@ bool NamesBatch(const std::string& symbol) {
 }
 
 [[noreturn]] void RefuseInput(std::string_view text, const std::string& why) {
-  throw Error(ErrorCode::kInvalidArgument,
-              "--input '" + std::string(text) + "': " + why +
-                  ", expected e.g. name=f32[8,3,224,224]");
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("--input '{}': {}, expected e.g. name=f32[8,3,224,224]", text,
+                  why));
 }
 
 std::vector<std::int64_t> ParseShape(std::string_view text,
@@ -48,13 +53,13 @@ std::vector<std::int64_t> ParseShape(std::string_view text,
     const auto [end, status] =
         std::from_chars(text.data(), text.data() + text.size(), dim);
     if (status != std::errc() || dim < 0 || dim > kMaxDim) {
-      RefuseInput(whole, "bad dimension at '" + std::string(text) + "'");
+      RefuseInput(whole, fmt::format("bad dimension at '{}'", text));
     }
     shape.push_back(dim);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     if (text.empty()) break;
     if (text.front() != ',' || text.size() == 1) {
-      RefuseInput(whole, "bad dimension at '" + std::string(text) + "'");
+      RefuseInput(whole, fmt::format("bad dimension at '{}'", text));
     }
     text.remove_prefix(1);
   }
@@ -74,11 +79,9 @@ const BoundInput* Requested(const InputSpec& spec,
 }
 
 std::string Names(std::span<const InputSpec> specs) {
-  std::string names;
-  for (const InputSpec& spec : specs) {
-    names += (names.empty() ? "'" : ", '") + spec.name + "'";
-  }
-  return names.empty() ? "none" : names;
+  if (specs.empty()) return "none";
+  return fmt::format(
+      "'{}'", Joined(specs | std::views::transform(&InputSpec::name), "', '"));
 }
 
 void RefuseUnknownNames(std::span<const InputSpec> specs,
@@ -91,24 +94,22 @@ void RefuseUnknownNames(std::span<const InputSpec> specs,
         [&](const InputSpec& spec) { return spec.name == input.name; });
     if (known) continue;
     throw Error(ErrorCode::kInvalidArgument,
-                origin + ": --input names '" + input.name +
-                    "', the model's inputs are " + Names(specs));
+                fmt::format("{}: --input names '{}', the model's inputs are {}",
+                            origin, input.name, Names(specs)));
   }
   std::set<std::string> symbols;
   for (const InputSpec& spec : specs) {
     if (!spec.dims) continue;
     for (const InputDim& dim : *spec.dims) symbols.insert(dim.symbol);
   }
+  symbols.erase("");
   for (const auto& [symbol, size] : request.dims) {
-    if (!symbol.empty() && symbols.count(symbol) != 0) continue;
-    std::string known;
-    for (const std::string& name : symbols) {
-      if (!name.empty()) known += (known.empty() ? "" : ", ") + name;
-    }
-    throw Error(ErrorCode::kInvalidArgument,
-                origin + ": --dim names '" + symbol +
-                    "', the model's named dimensions are " +
-                    (known.empty() ? "none" : known));
+    if (symbols.contains(symbol)) continue;
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: --dim names '{}', the model's named dimensions are {}",
+                    origin, symbol,
+                    symbols.empty() ? "none" : Joined(symbols)));
   }
 }
 
@@ -177,11 +178,11 @@ void BindBatch(std::vector<Draft>& drafts, std::int64_t batch) {
 
 std::string Describe(const Draft& draft) {
   std::string text =
-      draft.spec->name + "=" + std::string(DTypeName(draft.dtype)) + "[";
+      fmt::format("{}={}[", draft.spec->name, DTypeName(draft.dtype));
   for (std::size_t i = 0; i < draft.dims.size(); ++i) {
     const InputDim& dim = draft.dims[i];
     if (i != 0) text += ",";
-    text += dim.value ? std::to_string(*dim.value)
+    text += dim.value ? fmt::format("{}", *dim.value)
                       : (dim.symbol.empty() ? "?" : dim.symbol);
   }
   return text + "]";
@@ -189,15 +190,12 @@ std::string Describe(const Draft& draft) {
 
 /// "'x' dimension 0 'batch' (--batch or --dim batch=…)" for each open one.
 std::string OpenDimensions(const std::vector<Draft>& drafts) {
-  std::string open;
-  const auto add = [&open](const std::string& text) {
-    open += (open.empty() ? "" : "; ") + text;
-  };
+  std::vector<std::string> open;
   for (const Draft& draft : drafts) {
     if (!draft.has_rank) {
-      add("'" + draft.spec->name + "' has no shape (use --input " +
-          draft.spec->name + "=" + std::string(DTypeName(draft.dtype)) +
-          "[…])");
+      open.push_back(fmt::format("'{}' has no shape (use --input {}={}[…])",
+                                 draft.spec->name, draft.spec->name,
+                                 DTypeName(draft.dtype)));
     }
     for (std::size_t i = 0; i < draft.dims.size(); ++i) {
       const InputDim& dim = draft.dims[i];
@@ -205,12 +203,12 @@ std::string OpenDimensions(const std::vector<Draft>& drafts) {
       std::string flags = i == 0 ? "--batch N or " : "";
       flags += dim.symbol.empty() ? "--input " + Describe(draft)
                                   : "--dim " + dim.symbol + "=N";
-      add("'" + draft.spec->name + "' dimension " + std::to_string(i) +
-          (dim.symbol.empty() ? "" : " '" + dim.symbol + "'") + " (use " +
-          flags + ")");
+      open.push_back(fmt::format(
+          "'{}' dimension {}{} (use {})", draft.spec->name, i,
+          dim.symbol.empty() ? "" : " '" + dim.symbol + "'", flags));
     }
   }
-  return open;
+  return Joined(open, "; ");
 }
 
 }  // namespace
@@ -230,7 +228,7 @@ BoundInput ParseInput(std::string_view text) {
   const std::string_view type = rest.substr(0, bracket);
   if (!type.empty()) {
     const std::optional<DType> dtype = ParseDType(type);
-    if (!dtype) RefuseInput(text, "unknown type '" + std::string(type) + "'");
+    if (!dtype) RefuseInput(text, fmt::format("unknown type '{}'", type));
     input.type.dtype = *dtype;
   }
   rest = rest.substr(bracket + 1, rest.size() - bracket - 2);
@@ -251,8 +249,8 @@ std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
   if (request.batch) {
     if (*request.batch < 1) {
       throw Error(ErrorCode::kInvalidArgument,
-                  origin + ": --batch is " + std::to_string(*request.batch) +
-                      ", expected at least 1");
+                  fmt::format("{}: --batch is {}, expected at least 1", origin,
+                              *request.batch));
     }
     BindBatch(drafts, *request.batch);
   }

@@ -1,5 +1,7 @@
 #include "src/program/call_checks.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -69,8 +71,8 @@ void RequireFewParts(const c10::FunctionSchema& schema,
                     stack[first + 1].toInt());
   if (parts <= kMaxParts) return;
   throw Error(ErrorCode::kUnsupported,
-              "makes " + std::to_string(parts) + " tensors, at most " +
-                  std::to_string(kMaxParts) + " are accepted");
+              fmt::format("makes {} tensors, at most {} are accepted", parts,
+                          kMaxParts));
 }
 
 void RequireOneType(const c10::FunctionSchema& schema,
@@ -86,11 +88,12 @@ void RequireOneType(const c10::FunctionSchema& schema,
     ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
       if (!expected) expected = tensor.scalar_type();
       if (tensor.scalar_type() == *expected) return;
-      throw Error(ErrorCode::kInvalidArgument,
-                  "multiplies elements of type " +
-                      std::string(DTypeName(ToDType(*expected))) + " and " +
-                      std::string(DTypeName(ToDType(tensor.scalar_type()))) +
-                      ", which must be the same");
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format(
+              "multiplies elements of type {} and {}, which must be the same",
+              DTypeName(ToDType(*expected)),
+              DTypeName(ToDType(tensor.scalar_type()))));
     });
   }
 }

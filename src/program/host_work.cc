@@ -9,6 +9,7 @@
 #include "src/program/host_work.h"
 
 #include <ATen/core/Tensor.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -55,10 +56,11 @@ bool IsProduct(const std::string& name) {
 
 [[noreturn]] void Refuse(const std::string& verb, std::int64_t limit,
                          const std::string& unit) {
-  throw Error(ErrorCode::kUnsupported,
-              "computes on the host: all such operators together " + verb +
-                  " more than " + std::to_string(limit) + " " + unit +
-                  " in a trace without arithmetic; try --trace cpu");
+  throw Error(
+      ErrorCode::kUnsupported,
+      fmt::format("computes on the host: all such operators together {} more "
+                  "than {} {} in a trace without arithmetic; try --trace cpu",
+                  verb, limit, unit));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/ones.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>
@@ -101,8 +102,10 @@ void PerformOnCpuForShapes(const c10::OperatorHandle& op,
         stack[i], [&](const at::Tensor& tensor) { return to_cpu(tensor); });
   }
   if (to_cpu.too_large()) {
-    Refuse("its inputs have more than " + std::to_string(kMaxElements) +
-           " elements; try --trace cpu or a smaller batch");
+    Refuse(
+        fmt::format("its inputs have more than {} elements; try --trace cpu or "
+                    "a smaller batch",
+                    kMaxElements));
   }
   if (to_cpu.requires_grad() && at::GradMode::is_enabled()) {
     Refuse("its gradient cannot be traced without one; try --trace cpu");

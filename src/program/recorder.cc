@@ -11,6 +11,7 @@
 #include "src/program/recorder.h"
 
 #include <ATen/ATen.h>
+#include <fmt/core.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -106,16 +107,16 @@ void Recorder::Call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
     }
     if (++num_calls_ > kMaxCalls) {
       throw Error(ErrorCode::kUnsupported,
-                  "is call " + std::to_string(num_calls_) +
-                      ", a trace has at most " + std::to_string(kMaxCalls));
+                  fmt::format("is call {}, a trace has at most {}", num_calls_,
+                              kMaxCalls));
     }
     CallAndRecord(op, keys, stack);
   } catch (const Error& error) {
     const std::string scope = scope_ ? scope_() : "";
-    const Error named(error.code(),
-                      op.schema().name() +
-                          (scope.empty() ? "" : " in '" + scope + "'") + " " +
-                          error.what());
+    const Error named(
+        error.code(),
+        fmt::format("{}{} {}", op.schema().name(),
+                    scope.empty() ? "" : " in '" + scope + "'", error.what()));
     if (!failure_) failure_ = std::make_exception_ptr(named);
     throw named;
   }
@@ -205,7 +206,7 @@ void Recorder::RecordResults(NodeId node,
     if (tensor.device().type() != device_) continue;
     const StorageId storage = StorageOf(tensor);
     const ValueId value = builder_.AddResult(
-        node, FreshName(std::to_string(node)), TypeOf(tensor), storage);
+        node, FreshName(fmt::format("{}", node)), TypeOf(tensor), storage);
     Track(tensor, value);
   }
 }

@@ -5,6 +5,7 @@
 // and shape. What is left was made outside the recording and becomes a source.
 
 #include <ATen/ATen.h>
+#include <fmt/core.h>
 
 #include "src/program/operator_call.h"
 #include "src/program/recorder.h"
@@ -66,7 +67,7 @@ void Recorder::Track(const at::Tensor& tensor, ValueId value) {
 std::string Recorder::FreshName(const std::string& wanted) {
   int& uses = names_[wanted];
   ++uses;
-  return uses == 1 ? wanted : FreshName(wanted + "." + std::to_string(uses));
+  return uses == 1 ? wanted : FreshName(fmt::format("{}.{}", wanted, uses));
 }
 
 ValueId Recorder::AddSource(const std::string& name, const at::Tensor& tensor) {

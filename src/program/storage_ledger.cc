@@ -12,6 +12,7 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
+#include <fmt/core.h>
 
 #include <atomic>
 #include <memory>
@@ -49,10 +50,10 @@ struct Record {
 
 void RefuseAbove(std::size_t limit, std::size_t bytes, const char* where) {
   if (session.listener == nullptr || bytes <= limit) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              "asks for a tensor of " + std::to_string(bytes) + " bytes " +
-                  where + ", at most " + std::to_string(limit) +
-                  " are accepted");
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("asks for a tensor of {} bytes {}, at most {} are accepted",
+                  bytes, where, limit));
 }
 
 bool IsListening(c10::DeviceType device) {

@@ -8,6 +8,7 @@
 #include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/util/Exception.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -43,9 +44,9 @@ void RequireAutocastFits(const TraceOptions& options) {
   if (!options.autocast) return;
   const DType dtype = *options.autocast;
   if (dtype != DType::kF16 && dtype != DType::kBF16) {
-    throw Error(ErrorCode::kInvalidArgument, "autocast to " +
-                                                 std::string(DTypeName(dtype)) +
-                                                 ", expected f16 or bf16");
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("autocast to {}, expected f16 or bf16", DTypeName(dtype)));
   }
   if (options.precision != Precision::kFp32 &&
       options.precision != Precision::kTf32) {
@@ -96,14 +97,13 @@ class Tracer {
   /// "; a trace … may refuse in this file, too: a, b", or nothing when
   /// `message` names them all.
   std::string Others(std::string_view message) const {
-    std::string others;
-    for (const std::string& name : instance_->UntraceableOperators()) {
-      if (message.find(name) != std::string_view::npos) continue;
-      others += (others.empty() ? "" : ", ") + name;
-    }
+    std::vector<std::string> others = instance_->UntraceableOperators();
+    std::erase_if(others, [&](const std::string& name) {
+      return message.find(name) != std::string_view::npos;
+    });
     if (others.empty()) return "";
     return "; a trace without arithmetic may refuse in this file, too: " +
-           others;
+           Joined(others);
   }
 
   Trace Infer() {
@@ -241,7 +241,7 @@ class Tracer {
     for (const at::Tensor& output : outputs) {
       if (!output.defined()) continue;
       if (output.device().type() == device_) recorder_.MarkOutput(output);
-      types.push_back({"output" + std::to_string(types.size()),
+      types.push_back({fmt::format("output{}", types.size()),
                        {ToDType(output.scalar_type()), output.sizes().vec()}});
     }
     std::vector<std::string> warnings = program_.warnings(options_.mode);

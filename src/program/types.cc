@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <array>
 #include <utility>
 
@@ -56,7 +58,7 @@ DType ToDType(at::ScalarType type) {
   }
   throw Error(
       ErrorCode::kUnsupported,
-      std::string("element type ") + at::toString(type) + " is not supported");
+      fmt::format("element type {} is not supported", at::toString(type)));
 }
 
 }  // namespace foretell

@@ -1,13 +1,14 @@
 #include "src/program/weight_warnings.h"
 
+#include <fmt/core.h>
+
 #include "foretell/program.h"
 
 namespace foretell {
 namespace {
 
 std::string Weights(DType dtype, std::int64_t elements) {
-  return std::to_string(elements) + " weights of type " +
-         std::string(DTypeName(dtype));
+  return fmt::format("{} weights of type {}", elements, DTypeName(dtype));
 }
 
 /// The warning for floating-point weights; empty for none.
@@ -25,11 +26,12 @@ std::string OfFloats(DType dtype, std::int64_t elements, Precision precision) {
   }
   const DType target = ToDType(ToScalarType(DType::kF32, precision));
   if (dtype == target) {
-    return Weights(dtype, elements) + ": " + flag + " does not change them";
+    return fmt::format("{}: {} does not change them", Weights(dtype, elements),
+                       flag);
   }
   if (dtype == DType::kF32) return "";
-  return Weights(dtype, elements) + " are cast to " +
-         std::string(DTypeName(target)) + " by " + flag;
+  return fmt::format("{} are cast to {} by {}", Weights(dtype, elements),
+                     DTypeName(target), flag);
 }
 
 }  // namespace
@@ -44,9 +46,9 @@ std::vector<std::string> WeightWarnings(
   for (const auto& [dtype, count] : elements) {
     if (static_cast<double>(count) * 100 < total) continue;
     if (!IsFloatingPoint(dtype)) {
-      warnings.push_back(Weights(dtype, count) + " (" +
-                         std::to_string(count * ByteWidth(dtype)) +
-                         " bytes) are counted as memory, not as parameters");
+      warnings.push_back(
+          fmt::format("{} ({} bytes) are counted as memory, not as parameters",
+                      Weights(dtype, count), count * ByteWidth(dtype)));
       continue;
     }
     std::string warning = OfFloats(dtype, count, precision);
