@@ -11,6 +11,7 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>
@@ -114,8 +115,9 @@ void Evaluator::AddInitializer(const TensorLiteral& literal, bool trainable) {
   try {
     root_.Define(literal.name, Constant(literal, literal.name, trainable));
   } catch (const Error& error) {
-    throw Error(error.code(), model_.path + ": initializer '" + literal.name +
-                                  "': " + error.what());
+    throw Error(error.code(),
+                fmt::format("{}: initializer '{}': {}", model_.path,
+                            literal.name, error.what()));
   }
 }
 
@@ -202,9 +204,11 @@ const TensorLiteral* Evaluator::LiteralOf(const at::Tensor& tensor) const {
 void Evaluator::CountCopies(std::size_t num_elements) {
   work_ += static_cast<std::int64_t>(num_elements);
   if (work_ <= kMaxNodes * kElementsPerNode) return;
-  throw Error(ErrorCode::kUnsupported, "the run does the work of more than " +
-                                           std::to_string(kMaxNodes) +
-                                           " nodes: does a loop not end?");
+  throw Error(
+      ErrorCode::kUnsupported,
+      fmt::format(
+          "the run does the work of more than {} nodes: does a loop not end?",
+          kMaxNodes));
 }
 
 std::vector<Value> Evaluator::Run(std::vector<Value> inputs) {
@@ -222,8 +226,8 @@ std::vector<Value> Evaluator::Run(std::vector<Value> inputs) {
   }
   if (next != inputs.size()) {
     throw Error(ErrorCode::kInvalidArgument,
-                model_.path + ": got " + std::to_string(inputs.size()) +
-                    " inputs, expected " + std::to_string(next));
+                fmt::format("{}: got {} inputs, expected {}", model_.path,
+                            inputs.size(), next));
   }
   inputs.clear();
   return RunBody(model_.graph.nodes, OutputNames(model_.graph), frame);
@@ -238,10 +242,10 @@ std::vector<Value> Evaluator::RunGraph(
     frame.Define(literal.name, Literal(literal));
   }
   if (inputs.size() > body.inputs.size()) {
-    throw Error(ErrorCode::kCorrupt,
-                model_.path + ": graph '" + body.name + "' takes " +
-                    std::to_string(body.inputs.size()) + " inputs, got " +
-                    std::to_string(inputs.size()));
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: graph '{}' takes {} inputs, got {}", model_.path,
+                    body.name, body.inputs.size(), inputs.size()));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     frame.Define(body.inputs[i].name, std::move(inputs[i]));
@@ -256,8 +260,8 @@ std::vector<Value> Evaluator::RunBody(const std::vector<Node>& nodes,
   const DepthScope scope(depth_);
   if (depth_ > kMaxDepth) {
     throw Error(ErrorCode::kUnsupported,
-                model_.path + ": graphs and functions nest more than " +
-                    std::to_string(kMaxDepth) + " deep");
+                fmt::format("{}: graphs and functions nest more than {} deep",
+                            model_.path, kMaxDepth));
   }
   const Liveness& liveness = LivenessOf(nodes, outputs);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -268,8 +272,9 @@ std::vector<Value> Evaluator::RunBody(const std::vector<Node>& nodes,
   for (const std::string& name : outputs) {
     const Value* value = frame.Find(name);
     if (value == nullptr) {
-      throw Error(ErrorCode::kCorrupt, model_.path + ": output '" + name +
-                                           "' is defined by no node");
+      throw Error(ErrorCode::kCorrupt,
+                  fmt::format("{}: output '{}' is defined by no node",
+                              model_.path, name));
     }
     const auto* sequence = std::get_if<Sequence>(value);
     if (sequence != nullptr) CountCopies(sequence->size());
@@ -304,7 +309,7 @@ void Evaluator::Execute(const Node& node, Frame& frame) {
       if (row == nullptr) {
         context.Fail(
             ErrorCode::kUnsupported,
-            "operator is not supported at version " + std::to_string(version));
+            fmt::format("operator is not supported at version {}", version));
       }
       row->lowering(context);
     }
@@ -328,12 +333,15 @@ void Evaluator::Rethrow(const Node& node, ErrorCode code,
 }
 
 std::string Evaluator::Place(const Node& node) const {
-  if (!node.origin.empty()) return model_.path + ": " + node.origin + ": ";
+  if (!node.origin.empty()) {
+    return fmt::format("{}: {}: ", model_.path, node.origin);
+  }
   const std::string label =
       !node.name.empty() ? node.name
                          : (node.outputs.empty() ? "" : node.outputs.front());
-  return model_.path + ": node '" + label + "' (" +
-         (node.domain.empty() ? "" : node.domain + "::") + node.op_type + "): ";
+  return fmt::format(
+      "{}: node '{}' ({}{}): ", model_.path, label,
+      node.domain.empty() ? "" : node.domain + "::", node.op_type);
 }
 
 const Function* Evaluator::FindFunction(const Node& node) const {

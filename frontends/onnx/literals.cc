@@ -1,6 +1,7 @@
 #include "frontends/onnx/literals.h"
 
 #include <ATen/ops/empty.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cstring>
@@ -58,10 +59,9 @@ at::Tensor HostTensor(const TensorLiteral& literal, Precision precision) {
   at::Tensor tensor =
       at::empty(literal.dims, at::TensorOptions().dtype(stored));
   if (literal.bytes.size() != tensor.nbytes()) {
-    throw Error(ErrorCode::kCorrupt, "has " +
-                                         std::to_string(literal.bytes.size()) +
-                                         " bytes, its shape needs " +
-                                         std::to_string(tensor.nbytes()));
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("has {} bytes, its shape needs {}",
+                            literal.bytes.size(), tensor.nbytes()));
   }
   if (!literal.bytes.empty()) {
     std::memcpy(tensor.data_ptr(), literal.bytes.data(), literal.bytes.size());

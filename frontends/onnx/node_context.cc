@@ -1,5 +1,7 @@
 #include "frontends/onnx/node_context.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "frontends/onnx/evaluator.h"
@@ -82,7 +84,7 @@ at::Tensor NodeContext::Tensor(std::size_t i) {
   at::Tensor tensor = OptionalTensor(i);
   if (!tensor.defined()) {
     Fail(ErrorCode::kCorrupt,
-         "input " + std::to_string(i) + " is absent or not a tensor");
+         fmt::format("input {} is absent or not a tensor", i));
   }
   return tensor;
 }
@@ -106,7 +108,7 @@ at::Tensor NodeContext::Host(std::size_t i) {
   const auto* tensor = std::get_if<at::Tensor>(&Raw(i));
   if (tensor == nullptr || !tensor->defined()) {
     Fail(ErrorCode::kCorrupt,
-         "input " + std::to_string(i) + " is absent or not a tensor");
+         fmt::format("input {} is absent or not a tensor", i));
   }
   if (tensor->device().is_cpu()) return tensor->contiguous();
   const TensorLiteral* literal = evaluator_.LiteralOf(*tensor);
@@ -143,17 +145,15 @@ std::vector<double> NodeContext::Doubles(std::size_t i) {
 
 std::int64_t NodeContext::Int(std::size_t i) {
   const std::vector<std::int64_t> values = Ints(i);
-  Check(values.size() == 1, "input " + std::to_string(i) + " has " +
-                                std::to_string(values.size()) +
-                                " elements, expected 1");
+  Check(values.size() == 1,
+        fmt::format("input {} has {} elements, expected 1", i, values.size()));
   return values.front();
 }
 
 double NodeContext::Double(std::size_t i) {
   const std::vector<double> values = Doubles(i);
-  Check(values.size() == 1, "input " + std::to_string(i) + " has " +
-                                std::to_string(values.size()) +
-                                " elements, expected 1");
+  Check(values.size() == 1,
+        fmt::format("input {} has {} elements, expected 1", i, values.size()));
   return values.front();
 }
 
@@ -161,7 +161,7 @@ Sequence NodeContext::SequenceInput(std::size_t i) {
   const auto* sequence = std::get_if<Sequence>(&Raw(i));
   if (sequence == nullptr) {
     Fail(ErrorCode::kCorrupt,
-         "input " + std::to_string(i) + " is absent or not a sequence");
+         fmt::format("input {} is absent or not a sequence", i));
   }
   evaluator_.CountCopies(sequence->size());
   if (on_host_) return *sequence;
@@ -188,14 +188,13 @@ const Attribute& NodeContext::RequireAttribute(std::string_view name,
                                                Attribute::Kind kind) const {
   const Attribute* attribute = FindAttribute(name);
   if (attribute == nullptr) {
-    Fail(ErrorCode::kCorrupt,
-         "attribute '" + std::string(name) + "' is missing");
+    Fail(ErrorCode::kCorrupt, fmt::format("attribute '{}' is missing", name));
   }
   if (attribute->kind != kind) {
-    Fail(ErrorCode::kCorrupt,
-         "attribute '" + std::string(name) + "' is of kind " +
-             std::to_string(static_cast<int>(attribute->kind)) + ", expected " +
-             std::to_string(static_cast<int>(kind)));
+    Fail(
+        ErrorCode::kCorrupt,
+        fmt::format("attribute '{}' is of kind {}, expected {}", name,
+                    static_cast<int>(attribute->kind), static_cast<int>(kind)));
   }
   return *attribute;
 }

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "frontends/onnx/onnx_program.h"
 #include "frontends/onnx/reader/liveness.h"
 #include "frontends/onnx/unsupported.h"
+#include "src/core/text.h"
 
 namespace foretell {
 namespace onnx {
@@ -31,10 +34,11 @@ void RefuseUnstorable(const Model& model, const ValueInfo& input) {
   const std::int32_t code = input.type.elem_type;
   const bool has_type = input.type.kind == TypeInfo::Kind::kTensor && code != 0;
   if (!has_type || DTypeOfCode(code)) return;
-  throw Error(ErrorCode::kUnsupported, model.path + ": input '" + input.name +
-                                           "' has elements of type " +
-                                           DataTypeName(code) +
-                                           ", which is not supported");
+  throw Error(
+      ErrorCode::kUnsupported,
+      fmt::format(
+          "{}: input '{}' has elements of type {}, which is not supported",
+          model.path, input.name, DataTypeName(code)));
 }
 
 std::vector<InputSpec> ToSpecs(const Model& model) {
@@ -119,11 +123,11 @@ class OnnxInstance final : public ProgramInstance {
       if (leading != fixed_batch_ || tensor->size(0) == batch) continue;
       throw Error(
           ErrorCode::kInvalidArgument,
-          model_->path + ": output '" + declared.name +
-              "' has leading dimension " + std::to_string(tensor->size(0)) +
-              " at batch " + std::to_string(batch) + ": the batch of " +
-              std::to_string(*fixed_batch_) +
-              " is baked into the graph; export it with a dynamic batch");
+          fmt::format(
+              "{}: output '{}' has leading dimension {} at batch {}: the batch "
+              "of {} is baked into the graph; export it with a dynamic batch",
+              model_->path, declared.name, tensor->size(0), batch,
+              *fixed_batch_));
     }
   }
 
@@ -191,11 +195,9 @@ class OnnxSource final : public Program::Source {
 Program MakeProgram(Model model, const LoadOptions& options) {
   const std::vector<std::string> missing = UnsupportedOperators(model);
   if (!missing.empty()) {
-    std::string message = model.path + ": operators that are not supported: ";
-    for (std::size_t i = 0; i < missing.size(); ++i) {
-      message += (i == 0 ? "" : "; ") + missing[i];
-    }
-    throw Error(ErrorCode::kUnsupported, message);
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{}: operators that are not supported: {}",
+                            model.path, Joined(missing, "; ")));
   }
   const std::string path = model.path;
   model = RecogniseFusedPatterns(std::move(model), options.fusion);

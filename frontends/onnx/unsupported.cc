@@ -1,5 +1,7 @@
 #include "frontends/onnx/unsupported.h"
 
+#include <fmt/core.h>
+
 #include <map>
 #include <set>
 #include <utility>
@@ -38,8 +40,8 @@ class Scan {
   std::vector<std::string> Lines() const {
     std::vector<std::string> lines;
     for (const auto& [name, entry] : found_) {
-      lines.push_back(name + " (first at node '" + entry.first_node + "', " +
-                      std::to_string(entry.count) + " in all)");
+      lines.push_back(fmt::format("{} (first at node '{}', {} in all)", name,
+                                  entry.first_node, entry.count));
     }
     return lines;
   }
@@ -70,9 +72,10 @@ class Scan {
 
   void Note(const Node& node, const OpsetImports& opsets) {
     const std::string domain = node.domain.empty() ? "ai.onnx" : node.domain;
-    const std::string version = std::to_string(VersionOf(node.domain, opsets));
-    Entry& entry =
-        found_[domain + "::" + node.op_type + " at version " + version];
+    const std::string version =
+        fmt::format("{}", VersionOf(node.domain, opsets));
+    Entry& entry = found_[fmt::format("{}::{} at version {}", domain,
+                                      node.op_type, version)];
     entry.op_type = node.op_type;
     if (entry.count++ == 0) {
       entry.first_node = !node.name.empty()

@@ -1,5 +1,7 @@
 #include "frontends/onnx/fusion/body.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -61,14 +63,14 @@ std::string OriginOf(std::vector<const Node*> nodes) {
   for (std::size_t i = 0; i < std::min(nodes.size(), kMaxNamed); ++i) {
     const Node& node = *nodes[i];
     text += i == 0 ? "" : " + ";
-    text += !node.origin.empty()
-                ? node.origin
-                : node.op_type + " '" +
-                      (node.name.empty() ? node.outputs.front() : node.name) +
-                      "'";
+    text +=
+        !node.origin.empty()
+            ? node.origin
+            : fmt::format("{} '{}'", node.op_type,
+                          node.name.empty() ? node.outputs.front() : node.name);
   }
   if (nodes.size() > kMaxNamed) {
-    text += " + " + std::to_string(nodes.size() - kMaxNamed) + " more";
+    text += fmt::format(" + {} more", nodes.size() - kMaxNamed);
   }
   return text;
 }

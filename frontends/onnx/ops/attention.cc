@@ -5,6 +5,7 @@
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/softmax.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <string>
@@ -71,9 +72,9 @@ AttentionRequest RequestOf(NodeContext& ctx) {
   }
   const std::int64_t heads = request.query.size(1);
   const std::int64_t shared = request.key.size(1);
-  ctx.Check(shared > 0 && heads % shared == 0,
-            std::to_string(heads) + " query heads cannot share " +
-                std::to_string(shared) + " key heads");
+  ctx.Check(
+      shared > 0 && heads % shared == 0,
+      fmt::format("{} query heads cannot share {} key heads", heads, shared));
   return request;
 }
 
@@ -127,7 +128,7 @@ at::ScalarType SoftmaxType(const NodeContext& ctx, at::ScalarType type) {
 void LowerFlexAttention(NodeContext& ctx) {
   const at::Tensor query = ctx.Tensor(kQuery);
   ctx.Check(query.dim() == 4,
-            "Q has rank " + std::to_string(query.dim()) + ", expected 4");
+            fmt::format("Q has rank {}, expected 4", query.dim()));
   const double size = static_cast<double>(query.size(3));
   const double root =
       std::sqrt(ctx.FloatAttribute("scale", 1 / std::sqrt(size)));
@@ -171,8 +172,8 @@ void LowerRotaryEmbedding(NodeContext& ctx) {
   const std::int64_t rotated = ctx.IntAttribute("rotary_embedding_dim", 0);
   const std::int64_t expected = (rotated == 0 ? heads.size(3) : rotated) / 2;
   ctx.Check(rotation.cos.size(-1) == expected,
-            "cos_cache has " + std::to_string(rotation.cos.size(-1)) +
-                " columns, expected " + std::to_string(expected));
+            fmt::format("cos_cache has {} columns, expected {}",
+                        rotation.cos.size(-1), expected));
   const at::Tensor y = Rotate(heads, rotation);
   ctx.Set(0, x.dim() == 4 ? y : MergeHeads(y));
 }

@@ -16,6 +16,7 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>
@@ -115,8 +116,8 @@ at::Tensor SoftmaxOfVisible(const at::Tensor& scores, const at::Tensor& bias) {
 at::Tensor SplitHeads(const NodeContext& ctx, const at::Tensor& x,
                       std::int64_t heads) {
   ctx.Check(x.dim() == 3 && heads > 0 && x.size(2) % heads == 0,
-            std::to_string(heads) + " heads do not divide a tensor of rank " +
-                std::to_string(x.dim()));
+            fmt::format("{} heads do not divide a tensor of rank {}", heads,
+                        x.dim()));
   return x.unflatten(2, {heads, x.size(2) / heads}).transpose(1, 2);
 }
 

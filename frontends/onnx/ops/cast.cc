@@ -6,6 +6,7 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/where.h>
 #include <c10/core/ScalarType.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <string>
@@ -114,10 +115,9 @@ void LowerBitCast(NodeContext& ctx) {
   const at::ScalarType type = ctx.TypeOf(ctx.IntAttribute("to", kOnnxFloat));
   const at::Tensor x = ctx.Tensor(0);
   if (x.element_size() != static_cast<std::int64_t>(c10::elementSize(type))) {
-    ctx.Fail(ErrorCode::kCorrupt, "elements of " +
-                                      std::to_string(x.element_size()) +
-                                      " bytes cannot become ones of " +
-                                      std::to_string(c10::elementSize(type)));
+    ctx.Fail(ErrorCode::kCorrupt,
+             fmt::format("elements of {} bytes cannot become ones of {}",
+                         x.element_size(), c10::elementSize(type)));
   }
   ctx.Set(0, x.view(type));
 }

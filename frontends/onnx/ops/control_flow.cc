@@ -1,6 +1,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/stack.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <string>
@@ -36,8 +37,8 @@ const Graph& Body(const NodeContext& ctx, std::string_view name) {
 
 void SetAll(NodeContext& ctx, std::vector<Value> values, size_t expected) {
   ctx.Check(values.size() == expected,
-            "the body gives " + std::to_string(values.size()) +
-                " values, expected " + std::to_string(expected));
+            fmt::format("the body gives {} values, expected {}", values.size(),
+                        expected));
   for (size_t i = 0; i < values.size(); ++i) ctx.Set(i, std::move(values[i]));
 }
 
@@ -119,7 +120,7 @@ void LowerLoop(NodeContext& ctx) {
   for (std::int64_t i = 0; goes_on && i < trips; ++i) {
     if (i == kMaxIterations) {
       ctx.Fail(ErrorCode::kUnsupported,
-               "more than " + std::to_string(kMaxIterations) + " iterations");
+               fmt::format("more than {} iterations", kMaxIterations));
     }
     std::vector<Value> inputs;
     inputs.emplace_back(
@@ -188,8 +189,8 @@ std::vector<Value> ScanOver(NodeContext& ctx, const ScanPlan& plan,
 Ints PerScan(const NodeContext& ctx, std::string_view name, size_t count) {
   Ints values = ctx.IntsAttribute(name, Ints(count, 0));
   ctx.Check(values.size() == count,
-            std::string(name) + " has " + std::to_string(values.size()) +
-                " elements, expected " + std::to_string(count));
+            fmt::format("{} has {} elements, expected {}", name, values.size(),
+                        count));
   return values;
 }
 
@@ -200,7 +201,7 @@ ScanPlan ReadScanPlan(const NodeContext& ctx, size_t first) {
   const std::int64_t given = ctx.IntAttribute("num_scan_inputs", 0);
   const auto inputs = static_cast<std::int64_t>(ctx.num_inputs() - first);
   ctx.Check(given > 0 && given <= inputs,
-            "num_scan_inputs is " + std::to_string(given));
+            fmt::format("num_scan_inputs is {}", given));
   const auto scanned = static_cast<size_t>(given);
   plan.num_states = ctx.num_inputs() - first - scanned;
   ctx.Check(plan.body->outputs.size() >= plan.num_states,

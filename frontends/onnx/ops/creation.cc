@@ -8,6 +8,7 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/tensor.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <string>
@@ -31,12 +32,12 @@ constexpr double kMaxCreated = 1e12;
 std::int64_t CheckedCount(const NodeContext& ctx, const Ints& shape) {
   double count = 1;
   for (const std::int64_t size : shape) {
-    ctx.Check(size >= 0, "shape holds " + std::to_string(size));
+    ctx.Check(size >= 0, fmt::format("shape holds {}", size));
     count *= static_cast<double>(size);
   }
   if (count > kMaxCreated) {
     ctx.Fail(ErrorCode::kUnsupported,
-             "a tensor of " + std::to_string(count) + " elements");
+             fmt::format("a tensor of {:f} elements", count));
   }
   return Product(shape);
 }
@@ -73,7 +74,7 @@ void LowerConstant(NodeContext& ctx) {
     for (const char* name : {"sparse_value", "value_string", "value_strings"}) {
       if (ctx.HasAttribute(name)) {
         ctx.Fail(ErrorCode::kUnsupported,
-                 "attribute '" + std::string(name) + "' is not supported");
+                 fmt::format("attribute '{}' is not supported", name));
       }
     }
     ctx.Fail(ErrorCode::kCorrupt, "attribute 'value' is missing");
@@ -89,9 +90,8 @@ void LowerConstantOfShape(NodeContext& ctx) {
     const Attribute& value =
         ctx.RequireAttribute("value", Attribute::Kind::kTensor);
     const at::Tensor one = ctx.Literal(value.tensors.front());
-    ctx.Check(
-        one.numel() == 1 && !one.is_meta(),
-        "value has " + std::to_string(one.numel()) + " elements, expected 1");
+    ctx.Check(one.numel() == 1 && !one.is_meta(),
+              fmt::format("value has {} elements, expected 1", one.numel()));
     type = one.scalar_type();
     fill = Computable(one).item();
   }
@@ -113,7 +113,7 @@ void LowerRange(NodeContext& ctx) {
   }
   if (count > kMaxCreated) {
     ctx.Fail(ErrorCode::kUnsupported,
-             "a range of " + std::to_string(count) + " elements");
+             fmt::format("a range of {:f} elements", count));
   }
   const at::Device place = ctx.PlaceFor(static_cast<std::int64_t>(count));
   ctx.Set(0, at::arange(start, limit, delta, OptionsAt(ctx, type, place)));
@@ -130,10 +130,10 @@ at::Tensor Diagonal(std::int64_t rows, std::int64_t columns, std::int64_t k,
 void LowerEyeLike(NodeContext& ctx) {
   const at::Tensor like = ctx.Tensor(0);
   ctx.Check(like.dim() == 2,
-            "input has rank " + std::to_string(like.dim()) + ", expected 2");
+            fmt::format("input has rank {}, expected 2", like.dim()));
   const std::int64_t k = ctx.IntAttribute("k", 0);
   ctx.Check(std::abs(k) <= std::max(like.size(0), like.size(1)),
-            "k is " + std::to_string(k));
+            fmt::format("k is {}", k));
   const at::ScalarType type = ctx.HasAttribute("dtype")
                                   ? ctx.TypeOf(ctx.IntAttribute("dtype", 1))
                                   : like.scalar_type();

@@ -18,6 +18,7 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <vector>
@@ -105,9 +106,8 @@ Sizes CheckedSizes(const NodeContext& ctx, const at::Tensor& x,
                    const at::Tensor& weight, const at::Tensor& offset,
                    std::int64_t groups) {
   if (x.dim() != 4) {
-    ctx.Fail(ErrorCode::kUnsupported, "input has rank " +
-                                          std::to_string(x.dim()) +
-                                          ", foretell knows rank 4");
+    ctx.Fail(ErrorCode::kUnsupported,
+             fmt::format("input has rank {}, foretell knows rank 4", x.dim()));
   }
   const Sizes s{.batch = x.size(0),
                 .channels = x.size(1),
@@ -117,17 +117,15 @@ Sizes CheckedSizes(const NodeContext& ctx, const at::Tensor& x,
                 .width = offset.size(3)};
   ctx.Check(groups > 0 && weight.size(1) * groups == s.channels &&
                 weight.size(0) % groups == 0,
-            "group " + std::to_string(groups) + " does not divide the " +
-                std::to_string(s.channels) +
-                " input channels as the weight "
-                "expects");
+            fmt::format("group {} does not divide the {} input channels as the "
+                        "weight expects",
+                        groups, s.channels));
   ctx.Check(s.offset_groups > 0 && s.channels % s.offset_groups == 0,
-            "offset_group " + std::to_string(s.offset_groups) +
-                " does not divide " + std::to_string(s.channels) + " channels");
+            fmt::format("offset_group {} does not divide {} channels",
+                        s.offset_groups, s.channels));
   ctx.Check(offset.size(1) == s.offset_groups * s.kernel * 2,
-            "offset has " + std::to_string(offset.size(1)) +
-                " channels, expected " +
-                std::to_string(s.offset_groups * s.kernel * 2));
+            fmt::format("offset has {} channels, expected {}", offset.size(1),
+                        s.offset_groups * s.kernel * 2));
   return s;
 }
 
@@ -139,9 +137,10 @@ void LowerDeformConv(NodeContext& ctx) {
   const at::Tensor offset = ctx.Tensor(2);
   const at::Tensor bias = ctx.OptionalTensor(3);
   const std::int64_t groups = ctx.IntAttribute("group", 1);
-  ctx.Check(weight.dim() == 4 && offset.dim() == 4,
-            "weight and offset have ranks " + std::to_string(weight.dim()) +
-                " and " + std::to_string(offset.dim()) + ", expected 4 and 4");
+  ctx.Check(
+      weight.dim() == 4 && offset.dim() == 4,
+      fmt::format("weight and offset have ranks {} and {}, expected 4 and 4",
+                  weight.dim(), offset.dim()));
   const Sizes s = CheckedSizes(ctx, x, weight, offset, groups);
   const Window window =
       ReadWindow(ctx, weight.sizes().slice(2).vec(), x.sizes().slice(2).vec());

@@ -22,6 +22,7 @@
 #include <ATen/ops/unbind.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>
@@ -53,9 +54,8 @@ void LowerUnbind(NodeContext& ctx) {
       NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
   const std::vector<at::Tensor> parts = at::unbind(x, axis);
   ctx.Check(parts.size() == ctx.num_outputs(),
-            "dimension " + std::to_string(axis) + " is " +
-                std::to_string(parts.size()) + ", expected " +
-                std::to_string(ctx.num_outputs()));
+            fmt::format("dimension {} is {}, expected {}", axis, parts.size(),
+                        ctx.num_outputs()));
   for (size_t i = 0; i < parts.size(); ++i) ctx.Set(i, parts[i]);
 }
 
@@ -335,9 +335,8 @@ void LowerFusedGroupNorm(NodeContext& ctx) {
   const std::int64_t groups =
       ctx.RequireAttribute("num_groups", Attribute::Kind::kInt).i;
   const double epsilon = ctx.FloatAttribute("epsilon", kFusedDefaultEpsilon);
-  ctx.Check(x.dim() >= 2 && groups > 0, "X has rank " +
-                                            std::to_string(x.dim()) + " and " +
-                                            std::to_string(groups) + " groups");
+  ctx.Check(x.dim() >= 2 && groups > 0,
+            fmt::format("X has rank {} and {} groups", x.dim(), groups));
   if (x.size(1) % groups == 0 && shape == x.sizes() && IsPerChannel(scale, x) &&
       IsPerChannel(bias, x)) {
     ctx.Set(0, at::group_norm(x, groups, Flat(scale), Flat(bias), epsilon,

@@ -3,6 +3,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/split_with_sizes.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <vector>
@@ -89,9 +90,9 @@ void CheckCacheGrows(NodeContext& ctx, std::int64_t past,
   const std::int64_t total = ctx.Int(kGroupedTotalLength);
   if (total == past + sequence) return;
   ctx.Fail(ErrorCode::kUnsupported,
-           "total_sequence_length " + std::to_string(total) + " is not past " +
-               std::to_string(past) + " + new " + std::to_string(sequence) +
-               ": a cache shared by past and present is not supported");
+           fmt::format("total_sequence_length {} is not past {} + new {}: a "
+                       "cache shared by past and present is not supported",
+                       total, past, sequence));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "frontends/onnx/ops/helpers.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -13,9 +15,9 @@ std::int64_t NormalizeAxis(const NodeContext& ctx, std::int64_t axis,
                            std::int64_t rank) {
   const std::int64_t bound = std::max<std::int64_t>(rank, 1);
   if (axis < -bound || axis >= bound) {
-    ctx.Fail(ErrorCode::kCorrupt, "axis " + std::to_string(axis) +
-                                      " is outside of a tensor of rank " +
-                                      std::to_string(rank));
+    ctx.Fail(
+        ErrorCode::kCorrupt,
+        fmt::format("axis {} is outside of a tensor of rank {}", axis, rank));
   }
   return axis < 0 ? axis + bound : axis;
 }
@@ -29,7 +31,7 @@ std::vector<std::int64_t> NormalizeAxes(const NodeContext& ctx,
   const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
   if (repeated != sorted.end()) {
     ctx.Fail(ErrorCode::kCorrupt,
-             "axis " + std::to_string(*repeated) + " is given twice");
+             fmt::format("axis {} is given twice", *repeated));
   }
   return axes;
 }
@@ -64,9 +66,9 @@ std::int64_t Product(at::IntArrayRef dims) {
 at::Scalar HostScalar(NodeContext& ctx, size_t input) {
   const at::Tensor value = ctx.Host(input);
   if (value.numel() != 1) {
-    ctx.Fail(ErrorCode::kCorrupt, "input " + std::to_string(input) + " has " +
-                                      std::to_string(value.numel()) +
-                                      " elements, expected 1");
+    ctx.Fail(ErrorCode::kCorrupt,
+             fmt::format("input {} has {} elements, expected 1", input,
+                         value.numel()));
   }
   return value.item();
 }
@@ -86,9 +88,8 @@ void RequireData(const NodeContext& ctx, const at::Tensor& tensor) {
 
 void FailAttribute(const NodeContext& ctx, std::string_view name,
                    std::string_view value) {
-  ctx.Fail(ErrorCode::kUnsupported, "attribute '" + std::string(name) +
-                                        "' = '" + std::string(value) +
-                                        "' is not supported");
+  ctx.Fail(ErrorCode::kUnsupported,
+           fmt::format("attribute '{}' = '{}' is not supported", name, value));
 }
 
 }  // namespace foretell::onnx

@@ -6,6 +6,7 @@
 #include <ATen/ops/pixel_unshuffle.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>
@@ -47,8 +48,9 @@ void LowerGridSample(NodeContext& ctx) {
   const std::int64_t interpolation = InterpolationOf(ctx);
   if (x.dim() != 4 && (x.dim() != 5 || interpolation == 2)) {
     ctx.Fail(ErrorCode::kUnsupported,
-             "input has rank " + std::to_string(x.dim()) +
-                 ", foretell knows rank 4, and rank 5 without mode 'cubic'");
+             fmt::format("input has rank {}, foretell knows rank 4, and rank 5 "
+                         "without mode 'cubic'",
+                         x.dim()));
   }
   const at::Tensor grid = ctx.Tensor(1);
   const at::ScalarType type =
@@ -72,9 +74,9 @@ std::int64_t BlockSize(const NodeContext& ctx, const at::Tensor& x) {
   ctx.RequireAttribute("blocksize", Attribute::Kind::kInt);
   const std::int64_t block = ctx.IntAttribute("blocksize", 1);
   ctx.Check(x.dim() == 4,
-            "input has rank " + std::to_string(x.dim()) + ", expected 4");
+            fmt::format("input has rank {}, expected 4", x.dim()));
   ctx.Check(block > 0 && block < (1 << 20),
-            "blocksize is " + std::to_string(block));
+            fmt::format("blocksize is {}", block));
   return block;
 }
 
@@ -91,8 +93,8 @@ void LowerDepthToSpace(NodeContext& ctx) {
   const std::int64_t b = BlockSize(ctx, x);
   const std::int64_t n = x.size(0), h = x.size(2), w = x.size(3);
   ctx.Check(x.size(1) % (b * b) == 0,
-            "blocksize " + std::to_string(b) + " squared does not divide " +
-                std::to_string(x.size(1)) + " channels");
+            fmt::format("blocksize {} squared does not divide {} channels", b,
+                        x.size(1)));
   if (DepthVariesSlowest(ctx)) {
     ctx.Set(0, at::pixel_shuffle(x, b));
     return;
@@ -108,9 +110,8 @@ void LowerSpaceToDepth(NodeContext& ctx) {
   const std::int64_t b = BlockSize(ctx, x);
   const std::int64_t n = x.size(0), c = x.size(1);
   ctx.Check(x.size(2) % b == 0 && x.size(3) % b == 0,
-            "blocksize " + std::to_string(b) + " does not divide " +
-                std::to_string(x.size(2)) + " by " + std::to_string(x.size(3)) +
-                " pixels");
+            fmt::format("blocksize {} does not divide {} by {} pixels", b,
+                        x.size(2), x.size(3)));
   if (DepthVariesSlowest(ctx)) {
     ctx.Set(0, at::pixel_unshuffle(x, b));
     return;
@@ -129,12 +130,12 @@ void LowerCenterCropPad(NodeContext& ctx) {
   const Ints axes =
       NormalizeAxes(ctx, ctx.IntsAttribute("axes", Iota(x.dim())), x.dim());
   ctx.Check(axes.size() == wanted.size(),
-            "shape has " + std::to_string(wanted.size()) +
-                " elements, expected " + std::to_string(axes.size()));
+            fmt::format("shape has {} elements, expected {}", wanted.size(),
+                        axes.size()));
   Ints pads(2 * static_cast<size_t>(x.dim()), 0);
   for (size_t k = 0; k < axes.size(); ++k) {
     const std::int64_t size = x.size(axes[k]);
-    ctx.Check(wanted[k] >= 0, "shape holds " + std::to_string(wanted[k]));
+    ctx.Check(wanted[k] >= 0, fmt::format("shape holds {}", wanted[k]));
     if (wanted[k] < size) {
       const std::int64_t first = (size - wanted[k]) / 2;
       x = x.slice(axes[k], first, first + wanted[k]);
@@ -210,9 +211,9 @@ void LowerCol2Im(NodeContext& ctx) {
   const std::int64_t elements = Product(w.kernel);
   ctx.Check(
       x.dim() == 3 && x.size(1) % elements == 0 && x.size(2) == Product(blocks),
-      "input does not hold the blocks that the attributes describe: " +
-          std::to_string(elements) + " elements at " +
-          std::to_string(Product(blocks)) + " positions");
+      fmt::format("input does not hold the blocks that the attributes "
+                  "describe: {} elements at {} positions",
+                  elements, Product(blocks)));
   ctx.Set(0, w.rank() == 2 && w.HasSymmetricPads()
                  ? at::col2im(x, image, w.kernel, w.dilations, w.pads_begin,
                               w.strides)

@@ -14,6 +14,7 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <string>
@@ -101,8 +102,8 @@ void LowerLinearAttention(NodeContext& ctx) {
   const std::int64_t q_heads = heads("q_num_heads");
   const std::int64_t kv_heads = heads("kv_num_heads");
   ctx.Check(kv_heads > 0 && q_heads > 0 && q_heads % kv_heads == 0,
-            "q_num_heads " + std::to_string(q_heads) +
-                " is no multiple of kv_num_heads " + std::to_string(kv_heads));
+            fmt::format("q_num_heads {} is no multiple of kv_num_heads {}",
+                        q_heads, kv_heads));
   Recurrence r = RecurrenceOf(ctx, q_heads, kv_heads);
   double scale = ctx.FloatAttribute("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(r.key.size(3)));

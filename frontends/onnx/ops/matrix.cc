@@ -7,6 +7,7 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/mm.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <string>
@@ -34,7 +35,7 @@ at::Scalar Factor(const NodeContext& ctx, const char* name,
   const double factor = ctx.FloatAttribute(name, 1.0);
   if (at::isFloatingType(type)) return factor;
   if (factor != std::trunc(factor)) {
-    FailAttribute(ctx, name, std::to_string(factor) + " of integer matrices");
+    FailAttribute(ctx, name, fmt::format("{:f} of integer matrices", factor));
   }
   return static_cast<std::int64_t>(factor);
 }
@@ -82,8 +83,8 @@ at::Tensor Gemm(NodeContext& ctx) {
   const at::Tensor b = Computable(ctx.Tensor(1));
   const at::Tensor c = ctx.Has(2) ? Computable(ctx.Tensor(2)) : at::Tensor();
   ctx.Check(a.dim() == 2 && b.dim() == 2,
-            "A and B have ranks " + std::to_string(a.dim()) + " and " +
-                std::to_string(b.dim()) + ", expected 2");
+            fmt::format("A and B have ranks {} and {}, expected 2", a.dim(),
+                        b.dim()));
   const at::Scalar alpha = Factor(ctx, "alpha", a.scalar_type());
   const at::Scalar beta = Factor(ctx, "beta", a.scalar_type());
   const bool transposes_b = ctx.IntAttribute("transB", 0) != 0;

@@ -8,6 +8,7 @@
 #include <ATen/ops/max_pool3d_with_indices.h>
 #include <ATen/ops/max_unpool2d.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <string>
@@ -165,8 +166,8 @@ void LowerMaxUnpool(NodeContext& ctx) {
   if (ctx.Has(2)) {
     const Ints wanted = ctx.Ints(2);
     ctx.Check(wanted.size() == shape.size(),
-              "output_shape has " + std::to_string(wanted.size()) +
-                  " elements, expected " + std::to_string(shape.size()));
+              fmt::format("output_shape has {} elements, expected {}",
+                          wanted.size(), shape.size()));
     Window extension = WithoutPads(w);
     for (size_t i = 0; i < w.rank(); ++i) {
       extension.pads_end[i] = wanted[i + 2] - shape[i + 2];

@@ -10,6 +10,7 @@
 #include <ATen/ops/slice.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <vector>
@@ -101,7 +102,7 @@ void LowerGroupNorm(NodeContext& ctx) {
       ctx.FloatAttribute("epsilon", 1e-5), /*cudnn_enabled=*/true);
   const std::int64_t activation = ctx.IntAttribute("activation", 0);
   if (activation != 0 && activation != 1) {
-    FailAttribute(ctx, "activation", std::to_string(activation));
+    FailAttribute(ctx, "activation", fmt::format("{}", activation));
   }
   if (activation == 1) y = at::silu(y);
   ctx.Set(0, channels_last ? y.movedim(1, -1) : y);

@@ -12,6 +12,7 @@
 #include <ATen/ops/split_with_sizes.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <vector>
@@ -31,7 +32,7 @@ std::int64_t HeadsOf(const NodeContext& ctx) {
 void Refuse(const NodeContext& ctx, size_t i, const char* name) {
   if (ctx.Has(i)) {
     ctx.Fail(ErrorCode::kUnsupported,
-             "input '" + std::string(name) + "' is not supported");
+             fmt::format("input '{}' is not supported", name));
   }
 }
 
@@ -43,8 +44,8 @@ at::Tensor FromLengths(const NodeContext& ctx, const at::Tensor& lengths,
                        std::int64_t batch, std::int64_t num_keys) {
   const std::int64_t given = lengths.numel() / std::max<std::int64_t>(batch, 1);
   ctx.Check(lengths.numel() == given * batch && (given == 1 || given == 2),
-            "a mask of " + std::to_string(lengths.numel()) +
-                " lengths does not fit batch " + std::to_string(batch));
+            fmt::format("a mask of {} lengths does not fit batch {}",
+                        lengths.numel(), batch));
   const at::Tensor key = at::arange(num_keys, lengths.options());
   const auto column = [&](std::int64_t first) {
     return at::slice(lengths, 0, first, first + batch).reshape({-1, 1, 1, 1});
@@ -73,9 +74,9 @@ at::Tensor VisibleByMask(const NodeContext& ctx, const at::Tensor& mask,
       return CastTo(at::slice(rows, 3, 0, num_keys), at::kBool);
     }
     default:
-      ctx.Fail(ErrorCode::kCorrupt, "the mask has rank " +
-                                        std::to_string(mask.dim()) +
-                                        ", expected 1 to 4");
+      ctx.Fail(
+          ErrorCode::kCorrupt,
+          fmt::format("the mask has rank {}, expected 1 to 4", mask.dim()));
   }
 }
 
@@ -111,9 +112,11 @@ std::vector<std::int64_t> ProjectionSizes(const NodeContext& ctx,
                                           std::int64_t columns) {
   const std::vector<std::int64_t> sizes = ctx.IntsAttribute(
       "qkv_hidden_sizes", {columns / 3, columns / 3, columns / 3});
-  ctx.Check(sizes.size() == 3 && sizes[0] + sizes[1] + sizes[2] == columns,
-            "qkv_hidden_sizes do not add up to the " + std::to_string(columns) +
-                " columns of the weights");
+  ctx.Check(
+      sizes.size() == 3 && sizes[0] + sizes[1] + sizes[2] == columns,
+      fmt::format(
+          "qkv_hidden_sizes do not add up to the {} columns of the weights",
+          columns));
   return sizes;
 }
 
@@ -225,7 +228,7 @@ void LowerMicrosoftRotaryEmbedding(NodeContext& ctx) {
   const at::Tensor positions = ctx.Tensor(1);
   if (ctx.FloatAttribute("scale", 1.0) != 1.0) {
     FailAttribute(ctx, "scale",
-                  std::to_string(ctx.FloatAttribute("scale", 1.0)));
+                  fmt::format("{:f}", ctx.FloatAttribute("scale", 1.0)));
   }
   if (ctx.IntAttribute("is_packed_batching", 0) != 0) {
     FailAttribute(ctx, "is_packed_batching", "1");

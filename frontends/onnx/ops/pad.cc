@@ -10,6 +10,7 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/pad.h>
 #include <ATen/ops/tensor.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>
@@ -41,9 +42,9 @@ Pads ReadPads(NodeContext& ctx, std::int64_t rank) {
                         ? NormalizeAxes(ctx, ctx.Ints(3), rank)
                         : Iota(rank);
   if (given.size() != 2 * axes.size()) {
-    ctx.Fail(ErrorCode::kCorrupt, "pads has " + std::to_string(given.size()) +
-                                      " elements, expected " +
-                                      std::to_string(2 * axes.size()));
+    ctx.Fail(ErrorCode::kCorrupt,
+             fmt::format("pads has {} elements, expected {}", given.size(),
+                         2 * axes.size()));
   }
   Pads pads{.begin = Ints(static_cast<size_t>(rank), 0),
             .end = Ints(static_cast<size_t>(rank), 0)};
@@ -85,7 +86,7 @@ at::Tensor Cropped(const NodeContext& ctx, at::Tensor x, Pads& pads) {
     const std::int64_t size = x.size(static_cast<std::int64_t>(i));
     const std::int64_t last = size - std::max<std::int64_t>(-pads.end[i], 0);
     ctx.Check(first <= last,
-              "pads remove more than axis " + std::to_string(i) + " has");
+              fmt::format("pads remove more than axis {} has", i));
     pads.begin[i] = std::max<std::int64_t>(pads.begin[i], 0);
     pads.end[i] = std::max<std::int64_t>(pads.end[i], 0);
     if (first == 0 && last == size) continue;
@@ -112,8 +113,9 @@ at::Tensor PadByGathering(const NodeContext& ctx, at::Tensor x,
     if (pads.begin[i] == 0 && pads.end[i] == 0) continue;
     const auto axis = static_cast<std::int64_t>(i);
     const std::int64_t size = x.size(axis);
-    ctx.Check(size > 0, "axis " + std::to_string(i) +
-                            " is empty and cannot be padded by " + mode);
+    ctx.Check(
+        size > 0,
+        fmt::format("axis {} is empty and cannot be padded by {}", i, mode));
     Ints sources;
     for (std::int64_t p = -pads.begin[i]; p < size + pads.end[i]; ++p) {
       sources.push_back(SourceOf(p, size, mode));

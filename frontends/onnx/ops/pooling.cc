@@ -29,6 +29,7 @@
 #include <ATen/ops/mean.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/pow.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
@@ -63,9 +64,9 @@ std::int64_t Outputs(const Pooling& p, size_t i) {
 }  // namespace
 
 void FailPoolingRank(const NodeContext& ctx, size_t spatial_rank) {
-  ctx.Fail(ErrorCode::kUnsupported, "pooling over " +
-                                        std::to_string(spatial_rank) +
-                                        " spatial axes, foretell knows 1 to 3");
+  ctx.Fail(ErrorCode::kUnsupported,
+           fmt::format("pooling over {} spatial axes, foretell knows 1 to 3",
+                       spatial_rank));
 }
 
 Pooling ReadPooling(const NodeContext& ctx, const at::Tensor& x) {
@@ -77,10 +78,10 @@ Pooling ReadPooling(const NodeContext& ctx, const at::Tensor& x) {
   p.ceil_mode = auto_pad == "NOTSET" && ctx.IntAttribute("ceil_mode", 0) != 0;
   for (size_t i = 0; i < p.spatial.size(); ++i) {
     p.outputs.push_back(Outputs(p, i));
-    ctx.Check(p.outputs.back() > 0, "kernel_shape spans " +
-                                        std::to_string(p.window.Extent(i)) +
-                                        " elements, more than axis " +
-                                        std::to_string(i + 2) + " has");
+    ctx.Check(
+        p.outputs.back() > 0,
+        fmt::format("kernel_shape spans {} elements, more than axis {} has",
+                    p.window.Extent(i), i + 2));
   }
   return p;
 }

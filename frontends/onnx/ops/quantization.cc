@@ -9,6 +9,7 @@
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/round.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <vector>
@@ -60,16 +61,15 @@ at::Tensor Spread(const NodeContext& ctx, const at::Tensor& parameter,
   const std::int64_t size = shape[static_cast<size_t>(axis)];
   if (block == 0) {
     ctx.Check(parameter.dim() == 1 && parameter.numel() == size,
-              "the scale has " + std::to_string(parameter.numel()) +
-                  " elements, expected " + std::to_string(size));
+              fmt::format("the scale has {} elements, expected {}",
+                          parameter.numel(), size));
     Ints spread(shape.size(), 1);
     spread[static_cast<size_t>(axis)] = size;
     return parameter.reshape(spread);
   }
   ctx.Check(block > 0 && parameter.dim() == rank &&
                 parameter.size(axis) == (size + block - 1) / block,
-            "block_size " + std::to_string(block) +
-                " does not fit the scale's shape");
+            fmt::format("block_size {} does not fit the scale's shape", block));
   return parameter.repeat_interleave(block, axis).slice(axis, 0, size);
 }
 

@@ -19,6 +19,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>
@@ -88,13 +89,12 @@ void CheckLayer(const NodeContext& ctx, const Layer& layer) {
   ctx.Check(layer.weight.size(0) == layer.directions &&
                 layer.weight.size(1) == rows &&
                 layer.weight.size(2) == layer.x.size(2),
-            "W has " + std::to_string(layer.weight.size(1)) +
-                " rows for input size " + std::to_string(layer.x.size(2)) +
-                ", expected " + std::to_string(rows));
+            fmt::format("W has {} rows for input size {}, expected {}",
+                        layer.weight.size(1), layer.x.size(2), rows));
   ctx.Check(layer.recurrent_weight.size(0) == layer.directions &&
                 layer.recurrent_weight.size(1) == rows,
-            "R has " + std::to_string(layer.recurrent_weight.size(1)) +
-                " rows, expected " + std::to_string(rows));
+            fmt::format("R has {} rows, expected {}",
+                        layer.recurrent_weight.size(1), rows));
 }
 
 Layer ReadLayer(NodeContext& ctx, RecurrentCellKind kind) {
@@ -273,7 +273,7 @@ LayerResult RunStepByStep(const NodeContext& ctx, const Layer& layer,
   ctx.Check(layer.steps() > 0, "the sequence is empty");
   if (layer.steps() > kMaxSteps) {
     ctx.Fail(ErrorCode::kUnsupported,
-             "a sequence of " + std::to_string(layer.steps()) + " steps");
+             fmt::format("a sequence of {} steps", layer.steps()));
   }
   const at::Tensor x = layer.batch_first ? layer.x.transpose(0, 1) : layer.x;
   const at::Tensor hidden = StateOrZeros(layer, layer.initial_hidden);

@@ -9,6 +9,7 @@
 #include <ATen/ops/softplus.h>
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/threshold.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -190,8 +191,8 @@ ActivationReader::ActivationReader(const NodeContext& ctx,
   }
   if (names_.size() < usual.size()) {
     ctx.Fail(ErrorCode::kCorrupt,
-             "activations has " + std::to_string(names_.size()) +
-                 " elements, expected " + std::to_string(usual.size()));
+             fmt::format("activations has {} elements, expected {}",
+                         names_.size(), usual.size()));
   }
   names_.resize(usual.size());
   is_default_ = names_ == usual;

@@ -7,6 +7,7 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -53,16 +54,15 @@ std::vector<AxisCoordinates> UnchangedAxes(const at::Tensor& x) {
 void CheckCount(const NodeContext& ctx, std::string_view what, size_t count,
                 size_t expected) {
   if (count == expected) return;
-  ctx.Fail(ErrorCode::kCorrupt,
-           std::string(what) + " has " + std::to_string(count) +
-               " elements, expected " + std::to_string(expected));
+  ctx.Fail(ErrorCode::kCorrupt, fmt::format("{} has {} elements, expected {}",
+                                            what, count, expected));
 }
 
 void SetOutput(const NodeContext& ctx, double length, AxisCoordinates& axis) {
   if (!(length >= 0 && length <= kMaxOutput)) {
     ctx.Fail(ErrorCode::kUnsupported,
-             "an axis of " + std::to_string(axis.input) +
-                 " elements becomes one of " + std::to_string(length));
+             fmt::format("an axis of {} elements becomes one of {:f}",
+                         axis.input, length));
   }
   axis.output = static_cast<std::int64_t>(length);
 }
@@ -72,7 +72,7 @@ void ApplyScales(const NodeContext& ctx, const std::vector<double>& scales,
   CheckCount(ctx, "scales", scales.size(), which.size());
   for (size_t k = 0; k < which.size(); ++k) {
     AxisCoordinates& axis = r.axes[static_cast<size_t>(which[k])];
-    ctx.Check(scales[k] > 0, "scales holds " + std::to_string(scales[k]));
+    ctx.Check(scales[k] > 0, fmt::format("scales holds {:f}", scales[k]));
     const double share = crops ? axis.roi_end - axis.roi_begin : 1;
     axis.scale = scales[k];
     // In float, as the writers of the files compute it: 3 · (7 / 3) is 7 there.
@@ -178,11 +178,11 @@ at::Tensor InterpolateAxis(const NodeContext& ctx, const at::Tensor& x,
                            const Resizing& r, std::int64_t a) {
   const AxisCoordinates& axis = r.axes[static_cast<size_t>(a)];
   if (axis.output > 0 && axis.input > kMaxWeights / axis.output) {
-    ctx.Fail(ErrorCode::kUnsupported, "interpolation from " +
-                                          std::to_string(axis.input) + " to " +
-                                          std::to_string(axis.output) +
-                                          " elements without an ATen "
-                                          "operator");
+    ctx.Fail(
+        ErrorCode::kUnsupported,
+        fmt::format(
+            "interpolation from {} to {} elements without an ATen operator",
+            axis.input, axis.output));
   }
   const std::vector<double> weights =
       InterpolationWeights(r.rule, axis, PositionsOf(ctx, r, axis));

@@ -8,6 +8,7 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -35,10 +36,10 @@ struct RoiShape {
 
 RoiShape ReadShape(const NodeContext& ctx, const at::Tensor& x,
                    const at::Tensor& rois, std::int64_t columns) {
-  ctx.Check(x.dim() == 4 && rois.dim() == 2 && rois.size(1) == columns,
-            "input has rank " + std::to_string(x.dim()) +
-                ", expected 4, or rois are not rows of " +
-                std::to_string(columns));
+  ctx.Check(
+      x.dim() == 4 && rois.dim() == 2 && rois.size(1) == columns,
+      fmt::format("input has rank {}, expected 4, or rois are not rows of {}",
+                  x.dim(), columns));
   return {.rois = rois.size(0),
           .channels = x.size(1),
           .height = x.size(2),
@@ -56,9 +57,8 @@ const float* Plane(const at::Tensor& x, const RoiShape& s, std::int64_t batch,
 std::int64_t CheckedBatch(const NodeContext& ctx, const at::Tensor& x,
                           std::int64_t batch) {
   if (batch < 0 || batch >= x.size(0)) {
-    ctx.Fail(ErrorCode::kInvalidArgument, "a region lies in image " +
-                                              std::to_string(batch) + " of " +
-                                              std::to_string(x.size(0)));
+    ctx.Fail(ErrorCode::kInvalidArgument,
+             fmt::format("a region lies in image {} of {}", batch, x.size(0)));
   }
   return batch;
 }
@@ -206,7 +206,7 @@ AlignRule ReadAlignRule(const NodeContext& ctx) {
   rule.half_pixel = coordinates == "half_pixel";
   rule.sampling = ctx.IntAttribute("sampling_ratio", 0);
   ctx.Check(rule.sampling >= 0 && rule.sampling <= 64,
-            "sampling_ratio is " + std::to_string(rule.sampling));
+            fmt::format("sampling_ratio is {}", rule.sampling));
   return rule;
 }
 
@@ -283,8 +283,9 @@ void LowerRoiAlign(NodeContext& ctx) {
   s.pooled_width = ctx.IntAttribute("output_width", 1);
   ctx.Check(
       s.pooled_height > 0 && s.pooled_width > 0 && batches.numel() == s.rois,
-      "output sizes are not positive or batch_indices has " +
-          std::to_string(batches.numel()) + " elements");
+      fmt::format(
+          "output sizes are not positive or batch_indices has {} elements",
+          batches.numel()));
   const AlignRule rule = ReadAlignRule(ctx);
   if (!rule.maximum || x.is_meta()) {
     const at::Tensor boxes =

@@ -2,6 +2,7 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/split_with_sizes.h>
 #include <ATen/ops/stack.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>
@@ -29,9 +30,8 @@ std::int64_t PositionInput(NodeContext& ctx, size_t i, size_t size,
   const auto places = static_cast<std::int64_t>(size);
   const std::int64_t given = ctx.Has(i) ? ctx.Int(i) : fallback;
   if (given < -places || given >= places) {
-    ctx.Fail(ErrorCode::kInvalidArgument, "position " + std::to_string(given) +
-                                              " of a sequence of " +
-                                              std::to_string(places));
+    ctx.Fail(ErrorCode::kInvalidArgument,
+             fmt::format("position {} of a sequence of {}", given, places));
   }
   return given < 0 ? given + places : given;
 }
@@ -62,8 +62,7 @@ void LowerSequenceInsert(NodeContext& ctx) {
   if (position < 0) position += length;
   if (position < 0 || position > length) {
     ctx.Fail(ErrorCode::kInvalidArgument,
-             "position " + std::to_string(position) + " of a sequence of " +
-                 std::to_string(length));
+             fmt::format("position {} of a sequence of {}", position, length));
   }
   sequence.insert(sequence.begin() + position, ctx.Tensor(1));
   ctx.Set(0, std::move(sequence));
@@ -89,9 +88,8 @@ void RefuseManyParts(NodeContext& ctx, std::int64_t length) {
   const std::int64_t chunk = is_scalar ? ctx.Int(1) : 1;
   if (chunk <= 0 || length / chunk <= kMaxParts) return;
   ctx.Fail(ErrorCode::kUnsupported,
-           "splits into " + std::to_string(length / chunk) +
-               " parts, at most " + std::to_string(kMaxParts) +
-               " are accepted");
+           fmt::format("splits into {} parts, at most {} are accepted",
+                       length / chunk, kMaxParts));
 }
 
 /// Sizes of the parts that SplitToSequence makes of an axis of `length`.
@@ -100,7 +98,7 @@ Ints PartSizes(NodeContext& ctx, std::int64_t length) {
   const Ints split = ctx.Ints(1);
   if (ctx.Host(1).dim() > 0) return split;
   const std::int64_t chunk = split.front();
-  ctx.Check(chunk > 0, "split is " + std::to_string(chunk));
+  ctx.Check(chunk > 0, fmt::format("split is {}", chunk));
   Ints sizes;
   for (std::int64_t first = 0; first < length; first += chunk) {
     sizes.push_back(std::min(chunk, length - first));
@@ -146,15 +144,15 @@ void LowerSequenceMap(NodeContext& ctx) {
         continue;
       }
       ctx.Check(sequence->size() == length,
-                "sequences of " + std::to_string(length) + " and " +
-                    std::to_string(sequence->size()) + " elements");
+                fmt::format("sequences of {} and {} elements", length,
+                            sequence->size()));
       inputs.push_back((*sequence)[k]);
     }
     std::vector<Value> outputs = ctx.Run(body, std::move(inputs));
     for (size_t j = 0; j < results.size(); ++j) {
       ctx.Check(
           j < outputs.size() && std::holds_alternative<at::Tensor>(outputs[j]),
-          "the body gives no tensor for output " + std::to_string(j));
+          fmt::format("the body gives no tensor for output {}", j));
       results[j].push_back(std::get<at::Tensor>(std::move(outputs[j])));
     }
   }

@@ -7,6 +7,7 @@
 #include <ATen/ops/reshape.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -25,12 +26,7 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 
 std::string ShapeText(at::IntArrayRef shape) {
-  std::string text = "[";
-  for (const std::int64_t size : shape) {
-    if (text.size() > 1) text += ",";
-    text += std::to_string(size);
-  }
-  return text + "]";
+  return fmt::format("[{}]", fmt::join(shape, ","));
 }
 
 // ---- Reshape ---------------------------------------------------------------
@@ -42,7 +38,7 @@ void CheckReshape(const NodeContext& ctx, const at::Tensor& x,
   std::int64_t known = 1;
   const auto open = std::count(shape.begin(), shape.end(), -1);
   for (const std::int64_t size : shape) {
-    ctx.Check(size >= -1, "shape holds " + std::to_string(size));
+    ctx.Check(size >= -1, fmt::format("shape holds {}", size));
     if (size >= 0 && __builtin_mul_overflow(known, size, &known)) {
       ctx.Fail(ErrorCode::kCorrupt,
                "shape " + ShapeText(shape) + " has more than 2^63 elements");
@@ -53,11 +49,12 @@ void CheckReshape(const NodeContext& ctx, const at::Tensor& x,
                     : known == 0 ? false
                                  : x.numel() % known == 0;
   if (!fits) {
-    ctx.Fail(ErrorCode::kInvalidArgument,
-             "a tensor of shape " + ShapeText(x.sizes()) +
-                 " cannot take the shape " + ShapeText(shape) +
-                 " that the file gives; does it fix a batch or size other "
-                 "than the requested one?");
+    ctx.Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "a tensor of shape {} cannot take the shape {} that the file "
+            "gives; does it fix a batch or size other than the requested one?",
+            ShapeText(x.sizes()), ShapeText(shape)));
   }
 }
 
@@ -68,9 +65,9 @@ void LowerReshape(NodeContext& ctx) {
   const bool zero_copies = ctx.IntAttribute("allowzero", 0) == 0;
   for (size_t i = 0; i < shape.size() && zero_copies; ++i) {
     if (shape[i] != 0) continue;
-    ctx.Check(static_cast<std::int64_t>(i) < x.dim(),
-              "shape copies axis " + std::to_string(i) +
-                  " of a tensor of rank " + std::to_string(x.dim()));
+    ctx.Check(
+        static_cast<std::int64_t>(i) < x.dim(),
+        fmt::format("shape copies axis {} of a tensor of rank {}", i, x.dim()));
     shape[i] = x.size(static_cast<std::int64_t>(i));
   }
   CheckReshape(ctx, x, shape);
@@ -99,9 +96,9 @@ void LowerTranspose(NodeContext& ctx) {
   std::reverse(reversed.begin(), reversed.end());
   const Ints order = NormalizeAxes(
       ctx, ctx.IntsAttribute("perm", std::move(reversed)), x.dim());
-  ctx.Check(static_cast<std::int64_t>(order.size()) == x.dim(),
-            "perm has " + std::to_string(order.size()) +
-                " elements, expected " + std::to_string(x.dim()));
+  ctx.Check(
+      static_cast<std::int64_t>(order.size()) == x.dim(),
+      fmt::format("perm has {} elements, expected {}", order.size(), x.dim()));
   ctx.Set(0, x.permute(order));
 }
 
@@ -116,8 +113,8 @@ void LowerSqueeze(NodeContext& ctx) {
   for (const std::int64_t axis : axes) {
     if (x.dim() > 0 && x.size(axis) != 1) {
       ctx.Fail(ErrorCode::kInvalidArgument,
-               "axis " + std::to_string(axis) + " of " + ShapeText(x.sizes()) +
-                   " is not 1 and cannot be removed");
+               fmt::format("axis {} of {} is not 1 and cannot be removed", axis,
+                           ShapeText(x.sizes())));
     }
   }
   ctx.Set(0, axes.size() == 1 ? x.squeeze(axes[0]) : x.squeeze(axes));
@@ -145,9 +142,10 @@ void LowerConcat(NodeContext& ctx) {
       NormalizeAxis(ctx, ctx.IntAttribute("axis", 1), parts[0].dim());
   for (const at::Tensor& part : parts) {
     if (part.dim() != parts[0].dim()) {
-      ctx.Fail(ErrorCode::kCorrupt, "inputs have the shapes " +
-                                        ShapeText(parts[0].sizes()) + " and " +
-                                        ShapeText(part.sizes()));
+      ctx.Fail(
+          ErrorCode::kCorrupt,
+          fmt::format("inputs have the shapes {} and {}",
+                      ShapeText(parts[0].sizes()), ShapeText(part.sizes())));
     }
   }
   ctx.Set(0, at::cat(parts, axis));
@@ -166,8 +164,8 @@ Ints ExpandedShape(const NodeContext& ctx, const at::Tensor& x, Ints shape) {
     if (wanted == 1) wanted = size;
     if (size != 1 && wanted != size) {
       ctx.Fail(ErrorCode::kInvalidArgument,
-               "a tensor of shape " + ShapeText(x.sizes()) +
-                   " cannot be expanded to " + ShapeText(shape));
+               fmt::format("a tensor of shape {} cannot be expanded to {}",
+                           ShapeText(x.sizes()), ShapeText(shape)));
     }
   }
   return shape;
@@ -190,8 +188,8 @@ void LowerTile(NodeContext& ctx) {
   }
   if (static_cast<std::int64_t>(repeats.size()) != x.dim()) {
     ctx.Fail(ErrorCode::kCorrupt,
-             "repeats has " + std::to_string(repeats.size()) +
-                 " elements, expected " + std::to_string(x.dim()));
+             fmt::format("repeats has {} elements, expected {}", repeats.size(),
+                         x.dim()));
   }
   ctx.Set(0, x.repeat(repeats));
 }

@@ -11,6 +11,7 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/view_as_complex.h>
 #include <ATen/ops/view_as_real.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <optional>
@@ -32,9 +33,11 @@ constexpr std::int64_t kMaxLength = std::int64_t{1} << 30;
 /// ATen's real or complex tensor without that axis.
 at::Tensor Signal(const NodeContext& ctx, const at::Tensor& x) {
   const std::int64_t parts = x.dim() > 0 ? x.size(-1) : 0;
-  ctx.Check(parts == 1 || parts == 2,
-            "the last axis has " + std::to_string(parts) +
-                " elements, expected 1 (real) or 2 (complex)");
+  ctx.Check(
+      parts == 1 || parts == 2,
+      fmt::format(
+          "the last axis has {} elements, expected 1 (real) or 2 (complex)",
+          parts));
   // ATen transforms float and double only.
   const bool known =
       x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble;
@@ -77,7 +80,7 @@ void LowerDft(NodeContext& ctx) {
   std::optional<std::int64_t> length;
   if (ctx.Has(1)) length = ctx.Int(1);
   ctx.Check(length.value_or(1) > 0 && length.value_or(1) <= kMaxLength,
-            "dft_length is " + std::to_string(length.value_or(1)));
+            fmt::format("dft_length is {}", length.value_or(1)));
   ctx.Set(0, Parts(Transform(signal, length, axis,
                              ctx.IntAttribute("inverse", 0) != 0,
                              ctx.IntAttribute("onesided", 0) != 0),
@@ -89,16 +92,15 @@ void LowerDft(NodeContext& ctx) {
 void LowerStft(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   ctx.Check(x.dim() == 3,
-            "signal has rank " + std::to_string(x.dim()) + ", expected 3");
+            fmt::format("signal has rank {}, expected 3", x.dim()));
   const at::Tensor signal = Signal(ctx, x);
   const at::Tensor window = ctx.OptionalTensor(2);
   std::int64_t length = window.defined() ? window.numel() : signal.size(1);
   if (ctx.Has(3)) length = ctx.Int(3);
   const std::int64_t step = ctx.Int(1);
   ctx.Check(step > 0 && length > 0 && length <= signal.size(1),
-            "frames of " + std::to_string(length) + " every " +
-                std::to_string(step) + " of " + std::to_string(signal.size(1)) +
-                " samples");
+            fmt::format("frames of {} every {} of {} samples", length, step,
+                        signal.size(1)));
   const bool onesided = ctx.IntAttribute("onesided", 1) != 0;
   const at::ScalarType real = c10::toRealValueType(signal.scalar_type());
   const at::Tensor weights =
@@ -133,7 +135,7 @@ at::Tensor Blackman(std::int64_t n, bool periodic, at::TensorOptions options) {
 void SetWindow(NodeContext& ctx, WindowFunction window) {
   const std::int64_t length = ctx.Int(0);
   ctx.Check(length >= 0 && length <= kMaxLength,
-            "size is " + std::to_string(length));
+            fmt::format("size is {}", length));
   const at::Device place = ctx.PlaceFor(length);
   const at::ScalarType type =
       ctx.TypeOf(ctx.IntAttribute("output_datatype", kOnnxFloat), place);
@@ -210,9 +212,8 @@ void LowerMelWeightMatrix(NodeContext& ctx) {
   constexpr std::int64_t kMaxBands = 1 << 16;
   ctx.Check(bank.bands > 0 && bank.bands <= kMaxBands && bank.dft_length > 0 &&
                 bank.dft_length <= kMaxBands && bank.sample_rate > 0,
-            "num_mel_bins is " + std::to_string(bank.bands) + ", dft_length " +
-                std::to_string(bank.dft_length) + ", sample_rate " +
-                std::to_string(bank.sample_rate));
+            fmt::format("num_mel_bins is {}, dft_length {}, sample_rate {}",
+                        bank.bands, bank.dft_length, bank.sample_rate));
   const at::ScalarType type =
       ctx.TypeOf(ctx.IntAttribute("output_datatype", kOnnxFloat));
   ctx.Set(0, CastTo(at::tensor(MelWeights(ctx, bank), at::kDouble)

@@ -1,6 +1,7 @@
 #include "frontends/onnx/ops/slice.h"
 
 #include <ATen/ops/split_with_sizes.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>
@@ -36,12 +37,11 @@ Slices ReadSlices(NodeContext& ctx, std::int64_t rank) {
   }
   if (s.ends.size() != s.starts.size() || s.axes.size() != s.starts.size() ||
       s.steps.size() != s.starts.size()) {
-    ctx.Fail(ErrorCode::kCorrupt, "starts, ends, axes and steps have " +
-                                      std::to_string(s.starts.size()) + ", " +
-                                      std::to_string(s.ends.size()) + ", " +
-                                      std::to_string(s.axes.size()) + " and " +
-                                      std::to_string(s.steps.size()) +
-                                      " elements");
+    ctx.Fail(
+        ErrorCode::kCorrupt,
+        fmt::format(
+            "starts, ends, axes and steps have {}, {}, {} and {} elements",
+            s.starts.size(), s.ends.size(), s.axes.size(), s.steps.size()));
   }
   s.axes = NormalizeAxes(ctx, std::move(s.axes), rank);
   return s;
@@ -84,13 +84,14 @@ Ints SplitSizes(NodeContext& ctx, std::int64_t length) {
   if (const auto given = IntsInputOrAttribute(ctx, 1, "split")) return *given;
   const auto outputs = static_cast<std::int64_t>(ctx.num_outputs());
   const std::int64_t parts = ctx.IntAttribute("num_outputs", outputs);
-  ctx.Check(parts > 0, "num_outputs is " + std::to_string(parts) +
-                           ", expected a positive number");
+  ctx.Check(
+      parts > 0,
+      fmt::format("num_outputs is {}, expected a positive number", parts));
   if (ctx.opset() < 18 && length % parts != 0) {
-    ctx.Fail(ErrorCode::kInvalidArgument,
-             "an axis of " + std::to_string(length) +
-                 " elements does not split into " + std::to_string(parts) +
-                 " equal parts");
+    ctx.Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("an axis of {} elements does not split into {} equal parts",
+                    length, parts));
   }
   const std::int64_t chunk = (length + parts - 1) / parts;
   Ints sizes;
@@ -127,10 +128,9 @@ void LowerSplit(NodeContext& ctx) {
   for (const std::int64_t size : sizes) total += size;
   if (total != x.size(axis) || sizes.size() != ctx.num_outputs()) {
     ctx.Fail(ErrorCode::kInvalidArgument,
-             "split gives " + std::to_string(sizes.size()) + " parts of " +
-                 std::to_string(total) + " elements, expected " +
-                 std::to_string(ctx.num_outputs()) + " parts of " +
-                 std::to_string(x.size(axis)));
+             fmt::format(
+                 "split gives {} parts of {} elements, expected {} parts of {}",
+                 sizes.size(), total, ctx.num_outputs(), x.size(axis)));
   }
   const std::vector<at::Tensor> parts = at::split_with_sizes(x, sizes, axis);
   for (size_t i = 0; i < parts.size(); ++i) ctx.Set(i, parts[i]);

@@ -8,6 +8,7 @@
 #include <ATen/ops/sort.h>
 #include <ATen/ops/topk.h>
 #include <ATen/ops/unique_dim.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <tuple>
@@ -39,9 +40,8 @@ TopKOptions OptionsOf(NodeContext& ctx, const at::Tensor& x) {
   options.sorted = ctx.IntAttribute("sorted", 1) != 0;
   const std::int64_t size = x.dim() == 0 ? 1 : x.size(options.axis);
   ctx.Check(options.k >= 0 && options.k <= size,
-            "k is " + std::to_string(options.k) + ", but axis " +
-                std::to_string(options.axis) + " has " + std::to_string(size) +
-                " elements");
+            fmt::format("k is {}, but axis {} has {} elements", options.k,
+                        options.axis, size));
   return options;
 }
 

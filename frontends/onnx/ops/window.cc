@@ -1,6 +1,7 @@
 #include "frontends/onnx/ops/window.h"
 
 #include <ATen/ops/constant_pad_nd.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>
@@ -15,15 +16,14 @@ using Ints = std::vector<std::int64_t>;
 Ints PerAxis(const NodeContext& ctx, std::string_view name, size_t rank) {
   Ints values = ctx.IntsAttribute(name, Ints(rank, 1));
   if (values.size() != rank) {
-    ctx.Fail(ErrorCode::kCorrupt,
-             std::string(name) + " has " + std::to_string(values.size()) +
-                 " elements, expected " + std::to_string(rank));
+    ctx.Fail(ErrorCode::kCorrupt, fmt::format("{} has {} elements, expected {}",
+                                              name, values.size(), rank));
   }
   for (const std::int64_t value : values) {
     if (value <= 0) {
-      ctx.Fail(ErrorCode::kCorrupt, std::string(name) + " holds " +
-                                        std::to_string(value) +
-                                        ", expected a positive number");
+      ctx.Fail(
+          ErrorCode::kCorrupt,
+          fmt::format("{} holds {}, expected a positive number", name, value));
     }
   }
   return values;
@@ -33,9 +33,9 @@ void ReadExplicitPads(const NodeContext& ctx, Window& window) {
   const size_t rank = window.rank();
   const Ints pads = ctx.IntsAttribute("pads", Ints(2 * rank, 0));
   if (pads.size() != 2 * rank) {
-    ctx.Fail(ErrorCode::kCorrupt, "pads has " + std::to_string(pads.size()) +
-                                      " elements, expected " +
-                                      std::to_string(2 * rank));
+    ctx.Fail(ErrorCode::kCorrupt,
+             fmt::format("pads has {} elements, expected {}", pads.size(),
+                         2 * rank));
   }
   const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);
   window.pads_begin.assign(pads.begin(), middle);
@@ -77,8 +77,8 @@ Ints Window::PadsLastAxisFirst() const {
 
 Ints SpatialSizes(const NodeContext& ctx, const at::Tensor& x) {
   if (x.dim() < 3) {
-    ctx.Fail(ErrorCode::kCorrupt, "input has rank " + std::to_string(x.dim()) +
-                                      ", expected at least 3");
+    ctx.Fail(ErrorCode::kCorrupt,
+             fmt::format("input has rank {}, expected at least 3", x.dim()));
   }
   return x.sizes().slice(2).vec();
 }
@@ -86,13 +86,14 @@ Ints SpatialSizes(const NodeContext& ctx, const at::Tensor& x) {
 Window ReadWindow(const NodeContext& ctx, Ints kernel, const Ints& spatial) {
   const size_t rank = spatial.size();
   if (kernel.size() != rank) {
-    ctx.Fail(ErrorCode::kCorrupt, "kernel_shape has rank " +
-                                      std::to_string(kernel.size()) +
-                                      ", expected " + std::to_string(rank));
+    ctx.Fail(ErrorCode::kCorrupt,
+             fmt::format("kernel_shape has rank {}, expected {}", kernel.size(),
+                         rank));
   }
   for (const std::int64_t size : kernel) {
-    ctx.Check(size > 0, "kernel_shape holds " + std::to_string(size) +
-                            ", expected a positive number");
+    ctx.Check(
+        size > 0,
+        fmt::format("kernel_shape holds {}, expected a positive number", size));
   }
   Window window{.kernel = std::move(kernel),
                 .strides = PerAxis(ctx, "strides", rank),

@@ -1,6 +1,7 @@
 #include "frontends/onnx/reader/byte_source.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,9 +56,8 @@ ByteSource ByteSource::OpenFile(const std::string& path) {
   struct stat status = {};
   if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     close(file);
-    throw Error(ErrorCode::kIo, "is " +
-                                    std::string(FileTypeName(status.st_mode)) +
-                                    ", expected a regular file");
+    throw Error(ErrorCode::kIo, fmt::format("is {}, expected a regular file",
+                                            FileTypeName(status.st_mode)));
   }
   // Read-ahead would fetch weights from the disk that nobody looks at.
   posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
@@ -108,15 +108,14 @@ void ByteSource::ReadExactly(std::int64_t offset, std::int64_t count,
     const ssize_t got = pread(file_, out, static_cast<size_t>(count), offset);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      throw Error(ErrorCode::kIo,
-                  "byte " + std::to_string(offset) +
-                      ": cannot be read: " + SystemMessage(errno));
+      throw Error(ErrorCode::kIo, fmt::format("byte {}: cannot be read: {}",
+                                              offset, SystemMessage(errno)));
     }
     if (got == 0) {
-      throw Error(ErrorCode::kIo, "the file shrank while it was read: it had " +
-                                      std::to_string(size_) +
-                                      " bytes, now at most " +
-                                      std::to_string(offset));
+      throw Error(ErrorCode::kIo,
+                  fmt::format("the file shrank while it was read: it had {} "
+                              "bytes, now at most {}",
+                              size_, offset));
     }
     out += got;
     offset += got;

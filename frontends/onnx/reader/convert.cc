@@ -1,5 +1,7 @@
 #include "frontends/onnx/reader/convert.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -54,7 +56,7 @@ void RequireDistinctNames(const Items& items, const std::string& what) {
     const std::string& name = NameOf(item);
     if (name.empty()) Corrupt(what + " without a name");
     if (!seen.insert(name).second) {
-      Corrupt(what + " " + Quoted(name) + " is defined twice");
+      Corrupt(fmt::format("{} {} is defined twice", what, Quoted(name)));
     }
   }
 }
@@ -277,9 +279,8 @@ void CheckIrVersion(const ::onnx::ModelProto& proto) {
   const std::int64_t version = proto.ir_version();
   if (version >= kOldestIrVersion && version <= kNewestIrVersion) return;
   throw Error(ErrorCode::kUnsupported,
-              "IR version " + std::to_string(version) + ", supported are " +
-                  std::to_string(kOldestIrVersion) + " to " +
-                  std::to_string(kNewestIrVersion));
+              fmt::format("IR version {}, supported are {} to {}", version,
+                          kOldestIrVersion, kNewestIrVersion));
 }
 
 }  // namespace

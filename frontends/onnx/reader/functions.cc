@@ -1,5 +1,7 @@
 #include "frontends/onnx/reader/functions.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <span>
@@ -37,8 +39,8 @@ FunctionIndex IndexFunctions(const Model& model) {
     const FunctionKey key = {function.domain, function.name, function.overload};
     if (!index.emplace(key, index.size()).second) {
       throw Error(ErrorCode::kCorrupt,
-                  "function " + Quoted(function.name) + " of domain " +
-                      Quoted(function.domain) + " is defined twice");
+                  fmt::format("function {} of domain {} is defined twice",
+                              Quoted(function.name), Quoted(function.domain)));
     }
   }
   return index;
@@ -72,16 +74,17 @@ Expanded Expand(const Body& body, std::span<const Expanded> functions) {
 
 void CheckLimits(const Expanded& expanded, const std::string& what) {
   if (expanded.num_nodes > kMaxExpandedNodes) {
-    throw Error(ErrorCode::kUnsupported,
-                what + " stands for more than " +
-                    std::to_string(kMaxExpandedNodes) +
-                    " nodes once its functions are expanded");
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format(
+            "{} stands for more than {} nodes once its functions are expanded",
+            what, kMaxExpandedNodes));
   }
   if (expanded.call_depth > kMaxCallDepth) {
     throw Error(ErrorCode::kUnsupported,
-                what + " has functions that call each other " +
-                    std::to_string(expanded.call_depth) + " deep, at most " +
-                    std::to_string(kMaxCallDepth) + " are supported");
+                fmt::format("{} has functions that call each other {} deep, at "
+                            "most {} are supported",
+                            what, expanded.call_depth, kMaxCallDepth));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "frontends/onnx/reader/model.h"
 
+#include <fmt/core.h>
+
 #include <limits>
 
 #include "frontends/onnx/reader/data_types.h"
@@ -15,7 +17,7 @@ std::optional<DType> DTypeOfCode(std::int32_t code) {
 std::string DataTypeName(std::int32_t code) {
   if (code == 0) return "UNDEFINED";
   const DataType* type = FindDataType(code);
-  return type == nullptr ? "data type " + std::to_string(code)
+  return type == nullptr ? fmt::format("data type {}", code)
                          : std::string(type->name);
 }
 

@@ -1,5 +1,7 @@
 #include "frontends/onnx/reader/scope.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -73,9 +75,9 @@ void Resolver::Define() {
           at->second == kSource
               ? "an input or initializer"
               : NodeLabel(nodes_[static_cast<std::size_t>(at->second)]);
-      throw Error(ErrorCode::kCorrupt, NodeLabel(nodes_[i]) + " defines " +
-                                           Quoted(name) + ", which " + other +
-                                           " defines already");
+      throw Error(ErrorCode::kCorrupt,
+                  fmt::format("{} defines {}, which {} defines already",
+                              NodeLabel(nodes_[i]), Quoted(name), other));
     }
   }
 }
@@ -165,9 +167,9 @@ std::vector<NameUse> ResolveScope(Scope scope, std::vector<Node>& nodes) {
 
 void RequireNoUses(std::span<const NameUse> uses) {
   if (uses.empty()) return;
-  throw Error(ErrorCode::kCorrupt, uses.front().user + " uses " +
-                                       Quoted(uses.front().name) +
-                                       ", which nothing defines");
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("{} uses {}, which nothing defines",
+                          uses.front().user, Quoted(uses.front().name)));
 }
 
 }  // namespace foretell::onnx

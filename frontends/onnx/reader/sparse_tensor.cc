@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <cstring>
 #include <optional>
 #include <string>
@@ -19,8 +21,8 @@ using Payload = TensorLiteral::Payload;
 void CheckParts(const TensorLiteral& values, const TensorLiteral& indices,
                 const TensorLiteral& dense) {
   if (values.dims.size() != 1) {
-    CorruptSparse("its values have rank " + std::to_string(values.dims.size()) +
-                  ", expected 1");
+    CorruptSparse(
+        fmt::format("its values have rank {}, expected 1", values.dims.size()));
   }
   if (indices.data_type != kOnnxInt64) {
     CorruptSparse("its indices are " + DataTypeName(indices.data_type) +
@@ -31,10 +33,9 @@ void CheckParts(const TensorLiteral& values, const TensorLiteral& indices,
   const bool linear = indices.dims == std::vector<std::int64_t>{count};
   const bool tuples = indices.dims == std::vector<std::int64_t>{count, rank};
   if (!linear && !tuples) {
-    CorruptSparse("its indices have shape " + DimsText(indices.dims) +
-                  ", its " + std::to_string(count) + " values need [" +
-                  std::to_string(count) + "] or [" + std::to_string(count) +
-                  "," + std::to_string(rank) + "]");
+    CorruptSparse(fmt::format(
+        "its indices have shape {}, its {} values need [{}] or [{},{}]",
+        DimsText(indices.dims), count, count, count, rank));
   }
 }
 
@@ -47,8 +48,7 @@ std::int64_t IndexAt(const TensorLiteral& indices, std::size_t position) {
 
 std::int64_t CheckedIndex(std::int64_t index, std::int64_t size) {
   if (index < 0 || index >= size) {
-    CorruptSparse("index " + std::to_string(index) + " is outside of [0, " +
-                  std::to_string(size) + ")");
+    CorruptSparse(fmt::format("index {} is outside of [0, {})", index, size));
   }
   return index;
 }

@@ -1,5 +1,7 @@
 #include "frontends/onnx/reader/tensor.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -91,8 +93,8 @@ std::string PackTyped(const ::onnx::TensorProto& proto, const DataType& type) {
 
 [[noreturn]] void WrongSize(std::int64_t found, std::int64_t needed,
                             const std::string& unit) {
-  CorruptTensor("its payload has " + std::to_string(found) + " " + unit +
-                ", its shape needs " + std::to_string(needed));
+  CorruptTensor(fmt::format("its payload has {} {}, its shape needs {}", found,
+                            unit, needed));
 }
 
 std::string BytesUnit(bool exact) { return exact ? "bytes" : "bytes at most"; }
@@ -140,8 +142,8 @@ const DataType& CheckedDataType(const TensorLiteral& tensor) {
   if (type == nullptr) {
     throw Error(
         tensor.data_type == 0 ? ErrorCode::kCorrupt : ErrorCode::kUnsupported,
-        "its data type " + std::to_string(tensor.data_type) +
-            " is unknown, expected 1 to 28");
+        fmt::format("its data type {} is unknown, expected 1 to 28",
+                    tensor.data_type));
   }
   return *type;
 }
@@ -171,13 +173,13 @@ void FillPayload(::onnx::TensorProto& proto,
 
 void CheckDims(std::span<const std::int64_t> dims) {
   if (dims.size() > kMaxRank) {
-    CorruptTensor("its rank is " + std::to_string(dims.size()) + ", at most " +
-                  std::to_string(kMaxRank) + " is possible");
+    CorruptTensor(fmt::format("its rank is {}, at most {} is possible",
+                              dims.size(), kMaxRank));
   }
   for (const std::int64_t dim : dims) {
     if (dim < 0) {
-      CorruptTensor("dimension " + std::to_string(dim) + " of " +
-                    DimsText(dims) + " is negative");
+      CorruptTensor(
+          fmt::format("dimension {} of {} is negative", dim, DimsText(dims)));
     }
   }
   if (!CheckedProduct(dims)) {

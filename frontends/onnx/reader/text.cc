@@ -1,5 +1,7 @@
 #include "frontends/onnx/reader/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace foretell::onnx {
@@ -21,32 +23,27 @@ std::string Quoted(std::string_view name) {
 }
 
 std::string NodeLabel(const Node& node) {
-  std::string label = "node ";
+  std::string label = "without a name";
   if (!node.name.empty()) {
-    label += Quoted(node.name);
+    label = Quoted(node.name);
   } else if (!node.outputs.empty()) {
-    label += "of " + Quoted(node.outputs.front());
-  } else {
-    label += "without a name";
+    label = "of " + Quoted(node.outputs.front());
   }
   std::string op_type = Quoted(node.op_type);
   op_type.front() = '(';
   op_type.back() = ')';
-  return label + " " + op_type;
+  return fmt::format("node {} {}", label, op_type);
 }
 
 std::string DimsText(std::span<const std::int64_t> dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < std::min(dims.size(), kMostDims); ++i) {
-    if (i > 0) text += ',';
-    text += std::to_string(dims[i]);
-  }
-  return text + (dims.size() > kMostDims ? ",…]" : "]");
+  const auto shown = dims.first(std::min(dims.size(), kMostDims));
+  return fmt::format("[{}{}]", fmt::join(shown, ","),
+                     dims.size() > kMostDims ? ",…" : "");
 }
 
 std::string TensorText(const TensorLiteral& tensor) {
-  return Quoted(tensor.name) + " " + DataTypeName(tensor.data_type) +
-         DimsText(tensor.dims);
+  return fmt::format("{} {}{}", Quoted(tensor.name),
+                     DataTypeName(tensor.data_type), DimsText(tensor.dims));
 }
 
 }  // namespace foretell::onnx

@@ -1,5 +1,7 @@
 #include "frontends/onnx/reader/wire.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 #include <string_view>
@@ -150,17 +152,14 @@ class Scanner {
 
 void Scanner::Fail(ErrorCode code, std::int64_t position,
                    const std::string& what) {
-  throw Error(code, "byte " + std::to_string(position) + ": " + what);
+  throw Error(code, fmt::format("byte {}: {}", position, what));
 }
 
 std::string NameOf(const Field& field, MessageKind kind) {
-  std::string text = "field ";
-  if (field.rule == nullptr) {
-    text += std::to_string(field.number);
-  } else {
-    text.append("'").append(field.rule->name).append("'");
-  }
-  return text.append(" of ").append(MessageName(kind));
+  return field.rule == nullptr
+             ? fmt::format("field {} of {}", field.number, MessageName(kind))
+             : fmt::format("field '{}' of {}", field.rule->name,
+                           MessageName(kind));
 }
 
 std::uint64_t Scanner::ReadVarint(std::int64_t& position, std::int64_t end) {
@@ -190,8 +189,8 @@ Field Scanner::ReadField(MessageKind kind, std::int64_t begin,
   const std::uint64_t number = tag >> 3;
   if (number == 0 || tag > std::numeric_limits<std::uint32_t>::max()) {
     Fail(ErrorCode::kCorrupt, begin,
-         "field number " + std::to_string(number) + " in " +
-             std::string(MessageName(kind)) + " is out of range");
+         fmt::format("field number {} in {} is out of range", number,
+                     MessageName(kind)));
   }
   Field field = {FindFieldRule(kind, static_cast<std::uint32_t>(number)),
                  static_cast<std::uint32_t>(number),
@@ -207,7 +206,7 @@ Field Scanner::ReadField(MessageKind kind, std::int64_t begin,
 void Scanner::CheckWireType(const Field& field, MessageKind kind) {
   const bool known = field.wire == kWireVarint || field.wire == kWireFixed64 ||
                      field.wire == kWireBytes || field.wire == kWireFixed32;
-  const std::string found = " has wire type " + std::to_string(field.wire);
+  const std::string found = fmt::format(" has wire type {}", field.wire);
   if (!known) {
     Fail(ErrorCode::kCorrupt, field.begin, NameOf(field, kind) + found);
   }
@@ -216,7 +215,7 @@ void Scanner::CheckWireType(const Field& field, MessageKind kind) {
   if (field.wire == expected) return;
   if (field.wire == kWireBytes && IsPacked(field.rule->layout)) return;
   Fail(ErrorCode::kCorrupt, field.begin,
-       NameOf(field, kind) + found + ", expected " + std::to_string(expected));
+       fmt::format("{}{}, expected {}", NameOf(field, kind), found, expected));
 }
 
 void Scanner::CheckListLength(const Field& field, MessageKind kind) {
@@ -227,8 +226,8 @@ void Scanner::CheckListLength(const Field& field, MessageKind kind) {
                                                             : 1;
   if (field.value.size() % width == 0) return;
   Fail(ErrorCode::kCorrupt, field.begin,
-       NameOf(field, kind) + " has " + std::to_string(field.value.size()) +
-           " bytes, expected a multiple of " + std::to_string(width));
+       fmt::format("{} has {} bytes, expected a multiple of {}",
+                   NameOf(field, kind), field.value.size(), width));
 }
 
 Range Scanner::ReadValue(const Field& field, MessageKind kind,
@@ -253,9 +252,8 @@ Range Scanner::ReadValue(const Field& field, MessageKind kind,
   const std::int64_t remaining = end - begin;
   if (length > static_cast<std::uint64_t>(remaining)) {
     Fail(ErrorCode::kCorrupt, field.begin,
-         NameOf(field, kind) + " claims " + std::to_string(length) +
-             " bytes, but its message has only " + std::to_string(remaining) +
-             " left");
+         fmt::format("{} claims {} bytes, but its message has only {} left",
+                     NameOf(field, kind), length, remaining));
   }
   return {begin, begin + static_cast<std::int64_t>(length)};
 }
@@ -263,8 +261,7 @@ Range Scanner::ReadValue(const Field& field, MessageKind kind,
 void Scanner::CopyFields(MessageKind kind, Range range, int depth) {
   if (depth > kMaxNesting) {
     Fail(ErrorCode::kUnsupported, range.begin,
-         "messages are nested more than " + std::to_string(kMaxNesting) +
-             " deep");
+         fmt::format("messages are nested more than {} deep", kMaxNesting));
   }
   for (std::int64_t at = range.begin; at < range.end;) {
     const Field field = ReadField(kind, at, range.end);
@@ -361,8 +358,9 @@ void Scanner::Charge(const Field& field) {
   }
   if (memory_ > budget_) {
     Fail(ErrorCode::kUnsupported, field.begin,
-         "the model without its weights takes more than " +
-             std::to_string(budget_ >> 20) + " MiB of memory");
+         fmt::format(
+             "the model without its weights takes more than {} MiB of memory",
+             budget_ >> 20));
   }
 }
 
