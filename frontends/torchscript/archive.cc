@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 #include <caffe2/serialize/inline_container.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -71,16 +72,16 @@ void RefuseLargeRecords(const std::string& path,
                    kMaxConstantBytes + 1);
     if (constants > file_size) {
       throw Error(ErrorCode::kCorrupt,
-                  path + ": record '" + name + "' and those before it have " +
-                      std::to_string(constants) + " bytes, the file has " +
-                      std::to_string(file_size));
+                  fmt::format("{}: record '{}' and those before it have {} "
+                              "bytes, the file has {}",
+                              path, name, constants, file_size));
     }
     if (code > kMaxCodeBytes || constants > kMaxConstantBytes) {
-      throw Error(ErrorCode::kUnsupported,
-                  path +
-                      ": code exceeds 16 MiB or constants 256 MiB at "
-                      "record '" +
-                      name + "'");
+      throw Error(
+          ErrorCode::kUnsupported,
+          fmt::format(
+              "{}: code exceeds 16 MiB or constants 256 MiB at record '{}'",
+              path, name));
     }
   }
 }
@@ -90,8 +91,8 @@ SlimArchive Slim(const std::string& path) {
   const std::vector<std::string> names = reader.getAllRecords();
   if (names.size() > kMaxRecords) {
     throw Error(ErrorCode::kUnsupported,
-                path + ": has " + std::to_string(names.size()) +
-                    " records, at most 1000000 are read");
+                fmt::format("{}: has {} records, at most 1000000 are read",
+                            path, names.size()));
   }
   if (!reader.hasRecord("data.pkl") || !reader.hasRecord("constants.pkl")) {
     throw Error(ErrorCode::kCorrupt,

@@ -9,6 +9,8 @@
 
 #include "frontends/torchscript/computed_defaults.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -60,14 +62,14 @@ class Scanner {
     for (Token token = tokens_.Next(); !token.text.empty();
          token = tokens_.Next()) {
       if (tokens_.IsForeign()) {
-        return "has '" + std::string(token.text.substr(0, 20)) +
-               "', which LibTorch does not write";
+        return fmt::format("has '{}', which LibTorch does not write",
+                           token.text.substr(0, 20));
       }
       if (token.begins_line) BeginLine(token);
       if (holds_defaults_ && previous == "def") subject_ = token.text;
       if (in_value_ && Computes(previous, token.text)) {
-        return "the default or constant '" + std::string(subject_) +
-               "' is more than a literal";
+        return fmt::format(
+            "the default or constant '{}' is more than a literal", subject_);
       }
       FollowValue(token.text);
       previous = token.text;
@@ -116,7 +118,7 @@ void RefuseComputedDefaults(
     const std::string complaint = Scanner(text).Find();
     if (complaint.empty()) continue;
     throw Error(ErrorCode::kUnsupported,
-                path + ": " + record + ": " + complaint);
+                fmt::format("{}: {}: {}", path, record, complaint));
   }
 }
 

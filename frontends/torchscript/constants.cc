@@ -1,5 +1,6 @@
 #include "frontends/torchscript/constants.h"
 
+#include <fmt/core.h>
 #include <torch/csrc/jit/serialization/unpickler.h>
 
 #include <algorithm>
@@ -61,10 +62,9 @@ void Check(const std::string& path, const at::Tensor& tensor,
   if (record == records.end()) return;
   if (tensor.storage().nbytes() <= record->second.size) return;
   throw Error(ErrorCode::kCorrupt,
-              path + ": " + record->second.name + " has " +
-                  std::to_string(record->second.size) +
-                  " bytes, its tensor needs " +
-                  std::to_string(tensor.storage().nbytes()));
+              fmt::format("{}: {} has {} bytes, its tensor needs {}", path,
+                          record->second.name, record->second.size,
+                          tensor.storage().nbytes()));
 }
 
 }  // namespace

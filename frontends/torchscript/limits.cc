@@ -14,6 +14,7 @@
 
 #include "frontends/torchscript/limits.h"
 
+#include <fmt/core.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/passes/inliner.h>
 #include <torch/csrc/jit/runtime/custom_operator.h>
@@ -112,8 +113,9 @@ class InlinedSizes {
     }
     const std::int64_t size = OfBlock(*function.graph()->block());
     if (size > kMaxInlinedNodes) {
-      Refuse(function, "has more than " + std::to_string(kMaxInlinedNodes) +
-                           " nodes when its calls are inlined");
+      Refuse(function,
+             fmt::format("has more than {} nodes when its calls are inlined",
+                         kMaxInlinedNodes));
     }
     sizes_[&function] = size;
     return size;
@@ -136,8 +138,8 @@ class InlinedSizes {
   [[noreturn]] void Refuse(const torch::jit::GraphFunction& function,
                            const std::string& why) const {
     throw Error(ErrorCode::kUnsupported,
-                path_ + ": function '" + function.qualname().qualifiedName() +
-                    "' " + why);
+                fmt::format("{}: function '{}' {}", path_,
+                            function.qualname().qualifiedName(), why));
   }
 
   const std::string& path_;
@@ -179,9 +181,9 @@ void RefuseDeepCode(
       nesting.Feed(c);
       if (!nesting.too_deep()) continue;
       throw Error(ErrorCode::kUnsupported,
-                  path + ": " + record +
-                      ": an expression or block is nested too deep or is too "
-                      "long");
+                  fmt::format("{}: {}: an expression or block is nested too "
+                              "deep or is too long",
+                              path, record));
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/core.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
 
@@ -83,13 +84,13 @@ class TensorReplacement {
     if (value.isList()) {
       c10::List<c10::IValue> list = value.toList();
       for (std::size_t i = 0; i < list.size(); ++i) {
-        list.set(i, Inside(list.get(i), name + "." + std::to_string(i)));
+        list.set(i, Inside(list.get(i), fmt::format("{}.{}", name, i)));
       }
     } else if (value.isTuple()) {
       std::vector<c10::IValue> elements;
       for (const c10::IValue& element : value.toTupleRef().elements()) {
         elements.push_back(
-            Inside(element, name + "." + std::to_string(elements.size())));
+            Inside(element, fmt::format("{}.{}", name, elements.size())));
       }
       value.toTuple()->setElements(std::move(elements));
     } else if (value.isGenericDict()) {

@@ -7,6 +7,8 @@
 
 #include "frontends/torchscript/pickle_check.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -111,8 +113,8 @@ class PickleWalk {
     const int depth = nesting_.Depth();
     if (depth < 0) Refuse("a value holds itself");
     if (depth > kMaxPickleDepth) {
-      Refuse(std::to_string(depth) + " values are nested, expected at most " +
-             std::to_string(kMaxPickleDepth));
+      Refuse(fmt::format("{} values are nested, expected at most {}", depth,
+                         kMaxPickleDepth));
     }
   }
 
@@ -123,8 +125,7 @@ class PickleWalk {
         std::begin(kInstructions), std::end(kInstructions),
         [&](const Instruction& each) { return each.code == code; });
     if (found == std::end(kInstructions)) {
-      Refuse("instruction " + std::to_string(code) +
-             " is none that LibTorch writes");
+      Refuse(fmt::format("instruction {} is none that LibTorch writes", code));
     }
     return *found;
   }
@@ -186,8 +187,8 @@ class PickleWalk {
   std::uint64_t MemoNumber(std::uint64_t width) {
     const std::uint64_t number = Number(width);
     if (number < pickle_.size()) return number;
-    Refuse("memo number " + std::to_string(number) + ", expected less than " +
-           std::to_string(pickle_.size()));
+    Refuse(fmt::format("memo number {}, expected less than {}", number,
+                       pickle_.size()));
   }
 
   void SkipLine() {
@@ -209,8 +210,7 @@ class PickleWalk {
   std::string_view Take(std::uint64_t count) {
     const std::size_t left = pickle_.size() - position_;
     if (count > left) {
-      Refuse("needs " + std::to_string(count) + " bytes, " +
-             std::to_string(left) + " are left");
+      Refuse(fmt::format("needs {} bytes, {} are left", count, left));
     }
     const std::string_view bytes =
         pickle_.substr(position_, static_cast<std::size_t>(count));
@@ -219,9 +219,8 @@ class PickleWalk {
   }
 
   [[noreturn]] void Refuse(const std::string& why) const {
-    throw Error(ErrorCode::kCorrupt, path_ + ": " + record_ + ": byte " +
-                                         std::to_string(position_) + ": " +
-                                         why);
+    throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}: byte {}: {}", path_,
+                                                 record_, position_, why));
   }
 
   const std::string& path_;

@@ -1,5 +1,7 @@
 #include "frontends/torchscript/references.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -40,7 +42,7 @@ class References {
       } else if (defines) {
         line = {};
         current =
-            Define(record, ModuleOf(record) + "." + std::string(token.text));
+            Define(record, fmt::format("{}.{}", ModuleOf(record), token.text));
       }
       if (token.text.starts_with(kRoot)) {
         definitions_[current].needs.push_back(token.text);
@@ -67,8 +69,8 @@ class References {
       ready.pop_back();
       if (depth[i] > kMaxReferences) {
         Refuse(path, i,
-               "is needed through more than " + std::to_string(kMaxReferences) +
-                   " others");
+               fmt::format("is needed through more than {} others",
+                           kMaxReferences));
       }
       for (const std::size_t needed : needs[i]) {
         depth[needed] = std::max(depth[needed], depth[i] + 1);
@@ -123,15 +125,16 @@ class References {
       if (dot == std::string::npos) break;
       name.resize(dot);
     }
-    throw Error(ErrorCode::kCorrupt, path + ": " + definitions_[i].record +
-                                         ": '" + whole + "' is not defined");
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("{}: {}: '{}' is not defined", path,
+                            definitions_[i].record, whole));
   }
 
   [[noreturn]] void Refuse(const std::string& path, std::size_t i,
                            const std::string& why) const {
-    throw Error(ErrorCode::kUnsupported, path + ": " + definitions_[i].record +
-                                             ": '" + definitions_[i].name +
-                                             "' " + why);
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{}: {}: '{}' {}", path, definitions_[i].record,
+                            definitions_[i].name, why));
   }
 
   std::vector<Definition> definitions_;

@@ -1,5 +1,7 @@
 #include "frontends/torchscript/run_budget.h"
 
+#include <fmt/core.h>
+
 #include "foretell/error.h"
 
 namespace foretell::torchscript {
@@ -32,25 +34,28 @@ bool RunBudget::IsActive() { return current_budget.active; }
 void ChargeSteps(std::int64_t steps) {
   current_budget.steps -= steps;
   if (current_budget.steps >= 0) return;
-  Refuse("forward runs more than " + std::to_string(kMaxSteps) +
-         " nodes: a loop in it does not end");
+  Refuse(fmt::format(
+      "forward runs more than {} nodes: a loop in it does not end", kMaxSteps));
 }
 
 void ChargeBytes(std::int64_t bytes) {
   current_budget.bytes -= bytes;
   if (current_budget.bytes >= 0) return;
   current_budget.bytes = 0;
-  Refuse("forward makes or reads more than " +
-         std::to_string(kMaxContainerBytes) +
-         " bytes of lists, strings and dictionaries");
+  Refuse(
+      fmt::format("forward makes or reads more than {} bytes of lists, strings "
+                  "and dictionaries",
+                  kMaxContainerBytes));
 }
 
 void ChargeNesting(int levels) {
   current_budget.nesting -= levels;
   if (current_budget.nesting >= 0) return;
   current_budget.nesting = 0;
-  Refuse("forward puts lists, tuples or objects more than " +
-         std::to_string(kMaxNesting) + " deep into one another");
+  Refuse(
+      fmt::format("forward puts lists, tuples or objects more than {} deep "
+                  "into one another",
+                  kMaxNesting));
 }
 
 }  // namespace foretell::torchscript

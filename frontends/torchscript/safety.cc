@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "foretell/error.h"
+#include "src/core/text.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -63,16 +64,12 @@ bool IsAllowed(const std::string& name) {
 
 void ThrowIfAny(const std::string& path, const std::set<std::string>& names) {
   if (names.empty()) return;
-  std::string list;
-  for (const std::string& name : names) {
-    list += (list.empty() ? "" : ", ") + name;
-  }
   throw Error(ErrorCode::kUnsupported,
               path +
                   ": refused before running: operators outside ATen, or "
                   "that touch files, Python or other processes, or need not "
                   "end: " +
-                  list);
+                  Joined(names));
 }
 
 void ScanText(const std::string& text, std::set<std::string>& refused) {

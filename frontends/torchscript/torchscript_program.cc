@@ -1,5 +1,6 @@
 #include <ATen/core/interned_strings.h>
 #include <c10/util/Exception.h>
+#include <fmt/core.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/runtime/interpreter.h>
@@ -53,9 +54,9 @@ std::vector<c10::Argument> RequiredArguments(const std::string& path,
     const c10::Type& type = *argument.type();
     if (type.kind() != c10::TypeKind::TensorType && !IsTensorList(type)) {
       throw Error(ErrorCode::kUnsupported,
-                  path + ": forward takes '" + argument.name() + "' of type " +
-                      type.annotation_str() +
-                      ", expected a tensor or a list of tensors");
+                  fmt::format("{}: forward takes '{}' of type {}, expected a "
+                              "tensor or a list of tensors",
+                              path, argument.name(), type.annotation_str()));
     }
     required.push_back(argument);
   }
@@ -130,7 +131,8 @@ class TorchScriptInstance final : public ProgramInstance {
       ThrowIfSpent(path_, budget);
       if (recorder != nullptr) RethrowFailure(*recorder);
       throw Error(ErrorCode::kInvalidArgument,
-                  path_ + ": " + LastLine(error.what()) + PrecisionHint());
+                  fmt::format("{}: {}{}", path_, LastLine(error.what()),
+                              PrecisionHint()));
     }
   }
 
@@ -191,8 +193,8 @@ class TorchScriptInstance final : public ProgramInstance {
     const bool casts =
         precision_ == Precision::kFp16 || precision_ == Precision::kBf16;
     if (!casts) return "";
-    return " (run at " + std::string(PrecisionName(precision_)) +
-           "; does the file fix an element type?)";
+    return fmt::format(" (run at {}; does the file fix an element type?)",
+                       PrecisionName(precision_));
   }
 
   std::string path_;
