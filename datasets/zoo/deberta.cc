@@ -2,6 +2,7 @@
 // disentangled attention written out in small operators, no fused kernel, and
 // the states of all layers alive until the end, as the encoder collects them.
 
+#include <fmt/core.h>
 #include <torch/nn/modules/embedding.h>
 
 #include <array>
@@ -127,7 +128,7 @@ class Deberta final : public UnaryNetwork {
                     at::arange(config.positions, at::kLong).unsqueeze(0));
     for (std::int64_t i = 0; i < config.depth; ++i) {
       layers_.push_back(register_module(
-          "layer" + std::to_string(i), std::make_shared<DebertaLayer>(config)));
+          fmt::format("layer{}", i), std::make_shared<DebertaLayer>(config)));
     }
     distances_ =
         register_module("rel_embeddings",
@@ -180,10 +181,10 @@ class Deberta final : public UnaryNetwork {
 std::shared_ptr<Network> DebertaConfig::Make() const {
   RequireHeads(width, heads);
   Require(seq > 0, "seq=0: expected at least 1");
-  Require(buckets >= 4 && positions > buckets,
-          "buckets=" + std::to_string(buckets) +
-              ": expected at least 4 and fewer than positions=" +
-              std::to_string(positions));
+  Require(
+      buckets >= 4 && positions > buckets,
+      fmt::format("buckets={}: expected at least 4 and fewer than positions={}",
+                  buckets, positions));
   return std::make_shared<Deberta>(*this);
 }
 

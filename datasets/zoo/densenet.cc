@@ -5,6 +5,7 @@
 #include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/dropout.h>
+#include <fmt/core.h>
 #include <torch/nn/modules/pooling.h>
 
 #include <array>
@@ -86,7 +87,7 @@ class DenseBlock : public torch::nn::Module {
              std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       layers_.push_back(register_module(
-          std::to_string(i),
+          fmt::format("{}", i),
           std::make_shared<DenseLayer>(config, in + i * config.growth_rate)));
     }
   }

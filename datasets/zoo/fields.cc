@@ -1,10 +1,14 @@
 #include "datasets/zoo/fields.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <ranges>
 
 #include "foretell/error.h"
+#include "src/core/text.h"
 
 namespace foretell::zoo {
 namespace {
@@ -15,9 +19,8 @@ constexpr std::size_t kMaxListLength = 1000;
 
 [[noreturn]] void Refuse(std::string_view name, std::string_view text,
                          const std::string& expected) {
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      std::string(name) + "=" + std::string(text) + ": expected " + expected);
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}={}: expected {}", name, text, expected));
 }
 
 template <typename Number>
@@ -55,7 +58,7 @@ struct Parser {
   void operator()(double& value) const {
     if (!Read(text, value) || !std::isfinite(value) ||
         std::abs(value) > static_cast<double>(kMaxNumber)) {
-      Refuse(name, text, "a number of at most " + std::to_string(kMaxNumber));
+      Refuse(name, text, fmt::format("a number of at most {}", kMaxNumber));
     }
   }
   void operator()(std::vector<std::int64_t>& value) const {
@@ -64,8 +67,7 @@ struct Parser {
       value.push_back(Integer(part));
     }
     if (value.size() > kMaxListLength) {
-      Refuse(name, text,
-             "at most " + std::to_string(kMaxListLength) + " numbers");
+      Refuse(name, text, fmt::format("at most {} numbers", kMaxListLength));
     }
   }
   void operator()(std::string& value) const { value = text; }
@@ -73,7 +75,7 @@ struct Parser {
   std::int64_t Integer(std::string_view part) const {
     std::int64_t number = 0;
     if (!Read(part, number) || number < 0 || number > kMaxNumber) {
-      Refuse(name, text, "integers from 0 to " + std::to_string(kMaxNumber));
+      Refuse(name, text, fmt::format("integers from 0 to {}", kMaxNumber));
     }
     return number;
   }
@@ -82,7 +84,7 @@ struct Parser {
 struct Formatter {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const {
-    return std::to_string(value);
+    return fmt::format("{}", value);
   }
   std::string operator()(double value) const {
     char text[32];
@@ -90,12 +92,7 @@ struct Formatter {
     return std::string(text, end);
   }
   std::string operator()(const std::vector<std::int64_t>& values) const {
-    std::string text;
-    for (const std::int64_t value : values) {
-      if (!text.empty()) text += ',';
-      text += std::to_string(value);
-    }
-    return text;
+    return fmt::format("{}", fmt::join(values, ","));
   }
   std::string operator()(const std::string& value) const { return value; }
 };
@@ -112,12 +109,9 @@ void ParseValue(std::string_view name, std::string_view text,
 }
 
 void RefuseField(std::string_view name, const std::vector<Field>& known) {
-  std::string list;
-  for (const Field& field : known) {
-    list += (list.empty() ? "" : ", ") + field.name;
-  }
   throw Error(ErrorCode::kInvalidArgument,
-              "no field '" + std::string(name) + "', there are: " + list);
+              fmt::format("no field '{}', there are: {}", name,
+                          Joined(known | std::views::transform(&Field::name))));
 }
 
 std::vector<std::pair<std::string, std::string>> ParseChanges(
@@ -127,7 +121,7 @@ std::vector<std::pair<std::string, std::string>> ParseChanges(
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos || equals == 0) {
       throw Error(ErrorCode::kInvalidArgument,
-                  "'" + std::string(part) + "': expected field=value");
+                  fmt::format("'{}': expected field=value", part));
     }
     changes.emplace_back(part.substr(0, equals), part.substr(equals + 1));
   }

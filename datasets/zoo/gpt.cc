@@ -2,6 +2,7 @@
 // attention, weights stored inputs first, a GELU spelled out in seven
 // operators, and a cache of keys and values that lives as long as the pass.
 
+#include <fmt/core.h>
 #include <torch/nn/init.h>
 #include <torch/nn/modules/embedding.h>
 
@@ -176,7 +177,7 @@ class Gpt final : public UnaryNetwork {
         "wpe", torch::nn::Embedding(config.positions, config.width));
     register_module("dropout", dropout_);
     for (std::int64_t i = 0; i < config.depth; ++i) {
-      blocks_.push_back(register_module(std::to_string(i),
+      blocks_.push_back(register_module(fmt::format("{}", i),
                                         std::make_shared<GptBlock>(config)));
     }
     norm_ = register_module("ln_f", Norm(config.width, kGptEpsilon));

@@ -3,6 +3,7 @@
 // concatenates them, so that all their results live at once.
 
 #include <ATen/ops/cat.h>
+#include <fmt/core.h>
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/pooling.h>
 
@@ -75,7 +76,7 @@ class Mixed : public torch::nn::Module {
  public:
   explicit Mixed(std::initializer_list<Chain> branches) : branches_(branches) {
     for (std::size_t i = 0; i < branches_.size(); ++i) {
-      register_module(std::to_string(i), branches_[i]);
+      register_module(fmt::format("{}", i), branches_[i]);
     }
   }
 
@@ -188,8 +189,8 @@ class InceptionV3 final : public UnaryNetwork {
 
 std::shared_ptr<Network> InceptionConfig::Make() const {
   Require(image_size >= kSmallestImage,
-          "image_size=" + std::to_string(image_size) + ": expected at least " +
-              std::to_string(kSmallestImage));
+          fmt::format("image_size={}: expected at least {}", image_size,
+                      kSmallestImage));
   return std::make_shared<InceptionV3>(*this);
 }
 

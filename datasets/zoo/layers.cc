@@ -3,9 +3,11 @@
 #include <ATen/ops/hardsigmoid.h>
 #include <ATen/ops/hardswish.h>
 #include <ATen/ops/silu.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 #include "datasets/zoo/family.h"
@@ -49,11 +51,11 @@ constexpr std::array<std::pair<std::string_view, AddTo>, 9> kActivations = {{
 }  // namespace
 
 torch::nn::Conv2d Conv(const ConvShape& shape, bool bias) {
-  Require(shape.in > 0 && shape.out > 0 && shape.groups > 0 &&
-              shape.in % shape.groups == 0 && shape.out % shape.groups == 0,
-          "a convolution from " + std::to_string(shape.in) + " to " +
-              std::to_string(shape.out) + " channels cannot have " +
-              std::to_string(shape.groups) + " groups");
+  Require(
+      shape.in > 0 && shape.out > 0 && shape.groups > 0 &&
+          shape.in % shape.groups == 0 && shape.out % shape.groups == 0,
+      fmt::format("a convolution from {} to {} channels cannot have {} groups",
+                  shape.in, shape.out, shape.groups));
   const std::int64_t padding =
       shape.padding.value_or(shape.dilation * (shape.kernel - 1) / 2);
   return torch::nn::Conv2d(
@@ -74,13 +76,11 @@ void AddConvNorm(Chain& chain, const ConvShape& shape,
 }
 
 void AddActivation(Chain& chain, std::string_view name) {
-  std::string known;
-  for (const auto& [candidate, add] : kActivations) {
-    if (candidate == name) return add(chain);
-    known += (known.empty() ? "" : ", ") + std::string(candidate);
+  for (const auto& [known, add] : kActivations) {
+    if (known == name) return add(chain);
   }
-  Require(false,
-          "activation '" + std::string(name) + "', expected one of " + known);
+  Require(false, fmt::format("activation '{}', expected one of {}", name,
+                             fmt::join(kActivations | std::views::keys, ", ")));
 }
 
 std::int64_t RoundChannels(double value, std::int64_t divisor) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <fmt/core.h>
 #include <torch/nn/module.h>
 #include <torch/nn/modules/container/any.h>
 
@@ -41,7 +42,7 @@ class ChainImpl : public torch::nn::Module {
   /// Appends a module holder or a shared_ptr; its name is its position.
   template <typename Module>
   void Add(Module module) {
-    Add(std::to_string(modules_.size()), std::move(module));
+    Add(fmt::format("{}", modules_.size()), std::move(module));
   }
   template <typename Module>
   void Add(const std::string& name, Module module) {

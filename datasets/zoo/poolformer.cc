@@ -1,6 +1,7 @@
 // PoolFormer (Yu et al. 2021) with timm's choices: transformer blocks on images
 // in which average pooling stands where attention would.
 
+#include <fmt/core.h>
 #include <torch/nn/modules/pooling.h>
 
 #include <array>
@@ -151,10 +152,10 @@ class PoolFormer final : public UnaryNetwork {
 
 std::shared_ptr<Network> PoolFormerConfig::Make() const {
   Require(!layers.empty() && layers.size() == widths.size(),
-          "layers has " + std::to_string(layers.size()) +
-              " stages, widths has " + std::to_string(widths.size()));
+          fmt::format("layers has {} stages, widths has {}", layers.size(),
+                      widths.size()));
   Require(pool_size % 2 == 1,
-          "pool_size=" + std::to_string(pool_size) + ": expected an odd size");
+          fmt::format("pool_size={}: expected an odd size", pool_size));
   return std::make_shared<PoolFormer>(*this);
 }
 

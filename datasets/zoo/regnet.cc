@@ -5,6 +5,7 @@
 // in the reference, because stages may hinge on it. Y adds channel attention.
 
 #include <ATen/ops/adaptive_avg_pool2d.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -164,11 +165,10 @@ class RegNet final : public UnaryNetwork {
 
 std::shared_ptr<Network> RegNetConfig::Make() const {
   Require(depth > 0 && depth <= kRegNetMaxDepth,
-          "depth=" + std::to_string(depth) + ": expected 1 to " +
-              std::to_string(kRegNetMaxDepth));
+          fmt::format("depth={}: expected 1 to {}", depth, kRegNetMaxDepth));
   Require(initial_width > 0 && initial_width % kWidthQuantum == 0,
-          "initial_width=" + std::to_string(initial_width) +
-              ": expected a multiple of " + std::to_string(kWidthQuantum));
+          fmt::format("initial_width={}: expected a multiple of {}",
+                      initial_width, kWidthQuantum));
   Require(width_slope >= 0 && width_step > 1,
           "width_slope and width_step: expected at least 0 and above 1");
   Require(group_width > 0, "group_width=0: expected at least 1");

@@ -1,8 +1,11 @@
 #include "datasets/zoo/selection.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <ranges>
 
 #include "datasets/zoo/families.h"
 #include "foretell/error.h"
@@ -57,12 +60,10 @@ std::size_t Distance(std::string_view a, std::string_view b) {
     near.emplace_back(abbreviated ? 0 : Distance(name, known), known);
   }
   std::sort(near.begin(), near.end());
-  std::string list;
-  for (std::size_t i = 0; i < std::min(kSuggestions, near.size()); ++i) {
-    list += (i == 0 ? "" : ", ") + std::string(near[i].second);
-  }
+  near.resize(std::min(kSuggestions, near.size()));
   throw Error(ErrorCode::kNotFound,
-              "zoo:" + std::string(name) + ": no such network; near: " + list);
+              fmt::format("zoo:{}: no such network; near: {}", name,
+                          fmt::join(near | std::views::values, ", ")));
 }
 
 std::unique_ptr<Configuration> Configured(const Stock& stock) {
@@ -80,7 +81,8 @@ std::string CanonicalName(std::string_view stock_name,
   char separator = '?';
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i] == stock[i]) continue;
-    name += separator + fields[i].name + "=" + FormatValue(fields[i].value);
+    name += fmt::format("{}{}={}", separator, fields[i].name,
+                        FormatValue(fields[i].value));
     separator = '&';
   }
   return name;

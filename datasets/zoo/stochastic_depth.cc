@@ -1,6 +1,7 @@
 #include "datasets/zoo/stochastic_depth.h"
 
 #include <ATen/ops/empty.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <vector>
@@ -12,8 +13,8 @@ namespace foretell::zoo {
 StochasticDepth::StochasticDepth(double probability)
     : probability_(probability) {
   Require(probability >= 0 && probability <= 1,
-          "stochastic_depth=" + std::to_string(probability) +
-              ": expected a probability");
+          fmt::format("stochastic_depth={:f}: expected a probability",
+                      probability));
 }
 
 at::Tensor StochasticDepth::forward(const at::Tensor& x) {

@@ -8,6 +8,8 @@
 
 #include "datasets/zoo/sweep.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -16,6 +18,7 @@
 #include "datasets/zoo/selection.h"
 #include "datasets/zoo/sweep_files.h"
 #include "foretell/error.h"
+#include "src/core/text.h"
 
 namespace foretell::zoo {
 namespace {
@@ -39,7 +42,7 @@ std::uint64_t Hash(std::uint64_t x) {
 const Json& Member(const Json& object, const char* name,
                    const std::string& place) {
   if (!object.is_object() || !object.contains(name)) {
-    Refuse(place, std::string("no member '") + name + "'");
+    Refuse(place, fmt::format("no member '{}'", name));
   }
   return object.at(name);
 }
@@ -76,7 +79,8 @@ std::vector<std::string> Models(const Json& block, const std::string& place) {
     for (const std::string& model : models) {
       const char separator = model.find('?') == std::string::npos ? '?' : '&';
       for (const Json& value : List(values, where)) {
-        longer.push_back(model + separator + field + "=" + Text(value));
+        longer.push_back(
+            fmt::format("{}{}{}={}", model, separator, field, Text(value)));
       }
     }
     if (longer.size() > kMaxPoints) Refuse(where, "more than 1000000 networks");
@@ -104,9 +108,8 @@ SweepPoint Canonical(const std::string& family, const std::string& model,
   try {
     const Selection selection = Select(model);
     if (selection.family->name != family) {
-      Refuse(place, model + " is of family " +
-                        std::string(selection.family->name) + ", expected " +
-                        family);
+      Refuse(place, fmt::format("{} is of family {}, expected {}", model,
+                                selection.family->name, family));
     }
     return {.family = family, .model = selection.canonical_name};
   } catch (const Error& error) {
@@ -134,8 +137,7 @@ std::vector<SweepPoint> BlockPoints(const std::string& family,
   if (block.contains("take")) {
     const auto count = block.at("take").get<std::size_t>();
     if (count > points.size()) {
-      Refuse(place, "takes " + std::to_string(count) + " of " +
-                        std::to_string(points.size()) + " points");
+      Refuse(place, fmt::format("takes {} of {} points", count, points.size()));
     }
     Take(points, count);
   }
@@ -151,8 +153,8 @@ std::vector<SweepPoint> FamilyPoints(const Json& family,
   int number = 0;
   for (const Json& block : List(Member(family, "blocks", where), where)) {
     ++number;
-    for (SweepPoint& point : BlockPoints(
-             name, block, where + ", block " + std::to_string(number))) {
+    for (SweepPoint& point :
+         BlockPoints(name, block, fmt::format("{}, block {}", where, number))) {
       if (seen.emplace(point.model, point.batch).second) {
         points.push_back(std::move(point));
       }
@@ -160,8 +162,8 @@ std::vector<SweepPoint> FamilyPoints(const Json& family,
   }
   const auto expected = Member(family, "count", where).get<std::size_t>();
   if (points.size() != expected) {
-    Refuse(where, "has " + std::to_string(points.size()) +
-                      " points, its count says " + std::to_string(expected));
+    Refuse(where, fmt::format("has {} points, its count says {}", points.size(),
+                              expected));
   }
   return points;
 }
@@ -200,13 +202,11 @@ std::vector<std::string> SweepNames() {
 }
 
 std::vector<SweepPoint> ListSweep(std::string_view name) {
-  std::string known;
   for (const EmbeddedFile& file : SweepFiles()) {
     if (Stem(file.path) == name) return ParseSweep(file.bytes, file.path);
-    known += (known.empty() ? "" : ", ") + std::string(Stem(file.path));
   }
-  throw Error(ErrorCode::kNotFound,
-              "no sweep '" + std::string(name) + "', there are: " + known);
+  throw Error(ErrorCode::kNotFound, fmt::format("no sweep '{}', there are: {}",
+                                                name, Joined(SweepNames())));
 }
 
 }  // namespace foretell::zoo

@@ -2,6 +2,8 @@
 // windows, every second block on an image rolled by half a window. Images need
 // not be multiples of the window: as in timm, zeros fill the last one.
 
+#include <fmt/core.h>
+
 #include <array>
 #include <numeric>
 
@@ -205,8 +207,8 @@ class Swin final : public UnaryNetwork {
 
 std::shared_ptr<Network> SwinConfig::Make() const {
   Require(!layers.empty() && layers.size() == heads.size(),
-          "layers has " + std::to_string(layers.size()) +
-              " stages, heads has " + std::to_string(heads.size()));
+          fmt::format("layers has {} stages, heads has {}", layers.size(),
+                      heads.size()));
   Require(window > 0, "window=0: expected at least 1");
   RequireMultiple(image_size, patch_size);
   return std::make_shared<Swin>(*this);

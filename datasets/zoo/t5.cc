@@ -4,6 +4,7 @@
 // (transformers 5; `attention=eager` multiplies, adds and normalises apart, as
 // earlier versions do).
 
+#include <fmt/core.h>
 #include <torch/nn/modules/embedding.h>
 
 #include <array>
@@ -202,7 +203,7 @@ class T5Encoder final : public UnaryNetwork {
     distances_ = register_module("relative_attention_bias",
                                  torch::nn::Embedding(kBuckets, config.heads));
     for (std::int64_t i = 0; i < config.depth; ++i) {
-      blocks_.push_back(register_module("block" + std::to_string(i),
+      blocks_.push_back(register_module(fmt::format("block{}", i),
                                         std::make_shared<T5Block>(config)));
     }
     norm_ = register_module("norm",

@@ -1,5 +1,7 @@
 #include "datasets/zoo/transformer_layers.h"
 
+#include <fmt/core.h>
+
 #include "datasets/zoo/family.h"
 #include "datasets/zoo/layers.h"
 
@@ -55,21 +57,20 @@ at::Tensor MergeHeads(const at::Tensor& x) {
 }
 
 void RequireHeads(std::int64_t width, std::int64_t heads) {
-  Require(width > 0 && heads > 0 && width % heads == 0,
-          "a width of " + std::to_string(width) +
-              " does not split into heads=" + std::to_string(heads));
+  Require(
+      width > 0 && heads > 0 && width % heads == 0,
+      fmt::format("a width of {} does not split into heads={}", width, heads));
 }
 
 void RequirePositions(std::int64_t seq, std::int64_t positions) {
   Require(seq > 0 && seq <= positions,
-          "seq=" + std::to_string(seq) +
-              ": expected 1 to positions=" + std::to_string(positions));
+          fmt::format("seq={}: expected 1 to positions={}", seq, positions));
 }
 
 void RequireMultiple(std::int64_t image_size, std::int64_t unit) {
   Require(unit > 0 && image_size > 0 && image_size % unit == 0,
-          "image_size=" + std::to_string(image_size) +
-              ": expected a multiple of " + std::to_string(unit));
+          fmt::format("image_size={}: expected a multiple of {}", image_size,
+                      unit));
 }
 
 }  // namespace foretell::zoo

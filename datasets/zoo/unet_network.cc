@@ -1,6 +1,7 @@
 #include "datasets/zoo/unet_network.h"
 
 #include <ATen/ops/cat.h>
+#include <fmt/core.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/pooling.h>
@@ -101,14 +102,14 @@ class UNet final : public UnaryNetwork {
     }
     encoder->Add(convolutions);
     encoders_.push_back(
-        register_module("encoder" + std::to_string(level), encoder));
+        register_module(fmt::format("encoder{}", level), encoder));
   }
 
   /// From `in` channels, beside a level of half as many, to that half.
   void AddDecoder(std::int64_t in) {
     const std::int64_t out = in / 2;
     const std::int64_t raised = shape_.doubles_late ? in : out;
-    const std::string number = std::to_string(decoders_.size());
+    const std::string number = fmt::format("{}", decoders_.size());
     raises_.push_back(register_module(
         "raise" + number,
         typename Parts::Raise(
@@ -138,18 +139,18 @@ class UNet final : public UnaryNetwork {
 }  // namespace
 
 std::shared_ptr<UnaryNetwork> MakeUNet(const UNetShape& shape) {
-  Require(shape.depth <= kUNetMaxDepth, "depth=" + std::to_string(shape.depth) +
-                                            ": expected at most " +
-                                            std::to_string(kUNetMaxDepth));
+  Require(
+      shape.depth <= kUNetMaxDepth,
+      fmt::format("depth={}: expected at most {}", shape.depth, kUNetMaxDepth));
   const auto levels = static_cast<std::size_t>(shape.depth) + 1;
   Require(shape.encoder_layers.empty() || shape.encoder_layers.size() == levels,
-          "encoder_layers: expected " + std::to_string(levels) +
-              " numbers, found " + std::to_string(shape.encoder_layers.size()));
+          fmt::format("encoder_layers: expected {} numbers, found {}", levels,
+                      shape.encoder_layers.size()));
   for (const std::int64_t count : shape.encoder_layers) {
     Require(count > 0, "encoder_layers: expected at least 1 per level");
   }
   Require(shape.width > 0 && shape.width % 2 == 0,
-          "width=" + std::to_string(shape.width) + ": expected an even number");
+          fmt::format("width={}: expected an even number", shape.width));
   if (shape.dimensions == 3) return std::make_shared<UNet<3>>(shape);
   return std::make_shared<UNet<2>>(shape);
 }
@@ -158,8 +159,7 @@ void RequireHalves(std::int64_t size, std::int64_t depth) {
   const std::int64_t divisor = std::int64_t{1}
                                << std::min(depth, kUNetMaxDepth);
   Require(size > 0 && size % divisor == 0,
-          "size " + std::to_string(size) + " cannot be halved " +
-              std::to_string(depth) + " times");
+          fmt::format("size {} cannot be halved {} times", size, depth));
 }
 
 }  // namespace foretell::zoo

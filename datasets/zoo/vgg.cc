@@ -2,6 +2,7 @@
 // convolutions with bias, each halved by pooling, then three dense layers on a
 // 7×7 image whatever the input's size. Nine tenths of the weights are dense.
 
+#include <fmt/core.h>
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/pooling.h>
 
@@ -100,8 +101,8 @@ class Vgg final : public UnaryNetwork {
 std::shared_ptr<Network> VggConfig::Make() const {
   const std::size_t halvings = layers.size();
   Require(halvings < 20 && image_size >> halvings > 0,
-          "image_size=" + std::to_string(image_size) + ": too small for " +
-              std::to_string(halvings) + " stages");
+          fmt::format("image_size={}: too small for {} stages", image_size,
+                      halvings));
   return std::make_shared<Vgg>(*this);
 }
 

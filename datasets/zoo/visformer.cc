@@ -1,6 +1,8 @@
 // Visformer (Chen et al. 2021) with timm's choices: a first stage of grouped
 // convolutions, then two of attention, all on images and with batch norms.
 
+#include <fmt/core.h>
+
 #include <array>
 #include <cmath>
 
@@ -189,9 +191,8 @@ class Visformer final : public UnaryNetwork {
 };
 
 std::shared_ptr<Network> VisformerConfig::Make() const {
-  Require(
-      layers.size() == kVisformerStages,
-      "layers has " + std::to_string(layers.size()) + " stages, expected 3");
+  Require(layers.size() == kVisformerStages,
+          fmt::format("layers has {} stages, expected 3", layers.size()));
   RequireHeads(width, 2);
   RequireHeads(width, heads);
   RequireMultiple(image_size, kReduction);
