@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Holds help texts to the rule that they begin with a noun or a verb."""
+"""Holds help texts and sources to rules that no compiler knows."""
 
 import pathlib
 import re
 import unittest
 
-COMMAND = pathlib.Path(__file__).resolve().parents[2] / "cli"
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+COMMAND = REPOSITORY / "cli"
+LIBRARY = ("include", "src", "cli", "frontends", "datasets", "training")
 # Literals that stand side by side are one.
 SEAM = re.compile(r'"\s*\n\s*"')
 # Sentences that end a call: what CLI11 is told of options, flags, subcommands.
@@ -25,6 +27,18 @@ class HelpTexts(unittest.TestCase):
     def test_begin_with_a_noun_or_a_verb(self):
         self.assertEqual(
             [text for text in self.TEXTS if PREPOSITION.match(text)], [])
+
+
+class Texts(unittest.TestCase):
+
+    def test_are_formatted_by_fmt(self):
+        files = [file for folder in LIBRARY
+                 for file in sorted((REPOSITORY / folder).rglob("*"))
+                 if file.suffix in (".cc", ".h")]
+        self.assertGreater(len(files), 400)
+        self.assertEqual(
+            [str(file.relative_to(REPOSITORY)) for file in files
+             if "std::to_string" in file.read_text()], [])
 
 
 if __name__ == "__main__":
