@@ -12,6 +12,7 @@
 #include "cli/flags/learning_flags.h"
 #include "foretell/error.h"
 #include "foretell/version.h"
+#include "src/core/output_file.h"
 #include "training/fit/run_folder.h"
 #include "training/judge/comparison.h"
 #include "training/judge/result_cache.h"
@@ -63,12 +64,9 @@ training::ResultCache CacheOf(const CompareCommand& command,
 void Print(const CompareCommand& command, const training::SampleSet& set,
            const training::TrainingData& data,
            const std::vector<ComparisonCell>& cells) {
-  training::WriteWhole(command.out + "/comparison.txt",
-                       ComparisonToText(cells));
-  training::WriteWhole(command.out + "/comparison.md",
-                       ComparisonToMarkdown(cells));
-  training::WriteWhole(command.out + "/comparison.json",
-                       ComparisonToJson(cells));
+  WriteWhole(command.out + "/comparison.txt", ComparisonToText(cells));
+  WriteWhole(command.out + "/comparison.md", ComparisonToMarkdown(cells));
+  WriteWhole(command.out + "/comparison.json", ComparisonToJson(cells));
   if (command.json) {
     std::cout << ComparisonToJson(cells);
     return;

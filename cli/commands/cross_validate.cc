@@ -13,6 +13,7 @@
 #include "cli/flags/learning_flags.h"
 #include "foretell/error.h"
 #include "foretell/version.h"
+#include "src/core/output_file.h"
 #include "training/fit/run_folder.h"
 #include "training/judge/evaluation.h"
 #include "training/judge/folds.h"
@@ -121,7 +122,7 @@ class CrossValidation {
     if (!checkpoint) return false;
     checkpoint->info.environment["judged_by"] =
         std::to_string(command_.folds) + " folds by " + command_.kind;
-    training::WriteWhole(command_.checkpoint, SerializeCheckpoint(*checkpoint));
+    WriteWhole(command_.checkpoint, SerializeCheckpoint(*checkpoint));
     return true;
   }
 
@@ -140,7 +141,7 @@ class CrossValidation {
                            command_.kind + ", " +
                            std::to_string(command_.folds) + " folds";
     const auto write = [this](const char* name, const std::string& text) {
-      training::WriteWhole(command_.out + "/" + name, text);
+      WriteWhole(command_.out + "/" + name, text);
     };
     write("predictions.csv",
           PredictionsToCsv(opened_.set, predictions, targets));

@@ -8,10 +8,10 @@
 
 #include "cli/commands/dataset.h"
 #include "datasets/views/export.h"
-#include "datasets/views/output_file.h"
 #include "datasets/views/split.h"
 #include "datasets/views/stats.h"
 #include "foretell/dataset.h"
+#include "src/core/output_file.h"
 #include "src/core/printable.h"
 
 namespace foretell::cli {
@@ -27,9 +27,7 @@ ExitCode RunStats(const StatsCommand& command) {
   const dataset::Stats stats =
       dataset::ComputeStats(Dataset::Open(command.dataset));
   if (!command.html.empty()) {
-    dataset::OutputFile file(command.html);
-    file.Write(StatsToHtml(stats));
-    file.Close();
+    WriteWhole(command.html, StatsToHtml(stats));
   }
   if (command.json) {
     std::cout << StatsToJson(stats) << "\n";

@@ -8,6 +8,7 @@
 #include "cli/commands/command.h"
 #include "cli/flags/sample_flags.h"
 #include "foretell/error.h"
+#include "src/core/output_file.h"
 #include "src/predict/learned_model.h"
 #include "training/fit/compute_device.h"
 #include "training/fit/predict_samples.h"
@@ -103,9 +104,8 @@ ExitCode RunEvaluate(const EvaluateCommand& command) {
   evaluation.dataset = command.samples.dataset;
   evaluation.selection = SelectionText(command.samples.split, command.part);
   if (!command.csv.empty()) {
-    training::WriteWhole(
-        command.csv,
-        PredictionsToCsv(set, judgement.predictions, learned::kAllTargets));
+    WriteWhole(command.csv, PredictionsToCsv(set, judgement.predictions,
+                                             learned::kAllTargets));
   }
   std::cout << (command.json       ? EvaluationToJson(evaluation)
                 : command.markdown ? EvaluationToMarkdown(evaluation)

@@ -1,7 +1,6 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 #include "cli/flags/named_flag.h"
 #include "cli/print/print_measurements.h"
 #include "foretell/measure.h"
+#include "src/core/output_file.h"
 #include "src/core/printable.h"
 
 namespace foretell::cli {
@@ -101,13 +101,6 @@ std::vector<Measurement> MeasureAll(
   return rows;
 }
 
-void WriteFile(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text << "\n";
-  file.close();
-  if (!file) throw Error(ErrorCode::kIo, path + ": cannot be written");
-}
-
 ExitCode RunMeasure(const MeasureFlags& flags) {
   const std::vector<Measurement> rows = MeasureAll(Requests(flags));
   if (flags.json) {
@@ -118,7 +111,7 @@ ExitCode RunMeasure(const MeasureFlags& flags) {
     std::cout << FormatMeasurements(rows);
   }
   if (!flags.environment_out.empty()) {
-    WriteFile(flags.environment_out, EnvironmentsToJson(rows));
+    WriteWhole(flags.environment_out, EnvironmentsToJson(rows) + "\n");
   }
   bool all_ok = true;
   for (const Measurement& row : rows) {

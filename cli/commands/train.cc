@@ -14,6 +14,7 @@
 #include "cli/flags/read_text.h"
 #include "foretell/error.h"
 #include "src/core/numbers.h"
+#include "src/core/output_file.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
 #include "training/fit/fit_info.h"
@@ -100,14 +101,13 @@ class Run {
           FindRate(options_, info, *data_, workers_);
       options_.learning_rate = test.suggested;
       if (workers_.IsFirst()) {
-        training::WriteWhole(folder_.File(kRateTestFile), RateTestToHtml(test));
+        WriteWhole(folder_.File(kRateTestFile), RateTestToHtml(test));
         std::cerr << "learning rate " << test.suggested << ", see "
                   << folder_.File(kRateTestFile) << "\n";
       }
     }
     if (workers_.IsFirst()) {
-      training::WriteWhole(folder_.File(kFlagsFile),
-                           command_.samples.ToJson() + "\n");
+      WriteWhole(folder_.File(kFlagsFile), command_.samples.ToJson() + "\n");
       folder_.KeepMetrics(0);
     }
     trainer_ =
@@ -153,8 +153,7 @@ class Run {
 
   void Write(const training::EpochMetrics& metrics) {
     if (metrics.is_best) {
-      training::WriteWhole(folder_.best_path(),
-                           SerializeCheckpoint(trainer_->Best()));
+      WriteWhole(folder_.best_path(), SerializeCheckpoint(trainer_->Best()));
     }
     WriteLast();
     folder_.AddMetrics(metrics);
@@ -162,8 +161,7 @@ class Run {
   }
 
   void WriteLast() const {
-    training::WriteWhole(folder_.last_path(),
-                         SerializeCheckpoint(trainer_->Last()));
+    WriteWhole(folder_.last_path(), SerializeCheckpoint(trainer_->Last()));
   }
 
   void PrintEnd(training::RunEnd end) const {

@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "foretell/error.h"
 #include "src/core/csv.h"
+#include "src/core/files.h"
 
 namespace foretell::dataset {
 namespace {
@@ -23,12 +22,14 @@ constexpr std::size_t kMaxRowBytes = 16 * 1024 * 1024;
 class Characters {
  public:
   explicit Characters(const std::string& path)
-      : path_(path), file_(gzopen(path.c_str(), "rb"), &gzclose) {
+      : path_(path), file_(nullptr, &gzclose) {
+    RegularFile file = OpenRegularFile(path, kAnySize);
+    file_.reset(gzdopen(file.descriptor.number(), "rb"));
     if (file_ == nullptr) {
-      throw Error(
-          ErrorCode::kNotFound,
-          fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+      throw Error(ErrorCode::kInternal,
+                  fmt::format("{}: zlib cannot read it", path));
     }
+    file.descriptor.Release();
   }
 
   /// The next character; empty at the end.

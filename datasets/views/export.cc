@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "datasets/views/npz.h"
-#include "datasets/views/output_file.h"
 #include "foretell/error.h"
 #include "src/core/csv.h"
 #include "src/core/numbers.h"
+#include "src/core/output_file.h"
 
 namespace foretell::dataset {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <limits>
 
-#include "datasets/views/output_file.h"
 #include "foretell/error.h"
+#include "src/core/output_file.h"
 
 namespace foretell::dataset {
 namespace {

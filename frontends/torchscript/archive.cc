@@ -2,15 +2,18 @@
 
 #include <c10/util/Exception.h>
 #include <caffe2/serialize/inline_container.h>
+#include <caffe2/serialize/read_adapter_interface.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
+#include <cerrno>
+#include <memory>
 
 #include "foretell/error.h"
 #include "frontends/torchscript/constants.h"
 #include "frontends/torchscript/pickle_check.h"
+#include "src/core/files.h"
 #include "src/core/text.h"
 #include "src/core/units.h"
 
@@ -33,17 +36,34 @@ bool IsDropped(const std::string& name) {
          name.rfind("extra/", 0) == 0;
 }
 
-void RequireRegularFile(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::file_status status =
-      std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) {
-    throw Error(ErrorCode::kNotFound, path + ": no such file");
+/// What LibTorch's reader reads: the file that was checked, and no other that
+/// has come under its name since.
+class OpenArchive : public caffe2::serialize::ReadAdapterInterface {
+ public:
+  explicit OpenArchive(const std::string& path)
+      : file_(OpenRegularFile(path, kAnySize)) {}
+
+  std::size_t size() const override {
+    return static_cast<std::size_t>(file_.size);
   }
-  if (status.type() != std::filesystem::file_type::regular) {
-    throw Error(ErrorCode::kIo, path + ": not a regular file");
+  std::size_t read(std::uint64_t position, void* to, std::size_t count,
+                   const char* /*what*/) const override {
+    auto* next = static_cast<char*>(to);
+    std::size_t done = 0;
+    while (done < count) {
+      const ssize_t got =
+          pread(file_.descriptor.number(), next + done, count - done,
+                static_cast<off_t>(position + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
   }
-}
+
+ private:
+  RegularFile file_;
+};
 
 std::string RecordText(caffe2::serialize::PyTorchStreamReader& reader,
                        const std::string& name) {
@@ -59,8 +79,8 @@ bool IsCode(const std::string& name) {
 /// read. Constants are never packed, so they cannot be larger than their file.
 void RefuseLargeRecords(const std::string& path,
                         caffe2::serialize::PyTorchStreamReader& reader,
-                        const std::vector<std::string>& names) {
-  const std::uint64_t file_size = std::filesystem::file_size(path);
+                        const std::vector<std::string>& names,
+                        std::uint64_t file_size) {
   std::uint64_t code = 0;
   std::uint64_t constants = 0;
   for (const std::string& name : names) {
@@ -86,8 +106,9 @@ void RefuseLargeRecords(const std::string& path,
   }
 }
 
-SlimArchive Slim(const std::string& path) {
-  caffe2::serialize::PyTorchStreamReader reader(path);
+SlimArchive Slim(const std::string& path,
+                 const std::shared_ptr<OpenArchive>& file) {
+  caffe2::serialize::PyTorchStreamReader reader(file);
   const std::vector<std::string> names = reader.getAllRecords();
   if (names.size() > kMaxRecords) {
     throw Error(ErrorCode::kUnsupported,
@@ -100,7 +121,7 @@ SlimArchive Slim(const std::string& path) {
                     ": a zip archive, but not TorchScript: no data.pkl or "
                     "no constants.pkl");
   }
-  RefuseLargeRecords(path, reader, names);
+  RefuseLargeRecords(path, reader, names, file->size());
   RefuseShortConstants(path, reader);
   SlimArchive slim;
   caffe2::serialize::PyTorchStreamWriter writer(
@@ -132,9 +153,9 @@ bool LooksLikeZip(std::string_view first_bytes) {
 }
 
 SlimArchive ReadSlimArchive(const std::string& path) {
-  RequireRegularFile(path);
+  const auto file = std::make_shared<OpenArchive>(path);
   try {
-    return Slim(path);
+    return Slim(path, file);
   } catch (const Error&) {
     throw;
   } catch (const c10::Error& error) {

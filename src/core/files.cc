@@ -6,91 +6,92 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
+#include <string_view>
+#include <utility>
 
 #include "foretell/error.h"
 
 namespace foretell {
 namespace {
 
-std::string SystemMessage(int error) {
-  return std::generic_category().message(error);
+std::string_view FileTypeName(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a named pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+  return "no regular file";
 }
 
-/// A file open for reading, closed with the object.
-class OpenFile {
- public:
-  // O_NONBLOCK: opening a pipe that nobody writes must not wait.
-  explicit OpenFile(const std::string& path)
-      : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
-        error_(errno) {}
-  ~OpenFile() {
-    if (file_ >= 0) close(file_);
+[[noreturn]] void RefuseOpen(const std::string& path, int error) {
+  if (error == ENOENT || error == ENOTDIR) {
+    throw Error(ErrorCode::kNotFound, fmt::format("{}: no such file", path));
   }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
+  throw Error(ErrorCode::kIo, fmt::format("{}: cannot be opened: {}", path,
+                                          SystemMessage(error)));
+}
 
-  bool is_open() const { return file_ >= 0; }
-  /// Why it could not be opened.
-  int error() const { return error_; }
-
-  /// Its size; -1 for anything but a regular file.
-  std::int64_t Size() const {
-    struct stat status = {};
-    const bool is_regular =
-        fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
-    return is_regular ? status.st_size : -1;
-  }
-
-  /// Reads up to `count` bytes; fewer at the end. False for an error.
-  bool Read(std::size_t count, std::string& bytes) const {
-    bytes.resize(count);
-    std::size_t done = 0;
-    while (done < count) {
-      const ssize_t got = read(file_, bytes.data() + done, count - done);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return false;
-      if (got == 0) break;
-      done += static_cast<std::size_t>(got);
+/// Up to `count` bytes; fewer at the end of the file.
+std::string ReadUpTo(const std::string& path, const RegularFile& file,
+                     std::size_t count) {
+  std::string bytes(count, '\0');
+  std::size_t done = 0;
+  while (done < count) {
+    const ssize_t got =
+        read(file.descriptor.number(), bytes.data() + done, count - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      throw Error(ErrorCode::kIo, fmt::format("{}: cannot be read: {}", path,
+                                              SystemMessage(errno)));
     }
-    bytes.resize(done);
-    return true;
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
   }
-
- private:
-  int file_;
-  int error_;
-};
+  bytes.resize(done);
+  return bytes;
+}
 
 }  // namespace
 
-std::string ReadFile(const std::string& path, std::int64_t most_bytes) {
-  const OpenFile file(path);
-  if (!file.is_open()) {
-    const bool is_absent = file.error() == ENOENT || file.error() == ENOTDIR;
-    throw Error(is_absent ? ErrorCode::kNotFound : ErrorCode::kIo,
-                path + ": cannot be opened: " + SystemMessage(file.error()));
-  }
-  const std::int64_t size = file.Size();
-  if (size < 0) throw Error(ErrorCode::kIo, path + ": is no regular file");
-  if (size > most_bytes) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: has {} bytes, expected at most {}", path, size,
-                            most_bytes));
-  }
-  std::string bytes;
-  if (!file.Read(static_cast<std::size_t>(size), bytes)) {
+RegularFile OpenRegularFile(const std::string& path, std::int64_t most_bytes) {
+  // O_NONBLOCK: opening a pipe that nobody writes must not wait.
+  Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!descriptor.is_open()) RefuseOpen(path, errno);
+  struct stat status = {};
+  if (fstat(descriptor.number(), &status) != 0) RefuseOpen(path, errno);
+  if (!S_ISREG(status.st_mode)) {
     throw Error(ErrorCode::kIo,
-                path + ": cannot be read: " + SystemMessage(errno));
+                fmt::format("{}: is {}, expected a regular file", path,
+                            FileTypeName(status.st_mode)));
   }
-  return bytes;
+  if (status.st_size > most_bytes) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{}: has {} bytes, expected at most {}", path,
+                            status.st_size, most_bytes));
+  }
+  return {std::move(descriptor), status.st_size};
+}
+
+std::string ReadFile(const std::string& path, std::int64_t most_bytes) {
+  const RegularFile file = OpenRegularFile(path, most_bytes);
+  return ReadUpTo(path, file, static_cast<std::size_t>(file.size));
+}
+
+std::optional<std::string> ReadFileIfAny(const std::string& path,
+                                         std::int64_t most_bytes) {
+  try {
+    return ReadFile(path, most_bytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    return std::nullopt;
+  }
 }
 
 std::string FirstBytes(const std::string& path, std::size_t count) {
-  const OpenFile file(path);
-  std::string bytes;
-  if (!file.is_open() || file.Size() < 0 || !file.Read(count, bytes)) return "";
-  return bytes;
+  try {
+    return ReadUpTo(path, OpenRegularFile(path, kAnySize), count);
+  } catch (const Error&) {
+    return "";
+  }
 }
 
 }  // namespace foretell

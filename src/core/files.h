@@ -2,15 +2,37 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
+
+#include "src/core/descriptor.h"
 
 namespace foretell {
 
-/// Bytes of the file at `path`. Throws Error that names it: kNotFound where
-/// there is none; kIo where it cannot be read or is no regular file (a pipe
-/// would let the caller wait for ever, a device would never end); kUnsupported
-/// where it has more than `most_bytes`, before any is read.
+/// For files that are not read whole.
+inline constexpr std::int64_t kAnySize =
+    std::numeric_limits<std::int64_t>::max();
+
+/// A regular file, open for reading.
+struct RegularFile {
+  Descriptor descriptor;
+  std::int64_t size = 0;  ///< Bytes, as it was when it was opened.
+};
+
+/// Opens the file at `path` without ever waiting. Throws Error that names it:
+/// kNotFound where there is none; kIo where it cannot be opened or is no
+/// regular file (a pipe would let the caller wait for ever, a device would
+/// never end); kUnsupported where it has more than `most_bytes`.
+RegularFile OpenRegularFile(const std::string& path, std::int64_t most_bytes);
+
+/// Bytes of the file at `path`. Throws what OpenRegularFile does, before
+/// anything is read, and Error(kIo) where it cannot be read.
 std::string ReadFile(const std::string& path, std::int64_t most_bytes);
+
+/// As ReadFile; nothing where there is no such file.
+std::optional<std::string> ReadFileIfAny(const std::string& path,
+                                         std::int64_t most_bytes);
 
 /// The first `count` bytes of a file, to tell its format: fewer where it has
 /// fewer, none where it cannot be read or is no regular file. Never waits.

@@ -38,25 +38,39 @@ TEST_F(Files, ThatAreTooLargeAreRefused) {
 
 TEST_F(Files, ThatAreNotThereAreNamed) {
   ExpectError([this] { ReadFile(path_ + ".no", 9); }, ErrorCode::kNotFound,
-              path_ + ".no: cannot be opened");
+              path_ + ".no: no such file");
   ExpectError([this] { ReadFile(path_ + "/in", 9); }, ErrorCode::kNotFound,
-              "/in: cannot be opened");
+              "/in: no such file");
   EXPECT_EQ(FirstBytes(path_ + ".no", 2), "");
 }
 
 TEST_F(Files, MustBeRegular) {
   ExpectError([] { ReadFile("/tmp", 1 << 20); }, ErrorCode::kIo,
-              "/tmp: is no regular file");
+              "/tmp: is a directory, expected a regular file");
   ExpectError([] { ReadFile("/dev/zero", 1 << 20); }, ErrorCode::kIo,
-              "/dev/zero: is no regular file");
+              "/dev/zero: is a device, expected a regular file");
   EXPECT_EQ(FirstBytes("/dev/zero", 4), "");
 }
 
 TEST_F(Files, ThatArePipesAreNotWaitedFor) {
   MakePipe();
   ExpectError([this] { ReadFile(path_, 9); }, ErrorCode::kIo,
-              "is no regular file");
+              "is a named pipe, expected a regular file");
   EXPECT_EQ(FirstBytes(path_, 4), "");
+}
+
+TEST_F(Files, AreOpenedWithTheirSize) {
+  const RegularFile file = OpenRegularFile(path_, kAnySize);
+  EXPECT_TRUE(file.descriptor.is_open());
+  EXPECT_EQ(file.size, 4);
+  ExpectError([this] { OpenRegularFile(path_, 3); }, ErrorCode::kUnsupported,
+              "has 4 bytes, expected at most 3");
+}
+
+TEST_F(Files, MayBeMissing) {
+  EXPECT_EQ(ReadFileIfAny(path_, 4), std::string("a\0b\n", 4));
+  EXPECT_EQ(ReadFileIfAny(path_ + ".no", 4), std::nullopt);
+  ExpectError([] { ReadFileIfAny("/tmp", 4); }, ErrorCode::kIo, "/tmp: is a");
 }
 
 TEST_F(Files, BeginWithTheirFirstBytes) {

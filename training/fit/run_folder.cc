@@ -6,16 +6,20 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
 
-#include "datasets/views/output_file.h"
 #include "foretell/error.h"
+#include "src/core/files.h"
+#include "src/core/output_file.h"
 #include "training/fit/line_chart.h"
 
 namespace foretell::training {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr std::int64_t kMaxMetricsBytes = std::int64_t{1} << 30;
 
 struct CurveRow {
   const char* title;
@@ -58,12 +62,6 @@ LineChart RateCurve(const std::vector<Json>& lines) {
 
 }  // namespace
 
-void WriteWhole(const std::string& path, const std::string& bytes) {
-  dataset::OutputFile file(path);
-  file.Write(bytes);
-  file.Close();
-}
-
 RunFolder::RunFolder(std::string path, bool fresh) : path_(std::move(path)) {
   std::error_code failure;
   std::filesystem::create_directories(path_, failure);
@@ -81,7 +79,8 @@ RunFolder::RunFolder(std::string path, bool fresh) : path_(std::move(path)) {
 
 void RunFolder::KeepMetrics(std::int64_t epochs) {
   lines_.clear();
-  std::ifstream file(metrics_path());
+  std::istringstream file(
+      ReadFileIfAny(metrics_path(), kMaxMetricsBytes).value_or(""));
   std::string text;
   for (std::string line; std::getline(file, line);) {
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);

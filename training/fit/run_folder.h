@@ -34,8 +34,4 @@ class RunFolder {
   std::vector<std::string> lines_;  ///< Lines of metrics.jsonl.
 };
 
-/// Writes a file that is either the old one or the new one, whatever happens;
-/// flushed to the disk. Throws Error(kIo).
-void WriteWhole(const std::string& path, const std::string& bytes);
-
 }  // namespace foretell::training

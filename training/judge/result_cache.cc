@@ -3,15 +3,21 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "foretell/error.h"
-#include "training/fit/run_folder.h"
+#include "src/core/files.h"
+#include "src/core/output_file.h"
 
 namespace foretell::training {
 
 using Json = nlohmann::json;
+
+namespace {
+
+constexpr std::int64_t kMaxResultBytes = std::int64_t{1} << 30;
+
+}  // namespace
 
 ResultCache::ResultCache(std::string folder, Json made_with)
     : folder_(std::move(folder)), made_with_(std::move(made_with)) {
@@ -28,9 +34,10 @@ std::string ResultCache::PathOf(const std::string& name) const {
 }
 
 std::optional<Json> ResultCache::Find(const std::string& name) const {
-  std::ifstream file(PathOf(name));
-  if (!file) return std::nullopt;
-  const Json json = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  const std::optional<std::string> text =
+      ReadFileIfAny(PathOf(name), kMaxResultBytes);
+  if (!text) return std::nullopt;
+  const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("result") ||
       json.value("made_with", Json()) != made_with_) {
     return std::nullopt;

@@ -2,12 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
+#include <utility>
 
 #include "foretell/error.h"
 
@@ -19,49 +18,21 @@ namespace {
 constexpr std::int64_t kFirstWindow = 4 << 10;
 constexpr std::int64_t kLargestWindow = 256 << 10;
 
-std::string SystemMessage(int error) {
-  return std::generic_category().message(error);
-}
-
-std::string_view FileTypeName(mode_t mode) {
-  if (S_ISDIR(mode)) return "a directory";
-  if (S_ISFIFO(mode)) return "a named pipe";
-  if (S_ISSOCK(mode)) return "a socket";
-  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
-  return "no regular file";
-}
-
 }  // namespace
 
 ByteSource::ByteSource(std::string_view bytes)
     : size_(static_cast<std::int64_t>(bytes.size())), window_(bytes) {}
 
-ByteSource::ByteSource(int file, std::int64_t size)
-    : file_(file), size_(size), refill_bytes_(kFirstWindow) {}
-
-ByteSource::~ByteSource() {
-  if (file_ >= 0) close(file_);
-}
+ByteSource::ByteSource(RegularFile file)
+    : file_(std::move(file.descriptor)),
+      size_(file.size),
+      refill_bytes_(kFirstWindow) {}
 
 ByteSource ByteSource::OpenFile(const std::string& path) {
-  // O_NONBLOCK: opening a pipe that nobody writes must not wait.
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) {
-    const int error = errno;
-    const bool absent = error == ENOENT || error == ENOTDIR;
-    throw Error(
-        absent ? ErrorCode::kNotFound : ErrorCode::kIo,
-        absent ? "no such file" : "cannot be opened: " + SystemMessage(error));
-  }
-  struct stat status = {};
-  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
-    close(file);
-    throw Error(ErrorCode::kIo, fmt::format("is {}, expected a regular file",
-                                            FileTypeName(status.st_mode)));
-  }
+  RegularFile file = OpenRegularFile(path, kAnySize);
   // Read-ahead would fetch weights from the disk that nobody looks at.
-  posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
-  return ByteSource(file, status.st_size);
+  posix_fadvise(file.descriptor.number(), 0, 0, POSIX_FADV_RANDOM);
+  return ByteSource(std::move(file));
 }
 
 std::string_view ByteSource::Ahead(std::int64_t offset) {
@@ -105,7 +76,8 @@ void ByteSource::Refill(std::int64_t offset) {
 void ByteSource::ReadExactly(std::int64_t offset, std::int64_t count,
                              char* out) const {
   while (count > 0) {
-    const ssize_t got = pread(file_, out, static_cast<size_t>(count), offset);
+    const ssize_t got =
+        pread(file_.number(), out, static_cast<size_t>(count), offset);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
       throw Error(ErrorCode::kIo, fmt::format("byte {}: cannot be read: {}",

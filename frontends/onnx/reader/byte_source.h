@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "src/core/files.h"
+
 namespace foretell::onnx {
 
 /// Random access to the bytes of a model, in memory or in a file.
@@ -18,13 +20,11 @@ class ByteSource {
 
   /// Looks at `bytes`, which must outlive the source.
   explicit ByteSource(std::string_view bytes);
-  /// Opens the regular file `path`. Throws Error kNotFound when it does not
-  /// exist and kIo when it cannot be opened or is no regular file.
+  /// Opens the regular file `path`. Throws what OpenRegularFile does.
   static ByteSource OpenFile(const std::string& path);
 
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
-  ~ByteSource();
 
   /// Size in bytes, for a file as it was when it was opened.
   std::int64_t size() const { return size_; }
@@ -38,11 +38,11 @@ class ByteSource {
   void Append(std::int64_t offset, std::int64_t count, std::string& out);
 
  private:
-  ByteSource(int file, std::int64_t size);
+  explicit ByteSource(RegularFile file);
   void Refill(std::int64_t offset);
   void ReadExactly(std::int64_t offset, std::int64_t count, char* out) const;
 
-  int file_ = -1;
+  Descriptor file_;
   std::int64_t size_ = 0;
   std::int64_t refill_bytes_ = 0;
   std::int64_t window_begin_ = 0;

@@ -69,11 +69,9 @@ Model ReadOrExplain(ByteSource& source, const ReadOptions& options) {
 }  // namespace
 
 Model ReadModel(const std::string& path, const ReadOptions& options) {
+  ByteSource source = ByteSource::OpenFile(path);
   Model model = InContext([&] { return path; },
-                          [&] {
-                            ByteSource source = ByteSource::OpenFile(path);
-                            return ReadOrExplain(source, options);
-                          });
+                          [&] { return ReadOrExplain(source, options); });
   model.path = path;
   return model;
 }

@@ -66,19 +66,19 @@ TEST(ByteSource, RefusesWhatIsNoRegularFile) {
   const std::string pipe = TemporaryPath("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(ErrorOf([&] { ByteSource::OpenFile(pipe); }),
-            "io: is a named pipe, expected a regular file");
+            "io: " + pipe + ": is a named pipe, expected a regular file");
   std::filesystem::remove(pipe);
   EXPECT_EQ(ErrorOf([] { ByteSource::OpenFile("/"); }),
-            "io: is a directory, expected a regular file");
+            "io: /: is a directory, expected a regular file");
   EXPECT_EQ(ErrorOf([] { ByteSource::OpenFile("/dev/zero"); }),
-            "io: is a device, expected a regular file");
+            "io: /dev/zero: is a device, expected a regular file");
 }
 
 TEST(ByteSource, SaysThatAFileDoesNotExist) {
   EXPECT_EQ(ErrorOf([] { ByteSource::OpenFile("/no/such/file"); }),
-            "not_found: no such file");
+            "not_found: /no/such/file: no such file");
   EXPECT_EQ(ErrorOf([] { ByteSource::OpenFile("/etc/passwd/x"); }),
-            "not_found: no such file");
+            "not_found: /etc/passwd/x: no such file");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace foretell::dataset {
+namespace foretell {
 
 /// A file that appears under its name when it is complete: it is written beside
 /// it and renamed by Close. Without Close nothing is left behind. Throws
@@ -27,4 +27,8 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
-}  // namespace foretell::dataset
+/// Writes a file that is either the old one or the new one, whatever happens;
+/// flushed to the disk. Throws Error(kIo) that names the path.
+void WriteWhole(const std::string& path, std::string_view bytes);
+
+}  // namespace foretell

@@ -1,19 +1,19 @@
-#include "datasets/views/output_file.h"
+#include "src/core/output_file.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "foretell/error.h"
+#include "src/core/descriptor.h"
 
-namespace foretell::dataset {
+namespace foretell {
 
 OutputFile::OutputFile(const std::string& path)
     : path_(path),
       temporary_(fmt::format("{}.tmp{}", path, getpid())),
-      file_(std::fopen(temporary_.c_str(), "wb")) {
+      file_(std::fopen(temporary_.c_str(), "wbe")) {
   if (file_ == nullptr) Fail("cannot be created");
 }
 
@@ -25,7 +25,7 @@ OutputFile::~OutputFile() {
 
 void OutputFile::Fail(const char* what) const {
   throw Error(ErrorCode::kIo,
-              fmt::format("{}: {}: {}", path_, what, std::strerror(errno)));
+              fmt::format("{}: {}: {}", path_, what, SystemMessage(errno)));
 }
 
 void OutputFile::Write(std::string_view bytes) {
@@ -46,4 +46,10 @@ void OutputFile::Close() {
   }
 }
 
-}  // namespace foretell::dataset
+void WriteWhole(const std::string& path, std::string_view bytes) {
+  OutputFile file(path);
+  file.Write(bytes);
+  file.Close();
+}
+
+}  // namespace foretell
