@@ -1,13 +1,15 @@
 #include "datasets/collect/fill.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <utility>
 
-#include "datasets/collect/bytes.h"
 #include "datasets/collect/order.h"
 #include "datasets/collect/worker_pool.h"
+#include "src/core/bytes.h"
 #include "src/core/clock.h"
 
 namespace foretell::dataset {
@@ -188,7 +190,9 @@ class Filling {
     into_.RemoveFailures(label.point, label.device, label.source);
     into_.PutLabel(label);
     ++(failed ? summary_.failed : summary_.labelled);
-    if (failed) summary_.failures.push_back(name + ": " + label.reason);
+    if (failed) {
+      summary_.failures.push_back(fmt::format("{}: {}", name, label.reason));
+    }
     if (Clock::now() - batch_started_ > kFillCommitInterval) Commit();
     Report(name);
   }

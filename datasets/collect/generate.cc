@@ -1,13 +1,15 @@
 #include "datasets/collect/generate.h"
 
+#include <fmt/core.h>
+
 #include <chrono>
 #include <map>
 #include <optional>
 #include <tuple>
 
-#include "datasets/collect/bytes.h"
 #include "datasets/collect/worker_pool.h"
 #include "datasets/store/store.h"
+#include "src/core/bytes.h"
 
 namespace foretell::dataset {
 namespace {
@@ -134,7 +136,8 @@ class Generation {
       dataset_.AddFailure(point, outcome.text);
       if (!TryAgain(task, outcome)) {
         ++summary_.failed;
-        summary_.failures.push_back(ToString(point) + ": " + outcome.text);
+        summary_.failures.push_back(
+            fmt::format("{}: {}", ToString(point), outcome.text));
       }
     }
     if (Clock::now() - batch_started_ > kCommitInterval) Commit();

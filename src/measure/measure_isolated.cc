@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 
@@ -10,15 +12,14 @@
 namespace foretell {
 namespace {
 
-using measure::IsolatedCommand;
 using measure::IsolatedOutcome;
 
 constexpr char kThisProgram[] = "/proc/self/exe";
 constexpr char kWorkerCommand[] = "measure-one";
 
-IsolatedCommand CommandFor(const MeasureRequest& request,
-                           const std::vector<std::string>& worker) {
-  IsolatedCommand command{.deadline_s = request.options.deadline_s};
+SpawnOptions CommandFor(const MeasureRequest& request,
+                        const std::vector<std::string>& worker) {
+  SpawnOptions command{.deadline_s = request.options.deadline_s};
   command.argv = worker.empty()
                      ? std::vector<std::string>{kThisProgram, kWorkerCommand}
                      : worker;
@@ -44,32 +45,31 @@ std::string LastLine(std::string log) {
 
 std::string WithLog(const std::string& message, const std::string& log) {
   const std::string line = LastLine(log);
-  return line.empty() ? message : message + "; its last words: " + line;
+  return line.empty() ? message
+                      : fmt::format("{}; its last words: {}", message, line);
 }
 
 Measurement ResultOf(const MeasureRequest& request,
                      const IsolatedOutcome& outcome) {
-  if (outcome.end == IsolatedOutcome::End::kDeadline) {
+  if (outcome.end.kind == ProcessEnd::Kind::kDeadline) {
     return FailedMeasurement(
         request, MeasureStatus::kDeadline,
-        WithLog("killed after " + FormatNumber(request.options.deadline_s, 1) +
-                    " s",
+        WithLog(fmt::format("killed after {} s",
+                            FormatNumber(request.options.deadline_s, 1)),
                 outcome.log));
   }
-  if (outcome.end == IsolatedOutcome::End::kSignalled) {
-    return FailedMeasurement(
-        request, MeasureStatus::kCrashed,
-        WithLog("ended by " + measure::SignalName(outcome.signal),
-                outcome.log));
+  if (outcome.end.kind == ProcessEnd::Kind::kSignalled) {
+    return FailedMeasurement(request, MeasureStatus::kCrashed,
+                             WithLog(ToString(outcome.end), outcome.log));
   }
   try {
     return MeasurementFromJson(outcome.result);
   } catch (const Error&) {
     return FailedMeasurement(
         request, MeasureStatus::kCrashed,
-        WithLog("exit status " + std::to_string(outcome.exit_status) +
-                    " without a result",
-                outcome.log));
+        WithLog(
+            fmt::format("exit status {} without a result", outcome.end.status),
+            outcome.log));
   }
 }
 

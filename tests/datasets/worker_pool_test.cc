@@ -63,7 +63,7 @@ TEST(RunInWorkers, LosesOnlyTheTaskThatKilledItsWorker) {
   ASSERT_EQ(outcomes.size(), 4U);
   EXPECT_EQ(outcomes.at(1).text, "fine");
   EXPECT_EQ(outcomes.at(2).kind, Kind::kDied);
-  EXPECT_THAT(outcomes.at(2).text, HasSubstr("signal 9"));
+  EXPECT_THAT(outcomes.at(2).text, HasSubstr("ended by SIGKILL (9)"));
   EXPECT_EQ(outcomes.at(3).kind, Kind::kDied);
   EXPECT_THAT(outcomes.at(3).text, HasSubstr("status 7"));
   EXPECT_EQ(outcomes.at(4).text, "fine");

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "src/core/output_file.h"
 #include "src/network/network.h"
 #include "tests/datasets/expect_error.h"
 #include "tests/datasets/scratch.h"

@@ -1,16 +1,19 @@
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "foretell/error.h"
 
-namespace foretell::dataset {
+namespace foretell {
 
-/// Messages between a process and its workers: numbers as they lie in memory,
+/// A message between processes on one machine: numbers as they lie in memory,
 /// texts with their length in front.
 class ByteWriter {
  public:
@@ -46,7 +49,10 @@ class ByteReader {
  private:
   std::string_view Next(std::size_t size) {
     if (size > rest_.size()) {
-      throw Error(ErrorCode::kInternal, "a worker's message ends early");
+      throw Error(ErrorCode::kInternal,
+                  fmt::format("a message ends early: {} bytes are left, "
+                              "expected {}",
+                              rest_.size(), size));
     }
     const std::string_view bytes = rest_.substr(0, size);
     rest_.remove_prefix(size);
@@ -56,4 +62,4 @@ class ByteReader {
   std::string_view rest_;
 };
 
-}  // namespace foretell::dataset
+}  // namespace foretell

@@ -1,0 +1,98 @@
+// A frame is a byte that says what it is, eight bytes of length and the text.
+// A message is of kind 0, an error of kind 1 + its code. The two ends are
+// sockets and no pipes: a write to a process that has died is then an answer
+// and no SIGPIPE.
+
+#include "src/core/channel.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "foretell/error.h"
+
+namespace foretell {
+namespace {
+
+constexpr char kMessage = 0;
+constexpr std::size_t kHeaderBytes = 1 + sizeof(std::int64_t);
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+
+ErrorCode CodeOf(char kind) {
+  const int code = kind - 1;
+  const bool is_known =
+      code >= 0 && code <= static_cast<int>(ErrorCode::kInternal);
+  return is_known ? static_cast<ErrorCode>(code) : ErrorCode::kInternal;
+}
+
+}  // namespace
+
+bool Channel::Send(std::string_view message) {
+  return SendFrame(kMessage, message);
+}
+
+bool Channel::SendError(const std::exception& error) {
+  const auto* own = dynamic_cast<const Error*>(&error);
+  const ErrorCode code = own != nullptr ? own->code() : ErrorCode::kInternal;
+  return SendFrame(static_cast<char>(1 + static_cast<int>(code)), error.what());
+}
+
+bool Channel::SendFrame(char kind, std::string_view text) {
+  const std::int64_t length = std::ssize(text);
+  std::string frame(kHeaderBytes, kind);
+  std::memcpy(frame.data() + 1, &length, sizeof(length));
+  frame += text;
+  std::string_view rest = frame;
+  while (!rest.empty()) {
+    const ssize_t sent =
+        send(end_.number(), rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    rest.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+std::optional<std::string> Channel::Receive(Deadline deadline) {
+  const std::array<int, 1> ends = {end_.number()};
+  while (true) {
+    if (std::optional<std::string> message = TakeFrame()) return message;
+    if (is_closed_) return std::nullopt;
+    const bool is_late = deadline.HasPassed();
+    const std::size_t before = received_.size();
+    if (!is_late) AwaitReadable(ends, deadline);
+    is_closed_ = !ReadAvailable(end_, kReadBytes, received_);
+    const bool is_stuck = received_.size() == before && !is_closed_;
+    if (is_late && is_stuck) return std::nullopt;
+  }
+}
+
+std::optional<std::string> Channel::TakeFrame() {
+  if (received_.size() < kHeaderBytes) return std::nullopt;
+  std::int64_t length = 0;
+  std::memcpy(&length, received_.data() + 1, sizeof(length));
+  if (length < 0 || length > kMostBytes) {
+    is_closed_ = true;
+    received_.clear();
+    return std::nullopt;
+  }
+  const std::size_t end = kHeaderBytes + static_cast<std::size_t>(length);
+  if (received_.size() < end) return std::nullopt;
+  const char kind = received_.front();
+  std::string text = received_.substr(kHeaderBytes, end - kHeaderBytes);
+  received_.erase(0, end);
+  if (kind != kMessage) throw Error(CodeOf(kind), text);
+  return text;
+}
+
+std::pair<Channel, Channel> MakeChannel() {
+  std::array<int, 2> ends;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw Error(ErrorCode::kIo, "socketpair: " + SystemMessage(errno));
+  }
+  return {Channel(Descriptor(ends[0])), Channel(Descriptor(ends[1]))};
+}
+
+}  // namespace foretell

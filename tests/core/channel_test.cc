@@ -1,0 +1,88 @@
+#include "src/core/channel.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <stdexcept>
+#include <thread>
+
+#include "tests/graph/expect_error.h"
+
+namespace foretell {
+namespace {
+
+/// Puts `bytes` on the stream as they are.
+void WriteRaw(const Channel& channel, std::string_view bytes) {
+  ASSERT_EQ(write(channel.end().number(), bytes.data(), bytes.size()),
+            std::ssize(bytes));
+}
+
+TEST(Channel, KeepsMessagesApart) {
+  auto [one, other] = MakeChannel();
+  EXPECT_TRUE(one.Send("first"));
+  EXPECT_TRUE(one.Send(""));
+  EXPECT_TRUE(one.Send(std::string("a\0b", 3)));
+  EXPECT_EQ(other.Receive(), "first");
+  EXPECT_EQ(other.Receive(), "");
+  EXPECT_EQ(other.Receive(), std::string("a\0b", 3));
+}
+
+TEST(Channel, CarriesBothWays) {
+  auto [one, other] = MakeChannel();
+  one.Send("ask");
+  other.Send("answer");
+  EXPECT_EQ(other.Receive(), "ask");
+  EXPECT_EQ(one.Receive(), "answer");
+}
+
+TEST(Channel, TakesAMessageWholeThatIsLargerThanItsBuffers) {
+  auto [one, other] = MakeChannel();
+  const std::string large(5'000'000, 'x');
+  std::thread sender([&one = one, &large] { EXPECT_TRUE(one.Send(large)); });
+  EXPECT_EQ(other.Receive(), large);
+  sender.join();
+}
+
+TEST(Channel, DoesNotWaitPastItsDeadline) {
+  auto [one, other] = MakeChannel();
+  EXPECT_EQ(other.Receive(Deadline::In(0)), std::nullopt);
+  EXPECT_FALSE(other.is_closed());
+  one.Send("late");
+  EXPECT_EQ(other.Receive(Deadline::In(0)), "late");
+}
+
+TEST(Channel, ThrowsTheOtherEndsErrors) {
+  auto [one, other] = MakeChannel();
+  one.SendError(Error(ErrorCode::kCorrupt, "model.onnx: no nodes"));
+  one.SendError(std::runtime_error("out of luck"));
+  ExpectError([&other = other] { other.Receive(); }, ErrorCode::kCorrupt,
+              "model.onnx: no nodes");
+  ExpectError([&other = other] { other.Receive(); }, ErrorCode::kInternal,
+              "out of luck");
+}
+
+TEST(Channel, GivesNothingOfHalfAMessage) {
+  auto [one, other] = MakeChannel();
+  WriteRaw(one, std::string("\0\5\0\0\0\0\0\0\0hel", 12));
+  EXPECT_EQ(other.Receive(Deadline::In(0)), std::nullopt);
+  EXPECT_FALSE(other.is_closed());
+  { const Channel gone = std::move(one); }
+  EXPECT_EQ(other.Receive(), std::nullopt);
+  EXPECT_TRUE(other.is_closed());
+}
+
+TEST(Channel, CutsOffWhoAnnouncesTooMuch) {
+  auto [one, other] = MakeChannel();
+  WriteRaw(one, std::string("\0\xff\xff\xff\xff\xff\xff\xff\x7f", 9));
+  EXPECT_EQ(other.Receive(), std::nullopt);
+  EXPECT_TRUE(other.is_closed());
+}
+
+TEST(Channel, SendsNothingToAClosedEnd) {
+  auto [one, other] = MakeChannel();
+  { const Channel gone = std::move(other); }
+  EXPECT_FALSE(one.Send("anybody?"));
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,199 @@
+#include "src/core/process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/graph/expect_error.h"
+
+namespace foretell {
+namespace {
+
+using Kind = ProcessEnd::Kind;
+
+std::ptrdiff_t CountDescriptors() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return std::distance(begin(files), end(files));
+}
+
+/// Every test leaves neither a child nor a descriptor behind.
+class Child : public testing::Test {
+ protected:
+  ~Child() override {
+    EXPECT_EQ(CountDescriptors(), descriptors_);
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+    EXPECT_EQ(errno, ECHILD);
+  }
+
+ private:
+  const std::ptrdiff_t descriptors_ = CountDescriptors();
+};
+
+ChildProcess Fork(const std::function<void(Channel&)>& work) {
+  return ChildProcess::Fork({}, work);
+}
+
+void WaitForEver(Channel&) {
+  while (true) pause();
+}
+
+TEST_F(Child, SendsAMessageFromAnotherProcess) {
+  ChildProcess child =
+      Fork([](Channel& channel) { channel.Send(std::to_string(getpid())); });
+  EXPECT_EQ(child.channel().Receive(), std::to_string(child.id()));
+  EXPECT_EQ(ToString(child.Wait()), "ended with status 0");
+}
+
+TEST_F(Child, AnswersWhatItIsAsked) {
+  ChildProcess child = Fork([](Channel& channel) {
+    while (const auto text = channel.Receive()) channel.Send(*text + "!");
+  });
+  for (const std::string text : {"one", "two"}) {
+    child.channel().Send(text);
+    EXPECT_EQ(child.channel().Receive(), text + "!");
+  }
+}
+
+TEST_F(Child, PassesItsErrorOn) {
+  ChildProcess child = Fork([](Channel&) {
+    throw Error(ErrorCode::kUnsupported, "model.pt: too new");
+  });
+  ExpectError([&child] { child.channel().Receive(); }, ErrorCode::kUnsupported,
+              "model.pt: too new");
+  EXPECT_EQ(ToString(child.Wait()), "ended with status 1");
+}
+
+TEST_F(Child, NamesTheSignalThatEndedIt) {
+  ChildProcess child = Fork([](Channel&) {
+    std::signal(SIGSEGV, SIG_DFL);
+    std::raise(SIGSEGV);
+  });
+  EXPECT_EQ(child.channel().Receive(), std::nullopt);
+  EXPECT_TRUE(child.channel().is_closed());
+  EXPECT_EQ(ToString(child.Kill()), "ended by SIGSEGV (11)");
+}
+
+TEST_F(Child, IsKilledAtItsDeadline) {
+  ChildProcess child = Fork(&WaitForEver);
+  EXPECT_EQ(child.Poll(), std::nullopt);
+  child.SetDeadline(0);
+  EXPECT_EQ(child.channel().Receive(child.deadline()), std::nullopt);
+  EXPECT_FALSE(child.channel().is_closed());
+  EXPECT_EQ(child.Wait().kind, Kind::kDeadline);
+  EXPECT_EQ(ToString(*child.Poll()), "killed at its deadline");
+  EXPECT_NE(kill(child.id(), 0), 0);
+}
+
+TEST_F(Child, HasTheDeadlineOfItsLimits) {
+  ChildProcess child =
+      ChildProcess::Fork({.limits = {.deadline_s = 0.05}}, &WaitForEver);
+  EXPECT_EQ(child.Wait().kind, Kind::kDeadline);
+}
+
+TEST_F(Child, MayDieInTheMiddleOfAMessage) {
+  ChildProcess child = Fork([](Channel& channel) {
+    const std::string half("\0\5\0\0\0\0\0\0\0hel", 12);
+    if (write(channel.end().number(), half.data(), half.size()) == 12) _exit(7);
+  });
+  EXPECT_EQ(child.channel().Receive(), std::nullopt);
+  EXPECT_TRUE(child.channel().is_closed());
+  EXPECT_EQ(ToString(child.Kill()), "ended with status 7");
+}
+
+TEST_F(Child, DoesNotOutliveAParentThatDoesNotListen) {
+  pid_t id = -1;
+  {
+    ChildProcess child = Fork([](Channel& channel) {
+      while (channel.Send(std::string(1 << 16, 'x'))) continue;
+    });
+    id = child.id();
+  }
+  EXPECT_NE(kill(id, 0), 0);
+}
+
+TEST_F(Child, SeesItsOwnParentAloneHangUp) {
+  // The second child would otherwise hold the first one's channel open.
+  auto echo = [](Channel& channel) {
+    while (channel.Receive()) continue;
+  };
+  ChildProcess first = Fork(echo);
+  ChildProcess second = Fork(echo);
+  shutdown(first.channel().end().number(), SHUT_WR);
+  EXPECT_EQ(first.Wait().kind, Kind::kExited);
+  EXPECT_EQ(second.Poll(), std::nullopt);
+}
+
+TEST_F(Child, KeepsItsLimits) {
+  const ForkOptions options = {.limits = {.memory_bytes = 1 << 30,
+                                          .cpu_s = 5,
+                                          .file_bytes = 4096,
+                                          .core_bytes = 0}};
+  ChildProcess child = ChildProcess::Fork(options, [](Channel& channel) {
+    for (const auto resource :
+         {RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_CORE}) {
+      rlimit limit = {};
+      getrlimit(resource, &limit);
+      channel.Send(std::to_string(limit.rlim_cur));
+    }
+  });
+  for (const char* most : {"1073741824", "5", "4096", "0"}) {
+    EXPECT_EQ(child.channel().Receive(), most);
+  }
+}
+
+TEST_F(Child, RunsOutOfTheMemoryThatItMayHave) {
+  ChildProcess child = ChildProcess::Fork(
+      {.limits = {.memory_bytes = std::int64_t{1} << 30}},
+      [](Channel&) { const std::vector<char> large(std::size_t{1} << 31); });
+  ExpectError([&child] { child.channel().Receive(); }, ErrorCode::kInternal,
+              "bad_alloc");
+}
+
+TEST_F(Child, IsPreparedBeforeItsWork) {
+  static int steps = 0;
+  ChildProcess child = ChildProcess::Fork(
+      {.initialize = [] { steps = 1; }},
+      [](Channel& channel) { channel.Send(std::to_string(steps)); });
+  EXPECT_EQ(child.channel().Receive(), "1");
+  EXPECT_EQ(steps, 0);
+}
+
+TEST_F(Child, DoesNoWorkUnprepared) {
+  ChildProcess child = ChildProcess::Fork(
+      {.initialize = [] { throw Error(ErrorCode::kIo, "no sandbox"); }},
+      [](Channel& channel) { channel.Send("worked"); });
+  ExpectError([&child] { child.channel().Receive(); }, ErrorCode::kIo,
+              "no sandbox");
+  EXPECT_EQ(child.channel().Receive(), std::nullopt);
+}
+
+TEST_F(Child, RunsAProgram) {
+  const Pipe out = MakePipe();
+  ChildProcess child = ChildProcess::Spawn(
+      {.argv = {"/bin/sh", "-c", "cat; echo $FORETELL_TEST; exit 3"},
+       .environment = {{"FORETELL_TEST", "set"}},
+       .descriptors = {{STDOUT_FILENO, &out.write_end}}});
+  EXPECT_EQ(ToString(child.Wait()), "ended with status 3");
+  std::string text;
+  EXPECT_TRUE(ReadAvailable(out.read_end, 100, text));
+  EXPECT_EQ(text, "set\n");
+}
+
+TEST_F(Child, IsNamedWhenThereIsNoSuchProgram) {
+  ExpectError([] { ChildProcess::Spawn({.argv = {"/nowhere/program"}}); },
+              ErrorCode::kIo, "/nowhere/program: No such file");
+}
+
+}  // namespace
+}  // namespace foretell
