@@ -79,7 +79,7 @@ std::string OutliersHtml(const Stats& stats) {
                     outlier.quantity, FormatNumber(outlier.value, 3),
                     FormatNumber(outlier.expected, 3)});
   }
-  return fmt::format("<h2>OutliersHtml: {}</h2>\n{}", stats.outliers.size(),
+  return fmt::format("<h2>Outliers: {}</h2>\n{}", stats.outliers.size(),
                      rows.empty() ? ""
                                   : HtmlTable({"point", "device", "source",
                                                "quantity", "value", "expected"},
