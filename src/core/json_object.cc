@@ -107,6 +107,10 @@ bool JsonObject::Has(const std::string& key) {
   return value_->contains(key);
 }
 
+bool JsonObject::IsGiven(const std::string& key) {
+  return Has(key) && !value_->at(key).is_null();
+}
+
 std::string JsonObject::String(const std::string& key) {
   const json& field = Field(key);
   if (!IsPlainString(field)) {
@@ -134,11 +138,7 @@ std::vector<std::string> JsonObject::Strings(const std::string& key) {
 
 std::int64_t JsonObject::Int(const std::string& key, std::int64_t at_least,
                              std::int64_t at_most) {
-  const json& field = Field(key);
-  if (!IsIntWithin(field, at_least, at_most)) {
-    Fail(key, "is " + Show(field) + ", " + IntRange(at_least, at_most));
-  }
-  return field.get<std::int64_t>();
+  return ToInt(Field(key), key, at_least, at_most);
 }
 
 std::vector<int> JsonObject::Ints(const std::string& key, int at_least,
@@ -164,13 +164,7 @@ double JsonObject::Number(const std::string& key, double at_least,
   return number;
 }
 
-bool JsonObject::Bool(const std::string& key) {
-  const json& field = Field(key);
-  if (!field.is_boolean()) {
-    Fail(key, "is " + Show(field) + ", expected true or false");
-  }
-  return field.get<bool>();
-}
+bool JsonObject::Bool(const std::string& key) { return Get<bool>(key); }
 
 JsonObject JsonObject::Object(const std::string& key) {
   return JsonObject(Field(key), origin_, PlaceOf(key));
@@ -219,9 +213,62 @@ const json& JsonObject::Field(const std::string& key) {
 }
 
 const json& JsonObject::Array(const std::string& key) {
-  const json& field = Field(key);
+  return ToArray(Field(key), key);
+}
+
+std::int64_t JsonObject::ToInt(const json& field, const std::string& key,
+                               std::int64_t at_least,
+                               std::int64_t at_most) const {
+  if (!IsIntWithin(field, at_least, at_most)) {
+    Fail(key,
+         fmt::format("is {}, {}", Show(field), IntRange(at_least, at_most)));
+  }
+  return field.get<std::int64_t>();
+}
+
+std::uint64_t JsonObject::ToUnsigned(const json& field,
+                                     const std::string& key) const {
+  if (!field.is_number_unsigned()) {
+    Fail(key,
+         fmt::format("is {}, expected a whole number from 0 on", Show(field)));
+  }
+  return field.get<std::uint64_t>();
+}
+
+double JsonObject::ToNumber(const json& field, const std::string& key) const {
+  if (!field.is_number() || !std::isfinite(field.get<double>())) {
+    Fail(key, fmt::format("is {}, expected a finite number", Show(field)));
+  }
+  return field.get<double>();
+}
+
+bool JsonObject::ToBool(const json& field, const std::string& key) const {
+  if (!field.is_boolean()) {
+    Fail(key, fmt::format("is {}, expected true or false", Show(field)));
+  }
+  return field.get<bool>();
+}
+
+std::string JsonObject::ToText(const json& field,
+                               const std::string& key) const {
+  if (!field.is_string()) {
+    Fail(key, fmt::format("is {}, expected a string", Show(field)));
+  }
+  return field.get<std::string>();
+}
+
+const json& JsonObject::ToArray(const json& field,
+                                const std::string& key) const {
   if (!field.is_array()) {
-    Fail(key, "is " + Show(field) + ", expected an array");
+    Fail(key, fmt::format("is {}, expected an array", Show(field)));
+  }
+  return field;
+}
+
+const json& JsonObject::ToObject(const json& field,
+                                 const std::string& key) const {
+  if (!field.is_object()) {
+    Fail(key, fmt::format("is {}, expected an object", Show(field)));
   }
   return field;
 }

@@ -1,10 +1,16 @@
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace foretell {
@@ -14,7 +20,8 @@ namespace foretell {
 nlohmann::json ParseJson(std::string_view text, std::string_view origin);
 
 /// Strict view of one JSON object: every field that is read must be there with
-/// the right type and range, and every field that is there must be known.
+/// the right type and range, unless its method says otherwise, and Finish makes
+/// sure that every field that is there is known.
 ///
 /// All methods throw Error(kCorrupt) that names the file, the field, its value
 /// and what was expected. The document must outlive the view.
@@ -26,6 +33,24 @@ class JsonObject {
 
   /// Whether the optional field `key` is there; makes it a known one.
   bool Has(const std::string& key);
+  /// As Has; a field that is null counts as missing.
+  bool IsGiven(const std::string& key);
+  /// A field as `T`: any string, a finite number, a whole number that T holds,
+  /// true or false, a list of such, or a map from names to such.
+  template <typename T>
+  T Get(const std::string& key) {
+    return Convert<T>(Field(key), key);
+  }
+  /// As Get, into `value`, which stays as it is where the field is missing or
+  /// null.
+  template <typename T>
+  void Read(const std::string& key, T& value) {
+    if (IsGiven(key)) value = Get<T>(key);
+  }
+  template <typename T>
+  void Read(const std::string& key, std::optional<T>& value) {
+    if (IsGiven(key)) value = Get<T>(key);
+  }
   /// A string that is not empty and has no control characters.
   std::string String(const std::string& key);
   /// An array of such strings, all different.
@@ -43,8 +68,14 @@ class JsonObject {
   auto Named(const std::string& key, Parse parse) {
     const std::string text = String(key);
     const auto value = parse(text);
-    if (!value) Fail(key, "is '" + text + "', which is unknown");
+    if (!value) Fail(key, fmt::format("is '{}', which is unknown", text));
     return *value;
+  }
+  /// As Named, into `value`, which stays as it is where the field is missing or
+  /// null.
+  template <typename T, typename Parse>
+  void ReadNamed(const std::string& key, Parse parse, T& value) {
+    if (IsGiven(key)) value = Named(key, parse);
   }
   JsonObject Object(const std::string& key);
   std::vector<JsonObject> Objects(const std::string& key);
@@ -59,6 +90,19 @@ class JsonObject {
                          const std::string& problem) const;
 
  private:
+  template <typename T>
+  T Convert(const nlohmann::json& field, const std::string& key) const;
+  std::int64_t ToInt(const nlohmann::json& field, const std::string& key,
+                     std::int64_t at_least, std::int64_t at_most) const;
+  std::uint64_t ToUnsigned(const nlohmann::json& field,
+                           const std::string& key) const;
+  double ToNumber(const nlohmann::json& field, const std::string& key) const;
+  bool ToBool(const nlohmann::json& field, const std::string& key) const;
+  std::string ToText(const nlohmann::json& field, const std::string& key) const;
+  const nlohmann::json& ToArray(const nlohmann::json& field,
+                                const std::string& key) const;
+  const nlohmann::json& ToObject(const nlohmann::json& field,
+                                 const std::string& key) const;
   const nlohmann::json& Field(const std::string& key);
   const nlohmann::json& Array(const std::string& key);
   std::string PlaceOf(const std::string& key) const;
@@ -68,5 +112,58 @@ class JsonObject {
   std::string place_;
   std::set<std::string> known_;
 };
+
+namespace json_object_detail {
+
+template <typename T>
+struct Kind {
+  static constexpr bool kIsList = false;
+  static constexpr bool kIsMap = false;
+};
+template <typename T>
+struct Kind<std::vector<T>> {
+  static constexpr bool kIsList = true;
+  static constexpr bool kIsMap = false;
+};
+template <typename T>
+struct Kind<std::map<std::string, T>> {
+  static constexpr bool kIsList = false;
+  static constexpr bool kIsMap = true;
+};
+
+}  // namespace json_object_detail
+
+template <typename T>
+T JsonObject::Convert(const nlohmann::json& field,
+                      const std::string& key) const {
+  using Kind = json_object_detail::Kind<T>;
+  if constexpr (std::is_same_v<T, std::string>) {
+    return ToText(field, key);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return ToBool(field, key);
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return ToUnsigned(field, key);
+  } else if constexpr (std::is_integral_v<T>) {
+    using Limits = std::numeric_limits<T>;
+    return static_cast<T>(ToInt(field, key, Limits::min(), Limits::max()));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(ToNumber(field, key));
+  } else if constexpr (Kind::kIsList) {
+    T list;
+    for (const auto& item : ToArray(field, key)) {
+      list.push_back(Convert<typename T::value_type>(
+          item, fmt::format("{}[{}]", key, list.size())));
+    }
+    return list;
+  } else {
+    static_assert(Kind::kIsMap);
+    T map;
+    for (const auto& item : ToObject(field, key).items()) {
+      map[item.key()] = Convert<typename T::mapped_type>(
+          item.value(), fmt::format("{}.{}", key, item.key()));
+    }
+    return map;
+  }
+}
 
 }  // namespace foretell

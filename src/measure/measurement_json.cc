@@ -1,20 +1,19 @@
 #include <algorithm>
 #include <string>
+#include <utility>
 
-#include "foretell/error.h"
 #include "foretell/measure.h"
+#include "src/core/json_object.h"
 #include "src/core/json_text.h"
-#include "src/measure/json_values.h"
+#include "src/measure/json_fields.h"
 
 namespace foretell {
 namespace {
 
 using measure::FieldJson;
-using measure::FieldsFromJson;
 using measure::FieldsToJson;
 using measure::Json;
-using measure::Read;
-using measure::ReadName;
+using measure::ReadFields;
 
 /// @name The fields of each object, in the order of the JSON.
 /// @{
@@ -83,12 +82,13 @@ Json NotesJson(const std::vector<MeasureNote>& notes) {
   return list;
 }
 
-std::vector<MeasureNote> NotesFrom(const Json& list) {
+std::vector<MeasureNote> ReadNotes(JsonObject& object) {
   std::vector<MeasureNote> notes;
-  for (const Json& entry : list) {
+  if (!object.IsGiven("notes")) return notes;
+  for (JsonObject& entry : object.Objects("notes")) {
     MeasureNote note;
-    Read(entry, "what", note.what);
-    Read(entry, "reason", note.reason);
+    entry.Read("what", note.what);
+    entry.Read("reason", note.reason);
     notes.push_back(std::move(note));
   }
   return notes;
@@ -117,40 +117,36 @@ Json ToJson(const Measurement& m) {
           {"warnings", m.warnings}};
 }
 
-const Json& Part(const Json& json, const char* key) {
-  static const Json* const empty = new Json(Json::object());
-  const auto found = json.find(key);
-  return found != json.end() && !found->is_null() ? *found : *empty;
+/// An object of fields, where it is there.
+template <typename Fields, typename T>
+void ReadPart(JsonObject& object, const char* key, const Fields& fields,
+              T& values) {
+  if (object.IsGiven(key)) ReadFields(object.Object(key), fields, values);
 }
 
-Measurement FromJson(const Json& json) {
+Measurement ReadMeasurement(JsonObject object) {
   Measurement m;
-  m.model = json.at("model").get<std::string>();
-  Read(json, "format", m.format);
-  ReadName(json, "mode", &ParseMode, m.mode);
-  Read(json, "optimizer", m.optimizer);
-  ReadName(json, "precision", &ParsePrecision, m.precision);
-  Read(json, "batch", m.batch);
-  Read(json, "device", m.device);
-  m.inputs = measure::InputsFromJson(Part(json, "inputs"));
-  Read(json, "seed", m.seed);
-  json.at("status");
-  ReadName(json, "status", &ParseMeasureStatus, m.status);
-  Read(json, "message", m.message);
-  Read(json, "measured_at", m.measured_at);
-  if (Part(json, "latency").size() > 0) {
-    m.latency = FieldsFromJson<LatencyStatistics>(Part(json, "latency"),
-                                                  kLatencyFields);
+  m.model = object.Get<std::string>("model");
+  object.Read("format", m.format);
+  object.ReadNamed("mode", &ParseMode, m.mode);
+  object.Read("optimizer", m.optimizer);
+  object.ReadNamed("precision", &ParsePrecision, m.precision);
+  object.Read("batch", m.batch);
+  object.Read("device", m.device);
+  m.inputs = measure::ReadInputs(object);
+  object.Read("seed", m.seed);
+  m.status = object.Named("status", &ParseMeasureStatus);
+  object.Read("message", m.message);
+  object.Read("measured_at", m.measured_at);
+  if (object.IsGiven("latency")) {
+    ReadPart(object, "latency", kLatencyFields, m.latency.emplace());
   }
-  m.memory =
-      FieldsFromJson<MeasuredMemory>(Part(json, "memory"), kMemoryFields);
-  m.energy =
-      FieldsFromJson<MeasuredEnergy>(Part(json, "energy"), kEnergyFields);
-  m.state = FieldsFromJson<DeviceState>(Part(json, "state"), kStateFields);
-  m.environment = FieldsFromJson<MeasureEnvironment>(Part(json, "environment"),
-                                                     kEnvironmentFields);
-  m.notes = NotesFrom(Part(json, "notes"));
-  Read(json, "warnings", m.warnings);
+  ReadPart(object, "memory", kMemoryFields, m.memory);
+  ReadPart(object, "energy", kEnergyFields, m.energy);
+  ReadPart(object, "state", kStateFields, m.state);
+  ReadPart(object, "environment", kEnvironmentFields, m.environment);
+  m.notes = ReadNotes(object);
+  object.Read("warnings", m.warnings);
   return m;
 }
 
@@ -161,12 +157,9 @@ std::string MeasurementToJson(const Measurement& measurement) {
 }
 
 Measurement MeasurementFromJson(std::string_view json) {
-  constexpr char kWhat[] = "measurement";
-  try {
-    return FromJson(measure::ParseObject(json, kWhat));
-  } catch (const nlohmann::json::exception& error) {
-    measure::RefuseJson(kWhat, error.what());
-  }
+  constexpr char kOrigin[] = "measurement";
+  const nlohmann::json document = ParseJson(json, kOrigin);
+  return ReadMeasurement(JsonObject(document, kOrigin, ""));
 }
 
 std::string MeasurementsToJson(std::span<const Measurement> measurements) {

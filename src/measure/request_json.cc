@@ -1,17 +1,16 @@
-#include <utility>
+#include <string>
 
-#include "foretell/error.h"
 #include "foretell/measure.h"
+#include "src/core/json_object.h"
 #include "src/core/name_table.h"
-#include "src/measure/json_values.h"
+#include "src/measure/json_fields.h"
 
 namespace foretell {
 namespace {
 
 using measure::Json;
-using measure::Read;
-using measure::ReadName;
 
+constexpr char kOrigin[] = "measuring request";
 constexpr NameTable<3> kFusions = {"none", "exported", "equivalent"};
 
 std::string_view FusionName(Fusion fusion) { return NameIn(kFusions, fusion); }
@@ -37,21 +36,24 @@ constexpr auto kOptionsFields = [](auto& options, auto&& visit) {
   visit("powercap_folder", options.powercap_folder);
 };
 
-MeasureRequest ReadRequest(const Json& json) {
+MeasureRequest ReadRequest(const nlohmann::json& document) {
+  JsonObject object(document, kOrigin, "");
   MeasureRequest request;
-  Read(json, "model", request.model);
-  ReadName(json, "fuse", &ParseFusion, request.load.fusion);
-  request.inputs.inputs =
-      measure::InputsFromJson(json.value("inputs", Json::array()));
-  Read(json, "batch", request.inputs.batch);
-  Read(json, "dims", request.inputs.dims);
-  if (json.contains("run")) {
-    request.run = RunFromJson(json["run"].dump(), "measuring request: run");
+  object.Read("model", request.model);
+  object.ReadNamed("fuse", &ParseFusion, request.load.fusion);
+  request.inputs.inputs = measure::ReadInputs(object);
+  object.Read("batch", request.inputs.batch);
+  object.Read("dims", request.inputs.dims);
+  if (object.IsGiven("run")) {
+    request.run =
+        RunFromJson(document["run"].dump(), std::string(kOrigin) + ": run");
   }
-  Read(json, "device", request.device);
-  Read(json, "seed", request.seed);
-  request.options = measure::FieldsFromJson<MeasureOptions>(
-      json.value("options", Json::object()), kOptionsFields);
+  object.Read("device", request.device);
+  object.Read("seed", request.seed);
+  if (object.IsGiven("options")) {
+    measure::ReadFields(object.Object("options"), kOptionsFields,
+                        request.options);
+  }
   return request;
 }
 
@@ -73,12 +75,7 @@ std::string RequestToJson(const MeasureRequest& request) {
 }
 
 MeasureRequest RequestFromJson(std::string_view json) {
-  constexpr char kWhat[] = "measuring request";
-  try {
-    return ReadRequest(measure::ParseObject(json, kWhat));
-  } catch (const nlohmann::json::exception& error) {
-    measure::RefuseJson(kWhat, error.what());
-  }
+  return ReadRequest(ParseJson(json, kOrigin));
 }
 
 }  // namespace foretell

@@ -13,6 +13,7 @@
 
 #include "foretell/error.h"
 #include "src/core/files.h"
+#include "src/core/json_object.h"
 #include "src/core/units.h"
 #include "src/network/checkpoint_json.h"
 
@@ -103,12 +104,7 @@ Checkpoint ParseCheckpoint(std::string_view bytes, const std::string& origin) {
   const std::string description = MetadataOf(content, "checkpoint", origin);
   CheckHash(content, origin);
   Checkpoint checkpoint;
-  try {
-    checkpoint.info = InfoFromJson(nlohmann::json::parse(description), origin);
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: {}", origin, error.what()));
-  }
+  checkpoint.info = InfoFromJson(ParseJson(description, origin), origin);
   for (auto& [name, tensor] : content.tensors) {
     if (name.starts_with(kOptimizerPrefix)) {
       checkpoint.optimizer[name.substr(kOptimizerPrefix.size())] =

@@ -2,11 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <array>
-#include <cmath>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "foretell/error.h"
+#include "src/core/json_object.h"
 #include "src/features/node_costs.h"
 
 namespace foretell::learned {
@@ -21,61 +23,6 @@ constexpr std::int64_t kMaxBlocks = 256;
   throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", origin, what));
 }
 
-/// Reads fields of one object with the file's name at hand for errors.
-class Fields {
- public:
-  Fields(const Json& json, std::string place)
-      : json_(json), place_(std::move(place)) {
-    if (!json_.is_object()) Fail(place_, "is not a JSON object");
-  }
-
-  template <typename Value>
-  Value Get(const char* name) const {
-    if (!json_.contains(name)) Fail(place_, fmt::format("no '{}'", name));
-    try {
-      return json_.at(name).get<Value>();
-    } catch (const Json::exception&) {
-      Fail(place_, fmt::format("'{}' is {}", name, json_.at(name).dump()));
-    }
-  }
-
-  std::int64_t Size(const char* name, std::int64_t most) const {
-    const auto value = Get<std::int64_t>(name);
-    if (value < 0 || value > most) {
-      Fail(place_,
-           fmt::format("'{}' is {}, expected at most {}", name, value, most));
-    }
-    return value;
-  }
-
-  double Finite(const char* name) const {
-    const auto value = Get<double>(name);
-    if (!std::isfinite(value)) {
-      Fail(place_, fmt::format("'{}' is not finite", name));
-    }
-    return value;
-  }
-
-  /// The value that `parse` makes of a name.
-  template <typename Parse>
-  auto Named(const char* name, Parse parse) const {
-    const auto text = Get<std::string>(name);
-    const auto value = parse(text);
-    if (!value) Fail(place_, fmt::format("'{}' is '{}'", name, text));
-    return *value;
-  }
-
-  const Json& operator[](const char* name) const {
-    if (!json_.contains(name)) Fail(place_, fmt::format("no '{}'", name));
-    return json_.at(name);
-  }
-  const std::string& place() const { return place_; }
-
- private:
-  const Json& json_;
-  std::string place_;
-};
-
 Json IntervalToJson(const std::optional<ResidualInterval>& interval) {
   if (!interval) return nullptr;
   return {{"lo", interval->lo},
@@ -84,13 +31,9 @@ Json IntervalToJson(const std::optional<ResidualInterval>& interval) {
           {"count", interval->count}};
 }
 
-std::optional<ResidualInterval> IntervalFromJson(const Json& json,
-                                                 const std::string& place) {
-  if (json.is_null()) return std::nullopt;
-  const Fields fields(json, place + ": interval");
-  return ResidualInterval{fields.Finite("lo"), fields.Finite("hi"),
-                          fields.Finite("coverage"),
-                          fields.Get<std::int64_t>("count")};
+ResidualInterval ReadInterval(JsonObject object) {
+  return {object.Get<double>("lo"), object.Get<double>("hi"),
+          object.Get<double>("coverage"), object.Get<std::int64_t>("count")};
 }
 
 Json TargetToJson(const CheckpointTarget& target) {
@@ -105,18 +48,19 @@ Json TargetToJson(const CheckpointTarget& target) {
        target.validation_mape ? Json(*target.validation_mape) : Json(nullptr)}};
 }
 
-CheckpointTarget TargetFromJson(const Json& json, const std::string& origin) {
-  const Fields fields(json, origin + ": target");
+CheckpointTarget ReadTarget(JsonObject& object) {
   CheckpointTarget target;
-  target.scale = {fields.Named("name", &ParseTarget),
-                  fields.Named("scale", &ParseScaleKind), fields.Finite("mean"),
-                  fields.Finite("deviation")};
-  if (!(target.scale.deviation > 0))
-    Fail(fields.place(), "deviation is not > 0");
-  target.interval = IntervalFromJson(fields["interval"], fields.place());
-  if (!fields["validation_mape"].is_null()) {
-    target.validation_mape = fields.Finite("validation_mape");
+  target.scale = {object.Named("name", &ParseTarget),
+                  object.Named("scale", &ParseScaleKind),
+                  object.Get<double>("mean"), object.Get<double>("deviation")};
+  if (!(target.scale.deviation > 0)) {
+    object.Fail("deviation", fmt::format("is {}, expected a number above 0",
+                                         target.scale.deviation));
   }
+  if (object.IsGiven("interval")) {
+    target.interval = ReadInterval(object.Object("interval"));
+  }
+  object.Read("validation_mape", target.validation_mape);
   return target;
 }
 
@@ -131,15 +75,14 @@ Json ColumnToJson(const InputColumn& column) {
   return json;
 }
 
-InputColumn ColumnFromJson(const Json& json, const std::string& origin) {
-  const Fields fields(json, origin + ": column");
+InputColumn ReadColumn(JsonObject& object) {
   InputColumn column{
-      .key = {.source = fields.Named("source", &ParseColumnSource),
-              .key = fields.Get<std::string>("key")},
-      .offset = fields.Finite("offset"),
-      .scale = fields.Finite("scale")};
+      .key = {.source = object.Named("source", &ParseColumnSource),
+              .key = object.Get<std::string>("key")},
+      .offset = object.Get<double>("offset"),
+      .scale = object.Get<double>("scale")};
   if (column.key.source == ColumnSource::kSetting) {
-    column.key.value = fields.Get<std::string>("value");
+    column.key.value = object.Get<std::string>("value");
   }
   return column;
 }
@@ -159,20 +102,17 @@ Json RecipeToJson(const InputRecipe& recipe) {
           {"restore_folded_norms", recipe.restore_folded_norms}};
 }
 
-InputRecipe RecipeFromJson(const Json& json, const std::string& origin) {
-  const Fields fields(json, origin + ": recipe");
+InputRecipe ReadRecipe(JsonObject object) {
   InputRecipe recipe{
-      .edges = fields.Named("edges", &ParseEdgeKind),
-      .node_costs = fields.Get<bool>("node_costs"),
-      .prior = fields.Get<std::string>("prior"),
-      .context = fields.Get<std::string>("context"),
-      .host = fields.Named("host", &ParseHost),
-      .restore_folded_norms = fields.Get<bool>("restore_folded_norms")};
-  if (!fields["terms"].is_null()) {
-    recipe.terms = fields.Named("terms", &ParseTermSet);
-  }
-  for (const Json& column : fields["columns"]) {
-    recipe.columns.push_back(ColumnFromJson(column, origin));
+      .edges = object.Named("edges", &ParseEdgeKind),
+      .node_costs = object.Get<bool>("node_costs"),
+      .prior = object.Get<std::string>("prior"),
+      .context = object.Get<std::string>("context"),
+      .host = object.Named("host", &ParseHost),
+      .restore_folded_norms = object.Get<bool>("restore_folded_norms")};
+  object.ReadNamed("terms", &ParseTermSet, recipe.terms);
+  for (JsonObject& column : object.Objects("columns")) {
+    recipe.columns.push_back(ReadColumn(column));
   }
   return recipe;
 }
@@ -194,16 +134,16 @@ auto TakeNote(CheckpointInfo& info, const char* key, const char* otherwise,
 
 /// The recipe of schema 1: columns by name, the prior beside them, the network
 /// for the terms, and the rest among the notes.
-InputRecipe RecipeOfSchema1(const Fields& fields, CheckpointInfo& info,
+InputRecipe RecipeOfSchema1(JsonObject& object, CheckpointInfo& info,
                             const std::string& origin) {
   InputRecipe recipe{.terms = info.network.kind.terms,
-                     .prior = fields.Get<std::string>("prior")};
+                     .prior = object.Get<std::string>("prior")};
   recipe.node_costs =
       !recipe.terms && info.network.node_features > kNumNodeFeatures;
-  for (const Json& input : fields["inputs"]) {
-    const Fields column(input, origin + ": input");
+  for (JsonObject& column : object.Objects("inputs")) {
     recipe.columns.push_back({ParseColumnKey(column.Get<std::string>("name")),
-                              column.Finite("offset"), column.Finite("scale")});
+                              column.Get<double>("offset"),
+                              column.Get<double>("scale")});
   }
   recipe.edges = TakeNote(info, "edges", "data-flow", &ParseEdgeKind, origin);
   recipe.host = TakeNote(info, "prior_host", "python", &ParseHost, origin);
@@ -214,15 +154,15 @@ InputRecipe RecipeOfSchema1(const Fields& fields, CheckpointInfo& info,
 }
 
 /// The schema's version.
-int CheckVersions(const Fields& fields, const std::string& origin) {
-  const auto schema = fields.Get<int>("schema_version");
+int CheckVersions(JsonObject& object, const std::string& origin) {
+  const auto schema = object.Get<int>("schema_version");
   if (schema < 1 || schema > kCheckpointSchema) {
     throw Error(
         ErrorCode::kUnsupported,
         fmt::format("{}: schema version {}, this foretell reads up to {}",
                     origin, schema, kCheckpointSchema));
   }
-  const auto version = fields.Get<int>("feature_version");
+  const auto version = object.Get<int>("feature_version");
   if (version != kFeatureVersion) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("{}: trained on node features of version {}, this "
@@ -258,6 +198,22 @@ void CheckSizes(const CheckpointInfo& info, const std::string& origin) {
   }
 }
 
+NetworkOptions ReadNetwork(JsonObject object) {
+  return {.kind = object.Named("kind", &ParseNetworkKind),
+          .node_features = object.Int("node_features", 0, kMaxWidth),
+          .static_features = object.Int("static_features", 0, kMaxWidth),
+          .hidden = object.Int("hidden", 0, kMaxWidth),
+          .graph_blocks = object.Int("graph_blocks", 0, kMaxBlocks),
+          .layers_per_block = object.Int("layers_per_block", 0, kMaxBlocks),
+          .head_blocks = object.Int("head_blocks", 0, kMaxBlocks),
+          .outputs = object.Int("outputs", 0, kMaxWidth),
+          .dropout = object.Get<double>("dropout"),
+          .pooling = object.Named("pooling", &ParsePooling),
+          // Absent in checkpoints older than the kinds that have heads.
+          .heads = object.Has("heads") ? object.Int("heads", 0, kMaxBlocks)
+                                       : NetworkOptions{}.heads};
+}
+
 }  // namespace
 
 Json NetworkToJson(const NetworkOptions& options) {
@@ -275,20 +231,7 @@ Json NetworkToJson(const NetworkOptions& options) {
 }
 
 NetworkOptions NetworkFromJson(const Json& json, const std::string& origin) {
-  const Fields fields(json, origin + ": network");
-  return {.kind = fields.Named("kind", &ParseNetworkKind),
-          .node_features = fields.Size("node_features", kMaxWidth),
-          .static_features = fields.Size("static_features", kMaxWidth),
-          .hidden = fields.Size("hidden", kMaxWidth),
-          .graph_blocks = fields.Size("graph_blocks", kMaxBlocks),
-          .layers_per_block = fields.Size("layers_per_block", kMaxBlocks),
-          .head_blocks = fields.Size("head_blocks", kMaxBlocks),
-          .outputs = fields.Size("outputs", kMaxWidth),
-          .dropout = fields.Finite("dropout"),
-          .pooling = fields.Named("pooling", &ParsePooling),
-          // Absent in checkpoints older than the kinds that have heads.
-          .heads = json.contains("heads") ? fields.Size("heads", kMaxBlocks)
-                                          : NetworkOptions{}.heads};
+  return ReadNetwork(JsonObject(json, origin, "network"));
 }
 
 Json InfoToJson(const CheckpointInfo& info) {
@@ -312,28 +255,26 @@ Json InfoToJson(const CheckpointInfo& info) {
 }
 
 CheckpointInfo InfoFromJson(const Json& json, const std::string& origin) {
-  const Fields fields(json, origin);
-  const int schema = CheckVersions(fields, origin);
+  JsonObject object(json, origin, "");
+  const int schema = CheckVersions(object, origin);
   CheckpointInfo info;
-  info.feature_version = fields.Get<int>("feature_version");
-  info.foretell_version = fields.Get<std::string>("foretell_version");
-  info.network = NetworkFromJson(fields["network"], origin);
-  for (const Json& target : fields["targets"]) {
-    info.targets.push_back(TargetFromJson(target, origin));
+  info.feature_version = object.Get<int>("feature_version");
+  info.foretell_version = object.Get<std::string>("foretell_version");
+  info.network = ReadNetwork(object.Object("network"));
+  for (JsonObject& target : object.Objects("targets")) {
+    info.targets.push_back(ReadTarget(target));
   }
-  info.devices = fields.Get<std::vector<std::string>>("devices");
-  info.sources = fields.Get<std::vector<std::string>>("sources");
+  info.devices = object.Get<std::vector<std::string>>("devices");
+  info.sources = object.Get<std::vector<std::string>>("sources");
   info.provenance =
-      fields.Get<std::map<std::string, std::int64_t>>("provenance");
+      object.Get<std::map<std::string, std::int64_t>>("provenance");
   info.environment =
-      fields.Get<std::map<std::string, std::string>>("environment");
-  info.recipe = schema == 1 ? RecipeOfSchema1(fields, info, origin)
-                            : RecipeFromJson(fields["recipe"], origin);
-  info.epochs = fields.Get<std::int64_t>("epochs");
+      object.Get<std::map<std::string, std::string>>("environment");
+  info.recipe = schema == 1 ? RecipeOfSchema1(object, info, origin)
+                            : ReadRecipe(object.Object("recipe"));
+  info.epochs = object.Get<std::int64_t>("epochs");
   // Absent in checkpoints older than the field.
-  if (json.contains("far_distance") && !json["far_distance"].is_null()) {
-    info.far_distance = fields.Finite("far_distance");
-  }
+  object.Read("far_distance", info.far_distance);
   CheckSizes(info, origin);
   return info;
 }

@@ -100,12 +100,16 @@ void ExpectCorrupt(const std::string& json, const std::string& place) {
 }
 
 TEST(MeasurementJson, NamesWhatIsWrong) {
-  ExpectCorrupt("", "not a JSON object");
-  ExpectCorrupt("[1]", "not a JSON object");
-  ExpectCorrupt("{}", "model");
-  ExpectCorrupt(R"({"model": "x"})", "status");
+  ExpectCorrupt("", "measurement: [json.exception.parse_error");
+  ExpectCorrupt("[1]", "is [1], expected an object");
+  ExpectCorrupt("{}", "model is missing");
+  ExpectCorrupt(R"({"model": "x"})", "status is missing");
   ExpectCorrupt(R"({"model": "x", "status": "fine"})", "'fine'");
-  ExpectCorrupt(R"({"model": "x", "status": "ok", "seed": "y"})", "number");
+  ExpectCorrupt(R"({"model": "x", "status": "ok", "seed": "y"})",
+                "seed is \"y\", expected a whole number from 0 on");
+  ExpectCorrupt(
+      R"({"model": "x", "status": "ok", "inputs": [{"shape": [1, 2.5]}]})",
+      "inputs[0].shape[1] is 2.5, expected a whole number");
 }
 
 TEST(MeasurementJson, DocumentCarriesItsVersion) {

@@ -86,10 +86,10 @@ TEST(InputRecipe, OfTermsIsThatOfTheNetwork) {
 TEST(InputRecipe, NamesWhatIsWrongInAColumn) {
   nlohmann::json json = InfoToJson(RichInfo());
   json["recipe"]["columns"][4].erase("value");
-  ExpectError(ErrorCode::kCorrupt, "no 'value'",
+  ExpectError(ErrorCode::kCorrupt, "x: recipe.columns[4].value is missing",
               [&] { InfoFromJson(json, "x"); });
   json["recipe"]["columns"][4]["source"] = "weather";
-  ExpectError(ErrorCode::kCorrupt, "'source' is 'weather'",
+  ExpectError(ErrorCode::kCorrupt, "x: recipe.columns[4].source is 'weather'",
               [&] { InfoFromJson(json, "x"); });
 }
 

@@ -1,0 +1,110 @@
+#include "src/core/json_object.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "tests/graph/expect_error.h"
+
+namespace foretell {
+namespace {
+
+/// Expects that `use` of the object in `text` fails with `problem`.
+template <typename Use>
+void ExpectRefusal(const std::string& text, Use use,
+                   const std::string& problem) {
+  const nlohmann::json document = ParseJson(text, "a.json");
+  JsonObject object(document, "a.json", "net");
+  ExpectError([&] { use(object); }, ErrorCode::kCorrupt, problem);
+}
+
+TEST(ParseJsonText, RefusesWhatIsNoDocument) {
+  ExpectError([] { ParseJson("{", "a.json"); }, ErrorCode::kCorrupt,
+              "a.json: [json.exception.parse_error");
+  ExpectError([] { ParseJson(R"({"x": 1, "x": 2})", "a.json"); },
+              ErrorCode::kCorrupt, "a.json: field \"x\" is given twice");
+  ExpectError([] { ParseJson(std::string(20, '['), "a.json"); },
+              ErrorCode::kCorrupt, "nested deeper than 16 levels");
+}
+
+TEST(JsonObject, ReadsFieldsOfEveryKind) {
+  const nlohmann::json document = ParseJson(
+      R"({"text": "", "number": 1.5, "count": -3, "seed": 18446744073709551615,
+          "on": true, "shape": [1, 2], "dims": {"seq": 128}})",
+      "a.json");
+  JsonObject object(document, "a.json", "");
+  EXPECT_EQ(object.Get<std::string>("text"), "");
+  EXPECT_EQ(object.Get<double>("number"), 1.5);
+  EXPECT_EQ(object.Get<int>("count"), -3);
+  EXPECT_EQ(object.Get<std::uint64_t>("seed"), UINT64_MAX);
+  EXPECT_TRUE(object.Get<bool>("on"));
+  EXPECT_EQ(object.Get<std::vector<std::int64_t>>("shape"),
+            (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ((object.Get<std::map<std::string, int>>("dims").at("seq")), 128);
+  object.Finish();
+}
+
+TEST(JsonObject, LeavesAloneWhatIsMissingOrNull) {
+  const nlohmann::json document =
+      ParseJson(R"({"null": null, "there": 7})", "a.json");
+  JsonObject object(document, "a.json", "");
+  int value = 5;
+  std::optional<int> optional;
+  object.Read("missing", value);
+  object.Read("null", value);
+  object.Read("null", optional);
+  EXPECT_EQ(value, 5);
+  EXPECT_EQ(optional, std::nullopt);
+  object.Read("there", value);
+  object.Read("there", optional);
+  EXPECT_EQ(value, 7);
+  EXPECT_EQ(optional, 7);
+}
+
+TEST(JsonObject, NamesFileFieldAndBothValues) {
+  ExpectRefusal(R"({"x": "1"})", [](JsonObject& o) { o.Get<double>("x"); },
+                "a.json: net.x is \"1\", expected a finite number");
+  ExpectRefusal(
+      R"({"x": 3000000000})", [](JsonObject& o) { o.Get<int>("x"); },
+      "a.json: net.x is 3000000000, expected a whole number from -2147483648 "
+      "to 2147483647");
+  ExpectRefusal(R"({"x": -1})",
+                [](JsonObject& o) { o.Get<std::uint64_t>("x"); },
+                "a.json: net.x is -1, expected a whole number from 0 on");
+  ExpectRefusal(R"({"x": {"a": [1, true]}})",
+                [](JsonObject& o) {
+                  o.Get<std::map<std::string, std::vector<int>>>("x");
+                },
+                "a.json: net.x.a[1] is true, expected a whole number");
+  ExpectRefusal(R"({"x": []})", [](JsonObject& o) { o.Object("x"); },
+                "a.json: net.x is [], expected an object");
+  ExpectRefusal(R"({})", [](JsonObject& o) { o.Get<bool>("x"); },
+                "a.json: net.x is missing");
+}
+
+TEST(JsonObject, RefusesFieldsThatNobodyAskedFor) {
+  ExpectRefusal(R"({"x": 1, "y": 2})",
+                [](JsonObject& o) {
+                  o.Get<int>("x");
+                  o.Finish();
+                },
+                "a.json: net unknown field \"y\", expected one of: x");
+}
+
+TEST(JsonObject, TakesKnownNamesOnly) {
+  const auto parse = [](const std::string& name) {
+    return name == "one" ? std::optional(1) : std::nullopt;
+  };
+  ExpectRefusal(R"({"x": "two"})", [&](JsonObject& o) { o.Named("x", parse); },
+                "a.json: net.x is 'two', which is unknown");
+  const nlohmann::json document = ParseJson(R"({"x": "one"})", "a.json");
+  JsonObject object(document, "a.json", "");
+  int value = 0;
+  object.ReadNamed("missing", parse, value);
+  EXPECT_EQ(value, 0);
+  object.ReadNamed("x", parse, value);
+  EXPECT_EQ(value, 1);
+}
+
+}  // namespace
+}  // namespace foretell
