@@ -1,7 +1,7 @@
 #include "src/core/json_text.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
-
 #include <utility>
 
 #include "src/core/printable.h"
@@ -32,6 +32,11 @@ void MakePrintable(Json& value) {
 std::string DumpJson(Json document, int indent) {
   MakePrintable(document);
   return document.dump(indent);
+}
+
+nlohmann::ordered_json JsonNumber(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  return value;
 }
 
 }  // namespace foretell

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "training/fit/json_number.h"
+#include "src/core/json_text.h"
 
 namespace foretell::training {
 namespace {

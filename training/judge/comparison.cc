@@ -11,7 +11,6 @@
 #include "src/core/numbers.h"
 #include "src/core/text_table.h"
 #include "training/fit/fit_info.h"
-#include "training/fit/json_number.h"
 #include "training/fit/predict_samples.h"
 
 namespace foretell::training {

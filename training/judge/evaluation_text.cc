@@ -15,7 +15,6 @@
 #include "src/core/printable.h"
 #include "src/core/text.h"
 #include "src/core/text_table.h"
-#include "training/fit/json_number.h"
 #include "training/judge/evaluation.h"
 
 namespace foretell::training {
