@@ -79,7 +79,7 @@ void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
   });
 }
 
-struct PackOptions {
+struct PackCommand {
   ModelOptions model;
   PredictorFlags predictor;
   std::vector<std::string> jobs;
@@ -109,7 +109,7 @@ std::string Format(const mig::Packing& packing, const std::string& format) {
   return mig::FormatTable(packing);
 }
 
-ExitCode RunPack(const PackOptions& options) {
+ExitCode RunPack(const PackCommand& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   std::vector<mig::Job> jobs;
   for (const std::string& text : options.jobs) jobs.push_back(ParseJob(text));
@@ -127,7 +127,7 @@ ExitCode RunPack(const PackOptions& options) {
 }
 
 void AddPack(CLI::App& mig, ExitCode& exit_code) {
-  auto options = std::make_shared<PackOptions>();
+  auto options = std::make_shared<PackCommand>();
   CLI::App* command = mig.add_subcommand(
       "pack", "Several models into one layout, an instance for each");
   command->footer(kPackExamples);

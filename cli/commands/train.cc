@@ -46,9 +46,9 @@ struct TrainCommand {
 };
 
 /// One run from its options to its last checkpoint.
-class Run {
+class TrainingRun {
  public:
-  Run(TrainCommand command, training::Communicator& workers)
+  TrainingRun(TrainCommand command, training::Communicator& workers)
       : command_(std::move(command)),
         workers_(workers),
         folder_(command_.resume.empty() ? command_.out : command_.resume,
@@ -217,7 +217,7 @@ ExitCode RunTrain(TrainCommand command) {
   const std::unique_ptr<training::Communicator> workers =
       training::ConnectWorkers(std::chrono::seconds(command.worker_timeout_s));
   if (command.go_on) ContinueWhereThereIsARun(*workers, command);
-  return Run(command, *workers).Train();
+  return TrainingRun(command, *workers).Train();
 }
 
 }  // namespace

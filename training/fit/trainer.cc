@@ -14,7 +14,6 @@
 #include "training/fit/fit_info.h"
 #include "training/fit/predict_samples.h"
 #include "training/fit/residuals.h"
-#include "training/fit/residuals.h"
 
 namespace foretell::training {
 namespace {
