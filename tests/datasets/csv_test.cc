@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <fstream>
@@ -60,6 +61,14 @@ TEST_F(CsvTest, ReadsGzip) {
   gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
   gzclose(file);
   EXPECT_THAT(ReadPath(path_), ElementsAre("2:1|2"));
+}
+
+TEST_F(CsvTest, DoesNotWaitForAPipe) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  ExpectError(ErrorCode::kIo, "t.csv: is a named pipe, expected a regular file",
+              [this] { ReadPath(path_); });
+  ExpectError(ErrorCode::kNotFound, "no.csv: no such file",
+              [this] { ReadPath(scratch_ / "no.csv"); });
 }
 
 TEST_F(CsvTest, NamesLinesThatMakeNoSense) {

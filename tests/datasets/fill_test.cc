@@ -162,7 +162,8 @@ TEST_F(FillTest, RunsInWorkersThatMayDie) {
   });
   EXPECT_EQ(summary.labelled, 5);
   EXPECT_EQ(summary.failed, 1);
-  EXPECT_THAT(dataset_.LabelsOf(3).at(0).reason, HasSubstr("signal 9"));
+  EXPECT_THAT(dataset_.LabelsOf(3).at(0).reason,
+              HasSubstr("ended by SIGKILL (9)"));
   EXPECT_EQ(dataset_.LabelsOf(4).at(0).latency_ms, 4);
   EXPECT_EQ(dataset_.LabelsOf(4).at(0).setting, R"({"driver":"580"})");
 }

@@ -124,7 +124,8 @@ TEST_F(GenerateTest, GivesUpOnWhatAlwaysKills) {
   const GenerateSummary summary = Run({Planned("a")}, trace);
   EXPECT_EQ(summary.failed, 1);
   EXPECT_EQ(dataset_.Find(Planned("a"))->attempts, 3);
-  EXPECT_THAT(dataset_.Find(Planned("a"))->reason, HasSubstr("signal 9"));
+  EXPECT_THAT(dataset_.Find(Planned("a"))->reason,
+              HasSubstr("ended by SIGKILL (9)"));
 }
 
 TEST_F(GenerateTest, ReportsProgress) {

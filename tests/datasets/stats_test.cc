@@ -122,6 +122,7 @@ TEST_F(StatsTest, MakesAPageThatNeedsNothingElse) {
   EXPECT_THAT(html, Not(HasSubstr("<script")));
   EXPECT_THAT(html, Not(HasSubstr("src=")));
   EXPECT_THAT(html, Not(HasSubstr("href=")));
+  EXPECT_THAT(html, HasSubstr("<h2>Outliers: 0</h2>"));
   EXPECT_THAT(html, HasSubstr("</html>"));
   EXPECT_THAT(html, Not(HasSubstr("nan")));
 }
