@@ -29,6 +29,7 @@ std::string SourceOf(const Run& run) {
   std::string source = "foretell measure";
   if (run.autocast) source += " --autocast";
   if (run.channels_last) source += " --channels-last";
+  if (run.grad_mode) source += " --grad";
   return source;
 }
 
@@ -56,19 +57,6 @@ struct MeasureCommand {
   MeasureOptions options;
 };
 
-/// Types of the inputs as the trace of the point had them.
-std::vector<BoundInput> InputsOf(const Point& point) {
-  std::vector<BoundInput> inputs;
-  std::size_t begin = 0;
-  while (begin < point.inputs.size()) {
-    const std::size_t end =
-        std::min(point.inputs.find("; ", begin), point.inputs.size());
-    inputs.push_back(ParseInput(point.inputs.substr(begin, end - begin)));
-    begin = end + 2;
-  }
-  return inputs;
-}
-
 MeasureRequest RequestFor(const dataset::LabelTask& task,
                           const MeasureCommand& command) {
   const Point& point = task.point.point;
@@ -79,9 +67,10 @@ MeasureRequest RequestFor(const dataset::LabelTask& task,
                          .device = command.device,
                          .options = command.options};
   request.run.mode = point.mode;
+  request.run.grad_mode &= point.mode == Mode::kInference;
   request.run.precision =
       command.run.autocast ? Precision::kFp32 : point.precision;
-  request.inputs.inputs = InputsOf(point);
+  request.inputs.inputs = dataset::InputsOf(point);
   request.inputs.batch = point.batch;
   if (!point.optimizer.empty()) {
     request.run.optimizer = ParseOptimizer(point.optimizer);

@@ -6,11 +6,15 @@
 #include <string>
 
 #include "cli/commands/dataset.h"
+#include "cli/flags/list_sweep.h"
+#include "cli/flags/open_model.h"
 #include "cli/flags/run_flags.h"
 #include "datasets/collect/fill.h"
+#include "datasets/collect/trace_point.h"
 #include "foretell/dataset.h"
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
+#include "foretell/trace.h"
 #include "src/core/units.h"
 #include "src/graph/setting.h"
 
@@ -57,10 +61,30 @@ bool MayBeLearned(const SimulateCommand& command) {
 
 std::string SettingOf(const SimulateCommand& command,
                       const Predictor& predictor) {
-  Setting setting = command.run.autocast ? Setting(command.run) : Setting();
+  const bool is_plain = !command.run.autocast && !command.run.grad_mode;
+  Setting setting = is_plain ? Setting() : Setting(command.run);
   setting.Set("environment", predictor.context().name);
   setting.Set("host", std::string(HostName(command.run.host)));
   return setting.ToJson();
+}
+
+std::string SourceOf(const SimulateCommand& command) {
+  const std::string source =
+      MayBeLearned(command) ? kLearnedSource : kAnalyticSource;
+  return command.run.grad_mode ? source + " --grad" : source;
+}
+
+/// The point's graph. Inferences in a dataset are those under no_grad; in grad
+/// mode they are traced anew.
+OperatorGraph GraphOf(const StoredPoint& stored, const Run& run,
+                      const Dataset& dataset) {
+  const Point& point = stored.point;
+  if (!run.grad_mode || point.mode == Mode::kTraining) {
+    return dataset.Graph(stored.graph);
+  }
+  return TraceProgram(OpenModel(ModelNameOf(point)), dataset::InputsOf(point),
+                      {.precision = point.precision, .grad_mode = true})
+      .graph;
 }
 
 ExitCode RunSimulate(const SimulateCommand& command) {
@@ -74,11 +98,11 @@ ExitCode RunSimulate(const SimulateCommand& command) {
       dataset, dataset,
       [&](const dataset::LabelTask& task) {
         if (!read) read.emplace(Dataset::Open(command.dataset));
-        return LabelOf(predictor.Predict(read->Graph(task.point.graph)),
-                       predictor.device(), setting);
+        const OperatorGraph graph = GraphOf(task.point, command.run, *read);
+        return LabelOf(predictor.Predict(graph), predictor.device(), setting);
       },
       {.device = predictor.device().name,
-       .source = MayBeLearned(command) ? kLearnedSource : kAnalyticSource,
+       .source = SourceOf(command),
        .provenance = Provenance::kSimulated,
        .setting = setting,
        .shard = dataset::ParseShard(command.shard),

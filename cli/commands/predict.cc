@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,35 @@ struct PredictOptions {
   bool csv = false;
 };
 
+/// One result is printed in full, and so is JSON.
+bool IsInFull(const PredictOptions& options) {
+  const ModelOptions& model = options.model;
+  return options.json || (!options.csv && model.models.size() == 1 &&
+                          model.batches.size() <= 1);
+}
+
+/// What the step takes where nobody writes torch.no_grad(). Empty where that is
+/// no question, where a trace is no matter of milliseconds, and where one in
+/// grad mode is refused.
+std::optional<double> MemoryInGradMode(const PredictOptions& options,
+                                       const Predictor& predictor,
+                                       const Prediction& prediction,
+                                       const Program& program,
+                                       const Trace& trace) {
+  TraceOptions again = options.model.ToTraceOptions();
+  const bool asks = again.mode == Mode::kInference && !again.grad_mode;
+  if (!asks || again.device == TraceDevice::kCpu || !IsInFull(options)) {
+    return std::nullopt;
+  }
+  again.grad_mode = true;
+  try {
+    const Trace recorded = TraceProgram(program, trace.inputs, again);
+    return predictor.MemoryInGradMode(prediction, recorded.graph);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 ExitCode RunPredict(const PredictOptions& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   const mig::RecommendOptions rule{.rule = *mig::ParseRule(options.mig_rule)};
@@ -41,11 +71,14 @@ ExitCode RunPredict(const PredictOptions& options) {
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
         Prediction prediction = predictor.Predict(trace.graph);
+        const std::optional<double> grad_mode_mib =
+            MemoryInGradMode(options, predictor, prediction, program, trace);
         mig::Recommendation recommendation = mig::Recommend(
             ToDemand(prediction, program.name()), predictor.device(), rule);
         reports.push_back(MakeReport(
             {program.name(), std::string(program.format()), trace.warnings},
             trace.graph, std::move(prediction), std::move(recommendation)));
+        reports.back().grad_mode_mib = grad_mode_mib;
       });
   if (options.json) {
     std::cout << DumpJson(ReportsToJson(reports, errors)) << "\n";

@@ -1,5 +1,7 @@
 #include "cli/flags/measure_flags.h"
 
+#include "cli/flags/run_flags.h"
+
 namespace foretell::cli {
 
 void AddMeasuredRunFlags(CLI::App& command, Run& run) {
@@ -8,6 +10,7 @@ void AddMeasuredRunFlags(CLI::App& command, Run& run) {
                    "fp16 on CUDA, bf16 on the CPU");
   command.add_flag("--channels-last", run.channels_last,
                    "Network and images in channels-last");
+  AddGradMode(command, run);
 }
 
 }  // namespace foretell::cli

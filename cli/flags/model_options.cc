@@ -103,7 +103,13 @@ TraceOptions ModelOptions::ToTraceOptions() const {
       .mode = run.mode,
       .precision = run.precision,
       .optimizer = run.optimizer,
-      .device = trace == "cpu" ? TraceDevice::kCpu : TraceDevice::kMeta};
+      .device = trace == "cpu" ? TraceDevice::kCpu : TraceDevice::kMeta,
+      .grad_mode = run.grad_mode};
+  if (run.grad_mode && run.mode == Mode::kTraining) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--grad says how inference runs; with --mode training leave it "
+                "out");
+  }
   if (!run.autocast) return options;
   options.autocast = AutocastType(run.precision);
   options.precision = UncastPrecision(run.precision);

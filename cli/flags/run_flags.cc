@@ -34,6 +34,7 @@ void AddExecutionFlags(CLI::App& command, Run& run) {
   command.add_flag("--channels-last", run.channels_last,
                    "Network and images in channels-last; with --autocast");
   AddTorch(command, run.torch);
+  AddGradMode(command, run);
 }
 
 }  // namespace
@@ -51,6 +52,12 @@ void AddStepFlags(CLI::App& command, Run& run) {
       &PrecisionName,
       "float32 parameters and inputs are cast to it; fp32 leaves the "
       "file's types");
+}
+
+void AddGradMode(CLI::App& command, Run& run) {
+  command.add_flag("--grad", run.grad_mode,
+                   "Inference without torch.no_grad(): autograd keeps what a "
+                   "backward pass would need until the results are dropped");
 }
 
 void PredictorFlags::AddTo(CLI::App& command, Run& run) {

@@ -14,6 +14,9 @@ namespace foretell::cli {
 /// must outlive the command.
 void AddStepFlags(CLI::App& command, Run& run);
 
+/// Adds --grad. `run` must outlive the command.
+void AddGradMode(CLI::App& command, Run& run);
+
 /// Flags of every command that predicts: on what, how PyTorch runs networks
 /// there beside the step, and by which method the figures are found.
 struct PredictorFlags {

@@ -36,8 +36,14 @@ std::string PrecisionText(const Report& report) {
   return text;
 }
 
+/// "training", or "inference in grad mode".
+std::string ModeText(const Report& report) {
+  const std::string mode(ModeName(report.mode));
+  return report.grad_mode ? mode + " in grad mode" : mode;
+}
+
 std::string Settings(const Report& report) {
-  std::string text = report.format + ", " + std::string(ModeName(report.mode));
+  std::string text = report.format + ", " + ModeText(report);
   if (!report.optimizer.empty()) text += " with " + report.optimizer;
   return text + ", " + PrecisionText(report) + ", batch " +
          std::to_string(report.batch);
@@ -51,6 +57,16 @@ std::string DistanceText(const FigureSource& source) {
       "   learned, distance " + FormatSignificant(*source.distance);
   if (!source.far_distance) return text;
   return text + " (far: above " + FormatSignificant(*source.far_distance) + ")";
+}
+
+/// What forgetting torch.no_grad() would cost; empty where it is not known.
+std::string GradModeLine(const Report& report) {
+  if (!report.grad_mode_mib) return "";
+  const double more =
+      *report.grad_mode_mib - report.prediction[Target::kMemory].value;
+  return Line("  autograd", FormatSignificant(*report.grad_mode_mib) +
+                                " MiB where torch.no_grad() is forgotten, " +
+                                FormatSignificant(more) + " more");
 }
 
 std::string FormatMemory(const Report& report) {
@@ -79,7 +95,7 @@ std::string FormatMemory(const Report& report) {
   add("temporaries", memory.AtPeak(TensorRole::kBackwardTemporary) +
                          memory.AtPeak(TensorRole::kOptimizerTemporary));
   add("workspaces", memory.at_peak_workspace);
-  return text;
+  return text + GradModeLine(report);
 }
 
 std::string HostText(Host host) {
@@ -127,8 +143,8 @@ std::string FormatTable(std::span<const Report> reports) {
   }
   const Report& first = reports.front();
   return table.ToString() + "\non " + first.prediction.device + ", " +
-         std::string(ModeName(first.mode)) + ", " + PrecisionText(first) +
-         "; " + first.prediction.Method() + "; context of " +
+         ModeText(first) + ", " + PrecisionText(first) + "; " +
+         first.prediction.Method() + "; context of " +
          first.prediction.context + "\n";
 }
 
@@ -142,7 +158,8 @@ std::string FormatReports(std::span<const Report> reports) {
 
 std::string FormatCsv(std::span<const Report> reports) {
   std::string text =
-      "model,format,device,environment,mode,optimizer,precision,batch,"
+      "model,format,device,environment,mode,grad_mode,optimizer,precision,"
+      "batch,"
       "parameters,operators,macs,memory_mib,memory_lo_mib,memory_hi_mib,"
       "allocated_mib,reserved_mib,context_mib,latency_ms,latency_lo_ms,"
       "latency_hi_ms,energy_j,energy_lo_j,energy_hi_j,mig_profile,method\n";
@@ -155,6 +172,7 @@ std::string FormatCsv(std::span<const Report> reports) {
         p.device,
         p.context,
         std::string(ModeName(report.mode)),
+        report.grad_mode ? "true" : "false",
         report.optimizer,
         PrecisionText(report),
         std::to_string(report.batch),

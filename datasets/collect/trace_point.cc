@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
+#include <string_view>
 #include <utility>
 
 #include "datasets/store/csv.h"
@@ -13,6 +15,7 @@ namespace foretell::dataset {
 namespace {
 
 constexpr std::size_t kImageRank = 4;
+constexpr std::string_view kBetweenInputs = "; ";
 
 /// A program under another name: graphs are stored under the point's name, so
 /// that the folder of a file does not show in them.
@@ -42,7 +45,7 @@ class RenamedSource final : public Program::Source {
 std::string InputsText(const std::vector<BoundInput>& inputs) {
   std::string text;
   for (const BoundInput& input : inputs) {
-    if (!text.empty()) text += "; ";
+    if (!text.empty()) text += kBetweenInputs;
     text += fmt::format("{}={}", input.name, ToString(input.type));
   }
   return text;
@@ -115,6 +118,18 @@ TracedPoint PointTracer::Trace(const Point& point) {
   traced.point.inputs = InputsText(inputs);
   traced.point.image_size = ImageSizeOf(inputs);
   return traced;
+}
+
+std::vector<BoundInput> InputsOf(const Point& point) {
+  std::vector<BoundInput> inputs;
+  std::size_t begin = 0;
+  while (begin < point.inputs.size()) {
+    const std::size_t end =
+        std::min(point.inputs.find(kBetweenInputs, begin), point.inputs.size());
+    inputs.push_back(ParseInput(point.inputs.substr(begin, end - begin)));
+    begin = end + kBetweenInputs.size();
+  }
+  return inputs;
 }
 
 std::map<std::string, std::vector<BoundInput>> ReadInputTable(

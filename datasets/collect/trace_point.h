@@ -43,6 +43,10 @@ class PointTracer {
   std::optional<Program> program_;
 };
 
+/// Types of the inputs as the trace of the point had them. Throws as
+/// ParseInput.
+std::vector<BoundInput> InputsOf(const Point& point);
+
 /// Reads a table with the columns `model` and `input` ("3x224x224", without the
 /// batch), such as those that accompany collections of traced models; rows
 /// without an input are skipped. Throws Error that names path, line and value.

@@ -226,6 +226,9 @@ struct GraphInfo {
   /// 16-bit type that automatic mixed precision cast to while the graph was
   /// traced: its casts are nodes. Empty: none are but the program's own.
   std::optional<DType> autocast = {};
+  /// Autograd recorded the forward pass of an inference, and no backward one
+  /// followed: see Run::grad_mode. False in training, which always records.
+  bool grad_mode = false;
 };
 
 /// Operators of one step (forward; in training also backward and optimizer) in

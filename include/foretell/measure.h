@@ -65,10 +65,10 @@ struct MeasureRequest {
   std::string model;  ///< Path, or a name that the opener of models knows.
   LoadOptions load;
   InputRequest inputs;  ///< Batch and further sizes.
-  /// Mode, precision, optimizer, autocast and layout: under autocast the
-  /// forward pass starts from parameters and inputs in 32 bits, and casts to
-  /// f16 on CUDA, to bf16 on the CPU; channels-last are images and the weights
-  /// of 2D convolutions. The version of LibTorch is this program's.
+  /// Mode, precision, optimizer, autocast, grad mode and layout: under autocast
+  /// the forward pass starts from parameters and inputs in 32 bits, and casts
+  /// to f16 on CUDA, to bf16 on the CPU; channels-last are images and the
+  /// weights of 2D convolutions. The version of LibTorch is this program's.
   Run run = {.host = Host::kCpp};
   /// "cpu", "cuda:0", or the UUID of a MIG instance, "MIG-…".
   std::string device = "cuda:0";
@@ -143,6 +143,7 @@ struct MeasureEnvironment {
   bool cudnn_benchmark = false;
   bool cudnn_deterministic = false;
   bool autocast = false;      ///< Run::autocast.
+  bool grad_mode = false;     ///< Run::grad_mode.
   std::string memory_format;  ///< "contiguous" or "channels_last".
   bool operator==(const MeasureEnvironment&) const = default;
 };

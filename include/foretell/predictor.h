@@ -119,7 +119,8 @@ class Predictor {
   /// The one maker for answers by every method: allocator simulation, rooflines
   /// and a power model, and in their place trained networks, those that the
   /// library carries or those of `options.checkpoints`, as the method says.
-  /// What `run` says of mode, precision and optimizer yields to each graph's.
+  /// What `run` says of mode, precision, optimizer and grad mode yields to each
+  /// graph's.
   ///
   /// Throws Error: kInvalidArgument for a device that EstimateCost would
   /// refuse, for two checkpoints of one figure and for one that corrects a
@@ -139,12 +140,19 @@ class Predictor {
   /// Throws what SimulateMemory and EstimateCost throw.
   Prediction Predict(const OperatorGraph& graph) const;
 
+  /// The memory of `prediction` in MiB, were its step that of `recorded`: the
+  /// same one, traced in grad mode. Physics says the difference. Throws what
+  /// SimulateMemory throws.
+  double MemoryInGradMode(const Prediction& prediction,
+                          const OperatorGraph& recorded) const;
+
   const DeviceSpec& device() const { return device_; }
   const ContextModel& context() const { return context_; }
   const Run& run() const { return run_; }
 
  private:
   Predictor(DeviceSpec device, const Run& run, PredictorOptions options);
+  MemoryBreakdown MemoryOf(const OperatorGraph& graph) const;
 
   DeviceSpec device_;
   ContextModel context_;

@@ -69,18 +69,25 @@ struct Run {
   /// the network that runs has them still: see cost::HasFoldedNorm. False: what
   /// the graph shows is what runs.
   bool restore_folded_norms = false;
+  /// PyTorch's grad mode in inference: nobody wrote torch.no_grad(), and
+  /// autograd records the forward pass. What a backward pass would need lives
+  /// until the results are dropped. Means nothing in training, which always
+  /// records; readers refuse it there.
+  bool grad_mode = false;
 
   std::strong_ordering operator<=>(const Run&) const = default;
 };
 
-/// `run` with the mode and the precision that `info` states, with its optimizer
-/// where that is one of Optimizer's, and under autocast where it was traced so.
+/// `run` with the mode, the precision and the grad mode that `info` states,
+/// with its optimizer where that is one of Optimizer's, and under autocast
+/// where it was traced so.
 Run RunOf(const GraphInfo& info, const Run& run);
 
 /// An object on one line, with all fields: {"autocast":false, …}.
 std::string RunToJson(const Run& run);
 /// Reads what RunToJson writes: every field once and no other. Throws
-/// Error(kCorrupt) that names `origin`, the field and its value.
+/// Error(kCorrupt) that names `origin`, the field and its value; so for a grad
+/// mode in training.
 Run RunFromJson(std::string_view json, const std::string& origin);
 
 }  // namespace foretell

@@ -26,6 +26,9 @@ struct TraceOptions {
   /// precision, as `torch.autocast("cuda", dtype)` does it on a GPU. Takes
   /// kFp32 or kTf32.
   std::optional<DType> autocast = {};
+  /// Inference without torch.no_grad(), see Run::grad_mode. Refused in
+  /// training.
+  bool grad_mode = false;
 };
 
 /// What one run of a program on given inputs shows.
@@ -39,7 +42,9 @@ struct Trace {
 /// Runs `program` on `inputs` and records every top-level ATen operator and the
 /// life of every storage.
 ///
-/// Inference is one forward pass without autograd. Training is two steps of
+/// Inference is one forward pass without autograd. In grad mode it is one whose
+/// parameters require gradients: what a backward pass would need lives until
+/// the results die, which is after the last operator. Training is two steps of
 /// forward, a scalar loss (the sum of the means of all floating-point outputs),
 /// backward and optimizer; operators are those of the second step, in which
 /// gradients are born anew and optimizer state exists, while the memory events
@@ -54,8 +59,9 @@ struct Trace {
 ///
 /// Throws Error that names the operator: kUnsupported when it depends on data,
 /// or lacks a meta kernel and is large or needs a gradient, or when the program
-/// does not end; kInvalidArgument when shapes do not fit or are absurd, and
-/// for autocast with a precision or to a type that it does not go with.
+/// does not end; kInvalidArgument when shapes do not fit or are absurd, for
+/// grad mode in training, and for autocast with a precision or to a type that
+/// it does not go with.
 Trace TraceProgram(const Program& program,
                    const std::vector<BoundInput>& inputs,
                    const TraceOptions& options = {});

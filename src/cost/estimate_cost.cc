@@ -28,7 +28,8 @@ using cost::Kernel;
 using cost::KernelTime;
 using cost::Machine;
 
-/// Forward operators also record the backward graph in training.
+/// Forward operators that also record the backward graph: those of training,
+/// and those of inference in grad mode.
 constexpr double kAutogradDispatchFactor = 1.5;
 /// CPU time per tensor of a multi-tensor optimizer operator.
 constexpr double kDispatchPerOptimizerTensorUs = 0.2;
@@ -50,8 +51,9 @@ double DispatchUs(const OperatorGraph& graph, const Node& node,
     us +=
         kDispatchPerOptimizerTensorUs * static_cast<double>(node.inputs.size());
   }
-  const bool records =
-      graph.info().mode == Mode::kTraining && node.phase == Phase::kForward;
+  const GraphInfo& info = graph.info();
+  const bool records = info.grad_mode || (info.mode == Mode::kTraining &&
+                                          node.phase == Phase::kForward);
   return us * options.dispatch_scale * DispatchScale(options.run.host) *
          (records ? kAutogradDispatchFactor : 1);
 }

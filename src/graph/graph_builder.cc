@@ -95,6 +95,11 @@ GraphBuilder::GraphBuilder(GraphInfo info) {
         fmt::format("graph '{}': autocast is to {}, expected f16 or bf16",
                     info.name, DTypeName(autocast)));
   }
+  if (info.grad_mode && info.mode == Mode::kTraining) {
+    RefuseToBuild("graph '" + info.name +
+                  "': grad mode is a choice of inference; training always "
+                  "records");
+  }
   graph_.info_ = std::move(info);
 }
 

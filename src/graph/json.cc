@@ -23,6 +23,7 @@ Json ToJson(const GraphInfo& info) {
                {"batch", info.batch},
                {"optimizer", info.optimizer}};
   if (info.autocast) json["autocast"] = DTypeName(*info.autocast);
+  if (info.grad_mode) json["grad_mode"] = true;
   return json;
 }
 

@@ -83,6 +83,7 @@ Run RunOf(const GraphInfo& info, const Run& run) {
   stated.optimizer = FindIn<Optimizer>(kOptimizerNames, info.optimizer)
                          .value_or(run.optimizer);
   stated.autocast = run.autocast || info.autocast.has_value();
+  stated.grad_mode = info.grad_mode;
   return stated;
 }
 
@@ -94,7 +95,8 @@ std::string RunToJson(const Run& run) {
                         {"channels_last", run.channels_last},
                         {"torch", ToString(run.torch)},
                         {"host", HostName(run.host)},
-                        {"restore_folded_norms", run.restore_folded_norms}}
+                        {"restore_folded_norms", run.restore_folded_norms},
+                        {"grad_mode", run.grad_mode}}
       .dump();
 }
 
@@ -111,8 +113,15 @@ Run RunFromJson(std::string_view json, const std::string& origin) {
                 .channels_last = object.Bool("channels_last"),
                 .torch = object.Named("torch", &ParseTorchVersion),
                 .host = object.Named("host", &ParseHost),
-                .restore_folded_norms = object.Bool("restore_folded_norms")};
+                .restore_folded_norms = object.Bool("restore_folded_norms"),
+                .grad_mode = object.Bool("grad_mode")};
   object.Finish();
+  if (run.grad_mode && run.mode == Mode::kTraining) {
+    throw Error(ErrorCode::kCorrupt,
+                origin +
+                    ": grad_mode is true, expected false where mode is "
+                    "'training'");
+  }
   return run;
 }
 

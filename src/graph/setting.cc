@@ -10,6 +10,7 @@ constexpr std::array kVersionKeys = {"torch", "framework", "libtorch"};
 constexpr char kAutocast[] = "autocast";
 constexpr char kMemoryFormat[] = "memory_format";
 constexpr char kChannelsLast[] = "channels_last";
+constexpr char kGradMode[] = "grad_mode";
 constexpr char kTrue[] = "true";
 
 }  // namespace
@@ -25,6 +26,7 @@ Setting::Setting(const std::string& json) {
 Setting::Setting(const Run& run)
     : values_(
           {{kAutocast, run.autocast ? kTrue : "false"},
+           {kGradMode, run.grad_mode ? kTrue : "false"},
            {kMemoryFormat, run.channels_last ? kChannelsLast : "contiguous"},
            {kVersionKeys.front(), ToString(run.torch)}}) {}
 
@@ -42,7 +44,8 @@ std::string Setting::ValueOf(const std::string& key) const {
 Run Setting::ToRun() const {
   const std::string format = ValueOf(kMemoryFormat);
   Run run{.autocast = ValueOf(kAutocast) == kTrue,
-          .channels_last = format == "nhwc" || format == kChannelsLast};
+          .channels_last = format == "nhwc" || format == kChannelsLast,
+          .grad_mode = ValueOf(kGradMode) == kTrue};
   for (const char* key : kVersionKeys) {
     if (const auto version = ParseTorchVersion(ValueOf(key))) {
       run.torch = *version;

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -22,6 +23,11 @@
 
 namespace foretell {
 namespace {
+
+/// True for "on", the only value of a key that is left out otherwise.
+std::optional<bool> ParseOn(std::string_view value) {
+  return value == "on" ? std::optional(true) : std::nullopt;
+}
 
 class Parser {
  public:
@@ -74,12 +80,14 @@ class Parser {
           Known(cursor_, ParsePrecision(value), "precision", value);
     } else if (key == "autocast") {
       info.autocast = Known(cursor_, ParseDType(value), "type", value);
+    } else if (key == "grad") {
+      info.grad_mode = Known(cursor_, ParseOn(value), "grad mode", value);
     } else if (key == "optimizer") {
       info.optimizer = std::move(value);
     } else {
       cursor_.Fail("unknown key '" + key +
-                   "', expected mode, precision, autocast, batch, optimizer or "
-                   "parameters");
+                   "', expected mode, precision, autocast, grad, batch, "
+                   "optimizer or parameters");
     }
   }
 

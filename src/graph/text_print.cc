@@ -88,6 +88,7 @@ class Printer {
     Add("graph {} mode={} precision={}", Quoted(info.name), ModeName(info.mode),
         PrecisionName(info.precision));
     if (info.autocast) Add(" autocast={}", DTypeName(*info.autocast));
+    if (info.grad_mode) Add(" grad=on");
     Add(" batch={}", info.batch);
     if (!info.optimizer.empty()) Add(" optimizer={}", Quoted(info.optimizer));
     Add(" parameters={}\n", graph_.ParameterElements());

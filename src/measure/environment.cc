@@ -28,6 +28,7 @@ MeasureEnvironment ReadEnvironment(DeviceBackend& device, const Run& run,
       .cudnn_benchmark = context.benchmarkCuDNN(),
       .cudnn_deterministic = context.deterministicCuDNN(),
       .autocast = run.autocast,
+      .grad_mode = run.grad_mode,
       .memory_format = run.channels_last ? "channels_last" : "contiguous"};
   device.Describe(environment, notes);
   return environment;

@@ -60,6 +60,11 @@ void Check(const MeasureRequest& request) {
         fmt::format("measure: autocast casts parameters in fp32, not in {}",
                     PrecisionName(request.run.precision)));
   }
+  if (request.run.grad_mode && request.run.mode == Mode::kTraining) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "measure: grad mode is a choice of inference; training always "
+                "records");
+  }
   const EnergyOptions& energy = options.energy_options;
   if (options.warmup_runs >= 0 && options.min_runs >= 1 &&
       options.min_seconds >= 0 && energy.repeats >= 1 &&

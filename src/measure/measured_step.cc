@@ -1,10 +1,12 @@
 #include "src/measure/measured_step.h"
 
 #include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
 
+#include "src/program/grad_mode.h"
 #include "src/program/training_loss.h"
 
 namespace foretell::measure {
@@ -71,6 +73,7 @@ MeasuredStep::MeasuredStep(const Program& program,
     : mode_(request.run.mode),
       device_type_(device.type()),
       autocast_(request.run.autocast),
+      grad_mode_(request.run.grad_mode),
       instance_(program.Instantiate({.device = device,
                                      .precision = request.run.precision,
                                      .mode = request.run.mode,
@@ -84,6 +87,7 @@ MeasuredStep::MeasuredStep(const Program& program,
       if (input.dim() == kImageDimensions) input = ChannelsLast(input);
     }
   }
+  if (grad_mode_) RequireGradients(*instance_);
   if (mode_ == Mode::kTraining) {
     optimizer_.emplace(request.run.optimizer, TrainableTensors(*instance_));
   }
@@ -104,7 +108,8 @@ std::vector<at::Tensor> MeasuredStep::Forward() {
 }
 
 void MeasuredStep::Infer() {
-  const c10::InferenceMode inference;
+  const c10::InferenceMode inference(!grad_mode_);
+  const at::AutoGradMode records(grad_mode_);
   Forward();
 }
 

@@ -39,6 +39,7 @@ class MeasuredStep {
   Mode mode_;
   c10::DeviceType device_type_;
   bool autocast_;
+  bool grad_mode_;
   std::unique_ptr<ProgramInstance> instance_;
   std::vector<at::Tensor> inputs_;
   std::optional<OptimizerStep> optimizer_;

@@ -103,6 +103,7 @@ void AddSurroundings(const Measurement& m, Cells& cells) {
                 {"cudnn_benchmark", Text(e.cudnn_benchmark)},
                 {"cudnn_deterministic", Text(e.cudnn_deterministic)},
                 {"autocast", Text(e.autocast)},
+                {"grad_mode", Text(e.grad_mode)},
                 {"memory_format", e.memory_format}});
 }
 

@@ -69,6 +69,7 @@ constexpr auto kEnvironmentFields = [](auto& environment, auto&& visit) {
   visit("cudnn_benchmark", environment.cudnn_benchmark);
   visit("cudnn_deterministic", environment.cudnn_deterministic);
   visit("autocast", environment.autocast);
+  visit("grad_mode", environment.grad_mode);
   visit("memory_format", environment.memory_format);
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -82,8 +83,14 @@ void OwnCheckpoints::ImproveBy(const Own& own, const LearnedRequest& request,
         " saw operators of networks in 16 bits; here it sees the "
         "casts of autocast among them");
   }
-  const std::vector<std::string> unknown =
-      Missing(own.learned.info().recipe.SettingKeys(), request.run);
+  const std::vector<std::string> keys = own.learned.info().recipe.SettingKeys();
+  if (request.run.grad_mode &&
+      std::ranges::find(keys, "grad_mode") == keys.end()) {
+    prediction.warnings.push_back(own.path +
+                                  " does not tell runs in grad mode from those "
+                                  "under no_grad");
+  }
+  const std::vector<std::string> unknown = Missing(keys, request.run);
   if (unknown.empty()) return;
   prediction.warnings.push_back(fmt::format(
       "{} saw {} of its labels' settings; of this run it is not known",

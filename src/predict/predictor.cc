@@ -129,15 +129,24 @@ Predictor Predictor::Analytic(const DeviceSpec& device, const Run& run,
   return predictor;
 }
 
+MemoryBreakdown Predictor::MemoryOf(const OperatorGraph& graph) const {
+  return SimulateMemory(graph, {.device = device_,
+                                .context = context_,
+                                .with_workspaces = options_.with_workspaces,
+                                .allocator = options_.allocator});
+}
+
+double Predictor::MemoryInGradMode(const Prediction& prediction,
+                                   const OperatorGraph& recorded) const {
+  return prediction[Target::kMemory].value +
+         ToMiB(MemoryOf(recorded).total - prediction.memory.total);
+}
+
 Prediction Predictor::Predict(const OperatorGraph& graph) const {
   Prediction result{.device = device_.name,
                     .context = context_.name,
                     .run = RunOf(graph.info(), run_)};
-  result.memory =
-      SimulateMemory(graph, {.device = device_,
-                             .context = context_,
-                             .with_workspaces = options_.with_workspaces,
-                             .allocator = options_.allocator});
+  result.memory = MemoryOf(graph);
   const cost::LaunchedStep step = cost::LaunchStep(graph, options_.cost);
   result.cost = cost::EstimateLaunched(step, device_, options_.cost);
   result[Target::kMemory] = {.value = ToMiB(result.memory.total),

@@ -31,6 +31,7 @@ struct Report {
   Mode mode = Mode::kInference;
   Precision precision = Precision::kFp32;
   std::optional<DType> autocast = {};  ///< As GraphInfo.
+  bool grad_mode = false;              ///< As GraphInfo.
   std::int64_t batch = 1;
   std::string optimizer;        ///< Empty in inference.
   std::int64_t parameters = 0;  ///< Elements.
@@ -39,6 +40,9 @@ struct Report {
   std::vector<ReportTensor> inputs;
   std::vector<ReportTensor> outputs;
   Prediction prediction;
+  /// Memory of the step without torch.no_grad(), in MiB; see
+  /// Predictor::MemoryInGradMode. Empty where it is not known, or runs so.
+  std::optional<double> grad_mode_mib = {};
   std::string peak_operator;  ///< Empty: before the first operator.
   std::vector<ReportLiveTensor> largest_at_peak;
   mig::Recommendation recommendation;

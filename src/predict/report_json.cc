@@ -81,6 +81,7 @@ Json MemoryJson(const Report& report) {
       memory.AtPeak(TensorRole::kOptimizerTemporary);
   return {{"total_mib", Rounded(figure.value)},
           {"interval_mib", IntervalJson(figure.interval)},
+          {"grad_mode_mib", OrNull(report.grad_mode_mib)},
           {"source", SourceJson(figure.source)},
           {"allocated_mib", Mib(memory.allocated_peak)},
           {"reserved_mib", Mib(memory.reserved_peak)},
@@ -168,6 +169,7 @@ Json ReportToJson(const Report& report) {
           {"precision", PrecisionName(report.precision)},
           {"autocast",
            report.autocast ? Json(DTypeName(*report.autocast)) : Json()},
+          {"grad_mode", report.grad_mode},
           {"batch", report.batch},
           {"parameters", report.parameters},
           {"operators", report.operators},

@@ -20,6 +20,7 @@
 #include "src/core/name_table.h"
 #include "src/core/text.h"
 #include "src/program/autocast.h"
+#include "src/program/grad_mode.h"
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/optimizer_step.h"
 #include "src/program/recorder.h"
@@ -84,7 +85,8 @@ class Tracer {
  private:
   Trace RunUnwrapped() {
     try {
-      return options_.mode == Mode::kInference ? Infer() : Train();
+      if (options_.mode == Mode::kTraining) return Train();
+      return options_.grad_mode ? InferWithGradMode() : Infer();
     } catch (const Error&) {
       throw;
     } catch (const std::exception&) {
@@ -109,12 +111,26 @@ class Tracer {
   Trace Infer() {
     const c10::InferenceMode inference;
     Enter(Phase::kForward, TensorRole::kActivation);
-    if (options_.autocast) RequireGradients();
+    if (options_.autocast) RequireGradients(*instance_);
+    const std::vector<at::Tensor> outputs = Forward();
+    return Finish(outputs);
+  }
+
+  /// Ends with the results alive, and with what autograd keeps for as long as
+  /// they are.
+  Trace InferWithGradMode() {
+    const at::AutoGradMode records(true);
+    RequireGradients(*instance_);
+    Enter(Phase::kForward, TensorRole::kActivation);
+    const std::vector<at::Tensor> outputs = Forward();
+    recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
+    return Finish(outputs);
+  }
+
+  std::vector<at::Tensor> Forward() {
     std::optional<AutocastRegion> region;
     Begin(region);
-    std::vector<at::Tensor> outputs = instance_->Forward(tensors_);
-    region.reset();
-    return Finish(outputs);
+    return instance_->Forward(tensors_);
   }
 
   Trace Train() {
@@ -134,7 +150,8 @@ class Tracer {
                    .mode = options_.mode,
                    .precision = options_.precision,
                    .batch = BatchOf(inputs_),
-                   .autocast = options_.autocast};
+                   .autocast = options_.autocast,
+                   .grad_mode = options_.grad_mode};
     if (options_.mode == Mode::kTraining) {
       info.optimizer = OptimizerName(options_.optimizer);
     }
@@ -196,20 +213,6 @@ class Tracer {
     region.emplace(device_, ToScalarType(*options_.autocast));
   }
 
-  /// Networks run with parameters that require gradients even where nothing is
-  /// trained. An instance for inference need not say so.
-  void RequireGradients() const {
-    const std::vector<NamedTensor> parameters = instance_->Parameters();
-    const bool is_said =
-        std::ranges::any_of(parameters, [](const NamedTensor& parameter) {
-          return parameter.tensor.requires_grad();
-        });
-    if (is_said) return;
-    for (const NamedTensor& parameter : parameters) {
-      parameter.tensor.set_requires_grad(true);
-    }
-  }
-
   at::Tensor ForwardAndLoss(std::vector<at::Tensor>& outputs) {
     std::optional<AutocastRegion> region;
     Begin(region);
@@ -254,7 +257,11 @@ class Tracer {
                          " has no meta kernel: it was run on the CPU for "
                          "its shapes");
     }
-    return {recorder_.Finish(), inputs_, std::move(types), std::move(warnings)};
+    OperatorGraph graph = recorder_.Finish();
+    for (std::string& warning : GradModeWarnings(graph)) {
+      warnings.push_back(std::move(warning));
+    }
+    return {std::move(graph), inputs_, std::move(types), std::move(warnings)};
   }
 
   const Program& program_;

@@ -210,6 +210,47 @@ class Usage(unittest.TestCase):
         self.assertEqual(half["latency"]["source"]["method"],
                          "analytic, uncalibrated")
 
+    def test_grad_keeps_what_a_backward_pass_would_need(self):
+        def answer(*flags):
+            (result,) = predict_json(ONNX, "--batch", "64", *flags)["results"]
+            return result
+
+        plain, recorded = answer(), answer("--grad")
+        self.assertEqual((plain["grad_mode"], recorded["grad_mode"]),
+                         (False, True))
+        self.assertGreater(recorded["memory"]["total_mib"],
+                           2 * plain["memory"]["total_mib"])
+        self.assertGreater(recorded["latency"]["ms"], 0)
+        # Forgetting no_grad costs what --grad takes.
+        self.assertEqual(plain["memory"]["grad_mode_mib"],
+                         recorded["memory"]["total_mib"])
+        self.assertIsNone(recorded["memory"]["grad_mode_mib"])
+        training = answer("--mode", "training")
+        self.assertIsNone(training["memory"]["grad_mode_mib"])
+        self.assertLess(recorded["memory"]["total_mib"],
+                        training["memory"]["total_mib"])
+        text = run("predict", ONNX, "--batch", "64").stdout
+        self.assertRegex(text, r"autograd +[0-9]+ MiB where torch.no_grad\(\)")
+
+    def test_grad_counts_for_every_command_that_judges(self):
+        def largest(*flags):
+            return int(run("max-batch", ONNX, "--profile", "1g.5gb",
+                           *flags).stdout)
+
+        self.assertLess(largest("--grad"), largest() / 2)
+        fits = ("fits", ONNX, "--batch", "64", "--max-memory", "1500")
+        self.assertEqual(run(*fits).returncode, OK)
+        self.assertEqual(run(*fits, "--grad").returncode, DOES_NOT_FIT)
+        graph = run("inspect", ONNX, "--batch", "1", "--grad", "--format",
+                    "graph").stdout
+        self.assertIn(" grad=on ", graph.splitlines()[0])
+
+    def test_grad_means_nothing_in_training(self):
+        refused = run("predict", ONNX, "--batch", "1", "--grad", "--mode",
+                      "training")
+        self.assertEqual(refused.returncode, USAGE)
+        self.assertIn("--grad says how inference runs", refused.stderr)
+
     def test_unknown_flag_and_value_are_usage_errors(self):
         for arguments in (["predict"], ["predict", ONNX, "--frob"],
                           ["predict", ONNX, "--precision", "fp7"],
@@ -361,6 +402,16 @@ class Measure(unittest.TestCase):
         expected = 4 * (11_684_712 + 4 * 3 * 224 * 224 + 2 * 4 * 64 * 112**2)
         self.assertAlmostEqual(
             row["memory"]["peak_allocated_bytes"] / expected, 1, delta=0.01)
+
+    def test_grad_keeps_what_the_trace_says(self):
+        (row,) = self.rows(ONNX, "--batch", "4", "--grad")
+        self.assertIs(row["environment"]["grad_mode"], True)
+        (traced,) = predict_json(ONNX, "--batch", "4", "--grad")["results"]
+        # The CUDA workspaces of the prediction are not the CPU's.
+        expected = (traced["memory"]["allocated_mib"]
+                    - traced["memory"]["workspace_at_peak_mib"]) * 2**20
+        self.assertAlmostEqual(
+            row["memory"]["peak_allocated_bytes"] / expected, 1, delta=0.02)
 
     def test_rows_are_the_product_of_the_lists(self):
         outcome = run("measure", "--csv", *self.QUICK, ONNX, "--batch", "1,2",

@@ -281,6 +281,16 @@ TEST(EstimateCost, ChargesTheForwardPassOfTrainingForRecordingItself) {
   EXPECT_DOUBLE_EQ(EstimateText(text).nodes[0].dispatch_us, 9);
 }
 
+TEST(EstimateCost, ChargesInferenceInGradModeForRecordingItself) {
+  const std::string plain = ReluChain(1, 1);
+  std::string text = plain;
+  text.replace(text.find('\n'), 0, " grad=on");
+  EXPECT_DOUBLE_EQ(EstimateText(plain).nodes[0].dispatch_us, 6);
+  EXPECT_DOUBLE_EQ(EstimateText(text).nodes[0].dispatch_us, 9);
+  EXPECT_DOUBLE_EQ(EstimateText(text).nodes[0].gpu_us,
+                   EstimateText(plain).nodes[0].gpu_us);
+}
+
 TEST(EstimateCost, OfAnEmptyGraphIsZero) {
   const CostEstimate cost = EstimateText("graph \"empty\"\n");
   EXPECT_EQ(cost.latency_ms, 0);

@@ -147,6 +147,25 @@ class Labels(DatasetTest):
                       self.ok("simulate", self.path, "--device",
                               "A100-SXM4-40GB"))
 
+    def test_simulates_inference_in_grad_mode_beside_the_other(self):
+        self.generate()
+        self.ok("simulate", self.path)
+        out = self.ok("simulate", self.path, "--grad")
+        self.assertIn("2 points: 2 labelled", out)
+        labels = self.query(
+            "SELECT source, memory_mib, json FROM labels JOIN points "
+            "ON points.id = point JOIN environments "
+            "ON environments.id = environment WHERE batch = 8 "
+            "ORDER BY memory_mib")
+        self.assertEqual([label[0] for label in labels],
+                         ["foretell analytic", "foretell analytic --grad"])
+        self.assertEqual(json.loads(labels[1][2])["grad_mode"], "true")
+        recorded = json.loads(subprocess.run(
+            [BINARY, "predict", ONNX, "--batch", "8", "--grad", "--json"],
+            capture_output=True, text=True, check=True).stdout)["results"][0]
+        self.assertAlmostEqual(
+            labels[1][1] / recorded["memory"]["total_mib"], 1, delta=1e-5)
+
     def test_out_of_memory_has_no_latency(self):
         self.ok("generate", ONNX, "--batch", "8192", "--out", self.path)
         self.ok("simulate", self.path, "--device", "a100-sxm4-40gb")

@@ -86,6 +86,9 @@ TEST(PointTracer, TracesTrainingWithItsOptimizer) {
   EXPECT_EQ(traced.point.format, "torchscript");
   EXPECT_EQ(traced.point.image_size, 64);
   EXPECT_THAT(traced.point.inputs, HasSubstr("f32[4,3,64,64]"));
+  const TensorType expected{DType::kF32, {4, 3, 64, 64}};
+  ASSERT_EQ(InputsOf(traced.point).size(), 1U);
+  EXPECT_EQ(InputsOf(traced.point).front().type, expected);
   const std::string text =
       Unpack(traced.graph.text.data, traced.graph.text.raw_bytes);
   EXPECT_THAT(text, HasSubstr("mode=training"));

@@ -18,14 +18,17 @@ constexpr Run kUnusual = {.mode = Mode::kTraining,
                           .host = Host::kCpp,
                           .restore_folded_norms = true};
 
+constexpr Run kRecorded = {.grad_mode = true};
+
 TEST(Run, ComesBackFromItsJson) {
-  for (const foretell::Run& run : {foretell::Run{}, kUnusual}) {
+  for (const foretell::Run& run : {foretell::Run{}, kUnusual, kRecorded}) {
     EXPECT_EQ(RunFromJson(RunToJson(run), "test"), run);
   }
-  EXPECT_EQ(RunToJson({}),
-            R"({"autocast":false,"channels_last":false,"host":"python",)"
-            R"("mode":"inference","optimizer":"sgd","precision":"fp32",)"
-            R"("restore_folded_norms":false,"torch":"2.9"})");
+  EXPECT_EQ(
+      RunToJson({}),
+      R"({"autocast":false,"channels_last":false,"grad_mode":false,)"
+      R"("host":"python","mode":"inference","optimizer":"sgd","precision":"fp32",)"
+      R"("restore_folded_norms":false,"torch":"2.9"})");
 }
 
 /// The JSON of a plain run with `from` replaced by `to`.
@@ -52,6 +55,9 @@ TEST(Run, RefusesWhatIsNotARun) {
   expect_refused(Edited("2.9", "newest"), "torch is 'newest'");
   expect_refused(Edited("python", "rust"), "host is 'rust'");
   expect_refused(Edited("false", "0"), "autocast is 0");
+  std::string trains = RunToJson({.mode = Mode::kTraining});
+  trains.replace(trains.find("mode\":false"), 11, "mode\":true");
+  expect_refused(trains, "grad_mode is true");
   expect_refused(Edited("\"torch\"", "\"torch\":\"2.9\",\"torch\""), "twice");
   expect_refused(Edited("\"host\"", "\"color\":1,\"host\""), "color");
 }
@@ -69,6 +75,8 @@ TEST(Run, TakesTheStepFromTheGraph) {
                                 .channels_last = true,
                                 .host = Host::kCpp}));
   EXPECT_EQ(RunOf({.optimizer = "lion"}, {}).optimizer, Optimizer::kSgd);
+  EXPECT_TRUE(RunOf({.grad_mode = true}, {}).grad_mode);
+  EXPECT_FALSE(RunOf({}, kRecorded).grad_mode);
 }
 
 TEST(TorchVersion, IsTheFirstNumberWithADot) {

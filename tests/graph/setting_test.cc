@@ -31,7 +31,8 @@ TEST(Setting, TakesTheFirstVersionThereIs) {
 TEST(Setting, OfARunLeadsBackToIt) {
   const foretell::Run run{.autocast = true,
                           .channels_last = true,
-                          .torch = {.major = 2, .minor = 4, .patch = 1}};
+                          .torch = {.major = 2, .minor = 4, .patch = 1},
+                          .grad_mode = true};
   const Setting setting(run);
   EXPECT_EQ(setting.ValueOf("torch"), "2.4.1");
   EXPECT_EQ(setting.ValueOf("driver"), "");

@@ -49,6 +49,20 @@ TEST(MakePredictor, TakesEachFigureFromWhereItIsKnown) {
   EXPECT_EQ(own.memory.total, analytic.memory.total);
 }
 
+TEST(MakePredictor, WarnsWhereANetworkDoesNotKnowOfGradMode) {
+  const auto warnings = [](const std::string& text) {
+    return Predictor::Make(A100(), {}, {.checkpoints = {kFirst}})
+        .Predict(ParseGraph(text))
+        .warnings;
+  };
+  std::string recorded = kText;
+  recorded.replace(recorded.find('\n'), 0, " grad=on");
+  EXPECT_THAT(warnings(recorded),
+              testing::Contains(HasSubstr("does not tell runs in grad mode")));
+  EXPECT_THAT(warnings(kText),
+              testing::Not(testing::Contains(HasSubstr("grad mode"))));
+}
+
 TEST(MakePredictor, StatesTheRunWithTheStepOfTheGraph) {
   const Predictor predictor =
       Predictor::Make(A100(), {.mode = Mode::kTraining, .channels_last = true});

@@ -60,6 +60,28 @@ TEST(Predictor, JoinsTheSimulationAndTheEstimate) {
   EXPECT_EQ(prediction.Method(), "analytic, uncalibrated");
 }
 
+TEST(Predictor, SaysWhatAStepInGradModeTakes) {
+  const std::string plain(kNetwork);
+  std::string recorded = plain;
+  recorded.replace(recorded.find(" batch=8"), 8, " grad=on batch=8");
+  // As though autograd kept the first result, 8 x 64 x 56 x 56 values.
+  recorded.replace(recorded.find("output %d"), 9, "output %d, %a");
+  const Predictor predictor =
+      Predictor::Analytic(PlainA100(), {}, {.context = Context(400)});
+  const Prediction without = predictor.Predict(ParseGraph(plain));
+  const Prediction with = predictor.Predict(ParseGraph(recorded));
+  EXPECT_FALSE(without.run.grad_mode);
+  EXPECT_TRUE(with.run.grad_mode);
+  EXPECT_GE(with[Target::kMemory].value, without[Target::kMemory].value);
+  EXPECT_DOUBLE_EQ(predictor.MemoryInGradMode(without, ParseGraph(recorded)),
+                   with[Target::kMemory].value);
+  // Another figure, a learned one, moves by the same difference.
+  Prediction learned = without;
+  learned[Target::kMemory].value += 100;
+  EXPECT_DOUBLE_EQ(predictor.MemoryInGradMode(learned, ParseGraph(recorded)),
+                   with[Target::kMemory].value + 100);
+}
+
 TEST(Predictor, GivesIntervalsThatHoldTheValue) {
   const Prediction prediction = PredictText(kNetwork);
   const double total_mib =

@@ -45,20 +45,20 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
   const Json json = ReportToJson(TestReport());
   EXPECT_THAT(KeysOf(json),
               ElementsAre("model", "format", "device", "environment", "mode",
-                          "optimizer", "precision", "autocast", "batch",
-                          "parameters", "operators", "static_features",
+                          "optimizer", "precision", "autocast", "grad_mode",
+                          "batch", "parameters", "operators", "static_features",
                           "inputs", "outputs", "memory", "latency", "energy",
                           "method", "coverage", "warnings", "mig"));
   EXPECT_THAT(KeysOf(json["static_features"]),
               ElementsAre("macs", "batch", "convolutions", "dense", "relus"));
   EXPECT_THAT(
       KeysOf(json["memory"]),
-      ElementsAre("total_mib", "interval_mib", "source", "allocated_mib",
-                  "reserved_mib", "context_mib", "workspace_mib",
-                  "parameters_mib", "buffers_mib", "inputs_mib",
-                  "activations_mib", "gradients_mib", "optimizer_mib",
-                  "temporaries_mib", "workspace_at_peak_mib", "rounding_mib",
-                  "peak_operator", "largest_tensors"));
+      ElementsAre("total_mib", "interval_mib", "grad_mode_mib", "source",
+                  "allocated_mib", "reserved_mib", "context_mib",
+                  "workspace_mib", "parameters_mib", "buffers_mib",
+                  "inputs_mib", "activations_mib", "gradients_mib",
+                  "optimizer_mib", "temporaries_mib", "workspace_at_peak_mib",
+                  "rounding_mib", "peak_operator", "largest_tensors"));
   EXPECT_THAT(KeysOf(json["latency"]),
               ElementsAre("ms", "interval_ms", "source", "compute_ms",
                           "memory_ms", "overhead_ms", "host"));
@@ -102,6 +102,8 @@ TEST(ReportJson, SaysWhatTheReportSays) {
   EXPECT_EQ(json["optimizer"], nullptr);
   EXPECT_EQ(json["precision"], "fp32");
   EXPECT_TRUE(json["autocast"].is_null());
+  EXPECT_EQ(json["grad_mode"], false);
+  EXPECT_TRUE(json["memory"]["grad_mode_mib"].is_null());
   EXPECT_EQ(json["batch"], 8);
   EXPECT_EQ(json["parameters"], 100'864);
   EXPECT_EQ(json["operators"], 4);

@@ -12,7 +12,7 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
+#include <map>
 #include <set>
 #include <string>
 
@@ -28,14 +28,15 @@ using program_test::ExplainedOperator;
 using program_test::MemoryComparison;
 using program_test::NamedNetwork;
 
-constexpr Mode kModes[] = {Mode::kInference, Mode::kTraining};
+/// The steps that a trace knows, as they are printed.
+const std::map<std::string, TraceOptions> kSteps = {
+    {"inference", {}},
+    {"inference in grad mode", {.grad_mode = true}},
+    {"training", {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam}}};
 
-MemoryComparison Compare(const NamedNetwork& network, Mode mode,
-                         const std::vector<ExplainedOperator>& explained,
-                         std::optional<DType> autocast = std::nullopt) {
+MemoryComparison Compare(const NamedNetwork& network, TraceOptions options,
+                         const std::vector<ExplainedOperator>& explained) {
   const Program program = network.ToProgram();
-  TraceOptions options{
-      .mode = mode, .optimizer = Optimizer::kAdam, .autocast = autocast};
   const Trace meta = TraceProgram(program, network.inputs, options);
   options.device = TraceDevice::kCpu;
   const Trace cpu = TraceProgram(program, network.inputs, options);
@@ -50,11 +51,11 @@ std::string Join(const std::set<std::string>& names) {
   return text;
 }
 
-void PrintRow(const std::string& name, Mode mode,
+void PrintRow(const std::string& name, const std::string& step,
               const MemoryComparison& comparison) {
   if (std::getenv("FORETELL_PRINT_MEMORY") == nullptr) return;
   std::printf("| %s | %s | %zu | %lld | %lld | %zu | %s |\n", name.c_str(),
-              std::string(ModeName(mode)).c_str(), comparison.points.size(),
+              step.c_str(), comparison.points.size(),
               static_cast<long long>(comparison.PeakOnMeta()),
               static_cast<long long>(comparison.PeakOnCpu()),
               comparison.Differences().size(),
@@ -67,11 +68,11 @@ TEST(MemoryTruth, CoversTwentyFamilies) {
 
 TEST(MemoryTruth, MetaAndCpuAgreeToTheByteBesideExplainedOperators) {
   for (const NamedNetwork& network : AllNetworks()) {
-    for (const Mode mode : kModes) {
-      SCOPED_TRACE(network.name + " " + std::string(ModeName(mode)));
+    for (const auto& [step, options] : kSteps) {
+      SCOPED_TRACE(network.name + " " + step);
       const MemoryComparison comparison =
-          Compare(network, mode, program_test::ExplainedOperators());
-      PrintRow(network.name, mode, comparison);
+          Compare(network, options, program_test::ExplainedOperators());
+      PrintRow(network.name, step, comparison);
       EXPECT_GE(comparison.points.size(), 3u);
       for (const auto& point : comparison.Jumps()) {
         ADD_FAILURE() << "after node " << point.node << " (" << point.target
@@ -87,9 +88,11 @@ TEST(MemoryTruth, MetaAndCpuAgreeToTheByteBesideExplainedOperators) {
 TEST(MemoryTruth, HoldsUnderAutocastBesideAttentionAndRecurrence) {
   std::set<std::string> different;
   for (const NamedNetwork& network : AllNetworks()) {
-    for (const Mode mode : kModes) {
-      const MemoryComparison comparison = Compare(
-          network, mode, program_test::ExplainedOperators(), DType::kBF16);
+    for (const auto& [step, plain] : kSteps) {
+      TraceOptions options = plain;
+      options.autocast = DType::kBF16;
+      const MemoryComparison comparison =
+          Compare(network, options, program_test::ExplainedOperators());
       EXPECT_GE(comparison.points.size(), 3u);
       if (!comparison.Jumps().empty()) different.insert(network.name);
     }
@@ -106,9 +109,9 @@ TEST(MemoryTruth, EveryExplanationIsNeeded) {
     });
     bool is_needed = false;
     for (const NamedNetwork& network : AllNetworks()) {
-      for (const Mode mode : kModes) {
-        is_needed =
-            is_needed || !Compare(network, mode, others).Differences().empty();
+      for (const auto& [step, options] : kSteps) {
+        is_needed = is_needed ||
+                    !Compare(network, options, others).Differences().empty();
       }
     }
     EXPECT_TRUE(is_needed) << row.target << ": " << row.reason;
