@@ -94,12 +94,7 @@ struct SampleSet {
   std::int64_t without_prior = 0;    ///< Figures left out for it.
 
   /// What FeatureStore::Get is asked for.
-  InputKey InputOf(const Sample& sample) const {
-    const bool on_device = recipe.terms || recipe.node_costs;
-    return {.graph = sample.graph,
-            .device = on_device ? specs.at(sample.device) : nullptr,
-            .run = sample.run};
-  }
+  InputKey InputOf(const Sample& sample) const;
   /// Indices of the samples of a part.
   std::vector<std::size_t> PartOf(Part part) const;
   /// Those of `indices` by which a network may be judged: where measured labels

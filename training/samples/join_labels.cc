@@ -1,0 +1,136 @@
+#include "training/samples/join_labels.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "src/features/terms.h"
+#include "src/graph/setting.h"
+#include "training/samples/label_filter.h"
+
+namespace foretell::training {
+namespace {
+
+using learned::Target;
+
+std::uint32_t IndexIn(const std::vector<std::string>& sorted,
+                      const std::string& value) {
+  return static_cast<std::uint32_t>(std::ranges::lower_bound(sorted, value) -
+                                    sorted.begin());
+}
+
+/// Whether a graph looks different when it is run in another way.
+bool DependsOnRun(const learned::InputRecipe& recipe) {
+  const bool has_kernels =
+      recipe.terms &&
+      learned::LayoutOf(*recipe.terms).target == Target::kLatency;
+  return has_kernels || recipe.node_costs;
+}
+
+Sample SampleOf(const StoredPoint& stored, const GraphSummary& graph) {
+  return {.point = stored.id,
+          .graph = stored.graph,
+          .num_nodes = graph.num_nodes,
+          .model = stored.point.model,
+          .family = stored.point.family,
+          .batch = stored.point.batch,
+          .macs = graph.statics.macs};
+}
+
+/// Points and graphs by their rows.
+class LabelJoin {
+ public:
+  explicit LabelJoin(Selection& selection) : selection_(selection) {
+    for (const StoredPoint& stored : selection.points) {
+      points_.emplace(stored.id, &stored);
+    }
+    for (const GraphSummary& graph : selection.graphs) {
+      graphs_.emplace(graph.id, &graph);
+    }
+  }
+
+  /// False for a label that is left out.
+  bool Add(const Label& label) {
+    const StoredPoint& stored = *points_.at(label.point);
+    const auto graph = graphs_.find(stored.graph);
+    if (graph == graphs_.end() || graph->second->num_nodes == 0) {
+      ++selection_.set.without_graph;
+      return false;
+    }
+    Draft draft{.sample = SampleOf(stored, *graph->second),
+                .label = &label,
+                .graph = graph->second,
+                .precision = stored.point.precision,
+                .run = Setting(label.setting).ToRun()};
+    if (!TakeLabel(draft)) {
+      ++selection_.set.without_figure;
+      return false;
+    }
+    selection_.drafts.push_back(std::move(draft));
+    return true;
+  }
+
+ private:
+  /// False when no target has a figure.
+  bool TakeLabel(Draft& draft) const {
+    const SampleOptions& options = selection_.options;
+    Sample& sample = draft.sample;
+    sample.provenance = draft.label->provenance;
+    if (sample.provenance == Provenance::kSimulated) {
+      sample.weight = static_cast<float>(options.simulated_weight);
+    }
+    if (DependsOnRun(options.recipe)) sample.run = draft.run;
+    const learned::TargetValues figures = FiguresOf(*draft.label);
+    bool any = false;
+    for (const Target target : options.targets) {
+      ValueOf(sample.targets, target) = ValueOf(figures, target);
+      any = any || learned::IsKnown(ValueOf(figures, target));
+    }
+    return any;
+  }
+
+  Selection& selection_;
+  std::map<RowId, const StoredPoint*> points_;
+  std::map<RowId, const GraphSummary*> graphs_;
+};
+
+}  // namespace
+
+learned::TargetValues FiguresOf(const Label& label) {
+  learned::TargetValues values = learned::kNoValues;
+  const auto take = [&values](Target target, std::optional<double> figure) {
+    if (figure && *figure > 0) ValueOf(values, target) = *figure;
+  };
+  take(Target::kMemory, label.memory_mib);
+  take(Target::kLatency, label.latency_ms);
+  take(Target::kEnergy, label.energy_j);
+  return values;
+}
+
+void JoinLabels(Selection& selection) {
+  const LabelFilter filter(selection.options, selection.labels);
+  LabelJoin join(selection);
+  std::set<std::string> devices;
+  std::set<std::string> sources;
+  std::set<std::string> settings;
+  for (const Label& label : selection.labels) {
+    if (!filter.Fits(label) || !join.Add(label)) continue;
+    devices.insert(label.device);
+    sources.insert(label.source);
+    settings.insert(label.setting);
+  }
+  if (selection.drafts.empty()) filter.FailEmpty(selection.dataset.path());
+  SampleSet& set = selection.set;
+  set.devices.assign(devices.begin(), devices.end());
+  set.sources.assign(sources.begin(), sources.end());
+  set.settings.assign(settings.begin(), settings.end());
+  for (Draft& draft : selection.drafts) {
+    draft.sample.device = IndexIn(set.devices, draft.label->device);
+    draft.sample.setting = IndexIn(set.settings, draft.label->setting);
+  }
+}
+
+}  // namespace foretell::training

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "foretell/dataset.h"
+#include "src/features/targets.h"
+#include "training/samples/selection.h"
+
+namespace foretell::training {
+
+/// Makes a draft of every label that fits and has a graph and a figure for a
+/// target; counts the others, and lists devices, sources and settings.
+/// Throws Error(kInvalidArgument) as LabelFilter, and when no label is left.
+void JoinLabels(Selection& selection);
+
+/// What a label says of each target; unknown where it says nothing, or 0.
+learned::TargetValues FiguresOf(const Label& label);
+
+}  // namespace foretell::training

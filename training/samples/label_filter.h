@@ -1,0 +1,37 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "foretell/dataset.h"
+#include "training/samples/samples.h"
+
+namespace foretell::training {
+
+/// Labels that options name, failed ones left out. Where no provenance is
+/// named: measured and imported ones, or simulated ones where there are no
+/// others.
+class LabelFilter {
+ public:
+  /// `options` must outlive the filter. Throws Error(kInvalidArgument) that
+  /// lists the devices when there are several and none is named.
+  LabelFilter(const SampleOptions& options, const std::vector<Label>& labels);
+
+  bool Fits(const Label& label) const;
+
+  /// Throws Error(kInvalidArgument): nothing fits in the dataset at `path`,
+  /// which has these devices and sources.
+  [[noreturn]] void FailEmpty(const std::string& path) const;
+
+ private:
+  /// Whether all but the provenance fits.
+  bool FitsSoFar(const Label& label) const;
+
+  const SampleOptions& options_;
+  std::vector<Provenance> provenances_;
+  std::set<std::string> devices_;
+  std::set<std::string> sources_;
+};
+
+}  // namespace foretell::training
