@@ -10,9 +10,12 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/units.h"
 
 namespace foretell {
 namespace {
+
+constexpr std::int64_t kMaxTextBytes = 16 * kMiB;
 
 std::string_view FileTypeName(mode_t mode) {
   if (S_ISDIR(mode)) return "a directory";
@@ -84,6 +87,10 @@ std::optional<std::string> ReadFileIfAny(const std::string& path,
     if (error.code() != ErrorCode::kNotFound) throw;
     return std::nullopt;
   }
+}
+
+std::string ReadText(const std::string& path) {
+  return ReadFile(path, kMaxTextBytes);
 }
 
 std::string FirstBytes(const std::string& path, std::size_t count) {

@@ -34,6 +34,10 @@ std::string ReadFile(const std::string& path, std::int64_t most_bytes);
 std::optional<std::string> ReadFileIfAny(const std::string& path,
                                          std::int64_t most_bytes);
 
+/// A whole file of devices, flags or notes, as ReadFile; of at most 16 MiB, a
+/// thousand times what such a file takes.
+std::string ReadText(const std::string& path);
+
 /// The first `count` bytes of a file, to tell its format: fewer where it has
 /// fewer, none where it cannot be read or is no regular file. Never waits.
 std::string FirstBytes(const std::string& path, std::size_t count);

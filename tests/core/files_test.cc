@@ -1,5 +1,6 @@
 #include "src/core/files.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@ namespace {
 
 class Files : public testing::Test {
  protected:
-  Files() : path_(testing::TempDir() + "foretell_" + std::to_string(getpid())) {
+  Files() : path_(fmt::format("{}foretell_{}", testing::TempDir(), getpid())) {
     std::ofstream(path_, std::ios::binary) << std::string("a\0b\n", 4);
   }
   ~Files() override { std::filesystem::remove(path_); }
@@ -34,6 +35,13 @@ TEST_F(Files, AreReadWhole) {
 TEST_F(Files, ThatAreTooLargeAreRefused) {
   ExpectError([this] { ReadFile(path_, 3); }, ErrorCode::kUnsupported,
               path_ + ": has 4 bytes, expected at most 3");
+}
+
+TEST_F(Files, OfTextHaveAtMost16MiB) {
+  EXPECT_EQ(ReadText(path_), std::string("a\0b\n", 4));
+  std::filesystem::resize_file(path_, (16 << 20) + 1);
+  ExpectError([this] { ReadText(path_); }, ErrorCode::kUnsupported,
+              "has 16777217 bytes, expected at most 16777216");
 }
 
 TEST_F(Files, ThatAreNotThereAreNamed) {

@@ -1,5 +1,7 @@
 #include "tests/training/toy_data.h"
 
+#include <fmt/core.h>
+
 #include <numeric>
 
 #include "foretell/graph_io.h"
@@ -10,27 +12,25 @@ namespace {
 constexpr int kMaxLayers = 8;
 
 std::string Type(std::int64_t batch, int channels) {
-  return "f32[" + std::to_string(batch) + "," + std::to_string(channels) +
-         ",8,8]";
+  return fmt::format("f32[{},{},8,8]", batch, channels);
 }
 
 }  // namespace
 
 OperatorGraph ChainGraph(std::int64_t batch, int layers, int channels) {
-  std::string text = "graph \"chain\" mode=inference precision=fp32 batch=" +
-                     std::to_string(batch) + "\n%x = input " +
-                     Type(batch, channels) + "\n";
+  const std::string type = Type(batch, channels);
+  std::string text = fmt::format(
+      "graph \"chain\" mode=inference precision=fp32 batch={}\n"
+      "%x = input {}\n",
+      batch, type);
   std::string last = "%x";
   for (int i = 0; i < layers; ++i) {
-    const std::string number = std::to_string(i);
-    const std::string weight = std::to_string(channels);
-    text +=
-        "%w" + number + " = parameter f32[" + weight + "," + weight + ",3,3]\n";
-    text += "%a" + number + " = conv2d(" + last + ", %w" + number +
-            ") {stride=[1, 1], padding=[1, 1]} : " + Type(batch, channels) +
-            "\n%r" + number + " = relu(%a" + number +
-            ") : " + Type(batch, channels) + "\n";
-    last = "%r" + number;
+    text += fmt::format(
+        "%w{0} = parameter f32[{1},{1},3,3]\n"
+        "%a{0} = conv2d({2}, %w{0}) {{stride=[1, 1], padding=[1, 1]}} : {3}\n"
+        "%r{0} = relu(%a{0}) : {3}\n",
+        i, channels, last, type);
+    last = fmt::format("%r{}", i);
   }
   return ParseGraph(text + "output " + last + "\n");
 }
@@ -41,7 +41,7 @@ void MakeToyDataset(const std::string& path, const ToyDataOptions& options) {
   for (int i = 0; i < options.points; ++i) {
     const int layers = 1 + i % kMaxLayers;
     const std::int64_t images = 1 + i / kMaxLayers;
-    const Point point{.model = "chain" + std::to_string(layers),
+    const Point point{.model = fmt::format("chain{}", layers),
                       .family = layers % 2 == 0 ? "even" : "odd",
                       .format = "zoo",
                       .batch = images};
@@ -61,6 +61,16 @@ training::SampleSet SelectToy(const std::string& path) {
   return training::SelectSamples(
       Dataset::Open(path),
       {.targets = {learned::kAllTargets.begin(), learned::kAllTargets.end()}});
+}
+
+training::TrainerOptions TinyTraining() {
+  return {.network = {.hidden = 8,
+                      .graph_blocks = 1,
+                      .head_blocks = 1,
+                      .dropout = 0},
+          .epochs = 1,
+          .batch_size = 4,
+          .learning_rate = 3e-3};
 }
 
 std::vector<std::size_t> AllOf(const training::SampleSet& set) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "foretell/dataset.h"
+#include "training/fit/trainer_options.h"
 #include "training/samples/samples.h"
 
 namespace foretell::training_test {
@@ -29,6 +30,9 @@ void MakeToyDataset(const std::string& path,
 
 /// All three targets, every sample for training.
 training::SampleSet SelectToy(const std::string& path);
+
+/// A network of 8 numbers a node that learns for one epoch.
+training::TrainerOptions TinyTraining();
 
 /// Numbers of the samples 0, 1, … of a set.
 std::vector<std::size_t> AllOf(const training::SampleSet& set);

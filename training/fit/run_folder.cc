@@ -69,12 +69,16 @@ RunFolder::RunFolder(std::string path, bool fresh) : path_(std::move(path)) {
     throw Error(ErrorCode::kIo, fmt::format("{}: cannot be made: {}", path_,
                                             failure.message()));
   }
-  if (fresh && std::filesystem::exists(last_path())) {
+  if (fresh && HasRun(path_)) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: has a run already; --resume it, or choose "
                             "another",
                             path_));
   }
+}
+
+bool RunFolder::HasRun(const std::string& path) {
+  return std::filesystem::exists(LastPath(path));
 }
 
 void RunFolder::KeepMetrics(std::int64_t epochs) {

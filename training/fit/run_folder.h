@@ -16,8 +16,11 @@ class RunFolder {
   /// Makes the folder where it is missing. With `fresh`, throws
   /// Error(kInvalidArgument) when a run is in it already.
   RunFolder(std::string path, bool fresh);
+  /// Whether there is a run in a folder, which need not be there.
+  static bool HasRun(const std::string& path);
 
-  std::string last_path() const { return path_ + "/last.safetensors"; }
+  const std::string& path() const { return path_; }
+  std::string last_path() const { return LastPath(path_); }
   std::string best_path() const { return path_ + "/best.safetensors"; }
   std::string metrics_path() const { return path_ + "/metrics.jsonl"; }
   std::string curves_path() const { return path_ + "/curves.html"; }
@@ -30,6 +33,10 @@ class RunFolder {
   void WriteCurves() const;
 
  private:
+  static std::string LastPath(const std::string& path) {
+    return path + "/last.safetensors";
+  }
+
   std::string path_;
   std::vector<std::string> lines_;  ///< Lines of metrics.jsonl.
 };

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "src/network/checkpoint.h"
+#include "training/fit/rate_finder.h"
+#include "training/fit/run_folder.h"
+#include "training/fit/trainer.h"
+#include "training/samples/open_samples.h"
+#include "training/workers/communicator.h"
+
+namespace foretell::training {
+
+/// A training run in a folder, new or resumed.
+struct TrainingRunOptions {
+  std::string folder;
+  bool resume = false;  ///< Goes on with the run in the folder.
+  /// Of a resumed run only the dataset, where it was moved, the threads and the
+  /// cache count: the rest is as it was.
+  SampleRequest samples;
+  /// Of a new run; its batch size is per worker.
+  TrainerOptions trainer;
+  bool find_rate = false;  ///< The rate of a new run is that of FindRate.
+  /// Of a resumed run; empty: as it was.
+  std::optional<std::int64_t> epochs;
+  std::optional<std::int64_t> patience;
+};
+
+/// The course of a training run: samples, scales, learning, and its files.
+/// Beside those of RunFolder there are run.json, what was asked for, and with
+/// `find_rate` learning_rate.html. All workers call the same; the first one
+/// alone writes.
+class TrainingRun {
+ public:
+  /// Opens folder and samples. Throws Error as RunFolder, ReadText,
+  /// ReadSampleRequest and OpenSamples. `workers` must outlive it.
+  TrainingRun(TrainingRunOptions options, Communicator& workers);
+  TrainingRun(const TrainingRun&) = delete;
+  TrainingRun& operator=(const TrainingRun&) = delete;
+
+  const SampleSet& set() const { return opened_.set; }
+  const TrainingData& data() const { return *data_; }
+  const RunFolder& folder() const { return folder_; }
+  /// Where the range test is drawn.
+  std::string rate_test_path() const;
+
+  /// Makes the trainer, from nothing or from the folder's checkpoints; the
+  /// range test, where one was asked for. To be called once, before Run. Throws
+  /// Error as FitInfo, FindRate, ReadCheckpoint and Trainer.
+  std::optional<RateTest> Prepare();
+  std::int64_t epochs() const { return options_.trainer.epochs; }
+
+  /// Learns to the end, or until it is interrupted. Writes checkpoints, metrics
+  /// and curves after each epoch, before the hook. Throws Error as Trainer::Run
+  /// and RunFolder.
+  RunEnd Run(TrainerHooks hooks);
+
+  /// What the best checkpoint says of itself.
+  learned::CheckpointInfo BestInfo() const { return trainer_->Best().info; }
+
+ private:
+  std::optional<RateTest> Start();
+  void Resume();
+  void Write(const EpochMetrics& metrics);
+  void WriteLast() const;
+
+  TrainingRunOptions options_;
+  Communicator& workers_;
+  RunFolder folder_;
+  OpenedSamples opened_;
+  std::optional<TrainingData> data_;
+  std::unique_ptr<Trainer> trainer_;
+};
+
+/// Whether the folder has a run to go on with. All workers answer what the
+/// first one sees, as it may be the only one yet to see the files.
+bool HasRun(const std::string& folder, Communicator& workers);
+
+}  // namespace foretell::training

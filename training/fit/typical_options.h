@@ -1,0 +1,15 @@
+#pragma once
+
+#include "src/network/network.h"
+#include "training/fit/trainer_options.h"
+
+namespace foretell::training {
+
+/// What suits a network where its user says nothing: `usual`, which is for
+/// networks over operators; for those over terms the size, loss and course with
+/// which the shipped predictors of their figure were trained
+/// (docs/how_learned.md). The network is of `kind`.
+TrainerOptions TypicalOptions(learned::NetworkKind kind,
+                              const TrainerOptions& usual);
+
+}  // namespace foretell::training

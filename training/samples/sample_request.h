@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/dataset.h"
+#include "src/features/input_recipe.h"
+#include "src/features/targets.h"
+#include "src/network/checkpoint.h"
+
+namespace foretell::training {
+
+/// Where the first estimate comes from that a network corrects.
+enum class PriorSource : std::uint8_t {
+  kNone,      ///< The network predicts alone.
+  kAnalytic,  ///< AnalyticPrior, computed for every sample.
+  kLabels,    ///< Simulated labels in the dataset; quicker.
+};
+std::string_view PriorSourceName(PriorSource source);  ///< "none", ….
+std::optional<PriorSource> ParsePriorSource(std::string_view name);
+
+/// SampleRequest::split without a split, and devices of every kind.
+inline constexpr char kNoSplit[] = "none";
+inline constexpr char kAllDevices[] = "all";
+
+/// What OpenSamples is to open, in the words of users: names of splits and
+/// devices, files of devices, whole MiB.
+struct SampleRequest {
+  std::string dataset;                  ///< Path.
+  std::string split = "configuration";  ///< As SampleOptions; or kNoSplit.
+  /// Names in the labels; {kAllDevices}: every one; empty: the only one.
+  std::vector<std::string> devices = {};
+  /// In any order. Empty: all, or what FollowTerms says.
+  std::vector<learned::Target> targets = {};
+  std::vector<Provenance> provenances = {};  ///< As SampleOptions.
+  std::vector<std::string> sources = {};     ///< Empty: every one.
+  double simulated_weight = 1;
+  PriorSource prior = PriorSource::kNone;
+  bool device_columns = false;  ///< Figures of the device as inputs.
+  bool prior_columns = false;   ///< What the prior says as inputs.
+  std::vector<std::string> setting_keys = {};
+  /// Edges, costs of nodes, context model and host are asked for; the rest
+  /// follows the network and the samples, or all of it a checkpoint.
+  learned::InputRecipe recipe = {};
+  std::vector<std::string> device_files = {};  ///< Beside built-in devices.
+  std::int64_t cache_mib = 1024;               ///< For decoded graphs.
+  int threads = 0;  ///< Threads of this process; 0: as LibTorch has them.
+
+  /// The targets in the order of kAllTargets, each once; all where none is
+  /// named.
+  std::vector<learned::Target> Targets() const;
+};
+
+/// Asks for what a network over `terms` sees (empty: over operators): where no
+/// target is named, the one that the terms add up to; for kernels of devices
+/// that are learned from, figures of the device.
+void FollowTerms(std::optional<learned::TermKind> terms,
+                 SampleRequest& request);
+
+/// Asks for what a checkpoint was trained with: targets, recipe and prior. A
+/// prior from labels stays one.
+void FollowCheckpoint(const learned::CheckpointInfo& info,
+                      SampleRequest& request);
+
+/// All that samples depend on, but for the cache and the threads: for a run
+/// that is resumed, and for results that are kept.
+nlohmann::json SampleRequestToJson(const SampleRequest& request);
+
+/// Replaces by such JSON all but the cache, the threads and a dataset that is
+/// named already (one that was moved). Throws Error(kCorrupt) that names
+/// `origin`.
+void ReadSampleRequest(const std::string& json, const std::string& origin,
+                       SampleRequest& request);
+
+}  // namespace foretell::training
