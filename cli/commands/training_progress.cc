@@ -1,5 +1,7 @@
 #include "cli/commands/training_progress.h"
 
+#include <fmt/core.h>
+
 #include "src/core/numbers.h"
 
 namespace foretell::cli {
@@ -10,14 +12,14 @@ constexpr std::size_t kShortName = 3;
 }  // namespace
 
 std::string DescribeProgress(const training::BatchProgress& progress) {
-  std::string text = std::to_string(progress.epoch) + "/" +
-                     std::to_string(progress.epochs) + " loss " +
-                     FormatNumber(progress.so_far.Loss(), 4);
+  std::string text =
+      fmt::format("{}/{} loss {}", progress.epoch, progress.epochs,
+                  FormatNumber(progress.so_far.Loss(), 4));
   for (const learned::Target target : learned::kAllTargets) {
     const double mape = progress.so_far.Mape(target);
     if (!learned::IsKnown(mape)) continue;
-    text += " " + std::string(TargetName(target).substr(0, kShortName)) + " " +
-            FormatNumber(100 * mape, 1) + "%";
+    text += fmt::format(" {} {}%", TargetName(target).substr(0, kShortName),
+                        FormatNumber(100 * mape, 1));
   }
   return text;
 }

@@ -1,118 +1,146 @@
 #include "cli/flags/learning_flags.h"
 
 #include <algorithm>
+#include <type_traits>
+
+#include "cli/flags/named_flag.h"
+#include "training/fit/typical_options.h"
 
 namespace foretell::cli {
+namespace {
 
-std::vector<std::string> NetworkNames(bool with_terms) {
-  std::vector<std::string> names;
-  for (const auto& row : learned::kLayerKinds) names.emplace_back(row.name);
-  if (with_terms) {
-    for (const auto& row : learned::kTermSets) names.emplace_back(row.name);
+using learned::NetworkOptions;
+using learned::Pooling;
+using learned::ScaleKind;
+using training::Schedule;
+using training::TrainerOptions;
+
+/// `Options` is TrainerOptions, const or not.
+template <typename Options, typename Value>
+auto& FieldOf(Options& options, Value TrainerOptions::*field) {
+  return options.*field;
+}
+
+template <typename Options, typename Value>
+auto& FieldOf(Options& options, Value NetworkOptions::*field) {
+  return options.network.*field;
+}
+
+}  // namespace
+
+std::vector<learned::NetworkKind> SortedNetworks(bool with_terms) {
+  std::vector<learned::NetworkKind> kinds;
+  for (const learned::LayerKindRow& row : learned::kLayerKinds) {
+    kinds.push_back({.layer = row.layer});
   }
-  std::ranges::sort(names);
-  return names;
+  if (with_terms) {
+    for (const learned::TermSetRow& row : learned::kTermSets) {
+      kinds.push_back({.terms = row.set});
+    }
+  }
+  std::ranges::sort(kinds, {}, &learned::NetworkKindName);
+  return kinds;
+}
+
+template <typename Object, typename Value>
+void LearningFlags::Note(const CLI::Option* option, Value Object::*field) {
+  fields_.emplace_back(option,
+                       [field](TrainerOptions& to, const TrainerOptions& from) {
+                         FieldOf(to, field) = FieldOf(from, field);
+                       });
+}
+
+template <typename Object, typename Value>
+void LearningFlags::Add(CLI::App& command, const char* name,
+                        Value Object::*field, const char* help) {
+  Value& value = FieldOf(options, field);
+  if constexpr (std::is_same_v<Value, bool>) {
+    Note(command.add_flag(name, value, help), field);
+  } else {
+    Note(command.add_option(name, value, help)->capture_default_str(), field);
+  }
 }
 
 void LearningFlags::AddTo(CLI::App& command, bool with_network) {
-  command_ = &command;
-  learned::NetworkOptions& size = options.network;
-  if (with_network) {
-    command
-        .add_option("--network", network,
-                    "Network over operators; or over terms: kernels, "
-                    "portable-kernels (latency), replay (memory of training)")
-        ->check(CLI::IsMember(NetworkNames(/*with_terms=*/true)))
-        ->capture_default_str();
-  }
-  const auto number = [&command](const char* name, auto& value,
-                                 const char* help) {
-    command.add_option(name, value, help)->capture_default_str();
-  };
-  number("--hidden", size.hidden, "Width of the network");
-  number("--graph-blocks", size.graph_blocks, "Blocks over the graph");
-  number("--layers-per-block", size.layers_per_block, "Layers in each");
-  number("--head-blocks", size.head_blocks, "Fully connected blocks");
-  number("--heads", size.heads,
-         "Corrections of the sum that are averaged; networks over terms");
-  number("--dropout", size.dropout, "Share of elements dropped in training");
-  number("--batch-size", options.batch_size, "Graphs per step and worker");
-  number("--epochs", options.epochs, "Passes over the training part");
-  number("--learning-rate", options.learning_rate, "Step size of Adam");
-  number("--weight-decay", options.weight_decay,
-         "Decay of weights, in Adam's gradient");
-  command.add_flag("--decoupled-weight-decay", options.decoupled_decay,
-                   "Decay beside the gradient: AdamW instead of Adam");
-  number("--clip", options.clip, "Largest norm of the gradient; 0: any");
-  number("--huber-delta", options.huber_delta, "Where the loss turns linear");
-  number("--warmup", options.warmup_epochs, "Epochs of a rising rate");
-  number("--patience", options.patience,
-         "Epochs without a better validation loss before the end; 0: all");
-  number("--seed", options.seed,
-         "Seed of first weights, order of samples and dropout");
-  number("--compute", options.compute, "Where to compute: cpu, cuda, cuda:1");
-  command
-      .add_option("--pooling", pooling,
-                  "sum, mean, max; prior: correct each operator's "
-                  "share of it")
-      ->check(CLI::IsMember({"sum", "mean", "max", "prior"}))
-      ->capture_default_str();
-  command
-      .add_option("--target-scale", scale,
-                  "log, or dippm: as the paper's released code")
-      ->check(CLI::IsMember({"log", "dippm"}))
-      ->capture_default_str();
-  command.add_option("--schedule", schedule, "constant, cosine")
-      ->check(CLI::IsMember({"constant", "cosine"}))
-      ->capture_default_str();
-  command.add_flag("--amp", options.mixed_precision,
-                   "Mixed precision, on a GPU");
+  defaults_ = options;
+  if (with_network) AddNetwork(command);
+  AddSize(command);
+  AddSteps(command);
+  AddCourse(command);
+  AddKinds(command);
 }
 
-training::TrainerOptions LearningFlags::ToOptions(
-    const learned::NetworkKind& kind) const {
-  training::TrainerOptions made = options;
-  made.network.kind = kind;
-  made.network.pooling = *learned::ParsePooling(pooling);
-  made.scale = *learned::ParseScaleKind(scale);
-  made.schedule = *training::ParseSchedule(schedule);
+void LearningFlags::AddNetwork(CLI::App& command) {
+  AddNamed(command, "--network", options.network.kind,
+           SortedNetworks(/*with_terms=*/true), &learned::NetworkKindName,
+           "Network over operators; or over terms: kernels, portable-kernels "
+           "(latency), replay (memory of training)");
+}
+
+void LearningFlags::AddSize(CLI::App& command) {
+  using Size = NetworkOptions;
+  Add(command, "--hidden", &Size::hidden, "Width of the network");
+  Add(command, "--graph-blocks", &Size::graph_blocks, "Blocks over the graph");
+  Add(command, "--layers-per-block", &Size::layers_per_block, "Layers in each");
+  Add(command, "--head-blocks", &Size::head_blocks, "Fully connected blocks");
+  Add(command, "--heads", &Size::heads,
+      "Corrections of the sum that are averaged; networks over terms");
+  Add(command, "--dropout", &Size::dropout,
+      "Share of elements dropped in training");
+}
+
+void LearningFlags::AddSteps(CLI::App& command) {
+  using Options = TrainerOptions;
+  Add(command, "--batch-size", &Options::batch_size,
+      "Graphs per step and worker");
+  Add(command, "--epochs", &Options::epochs, "Passes over the training part");
+  Add(command, "--learning-rate", &Options::learning_rate, "Step size of Adam");
+  Add(command, "--weight-decay", &Options::weight_decay,
+      "Decay of weights, in Adam's gradient");
+  Add(command, "--decoupled-weight-decay", &Options::decoupled_decay,
+      "Decay beside the gradient: AdamW instead of Adam");
+  Add(command, "--clip", &Options::clip,
+      "Largest norm of the gradient; 0: any");
+  Add(command, "--huber-delta", &Options::huber_delta,
+      "Where the loss turns linear");
+}
+
+void LearningFlags::AddCourse(CLI::App& command) {
+  using Options = TrainerOptions;
+  Add(command, "--warmup", &Options::warmup_epochs, "Epochs of a rising rate");
+  Add(command, "--patience", &Options::patience,
+      "Epochs without a better validation loss before the end; 0: all");
+  Add(command, "--seed", &Options::seed,
+      "Seed of first weights, order of samples and dropout");
+  Add(command, "--compute", &Options::compute,
+      "Where to compute: cpu, cuda, cuda:1");
+}
+
+void LearningFlags::AddKinds(CLI::App& command) {
+  using Options = TrainerOptions;
+  Note(AddNamed(command, "--pooling", options.network.pooling,
+                {Pooling::kSum, Pooling::kMean, Pooling::kMax, Pooling::kPrior},
+                &learned::PoolingName,
+                "sum, mean, max; prior: correct each operator's share of it"),
+       &NetworkOptions::pooling);
+  Note(AddNamed(command, "--target-scale", options.scale,
+                {ScaleKind::kLog, ScaleKind::kDippm}, &learned::ScaleKindName,
+                "log, or dippm: as the paper's released code"),
+       &Options::scale);
+  Note(AddNamed(command, "--schedule", options.schedule,
+                {Schedule::kConstant, Schedule::kCosine},
+                &training::ScheduleName, "constant, cosine"),
+       &Options::schedule);
+  Add(command, "--amp", &Options::mixed_precision, "Mixed precision, on a GPU");
+}
+
+TrainerOptions LearningFlags::ToOptions(learned::NetworkKind kind) const {
+  TrainerOptions made = training::TypicalOptions(kind, defaults_);
+  for (const auto& [option, copy] : fields_) {
+    if (option->count() > 0) copy(made, options);
+  }
   made.Check();
   return made;
-}
-
-training::TrainerOptions LearningFlags::ToOptions(SampleFlags& samples) const {
-  training::TrainerOptions made =
-      ToOptions(*learned::ParseNetworkKind(network));
-  samples.recipe.terms = made.network.kind.terms;
-  if (samples.recipe.terms) FollowTerms(made, samples);
-  return made;
-}
-
-void LearningFlags::FollowTerms(training::TrainerOptions& made,
-                                SampleFlags& samples) const {
-  const auto unless_given = [this](const char* name, auto& value,
-                                   auto typical) {
-    if (command_->count(name) == 0) value = typical;
-  };
-  const Target target = learned::LayoutOf(*samples.recipe.terms).target;
-  const bool kernels = target == Target::kLatency;
-  unless_given("--targets", samples.targets,
-               std::vector<std::string>{std::string(TargetName(target))});
-  samples.device_columns = samples.device_columns ||
-                           samples.recipe.terms == learned::TermSet::kKernels;
-  unless_given("--hidden", made.network.hidden, 32);
-  unless_given("--graph-blocks", made.network.graph_blocks, 2);
-  unless_given("--layers-per-block", made.network.layers_per_block, 1);
-  unless_given("--dropout", made.network.dropout, kernels ? 0.1 : 0.3);
-  unless_given("--batch-size", made.batch_size, 16);
-  unless_given("--epochs", made.epochs, kernels ? 16 : 24);
-  unless_given("--learning-rate", made.learning_rate, 4e-3);
-  unless_given("--schedule", made.schedule, training::Schedule::kCosine);
-  unless_given("--warmup", made.warmup_epochs, 1.6);
-  unless_given("--weight-decay", made.weight_decay, kernels ? 0.02 : 0.1);
-  unless_given("--decoupled-weight-decay", made.decoupled_decay, true);
-  unless_given("--clip", made.clip, 0.05);
-  unless_given("--huber-delta", made.huber_delta, 0.05);
 }
 
 }  // namespace foretell::cli

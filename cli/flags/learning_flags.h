@@ -2,39 +2,57 @@
 
 #include <CLI/CLI.hpp>
 
-#include <optional>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "cli/flags/sample_flags.h"
 #include "src/network/network.h"
 #include "training/fit/trainer_options.h"
 
 namespace foretell::cli {
 
-/// Names of the graph networks, and of the term networks if asked for; sorted.
-std::vector<std::string> NetworkNames(bool with_terms);
+/// Networks over operators, and those over terms if asked for, by name.
+std::vector<learned::NetworkKind> SortedNetworks(bool with_terms);
 
 /// Flags of the network and the optimizer.
 struct LearningFlags {
+  /// Defaults for networks over operators, before AddTo; then the values of the
+  /// flags.
   training::TrainerOptions options = {.epochs = 100};
-  std::string network = "pmgns";
-  std::string pooling = "sum";
-  std::string scale = "log";
-  std::string schedule = "constant";
 
-  /// Without `network`, where a command has several.
+  /// Without `--network`, where a command has several. The flags must outlive
+  /// the command.
   void AddTo(CLI::App& command, bool with_network);
-  /// For a graph network.
-  training::TrainerOptions ToOptions(const learned::NetworkKind& kind) const;
-  /// For the kind of --network. Where that sees terms, flags that were not
-  /// given follow it: those here and, in `samples`, the targets.
-  training::TrainerOptions ToOptions(SampleFlags& samples) const;
+
+  /// Options of a network of this kind: those given, and where none was what
+  /// TypicalOptions says. Throws Error as TrainerOptions::Check.
+  training::TrainerOptions ToOptions(learned::NetworkKind kind) const;
+  /// The same for that of --network.
+  training::TrainerOptions ToOptions() const {
+    return ToOptions(options.network.kind);
+  }
 
  private:
-  void FollowTerms(training::TrainerOptions& made, SampleFlags& samples) const;
+  /// Copies one field of the second to the first.
+  using Copy = std::function<void(training::TrainerOptions&,
+                                  const training::TrainerOptions&)>;
 
-  const CLI::App* command_ = nullptr;
+  void AddNetwork(CLI::App& command);
+  void AddSize(CLI::App& command);
+  void AddSteps(CLI::App& command);
+  void AddCourse(CLI::App& command);
+  void AddKinds(CLI::App& command);
+  /// Adds an option or a flag for a field, of the network or of the trainer.
+  template <typename Object, typename Value>
+  void Add(CLI::App& command, const char* name, Value Object::*field,
+           const char* help);
+  /// Notes that `option` sets a field.
+  template <typename Object, typename Value>
+  void Note(const CLI::Option* option, Value Object::*field);
+
+  training::TrainerOptions defaults_;
+  std::vector<std::pair<const CLI::Option*, Copy>> fields_;
 };
 
 }  // namespace foretell::cli

@@ -1,14 +1,16 @@
 #include "cli/flags/model_options.h"
 
+#include <fmt/core.h>
+
 #include <charconv>
 #include <iostream>
 #include <iterator>
 
 #include "cli/flags/open_model.h"
-#include "cli/flags/read_text.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/progress_bar.h"
 #include "foretell/frontends.h"
+#include "src/core/files.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
 
@@ -26,8 +28,9 @@ std::pair<std::string, std::int64_t> ParseDim(const std::string& text) {
       return {text.substr(0, equals), size};
     }
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              "--dim '" + text + "': expected NAME=SIZE, e.g. seq=128");
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("--dim '{}': expected NAME=SIZE, e.g. seq=128", text));
 }
 
 std::vector<std::optional<std::int64_t>> Batches(const ModelOptions& options) {
@@ -39,7 +42,8 @@ ReportError ToReportError(const std::string& model,
                           const std::exception& error) {
   const auto* ours = dynamic_cast<const Error*>(&error);
   if (ours != nullptr) return {model, ours->code(), ours->what()};
-  return {model, ErrorCode::kInternal, model + ": " + FirstLine(error.what())};
+  return {model, ErrorCode::kInternal,
+          fmt::format("{}: {}", model, FirstLine(error.what()))};
 }
 
 /// What autocast casts to, beside parameters that stay in 32 bits.

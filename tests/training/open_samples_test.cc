@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/core/files.h"
+#include "src/core/output_file.h"
 #include "tests/datasets/expect_error.h"
 #include "tests/datasets/scratch.h"
 #include "tests/training/toy_data.h"

@@ -11,7 +11,7 @@ namespace {
 
 using dataset_test::ExpectError;
 using learned::Target;
-using learned::TermKind;
+using learned::TermSet;
 
 /// A default request as run.json has it, with another value for one field.
 nlohmann::json WithField(const char* key, const nlohmann::json& value) {
@@ -37,27 +37,26 @@ TEST(SampleRequest, WantsAllTargetsUnlessSomeAreNamed) {
 }
 
 TEST(SampleRequest, FollowsTheFigureThatTermsAddUpTo) {
-  const auto followed = [](std::optional<TermKind> terms) {
+  const auto followed = [](std::optional<TermSet> terms) {
     SampleRequest request;
     FollowTerms(terms, request);
     EXPECT_EQ(request.recipe.terms, terms);
     return request;
   };
   EXPECT_TRUE(followed(std::nullopt).targets.empty());
-  EXPECT_EQ(followed(TermKind::kReplay).targets,
+  EXPECT_EQ(followed(TermSet::kReplay).targets,
             std::vector<Target>{Target::kMemory});
-  for (const TermKind kernels :
-       {TermKind::kKernels, TermKind::kPortableKernels}) {
+  for (const TermSet kernels : {TermSet::kKernels, TermSet::kPortableKernels}) {
     EXPECT_EQ(followed(kernels).targets, std::vector<Target>{Target::kLatency});
   }
 }
 
 TEST(SampleRequest, ShowsTheDeviceToKernelsOfKnownDevicesOnly) {
-  for (const TermKind terms :
-       {TermKind::kKernels, TermKind::kPortableKernels, TermKind::kReplay}) {
+  for (const TermSet terms :
+       {TermSet::kKernels, TermSet::kPortableKernels, TermSet::kReplay}) {
     SampleRequest request;
     FollowTerms(terms, request);
-    EXPECT_EQ(request.device_columns, terms == TermKind::kKernels);
+    EXPECT_EQ(request.device_columns, terms == TermSet::kKernels);
     request.device_columns = true;
     FollowTerms(terms, request);
     EXPECT_TRUE(request.device_columns);
@@ -67,7 +66,7 @@ TEST(SampleRequest, ShowsTheDeviceToKernelsOfKnownDevicesOnly) {
 TEST(SampleRequest, KeepsTargetsThatAreNamedWhateverTheTerms) {
   // FitInfo then says that the network cannot have them.
   SampleRequest request{.targets = {Target::kEnergy}};
-  FollowTerms(TermKind::kKernels, request);
+  FollowTerms(TermSet::kKernels, request);
   EXPECT_EQ(request.targets, std::vector<Target>{Target::kEnergy});
 }
 
@@ -123,7 +122,7 @@ TEST(SampleRequest, ComesBackFromJson) {
       .device_columns = true,
       .prior_columns = true,
       .setting_keys = {"clock"},
-      .recipe = {.terms = TermKind::kReplay,
+      .recipe = {.terms = TermSet::kReplay,
                  .edges = learned::EdgeKind::kChain,
                  .node_costs = true,
                  .context = "ctx",

@@ -104,7 +104,7 @@ TEST_F(TermTraining, StatesTheErrorsOfFoldsInACheckpointOfAllSamples) {
   }
   const TrainerOptions options = Options();
   const std::optional<learned::Checkpoint> checkpoint =
-      TrainOnAll({options, {Target::kLatency}, set_, *store_}, predictions, {});
+      TrainOnAll({options, kLatency, set_, *store_}, predictions, {});
   ASSERT_TRUE(checkpoint);
   const learned::CheckpointTarget& target = checkpoint->info.targets.at(0);
   EXPECT_NEAR(*target.validation_mape, 0.1, 1e-9);

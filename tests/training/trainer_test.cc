@@ -310,14 +310,10 @@ TEST_F(TrainerTest, PredictsFoldsThatItHasNotSeen) {
   const std::vector<int> folds = AssignFolds(set_, FoldKind::kModel, 4, 0);
   TrainerOptions options = SmallOptions();
   options.epochs = 1;
-  const FoldTraining training{
-      .options = options,
-      .targets = {learned::kAllTargets.begin(), learned::kAllTargets.end()},
-      .set = set_,
-      .store = *store_};
   std::vector<PredictedSample> pooled;
   for (int fold = 0; fold < 4; ++fold) {
-    const auto part = PredictFold(training, folds, fold, {});
+    const auto part = PredictFold(
+        {options, learned::kAllTargets, set_, *store_}, folds, fold, {});
     for (const PredictedSample& one : part.value()) {
       EXPECT_EQ(folds[one.sample], fold);
       pooled.push_back(one);

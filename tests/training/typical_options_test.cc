@@ -20,7 +20,9 @@ TrainerOptions Usual() {
 }
 
 TEST(TypicalOptions, AreTheUsualOnesForNetworksOverOperators) {
-  for (const NetworkKind kind : {NetworkKind::kGcn, NetworkKind::kMlp}) {
+  for (const NetworkKind kind :
+       {learned::NetworkKind{learned::LayerKind::kGcn},
+        learned::NetworkKind{learned::LayerKind::kMlp}}) {
     TrainerOptions expected = Usual();
     expected.network.kind = kind;
     EXPECT_EQ(TrainerOptionsToJson(TypicalOptions(kind, Usual())),
@@ -29,22 +31,27 @@ TEST(TypicalOptions, AreTheUsualOnesForNetworksOverOperators) {
 }
 
 TEST(TypicalOptions, SuitTheFigureThatTermsAddUpTo) {
-  const TrainerOptions kernels = TypicalOptions(NetworkKind::kKernels, Usual());
+  const TrainerOptions kernels = TypicalOptions(
+      learned::NetworkKind{.terms = learned::TermSet::kKernels}, Usual());
   EXPECT_EQ(kernels.network.dropout, 0.1);
   EXPECT_EQ(kernels.epochs, 16);
   EXPECT_EQ(kernels.weight_decay, 0.02);
-  const TrainerOptions replay = TypicalOptions(NetworkKind::kReplay, Usual());
+  const TrainerOptions replay = TypicalOptions(
+      learned::NetworkKind{.terms = learned::TermSet::kReplay}, Usual());
   EXPECT_EQ(replay.network.dropout, 0.3);
   EXPECT_EQ(replay.epochs, 24);
   EXPECT_EQ(replay.weight_decay, 0.1);
-  TrainerOptions portable =
-      TypicalOptions(NetworkKind::kPortableKernels, Usual());
-  portable.network.kind = NetworkKind::kKernels;
+  TrainerOptions portable = TypicalOptions(
+      learned::NetworkKind{.terms = learned::TermSet::kPortableKernels},
+      Usual());
+  portable.network.kind =
+      learned::NetworkKind{.terms = learned::TermSet::kKernels};
   EXPECT_EQ(TrainerOptionsToJson(portable), TrainerOptionsToJson(kernels));
 }
 
 TEST(TypicalOptions, OfTermsDifferInSizeLossAndCourseOnly) {
-  const TrainerOptions made = TypicalOptions(NetworkKind::kReplay, Usual());
+  const TrainerOptions made = TypicalOptions(
+      learned::NetworkKind{.terms = learned::TermSet::kReplay}, Usual());
   EXPECT_EQ(made.network.hidden, 32);
   EXPECT_EQ(made.network.graph_blocks, 2);
   EXPECT_EQ(made.network.layers_per_block, 1);

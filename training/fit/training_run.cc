@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/core/files.h"
+#include "src/core/output_file.h"
 #include "training/fit/fit_info.h"
 
 namespace foretell::training {
@@ -62,16 +63,16 @@ std::optional<RateTest> TrainingRun::Start() {
 
 void TrainingRun::Resume() {
   const std::string origin = folder_.last_path();
-  const learned::Checkpoint last = learned::ReadCheckpoint(origin);
+  SavedRun saved{.last = learned::ReadCheckpoint(origin), .origin = origin};
   const bool has_best = std::filesystem::exists(folder_.best_path());
-  const learned::Checkpoint best =
-      has_best ? learned::ReadCheckpoint(folder_.best_path()) : last;
-  options_.trainer = OptionsOf(last, origin);
+  saved.best =
+      has_best ? learned::ReadCheckpoint(folder_.best_path()) : saved.last;
+  options_.trainer = OptionsOf(saved.last, origin);
   if (options_.epochs) options_.trainer.epochs = *options_.epochs;
   if (options_.patience) options_.trainer.patience = *options_.patience;
-  if (workers_.IsFirst()) folder_.KeepMetrics(last.info.epochs);
-  trainer_ = std::make_unique<Trainer>(options_.trainer, last, best, *data_,
-                                       workers_, origin);
+  if (workers_.IsFirst()) folder_.KeepMetrics(saved.last.info.epochs);
+  trainer_ =
+      std::make_unique<Trainer>(options_.trainer, saved, *data_, workers_);
 }
 
 RunEnd TrainingRun::Run(TrainerHooks hooks) {

@@ -39,7 +39,7 @@ TrainerOptions TypicalOptions(learned::NetworkKind kind,
                               const TrainerOptions& usual) {
   TrainerOptions options = usual;
   options.network.kind = kind;
-  const std::optional<learned::TermKind> terms = TermKindOf(kind);
+  const std::optional<learned::TermSet> terms = kind.terms;
   if (!terms) return options;
   const bool is_latency =
       learned::LayoutOf(*terms).target == learned::Target::kLatency;

@@ -48,14 +48,13 @@ std::vector<const Groups::value_type*> Shuffled(const Groups& groups,
 }
 
 /// Trains to the last epoch; empty when interrupted.
-std::optional<learned::LearnedModel> Train(const FoldTraining& training,
+std::optional<learned::LearnedModel> Train(const LearningTask& task,
                                            const TrainingData& data,
                                            const TrainerHooks& hooks) {
   Communicator alone;
-  Trainer trainer(
-      training.options,
-      FitInfo(training.options, training.set, training.targets, data.train),
-      data, alone);
+  Trainer trainer(task.options,
+                  FitInfo(task.options, task.set, task.targets, data.train),
+                  data, alone);
   if (trainer.Run(hooks) == RunEnd::kInterrupted) return std::nullopt;
   return trainer.LastModel();
 }
@@ -116,23 +115,23 @@ std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
 }
 
 std::optional<std::vector<PredictedSample>> PredictFold(
-    const FoldTraining& training, std::span<const int> folds, int fold,
+    const LearningTask& task, std::span<const int> folds, int fold,
     const TrainerHooks& hooks) {
-  TrainingData data{.set = training.set, .store = training.store};
+  TrainingData data{.set = task.set, .store = task.store};
   std::vector<std::size_t> all(folds.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<std::size_t> left_out;
   for (const std::size_t i : all) {
     if (folds[i] != fold) data.train.push_back(i);
   }
-  for (const std::size_t i : training.set.ForJudging(all)) {
+  for (const std::size_t i : task.set.ForJudging(all)) {
     if (folds[i] == fold) left_out.push_back(i);
   }
-  const auto learned = Train(training, data, hooks);
+  const auto learned = Train(task, data, hooks);
   if (!learned) return std::nullopt;
   Communicator alone;
-  return PredictSamples({.store = training.store,
-                         .set = training.set,
+  return PredictSamples({.store = task.store,
+                         .set = task.set,
                          .info = learned->info(),
                          .network = learned->network(),
                          .communicator = alone},
@@ -141,12 +140,12 @@ std::optional<std::vector<PredictedSample>> PredictFold(
 }
 
 std::optional<learned::Checkpoint> TrainOnAll(
-    const FoldTraining& training, std::span<const PredictedSample> predictions,
+    const LearningTask& task, std::span<const PredictedSample> predictions,
     const TrainerHooks& hooks) {
-  TrainingData data{.set = training.set, .store = training.store};
-  data.train.resize(training.set.samples.size());
+  TrainingData data{.set = task.set, .store = task.store};
+  data.train.resize(task.set.samples.size());
   std::iota(data.train.begin(), data.train.end(), std::size_t{0});
-  const auto learned = Train(training, data, hooks);
+  const auto learned = Train(task, data, hooks);
   if (!learned) return std::nullopt;
   PassSums sums;
   for (const PredictedSample& one : predictions) sums.Add(one);

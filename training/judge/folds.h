@@ -7,6 +7,8 @@
 
 #include "training/fit/predicted_sample.h"
 #include "training/fit/trainer.h"
+#include "training/judge/evaluation.h"
+#include "training/judge/experiment.h"
 #include "training/samples/samples.h"
 
 namespace foretell::training {
@@ -28,26 +30,18 @@ std::optional<FoldKind> ParseFoldKind(std::string_view name);
 std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
                              std::uint64_t seed);
 
-/// What every fold is trained by. What it refers to must outlive it.
-struct FoldTraining {
-  const TrainerOptions& options;
-  std::vector<learned::Target> targets;
-  const SampleSet& set;
-  FeatureStore& store;
-};
-
 /// Trains on all folds but one and predicts those samples of that one which may
 /// judge (SampleSet::ForJudging over the whole set); in the order of the set.
 /// There is no validation part: all epochs are run. Empty when interrupted.
 std::optional<std::vector<PredictedSample>> PredictFold(
-    const FoldTraining& training, std::span<const int> folds, int fold,
+    const LearningTask& task, std::span<const int> folds, int fold,
     const TrainerHooks& hooks);
 
 /// Trains on all samples. The intervals and errors that the checkpoint states
 /// are those of `predictions`, which folds have made of samples that they had
 /// not seen. Empty when interrupted.
 std::optional<learned::Checkpoint> TrainOnAll(
-    const FoldTraining& training, std::span<const PredictedSample> predictions,
+    const LearningTask& task, std::span<const PredictedSample> predictions,
     const TrainerHooks& hooks);
 
 /// Predictions of all `count` folds with intervals, each from the residuals of

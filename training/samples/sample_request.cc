@@ -83,7 +83,7 @@ void ReadInputs(const nlohmann::json& object, const NameReader& names,
   if (object.contains("edges")) {
     names.Read("edges", &learned::ParseEdgeKind, recipe.edges);
   }
-  recipe.terms = learned::ParseTermKind(object.value("terms", ""));
+  recipe.terms = learned::ParseTermSet(object.value("terms", ""));
 }
 
 }  // namespace
@@ -106,14 +106,14 @@ std::vector<learned::Target> SampleRequest::Targets() const {
   return wanted;
 }
 
-void FollowTerms(std::optional<learned::TermKind> terms,
+void FollowTerms(std::optional<learned::TermSet> terms,
                  SampleRequest& request) {
   request.recipe.terms = terms;
   if (!terms) return;
   if (request.targets.empty()) {
     request.targets = {learned::LayoutOf(*terms).target};
   }
-  if (terms == learned::TermKind::kKernels) request.device_columns = true;
+  if (terms == learned::TermSet::kKernels) request.device_columns = true;
 }
 
 void FollowCheckpoint(const learned::CheckpointInfo& info,
@@ -144,7 +144,7 @@ nlohmann::json SampleRequestToJson(const SampleRequest& request) {
           {"device_columns", request.device_columns},
           {"prior_columns", request.prior_columns},
           {"node_costs", recipe.node_costs},
-          {"terms", recipe.terms ? TermKindName(*recipe.terms) : ""},
+          {"terms", recipe.terms ? TermSetName(*recipe.terms) : ""},
           {"environment_keys", request.setting_keys},
           {"edges", EdgeKindName(recipe.edges)},
           {"device_files", request.device_files},

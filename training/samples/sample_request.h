@@ -58,8 +58,7 @@ struct SampleRequest {
 /// Asks for what a network over `terms` sees (empty: over operators): where no
 /// target is named, the one that the terms add up to; for kernels of devices
 /// that are learned from, figures of the device.
-void FollowTerms(std::optional<learned::TermKind> terms,
-                 SampleRequest& request);
+void FollowTerms(std::optional<learned::TermSet> terms, SampleRequest& request);
 
 /// Asks for what a checkpoint was trained with: targets, recipe and prior. A
 /// prior from labels stays one.

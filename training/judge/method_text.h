@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "src/network/network.h"
+
+namespace foretell::training {
+
+/// What an evaluation calls a network: "pmgns 64", its width, and with a prior
+/// "pmgns 64 x analytic".
+std::string MethodText(const learned::NetworkOptions& network,
+                       const std::string& prior);
+
+}  // namespace foretell::training
