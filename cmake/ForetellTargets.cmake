@@ -71,9 +71,11 @@ function(foretell_embed variable function)
     DEPENDS ${paths} "${script}"
     COMMENT "Embedding the files of ${function}()"
     VERBATIM)
-  # All such files have the same names inside.
-  set_source_files_properties("${output}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION
-                                                     ON)
+  # All such files have the same names inside. They are arrays of bytes: nothing
+  # to precompile for.
+  set_source_files_properties(
+    "${output}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON
+                           SKIP_PRECOMPILE_HEADERS ON)
   set(${variable}
       "${output}"
       PARENT_SCOPE)

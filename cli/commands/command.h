@@ -1,8 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "cli/commands/exit_code.h"
+
+namespace CLI {
+class App;
+}
 
 namespace foretell::cli {
 

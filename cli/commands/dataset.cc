@@ -1,5 +1,7 @@
 #include "cli/commands/dataset.h"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <iostream>
 #include <thread>

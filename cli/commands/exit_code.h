@@ -1,15 +1,20 @@
 #pragma once
 
+#include "foretell/error.h"
+
 namespace foretell::cli {
 
 /// Exit status of the `foretell` command; docs/command_line.md repeats it.
 enum ExitCode : int {
   kExitOk = 0,
-  kExitDoesNotFit = 1,  ///< `fits`, `max-batch`, `mig pack`: the answer is no.
-  kExitUsage = 2,       ///< The command line makes no sense.
+  kExitDoesNotFit = 1,   ///< `fits`, `max-batch`, `mig pack`: the answer is no.
+  kExitUsage = 2,        ///< The command line makes no sense.
   kExitModelFailed = 3,  ///< At least one model had an error; others go on.
   kExitInternal = 4,     ///< A bug in foretell.
   kExitInterrupted = 5,  ///< Training ended by a signal; it can go on.
 };
+
+/// The status of a command that ended with such an error.
+ExitCode ExitCodeOf(ErrorCode code);
 
 }  // namespace foretell::cli

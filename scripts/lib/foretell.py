@@ -7,7 +7,7 @@
     foretell.run_json("predict", path, "--json")["results"]
 
 The program is $FORETELL where that is set, else the built one; scripts/foretell
-is asked for it once and builds it first where it is missing or out of date.
+is asked once for every subcommand and builds first what is missing or out of date.
 """
 
 import functools
@@ -34,12 +34,12 @@ class Failure(Exception):
 
 
 @functools.cache
-def program():
-    """The path of the program to run, built where it has to be."""
+def program(subcommand=""):
+    """The path of the program to run, built where `subcommand` needs it."""
     given = os.environ.get("FORETELL")
     if given:
         return given
-    asked = [str(ROOT / "scripts" / "foretell"), "--program"]
+    asked = [str(ROOT / "scripts" / "foretell"), "--program", subcommand]
     outcome = subprocess.run(asked, stdout=subprocess.PIPE, text=True)
     if outcome.returncode != DONE:
         raise Failure(asked, outcome.returncode, "foretell was not built")
@@ -48,7 +48,8 @@ def program():
 
 def command(*arguments):
     """The words of a command line, for subprocess."""
-    return [program(), *map(str, arguments)]
+    words = list(map(str, arguments))
+    return [program(*words[:1]), *words]
 
 
 def run(*arguments, accept=(DONE,), environment=None):

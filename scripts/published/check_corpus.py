@@ -106,7 +106,7 @@ def predict(job):
 
 def run(jobs):
     """Results and errors of all jobs, two processes at a time."""
-    foretell.program()  # found before two threads ask for it
+    foretell.program("predict")  # found before two threads ask for it
     with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
         reports = list(pool.map(predict, jobs))
     return {kind: [one for report in reports for one in report[kind]]

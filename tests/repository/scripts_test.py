@@ -3,9 +3,11 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
@@ -36,7 +38,7 @@ class RunForetell(unittest.TestCase):
         self.addCleanup(foretell.program.cache_clear)
 
     def test_runs_the_program_that_the_environment_names(self):
-        self.assertEqual(foretell.program(), str(self.program))
+        self.assertEqual(foretell.program("predict"), str(self.program))
         self.assertIn('"predict 8"', foretell.run("predict", 8))
 
     def test_adds_to_the_environment(self):
@@ -65,6 +67,78 @@ class RunForetell(unittest.TestCase):
         self.program.write_text("#!/bin/sh\necho none\n")
         with self.assertRaisesRegex(foretell.Failure, "no JSON"):
             foretell.run_json("version")
+
+
+# Stands for scripts/build: makes the programs that it is asked for.
+BUILD = """#!/bin/sh
+echo "$@" >>"$(dirname "$0")/built"
+for name; do
+  program="$(dirname "$0")/../build/release/cli/$name"
+  printf '#!/bin/sh\\necho "%s $*"\\n' "$name" >"$program"
+  chmod +x "$program"
+done
+"""
+
+
+class BuildOnce(unittest.TestCase):
+    """scripts/foretell in a tree that has nothing but the list of subcommands."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for name in ("src", "frontends", "datasets", "training", "include",
+                     "data", "cmake", "scripts", "build/release/cli",
+                     "cli/commands"):
+            (self.root / name).mkdir(parents=True)
+        (self.root / "CMakeLists.txt").touch()
+        table = pathlib.Path("cli", "commands", "command_table.h")
+        shutil.copy(SCRIPTS.parent / table, self.root / table)
+        shutil.copy(SCRIPTS / "foretell", self.root / "scripts" / "foretell")
+        build = self.root / "scripts" / "build"
+        build.write_text(BUILD)
+        build.chmod(0o755)
+
+    def call(self, *arguments):
+        """What it prints, and what it asked scripts/build for."""
+        built = self.root / "scripts" / "built"
+        built.write_text("")
+        printed = subprocess.run(
+            [self.root / "scripts" / "foretell", *arguments], text=True,
+            capture_output=True, check=True).stdout.strip()
+        return printed, built.read_text().split()
+
+    def test_builds_only_foretell_to_predict(self):
+        self.assertEqual(self.call("predict", "x"),
+                         ("foretell predict x", ["foretell"]))
+        self.assertEqual(self.call("predict", "x"), ("foretell predict x", []))
+        self.assertEqual(self.call(), ("foretell", []))
+
+    def test_builds_foretell_lab_when_it_is_first_needed(self):
+        self.call("mig")
+        for subcommand in ("train", "evaluate", "compare", "cross-validate",
+                           "dataset", "measure"):
+            with self.subTest(subcommand=subcommand):
+                (self.root / "build/release/cli/foretell-lab").unlink(
+                    missing_ok=True)
+                self.assertEqual(self.call(subcommand, "x"),
+                                 (f"foretell {subcommand} x", ["foretell-lab"]))
+                self.assertEqual(self.call(subcommand)[1], [])
+
+    def test_builds_what_is_older_than_a_source(self):
+        self.call("train")
+        later = time.time() + 10
+        source = self.root / "training" / "new.cc"
+        source.touch()
+        os.utime(source, (later, later))
+        self.assertEqual(self.call("predict")[1], ["foretell"])
+        self.assertEqual(self.call("train")[1], ["foretell", "foretell-lab"])
+
+    def test_says_where_the_program_is_once_it_is_built(self):
+        printed, built = self.call("--program", "dataset")
+        self.assertEqual(pathlib.Path(printed).resolve(),
+                         (self.root / "build/release/cli/foretell").resolve())
+        self.assertEqual(built, ["foretell", "foretell-lab"])
 
 
 class Published(unittest.TestCase):

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string_view>
+
+#include "cli/commands/command.h"
+
+namespace foretell::cli {
+
+/// The two programs. `foretell` is what the first prediction in a fresh clone
+/// waits for; what trains, measures or keeps datasets is built when it is first
+/// called. `foretell-lab` has every subcommand.
+enum class Home {
+  kForetell,
+  kLab,
+  /// Both have it; `foretell` leaves it to `foretell-lab` where that is built,
+  /// because it depends on the flags of all subcommands.
+  kLabIfBuilt,
+};
+
+/// A subcommand as one of the programs knows it.
+struct CommandRow {
+  std::string_view name;
+  Home home;
+  AddCommand add;  ///< Null in `foretell` where only `foretell-lab` has it.
+  /// What `foretell --help` says of a subcommand that it lacks, as in `add`;
+  /// empty: nothing, the subcommand is not for users.
+  const char* help = "";
+};
+
+/// The one place that says which program has which subcommand, in the order of
+/// the help; scripts/foretell reads it too, to know what to build.
+template <Home kProgram, bool kInLab = kProgram == Home::kLab>
+inline constexpr CommandRow kCommands[] = {
+    {"predict", Home::kForetell, &AddPredict},
+    {"inspect", Home::kForetell, &AddInspect},
+    {"fits", Home::kForetell, &AddFits},
+    {"max-batch", Home::kForetell, &AddMaxBatch},
+    {"measure", Home::kLab, kInLab ? &AddMeasure : nullptr,
+     "Real latency, memory and energy of models on a device"},
+    {"mig", Home::kForetell, &AddMig},
+    {"devices", Home::kForetell, &AddDevices},
+    {"zoo", Home::kForetell, &AddZoo},
+    {"dataset", Home::kLab, kInLab ? &AddDataset : nullptr,
+     "Graphs and labels of many networks in one file"},
+    {"train", Home::kLab, kInLab ? &AddTrain : nullptr,
+     "Train a graph network on the labels of a dataset"},
+    {"evaluate", Home::kLab, kInLab ? &AddEvaluate : nullptr,
+     "Judge a checkpoint, or the analytic model, by labels"},
+    {"compare", Home::kLab, kInLab ? &AddCompare : nullptr,
+     "Train several networks from several seeds on one split"},
+    {"cross-validate", Home::kLab, kInLab ? &AddCrossValidate : nullptr,
+     "Predict every sample by a network that has not seen its family, network, "
+     "point or device"},
+    {"version", Home::kForetell, &AddVersion},
+    {"completion", Home::kLabIfBuilt, &AddCompletion},
+    {"measure-one", Home::kLab, kInLab ? &AddMeasureOne : nullptr},
+};
+
+}  // namespace foretell::cli

@@ -1,0 +1,76 @@
+#include "cli/commands/program.h"
+
+#include <CLI/CLI.hpp>
+
+#include <exception>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include "cli/commands/exit_code.h"
+#include "cli/commands/lab_program.h"
+#include "cli/flags/model_options.h"
+#include "foretell/error.h"
+#include "foretell/version.h"
+#include "src/core/printable.h"
+#include "src/core/text.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr char kExitCodes[] =
+    "Exit status: 0 done; 1 it does not fit (fits, max-batch, mig pack);\n"
+    "2 wrong usage; 3 at least one model failed; 4 a bug in foretell;\n"
+    "5 training was interrupted and can be resumed.";
+
+void AddCommands(std::span<const CommandRow> commands, CLI::App& app,
+                 ExitCode& exit_code) {
+  for (const CommandRow& row : commands) {
+    if (row.add != nullptr) {
+      row.add(app, exit_code);
+    } else if (*row.help != '\0') {
+      app.add_subcommand(std::string(row.name), row.help);
+    }
+  }
+}
+
+/// Prints the help or what is wrong with the command line, which may hold the
+/// names of files.
+ExitCode PrintEnd(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream output;
+  std::ostringstream errors;
+  const int status = app.exit(error, output, errors);
+  std::cout << output.str();
+  std::cerr << PrintableLines(errors.str());
+  return status == 0 ? kExitOk : kExitUsage;
+}
+
+}  // namespace
+
+int RunProgram(std::span<const CommandRow> commands,
+               std::span<char* const> arguments) {
+  CLI::App app(
+      "Predicts memory, latency and energy of a deep network on an NVIDIA GPU, "
+      "and the MIG slice that it fits, without a GPU.",
+      "foretell");
+  app.set_version_flag("--version", kVersion);
+  app.require_subcommand(1);
+  app.footer(kExitCodes);
+  ExitCode exit_code = kExitOk;
+  AddCommands(commands, app, exit_code);
+  try {
+    PassOnToLab(arguments, commands);
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
+    return exit_code;
+  } catch (const CLI::ParseError& error) {
+    return PrintEnd(app, error);
+  } catch (const Error& error) {
+    PrintError(error.what());
+    return ExitCodeOf(error.code());
+  } catch (const std::exception& error) {
+    PrintError(FirstLine(error.what()));
+    return kExitInternal;
+  }
+}
+
+}  // namespace foretell::cli

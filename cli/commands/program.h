@@ -1,0 +1,16 @@
+#pragma once
+
+#include <span>
+
+#include "cli/commands/command_table.h"
+
+namespace foretell::cli {
+
+/// All that a program does with its command line: parses it, calls what it
+/// names of `commands`, prints help and errors. Subcommands without a function
+/// are in the help; they must have been passed on before. Gives the exit
+/// status.
+int RunProgram(std::span<const CommandRow> commands,
+               std::span<char* const> arguments);
+
+}  // namespace foretell::cli
