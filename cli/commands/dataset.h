@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "cli/commands/command.h"
 #include "datasets/collect/fill.h"
@@ -29,14 +26,8 @@ void AddDatasetExport(CLI::App& app, ExitCode& exit_code);
 /// Worker processes when the user does not say: one per processor.
 int DefaultJobs();
 
-/// Prints at most twenty `lines` to stderr, then how many more there are.
-void PrintSome(const std::vector<std::string>& lines);
-
 /// Prints what a run of FillLabels did; the exit status that follows from it.
 ExitCode PrintFilled(const dataset::FillSummary& summary);
-
-/// "1 point", "3 points".
-std::string Counted(std::int64_t count, const std::string& noun);
 
 /// A progress bar as the stages of `datasets/` take it.
 class ProgressOnTerminal {

@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "cli/commands/dataset.h"
+#include "cli/print/print_summaries.h"
 #include "datasets/store/merge.h"
 #include "foretell/dataset.h"
 #include "src/core/printable.h"
@@ -22,22 +24,20 @@ struct MergeCommand {
 ExitCode RunMerge(const MergeCommand& command) {
   const dataset::MergeSummary summary =
       MergeDatasets(command.inputs, command.out, command.options);
-  std::cout << Printable(command.out) << ": " << summary.points
-            << " new points, " << summary.graphs << " new graphs, "
-            << summary.labels << " new labels, " << summary.conflicts
-            << " conflicting labels\n";
-  PrintSome(summary.damage);
+  std::cout << FormatSummary(command.out, summary);
+  std::cerr << FormatSome(summary.damage);
   return summary.damage.empty() ? kExitOk : kExitModelFailed;
 }
 
 ExitCode RunCheck(const std::string& path) {
   const std::vector<Damage> damage = CheckDataset(path);
   if (damage.empty()) {
-    std::cout << Printable(path) << ": sound\n";
+    std::cout << fmt::format("{}: sound\n", Printable(path));
     return kExitOk;
   }
   for (const Damage& found : damage) {
-    std::cout << Printable(path + ": " + ToString(found)) << "\n";
+    std::cout << Printable(fmt::format("{}: {}", path, ToString(found)))
+              << "\n";
   }
   return kExitModelFailed;
 }

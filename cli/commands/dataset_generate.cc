@@ -5,16 +5,16 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/dataset.h"
-#include "cli/flags/list_sweep.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/open_model.h"
-#include "datasets/collect/plan.h"
+#include "cli/print/print_summaries.h"
+#include "datasets/collect/plan_sweep.h"
 #include "datasets/collect/trace_point.h"
 #include "foretell/dataset.h"
-#include "foretell/error.h"
 
 namespace foretell::cli {
 namespace {
@@ -47,23 +47,12 @@ std::vector<Point> PlanOf(const GenerateCommand& command) {
   if (options.mode == Mode::kTraining) {
     options.optimizer = OptimizerName(command.model.run.optimizer);
   }
-  std::vector<Point> points;
-  if (!command.sweep.empty()) points = ListSweep(command.sweep, options);
-  std::vector<std::string> paths = command.files;
-  paths.insert(paths.end(), command.model.models.begin(),
-               command.model.models.end());
-  if (!paths.empty()) {
-    if (options.batches.empty()) options.batches = {1};
-    if (!command.batches_from.empty()) {
-      options.batches_of = dataset::ReadBatches(command.batches_from);
-    }
-    for (Point& point : PlanFiles(dataset::FindModelFiles(paths), options)) {
-      points.push_back(std::move(point));
-    }
-  }
-  if (!points.empty()) return points;
-  throw Error(ErrorCode::kInvalidArgument,
-              "nothing to trace: give --sweep, --files or model files");
+  dataset::PlanSources sources{.sweep = command.sweep,
+                               .paths = command.files,
+                               .batches_from = command.batches_from};
+  sources.paths.insert(sources.paths.end(), command.model.models.begin(),
+                       command.model.models.end());
+  return PlanAll(sources, std::move(options));
 }
 
 dataset::TraceSetup SetupOf(const GenerateCommand& command) {
@@ -71,7 +60,8 @@ dataset::TraceSetup SetupOf(const GenerateCommand& command) {
   InputRequest request = command.model.ToRequest(std::nullopt);
   dataset::TraceSetup setup{.open =
                                 [load](const Point& point) {
-                                  return OpenModel(ModelNameOf(point), load);
+                                  return OpenModel(dataset::ModelNameOf(point),
+                                                   load);
                                 },
                             .inputs = {},
                             .dims = std::move(request.dims),
@@ -94,10 +84,8 @@ ExitCode RunGenerate(GenerateCommand& command) {
       dataset, plan,
       [&tracer](const Point& point) { return tracer.Trace(point); },
       command.run);
-  std::cout << Counted(summary.planned, "point") << ": " << summary.traced
-            << " traced, " << summary.present << " present, " << summary.failed
-            << " failed, " << summary.given_up << " given up before\n";
-  PrintSome(summary.failures);
+  std::cout << FormatSummary(summary);
+  std::cerr << FormatSome(summary.failures);
   return summary.failed + summary.given_up == 0 ? kExitOk : kExitModelFailed;
 }
 

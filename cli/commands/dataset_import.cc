@@ -3,14 +3,14 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/commands/dataset.h"
+#include "cli/flags/pairs.h"
+#include "cli/print/print_summaries.h"
+#include "datasets/collect/device_name.h"
 #include "datasets/collect/import.h"
 #include "foretell/dataset.h"
-#include "foretell/device.h"
-#include "foretell/error.h"
 #include "src/core/printable.h"
 
 namespace foretell::cli {
@@ -38,59 +38,25 @@ struct ImportCommand {
   bool replace = false;
 };
 
-/// "a=b" as {a, b}.
-std::pair<std::string, std::string> Halves(const std::string& flag,
-                                           const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals != std::string::npos && equals > 0) {
-    return {text.substr(0, equals), text.substr(equals + 1)};
-  }
-  throw Error(ErrorCode::kInvalidArgument,
-              flag + " '" + text + "': expected NAME=VALUE");
-}
-
-/// "precision:amp (fp16)=fp16", split at the first colon and last sign.
-std::pair<std::pair<std::string, std::string>, std::string> Word(
-    const std::string& text) {
-  const std::size_t colon = text.find(':');
-  const std::size_t equals = text.rfind('=');
-  if (colon != std::string::npos && equals != std::string::npos && 0 < colon &&
-      colon < equals) {
-    return {{text.substr(0, colon), text.substr(colon + 1, equals - colon - 1)},
-            text.substr(equals + 1)};
-  }
-  throw Error(ErrorCode::kInvalidArgument,
-              "--word '" + text + "': expected FIELD:THEIRS=OURS");
-}
-
-/// The catalogue's name of a device that it has; any other as it is.
-std::string CanonicalDevice(const std::string& name) {
-  try {
-    return DeviceCatalog::BuiltIn().FindDevice(name).name;
-  } catch (const Error&) {
-    return name;
-  }
-}
-
 dataset::ImportOptions OptionsOf(const ImportCommand& command) {
   dataset::ImportOptions options{.source = command.source,
                                  .columns = {},
                                  .constants = {},
                                  .where = {},
                                  .words = {},
-                                 .canonical_device = &CanonicalDevice,
+                                 .canonical_device = &dataset::LabelDeviceName,
                                  .replace = command.replace};
   for (const std::string& text : command.maps) {
-    options.columns.insert(Halves("--map", text));
+    options.columns.insert(ParsePair("--map", text));
   }
   for (const std::string& text : command.sets) {
-    options.constants.insert(Halves("--set", text));
+    options.constants.insert(ParsePair("--set", text));
   }
   for (const std::string& text : command.wheres) {
-    options.where.insert(Halves("--where", text));
+    options.where.insert(ParsePair("--where", text));
   }
   for (const std::string& text : command.words) {
-    options.words.insert(Word(text));
+    options.words.insert(ParseWord(text));
   }
   return options;
 }
@@ -99,18 +65,13 @@ ExitCode RunImport(const ImportCommand& command) {
   Dataset dataset = Dataset::OpenForWriting(command.into);
   const dataset::ImportSummary summary =
       ImportLabels(dataset, command.table, OptionsOf(command));
-  std::cout << Counted(summary.rows, "row") << ": " << summary.joined
-            << " joined, " << summary.present << " present, "
-            << summary.filtered << " filtered out, " << summary.valueless
-            << " without a value, " << summary.unmatched << " unmatched, "
-            << summary.ambiguous << " ambiguous, " << summary.conflicting
-            << " conflicting\n";
+  std::cout << FormatSummary(summary);
   if (command.problems == "all") {
     for (const std::string& problem : summary.problems) {
       std::cout << Printable(problem) << "\n";
     }
   } else {
-    PrintSome(summary.problems);
+    std::cerr << FormatSome(summary.problems);
   }
   return kExitOk;
 }

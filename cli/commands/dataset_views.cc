@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "cli/commands/dataset.h"
+#include "cli/print/print_summaries.h"
 #include "datasets/views/export.h"
 #include "datasets/views/split.h"
 #include "datasets/views/stats.h"
@@ -48,8 +50,9 @@ struct SplitCommand {
 /// "random-0", "family-resnet-0".
 std::string SplitName(const SplitCommand& command, const std::string& family) {
   if (!command.name.empty()) return command.name;
-  return command.kind + (family.empty() ? "" : "-" + family) + "-" +
-         std::to_string(command.seed);
+  return family.empty()
+             ? fmt::format("{}-{}", command.kind, command.seed)
+             : fmt::format("{}-{}-{}", command.kind, family, command.seed);
 }
 
 ExitCode RunSplit(const SplitCommand& command) {
@@ -67,9 +70,9 @@ ExitCode RunSplit(const SplitCommand& command) {
     dataset.PutSplit(name, command.kind, command.seed, parts);
     std::map<std::string, std::int64_t> counts;
     for (const auto& [point, part] : parts) ++counts[part];
-    std::cout << Printable(name) << ": " << counts["train"] << " train, "
-              << counts["validation"] << " validation, " << counts["test"]
-              << " test\n";
+    std::cout << fmt::format("{}: {} train, {} validation, {} test\n",
+                             Printable(name), counts["train"],
+                             counts["validation"], counts["test"]);
   }
   return kExitOk;
 }
@@ -85,8 +88,8 @@ ExitCode RunExport(const ExportCommand& command) {
   const std::int64_t points =
       dataset::ExportDataset(Dataset::Open(command.dataset), command.out,
                              {.progress = progress.function()});
-  std::cout << Printable(command.out) << ": " << Counted(points, "point")
-            << "\n";
+  std::cout << fmt::format("{}: {}\n", Printable(command.out),
+                           Counted(points, "point"));
   return kExitOk;
 }
 

@@ -1,7 +1,8 @@
-#include <unistd.h>
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,9 +12,10 @@
 #include "cli/flags/model_options.h"
 #include "cli/flags/named_flag.h"
 #include "cli/print/print_measurements.h"
+#include "cli/print/progress_bar.h"
 #include "foretell/measure.h"
 #include "src/core/output_file.h"
-#include "src/core/printable.h"
+#include "src/measure/request_lists.h"
 
 namespace foretell::cli {
 namespace {
@@ -47,57 +49,34 @@ MeasureRequest BaseRequest(const MeasureFlags& flags) {
           .options = flags.measure};
 }
 
-/// Every request at every value of one more flag.
-template <typename Value, typename Set>
-std::vector<MeasureRequest> Cross(const std::vector<MeasureRequest>& requests,
-                                  const std::vector<Value>& values, Set set) {
-  std::vector<MeasureRequest> crossed;
-  for (const MeasureRequest& request : requests) {
-    for (const Value& value : values) {
-      crossed.push_back(request);
-      set(crossed.back(), value);
-    }
-  }
-  return crossed;
-}
-
 std::vector<MeasureRequest> Requests(const MeasureFlags& flags) {
-  std::vector<MeasureRequest> requests = {BaseRequest(flags)};
-  requests = Cross(requests, flags.model.models,
-                   [](MeasureRequest& request, const std::string& model) {
-                     request.model = model;
-                   });
-  requests = Cross(requests, flags.devices,
-                   [](MeasureRequest& request, const std::string& device) {
-                     request.device = device;
-                   });
-  requests = Cross(requests, flags.modes,
-                   [](MeasureRequest& request, const std::string& mode) {
-                     request.run.mode = *ParseMode(mode);
-                   });
-  requests = Cross(requests, flags.precisions,
-                   [](MeasureRequest& request, const std::string& precision) {
-                     request.run.precision = *ParsePrecision(precision);
-                   });
-  if (flags.model.batches.empty()) return requests;
-  return Cross(requests, flags.model.batches,
-               [](MeasureRequest& request, std::int64_t batch) {
-                 request.inputs.batch = batch;
-               });
+  measure::RequestLists lists{.models = flags.model.models,
+                              .devices = flags.devices,
+                              .modes = {},
+                              .precisions = {},
+                              .batches = flags.model.batches};
+  for (const std::string& mode : flags.modes) {
+    lists.modes.push_back(*ParseMode(mode));
+  }
+  for (const std::string& precision : flags.precisions) {
+    lists.precisions.push_back(*ParsePrecision(precision));
+  }
+  return RequestsOf(BaseRequest(flags), lists);
 }
 
 std::vector<Measurement> MeasureAll(
     const std::vector<MeasureRequest>& requests) {
-  const bool show = requests.size() > 1 && isatty(STDERR_FILENO) == 1;
+  ProgressBar progress;
+  std::int64_t failed = 0;
   std::vector<Measurement> rows;
   for (const MeasureRequest& request : requests) {
-    if (show) {
-      std::cerr << "\r\033[K[" << rows.size() + 1 << "/" << requests.size()
-                << "] " << Printable(request.model) << std::flush;
+    if (requests.size() > 1) {
+      progress.Show(std::ssize(rows), std::ssize(requests), failed,
+                    request.model);
     }
     rows.push_back(MeasureIsolated(request));
+    if (rows.back().status != MeasureStatus::kOk) ++failed;
   }
-  if (show) std::cerr << "\r\033[K";
   return rows;
 }
 
@@ -117,8 +96,8 @@ ExitCode RunMeasure(const MeasureFlags& flags) {
   for (const Measurement& row : rows) {
     if (row.status == MeasureStatus::kOk) continue;
     all_ok = false;
-    PrintError(row.model + ": " + std::string(MeasureStatusName(row.status)) +
-               ": " + row.message);
+    PrintError(fmt::format("{}: {}: {}", row.model,
+                           MeasureStatusName(row.status), row.message));
   }
   return all_ok ? kExitOk : kExitModelFailed;
 }

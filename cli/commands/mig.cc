@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <charconv>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include "cli/commands/command.h"
 #include "cli/flags/run_flags.h"
 #include "foretell/predictor.h"
+#include "src/mig/parse_job.h"
 
 namespace foretell::cli {
 namespace {
@@ -87,21 +87,6 @@ struct PackCommand {
   std::string format = "table";
 };
 
-mig::Job ParseJob(const std::string& text) {
-  const std::size_t equals = text.rfind('=');
-  double mib = 0;
-  if (equals != std::string::npos && equals != 0) {
-    const char* end = text.data() + text.size();
-    const auto [stop, status] =
-        std::from_chars(text.data() + equals + 1, end, mib);
-    if (status == std::errc() && stop == end && mib > 0) {
-      return {.model = text.substr(0, equals), .needed_mib = mib};
-    }
-  }
-  throw Error(ErrorCode::kInvalidArgument,
-              "--job '" + text + "': expected NAME=MIB, e.g. ranker=3500");
-}
-
 std::string Format(const mig::Packing& packing, const std::string& format) {
   if (format == "json") return mig::FormatJson(packing);
   if (format == "mig-parted") return mig::MigPartedConfig(packing);
@@ -112,7 +97,9 @@ std::string Format(const mig::Packing& packing, const std::string& format) {
 ExitCode RunPack(const PackCommand& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   std::vector<mig::Job> jobs;
-  for (const std::string& text : options.jobs) jobs.push_back(ParseJob(text));
+  for (const std::string& text : options.jobs) {
+    jobs.push_back(mig::ParseJob(text));
+  }
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
         jobs.push_back(mig::ToJob(

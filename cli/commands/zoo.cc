@@ -3,17 +3,15 @@
 #include <CLI/CLI.hpp>
 
 #include <iostream>
-#include <map>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/commands/command.h"
+#include "cli/print/print_zoo.h"
 
 namespace foretell::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr char kZooExamples[] =
     "Examples:\n"
@@ -28,72 +26,11 @@ struct ListOptions {
   bool json = false;
 };
 
-/// Families in the order of the points.
-std::vector<std::pair<std::string, std::int64_t>> CountFamilies(
-    const std::vector<zoo::SweepPoint>& points) {
-  std::vector<std::pair<std::string, std::int64_t>> counts;
-  for (const zoo::SweepPoint& point : points) {
-    if (counts.empty() || counts.back().first != point.family) {
-      counts.emplace_back(point.family, 0);
-    }
-    ++counts.back().second;
-  }
-  return counts;
-}
-
-void PrintCounts(const std::vector<zoo::SweepPoint>& points, bool as_json) {
-  if (as_json) {
-    Json json = Json::object();
-    for (const auto& [family, count] : CountFamilies(points)) {
-      json[family] = count;
-    }
-    std::cout << json.dump(2) << "\n";
-    return;
-  }
-  for (const auto& [family, count] : CountFamilies(points)) {
-    std::cout << family << " " << count << "\n";
-  }
-  std::cout << "total " << points.size() << "\n";
-}
-
-void PrintPoints(const std::vector<zoo::SweepPoint>& points, bool as_json) {
-  if (!as_json) {
-    for (const zoo::SweepPoint& point : points) {
-      std::cout << zoo::kPrefix << point.model << " --batch " << point.batch
-                << "\n";
-    }
-    return;
-  }
-  Json json = Json::array();
-  for (const zoo::SweepPoint& point : points) {
-    json.push_back({{"family", point.family},
-                    {"model", std::string(zoo::kPrefix) + point.model},
-                    {"batch", point.batch}});
-  }
-  std::cout << json.dump(2) << "\n";
-}
-
-void PrintNames(bool as_json) {
-  const std::vector<std::string> names = zoo::Names();
-  if (as_json) {
-    std::cout << Json(names).dump(2) << "\n";
-    return;
-  }
-  for (const std::string& name : names) std::cout << name << "\n";
-}
-
-void RunList(const ListOptions& options) {
-  if (options.sweep.empty()) return PrintNames(options.json);
+std::string FormatList(const ListOptions& options) {
+  if (options.sweep.empty()) return FormatNames(zoo::Names(), options.json);
   const std::vector<zoo::SweepPoint> points = zoo::ListSweep(options.sweep);
-  if (options.count) return PrintCounts(points, options.json);
-  PrintPoints(points, options.json);
-}
-
-void RunShow(const std::string& name) {
-  const zoo::Description description = zoo::Describe(name);
-  Json json = {{"family", description.family},
-               {"configuration", Json::parse(description.json)}};
-  std::cout << json.dump(2) << "\n";
+  return options.count ? FormatCounts(points, options.json)
+                       : FormatPoints(points, options.json);
 }
 
 void AddList(CLI::App& zoo, ExitCode& exit_code) {
@@ -106,7 +43,7 @@ void AddList(CLI::App& zoo, ExitCode& exit_code) {
       ->needs(sweep);
   list->add_flag("--json", options->json, "JSON document on stdout");
   list->callback([options, &exit_code] {
-    RunList(*options);
+    std::cout << FormatList(*options);
     exit_code = kExitOk;
   });
 }
@@ -118,7 +55,7 @@ void AddShow(CLI::App& zoo, ExitCode& exit_code) {
   show->add_option("NAME", *name, "resnet50, or resnet50?image_size=160")
       ->required();
   show->callback([name, &exit_code] {
-    RunShow(*name);
+    std::cout << FormatDescription(zoo::Describe(*name));
     exit_code = kExitOk;
   });
 }

@@ -188,11 +188,11 @@ std::vector<ReportError> ForEachTrace(
 }
 
 void PrintError(const std::string& message) {
-  std::cerr << "foretell: error: " << Printable(message) << "\n";
+  std::cerr << fmt::format("foretell: error: {}\n", Printable(message));
 }
 
 void PrintWarning(const std::string& message) {
-  std::cerr << "foretell: warning: " << Printable(message) << "\n";
+  std::cerr << fmt::format("foretell: warning: {}\n", Printable(message));
 }
 
 }  // namespace foretell::cli

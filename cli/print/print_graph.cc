@@ -1,5 +1,7 @@
 #include "cli/print/print_graph.h"
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "foretell/features.h"
@@ -17,17 +19,19 @@ std::string ResultOf(const OperatorGraph& graph, const Node& node) {
   if (node.outputs.empty()) return "";
   std::string text = ToString(graph.value(node.outputs.front()).type);
   if (node.outputs.size() > 1) {
-    text += " +" + std::to_string(node.outputs.size() - 1);
+    text += fmt::format(" +{}", node.outputs.size() - 1);
   }
   return text;
 }
 
 std::string Totals(const OperatorGraph& graph, const MemoryBreakdown& memory) {
-  return "\n" + std::to_string(graph.nodes().size()) + " operators, " +
-         FormatCount(graph.ParameterElements()) + " parameters, " +
-         FormatCount(graph.ForwardMacs()) + " MACs; peak " +
-         FormatSignificant(ToMiB(memory.allocated_peak)) + " MiB allocated, " +
-         FormatSignificant(ToMiB(memory.reserved_peak)) + " MiB reserved\n";
+  return fmt::format(
+      "\n{} operators, {} parameters, {} MACs; peak {} MiB allocated, {} MiB "
+      "reserved\n",
+      graph.nodes().size(), FormatCount(graph.ParameterElements()),
+      FormatCount(graph.ForwardMacs()),
+      FormatSignificant(ToMiB(memory.allocated_peak)),
+      FormatSignificant(ToMiB(memory.reserved_peak)));
 }
 
 std::string LargestTensors(const MemoryBreakdown& memory) {
@@ -59,7 +63,7 @@ std::string FormatGraphTable(const OperatorGraph& graph,
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
     table.AddRow(
-        {node.target, std::to_string(i), std::string(PhaseName(node.phase)),
+        {node.target, fmt::format("{}", i), std::string(PhaseName(node.phase)),
          node.scope, ResultOf(graph, node),
          node.macs == 0 ? "" : FormatCount(node.macs),
          FormatSignificant(ToMiB(memory.timeline[i].allocated_after))});

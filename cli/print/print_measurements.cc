@@ -1,5 +1,7 @@
 #include "cli/print/print_measurements.h"
 
+#include <fmt/core.h>
+
 #include <optional>
 #include <vector>
 
@@ -26,15 +28,15 @@ std::vector<std::string> Cells(const Measurement& row) {
   std::string spread = kNothing;
   if (row.latency) {
     median = FormatSignificant(row.latency->median_ms);
-    spread = FormatSignificant(row.latency->p5_ms) + " – " +
-             FormatSignificant(row.latency->p95_ms);
+    spread = fmt::format("{} – {}", FormatSignificant(row.latency->p5_ms),
+                         FormatSignificant(row.latency->p95_ms));
   }
   return {row.model,
           row.device,
           std::string(ModeName(row.mode)),
-          std::string(PrecisionName(row.precision)) +
-              (row.environment.autocast ? " autocast" : ""),
-          row.batch ? std::to_string(*row.batch) : kNothing,
+          fmt::format("{}{}", PrecisionName(row.precision),
+                      row.environment.autocast ? " autocast" : ""),
+          row.batch ? fmt::format("{}", *row.batch) : kNothing,
           std::string(MeasureStatusName(row.status)),
           median,
           spread,
@@ -46,14 +48,16 @@ std::vector<std::string> Cells(const Measurement& row) {
 
 std::string Line(const Measurement& row) {
   const MeasureEnvironment& environment = row.environment;
-  std::string text = "\n" + row.device + ": " +
-                     Printable(environment.device_name) + ", LibTorch " +
-                     environment.libtorch;
-  if (environment.cuda) text += ", CUDA " + *environment.cuda;
-  if (environment.cudnn) text += ", cuDNN " + *environment.cudnn;
-  if (environment.driver) text += ", driver " + *environment.driver;
+  std::string text =
+      fmt::format("\n{}: {}, LibTorch {}", row.device,
+                  Printable(environment.device_name), environment.libtorch);
+  if (environment.cuda) text += fmt::format(", CUDA {}", *environment.cuda);
+  if (environment.cudnn) text += fmt::format(", cuDNN {}", *environment.cudnn);
+  if (environment.driver) {
+    text += fmt::format(", driver {}", *environment.driver);
+  }
   if (environment.memory_format == "channels_last") text += ", channels-last";
-  return text + ", " + std::to_string(environment.threads) + " threads";
+  return fmt::format("{}, {} threads", text, environment.threads);
 }
 
 /// A line per device, from the first row that came so far.

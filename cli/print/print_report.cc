@@ -1,6 +1,9 @@
 #include "cli/print/print_report.h"
 
+#include <fmt/core.h>
+
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/core/csv.h"
@@ -13,27 +16,24 @@ namespace foretell::cli {
 namespace {
 
 std::string Range(const Interval& interval) {
-  return FormatSignificant(interval.lo) + " – " +
-         FormatSignificant(interval.hi);
+  return fmt::format("{} – {}", FormatSignificant(interval.lo),
+                     FormatSignificant(interval.hi));
 }
 
 std::string Mib(std::int64_t bytes) {
-  return FormatSignificant(ToMiB(bytes)) + " MiB";
+  return fmt::format("{} MiB", FormatSignificant(ToMiB(bytes)));
 }
 
 std::string Line(const std::string& label, const std::string& text) {
-  std::string line = "  " + label;
-  line.append(label.size() < 13 ? 13 - label.size() : 1, ' ');
-  return line + Printable(text) + "\n";
+  return fmt::format("  {:<12} {}\n", label, Printable(text));
 }
 
 /// "fp32", or "fp32 with autocast to f16".
 std::string PrecisionText(const Report& report) {
-  std::string text(PrecisionName(report.precision));
-  if (report.autocast) {
-    text.append(" with autocast to ").append(DTypeName(*report.autocast));
-  }
-  return text;
+  const std::string_view precision = PrecisionName(report.precision);
+  if (!report.autocast) return std::string(precision);
+  return fmt::format("{} with autocast to {}", precision,
+                     DTypeName(*report.autocast));
 }
 
 /// "training", or "inference in grad mode".
@@ -43,20 +43,28 @@ std::string ModeText(const Report& report) {
 }
 
 std::string Settings(const Report& report) {
+<<<<<<< HEAD
   std::string text = report.format + ", " + ModeText(report);
   if (!report.optimizer.empty()) text += " with " + report.optimizer;
   return text + ", " + PrecisionText(report) + ", batch " +
          std::to_string(report.batch);
+=======
+  return fmt::format("{}, {}{}{}, {}, batch {}", report.format,
+                     ModeText(report.mode),
+                     report.optimizer.empty() ? "" : " with ", report.optimizer,
+                     PrecisionText(report), report.batch);
+>>>>>>> a50870c (Move what the command computes to the libraries)
 }
 
 /// How far a learned figure's network is from those learned from; empty for
 /// other figures.
 std::string DistanceText(const FigureSource& source) {
   if (!source.distance) return "";
-  std::string text =
-      "   learned, distance " + FormatSignificant(*source.distance);
+  std::string text = fmt::format("   learned, distance {}",
+                                 FormatSignificant(*source.distance));
   if (!source.far_distance) return text;
-  return text + " (far: above " + FormatSignificant(*source.far_distance) + ")";
+  return fmt::format("{} (far: above {})", text,
+                     FormatSignificant(*source.far_distance));
 }
 
 /// What forgetting torch.no_grad() would cost; empty where it is not known.
@@ -72,19 +80,22 @@ std::string GradModeLine(const Report& report) {
 std::string FormatMemory(const Report& report) {
   const MemoryBreakdown& memory = report.prediction.memory;
   const Figure& figure = report.prediction[Target::kMemory];
-  std::string text = Line("memory", FormatSignificant(figure.value) +
-                                        " MiB   (" + Range(figure.interval) +
-                                        ")   as nvidia-smi would show it" +
-                                        DistanceText(figure.source));
-  text += Line("  context", Mib(memory.context) + "   environment " +
-                                report.prediction.context);
+  std::string text =
+      Line("memory",
+           fmt::format("{} MiB   ({})   as nvidia-smi would show it{}",
+                       FormatSignificant(figure.value), Range(figure.interval),
+                       DistanceText(figure.source)));
+  text +=
+      Line("  context", fmt::format("{}   environment {}", Mib(memory.context),
+                                    report.prediction.context));
   text += Line(
       "  reserved",
-      Mib(memory.reserved_peak) + "   by the caching allocator; " +
-          Mib(memory.allocated_peak) + " allocated at the peak" +
-          (report.peak_operator.empty() ? "" : ", in " + report.peak_operator));
+      fmt::format("{}   by the caching allocator; {} allocated at the peak{}{}",
+                  Mib(memory.reserved_peak), Mib(memory.allocated_peak),
+                  report.peak_operator.empty() ? "" : ", in ",
+                  report.peak_operator));
   const auto add = [&](const std::string& label, std::int64_t bytes) {
-    if (bytes != 0) text += Line("    " + label, Mib(bytes));
+    if (bytes != 0) text += Line(fmt::format("    {}", label), Mib(bytes));
   };
   add("weights", memory.AtPeak(TensorRole::kParameter) +
                      memory.AtPeak(TensorRole::kBuffer));
@@ -105,36 +116,45 @@ std::string HostText(Host host) {
 std::string FormatReport(const Report& report) {
   const Prediction& prediction = report.prediction;
   std::string text =
-      Printable(report.model) + "   (" + Settings(report) + ")\n";
+      fmt::format("{}   ({})\n", Printable(report.model), Settings(report));
   text += Line("device", prediction.device);
   text += Line("method", prediction.Method());
-  text +=
-      Line("network", FormatCount(report.parameters) + " parameters, " +
-                          FormatCount(report.static_features.macs) + " MACs, " +
-                          std::to_string(report.operators) + " operators");
+  text += Line("network", fmt::format("{} parameters, {} MACs, {} operators",
+                                      FormatCount(report.parameters),
+                                      FormatCount(report.static_features.macs),
+                                      report.operators));
   text += FormatMemory(report);
   const Figure& latency = prediction[Target::kLatency];
   const Figure& energy = prediction[Target::kEnergy];
-  text += Line("latency", FormatSignificant(latency.value) + " ms   (" +
-                              Range(latency.interval) + ")   called from " +
-                              HostText(prediction.run.host) +
-                              DistanceText(latency.source));
-  text += Line("energy", FormatSignificant(energy.value) + " J   (" +
-                             Range(energy.interval) + ")");
-  text += Line("MIG", report.recommendation.profile.value_or("none") + ": " +
-                          report.recommendation.reason);
+  text += Line(
+      "latency",
+      fmt::format("{} ms   ({})   called from {}{}",
+                  FormatSignificant(latency.value), Range(latency.interval),
+                  HostText(prediction.run.host), DistanceText(latency.source)));
+  text +=
+      Line("energy", fmt::format("{} J   ({})", FormatSignificant(energy.value),
+                                 Range(energy.interval)));
+  text +=
+      Line("MIG",
+           fmt::format("{}: {}", report.recommendation.profile.value_or("none"),
+                       report.recommendation.reason));
   for (const std::string& warning : report.warnings) {
     text += Line("warning", warning);
   }
-  return text + "\n" + mig::FormatTable(report.recommendation);
+  return fmt::format("{}\n{}", text, mig::FormatTable(report.recommendation));
 }
+
+/// Figures of a CSV line: six digits behind the point.
+std::string Decimal(double value) { return FormatNumber(value, 6); }
+
+std::string Whole(std::int64_t value) { return fmt::format("{}", value); }
 
 std::string FormatTable(std::span<const Report> reports) {
   TextTable table({"model", "batch", "memory MiB", "at most", "latency ms",
                    "energy J", "MIG profile"});
   for (const Report& report : reports) {
     const Prediction& prediction = report.prediction;
-    table.AddRow({report.model, std::to_string(report.batch),
+    table.AddRow({report.model, fmt::format("{}", report.batch),
                   FormatSignificant(prediction[Target::kMemory].value),
                   FormatSignificant(prediction[Target::kMemory].interval.hi),
                   FormatSignificant(prediction[Target::kLatency].value),
@@ -142,10 +162,17 @@ std::string FormatTable(std::span<const Report> reports) {
                   report.recommendation.profile.value_or("none")});
   }
   const Report& first = reports.front();
+<<<<<<< HEAD
   return table.ToString() + "\non " + first.prediction.device + ", " +
          ModeText(first) + ", " + PrecisionText(first) + "; " +
          first.prediction.Method() + "; context of " +
          first.prediction.context + "\n";
+=======
+  return fmt::format("{}\non {}, {}, {}; {}; context of {}\n", table.ToString(),
+                     first.prediction.device, ModeName(first.mode),
+                     PrecisionText(first), first.prediction.Method(),
+                     first.prediction.context);
+>>>>>>> a50870c (Move what the command computes to the libraries)
 }
 
 }  // namespace
@@ -175,22 +202,22 @@ std::string FormatCsv(std::span<const Report> reports) {
         report.grad_mode ? "true" : "false",
         report.optimizer,
         PrecisionText(report),
-        std::to_string(report.batch),
-        std::to_string(report.parameters),
-        std::to_string(report.operators),
-        std::to_string(report.static_features.macs),
-        std::to_string(memory.value),
-        std::to_string(memory.interval.lo),
-        std::to_string(memory.interval.hi),
-        std::to_string(ToMiB(p.memory.allocated_peak)),
-        std::to_string(ToMiB(p.memory.reserved_peak)),
-        std::to_string(ToMiB(p.memory.context)),
-        std::to_string(latency.value),
-        std::to_string(latency.interval.lo),
-        std::to_string(latency.interval.hi),
-        std::to_string(energy.value),
-        std::to_string(energy.interval.lo),
-        std::to_string(energy.interval.hi),
+        Whole(report.batch),
+        Whole(report.parameters),
+        Whole(report.operators),
+        Whole(report.static_features.macs),
+        Decimal(memory.value),
+        Decimal(memory.interval.lo),
+        Decimal(memory.interval.hi),
+        Decimal(ToMiB(p.memory.allocated_peak)),
+        Decimal(ToMiB(p.memory.reserved_peak)),
+        Decimal(ToMiB(p.memory.context)),
+        Decimal(latency.value),
+        Decimal(latency.interval.lo),
+        Decimal(latency.interval.hi),
+        Decimal(energy.value),
+        Decimal(energy.interval.lo),
+        Decimal(energy.interval.hi),
         report.recommendation.profile.value_or(""),
         p.Method()};
     text += CsvLine(fields);

@@ -1,5 +1,6 @@
 #include "cli/print/progress_bar.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -16,13 +17,9 @@ constexpr std::chrono::milliseconds kRedraw(100);
 
 std::string Duration(double seconds) {
   const auto whole = static_cast<std::int64_t>(seconds + 0.5);
-  if (whole < 60) return std::to_string(whole) + " s";
-  if (whole < 3600) {
-    return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) +
-           " s";
-  }
-  return std::to_string(whole / 3600) + " h " +
-         std::to_string(whole % 3600 / 60) + " min";
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
 }  // namespace
@@ -51,17 +48,16 @@ std::string ProgressLine(std::int64_t done, std::int64_t total,
   const double share =
       total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 1;
   const auto filled = static_cast<std::size_t>(share * kBarWidth);
-  std::string line = "[" + std::string(filled, '#') +
-                     std::string(kBarWidth - filled, '.') + "] ";
-  line += std::to_string(done) + "/" + std::to_string(total) + "  " +
-          std::to_string(static_cast<int>(share * 100)) + " %";
+  std::string line = fmt::format("[{}{}] {}/{}  {} %", std::string(filled, '#'),
+                                 std::string(kBarWidth - filled, '.'), done,
+                                 total, static_cast<int>(share * 100));
   if (done > 0 && seconds > 0) {
     const double rate = static_cast<double>(done) / seconds;
-    line += "  " + FormatNumber(rate, 1) + "/s  " +
-            Duration(static_cast<double>(total - done) / rate) + " left";
+    line += fmt::format("  {}/s  {} left", FormatNumber(rate, 1),
+                        Duration(static_cast<double>(total - done) / rate));
   }
-  if (failed > 0) line += "  " + std::to_string(failed) + " failed";
-  return line + "  " + Printable(current.substr(0, kNameWidth));
+  if (failed > 0) line += fmt::format("  {} failed", failed);
+  return fmt::format("{}  {}", line, Printable(current.substr(0, kNameWidth)));
 }
 
 }  // namespace foretell::cli

@@ -193,6 +193,18 @@ std::vector<SweepPoint> ParseSweep(std::string_view json,
   }
 }
 
+std::vector<std::pair<std::string, std::int64_t>> CountFamilies(
+    std::span<const SweepPoint> points) {
+  std::vector<std::pair<std::string, std::int64_t>> counts;
+  for (const SweepPoint& point : points) {
+    if (counts.empty() || counts.back().first != point.family) {
+      counts.emplace_back(point.family, 0);
+    }
+    ++counts.back().second;
+  }
+  return counts;
+}
+
 std::vector<std::string> SweepNames() {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : SweepFiles()) {

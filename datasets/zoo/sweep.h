@@ -12,4 +12,9 @@ namespace foretell::zoo {
 std::vector<SweepPoint> ParseSweep(std::string_view json,
                                    std::string_view file);
 
+/// How many points each family has, for every run of points of one family, in
+/// their order.
+std::vector<std::pair<std::string, std::int64_t>> CountFamilies(
+    std::span<const SweepPoint> points);
+
 }  // namespace foretell::zoo

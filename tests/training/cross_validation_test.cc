@@ -133,7 +133,8 @@ TEST_F(CrossValidationTest, SaysInItsCheckpointByWhatItWasJudged) {
   const CrossValidation validation(Options());
   std::vector<PredictedSample> predictions;
   for (const std::size_t i : training_test::AllOf(validation.set())) {
-    predictions.push_back({i, validation.set().samples[i].targets});
+    const learned::TargetValues& truth = validation.set().samples[i].targets;
+    predictions.push_back({.sample = i, .truth = truth, .predicted = truth});
     for (double& value : predictions.back().predicted) value *= 1.5;
   }
   const auto checkpoint = validation.TrainFinal(predictions, {});

@@ -22,6 +22,17 @@ std::vector<SweepPoint> Parse(const std::string& count,
   return ParseSweep(Sweep(count, blocks), "test.json");
 }
 
+TEST(CountFamilies, CountsEveryRunOfAFamily) {
+  const std::vector<SweepPoint> points = {{.family = "a", .model = "a1"},
+                                          {.family = "a", .model = "a2"},
+                                          {.family = "b", .model = "b1"},
+                                          {.family = "a", .model = "a1"}};
+  EXPECT_THAT(CountFamilies(points),
+              testing::ElementsAre(testing::Pair("a", 2), testing::Pair("b", 1),
+                                   testing::Pair("a", 1)));
+  EXPECT_TRUE(CountFamilies({}).empty());
+}
+
 TEST(Sweep, IsTheProductOfItsListsTheLastVaryingFastest) {
   const std::vector<SweepPoint> points =
       Parse("8", R"({"models": ["vgg11", "vgg13?hidden=64"],

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "foretell/dataset.h"
+#include "foretell/predictor.h"
+
+namespace foretell::dataset {
+
+/// Source of simulated labels: "foretell predict" where a figure may have been
+/// learned, else "foretell analytic"; with " --grad" in grad mode.
+/// `own_checkpoints`: the user gave some.
+std::string SimulationSource(const Run& run, Method method,
+                             bool own_checkpoints);
+
+/// Environment of simulated labels, a JSON object: the context model, the host
+/// and, under autocast or in grad mode, how PyTorch ran.
+std::string SimulationSetting(const Run& run, const std::string& context);
+
+/// A prediction for `device` as a label whose environment is `setting`. Memory
+/// stands even where the step does not fit; time and energy of a run that
+/// cannot happen do not.
+Label LabelOf(const Prediction& prediction, const DeviceSpec& device,
+              const std::string& setting);
+
+}  // namespace foretell::dataset

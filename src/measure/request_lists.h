@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "foretell/measure.h"
+
+namespace foretell::measure {
+
+/// What is measured, each in every combination with the others.
+struct RequestLists {
+  std::vector<std::string> models;
+  std::vector<std::string> devices;
+  std::vector<Mode> modes;
+  std::vector<Precision> precisions;
+  std::vector<std::int64_t> batches;  ///< Empty: as `base` says.
+};
+
+/// `base` at every combination of `lists`; models change slowest, batches
+/// fastest. None where one of the first four lists is empty.
+std::vector<MeasureRequest> RequestsOf(const MeasureRequest& base,
+                                       const RequestLists& lists);
+
+}  // namespace foretell::measure
