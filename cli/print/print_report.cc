@@ -38,22 +38,15 @@ std::string PrecisionText(const Report& report) {
 
 /// "training", or "inference in grad mode".
 std::string ModeText(const Report& report) {
-  const std::string mode(ModeName(report.mode));
-  return report.grad_mode ? mode + " in grad mode" : mode;
+  return fmt::format("{}{}", ModeName(report.mode),
+                     report.grad_mode ? " in grad mode" : "");
 }
 
 std::string Settings(const Report& report) {
-<<<<<<< HEAD
-  std::string text = report.format + ", " + ModeText(report);
-  if (!report.optimizer.empty()) text += " with " + report.optimizer;
-  return text + ", " + PrecisionText(report) + ", batch " +
-         std::to_string(report.batch);
-=======
   return fmt::format("{}, {}{}{}, {}, batch {}", report.format,
                      ModeText(report.mode),
                      report.optimizer.empty() ? "" : " with ", report.optimizer,
                      PrecisionText(report), report.batch);
->>>>>>> a50870c (Move what the command computes to the libraries)
 }
 
 /// How far a learned figure's network is from those learned from; empty for
@@ -72,9 +65,10 @@ std::string GradModeLine(const Report& report) {
   if (!report.grad_mode_mib) return "";
   const double more =
       *report.grad_mode_mib - report.prediction[Target::kMemory].value;
-  return Line("  autograd", FormatSignificant(*report.grad_mode_mib) +
-                                " MiB where torch.no_grad() is forgotten, " +
-                                FormatSignificant(more) + " more");
+  return Line("  autograd",
+              fmt::format("{} MiB where torch.no_grad() is forgotten, {} more",
+                          FormatSignificant(*report.grad_mode_mib),
+                          FormatSignificant(more)));
 }
 
 std::string FormatMemory(const Report& report) {
@@ -162,17 +156,10 @@ std::string FormatTable(std::span<const Report> reports) {
                   report.recommendation.profile.value_or("none")});
   }
   const Report& first = reports.front();
-<<<<<<< HEAD
-  return table.ToString() + "\non " + first.prediction.device + ", " +
-         ModeText(first) + ", " + PrecisionText(first) + "; " +
-         first.prediction.Method() + "; context of " +
-         first.prediction.context + "\n";
-=======
   return fmt::format("{}\non {}, {}, {}; {}; context of {}\n", table.ToString(),
-                     first.prediction.device, ModeName(first.mode),
+                     first.prediction.device, ModeText(first),
                      PrecisionText(first), first.prediction.Method(),
                      first.prediction.context);
->>>>>>> a50870c (Move what the command computes to the libraries)
 }
 
 }  // namespace

@@ -1,0 +1,201 @@
+#include "cli/flags/model_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/graph/expect_error.h"
+
+namespace foretell::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+ModelOptions ParseModel(const std::string& line, bool many = true) {
+  ModelOptions options;
+  CLI::App app;
+  options.AddTo(app, many);
+  app.parse(line);
+  return options;
+}
+
+TEST(ModelOptions, TakeModelsAndBatchesAsLists) {
+  const ModelOptions options = ParseModel("a.onnx b.pt --batch 1,8,32 c.onnx");
+  EXPECT_THAT(options.models, ElementsAre("a.onnx", "b.pt", "c.onnx"));
+  EXPECT_THAT(options.batches, ElementsAre(1, 8, 32));
+}
+
+TEST(ModelOptions, RefuseBatchesThatAreNone) {
+  for (const char* batch : {"0", "-1", "x", "1,0", "1.5", "9x"}) {
+    EXPECT_THROW(ParseModel(std::string("a.onnx --batch ") + batch),
+                 CLI::ParseError)
+        << batch;
+  }
+}
+
+TEST(ModelOptions, NeedAModel) {
+  EXPECT_THROW(ParseModel("--batch 1"), CLI::RequiredError);
+}
+
+TEST(ModelOptions, OfOneModelHaveNeitherASecondNorBatches) {
+  EXPECT_THAT(ParseModel("a.onnx", false).models, ElementsAre("a.onnx"));
+  EXPECT_THROW(ParseModel("a.onnx b.onnx", false), CLI::ParseError);
+  EXPECT_THROW(ParseModel("a.onnx --batch 2", false), CLI::ParseError);
+}
+
+TEST(ModelOptions, AnInputTakesOneWordOnly) {
+  const ModelOptions options =
+      ParseModel("--input x=f32[8,3] a.onnx -i y=i64[8] b.onnx");
+  EXPECT_THAT(options.models, ElementsAre("a.onnx", "b.onnx"));
+  const InputRequest request = options.ToRequest(4);
+  ASSERT_EQ(request.inputs.size(), 2u);
+  EXPECT_EQ(request.inputs[0].name, "x");
+  EXPECT_EQ(ToString(request.inputs[1].type), "i64[8]");
+  EXPECT_EQ(request.batch, 4);
+}
+
+TEST(ModelOptions, DimensionsEndAtTheLastSign) {
+  const InputRequest request =
+      ParseModel("m --dim seq=128 -d a=b=3 -d zero=0").ToRequest(std::nullopt);
+  EXPECT_THAT(
+      request.dims,
+      UnorderedElementsAre(Pair("seq", 128), Pair("a=b", 3), Pair("zero", 0)));
+  EXPECT_FALSE(request.batch.has_value());
+}
+
+TEST(ModelOptions, RefuseDimensionsWithoutNameOrSize) {
+  for (const char* dim : {"seq", "=3", "seq=", "seq=x", "seq=-1", "seq=1x",
+                          "seq=99999999999999999999"}) {
+    ModelOptions options;
+    options.dims = {dim};
+    ExpectError([&] { options.ToRequest(std::nullopt); },
+                ErrorCode::kInvalidArgument,
+                "--dim '" + std::string(dim) + "': expected NAME=SIZE");
+  }
+}
+
+TEST(ModelOptions, ChooseTheFusion) {
+  EXPECT_EQ(ParseModel("m").ToLoadOptions().fusion, Fusion::kExported);
+  EXPECT_EQ(ParseModel("m --fuse none").ToLoadOptions().fusion, Fusion::kOff);
+  EXPECT_EQ(ParseModel("m --fuse equivalent").ToLoadOptions().fusion,
+            Fusion::kEquivalent);
+  EXPECT_THROW(ParseModel("m --fuse all"), CLI::ValidationError);
+}
+
+TEST(ModelOptions, SayWhichStepIsTraced) {
+  const TraceOptions plain = ParseModel("m").ToTraceOptions();
+  EXPECT_EQ(plain.mode, Mode::kInference);
+  EXPECT_EQ(plain.precision, Precision::kFp32);
+  EXPECT_EQ(plain.device, TraceDevice::kMeta);
+  EXPECT_FALSE(plain.autocast.has_value());
+  const TraceOptions step =
+      ParseModel("m -m training --optimizer adam -p bf16 --trace cpu")
+          .ToTraceOptions();
+  EXPECT_EQ(step.mode, Mode::kTraining);
+  EXPECT_EQ(step.optimizer, Optimizer::kAdam);
+  EXPECT_EQ(step.precision, Precision::kBf16);
+  EXPECT_EQ(step.device, TraceDevice::kCpu);
+}
+
+TEST(ModelOptions, RefuseWordsOfNoStep) {
+  for (const char* flags : {"--mode train", "--optimizer lion",
+                            "--precision fp8", "--trace cuda"}) {
+    EXPECT_THROW(ParseModel(std::string("m ") + flags), CLI::ValidationError)
+        << flags;
+  }
+}
+
+struct AutocastCase {
+  const char* flags;
+  DType cast;
+  Precision uncast;
+};
+
+TEST(ModelOptions, UnderAutocastPrecisionIsWhatIsCastTo) {
+  for (const AutocastCase& one :
+       {AutocastCase{"m", DType::kF16, Precision::kFp32},
+        AutocastCase{"m -p fp16", DType::kF16, Precision::kFp32},
+        AutocastCase{"m -p bf16", DType::kBF16, Precision::kFp32},
+        AutocastCase{"m -p tf32", DType::kF16, Precision::kTf32}}) {
+    ModelOptions options = ParseModel(one.flags);
+    options.run.autocast = true;
+    EXPECT_EQ(options.ToTraceOptions().autocast, one.cast) << one.flags;
+    EXPECT_EQ(options.ToTraceOptions().precision, one.uncast) << one.flags;
+  }
+}
+
+TEST(DeviceFlags, NameTheFileThatIsMissing) {
+  DeviceFlags flags;
+  flags.device_files = {"missing/device.json"};
+  ExpectError([&] { flags.Catalog(); }, ErrorCode::kNotFound,
+              "missing/device.json");
+  flags = {.environment_files = {"missing/environments.json"}};
+  ExpectError([&] { flags.Catalog(); }, ErrorCode::kNotFound,
+              "missing/environments.json");
+}
+
+TEST(DeviceFlags, FindWhatTheCatalogueHas) {
+  EXPECT_EQ(DeviceFlags{}.Find().name, "a100-sxm4-40gb");
+  EXPECT_EQ(DeviceFlags{.device = "a30"}.Find().name, "a30");
+  ExpectError([] { DeviceFlags{.device = "gtx"}.Find(); }, ErrorCode::kNotFound,
+              "gtx");
+}
+
+TEST(ForEachTrace, GoesOnAfterAModelThatFails) {
+  ModelOptions options;
+  options.models = {"missing.onnx", "zoo:resnet18"};
+  options.batches = {1, 2};
+  std::vector<std::string> seen;
+  const std::vector<ReportError> errors =
+      ForEachTrace(options, [&](const Program& program, const Trace& trace) {
+        seen.push_back(program.name() + " " +
+                       ToString(trace.inputs.front().type));
+      });
+  EXPECT_THAT(seen, ElementsAre(HasSubstr("resnet18 f32[1,3,224,224]"),
+                                HasSubstr("resnet18 f32[2,3,224,224]")));
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].model, "missing.onnx");
+  EXPECT_EQ(errors[0].code, ErrorCode::kNotFound);
+}
+
+TEST(ForEachTrace, TurnsExceptionsOfItsUserIntoErrors) {
+  ModelOptions options;
+  options.models = {"zoo:resnet18", "zoo:resnet18"};
+  options.batches = {1};
+  int calls = 0;
+  const std::vector<ReportError> errors =
+      ForEachTrace(options, [&](const Program&, const Trace&) {
+        if (++calls == 1) throw std::runtime_error("odd\nstack trace");
+        throw Error(ErrorCode::kCorrupt, "ours");
+      });
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[0].code, ErrorCode::kInternal);
+  EXPECT_EQ(errors[0].message, "zoo:resnet18: odd");
+  EXPECT_EQ(errors[1].code, ErrorCode::kCorrupt);
+  EXPECT_EQ(errors[1].message, "ours");
+}
+
+TEST(ForEachTrace, RefusesBadFlagsBeforeAnyModel) {
+  ModelOptions options;
+  options.models = {"missing.onnx"};
+  options.dims = {"seq"};
+  ExpectError([&] { ForEachTrace(options, {}); }, ErrorCode::kInvalidArgument,
+              "--dim 'seq'");
+}
+
+TEST(PrintError, IsOneLineThatCannotSteerATerminal) {
+  testing::internal::CaptureStderr();
+  PrintError("a\nb\x1b[31m");
+  PrintWarning("größe");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "foretell: error: a\\x0ab\\x1b[31m\nforetell: warning: größe\n");
+}
+
+}  // namespace
+}  // namespace foretell::cli
