@@ -219,8 +219,8 @@ class Usage(unittest.TestCase):
         plain, recorded = answer(), answer("--grad")
         self.assertEqual((plain["grad_mode"], recorded["grad_mode"]),
                          (False, True))
-        self.assertGreater(recorded["memory"]["total_mib"],
-                           2 * plain["memory"]["total_mib"])
+        self.assertGreater(recorded["memory"]["allocated_mib"],
+                           1.5 * plain["memory"]["allocated_mib"])
         self.assertGreater(recorded["latency"]["ms"], 0)
         # Forgetting no_grad costs what --grad takes.
         self.assertEqual(plain["memory"]["grad_mode_mib"],
@@ -238,7 +238,7 @@ class Usage(unittest.TestCase):
             return int(run("max-batch", ONNX, "--profile", "1g.5gb",
                            *flags).stdout)
 
-        self.assertLess(largest("--grad"), largest() / 2)
+        self.assertLess(largest("--grad"), 0.8 * largest())
         fits = ("fits", ONNX, "--batch", "64", "--max-memory", "1500")
         self.assertEqual(run(*fits).returncode, OK)
         self.assertEqual(run(*fits, "--grad").returncode, DOES_NOT_FIT)
