@@ -408,11 +408,13 @@ class Measure(unittest.TestCase):
         (row,) = self.rows(ONNX, "--batch", "4", "--grad")
         self.assertIs(row["environment"]["grad_mode"], True)
         (traced,) = predict_json(ONNX, "--batch", "4", "--grad")["results"]
-        # The CUDA workspaces of the prediction are not the CPU's.
+        # The CUDA workspaces of the prediction are not the CPU's, whose last
+        # convolutions want a copy of their weights, 9 MiB.
         expected = (traced["memory"]["allocated_mib"]
                     - traced["memory"]["workspace_at_peak_mib"]) * 2**20
-        self.assertAlmostEqual(
-            row["memory"]["peak_allocated_bytes"] / expected, 1, delta=0.02)
+        ratio = row["memory"]["peak_allocated_bytes"] / expected
+        self.assertGreater(ratio, 0.99)
+        self.assertLess(ratio, 1 + 10 * 2**20 / expected)
 
     def test_rows_are_the_product_of_the_lists(self):
         outcome = run("measure", "--csv", *self.QUICK, ONNX, "--batch", "1,2",
