@@ -35,6 +35,10 @@ std::string Escaped(char c) {
   }
 }
 
+std::string IntText(std::int64_t number) {
+  return fmt::format_int(number).str();
+}
+
 }  // namespace
 
 bool IsNameCharacter(char c) {
@@ -66,17 +70,17 @@ std::string AttributeText(const Attribute& attribute) {
         if constexpr (std::is_same_v<T, bool>) {
           return value ? "true" : "false";
         } else if constexpr (std::is_same_v<T, std::int64_t>) {
-          return fmt::format("{}", value);
+          return IntText(value);
         } else if constexpr (std::is_same_v<T, double>) {
           return DoubleText(value);
         } else if constexpr (std::is_same_v<T, std::string>) {
           return Quoted(value);
         } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
-          return fmt::format("[{}]", fmt::join(value, ", "));
+          return "[" + Joined(value | std::views::transform(IntText)) + "]";
         } else {
           // An empty list of numbers needs its type; others show it.
-          return fmt::format("{}[{}]", value.empty() ? "floats" : "",
-                             Joined(value | std::views::transform(DoubleText)));
+          return (value.empty() ? "floats[" : "[") +
+                 Joined(value | std::views::transform(DoubleText)) + "]";
         }
       },
       attribute);
