@@ -44,9 +44,8 @@ std::string ModeText(const Report& report) {
 
 std::string Settings(const Report& report) {
   return fmt::format("{}, {}{}{}, {}, batch {}", report.format,
-                     ModeText(report.mode),
-                     report.optimizer.empty() ? "" : " with ", report.optimizer,
-                     PrecisionText(report), report.batch);
+                     ModeText(report), report.optimizer.empty() ? "" : " with ",
+                     report.optimizer, PrecisionText(report), report.batch);
 }
 
 /// How far a learned figure's network is from those learned from; empty for

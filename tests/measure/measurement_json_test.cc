@@ -31,10 +31,10 @@ Measurement FullRow() {
   row.memory = {100, 200, 300, "nvml process", 400, 500};
   row.energy = {0.5, 0.01, 250.0, 60.0, 10.0, 100, 2000, "nvml"};
   row.state = {1410, 1215, 55, 400.0, std::vector<std::string>{"power_cap"}};
-  row.environment = {"Fake GPU", "2.13.0", "580.65.06",    "13.0",
-                     "13.1",     "9.10.2", 1980,           false,
-                     8,          true,     true,           true,
-                     true,       true,     "channels_last"};
+  row.environment = {"Fake GPU", "2.13.0", "580.65.06", "13.0",
+                     "13.1",     "9.10.2", 1980,        false,
+                     8,          true,     true,        true,
+                     true,       true,     true,        "channels_last"};
   row.notes = {{"power_limit_w", "NVML: missing"}};
   row.warnings = {"no dropout"};
   return row;
