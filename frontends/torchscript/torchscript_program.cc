@@ -151,7 +151,8 @@ class TorchScriptInstance final : public ProgramInstance {
     std::string scope;
     for (const std::string& module : torch::jit::currentModuleHierarchy()) {
       if (module.starts_with("TOP(")) continue;
-      scope += (scope.empty() ? "" : ".") + module.substr(0, module.find('('));
+      if (!scope.empty()) scope += '.';
+      scope.append(module, 0, module.find('('));
     }
     return scope;
   }
