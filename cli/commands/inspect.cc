@@ -33,9 +33,9 @@ std::string Format(const InspectOptions& options, const Predictor& predictor,
   if (options.format == "graph") {
     return PrintGraph(graph, {.with_timeline = true});
   }
-  const MemoryBreakdown memory = predictor.Predict(graph).memory;
-  return options.format == "json" ? FormatGraphJson(graph, memory)
-                                  : FormatGraphTable(graph, memory);
+  const Prediction prediction = predictor.Predict(graph);
+  return options.format == "json" ? FormatGraphJson(graph, prediction)
+                                  : FormatGraphTable(graph, prediction);
 }
 
 ExitCode RunInspect(const InspectOptions& options) {
@@ -56,7 +56,7 @@ ExitCode RunInspect(const InspectOptions& options) {
 void AddInspect(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = app.add_subcommand(
-      "inspect", "Operators, shapes, MACs and memory timeline of a model");
+      "inspect", "Operators, shapes, MACs, memory and time of a model");
   command->footer(kInspectExamples);
   options->model.AddTo(*command, /*many=*/true);
   options->predictor.AddTo(*command, options->model.run);

@@ -44,6 +44,30 @@ std::string LargestTensors(const MemoryBreakdown& memory) {
   return "\n" + table.ToString();
 }
 
+/// "a100: memory 586 MiB (analytic, uncalibrated), latency 1.21 ms (…".
+std::string Figures(const Prediction& prediction) {
+  std::string text = prediction.device + ":";
+  std::string_view before = " ";
+  for (const Target target : kAllTargets) {
+    const Figure& figure = prediction[target];
+    text += fmt::format("{}{} {} {} ({})", before, TargetName(target),
+                        FormatSignificant(figure.value), TargetUnit(target),
+                        figure.source.method);
+    before = ", ";
+  }
+  return text + "\n";
+}
+
+nlohmann::ordered_json CostJson(const CostEstimate& cost) {
+  auto list = nlohmann::ordered_json::array();
+  for (const NodeCost& node : cost.nodes) {
+    list.push_back({{"gpu_us", node.gpu_us},
+                    {"dispatch_us", node.dispatch_us},
+                    {"energy_j", node.energy_j}});
+  }
+  return list;
+}
+
 nlohmann::ordered_json TimelineJson(const MemoryBreakdown& memory) {
   auto list = nlohmann::ordered_json::array();
   for (const NodeMemory& node : memory.timeline) {
@@ -57,22 +81,26 @@ nlohmann::ordered_json TimelineJson(const MemoryBreakdown& memory) {
 }  // namespace
 
 std::string FormatGraphTable(const OperatorGraph& graph,
-                             const MemoryBreakdown& memory) {
-  TextTable table(
-      {"operator", "#", "phase", "module", "result", "MACs", "live MiB"});
+                             const Prediction& prediction) {
+  const MemoryBreakdown& memory = prediction.memory;
+  TextTable table({"operator", "#", "phase", "module", "result", "MACs",
+                   "live MiB", "GPU us"});
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
-    table.AddRow(
-        {node.target, fmt::format("{}", i), std::string(PhaseName(node.phase)),
-         node.scope, ResultOf(graph, node),
-         node.macs == 0 ? "" : FormatCount(node.macs),
-         FormatSignificant(ToMiB(memory.timeline[i].allocated_after))});
+    table.AddRow({node.target, fmt::format("{}", i),
+                  std::string(PhaseName(node.phase)), node.scope,
+                  ResultOf(graph, node),
+                  node.macs == 0 ? "" : FormatCount(node.macs),
+                  FormatSignificant(ToMiB(memory.timeline[i].allocated_after)),
+                  FormatSignificant(prediction.cost.nodes[i].gpu_us)});
   }
-  return table.ToString() + Totals(graph, memory) + LargestTensors(memory);
+  return table.ToString() + Totals(graph, memory) + Figures(prediction) +
+         LargestTensors(memory);
 }
 
 std::string FormatGraphJson(const OperatorGraph& graph,
-                            const MemoryBreakdown& memory) {
+                            const Prediction& prediction) {
+  const MemoryBreakdown& memory = prediction.memory;
   auto json = nlohmann::ordered_json::parse(GraphToJson(graph));
   const StaticFeatures features = CountStaticFeatures(graph);
   json["parameters"] = graph.ParameterElements();
@@ -85,6 +113,12 @@ std::string FormatGraphJson(const OperatorGraph& graph,
   json["memory"] = {{"allocated_peak", memory.allocated_peak},
                     {"reserved_peak", memory.reserved_peak},
                     {"timeline", TimelineJson(memory)}};
+  json["device"] = prediction.device;
+  json["cost"] = CostJson(prediction.cost);
+  for (const Target target : kAllTargets) {
+    json["figures"][std::string(TargetField(target))] =
+        FigureToJson(prediction[target]);
+  }
   return DumpJson(json) + "\n";
 }
 

@@ -158,6 +158,12 @@ Json EnergyJson(const Prediction& prediction) {
 
 }  // namespace
 
+Json FigureToJson(const Figure& figure) {
+  return {{"value", Rounded(figure.value)},
+          {"interval", IntervalJson(figure.interval)},
+          {"source", SourceJson(figure.source)}};
+}
+
 Json ReportToJson(const Report& report) {
   const Prediction& prediction = report.prediction;
   return {{"model", report.model},

@@ -16,6 +16,9 @@ inline constexpr int kReportSchemaVersion = 1;
 /// Numbers are rounded to six significant digits.
 nlohmann::ordered_json ReportToJson(const Report& report);
 
+/// A figure alone: "value", "interval" and "source".
+nlohmann::ordered_json FigureToJson(const Figure& figure);
+
 /// One element of "errors".
 nlohmann::ordered_json ReportErrorToJson(const ReportError& error);
 

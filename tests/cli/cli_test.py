@@ -289,6 +289,19 @@ class Inspect(unittest.TestCase):
                          len(document["nodes"]))
         self.assertTrue(document["edges"])
 
+    def test_answers_as_predict_does(self):
+        flags = (ONNX, "-b", "2", "--autocast", "--device", "rtx-4090")
+        inspected = json.loads(
+            run("inspect", *flags, "--format", "json").stdout)
+        predicted = json.loads(
+            run("predict", *flags, "--json").stdout)["results"][0]
+        self.assertEqual(inspected["figures"]["latency_ms"]["value"],
+                         predicted["latency"]["ms"])
+        self.assertEqual(inspected["figures"]["latency_ms"]["source"],
+                         predicted["latency"]["source"])
+        self.assertEqual(inspected["figures"]["memory_mib"]["value"],
+                         predicted["memory"]["total_mib"])
+
     def test_dot_is_a_digraph_with_a_box_per_operator(self):
         dot = run("inspect", ONNX, "-b", "2", "--format", "dot").stdout
         self.assertTrue(dot.startswith("digraph"))

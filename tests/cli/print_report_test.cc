@@ -10,10 +10,12 @@
 
 #include "cli/print/print_graph.h"
 #include "foretell/graph_io.h"
+#include "src/core/numbers.h"
 
 namespace foretell::cli {
 namespace {
 
+using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
@@ -191,8 +193,8 @@ TEST(FormatCsv, OfNothingIsItsHeader) {
 
 TEST(FormatGraphTable, HasARowPerOperatorTotalsAndWhatIsAlive) {
   const OperatorGraph graph = SmallGraph();
-  const MemoryBreakdown memory = A100Predictor().Predict(graph).memory;
-  const std::string text = FormatGraphTable(graph, memory);
+  const Prediction prediction = A100Predictor().Predict(graph);
+  const std::string text = FormatGraphTable(graph, prediction);
   const std::string convolution = LineOf(text, "conv2d");
   EXPECT_THAT(convolution, HasSubstr("layer1.conv1"));
   EXPECT_THAT(convolution, HasSubstr("f32[8,64,56,56]"));
@@ -202,13 +204,21 @@ TEST(FormatGraphTable, HasARowPerOperatorTotalsAndWhatIsAlive) {
   EXPECT_THAT(LineOf(text, "4 operators"),
               StartsWith("4 operators, 101 k parameters, 925 M MACs; peak "));
   EXPECT_THAT(text, HasSubstr("alive at the peak"));
+  EXPECT_THAT(convolution,
+              HasSubstr(FormatSignificant(prediction.cost.nodes[0].gpu_us)));
+  EXPECT_THAT(LineOf(text, "a100"),
+              AllOf(HasSubstr(": memory "),
+                    HasSubstr(" MiB (analytic, uncalibrated), "),
+                    HasSubstr(" ms (analytic, uncalibrated), "),
+                    HasSubstr(" J (analytic, uncalibrated)")));
 }
 
 TEST(FormatGraphJson, AddsTotalsAndTheTimeline) {
   const OperatorGraph graph = SmallGraph();
-  const MemoryBreakdown memory = A100Predictor().Predict(graph).memory;
+  const Prediction prediction = A100Predictor().Predict(graph);
+  const MemoryBreakdown& memory = prediction.memory;
   const auto json =
-      nlohmann::ordered_json::parse(FormatGraphJson(graph, memory));
+      nlohmann::ordered_json::parse(FormatGraphJson(graph, prediction));
   EXPECT_EQ(json["parameters"], 100864);
   EXPECT_EQ(json["static_features"]["convolutions"], 1);
   EXPECT_EQ(json["static_features"]["relus"], 1);
@@ -216,6 +226,11 @@ TEST(FormatGraphJson, AddsTotalsAndTheTimeline) {
   ASSERT_EQ(json["memory"]["timeline"].size(), 4u);
   EXPECT_EQ(json["memory"]["timeline"][0]["peak_allocated"],
             memory.timeline[0].peak_allocated);
+  ASSERT_EQ(json["cost"].size(), 4u);
+  EXPECT_EQ(json["cost"][0]["gpu_us"], prediction.cost.nodes[0].gpu_us);
+  EXPECT_EQ(json["figures"]["latency_ms"]["source"]["method"],
+            prediction[Target::kLatency].source.method);
+  EXPECT_GT(json["figures"]["memory_mib"]["value"], 0);
 }
 
 }  // namespace
