@@ -33,5 +33,10 @@ extern const Family kGpt;
 extern const Family kT5;
 extern const Family kDeberta;
 extern const Family kRnn;
+extern const Family kLlama;
+extern const Family kClip;
+extern const Family kSam;
+extern const Family kDiffusionUNet;
+extern const Family kWhisper;
 
 }  // namespace foretell::zoo

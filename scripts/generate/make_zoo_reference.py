@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Writes tests/datasets/zoo/reference.csv: parameters and MACs of stock networks
-as torchvision, timm and transformers build them, for the zoo to be held against.
+as torchvision, timm, transformers and diffusers build them, for the zoo to be held
+against.
 
 Needs, beside torch (not part of scripts/setup, because only this script does):
-    pip install --no-deps torchvision timm transformers huggingface_hub \
-        safetensors pyyaml pillow tokenizers regex packaging tqdm filelock requests
+    pip install --no-deps torchvision timm transformers diffusers huggingface_hub \
+        safetensors pyyaml pillow tokenizers regex packaging tqdm filelock requests \
+        httpx httpcore h11 anyio idna certifi numpy
 
 MACs are those of convolutions and matrix products that PyTorch's FlopCounterMode
 counts in one forward pass at batch 2 on the meta device. Nothing is downloaded:
@@ -72,6 +74,132 @@ NETWORKS |= {
     for name in "bert_base bert_large gpt2 gpt2_medium t5_small t5_base "
     "deberta_v2_base".split()
 }
+# Their inputs differ from one tensor of tokens or pixels: see inputs_of.
+NETWORKS |= {
+    name: ("transformers", name, shape)
+    for name, shape in (
+        ("llama2_7b", (512,)),
+        ("llama2_13b", (512,)),
+        ("llama3_8b", (512,)),
+        ("llama3_2_1b", (512,)),
+        ("mistral_7b", (512,)),
+        ("qwen2_0_5b", (512,)),
+        ("qwen2_7b", (512,)),
+        ("clip_vit_base_patch32", IMAGE),
+        ("clip_vit_large_patch14", IMAGE),
+        ("sam_vit_b", (3, 1024, 1024)),
+        ("sam_vit_l", (3, 1024, 1024)),
+        ("sam_vit_h", (3, 1024, 1024)),
+        ("whisper_small_encoder", (80, 3000)),
+        ("whisper_large_encoder", (80, 3000)),
+        ("whisper_large_v3_encoder", (128, 3000)),
+    )
+}
+NETWORKS["sd15_unet"] = ("diffusers", "sd15_unet", (4, 64, 64))
+
+
+def sizes(text, *names):
+    """The numbers of `text` under `names`."""
+    return dict(zip(names, map(int, text.split())))
+
+
+# vocabulary, width, feed-forward width, layers, heads, heads of keys and values
+DECODERS = {
+    "llama2_7b": "32000 4096 11008 32 32 32",
+    "llama2_13b": "32000 5120 13824 40 40 40",
+    "llama3_8b": "128256 4096 14336 32 32 8",
+    "llama3_2_1b": "128256 2048 8192 16 32 8",
+    "mistral_7b": "32000 4096 14336 32 32 8",
+    "qwen2_0_5b": "151936 896 4864 24 14 2",
+    "qwen2_7b": "152064 3584 18944 28 28 4",
+}
+
+
+def decoder(name):
+    import transformers as tf
+
+    fields = sizes(
+        DECODERS[name],
+        "vocab_size",
+        "hidden_size",
+        "intermediate_size",
+        "num_hidden_layers",
+        "num_attention_heads",
+        "num_key_value_heads",
+    )
+    fields["tie_word_embeddings"] = name in ("llama3_2_1b", "qwen2_0_5b")
+    if name.startswith("qwen2"):
+        return tf.Qwen2ForCausalLM(tf.Qwen2Config(**fields))
+    if name.startswith("mistral"):
+        return tf.MistralForCausalLM(tf.MistralConfig(**fields))
+    return tf.LlamaForCausalLM(tf.LlamaConfig(**fields))
+
+
+def clip(name):
+    import transformers as tf
+
+    names = ("hidden_size", "intermediate_size", "num_attention_heads")
+    text, vision, projection = {"eos_token_id": 2}, {"patch_size": 32}, 512
+    if name.endswith("large_patch14"):
+        text |= sizes("768 3072 12", *names)
+        vision = sizes("1024 4096 16 24 14", *names, "num_hidden_layers", "patch_size")
+        projection = 768
+    config = tf.CLIPConfig(
+        text_config=text, vision_config=vision, projection_dim=projection
+    )
+    return tf.CLIPModel(config)
+
+
+def sam(name):
+    import transformers as tf
+
+    names = ("hidden_size", "num_hidden_layers", "num_attention_heads")
+    text, blocks = {
+        "sam_vit_b": ("768 12 12", [2, 5, 8, 11]),
+        "sam_vit_l": ("1024 24 16", [5, 11, 17, 23]),
+        "sam_vit_h": ("1280 32 16", [7, 15, 23, 31]),
+    }[name]
+    config = tf.SamVisionConfig(
+        **sizes(text, *names), global_attn_indexes=blocks, mlp_ratio=4.0
+    )
+    return tf.SamVisionModel(config)
+
+
+def whisper(name):
+    import transformers as tf
+    from transformers.models.whisper.modeling_whisper import WhisperEncoder
+
+    names = ("d_model", "encoder_layers", "encoder_attention_heads", "encoder_ffn_dim")
+    text = "768 12 12 3072" if "small" in name else "1280 32 20 5120"
+    bands = 128 if "v3" in name else 80
+    config = tf.WhisperConfig(num_mel_bins=bands, **sizes(text, *names))
+    return WhisperEncoder(config)
+
+
+def diffusion_unet():
+    import diffusers
+
+    return diffusers.UNet2DConditionModel(
+        sample_size=64, cross_attention_dim=768, attention_head_dim=8
+    )
+
+
+def inputs_of(name, library, shape):
+    """Positional and named inputs of the forward pass, on meta."""
+
+    def tensor(*size, dtype=torch.float):
+        return torch.zeros((BATCH, *size), dtype=dtype, device="meta")
+
+    if name.startswith("clip"):
+        return (tensor(77, dtype=torch.long), tensor(*shape)), {}
+    if library == "diffusers":
+        return (tensor(*shape), tensor(dtype=torch.long), tensor(77, 768)), {}
+    if name.startswith(("sam", "whisper")) or library != "transformers":
+        return (tensor(*shape),), {}
+    # Without a mask it would look for padding among the tokens.
+    is_deberta = name.startswith("deberta")
+    options = {"attention_mask": tensor(*shape)} if is_deberta else {}
+    return (tensor(*shape, dtype=torch.long),), options
 
 
 def text_network(name):
@@ -125,6 +253,13 @@ def build(library, name):
         import timm
 
         return timm.create_model(name)
+    if library == "diffusers":
+        return diffusion_unet()
+    if name in DECODERS:
+        return decoder(name)
+    for kind, make in (("clip", clip), ("sam", sam), ("whisper", whisper)):
+        if name.startswith(kind):
+            return make(name)
     return text_network(name)
 
 
@@ -135,14 +270,9 @@ def count(zoo_name):
             network = build(library, name).eval()
     except NotImplementedError:  # its constructor calculates with tensors
         network = build(library, name).eval().to("meta")
-    size = (BATCH, *shape)
-    dtype = torch.long if library == "transformers" else torch.float
-    inputs = torch.zeros(size, dtype=dtype, device="meta")
-    # Without a mask it would look for padding among the tokens.
-    is_deberta = zoo_name.startswith("deberta")
-    options = {"attention_mask": torch.ones(size, device="meta")} if is_deberta else {}
+    inputs, options = inputs_of(zoo_name, library, shape)
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        network(inputs, **options)
+        network(*inputs, **options)
     return {
         "model": zoo_name,
         "library": library,

@@ -38,6 +38,10 @@ const std::map<std::string_view, std::string>& Small() {
       {"t5", "seq=8"},
       {"deberta", "seq=8"},
       {"rnn", "seq=4"},
+      {"llama", "seq=8"},
+      {"sam", "image_size=256"},
+      {"diffusion_unet", "image_size=8"},
+      {"whisper", "frames=40"},
   };
   return kSmall;
 }
