@@ -82,6 +82,10 @@ void ModelOptions::AddTo(CLI::App& command, bool many) {
   command.add_option("-d,--dim", dims, "Size of a named dimension: seq=128")
       ->allow_extra_args(false);
   AddStepFlags(command, run);
+  phase.AddTo(command);
+  command.parse_complete_callback([this] {
+    for (std::string& model : models) model = phase.Apply(model);
+  });
   command
       .add_option("--trace", trace,
                   "meta: no arithmetic; cpu: run once on random data, for "

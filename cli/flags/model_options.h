@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/flags/phase_flags.h"
 #include "foretell/device.h"
 #include "foretell/error.h"
 #include "foretell/frontends.h"
@@ -27,6 +28,7 @@ struct ModelOptions {
   Run run;  ///< Mode, optimizer and precision have flags here.
   std::string trace = "meta";
   std::string fuse = "exported";
+  PhaseFlags phase;  ///< Behind the names of `models` once flags are parsed.
 
   /// Adds the flags to a subcommand; `many` allows several models and batches.
   void AddTo(CLI::App& command, bool many);

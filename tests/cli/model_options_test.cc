@@ -49,6 +49,21 @@ TEST(ModelOptions, OfOneModelHaveNeitherASecondNorBatches) {
   EXPECT_THROW(ParseModel("a.onnx --batch 2", false), CLI::ParseError);
 }
 
+TEST(ModelOptions, WritePhaseAndCacheIntoTheNamesOfTheZoo) {
+  EXPECT_THAT(ParseModel("zoo:llama2_7b zoo:llama?seq=8 --cache 64 --phase "
+                         "decode")
+                  .models,
+              ElementsAre("zoo:llama2_7b?phase=decode&cache=64",
+                          "zoo:llama?seq=8&phase=decode&cache=64"));
+  EXPECT_THAT(ParseModel("zoo:llama2_7b --cache 64").models,
+              ElementsAre("zoo:llama2_7b?cache=64"));
+  EXPECT_THROW(ParseModel("zoo:llama2_7b --phase encode"),
+               CLI::ValidationError);
+  ExpectError([] { ParseModel("a.onnx --phase decode"); },
+              ErrorCode::kInvalidArgument,
+              "a.onnx: --phase and --cache are for language models");
+}
+
 TEST(ModelOptions, AnInputTakesOneWordOnly) {
   const ModelOptions options =
       ParseModel("--input x=f32[8,3] a.onnx -i y=i64[8] b.onnx");

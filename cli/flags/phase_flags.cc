@@ -1,0 +1,40 @@
+#include "cli/flags/phase_flags.h"
+
+#include <fmt/core.h>
+
+#include "foretell/error.h"
+#include "foretell/zoo.h"
+
+namespace foretell::cli {
+
+void PhaseFlags::AddTo(CLI::App& command) {
+  command
+      .add_option("--phase", phase,
+                  "Pass of a language model of the zoo: the whole sequence, a "
+                  "prompt that fills the cache, or one token more")
+      ->check(CLI::IsMember({"forward", "prefill", "decode"}));
+  command
+      .add_option("--cache", cache,
+                  "Tokens in its cache: before the step of decode, in prefill "
+                  "those it has room for")
+      ->check(CLI::NonNegativeNumber);
+}
+
+std::string PhaseFlags::Apply(const std::string& model) const {
+  std::string changes;
+  if (!phase.empty()) changes = "phase=" + phase;
+  if (cache) {
+    changes += fmt::format("{}cache={}", changes.empty() ? "" : "&", *cache);
+  }
+  if (changes.empty()) return model;
+  if (!model.starts_with(zoo::kPrefix)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: --phase and --cache are for language models "
+                            "of the zoo ({}NAME)",
+                            model, zoo::kPrefix));
+  }
+  const bool has_changes = model.find('?') != std::string::npos;
+  return fmt::format("{}{}{}", model, has_changes ? '&' : '?', changes);
+}
+
+}  // namespace foretell::cli
