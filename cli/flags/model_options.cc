@@ -112,7 +112,8 @@ TraceOptions ModelOptions::ToTraceOptions() const {
       .precision = run.precision,
       .optimizer = run.optimizer,
       .device = trace == "cpu" ? TraceDevice::kCpu : TraceDevice::kMeta,
-      .grad_mode = run.grad_mode};
+      .grad_mode = run.grad_mode,
+      .torch = run.torch};
   if (run.grad_mode && run.mode == Mode::kTraining) {
     throw Error(ErrorCode::kInvalidArgument,
                 "--grad says how inference runs; with --mode training leave it "

@@ -19,7 +19,7 @@ void AddTorch(CLI::App& command, TorchVersion& version) {
             }
             version = *parsed;
           },
-          "Version of PyTorch that runs it; with --autocast")
+          "Version of PyTorch that runs it: attention is fused from 2.0 on")
       ->default_str(ToString(version));
 }
 

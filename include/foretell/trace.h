@@ -29,6 +29,9 @@ struct TraceOptions {
   /// Inference without torch.no_grad(), see Run::grad_mode. Refused in
   /// training.
   bool grad_mode = false;
+  /// Decides on TraceDevice::kMeta what attention stores. Before 2.0 nothing
+  /// was fused: scores and probabilities are stored, and kept in training.
+  TorchVersion torch = {};
 };
 
 /// What one run of a program on given inputs shows.

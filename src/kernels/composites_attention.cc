@@ -1,3 +1,4 @@
+#include "src/graph/fused_attention.h"
 #include "src/kernels/composite_calls.h"
 #include "src/kernels/composites.h"
 
@@ -16,8 +17,6 @@
 
 namespace foretell::cost {
 namespace {
-
-constexpr std::int64_t kFusedHeadMultiple = 8;
 
 /// Operands of an attention block; widths in elements.
 struct Block {
@@ -45,10 +44,11 @@ bool IsUnderstood(CompositeSteps& steps, const Block& block) {
 }
 
 bool IsFused(CompositeSteps& steps, const Block& block) {
-  const std::int64_t size = steps.Size(block.query, -1) / block.heads;
-  return steps.torch() != TorchGeneration::kNoFusedAttention &&
-         block.query == block.key && block.key == block.value &&
-         size % kFusedHeadMultiple == 0 && !block.need_weights;
+  return FusesMultiHead(
+      steps.torch(), {.is_self_attention =
+                          block.query == block.key && block.key == block.value,
+                      .head_size = steps.Size(block.query, -1) / block.heads,
+                      .need_weights = block.need_weights});
 }
 
 ValueId Fused(CompositeSteps& steps, const Block& block) {

@@ -22,6 +22,7 @@
 #include <optional>
 
 #include "foretell/error.h"
+#include "src/program/meta/in_autocast.h"
 #include "src/program/operator_call.h"
 
 namespace foretell {
@@ -95,6 +96,7 @@ AutocastRegion::AutocastRegion(c10::DeviceType device, at::ScalarType dtype)
   }
   Install();
   current_region = this;
+  in_autocast = true;
   c10::impl::tls_set_dispatch_key_included(kAutocastKey, true);
   c10::impl::tls_set_dispatch_key_excluded(kAutocastKey, false);
 }
@@ -103,6 +105,7 @@ AutocastRegion::~AutocastRegion() {
   c10::impl::tls_set_dispatch_key_included(kAutocastKey, false);
   c10::impl::tls_set_dispatch_key_excluded(kAutocastKey, true);
   current_region = nullptr;
+  in_autocast = false;
 }
 
 AutocastRegion* AutocastRegion::Current() { return current_region; }

@@ -22,6 +22,7 @@
 #include "src/program/autocast.h"
 #include "src/program/grad_mode.h"
 #include "src/program/meta/meta_kernels.h"
+#include "src/program/meta/torch_scope.h"
 #include "src/program/optimizer_step.h"
 #include "src/program/recorder.h"
 #include "src/program/training_loss.h"
@@ -290,6 +291,7 @@ Trace TraceProgram(const Program& program,
                    const std::vector<BoundInput>& inputs,
                    const TraceOptions& options) {
   InitializeTracing();
+  const TorchScope torch(options.torch);
   try {
     RequireAutocastFits(options);
     return Tracer(program, inputs, options).Run();

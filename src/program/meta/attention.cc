@@ -10,25 +10,23 @@
 //   memory efficient  else, float too, with or without a mask, head size a
 //                     multiple of 16 bytes;
 //   mathematics       the rest: float64, tensors that are not 4-D, head counts
-//                     or batches that differ.
+//                     or batches that differ; before 2.0 everything, since
+//                     networks wrote the products and the softmax themselves.
 
 #include "src/program/meta/attention.h"
 
 #include <ATen/core/grad_mode.h>
 
-#include <ATen/ops/_scaled_dot_product_attention_math.h>
 #include <ATen/ops/_scaled_dot_product_efficient_attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/pad.h>
-#include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/where.h>
 
 #include <cmath>
-#include <limits>
 
 #include "src/program/meta/families.h"
 #include "src/program/meta/shapes.h"
+#include "src/program/meta/torch_scope.h"
 
 namespace foretell::meta {
 namespace {
@@ -89,16 +87,6 @@ bool FitsEfficient(const AttentionInputs& in) {
          in.value.size(3) % alignment == 0;
 }
 
-// A Boolean mask becomes 0 or minus infinity, which is added.
-at::Tensor AdditiveMask(const at::Tensor& mask, at::ScalarType dtype) {
-  if (!mask.defined() || mask.scalar_type() != at::kBool) return mask;
-  const at::TensorOptions options =
-      at::TensorOptions().dtype(dtype).device(at::kMeta);
-  return at::where(
-      mask, at::scalar_tensor(0.0, options),
-      at::scalar_tensor(-std::numeric_limits<double>::infinity(), options));
-}
-
 bool IsAligned(const at::Tensor& mask) {
   for (std::int64_t axis = 0; axis + 1 < mask.dim(); ++axis) {
     if (mask.stride(axis) % kMaskAlignment != 0) return false;
@@ -148,14 +136,6 @@ at::Tensor RunEfficient(const AttentionInputs& in) {
       NeedsGradient(in), in.dropout_p, in.is_causal, in.scale));
 }
 
-at::Tensor RunMath(const AttentionInputs& in) {
-  const at::Tensor mask = AdditiveMask(in.mask, in.query.scalar_type());
-  return std::get<0>(at::_scaled_dot_product_attention_math(
-      in.query, in.key, in.value,
-      mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt,
-      in.dropout_p, in.is_causal, std::nullopt, in.scale, in.enable_gqa));
-}
-
 void Attention(Call& call) {
   const AttentionInputs in = {
       .query = call.Tensor("query"),
@@ -173,7 +153,7 @@ void Attention(Call& call) {
     case AttentionKernel::kEfficient:
       return call.Return(RunEfficient(in));
     case AttentionKernel::kMath:
-      return call.Return(RunMath(in));
+      return call.Return(RunAttentionMath(in));
   }
 }
 
@@ -275,38 +255,6 @@ void CpuFlashBackward(Call& call) {
   }
 }
 
-// Fast path of nn.MultiheadAttention in inference.
-void MultiHead(Call& call) {
-  const at::Tensor& query = call.Tensor("query");
-  const at::ScalarType dtype = query.scalar_type();
-  call.Return(Contiguous(query.sizes(), dtype));
-  if (!call.Bool("need_weights", true)) return call.Return(at::Tensor());
-  const std::int64_t keys = call.Tensor("key").size(1);
-  Sizes weights = {query.size(0), query.size(1), keys};
-  if (!call.Bool("average_attn_weights", true)) {
-    weights.insert(weights.begin() + 1, call.Int("num_head"));
-  }
-  call.Return(Contiguous(weights, dtype));
-}
-
-void EncoderLayer(Call& call) {
-  const at::Tensor& input = call.Tensor("src");
-  call.Return(Contiguous(input.sizes(), input.scalar_type()));
-}
-
-// [batch, length, 3 * heads * size] to three of [batch, heads, length, size]
-// in one storage.
-void SplitHeads(Call& call) {
-  const at::Tensor& qkv = call.Tensor("qkv");
-  const std::int64_t heads = call.Int("num_heads");
-  const Sizes sizes = {3, qkv.size(0), heads, qkv.size(1),
-                       qkv.size(2) / (3 * heads)};
-  const at::Tensor all = Allocate(Contiguous(sizes, qkv.scalar_type()));
-  for (std::int64_t i = 0; i < 3; ++i) call.Return(all.select(0, i));
-}
-
-void MaskedSoftmax(Call& call) { call.Return(Like(call.FirstTensor())); }
-
 constexpr KernelRow kAttentionKernels[] = {
     {"scaled_dot_product_attention", Attention, Policy::kOverrideWhole},
     {"_scaled_dot_product_efficient_attention", Efficient},
@@ -317,16 +265,14 @@ constexpr KernelRow kAttentionKernels[] = {
     {"_scaled_dot_product_cudnn_attention_backward", CpuFlashBackward},
     {"_scaled_dot_product_flash_attention_for_cpu", CpuFlash},
     {"_scaled_dot_product_flash_attention_for_cpu_backward", CpuFlashBackward},
-    {"_native_multi_head_attention", MultiHead},
-    {"_transformer_encoder_layer_fwd", EncoderLayer},
-    {"_transform_bias_rescale_qkv", SplitHeads},
-    {"_masked_softmax", MaskedSoftmax},
-    {"_masked_softmax_backward", MaskedSoftmax},
 };
 
 }  // namespace
 
 AttentionKernel ChooseAttention(const AttentionInputs& in) {
+  if (TorchScope::Generation() == TorchGeneration::kNoFusedAttention) {
+    return AttentionKernel::kMath;
+  }
   if (!FitsFusedKernels(in)) return AttentionKernel::kMath;
   if (FitsFlash(in)) return AttentionKernel::kFlash;
   if (FitsEfficient(in)) return AttentionKernel::kEfficient;

@@ -21,7 +21,14 @@ struct AttentionInputs {
 
 enum class AttentionKernel { kFlash, kEfficient, kMath };
 
-/// The kernel that LibTorch takes on CUDA for `inputs`.
+/// The kernel that PyTorch of the TorchScope takes on CUDA for `inputs`.
 AttentionKernel ChooseAttention(const AttentionInputs& inputs);
+
+/// A Boolean mask becomes 0 or minus infinity, which is added; others stay.
+at::Tensor AdditiveMask(const at::Tensor& mask, at::ScalarType dtype);
+
+/// Attention by products and a softmax, whose scores and probabilities are
+/// stored and kept for gradients.
+at::Tensor RunAttentionMath(const AttentionInputs& inputs);
 
 }  // namespace foretell::meta

@@ -14,6 +14,7 @@ std::vector<Family> AllFamilies() {
           {"indexing", IndexingKernels()},
           {"linalg", LinalgKernels()},
           {"loss", LossKernels()},
+          {"multi_head", MultiHeadKernels()},
           {"normalization", NormalizationKernels()},
           {"optimizer", OptimizerKernels()},
           {"padding", PaddingKernels()},

@@ -29,6 +29,7 @@ std::span<const KernelRow> FftKernels();
 std::span<const KernelRow> IndexingKernels();
 std::span<const KernelRow> LinalgKernels();
 std::span<const KernelRow> LossKernels();
+std::span<const KernelRow> MultiHeadKernels();
 std::span<const KernelRow> NormalizationKernels();
 std::span<const KernelRow> OptimizerKernels();
 std::span<const KernelRow> PaddingKernels();

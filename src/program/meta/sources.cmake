@@ -2,6 +2,7 @@
 set(FORETELL_META_SOURCES
     meta/activation.cc
     meta/attention.cc
+    meta/attention_math.cc
     meta/call.cc
     meta/convolution.cc
     meta/data_dependent.cc
@@ -14,6 +15,7 @@ set(FORETELL_META_SOURCES
     meta/linalg.cc
     meta/loss.cc
     meta/meta_kernels.cc
+    meta/multi_head.cc
     meta/normalization.cc
     meta/optimizer.cc
     meta/padding.cc
@@ -25,4 +27,5 @@ set(FORETELL_META_SOURCES
     meta/reduction.cc
     meta/resampling.cc
     meta/shapes.cc
-    meta/softmax.cc)
+    meta/softmax.cc
+    meta/torch_scope.cc)

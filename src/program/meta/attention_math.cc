@@ -1,0 +1,99 @@
+// Attention that no fused kernel takes, by the version of PyTorch.
+//
+//   before 2.0   what networks wrote: the queries are scaled, the mask is added
+//                to a new tensor, under autocast the softmax returns f32
+//   2.0 to 2.4   queries and keys are scaled, the mask is added in place
+//   from 2.5 on  the same, 16-bit operands being cast to FP32 first
+//                (aten/src/ATen/native/transformers/attention.cpp)
+
+#include <ATen/ops/_scaled_dot_product_attention_math.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/dropout.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/repeat_interleave.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/tril.h>
+#include <ATen/ops/where.h>
+
+#include <cmath>
+#include <limits>
+
+#include "src/program/meta/attention.h"
+#include "src/program/meta/in_autocast.h"
+#include "src/program/meta/torch_scope.h"
+
+namespace foretell::meta {
+
+at::Tensor AdditiveMask(const at::Tensor& mask, at::ScalarType dtype) {
+  if (!mask.defined() || mask.scalar_type() != at::kBool) return mask;
+  const at::TensorOptions options =
+      at::TensorOptions().dtype(dtype).device(at::kMeta);
+  return at::where(
+      mask, at::scalar_tensor(0.0, options),
+      at::scalar_tensor(-std::numeric_limits<double>::infinity(), options));
+}
+
+namespace {
+
+/// True on and below the diagonal: which keys a query may see.
+at::Tensor CausalMask(const AttentionInputs& in) {
+  return at::ones({in.query.size(-2), in.key.size(-2)},
+                  in.query.options().dtype(at::kBool))
+      .tril();
+}
+
+/// One head of `tensor` for every head of the queries.
+at::Tensor RepeatHeads(const AttentionInputs& in, const at::Tensor& tensor) {
+  if (!in.enable_gqa) return tensor;
+  return at::repeat_interleave(tensor, in.query.size(-3) / tensor.size(-3), -3);
+}
+
+/// Probabilities; in f32 under autocast, as torch.softmax has it there.
+at::Tensor Softmax(const at::Tensor& scores, bool as_network) {
+  const bool in_float = as_network && in_autocast;
+  return in_float ? at::softmax(scores, -1, at::kFloat)
+                  : at::softmax(scores, -1);
+}
+
+/// What LibTorch does from 2.0 to 2.4, and what networks did before
+/// (`as_network`): they scaled the queries alone and added the mask to a new
+/// tensor.
+at::Tensor RunMathInOperandType(const AttentionInputs& in, bool as_network) {
+  const double scale = in.scale.value_or(1.0 / std::sqrt(in.query.size(-1)));
+  const double factor = as_network ? scale : std::sqrt(scale);
+  const at::Tensor query = in.query * factor;
+  const at::Tensor key = RepeatHeads(in, in.key).transpose(-2, -1);
+  at::Tensor scores = at::matmul(query, as_network ? key : key * factor);
+  const at::Tensor mask = AdditiveMask(in.is_causal ? CausalMask(in) : in.mask,
+                                       in.query.scalar_type());
+  if (mask.defined()) {
+    scores = as_network ? at::add(scores, mask) : scores.add_(mask);
+  }
+  scores = Softmax(scores, as_network);
+  if (in.dropout_p > 0) scores = at::dropout(scores, in.dropout_p, true);
+  return at::matmul(scores.to(in.value.scalar_type()),
+                    RepeatHeads(in, in.value));
+}
+
+at::Tensor RunMathOf2_5(const AttentionInputs& in) {
+  const at::Tensor mask = AdditiveMask(in.mask, in.query.scalar_type());
+  return std::get<0>(at::_scaled_dot_product_attention_math(
+      in.query, in.key, in.value,
+      mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt,
+      in.dropout_p, in.is_causal, std::nullopt, in.scale, in.enable_gqa));
+}
+
+}  // namespace
+
+at::Tensor RunAttentionMath(const AttentionInputs& in) {
+  const TorchGeneration torch = TorchScope::Generation();
+  if (torch == TorchGeneration::kFloatAttentionFallback) {
+    return RunMathOf2_5(in);
+  }
+  return RunMathInOperandType(in, torch == TorchGeneration::kNoFusedAttention);
+}
+
+}  // namespace foretell::meta

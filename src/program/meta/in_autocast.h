@@ -1,0 +1,9 @@
+#pragma once
+
+namespace foretell {
+
+/// Whether this thread is in an AutocastRegion, which sets it: attention that is
+/// written out asks.
+inline thread_local bool in_autocast = false;
+
+}  // namespace foretell
