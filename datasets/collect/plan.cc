@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <unordered_map>
 
-#include "datasets/store/csv.h"
 #include "foretell/error.h"
+#include "src/core/csv_rows.h"
 
 namespace foretell::dataset {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "datasets/store/csv.h"
 #include "foretell/error.h"
+#include "src/core/csv_rows.h"
 #include "src/core/text.h"
 
 namespace foretell::dataset {

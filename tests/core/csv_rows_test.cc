@@ -1,4 +1,4 @@
-#include "datasets/store/csv.h"
+#include "src/core/csv_rows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "expect_error.h"
-#include "scratch.h"
 #include "src/core/csv.h"
+#include "tests/datasets/expect_error.h"
+#include "tests/datasets/scratch.h"
 
-namespace foretell::dataset {
+namespace foretell {
 namespace {
 
 using dataset_test::ExpectError;
@@ -90,4 +90,4 @@ TEST_F(CsvTest, ReadsBackWhatLooksLikeAFormula) {
 }
 
 }  // namespace
-}  // namespace foretell::dataset
+}  // namespace foretell

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace foretell::dataset {
+namespace foretell {
 
 /// One row of a table, by the names of its columns.
 class CsvRow {
@@ -41,4 +41,4 @@ class CsvRow {
 void ForEachCsvRow(const std::string& path,
                    const std::function<void(const CsvRow&)>& use);
 
-}  // namespace foretell::dataset
+}  // namespace foretell

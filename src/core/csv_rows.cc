@@ -1,4 +1,4 @@
-#include "datasets/store/csv.h"
+#include "src/core/csv_rows.h"
 
 #include <fmt/core.h>
 #include <zlib.h>
@@ -13,7 +13,7 @@
 #include "src/core/csv.h"
 #include "src/core/files.h"
 
-namespace foretell::dataset {
+namespace foretell {
 namespace {
 
 constexpr std::size_t kMaxRowBytes = 16 * 1024 * 1024;
@@ -180,4 +180,4 @@ void ForEachCsvRow(const std::string& path,
   }
 }
 
-}  // namespace foretell::dataset
+}  // namespace foretell
