@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "foretell/adaptation.h"
 #include "foretell/cost.h"
 #include "foretell/device.h"
 #include "foretell/figure.h"
@@ -110,6 +111,8 @@ struct PredictorOptions {
   CostOptions cost = {};
   /// Predicts MIG profiles too, each an estimate of its own.
   bool with_slices = true;
+  /// Brings the figures into line with rows of one machine.
+  std::optional<Adaptation> adaptation = {};
 };
 
 /// Predicts what a graph takes on one device. A value; safe to use from
@@ -123,7 +126,8 @@ class Predictor {
   /// graph's.
   ///
   /// Throws Error: kInvalidArgument for a device that EstimateCost would
-  /// refuse, for two checkpoints of one figure and for one that corrects a
+  /// refuse, for an adaptation that was fitted to another device or run, for
+  /// two checkpoints of one figure and for one that corrects a
   /// prior other than the analytic one; kNotFound, kCorrupt or kUnsupported for
   /// checkpoints that cannot be read and for context models that they name.
   ///

@@ -5,14 +5,10 @@
 #include <algorithm>
 
 #include "src/core/text.h"
+#include "src/predict/scale_figure.h"
 
 namespace foretell::learned {
 namespace {
-
-void Scale(Interval& interval, double ratio) {
-  interval.lo *= ratio;
-  interval.hi *= ratio;
-}
 
 /// Value and source; the range in proportion where none was learned.
 void Replace(const LearnedFigure& learned, Figure& figure) {
@@ -21,27 +17,6 @@ void Replace(const LearnedFigure& learned, Figure& figure) {
   if (learned.interval) figure.interval = *learned.interval;
   figure.value = learned.value;
   figure.source = learned.source;
-}
-
-void ScaleEnergy(double ratio, CostEstimate& cost) {
-  cost.energy_j *= ratio;
-  cost.static_energy_j *= ratio;
-}
-
-void ScaleLatency(double ratio, CostEstimate& cost) {
-  for (double* part : {&cost.latency_ms, &cost.compute_ms, &cost.memory_ms,
-                       &cost.overhead_ms}) {
-    *part *= ratio;
-  }
-}
-
-/// Energy at the same power, unless it was learned and stands for itself.
-void FollowLatency(double ratio, Prediction& prediction) {
-  Figure& energy = prediction[Target::kEnergy];
-  if (energy.source.IsLearned()) return;
-  energy.value *= ratio;
-  Scale(energy.interval, ratio);
-  ScaleEnergy(ratio, prediction.cost);
 }
 
 }  // namespace
@@ -65,11 +40,7 @@ FigureSource SourceOf(const CheckpointInfo& info,
 void PutFigure(const LearnedFigure& figure, Prediction& prediction) {
   Figure& present = prediction[figure.target];
   const double ratio = figure.value / present.value;
-  if (figure.target == Target::kLatency) {
-    ScaleLatency(ratio, prediction.cost);
-    FollowLatency(ratio, prediction);
-  }
-  if (figure.target == Target::kEnergy) ScaleEnergy(ratio, prediction.cost);
+  ScaleCompanions(figure.target, ratio, prediction);
   Replace(figure, present);
 }
 

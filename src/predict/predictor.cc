@@ -6,10 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "foretell/features.h"
 #include "foretell/predictor.h"
 #include "src/core/text.h"
 #include "src/core/units.h"
 #include "src/cost/launched_step.h"
+#include "src/predict/apply_adaptation.h"
 #include "src/predict/learned_figures.h"
 #include "src/predict/slices.h"
 
@@ -104,6 +106,17 @@ void WarnOfMemory(const DeviceSpec& device, const Prediction& prediction,
       static_cast<std::int64_t>(total_mib), device.name, device.usable_mib));
 }
 
+/// Adds a constant to the context; no context is smaller than nothing.
+void MoveContext(double mib, MemoryBreakdown& memory) {
+  const auto bytes =
+      std::max(-memory.context,
+               static_cast<std::int64_t>(mib * static_cast<double>(kMiB)));
+  for (std::int64_t* part : {&memory.context, &memory.total, &memory.total_low,
+                             &memory.total_high}) {
+    *part += bytes;
+  }
+}
+
 Figure AnalyticFigure(double value, double factor) {
   return {.value = value, .interval = {value / factor, value * factor}};
 }
@@ -119,6 +132,9 @@ Predictor::Predictor(DeviceSpec device, const Run& run,
   context_ = options_.context ? *options_.context : catalog.DefaultContext();
   options_.catalog = nullptr;
   options_.cost.run = run_;
+  if (!options_.adaptation) return;
+  CheckAdaptation(*options_.adaptation, device_, context_, run_);
+  options_.cost.dispatch_scale *= options_.adaptation->host_factor;
 }
 
 Predictor Predictor::Analytic(const DeviceSpec& device, const Run& run,
@@ -130,10 +146,15 @@ Predictor Predictor::Analytic(const DeviceSpec& device, const Run& run,
 }
 
 MemoryBreakdown Predictor::MemoryOf(const OperatorGraph& graph) const {
-  return SimulateMemory(graph, {.device = device_,
-                                .context = context_,
-                                .with_workspaces = options_.with_workspaces,
-                                .allocator = options_.allocator});
+  MemoryBreakdown memory =
+      SimulateMemory(graph, {.device = device_,
+                             .context = context_,
+                             .with_workspaces = options_.with_workspaces,
+                             .allocator = options_.allocator});
+  if (options_.adaptation) {
+    MoveContext(options_.adaptation->memory_mib, memory);
+  }
+  return memory;
 }
 
 double Predictor::MemoryInGradMode(const Prediction& prediction,
@@ -169,6 +190,11 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
                        .context = context_,
                        .method = options_.method},
                       result);
+  }
+  if (options_.adaptation) {
+    const StaticFeatures statics = CountStaticFeatures(graph);
+    ApplyAdaptation(*options_.adaptation, static_cast<double>(statics.macs),
+                    result);
   }
   return result;
 }

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "foretell/adaptation.h"
+#include "foretell/predictor.h"
+
+namespace foretell {
+
+/// Refuses an adaptation that was fitted elsewhere: Error(kInvalidArgument)
+/// names its origin, what differs and both values. The context matters where
+/// memory was adapted, the optimizer in training.
+void CheckAdaptation(const Adaptation& adaptation, const DeviceSpec& device,
+                     const ContextModel& context, const Run& run);
+
+/// Brings the figures of `prediction`, of a network of so many MACs, into line;
+/// their sources and intervals say so. The host factor and the context's
+/// constant are in its estimate already. Slices keep their ratios to the whole
+/// device. Energy follows the latency unless it was learned.
+void ApplyAdaptation(const Adaptation& adaptation, double macs,
+                     Prediction& prediction);
+
+}  // namespace foretell

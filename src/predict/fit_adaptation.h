@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "foretell/adaptation.h"
+#include "foretell/predictor.h"
+
+namespace foretell {
+
+/// Fewer rows than this say more about themselves than about a machine.
+inline constexpr std::size_t kFewestRows = 5;
+
+/// Hosts for which rows are predicted: CPU times from a quarter to four times
+/// what they are taken for, in equal steps of the logarithm; the middle one
+/// is 1.
+std::vector<double> HostFactors();
+
+/// A measured row beside what is predicted of it.
+struct PredictedRow {
+  std::string network;  ///< Rows of one network are left out together.
+  double macs = 0;
+  /// By Target; empty: not measured. Above 0.
+  std::array<std::optional<double>, kNumTargets> measured = {};
+  double memory_mib = 0;  ///< Predicted.
+  /// Predicted on the hosts of HostFactors(), in their order.
+  std::vector<double> latency_ms = {};
+  std::vector<double> energy_j = {};
+  /// Energy is the analytic power over the latency.
+  bool energy_follows = true;
+  /// FigureSource::method by Target.
+  std::array<std::string, kNumTargets> methods = {};
+
+  /// Takes over what is predicted on the next host.
+  void Add(const Prediction& prediction);
+};
+
+/// What a fit found.
+struct AdaptationFit {
+  Adaptation adaptation;
+  /// Figures whose mean error is larger after than before, for rows that were
+  /// left out: the adaptation makes them worse.
+  std::vector<Target> worse;
+  std::vector<std::string> warnings;  ///< What the rows cannot tell.
+};
+
+/// Fits the figures `targets` to `rows`; `about` says of which device, run and
+/// environment they are. Every figure's errors are of rows that were left out:
+/// network by network, or row by row where there are fewer than three networks.
+///
+/// Latency: the host factor is searched for, on a grid and then between its
+/// points; at each one level and exponent are FitLevelAndExponent's. Memory: a
+/// constant. Energy: a level, on top of what the latency's correction does.
+///
+/// Throws Error(kInvalidArgument) for a target that fewer than kFewestRows rows
+/// have.
+AdaptationFit FitAdaptation(std::span<const PredictedRow> rows,
+                            std::span<const Target> targets,
+                            const Adaptation& about);
+
+}  // namespace foretell
