@@ -35,6 +35,7 @@ inline constexpr CommandRow kCommands[] = {
     {"inspect", Home::kForetell, &AddInspect},
     {"fits", Home::kForetell, &AddFits},
     {"max-batch", Home::kForetell, &AddMaxBatch},
+    {"adapt", Home::kForetell, &AddAdapt},
     {"measure", Home::kLab, kInLab ? &AddMeasure : nullptr,
      "Real latency, memory and energy of models on a device"},
     {"mig", Home::kForetell, &AddMig},
@@ -53,6 +54,7 @@ inline constexpr CommandRow kCommands[] = {
      "point or device"},
     {"version", Home::kForetell, &AddVersion},
     {"completion", Home::kLabIfBuilt, &AddCompletion},
+    {"fit-factors", Home::kForetell, &AddFitFactors},
     {"measure-one", Home::kLab, kInLab ? &AddMeasureOne : nullptr},
 };
 

@@ -7,7 +7,8 @@ namespace foretell::cli {
 /// Exit status of the `foretell` command; docs/command_line.md repeats it.
 enum ExitCode : int {
   kExitOk = 0,
-  kExitDoesNotFit = 1,   ///< `fits`, `max-batch`, `mig pack`: the answer is no.
+  /// `fits`, `max-batch`, `mig pack`, `adapt`: the answer is no.
+  kExitDoesNotFit = 1,
   kExitUsage = 2,        ///< The command line makes no sense.
   kExitModelFailed = 3,  ///< At least one model had an error; others go on.
   kExitInternal = 4,     ///< A bug in foretell.

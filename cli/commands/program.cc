@@ -19,7 +19,8 @@ namespace foretell::cli {
 namespace {
 
 constexpr char kExitCodes[] =
-    "Exit status: 0 done; 1 it does not fit (fits, max-batch, mig pack);\n"
+    "Exit status: 0 done; 1 it does not fit (fits, max-batch, mig pack), or\n"
+    "adapt would make things worse;\n"
     "2 wrong usage; 3 at least one model failed; 4 a bug in foretell;\n"
     "5 training was interrupted and can be resumed.";
 

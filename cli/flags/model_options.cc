@@ -79,6 +79,10 @@ void ModelOptions::AddTo(CLI::App& command, bool many) {
         ->allow_extra_args(false)
         ->check(CLI::PositiveNumber);
   }
+  AddTraceFlags(command);
+}
+
+void ModelOptions::AddTraceFlags(CLI::App& command) {
   command.add_option("-d,--dim", dims, "Size of a named dimension: seq=128")
       ->allow_extra_args(false);
   AddStepFlags(command, run);

@@ -2,6 +2,7 @@
 
 #include "cli/flags/named_flag.h"
 #include "foretell/error.h"
+#include "src/core/files.h"
 
 namespace foretell::cli {
 namespace {
@@ -74,16 +75,26 @@ void PredictorFlags::AddTo(CLI::App& command, Run& run) {
            "analytic; learned, wherever a trained network knows such runs; "
            "auto, where measurements speak for it")
       ->excludes(checkpoint);
+  command.add_option("--adaptation", adaptation,
+                     "What `foretell adapt` made of measurements of your own");
 }
 
-Predictor PredictorFlags::Make(const Run& run) const {
-  const DeviceCatalog catalog = device.Catalog();
+PredictorOptions PredictorFlags::ToOptions(const DeviceCatalog& catalog) const {
   PredictorOptions options{
       .method = method, .checkpoints = checkpoints, .catalog = &catalog};
   if (!device.environment.empty()) {
     options.context = catalog.FindContext(device.environment);
   }
-  return Predictor::Make(catalog.FindDevice(device.device), run, options);
+  if (!adaptation.empty()) {
+    options.adaptation = AdaptationFromJson(ReadText(adaptation), adaptation);
+  }
+  return options;
+}
+
+Predictor PredictorFlags::Make(const Run& run) const {
+  const DeviceCatalog catalog = device.Catalog();
+  return Predictor::Make(catalog.FindDevice(device.device), run,
+                         ToOptions(catalog));
 }
 
 }  // namespace foretell::cli

@@ -23,10 +23,14 @@ struct PredictorFlags {
   DeviceFlags device;
   Method method = Method::kAuto;
   std::vector<std::string> checkpoints;  ///< Files of the user's own networks.
+  std::string adaptation;  ///< File that `foretell adapt` wrote; or empty.
 
   /// `run` must outlive the command.
   void AddTo(CLI::App& command, Run& run);
-  /// Throws what Predictor::Make and DeviceFlags::Catalog throw.
+  /// Settings for Predictor::Make, of which `catalog` is a part. Throws what
+  /// FindContext and AdaptationFromJson throw.
+  PredictorOptions ToOptions(const DeviceCatalog& catalog) const;
+  /// Throws what ToOptions, Predictor::Make and DeviceFlags::Catalog throw.
   Predictor Make(const Run& run) const;
 };
 

@@ -1,0 +1,189 @@
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands/command.h"
+#include "cli/flags/model_options.h"
+#include "cli/flags/named_flag.h"
+#include "cli/flags/open_model.h"
+#include "cli/flags/run_flags.h"
+#include "cli/print/print_adaptation.h"
+#include "cli/print/progress_bar.h"
+#include "foretell/features.h"
+#include "foretell/predictor.h"
+#include "src/core/output_file.h"
+#include "src/predict/fit_adaptation.h"
+#include "src/predict/measured_rows.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr char kAdaptExamples[] =
+    "ROWS is what `foretell measure` prints with --csv or --json, or a CSV\n"
+    "table with the columns model, batch, latency_ms and optionally\n"
+    "memory_mib, energy_j, inputs: docs/adapting.md. Exit status 1: rows that\n"
+    "were left out got worse, and nothing is written.\n"
+    "Examples:\n"
+    "  foretell measure *.onnx --batch 1,32 --csv > rows.csv\n"
+    "  foretell adapt rows.csv --device rtx-4090 --host cpp --out mine.json\n"
+    "  foretell predict new.onnx --batch 8 --device rtx-4090 --host cpp \\\n"
+    "      --adaptation mine.json";
+
+struct AdaptCommand {
+  std::string rows;
+  std::string out;
+  ModelOptions model;
+  PredictorFlags predictor;
+  std::vector<Target> figures;
+  bool force = false;
+};
+
+/// A predictor for each of HostFactors().
+std::vector<Predictor> PredictorsOf(const AdaptCommand& options,
+                                    const DeviceCatalog& catalog) {
+  const DeviceSpec& device =
+      catalog.FindDevice(options.predictor.device.device);
+  PredictorOptions settings = options.predictor.ToOptions(catalog);
+  settings.with_slices = false;
+  std::vector<Predictor> predictors;
+  for (const double host : HostFactors()) {
+    settings.adaptation = Adaptation{
+        .device = device.name, .run = options.model.run, .host_factor = host};
+    predictors.push_back(Predictor::Make(device, options.model.run, settings));
+  }
+  return predictors;
+}
+
+PredictedRow PredictRow(const MeasuredRow& row, const OperatorGraph& graph,
+                        const std::vector<Predictor>& predictors) {
+  PredictedRow predicted{
+      .network = row.model,
+      .macs = static_cast<double>(CountStaticFeatures(graph).macs),
+      .measured = row.measured};
+  for (const Predictor& predictor : predictors) {
+    predicted.Add(predictor.Predict(graph));
+  }
+  return predicted;
+}
+
+/// The rows' networks, each opened once.
+class RowTracer {
+ public:
+  explicit RowTracer(const ModelOptions& options) : options_(options) {}
+
+  OperatorGraph GraphOf(const MeasuredRow& row) {
+    auto found = programs_.find(row.model);
+    if (found == programs_.end()) {
+      found = programs_
+                  .emplace(row.model,
+                           OpenModel(row.model, options_.ToLoadOptions()))
+                  .first;
+    }
+    InputRequest request = options_.ToRequest(row.batch);
+    for (const std::string& text : row.inputs) {
+      request.inputs.push_back(ParseInput(text));
+    }
+    const Program& program = found->second;
+    return TraceProgram(program,
+                        BindInputs(program.inputs(), request, row.model),
+                        options_.ToTraceOptions())
+        .graph;
+  }
+
+ private:
+  const ModelOptions& options_;
+  std::map<std::string, Program> programs_;
+};
+
+std::vector<PredictedRow> PredictRows(
+    const AdaptCommand& options, const std::vector<MeasuredRow>& rows,
+    const std::vector<Predictor>& predictors) {
+  RowTracer tracer(options.model);
+  ProgressBar progress;
+  std::vector<PredictedRow> predicted;
+  for (const MeasuredRow& row : rows) {
+    progress.Show(std::ssize(predicted), std::ssize(rows), 0, row.model);
+    try {
+      predicted.push_back(PredictRow(row, tracer.GraphOf(row), predictors));
+    } catch (const Error& error) {
+      throw WithContext(row.place, error);
+    }
+  }
+  return predicted;
+}
+
+/// What --figure names, or every figure that enough rows have.
+std::vector<Target> TargetsOf(const AdaptCommand& options,
+                              const std::vector<MeasuredRow>& rows) {
+  if (!options.figures.empty()) return options.figures;
+  std::vector<Target> targets;
+  for (const Target target : kAllTargets) {
+    std::size_t count = 0;
+    for (const MeasuredRow& row : rows) {
+      if (row.measured[static_cast<std::size_t>(target)]) ++count;
+    }
+    if (count >= kFewestRows) {
+      targets.push_back(target);
+    } else if (count > 0) {
+      PrintWarning(fmt::format(
+          "{} is left alone: {} rows have {}, expected at least {}",
+          TargetName(target), count, TargetField(target), kFewestRows));
+    }
+  }
+  return targets;
+}
+
+ExitCode RunAdapt(const AdaptCommand& options) {
+  const DeviceCatalog catalog = options.predictor.device.Catalog();
+  const std::vector<Predictor> predictors = PredictorsOf(options, catalog);
+  const Predictor& first = predictors.front();
+  const MeasuredTable table = ReadMeasuredRows(
+      options.rows, {first.device(), catalog, options.model.run});
+  for (const std::string& text : table.warnings) PrintWarning(text);
+  const AdaptationFit fit =
+      FitAdaptation(PredictRows(options, table.rows, predictors),
+                    TargetsOf(options, table.rows),
+                    {.device = first.device().name,
+                     .context = first.context().name,
+                     .run = options.model.run});
+  for (const std::string& text : fit.warnings) PrintWarning(text);
+  std::cout << FormatAdaptation(fit.adaptation);
+  if (!fit.worse.empty() && !options.force) {
+    PrintError(fmt::format(
+        "{}: rows that were left out got worse: {}; nothing is written "
+        "(--figure takes others, --force writes it)",
+        options.rows, FormatWorse(fit)));
+    return kExitDoesNotFit;
+  }
+  WriteWhole(options.out, AdaptationToJson(fit.adaptation));
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddAdapt(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<AdaptCommand>();
+  CLI::App* command = app.add_subcommand(
+      "adapt", "Correct predictions by a few measurements of your own GPU");
+  command->footer(kAdaptExamples);
+  command->add_option("ROWS", options->rows, "Table of measurements")
+      ->required();
+  command->add_option("--out", options->out, "File to write, for --adaptation")
+      ->required();
+  options->model.AddTraceFlags(*command);
+  options->predictor.AddTo(*command, options->model.run);
+  command->remove_option(command->get_option("--adaptation"));
+  AddNamedList(*command, "--figure", options->figures,
+               {kAllTargets.begin(), kAllTargets.end()}, &TargetName,
+               "Figures to adapt; default: those that five rows have");
+  command->add_flag("--force", options->force,
+                    "Write the file even where it makes rows worse");
+  command->callback([options, &exit_code] { exit_code = RunAdapt(*options); });
+}
+
+}  // namespace foretell::cli
