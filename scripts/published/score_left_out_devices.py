@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """Judges predictions of left-out devices, as they are and adapted.
 
-    scripts/published/score_left_out_devices.py FOLDER
+    scripts/published/score_left_out_devices.py PREDICTIONS
 
-FOLDER is the --out of `foretell cross-validate --folds device`. A device that was
-not learned from is often wrong by one factor, and by another one where networks
-keep its product units busier; whoever has five measurements of the device can find
-both. Prints, per device and per environment of it, the median / mean absolute
-percentage error
+PREDICTIONS is the --out of `foretell cross-validate --folds device`, or the --csv of
+`foretell evaluate --analytic`. A device that was not learned from is often wrong by
+one factor, and by another one where networks keep its product units busier; whoever
+has five measurements of the device can find both. Prints, per device and per
+environment of it, the median / mean absolute percentage error
 - of the predictions;
 - times one factor, the median ratio of five labels;
 - times exp(a + b x), where x is the logarithm of MACs over predicted time, less
-  its mean over the device: a and b by least squares on the logarithms of five
-  labels, drawn to 0 (ridge) and robust (weights of a Cauchy distribution);
+  its mean over the device: `foretell adapt` finds a and b in the same way
+  (src/predict/two_factors.h), and like it takes x between those of the five;
 both of the same five labels, one from each fifth by x, over the labels that were
 not drawn, as the mean of DRAWS draws with seed 0. "Known" columns draw among the
 better-known quarter of each fifth: networks that were predicted well, when those
@@ -29,22 +29,23 @@ import pathlib
 import random
 import statistics
 import sys
+import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import foretell  # noqa: E402
 
 LABELS, DRAWS = 5, 200
 # Share of the networks to draw from in the "known" columns. With any share from a
 # third to a twentieth the medians of docs/accuracy.md differ by at most 0.2 points.
 KNOWN = 0.25
-# Standard deviations of a, b and a label's logarithm. Chosen in view of the four
-# GPUs of docs/accuracy.md, where halving or doubling any of them moves a median
-# error by at most 1.0 points.
-LEVEL_DEVIATION, SLOPE_DEVIATION, LABEL_DEVIATION = 0.15, 0.08, 0.08
-ROBUST_STEPS = 10
 
 
 # One label: y, the logarithm of predicted / measured time; x, that of MACs over
 # predicted time less its mean over the device; strangeness, how far its network was
 # mispredicted elsewhere.
 Point = collections.namedtuple("Point", "y x model strangeness", defaults=(0,))
+# Factors, and the range of x that they were fitted to.
+Fit = collections.namedtuple("Fit", "level slope low high")
 
 
 def read(path):
@@ -52,6 +53,8 @@ def read(path):
     groups = collections.defaultdict(list)
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
+            if row.get("target", "latency_ms") != "latency_ms":
+                continue
             predicted = float(row["prediction"])
             groups[row["device"], row["environment"]].append(
                 Point(math.log(predicted / float(row["label"])),
@@ -67,9 +70,9 @@ def with_strangeness(groups):
     """Fills in the mean |residual| of every network on the other devices, after
     two factors of all labels there; infinite for networks known from none."""
     left = {}
-    for key, points in groups.items():
-        fit = level_and_slope(points)
-        left[key] = {point.model: abs(residual(point, *fit)) for point in points}
+    fits = level_and_slope(groups.values())
+    for (key, points), fit in zip(groups.items(), fits):
+        left[key] = {point.model: abs(residual(point, fit)) for point in points}
 
     def strangeness(model, device):
         elsewhere = [found[model] for (other, _), found in left.items()
@@ -97,32 +100,26 @@ def shown(pair):
     return f"{pair[0]:.1f} / {pair[1]:.1f}"
 
 
-def residual(point, level, slope):
-    return point.y - level - slope * point.x
+def residual(point, fit):
+    return point.y - fit.level - fit.slope * min(max(point.x, fit.low), fit.high)
 
 
-def level_and_slope(points):
-    """Ridge regression of y on 1 and x, reweighted."""
-    weights = [1.0] * len(points)
-    for _ in range(ROBUST_STEPS):
-        one, x, xx, y, xy = (
-            sum(weight * term(point.y, point.x)
-                for weight, point in zip(weights, points)) / LABEL_DEVIATION**2
-            for term in (lambda y, x: 1, lambda y, x: x, lambda y, x: x * x,
-                         lambda y, x: y, lambda y, x: x * y))
-        one += LEVEL_DEVIATION**-2
-        xx += SLOPE_DEVIATION**-2
-        determinant = one * xx - x * x
-        level, slope = ((y * xx - x * xy) / determinant,
-                        (one * xy - x * y) / determinant)
-        weights = [
-            1 / (1 + (residual(point, level, slope) / LABEL_DEVIATION) ** 2)
-            for point in points]
-    return level, slope
+def level_and_slope(sets):
+    """Both factors of each of the sets of points, as `foretell adapt` finds them."""
+    sets = list(sets)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump({"sets": [[(point.y, point.x) for point in points]
+                            for points in sets]}, file)
+        file.flush()
+        fits = foretell.run_json("fit-factors", file.name)
+    return [Fit(*fit, min(point.x for point in points),
+                max(point.x for point in points))
+            for fit, points in zip(fits, sets)]
 
 
-def one_factor(drawn):
-    return statistics.median(point.y for point in drawn), 0.0
+def one_factor(sets):
+    return [Fit(statistics.median(point.y for point in points), 0, 0, 0)
+            for points in sets]
 
 
 def candidates(points, share):
@@ -138,19 +135,18 @@ def mean_of_draws(points, fit, share=1):
     """Mean errors on the other points once `fit` has seen one of each fifth."""
     generator = random.Random(0)
     fifths = candidates(points, share)
-    draws = []
-    for _ in range(DRAWS):
-        drawn = [generator.choice(fifth) for fifth in fifths]
-        found = fit(drawn)
-        draws.append(errors([residual(point, *found) for point in points
-                             if point not in drawn]))
+    drawn = [[generator.choice(fifth) for fifth in fifths] for _ in range(DRAWS)]
+    draws = [errors([residual(point, found) for point in points
+                     if point not in five])
+             for five, found in zip(drawn, fit(drawn))]
     return tuple(statistics.fmean(column) for column in zip(*draws))
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    groups = read(pathlib.Path(sys.argv[1]) / "predictions.csv")
+    path = pathlib.Path(sys.argv[1])
+    groups = read(path / "predictions.csv" if path.is_dir() else path)
     environments = sorted({environment for _, environment in groups})
     fits = {"one factor of five": (one_factor, 1),
             "two factors of five": (level_and_slope, 1),
@@ -172,4 +168,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    foretell.main(main)

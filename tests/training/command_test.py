@@ -336,7 +336,8 @@ class ScoreLeftOutDevices(TrainingTest):
         result = subprocess.run(
             [sys.executable, SOURCE / "scripts" / "published" /
              "score_left_out_devices.py", folder],
-            capture_output=True, text=True, timeout=300)
+            capture_output=True, text=True, timeout=300,
+            env=dict(os.environ, FORETELL=BINARY))
         self.assertEqual(result.returncode, OK, result.stderr)
         lines = [[cell.strip() for cell in line.strip("|").split("|")]
                  for line in result.stdout.splitlines()]
