@@ -5,6 +5,8 @@
 
 #include <ATen/Functions.h>
 
+#include <cmath>
+
 namespace foretell::zoo {
 namespace {
 
@@ -19,10 +21,11 @@ at::Tensor QuarterTurn(const at::Tensor& x) {
 }  // namespace
 
 at::Tensor RotaryFrequencies(std::int64_t width, double base) {
-  const auto options = at::TensorOptions().dtype(at::kFloat);
-  const at::Tensor exponents =
-      at::arange(0, width, 2, options) / static_cast<double>(width);
-  return at::reciprocal(at::pow(base, exponents));
+  // In place: what dies here would count as a weight's storage.
+  at::Tensor rates =
+      at::arange(0, width, 2, at::TensorOptions().dtype(at::kFloat));
+  rates.mul_(-std::log(base) / static_cast<double>(width));
+  return rates.exp_();
 }
 
 RotaryTables MakeRotaryTables(const at::Tensor& frequencies, std::int64_t first,
