@@ -138,6 +138,22 @@ std::vector<Target> TargetsOf(const AdaptCommand& options,
   return targets;
 }
 
+AdaptationFit Fit(const AdaptCommand& options,
+                  const std::vector<MeasuredRow>& rows,
+                  const std::vector<Predictor>& predictors) {
+  const std::vector<Target> targets = TargetsOf(options, rows);
+  const std::vector<PredictedRow> predicted =
+      PredictRows(options, rows, predictors);
+  try {
+    return FitAdaptation(predicted, targets,
+                         {.device = predictors.front().device().name,
+                          .context = predictors.front().context().name,
+                          .run = options.model.run});
+  } catch (const Error& error) {
+    throw WithContext(options.rows, error);
+  }
+}
+
 ExitCode RunAdapt(const AdaptCommand& options) {
   const DeviceCatalog catalog = options.predictor.device.Catalog();
   const std::vector<Predictor> predictors = PredictorsOf(options, catalog);
@@ -145,12 +161,7 @@ ExitCode RunAdapt(const AdaptCommand& options) {
   const MeasuredTable table = ReadMeasuredRows(
       options.rows, {first.device(), catalog, options.model.run});
   for (const std::string& text : table.warnings) PrintWarning(text);
-  const AdaptationFit fit =
-      FitAdaptation(PredictRows(options, table.rows, predictors),
-                    TargetsOf(options, table.rows),
-                    {.device = first.device().name,
-                     .context = first.context().name,
-                     .run = options.model.run});
+  const AdaptationFit fit = Fit(options, table.rows, predictors);
   for (const std::string& text : fit.warnings) PrintWarning(text);
   std::cout << FormatAdaptation(fit.adaptation);
   if (!fit.worse.empty() && !options.force) {

@@ -14,7 +14,7 @@ constexpr double kExponentDeviation = 0.08;
 constexpr double kRowDeviation = 0.08;
 constexpr int kRobustSteps = 10;
 
-double ResidualOf(const FactorPoint& point, const LevelAndExponent& fit) {
+double OffBy(const FactorPoint& point, const LevelAndExponent& fit) {
   return point.log_ratio - fit.LogFactor(point.log_rate);
 }
 
@@ -59,7 +59,7 @@ LevelAndExponent FitLevelAndExponent(std::span<const FactorPoint> points) {
     }
     fit = equations.Solve();
     for (std::size_t i = 0; i < points.size(); ++i) {
-      weights[i] = CauchyWeight(ResidualOf(points[i], fit) / kRowDeviation);
+      weights[i] = CauchyWeight(OffBy(points[i], fit) / kRowDeviation);
     }
   }
   return fit;
@@ -70,7 +70,7 @@ double MisfitOf(std::span<const FactorPoint> points,
   double sum = Squared(fit.level / kLevelDeviation) +
                Squared(fit.exponent / kExponentDeviation);
   for (const FactorPoint& point : points) {
-    sum += std::log1p(Squared(ResidualOf(point, fit) / kRowDeviation));
+    sum += std::log1p(Squared(OffBy(point, fit) / kRowDeviation));
   }
   return sum / 2;
 }

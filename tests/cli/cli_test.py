@@ -273,7 +273,7 @@ class Usage(unittest.TestCase):
             self.assertIn(path, outcome.stderr)
 
     def test_every_command_has_help_on_stdout(self):
-        for command in ("predict inspect fits max-batch mig devices version "
+        for command in ("predict inspect fits max-batch adapt mig devices version "
                         "completion").split():
             outcome = run(command, "--help")
             self.assertEqual(outcome.returncode, OK)
@@ -588,6 +588,13 @@ class Adapt(unittest.TestCase):
             self.assertIn(f"{self.rows}: {words}", outcome.stderr)
             self.assertEqual(len(outcome.stderr.splitlines()), 1)
         self.assertFalse(self.out.exists())
+
+    def test_a_figure_that_too_few_rows_have_is_refused(self):
+        self.write_rows(lambda i: 1.25)
+        outcome = self.adapt("--figure", "energy")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn(f"{self.rows}: 0 rows have energy_j, expected at least 5",
+                      outcome.stderr)
 
     def test_a_model_that_is_missing_names_its_line(self):
         self.rows.write_text("model,batch,latency_ms\n" + "".join(
