@@ -11,11 +11,6 @@
 //
 // Ids are 32 bits wide: a batch of two thousand million nodes does not fit in
 // memory anyway, and half the bytes are read.
-//
-// The rows are filled by a counting sort, O(nodes + edges), which keeps the
-// order of the edges. PyTorch Geometric's batches hold a [2, E] list of 64-bit
-// pairs in no order; gathering and scattering along it costs two copies of
-// [E, features] per layer, more than the sums themselves.
 
 #include "src/network/graph_batch.h"
 
@@ -36,27 +31,8 @@ namespace {
               fmt::format("graph {} of the batch: {}", graph, what));
 }
 
-[[noreturn]] void RefuseEdge(std::size_t graph, std::int64_t source,
-                             std::int64_t target, const std::string& what) {
-  Refuse(graph, fmt::format("edge {} -> {} {}", source, target, what));
-}
-
-void CheckEdges(const GraphFeatures& features, std::size_t graph) {
-  if (features.sources.size() != features.targets.size()) {
-    Refuse(graph,
-           fmt::format("{} sources of edges, but {} targets",
-                       features.sources.size(), features.targets.size()));
-  }
-  const auto num_nodes = static_cast<std::int64_t>(features.nodes.size());
-  for (std::size_t e = 0; e < features.sources.size(); ++e) {
-    const std::int64_t source = features.sources[e];
-    const std::int64_t target = features.targets[e];
-    if (std::min(source, target) < 0 || std::max(source, target) >= num_nodes) {
-      RefuseEdge(graph, source, target,
-                 fmt::format("leaves the {} nodes of the graph", num_nodes));
-    }
-    if (source == target) RefuseEdge(graph, source, target, "is a loop");
-  }
+EdgeList EdgesOfGraph(const GraphFeatures& features) {
+  return {features.nodes.size(), features.sources, features.targets};
 }
 
 struct Sizes {
@@ -102,7 +78,7 @@ Sizes CheckGraphs(std::span<const GraphInput> graphs) {
     if (graphs[g].features == nullptr || graphs[g].features->nodes.empty()) {
       Refuse(g, "it has no nodes");
     }
-    CheckEdges(*graphs[g].features, g);
+    CheckEdges(EdgesOfGraph(*graphs[g].features), "graph", g);
     if (graphs[g].statics.size() != graphs[0].statics.size()) {
       Refuse(g,
              fmt::format("{} static features, but graph 0 has {}",
@@ -121,38 +97,6 @@ Sizes CheckGraphs(std::span<const GraphInput> graphs) {
                     sizes.nodes, sizes.edges, kLargest));
   }
   return sizes;
-}
-
-// Compressed rows of the edges, by the end that `key` names.
-NeighbourLists MakeLists(std::span<const GraphInput> graphs, const Sizes& sizes,
-                         std::vector<std::int64_t> GraphFeatures::*key,
-                         std::vector<std::int64_t> GraphFeatures::*other) {
-  NeighbourLists lists{at::empty({sizes.nodes + 1}, at::kInt),
-                       at::empty({sizes.edges}, at::kInt)};
-  auto* begin = lists.begin.data_ptr<std::int32_t>();
-  auto* neighbour = lists.neighbour.data_ptr<std::int32_t>();
-  begin[0] = 0;
-  std::int32_t first = 0;
-  std::int32_t filled = 0;
-  for (const GraphInput& graph : graphs) {
-    const auto& keys = graph.features->*key;
-    const auto& others = graph.features->*other;
-    const auto num_nodes =
-        static_cast<std::int32_t>(graph.features->nodes.size());
-    std::vector<std::int32_t> next(num_nodes, 0);
-    for (const std::int64_t node : keys) ++next[node];
-    for (std::int32_t i = 0; i < num_nodes; ++i) {
-      const std::int32_t degree = next[i];
-      next[i] = filled;
-      filled += degree;
-      begin[first + i + 1] = filled;
-    }
-    for (std::size_t e = 0; e < keys.size(); ++e) {
-      neighbour[next[keys[e]]++] = first + static_cast<std::int32_t>(others[e]);
-    }
-    first += num_nodes;
-  }
-  return lists;
 }
 
 at::Tensor GatherShares(std::span<const GraphInput> graphs,
@@ -216,10 +160,12 @@ GraphBatch Collate(std::span<const GraphInput> graphs) {
     statics = std::copy(graph.statics.begin(), graph.statics.end(), statics);
   }
   if (!graphs[0].shares.empty()) batch.shares = GatherShares(graphs, sizes);
-  batch.incoming = MakeLists(graphs, sizes, &GraphFeatures::targets,
-                             &GraphFeatures::sources);
-  batch.outgoing = MakeLists(graphs, sizes, &GraphFeatures::sources,
-                             &GraphFeatures::targets);
+  std::vector<EdgeList> edges;
+  for (const GraphInput& graph : graphs) {
+    edges.push_back(EdgesOfGraph(*graph.features));
+  }
+  batch.incoming = IncomingLists(edges);
+  batch.outgoing = OutgoingLists(edges);
   return batch;
 }
 

@@ -7,15 +7,9 @@
 #include <vector>
 
 #include "foretell/features.h"
+#include "src/network/neighbour_lists.h"
 
 namespace foretell::learned {
-
-/// Neighbours of every node in compressed rows: those of node i are
-/// `neighbour[begin[i]]` up to `neighbour[begin[i + 1]]`.
-struct NeighbourLists {
-  at::Tensor begin;      ///< int32 [num_nodes + 1], ascending from 0.
-  at::Tensor neighbour;  ///< int32 [num_edges], ids of nodes in the batch.
-};
 
 /// Graphs put one after the other in flat arrays, as every network takes them.
 /// All tensors are on one device; N nodes, E edges and B graphs in all.
