@@ -73,8 +73,8 @@ void LearningFlags::AddTo(CLI::App& command, bool with_network) {
 void LearningFlags::AddNetwork(CLI::App& command) {
   AddNamed(command, "--network", options.network.kind,
            SortedNetworks(/*with_terms=*/true), &learned::NetworkKindName,
-           "Network over operators; or over terms: kernels, portable-kernels "
-           "(latency), replay (memory of training)");
+           "Network over operators; or over terms: kernels, portable-kernels, "
+           "pmgns-kernels (latency), replay (memory of training)");
 }
 
 void LearningFlags::AddSize(CLI::App& command) {

@@ -71,9 +71,10 @@ void AddGoal(CLI::App& command, SampleRequest& request) {
 
 void AddColumns(CLI::App& command, SampleRequest& request) {
   AddNamed(command, "--edges", request.recipe.edges,
-           {EdgeKind::kDataFlow, EdgeKind::kChain}, &learned::EdgeKindName,
-           "Edges of the graphs: data-flow; or chain, from every operator to "
-           "the next, as the paper's released code");
+           {EdgeKind::kDataFlow, EdgeKind::kChain, EdgeKind::kNone},
+           &learned::EdgeKindName,
+           "Edges of the graphs: data-flow; chain, from every node to the "
+           "next, as the paper's released code; or none");
   command.add_flag("--device-features", request.device_columns,
                    "Let the network see figures of the device");
   command.add_flag("--prior-features", request.prior_columns,

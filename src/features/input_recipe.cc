@@ -5,7 +5,7 @@
 namespace foretell::learned {
 namespace {
 
-constexpr NameTable<2> kEdgeNames = {"data-flow", "chain"};
+constexpr NameTable<3> kEdgeNames = {"data-flow", "chain", "none"};
 
 }  // namespace
 

@@ -15,8 +15,10 @@ namespace foretell::learned {
 enum class EdgeKind {
   kDataFlow,  ///< From producers to consumers.
   kChain,     ///< From every node to the next one, as DIPPM's released code.
+  kNone,      ///< None: every node for itself.
 };
-std::string_view EdgeKindName(EdgeKind kind);  ///< "data-flow", "chain".
+/// "data-flow", "chain", "none".
+std::string_view EdgeKindName(EdgeKind kind);
 std::optional<EdgeKind> ParseEdgeKind(std::string_view name);
 
 /// What a network sees of a graph, and how that is made: MakeInput follows it
@@ -24,7 +26,7 @@ std::optional<EdgeKind> ParseEdgeKind(std::string_view name);
 struct InputRecipe {
   /// The network sees terms instead of operators.
   std::optional<TermSet> terms = {};
-  EdgeKind edges = EdgeKind::kDataFlow;  ///< Between operators.
+  EdgeKind edges = EdgeKind::kDataFlow;  ///< Between operators, or terms.
   bool node_costs = false;               ///< Operators show NodeCosts, too.
   /// Numbers of the graph as a whole, in the order of the network's inputs.
   std::vector<InputColumn> columns = {};

@@ -5,12 +5,17 @@
 // plus arithmetic over peak, which a network then corrects by what it knows of
 // such kernels. The launches and what a step costs beside all kernels are rows
 // too, of classes of their own.
+//
+// Equal kernels are one row, but for a set with edges: there their neighbours
+// differ.
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "foretell/cost.h"
 #include "src/cost/machine.h"
+#include "src/features/kernel_edges.h"
 #include "src/features/terms.h"
 
 namespace foretell::learned {
@@ -51,7 +56,8 @@ struct KernelSums {
   double weight_bytes = 0;
   double kernel_bytes = 0;
   double input_bytes = 0;
-  double kernels = 0;
+  double kernels = 0;    ///< That differ, and are more than a launch.
+  double serial_us = 0;  ///< Of threads, beyond what their bytes take.
 };
 
 /// In the order of kKernelTotals.
@@ -98,18 +104,37 @@ std::int32_t ClassOf(const cost::Kernel& kernel) {
       std::min(kernel.kernel_class, cost::KernelClass::kOther));
 }
 
-TermTable TermsOfKernels(const OperatorGraph& graph, const TermContext& context,
-                         bool portable) {
-  const Run& run = context.run;
+/// What is alike in all terms of a graph.
+struct KernelView {
+  cost::Machine machine;
+  const Run& run;
+  bool portable;
+};
+
+KernelView ViewOf(const TermContext& context, bool portable) {
   // A network that learns from a device finds out what the device reaches, and
   // does so better from the data sheet's peaks (docs/how_learned.md).
   cost::Machine machine = cost::MakeMachine(context.device, {});
   machine.use_measured_rates = portable;
-  TermTable table;
+  return {machine, context.run, portable};
+}
+
+void AddKernel(const cost::Kernel& kernel, const KernelView& view,
+               TermTable& table) {
+  table.classes.push_back(ClassOf(kernel));
+  AppendFeatures(kernel, view.machine, view.run, view.portable, table.features);
+  const cost::KernelRoofline roofline = cost::RooflineOf(kernel, view.machine);
+  table.amounts.push_back(
+      static_cast<float>(static_cast<double>(kernel.count) *
+                         (roofline.memory_us + roofline.arithmetic_us) *
+                         kMsPerUs / kTypicalShareOfPeak));
+}
+
+KernelSums SumsOf(const OperatorGraph& graph,
+                  const std::vector<cost::Kernel>& merged,
+                  const cost::Machine& machine) {
   KernelSums sums{.input_bytes = InputBytes(graph)};
-  double serial_us = 0;
-  for (const cost::Kernel& kernel :
-       cost::MergeEqual(ForwardKernels(graph, run))) {
+  for (const cost::Kernel& kernel : merged) {
     const auto count = static_cast<double>(kernel.count);
     sums.launches += count;
     sums.macs += count * static_cast<double>(kernel.macs);
@@ -117,23 +142,36 @@ TermTable TermsOfKernels(const OperatorGraph& graph, const TermContext& context,
     sums.kernel_bytes += count * static_cast<double>(kernel.Bytes());
     if (cost::IsOnlyALaunch(kernel)) continue;
     sums.kernels += 1;
-    table.classes.push_back(ClassOf(kernel));
-    AppendFeatures(kernel, machine, run, portable, table.features);
     const cost::KernelRoofline roofline = cost::RooflineOf(kernel, machine);
-    table.amounts.push_back(static_cast<float>(
-        count * (roofline.memory_us + roofline.arithmetic_us) * kMsPerUs /
-        kTypicalShareOfPeak));
-    serial_us += count * std::max(0.0, roofline.serial_us - roofline.memory_us);
+    sums.serial_us +=
+        count * std::max(0.0, roofline.serial_us - roofline.memory_us);
   }
-  const auto add_plain = [&table](std::int32_t kernel_class, double ms) {
+  return sums;
+}
+
+void AddPlainTerms(const KernelSums& sums, TermTable& table) {
+  const auto add = [&table](std::int32_t kernel_class, double ms) {
     table.classes.push_back(kernel_class);
     table.features.insert(table.features.end(), cost::kNumKernelFeatures, 0);
     table.amounts.push_back(static_cast<float>(ms));
   };
-  add_plain(kLaunchClass, sums.launches * kLaunchMs);
-  add_plain(kStepClass, kStepMs);
-  if (serial_us > 0) add_plain(kSerialClass, serial_us * kMsPerUs);
-  table.totals = TotalsOf(sums, run);
+  add(kLaunchClass, sums.launches * kLaunchMs);
+  add(kStepClass, kStepMs);
+  if (sums.serial_us > 0) add(kSerialClass, sums.serial_us * kMsPerUs);
+}
+
+TermTable TermsOfKernels(const OperatorGraph& graph, const TermContext& context,
+                         bool portable) {
+  const KernelView view = ViewOf(context, portable);
+  const std::vector<cost::Kernel> merged =
+      cost::MergeEqual(ForwardKernels(graph, context.run));
+  TermTable table;
+  for (const cost::Kernel& kernel : merged) {
+    if (!cost::IsOnlyALaunch(kernel)) AddKernel(kernel, view, table);
+  }
+  const KernelSums sums = SumsOf(graph, merged, view.machine);
+  AddPlainTerms(sums, table);
+  table.totals = TotalsOf(sums, context.run);
   return table;
 }
 
@@ -146,6 +184,23 @@ TermTable KernelTerms(const OperatorGraph& graph, const TermContext& context) {
 TermTable PortableKernelTerms(const OperatorGraph& graph,
                               const TermContext& context) {
   return TermsOfKernels(graph, context, /*portable=*/true);
+}
+
+TermTable KernelGraphTerms(const OperatorGraph& graph,
+                           const TermContext& context) {
+  const KernelView view = ViewOf(context, /*portable=*/true);
+  std::vector<cost::Kernel> kernels = ForwardKernels(graph, context.run);
+  const KernelSums sums =
+      SumsOf(graph, cost::MergeEqual(kernels), view.machine);
+  std::erase_if(kernels, &cost::IsOnlyALaunch);
+  TermTable table;
+  for (const cost::Kernel& kernel : kernels) AddKernel(kernel, view, table);
+  KernelEdges edges = EdgesOfKernels(graph, kernels);
+  table.sources = std::move(edges.sources);
+  table.targets = std::move(edges.targets);
+  AddPlainTerms(sums, table);
+  table.totals = TotalsOf(sums, context.run);
+  return table;
 }
 
 }  // namespace foretell::learned

@@ -23,6 +23,9 @@ enum class TermSet {
   /// it: features that name the device would be of no use on another one.
   kPortableKernels,
   kReplay,  ///< Memory of training: a replay of one step, and what is beside.
+  /// As kPortableKernels, but every kernel for itself, with edges from those
+  /// that write to those that read.
+  kKernelGraph,
 };
 
 /// A figure of a graph as a sum of terms, each with an amount that physics
@@ -32,6 +35,9 @@ struct TermTable {
   std::vector<float> features;        ///< [num_terms, num_features].
   std::vector<float> amounts;         ///< [num_terms], ms or MiB, at least 0.
   std::vector<float> totals;          ///< [num_totals], of the graph.
+  /// [num_edges] each, of sets with edges: who wrote what a term reads.
+  std::vector<std::int64_t> sources = {};
+  std::vector<std::int64_t> targets = {};
 
   std::size_t num_terms() const { return amounts.size(); }
 };
@@ -45,6 +51,7 @@ struct TermLayout {
   int first_plain_class = 0;
   int num_features = 0;
   int num_totals = 0;
+  bool has_edges = false;  ///< Corrections depend on neighbours, too.
 };
 
 /// Classes of kKernels: those of cost::KernelClass up to kOther, which stands
@@ -81,6 +88,10 @@ TermTable KernelTerms(const OperatorGraph& graph, const TermContext& context);
 /// The same for TermSet::kPortableKernels.
 TermTable PortableKernelTerms(const OperatorGraph& graph,
                               const TermContext& context);
+/// The same for TermSet::kKernelGraph: kernels in the order of their launch,
+/// equal ones apart, and KernelEdges between them.
+TermTable KernelGraphTerms(const OperatorGraph& graph,
+                           const TermContext& context);
 /// Memory of training in MiB: the segments that one step from an empty
 /// allocator reserves, without optimizer; the CUDA context; the parameters; the
 /// inputs. Throws Error(kInvalidArgument) as SimulateMemory does.
@@ -98,6 +109,11 @@ inline constexpr TermLayout kKernelLayout = {
     .first_plain_class = kLaunchClass,
     .num_features = cost::kNumKernelFeatures,
     .num_totals = static_cast<int>(kKernelTotals.size())};
+inline constexpr TermLayout kKernelGraphLayout = [] {
+  TermLayout layout = kKernelLayout;
+  layout.has_edges = true;
+  return layout;
+}();
 inline constexpr TermLayout kReplayLayout = {.target = Target::kMemory,
                                              .num_classes = kNumReplayClasses,
                                              .num_totals = kNumReplayTotals};
@@ -107,6 +123,8 @@ inline constexpr auto kTermSets = std::to_array<TermSetRow>({
     {TermSet::kPortableKernels, "portable-kernels", kKernelLayout,
      &PortableKernelTerms},
     {TermSet::kReplay, "replay", kReplayLayout, &ReplayTerms},
+    {TermSet::kKernelGraph, "pmgns-kernels", kKernelGraphLayout,
+     &KernelGraphTerms},
 });
 
 constexpr const TermSetRow& RowOf(TermSet set) {

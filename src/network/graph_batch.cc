@@ -123,15 +123,6 @@ GraphBatch GraphBatch::To(const at::Device& device) const {
           move(statics)};
 }
 
-void JoinAsChain(GraphFeatures& features) {
-  features.sources.clear();
-  features.targets.clear();
-  for (std::int64_t i = 1; i < std::ssize(features.nodes); ++i) {
-    features.sources.push_back(i - 1);
-    features.targets.push_back(i);
-  }
-}
-
 GraphBatch Collate(std::span<const GraphInput> graphs) {
   const Sizes sizes = CheckGraphs(graphs);
   const auto num_graphs = static_cast<std::int64_t>(graphs.size());

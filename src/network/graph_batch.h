@@ -31,9 +31,6 @@ struct GraphBatch {
   GraphBatch To(const at::Device& device) const;
 };
 
-/// Joins every node to the next one alone, as DIPPM's released code does.
-void JoinAsChain(GraphFeatures& features);
-
 /// One graph for a batch; what it refers to must live until it is collated.
 struct GraphInput {
   const GraphFeatures* features = nullptr;

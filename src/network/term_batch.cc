@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "foretell/error.h"
 
@@ -17,6 +18,10 @@ namespace {
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("terms {} of the batch: {} is {}, expected {}", graph,
                           what, found, expected));
+}
+
+EdgeList EdgesOfTerms(const TermTable& table) {
+  return {table.num_terms(), table.sources, table.targets};
 }
 
 void CheckTable(std::span<const TermInput> graphs, std::size_t index,
@@ -35,14 +40,19 @@ void CheckTable(std::span<const TermInput> graphs, std::size_t index,
          static_cast<std::size_t>(layout.num_totals));
   expect("the number of static features", graphs[index].statics.size(),
          graphs[0].statics.size());
+  CheckEdges(EdgesOfTerms(table), "terms", index);
   const auto [least, most] = std::ranges::minmax(table.classes);
   if (least >= 0 && most < layout.num_classes) return;
   Refuse(index, "a class", static_cast<std::size_t>(least < 0 ? least : most),
          static_cast<std::size_t>(layout.num_classes - 1));
 }
 
-NeighbourLists NoEdges(std::int64_t nodes) {
-  return {at::zeros({nodes + 1}, at::kInt), at::empty({0}, at::kInt)};
+void JoinTerms(std::span<const TermInput> graphs, GraphBatch& batch) {
+  std::vector<EdgeList> edges;
+  for (const TermInput& graph : graphs)
+    edges.push_back(EdgesOfTerms(*graph.table));
+  batch.incoming = IncomingLists(edges);
+  batch.outgoing = OutgoingLists(edges);
 }
 
 }  // namespace
@@ -86,8 +96,7 @@ GraphBatch CollateTerms(std::span<const TermInput> graphs, TermSet set) {
     statics = std::ranges::copy(graph.statics, statics).out;
     statics = std::ranges::copy(table.totals, statics).out;
   }
-  batch.incoming = NoEdges(terms);
-  batch.outgoing = NoEdges(terms);
+  JoinTerms(graphs, batch);
   return batch;
 }
 

@@ -8,6 +8,14 @@
 //     e      3 tanh((w z + b) / 3)                               [N]
 //     T      Σ a exp(e)                                          [B]
 //
+// In a set with edges a term also learns of those that it reads from: the
+// layers after the first are GraphSAGE's, as in the paper's network,
+//
+//     z_l    z_{l-1} + SiLU(W [z_{l-1}, mean_j z_{l-1,j}] + b)
+//
+// over the producers j of term i, so that with k layers e knows k - 1 kernels
+// back. The rest is the same.
+//
 // Terms of plain classes (launches, the context) have one number e per class
 // instead. A first stage of this form carries over to graphs made of known
 // kernels, whatever graph they stand in, but cannot know what it has no feature
@@ -44,6 +52,7 @@
 #include <vector>
 
 #include "foretell/error.h"
+#include "src/network/graph_layers.h"
 #include "src/network/network_parts.h"
 #include "src/network/segment_ops.h"
 
@@ -65,28 +74,30 @@ class TermCorrection : public torch::nn::Module {
       : input_(register_module(
             "input", std::make_shared<DenseLayer>(
                          layout.num_classes + layout.num_features, hidden, 1))),
+        layer_(layout.has_edges ? LayerKind::kPmgns : LayerKind::kMlp),
         output_(register_module("output",
                                 std::make_shared<DenseLayer>(hidden, 1, 0))) {
     const at::NoGradGuard no_gradients;
     input_->weight().narrow(1, 0, layout.num_classes).zero_();
     for (std::int64_t i = 1; i < layers; ++i) {
-      hidden_.push_back(
-          register_module(fmt::format("hidden{}", i),
-                          std::make_shared<DenseLayer>(hidden, hidden, 1)));
+      hidden_.push_back(register_module(
+          fmt::format("hidden{}", i), MakeGraphLayer(layer_, hidden, hidden)));
     }
   }
 
-  at::Tensor forward(const at::Tensor& x) {
+  at::Tensor forward(const at::Tensor& x, const GraphBatch& batch) {
+    const Aggregation aggregation = AggregationFor(layer_, batch);
     at::Tensor z = at::silu(input_->forward(x));
-    for (const std::shared_ptr<DenseLayer>& layer : hidden_) {
-      z = z + at::silu(layer->forward(z));
+    for (const std::shared_ptr<GraphLayer>& layer : hidden_) {
+      z = z + at::silu(layer->forward(z, aggregation));
     }
     return output_->forward(z);
   }
 
  private:
   std::shared_ptr<DenseLayer> input_;
-  std::vector<std::shared_ptr<DenseLayer>> hidden_;
+  LayerKind layer_;
+  std::vector<std::shared_ptr<GraphLayer>> hidden_;
   std::shared_ptr<DenseLayer> output_;
 };
 
@@ -171,7 +182,7 @@ class TermNetwork : public Network {
   at::Tensor Scaled(const at::Tensor& seen) const {
     return (seen - mean_) / deviation_;
   }
-  at::Tensor LogFactors(const at::Tensor& nodes);
+  at::Tensor LogFactors(const GraphBatch& batch);
 
   TermLayout layout_;
   at::Tensor plain_;
@@ -181,7 +192,8 @@ class TermNetwork : public Network {
   at::Tensor deviation_;
 };
 
-at::Tensor TermNetwork::LogFactors(const at::Tensor& nodes) {
+at::Tensor TermNetwork::LogFactors(const GraphBatch& batch) {
+  const at::Tensor& nodes = batch.nodes;
   const std::int64_t plain_classes = plain_.size(0);
   const at::Tensor plain =
       nodes.narrow(1, layout_.first_plain_class, plain_classes);
@@ -197,7 +209,7 @@ at::Tensor TermNetwork::LogFactors(const at::Tensor& nodes) {
       features = features + kFeatureNoise * at::randn_like(features);
     }
     const at::Tensor learned =
-        terms_->forward(at::cat({classes, features}, /*dim=*/1));
+        terms_->forward(at::cat({classes, features}, /*dim=*/1), batch);
     raw = raw + learned * (1 - plain.sum(1, /*keepdim=*/true));
   }
   return (raw / kLargestTermCorrection).tanh() * kLargestTermCorrection;
@@ -210,7 +222,7 @@ TermNetwork::Sum TermNetwork::AddUp(const GraphBatch& batch) {
                 "a batch without amounts of terms");
   }
   const at::Tensor amounts =
-      batch.shares.unsqueeze(1) * LogFactors(batch.nodes).exp();
+      batch.shares.unsqueeze(1) * LogFactors(batch).exp();
   const at::Tensor by_class =
       PoolGraphs(amounts * batch.nodes.narrow(1, 0, layout_.num_classes),
                  batch.graph_begin, Pooling::kSum);

@@ -80,7 +80,8 @@ TEST(LearningFlags, SetAFieldEach) {
 TEST(LearningFlags, FollowANetworkOverTerms) {
   TrainerOptions usual;
   usual.epochs = 100;
-  for (const char* name : {"kernels", "portable-kernels", "replay"}) {
+  for (const char* name :
+       {"kernels", "portable-kernels", "pmgns-kernels", "replay"}) {
     const TrainerOptions made = Parsed(std::string("--network ") + name);
     EXPECT_EQ(NetworkKindName(made.network.kind), name);
     EXPECT_EQ(AsJson(made), AsJson(TypicalOptions(made.network.kind, usual)));
@@ -133,7 +134,8 @@ TEST(SortedNetworks, ListThoseOverTermsWhenAskedTo) {
                    learned::NetworkKind{learned::LayerKind::kGin},
                    learned::NetworkKind{learned::LayerKind::kMlp},
                    learned::NetworkKind{learned::LayerKind::kPmgns}}));
-  EXPECT_EQ(SortedNetworks(/*with_terms=*/true).size(), 8);
+  EXPECT_EQ(SortedNetworks(/*with_terms=*/true).size(),
+            learned::kLayerKinds.size() + learned::kTermSets.size());
 }
 
 }  // namespace

@@ -4,71 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "foretell/error.h"
-#include "src/network/term_batch.h"
+#include "tests/network/toy_terms.h"
 
 namespace foretell::learned {
 namespace {
-
-constexpr int kStatics = 2;
-const std::vector<float> kNoStatics(kStatics, 0);
-
-NetworkOptions OptionsOf(TermSet terms) {
-  const TermLayout layout = LayoutOf(terms);
-  return {.kind = {.terms = terms},
-          .node_features = layout.num_classes + layout.num_features,
-          .static_features = kStatics + layout.num_totals,
-          .hidden = 8,
-          .graph_blocks = 2,
-          .layers_per_block = 1,
-          .outputs = 1};
-}
-
-std::shared_ptr<Network> Made(TermSet terms) {
-  at::manual_seed(3);
-  std::shared_ptr<Network> network = MakeNetwork(OptionsOf(terms));
-  network->eval();
-  return network;
-}
-
-/// Every parameter drawn anew, so that no correction is 0.
-void Randomize(Network& network, bool with_classes = true) {
-  const at::NoGradGuard no_gradients;
-  for (auto& item : network.named_parameters()) {
-    at::Tensor& value = item.value();
-    const at::Tensor kept = value.clone();
-    value.normal_(0, 0.3);
-    if (item.key() != "terms.input.weight" || with_classes) continue;
-    value.narrow(1, 0, kKernelLayout.num_classes)
-        .copy_(kept.narrow(1, 0, kKernelLayout.num_classes));
-  }
-}
-
-/// Kernels of the given classes and amounts with random features.
-TermTable Kernels(const std::vector<std::int32_t>& classes,
-                  const std::vector<float>& amounts, unsigned seed = 1) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  TermTable table{.classes = classes, .amounts = amounts};
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    for (int f = 0; f < kKernelLayout.num_features; ++f) {
-      table.features.push_back(normal(generator));
-    }
-  }
-  table.totals.assign(static_cast<std::size_t>(kKernelLayout.num_totals), 0.1F);
-  return table;
-}
-
-double PredictOne(Network& network, const TermTable& table, TermSet terms) {
-  const at::NoGradGuard no_gradients;
-  const TermInput input[] = {{&table, kNoStatics}};
-  return network.forward(CollateTerms(input, terms)).item<double>();
-}
 
 double PredictKernels(Network& network, const TermTable& table) {
   return PredictOne(network, table, TermSet::kKernels);
@@ -76,21 +19,22 @@ double PredictKernels(Network& network, const TermTable& table) {
 
 TEST(TermNetwork, AnswersTheSumOfAmountsBeforeItHasLearned) {
   const TermTable table =
-      Kernels({0, 4, kLaunchClass, kStepClass}, {2, 3, 0.5, 0.25});
-  EXPECT_NEAR(PredictKernels(*Made(TermSet::kKernels), table), std::log(5.75),
-              1e-6);
+      ToyKernels({0, 4, kLaunchClass, kStepClass}, {2, 3, 0.5, 0.25});
+  EXPECT_NEAR(PredictKernels(*TermNetworkOf(TermSet::kKernels), table),
+              std::log(5.75), 1e-6);
   const TermTable replay{.classes = {0, 1, 2, 3},
                          .features = {},
                          .amounts = {100, 400, 50, 10},
                          .totals = std::vector<float>(kNumReplayTotals, 0.3F)};
-  EXPECT_NEAR(PredictOne(*Made(TermSet::kReplay), replay, TermSet::kReplay),
-              std::log(560.0), 1e-5);
+  EXPECT_NEAR(
+      PredictOne(*TermNetworkOf(TermSet::kReplay), replay, TermSet::kReplay),
+      std::log(560.0), 1e-5);
 }
 
 TEST(TermNetwork, DoesNotSeeTheOrderOfTerms) {
-  const auto network = Made(TermSet::kKernels);
-  Randomize(*network);
-  const TermTable table = Kernels({1, 2}, {2, 3});
+  const auto network = TermNetworkOf(TermSet::kKernels);
+  RandomizeTerms(*network);
+  const TermTable table = ToyKernels({1, 2}, {2, 3});
   TermTable turned = table;
   std::ranges::reverse(turned.classes);
   std::ranges::reverse(turned.amounts);
@@ -101,11 +45,11 @@ TEST(TermNetwork, DoesNotSeeTheOrderOfTerms) {
 }
 
 TEST(TermNetwork, DoesNotSeeTheOtherGraphsOfABatch) {
-  const auto network = Made(TermSet::kKernels);
-  Randomize(*network);
-  const TermTable small = Kernels({1, kStepClass}, {2, 3}, 5);
-  const TermTable large = Kernels({3, 4, 5}, {1, 7, 2}, 6);
-  const TermInput inputs[] = {{&small, kNoStatics}, {&large, kNoStatics}};
+  const auto network = TermNetworkOf(TermSet::kKernels);
+  RandomizeTerms(*network);
+  const TermTable small = ToyKernels({1, kStepClass}, {2, 3}, 5);
+  const TermTable large = ToyKernels({3, 4, 5}, {1, 7, 2}, 6);
+  const TermInput inputs[] = {{&small, NoStatics()}, {&large, NoStatics()}};
   const at::Tensor together =
       network->forward(CollateTerms(inputs, TermSet::kKernels));
   EXPECT_NEAR(together[0].item<double>(), PredictKernels(*network, small),
@@ -115,21 +59,21 @@ TEST(TermNetwork, DoesNotSeeTheOtherGraphsOfABatch) {
 }
 
 TEST(TermNetwork, MergedTermsCountAsMuchAsApart) {
-  const auto network = Made(TermSet::kKernels);
-  Randomize(*network);
-  TermTable apart = Kernels({1, 1}, {2, 3});
+  const auto network = TermNetworkOf(TermSet::kKernels);
+  RandomizeTerms(*network);
+  TermTable apart = ToyKernels({1, 1}, {2, 3});
   std::copy_n(apart.features.begin(), kKernelLayout.num_features,
               apart.features.begin() + kKernelLayout.num_features);
   EXPECT_NEAR(PredictKernels(*network, apart),
-              PredictKernels(*network, Kernels({1}, {5})), 1e-6);
+              PredictKernels(*network, ToyKernels({1}, {5})), 1e-6);
 }
 
 TEST(TermNetwork, TreatsClassesThatItHasNotSeenAlike) {
-  const auto network = Made(TermSet::kKernels);
-  Randomize(*network, /*with_classes=*/false);
+  const auto network = TermNetworkOf(TermSet::kKernels);
+  RandomizeTerms(*network, /*with_classes=*/false);
   const auto log_sum = [&network](std::int32_t kernel_class) {
-    const TermTable table = Kernels({kernel_class}, {2});
-    const TermInput input[] = {{&table, kNoStatics}};
+    const TermTable table = ToyKernels({kernel_class}, {2});
+    const TermInput input[] = {{&table, NoStatics()}};
     return network->TrainingForward(CollateTerms(input, TermSet::kKernels))
         .supervised.front()
         .item<double>();
@@ -139,12 +83,12 @@ TEST(TermNetwork, TreatsClassesThatItHasNotSeenAlike) {
 }
 
 TEST(TermNetwork, BoundsWhatOneTermCanDo) {
-  const auto network = Made(TermSet::kKernels);
-  Randomize(*network);
-  TermTable table = Kernels({1}, {1});
+  const auto network = TermNetworkOf(TermSet::kKernels);
+  RandomizeTerms(*network);
+  TermTable table = ToyKernels({1}, {1});
   for (const float size : {1e4F, -1e4F}) {
     std::ranges::fill(table.features, size);
-    const TermInput input[] = {{&table, kNoStatics}};
+    const TermInput input[] = {{&table, NoStatics()}};
     const double log_sum =
         network->TrainingForward(CollateTerms(input, TermSet::kKernels))
             .supervised.front()
@@ -154,10 +98,10 @@ TEST(TermNetwork, BoundsWhatOneTermCanDo) {
 }
 
 TEST(TermNetwork, KeepsGradientsOfTheHeadsOutOfTheSum) {
-  const auto network = Made(TermSet::kKernels);
-  Randomize(*network);
-  const TermTable table = Kernels({1, kLaunchClass}, {2, 3});
-  const TermInput input[] = {{&table, kNoStatics}};
+  const auto network = TermNetworkOf(TermSet::kKernels);
+  RandomizeTerms(*network);
+  const TermTable table = ToyKernels({1, kLaunchClass}, {2, 3});
+  const TermInput input[] = {{&table, NoStatics()}};
   const TrainingOutput output =
       network->TrainingForward(CollateTerms(input, TermSet::kKernels));
   ASSERT_EQ(output.supervised.size(), 4);  // The sum and three heads.
@@ -172,10 +116,10 @@ TEST(TermNetwork, KeepsGradientsOfTheHeadsOutOfTheSum) {
 }
 
 TEST(TermNetwork, PredictsTheMeanOfItsHeads) {
-  const auto network = Made(TermSet::kKernels);
-  Randomize(*network);
-  const TermTable table = Kernels({1, 2}, {2, 3});
-  const TermInput input[] = {{&table, kNoStatics}};
+  const auto network = TermNetworkOf(TermSet::kKernels);
+  RandomizeTerms(*network);
+  const TermTable table = ToyKernels({1, 2}, {2, 3});
+  const TermInput input[] = {{&table, NoStatics()}};
   const TrainingOutput output =
       network->TrainingForward(CollateTerms(input, TermSet::kKernels));
   const double mean =
@@ -188,13 +132,13 @@ TEST(TermNetwork, PredictsTheMeanOfItsHeads) {
 }
 
 TEST(TermNetwork, WithoutHeadsPredictsTheSum) {
-  NetworkOptions options = OptionsOf(TermSet::kKernels);
+  NetworkOptions options = TermOptions(TermSet::kKernels);
   options.heads = 0;
   const auto network = MakeNetwork(options);
   network->eval();
-  Randomize(*network);
-  const TermTable table = Kernels({1, 2}, {2, 3});
-  const TermInput input[] = {{&table, kNoStatics}};
+  RandomizeTerms(*network);
+  const TermTable table = ToyKernels({1, 2}, {2, 3});
+  const TermInput input[] = {{&table, NoStatics()}};
   const TrainingOutput output =
       network->TrainingForward(CollateTerms(input, TermSet::kKernels));
   ASSERT_EQ(output.supervised.size(), 1);
@@ -204,32 +148,19 @@ TEST(TermNetwork, WithoutHeadsPredictsTheSum) {
 
 TEST(TermNetwork, LearnsHowFastAClassIs) {
   // Kernels of class 1 take twice their amount, those of class 2 a half.
-  const auto network = Made(TermSet::kKernels);
+  const auto network = TermNetworkOf(TermSet::kKernels);
   network->train();
   std::vector<TermTable> tables;
   std::vector<float> truth;
   for (unsigned i = 0; i < 32; ++i) {
     const float a = 1 + static_cast<float>(i % 5);
     const float b = 1 + static_cast<float>(i % 7);
-    tables.push_back(Kernels({1, 2}, {a, b}, i));
+    tables.push_back(ToyKernels({1, 2}, {a, b}, i));
     truth.push_back(std::log(2 * a + b / 2));
   }
-  std::vector<TermInput> inputs;
-  for (const TermTable& table : tables) inputs.push_back({&table, kNoStatics});
-  const GraphBatch batch = CollateTerms(inputs, TermSet::kKernels);
+  const GraphBatch batch = CollateTables(tables, TermSet::kKernels);
   const at::Tensor wanted = at::tensor(truth).unsqueeze(1);
-  for (int step = 0; step < 800; ++step) {
-    at::Tensor loss = at::zeros({});
-    for (const at::Tensor& one : network->TrainingForward(batch).supervised) {
-      loss = loss + (one - wanted).square().mean();
-    }
-    network->zero_grad();
-    loss.backward();
-    const at::NoGradGuard no_gradients;
-    for (at::Tensor& parameter : network->parameters()) {
-      if (parameter.grad().defined()) parameter.sub_(0.03 * parameter.grad());
-    }
-  }
+  DescendTo(wanted, batch, 800, *network);
   network->eval();
   EXPECT_LT((network->forward(batch) - wanted).abs().mean().item<double>(),
             0.1);
@@ -244,10 +175,10 @@ TEST(TermNetwork, RefusesWhatItsTermsDoNotHave) {
     }
     return "";
   };
-  NetworkOptions two = OptionsOf(TermSet::kKernels);
+  NetworkOptions two = TermOptions(TermSet::kKernels);
   two.outputs = 2;
   EXPECT_EQ(message(two), "network 'kernels': outputs is 2, expected 1");
-  NetworkOptions wide = OptionsOf(TermSet::kReplay);
+  NetworkOptions wide = TermOptions(TermSet::kReplay);
   wide.node_features = 32;
   EXPECT_EQ(message(wide), "network 'replay': node_features is 32, expected 4");
 }
@@ -255,18 +186,18 @@ TEST(TermNetwork, RefusesWhatItsTermsDoNotHave) {
 TEST(TermBatch, RefusesTablesThatContradictTheLayout) {
   const auto message = [](const TermTable& table) -> std::string {
     try {
-      const TermInput input[] = {{&table, kNoStatics}};
+      const TermInput input[] = {{&table, NoStatics()}};
       CollateTerms(input, TermSet::kKernels);
     } catch (const Error& error) {
       return error.what();
     }
     return "";
   };
-  EXPECT_EQ(message(Kernels({}, {})),
+  EXPECT_EQ(message(ToyKernels({}, {})),
             "terms 0 of the batch: the number of terms is 0, expected 1");
-  EXPECT_EQ(message(Kernels({kSerialClass + 1}, {1})),
+  EXPECT_EQ(message(ToyKernels({kSerialClass + 1}, {1})),
             "terms 0 of the batch: a class is 39, expected 38");
-  TermTable short_one = Kernels({1}, {1});
+  TermTable short_one = ToyKernels({1}, {1});
   short_one.features.pop_back();
   EXPECT_EQ(message(short_one),
             "terms 0 of the batch: the number of features is 44, expected 45");

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "foretell/graph_io.h"
 #include "tests/datasets/scratch.h"
 #include "tests/training/toy_data.h"
 #include "training/samples/samples.h"
@@ -28,6 +29,8 @@ void ExpectEqual(const NetworkInput& one, const NetworkInput& other) {
   EXPECT_EQ(one.terms.features, other.terms.features);
   EXPECT_EQ(one.terms.amounts, other.terms.amounts);
   EXPECT_EQ(one.terms.totals, other.terms.totals);
+  EXPECT_EQ(one.terms.sources, other.terms.sources);
+  EXPECT_EQ(one.terms.targets, other.terms.targets);
 }
 
 TEST(MakeInput, GivesTheSameInTrainingAndInPrediction) {
@@ -43,6 +46,8 @@ TEST(MakeInput, GivesTheSameInTrainingAndInPrediction) {
         InputRecipe{.node_costs = true, .host = Host::kCpp},
         InputRecipe{.terms = TermSet::kKernels},
         InputRecipe{.terms = TermSet::kPortableKernels},
+        InputRecipe{.terms = TermSet::kKernelGraph},
+        InputRecipe{.terms = TermSet::kKernelGraph, .edges = EdgeKind::kNone},
         InputRecipe{.terms = TermSet::kReplay}}) {
     FeatureStore store(path, 1 << 20, recipe, catalog.DefaultContext());
     learned::TracedGraph traced(graph);
@@ -67,9 +72,35 @@ TEST(MakeInput, FollowsTheRecipe) {
   EXPECT_FALSE(make({.node_costs = true}).costs.columns.empty());
   EXPECT_EQ(make({.edges = EdgeKind::kChain}).features.sources.size(),
             graph.nodes().size() - 1);
+  EXPECT_TRUE(make({.edges = EdgeKind::kNone}).features.sources.empty());
   const NetworkInput terms = make({.terms = TermSet::kReplay});
   EXPECT_TRUE(terms.features.nodes.empty());
   EXPECT_GT(terms.terms.num_terms(), 0);
+}
+
+TEST(MakeInput, JoinsKernelsAsTheRecipeSays) {
+  const OperatorGraph graph = ParseGraph(R"(graph "g"
+%x = input f32[4096,4096]
+%a = relu(%x) : f32[4096,4096]
+%b = sigmoid(%x) : f32[4096,4096]
+%c = add(%a, %b) : f32[4096,4096]
+)");
+  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+  const DeviceSpec& device = catalog.FindDevice("a100-sxm4-40gb");
+  const auto terms = [&](EdgeKind edges) {
+    learned::TracedGraph traced(graph);
+    return MakeInput(traced, {&device, {}, catalog.DefaultContext()},
+                     {.terms = TermSet::kKernelGraph, .edges = edges})
+        .terms;
+  };
+  using Ends = std::vector<std::int64_t>;
+  EXPECT_EQ(terms(EdgeKind::kDataFlow).sources, (Ends{0, 1}));
+  EXPECT_EQ(terms(EdgeKind::kDataFlow).targets, (Ends{2, 2}));
+  // Launches and the constant stay alone.
+  EXPECT_EQ(terms(EdgeKind::kChain).num_terms(), 5);
+  EXPECT_EQ(terms(EdgeKind::kChain).sources, (Ends{0, 1}));
+  EXPECT_EQ(terms(EdgeKind::kChain).targets, (Ends{1, 2}));
+  EXPECT_TRUE(terms(EdgeKind::kNone).sources.empty());
 }
 
 TEST(SelectSamples, TakesTheColumnsOfARecipe) {

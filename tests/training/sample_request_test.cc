@@ -46,14 +46,15 @@ TEST(SampleRequest, FollowsTheFigureThatTermsAddUpTo) {
   EXPECT_TRUE(followed(std::nullopt).targets.empty());
   EXPECT_EQ(followed(TermSet::kReplay).targets,
             std::vector<Target>{Target::kMemory});
-  for (const TermSet kernels : {TermSet::kKernels, TermSet::kPortableKernels}) {
+  for (const TermSet kernels :
+       {TermSet::kKernels, TermSet::kPortableKernels, TermSet::kKernelGraph}) {
     EXPECT_EQ(followed(kernels).targets, std::vector<Target>{Target::kLatency});
   }
 }
 
 TEST(SampleRequest, ShowsTheDeviceToKernelsOfKnownDevicesOnly) {
-  for (const TermSet terms :
-       {TermSet::kKernels, TermSet::kPortableKernels, TermSet::kReplay}) {
+  for (const TermSet terms : {TermSet::kKernels, TermSet::kPortableKernels,
+                              TermSet::kReplay, TermSet::kKernelGraph}) {
     SampleRequest request;
     FollowTerms(terms, request);
     EXPECT_EQ(request.device_columns, terms == TermSet::kKernels);
@@ -163,7 +164,7 @@ TEST(SampleRequest, NamesFileFieldAndValueThatMakeNoSense) {
   };
   expect(WithField("host", "cobol"), "run.json: host is 'cobol'");
   expect(WithField("prior", "half"), "run.json: prior is 'half'");
-  expect(WithField("edges", "none"), "run.json: edges is 'none'");
+  expect(WithField("edges", "some"), "run.json: edges is 'some'");
   expect(WithField("targets", {"memory", "noise"}),
          "run.json: targets is 'noise'");
   expect(WithField("provenances", {"guessed"}),

@@ -17,17 +17,18 @@ constexpr Target kLatency[] = {Target::kLatency};
 
 class TermTraining : public training_test::ToyTraining {
  protected:
-  TermTraining() {
+  explicit TermTraining(learned::TermSet terms = learned::TermSet::kKernels)
+      : terms_(terms) {
     training_test::MakeToyDataset(path_, {.points = 32});
     LearnFrom(SelectSamples(Dataset::Open(path_),
                             {.targets = {Target::kLatency},
-                             .recipe = {.terms = learned::TermSet::kKernels},
+                             .recipe = {.terms = terms_},
                              .device_columns = true,
                              .catalog = &DeviceCatalog::BuiltIn()}));
   }
 
-  static TrainerOptions Options() {
-    return {.network = {.kind = {.terms = learned::TermSet::kKernels},
+  TrainerOptions Options() const {
+    return {.network = {.kind = {.terms = terms_},
                         .hidden = 8,
                         .graph_blocks = 2,
                         .layers_per_block = 1,
@@ -42,6 +43,26 @@ class TermTraining : public training_test::ToyTraining {
   learned::CheckpointInfo Info() const {
     return FitInfo(Options(), set_, kLatency, data_->train);
   }
+
+  /// Mean |log(predicted / true)| of a network that was trained for long.
+  double ErrorOnceTrained() {
+    TrainerOptions options = Options();
+    options.epochs = 40;
+    options.schedule = Schedule::kCosine;
+    Trainer trainer(options, Info(), *data_, alone_);
+    EXPECT_EQ(trainer.Run({}), RunEnd::kFinished);
+    const std::vector<PredictedSample> predictions =
+        Predict(trainer.LastModel()).predictions;
+    double sum = 0;
+    for (const PredictedSample& one : predictions) {
+      const double ratio = ValueOf(one.predicted, Target::kLatency) /
+                           ValueOf(one.truth, Target::kLatency);
+      sum += std::abs(std::log(ratio));
+    }
+    return sum / static_cast<double>(predictions.size());
+  }
+
+  learned::TermSet terms_;
 };
 
 TEST_F(TermTraining, ScalesWhatTheHeadsSee) {
@@ -60,21 +81,29 @@ TEST_F(TermTraining, ScalesWhatTheHeadsSee) {
 }
 
 TEST_F(TermTraining, LearnsAndPredictsInMilliseconds) {
-  TrainerOptions options = Options();
-  options.epochs = 40;
-  options.schedule = Schedule::kCosine;
-  Trainer trainer(options, Info(), *data_, alone_);
-  ASSERT_EQ(trainer.Run({}), RunEnd::kFinished);
-  const std::vector<PredictedSample> predictions =
-      Predict(trainer.LastModel()).predictions;
-  double sum = 0;
-  for (const PredictedSample& one : predictions) {
-    const double ratio = ValueOf(one.predicted, Target::kLatency) /
-                         ValueOf(one.truth, Target::kLatency);
-    sum += std::abs(std::log(ratio));
-  }
   // The labels have nothing to do with physics; untrained it is 2.
-  EXPECT_LT(sum / static_cast<double>(predictions.size()), 0.5);
+  EXPECT_LT(ErrorOnceTrained(), 0.5);
+}
+
+class KernelGraphTraining : public TermTraining {
+ protected:
+  KernelGraphTraining() : TermTraining(learned::TermSet::kKernelGraph) {}
+};
+
+TEST_F(KernelGraphTraining, LearnsAndPredictsInMilliseconds) {
+  EXPECT_LT(ErrorOnceTrained(), 0.5);
+}
+
+TEST_F(KernelGraphTraining, LeavesACheckpointThatKnowsItsEdges) {
+  set_.recipe.edges = learned::EdgeKind::kChain;
+  const TrainerOptions options = Options();
+  Trainer trainer(options, Info(), *data_, alone_);
+  trainer.Run({});
+  const learned::Checkpoint read =
+      learned::ParseCheckpoint(SerializeCheckpoint(trainer.Last()), "read");
+  EXPECT_EQ(read.info.recipe.terms, learned::TermSet::kKernelGraph);
+  EXPECT_EQ(read.info.recipe.edges, learned::EdgeKind::kChain);
+  EXPECT_EQ(read.info.network.kind, trainer.Last().info.network.kind);
 }
 
 TEST_F(TermTraining, ResumesToTheSameBytes) {

@@ -19,6 +19,7 @@ std::int64_t BytesOf(const learned::NetworkInput& input) {
       BytesOf(features.targets) + BytesOf(input.costs.columns) +
       BytesOf(input.costs.shares) + BytesOf(terms.classes) +
       BytesOf(terms.features) + BytesOf(terms.amounts) + BytesOf(terms.totals) +
+      BytesOf(terms.sources) + BytesOf(terms.targets) +
       sizeof(learned::NetworkInput));
 }
 
