@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Compares predicted latencies with published ones of PyTorch on an A100.
+"""Compares predictions with published runs of PyTorch on an A100.
 
-    scripts/published/score_a100.py [--bound] [--networks]
+    scripts/published/score_a100.py [--bound] [--networks] [--memory]
 
 Reads a100_runs.csv and the traces that compute its rows, from ../shared beside the
 repository, and prints in Markdown, per source and mode: rows, median and mean
-absolute error and the signed median, in percent; then the same per MIG slice.
+absolute error and the signed median, in percent; then the same per MIG slice. First for
+latency, then for memory, with the share of rows above the prediction's interval.
 `--bound` tells rows apart in which the GPU is predicted to wait for more than half of
-the time, `--networks` prints a row per network. All by the analytic model, Python as the host.
+the time, `--networks` prints a row per network, `--memory` leaves latency out. All by the
+analytic model, Python as the host.
 """
 
 import argparse
@@ -24,6 +26,14 @@ RUNS = published.TABLES / "a100_runs.csv"
 TRACES = published.MODELS / "a100_traces.tar.xz"
 # Versions of PyTorch that the sources name or whose container held.
 TORCH = {"parvagpu": "1.11", "migperf": "1.12", "nvidia-dle": "1.13"}
+# Environments whose CUDA context stands in what a source measured.
+ENVIRONMENT = {"migperf": "cuda11.6-eager"}
+# Sources that publish torch.cuda.max_memory_allocated, without any context.
+ALLOCATED = {"sam-fast"}
+# What migperf's scripts train with (MIGProfiler, profiler/script/A100-*-train_test.py):
+# text by AdamW, images by SGD with momentum.
+OPTIMIZER = {"bert-base-multilingual-cased.train.pt": "adamw",
+             "vit_b_16.train.pt": "momentum"}
 PRECISION = {"autocast": ("--autocast",)}
 
 
@@ -33,8 +43,12 @@ def flags_of(row):
               for flag in ("--input", one)]
     precision = PRECISION.get(row["precision"],
                               ("--precision", row["precision"]))
-    return (*inputs, *precision, "--mode", row["mode"], "--device",
-            row["device"], "--method", "analytic", "--torch",
+    optimizer = (("--optimizer", OPTIMIZER[row["trace"]])
+                 if row["trace"] in OPTIMIZER else ())
+    environment = (("--environment", ENVIRONMENT[row["source"]])
+                   if row["source"] in ENVIRONMENT else ())
+    return (*inputs, *precision, *optimizer, *environment, "--mode", row["mode"],
+            "--device", row["device"], "--method", "analytic", "--torch",
             TORCH.get(row["source"], "2.1"))
 
 
@@ -43,12 +57,25 @@ def predict(traces, row):
                              "--json")["results"][0]
 
 
+def profile_of(result, name):
+    """What is said of a MIG profile."""
+    return next(one for one in result["mig"]["profiles"]
+                if one["profile"] == name)
+
+
 def latency_of(result, profile):
     """Milliseconds on a slice, or on the whole device."""
     if not profile:
         return result["latency"]["ms"]
-    return next(one["latency_ms"] for one in result["mig"]["profiles"]
-                if one["profile"] == profile)
+    return profile_of(result, profile)["latency_ms"]
+
+
+def memory_of(result, row):
+    """MiB of what the source measured, and the upper end of their interval."""
+    memory = result["memory"]
+    if row["source"] in ALLOCATED:
+        return memory["allocated_mib"], None
+    return memory["total_mib"], memory["interval_mib"][1]
 
 
 def is_host_bound(result):
@@ -57,29 +84,60 @@ def is_host_bound(result):
     return latency["overhead_ms"] > latency["ms"] / 2
 
 
-def errors_of(rows, traces):
-    """Pairs of a row and its predicted latency over the published one, less 1."""
+def predictions_of(rows, traces):
+    """Pairs of a row and what is predicted for it, each run predicted once."""
     known = {}
     for row in rows:
         key = (row["trace"], flags_of(row))
         if key not in known:
             known[key] = predict(traces, row)
-        result = known[key]
+        yield row, known[key]
+
+
+def latency_errors(predictions):
+    """Rows, their predicted latency over the published one less 1, and None."""
+    for row, result in predictions:
+        if not row["latency_ms"]:
+            continue
         row["bound"] = "host" if is_host_bound(result) else "GPU"
-        yield row, (latency_of(result, row["slice"]) /
-                    float(row["latency_ms"]) - 1)
+        predicted = latency_of(result, row["slice"])
+        yield row, predicted / float(row["latency_ms"]) - 1, None
 
 
-def print_table(title, errors, key):
+def memory_errors(predictions):
+    """The same for memory, with whether it was above the interval, if any."""
+    for row, result in predictions:
+        if not row["memory_mib"]:
+            continue
+        row["bound"] = ""
+        published_mib = float(row["memory_mib"])
+        predicted, high = memory_of(result, row)
+        above = None if high is None else published_mib > high
+        yield row, predicted / published_mib - 1, above
+
+
+def share_of(flags):
+    """Percent of rows above their interval; a dash where there is none."""
+    if None in flags:
+        return "–"
+    return f"{100 * statistics.fmean(flags):.0f}"
+
+
+def print_table(title, errors, key, with_interval=False):
     groups = collections.defaultdict(list)
-    for row, error in errors:
-        groups[key(row)].append(100 * error)
-    print(f"\n| {title} | rows | median | mean | signed |\n|---|---|---|---|---|")
+    for row, error, above in errors:
+        groups[key(row)].append((100 * error, above))
+    last = " above |" if with_interval else ""
+    print(f"\n| {title} | rows | median | mean | signed |{last}\n"
+          f"|---|---|---|---|---|{'---|' * with_interval}")
     for name in sorted(groups):
-        group = groups[name]
-        sizes = [abs(error) for error in group]
-        print(f"| {name} | {len(group)} | {statistics.median(sizes):.1f} | "
-              f"{statistics.fmean(sizes):.1f} | {statistics.median(group):+.1f} |")
+        signed = [error for error, _ in groups[name]]
+        sizes = [abs(error) for error in signed]
+        share = (f" {share_of([above for _, above in groups[name]])} |"
+                 if with_interval else "")
+        print(f"| {name} | {len(signed)} | {statistics.median(sizes):.1f} | "
+              f"{statistics.fmean(sizes):.1f} | {statistics.median(signed):+.1f} |"
+              f"{share}")
 
 
 def main():
@@ -88,20 +146,33 @@ def main():
                         help="tell host-bound rows apart")
     parser.add_argument("--networks", action="store_true",
                         help="a row per network")
+    parser.add_argument("--memory", action="store_true",
+                        help="memory alone")
     options = parser.parse_args()
     published.need(RUNS, TRACES)
-    rows = [row for row in published.rows(RUNS) if row["latency_ms"]]
+    wanted = "memory_mib" if options.memory else "latency_ms"
+    rows = [row for row in published.rows(RUNS)
+            if row[wanted] or row["memory_mib"]]
     with published.unpacked(TRACES, "*.pt") as traces:
-        errors = list(errors_of(rows, traces))
+        predictions = list(predictions_of(rows, traces))
 
     def source(row):
         words = [row["source"], row["mode"], row["precision"]]
-        words += [row["model"]] * options.networks + [row["bound"]] * options.bound
+        if options.networks:
+            words.append(row["model"])
+        if options.bound and row["bound"]:
+            words.append(row["bound"])
         return ", ".join(words)
 
-    print_table("source", errors, source)
-    print_table("slice", [pair for pair in errors if pair[0]["slice"]],
-                lambda row: f"{row['device']} {row['slice']}")
+    def print_quantity(quantity, errors, with_interval):
+        print_table(f"{quantity} by source", errors, source, with_interval)
+        print_table(f"{quantity} by slice",
+                    [one for one in errors if one[0]["slice"]],
+                    lambda row: f"{row['device']} {row['slice']}", with_interval)
+
+    if not options.memory:
+        print_quantity("latency", list(latency_errors(predictions)), False)
+    print_quantity("memory", list(memory_errors(predictions)), True)
 
 
 if __name__ == "__main__":
