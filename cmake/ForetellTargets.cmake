@@ -13,10 +13,10 @@ target_compile_options(
             $<$<CXX_COMPILER_ID:Clang>:-fconstexpr-steps=100000000>
             $<$<BOOL:${FORETELL_WARNINGS_AS_ERRORS}>:-Werror>)
 
-# Headers are most of what a file costs to compile, so up to ten files of a
+# Headers are most of what a file costs to compile, so up to twenty files of a
 # target are compiled as one. Their names in anonymous namespaces must therefore
 # differ within a target. Files with options of their own stay alone.
-set(FORETELL_FILES_PER_UNIT 10)
+set(FORETELL_FILES_PER_UNIT 20)
 function(foretell_compile_together)
   set_target_properties(
     ${ARGN} PROPERTIES UNITY_BUILD ${FORETELL_UNITY}
