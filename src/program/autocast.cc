@@ -108,8 +108,6 @@ AutocastRegion::~AutocastRegion() {
   in_autocast = false;
 }
 
-AutocastRegion* AutocastRegion::Current() { return current_region; }
-
 bool AutocastRegion::IsCasting() { return is_casting; }
 
 void AutocastRegion::CountAsParameter(const at::Tensor& view,

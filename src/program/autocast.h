@@ -25,8 +25,6 @@ class AutocastRegion {
   AutocastRegion(const AutocastRegion&) = delete;
   AutocastRegion& operator=(const AutocastRegion&) = delete;
 
-  /// Region of this thread, or nullptr.
-  static AutocastRegion* Current();
   /// True while a region of this thread makes one of its casts.
   static bool IsCasting();
 

@@ -12,6 +12,7 @@
 
 #include "foretell/graph_io.h"
 #include "foretell/trace.h"
+#include "src/program/meta/in_autocast.h"
 #include "tests/graph/expect_error.h"
 #include "tests/program/fake_program.h"
 #include "tests/program/layers.h"
@@ -181,11 +182,14 @@ TEST(Autocast, NamesWhatItDoesNotGoWith) {
 }
 
 TEST(Autocast, RegionsDoNotNest) {
-  const AutocastRegion region(c10::DeviceType::Meta, at::kHalf);
-  EXPECT_EQ(AutocastRegion::Current(), &region);
-  ExpectError(
-      [] { AutocastRegion(c10::DeviceType::Meta, at::kHalf).Current(); },
-      ErrorCode::kInternal, "already active");
+  {
+    const AutocastRegion region(c10::DeviceType::Meta, at::kHalf);
+    EXPECT_TRUE(in_autocast);
+    ExpectError([] { AutocastRegion(c10::DeviceType::Meta, at::kHalf); },
+                ErrorCode::kInternal, "already active");
+    EXPECT_TRUE(in_autocast);
+  }
+  EXPECT_FALSE(in_autocast);
 }
 
 }  // namespace
