@@ -1,16 +1,12 @@
 #include "datasets/collect/device_name.h"
 
 #include "foretell/device.h"
-#include "foretell/error.h"
 
 namespace foretell::dataset {
 
 std::string LabelDeviceName(const std::string& name) {
-  try {
-    return DeviceCatalog::BuiltIn().FindDevice(name).name;
-  } catch (const Error&) {
-    return name;
-  }
+  const DeviceSpec* device = DeviceCatalog::BuiltIn().DeviceNamed(name);
+  return device != nullptr ? device->name : name;
 }
 
 }  // namespace foretell::dataset

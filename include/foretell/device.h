@@ -86,8 +86,9 @@ class DeviceCatalog {
 
   const std::vector<DeviceSpec>& devices() const { return devices_; }
   const std::vector<ContextModel>& contexts() const { return contexts_; }
-  /// By name, alias or display name, case-insensitive; throws
-  /// Error(kNotFound) that lists the names there are.
+  /// By name, alias or display name, case-insensitive; null for none.
+  const DeviceSpec* DeviceNamed(std::string_view name) const;
+  /// As DeviceNamed; throws Error(kNotFound) that lists the names there are.
   const DeviceSpec& FindDevice(std::string_view name) const;
   /// By name, case-insensitive; errors as FindDevice.
   const ContextModel& FindContext(std::string_view name) const;

@@ -129,10 +129,15 @@ void DeviceCatalog::AddContexts(std::string_view json,
   }
 }
 
-const DeviceSpec& DeviceCatalog::FindDevice(std::string_view name) const {
+const DeviceSpec* DeviceCatalog::DeviceNamed(std::string_view name) const {
   for (const DeviceSpec& device : devices_) {
-    if (AnswersTo(device, name)) return device;
+    if (AnswersTo(device, name)) return &device;
   }
+  return nullptr;
+}
+
+const DeviceSpec& DeviceCatalog::FindDevice(std::string_view name) const {
+  if (const DeviceSpec* device = DeviceNamed(name)) return *device;
   ThrowNotFound("device", name, devices_);
 }
 

@@ -105,15 +105,6 @@ void CheckRunColumns(const MeasuredCells& cells, const Run& run) {
   }
 }
 
-/// The device of the catalogue that a cell names; null for none.
-const DeviceSpec* Named(const DeviceCatalog& catalog, std::string_view name) {
-  try {
-    return name.empty() ? nullptr : &catalog.FindDevice(name);
-  } catch (const Error&) {
-    return nullptr;
-  }
-}
-
 /// Splits "x=f32[8,3] y=i64[8]".
 std::vector<std::string> InputsOf(std::string_view text) {
   std::vector<std::string> inputs;
@@ -189,7 +180,7 @@ class Table {
     const bool has_name = !CellOf(cells, "device_name").empty();
     const char* const column = has_name ? "device_name" : "device";
     const std::string_view name = CellOf(cells, column);
-    const DeviceSpec* const found = Named(subject_.catalog, name);
+    const DeviceSpec* const found = subject_.catalog.DeviceNamed(name);
     if (found == nullptr) {
       if (has_name) other_names_.emplace(name);
     } else if (found->name != subject_.device.name) {

@@ -55,6 +55,13 @@ TEST(DeviceCatalog, FindsByNameAliasAndDisplayNameInAnyCase) {
   EXPECT_EQ(catalog.FindDevice("NVIDIA H200").name, "h200-sxm-141gb");
 }
 
+TEST(DeviceCatalog, AnswersNullForAnUnknownDevice) {
+  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+  EXPECT_EQ(catalog.DeviceNamed("A100"), &catalog.FindDevice("a100"));
+  EXPECT_EQ(catalog.DeviceNamed("a10"), nullptr);
+  EXPECT_EQ(catalog.DeviceNamed(""), nullptr);
+}
+
 TEST(DeviceCatalog, ListsTheNamesThereAreForAnUnknownDevice) {
   const std::string message = MessageOf(
       [] { DeviceCatalog::BuiltIn().FindDevice("a10"); }, ErrorCode::kNotFound);
