@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <iostream>
 #include <iterator>
 
@@ -11,6 +10,7 @@
 #include "cli/print/progress_bar.h"
 #include "foretell/frontends.h"
 #include "src/core/files.h"
+#include "src/core/parse_number.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
 
@@ -19,14 +19,10 @@ namespace {
 
 std::pair<std::string, std::int64_t> ParseDim(const std::string& text) {
   const std::size_t equals = text.rfind('=');
-  std::int64_t size = 0;
   if (equals != std::string::npos && equals != 0) {
-    const char* begin = text.data() + equals + 1;
-    const char* end = text.data() + text.size();
-    const auto [stop, status] = std::from_chars(begin, end, size);
-    if (status == std::errc() && stop == end && size >= 0) {
-      return {text.substr(0, equals), size};
-    }
+    const auto size =
+        ParseNumber<std::int64_t>(std::string_view(text).substr(equals + 1));
+    if (size && *size >= 0) return {text.substr(0, equals), *size};
   }
   throw Error(
       ErrorCode::kInvalidArgument,

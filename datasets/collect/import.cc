@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -14,6 +13,7 @@
 
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
+#include "src/core/parse_number.h"
 
 namespace foretell::dataset {
 namespace {
@@ -60,10 +60,8 @@ std::optional<T> Number(const Fields& fields, const std::string& field) {
   const auto found = fields.find(field);
   if (found == fields.end() || found->second.empty()) return std::nullopt;
   const std::string& text = found->second;
-  T value = {};
-  const auto [end, status] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status == std::errc() && end == text.data() + text.size()) return value;
+  const std::optional<T> value = ParseNumber<T>(text);
+  if (value) return value;
   throw Error(ErrorCode::kCorrupt,
               fmt::format("{} '{}' is no number", field, text));
 }

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <unordered_map>
 
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
+#include "src/core/parse_number.h"
 
 namespace foretell::dataset {
 namespace {
@@ -48,12 +48,6 @@ std::string NameOf(const std::string& path,
   return name;
 }
 
-bool ParseInteger(std::string_view text, std::int64_t& value) {
-  const auto [end, status] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  return status == std::errc() && end == text.data() + text.size();
-}
-
 std::vector<std::int64_t> BatchesOf(const std::string& model,
                                     const PlanOptions& options) {
   if (options.batches_of.empty()) return options.batches;
@@ -66,12 +60,13 @@ std::vector<std::int64_t> BatchesOf(const std::string& model,
 
 Shard ParseShard(const std::string& text) {
   const std::size_t slash = text.find('/');
-  Shard shard;
-  if (slash != std::string::npos &&
-      ParseInteger(std::string_view(text).substr(0, slash), shard.index) &&
-      ParseInteger(std::string_view(text).substr(slash + 1), shard.count) &&
-      1 <= shard.index && shard.index <= shard.count) {
-    return shard;
+  if (slash != std::string::npos) {
+    const std::string_view whole = text;
+    const auto index = ParseNumber<std::int64_t>(whole.substr(0, slash));
+    const auto count = ParseNumber<std::int64_t>(whole.substr(slash + 1));
+    if (index && count && 1 <= *index && *index <= *count) {
+      return {.index = *index, .count = *count};
+    }
   }
   throw Error(
       ErrorCode::kInvalidArgument,
@@ -146,14 +141,14 @@ std::map<std::string, std::set<std::int64_t>> ReadBatches(
     const std::string& path) {
   std::map<std::string, std::set<std::int64_t>> batches;
   ForEachCsvRow(path, [&](const CsvRow& row) {
-    std::int64_t batch = 0;
     const std::string& text = row.At("batch");
-    if (!ParseInteger(text, batch) || batch <= 0) {
+    const auto batch = ParseNumber<std::int64_t>(text);
+    if (!batch || *batch <= 0) {
       throw Error(ErrorCode::kCorrupt,
                   fmt::format("{}: line {}: batch '{}' is no positive number",
                               path, row.line(), text));
     }
-    batches[row.At("model")].insert(batch);
+    batches[row.At("model")].insert(*batch);
   });
   return batches;
 }

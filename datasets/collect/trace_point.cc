@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
+#include "src/core/parse_number.h"
 #include "src/core/text.h"
 
 namespace foretell::dataset {
@@ -62,12 +62,9 @@ std::optional<std::int64_t> ImageSizeOf(const std::vector<BoundInput>& inputs) {
 TensorType ParseSizes(std::string_view text) {
   TensorType type{.dtype = DType::kF32, .shape = {1}};
   while (true) {
-    std::int64_t size = 0;
-    const auto [end, status] =
-        std::from_chars(text.data(), text.data() + text.size(), size);
-    if (status != std::errc() || size <= 0) break;
-    type.shape.push_back(size);
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    const auto size = TakeNumber<std::int64_t>(text);
+    if (!size || *size <= 0) break;
+    type.shape.push_back(*size);
     if (text.empty()) return type;
     if (text.front() != 'x') break;
     text.remove_prefix(1);

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <ranges>
 
 #include "foretell/error.h"
+#include "src/core/parse_number.h"
 #include "src/core/text.h"
 
 namespace foretell::zoo {
@@ -21,13 +21,6 @@ constexpr std::size_t kMaxListLength = 1000;
                          const std::string& expected) {
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{}={}: expected {}", name, text, expected));
-}
-
-template <typename Number>
-bool Read(std::string_view text, Number& number) {
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
 }
 
 /// The parts of `text` between separators; none for an empty text.
@@ -56,10 +49,12 @@ struct Parser {
   }
   void operator()(std::int64_t& value) const { value = Integer(text); }
   void operator()(double& value) const {
-    if (!Read(text, value) || !std::isfinite(value) ||
-        std::abs(value) > static_cast<double>(kMaxNumber)) {
+    const auto number = ParseNumber<double>(text);
+    if (!number || !std::isfinite(*number) ||
+        std::abs(*number) > static_cast<double>(kMaxNumber)) {
       Refuse(name, text, fmt::format("a number of at most {}", kMaxNumber));
     }
+    value = *number;
   }
   void operator()(std::vector<std::int64_t>& value) const {
     value.clear();
@@ -73,11 +68,11 @@ struct Parser {
   void operator()(std::string& value) const { value = text; }
 
   std::int64_t Integer(std::string_view part) const {
-    std::int64_t number = 0;
-    if (!Read(part, number) || number < 0 || number > kMaxNumber) {
+    const auto number = ParseNumber<std::int64_t>(part);
+    if (!number || *number < 0 || *number > kMaxNumber) {
       Refuse(name, text, fmt::format("integers from 0 to {}", kMaxNumber));
     }
-    return number;
+    return *number;
   }
 };
 

@@ -1,8 +1,8 @@
 #include "src/core/csv.h"
 
-#include <charconv>
 #include <cstddef>
 
+#include "src/core/parse_number.h"
 #include "src/core/printable.h"
 
 namespace foretell {
@@ -12,10 +12,7 @@ constexpr std::string_view kFormulaSigns = "=+-@";
 
 bool IsNumber(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, status] = std::from_chars(text.data(), end, number);
-  return status == std::errc() && stop == end;
+  return ParseNumber<double>(text).has_value();
 }
 
 /// Whether `text` begins with `apostrophes` or more apostrophes and then a sign

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <cctype>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "foretell/error.h"
 #include "src/core/json_object.h"
 #include "src/core/name_table.h"
+#include "src/core/parse_number.h"
 
 namespace foretell {
 namespace {
@@ -16,21 +16,11 @@ namespace {
 constexpr NameTable<4> kOptimizerNames = {"sgd", "momentum", "adam", "adamw"};
 constexpr NameTable<2> kHostNames = {"python", "cpp"};
 
-/// Reads a number off the front of `text`.
-std::optional<int> TakeNumber(std::string_view& text) {
-  int number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, status] = std::from_chars(text.data(), end, number);
-  if (status != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
-  return number;
-}
-
 /// Reads ".NUMBER" off the front of `text`; leaves another text alone.
 std::optional<int> TakePart(std::string_view& text) {
   if (!text.starts_with('.')) return std::nullopt;
   std::string_view rest = text.substr(1);
-  const std::optional<int> number = TakeNumber(rest);
+  const std::optional<int> number = TakeNumber<int>(rest);
   if (number) text = rest;
   return number;
 }
@@ -69,7 +59,7 @@ std::string ToString(const TorchVersion& version) {
 
 std::optional<TorchVersion> ParseTorchVersion(std::string_view text) {
   while (!text.empty() && !IsDigit(text.front())) text.remove_prefix(1);
-  const std::optional<int> major = TakeNumber(text);
+  const std::optional<int> major = TakeNumber<int>(text);
   const std::optional<int> minor = TakePart(text);
   if (!major || !minor) return std::nullopt;
   return TorchVersion{

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "foretell/error.h"
+#include "src/core/parse_number.h"
 #include "src/graph/text_quote.h"
 
 namespace foretell {
@@ -151,13 +151,11 @@ std::string TextCursor::Name() {
 
 std::int64_t TextCursor::Int(std::string_view what) {
   SkipBlanks();
-  std::int64_t number = 0;
-  const char* begin = text_.data() + position_;
-  const char* end = text_.data() + text_.size();
-  const std::from_chars_result result = std::from_chars(begin, end, number);
-  if (result.ec != std::errc()) Expected(what);
-  position_ += static_cast<std::size_t>(result.ptr - begin);
-  return number;
+  std::string_view rest = text_.substr(position_);
+  const auto number = TakeNumber<std::int64_t>(rest);
+  if (!number) Expected(what);
+  position_ = text_.size() - rest.size();
+  return *number;
 }
 
 std::string_view TextCursor::NumberText() {

@@ -2,32 +2,23 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <variant>
 #include <vector>
+
+#include "src/core/parse_number.h"
 
 namespace foretell {
 namespace {
 
-template <typename T>
-std::optional<T> WholeNumber(std::string_view text) {
-  T number{};
-  const char* end = text.data() + text.size();
-  const std::from_chars_result result =
-      std::from_chars(text.data(), end, number);
-  if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
-  return number;
-}
-
 using Number = std::variant<std::int64_t, double>;
 
-Number ParseNumber(TextCursor& cursor) {
+Number ReadNumber(TextCursor& cursor) {
   if (cursor.AcceptWord("true")) return std::int64_t{1};
   if (cursor.AcceptWord("false")) return std::int64_t{0};
   const std::string_view text = cursor.NumberText();
   if (text.empty()) cursor.Expected("a value");
-  if (const auto number = WholeNumber<std::int64_t>(text)) return *number;
-  if (const auto number = WholeNumber<double>(text)) return *number;
+  if (const auto number = ParseNumber<std::int64_t>(text)) return *number;
+  if (const auto number = ParseNumber<double>(text)) return *number;
   cursor.Fail(fmt::format("'{}' is not a number in range", text));
 }
 
@@ -38,7 +29,7 @@ Attribute ParseList(TextCursor& cursor, bool floating) {
   cursor.Open('[');
   while (cursor.Peek() != ']') {
     if (!numbers.empty()) cursor.Expect(",");
-    numbers.push_back(ParseNumber(cursor));
+    numbers.push_back(ReadNumber(cursor));
     floating |= std::holds_alternative<double>(numbers.back());
   }
   cursor.Close(']');
@@ -62,7 +53,7 @@ Attribute ParseAttribute(TextCursor& cursor) {
   if (cursor.AcceptWord("true")) return true;
   if (cursor.AcceptWord("false")) return false;
   return std::visit([](auto number) { return Attribute(number); },
-                    ParseNumber(cursor));
+                    ReadNumber(cursor));
 }
 
 std::string WordOrString(TextCursor& cursor, std::string_view what) {

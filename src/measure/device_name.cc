@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include "foretell/error.h"
+#include "src/core/parse_number.h"
 
 namespace foretell::measure {
 namespace {
@@ -29,13 +29,10 @@ DeviceName ParseDeviceName(const std::string& text) {
     return {.kind = DeviceKind::kMig, .mig_uuid = text};
   }
   if (text.starts_with(kCudaPrefix)) {
-    int index = -1;
-    const char* const end = text.data() + text.size();
-    const auto [stop, status] =
-        std::from_chars(text.data() + kCudaPrefix.size(), end, index);
-    if (status == std::errc() && stop == end && index >= 0 &&
-        index <= kMaxIndex) {
-      return {.kind = DeviceKind::kCuda, .index = index};
+    const auto index =
+        ParseNumber<int>(std::string_view(text).substr(kCudaPrefix.size()));
+    if (index && *index >= 0 && *index <= kMaxIndex) {
+      return {.kind = DeviceKind::kCuda, .index = *index};
     }
   }
   throw Error(

@@ -1,9 +1,9 @@
 #include "src/measure/host_memory.h"
 
-#include <charconv>
 #include <fstream>
 #include <string>
 
+#include "src/core/parse_number.h"
 #include "src/core/units.h"
 
 namespace foretell::measure {
@@ -14,9 +14,8 @@ std::int64_t PeakResidentBytes() {
     if (!line.starts_with("VmHWM:")) continue;
     const std::size_t digits = line.find_first_of("0123456789");
     if (digits == std::string::npos) return 0;
-    std::int64_t kib = 0;
-    std::from_chars(line.data() + digits, line.data() + line.size(), kib);
-    return kib * kKiB;
+    std::string_view text = std::string_view(line).substr(digits);
+    return TakeNumber<std::int64_t>(text).value_or(0) * kKiB;
   }
   return 0;
 }

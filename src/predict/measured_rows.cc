@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -16,6 +15,7 @@
 #include "src/core/csv_rows.h"
 #include "src/core/files.h"
 #include "src/core/numbers.h"
+#include "src/core/parse_number.h"
 #include "src/core/units.h"
 #include "src/predict/fit_adaptation.h"
 #include "src/predict/measured_cells.h"
@@ -37,14 +37,11 @@ std::string_view CellOf(const MeasuredCells& cells, std::string_view column) {
 
 template <typename T>
 T NumberOf(std::string_view column, std::string_view text) {
-  T value = {};
-  const char* const end = text.data() + text.size();
-  const auto [stop, status] = std::from_chars(text.data(), end, value);
-  if (status != std::errc() || stop != end ||
-      !std::isfinite(static_cast<double>(value)) || value <= 0) {
+  const std::optional<T> value = ParseNumber<T>(text);
+  if (!value || !std::isfinite(static_cast<double>(*value)) || *value <= 0) {
     RefuseCell(ErrorCode::kCorrupt, column, text, "a number above 0");
   }
-  return value;
+  return *value;
 }
 
 std::optional<double> FigureOf(const MeasuredCells& cells,

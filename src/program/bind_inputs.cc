@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <ranges>
 #include <set>
 #include <string>
@@ -19,6 +18,7 @@
 
 #include "foretell/error.h"
 #include "foretell/program.h"
+#include "src/core/parse_number.h"
 #include "src/core/text.h"
 
 namespace foretell {
@@ -49,14 +49,11 @@ std::vector<std::int64_t> ParseShape(std::string_view text,
                                      std::string_view whole) {
   std::vector<std::int64_t> shape;
   while (!text.empty()) {
-    std::int64_t dim = 0;
-    const auto [end, status] =
-        std::from_chars(text.data(), text.data() + text.size(), dim);
-    if (status != std::errc() || dim < 0 || dim > kMaxDim) {
+    const auto dim = TakeNumber<std::int64_t>(text);
+    if (!dim || *dim < 0 || *dim > kMaxDim) {
       RefuseInput(whole, fmt::format("bad dimension at '{}'", text));
     }
-    shape.push_back(dim);
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    shape.push_back(*dim);
     if (text.empty()) break;
     if (text.front() != ',' || text.size() == 1) {
       RefuseInput(whole, fmt::format("bad dimension at '{}'", text));

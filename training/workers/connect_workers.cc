@@ -4,7 +4,6 @@
 
 #include <ATen/ATen.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "foretell/error.h"
+#include "src/core/parse_number.h"
 #include "src/core/text.h"
 #include "training/workers/nccl_backend.h"
 
@@ -33,16 +33,13 @@ std::string Variable(const char* name, const char* otherwise = "") {
 
 int Number(const char* name, int most) {
   const std::string text = Variable(name);
-  int number = -1;
-  const auto [end, status] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status != std::errc() || end != text.data() + text.size() || number < 0 ||
-      number > most) {
+  const auto number = ParseNumber<int>(text);
+  if (!number || *number < 0 || *number > most) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{} is '{}', expected a number up to {}", name,
                             text, most));
   }
-  return number;
+  return *number;
 }
 
 /// What torchrun tells a worker.
