@@ -13,7 +13,7 @@
 
 #include <limits>
 
-#include "src/program/autocast.h"
+#include "src/program/in_autocast.h"
 
 namespace foretell::onnx {
 namespace {
@@ -68,8 +68,7 @@ bool TypesAgree(at::ScalarType a, at::ScalarType b) {
   const auto is_autocasts = [](at::ScalarType type) {
     return type == at::kFloat || type == at::kHalf || type == at::kBFloat16;
   };
-  return a == b || (AutocastRegion::Current() != nullptr && is_autocasts(a) &&
-                    is_autocasts(b));
+  return a == b || (in_autocast && is_autocasts(a) && is_autocasts(b));
 }
 
 at::Tensor CastTo(const at::Tensor& tensor, at::ScalarType type) {
