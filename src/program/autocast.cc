@@ -22,7 +22,7 @@
 #include <optional>
 
 #include "foretell/error.h"
-#include "src/program/in_autocast.h"
+#include "src/program/meta/in_autocast.h"
 #include "src/program/operator_call.h"
 
 namespace foretell {

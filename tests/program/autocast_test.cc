@@ -12,7 +12,7 @@
 
 #include "foretell/graph_io.h"
 #include "foretell/trace.h"
-#include "src/program/in_autocast.h"
+#include "src/program/meta/in_autocast.h"
 #include "tests/graph/expect_error.h"
 #include "tests/program/fake_program.h"
 #include "tests/program/layers.h"

@@ -13,7 +13,7 @@
 
 #include <limits>
 
-#include "src/program/in_autocast.h"
+#include "src/program/meta/in_autocast.h"
 
 namespace foretell::onnx {
 namespace {

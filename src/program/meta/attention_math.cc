@@ -21,8 +21,8 @@
 #include <cmath>
 #include <limits>
 
-#include "src/program/in_autocast.h"
 #include "src/program/meta/attention.h"
+#include "src/program/meta/in_autocast.h"
 #include "src/program/meta/torch_scope.h"
 
 namespace foretell::meta {
