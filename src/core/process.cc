@@ -159,6 +159,8 @@ ChildProcess ChildProcess::Fork(const ForkOptions& options,
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(kFailureStatus);
     for (const int end : ParentEnds()) close(end);
+    // Their numbers may belong to other files in a child of this one.
+    ParentEnds().clear();
     close(mine.end().number());
     RunForked(options, its, work);
   }

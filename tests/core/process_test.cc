@@ -1,5 +1,6 @@
 #include "src/core/process.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -63,6 +64,19 @@ TEST_F(Child, AnswersWhatItIsAsked) {
     child.channel().Send(text);
     EXPECT_EQ(child.channel().Receive(), text + "!");
   }
+}
+
+TEST_F(Child, HasChildrenThatCloseNoFileOfIts) {
+  // The first child is one whose channel the second one closes.
+  ChildProcess first = Fork(&WaitForEver);
+  ChildProcess second = Fork([](Channel& channel) {
+    const Descriptor file(open("/dev/null", O_RDONLY));
+    ChildProcess grandchild = Fork([&file](Channel& its) {
+      its.Send(fcntl(file.number(), F_GETFD) >= 0 ? "open" : "closed");
+    });
+    channel.Send(grandchild.channel().Receive().value_or("nothing"));
+  });
+  EXPECT_EQ(second.channel().Receive(), "open");
 }
 
 TEST_F(Child, PassesItsErrorOn) {
