@@ -106,6 +106,11 @@ AutocastRegion::~AutocastRegion() {
   c10::impl::tls_set_dispatch_key_excluded(kAutocastKey, true);
   current_region = nullptr;
   in_autocast = false;
+  // In an order that does not depend on addresses: a graph shows it.
+  while (!order_.empty()) {
+    casts_.erase(order_.back());
+    order_.pop_back();
+  }
 }
 
 bool AutocastRegion::IsCasting() { return is_casting; }
@@ -225,6 +230,7 @@ at::Tensor AutocastRegion::Cast(const at::Tensor& tensor, at::ScalarType to,
   if (found != casts_.end()) return found->second.second;
   at::Tensor cast = tensor.to(to);
   casts_.emplace(tensor.unsafeGetTensorImpl(), std::pair(tensor, cast));
+  order_.push_back(tensor.unsafeGetTensorImpl());
   return cast;
 }
 

@@ -6,6 +6,7 @@
 
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "src/program/autocast_rules.h"
 
@@ -61,6 +62,7 @@ class AutocastRegion {
   /// Casts of parameters, with what keeps their sources' addresses theirs.
   std::unordered_map<const at::TensorImpl*, std::pair<at::Tensor, at::Tensor>>
       casts_;
+  std::vector<const at::TensorImpl*> order_;  ///< Of the keys of `casts_`.
   std::unordered_map<const at::TensorImpl*, at::Tensor> counted_;
 };
 
