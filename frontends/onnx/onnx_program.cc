@@ -204,10 +204,14 @@ Program MakeProgram(Model model, const LoadOptions& options) {
   return Program(path, std::make_shared<OnnxSource>(std::move(model)));
 }
 
+Program ReadProgram(RegularFile file, const LoadOptions& options) {
+  return MakeProgram(ReadModel(std::move(file)), options);
+}
+
 }  // namespace onnx
 
 Program LoadOnnx(const std::string& path, const LoadOptions& options) {
-  return onnx::MakeProgram(onnx::ReadModel(path), options);
+  return onnx::ReadProgram(OpenRegularFile(path, kAnySize), options);
 }
 
 }  // namespace foretell

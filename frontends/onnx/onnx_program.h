@@ -11,4 +11,7 @@ namespace foretell::onnx {
 /// every operator without a lowering.
 Program MakeProgram(Model model, const LoadOptions& options = {});
 
+/// As LoadOnnx, of a file that is open.
+Program ReadProgram(RegularFile file, const LoadOptions& options);
+
 }  // namespace foretell::onnx

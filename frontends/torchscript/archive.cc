@@ -40,8 +40,7 @@ bool IsDropped(const std::string& name) {
 /// has come under its name since.
 class OpenArchive : public caffe2::serialize::ReadAdapterInterface {
  public:
-  explicit OpenArchive(const std::string& path)
-      : file_(OpenRegularFile(path, kAnySize)) {}
+  explicit OpenArchive(RegularFile file) : file_(std::move(file)) {}
 
   std::size_t size() const override {
     return static_cast<std::size_t>(file_.size);
@@ -152,10 +151,10 @@ bool LooksLikeZip(std::string_view first_bytes) {
   return first_bytes.substr(0, 4) == std::string_view("PK\3\4", 4);
 }
 
-SlimArchive ReadSlimArchive(const std::string& path) {
-  const auto file = std::make_shared<OpenArchive>(path);
+SlimArchive ReadSlimArchive(RegularFile file) {
+  const std::string path = file.path;
   try {
-    return Slim(path, file);
+    return Slim(path, std::make_shared<OpenArchive>(std::move(file)));
   } catch (const Error&) {
     throw;
   } catch (const c10::Error& error) {

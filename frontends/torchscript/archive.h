@@ -2,7 +2,10 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "src/core/files.h"
 
 namespace foretell::torchscript {
 
@@ -19,8 +22,8 @@ struct SlimArchive {
 /// True when the file begins like a zip archive.
 bool LooksLikeZip(std::string_view first_bytes);
 
-/// Reads every record of `path` but its weights. Throws Error kNotFound / kIo,
-/// kCorrupt (not a zip, damaged, not TorchScript), kUnsupported (a limit).
-SlimArchive ReadSlimArchive(const std::string& path);
+/// Reads every record of `file` but its weights. Throws Error kIo, kCorrupt
+/// (not a zip, damaged, not TorchScript), kUnsupported (a limit).
+SlimArchive ReadSlimArchive(RegularFile file);
 
 }  // namespace foretell::torchscript

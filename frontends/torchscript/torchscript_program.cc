@@ -287,21 +287,27 @@ class TorchScriptSource final : public Program::Source {
 };
 
 }  // namespace
-}  // namespace torchscript
 
-Program LoadTorchScript(const std::string& path) {
+Program ReadProgram(RegularFile file) {
+  const std::string path = file.path;
   InitializeTracing();
   // One executor that runs the graph as it is written: no fusion, no profiling.
   torch::jit::setGraphExecutorOptimize(false);
   torch::jit::setPrintHandler([](const std::string&) {});
-  torchscript::GuardOperators();
-  torchscript::SlimArchive archive = torchscript::ReadSlimArchive(path);
-  torchscript::RefuseUnsafeCode(path, archive.code);
-  torchscript::RefuseDeepCode(path, archive.code);
-  torchscript::RefuseComputedDefaults(path, archive.code);
-  torchscript::RefuseLongReferences(path, archive.code);
-  return Program(path, std::make_shared<torchscript::TorchScriptSource>(
+  GuardOperators();
+  SlimArchive archive = ReadSlimArchive(std::move(file));
+  RefuseUnsafeCode(path, archive.code);
+  RefuseDeepCode(path, archive.code);
+  RefuseComputedDefaults(path, archive.code);
+  RefuseLongReferences(path, archive.code);
+  return Program(path, std::make_shared<TorchScriptSource>(
                            path, std::move(archive.bytes)));
+}
+
+}  // namespace torchscript
+
+Program LoadTorchScript(const std::string& path) {
+  return torchscript::ReadProgram(OpenRegularFile(path, kAnySize));
 }
 
 }  // namespace foretell

@@ -33,26 +33,6 @@ std::string_view FileTypeName(mode_t mode) {
                                           SystemMessage(error)));
 }
 
-/// Up to `count` bytes; fewer at the end of the file.
-std::string ReadUpTo(const std::string& path, const RegularFile& file,
-                     std::size_t count) {
-  std::string bytes(count, '\0');
-  std::size_t done = 0;
-  while (done < count) {
-    const ssize_t got =
-        read(file.descriptor.number(), bytes.data() + done, count - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      throw Error(ErrorCode::kIo, fmt::format("{}: cannot be read: {}", path,
-                                              SystemMessage(errno)));
-    }
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  bytes.resize(done);
-  return bytes;
-}
-
 }  // namespace
 
 RegularFile OpenRegularFile(const std::string& path, std::int64_t most_bytes) {
@@ -71,12 +51,30 @@ RegularFile OpenRegularFile(const std::string& path, std::int64_t most_bytes) {
                 fmt::format("{}: has {} bytes, expected at most {}", path,
                             status.st_size, most_bytes));
   }
-  return {std::move(descriptor), status.st_size};
+  return {std::move(descriptor), status.st_size, path};
+}
+
+std::string FirstBytes(const RegularFile& file, std::size_t count) {
+  std::string bytes(count, '\0');
+  std::size_t done = 0;
+  while (done < count) {
+    const ssize_t got = pread(file.descriptor.number(), bytes.data() + done,
+                              count - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      throw Error(ErrorCode::kIo, fmt::format("{}: cannot be read: {}",
+                                              file.path, SystemMessage(errno)));
+    }
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
 }
 
 std::string ReadFile(const std::string& path, std::int64_t most_bytes) {
   const RegularFile file = OpenRegularFile(path, most_bytes);
-  return ReadUpTo(path, file, static_cast<std::size_t>(file.size));
+  return FirstBytes(file, static_cast<std::size_t>(file.size));
 }
 
 std::optional<std::string> ReadFileIfAny(const std::string& path,
@@ -95,7 +93,7 @@ std::string ReadText(const std::string& path) {
 
 std::string FirstBytes(const std::string& path, std::size_t count) {
   try {
-    return ReadUpTo(path, OpenRegularFile(path, kAnySize), count);
+    return FirstBytes(OpenRegularFile(path, kAnySize), count);
   } catch (const Error&) {
     return "";
   }

@@ -18,6 +18,7 @@ inline constexpr std::int64_t kAnySize =
 struct RegularFile {
   Descriptor descriptor;
   std::int64_t size = 0;  ///< Bytes, as it was when it was opened.
+  std::string path;       ///< What it was opened by.
 };
 
 /// Opens the file at `path` without ever waiting. Throws Error that names it:
@@ -41,5 +42,7 @@ std::string ReadText(const std::string& path);
 /// The first `count` bytes of a file, to tell its format: fewer where it has
 /// fewer, none where it cannot be read or is no regular file. Never waits.
 std::string FirstBytes(const std::string& path, std::size_t count);
+/// As above of a file that is open. Throws Error(kIo) where it cannot be read.
+std::string FirstBytes(const RegularFile& file, std::size_t count);
 
 }  // namespace foretell

@@ -26,13 +26,9 @@ ByteSource::ByteSource(std::string_view bytes)
 ByteSource::ByteSource(RegularFile file)
     : file_(std::move(file.descriptor)),
       size_(file.size),
-      refill_bytes_(kFirstWindow) {}
-
-ByteSource ByteSource::OpenFile(const std::string& path) {
-  RegularFile file = OpenRegularFile(path, kAnySize);
+      refill_bytes_(kFirstWindow) {
   // Read-ahead would fetch weights from the disk that nobody looks at.
-  posix_fadvise(file.descriptor.number(), 0, 0, POSIX_FADV_RANDOM);
-  return ByteSource(std::move(file));
+  posix_fadvise(file_.number(), 0, 0, POSIX_FADV_RANDOM);
 }
 
 std::string_view ByteSource::Ahead(std::int64_t offset) {

@@ -20,8 +20,8 @@ class ByteSource {
 
   /// Looks at `bytes`, which must outlive the source.
   explicit ByteSource(std::string_view bytes);
-  /// Opens the regular file `path`. Throws what OpenRegularFile does.
-  static ByteSource OpenFile(const std::string& path);
+  /// Looks at a file.
+  explicit ByteSource(RegularFile file);
 
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
@@ -38,7 +38,6 @@ class ByteSource {
   void Append(std::int64_t offset, std::int64_t count, std::string& out);
 
  private:
-  explicit ByteSource(RegularFile file);
   void Refill(std::int64_t offset);
   void ReadExactly(std::int64_t offset, std::int64_t count, char* out) const;
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "foretell/graph.h"
+#include "src/core/files.h"
 
 /// Plain structures of an ONNX model: what the reader makes and the
 /// interpreter runs. They see neither Protobuf nor Torch.
@@ -178,7 +179,12 @@ struct ReadOptions {
 /// well-formed message, or a node uses a value that nothing defines, or a
 /// cycle), kUnsupported (IR version beyond what is known, absurd nesting); the
 /// message starts with the path.
-Model ReadModel(const std::string& path, const ReadOptions& options = {});
+Model ReadModel(RegularFile file, const ReadOptions& options = {});
+/// As above of the file at `path`; throws what OpenRegularFile does, too.
+inline Model ReadModel(const std::string& path,
+                       const ReadOptions& options = {}) {
+  return ReadModel(OpenRegularFile(path, kAnySize), options);
+}
 
 /// As above from memory; `origin` stands for the path in messages.
 Model ReadModelFromBytes(std::string_view bytes, const std::string& origin,

@@ -68,8 +68,9 @@ Model ReadOrExplain(ByteSource& source, const ReadOptions& options) {
 
 }  // namespace
 
-Model ReadModel(const std::string& path, const ReadOptions& options) {
-  ByteSource source = ByteSource::OpenFile(path);
+Model ReadModel(RegularFile file, const ReadOptions& options) {
+  const std::string path = file.path;
+  ByteSource source(std::move(file));
   Model model = InContext([&] { return path; },
                           [&] { return ReadOrExplain(source, options); });
   model.path = path;

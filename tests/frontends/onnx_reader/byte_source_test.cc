@@ -28,7 +28,7 @@ std::string WriteRandomFile(const std::string& path, std::size_t size) {
 TEST(ByteSource, ShowsTheSameBytesOfFileAndMemory) {
   const std::string path = TemporaryPath("same");
   const std::string bytes = WriteRandomFile(path, 2'000'000);
-  ByteSource file = ByteSource::OpenFile(path);
+  ByteSource file(OpenRegularFile(path, kAnySize));
   ByteSource memory(bytes);
   ASSERT_EQ(file.size(), 2'000'000);
   std::mt19937 generator(2);
@@ -53,7 +53,7 @@ TEST(ByteSource, ShowsTheSameBytesOfFileAndMemory) {
 TEST(ByteSource, ReportsAFileThatShrinks) {
   const std::string path = TemporaryPath("shrinks");
   WriteRandomFile(path, 1'000'000);
-  ByteSource file = ByteSource::OpenFile(path);
+  ByteSource file(OpenRegularFile(path, kAnySize));
   file.Ahead(0);
   std::filesystem::resize_file(path, 1000);
   EXPECT_EQ(ErrorOf([&] { file.Ahead(500'000); }),
@@ -62,22 +62,22 @@ TEST(ByteSource, ReportsAFileThatShrinks) {
   std::filesystem::remove(path);
 }
 
-TEST(ByteSource, RefusesWhatIsNoRegularFile) {
+TEST(ReadModel, RefusesWhatIsNoRegularFile) {
   const std::string pipe = TemporaryPath("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(ErrorOf([&] { ByteSource::OpenFile(pipe); }),
+  EXPECT_EQ(ErrorOf([&] { ReadModel(pipe); }),
             "io: " + pipe + ": is a named pipe, expected a regular file");
   std::filesystem::remove(pipe);
-  EXPECT_EQ(ErrorOf([] { ByteSource::OpenFile("/"); }),
+  EXPECT_EQ(ErrorOf([] { ReadModel("/"); }),
             "io: /: is a directory, expected a regular file");
-  EXPECT_EQ(ErrorOf([] { ByteSource::OpenFile("/dev/zero"); }),
+  EXPECT_EQ(ErrorOf([] { ReadModel("/dev/zero"); }),
             "io: /dev/zero: is a device, expected a regular file");
 }
 
-TEST(ByteSource, SaysThatAFileDoesNotExist) {
-  EXPECT_EQ(ErrorOf([] { ByteSource::OpenFile("/no/such/file"); }),
+TEST(ReadModel, SaysThatAFileDoesNotExist) {
+  EXPECT_EQ(ErrorOf([] { ReadModel("/no/such/file"); }),
             "not_found: /no/such/file: no such file");
-  EXPECT_EQ(ErrorOf([] { ByteSource::OpenFile("/etc/passwd/x"); }),
+  EXPECT_EQ(ErrorOf([] { ReadModel("/etc/passwd/x"); }),
             "not_found: /etc/passwd/x: no such file");
 }
 
