@@ -17,31 +17,6 @@ namespace {
 constexpr std::size_t kImageRank = 4;
 constexpr std::string_view kBetweenInputs = "; ";
 
-/// A program under another name: graphs are stored under the point's name, so
-/// that the folder of a file does not show in them.
-class RenamedSource final : public Program::Source {
- public:
-  explicit RenamedSource(Program program) : program_(std::move(program)) {}
-
-  std::string_view format() const override { return program_.format(); }
-  std::span<const InputSpec> inputs() const override {
-    return program_.inputs();
-  }
-  std::int64_t parameter_elements() const override {
-    return program_.parameter_elements();
-  }
-  std::vector<std::string> warnings(Mode mode) const override {
-    return program_.warnings(mode);
-  }
-  std::unique_ptr<ProgramInstance> Instantiate(
-      const InstanceOptions& options) const override {
-    return program_.Instantiate(options);
-  }
-
- private:
-  Program program_;
-};
-
 std::string InputsText(const std::vector<BoundInput>& inputs) {
   std::string text;
   for (const BoundInput& input : inputs) {
@@ -78,8 +53,9 @@ const Program& PointTracer::Open(const Point& point) {
   const std::string key = fmt::format("{}\n{}", point.model, point.path);
   if (!program_ || opened_ != key) {
     program_.reset();
-    program_ = Program(point.model,
-                       std::make_shared<RenamedSource>(setup_.open(point)));
+    // Graphs are stored under the point's name, so that the folder of a file
+    // does not show in them.
+    program_ = setup_.open(point).Named(point.model);
     opened_ = key;
   }
   return *program_;

@@ -101,6 +101,9 @@ class ProgramInstance {
   virtual std::vector<std::string> UntraceableOperators() const { return {}; }
 };
 
+struct Trace;         // foretell/trace.h
+struct TraceOptions;  // foretell/trace.h
+
 /// Something that can be called on inputs on any ATen device: a model file
 /// after its frontend, or a network of the zoo. A cheap handle.
 class Program {
@@ -123,6 +126,11 @@ class Program {
     /// The program with its weights on a device. Throws Error.
     virtual std::unique_ptr<ProgramInstance> Instantiate(
         const InstanceOptions& options) const = 0;
+    /// What TraceProgram answers of `program`, which has this source, where the
+    /// source is not instantiated in this process. Empty: it is. Throws Error.
+    virtual std::optional<Trace> TraceElsewhere(
+        const Program& program, const std::vector<BoundInput>& inputs,
+        const TraceOptions& options) const;
   };
 
   Program(std::string name, std::shared_ptr<const Source> source)
@@ -130,6 +138,8 @@ class Program {
 
   /// Path of the file, or name in the zoo.
   const std::string& name() const { return name_; }
+  /// The same program under another name, which its graphs then have too.
+  Program Named(std::string name) const { return {std::move(name), source_}; }
   /// "onnx", "torchscript", "zoo".
   std::string_view format() const { return source_->format(); }
   std::span<const InputSpec> inputs() const { return source_->inputs(); }
@@ -151,6 +161,8 @@ class Program {
       const InstanceOptions& options) const {
     return source_->Instantiate(options);
   }
+  std::optional<Trace> TraceElsewhere(const std::vector<BoundInput>& inputs,
+                                      const TraceOptions& options) const;
 
  private:
   std::string name_;

@@ -287,10 +287,22 @@ void InitializeTracing() {
   });
 }
 
+std::optional<Trace> Program::Source::TraceElsewhere(
+    const Program& /*program*/, const std::vector<BoundInput>& /*inputs*/,
+    const TraceOptions& /*options*/) const {
+  return std::nullopt;
+}
+
+std::optional<Trace> Program::TraceElsewhere(
+    const std::vector<BoundInput>& inputs, const TraceOptions& options) const {
+  return source_->TraceElsewhere(*this, inputs, options);
+}
+
 Trace TraceProgram(const Program& program,
                    const std::vector<BoundInput>& inputs,
                    const TraceOptions& options) {
   InitializeTracing();
+  if (auto trace = program.TraceElsewhere(inputs, options)) return *trace;
   const TorchScope torch(options.torch);
   try {
     RequireAutocastFits(options);
@@ -307,6 +319,11 @@ Trace TraceProgram(const Program& program,
     throw Error(
         ErrorCode::kInvalidArgument,
         program.name() + ": " + FirstLine(error.what_without_backtrace()));
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::kUnsupported,
+                program.name() +
+                    ": tracing it needs more memory than it may "
+                    "have");
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kInvalidArgument,
                 program.name() + ": " + FirstLine(error.what()));
