@@ -1,15 +1,93 @@
+#include <fmt/core.h>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "foretell/error.h"
 #include "foretell/frontends.h"
+#include "frontends/onnx/onnx_program.h"
+#include "frontends/sandboxed_source.h"
 #include "frontends/torchscript/archive.h"
+#include "frontends/torchscript/torchscript_program.h"
 #include "src/core/files.h"
+#include "src/core/name_table.h"
+#include "src/core/text.h"
+#include "src/sandbox/lock.h"
 
 namespace foretell {
+namespace {
+
+constexpr NameTable<3> kFusionNames = {"none", "exported", "equivalent"};
+constexpr NameTable<3> kSandboxNames = {"off", "auto", "require"};
+
+}  // namespace
+
+std::string_view FusionName(Fusion fusion) {
+  return NameIn(kFusionNames, fusion);
+}
+
+std::optional<Fusion> ParseFusion(std::string_view name) {
+  return FindIn<Fusion>(kFusionNames, name);
+}
+
+std::optional<Sandbox> ParseSandbox(std::string_view name) {
+  return FindIn<Sandbox>(kSandboxNames, name);
+}
+
+std::string MissingLocks() {
+  const sandbox::LockSupport support = sandbox::FindLockSupport();
+  std::vector<std::string> missing;
+  if (!support.seccomp) missing.emplace_back("seccomp");
+  if (!support.landlock) missing.emplace_back("Landlock");
+  return Joined(missing);
+}
+
+namespace {
+
+void RequireLocks(const std::string& path) {
+  const std::string missing = MissingLocks();
+  if (missing.empty()) return;
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("{}: a sandbox is required, and this kernel lacks {}",
+                          path, missing));
+}
+
+/// Opens the file; what is returned makes a program of it.
+std::function<Program()> StartLoading(const std::string& path,
+                                      const LoadOptions& options) {
+  auto file = std::make_shared<RegularFile>(OpenRegularFile(path, kAnySize));
+  if (options.sandbox == Sandbox::kOff) {
+    return [file, options] { return LoadHere(std::move(*file), options); };
+  }
+  if (options.sandbox == Sandbox::kRequire) RequireLocks(path);
+  return StartSandboxed(std::move(*file), options);
+}
+
+}  // namespace
+
+Program LoadHere(RegularFile file, const LoadOptions& options) {
+  if (torchscript::LooksLikeZip(FirstBytes(file, 4))) {
+    return torchscript::ReadProgram(std::move(file));
+  }
+  return onnx::ReadProgram(std::move(file), options);
+}
+
+LoadingModel::LoadingModel(const std::string& path,
+                           const LoadOptions& options) {
+  try {
+    wait_ = StartLoading(path, options);
+  } catch (const Error&) {
+    wait_ = [failure = std::current_exception()]() -> Program {
+      std::rethrow_exception(failure);
+    };
+  }
+}
 
 Program LoadModel(const std::string& path, const LoadOptions& options) {
-  if (torchscript::LooksLikeZip(FirstBytes(path, 4))) {
-    return LoadTorchScript(path);
-  }
-  return LoadOnnx(path, options);
+  return StartLoading(path, options)();
 }
 
 }  // namespace foretell

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "foretell/program.h"
 
@@ -17,14 +20,55 @@ enum class Fusion : std::uint8_t {
   kEquivalent,
 };
 
+std::string_view FusionName(Fusion fusion);  ///< "none", "exported", …
+std::optional<Fusion> ParseFusion(std::string_view name);
+
+/// Whether a file is opened and traced in a process of its own that can do
+/// nothing else: no file, no socket, no program, within limits of memory and
+/// time (docs/security.md).
+enum class Sandbox : std::uint8_t {
+  kOff,      ///< In this process. For files that are trusted.
+  kAuto,     ///< With the locks that this kernel has, see MissingLocks.
+  kRequire,  ///< With all of them, or not at all.
+};
+
+std::optional<Sandbox> ParseSandbox(std::string_view name);  ///< "off", …
+
 /// How a file is read.
 struct LoadOptions {
   Fusion fusion = Fusion::kExported;
+  /// In a sandbox the program can be traced and nothing else. Its process is a
+  /// fork of this one, which must then have no other threads that hold locks.
+  Sandbox sandbox = Sandbox::kOff;
+  /// Of opening a file in a sandbox, and of each of its traces.
+  double timeout_s = 60;
+  /// The program will be traced on TraceDevice::kCpu: a sandbox then allows
+  /// more memory, and code that is made while running.
+  bool runs_arithmetic = false;
 };
 
+/// Locks of a sandbox that this kernel lacks, in words; empty when it has all.
+std::string MissingLocks();
+
 /// Reads an ONNX or TorchScript file, told apart by its first bytes. Weights
-/// are not read. Throws Error whose message starts with `path`.
+/// are not read. Throws Error whose message starts with `path`; in a sandbox
+/// kCorrupt, too, where the process that opened it died, and kUnsupported where
+/// it took too long or where a lock that is required is missing.
 Program LoadModel(const std::string& path, const LoadOptions& options = {});
+
+/// A file that is being opened: in a sandbox, while this process does something
+/// else.
+class LoadingModel {
+ public:
+  /// Starts; what goes wrong is thrown by Wait.
+  explicit LoadingModel(const std::string& path,
+                        const LoadOptions& options = {});
+  /// As LoadModel. To be called once.
+  Program Wait() { return wait_(); }
+
+ private:
+  std::function<Program()> wait_;
+};
 
 /// Reads an ONNX file (opsets 7 to 28 of ai.onnx).
 Program LoadOnnx(const std::string& path, const LoadOptions& options = {});

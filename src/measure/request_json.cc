@@ -2,7 +2,6 @@
 
 #include "foretell/measure.h"
 #include "src/core/json_object.h"
-#include "src/core/name_table.h"
 #include "src/measure/json_fields.h"
 
 namespace foretell {
@@ -11,13 +10,6 @@ namespace {
 using measure::Json;
 
 constexpr char kOrigin[] = "measuring request";
-constexpr NameTable<3> kFusions = {"none", "exported", "equivalent"};
-
-std::string_view FusionName(Fusion fusion) { return NameIn(kFusions, fusion); }
-
-std::optional<Fusion> ParseFusion(std::string_view text) {
-  return FindIn<Fusion>(kFusions, text);
-}
 
 constexpr auto kOptionsFields = [](auto& options, auto&& visit) {
   auto& energy = options.energy_options;

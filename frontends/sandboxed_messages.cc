@@ -1,0 +1,204 @@
+#include "frontends/sandboxed_messages.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+#include <utility>
+
+#include "foretell/error.h"
+#include "foretell/graph_io.h"
+#include "src/core/bytes.h"
+
+namespace foretell::sandboxed {
+namespace {
+
+constexpr std::uint64_t kMostItems = 1'000'000;
+constexpr std::array kModes = {Mode::kInference, Mode::kTraining};
+constexpr std::array<std::string_view, 2> kFormats = {"onnx", "torchscript"};
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("the process that opened it gave {}", what));
+}
+
+std::uint64_t TakeCount(ByteReader& reader) {
+  const auto count = reader.Number<std::uint64_t>();
+  if (count > kMostItems) Refuse(fmt::format("a list of {} items", count));
+  return count;
+}
+
+bool TakeFlag(ByteReader& reader) { return reader.Number<std::uint8_t>() != 0; }
+
+std::int64_t TakeSize(ByteReader& reader) {
+  const auto size = reader.Number<std::int64_t>();
+  if (size < 0) Refuse(fmt::format("a size of {}", size));
+  return size;
+}
+
+void PutType(ByteWriter& writer, DType dtype) { writer.Text(DTypeName(dtype)); }
+
+DType TakeType(ByteReader& reader) {
+  const std::optional<DType> dtype = ParseDType(reader.Text());
+  if (!dtype) Refuse("an unknown element type");
+  return *dtype;
+}
+
+void PutTexts(ByteWriter& writer, const std::vector<std::string>& texts) {
+  writer.Number(std::uint64_t{texts.size()});
+  for (const std::string& text : texts) writer.Text(text);
+}
+
+std::vector<std::string> TakeTexts(ByteReader& reader) {
+  std::vector<std::string> texts(TakeCount(reader));
+  for (std::string& text : texts) text = reader.Text();
+  return texts;
+}
+
+void PutDim(ByteWriter& writer, const InputDim& dim) {
+  writer.Number(std::uint8_t{dim.value.has_value()});
+  writer.Number(dim.value.value_or(0));
+  writer.Text(dim.symbol);
+}
+
+InputDim TakeDim(ByteReader& reader) {
+  const bool has_value = TakeFlag(reader);
+  const std::int64_t value = TakeSize(reader);
+  InputDim dim{.value = std::nullopt, .symbol = reader.Text()};
+  if (has_value) dim.value = value;
+  return dim;
+}
+
+void PutSpec(ByteWriter& writer, const InputSpec& spec) {
+  writer.Text(spec.name);
+  writer.Number(std::uint8_t{spec.dtype.has_value()});
+  if (spec.dtype) PutType(writer, *spec.dtype);
+  writer.Number(std::uint8_t{spec.dims.has_value()});
+  if (!spec.dims) return;
+  writer.Number(std::uint64_t{spec.dims->size()});
+  for (const InputDim& dim : *spec.dims) PutDim(writer, dim);
+}
+
+InputSpec TakeSpec(ByteReader& reader) {
+  InputSpec spec{.name = reader.Text(), .dtype = {}, .dims = {}};
+  if (TakeFlag(reader)) spec.dtype = TakeType(reader);
+  if (!TakeFlag(reader)) return spec;
+  spec.dims.emplace(TakeCount(reader));
+  for (InputDim& dim : *spec.dims) dim = TakeDim(reader);
+  return spec;
+}
+
+void PutTensors(ByteWriter& writer, const std::vector<BoundInput>& tensors) {
+  writer.Number(std::uint64_t{tensors.size()});
+  for (const BoundInput& tensor : tensors) {
+    writer.Text(tensor.name);
+    PutType(writer, tensor.type.dtype);
+    writer.Number(std::uint64_t{tensor.type.shape.size()});
+    for (const std::int64_t size : tensor.type.shape) writer.Number(size);
+  }
+}
+
+std::vector<BoundInput> TakeTensors(ByteReader& reader) {
+  std::vector<BoundInput> tensors(TakeCount(reader));
+  for (BoundInput& tensor : tensors) {
+    tensor.name = reader.Text();
+    tensor.type.dtype = TakeType(reader);
+    tensor.type.shape.resize(TakeCount(reader));
+    for (std::int64_t& size : tensor.type.shape) size = TakeSize(reader);
+  }
+  return tensors;
+}
+
+/// Calls `take` on the answer; what is missing in it is the answer's fault.
+template <typename Take>
+auto Unpack(std::string_view answer, const Take& take) {
+  ByteReader reader(answer);
+  try {
+    return take(reader);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInternal) throw;
+    Refuse(error.what());
+  }
+}
+
+}  // namespace
+
+std::string PackDescription(const Program& program) {
+  ByteWriter writer;
+  writer.Text(program.format());
+  writer.Number(std::uint64_t{program.inputs().size()});
+  for (const InputSpec& spec : program.inputs()) PutSpec(writer, spec);
+  writer.Number(program.parameter_elements());
+  const std::map<DType, std::int64_t> elements = program.weight_elements();
+  writer.Number(std::uint64_t{elements.size()});
+  for (const auto& [dtype, count] : elements) {
+    PutType(writer, dtype);
+    writer.Number(count);
+  }
+  for (const Mode mode : kModes) PutTexts(writer, program.warnings(mode));
+  return writer.Take();
+}
+
+Description UnpackDescription(std::string_view answer) {
+  return Unpack(answer, [](ByteReader& reader) {
+    Description description{.format = reader.Text()};
+    if (description.format != kFormats[0] &&
+        description.format != kFormats[1]) {
+      Refuse("an unknown format");
+    }
+    description.inputs.resize(TakeCount(reader));
+    for (InputSpec& spec : description.inputs) spec = TakeSpec(reader);
+    description.parameter_elements = TakeSize(reader);
+    for (std::uint64_t left = TakeCount(reader); left > 0; --left) {
+      const DType dtype = TakeType(reader);
+      description.weight_elements[dtype] = TakeSize(reader);
+    }
+    for (std::vector<std::string>& texts : description.warnings) {
+      texts = TakeTexts(reader);
+    }
+    return description;
+  });
+}
+
+std::string PackRequest(const Request& request) {
+  ByteWriter writer;
+  writer.Text(request.name);
+  PutTensors(writer, request.inputs);
+  writer.Number(request.options);
+  return writer.Take();
+}
+
+Request UnpackRequest(std::string_view bytes) {
+  ByteReader reader(bytes);
+  Request request{.name = reader.Text()};
+  request.inputs = TakeTensors(reader);
+  request.options = reader.Number<TraceOptions>();
+  return request;
+}
+
+std::string PackTrace(const Trace& trace) {
+  ByteWriter writer;
+  writer.Text(PrintGraph(trace.graph, {.with_timeline = true}));
+  PutTensors(writer, trace.outputs);
+  PutTexts(writer, trace.warnings);
+  return writer.Take();
+}
+
+Trace UnpackTrace(std::string_view answer, const Request& request) {
+  return Unpack(answer, [&request](ByteReader& reader) {
+    Trace trace{.graph = ParseGraph(reader.Text(), request.name),
+                .inputs = request.inputs,
+                .outputs = TakeTensors(reader),
+                .warnings = TakeTexts(reader)};
+    const GraphInfo& info = trace.graph.info();
+    const TraceOptions& options = request.options;
+    if (info.name != request.name || info.mode != options.mode ||
+        info.precision != options.precision ||
+        info.autocast != options.autocast ||
+        info.grad_mode != options.grad_mode) {
+      Refuse("the graph of another step");
+    }
+    return trace;
+  });
+}
+
+}  // namespace foretell::sandboxed

@@ -1,0 +1,213 @@
+// Files that are opened and traced in a process of their own: the same answers,
+// and what becomes of one that goes wrong.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "foretell/frontends.h"
+#include "foretell/graph_io.h"
+#include "foretell/trace.h"
+#include "frontends/sandboxed_messages.h"
+#include "src/core/bytes.h"
+#include "tests/frontends/script_file.h"
+#include "tests/graph/expect_error.h"
+
+namespace foretell {
+namespace {
+
+using testing::HasSubstr;
+using torchscript::SavedModule;
+using torchscript::Script;
+using torchscript::TemporaryFile;
+
+constexpr char kTinyVit[] =
+    FORETELL_SOURCE_DIR "/tests/frontends/data/vit_tiny";
+
+/// Every test leaves no child behind.
+class Sandboxed : public testing::Test {
+ protected:
+  ~Sandboxed() override {
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+    EXPECT_EQ(errno, ECHILD);
+  }
+};
+
+std::vector<std::string> TypesOf(const std::vector<BoundInput>& tensors) {
+  std::vector<std::string> types;
+  for (const BoundInput& tensor : tensors) {
+    types.push_back(tensor.name + "=" + ToString(tensor.type));
+  }
+  return types;
+}
+
+/// All that a user sees of a program and its trace.
+std::vector<std::string> Seen(const Program& program, const Trace& trace) {
+  std::vector<std::string> seen = {
+      std::string(program.format()),
+      std::to_string(program.parameter_elements()),
+      PrintGraph(trace.graph, {.with_timeline = true})};
+  for (const auto& texts :
+       {trace.warnings, TypesOf(trace.inputs), TypesOf(trace.outputs)}) {
+    seen.insert(seen.end(), texts.begin(), texts.end());
+  }
+  for (const auto& [dtype, count] : program.weight_elements()) {
+    seen.push_back(std::string(DTypeName(dtype)) + std::to_string(count));
+  }
+  return seen;
+}
+
+std::vector<std::string> Answers(const std::string& path, Sandbox sandbox,
+                                 const TraceOptions& options) {
+  const Program program = LoadModel(path, {.sandbox = sandbox});
+  const std::vector<BoundInput> inputs = BindInputs(
+      program.inputs(), {.inputs = {ParseInput("f32[2,3,32,32]")}, .batch = 4},
+      program.name());
+  return Seen(program, TraceProgram(program, inputs, options));
+}
+
+TEST_F(Sandboxed, AnswersAsThisProcessDoes) {
+  const TraceOptions runs[] = {
+      {},
+      {.precision = Precision::kBf16, .grad_mode = true},
+      {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam},
+      {.autocast = DType::kF16, .torch = {.major = 1, .minor = 13}}};
+  for (const char* suffix : {".onnx", ".pt"}) {
+    for (const TraceOptions& run : runs) {
+      // Too long to print.
+      EXPECT_TRUE(
+          Answers(std::string(kTinyVit) + suffix, Sandbox::kAuto, run) ==
+          Answers(std::string(kTinyVit) + suffix, Sandbox::kOff, run))
+          << suffix;
+    }
+  }
+}
+
+TEST_F(Sandboxed, TracesAProgramAgain) {
+  const Program program =
+      LoadModel(std::string(kTinyVit) + ".onnx", {.sandbox = Sandbox::kAuto});
+  for (const std::int64_t batch : {1, 3, 1}) {
+    const std::vector<BoundInput> inputs =
+        BindInputs(program.inputs(), {.batch = batch}, "vit");
+    EXPECT_EQ(TraceProgram(program.Named("vit"), inputs).graph.info().batch,
+              batch);
+  }
+}
+
+TEST_F(Sandboxed, PassesErrorsOn) {
+  const auto load = [](const std::string& path) {
+    return LoadModel(path, {.sandbox = Sandbox::kAuto});
+  };
+  ExpectError([&] { load("/no/such.onnx"); }, ErrorCode::kNotFound,
+              "/no/such.onnx: no such file");
+  const TemporaryFile noise("noise.onnx");
+  noise.Write(
+      "\x7f"
+      "ELF and so on");
+  for (const Sandbox sandbox : {Sandbox::kAuto, Sandbox::kOff}) {
+    ExpectError([&] { LoadModel(noise.path(), {.sandbox = sandbox}); },
+                ErrorCode::kCorrupt, noise.path() + ": not an ONNX model");
+  }
+  const Program program = load(std::string(kTinyVit) + ".onnx");
+  ExpectError(
+      [&] { TraceProgram(program, {ParseInput("image=f32[1,3,7,7]")}); },
+      ErrorCode::kInvalidArgument, "vit_tiny.onnx");
+  ExpectError([&] { program.Instantiate({}); }, ErrorCode::kUnsupported,
+              "can be traced only");
+}
+
+/// A view of more memory than the process has, which LibTorch does not check.
+SavedModule Overrunning() {
+  return SavedModule(Script(R"(
+def forward(self, x):
+    y = torch._reshape_alias(torch.zeros([4]), [60000000], [1])
+    return torch.add(x, int(torch.sum(y)))
+)"));
+}
+
+TEST_F(Sandboxed, SurvivesAFileThatCrashesItsProcess) {
+  const SavedModule crashing = Overrunning();
+  const Program program =
+      LoadModel(crashing.file().path(), {.sandbox = Sandbox::kAuto});
+  const auto trace = [&] { TraceProgram(program, {ParseInput("x=f32[4]")}); };
+  ExpectError(trace, ErrorCode::kCorrupt,
+              "the process that opened it was ended by SIGSEGV (11)");
+  // The process is gone for good.
+  ExpectError(trace, ErrorCode::kCorrupt, "the process that opened it");
+}
+
+TEST_F(Sandboxed, EndsAFileThatTakesTooLong) {
+  ExpectError(
+      [] {
+        LoadModel(std::string(kTinyVit) + ".pt",
+                  {.sandbox = Sandbox::kAuto, .timeout_s = 1e-6});
+      },
+      ErrorCode::kUnsupported, "vit_tiny.pt: is not traced after 1e-06 s");
+}
+
+TEST_F(Sandboxed, LeavesNoTraceOfAFileInTheNext) {
+  const SavedModule hostile(Script(R"(
+def forward(self, x):
+    torch.set_grad_enabled(False)
+    return torch.relu(x)
+)"));
+  const std::string next = std::string(kTinyVit) + ".pt";
+  const TraceOptions training{.mode = Mode::kTraining};
+  const auto before = Answers(next, Sandbox::kAuto, training);
+  try {
+    Answers(hostile.file().path(), Sandbox::kAuto, {});
+  } catch (const Error&) {
+  }
+  EXPECT_TRUE(Answers(next, Sandbox::kAuto, training) == before);
+}
+
+TEST_F(Sandboxed, OpensTheNextFileAhead) {
+  LoadingModel good(std::string(kTinyVit) + ".pt", {.sandbox = Sandbox::kAuto});
+  LoadingModel missing("/no/such.onnx", {.sandbox = Sandbox::kAuto});
+  LoadingModel here(std::string(kTinyVit) + ".onnx");
+  EXPECT_EQ(good.Wait().format(), "torchscript");
+  ExpectError([&] { missing.Wait(); }, ErrorCode::kNotFound, "/no/such.onnx");
+  EXPECT_EQ(here.Wait().format(), "onnx");
+}
+
+TEST(SandboxedMessages, RefuseDamagedAnswers) {
+  const Program program = LoadModel(std::string(kTinyVit) + ".onnx");
+  const std::string description = sandboxed::PackDescription(program);
+  const sandboxed::Request request{
+      "vit", {ParseInput("image=f32[1,3,32,32]")}, {}};
+  const std::string answer =
+      sandboxed::PackTrace(TraceProgram(program.Named("vit"), request.inputs));
+  EXPECT_EQ(sandboxed::UnpackDescription(description).format, "onnx");
+  EXPECT_EQ(sandboxed::UnpackTrace(answer, request).graph.info().name, "vit");
+  for (std::size_t size = 0; size < description.size(); ++size) {
+    ExpectError(
+        [&] { sandboxed::UnpackDescription(description.substr(0, size)); },
+        ErrorCode::kCorrupt, "the process that opened it gave");
+  }
+  for (std::size_t size = 0; size < answer.size(); size += 97) {
+    ExpectError(
+        [&] { sandboxed::UnpackTrace(answer.substr(0, size), request); },
+        ErrorCode::kCorrupt, "");
+  }
+}
+
+TEST(SandboxedMessages, RefuseTheGraphOfAnotherStep) {
+  const Program program = LoadModel(std::string(kTinyVit) + ".onnx");
+  sandboxed::Request request{"vit", {ParseInput("image=f32[1,3,32,32]")}, {}};
+  const std::string answer =
+      sandboxed::PackTrace(TraceProgram(program.Named("vit"), request.inputs));
+  request.options.mode = Mode::kTraining;
+  ExpectError([&] { sandboxed::UnpackTrace(answer, request); },
+              ErrorCode::kCorrupt, "the graph of another step");
+  request.options.mode = Mode::kInference;
+  request.name = "bert";
+  ExpectError([&] { sandboxed::UnpackTrace(answer, request); },
+              ErrorCode::kCorrupt, "the graph of another step");
+}
+
+}  // namespace
+}  // namespace foretell
