@@ -74,6 +74,7 @@ dataset::TraceSetup SetupOf(const GenerateCommand& command) {
 }
 
 ExitCode RunGenerate(GenerateCommand& command) {
+  command.model.WarnOfMissingLocks();
   const std::vector<Point> plan =
       TakeShard(PlanOf(command), dataset::ParseShard(command.shard));
   dataset::PointTracer tracer(SetupOf(command));

@@ -37,6 +37,7 @@ ExitCode RunMaxBatch(const MaxBatchOptions& options) {
   const DeviceSpec& device = predictor.device();
   const std::string& profile = options.limits.profile;
   if (!profile.empty()) device.FindMigProfile(profile);
+  options.model.WarnOfMissingLocks();
   const Program program =
       OpenModel(options.model.models.front(), options.model.ToLoadOptions());
   const std::int64_t best = LargestBatch(

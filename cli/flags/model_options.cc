@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <iostream>
 #include <iterator>
 
@@ -9,6 +10,7 @@
 #include "cli/flags/run_flags.h"
 #include "cli/print/progress_bar.h"
 #include "foretell/frontends.h"
+#include "foretell/zoo.h"
 #include "src/core/files.h"
 #include "src/core/parse_number.h"
 #include "src/core/printable.h"
@@ -98,12 +100,25 @@ void ModelOptions::AddTraceFlags(CLI::App& command) {
                   "runs: exported forms, none, or all equivalent ones")
       ->check(CLI::IsMember({"none", "exported", "equivalent"}))
       ->capture_default_str();
+  command
+      .add_option("--sandbox", sandbox,
+                  "Open files in a process that can do nothing else: with the "
+                  "locks that the kernel has, with all of them, or not")
+      ->check(CLI::IsMember({"auto", "require", "off"}))
+      ->capture_default_str();
+  command
+      .add_option("--timeout", timeout_s,
+                  "Seconds that a sandbox has for opening a file, and for each "
+                  "trace")
+      ->check(CLI::Range(0.001, 1e6))
+      ->capture_default_str();
 }
 
 LoadOptions ModelOptions::ToLoadOptions() const {
-  if (fuse == "none") return {.fusion = Fusion::kOff};
-  if (fuse == "equivalent") return {.fusion = Fusion::kEquivalent};
-  return {.fusion = Fusion::kExported};
+  return {.fusion = *ParseFusion(fuse),
+          .sandbox = *ParseSandbox(sandbox),
+          .timeout_s = timeout_s,
+          .runs_arithmetic = trace == "cpu"};
 }
 
 TraceOptions ModelOptions::ToTraceOptions() const {
@@ -123,6 +138,19 @@ TraceOptions ModelOptions::ToTraceOptions() const {
   options.autocast = AutocastType(run.precision);
   options.precision = UncastPrecision(run.precision);
   return options;
+}
+
+void ModelOptions::WarnOfMissingLocks() const {
+  const bool has_files = std::ranges::any_of(
+      models,
+      [](const std::string& name) { return !name.starts_with(zoo::kPrefix); });
+  if (sandbox != "auto" || !has_files) return;
+  const std::string missing = MissingLocks();
+  if (missing.empty()) return;
+  PrintWarning(fmt::format(
+      "this kernel lacks {}: files are opened in a process of their own that "
+      "is not locked; --sandbox require refuses them, off is silent",
+      missing));
 }
 
 InputRequest ModelOptions::ToRequest(std::optional<std::int64_t> batch) const {
@@ -172,10 +200,12 @@ std::vector<ReportError> ForEachTrace(
   ProgressBar progress;
   std::int64_t done = 0;
   std::vector<ReportError> errors;
+  options.WarnOfMissingLocks();
+  ModelQueue queue(options.models, options.ToLoadOptions());
   for (const std::string& path : options.models) {
     const std::int64_t done_with_it = done + std::ssize(batches);
     try {
-      const Program program = OpenModel(path, options.ToLoadOptions());
+      const Program program = queue.Next();
       for (const std::optional<std::int64_t> batch : batches) {
         if (total > 1) {
           progress.Show(done++, total, std::ssize(errors), path);

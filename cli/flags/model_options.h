@@ -28,6 +28,8 @@ struct ModelOptions {
   Run run;  ///< Mode, optimizer and precision have flags here.
   std::string trace = "meta";
   std::string fuse = "exported";
+  std::string sandbox = "auto";
+  double timeout_s = 60;
   PhaseFlags phase;  ///< Behind the names of `models` once flags are parsed.
 
   /// Adds the flags to a subcommand; `many` allows several models and batches.
@@ -38,6 +40,8 @@ struct ModelOptions {
   /// the precision, else to FP16.
   TraceOptions ToTraceOptions() const;
   LoadOptions ToLoadOptions() const;
+  /// Says on stderr which locks a sandbox does without here.
+  void WarnOfMissingLocks() const;
   /// The request for one batch size (empty: as the file or --input says).
   InputRequest ToRequest(std::optional<std::int64_t> batch) const;
 };
