@@ -100,7 +100,10 @@ const Attribute* Frame::FindBoundAttribute(const std::string& name) const {
 }
 
 Evaluator::Evaluator(const Model& model, const InstanceOptions& options)
-    : model_(model), options_(options), root_(nullptr, model.opset_imports) {
+    : model_(model),
+      options_(options),
+      functions_(model),
+      root_(nullptr, model.opset_imports) {
   const std::set<std::string> statistics = RunningStatistics(model.graph);
   for (const TensorLiteral& literal : model.graph.initializers) {
     const bool trainable =
@@ -300,8 +303,8 @@ void Evaluator::Execute(const Node& node, Frame& frame) {
       opset == frame.opsets().end() ? 1 : opset->second;
   try {
     CountCopies(kElementsPerNode);
-    if (const Function* function = FindFunction(node)) {
-      CallFunction(*function, node, frame);
+    if (const auto function = functions_.Find(node)) {
+      CallFunction(model_.functions[*function], node, frame);
     } else {
       const OnnxOperator* row =
           FindOperator(node.domain, node.op_type, version);
@@ -342,16 +345,6 @@ std::string Evaluator::Place(const Node& node) const {
   return fmt::format(
       "{}: node '{}' ({}{}): ", model_.path, label,
       node.domain.empty() ? "" : node.domain + "::", node.op_type);
-}
-
-const Function* Evaluator::FindFunction(const Node& node) const {
-  for (const Function& function : model_.functions) {
-    if (function.name == node.op_type && function.domain == node.domain &&
-        function.overload == node.overload) {
-      return &function;
-    }
-  }
-  return nullptr;
 }
 
 void Evaluator::CallFunction(const Function& function, const Node& node,

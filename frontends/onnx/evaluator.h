@@ -13,6 +13,7 @@
 #include "foretell/error.h"
 #include "foretell/program.h"
 #include "frontends/onnx/operator_table.h"
+#include "frontends/onnx/reader/functions.h"
 #include "frontends/onnx/reader/model.h"
 #include "frontends/onnx/value.h"
 
@@ -109,12 +110,12 @@ class Evaluator {
   [[noreturn]] void Rethrow(const Node& node, ErrorCode code,
                             const std::string& message) const;
   void CallFunction(const Function& function, const Node& node, Frame& frame);
-  const Function* FindFunction(const Node& node) const;
   const Liveness& LivenessOf(const std::vector<Node>& nodes,
                              const std::vector<std::string>& outputs);
 
   const Model& model_;
   InstanceOptions options_;
+  FunctionIndex functions_;
   Frame root_;
   std::vector<NamedTensor> parameters_;
   std::vector<NamedTensor> buffers_;

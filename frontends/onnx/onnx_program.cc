@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "foretell/error.h"
@@ -16,6 +18,9 @@
 namespace foretell {
 namespace onnx {
 namespace {
+
+/// Of the standard operators, whose rules are known.
+constexpr std::int64_t kNewestOpset = 28;
 
 InputSpec ToSpec(const ValueInfo& info) {
   InputSpec spec{.name = info.name};
@@ -42,16 +47,29 @@ void RefuseUnstorable(const Model& model, const ValueInfo& input) {
 }
 
 std::vector<InputSpec> ToSpecs(const Model& model) {
+  std::unordered_set<std::string_view> initialized;
+  for (const TensorLiteral& tensor : model.graph.initializers) {
+    initialized.insert(tensor.name);
+  }
   std::vector<InputSpec> specs;
   for (const ValueInfo& input : model.graph.inputs) {
-    const bool initialized = std::any_of(
-        model.graph.initializers.begin(), model.graph.initializers.end(),
-        [&](const TensorLiteral& t) { return t.name == input.name; });
-    if (initialized) continue;
+    if (initialized.contains(input.name)) continue;
     RefuseUnstorable(model, input);
     specs.push_back(ToSpec(input));
   }
   return specs;
+}
+
+/// What operators mean in a version that nobody has seen is a guess.
+void RefuseNewerOpsets(const Model& model) {
+  const auto found = model.opset_imports.find("");
+  if (found == model.opset_imports.end() || found->second <= kNewestOpset) {
+    return;
+  }
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("{}: imports version {} of ai.onnx, expected at most "
+                          "{}",
+                          model.path, found->second, kNewestOpset));
 }
 
 bool HasOperator(const Model& model, std::string_view name) {
@@ -193,6 +211,7 @@ class OnnxSource final : public Program::Source {
 }  // namespace
 
 Program MakeProgram(Model model, const LoadOptions& options) {
+  RefuseNewerOpsets(model);
   const std::vector<std::string> missing = UnsupportedOperators(model);
   if (!missing.empty()) {
     throw Error(ErrorCode::kUnsupported,

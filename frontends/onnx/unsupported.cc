@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "frontends/onnx/operator_table.h"
+#include "frontends/onnx/reader/functions.h"
 
 namespace foretell::onnx {
 namespace {
@@ -26,7 +27,7 @@ using Matches = bool (*)(const OnnxOperator* row);
 class Scan {
  public:
   Scan(const Model& model, Matches matches)
-      : model_(model), matches_(matches) {}
+      : functions_(model), matches_(matches) {}
 
   void Visit(const std::vector<Node>& nodes, const OpsetImports& opsets) {
     for (const Node& node : nodes) {
@@ -60,12 +61,7 @@ class Scan {
   }
 
   bool IsWanted(const Node& node, const OpsetImports& opsets) const {
-    for (const Function& function : model_.functions) {
-      if (function.name == node.op_type && function.domain == node.domain &&
-          function.overload == node.overload) {
-        return false;
-      }
-    }
+    if (functions_.Find(node)) return false;
     return matches_(FindOperator(node.domain, node.op_type,
                                  VersionOf(node.domain, opsets)));
   }
@@ -84,7 +80,7 @@ class Scan {
     }
   }
 
-  const Model& model_;
+  FunctionIndex functions_;
   Matches matches_;
   std::map<std::string, Entry> found_;
 };

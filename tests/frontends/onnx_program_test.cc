@@ -113,6 +113,24 @@ TEST(OnnxProgram, InputsThatAreInitializersAreNotAsked) {
   EXPECT_EQ(program.inputs()[0].dims->at(0).symbol, "batch");
 }
 
+TEST(OnnxProgram, RefusesOperatorsOfAVersionThatNobodyHasSeen) {
+  const auto load = [](std::int64_t opset) {
+    return MakeProgram(
+        MakeModel(GraphOf({MakeNode("Relu", {"x"}, {"y"})}, {}), opset));
+  };
+  EXPECT_EQ(load(28).inputs().size(), 1u);
+  ExpectError([&] { load(29); }, ErrorCode::kUnsupported,
+              "imports version 29 of ai.onnx, expected at most 28");
+}
+
+TEST(OnnxProgram, CountsTheOutputsOfASplitBeforeItMakesThem) {
+  Node split = MakeNode("Split", {"x"}, {"y"});
+  split.attributes.push_back(IntAttribute("num_outputs", 1'000'000'000));
+  ExpectError([&] { TraceOf(MakeModel(GraphOf({split}, {}), 18)); },
+              ErrorCode::kCorrupt,
+              "num_outputs is 1000000000, expected 1 as the node has");
+}
+
 /// A model exported at batch 1 whose Reshape has swallowed the batch.
 Model BakedModel(std::vector<std::int64_t> shape) {
   Graph graph = GraphOf({MakeNode("Reshape", {"x", "shape"}, {"y"})},

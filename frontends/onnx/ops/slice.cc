@@ -84,9 +84,9 @@ Ints SplitSizes(NodeContext& ctx, std::int64_t length) {
   if (const auto given = IntsInputOrAttribute(ctx, 1, "split")) return *given;
   const auto outputs = static_cast<std::int64_t>(ctx.num_outputs());
   const std::int64_t parts = ctx.IntAttribute("num_outputs", outputs);
-  ctx.Check(
-      parts > 0,
-      fmt::format("num_outputs is {}, expected a positive number", parts));
+  ctx.Check(parts > 0 && parts == outputs,
+            fmt::format("num_outputs is {}, expected {} as the node has", parts,
+                        outputs));
   if (ctx.opset() < 18 && length % parts != 0) {
     ctx.Fail(
         ErrorCode::kInvalidArgument,

@@ -3,10 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "foretell/error.h"
@@ -19,9 +17,6 @@
 namespace foretell::onnx {
 namespace {
 
-using FunctionKey = std::tuple<std::string, std::string, std::string>;
-using FunctionIndex = std::map<FunctionKey, std::size_t>;
-
 // Nodes of a body with all subgraphs, and calls (a callee may repeat).
 struct Body {
   std::int64_t num_nodes = 0;
@@ -33,25 +28,11 @@ struct Expanded {
   int call_depth = 0;
 };
 
-FunctionIndex IndexFunctions(const Model& model) {
-  FunctionIndex index;
-  for (const Function& function : model.functions) {
-    const FunctionKey key = {function.domain, function.name, function.overload};
-    if (!index.emplace(key, index.size()).second) {
-      throw Error(ErrorCode::kCorrupt,
-                  fmt::format("function {} of domain {} is defined twice",
-                              Quoted(function.name), Quoted(function.domain)));
-    }
-  }
-  return index;
-}
-
 void AddNodes(std::span<const Node> nodes, const FunctionIndex& index,
               Body& body) {
   for (const Node& node : nodes) {
     ++body.num_nodes;
-    const auto callee = index.find({node.domain, node.op_type, node.overload});
-    if (callee != index.end()) body.callees.push_back(callee->second);
+    if (const auto callee = index.Find(node)) body.callees.push_back(*callee);
     for (const Attribute& attribute : node.attributes) {
       for (const std::shared_ptr<const Graph>& graph : attribute.graphs) {
         AddNodes(graph->nodes, index, body);
@@ -124,8 +105,25 @@ std::vector<Expanded> ExpandFunctions(const Model& model,
 
 }  // namespace
 
+FunctionIndex::FunctionIndex(const Model& model) {
+  for (const Function& function : model.functions) {
+    const Key key = {function.domain, function.name, function.overload};
+    if (!places_.emplace(key, places_.size()).second) {
+      throw Error(ErrorCode::kCorrupt,
+                  fmt::format("function {} of domain {} is defined twice",
+                              Quoted(function.name), Quoted(function.domain)));
+    }
+  }
+}
+
+std::optional<std::size_t> FunctionIndex::Find(const Node& node) const {
+  const auto found = places_.find({node.domain, node.op_type, node.overload});
+  if (found == places_.end()) return std::nullopt;
+  return found->second;
+}
+
 void CheckFunctions(const Model& model) {
-  const FunctionIndex index = IndexFunctions(model);
+  const FunctionIndex index(model);
   std::vector<Body> bodies(model.functions.size());
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     AddNodes(model.functions[i].nodes, index, bodies[i]);

@@ -1,5 +1,11 @@
 #pragma once
 
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
 #include "frontends/onnx/reader/model.h"
 
 namespace foretell::onnx {
@@ -9,6 +15,21 @@ namespace foretell::onnx {
 inline constexpr std::int64_t kMaxExpandedNodes = 1 << 20;
 /// Deepest chain of functions that call each other.
 inline constexpr int kMaxCallDepth = 64;
+
+/// The functions of a model, which must outlive it, by what nodes call them.
+class FunctionIndex {
+ public:
+  /// Throws Error(kCorrupt) when two have the same domain, name and overload.
+  explicit FunctionIndex(const Model& model);
+
+  /// Which of Model::functions `node` calls; empty when it is an operator.
+  std::optional<std::size_t> Find(const Node& node) const;
+
+ private:
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
+
+  std::map<Key, std::size_t> places_;
+};
 
 /// Throws Error: kCorrupt when two functions have the same domain, name and
 /// overload or when a function calls itself, directly or not; kUnsupported
