@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <vector>
+
 #include "foretell/error.h"
 #include "foretell/features.h"
 #include "foretell/version.h"
@@ -53,6 +55,19 @@ bool IsEmpty(Connection& connection) {
          connection.Integer("PRAGMA user_version") == 0;
 }
 
+/// A view, a trigger or a virtual table in the place of a table would run what
+/// the file's author wrote whenever we read or write.
+void RefuseCode(Connection& connection) {
+  const std::vector<Row> rows = connection.All(
+      "SELECT type, name FROM sqlite_schema WHERE type NOT IN ('table', "
+      "'index') OR sql LIKE 'CREATE VIRTUAL%' LIMIT 1");
+  if (rows.empty()) return;
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("{}: has a {} '{}', expected only tables and indexes",
+                          connection.path(), Text(rows.front().at(0)),
+                          Text(rows.front().at(1))));
+}
+
 }  // namespace
 
 std::string CreateSql(const Table& table) {
@@ -101,6 +116,7 @@ void CreateOrCheckSchema(Connection& connection, Access access) {
                 fmt::format("{}: schema version {}, this foretell reads {}",
                             connection.path(), version, kSchemaVersion));
   }
+  RefuseCode(connection);
 }
 
 const Cell& CellOf(const Table& table, const Row& row, std::string_view name) {

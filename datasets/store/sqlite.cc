@@ -11,6 +11,8 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "datasets/store/checksum.h"
@@ -51,6 +53,32 @@ ErrorCode CodeOf(int status) {
 /// SQLite gives an empty name and names with a leading colon a meaning.
 std::string PlainPath(const std::string& path) {
   return path.empty() || path.front() == ':' ? "./" + path : path;
+}
+
+/// A journal may end with the name of a super-journal, which SQLite deletes
+/// once it has rolled back. We never make one; a stranger would name another
+/// file.
+void RefuseSuperJournal(const std::string& journal) {
+  constexpr std::string_view kMagic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+  std::ifstream file(journal, std::ios::binary);
+  std::string end(kMagic.size(), '\0');
+  file.seekg(-static_cast<std::streamoff>(end.size()), std::ios::end);
+  if (!file.read(end.data(), std::ssize(end)) || end != kMagic) return;
+  throw Error(ErrorCode::kCorrupt,
+              journal +
+                  ": names a super-journal, which foretell never makes; "
+                  "nothing was opened");
+}
+
+/// Reading, too, must be able to roll back what a killed writer left behind.
+int FlagsOf(Access access, const std::string& journal) {
+  if (access == Access::kCreate) {
+    return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  }
+  struct stat info = {};
+  const bool has_journal = lstat(journal.c_str(), &info) == 0;
+  return access == Access::kRead && !has_journal ? SQLITE_OPEN_READONLY
+                                                 : SQLITE_OPEN_READWRITE;
 }
 
 /// Resets a statement however its use ends.
@@ -135,10 +163,10 @@ Connection::Connection(const std::string& path, Access access) : path_(path) {
   if (access != Access::kCreate && stat(path.c_str(), &info) != 0) {
     throw Error(ErrorCode::kNotFound, path + ": no such dataset");
   }
-  // Reading, too, must be able to roll back what a killed writer left behind.
-  const int create = access == Access::kCreate ? SQLITE_OPEN_CREATE : 0;
+  const std::string journal = PlainPath(path) + "-journal";
+  RefuseSuperJournal(journal);
   const int status = sqlite3_open_v2(PlainPath(path).c_str(), &handle_,
-                                     SQLITE_OPEN_READWRITE | create, nullptr);
+                                     FlagsOf(access, journal), nullptr);
   try {
     if (status != SQLITE_OK) Fail(status, "cannot be opened");
     Configure(access);

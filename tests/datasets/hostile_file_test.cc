@@ -1,0 +1,89 @@
+// Dataset files that were made to make SQLite do something.
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "foretell/dataset.h"
+#include "foretell/error.h"
+#include "scratch.h"
+#include "tests/graph/expect_error.h"
+#include "toy.h"
+
+namespace foretell {
+namespace {
+
+class HostileFile : public testing::Test {
+ protected:
+  HostileFile() { Dataset::OpenOrCreate(path_); }
+
+  void Execute(const std::string& sql) const {
+    sqlite3* handle = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &handle), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr),
+              SQLITE_OK)
+        << sqlite3_errmsg(handle);
+    sqlite3_close(handle);
+  }
+
+  dataset_test::Scratch scratch_;
+  std::string path_ = scratch_ / "data.sqlite";
+};
+
+TEST_F(HostileFile, HasNoTriggers) {
+  Execute(
+      "CREATE TRIGGER bomb AFTER INSERT ON points BEGIN DELETE FROM labels; "
+      "END");
+  ExpectError([&] { Dataset::OpenOrCreate(path_); }, ErrorCode::kCorrupt,
+              "has a trigger 'bomb', expected only tables and indexes");
+}
+
+TEST_F(HostileFile, HasNoViews) {
+  Execute(
+      "ALTER TABLE split_points RENAME TO other; CREATE VIEW split_points AS "
+      "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "
+      "SELECT id FROM n");
+  ExpectError([&] { Dataset::Open(path_); }, ErrorCode::kCorrupt,
+              "has a view 'split_points'");
+}
+
+TEST_F(HostileFile, HasNoVirtualTables) {
+  Execute("CREATE VIRTUAL TABLE box USING rtree(id, a, b)");
+  ExpectError([&] { Dataset::Open(path_); }, ErrorCode::kCorrupt,
+              "has a table 'box'");
+}
+
+TEST_F(HostileFile, DeletesNoOtherFile) {
+  const std::string victim = scratch_ / "victim.txt";
+  std::ofstream(victim) << "precious";
+  // The end of a journal that names a super-journal: its name's length, the
+  // sum of its bytes, and a magic number (SQLite's pager.c).
+  std::string end = victim;
+  unsigned sum = 0;
+  for (const char c : victim) sum += static_cast<unsigned char>(c);
+  for (const unsigned number : {static_cast<unsigned>(victim.size()), sum}) {
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      end += static_cast<char>(number >> shift);
+    }
+  }
+  end += "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+  std::ofstream(path_ + "-journal", std::ios::binary)
+      << "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" << std::string(504, '\0') << end;
+  ExpectError([&] { Dataset::Open(path_); }, ErrorCode::kCorrupt,
+              "-journal: names a super-journal");
+  EXPECT_TRUE(std::filesystem::exists(victim));
+}
+
+/// Reading leaves the file, and the folder that it lies in, as they are.
+TEST_F(HostileFile, IsNotWrittenByReading) {
+  std::filesystem::permissions(path_, std::filesystem::perms::owner_read);
+  const auto before = std::filesystem::last_write_time(path_);
+  EXPECT_TRUE(Dataset::Open(path_).Points().empty());
+  EXPECT_EQ(std::filesystem::last_write_time(path_), before);
+}
+
+}  // namespace
+}  // namespace foretell
