@@ -46,10 +46,9 @@ ExitCode PrintEnd(const CLI::App& app, const CLI::ParseError& error) {
   return status == 0 ? kExitOk : kExitUsage;
 }
 
-}  // namespace
-
-int RunProgram(std::span<const CommandRow> commands,
-               std::span<char* const> arguments) {
+/// All but the last look at what was printed.
+ExitCode RunCommand(std::span<const CommandRow> commands,
+                    std::span<char* const> arguments) {
   CLI::App app(
       "Predicts memory, latency and energy of a deep network on an NVIDIA GPU, "
       "and the MIG slice that it fits, without a GPU.",
@@ -72,6 +71,17 @@ int RunProgram(std::span<const CommandRow> commands,
     PrintError(FirstLine(error.what()));
     return kExitInternal;
   }
+}
+
+}  // namespace
+
+int RunProgram(std::span<const CommandRow> commands,
+               std::span<char* const> arguments) {
+  const ExitCode exit_code = RunCommand(commands, arguments);
+  // A script that reads half an answer must not take it for the whole.
+  if (std::cout.flush()) return exit_code;
+  PrintError("stdout cannot be written: what was printed is not complete");
+  return exit_code == kExitOk ? kExitModelFailed : exit_code;
 }
 
 }  // namespace foretell::cli

@@ -765,6 +765,16 @@ class Others(unittest.TestCase):
         check = subprocess.run(["bash", "-n"], input=script, text=True)
         self.assertEqual(check.returncode, 0)
 
+    def test_a_full_disk_is_no_success(self):
+        for command in (["version"], ["devices", "--json"],
+                        ["predict", ONNX, "--batch", "8"]):
+            with open("/dev/full", "w") as full:
+                result = subprocess.run([BINARY, *command], stdout=full,
+                                        stderr=subprocess.PIPE, text=True,
+                                        timeout=120)
+            self.assertEqual(result.returncode, 3)
+            self.assertIn("stdout cannot be written", result.stderr)
+
     def test_version_names_libtorch(self):
         self.assertIn("LibTorch 2.", run("version").stdout)
 
