@@ -125,9 +125,8 @@ void AddWhat(CLI::App& command, MeasureFlags& flags) {
           "fp32 (default), tf32, fp16, bf16")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
   AddNamed(command, "--optimizer", flags.model.run.optimizer,
-           {Optimizer::kSgd, Optimizer::kMomentum, Optimizer::kAdam,
-            Optimizer::kAdamW},
-           &OptimizerName, "Optimizer of --mode training");
+           {kAllOptimizers.begin(), kAllOptimizers.end()}, &OptimizerName,
+           "Optimizer of --mode training");
   command
       .add_option("-i,--input", flags.model.inputs,
                   "Type of an input: name=f32[8,3,224,224]")

@@ -44,9 +44,8 @@ void AddStepFlags(CLI::App& command, Run& run) {
   AddNamed(command, "-m,--mode", run.mode, {Mode::kInference, Mode::kTraining},
            &ModeName, "inference or training");
   AddNamed(command, "--optimizer", run.optimizer,
-           {Optimizer::kSgd, Optimizer::kMomentum, Optimizer::kAdam,
-            Optimizer::kAdamW},
-           &OptimizerName, "Steps --mode training");
+           {kAllOptimizers.begin(), kAllOptimizers.end()}, &OptimizerName,
+           "Steps --mode training");
   AddNamed(
       command, "-p,--precision", run.precision,
       {Precision::kFp32, Precision::kTf32, Precision::kFp16, Precision::kBf16},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -11,7 +12,10 @@
 namespace foretell {
 
 /// Optimizers whose step is traced, with PyTorch's default (`foreach`) code.
-enum class Optimizer { kSgd, kMomentum, kAdam, kAdamW };
+enum class Optimizer { kSgd, kMomentum, kAdam, kAdamW, kRmsProp, kAdagrad };
+inline constexpr std::array kAllOptimizers = {
+    Optimizer::kSgd,   Optimizer::kMomentum, Optimizer::kAdam,
+    Optimizer::kAdamW, Optimizer::kRmsProp,  Optimizer::kAdagrad};
 std::string_view OptimizerName(Optimizer optimizer);
 /// Throws Error(kInvalidArgument) that lists the names there are.
 Optimizer ParseOptimizer(std::string_view name);

@@ -13,7 +13,8 @@
 namespace foretell {
 namespace {
 
-constexpr NameTable<4> kOptimizerNames = {"sgd", "momentum", "adam", "adamw"};
+constexpr NameTable<kAllOptimizers.size()> kOptimizerNames = {
+    "sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad"};
 constexpr NameTable<2> kHostNames = {"python", "cpp"};
 
 /// Reads ".NUMBER" off the front of `text`; leaves another text alone.

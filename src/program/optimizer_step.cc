@@ -23,6 +23,8 @@ constexpr double kBeta1 = 0.9;
 constexpr double kBeta2 = 0.999;
 constexpr double kEpsilon = 1e-8;
 constexpr double kAdamWDecay = 1e-2;
+constexpr double kRmsPropAlpha = 0.99;
+constexpr double kAdagradEpsilon = 1e-10;
 
 std::vector<at::Tensor> ZerosLike(at::TensorList tensors) {
   std::vector<at::Tensor> zeros;
@@ -56,6 +58,10 @@ void OptimizerStep::Step() {
       return Adam(parameters, gradients, 0.0);
     case Optimizer::kAdamW:
       return Adam(parameters, gradients, kAdamWDecay);
+    case Optimizer::kRmsProp:
+      return RmsProp(parameters, gradients);
+    case Optimizer::kAdagrad:
+      return Adagrad(parameters, gradients);
   }
 }
 
@@ -100,6 +106,27 @@ void OptimizerStep::Adam(at::TensorList parameters, at::TensorList gradients,
   at::_foreach_add_(denominator, kEpsilon);
   at::_foreach_addcdiv_(parameters, momentum_, denominator,
                         -kLearningRate / correction1);
+}
+
+void OptimizerStep::RmsProp(at::TensorList parameters,
+                            at::TensorList gradients) {
+  if (variance_.empty()) variance_ = ZerosLike(parameters);
+  at::_foreach_mul_(variance_, kRmsPropAlpha);
+  at::_foreach_addcmul_(variance_, gradients, gradients, 1.0 - kRmsPropAlpha);
+  std::vector<at::Tensor> average = at::_foreach_sqrt(variance_);
+  at::_foreach_add_(average, kEpsilon);
+  at::_foreach_addcdiv_(parameters, gradients, average, -kLearningRate);
+}
+
+void OptimizerStep::Adagrad(at::TensorList parameters,
+                            at::TensorList gradients) {
+  if (variance_.empty()) variance_ = ZerosLike(parameters);
+  at::_foreach_addcmul_(variance_, gradients, gradients, 1.0);
+  std::vector<at::Tensor> deviation = at::_foreach_sqrt(variance_);
+  at::_foreach_add_(deviation, kAdagradEpsilon);
+  const std::vector<at::Tensor> step =
+      at::_foreach_mul(gradients, -kLearningRate);
+  at::_foreach_addcdiv_(parameters, step, deviation, 1.0);
 }
 
 }  // namespace foretell

@@ -109,8 +109,7 @@ TEST(TorchVersion, IsKnownByWhatItDoesToAttention) {
 }
 
 TEST(Optimizer, NamesRoundTrip) {
-  for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kMomentum,
-                                    Optimizer::kAdam, Optimizer::kAdamW}) {
+  for (const Optimizer optimizer : kAllOptimizers) {
     EXPECT_EQ(ParseOptimizer(OptimizerName(optimizer)), optimizer);
   }
   EXPECT_THROW(ParseOptimizer("lion"), Error);

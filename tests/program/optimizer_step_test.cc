@@ -2,8 +2,10 @@
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <torch/optim/adagrad.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
+#include <torch/optim/rmsprop.h>
 #include <torch/optim/sgd.h>
 
 #include <functional>
@@ -73,6 +75,16 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{Optimizer::kAdamW,
                          [](Tensors w) {
                            return std::make_unique<torch::optim::AdamW>(w);
+                         }},
+                    Case{Optimizer::kRmsProp,
+                         [](Tensors w) {
+                           return std::make_unique<torch::optim::RMSprop>(
+                               w, torch::optim::RMSpropOptions(1e-3));
+                         }},
+                    Case{Optimizer::kAdagrad,
+                         [](Tensors w) {
+                           return std::make_unique<torch::optim::Adagrad>(
+                               w, torch::optim::AdagradOptions(1e-3));
                          }}),
     [](const auto& tested) {
       return std::string(OptimizerName(tested.param.optimizer));

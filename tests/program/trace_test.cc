@@ -382,12 +382,12 @@ TEST(Trace, OnTheCpuRecordsTheSameGraph) {
 }
 
 TEST(Trace, OptimizerNamesRoundTrip) {
-  for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kMomentum,
-                                    Optimizer::kAdam, Optimizer::kAdamW}) {
+  for (const Optimizer optimizer : kAllOptimizers) {
     EXPECT_EQ(ParseOptimizer(OptimizerName(optimizer)), optimizer);
   }
   ExpectError([] { ParseOptimizer("lion"); }, ErrorCode::kInvalidArgument,
-              "optimizer 'lion': expected one of sgd, momentum, adam, adamw");
+              "optimizer 'lion': expected one of sgd, momentum, adam, adamw, "
+              "rmsprop, adagrad");
 }
 
 }  // namespace

@@ -76,12 +76,14 @@ TEST_P(TraceOptimizer, KeepsItsStateAndDropsItsTemporaries) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, TraceOptimizer,
-    testing::Values(OptimizerBytes{Optimizer::kSgd, 0, 0},
-                    OptimizerBytes{Optimizer::kMomentum, kParameterBytes, 0},
-                    OptimizerBytes{Optimizer::kAdam, 2 * kParameterBytes,
-                                   kParameterBytes},
-                    OptimizerBytes{Optimizer::kAdamW, 2 * kParameterBytes,
-                                   kParameterBytes}),
+    testing::Values(
+        OptimizerBytes{Optimizer::kSgd, 0, 0},
+        OptimizerBytes{Optimizer::kMomentum, kParameterBytes, 0},
+        OptimizerBytes{Optimizer::kAdam, 2 * kParameterBytes, kParameterBytes},
+        OptimizerBytes{Optimizer::kAdamW, 2 * kParameterBytes, kParameterBytes},
+        OptimizerBytes{Optimizer::kRmsProp, kParameterBytes, kParameterBytes},
+        OptimizerBytes{Optimizer::kAdagrad, kParameterBytes,
+                       2 * kParameterBytes}),
     [](const auto& tested) {
       return std::string(OptimizerName(tested.param.optimizer));
     });
