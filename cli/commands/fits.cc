@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -10,14 +11,17 @@
 #include "cli/flags/run_flags.h"
 #include "foretell/fit.h"
 #include "foretell/predictor.h"
+#include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
+#include "src/predict/fit_json.h"
 
 namespace foretell::cli {
 namespace {
 
 constexpr char kFitsExamples[] =
-    "Exit status 0: within every limit; 1: not. Memory is judged by the upper\n"
+    "Exit status 0: within every limit; 1: not, or only when the allocator\n"
+    "gives cached memory back (0 with --tight). Memory is judged by the upper\n"
     "end of its interval, latency and energy by their estimates (by the upper\n"
     "ends with --strict).\n"
     "Examples:\n"
@@ -28,17 +32,30 @@ struct FitsOptions {
   ModelOptions model;
   PredictorFlags predictor;
   FitLimits limits;
+  bool json = false;
 };
 
-void Print(const std::string& name, const std::string& place,
-           const FitVerdict& verdict) {
-  std::cout << Printable(name) << " on " << place << ":\n";
-  for (const FitCheck& check : verdict.checks) {
-    std::cout << "  " << check.what << " " << FormatSignificant(check.value)
-              << " " << check.unit << (check.within ? " <= " : " > ")
-              << FormatSignificant(check.limit) << " " << check.unit << "\n";
+/// "750 MiB <= 4864 MiB", or what is left of the memory without its cache.
+std::string Comparison(const FitCheck& check) {
+  const auto with_unit = [&check](double value) {
+    return fmt::format("{} {}", FormatSignificant(value), check.unit);
+  };
+  std::string text = fmt::format("{} {} {}", with_unit(check.value),
+                                 check.value <= check.limit ? "<=" : ">",
+                                 with_unit(check.limit));
+  if (check.fit == mig::Fit::kFitsWithoutCache) {
+    text += fmt::format(", {} without its cache", with_unit(check.least));
   }
-  std::cout << (verdict.fits ? "  fits\n" : "  does not fit\n");
+  return text;
+}
+
+std::string Format(const JudgedModel& judged) {
+  std::string text =
+      fmt::format("{} on {}:\n", Printable(judged.model), judged.place);
+  for (const FitCheck& check : judged.verdict.checks) {
+    text += fmt::format("  {} {}\n", check.what, Comparison(check));
+  }
+  return text + fmt::format("  {}\n", mig::FitText(judged.verdict.fit));
 }
 
 /// "a100-sxm4-40gb 1g.5gb", or the device alone. Throws Error(kNotFound) for a
@@ -52,14 +69,17 @@ ExitCode RunFits(const FitsOptions& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   const DeviceSpec& device = predictor.device();
   const std::string place = PlaceName(device, options.limits.profile);
+  std::vector<JudgedModel> judged;
   bool all_fit = true;
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
-        const FitVerdict verdict =
-            JudgeFit(predictor.Predict(trace.graph), device, options.limits);
-        Print(program.name(), place, verdict);
-        all_fit &= verdict.fits;
+        judged.push_back(
+            {program.name(), place,
+             JudgeFit(predictor.Predict(trace.graph), device, options.limits)});
+        all_fit &= judged.back().verdict.fits;
+        if (!options.json) std::cout << Format(judged.back());
       });
+  if (options.json) std::cout << DumpJson(FitsToJson(judged, errors)) << "\n";
   for (const ReportError& error : errors) PrintError(error.message);
   if (!errors.empty()) return kExitModelFailed;
   return all_fit ? kExitOk : kExitDoesNotFit;
@@ -75,6 +95,7 @@ void AddFits(CLI::App& app, ExitCode& exit_code) {
   options->model.AddTo(*command, /*many=*/true);
   options->predictor.AddTo(*command, options->model.run);
   AddFitFlags(*command, options->limits);
+  command->add_flag("--json", options->json, "JSON document on stdout");
   command->callback([options, &exit_code] { exit_code = RunFits(*options); });
 }
 

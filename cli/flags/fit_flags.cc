@@ -16,6 +16,8 @@ void AddFitFlags(CLI::App& command, FitLimits& limits) {
       ->check(CLI::PositiveNumber);
   command.add_flag("--strict", limits.strict,
                    "Judge latency and energy by their upper ends, too");
+  command.add_flag("--tight", limits.tight,
+                   "Accept what fits only when cached memory is given back");
 }
 
 }  // namespace foretell::cli

@@ -6,8 +6,8 @@
 
 namespace foretell::cli {
 
-/// Adds --profile, --max-memory, --max-latency, --max-energy and --strict,
-/// which set `limits`; it must outlive the command.
+/// Adds --profile, --max-memory, --max-latency, --max-energy, --strict
+/// and --tight, which set `limits`; it must outlive the command.
 void AddFitFlags(CLI::App& command, FitLimits& limits);
 
 }  // namespace foretell::cli

@@ -87,6 +87,9 @@ std::string FormatMemory(const Report& report) {
                   Mib(memory.reserved_peak), Mib(memory.allocated_peak),
                   report.peak_operator.empty() ? "" : ", in ",
                   report.peak_operator));
+  text += Line("  at least",
+               fmt::format("{} MiB   when cached segments are given back",
+                           FormatSignificant(report.prediction.LeastMib())));
   const auto add = [&](const std::string& label, std::int64_t bytes) {
     if (bytes != 0) text += Line(fmt::format("    {}", label), Mib(bytes));
   };
@@ -174,6 +177,7 @@ std::string FormatCsv(std::span<const Report> reports) {
       "model,format,device,environment,mode,grad_mode,optimizer,precision,"
       "batch,"
       "parameters,operators,macs,memory_mib,memory_lo_mib,memory_hi_mib,"
+      "memory_least_mib,"
       "allocated_mib,reserved_mib,context_mib,latency_ms,latency_lo_ms,"
       "latency_hi_ms,energy_j,energy_lo_j,energy_hi_j,mig_profile,method\n";
   for (const Report& report : reports) {
@@ -195,6 +199,7 @@ std::string FormatCsv(std::span<const Report> reports) {
         Decimal(memory.value),
         Decimal(memory.interval.lo),
         Decimal(memory.interval.hi),
+        Decimal(p.LeastMib()),
         Decimal(ToMiB(p.memory.allocated_peak)),
         Decimal(ToMiB(p.memory.reserved_peak)),
         Decimal(ToMiB(p.memory.context)),

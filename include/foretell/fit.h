@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "foretell/device.h"
+#include "foretell/mig.h"
 #include "foretell/predictor.h"
 
 /// Whether a step keeps limits, and how large a batch may be for that. The one
@@ -23,26 +24,34 @@ struct FitLimits {
   double max_energy_j = std::numeric_limits<double>::infinity();
   /// Judges latency and energy by the upper ends of their intervals.
   bool strict = false;
+  /// Accepts a step that fits only when cached segments are given back.
+  bool tight = false;
 };
 
 /// A figure beside its limit, both in `unit`.
 struct FitCheck {
   std::string_view what;  ///< "memory at most", "latency", "energy".
   double value = 0;
+  double least = 0;  ///< Memory without the cache; else the value.
   double limit = 0;
   std::string_view unit;  ///< "MiB", "ms", "J".
-  bool within = false;    ///< value <= limit.
+  mig::Fit fit = mig::Fit::kDoesNotFit;
+  bool within =
+      false;  ///< value <= limit; if FitLimits::tight, least <= limit.
 };
 
 /// What JudgeFit found.
 struct FitVerdict {
-  bool fits = false;             ///< Every check is within its limit.
+  bool fits = false;  ///< Every check is within its limit.
+  /// The worst of the checks', whether or not a tight fit is accepted.
+  mig::Fit fit = mig::Fit::kDoesNotFit;
   std::vector<FitCheck> checks;  ///< Usable memory first, then the limits.
 };
 
-/// Judges a prediction for `device`: the upper end of its memory by the usable
-/// memory and by max_memory_mib, latency and energy (on limits.profile, where
-/// one is named) by their estimates, or by their upper ends when strict.
+/// Judges a prediction for `device`: the upper end of its memory, if need be
+/// without its cache, by the usable memory and by max_memory_mib, latency and
+/// energy (on limits.profile, where one is named) by their estimates, or by
+/// their upper ends when strict.
 ///
 /// Throws what mig::Judge throws; Error(kNotFound) for an unknown profile.
 FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,

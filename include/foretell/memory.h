@@ -172,6 +172,23 @@ MemoryBreakdown SimulateMemory(const OperatorGraph& graph,
 bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
                   std::int64_t limit_bytes);
 
+/// What the step holds of `limit_bytes` of device memory, context included and
+/// in bytes; empty where FitsInMemory refuses it.
+std::optional<std::int64_t> MemoryWithin(const OperatorGraph& graph,
+                                         const MemoryOptions& options,
+                                         std::int64_t limit_bytes);
+
+/// The least device memory in bytes, context included, with which the step runs
+/// where cached segments are given back: FitsInMemory accepts it and refuses
+/// 2 MiB less, of which segments are multiples. `simulated` is what
+/// SimulateMemory says of both, whose total it never exceeds and, after a
+/// shortage, is. Found by halving; where a workspace that is refused puts later
+/// segments elsewhere, a still smaller limit may happen to do. Throws as
+/// SimulateMemory does.
+std::int64_t LeastMemory(const OperatorGraph& graph,
+                         const MemoryOptions& options,
+                         const MemoryBreakdown& simulated);
+
 /// The most scratch bytes that the kernels of `node` take at once while it
 /// runs, beside its results; 0 for nodes without a workspace. The cuBLAS
 /// workspace, which is kept for the whole run, is not in it.

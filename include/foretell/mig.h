@@ -26,6 +26,9 @@ struct Demand {
   double total_mib = 0;  ///< As nvidia-smi would show it, context included.
   double lo_mib = 0;     ///< Interval of total_mib.
   double hi_mib = 0;     ///< What must fit.
+  /// Part of all three that is cache: segments that the allocator holds and
+  /// gives back before it fails.
+  double cache_mib = 0;
   double latency_ms = 0;
   double energy_j = 0;
   /// One per profile that is judged, in any order. May be empty where only
@@ -48,12 +51,27 @@ std::optional<Rule> ParseRule(std::string_view name);
 /// prediction with its CUDA context, fit where `usable_mib` may be taken.
 bool FitsMemory(double needed_mib, double usable_mib);
 
+/// How a step finds room.
+enum class Fit : std::uint8_t {
+  kFits,
+  /// Only because the allocator gives cached segments back, for which it waits
+  /// until the GPU is idle: slower, and on the edge.
+  kFitsWithoutCache,
+  kDoesNotFit,
+};
+/// "fits", "fits when the cache is given back", "does not fit".
+std::string_view FitText(Fit fit);
+
+/// FitsMemory of `needed_mib`, then of what is left of it without `cache_mib`.
+Fit JudgeMemory(double needed_mib, double cache_mib, double usable_mib);
+
 /// How a network would do on one profile, or on the device without MIG.
 struct Verdict {
   std::string profile;  ///< "1g.5gb"; empty for the device without MIG.
   std::int64_t usable_mib = 0;
   int sms = 0;
-  bool fits = false;      ///< FitsMemory(hi_mib, usable_mib).
+  bool fits = false;           ///< FitsMemory(hi_mib, usable_mib).
+  Fit fit = Fit::kDoesNotFit;  ///< The same, or with less cache.
   double margin_mib = 0;  ///< usable_mib - hi_mib; negative when too large.
   double latency_ms = 0;  ///< Per batch there; also where it does not fit.
   double energy_j = 0;

@@ -71,6 +71,16 @@ struct Prediction {
   /// What the simulated memory consists of, in bytes. A memory figure that was
   /// learned differs from its total.
   MemoryBreakdown memory;
+  /// Part of the memory figure that is cache: what the step runs without where
+  /// the allocator has to give segments back, by simulation. 0 where
+  /// PredictorOptions::with_least is off.
+  double cache_mib = 0;
+  /// The least memory with which the step runs, in MiB: LeastMemory.
+  double LeastMib() const { return (*this)[Target::kMemory].value - cache_mib; }
+  /// The memory figure where the device holds it; else what the step holds by
+  /// simulation as cached segments are given back, and empty where that does
+  /// not help.
+  std::optional<double> on_device_mib = {};
   /// Per operator, and how the latency divides; the totals and their parts
   /// follow a latency figure that was learned in proportion, so does energy.
   CostEstimate cost;
@@ -111,6 +121,8 @@ struct PredictorOptions {
   CostOptions cost = {};
   /// Predicts MIG profiles too, each an estimate of its own.
   bool with_slices = true;
+  /// Says what the step needs at least: about a dozen simulations of memory.
+  bool with_least = true;
   /// Brings the figures into line with rows of one machine.
   std::optional<Adaptation> adaptation = {};
 };
@@ -156,7 +168,10 @@ class Predictor {
 
  private:
   Predictor(DeviceSpec device, const Run& run, PredictorOptions options);
+  MemoryOptions ToMemoryOptions() const;
   MemoryBreakdown MemoryOf(const OperatorGraph& graph) const;
+  void SetLeast(const OperatorGraph& graph, Prediction& prediction) const;
+  void SetOnDevice(const OperatorGraph& graph, Prediction& prediction) const;
 
   DeviceSpec device_;
   ContextModel context_;

@@ -6,7 +6,6 @@
 
 #include "foretell/error.h"
 #include "src/core/checked.h"
-#include "src/core/units.h"
 
 // The CUDA caching allocator of LibTorch as arithmetic.
 //
@@ -34,20 +33,24 @@ namespace {
 
 constexpr std::int64_t kMinBlockBytes = 512;
 constexpr std::int64_t kSmallRequestBytes = kMiB;
-constexpr std::int64_t kSmallSegmentBytes = 2 * kMiB;
+constexpr std::int64_t kSmallSegmentBytes = kSegmentGranule;
 constexpr std::int64_t kMinOwnSegmentBytes = 10 * kMiB;
 constexpr std::int64_t kLargeSegmentBytes = 20 * kMiB;
-constexpr std::int64_t kSegmentRounding = 2 * kMiB;
+static_assert(kLargeSegmentBytes % kSegmentGranule == 0);
 /// Far above any device, far below overflow.
 constexpr std::int64_t kMaxTotalBytes = std::int64_t{1} << 60;
 
 std::int64_t SegmentBytes(std::int64_t block_bytes) {
   if (block_bytes <= kSmallRequestBytes) return kSmallSegmentBytes;
   if (block_bytes < kMinOwnSegmentBytes) return kLargeSegmentBytes;
-  return RoundUp(block_bytes, kSegmentRounding);
+  return RoundUp(block_bytes, kSegmentGranule);
 }
 
 }  // namespace
+
+std::int64_t BlockBytes(std::int64_t bytes) {
+  return RoundUp(bytes, kMinBlockBytes);
+}
 
 CachingAllocator::CachingAllocator(const CachingAllocatorConfig& config)
     : config_(config) {}
@@ -59,7 +62,7 @@ std::optional<BlockId> CachingAllocator::Allocate(std::int64_t bytes) {
                             "exceeds 2^60 bytes",
                             bytes, state_.reserved));
   }
-  const std::int64_t block_bytes = RoundUp(bytes, kMinBlockBytes);
+  const std::int64_t block_bytes = BlockBytes(bytes);
   const bool small = block_bytes <= kSmallRequestBytes;
   std::optional<BlockId> found = TakeFree(block_bytes, small);
   if (!found) found = TakeSegment(SegmentBytes(block_bytes), small);

@@ -7,11 +7,18 @@
 #include <vector>
 
 #include "foretell/memory.h"
+#include "src/core/units.h"
 
 namespace foretell::memory {
 
 /// Index of a block in a CachingAllocator.
 using BlockId = std::int32_t;
+
+/// Segments are multiples of this.
+inline constexpr std::int64_t kSegmentGranule = 2 * kMiB;
+
+/// The block that serves a request of `bytes`.
+std::int64_t BlockBytes(std::int64_t bytes);
 
 /// PyTorch's CUDA caching allocator on one stream, without any memory.
 class CachingAllocator {

@@ -110,4 +110,14 @@ std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
   return ScheduleMaker(graph, options).Make();
 }
 
+std::vector<AllocationEvent> AllocationsOf(
+    const std::vector<ScheduledEvent>& schedule) {
+  std::vector<AllocationEvent> events;
+  events.reserve(schedule.size());
+  for (const ScheduledEvent& event : schedule) {
+    events.push_back(event.allocation);
+  }
+  return events;
+}
+
 }  // namespace foretell::memory

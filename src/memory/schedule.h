@@ -22,4 +22,8 @@ struct ScheduledEvent {
 std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
                                          const MemoryOptions& options);
 
+/// The events as an allocator takes them.
+std::vector<AllocationEvent> AllocationsOf(
+    const std::vector<ScheduledEvent>& schedule);
+
 }  // namespace foretell::memory

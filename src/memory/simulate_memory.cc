@@ -7,6 +7,7 @@
 
 #include "foretell/memory.h"
 #include "src/core/units.h"
+#include "src/memory/least_memory.h"
 #include "src/memory/schedule.h"
 
 // Memory of one step: what the process would show in nvidia-smi.
@@ -31,16 +32,6 @@ constexpr double kReservedUncertainty = 0.10;
 /// The same fit adds this share of the parameter bytes to every training peak
 /// for reasons that it does not reveal; only the upper bound includes it.
 constexpr double kTrainingParameterExcess = 0.31;
-
-std::vector<AllocationEvent> AllocationsOf(
-    const std::vector<ScheduledEvent>& schedule) {
-  std::vector<AllocationEvent> events;
-  events.reserve(schedule.size());
-  for (const ScheduledEvent& event : schedule) {
-    events.push_back(event.allocation);
-  }
-  return events;
-}
 
 /// Takes the workspaces that were refused out of the account. Each is freed by
 /// the event that follows.
@@ -173,8 +164,7 @@ std::vector<NodeMemory> Timeline(const std::vector<ScheduledEvent>& schedule,
 void SetTotal(const OperatorGraph& graph, const MemoryOptions& options,
               MemoryBreakdown& result) {
   const ContextModel& context = options.context;
-  result.context = std::llround(context.ContextMib(options.device) *
-                                static_cast<double>(kMiB));
+  result.context = memory::ContextBytes(options);
   result.total = result.context + result.reserved_peak;
   const double doubt =
       kReservedUncertainty * static_cast<double>(result.reserved_peak) +
@@ -201,8 +191,8 @@ MemoryShortage ShortageOf(const OutOfMemory& oom,
 MemoryBreakdown SimulateMemory(const OperatorGraph& graph,
                                const MemoryOptions& options) {
   std::vector<ScheduledEvent> schedule = memory::MakeSchedule(graph, options);
-  const AllocatorReplay replay =
-      SimulateCachingAllocator(AllocationsOf(schedule), options.allocator);
+  const AllocatorReplay replay = SimulateCachingAllocator(
+      memory::AllocationsOf(schedule), options.allocator);
   DropRefused(replay.refused, schedule);
   const std::size_t done = replay.timeline.size();
   MemoryBreakdown result;
@@ -222,20 +212,6 @@ MemoryBreakdown SimulateMemory(const OperatorGraph& graph,
   }
   SetTotal(graph, options, result);
   return result;
-}
-
-bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
-                  std::int64_t limit_bytes) {
-  const std::int64_t context = std::llround(
-      options.context.ContextMib(options.device) * static_cast<double>(kMiB));
-  if (context > limit_bytes) return false;
-  CachingAllocatorConfig limited = options.allocator;
-  limited.device_limit_bytes =
-      std::min(limited.device_limit_bytes, limit_bytes - context);
-  const std::vector<ScheduledEvent> schedule =
-      memory::MakeSchedule(graph, options);
-  return !SimulateCachingAllocator(AllocationsOf(schedule), limited)
-              .out_of_memory;
 }
 
 }  // namespace foretell

@@ -5,10 +5,14 @@
 
 #include "foretell/error.h"
 #include "foretell/mig.h"
+#include "src/core/name_table.h"
 #include "src/core/numbers.h"
 
 namespace foretell::mig {
 namespace {
+
+constexpr NameTable<3> kFits = {"fits", "fits when the cache is given back",
+                                "does not fit"};
 
 [[noreturn]] void Refuse(const Demand& demand, const std::string& problem) {
   const std::string name =
@@ -27,9 +31,9 @@ void CheckNumbers(const Demand& demand) {
     const char* name;
     double value;
   } numbers[] = {
-      {"total_mib", demand.total_mib}, {"lo_mib", demand.lo_mib},
-      {"hi_mib", demand.hi_mib},       {"latency_ms", demand.latency_ms},
-      {"energy_j", demand.energy_j},
+      {"total_mib", demand.total_mib},   {"lo_mib", demand.lo_mib},
+      {"hi_mib", demand.hi_mib},         {"cache_mib", demand.cache_mib},
+      {"latency_ms", demand.latency_ms}, {"energy_j", demand.energy_j},
   };
   for (const auto& number : numbers) {
     CheckNumber(demand, number.name, number.value);
@@ -87,6 +91,14 @@ bool FitsMemory(double needed_mib, double usable_mib) {
   return needed_mib <= usable_mib;
 }
 
+std::string_view FitText(Fit fit) { return NameIn(kFits, fit); }
+
+Fit JudgeMemory(double needed_mib, double cache_mib, double usable_mib) {
+  if (FitsMemory(needed_mib, usable_mib)) return Fit::kFits;
+  return FitsMemory(needed_mib - cache_mib, usable_mib) ? Fit::kFitsWithoutCache
+                                                        : Fit::kDoesNotFit;
+}
+
 Verdict Judge(const Demand& demand, const DeviceSpec& device,
               std::string_view profile) {
   CheckDemand(demand);
@@ -95,7 +107,8 @@ Verdict Judge(const Demand& demand, const DeviceSpec& device,
                         : OnProfile(demand, device.FindMigProfile(profile));
   const auto usable_mib = static_cast<double>(verdict.usable_mib);
   verdict.margin_mib = usable_mib - demand.hi_mib;
-  verdict.fits = FitsMemory(demand.hi_mib, usable_mib);
+  verdict.fit = JudgeMemory(demand.hi_mib, demand.cache_mib, usable_mib);
+  verdict.fits = verdict.fit == Fit::kFits;
   verdict.reason =
       fmt::format("up to {} MiB are needed and {} MiB are usable",
                   FormatNumber(demand.hi_mib, 1), verdict.usable_mib);

@@ -19,6 +19,16 @@ bool IsSmaller(const Verdict& a, const Verdict& b) {
   return a.sms < b.sms;
 }
 
+/// Names the smallest profile that would do without cache, if there is one.
+void NameTightProfile(Recommendation* result) {
+  for (const Verdict& verdict : result->profiles) {
+    if (verdict.fit != Fit::kFitsWithoutCache) continue;
+    result->reason +=
+        "; '" + verdict.profile + "' " + std::string(FitText(verdict.fit));
+    return;
+  }
+}
+
 void ChooseByMemory(const Demand& demand, const DeviceSpec& device,
                     Recommendation* result) {
   for (const Verdict& verdict : result->profiles) {
@@ -35,6 +45,7 @@ void ChooseByMemory(const Demand& demand, const DeviceSpec& device,
   result->reason = fmt::format(
       "no profile holds the upper bound of {} MiB: the largest has {} MiB",
       FormatNumber(demand.hi_mib, 1), result->profiles.back().usable_mib);
+  NameTightProfile(result);
 }
 
 /// Says so when the chosen profile does not hold the upper bound.

@@ -5,6 +5,7 @@
 
 #include "foretell/mig.h"
 #include "src/core/json_text.h"
+#include "src/core/name_table.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
@@ -13,6 +14,9 @@ namespace foretell::mig {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// Of Fit, in a table's cell.
+constexpr NameTable<3> kFitWords = {"yes", "tight", "no"};
 
 std::string Dump(const Json& json) { return DumpJson(json) + "\n"; }
 
@@ -24,9 +28,9 @@ void AddVerdictRow(const std::string& name, const Verdict& verdict, bool chosen,
                    TextTable* table) {
   table->AddRow(
       {name + (chosen ? " *" : ""), fmt::format("{}", verdict.usable_mib),
-       fmt::format("{}", verdict.sms), verdict.fits ? "yes" : "no",
-       Signed(verdict.margin_mib), FormatNumber(verdict.latency_ms, 3),
-       FormatNumber(verdict.energy_j, 3)});
+       fmt::format("{}", verdict.sms),
+       std::string(NameIn(kFitWords, verdict.fit)), Signed(verdict.margin_mib),
+       FormatNumber(verdict.latency_ms, 3), FormatNumber(verdict.energy_j, 3)});
 }
 
 Json VerdictToJson(const Verdict& verdict) {
@@ -35,6 +39,7 @@ Json VerdictToJson(const Verdict& verdict) {
   json["usable_mib"] = verdict.usable_mib;
   json["sms"] = verdict.sms;
   json["fits"] = verdict.fits;
+  json["fit"] = FitText(verdict.fit);
   json["margin_mib"] = verdict.margin_mib;
   json["latency_ms"] = verdict.latency_ms;
   json["energy_j"] = verdict.energy_j;

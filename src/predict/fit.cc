@@ -7,6 +7,8 @@
 namespace foretell {
 namespace {
 
+using mig::Fit;
+
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 /// How far a strict judge goes above an estimate: to the upper end of its
@@ -15,21 +17,23 @@ double Stretch(bool strict, const Figure& figure) {
   return strict && figure.value > 0 ? figure.interval.hi / figure.value : 1.0;
 }
 
-FitCheck CheckMemory(double needed_mib, double limit_mib) {
+FitCheck CheckMemory(const mig::Demand& demand, double limit_mib) {
   return {.what = "memory at most",
-          .value = needed_mib,
+          .value = demand.hi_mib,
+          .least = demand.hi_mib - demand.cache_mib,
           .limit = limit_mib,
           .unit = "MiB",
-          .within = mig::FitsMemory(needed_mib, limit_mib)};
+          .fit = mig::JudgeMemory(demand.hi_mib, demand.cache_mib, limit_mib)};
 }
 
 FitCheck CheckEstimate(std::string_view what, double value, double limit,
                        std::string_view unit) {
   return {.what = what,
           .value = value,
+          .least = value,
           .limit = limit,
           .unit = unit,
-          .within = value <= limit};
+          .fit = value <= limit ? Fit::kFits : Fit::kDoesNotFit};
 }
 
 /// Batch sizes between which the answer lies.
@@ -55,22 +59,26 @@ Bracket BracketByDoubling(std::int64_t most, const Accepts& accepts) {
 
 FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
                     const FitLimits& limits) {
-  const mig::Verdict verdict =
-      mig::Judge(ToDemand(prediction), device, limits.profile);
-  const double needed_mib = prediction[Target::kMemory].interval.hi;
+  const mig::Demand demand = ToDemand(prediction);
+  const mig::Verdict verdict = mig::Judge(demand, device, limits.profile);
   const double latency_ms =
       verdict.latency_ms * Stretch(limits.strict, prediction[Target::kLatency]);
   const double energy_j =
       verdict.energy_j * Stretch(limits.strict, prediction[Target::kEnergy]);
   FitVerdict result;
   result.checks = {
-      CheckMemory(needed_mib, static_cast<double>(verdict.usable_mib)),
-      CheckMemory(needed_mib, limits.max_memory_mib),
+      CheckMemory(demand, static_cast<double>(verdict.usable_mib)),
+      CheckMemory(demand, limits.max_memory_mib),
       CheckEstimate("latency", latency_ms, limits.max_latency_ms, "ms"),
       CheckEstimate("energy", energy_j, limits.max_energy_j, "J")};
   std::erase_if(result.checks,
                 [](const FitCheck& check) { return check.limit == kNoLimit; });
-  result.fits = std::ranges::all_of(result.checks, &FitCheck::within);
+  const Fit accepted = limits.tight ? Fit::kFitsWithoutCache : Fit::kFits;
+  for (FitCheck& check : result.checks) {
+    check.within = check.fit <= accepted;
+  }
+  result.fit = std::ranges::max(result.checks, {}, &FitCheck::fit).fit;
+  result.fits = result.fit <= accepted;
   return result;
 }
 

@@ -97,13 +97,18 @@ void WarnOfWeakModels(const OperatorGraph& graph,
 void WarnOfMemory(const DeviceSpec& device, const Prediction& prediction,
                   std::vector<std::string>& warnings) {
   const double total_mib = ToMiB(prediction.memory.total);
-  if (mig::FitsMemory(total_mib, static_cast<double>(device.usable_mib))) {
-    return;
-  }
+  const mig::Fit fit = mig::JudgeMemory(total_mib, prediction.cache_mib,
+                                        static_cast<double>(device.usable_mib));
+  if (fit == mig::Fit::kFits) return;
+  const bool runs = fit == mig::Fit::kFitsWithoutCache;
   warnings.push_back(fmt::format(
-      "the step needs about {} MiB and {} has {}: latency and energy describe "
-      "a run that would not finish",
-      static_cast<std::int64_t>(total_mib), device.name, device.usable_mib));
+      "the step {} about {} MiB and {} has {}: {}", runs ? "takes" : "needs",
+      static_cast<std::int64_t>(runs ? total_mib
+                                     : total_mib - prediction.cache_mib),
+      device.name, device.usable_mib,
+      runs ? "it runs only as cached memory is given back, for which latency "
+             "and energy count nothing"
+           : "latency and energy describe a run that would not finish"));
 }
 
 /// Adds a constant to the context; no context is smaller than nothing.
@@ -145,12 +150,38 @@ Predictor Predictor::Analytic(const DeviceSpec& device, const Run& run,
   return predictor;
 }
 
+MemoryOptions Predictor::ToMemoryOptions() const {
+  return {.device = device_,
+          .context = context_,
+          .with_workspaces = options_.with_workspaces,
+          .allocator = options_.allocator};
+}
+
+void Predictor::SetLeast(const OperatorGraph& graph,
+                         Prediction& prediction) const {
+  if (!options_.with_least) return;
+  const MemoryOptions options = ToMemoryOptions();
+  const MemoryBreakdown& memory = prediction.memory;
+  prediction.cache_mib =
+      ToMiB(memory.total - LeastMemory(graph, options, memory));
+}
+
+/// What the step holds on its device, once all figures are known.
+void Predictor::SetOnDevice(const OperatorGraph& graph,
+                            Prediction& prediction) const {
+  const double total_mib = prediction[Target::kMemory].value;
+  if (mig::FitsMemory(total_mib, static_cast<double>(device_.usable_mib))) {
+    prediction.on_device_mib = total_mib;
+    return;
+  }
+  if (!options_.with_least) return;
+  const std::optional<std::int64_t> held =
+      MemoryWithin(graph, ToMemoryOptions(), device_.usable_mib * kMiB);
+  if (held) prediction.on_device_mib = ToMiB(*held);
+}
+
 MemoryBreakdown Predictor::MemoryOf(const OperatorGraph& graph) const {
-  MemoryBreakdown memory =
-      SimulateMemory(graph, {.device = device_,
-                             .context = context_,
-                             .with_workspaces = options_.with_workspaces,
-                             .allocator = options_.allocator});
+  MemoryBreakdown memory = SimulateMemory(graph, ToMemoryOptions());
   if (options_.adaptation) {
     MoveContext(options_.adaptation->memory_mib, memory);
   }
@@ -168,6 +199,7 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
                     .context = context_.name,
                     .run = RunOf(graph.info(), run_)};
   result.memory = MemoryOf(graph);
+  SetLeast(graph, result);
   const cost::LaunchedStep step = cost::LaunchStep(graph, options_.cost);
   result.cost = cost::EstimateLaunched(step, device_, options_.cost);
   result[Target::kMemory] = {.value = ToMiB(result.memory.total),
@@ -196,6 +228,7 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
     ApplyAdaptation(*options_.adaptation, static_cast<double>(statics.macs),
                     result);
   }
+  SetOnDevice(graph, result);
   return result;
 }
 
@@ -224,6 +257,7 @@ mig::Demand ToDemand(const Prediction& prediction, std::string model) {
                      .total_mib = memory.value,
                      .lo_mib = memory.interval.lo,
                      .hi_mib = memory.interval.hi,
+                     .cache_mib = prediction.cache_mib,
                      .latency_ms = latency_ms,
                      .energy_j = energy_j};
   for (const SliceRatio& slice : prediction.slices) {

@@ -49,8 +49,9 @@ PriorFigures AnalyticPriorFigures(const OperatorGraph& graph,
                                   const DeviceSpec& device,
                                   const ContextModel& context, const Run& run) {
   const Prediction prediction =
-      Predictor::Analytic(device, run,
-                          {.context = context, .with_slices = false})
+      Predictor::Analytic(
+          device, run,
+          {.context = context, .with_slices = false, .with_least = false})
           .Predict(graph);
   PriorFigures prior;
   for (const Target target : kAllTargets) {

@@ -81,6 +81,8 @@ Json MemoryJson(const Report& report) {
       memory.AtPeak(TensorRole::kOptimizerTemporary);
   return {{"total_mib", Rounded(figure.value)},
           {"interval_mib", IntervalJson(figure.interval)},
+          {"least_mib", Rounded(report.prediction.LeastMib())},
+          {"on_device_mib", OrNull(report.prediction.on_device_mib)},
           {"grad_mode_mib", OrNull(report.grad_mode_mib)},
           {"source", SourceJson(figure.source)},
           {"allocated_mib", Mib(memory.allocated_peak)},
@@ -111,6 +113,7 @@ Json ProfileJson(const mig::Verdict& verdict) {
   return {{"profile", verdict.profile},
           {"usable_mib", verdict.usable_mib},
           {"fits", verdict.fits},
+          {"fit", mig::FitText(verdict.fit)},
           {"margin_mib", Rounded(verdict.margin_mib)},
           {"latency_ms", Rounded(verdict.latency_ms)},
           {"energy_j", Rounded(verdict.energy_j)},
@@ -197,17 +200,21 @@ Json ReportErrorToJson(const ReportError& error) {
           {"message", error.message}};
 }
 
-Json ReportsToJson(std::span<const Report> reports,
-                   std::span<const ReportError> errors) {
-  Json results = Json::array();
-  for (const Report& report : reports) results.push_back(ReportToJson(report));
+Json ErrorsToJson(std::span<const ReportError> errors) {
   Json failures = Json::array();
   for (const ReportError& error : errors) {
     failures.push_back(ReportErrorToJson(error));
   }
+  return failures;
+}
+
+Json ReportsToJson(std::span<const Report> reports,
+                   std::span<const ReportError> errors) {
+  Json results = Json::array();
+  for (const Report& report : reports) results.push_back(ReportToJson(report));
   return {{"schema_version", kReportSchemaVersion},
           {"results", std::move(results)},
-          {"errors", std::move(failures)}};
+          {"errors", ErrorsToJson(errors)}};
 }
 
 }  // namespace foretell

@@ -22,6 +22,9 @@ nlohmann::ordered_json FigureToJson(const Figure& figure);
 /// One element of "errors".
 nlohmann::ordered_json ReportErrorToJson(const ReportError& error);
 
+/// "errors" of every document.
+nlohmann::ordered_json ErrorsToJson(std::span<const ReportError> errors);
+
 /// The whole document: schema_version, results, errors.
 nlohmann::ordered_json ReportsToJson(std::span<const Report> reports,
                                      std::span<const ReportError> errors);

@@ -17,6 +17,8 @@ MemoryOptions TestOptions(bool with_workspaces) {
   MemoryOptions options;
   options.device.name = "test";
   options.device.architecture = "ampere";
+  options.device.peak_tflops = {{Precision::kFp32, 20},
+                                {Precision::kTf32, 156}};
   options.device.cublas_workspace_bytes = kCublas;
   options.context.context_mib = {{"*", 100}};
   options.context.context_uncertainty_mib = 10;
@@ -343,6 +345,68 @@ output %b
   EXPECT_EQ(SimulateMemory(graph, options).total, (100 + 102) * kMiB);
   EXPECT_TRUE(FitsInMemory(graph, options, (100 + 62) * kMiB));
   EXPECT_FALSE(FitsInMemory(graph, options, (100 + 62) * kMiB - 1));
+}
+
+/// Asserts that the step runs in its least memory and not in 2 MiB less.
+void ExpectLeast(const OperatorGraph& graph, const MemoryOptions& options) {
+  const MemoryBreakdown memory = SimulateMemory(graph, options);
+  const std::int64_t least = LeastMemory(graph, options, memory);
+  EXPECT_LE(least, memory.total);
+  EXPECT_TRUE(FitsInMemory(graph, options, least));
+  EXPECT_FALSE(FitsInMemory(graph, options, least - 1));
+  EXPECT_FALSE(FitsInMemory(graph, options, least - 2 * kMiB));
+}
+
+TEST(LeastMemory, GivesCachedSegmentsBack) {
+  // As above: 40 MiB die before 60 MiB are born, beside a segment of 2 MiB.
+  const OperatorGraph graph = ParseGraph(R"(graph "phases"
+%x = input f32[16]
+%a = relu(%x) : f32[10485760]
+%s = sum(%a) : f32[]
+%b = expand_copy(%s) : f32[15728640]
+output %b
+)");
+  const MemoryOptions options = TestOptions(false);
+  EXPECT_EQ(LeastMemory(graph, options, SimulateMemory(graph, options)),
+            (100 + 62) * kMiB);
+  ExpectLeast(graph, options);
+}
+
+TEST(LeastMemory, DoesWithoutWorkspacesOfConvolutions) {
+  const OperatorGraph graph = ParseGraph(R"(graph "c"
+%x = input f32[8,64,128,128]
+%w = parameter f32[64,64,3,3]
+%y = conv2d(%x, %w) {padding=[1,1]} : f32[8,64,128,128]
+output %y
+)");
+  const MemoryOptions options = TestOptions(true);
+  EXPECT_EQ(LeastMemory(graph, options, SimulateMemory(graph, options)),
+            (100 + 32 + 32 + 2) * kMiB);
+  ExpectLeast(graph, options);
+}
+
+TEST(LeastMemory, IsTheTotalWhereNothingIsCached) {
+  const OperatorGraph graph = ParseGraph(kConvRelu);
+  const MemoryOptions options = TestOptions(false);
+  const MemoryBreakdown memory = SimulateMemory(graph, options);
+  EXPECT_EQ(LeastMemory(graph, options, memory), memory.total);
+  ExpectLeast(graph, options);
+}
+
+TEST(LeastMemory, IsTheContextOfAnEmptyGraph) {
+  const OperatorGraph graph = GraphBuilder(GraphInfo{}).Build();
+  const MemoryOptions options = TestOptions(true);
+  EXPECT_EQ(LeastMemory(graph, options, SimulateMemory(graph, options)),
+            100 * kMiB);
+}
+
+TEST(LeastMemory, IsTheTotalAfterAShortage) {
+  MemoryOptions options = TestOptions(false);
+  options.allocator.device_limit_bytes = 2 * kMiB;
+  const OperatorGraph graph = ParseGraph(kConvRelu);
+  const MemoryBreakdown memory = SimulateMemory(graph, options);
+  ASSERT_TRUE(memory.shortage);
+  EXPECT_EQ(LeastMemory(graph, options, memory), memory.total);
 }
 
 TEST(SimulateMemory, PassesRefusalsOn) {

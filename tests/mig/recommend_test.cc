@@ -100,6 +100,29 @@ TEST(Recommend, GivesTheMarginToTheUpperBound) {
             "up to 6000.0 MiB are needed and 4864 MiB are usable");
 }
 
+TEST(Recommend, ShowsTightProfilesAndChoosesNone) {
+  Demand demand = DemandOf(4000, 5000, 6000);
+  demand.cache_mib = 1136;
+  const Recommendation result = Recommend(demand, A100());
+  EXPECT_EQ(VerdictOn(result, "1g.5gb").fit, Fit::kFitsWithoutCache);
+  EXPECT_FALSE(VerdictOn(result, "1g.5gb").fits);
+  EXPECT_EQ(VerdictOn(result, "2g.10gb").fit, Fit::kFits);
+  EXPECT_EQ(result.profile, "1g.10gb");
+  demand.cache_mib = 1135;
+  EXPECT_EQ(VerdictOn(Recommend(demand, A100()), "1g.5gb").fit,
+            Fit::kDoesNotFit);
+}
+
+TEST(Recommend, NamesATightProfileWhereNoneFits) {
+  Demand demand = Exactly(50000);
+  demand.cache_mib = 20000;
+  const Recommendation result = Recommend(demand, A100());
+  EXPECT_EQ(result.profile, std::nullopt);
+  EXPECT_THAT(result.reason,
+              testing::EndsWith("40448 MiB; '7g.40gb' fits when the cache is "
+                                "given back"));
+}
+
 TEST(Recommend, SaysWhetherTheWholeDeviceWouldDo) {
   const Recommendation fits = Recommend(Exactly(40441), A100());
   EXPECT_TRUE(fits.whole_device.fits);

@@ -46,6 +46,13 @@ TEST(FormatTable, ShowsEveryVerdictAndMarksTheChoice) {
       "the upper bound: up to 6000.5 MiB are needed and 9984 MiB are usable\n");
 }
 
+TEST(FormatTable, CallsAProfileTightThatFitsWithoutTheCache) {
+  Demand demand = ExampleDemand();
+  demand.cache_mib = 1136.5;
+  EXPECT_THAT(FormatTable(Recommend(demand, A100())),
+              HasSubstr("14  tight     -1136.5"));
+}
+
 TEST(FormatTable, SaysNoneWhereNothingFits) {
   const Recommendation result = Recommend(
       {.total_mib = 5000, .lo_mib = 5000, .hi_mib = 5000}, DeviceWithoutMig());
@@ -66,6 +73,7 @@ TEST(FormatJson, HoldsTheWholeRecommendation) {
   EXPECT_EQ(first["usable_mib"], 4864);
   EXPECT_EQ(first["sms"], 14);
   EXPECT_EQ(first["fits"], false);
+  EXPECT_EQ(first["fit"], "does not fit");
   EXPECT_EQ(first["margin_mib"], -1136.5);
   EXPECT_EQ(first["latency_ms"], 100.0 / 14);
   EXPECT_EQ(first["energy_j"], 14 / 50.0);

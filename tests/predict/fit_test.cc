@@ -56,6 +56,40 @@ TEST(JudgeFit, ComparesTheUpperEndWithWhatIsUsable) {
   EXPECT_FALSE(JudgeFit(Needing(4864.01), A100(), {.profile = "1g.5gb"}).fits);
 }
 
+/// At most 5000 MiB, of which 500 are cache.
+Prediction WithCache() {
+  Prediction prediction = Needing(5000);
+  prediction.cache_mib = 500;
+  return prediction;
+}
+
+TEST(JudgeFit, TellsATightFitFromNone) {
+  using mig::Fit;
+  const auto judge = [](double max_memory_mib, bool tight) {
+    return JudgeFit(WithCache(), A100(),
+                    {.max_memory_mib = max_memory_mib, .tight = tight});
+  };
+  EXPECT_EQ(judge(5000, false).fit, Fit::kFits);
+  EXPECT_EQ(judge(4999, false).fit, Fit::kFitsWithoutCache);
+  EXPECT_EQ(judge(4500, false).fit, Fit::kFitsWithoutCache);
+  EXPECT_EQ(judge(4499, false).fit, Fit::kDoesNotFit);
+  EXPECT_TRUE(judge(5000, false).fits);
+  EXPECT_FALSE(judge(4999, false).fits);
+  EXPECT_TRUE(judge(4500, true).fits);
+  EXPECT_FALSE(judge(4499, true).fits);
+  EXPECT_EQ(judge(4500, true).fit, Fit::kFitsWithoutCache);
+  EXPECT_EQ(judge(4500, true).checks.back().least, 4500);
+}
+
+TEST(JudgeFit, NeverStretchesLatencyForATightFit) {
+  Prediction prediction = WithCache();
+  prediction[Target::kLatency] = {.value = 10, .interval = {5, 20}};
+  const FitVerdict verdict =
+      JudgeFit(prediction, A100(), {.max_latency_ms = 9.9, .tight = true});
+  EXPECT_FALSE(verdict.fits);
+  EXPECT_EQ(verdict.fit, mig::Fit::kDoesNotFit);
+}
+
 TEST(JudgeFit, FindsAProfileWhateverItsCase) {
   EXPECT_TRUE(JudgeFit(Needing(4864), A100(), {.profile = "1G.5GB"}).fits);
 }
@@ -207,6 +241,18 @@ TEST(LargestBatch, KeepsEveryLimitOfTheJudge) {
                          {.max_latency_ms = 20, .strict = true}),
             14);
   EXPECT_EQ(LargestBatch(1000, predict, A100(), {.max_memory_mib = 99}), 0);
+}
+
+TEST(LargestBatch, CountsTightFitsWhenTold) {
+  const auto predict = [](std::int64_t batch) {
+    Prediction prediction = Needing(10.0 * static_cast<double>(batch));
+    prediction.cache_mib = static_cast<double>(batch);
+    return prediction;
+  };
+  EXPECT_EQ(LargestBatch(1000, predict, A100(), {.max_memory_mib = 900}), 90);
+  EXPECT_EQ(LargestBatch(1000, predict, A100(),
+                         {.max_memory_mib = 900, .tight = true}),
+            100);
 }
 
 TEST(LargestBatch, NeverAsksForMoreThanTheMost) {

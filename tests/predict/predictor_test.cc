@@ -164,6 +164,30 @@ output %y
               ElementsAre(HasSubstr("a100-sxm4-40gb has 40441")));
 }
 
+TEST(Predictor, TellsARunWithoutCacheFromNone) {
+  // 40 MiB die before 60 MiB are born: 102 MiB are taken, 62 are enough.
+  const auto warnings = [](std::int64_t usable_mib) {
+    DeviceSpec device = PlainA100();
+    device.usable_mib = usable_mib;
+    return Predictor::Analytic(
+               device, {},
+               {.context =
+                    ContextModel{.name = "test", .context_mib = {{"*", 100}}}})
+        .Predict(ParseGraph(R"(graph "phases"
+%x = input f32[16]
+%a = relu(%x) : f32[10485760]
+%s = sum(%a) : f32[]
+%b = expand_copy(%s) : f32[15728640]
+output %b
+)"))
+        .warnings;
+  };
+  EXPECT_THAT(warnings(202), IsEmpty());
+  EXPECT_THAT(warnings(201), ElementsAre(HasSubstr("takes about 202 MiB and")));
+  EXPECT_THAT(warnings(162), ElementsAre(HasSubstr("is given back")));
+  EXPECT_THAT(warnings(161), ElementsAre(HasSubstr("needs about 162 MiB")));
+}
+
 TEST(Predictor, PassesItsOptionsOn) {
   const Prediction with = PredictText(kNetwork);
   const Prediction without = PredictText(kNetwork, {.with_workspaces = false});

@@ -53,12 +53,13 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
               ElementsAre("macs", "batch", "convolutions", "dense", "relus"));
   EXPECT_THAT(
       KeysOf(json["memory"]),
-      ElementsAre("total_mib", "interval_mib", "grad_mode_mib", "source",
-                  "allocated_mib", "reserved_mib", "context_mib",
-                  "workspace_mib", "parameters_mib", "buffers_mib",
-                  "inputs_mib", "activations_mib", "gradients_mib",
-                  "optimizer_mib", "temporaries_mib", "workspace_at_peak_mib",
-                  "rounding_mib", "peak_operator", "largest_tensors"));
+      ElementsAre("total_mib", "interval_mib", "least_mib", "on_device_mib",
+                  "grad_mode_mib", "source", "allocated_mib", "reserved_mib",
+                  "context_mib", "workspace_mib", "parameters_mib",
+                  "buffers_mib", "inputs_mib", "activations_mib",
+                  "gradients_mib", "optimizer_mib", "temporaries_mib",
+                  "workspace_at_peak_mib", "rounding_mib", "peak_operator",
+                  "largest_tensors"));
   EXPECT_THAT(KeysOf(json["latency"]),
               ElementsAre("ms", "interval_ms", "source", "compute_ms",
                           "memory_ms", "overhead_ms", "host"));
@@ -69,7 +70,7 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
   EXPECT_THAT(KeysOf(json["mig"]), ElementsAre("rule", "profile", "reason",
                                                "whole_device", "profiles"));
   EXPECT_THAT(KeysOf(json["mig"]["profiles"][0]),
-              ElementsAre("profile", "usable_mib", "fits", "margin_mib",
+              ElementsAre("profile", "usable_mib", "fits", "fit", "margin_mib",
                           "latency_ms", "energy_j", "sms", "reason"));
 }
 

@@ -1,0 +1,101 @@
+#include "src/memory/least_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "src/core/units.h"
+#include "src/memory/caching_allocator.h"
+#include "src/memory/schedule.h"
+
+// How little memory a step can do with.
+//
+// An allocator at its limit gives entirely free segments back before it
+// refuses, and PyTorch takes an algorithm without workspace where one does not
+// fit, so a step runs in less than it would take. How much less follows from no
+// formula: which segments are free at a request depends on how they were cut
+// before. So the step is replayed under limits between the live bytes of what
+// it must have, below which nothing helps, and the segments of a run without
+// limit. Segments are multiples of 2 MiB, hence so are the limits that differ.
+// Halving takes a dozen replays.
+
+namespace foretell {
+namespace {
+
+using memory::kSegmentGranule;
+using Kind = AllocationEvent::Kind;
+
+/// Most bytes live at once in blocks that no run can do without.
+std::int64_t NeededPeak(std::span<const AllocationEvent> events) {
+  std::int64_t live = 0;
+  std::int64_t peak = 0;
+  bool optional = false;
+  for (const AllocationEvent& event : events) {
+    const bool allocates = event.kind == Kind::kAllocate;
+    // The event after an optional request frees it.
+    const bool counts = !optional && !event.optional;
+    optional = allocates && event.optional;
+    if (!counts) continue;
+    const std::int64_t bytes = memory::BlockBytes(event.bytes);
+    live += allocates ? bytes : -bytes;
+    peak = std::max(peak, live);
+  }
+  return peak;
+}
+
+/// The most segments that the events hold at once where `limit_bytes` are left
+/// for them; empty where one is out of memory.
+std::optional<std::int64_t> ReservedWithin(
+    std::span<const AllocationEvent> events, CachingAllocatorConfig config,
+    std::int64_t limit_bytes) {
+  config.device_limit_bytes = std::min(config.device_limit_bytes, limit_bytes);
+  const AllocatorReplay replay = SimulateCachingAllocator(events, config);
+  if (replay.out_of_memory) return std::nullopt;
+  return replay.peak_reserved;
+}
+
+}  // namespace
+
+std::int64_t memory::ContextBytes(const MemoryOptions& options) {
+  return std::llround(options.context.ContextMib(options.device) *
+                      static_cast<double>(kMiB));
+}
+
+bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
+                  std::int64_t limit_bytes) {
+  return MemoryWithin(graph, options, limit_bytes).has_value();
+}
+
+std::optional<std::int64_t> MemoryWithin(const OperatorGraph& graph,
+                                         const MemoryOptions& options,
+                                         std::int64_t limit_bytes) {
+  const std::int64_t context = memory::ContextBytes(options);
+  if (context > limit_bytes) return std::nullopt;
+  const std::optional<std::int64_t> reserved = ReservedWithin(
+      memory::AllocationsOf(memory::MakeSchedule(graph, options)),
+      options.allocator, limit_bytes - context);
+  if (!reserved) return std::nullopt;
+  return context + *reserved;
+}
+
+std::int64_t LeastMemory(const OperatorGraph& graph,
+                         const MemoryOptions& options,
+                         const MemoryBreakdown& simulated) {
+  if (simulated.shortage) return simulated.total;
+  const std::vector<AllocationEvent> events =
+      memory::AllocationsOf(memory::MakeSchedule(graph, options));
+  std::int64_t good = simulated.reserved_peak / kSegmentGranule;
+  std::int64_t bad = (NeededPeak(events) - 1) / kSegmentGranule;
+  while (good - bad > 1) {
+    const std::int64_t middle = bad + (good - bad) / 2;
+    const bool runs =
+        ReservedWithin(events, options.allocator, middle * kSegmentGranule)
+            .has_value();
+    (runs ? good : bad) = middle;
+  }
+  return simulated.context + good * kSegmentGranule;
+}
+
+}  // namespace foretell

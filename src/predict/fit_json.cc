@@ -1,0 +1,41 @@
+#include "src/predict/fit_json.h"
+
+#include <utility>
+
+#include "src/predict/report_json.h"
+
+namespace foretell {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json CheckToJson(const FitCheck& check) {
+  return {{"what", check.what},   {"value", check.value},
+          {"least", check.least}, {"limit", check.limit},
+          {"unit", check.unit},   {"within", check.within}};
+}
+
+Json JudgedToJson(const JudgedModel& judged) {
+  Json checks = Json::array();
+  for (const FitCheck& check : judged.verdict.checks) {
+    checks.push_back(CheckToJson(check));
+  }
+  return {{"model", judged.model},
+          {"place", judged.place},
+          {"fit", mig::FitText(judged.verdict.fit)},
+          {"accepted", judged.verdict.fits},
+          {"checks", std::move(checks)}};
+}
+
+}  // namespace
+
+Json FitsToJson(std::span<const JudgedModel> judged,
+                std::span<const ReportError> errors) {
+  Json results = Json::array();
+  for (const JudgedModel& one : judged) results.push_back(JudgedToJson(one));
+  return {{"schema_version", kReportSchemaVersion},
+          {"results", std::move(results)},
+          {"errors", ErrorsToJson(errors)}};
+}
+
+}  // namespace foretell
