@@ -189,9 +189,10 @@ std::int64_t LeastMemory(const OperatorGraph& graph,
                          const MemoryOptions& options,
                          const MemoryBreakdown& simulated);
 
-/// The most scratch bytes that the kernels of `node` take at once while it
-/// runs, beside its results; 0 for nodes without a workspace. The cuBLAS
+/// The most scratch bytes that the kernels of `node` take at once on `device`
+/// while it runs, beside its results; 0 for nodes without a workspace. The cuBLAS
 /// workspace, which is kept for the whole run, is not in it.
-std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node);
+std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node,
+                            const DeviceSpec& device);
 
 }  // namespace foretell

@@ -43,7 +43,7 @@ class ScheduleMaker {
     if (!options_.with_workspaces) return AddEvents(events);
     AddCublasWorkspaceOnce(id);
     for (const WorkspaceBlock& block :
-         WorkspaceBlocks(graph_, graph_.node(id))) {
+         WorkspaceBlocks(graph_, graph_.node(id), options_.device)) {
       const std::size_t split = EndOfOutput(id, block.output, events);
       AddEvents(events.first(split));
       events = events.subspan(split);

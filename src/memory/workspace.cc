@@ -29,8 +29,12 @@
 // over published peaks of training on an A100 (GPUMemNet's table of timm
 // networks; every third row), under the median of the absolute percentage
 // error. The minimum is flat: 0 and 0.5 often differ by less than 0.02 points.
-// Those of 16-bit convolutions are not fitted to anything: tensor-core kernels
-// want channels innermost, so all three tensors are copied.
+// They are copies for tensor cores, whose kernels want channels innermost. A
+// card that multiplies TF32 no faster than FP32, as GeForce cards do, runs
+// dense 32-bit convolutions where the tensors are: on such cards published
+// peaks of training leave no room for a workspace (docs/memory.md). Those of
+// 16-bit convolutions are not fitted to anything: tensor-core kernels want
+// channels innermost, so all three tensors are copied.
 
 namespace foretell {
 namespace {
@@ -44,13 +48,15 @@ struct WorkspaceRule {
   double forward;
   double input_gradient;
   double weight_gradient;
+  /// Copies for TF32's kernels: nothing on a device that gains nothing by them.
+  bool for_tf32 = false;
 };
 
 constexpr WorkspaceRule kWorkspaceRules[] = {
-    // class                             half  forward  d input  d weight
-    {ConvolutionClass::kStem, false, 0.5, 0, 0},
-    {ConvolutionClass::kUnitStride3x3, false, 0.5, 1, 0},
-    {ConvolutionClass::kDense, false, 0.5, 0.5, 1},
+    // class                      half  forward  d input  d weight  for TF32
+    {ConvolutionClass::kStem, false, 0.5, 0, 0, true},
+    {ConvolutionClass::kUnitStride3x3, false, 0.5, 1, 0, true},
+    {ConvolutionClass::kDense, false, 0.5, 0.5, 1, true},
     {ConvolutionClass::kGrouped, false, 0.5, 0.5, 1},
     {ConvolutionClass::kPointwise, false, 0, 0, 0},
     {ConvolutionClass::kGroupedPointwise, false, 2, 4, 0},
@@ -96,6 +102,13 @@ bool IsHalf(DType dtype) {
   return dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
+bool GainsByTf32(const DeviceSpec& device) {
+  const auto tf32 = device.peak_tflops.find(Precision::kTf32);
+  const auto fp32 = device.peak_tflops.find(Precision::kFp32);
+  const auto end = device.peak_tflops.end();
+  return tf32 != end && fp32 != end && tf32->second > fp32->second;
+}
+
 const WorkspaceRule& RuleOf(const Convolution& convolution) {
   const ConvolutionClass found = Classify(convolution);
   const bool half = IsHalf(convolution.input->dtype);
@@ -139,10 +152,11 @@ std::optional<memory::ConvolutionFacts> memory::ConvolutionFactsOf(
 }
 
 std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
-    const OperatorGraph& graph, const Node& node) {
+    const OperatorGraph& graph, const Node& node, const DeviceSpec& device) {
   const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
   if (!convolution || node.outputs.empty()) return {};
   const WorkspaceRule& rule = RuleOf(*convolution);
+  if (rule.for_tf32 && !GainsByTf32(device)) return {};
   const double bytes = BytesOf(*convolution);
   if (convolution->backward) return BackwardBlocks(node, rule, bytes);
   const auto size = static_cast<std::int64_t>(rule.forward * bytes);
@@ -150,10 +164,11 @@ std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
   return {{node.outputs.size() - 1, size}};
 }
 
-std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node) {
+std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node,
+                            const DeviceSpec& device) {
   std::int64_t largest = 0;
   for (const memory::WorkspaceBlock& block :
-       memory::WorkspaceBlocks(graph, node)) {
+       memory::WorkspaceBlocks(graph, node, device)) {
     largest = std::max(largest, block.bytes);
   }
   return largest;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "foretell/device.h"
 #include "foretell/graph.h"
 
 namespace foretell::memory {
@@ -43,9 +44,10 @@ struct WorkspaceBlock {
   std::int64_t bytes = 0;  ///< Above 0.
 };
 
-/// The blocks of a node in the order in which they live, by ascending output;
-/// empty for nodes without a workspace.
+/// The blocks of a node on `device` in the order in which they live, by
+/// ascending output; empty for nodes without a workspace.
 std::vector<WorkspaceBlock> WorkspaceBlocks(const OperatorGraph& graph,
-                                            const Node& node);
+                                            const Node& node,
+                                            const DeviceSpec& device);
 
 }  // namespace foretell::memory

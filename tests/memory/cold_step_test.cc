@@ -64,6 +64,8 @@ TEST(ColdStep, RunsWithoutWorkspacesThatDoNotFit) {
 output %y
 )");
   MemoryOptions options;
+  options.device.peak_tflops = {{Precision::kFp32, 20},
+                                {Precision::kTf32, 156}};
   const std::int64_t weight = 64 * 64 * 9 * 4;
   const std::int64_t bare = 64 * kMiB + weight;
   EXPECT_EQ(ReplayColdStep(graph, options).allocated, bare + bare / 2);

@@ -11,26 +11,44 @@
 namespace foretell {
 namespace {
 
+const DeviceSpec& A100() { return DeviceCatalog::BuiltIn().FindDevice("a100"); }
+
 /// Workspace of the last node of a graph in text form.
-std::int64_t WorkspaceOfLast(const std::string& body) {
+std::int64_t WorkspaceOfLast(const std::string& body,
+                             const DeviceSpec& device = A100()) {
   const OperatorGraph graph = ParseGraph("graph \"g\"\n" + body);
-  return WorkspaceBytes(graph, graph.nodes().back());
+  return WorkspaceBytes(graph, graph.nodes().back(), device);
 }
 
 /// Blocks of the only node of a graph in text form.
 std::vector<memory::WorkspaceBlock> BlocksOf(const std::string& body) {
   const OperatorGraph graph = ParseGraph("graph \"g\"\n" + body);
-  return memory::WorkspaceBlocks(graph, graph.nodes().back());
+  return memory::WorkspaceBlocks(graph, graph.nodes().back(), A100());
 }
 
 // Bytes of input, output and weight of the convolutions below.
-constexpr std::int64_t kDenseBytes = 4 * (2 * 8 * 256 + 4 * 8 * 9 + 2 * 4 * 256);
+constexpr std::int64_t kDenseBytes =
+    4 * (2 * 8 * 256 + 4 * 8 * 9 + 2 * 4 * 256);
 
 TEST(Workspace, OfADenseConvolutionIsHalfItsThreeTensors) {
   EXPECT_EQ(WorkspaceOfLast(R"(%x = input f32[2,8,16,16]
 %y = conv2d(%x, weight f32[4,8,3,3]) {padding=[1,1]} : f32[2,4,16,16]
 )"),
             kDenseBytes / 2);
+}
+
+TEST(Workspace, IsNoCopyForTensorCoresOnACardThatGainsNothingByThem) {
+  const DeviceSpec& card = DeviceCatalog::BuiltIn().FindDevice("rtx-3060");
+  const auto workspace = [&card](const char* shape, const char* dtype) {
+    const std::string type = dtype;
+    return WorkspaceOfLast("%x = input " + type + "[2,8,16,16]\n" +
+                               "%y = conv2d(%x, weight " + type + shape + type +
+                               "[2,8,16,16]\n",
+                           card);
+  };
+  EXPECT_EQ(workspace("[8,8,3,3]) {padding=[1,1]} : ", "f32"), 0);
+  EXPECT_GT(workspace("[8,8,3,3]) {padding=[1,1]} : ", "f16"), 0);
+  EXPECT_GT(workspace("[8,4,3,3]) {padding=[1,1], groups=2} : ", "f32"), 0);
 }
 
 TEST(Workspace, OfAGroupedPointwiseConvolutionIsTwiceItsThreeTensors) {
