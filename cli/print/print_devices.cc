@@ -61,6 +61,8 @@ std::string FormatDevicesJson(const DeviceCatalog& catalog) {
         {{"name", context.name},
          {"description", context.description},
          {"context_mib", context.context_mib},
+         {"context_mib_per_sm", context.context_mib_per_sm},
+         {"cudnn_mib", context.cudnn_mib},
          {"uncertainty_mib", context.context_uncertainty_mib},
          {"default", &context == &catalog.DefaultContext()},
          {"source", context.source}});

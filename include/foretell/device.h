@@ -65,11 +65,23 @@ struct ContextModel {
   /// MiB of an otherwise empty process with its context, by architecture;
   /// "*" is the default.
   std::map<std::string, double> context_mib;
+  /// MiB of it that every multiprocessor adds: local memory for as many threads
+  /// as it holds at once, and what the driver keeps for it. A MIG slice, which
+  /// shows fewer of them, has so much smaller a context.
+  double context_mib_per_sm = 0;
+  /// MiB of it that are cuDNN's kernels, loaded by the first operator that
+  /// needs them: a network without convolutions and recurrent layers does
+  /// without.
+  double cudnn_mib = 0;
   double context_uncertainty_mib = 0;  ///< ± this much.
   std::string source;
 
-  /// MiB of the context on `device`: its architecture's, else the default's.
+  /// MiB of the context on `device`, cuDNN's kernels included: its
+  /// architecture's, else the default's.
   double ContextMib(const DeviceSpec& device) const;
+  /// How much less it is where `sms` of the device's multiprocessors are
+  /// visible; never more than all of it.
+  double ContextSavedMib(const DeviceSpec& device, int sms) const;
 };
 
 /// Devices and context models by name, read from data files.

@@ -18,6 +18,8 @@ struct SliceDemand {
   std::string profile;  ///< MigProfile::name.
   double latency_ms = 0;
   double energy_j = 0;  ///< Drawn by the slice's share of the board.
+  /// What the CUDA context takes less there than on the whole device.
+  double context_saved_mib = 0;
 };
 
 /// What a network needs, as predicted for the whole device and its slices.
@@ -70,9 +72,12 @@ struct Verdict {
   std::string profile;  ///< "1g.5gb"; empty for the device without MIG.
   std::int64_t usable_mib = 0;
   int sms = 0;
-  bool fits = false;           ///< FitsMemory(hi_mib, usable_mib).
+  /// Demand::total_mib and Demand::hi_mib with the context that it has there.
+  double total_mib = 0;
+  double needed_mib = 0;
+  bool fits = false;           ///< FitsMemory(needed_mib, usable_mib).
   Fit fit = Fit::kDoesNotFit;  ///< The same, or with less cache.
-  double margin_mib = 0;  ///< usable_mib - hi_mib; negative when too large.
+  double margin_mib = 0;  ///< usable_mib - needed_mib; negative: too large.
   double latency_ms = 0;  ///< Per batch there; also where it does not fit.
   double energy_j = 0;
   std::string reason;  ///< One sentence with both numbers.

@@ -46,11 +46,12 @@ struct Coverage {
 
 /// How a step on a MIG profile compares with one on the whole device, both by
 /// the analytic model: a figure that was learned for the device takes the same
-/// ratio.
+/// ratio, and one of memory loses the same part of the context.
 struct SliceRatio {
   std::string profile;  ///< MigProfile::name.
   double latency = 1;
-  double energy = 1;  ///< Drawn by the slice's share of the board.
+  double energy = 1;             ///< Drawn by the slice's share of the board.
+  double context_saved_mib = 0;  ///< ContextModel::ContextSavedMib.
 };
 
 /// What one step of a network needs on a whole device.
@@ -170,6 +171,7 @@ class Predictor {
   Predictor(DeviceSpec device, const Run& run, PredictorOptions options);
   MemoryOptions ToMemoryOptions() const;
   MemoryBreakdown MemoryOf(const OperatorGraph& graph) const;
+  void SetContextSaved(std::vector<SliceRatio>& slices) const;
   void SetLeast(const OperatorGraph& graph, Prediction& prediction) const;
   void SetOnDevice(const OperatorGraph& graph, Prediction& prediction) const;
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compares predictions with published runs of PyTorch on an A100.
 
-    scripts/published/score_a100.py [--bound] [--networks] [--memory]
+    scripts/published/score_a100.py [--bound] [--networks] [--memory | --contexts]
 
 Reads a100_runs.csv and the traces that compute its rows, from ../shared beside the
 repository, and prints in Markdown, per source and mode: rows, median and mean
 absolute error and the signed median, in percent; then the same per MIG slice. First for
 latency, then for memory, with the share of rows above the prediction's interval.
+`--contexts` prints instead what migperf's slices held beside the simulated segments.
 `--bound` tells rows apart in which the GPU is predicted to wait for more than half of
 the time, `--networks` prints a row per network, `--memory` leaves latency out. All by the
 analytic model, Python as the host.
@@ -26,10 +27,14 @@ RUNS = published.TABLES / "a100_runs.csv"
 TRACES = published.MODELS / "a100_traces.tar.xz"
 # Versions of PyTorch that the sources name or whose container held.
 TORCH = {"parvagpu": "1.11", "migperf": "1.12", "nvidia-dle": "1.13"}
-# Environments whose CUDA context stands in what a source measured.
-ENVIRONMENT = {"migperf": "cuda11.6-eager"}
+# Environments whose CUDA context stands in what a source measured: migperf's products
+# were FP32 on the card of 80 GB, TF32 on that of 40 GB.
+ENVIRONMENT = {("migperf", "fp32"): "cuda11.6-eager",
+               ("migperf", "tf32"): "cuda11-tf32"}
 # Sources that publish torch.cuda.max_memory_allocated, without any context.
 ALLOCATED = {"sam-fast"}
+# MiB of a CUDA context per multiprocessor, as in data/environments.json.
+MIB_PER_SM = 4.25
 # What migperf's scripts train with (MIGProfiler, profiler/script/A100-*-train_test.py):
 # text by AdamW, images by SGD with momentum.
 OPTIMIZER = {"bert-base-multilingual-cased.train.pt": "adamw",
@@ -45,8 +50,8 @@ def flags_of(row):
                               ("--precision", row["precision"]))
     optimizer = (("--optimizer", OPTIMIZER[row["trace"]])
                  if row["trace"] in OPTIMIZER else ())
-    environment = (("--environment", ENVIRONMENT[row["source"]])
-                   if row["source"] in ENVIRONMENT else ())
+    name = ENVIRONMENT.get((row["source"], row["precision"]))
+    environment = ("--environment", name) if name else ()
     return (*inputs, *precision, *optimizer, *environment, "--mode", row["mode"],
             "--device", row["device"], "--method", "analytic", "--torch",
             TORCH.get(row["source"], "2.1"))
@@ -75,7 +80,10 @@ def memory_of(result, row):
     memory = result["memory"]
     if row["source"] in ALLOCATED:
         return memory["allocated_mib"], None
-    return memory["total_mib"], memory["interval_mib"][1]
+    if not row["slice"]:
+        return memory["total_mib"], memory["interval_mib"][1]
+    verdict = profile_of(result, row["slice"])
+    return verdict["total_mib"], verdict["usable_mib"] - verdict["margin_mib"]
 
 
 def is_host_bound(result):
@@ -140,6 +148,24 @@ def print_table(title, errors, key, with_interval=False):
               f"{share}")
 
 
+def print_contexts(predictions):
+    """What migperf's slices held beside the simulated segments and each SM's part."""
+    groups = collections.defaultdict(list)
+    for row, result in predictions:
+        if row["source"] != "migperf" or row["mode"] != "inference":
+            continue
+        sms = profile_of(result, row["slice"])["sms"]
+        rest = (float(row["memory_mib"]) - result["memory"]["reserved_mib"] -
+                MIB_PER_SM * sms)
+        key = f"{row['precision']}, {row['model']}"
+        groups[key, row["slice"].split(".")[0]].append(rest)
+    slices = sorted({one for _, one in groups})
+    print(f"| network | {' | '.join(slices)} |\n|---|{'---|' * len(slices)}")
+    for name in sorted({one for one, _ in groups}):
+        cells = [f"{statistics.median(groups[name, one]):.0f}" for one in slices]
+        print(f"| {name} | {' | '.join(cells)} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bound", action="store_true",
@@ -148,13 +174,19 @@ def main():
                         help="a row per network")
     parser.add_argument("--memory", action="store_true",
                         help="memory alone")
+    parser.add_argument("--contexts", action="store_true",
+                        help="only what the CUDA contexts of migperf's slices take")
     options = parser.parse_args()
     published.need(RUNS, TRACES)
-    wanted = "memory_mib" if options.memory else "latency_ms"
+    wanted = ("memory_mib" if options.memory or options.contexts else
+              "latency_ms")
     rows = [row for row in published.rows(RUNS)
             if row[wanted] or row["memory_mib"]]
     with published.unpacked(TRACES, "*.pt") as traces:
         predictions = list(predictions_of(rows, traces))
+    if options.contexts:
+        return print_contexts([(row, result) for row, result in predictions
+                               if row["memory_mib"]])
 
     def source(row):
         words = [row["source"], row["mode"], row["precision"]]

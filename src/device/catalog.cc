@@ -93,6 +93,11 @@ double ContextModel::ContextMib(const DeviceSpec& device) const {
           name, device.architecture));
 }
 
+double ContextModel::ContextSavedMib(const DeviceSpec& device, int sms) const {
+  const double saved = context_mib_per_sm * std::max(device.sms - sms, 0);
+  return std::min(saved, ContextMib(device));
+}
+
 const DeviceCatalog& DeviceCatalog::BuiltIn() {
   static const DeviceCatalog catalog = ReadBuiltIn();
   return catalog;

@@ -24,6 +24,11 @@ DeclaredContext ReadContext(JsonObject& object) {
     context.context_mib[architecture] =
         sizes.Number(architecture, 0, kMaxContextMib);
   }
+  const auto optional = [&object](const char* key, double& mib) {
+    if (object.Has(key)) mib = object.Number(key, 0, kMaxContextMib);
+  };
+  optional("context_mib_per_sm", context.context_mib_per_sm);
+  optional("cudnn_mib", context.cudnn_mib);
   context.context_uncertainty_mib =
       object.Number("context_uncertainty_mib", 0, kMaxContextMib);
   context.source = object.String("source");

@@ -9,6 +9,7 @@
 #include "src/core/units.h"
 #include "src/memory/caching_allocator.h"
 #include "src/memory/schedule.h"
+#include "src/memory/workspace.h"
 
 // How little memory a step can do with.
 //
@@ -58,9 +59,13 @@ std::optional<std::int64_t> ReservedWithin(
 
 }  // namespace
 
-std::int64_t memory::ContextBytes(const MemoryOptions& options) {
-  return std::llround(options.context.ContextMib(options.device) *
-                      static_cast<double>(kMiB));
+std::int64_t memory::ContextBytes(const OperatorGraph& graph,
+                                  const MemoryOptions& options) {
+  const bool loads_cudnn =
+      std::ranges::any_of(graph.nodes(), memory::UsesCudnn);
+  const double mib = options.context.ContextMib(options.device) -
+                     (loads_cudnn ? 0 : options.context.cudnn_mib);
+  return std::llround(std::max(mib, 0.0) * static_cast<double>(kMiB));
 }
 
 bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
@@ -71,7 +76,7 @@ bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
 std::optional<std::int64_t> MemoryWithin(const OperatorGraph& graph,
                                          const MemoryOptions& options,
                                          std::int64_t limit_bytes) {
-  const std::int64_t context = memory::ContextBytes(options);
+  const std::int64_t context = memory::ContextBytes(graph, options);
   if (context > limit_bytes) return std::nullopt;
   const std::optional<std::int64_t> reserved = ReservedWithin(
       memory::AllocationsOf(memory::MakeSchedule(graph, options)),

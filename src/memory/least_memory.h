@@ -6,7 +6,9 @@
 
 namespace foretell::memory {
 
-/// The CUDA context of `options` on its device.
-std::int64_t ContextBytes(const MemoryOptions& options);
+/// The CUDA context of `options` on its device, for a process that runs
+/// `graph`: without cuDNN's kernels where nothing in it needs them.
+std::int64_t ContextBytes(const OperatorGraph& graph,
+                          const MemoryOptions& options);
 
 }  // namespace foretell::memory

@@ -164,7 +164,7 @@ std::vector<NodeMemory> Timeline(const std::vector<ScheduledEvent>& schedule,
 void SetTotal(const OperatorGraph& graph, const MemoryOptions& options,
               MemoryBreakdown& result) {
   const ContextModel& context = options.context;
-  result.context = memory::ContextBytes(options);
+  result.context = memory::ContextBytes(graph, options);
   result.total = result.context + result.reserved_peak;
   const double doubt =
       kReservedUncertainty * static_cast<double>(result.reserved_peak) +

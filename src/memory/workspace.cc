@@ -141,6 +141,11 @@ bool memory::UsesCublas(const Node& node) {
          node.kind == OpKind::kEinsum;
 }
 
+bool memory::UsesCudnn(const Node& node) {
+  return IsConvolution(node.kind) || node.kind == OpKind::kRecurrent ||
+         node.kind == OpKind::kRecurrentBackward;
+}
+
 std::optional<memory::ConvolutionFacts> memory::ConvolutionFactsOf(
     const OperatorGraph& graph, const Node& node) {
   const std::optional<Convolution> convolution = ConvolutionOf(graph, node);

@@ -14,6 +14,10 @@ namespace foretell::memory {
 /// handle and its workspace: linear layers, matrix products, einsum.
 bool UsesCublas(const Node& node);
 
+/// True for nodes whose first execution makes LibTorch load cuDNN's kernels:
+/// convolutions and recurrent layers.
+bool UsesCudnn(const Node& node);
+
 /// What decides the algorithm that cuDNN takes.
 enum class ConvolutionClass {
   kStem,  ///< Dense, of at most four channels: the first layer.

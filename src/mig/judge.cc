@@ -41,6 +41,8 @@ void CheckNumbers(const Demand& demand) {
   for (const SliceDemand& slice : demand.slices) {
     CheckNumber(demand, slice.profile + " latency_ms", slice.latency_ms);
     CheckNumber(demand, slice.profile + " energy_j", slice.energy_j);
+    CheckNumber(demand, slice.profile + " context_saved_mib",
+                slice.context_saved_mib);
   }
 }
 
@@ -72,6 +74,8 @@ SliceDemand OnSlice(const Demand& demand, const MigProfile& profile) {
 Verdict OnWholeDevice(const Demand& demand, const DeviceSpec& device) {
   return {.usable_mib = device.usable_mib,
           .sms = device.sms,
+          .total_mib = demand.total_mib,
+          .needed_mib = demand.hi_mib,
           .latency_ms = demand.latency_ms,
           .energy_j = demand.energy_j};
 }
@@ -81,6 +85,8 @@ Verdict OnProfile(const Demand& demand, const MigProfile& profile) {
   return {.profile = profile.name,
           .usable_mib = profile.usable_mib,
           .sms = profile.sms,
+          .total_mib = demand.total_mib - slice.context_saved_mib,
+          .needed_mib = demand.hi_mib - slice.context_saved_mib,
           .latency_ms = slice.latency_ms,
           .energy_j = slice.energy_j};
 }
@@ -106,12 +112,12 @@ Verdict Judge(const Demand& demand, const DeviceSpec& device,
                         ? OnWholeDevice(demand, device)
                         : OnProfile(demand, device.FindMigProfile(profile));
   const auto usable_mib = static_cast<double>(verdict.usable_mib);
-  verdict.margin_mib = usable_mib - demand.hi_mib;
-  verdict.fit = JudgeMemory(demand.hi_mib, demand.cache_mib, usable_mib);
+  verdict.margin_mib = usable_mib - verdict.needed_mib;
+  verdict.fit = JudgeMemory(verdict.needed_mib, demand.cache_mib, usable_mib);
   verdict.fits = verdict.fit == Fit::kFits;
   verdict.reason =
       fmt::format("up to {} MiB are needed and {} MiB are usable",
-                  FormatNumber(demand.hi_mib, 1), verdict.usable_mib);
+                  FormatNumber(verdict.needed_mib, 1), verdict.usable_mib);
   return verdict;
 }
 

@@ -29,8 +29,7 @@ void NameTightProfile(Recommendation* result) {
   }
 }
 
-void ChooseByMemory(const Demand& demand, const DeviceSpec& device,
-                    Recommendation* result) {
+void ChooseByMemory(const DeviceSpec& device, Recommendation* result) {
   for (const Verdict& verdict : result->profiles) {
     if (!verdict.fits) continue;
     result->profile = verdict.profile;
@@ -44,7 +43,8 @@ void ChooseByMemory(const Demand& demand, const DeviceSpec& device,
   }
   result->reason = fmt::format(
       "no profile holds the upper bound of {} MiB: the largest has {} MiB",
-      FormatNumber(demand.hi_mib, 1), result->profiles.back().usable_mib);
+      FormatNumber(result->profiles.back().needed_mib, 1),
+      result->profiles.back().usable_mib);
   NameTightProfile(result);
 }
 
@@ -81,7 +81,7 @@ Recommendation Recommend(const Demand& demand, const DeviceSpec& device,
     result.reason = DippmReason(demand.total_mib);
     NameDoubts(&result);
   } else {
-    ChooseByMemory(demand, device, &result);
+    ChooseByMemory(device, &result);
   }
   return result;
 }

@@ -37,6 +37,7 @@ Json VerdictToJson(const Verdict& verdict) {
   Json json;
   json["profile"] = verdict.profile.empty() ? Json() : Json(verdict.profile);
   json["usable_mib"] = verdict.usable_mib;
+  json["total_mib"] = verdict.total_mib;
   json["sms"] = verdict.sms;
   json["fits"] = verdict.fits;
   json["fit"] = FitText(verdict.fit);

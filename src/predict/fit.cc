@@ -17,13 +17,13 @@ double Stretch(bool strict, const Figure& figure) {
   return strict && figure.value > 0 ? figure.interval.hi / figure.value : 1.0;
 }
 
-FitCheck CheckMemory(const mig::Demand& demand, double limit_mib) {
+FitCheck CheckMemory(double needed_mib, double cache_mib, double limit_mib) {
   return {.what = "memory at most",
-          .value = demand.hi_mib,
-          .least = demand.hi_mib - demand.cache_mib,
+          .value = needed_mib,
+          .least = needed_mib - cache_mib,
           .limit = limit_mib,
           .unit = "MiB",
-          .fit = mig::JudgeMemory(demand.hi_mib, demand.cache_mib, limit_mib)};
+          .fit = mig::JudgeMemory(needed_mib, cache_mib, limit_mib)};
 }
 
 FitCheck CheckEstimate(std::string_view what, double value, double limit,
@@ -59,16 +59,19 @@ Bracket BracketByDoubling(std::int64_t most, const Accepts& accepts) {
 
 FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
                     const FitLimits& limits) {
-  const mig::Demand demand = ToDemand(prediction);
-  const mig::Verdict verdict = mig::Judge(demand, device, limits.profile);
+  const mig::Verdict verdict =
+      mig::Judge(ToDemand(prediction), device, limits.profile);
+  const auto check_memory = [&](double limit_mib) {
+    return CheckMemory(verdict.needed_mib, prediction.cache_mib, limit_mib);
+  };
   const double latency_ms =
       verdict.latency_ms * Stretch(limits.strict, prediction[Target::kLatency]);
   const double energy_j =
       verdict.energy_j * Stretch(limits.strict, prediction[Target::kEnergy]);
   FitVerdict result;
   result.checks = {
-      CheckMemory(demand, static_cast<double>(verdict.usable_mib)),
-      CheckMemory(demand, limits.max_memory_mib),
+      check_memory(static_cast<double>(verdict.usable_mib)),
+      check_memory(limits.max_memory_mib),
       CheckEstimate("latency", latency_ms, limits.max_latency_ms, "ms"),
       CheckEstimate("energy", energy_j, limits.max_energy_j, "J")};
   std::erase_if(result.checks,

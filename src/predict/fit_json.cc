@@ -10,9 +10,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json CheckToJson(const FitCheck& check) {
-  return {{"what", check.what},   {"value", check.value},
-          {"least", check.least}, {"limit", check.limit},
-          {"unit", check.unit},   {"within", check.within}};
+  return {{"what", check.what},
+          {"value", RoundedForJson(check.value)},
+          {"least", RoundedForJson(check.least)},
+          {"limit", check.limit},
+          {"unit", check.unit},
+          {"within", check.within}};
 }
 
 Json JudgedToJson(const JudgedModel& judged) {

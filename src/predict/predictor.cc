@@ -194,6 +194,13 @@ double Predictor::MemoryInGradMode(const Prediction& prediction,
          ToMiB(MemoryOf(recorded).total - prediction.memory.total);
 }
 
+void Predictor::SetContextSaved(std::vector<SliceRatio>& slices) const {
+  for (SliceRatio& slice : slices) {
+    const int sms = device_.FindMigProfile(slice.profile).sms;
+    slice.context_saved_mib = context_.ContextSavedMib(device_, sms);
+  }
+}
+
 Prediction Predictor::Predict(const OperatorGraph& graph) const {
   Prediction result{.device = device_.name,
                     .context = context_.name,
@@ -210,6 +217,7 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
   result[Target::kEnergy] = AnalyticFigure(result.cost.energy_j, kEnergyFactor);
   if (options_.with_slices) {
     result.slices = CompareSlices(step, device_, options_.cost, result.cost);
+    SetContextSaved(result.slices);
   }
   result.coverage = CoverageOf(graph, result.cost);
   WarnOfUnknownOperators(result, result.warnings);
@@ -263,7 +271,9 @@ mig::Demand ToDemand(const Prediction& prediction, std::string model) {
   for (const SliceRatio& slice : prediction.slices) {
     demand.slices.push_back({.profile = slice.profile,
                              .latency_ms = latency_ms * slice.latency,
-                             .energy_j = energy_j * slice.energy});
+                             .energy_j = energy_j * slice.energy,
+                             .context_saved_mib = std::min(
+                                 slice.context_saved_mib, memory.interval.lo)});
   }
   return demand;
 }

@@ -11,15 +11,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kSignificantDigits = 6;
 
-double Rounded(double value) {
-  if (value == 0 || !std::isfinite(value)) return value;
-  const int magnitude =
-      static_cast<int>(std::floor(std::log10(std::abs(value))));
-  const int decimals = kSignificantDigits - 1 - magnitude;
-  const double scale = std::pow(10.0, std::abs(decimals));
-  return decimals >= 0 ? std::round(value * scale) / scale
-                       : std::round(value / scale) * scale;
-}
+double Rounded(double value) { return RoundedForJson(value); }
 
 Json Mib(std::int64_t bytes) { return Rounded(ToMiB(bytes)); }
 
@@ -112,6 +104,7 @@ Json CoverageJson(const Coverage& coverage) {
 Json ProfileJson(const mig::Verdict& verdict) {
   return {{"profile", verdict.profile},
           {"usable_mib", verdict.usable_mib},
+          {"total_mib", Rounded(verdict.total_mib)},
           {"fits", verdict.fits},
           {"fit", mig::FitText(verdict.fit)},
           {"margin_mib", Rounded(verdict.margin_mib)},
@@ -160,6 +153,16 @@ Json EnergyJson(const Prediction& prediction) {
 }
 
 }  // namespace
+
+double RoundedForJson(double value) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const int magnitude =
+      static_cast<int>(std::floor(std::log10(std::abs(value))));
+  const int decimals = kSignificantDigits - 1 - magnitude;
+  const double scale = std::pow(10.0, std::abs(decimals));
+  return decimals >= 0 ? std::round(value * scale) / scale
+                       : std::round(value / scale) * scale;
+}
 
 Json FigureToJson(const Figure& figure) {
   return {{"value", Rounded(figure.value)},

@@ -147,7 +147,7 @@ TEST(DeviceCatalog, ListsTheEnvironmentsForAnUnknownOne) {
   EXPECT_EQ(MessageOf([] { DeviceCatalog::BuiltIn().FindContext("cuda9"); },
                       ErrorCode::kNotFound),
             "environment 'cuda9' is unknown; known are: cuda11.6-eager, "
-            "cuda12-lazy, cuda13-lazy");
+            "cuda11-tf32, cuda12-lazy, cuda13-lazy");
 }
 
 TEST(ContextModel, PrefersTheSizeOfTheArchitecture) {
@@ -169,6 +169,17 @@ TEST(ContextModel, RefusesAnArchitectureWithoutSizeOrDefault) {
                       ErrorCode::kInvalidArgument),
             "environment 'x' has no context size for 'volta' and no default "
             "\"*\"");
+}
+
+TEST(ContextModel, ShrinksWithTheVisibleMultiprocessors) {
+  const ContextModel context{.context_mib = {{"*", 300}},
+                             .context_mib_per_sm = 2.5};
+  DeviceSpec device;
+  device.sms = 100;
+  EXPECT_EQ(context.ContextSavedMib(device, 100), 0);
+  EXPECT_EQ(context.ContextSavedMib(device, 20), 200);
+  device.sms = 1000;
+  EXPECT_EQ(context.ContextSavedMib(device, 20), 300);  // No more than all.
 }
 
 }  // namespace

@@ -323,6 +323,20 @@ output %y
   EXPECT_EQ(memory.at_peak_rounding, 0);
 }
 
+TEST(SimulateMemory, CountsKernelsOfCudnnForWhatNeedsThem) {
+  MemoryOptions options = TestOptions(false);
+  options.context.cudnn_mib = 30;
+  EXPECT_EQ(SimulateMemory(ParseGraph(kConvRelu), options).context, 100 * kMiB);
+  const OperatorGraph relu = ParseGraph(R"(graph "relu"
+%x = input f32[16]
+%y = relu(%x) : f32[16]
+output %y
+)");
+  EXPECT_EQ(SimulateMemory(relu, options).context, 70 * kMiB);
+  EXPECT_TRUE(FitsInMemory(relu, options, 72 * kMiB));
+  EXPECT_FALSE(FitsInMemory(relu, options, 72 * kMiB - 1));
+}
+
 TEST(FitsInMemory, CountsTheContext) {
   const OperatorGraph graph = ParseGraph(kConvRelu);
   const MemoryOptions options = TestOptions(false);

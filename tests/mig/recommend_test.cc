@@ -123,6 +123,21 @@ TEST(Recommend, NamesATightProfileWhereNoneFits) {
                                 "given back"));
 }
 
+TEST(Recommend, TakesTheContextOfTheSlice) {
+  Demand demand = DemandOf(4000, 4800, 5000);
+  demand.slices = {{.profile = "1g.5gb", .context_saved_mib = 136}};
+  const Verdict verdict = Judge(demand, A100(), "1g.5gb");
+  EXPECT_EQ(verdict.total_mib, 4664);
+  EXPECT_EQ(verdict.needed_mib, 4864);
+  EXPECT_TRUE(verdict.fits);
+  EXPECT_EQ(verdict.margin_mib, 0);
+  EXPECT_EQ(verdict.reason,
+            "up to 4864.0 MiB are needed and 4864 MiB are usable");
+  demand.slices[0].context_saved_mib = 135;
+  EXPECT_FALSE(Judge(demand, A100(), "1g.5gb").fits);
+  EXPECT_EQ(Judge(demand, A100()).needed_mib, 5000);
+}
+
 TEST(Recommend, SaysWhetherTheWholeDeviceWouldDo) {
   const Recommendation fits = Recommend(Exactly(40441), A100());
   EXPECT_TRUE(fits.whole_device.fits);

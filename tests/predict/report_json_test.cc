@@ -69,9 +69,10 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
               ElementsAre("operators", "macs", "bytes", "unknown_operators"));
   EXPECT_THAT(KeysOf(json["mig"]), ElementsAre("rule", "profile", "reason",
                                                "whole_device", "profiles"));
-  EXPECT_THAT(KeysOf(json["mig"]["profiles"][0]),
-              ElementsAre("profile", "usable_mib", "fits", "fit", "margin_mib",
-                          "latency_ms", "energy_j", "sms", "reason"));
+  EXPECT_THAT(
+      KeysOf(json["mig"]["profiles"][0]),
+      ElementsAre("profile", "usable_mib", "total_mib", "fits", "fit",
+                  "margin_mib", "latency_ms", "energy_j", "sms", "reason"));
 }
 
 TEST(ReportJson, DocumentsEveryField) {
