@@ -9,6 +9,8 @@
 
 #include "foretell/error.h"
 #include "src/core/name_table.h"
+#include "src/core/units.h"
+#include "src/memory/momentum_step.h"
 #include "src/predict/embedded_checkpoints.h"
 #include "src/predict/learned_figure.h"
 #include "src/predict/learned_model.h"
@@ -25,7 +27,7 @@ bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
 struct KnownRuns {
   TermSet terms;
   Mode mode;
-  bool autocast;  ///< To f16; else FP32 without any.
+  bool autocast;  ///< To f16; else FP32 or TF32 without any.
   /// Whether it answers for devices that it learned from, or for others; empty:
   /// for all.
   std::optional<bool> known_device;
@@ -50,7 +52,9 @@ bool IsCastAs(const KnownRuns& runs, const LearnedRequest& request) {
   const std::optional<DType>& cast = request.graph.info().autocast;
   return runs.autocast
              ? run.autocast && cast.value_or(DType::kF16) == DType::kF16
-             : !run.autocast && !cast && run.precision == Precision::kFp32;
+             : !run.autocast && !cast &&
+                   (run.precision == Precision::kFp32 ||
+                    run.precision == Precision::kTf32);
 }
 
 /// Whether a network has learned from such runs, and answers for the device.
@@ -62,11 +66,26 @@ bool KnowsSuchRuns(const CheckpointInfo& info, const LearnedRequest& request) {
          runs->known_device.value_or(known) == known;
 }
 
+/// Adds what the run's optimizer takes beyond that of the labels of training
+/// memory. They do not state it; networks of which parameters are most show SGD
+/// with momentum (docs/learned.md).
+void ChangeOptimizer(const LearnedRequest& request, LearnedFigure& figure) {
+  const double more_mib = ToMiB(memory::ReservedBeyondMomentum(
+      request.graph, {.device = request.device, .context = request.context}));
+  figure.value += more_mib;
+  if (!figure.interval) return;
+  figure.interval->lo += more_mib;
+  figure.interval->hi += more_mib;
+}
+
 /// The one figure of a term network.
 LearnedFigure Ask(const LearnedModel& learned, const LearnedRequest& request) {
-  return PredictGraph(learned, request.graph,
-                      {&request.device, request.run, request.context})
-      .front();
+  LearnedFigure figure =
+      PredictGraph(learned, request.graph,
+                   {&request.device, request.run, request.context})
+          .front();
+  if (figure.target == Target::kMemory) ChangeOptimizer(request, figure);
+  return figure;
 }
 
 /// Why the analytic figure is the better one after all; empty when it is not.

@@ -27,8 +27,8 @@ class LearnedPredictors : public LearnedFigures {
   ///            by kKernels, on others by kPortableKernels. Its parts, and
   ///            energy at the analytic power, follow in proportion. Where the
   ///            CPU takes longer to dispatch, the analytic figure stays.
-  ///   memory   of training in FP32, only for Method::kLearned: its labels do
-  ///            not state their optimizer.
+  ///   memory   of training in FP32 or TF32, only for Method::kLearned; what an
+  ///            optimizer takes beyond that of its labels is simulated.
   ///
   /// Method::kAuto leaves graphs analytic that are further from those learned
   /// from than 99 % of them. A figure that stays for such a reason, or because

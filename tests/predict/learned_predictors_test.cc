@@ -66,6 +66,25 @@ TEST(LearnedPredictors, KnowLatencyUnderAutocastWhereItWasMeasured) {
       ElementsAre("rtx-3090", "rtx-4090", "rtx-5090", "rtx-pro-6000-maxq"));
 }
 
+TEST(LearnedPredictors, CountWhatTheOptimizerKeeps) {
+  // A step of 64 MiB of parameters; with as many states as are written out.
+  const auto memory_mib = [](const std::string& states) {
+    std::string text = kStep;
+    text.insert(text.find("%a ="), "%w = parameter f32[16777216]\n" + states);
+    return Predicted(text, "a100-sxm4-40gb", kPlain,
+                     Method::kLearned)[Target::kMemory];
+  };
+  const std::string state = "%s = optimizer_state f32[16777216]\n";
+  const std::string second = "%t = optimizer_state f32[16777216]\n";
+  const Figure sgd = memory_mib("");
+  const Figure momentum = memory_mib(state);
+  const Figure adam = memory_mib(state + second);
+  EXPECT_TRUE(sgd.source.IsLearned());
+  EXPECT_NEAR(momentum.value - sgd.value, 64, 6);
+  EXPECT_NEAR(adam.value - momentum.value, 64, 6);
+  EXPECT_NEAR(adam.interval.hi - momentum.interval.hi, 64, 6);
+}
+
 TEST(LearnedPredictors, KeepThePartsOfALatencyInProportion) {
   const Prediction analytic =
       Predicted(kNetwork, "rtx-4090", kAmp, Method::kAnalytic);
