@@ -324,6 +324,27 @@ class Fits(unittest.TestCase):
                               "--max-energy", "1e6"), OK)
         self.assertEqual(fits("--profile", "9g.9gb"), USAGE)
 
+    def test_tells_a_tight_fit_from_none(self):
+        step = ("zoo:vgg11", "--batch", "32", "--mode", "training")
+        (result,) = predict_json(*step)["results"]
+        memory = result["memory"]
+        high = memory["interval_mib"][1]
+        cache = memory["total_mib"] - memory["least_mib"]
+        self.assertGreater(cache, 100)
+
+        def judged(max_memory, *flags):
+            outcome = run("fits", *step, "--max-memory", str(max_memory),
+                          "--json", *flags)
+            (one,) = json.loads(outcome.stdout)["results"]
+            return one["fit"], outcome.returncode
+
+        tight = "fits when the cache is given back"
+        self.assertEqual(judged(high + 1), ("fits", OK))
+        self.assertEqual(judged(high - cache / 2), (tight, DOES_NOT_FIT))
+        self.assertEqual(judged(high - cache / 2, "--tight"), (tight, OK))
+        self.assertEqual(judged(high - cache - 1, "--tight"),
+                         ("does not fit", DOES_NOT_FIT))
+
     def test_judges_the_figures_that_predict_gives(self):
         for flags in ((), ("--autocast",),
                       ("--autocast", "--method", "analytic"),
