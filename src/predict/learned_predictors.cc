@@ -67,8 +67,8 @@ bool KnowsSuchRuns(const CheckpointInfo& info, const LearnedRequest& request) {
 }
 
 /// Adds what the run's optimizer takes beyond that of the labels of training
-/// memory. They do not state it; networks of which parameters are most show SGD
-/// with momentum (docs/learned.md).
+/// memory. They do not state it; networks of which parameters are most lie
+/// nearest to SGD with momentum (docs/learned.md).
 void ChangeOptimizer(const LearnedRequest& request, LearnedFigure& figure) {
   const double more_mib = ToMiB(memory::ReservedBeyondMomentum(
       request.graph, {.device = request.device, .context = request.context}));
