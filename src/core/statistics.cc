@@ -1,6 +1,7 @@
 #include "src/core/statistics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace foretell {
@@ -11,6 +12,14 @@ double Quantile(std::span<const double> sorted, double quantile) {
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   const double share = position - static_cast<double>(below);
   return sorted[below] + share * (sorted[above] - sorted[below]);
+}
+
+RobustMiddle MiddleOf(std::vector<double> values) {
+  std::ranges::sort(values);
+  const double median = Quantile(values, 0.5);
+  for (double& value : values) value = std::abs(value - median);
+  std::ranges::sort(values);
+  return {.median = median, .deviation = Quantile(values, 0.5)};
 }
 
 }  // namespace foretell

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 namespace foretell {
 
@@ -8,5 +9,15 @@ namespace foretell {
 /// with linear interpolation between neighbours (numpy's default). Requires at
 /// least one value.
 double Quantile(std::span<const double> sorted, double quantile);
+
+/// The middle of values, and how far they lie from it, whatever a few outliers
+/// do.
+struct RobustMiddle {
+  double median = 0;
+  double deviation = 0;  ///< Median of the distances from the median.
+};
+
+/// Requires at least one value.
+RobustMiddle MiddleOf(std::vector<double> values);
 
 }  // namespace foretell

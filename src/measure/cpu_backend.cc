@@ -1,8 +1,8 @@
 #include "src/measure/cpu_backend.h"
 
 #include <algorithm>
-#include <fstream>
 
+#include "src/core/processor.h"
 #include "src/measure/host_memory.h"
 
 namespace foretell::measure {
@@ -10,17 +10,6 @@ namespace {
 
 constexpr char kPowercap[] = "/sys/class/powercap";
 constexpr double kMillisecondsPerSecond = 1e3;
-
-/// "model name : …" of Linux's list of processors.
-std::string ProcessorName() {
-  std::ifstream list("/proc/cpuinfo");
-  for (std::string line; std::getline(list, line);) {
-    if (!line.starts_with("model name")) continue;
-    const std::size_t value = line.find_first_not_of(" :\t", 10);
-    if (value != std::string::npos) return line.substr(value);
-  }
-  return "CPU";
-}
 
 /// The listener has to be known to LibTorch before it is one.
 PeakBytes& WithAllocators(PeakBytes& bytes) {

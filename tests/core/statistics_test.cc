@@ -18,5 +18,17 @@ TEST(Quantile, InterpolatesAsNumpyDoes) {
   EXPECT_DOUBLE_EQ(Quantile(values, 1), 16);
 }
 
+TEST(MiddleOf, IsNotMovedByOneOutlier) {
+  // Distances from 3: 2, 1, 0, 1, 97.
+  const RobustMiddle odd = MiddleOf({100, 1, 4, 3, 2});
+  EXPECT_DOUBLE_EQ(odd.median, 3);
+  EXPECT_DOUBLE_EQ(odd.deviation, 1);
+  // Distances from 3: 2, 1, 1, 5.
+  const RobustMiddle even = MiddleOf({1, 2, 4, 8});
+  EXPECT_DOUBLE_EQ(even.median, 3);
+  EXPECT_DOUBLE_EQ(even.deviation, 1.5);
+  EXPECT_DOUBLE_EQ(MiddleOf({7}).deviation, 0);
+}
+
 }  // namespace
 }  // namespace foretell
