@@ -14,6 +14,10 @@ double Quantile(std::span<const double> sorted, double quantile) {
   return sorted[below] + share * (sorted[above] - sorted[below]);
 }
 
+double JointFactor(double factor, double other) {
+  return std::exp(std::hypot(std::log(factor), std::log(other)));
+}
+
 RobustMiddle MiddleOf(std::vector<double> values) {
   std::ranges::sort(values);
   const double median = Quantile(values, 0.5);

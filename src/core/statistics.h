@@ -17,6 +17,10 @@ struct RobustMiddle {
   double deviation = 0;  ///< Median of the distances from the median.
 };
 
+/// Two independent factors of uncertainty as one: their logarithms add up as
+/// standard deviations do. Both above 0; neither direction matters.
+double JointFactor(double factor, double other);
+
 /// Requires at least one value.
 RobustMiddle MiddleOf(std::vector<double> values);
 

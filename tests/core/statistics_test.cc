@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 
 namespace foretell {
 namespace {
@@ -16,6 +17,12 @@ TEST(Quantile, InterpolatesAsNumpyDoes) {
   // Position 3.8, between 8 and 16.
   EXPECT_DOUBLE_EQ(Quantile(values, 0.95), 14.4);
   EXPECT_DOUBLE_EQ(Quantile(values, 1), 16);
+}
+
+TEST(JointFactor, AddsLogarithmsAsDeviations) {
+  EXPECT_DOUBLE_EQ(JointFactor(std::exp(3), std::exp(4)), std::exp(5));
+  EXPECT_DOUBLE_EQ(JointFactor(2, 1), 2);
+  EXPECT_DOUBLE_EQ(JointFactor(1, 0.5), 2);
 }
 
 TEST(MiddleOf, IsNotMovedByOneOutlier) {

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+namespace foretell {
+
+/// How far hosts differ: the CPU time of an operator on one that nobody named
+/// lies within this factor of the typical host's. Judgement; published factors:
+/// scripts/published/score_a100.py --hosts.
+inline constexpr double kUnknownHostSpread = 2.0;
+
+/// The machine whose CPU dispatches the operators. The typical host of
+/// published tables, which src/cost/host_time.h describes, has factor 1.
+struct HostSpec {
+  /// As `foretell host --name` stored it; empty: nobody said which it is.
+  std::string name = {};
+  /// CPU time of an operator, over that of the typical host; > 0.
+  double factor = 1;
+  /// The true factor is meant to lie within factor / spread and factor *
+  /// spread; >= 1.
+  double spread = kUnknownHostSpread;
+
+  bool IsNamed() const { return !name.empty(); }
+  bool operator==(const HostSpec&) const = default;
+};
+
+}  // namespace foretell
