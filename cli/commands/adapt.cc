@@ -43,30 +43,26 @@ struct AdaptCommand {
   bool force = false;
 };
 
-/// A predictor for each of HostFactors().
-std::vector<Predictor> PredictorsOf(const AdaptCommand& options,
-                                    const DeviceCatalog& catalog) {
-  const DeviceSpec& device =
-      catalog.FindDevice(options.predictor.device.device);
+/// Without slices, of which rows say nothing.
+Predictor MakePredictor(const AdaptCommand& options,
+                        const DeviceCatalog& catalog) {
   PredictorOptions settings = options.predictor.ToOptions(catalog);
   settings.with_slices = false;
-  std::vector<Predictor> predictors;
-  for (const double host : HostFactors()) {
-    settings.adaptation = Adaptation{
-        .device = device.name, .run = options.model.run, .host_factor = host};
-    predictors.push_back(Predictor::Make(device, options.model.run, settings));
-  }
-  return predictors;
+  return Predictor::Make(catalog.FindDevice(options.predictor.device.device),
+                         options.model.run, settings);
 }
 
 PredictedRow PredictRow(const MeasuredRow& row, const OperatorGraph& graph,
-                        const std::vector<Predictor>& predictors) {
+                        const Predictor& predictor) {
   PredictedRow predicted{
       .network = row.model,
       .macs = static_cast<double>(CountStaticFeatures(graph).macs),
-      .measured = row.measured};
-  for (const Predictor& predictor : predictors) {
-    predicted.Add(predictor.Predict(graph));
+      .measured = row.measured,
+      .host_factor = predictor.host().factor};
+  for (const double slowdown : HostFactors()) {
+    HostSpec host = predictor.host();
+    host.factor *= slowdown;
+    predicted.Add(predictor.OnHost(host).Predict(graph));
   }
   return predicted;
 }
@@ -100,16 +96,16 @@ class RowTracer {
   std::map<std::string, Program> programs_;
 };
 
-std::vector<PredictedRow> PredictRows(
-    const AdaptCommand& options, const std::vector<MeasuredRow>& rows,
-    const std::vector<Predictor>& predictors) {
+std::vector<PredictedRow> PredictRows(const AdaptCommand& options,
+                                      const std::vector<MeasuredRow>& rows,
+                                      const Predictor& predictor) {
   RowTracer tracer(options.model);
   ProgressBar progress;
   std::vector<PredictedRow> predicted;
   for (const MeasuredRow& row : rows) {
     progress.Show(std::ssize(predicted), std::ssize(rows), 0, row.model);
     try {
-      predicted.push_back(PredictRow(row, tracer.GraphOf(row), predictors));
+      predicted.push_back(PredictRow(row, tracer.GraphOf(row), predictor));
     } catch (const Error& error) {
       throw WithContext(row.place, error);
     }
@@ -140,15 +136,16 @@ std::vector<Target> TargetsOf(const AdaptCommand& options,
 
 AdaptationFit Fit(const AdaptCommand& options,
                   const std::vector<MeasuredRow>& rows,
-                  const std::vector<Predictor>& predictors) {
+                  const Predictor& predictor) {
   const std::vector<Target> targets = TargetsOf(options, rows);
   const std::vector<PredictedRow> predicted =
-      PredictRows(options, rows, predictors);
+      PredictRows(options, rows, predictor);
   try {
     return FitAdaptation(predicted, targets,
-                         {.device = predictors.front().device().name,
-                          .context = predictors.front().context().name,
-                          .run = options.model.run});
+                         {.device = predictor.device().name,
+                          .context = predictor.context().name,
+                          .run = options.model.run,
+                          .host = predictor.host()});
   } catch (const Error& error) {
     throw WithContext(options.rows, error);
   }
@@ -156,12 +153,11 @@ AdaptationFit Fit(const AdaptCommand& options,
 
 ExitCode RunAdapt(const AdaptCommand& options) {
   const DeviceCatalog catalog = options.predictor.device.Catalog();
-  const std::vector<Predictor> predictors = PredictorsOf(options, catalog);
-  const Predictor& first = predictors.front();
+  const Predictor predictor = MakePredictor(options, catalog);
   const MeasuredTable table = ReadMeasuredRows(
-      options.rows, {first.device(), catalog, options.model.run});
+      options.rows, {predictor.device(), catalog, options.model.run});
   for (const std::string& text : table.warnings) PrintWarning(text);
-  const AdaptationFit fit = Fit(options, table.rows, predictors);
+  const AdaptationFit fit = Fit(options, table.rows, predictor);
   for (const std::string& text : fit.warnings) PrintWarning(text);
   std::cout << FormatAdaptation(fit.adaptation);
   if (!fit.worse.empty() && !options.force) {

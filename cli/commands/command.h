@@ -21,6 +21,7 @@ void AddFitFactors(CLI::App& app, ExitCode& exit_code);
 void AddMeasure(CLI::App& app, ExitCode& exit_code);
 void AddMeasureOne(CLI::App& app, ExitCode& exit_code);
 void AddMig(CLI::App& app, ExitCode& exit_code);
+void AddHost(CLI::App& app, ExitCode& exit_code);
 void AddDevices(CLI::App& app, ExitCode& exit_code);
 void AddZoo(CLI::App& app, ExitCode& exit_code);
 void AddDataset(CLI::App& app, ExitCode& exit_code);

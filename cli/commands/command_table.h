@@ -39,6 +39,7 @@ inline constexpr CommandRow kCommands[] = {
     {"measure", Home::kLab, kInLab ? &AddMeasure : nullptr,
      "Real latency, memory and energy of models on a device"},
     {"mig", Home::kForetell, &AddMig},
+    {"host", Home::kForetell, &AddHost},
     {"devices", Home::kForetell, &AddDevices},
     {"zoo", Home::kForetell, &AddZoo},
     {"dataset", Home::kLab, kInLab ? &AddDataset : nullptr,

@@ -48,8 +48,8 @@ OperatorGraph GraphOf(const StoredPoint& stored, const Run& run,
 
 ExitCode RunSimulate(const SimulateCommand& command) {
   const Predictor predictor = command.predictor.Make(command.run);
-  const std::string setting =
-      dataset::SimulationSetting(command.run, predictor.context().name);
+  const std::string setting = dataset::SimulationSetting(
+      command.run, predictor.host(), predictor.context().name);
   Dataset dataset = Dataset::OpenForWriting(command.dataset);
   const ProgressOnTerminal progress;
   // Each worker opens the file for itself, once it is one.

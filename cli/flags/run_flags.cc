@@ -3,6 +3,7 @@
 #include "cli/flags/named_flag.h"
 #include "foretell/error.h"
 #include "src/core/files.h"
+#include "src/host/host_store.h"
 
 namespace foretell::cli {
 namespace {
@@ -24,10 +25,26 @@ void AddTorch(CLI::App& command, TorchVersion& version) {
       ->default_str(ToString(version));
 }
 
+/// Who calls the operators, or a machine that does so by the default's
+/// interpreter.
+void AddHostFlag(CLI::App& command, Run& run, HostSpec& host) {
+  command
+      .add_option_function<std::string>(
+          "--host",
+          [&run, &host](const std::string& name) {
+            if (const std::optional<Host> caller = ParseHost(name)) {
+              run.host = *caller;
+            } else {
+              host = host::HostStore::OfUser().Find(name).spec;
+            }
+          },
+          "Who calls the operators: python (PyTorch) or cpp (LibTorch), which "
+          "dispatches twice as fast; or a machine, by the name or the file "
+          "that `foretell host` gave it")
+      ->default_str(std::string(HostName(run.host)));
+}
+
 void AddExecutionFlags(CLI::App& command, Run& run) {
-  AddNamed(command, "--host", run.host, {Host::kPython, Host::kCpp}, &HostName,
-           "Who calls the operators: python (PyTorch) or cpp (LibTorch), which "
-           "dispatches twice as fast");
   command.add_flag(
       "--autocast", run.autocast,
       "Automatic mixed precision to FP16, or with --precision bf16 to "
@@ -62,6 +79,7 @@ void AddGradMode(CLI::App& command, Run& run) {
 
 void PredictorFlags::AddTo(CLI::App& command, Run& run) {
   device.AddTo(command);
+  AddHostFlag(command, run, host);
   AddExecutionFlags(command, run);
   CLI::Option* checkpoint =
       command
@@ -79,8 +97,10 @@ void PredictorFlags::AddTo(CLI::App& command, Run& run) {
 }
 
 PredictorOptions PredictorFlags::ToOptions(const DeviceCatalog& catalog) const {
-  PredictorOptions options{
-      .method = method, .checkpoints = checkpoints, .catalog = &catalog};
+  PredictorOptions options{.method = method,
+                           .checkpoints = checkpoints,
+                           .catalog = &catalog,
+                           .host = host};
   if (!device.environment.empty()) {
     options.context = catalog.FindContext(device.environment);
   }

@@ -23,6 +23,7 @@ struct PredictorFlags {
   DeviceFlags device;
   Method method = Method::kAuto;
   std::vector<std::string> checkpoints;  ///< Files of the user's own networks.
+  HostSpec host;           ///< The machine that --host names; or the typical.
   std::string adaptation;  ///< File that `foretell adapt` wrote; or empty.
 
   /// `run` must outlive the command.

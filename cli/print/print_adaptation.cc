@@ -28,7 +28,7 @@ std::string CorrectionText(const Adaptation& adaptation, Target target) {
     return "x " + FormatNumber(std::exp(adaptation.energy_level), 3);
   }
   return fmt::format("host x {}; x {} (rate / {} TMAC/s)^{}",
-                     FormatNumber(adaptation.host_factor, 3),
+                     FormatNumber(adaptation.host.factor, 3),
                      FormatNumber(std::exp(adaptation.level), 3),
                      FormatShort(adaptation.reference_rate / kMacsPerMsOfTera),
                      FormatNumber(adaptation.exponent, 3));

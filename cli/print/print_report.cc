@@ -105,8 +105,12 @@ std::string FormatMemory(const Report& report) {
   return text + GradModeLine(report);
 }
 
-std::string HostText(Host host) {
-  return host == Host::kCpp ? "C++" : "Python";
+/// "Python", or "Python on mine, host factor 1.3".
+std::string HostText(const Prediction& prediction) {
+  const char* caller = prediction.run.host == Host::kCpp ? "C++" : "Python";
+  if (!prediction.host.IsNamed()) return caller;
+  return fmt::format("{} on {}, host factor {}", caller, prediction.host.name,
+                     FormatSignificant(prediction.host.factor));
 }
 
 std::string FormatReport(const Report& report) {
@@ -122,11 +126,11 @@ std::string FormatReport(const Report& report) {
   text += FormatMemory(report);
   const Figure& latency = prediction[Target::kLatency];
   const Figure& energy = prediction[Target::kEnergy];
-  text += Line(
-      "latency",
-      fmt::format("{} ms   ({})   called from {}{}",
-                  FormatSignificant(latency.value), Range(latency.interval),
-                  HostText(prediction.run.host), DistanceText(latency.source)));
+  text +=
+      Line("latency", fmt::format("{} ms   ({})   called from {}{}",
+                                  FormatSignificant(latency.value),
+                                  Range(latency.interval), HostText(prediction),
+                                  DistanceText(latency.source)));
   text +=
       Line("energy", fmt::format("{} J   ({})", FormatSignificant(energy.value),
                                  Range(energy.interval)));

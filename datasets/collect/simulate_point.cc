@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "foretell/mig.h"
+#include "src/core/numbers.h"
 #include "src/core/units.h"
 #include "src/graph/setting.h"
 
@@ -29,11 +30,14 @@ std::string SimulationSource(const Run& run, Method method,
                      run.grad_mode ? " --grad" : "");
 }
 
-std::string SimulationSetting(const Run& run, const std::string& context) {
+std::string SimulationSetting(const Run& run, const HostSpec& host,
+                              const std::string& context) {
   const bool is_plain = !run.autocast && !run.grad_mode;
   Setting setting = is_plain ? Setting() : Setting(run);
   setting.Set("environment", context);
   setting.Set("host", std::string(HostName(run.host)));
+  if (host.IsNamed()) setting.Set("host_name", host.name);
+  if (host.factor != 1) setting.Set("host_factor", FormatExact(host.factor));
   return setting.ToJson();
 }
 

@@ -14,8 +14,10 @@ std::string SimulationSource(const Run& run, Method method,
                              bool own_checkpoints);
 
 /// Environment of simulated labels, a JSON object: the context model, the host
-/// and, under autocast or in grad mode, how PyTorch ran.
-std::string SimulationSetting(const Run& run, const std::string& context);
+/// (its factor, too, where it is not the typical one's, and its name) and,
+/// under autocast or in grad mode, how PyTorch ran.
+std::string SimulationSetting(const Run& run, const HostSpec& host,
+                              const std::string& context);
 
 /// A prediction for `device` as a label whose environment is `setting`. Memory
 /// stands even where the step does not fit; time and energy of a run that

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "foretell/figure.h"
+#include "foretell/host.h"
 #include "foretell/run.h"
 
 // Predictions brought into line with what one machine measured: `foretell
@@ -47,8 +48,9 @@ struct Adaptation {
   int rows = 0;
   int networks = 0;
 
-  /// CPU time of every operator times this, beside CostOptions::dispatch_scale.
-  double host_factor = 1;
+  /// Whose CPU dispatches the operators: the factor that the rows speak for.
+  /// Name and spread are those of the host that predictions started from.
+  HostSpec host = {};
   /// @name Latency times exp(level + exponent * log(rate / reference_rate))
   /// where rate is MACs over predicted ms, taken as the nearest one between
   /// those of the rows.

@@ -22,8 +22,9 @@ struct CostOptions {
   int sms = 0;
   /// Share of the device's memory bandwidth, (0, 1].
   double bandwidth_fraction = 1.0;
-  /// CPU time of every operator times this, beside DispatchScale of the host.
-  double dispatch_scale = 1.0;
+  /// HostSpec::factor: CPU time of every operator times this, beside
+  /// DispatchScale of who calls it.
+  double host_factor = 1.0;
   /// What PyTorch makes of the graph's operators, and who calls them. Mode,
   /// precision and optimizer are the graph's.
   Run run = {.host = Host::kCpp};

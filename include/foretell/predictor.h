@@ -13,6 +13,7 @@
 #include "foretell/device.h"
 #include "foretell/figure.h"
 #include "foretell/graph.h"
+#include "foretell/host.h"
 #include "foretell/memory.h"
 #include "foretell/mig.h"
 #include "foretell/run.h"
@@ -59,6 +60,7 @@ struct Prediction {
   std::string device;   ///< DeviceSpec::name.
   std::string context;  ///< ContextModel::name.
   Run run;              ///< As the predictor's, with what the graph states.
+  HostSpec host;        ///< As the predictor's.
 
   std::array<Figure, kNumTargets> figures;  ///< In the order of Target.
   const Figure& operator[](Target target) const {
@@ -118,8 +120,11 @@ struct PredictorOptions {
   const DeviceCatalog* catalog = nullptr;
   bool with_workspaces = true;            ///< As MemoryOptions.
   CachingAllocatorConfig allocator = {};  ///< As MemoryOptions.
-  /// Settings of the cost model; its run is the predictor's.
+  /// Settings of the cost model; run and host factor are the predictor's.
   CostOptions cost = {};
+  /// Whose CPU dispatches the operators. Where the GPU waits for it, its spread
+  /// widens the intervals of latency and energy.
+  HostSpec host = {};
   /// Predicts MIG profiles too, each an estimate of its own.
   bool with_slices = true;
   /// Says what the step needs at least: about a dozen simulations of memory.
@@ -139,10 +144,11 @@ class Predictor {
   /// graph's.
   ///
   /// Throws Error: kInvalidArgument for a device that EstimateCost would
-  /// refuse, for an adaptation that was fitted to another device or run, for
-  /// two checkpoints of one figure and for one that corrects a
-  /// prior other than the analytic one; kNotFound, kCorrupt or kUnsupported for
-  /// checkpoints that cannot be read and for context models that they name.
+  /// refuse, for a host with a factor or spread outside its range, for an
+  /// adaptation that was fitted to another device, run or host, for two
+  /// checkpoints of one figure and for one that corrects a prior other than the
+  /// analytic one; kNotFound, kCorrupt or kUnsupported for checkpoints that
+  /// cannot be read and for context models that they name.
   ///
   /// Defined in the target foretell::predictor, which needs LibTorch.
   static Predictor Make(const DeviceSpec& device, const Run& run,
@@ -157,6 +163,11 @@ class Predictor {
   /// Throws what SimulateMemory and EstimateCost throw.
   Prediction Predict(const OperatorGraph& graph) const;
 
+  /// The same on another host, in the place of what its options, or its
+  /// adaptation, say of one. Cheap: both share what was learned. Throws
+  /// Error(kInvalidArgument) for a factor or spread outside its range.
+  Predictor OnHost(const HostSpec& host) const;
+
   /// The memory of `prediction` in MiB, were its step that of `recorded`: the
   /// same one, traced in grad mode. Physics says the difference. Throws what
   /// SimulateMemory throws.
@@ -166,14 +177,18 @@ class Predictor {
   const DeviceSpec& device() const { return device_; }
   const ContextModel& context() const { return context_; }
   const Run& run() const { return run_; }
+  const HostSpec& host() const { return options_.host; }
 
  private:
   Predictor(DeviceSpec device, const Run& run, PredictorOptions options);
   MemoryOptions ToMemoryOptions() const;
   MemoryBreakdown MemoryOf(const OperatorGraph& graph) const;
+  void SetHost(const HostSpec& host);
   void SetContextSaved(std::vector<SliceRatio>& slices) const;
   void SetLeast(const OperatorGraph& graph, Prediction& prediction) const;
   void SetOnDevice(const OperatorGraph& graph, Prediction& prediction) const;
+  /// Latency and energy of prediction.cost, with their intervals.
+  void PutAnalyticTimes(Prediction& prediction) const;
 
   DeviceSpec device_;
   ContextModel context_;

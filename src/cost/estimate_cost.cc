@@ -54,7 +54,7 @@ double DispatchUs(const OperatorGraph& graph, const Node& node,
   const GraphInfo& info = graph.info();
   const bool records = info.grad_mode || (info.mode == Mode::kTraining &&
                                           node.phase == Phase::kForward);
-  return us * options.dispatch_scale * DispatchScale(options.run.host) *
+  return us * options.host_factor * DispatchScale(options.run.host) *
          (records ? kAutogradDispatchFactor : 1);
 }
 
@@ -197,6 +197,19 @@ CostEstimate cost::EstimateLaunched(const LaunchedStep& step,
     timelines.Run(result.nodes.back());
   }
   AddTotals(machine, timelines, result);
+  return result;
+}
+
+CostEstimate cost::EstimateOnHost(const CostEstimate& estimate,
+                                  const DeviceSpec& device,
+                                  const CostOptions& options, double slowdown) {
+  CostEstimate result{.nodes = estimate.nodes};
+  Timelines timelines;
+  for (NodeCost& node : result.nodes) {
+    node.dispatch_us *= slowdown;
+    timelines.Run(node);
+  }
+  AddTotals(MakeMachine(device, options), timelines, result);
   return result;
 }
 

@@ -14,7 +14,7 @@ struct LaunchedStep {
   std::vector<double> dispatch_us;  ///< CPU time of each node.
 };
 
-/// Reads the run and the dispatch scale of `options`; errors as ExpandKernels.
+/// Reads the run and the host factor of `options`; errors as ExpandKernels.
 LaunchedStep LaunchStep(const OperatorGraph& graph, const CostOptions& options);
 
 /// Times of the step on the machine that `device` and `options` describe.
@@ -22,5 +22,11 @@ LaunchedStep LaunchStep(const OperatorGraph& graph, const CostOptions& options);
 CostEstimate EstimateLaunched(const LaunchedStep& step,
                               const DeviceSpec& device,
                               const CostOptions& options);
+
+/// `estimate`, made on the same machine, where the host takes `slowdown` times
+/// as long to dispatch every operator: kernels take as long as they did.
+CostEstimate EstimateOnHost(const CostEstimate& estimate,
+                            const DeviceSpec& device,
+                            const CostOptions& options, double slowdown);
 
 }  // namespace foretell::cost

@@ -49,9 +49,9 @@ Machine MakeMachine(const DeviceSpec& device, const CostOptions& options) {
                "bandwidth_fraction is {:f}, expected more than 0 and at most 1",
                fraction));
   }
-  if (!(options.dispatch_scale >= 0)) {
-    Refuse(device, fmt::format("dispatch_scale is {:f}, expected at least 0",
-                               options.dispatch_scale));
+  if (!(options.host_factor >= 0)) {
+    Refuse(device, fmt::format("host_factor is {:f}, expected at least 0",
+                               options.host_factor));
   }
   const int sms = options.sms == 0 ? device.sms : options.sms;
   return {.device = &device,

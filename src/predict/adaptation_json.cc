@@ -19,6 +19,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kLargestLog = 20;
 constexpr double kLargestMib = 1e6;
 constexpr double kLargestRate = 1e30;
+constexpr double kLargestHostFactor = 1e3;
 constexpr int kMostRows = 1'000'000'000;
 
 Json ErrorsJson(const RowErrors& errors) {
@@ -32,6 +33,21 @@ Json FigureJson(const AdaptedFigure& figure) {
           {"largest_residual", figure.largest_residual},
           {"half_width", figure.half_width ? Json(*figure.half_width) : Json()},
           {"corrects", figure.corrects}};
+}
+
+Json HostJson(const HostSpec& host) {
+  return {{"name", host.IsNamed() ? Json(host.name) : Json()},
+          {"factor", host.factor},
+          {"spread", host.spread}};
+}
+
+HostSpec ReadHost(JsonObject object) {
+  HostSpec host{.factor = object.Number("factor", 1 / kLargestHostFactor,
+                                        kLargestHostFactor),
+                .spread = object.Number("spread", 1, kLargestHostFactor)};
+  object.Read("name", host.name);
+  object.Finish();
+  return host;
 }
 
 RowErrors ReadErrors(JsonObject object) {
@@ -59,7 +75,6 @@ void ReadLatency(JsonObject object, Adaptation& adaptation) {
   const auto rate = [&object](const char* key) {
     return object.Number(key, 1 / kLargestRate, kLargestRate);
   };
-  adaptation.host_factor = object.Number("host_factor", 1e-3, 1e3);
   adaptation.level = object.Number("level", -kLargestLog, kLargestLog);
   adaptation.exponent = object.Number("exponent", -kLargestLog, kLargestLog);
   adaptation.reference_rate = rate("reference_rate");
@@ -91,10 +106,11 @@ void ReadOthers(JsonObject& root, Adaptation& adaptation) {
 }
 
 Json LatencyDocument(const Adaptation& a) {
-  Json json = {
-      {"host_factor", a.host_factor}, {"level", a.level},
-      {"exponent", a.exponent},       {"reference_rate", a.reference_rate},
-      {"lowest_rate", a.lowest_rate}, {"highest_rate", a.highest_rate}};
+  Json json = {{"level", a.level},
+               {"exponent", a.exponent},
+               {"reference_rate", a.reference_rate},
+               {"lowest_rate", a.lowest_rate},
+               {"highest_rate", a.highest_rate}};
   json.update(FigureJson(*a[Target::kLatency]));
   return json;
 }
@@ -114,7 +130,8 @@ std::string AdaptationToJson(const Adaptation& adaptation) {
                {"environment", adaptation.context},
                {"run", Json::parse(RunToJson(adaptation.run))},
                {"rows", adaptation.rows},
-               {"networks", adaptation.networks}};
+               {"networks", adaptation.networks},
+               {"host", HostJson(adaptation.host)}};
   if (adaptation[Target::kLatency]) {
     json["latency"] = LatencyDocument(adaptation);
   }
@@ -144,7 +161,8 @@ Adaptation AdaptationFromJson(std::string_view json,
       .device = root.String("device"),
       .context = root.String("environment"),
       .rows = static_cast<int>(root.Int("rows", 1, kMostRows)),
-      .networks = static_cast<int>(root.Int("networks", 1, kMostRows))};
+      .networks = static_cast<int>(root.Int("networks", 1, kMostRows)),
+      .host = ReadHost(root.Object("host"))};
   root.Object("run");  // Its own reader says what is wrong with its fields.
   adaptation.run = RunFromJson(document.at("run").dump(), origin + ": run");
   if (root.IsGiven("latency")) ReadLatency(root.Object("latency"), adaptation);

@@ -32,6 +32,10 @@ void CheckRun(const Adaptation& adaptation, const Run& run) {
   }
 }
 
+std::string NameOf(const HostSpec& host) {
+  return host.IsNamed() ? host.name : "without a name";
+}
+
 /// Wider where a row that was left out lay further away than the interval goes;
 /// what the rows say alone where they are enough.
 Interval AdaptedInterval(const Figure& figure, const AdaptedFigure& adapted) {
@@ -80,14 +84,24 @@ double Adaptation::LatencyFactor(double macs, double predicted_ms) const {
 }
 
 void CheckAdaptation(const Adaptation& adaptation, const DeviceSpec& device,
-                     const ContextModel& context, const Run& run) {
+                     const ContextModel& context, const Run& run,
+                     const HostSpec& host) {
   if (adaptation.device != device.name) {
     RefuseOther(adaptation, "device", adaptation.device, device.name);
   }
   if (adaptation[Target::kMemory] && adaptation.context != context.name) {
     RefuseOther(adaptation, "environment", adaptation.context, context.name);
   }
+  if (host.IsNamed() && host.name != HostOf(adaptation, host).name) {
+    RefuseOther(adaptation, "host", NameOf(adaptation.host), NameOf(host));
+  }
   CheckRun(adaptation, run);
+}
+
+const HostSpec& HostOf(const Adaptation& adaptation, const HostSpec& asked) {
+  const bool has_host =
+      adaptation[Target::kLatency] || adaptation[Target::kEnergy];
+  return has_host ? adaptation.host : asked;
 }
 
 void ApplyAdaptation(const Adaptation& adaptation, double macs,

@@ -7,9 +7,14 @@ namespace foretell {
 
 /// Refuses an adaptation that was fitted elsewhere: Error(kInvalidArgument)
 /// names its origin, what differs and both values. The context matters where
-/// memory was adapted, the optimizer in training.
+/// memory was adapted, the optimizer in training, the host where it has a name.
 void CheckAdaptation(const Adaptation& adaptation, const DeviceSpec& device,
-                     const ContextModel& context, const Run& run);
+                     const ContextModel& context, const Run& run,
+                     const HostSpec& host);
+
+/// The host of predictions that are adapted: the adaptation's, or the `asked`
+/// one where neither latency nor energy was adapted.
+const HostSpec& HostOf(const Adaptation& adaptation, const HostSpec& asked);
 
 /// Brings the figures of `prediction`, of a network of so many MACs, into line;
 /// their sources and intervals say so. The host factor and the context's

@@ -15,9 +15,9 @@ namespace foretell {
 /// Fewer rows than this say more about themselves than about a machine.
 inline constexpr std::size_t kFewestRows = 5;
 
-/// Hosts for which rows are predicted: CPU times from a quarter to four times
-/// what they are taken for, in equal steps of the logarithm; the middle one
-/// is 1.
+/// Hosts for which rows are predicted, as multiples of the host factor that is
+/// started from: a quarter to four, in equal steps of the logarithm; the middle
+/// one is 1.
 std::vector<double> HostFactors();
 
 /// A measured row beside what is predicted of it.
@@ -27,7 +27,9 @@ struct PredictedRow {
   /// By Target; empty: not measured. Above 0.
   std::array<std::optional<double>, kNumTargets> measured = {};
   double memory_mib = 0;  ///< Predicted.
-  /// Predicted on the hosts of HostFactors(), in their order.
+  /// HostSpec::factor that predictions start from.
+  double host_factor = 1;
+  /// Predicted on hosts HostFactors() times as slow, in their order.
   std::vector<double> latency_ms = {};
   std::vector<double> energy_j = {};
   /// Energy is the analytic power over the latency.
@@ -49,8 +51,9 @@ struct AdaptationFit {
 };
 
 /// Fits the figures `targets` to `rows`; `about` says of which device, run and
-/// environment they are. Every figure's errors are of rows that were left out:
-/// network by network, or row by row where there are fewer than three networks.
+/// environment they are, and from which host predictions start. Every figure's
+/// errors are of rows that were left out: network by network, or row by row
+/// where there are fewer than three networks.
 ///
 /// Latency: the host factor is searched for, on a grid and then between its
 /// points; at each one level and exponent are FitLevelAndExponent's. Memory: a

@@ -17,9 +17,9 @@
 // moves rows that wait for the CPU and no others, which is what tells a slow
 // host from a slow GPU. All parameters are drawn to "no correction", with the
 // standard deviations below, and outliers weigh little: five rows then do not
-// chase their own scatter. Rejected: one factor alone, which says nothing of how
-// the error grows with the rate (docs/accuracy.md), and a factor per operator
-// kind, of which five rows know nothing.
+// chase their own scatter. Rejected: one factor alone, which says nothing of
+// how the error grows with the rate (docs/accuracy.md), and a factor per
+// operator kind, of which five rows know nothing.
 
 namespace foretell {
 namespace {
@@ -28,10 +28,13 @@ constexpr int kOctaves = 2;  ///< To each side of 1.
 constexpr int kStepsPerOctave = 4;
 constexpr int kSearchSteps = 30;
 constexpr double kGoldenShare = 0.381966;
-/// log(2) / 1.645: in 90 % of cases hosts, and the power model, which is a
-/// prior, are within a factor of two.
-constexpr double kHostDeviation = 0.42;
+/// Standard deviations to the end of an interval of 90 %.
+constexpr double kDeviationsOfInterval = 1.645;
+/// log(2) / 1.645: in 90 % of cases the power model, which is a prior, is
+/// within a factor of two.
 constexpr double kEnergyDeviation = 0.42;
+/// No operator's CPU time is known better than this.
+constexpr double kLeastHostDeviation = 0.05;
 /// Software decides on the size of a context: today's is some hundred MiB, that
 /// of old libraries 1,750.
 constexpr double kContextDeviationMib = 400;
@@ -75,21 +78,28 @@ std::vector<FactorPoint> PointsAt(const Rows& rows, double log_host) {
   return points;
 }
 
-double MisfitAt(const Rows& rows, double log_host) {
+/// How far the host may be from the one that predictions start from.
+double HostDeviation(const HostSpec& start) {
+  return std::max(kLeastHostDeviation,
+                  std::log(start.spread) / kDeviationsOfInterval);
+}
+
+double MisfitAt(const Rows& rows, double log_host, double host_deviation) {
   const std::vector<FactorPoint> points = PointsAt(rows, log_host);
-  const double deviations = log_host / kHostDeviation;
+  const double deviations = log_host / host_deviation;
   return MisfitOf(points, FitLevelAndExponent(points)) +
          deviations * deviations / 2;
 }
 
-/// The host that makes the misfit least: the best of the grid, then between its
-/// neighbours by golden section.
-double FindLogHost(const Rows& rows) {
+/// The host that makes the misfit least, over the one that is started from: the
+/// best of the grid, then between its neighbours by golden section.
+double FindLogHost(const Rows& rows, const HostSpec& start) {
+  const double deviation = HostDeviation(start);
   const double step = std::log(2.0) / kStepsPerOctave;
   double best = 0;
-  double least = MisfitAt(rows, 0);
+  double least = MisfitAt(rows, 0, deviation);
   for (const double host : HostFactors()) {
-    const double misfit = MisfitAt(rows, std::log(host));
+    const double misfit = MisfitAt(rows, std::log(host), deviation);
     if (misfit < least) {
       least = misfit;
       best = std::log(host);
@@ -100,17 +110,18 @@ double FindLogHost(const Rows& rows) {
   for (int i = 0; i < kSearchSteps; ++i) {
     const double left = lo + kGoldenShare * (hi - lo);
     const double right = hi - kGoldenShare * (hi - lo);
-    const bool is_left = MisfitAt(rows, left) <= MisfitAt(rows, right);
+    const bool is_left =
+        MisfitAt(rows, left, deviation) <= MisfitAt(rows, right, deviation);
     (is_left ? hi : lo) = is_left ? right : left;
   }
   const double middle = (lo + hi) / 2;
-  return MisfitAt(rows, middle) < least ? middle : best;
+  return MisfitAt(rows, middle, deviation) < least ? middle : best;
 }
 
 void FitLatency(const Rows& rows, Adaptation& adaptation) {
-  const double log_host = FindLogHost(rows);
+  const double log_host = FindLogHost(rows, adaptation.host);
   const LevelAndExponent fit = FitLevelAndExponent(PointsAt(rows, log_host));
-  adaptation.host_factor = std::exp(log_host);
+  adaptation.host.factor *= std::exp(log_host);
   adaptation.level = fit.level;
   adaptation.exponent = fit.exponent;
   adaptation.reference_rate = std::exp(MeanLogRate(rows, log_host));
@@ -195,7 +206,7 @@ double Adapted(const Adaptation& adaptation, const PredictedRow& row,
   if (target == Target::kMemory) {
     return row.memory_mib + adaptation.memory_mib;
   }
-  const double log_host = std::log(adaptation.host_factor);
+  const double log_host = std::log(adaptation.host.factor / row.host_factor);
   const double latency = AtHost(row.latency_ms, log_host);
   const double factor = adaptation.LatencyFactor(row.macs, latency);
   if (target == Target::kLatency) return latency * factor;

@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "foretell/error.h"
 #include "foretell/features.h"
 #include "foretell/predictor.h"
+#include "src/core/statistics.h"
 #include "src/core/text.h"
 #include "src/core/units.h"
 #include "src/cost/launched_step.h"
@@ -122,8 +124,21 @@ void MoveContext(double mib, MemoryBreakdown& memory) {
   }
 }
 
-Figure AnalyticFigure(double value, double factor) {
-  return {.value = value, .interval = {value / factor, value * factor}};
+/// `fast` and `slow` are of the fastest and the slowest host that there may be;
+/// nothing but the host differs between the three.
+Figure AnalyticFigure(double value, double factor, double fast, double slow) {
+  if (!(fast > 0)) return {.value = value, .interval = {value, value}};
+  return {.value = value,
+          .interval = {value / JointFactor(factor, value / fast),
+                       value * JointFactor(factor, slow / value)}};
+}
+
+void RefuseBadHost(const HostSpec& host) {
+  if (host.factor > 0 && host.spread >= 1) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("host '{}': factor is {}, expected more than 0; "
+                          "spread is {}, expected at least 1",
+                          host.name, host.factor, host.spread));
 }
 
 }  // namespace
@@ -137,9 +152,24 @@ Predictor::Predictor(DeviceSpec device, const Run& run,
   context_ = options_.context ? *options_.context : catalog.DefaultContext();
   options_.catalog = nullptr;
   options_.cost.run = run_;
-  if (!options_.adaptation) return;
-  CheckAdaptation(*options_.adaptation, device_, context_, run_);
-  options_.cost.dispatch_scale *= options_.adaptation->host_factor;
+  if (options_.adaptation) {
+    CheckAdaptation(*options_.adaptation, device_, context_, run_,
+                    options_.host);
+    options_.host = HostOf(*options_.adaptation, options_.host);
+  }
+  SetHost(options_.host);
+}
+
+void Predictor::SetHost(const HostSpec& host) {
+  RefuseBadHost(host);
+  options_.host = host;
+  options_.cost.host_factor = host.factor;
+}
+
+Predictor Predictor::OnHost(const HostSpec& host) const {
+  Predictor other = *this;
+  other.SetHost(host);
+  return other;
 }
 
 Predictor Predictor::Analytic(const DeviceSpec& device, const Run& run,
@@ -201,10 +231,25 @@ void Predictor::SetContextSaved(std::vector<SliceRatio>& slices) const {
   }
 }
 
+void Predictor::PutAnalyticTimes(Prediction& prediction) const {
+  const auto on_host = [&](double slowdown) {
+    return cost::EstimateOnHost(prediction.cost, device_, options_.cost,
+                                slowdown);
+  };
+  const CostEstimate fast = on_host(1 / options_.host.spread);
+  const CostEstimate slow = on_host(options_.host.spread);
+  prediction[Target::kLatency] =
+      AnalyticFigure(prediction.cost.latency_ms, kLatencyFactor,
+                     fast.latency_ms, slow.latency_ms);
+  prediction[Target::kEnergy] = AnalyticFigure(
+      prediction.cost.energy_j, kEnergyFactor, fast.energy_j, slow.energy_j);
+}
+
 Prediction Predictor::Predict(const OperatorGraph& graph) const {
   Prediction result{.device = device_.name,
                     .context = context_.name,
-                    .run = RunOf(graph.info(), run_)};
+                    .run = RunOf(graph.info(), run_),
+                    .host = options_.host};
   result.memory = MemoryOf(graph);
   SetLeast(graph, result);
   const cost::LaunchedStep step = cost::LaunchStep(graph, options_.cost);
@@ -212,9 +257,7 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
   result[Target::kMemory] = {.value = ToMiB(result.memory.total),
                              .interval = {ToMiB(result.memory.total_low),
                                           ToMiB(result.memory.total_high)}};
-  result[Target::kLatency] =
-      AnalyticFigure(result.cost.latency_ms, kLatencyFactor);
-  result[Target::kEnergy] = AnalyticFigure(result.cost.energy_j, kEnergyFactor);
+  PutAnalyticTimes(result);
   if (options_.with_slices) {
     result.slices = CompareSlices(step, device_, options_.cost, result.cost);
     SetContextSaved(result.slices);

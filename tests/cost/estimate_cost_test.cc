@@ -269,8 +269,7 @@ TEST(EstimateCost, NeverGetsFasterOrCheaperWithTheBatch) {
 
 TEST(EstimateCost, ScalesTheDispatch) {
   const CostEstimate once = EstimateText(ReluChain(10, 1));
-  const CostEstimate twice =
-      EstimateText(ReluChain(10, 1), {.dispatch_scale = 2});
+  const CostEstimate twice = EstimateText(ReluChain(10, 1), {.host_factor = 2});
   EXPECT_NEAR(twice.dispatch_ms, 2 * once.dispatch_ms, 1e-12);
   EXPECT_NEAR(twice.latency_ms, once.latency_ms + once.dispatch_ms, 1e-9);
 }
@@ -341,7 +340,7 @@ TEST(EstimateCost, RefusesWhatItCannotCompute) {
   ExpectRefused(device, {.sms = -1}, "sms is -1");
   ExpectRefused(device, {.bandwidth_fraction = 0}, "bandwidth_fraction is 0");
   ExpectRefused(device, {.bandwidth_fraction = 1.5}, "at most 1");
-  ExpectRefused(device, {.dispatch_scale = -1}, "dispatch_scale is -1");
+  ExpectRefused(device, {.host_factor = -1}, "host_factor is -1");
   DeviceSpec no_rate = device;
   no_rate.peak_tflops.erase(Precision::kTf32);
   ExpectRefused(no_rate, {}, "device round: no peak rate for tf32");

@@ -59,11 +59,16 @@ TEST(SimulationSource, SaysWhereAFigureMayBeLearned) {
 
 TEST(SimulationSetting, HasContextAndHostAndUnderAutocastTheRun) {
   const auto plain =
-      nlohmann::json::parse(SimulationSetting({.host = Host::kCpp}, "now"));
+      nlohmann::json::parse(SimulationSetting({.host = Host::kCpp}, {}, "now"));
   EXPECT_EQ(plain, nlohmann::json({{"environment", "now"}, {"host", "cpp"}}));
   const auto mixed =
-      nlohmann::json::parse(SimulationSetting({.autocast = true}, "now"));
+      nlohmann::json::parse(SimulationSetting({.autocast = true}, {}, "now"));
   EXPECT_EQ(mixed["environment"], "now");
+  const auto named = nlohmann::json::parse(
+      SimulationSetting({}, {.name = "mine", .factor = 1.5}, "now"));
+  EXPECT_EQ(named["host"], "python");
+  EXPECT_EQ(named["host_name"], "mine");
+  EXPECT_EQ(named["host_factor"], "1.5");
   EXPECT_GT(mixed.size(), 2u);
 }
 
@@ -71,8 +76,8 @@ TEST(SimulationSource, TellsGradModeApart) {
   const foretell::Run grad{.grad_mode = true};
   EXPECT_EQ(SimulationSource(grad, Method::kAuto, false),
             "foretell analytic --grad");
-  EXPECT_NE(SimulationSetting(grad, "cuda12-lazy"),
-            SimulationSetting({}, "cuda12-lazy"));
+  EXPECT_NE(SimulationSetting(grad, {}, "cuda12-lazy"),
+            SimulationSetting({}, {}, "cuda12-lazy"));
 }
 
 }  // namespace

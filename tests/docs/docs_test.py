@@ -128,7 +128,8 @@ def run(block, folder):
     script = "\n".join(block.lines)
     outcome = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script], cwd=folder, text=True,
-        capture_output=True, env=dict(os.environ, PATH=path))
+        capture_output=True, env=dict(os.environ, PATH=path,
+                                      XDG_CONFIG_HOME=str(folder)))
     expected = int((block.argument or "exit 0").split()[1])
     if outcome.returncode != expected:
         raise SystemExit(

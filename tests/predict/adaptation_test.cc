@@ -43,7 +43,7 @@ Adaptation Sample() {
                         .context = "cuda13-lazy",
                         .rows = 7,
                         .networks = 5,
-                        .host_factor = 1.5,
+                        .host = {.factor = 1.5},
                         .level = 0.125,
                         .exponent = -0.5,
                         .reference_rate = 2e9,
@@ -66,7 +66,7 @@ Prediction Plain(double host_factor) {
   return Predictor::Analytic(
              DeviceCatalog::BuiltIn().FindDevice("a100"), {},
              {.context = DeviceCatalog::BuiltIn().FindContext("cuda13-lazy"),
-              .cost = {.dispatch_scale = host_factor}})
+              .host = {.factor = host_factor}})
       .Predict(ParseGraph(kSteps));
 }
 
@@ -108,8 +108,8 @@ TEST(Adaptation, NamesTheFieldThatIsWrong) {
   ExpectCorrupt("\"schema_version\": 1", "\"schema_version\": 2",
                 ErrorCode::kUnsupported,
                 "mine.json: schema_version is 2, expected 1");
-  ExpectCorrupt("\"host_factor\": 1.5", "\"host_factor\": 0",
-                ErrorCode::kCorrupt, "latency.host_factor");
+  ExpectCorrupt("\"factor\": 1.5", "\"factor\": 0", ErrorCode::kCorrupt,
+                "host.factor");
   ExpectCorrupt("\"level\": 0.125", "\"level\": \"much\"", ErrorCode::kCorrupt,
                 "latency.level");
   ExpectCorrupt("\"networks\"", "\"network\"", ErrorCode::kCorrupt, "networks");
@@ -147,12 +147,25 @@ TEST(Adaptation, CorrectsTheFigures) {
 }
 
 TEST(Adaptation, SlowsAHostAndNothingElse) {
-  Adaptation host{.device = "a100-sxm4-40gb", .host_factor = 3};
+  Adaptation host{.device = "a100-sxm4-40gb", .host = {.factor = 3}};
   host[Target::kLatency] = FigureOfRows(7);
   const Prediction plain = Plain(1);
   const Prediction adapted = Adapted(host).Predict(ParseGraph(kSteps));
   EXPECT_NEAR(adapted.cost.dispatch_ms, 3 * plain.cost.dispatch_ms, 1e-9);
   EXPECT_NEAR(adapted.cost.gpu_ms, plain.cost.gpu_ms, 1e-9);
+}
+
+TEST(Adaptation, SaysTheHostThatItIsOf) {
+  Adaptation named = Sample();
+  named.host = {.name = "mine", .factor = 1.5, .spread = 1.2};
+  const HostSpec& host = Adapted(named).host();
+  EXPECT_EQ(host, named.host);
+  EXPECT_EQ(AdaptationFromJson(AdaptationToJson(named), "mine.json").host,
+            named.host);
+  // Rows that say nothing of the host leave the one that is asked for.
+  named[Target::kLatency].reset();
+  named[Target::kEnergy].reset();
+  EXPECT_EQ(Adapted(named).host(), HostSpec{});
 }
 
 TEST(Adaptation, LeavesSlicesTheirRatios) {
@@ -186,8 +199,9 @@ TEST(Adaptation, NeverNarrowsTheIntervalByFewRows) {
   Adaptation sample = Sample();
   const Figure wide =
       Adapted(sample).Predict(ParseGraph(kSteps))[Target::kLatency];
-  // The analytic one is a factor of two each way.
-  EXPECT_NEAR(wide.interval.hi, 2 * wide.value, 1e-9);
+  const Figure plain = Plain(1.5)[Target::kLatency];
+  EXPECT_NEAR(wide.interval.hi / wide.value, plain.interval.hi / plain.value,
+              1e-9);
   sample[Target::kLatency]->largest_residual = 1;
   const Figure wider =
       Adapted(sample).Predict(ParseGraph(kSteps))[Target::kLatency];
@@ -215,6 +229,14 @@ TEST(Adaptation, RefusesAnotherDeviceRunAndEnvironment) {
               "rows with precision \"fp32\"; asked for is \"fp16\"");
   ExpectError([] { Adapted(Sample(), {.autocast = true}); },
               ErrorCode::kInvalidArgument, "autocast false; asked for is true");
+  ExpectError(
+      [] {
+        Predictor::Analytic(
+            DeviceCatalog::BuiltIn().FindDevice("a100"), {},
+            {.host = {.name = "his", .factor = 2}, .adaptation = Sample()});
+      },
+      ErrorCode::kInvalidArgument,
+      "rows with host without a name; asked for is his");
   sample = Sample();
   sample.context = "another";
   ExpectError([&] { Adapted(sample); }, ErrorCode::kInvalidArgument,

@@ -77,7 +77,7 @@ TEST(FitAdaptation, FindsAKnownHostLevelAndExponent) {
   const std::vector<PredictedRow> rows = RowsOf(84, machine, 2e9);
   const AdaptationFit fit = FitAdaptation(rows, kAllTargets, {});
   const Adaptation& found = fit.adaptation;
-  EXPECT_NEAR(found.host_factor, 1.5, 0.02);
+  EXPECT_NEAR(found.host.factor, 1.5, 0.02);
   EXPECT_NEAR(found.exponent, -0.06, 0.003);
   // The level at the rate where the truth's is 0.1.
   EXPECT_NEAR(
@@ -101,13 +101,33 @@ TEST(FitAdaptation, FindsAKnownHostLevelAndExponent) {
 TEST(FitAdaptation, TellsASlowHostFromASlowDevice) {
   const AdaptationFit slow_host =
       FitAdaptation(RowsOf(28, {.host = 1.8}, 1e9), kLatencyAlone, {});
-  EXPECT_NEAR(slow_host.adaptation.host_factor, 1.8, 0.05);
+  EXPECT_NEAR(slow_host.adaptation.host.factor, 1.8, 0.05);
   EXPECT_NEAR(slow_host.adaptation.level, 0, 0.02);
   const AdaptationFit slow_device = FitAdaptation(
       RowsOf(28, {.host = 1, .level = 0.3}, 1e9), kLatencyAlone, {});
   // A slower device slows what waits for the host as well here.
-  EXPECT_NEAR(slow_device.adaptation.host_factor, 1, 0.02);
+  EXPECT_NEAR(slow_device.adaptation.host.factor, 1, 0.02);
   EXPECT_NEAR(slow_device.adaptation.level, 0.3, 0.02);
+}
+
+TEST(FitAdaptation, StartsFromAMeasuredHost) {
+  // Predicted where the host takes 1.2 times as long: 1.8 in all.
+  std::vector<PredictedRow> rows = RowsOf(28, {.host = 1.5}, 1e9);
+  for (PredictedRow& row : rows) row.host_factor = 1.2;
+  const HostSpec start{.name = "mine", .factor = 1.2, .spread = 1.5};
+  const Adaptation found =
+      FitAdaptation(rows, kLatencyAlone, {.host = start}).adaptation;
+  EXPECT_NEAR(found.host.factor, 1.8, 0.05);
+  EXPECT_EQ(found.host.name, "mine");
+  EXPECT_LT(found[Target::kLatency]->after.mean, 0.03);
+  // Five rows move a host that is known well less than one that is not.
+  rows.resize(5);
+  const auto moved = [&rows](double spread) {
+    return FitAdaptation(rows, kLatencyAlone,
+                         {.host = {.factor = 1.2, .spread = spread}})
+        .adaptation.host.factor;
+  };
+  EXPECT_LT(moved(1.05), moved(2) - 0.01);
 }
 
 TEST(FitAdaptation, LeavesTheHostAloneWhereNoRowWaits) {
@@ -116,7 +136,7 @@ TEST(FitAdaptation, LeavesTheHostAloneWhereNoRowWaits) {
     return row.latency_ms.front() != row.latency_ms.back();
   });
   const AdaptationFit fit = FitAdaptation(rows, kLatencyAlone, {});
-  EXPECT_NEAR(fit.adaptation.host_factor, 1, 1e-3);
+  EXPECT_NEAR(fit.adaptation.host.factor, 1, 1e-3);
 }
 
 TEST(FitAdaptation, HasNoWidthOfFewRows) {

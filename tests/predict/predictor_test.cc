@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <utility>
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
@@ -82,20 +84,98 @@ TEST(Predictor, SaysWhatAStepInGradModeTakes) {
                    with[Target::kMemory].value + 100);
 }
 
+void ExpectTwoEitherWay(const Figure& figure) {
+  EXPECT_DOUBLE_EQ(figure.interval.lo, figure.value / 2);
+  EXPECT_DOUBLE_EQ(figure.interval.hi, figure.value * 2);
+}
+
 TEST(Predictor, GivesIntervalsThatHoldTheValue) {
-  const Prediction prediction = PredictText(kNetwork);
+  const Prediction prediction = PredictText(kNetwork, {.host = {.spread = 1}});
   const double total_mib =
       static_cast<double>(prediction.memory.total) / kMebibyte;
   EXPECT_LT(prediction[Target::kMemory].interval.lo, total_mib);
   EXPECT_GT(prediction[Target::kMemory].interval.hi, total_mib);
-  EXPECT_DOUBLE_EQ(prediction[Target::kLatency].interval.lo,
-                   prediction[Target::kLatency].value / 2);
-  EXPECT_DOUBLE_EQ(prediction[Target::kLatency].interval.hi,
-                   prediction[Target::kLatency].value * 2);
-  EXPECT_DOUBLE_EQ(prediction[Target::kEnergy].interval.lo,
-                   prediction[Target::kEnergy].value / 2);
-  EXPECT_DOUBLE_EQ(prediction[Target::kEnergy].interval.hi,
-                   prediction[Target::kEnergy].value * 2);
+  ExpectTwoEitherWay(prediction[Target::kLatency]);
+  ExpectTwoEitherWay(prediction[Target::kEnergy]);
+}
+
+/// What kNetwork takes on a host, called from C++.
+Prediction OnHost(const HostSpec& host, const std::string& text = kNetwork) {
+  return PredictText(text, {.host = host});
+}
+
+/// kNetwork with one product that takes milliseconds.
+std::string GpuBound() {
+  std::string text = kNetwork;
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"batch=8", "batch=8192"},
+        {"f32[8,", "f32[8192,"}}) {
+    for (std::size_t at = text.find(from); at != std::string::npos;
+         at = text.find(from, at + to.size())) {
+      text.replace(at, from.size(), to);
+    }
+  }
+  return text;
+}
+
+TEST(Predictor, LetsAHostChangeDispatchTimeAlone) {
+  const Prediction typical = OnHost({});
+  const Prediction slow = OnHost({.name = "old", .factor = 3, .spread = 1.1});
+  EXPECT_DOUBLE_EQ(slow.cost.dispatch_ms, 3 * typical.cost.dispatch_ms);
+  EXPECT_DOUBLE_EQ(slow.cost.gpu_ms, typical.cost.gpu_ms);
+  EXPECT_EQ(slow.memory.total, typical.memory.total);
+  EXPECT_GT(slow[Target::kLatency].value, typical[Target::kLatency].value);
+  EXPECT_EQ(slow.host.name, "old");
+  EXPECT_FALSE(typical.host.IsNamed());
+  // The last kernel ends the step: its time is there once.
+  EXPECT_LT(slow[Target::kLatency].value, 3 * typical[Target::kLatency].value);
+}
+
+TEST(Predictor, HasACopyOnAnotherHost) {
+  const HostSpec old{.name = "old", .factor = 3, .spread = 1.1};
+  const Predictor typical =
+      Predictor::Analytic(PlainA100(), {.host = Host::kCpp});
+  const Prediction slow = typical.OnHost(old).Predict(ParseGraph(kNetwork));
+  const Prediction made = OnHost(old);
+  EXPECT_EQ(slow.host, old);
+  for (const Target target : {Target::kLatency, Target::kEnergy}) {
+    EXPECT_DOUBLE_EQ(slow[target].value, made[target].value);
+    EXPECT_DOUBLE_EQ(slow[target].interval.hi, made[target].interval.hi);
+  }
+  EXPECT_EQ(typical.host(), HostSpec{});
+  EXPECT_THROW(typical.OnHost({.factor = -1}), Error);
+}
+
+TEST(Predictor, WidensIntervalsByWhatTheHostLeavesOpen) {
+  ExpectTwoEitherWay(OnHost({.spread = 1})[Target::kLatency]);
+  const Figure unnamed = OnHost({})[Target::kLatency];
+  // Half and twice the CPU time, as predictions of their own.
+  const double fast = OnHost({.factor = 0.5})[Target::kLatency].value;
+  const double slow = OnHost({.factor = 2})[Target::kLatency].value;
+  const auto joint = [](double ratio) {
+    return std::exp(
+        std::sqrt(std::pow(std::log(2), 2) + std::pow(std::log(ratio), 2)));
+  };
+  EXPECT_NEAR(unnamed.value / unnamed.interval.lo, joint(unnamed.value / fast),
+              1e-9);
+  EXPECT_NEAR(unnamed.interval.hi / unnamed.value, joint(slow / unnamed.value),
+              1e-9);
+  EXPECT_GT(unnamed.interval.hi / unnamed.value, 2.02);
+}
+
+TEST(Predictor, LeavesIntervalsWhereTheGpuDecides) {
+  const Prediction prediction = OnHost({}, GpuBound());
+  ASSERT_GT(prediction.cost.gpu_ms, 20 * prediction.cost.dispatch_ms);
+  const Figure& latency = prediction[Target::kLatency];
+  EXPECT_NEAR(latency.interval.hi / latency.value, 2, 0.01);
+  EXPECT_NEAR(latency.value / latency.interval.lo, 2, 0.01);
+}
+
+TEST(Predictor, RefusesAHostThatNoneCanBe) {
+  for (const HostSpec& host : {HostSpec{.name = "x", .factor = 0},
+                               HostSpec{.name = "x", .spread = 0.5}}) {
+    EXPECT_THROW(OnHost(host), Error) << host.factor;
+  }
 }
 
 TEST(Predictor, CoversAKnownNetworkEntirely) {
@@ -193,8 +273,7 @@ TEST(Predictor, PassesItsOptionsOn) {
   const Prediction without = PredictText(kNetwork, {.with_workspaces = false});
   EXPECT_GT(with.memory.workspace_peak, 0);
   EXPECT_EQ(without.memory.workspace_peak, 0);
-  const Prediction slow =
-      PredictText(kNetwork, {.cost = {.dispatch_scale = 100}});
+  const Prediction slow = PredictText(kNetwork, {.host = {.factor = 100}});
   EXPECT_GT(slow[Target::kLatency].value, 10 * with[Target::kLatency].value);
 }
 

@@ -60,9 +60,10 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
                   "gradients_mib", "optimizer_mib", "temporaries_mib",
                   "workspace_at_peak_mib", "rounding_mib", "peak_operator",
                   "largest_tensors"));
-  EXPECT_THAT(KeysOf(json["latency"]),
-              ElementsAre("ms", "interval_ms", "source", "compute_ms",
-                          "memory_ms", "overhead_ms", "host"));
+  EXPECT_THAT(
+      KeysOf(json["latency"]),
+      ElementsAre("ms", "interval_ms", "source", "compute_ms", "memory_ms",
+                  "overhead_ms", "host", "host_name", "host_factor"));
   EXPECT_THAT(KeysOf(json["energy"]),
               ElementsAre("j", "interval_j", "source", "average_power_w"));
   EXPECT_THAT(KeysOf(json["coverage"]),

@@ -14,6 +14,7 @@ SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS / "lib"))
 
 import foretell  # noqa: E402
+import host_factor  # noqa: E402
 import published  # noqa: E402
 
 # Prints its words and one variable, complains, and ends as it is told.
@@ -22,6 +23,49 @@ echo "{\\"words\\": \\"$*\\", \\"variable\\": \\"$VARIABLE\\"}"
 echo complaint >&2
 exit ${STATUS:-0}
 """
+
+
+class HostFactor(unittest.TestCase):
+
+    @staticmethod
+    def latencies(host_ms, gpu_ms):
+        """A step that takes the longer of its host's and its GPU's time."""
+        return {factor: max(factor * host_ms, gpu_ms)
+                for factor in host_factor.FACTORS}
+
+    def run_of(self, host, network, host_ms, truth, gpu_ms=1):
+        return host_factor.Run(host, network, self.latencies(host_ms, gpu_ms),
+                               truth, {})
+
+    def test_reads_latencies_between_the_predicted(self):
+        latencies = self.latencies(10, 20)
+        self.assertEqual(host_factor.latency_at(latencies, 2), 20)
+        self.assertEqual(host_factor.latency_at(latencies, 3), 30)
+        self.assertEqual(host_factor.latency_at(latencies, 0.7), 20)
+
+    def test_tells_who_is_waited_for(self):
+        self.assertTrue(host_factor.is_host_bound(self.latencies(10, 8)))
+        self.assertTrue(host_factor.is_host_bound(self.latencies(10, 13)))
+        self.assertFalse(host_factor.is_host_bound(self.latencies(10, 14)))
+
+    def test_finds_the_factor_at_which_a_row_is_predicted(self):
+        latencies = self.latencies(10, 8)
+        self.assertEqual(host_factor.own_factor(latencies, 33), 3.3)
+        self.assertEqual(host_factor.own_factor(latencies, 8), 0.5)
+        self.assertEqual(host_factor.own_factor(latencies, 100), 4)
+
+    def test_takes_the_median_of_host_bound_rows(self):
+        rows = [self.run_of("a", "x", 10, truth) for truth in (15, 20, 39)]
+        gpu_bound = self.run_of("a", "x", 1, 7.0, gpu_ms=50)
+        self.assertAlmostEqual(host_factor.median_factor(rows + [gpu_bound]), 2)
+        self.assertEqual(host_factor.median_factor([gpu_bound]), 1)
+
+    def test_leaves_a_rows_network_out_of_its_factor(self):
+        runs = [self.run_of("a", "x", 10, 20), self.run_of("a", "y", 10, 30),
+                self.run_of("b", "z", 10, 15), self.run_of("b", "z", 10, 25)]
+        for found, expected in zip(host_factor.factors_of(runs),
+                                   (3, 2, 2.5, 1.5), strict=True):
+            self.assertAlmostEqual(found, expected)
 
 
 class RunForetell(unittest.TestCase):

@@ -1,0 +1,69 @@
+#include "cli/print/print_host.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "src/core/json_text.h"
+#include "src/core/numbers.h"
+#include "src/core/printable.h"
+#include "src/core/text_table.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr int kHostSchemaVersion = 1;
+
+std::string HostLine(const char* label, const std::string& text) {
+  return fmt::format("{:<10} {}\n", label, Printable(text));
+}
+
+std::string ProbeTable(const host::MeasuredHost& host,
+                       const host::MeasuredHost& reference) {
+  TextTable table({"operator", "kind", "tensors", "autograd", "us",
+                   "reference us", "ratio"});
+  for (const host::ProbeTime& time : host.probes) {
+    const host::ProbeTime* other = host::FindProbe(reference, time);
+    table.AddRow(
+        {time.probe, time.kind, time.tensors, time.grad ? "on" : "off",
+         FormatSignificant(time.us),
+         other == nullptr ? "" : FormatSignificant(other->us),
+         other == nullptr ? "" : FormatSignificant(time.us / other->us)});
+  }
+  return table.ToString();
+}
+
+}  // namespace
+
+std::string FormatHost(const host::MeasuredHost& host,
+                       const host::MeasuredHost& reference,
+                       const std::string& path) {
+  std::string text =
+      HostLine("host", fmt::format("{}, LibTorch {}", host.cpu, host.libtorch));
+  text += HostLine("reference",
+                   fmt::format("{}, LibTorch {}, factor {}", reference.cpu,
+                               reference.libtorch,
+                               FormatSignificant(reference.spec.factor)));
+  text +=
+      HostLine("factor", fmt::format("{}   (within a factor of {} either way)",
+                                     FormatSignificant(host.spec.factor),
+                                     FormatSignificant(host.spec.spread)));
+  text += HostLine("stored", path.empty() ? "no: --name gives it a name"
+                                          : fmt::format("{}: --host {}", path,
+                                                        host.spec.name));
+  return fmt::format("{}\n{}", text, ProbeTable(host, reference));
+}
+
+std::string FormatHostJson(const host::MeasuredHost& host,
+                           const host::MeasuredHost& reference,
+                           const std::string& path) {
+  nlohmann::ordered_json document = {{"schema_version", kHostSchemaVersion}};
+  document["path"] = nullptr;
+  if (!path.empty()) document["path"] = path;
+  document["host"] = nlohmann::ordered_json::parse(host::HostToJson(host));
+  document["reference"] =
+      nlohmann::ordered_json::parse(host::HostToJson(reference));
+  return DumpJson(document) + "\n";
+}
+
+}  // namespace foretell::cli
