@@ -1,26 +1,31 @@
 #!/usr/bin/env python3
 """Compares predictions with published runs of PyTorch on an A100.
 
-    scripts/published/score_a100.py [--bound] [--networks] [--memory | --contexts]
+    scripts/published/score_a100.py [--networks] [--memory | --contexts]
 
 Reads a100_runs.csv and the traces that compute its rows, from ../shared beside the
-repository, and prints in Markdown, per source and mode: rows, median and mean
-absolute error and the signed median, in percent; then the same per MIG slice. First for
-latency, then for memory, with the share of rows above the prediction's interval.
-`--contexts` prints instead what migperf's slices held beside the simulated segments.
-`--bound` tells rows apart in which the GPU is predicted to wait for more than half of
-the time, `--networks` prints a row per network, `--memory` leaves latency out. All by the
+repository, and prints in Markdown rows, median and mean absolute error and the signed
+median, in percent: latency per source and mode, host-bound rows apart, and per MIG
+slice, each with the typical host and with one host factor per source; the factors; then
+memory, with the share of rows above the prediction's interval. Host-bound is a row that
+a host of half the speed is predicted to make more than half as long again, on its
+slice. A source's factor is the median of what its host-bound rows of other networks
+say. `--contexts` prints instead what migperf's slices held beside the simulated
+segments. `--networks` prints a row per network, `--memory` leaves latency out. All by the
 analytic model, Python as the host.
 """
 
 import argparse
 import collections
 import pathlib
+import re
 import statistics
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import foretell
+import host_factor
 import published
 
 RUNS = published.TABLES / "a100_runs.csv"
@@ -35,31 +40,37 @@ ENVIRONMENT = {("migperf", "fp32"): "cuda11.6-eager",
 ALLOCATED = {"sam-fast"}
 # MiB of a CUDA context per multiprocessor, as in data/environments.json.
 MIB_PER_SM = 4.25
+# Sources with a machine per device.
+MACHINES = {"migperf"}
 # What migperf's scripts train with (MIGProfiler, profiler/script/A100-*-train_test.py):
 # text by AdamW, images by SGD with momentum.
 OPTIMIZER = {"bert-base-multilingual-cased.train.pt": "adamw",
              "vit_b_16.train.pt": "momentum"}
 PRECISION = {"autocast": ("--autocast",)}
+# What a row's latency_kind says that was timed beside a plain step.
+RECORDED, COPIED = "no no_grad", "incl. host-to-device copy"
+# Bytes per ms at which such an input came from pageable memory, by the rows of
+# parvagpu's images themselves: the time that is the same on 1g and 7g, of rows of at
+# least 32 images.
+COPIED_BYTES_PER_MS = 8e6
+BYTES_OF = {"f32": 4, "i64": 8}
 
 
 def flags_of(row):
-    """What `predict` is told of a published run."""
+    """What `predict` is told of a published run, but its batch: the first length of
+    every input."""
     inputs = [flag for one in row["inputs"].split(";")
-              for flag in ("--input", one)]
+              for flag in ("--input", re.sub(r"\[\d+", "[1", one))]
     precision = PRECISION.get(row["precision"],
                               ("--precision", row["precision"]))
     optimizer = (("--optimizer", OPTIMIZER[row["trace"]])
                  if row["trace"] in OPTIMIZER else ())
     name = ENVIRONMENT.get((row["source"], row["precision"]))
     environment = ("--environment", name) if name else ()
-    return (*inputs, *precision, *optimizer, *environment, "--mode", row["mode"],
-            "--device", row["device"], "--method", "analytic", "--torch",
-            TORCH.get(row["source"], "2.1"))
-
-
-def predict(traces, row):
-    return foretell.run_json("predict", traces / row["trace"], *flags_of(row),
-                             "--json")["results"][0]
+    grad = ("--grad",) if RECORDED in row["latency_kind"] else ()
+    return (*inputs, *precision, *optimizer, *environment, *grad,
+            "--mode", row["mode"], "--device", row["device"],
+            "--method", "analytic", "--torch", TORCH.get(row["source"], "2.1"))
 
 
 def profile_of(result, name):
@@ -68,11 +79,24 @@ def profile_of(result, name):
                 if one["profile"] == name)
 
 
-def latency_of(result, profile):
-    """Milliseconds on a slice, or on the whole device."""
-    if not profile:
-        return result["latency"]["ms"]
-    return profile_of(result, profile)["latency_ms"]
+def copy_ms(row):
+    """Milliseconds of copying the inputs to the device, where that was timed."""
+    if COPIED not in row["latency_kind"]:
+        return 0
+    total = 0
+    for dtype, shape in re.findall(r"(\w+)\[([\d,]+)\]", row["inputs"]):
+        size = BYTES_OF[dtype]
+        for length in shape.split(","):
+            size *= int(length)
+        total += size
+    return total / COPIED_BYTES_PER_MS
+
+
+def latency_of(result, row):
+    """Milliseconds on a slice, or on the whole device, as the row timed them."""
+    ms = (profile_of(result, row["slice"])["latency_ms"] if row["slice"]
+          else result["latency"]["ms"])
+    return ms + copy_ms(row)
 
 
 def memory_of(result, row):
@@ -86,40 +110,103 @@ def memory_of(result, row):
     return verdict["total_mib"], verdict["usable_mib"] - verdict["margin_mib"]
 
 
-def is_host_bound(result):
-    """Whether the GPU is predicted to wait for more than half of the time."""
-    latency = result["latency"]
-    return latency["overhead_ms"] > latency["ms"] / 2
+class Predictions:
+    """Results for rows on hosts; all batches of a run are predicted at once."""
+
+    def __init__(self, traces, hosts, rows):
+        self.traces, self.hosts, self.known = traces, hosts, {}
+        self.batches = collections.defaultdict(set)
+        for row in rows:
+            self.batches[row["trace"], flags_of(row)].add(int(row["batch"]))
+
+    def of(self, row, factor):
+        key = (row["trace"], flags_of(row), factor)
+        if key not in self.known:
+            self.known[key] = self.predict(row, factor)
+        return self.known[key][int(row["batch"])]
+
+    def predict(self, row, factor):
+        """Results by batch."""
+        batches = sorted(self.batches[row["trace"], flags_of(row)])
+        results = foretell.run_json(
+            "predict", self.traces / row["trace"], *flags_of(row), "--batch",
+            ",".join(map(str, batches)), "--host", self.hosts[factor],
+            "--json")["results"]
+        return dict(zip(batches, results, strict=True))
 
 
-def predictions_of(rows, traces):
-    """Pairs of a row and what is predicted for it, each run predicted once."""
-    known = {}
+def host_of(row):
+    """The machine that dispatched a row's operators."""
+    if row["source"] in MACHINES:
+        return f"{row['source']}, {row['device']}"
+    return row["source"]
+
+
+def latency_runs(rows, predictions):
+    return [host_factor.Run(
+        host=host_of(row), network=row["model"],
+        latencies={factor: latency_of(predictions.of(row, factor), row)
+                   for factor in host_factor.FACTORS},
+        truth=float(row["latency_ms"]), row=row)
+        for row in rows if row["latency_ms"]]
+
+
+def summary(errors):
+    """Median and mean absolute error and signed median of shares, as cells."""
+    sizes = [abs(100 * error) for error in errors]
+    return (f"{statistics.median(sizes):.1f} | {statistics.fmean(sizes):.1f} | "
+            f"{100 * statistics.median(errors):+.1f}")
+
+
+def print_latency(title, runs, factors, key):
+    """A row per key: errors at factor 1, then at each run's own factor."""
+    groups = collections.defaultdict(list)
+    for run, factor in zip(runs, factors):
+        plain = run.latencies[1.0] / run.truth - 1
+        fitted = host_factor.latency_at(run.latencies, factor) / run.truth - 1
+        groups[key(run)].append((plain, fitted))
+    print(f"\n| {title} | rows | median | mean | signed | its host: median | mean "
+          "| signed |\n|---|---|---|---|---|---|---|---|")
+    for name in sorted(groups):
+        plain, fitted = zip(*groups[name])
+        print(f"| {name} | {len(plain)} | {summary(plain)} | {summary(fitted)} |")
+
+
+def print_factors(runs):
+    print("\n| host | host-bound rows | factor | of rows, 10 % – 90 % |\n|---|---|---|---|")
+    for host, group in host_factor.by_host(runs).items():
+        own = sorted(host_factor.own_factor(run.latencies, run.truth) for run in group
+                     if host_factor.is_host_bound(run.latencies))
+        if own:
+            ends = own[len(own) // 10], own[-1 - len(own) // 10]
+            print(f"| {host} | {len(own)} | {host_factor.median_factor(group):.2f} | "
+                  f"{ends[0]:.2f} – {ends[1]:.2f} |")
+
+
+def bound_of(run):
+    return "host" if host_factor.is_host_bound(run.latencies) else "GPU"
+
+
+def print_latencies(runs, source):
+    factors = host_factor.factors_of(runs)
+    print_latency("latency by source", runs, factors,
+                  lambda run: f"{source(run.row)}, {bound_of(run)}")
+    sliced = [(run, factor) for run, factor in zip(runs, factors) if run.row["slice"]]
+    print_latency("latency by slice", *zip(*sliced),
+                  lambda run: f"{run.row['device']} {run.row['slice']}")
+    print_latency("latency by bound", runs, factors, bound_of)
+    print_latency("latency", runs, factors, lambda run: "every row")
+    print_factors(runs)
+
+
+def memory_errors(rows, predictions):
+    """Rows, predicted over published memory less 1, and whether the published was
+    above the interval, if there is one."""
     for row in rows:
-        key = (row["trace"], flags_of(row))
-        if key not in known:
-            known[key] = predict(traces, row)
-        yield row, known[key]
-
-
-def latency_errors(predictions):
-    """Rows, their predicted latency over the published one less 1, and None."""
-    for row, result in predictions:
-        if not row["latency_ms"]:
-            continue
-        row["bound"] = "host" if is_host_bound(result) else "GPU"
-        predicted = latency_of(result, row["slice"])
-        yield row, predicted / float(row["latency_ms"]) - 1, None
-
-
-def memory_errors(predictions):
-    """The same for memory, with whether it was above the interval, if any."""
-    for row, result in predictions:
         if not row["memory_mib"]:
             continue
-        row["bound"] = ""
         published_mib = float(row["memory_mib"])
-        predicted, high = memory_of(result, row)
+        predicted, high = memory_of(predictions.of(row, 1.0), row)
         above = None if high is None else published_mib > high
         yield row, predicted / published_mib - 1, above
 
@@ -131,29 +218,24 @@ def share_of(flags):
     return f"{100 * statistics.fmean(flags):.0f}"
 
 
-def print_table(title, errors, key, with_interval=False):
+def print_memory(title, errors, key):
     groups = collections.defaultdict(list)
     for row, error, above in errors:
-        groups[key(row)].append((100 * error, above))
-    last = " above |" if with_interval else ""
-    print(f"\n| {title} | rows | median | mean | signed |{last}\n"
-          f"|---|---|---|---|---|{'---|' * with_interval}")
+        groups[key(row)].append((error, above))
+    print(f"\n| {title} | rows | median | mean | signed | above |\n"
+          "|---|---|---|---|---|---|")
     for name in sorted(groups):
-        signed = [error for error, _ in groups[name]]
-        sizes = [abs(error) for error in signed]
-        share = (f" {share_of([above for _, above in groups[name]])} |"
-                 if with_interval else "")
-        print(f"| {name} | {len(signed)} | {statistics.median(sizes):.1f} | "
-              f"{statistics.fmean(sizes):.1f} | {statistics.median(signed):+.1f} |"
-              f"{share}")
+        shares, flags = zip(*groups[name])
+        print(f"| {name} | {len(shares)} | {summary(shares)} | {share_of(flags)} |")
 
 
-def print_contexts(predictions):
+def print_contexts(rows, predictions):
     """What migperf's slices held beside the simulated segments and each SM's part."""
     groups = collections.defaultdict(list)
-    for row, result in predictions:
+    for row in rows:
         if row["source"] != "migperf" or row["mode"] != "inference":
             continue
+        result = predictions.of(row, 1.0)
         sms = profile_of(result, row["slice"])["sms"]
         rest = (float(row["memory_mib"]) - result["memory"]["reserved_mib"] -
                 MIB_PER_SM * sms)
@@ -168,8 +250,6 @@ def print_contexts(predictions):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bound", action="store_true",
-                        help="tell host-bound rows apart")
     parser.add_argument("--networks", action="store_true",
                         help="a row per network")
     parser.add_argument("--memory", action="store_true",
@@ -178,33 +258,25 @@ def main():
                         help="only what the CUDA contexts of migperf's slices take")
     options = parser.parse_args()
     published.need(RUNS, TRACES)
-    wanted = ("memory_mib" if options.memory or options.contexts else
-              "latency_ms")
-    rows = [row for row in published.rows(RUNS)
-            if row[wanted] or row["memory_mib"]]
-    with published.unpacked(TRACES, "*.pt") as traces:
-        predictions = list(predictions_of(rows, traces))
-    if options.contexts:
-        return print_contexts([(row, result) for row, result in predictions
-                               if row["memory_mib"]])
+    rows = published.rows(RUNS)
 
     def source(row):
         words = [row["source"], row["mode"], row["precision"]]
-        if options.networks:
-            words.append(row["model"])
-        if options.bound and row["bound"]:
-            words.append(row["bound"])
-        return ", ".join(words)
+        return ", ".join(words + [row["model"]] * options.networks)
 
-    def print_quantity(quantity, errors, with_interval):
-        print_table(f"{quantity} by source", errors, source, with_interval)
-        print_table(f"{quantity} by slice",
-                    [one for one in errors if one[0]["slice"]],
-                    lambda row: f"{row['device']} {row['slice']}", with_interval)
-
-    if not options.memory:
-        print_quantity("latency", list(latency_errors(predictions)), False)
-    print_quantity("memory", list(memory_errors(predictions)), True)
+    with (published.unpacked(TRACES, "*.pt") as traces,
+          tempfile.TemporaryDirectory() as folder):
+        hosts = host_factor.write_hosts(pathlib.Path(folder))
+        predictions = Predictions(traces, hosts, rows)
+        if options.contexts:
+            return print_contexts(
+                [row for row in rows if row["memory_mib"]], predictions)
+        if not options.memory:
+            print_latencies(latency_runs(rows, predictions), source)
+        errors = list(memory_errors(rows, predictions))
+        print_memory("memory by source", errors, source)
+        print_memory("memory by slice", [one for one in errors if one[0]["slice"]],
+                     lambda row: f"{row['device']} {row['slice']}")
 
 
 if __name__ == "__main__":
