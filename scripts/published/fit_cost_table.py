@@ -153,7 +153,7 @@ def convolution_shapes(rows):
 
 def print_convolutions(folder):
     """Share of the tiled product that DeepBench's 16-bit convolutions reach."""
-    table = read(folder / "more", "ops_deepbench_v100_p100_t4.csv.gz")
+    table = published.rows(folder / "more" / "ops_deepbench_v100_p100_t4.csv.gz")
     print("16-bit convolutions: best share of a tiled product, median error; "
           "median error at 0.80")
     for device, peak, bandwidth, sms in DEEPBENCH_DEVICES:
@@ -177,10 +177,8 @@ def print_convolutions(folder):
 
 
 def print_reductions(folder):
-    with open(folder / "more" / "ops_power_flagperf_a100.csv",
-              newline="") as file:
-        rows = [row for row in csv.DictReader(file)
-                if row["op"] in ("mean", "max", "min")]
+    table = published.rows(folder / "more" / "ops_power_flagperf_a100.csv")
+    rows = [row for row in table if row["op"] in ("mean", "max", "min")]
     width = np.array([4 if row["dtype"] == "fp32" else 2 for row in rows])
     share = (2 ** 30 * width / column(rows, "kernel_latency_us") /
              (BANDWIDTH_GB_S["A100-PCIE-40GB"] * 1e3))
