@@ -39,7 +39,7 @@ void AddHostFlag(CLI::App& command, Run& run, HostSpec& host) {
             }
           },
           "Who calls the operators: python (PyTorch) or cpp (LibTorch), which "
-          "dispatches twice as fast; or a machine, by the name or the file "
+          "dispatches faster; or a machine, by the name or the file "
           "that `foretell host` gave it")
       ->default_str(std::string(HostName(run.host)));
 }
