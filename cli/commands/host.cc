@@ -17,12 +17,10 @@ namespace foretell::cli {
 namespace {
 
 constexpr char kHostExamples[] =
-    "Calls LibTorch's operators on tiny tensors, on the CPU and without any, "
-    "and\n"
+    "Calls operators of LibTorch on tiny tensors of the CPU and on meta, and\n"
     "compares their CPU time with that on a reference host. The factor is how\n"
-    "long this machine takes to dispatch an operator, over the typical host "
-    "of\n"
-    "published measurements; --host NAME predicts with it.\n"
+    "long this machine takes to dispatch an operator, over the typical host\n"
+    "of published measurements; --host NAME predicts with it: docs/hosts.md.\n"
     "Examples:\n"
     "  foretell host\n"
     "  foretell host --name mine\n"

@@ -5,12 +5,12 @@
 namespace foretell {
 
 /// How far hosts differ: the CPU time of an operator on one that nobody named
-/// lies within this factor of the typical host's. Judgement; published factors:
-/// scripts/published/score_a100.py --hosts.
+/// lies within this factor of the typical host's. Published factors are from
+/// 0.7 to 1.4: docs/hosts.md.
 inline constexpr double kUnknownHostSpread = 2.0;
 
 /// The machine whose CPU dispatches the operators. The typical host of
-/// published tables, which src/cost/host_time.h describes, has factor 1.
+/// published tables has factor 1.
 struct HostSpec {
   /// As `foretell host --name` stored it; empty: nobody said which it is.
   std::string name = {};
