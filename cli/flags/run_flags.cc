@@ -44,6 +44,13 @@ void AddHostFlag(CLI::App& command, Run& run, HostSpec& host) {
       ->default_str(std::string(HostName(run.host)));
 }
 
+void AddPowerLimit(CLI::App& command, Run& run) {
+  command
+      .add_option("--power-limit", run.power_limit_w,
+                  "Limit in W set on the board (nvidia-smi -pl), below its own")
+      ->check(CLI::PositiveNumber);
+}
+
 void AddExecutionFlags(CLI::App& command, Run& run) {
   command.add_flag(
       "--autocast", run.autocast,
@@ -53,6 +60,7 @@ void AddExecutionFlags(CLI::App& command, Run& run) {
                    "Network and images in channels-last; with --autocast");
   AddTorch(command, run.torch);
   AddGradMode(command, run);
+  AddPowerLimit(command, run);
 }
 
 }  // namespace

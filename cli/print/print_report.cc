@@ -113,6 +113,11 @@ std::string HostText(const Prediction& prediction) {
                      FormatSignificant(prediction.host.factor));
 }
 
+std::string LimitText(const Run& run) {
+  return run.power_limit_w ? fmt::format("   at most {} W", *run.power_limit_w)
+                           : "";
+}
+
 std::string FormatReport(const Report& report) {
   const Prediction& prediction = report.prediction;
   std::string text =
@@ -131,9 +136,9 @@ std::string FormatReport(const Report& report) {
                                   FormatSignificant(latency.value),
                                   Range(latency.interval), HostText(prediction),
                                   DistanceText(latency.source)));
-  text +=
-      Line("energy", fmt::format("{} J   ({})", FormatSignificant(energy.value),
-                                 Range(energy.interval)));
+  text += Line("energy",
+               fmt::format("{} J   ({}){}", FormatSignificant(energy.value),
+                           Range(energy.interval), LimitText(prediction.run)));
   text +=
       Line("MIG",
            fmt::format("{}: {}", report.recommendation.profile.value_or("none"),

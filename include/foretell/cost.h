@@ -65,10 +65,12 @@ struct CostEstimate {
   double memory_ms = 0;
   double overhead_ms = 0;
 
-  double energy_j = 0;  ///< Busy and idle power over latency_ms.
+  double waiting_ms = 0;  ///< Time in which the GPU waits for the CPU.
+  double energy_j = 0;    ///< Of kernels and waiting, over latency_ms.
   /// The part of energy_j that the idle chip would take in latency_ms.
   double static_energy_j = 0;
-  /// energy_j / latency_ms. On a slice: its share of the board, by SMs.
+  /// energy_j / latency_ms. On a slice: its share of the board, idle power and
+  /// multiprocessors by SMs, memory by bandwidth.
   double average_power_w = 0;
 };
 
@@ -85,8 +87,12 @@ struct CostEstimate {
 /// nor do the indices of a lookup: exporters spell out what a network computes
 /// when it is built.
 ///
+/// A power limit of the run below the board's own makes the clock fall until
+/// the average power keeps to it.
+///
 /// Throws Error(kInvalidArgument) for options outside their ranges and for a
-/// device without bandwidth, SMs or the needed peak rate.
+/// device without bandwidth, SMs or the needed peak rate, and for a power limit
+/// that is not above its idle power or is above its own limit.
 CostEstimate EstimateCost(const OperatorGraph& graph, const DeviceSpec& device,
                           const CostOptions& options = {});
 

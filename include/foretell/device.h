@@ -45,8 +45,11 @@ struct DeviceSpec {
   /// Precision; empty where nobody measured. Power limits and boost clocks take
   /// it far from the peak of the data sheet, either way.
   std::map<Precision, double> matmul_tflops;
-  double max_power_w = 0;
+  double max_power_w = 0;  ///< The board's own limit.
   double idle_power_w = 0;
+  /// What the chip draws at full use where a board lets it; max_power_w unless
+  /// that is larger.
+  double chip_power_w = 0;
   std::int64_t cublas_workspace_bytes = 0;
   int compute_slices = 0;  ///< 7; 4 on A30; 0 without MIG.
   int memory_slots = 0;    ///< 8; 4 on A30.

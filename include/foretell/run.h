@@ -78,6 +78,8 @@ struct Run {
   /// until the results are dropped. Means nothing in training, which always
   /// records; readers refuse it there.
   bool grad_mode = false;
+  /// Limit in W that was set on the board (nvidia-smi -pl), below its own.
+  std::optional<int> power_limit_w = {};
 
   std::strong_ordering operator<=>(const Run&) const = default;
 };
@@ -89,9 +91,9 @@ Run RunOf(const GraphInfo& info, const Run& run);
 
 /// An object on one line, with all fields: {"autocast":false, …}.
 std::string RunToJson(const Run& run);
-/// Reads what RunToJson writes: every field once and no other. Throws
-/// Error(kCorrupt) that names `origin`, the field and its value; so for a grad
-/// mode in training.
+/// Reads what RunToJson writes: every field once and no other; a power limit
+/// may be absent. Throws Error(kCorrupt) that names `origin`, the field and its
+/// value; so for a grad mode in training.
 Run RunFromJson(std::string_view json, const std::string& origin);
 
 }  // namespace foretell

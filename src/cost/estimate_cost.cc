@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "foretell/cost.h"
 #include "src/cost/host_time.h"
@@ -20,6 +21,10 @@
 // A sum of kernel times would be far too low for small batches, where eager
 // execution waits for the CPU; a sum of both would be too high for large ones,
 // where the CPU runs ahead.
+//
+// A power limit below the board's own acts on the average over many steps, so
+// one clock is sought for the whole of a step: the highest at which its average
+// power is within the limit.
 
 namespace foretell {
 namespace {
@@ -37,6 +42,8 @@ constexpr double kDispatchPerOptimizerTensorUs = 0.2;
 /// CPU time of every kernel of an operator after its first: called from C++,
 /// inside the operator. Judgement.
 constexpr double kFurtherKernelUs = 4;
+constexpr double kLowestClock = 0.01;
+constexpr int kClockBisections = 16;
 constexpr double kUsPerMs = 1e3;
 constexpr double kUsPerS = 1e6;
 
@@ -89,8 +96,8 @@ void AddKernel(const Kernel& kernel, const Machine& machine, NodeCost& node,
   node.bytes_read +=
       count * static_cast<double>(kernel.bytes_in + kernel.bytes_weight);
   node.bytes_written += count * static_cast<double>(kernel.bytes_out);
-  const double watts = cost::BusyPowerW(machine, time.at_peak_us / us,
-                                        std::min(1.0, time.traffic_us / us));
+  const double watts =
+      cost::BusyPowerW(machine, cost::ActivityOf(kernel, time, machine));
   node.energy_j += count * watts * us / kUsPerS;
   bounds.Add(time, count);
 }
@@ -143,14 +150,50 @@ void AddTotals(const Machine& machine, const Timelines& timelines,
   result.latency_ms = timelines.EndUs() / kUsPerMs;
   result.overhead_ms =
       std::max(0.0, result.latency_ms - result.compute_ms - result.memory_ms);
-  const double gap_ms = std::max(0.0, result.latency_ms - result.gpu_ms);
-  result.energy_j += cost::GapPowerW(machine) * gap_ms / kUsPerMs;
+  result.waiting_ms = std::max(0.0, result.latency_ms - result.gpu_ms);
+  result.energy_j +=
+      cost::WaitingPowerW(machine) * result.waiting_ms / kUsPerMs;
   result.static_energy_j =
       std::min(result.energy_j,
                cost::IdlePowerW(machine) * result.latency_ms / kUsPerMs);
   if (result.latency_ms > 0) {
     result.average_power_w = result.energy_j / result.latency_ms * kUsPerMs;
   }
+}
+
+CostEstimate EstimateOn(const cost::LaunchedStep& step,
+                        const Machine& machine) {
+  std::span<const Kernel> rest = step.kernels;
+  CostEstimate result;
+  result.nodes.reserve(step.dispatch_us.size());
+  Timelines timelines;
+  for (NodeId id = 0; id < std::ssize(step.dispatch_us); ++id) {
+    result.nodes.push_back(CostOfNode(TakeKernelsOf(id, rest), machine));
+    result.nodes.back().dispatch_us =
+        step.dispatch_us[static_cast<std::size_t>(id)];
+    timelines.Run(result.nodes.back());
+  }
+  AddTotals(machine, timelines, result);
+  return result;
+}
+
+/// The step at the highest clock at which it keeps to the power limit.
+CostEstimate EstimateThrottled(const cost::LaunchedStep& step,
+                               const Machine& machine) {
+  double low = kLowestClock;
+  double high = 1;
+  CostEstimate best = EstimateOn(step, machine.AtClock(low));
+  for (int i = 0; i < kClockBisections; ++i) {
+    const double clock = (low + high) / 2;
+    CostEstimate tried = EstimateOn(step, machine.AtClock(clock));
+    if (tried.average_power_w > cost::PowerLimitW(machine)) {
+      high = clock;
+    } else {
+      low = clock;
+      best = std::move(tried);
+    }
+  }
+  return best;
 }
 
 }  // namespace
@@ -187,18 +230,12 @@ CostEstimate cost::EstimateLaunched(const LaunchedStep& step,
                                     const DeviceSpec& device,
                                     const CostOptions& options) {
   const Machine machine = MakeMachine(device, options);
-  std::span<const Kernel> rest = step.kernels;
-  CostEstimate result;
-  result.nodes.reserve(step.dispatch_us.size());
-  Timelines timelines;
-  for (NodeId id = 0; id < std::ssize(step.dispatch_us); ++id) {
-    result.nodes.push_back(CostOfNode(TakeKernelsOf(id, rest), machine));
-    result.nodes.back().dispatch_us =
-        step.dispatch_us[static_cast<std::size_t>(id)];
-    timelines.Run(result.nodes.back());
+  CostEstimate result = EstimateOn(step, machine);
+  if (!options.run.power_limit_w ||
+      result.average_power_w <= PowerLimitW(machine)) {
+    return result;
   }
-  AddTotals(machine, timelines, result);
-  return result;
+  return EstimateThrottled(step, machine);
 }
 
 CostEstimate cost::EstimateOnHost(const CostEstimate& estimate,

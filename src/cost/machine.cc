@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string>
 
 #include "foretell/error.h"
@@ -14,25 +15,52 @@ constexpr double kBytesPerUsPerGbS = 1e3;
 /// Share of the A100's peak that its best measured BF16 product reaches, 267.9
 /// of 312 TFLOP/s: the efficiencies of the cost model are shares of that peak.
 constexpr double kReachedShareOfPeak = 0.86;
+/// Clock from which on the multiprocessors ask for all of the bandwidth;
+/// judgement.
+constexpr double kClockOfFullBandwidth = 0.6;
 
 [[noreturn]] void Refuse(const DeviceSpec& device, const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("device {}: {}", device.name, what));
 }
 
+double PowerLimit(const DeviceSpec& device, const Run& run) {
+  if (!run.power_limit_w) return device.max_power_w;
+  const double limit = *run.power_limit_w;
+  if (!(limit > device.idle_power_w) || limit > device.max_power_w) {
+    Refuse(device, fmt::format("power limit is {} W, expected more than {} "
+                               "(idle) and at most {}",
+                               limit, device.idle_power_w, device.max_power_w));
+  }
+  return limit;
+}
+
+double BytesPerUs(const DeviceSpec& device, double share, double clock) {
+  return device.bandwidth_gb_s * kBytesPerUsPerGbS * share *
+         std::min(1.0, clock / kClockOfFullBandwidth);
+}
+
 }  // namespace
+
+Machine Machine::AtClock(double new_clock) const {
+  Machine slower = *this;
+  slower.clock = new_clock;
+  slower.bytes_per_us = BytesPerUs(*device, bandwidth_share, new_clock);
+  return slower;
+}
 
 double Machine::FlopsPerUs(Precision precision) const {
   const auto reached = device->matmul_tflops.find(precision);
   if (use_measured_rates && reached != device->matmul_tflops.end()) {
-    return reached->second / kReachedShareOfPeak * kFlopsPerUsOfATflops * share;
+    return reached->second / kReachedShareOfPeak * kFlopsPerUsOfATflops *
+           share * clock;
   }
   const auto peak = device->peak_tflops.find(precision);
   if (peak == device->peak_tflops.end() || !(peak->second > 0)) {
     Refuse(*device,
            "no peak rate for " + std::string(PrecisionName(precision)));
   }
-  return peak->second * kFlopsPerUsOfATflops * share;
+  return peak->second * kFlopsPerUsOfATflops * share * clock;
 }
 
 Machine MakeMachine(const DeviceSpec& device, const CostOptions& options) {
@@ -56,8 +84,10 @@ Machine MakeMachine(const DeviceSpec& device, const CostOptions& options) {
   const int sms = options.sms == 0 ? device.sms : options.sms;
   return {.device = &device,
           .sms = sms,
-          .bytes_per_us = device.bandwidth_gb_s * kBytesPerUsPerGbS * fraction,
-          .share = static_cast<double>(sms) / device.sms};
+          .bytes_per_us = BytesPerUs(device, fraction, 1),
+          .share = static_cast<double>(sms) / device.sms,
+          .bandwidth_share = fraction,
+          .power_limit_w = PowerLimit(device, options.run)};
 }
 
 }  // namespace foretell::cost

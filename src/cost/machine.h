@@ -9,15 +9,22 @@ namespace foretell::cost {
 struct Machine {
   const DeviceSpec* device = nullptr;
   int sms = 0;
-  double bytes_per_us = 0;  ///< Peak memory bandwidth.
-  double share = 1;         ///< sms / device->sms.
+  double bytes_per_us = 0;     ///< Memory bandwidth at its clock.
+  double share = 1;            ///< sms / device->sms.
+  double bandwidth_share = 1;  ///< Of the device's bandwidth, at full clock.
+  /// Of its multiprocessors, as a share of the one at the board's own limit.
+  double clock = 1;
+  double power_limit_w = 0;  ///< Of the whole device.
   /// Whether rates that were measured stand for the data sheet's peaks.
   bool use_measured_rates = true;
 
-  /// Peak rate in FLOP per microsecond: that of the data sheet, or, where
-  /// products of large matrices were measured and use_measured_rates is set,
-  /// the one of which they reach the share that they reach on an A100. Throws
-  /// Error(kInvalidArgument) when the device names none for `precision`.
+  /// The same one at another clock, (0, 1].
+  Machine AtClock(double clock) const;
+
+  /// Peak rate in FLOP per microsecond at its clock: that of the data sheet,
+  /// or, where products of large matrices were measured and use_measured_rates
+  /// is set, the one of which they reach the share that they reach on an A100.
+  /// Throws Error(kInvalidArgument) when the device names none for `precision`.
   double FlopsPerUs(Precision precision) const;
 };
 

@@ -1,17 +1,35 @@
 #pragma once
 
+#include "src/cost/kernel_time.h"
 #include "src/cost/machine.h"
+#include "src/kernels/kernels.h"
 
 namespace foretell::cost {
 
-/// Watts of the machine while a kernel uses `compute` of the arithmetic and
-/// `memory` of the bandwidth, both 0..1. A slice counts its share of the board.
-double BusyPowerW(const Machine& machine, double compute, double memory);
+/// What a running kernel uses of a machine at its clock, each 0..1.
+struct Activity {
+  double tensor = 0;  ///< Rate of its matrix units, of their peak.
+  double lanes = 0;   ///< Rate of its FP32 lanes, of their peak.
+  double memory = 0;  ///< Share of the time in which it moves data.
+};
+
+/// Activity of `kernel`, which takes `time` on `machine`; none without time.
+Activity ActivityOf(const Kernel& kernel, const KernelTime& time,
+                    const Machine& machine);
+
+/// Watts of the machine while a kernel runs; at most PowerLimitW where the
+/// clock is the board's own. A slice draws its share of the SMs' power, idle
+/// power included, and its share of the memory's power, by bandwidth.
+double BusyPowerW(const Machine& machine, const Activity& activity);
 
 /// Watts of the machine when nothing runs on it.
 double IdlePowerW(const Machine& machine);
 
-/// Watts between two kernels of a running step.
-double GapPowerW(const Machine& machine);
+/// Watts while the machine waits for the host in the middle of a step.
+double WaitingPowerW(const Machine& machine);
+
+/// Watts that a step may draw on average: the limit that was set, or the
+/// board's own. A slice has the part of it that it draws at full use.
+double PowerLimitW(const Machine& machine);
 
 }  // namespace foretell::cost

@@ -29,6 +29,12 @@ double PeakFlopsPerUs(const Kernel& kernel, const Machine& machine) {
   return emulates ? peak / kEmulatedFloatProducts : peak;
 }
 
+bool UsesTensorCores(const Kernel& kernel, const Machine& machine) {
+  return kernel.macs > 0 && kernel.arithmetic != Precision::kFp32 &&
+         machine.FlopsPerUs(kernel.arithmetic) >
+             machine.FlopsPerUs(Precision::kFp32);
+}
+
 KernelRoofline RooflineOf(const Kernel& kernel, const Machine& machine) {
   KernelRoofline roofline = {
       .memory_us = Real(kernel.Bytes()) / machine.bytes_per_us,

@@ -22,6 +22,11 @@ struct KernelRoofline {
 /// device when it has no such rate.
 double PeakFlopsPerUs(const Kernel& kernel, const Machine& machine);
 
+/// Whether the kernel has products that run on matrix units: not those of FP32,
+/// FP64 and depthwise kernels, nor those of a type that the device multiplies
+/// no faster than FP32.
+bool UsesTensorCores(const Kernel& kernel, const Machine& machine);
+
 /// Requires a machine with bandwidth; errors as PeakFlopsPerUs.
 KernelRoofline RooflineOf(const Kernel& kernel, const Machine& machine);
 

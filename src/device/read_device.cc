@@ -106,6 +106,10 @@ void ReadHardware(JsonObject& object, DeviceSpec* device) {
   }
   device->max_power_w = object.Number("max_power_w", 1, kMaxPower);
   device->idle_power_w = object.Number("idle_power_w", 0, device->max_power_w);
+  device->chip_power_w =
+      object.Has("chip_power_w")
+          ? object.Number("chip_power_w", device->max_power_w, kMaxPower)
+          : device->max_power_w;
   device->cublas_workspace_bytes =
       object.Int("cublas_workspace_bytes", 0, std::int64_t{1} << 32);
 }

@@ -39,6 +39,7 @@ Run RunAsLearned(const Run& run, const InputRecipe& recipe) {
   Run learned = run;
   learned.host = recipe.host;
   learned.restore_folded_norms = recipe.restore_folded_norms;
+  learned.power_limit_w.reset();
   return learned;
 }
 

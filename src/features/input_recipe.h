@@ -47,7 +47,7 @@ struct InputRecipe {
 };
 
 /// `run` as networks with this recipe learned of it: with its host and its word
-/// on folded norms.
+/// on folded norms, and on boards at their own power limit.
 Run RunAsLearned(const Run& run, const InputRecipe& recipe);
 
 /// The keys of columns, without their scales.

@@ -26,6 +26,11 @@ std::optional<int> TakePart(std::string_view& text) {
   return number;
 }
 
+nlohmann::json PowerLimitJson(const Run& run) {
+  return run.power_limit_w ? nlohmann::json(*run.power_limit_w)
+                           : nlohmann::json();
+}
+
 bool IsDigit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
@@ -87,7 +92,8 @@ std::string RunToJson(const Run& run) {
                         {"torch", ToString(run.torch)},
                         {"host", HostName(run.host)},
                         {"restore_folded_norms", run.restore_folded_norms},
-                        {"grad_mode", run.grad_mode}}
+                        {"grad_mode", run.grad_mode},
+                        {"power_limit_w", PowerLimitJson(run)}}
       .dump();
 }
 
@@ -97,15 +103,16 @@ Run RunFromJson(std::string_view json, const std::string& origin) {
   const auto optimizer = [](std::string_view name) {
     return FindIn<Optimizer>(kOptimizerNames, name);
   };
-  const Run run{.mode = object.Named("mode", &ParseMode),
-                .precision = object.Named("precision", &ParsePrecision),
-                .optimizer = object.Named("optimizer", optimizer),
-                .autocast = object.Bool("autocast"),
-                .channels_last = object.Bool("channels_last"),
-                .torch = object.Named("torch", &ParseTorchVersion),
-                .host = object.Named("host", &ParseHost),
-                .restore_folded_norms = object.Bool("restore_folded_norms"),
-                .grad_mode = object.Bool("grad_mode")};
+  Run run{.mode = object.Named("mode", &ParseMode),
+          .precision = object.Named("precision", &ParsePrecision),
+          .optimizer = object.Named("optimizer", optimizer),
+          .autocast = object.Bool("autocast"),
+          .channels_last = object.Bool("channels_last"),
+          .torch = object.Named("torch", &ParseTorchVersion),
+          .host = object.Named("host", &ParseHost),
+          .restore_folded_norms = object.Bool("restore_folded_norms"),
+          .grad_mode = object.Bool("grad_mode")};
+  object.Read("power_limit_w", run.power_limit_w);
   object.Finish();
   if (run.grad_mode && run.mode == Mode::kTraining) {
     throw Error(ErrorCode::kCorrupt,

@@ -14,6 +14,7 @@
 #include "src/core/units.h"
 #include "src/cost/launched_step.h"
 #include "src/predict/apply_adaptation.h"
+#include "src/predict/follow_power_limit.h"
 #include "src/predict/learned_figures.h"
 #include "src/predict/slices.h"
 
@@ -273,6 +274,9 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
                        .context = context_,
                        .method = options_.method},
                       result);
+    if (run_.power_limit_w) {
+      FollowPowerLimit(step, device_, options_.cost, result);
+    }
   }
   if (options_.adaptation) {
     const StaticFeatures statics = CountStaticFeatures(graph);

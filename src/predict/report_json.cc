@@ -146,12 +146,17 @@ Json LatencyJson(const Prediction& prediction) {
           {"host_factor", Rounded(prediction.host.factor)}};
 }
 
+Json PowerLimitJson(const Run& run) {
+  return run.power_limit_w ? Json(*run.power_limit_w) : Json();
+}
+
 Json EnergyJson(const Prediction& prediction) {
   const Figure& figure = prediction[Target::kEnergy];
   return {{"j", Rounded(figure.value)},
           {"interval_j", IntervalJson(figure.interval)},
           {"source", SourceJson(figure.source)},
-          {"average_power_w", Rounded(prediction.cost.average_power_w)}};
+          {"average_power_w", Rounded(prediction.cost.average_power_w)},
+          {"power_limit_w", PowerLimitJson(prediction.run)}};
 }
 
 }  // namespace

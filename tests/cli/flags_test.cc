@@ -39,17 +39,19 @@ TEST(PredictorFlags, LeaveTheUsualRun) {
   EXPECT_EQ(command.run.host, Host::kPython);
   EXPECT_FALSE(command.run.autocast);
   EXPECT_FALSE(command.run.channels_last);
+  EXPECT_EQ(command.run.power_limit_w, std::nullopt);
 }
 
 TEST(PredictorFlags, SayHowPyTorchRuns) {
   const PredictorCommand command = ParsePredictor(
       "--device rtx-4090 --host cpp --autocast --channels-last --torch 2.4.1 "
-      "--method analytic");
+      "--method analytic --power-limit 300");
   EXPECT_EQ(command.flags.device.device, "rtx-4090");
   EXPECT_EQ(command.run.host, Host::kCpp);
   EXPECT_TRUE(command.run.autocast);
   EXPECT_TRUE(command.run.channels_last);
   EXPECT_EQ(ToString(command.run.torch), "2.4.1");
+  EXPECT_EQ(command.run.power_limit_w, 300);
   EXPECT_EQ(command.flags.method, Method::kAnalytic);
 }
 

@@ -201,13 +201,13 @@ TEST(EstimateCost, MakesRecurrentStepsWaitForEachOther) {
   EXPECT_NEAR((us("100") - us("50")) / 50, step_us, 0.5);
 }
 
-TEST(EstimateCost, AddsBusyAndIdleEnergyUp) {
+TEST(EstimateCost, AddsTheEnergyOfKernelsAndOfWaitingUp) {
   const CostEstimate cost = EstimateText(ReluChain(1, kHundredUs));
-  const double memory = 87.0 / 103;
-  const double busy_w = 50 + 200 * (0.55 + 0.2 * memory);
-  const double gap_w = 50 + 200 * 0.1;
+  const double busy_w = 50 + 200 * (0.27 + 0.34 * 100 / 103);
+  const double waiting_w = 50 + 200 * 0.05;
   EXPECT_NEAR(cost.nodes[0].energy_j, busy_w * 103e-6, 1e-9);
-  EXPECT_NEAR(cost.energy_j, busy_w * 103e-6 + gap_w * 6e-6, 1e-9);
+  EXPECT_NEAR(cost.waiting_ms, 0.006, 1e-9);
+  EXPECT_NEAR(cost.energy_j, busy_w * 103e-6 + waiting_w * 6e-6, 1e-9);
   EXPECT_NEAR(cost.static_energy_j, 50 * 109e-6, 1e-9);
   EXPECT_NEAR(cost.average_power_w, cost.energy_j / 109e-6, 1e-6);
 }
@@ -218,6 +218,19 @@ TEST(EstimateCost, StaysBetweenIdlePowerAndTheLimit) {
     EXPECT_GT(cost.average_power_w, 50);
     EXPECT_LE(cost.average_power_w, 250);
   }
+}
+
+TEST(EstimateCost, DoublesTheEnergyOfABusyGpuWithItsWork) {
+  const double once = EstimateText(ReluChain(4, 2 * kHundredUs)).energy_j;
+  const double twice = EstimateText(ReluChain(4, 4 * kHundredUs)).energy_j;
+  EXPECT_NEAR(twice / once, 2, 0.02);
+}
+
+TEST(EstimateCost, DrawsLittleMoreThanIdlePowerWhileTheHostIsSlow) {
+  const CostEstimate cost =
+      EstimateText(ReluChain(10, 1), {.dispatch_scale = 100});
+  EXPECT_GT(cost.average_power_w, 60);
+  EXPECT_LT(cost.average_power_w, 61);
 }
 
 const char* const kMixed = R"(graph "mixed"

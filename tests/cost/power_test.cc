@@ -7,22 +7,99 @@
 namespace foretell::cost {
 namespace {
 
-TEST(Power, GrowsWithUtilisationUpToTheLimit) {
+TEST(Power, GrowsWithWhatAKernelUsesUpToTheLimit) {
   const DeviceSpec device = test::RoundDevice();
   const Machine machine = MakeMachine(device, {});
   EXPECT_DOUBLE_EQ(IdlePowerW(machine), 50);
-  EXPECT_DOUBLE_EQ(GapPowerW(machine), 50 + 200 * 0.10);
-  EXPECT_DOUBLE_EQ(BusyPowerW(machine, 0, 0), 50 + 200 * 0.55);
-  EXPECT_DOUBLE_EQ(BusyPowerW(machine, 0.5, 0), 50 + 200 * 0.85);
-  EXPECT_DOUBLE_EQ(BusyPowerW(machine, 0, 0.5), 50 + 200 * 0.65);
-  EXPECT_DOUBLE_EQ(BusyPowerW(machine, 1, 1), 250);
+  EXPECT_DOUBLE_EQ(WaitingPowerW(machine), 50 + 200 * 0.05);
+  EXPECT_DOUBLE_EQ(BusyPowerW(machine, {}), 50 + 200 * 0.27);
+  EXPECT_DOUBLE_EQ(BusyPowerW(machine, {.tensor = 0.5}), 50 + 200 * 0.87);
+  EXPECT_DOUBLE_EQ(BusyPowerW(machine, {.lanes = 0.5}), 50 + 200 * 0.57);
+  EXPECT_DOUBLE_EQ(BusyPowerW(machine, {.memory = 0.5}), 50 + 200 * 0.44);
+  EXPECT_DOUBLE_EQ(BusyPowerW(machine, {.tensor = 1, .memory = 1}), 250);
 }
 
-TEST(Power, OfASliceIsItsShareOfTheBoard) {
+TEST(Power, FallsWithTheClockAndItsVoltageDownToAFloor) {
   const DeviceSpec device = test::RoundDevice();
-  const Machine half = MakeMachine(device, {.sms = 50});
-  EXPECT_DOUBLE_EQ(IdlePowerW(half), 25);
-  EXPECT_DOUBLE_EQ(BusyPowerW(half, 1, 1), 125);
+  const Machine machine = MakeMachine(device, {});
+  const Activity busy{.lanes = 1, .memory = 0.5};
+  const double memory = 0.34 * 0.5;
+  EXPECT_DOUBLE_EQ(BusyPowerW(machine.AtClock(0.8), busy),
+                   50 + 200 * (0.8 * 0.8 * 0.8 * (1 - memory) + memory));
+  EXPECT_DOUBLE_EQ(BusyPowerW(machine.AtClock(0.5), busy),
+                   50 + 200 * (0.5 * 0.7 * 0.7 * (1 - memory) + memory));
+  EXPECT_DOUBLE_EQ(IdlePowerW(machine.AtClock(0.5)), 50);
+}
+
+TEST(Power, OfAChipIsCutOffByItsBoard) {
+  DeviceSpec device = test::RoundDevice();
+  device.chip_power_w = 450;
+  const Machine machine = MakeMachine(device, {});
+  EXPECT_DOUBLE_EQ(BusyPowerW(machine, {}), 50 + 400 * 0.27);
+  EXPECT_DOUBLE_EQ(BusyPowerW(machine, {.memory = 0.5}), 50 + 400 * 0.44);
+  EXPECT_DOUBLE_EQ(BusyPowerW(machine, {.lanes = 1}), 250);
+}
+
+TEST(Power, OfASliceIsItsShareOfTheSmsAndOfTheMemory) {
+  const DeviceSpec device = test::RoundDevice();
+  const Machine slice =
+      MakeMachine(device, {.sms = 20, .bandwidth_fraction = 0.5});
+  EXPECT_DOUBLE_EQ(IdlePowerW(slice), 10);
+  EXPECT_DOUBLE_EQ(BusyPowerW(slice, {.memory = 1}),
+                   10 + 200 * (0.2 * 0.27 + 0.5 * 0.34));
+  EXPECT_DOUBLE_EQ(PowerLimitW(slice), 10 + 200 * (0.2 * 0.66 + 0.5 * 0.34));
+  EXPECT_DOUBLE_EQ(BusyPowerW(slice, {.tensor = 1, .memory = 1}),
+                   PowerLimitW(slice));
+}
+
+TEST(Activity, OfTrafficIsTheShareOfTheTimeInWhichDataMoves) {
+  const DeviceSpec device = test::RoundDevice();
+  const Machine machine = MakeMachine(device, {});
+  const Kernel relu{.kernel_class = KernelClass::kRelu,
+                    .bytes_in = 43'500'000,
+                    .bytes_out = 43'500'000,
+                    .element_bytes_in = 4,
+                    .element_bytes_out = 4};
+  const Activity activity = ActivityOf(relu, TimeOf(relu, machine), machine);
+  EXPECT_DOUBLE_EQ(activity.memory, 100.0 / 103);
+  EXPECT_EQ(activity.lanes, 0);
+  EXPECT_EQ(activity.tensor, 0);
+}
+
+TEST(Activity, OfAnExpensiveFunctionTakesLanes) {
+  const DeviceSpec device = test::RoundDevice();
+  const Machine machine = MakeMachine(device, {});
+  const Kernel gelu{.kernel_class = KernelClass::kGelu,
+                    .bytes_in = 89'000'000,
+                    .bytes_out = 89'000'000,
+                    .element_bytes_in = 2,
+                    .element_bytes_out = 2};
+  const KernelTime time = TimeOf(gelu, machine);
+  ASSERT_DOUBLE_EQ(time.Us(), 203);
+  // 17 multiply-adds per element, 10^7 operations per microsecond.
+  EXPECT_NEAR(ActivityOf(gelu, time, machine).lanes,
+              2 * 17 * 44.5e6 / 203 / 1e7, 1e-12);
+}
+
+TEST(Activity, OfAProductIsThatOfItsUnit) {
+  DeviceSpec device = test::RoundDevice();
+  Kernel product{.kernel_class = KernelClass::kLinear,
+                 .macs = 1'000'000'000,
+                 .arithmetic = Precision::kTf32};
+  const auto activity = [&] {
+    const Machine machine = MakeMachine(device, {});
+    return ActivityOf(product, TimeOf(product, machine), machine);
+  };
+  // 20 us at the peak of the matrix units, 200 us at that of the lanes.
+  EXPECT_DOUBLE_EQ(activity().tensor, 20.0 / 23);
+  EXPECT_EQ(activity().lanes, 0);
+  product.arithmetic = Precision::kFp32;
+  EXPECT_DOUBLE_EQ(activity().lanes, 200.0 / 203);
+  EXPECT_EQ(activity().tensor, 0);
+  // A device without TF32 units.
+  product.arithmetic = Precision::kTf32;
+  device.peak_tflops[Precision::kTf32] = 10;
+  EXPECT_DOUBLE_EQ(activity().lanes, 200.0 / 203);
 }
 
 }  // namespace

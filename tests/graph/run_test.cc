@@ -16,7 +16,8 @@ constexpr Run kUnusual = {.mode = Mode::kTraining,
                           .channels_last = true,
                           .torch = {.major = 1, .minor = 13, .patch = 1},
                           .host = Host::kCpp,
-                          .restore_folded_norms = true};
+                          .restore_folded_norms = true,
+                          .power_limit_w = 150};
 
 constexpr Run kRecorded = {.grad_mode = true};
 
@@ -28,13 +29,18 @@ TEST(Run, ComesBackFromItsJson) {
       RunToJson({}),
       R"({"autocast":false,"channels_last":false,"grad_mode":false,)"
       R"("host":"python","mode":"inference","optimizer":"sgd","precision":"fp32",)"
-      R"("restore_folded_norms":false,"torch":"2.9"})");
+      R"("power_limit_w":null,"restore_folded_norms":false,"torch":"2.9"})");
 }
 
 /// The JSON of a plain run with `from` replaced by `to`.
 std::string Edited(const std::string& from, const std::string& to) {
   std::string json = RunToJson({});
   return json.replace(json.find(from), from.size(), to);
+}
+
+TEST(Run, MayLeaveItsPowerLimitOut) {
+  EXPECT_EQ(RunFromJson(Edited("\"power_limit_w\":null,", ""), "test"),
+            foretell::Run{});
 }
 
 TEST(Run, RefusesWhatIsNotARun) {
@@ -55,6 +61,7 @@ TEST(Run, RefusesWhatIsNotARun) {
   expect_refused(Edited("2.9", "newest"), "torch is 'newest'");
   expect_refused(Edited("python", "rust"), "host is 'rust'");
   expect_refused(Edited("false", "0"), "autocast is 0");
+  expect_refused(Edited("null", "1.5"), "power_limit_w is 1.5");
   std::string trains = RunToJson({.mode = Mode::kTraining});
   trains.replace(trains.find("mode\":false"), 11, "mode\":true");
   expect_refused(trains, "grad_mode is true");

@@ -98,6 +98,16 @@ TEST(CompareSlices, SlowsTrafficByTheShareOfTheBandwidth) {
   EXPECT_NEAR(On(slices, "7g.40gb").latency, 1, 1e-9);
 }
 
+TEST(CompareSlices, ChargesTrafficToTheMemorysShare) {
+  const std::vector<SliceRatio> slices = SlicesOf(kTraffic, Sliced());
+  // The same bytes take half as long on twice the bandwidth, at more than half
+  // of the power: what the multiprocessors draw meanwhile is saved.
+  const double once = On(slices, "1g.5gb").energy;
+  const double twice = On(slices, "1g.10gb").energy;
+  EXPECT_LT(twice, once);
+  EXPECT_GT(twice, 0.75 * once);
+}
+
 TEST(CompareSlices, LeavesTheTimeOfTheHostAlone) {
   const std::vector<SliceRatio> slices = SlicesOf(kTiny, Sliced());
   for (const SliceRatio& slice : slices) EXPECT_NEAR(slice.latency, 1, 1e-3);
