@@ -6,9 +6,9 @@
 Reads published GPU measurements (gzipped CSV files, by default in
 ../shared/data beside the repository), fits the tiled model of matrix products,
 the efficiencies of elementwise operators, softmax, layer norm and attention,
-and the power model, and prints them with their errors. Writes nothing: the
-constants are copied into src/cost by hand, rounded, where a reader can see
-them. Needs numpy.
+and prints them with their errors. Writes nothing: the constants are copied into
+src/cost by hand, rounded, where a reader can see them; fit_power.py does the
+same for power. Needs numpy.
 """
 import argparse
 import pathlib
@@ -28,7 +28,6 @@ SIMT_TILES = [(256, 128), (128, 128), (128, 64), (64, 64), (32, 64), (32, 32)]
 TENSOR_EFFICIENCIES = [.83, .56, .50, .49, .21, .15]
 # Name, FP16 peak with FP32 accumulation, bandwidth, multiprocessors.
 DEEPBENCH_DEVICES = [("V100", 125, 900, 80), ("T4", 65, 320, 40)]
-H200_PEAK_FLOPS, H200_BYTES_S, H200_LIMIT_W = 989e12, 4.8e12, 700
 
 
 def column(rows, name, default=1.0):
@@ -203,28 +202,6 @@ def print_attention(folder):
               f"{0.62 * keys / (keys + 250):.2f}")
 
 
-def fit_power(folder):
-    rows = published.rows(folder / "gemm_bf16_power_h200.csv.gz")
-    m, n, k, ms, watts = (column(rows, name)
-                          for name in ("m", "n", "k", "latency_ms", "power_w"))
-    long = ms > 0.02  # shorter runs sample idle gaps
-    m, n, k, ms, watts = (values[long] for values in (m, n, k, ms, watts))
-    compute = 2 * m * n * k / (ms * 1e-3) / H200_PEAK_FLOPS
-    memory = 2 * (m * n + m * k + n * k) / (ms * 1e-3) / H200_BYTES_S
-    memory = np.minimum(memory, 1)
-    best = (np.inf,)
-    for active in np.arange(0, 0.6, 0.05):
-        for a in np.arange(0.2, 2, 0.1):
-            for b in np.arange(0, 1.5, 0.1):
-                share = np.minimum(1, active + a * compute + b * memory)
-                error = np.abs(75 + (H200_LIMIT_W - 75) * share - watts)
-                if error.mean() < best[0]:
-                    best = (error.mean(), active, a, b,
-                            np.median(error / watts))
-    print(f"power on H200: {watts.size} rows, active {best[1]:.2f}, compute "
-          f"{best[2]:.2f}, memory {best[3]:.2f}; median error {best[4]:.3f}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=pathlib.Path,
@@ -240,7 +217,6 @@ def main():
     print_reductions(options.data)
     print_convolutions(options.data)
     print_attention(options.data)
-    fit_power(options.data)
 
 
 if __name__ == "__main__":

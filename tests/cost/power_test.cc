@@ -27,7 +27,7 @@ TEST(Power, FallsWithTheClockAndItsVoltageDownToAFloor) {
   EXPECT_DOUBLE_EQ(BusyPowerW(machine.AtClock(0.8), busy),
                    50 + 200 * (0.8 * 0.8 * 0.8 * (1 - memory) + memory));
   EXPECT_DOUBLE_EQ(BusyPowerW(machine.AtClock(0.5), busy),
-                   50 + 200 * (0.5 * 0.7 * 0.7 * (1 - memory) + memory));
+                   50 + 200 * (0.5 * 0.6 * 0.6 * (1 - memory) + memory));
   EXPECT_DOUBLE_EQ(IdlePowerW(machine.AtClock(0.5)), 50);
 }
 
