@@ -45,10 +45,9 @@ void AddHostFlag(CLI::App& command, Run& run, HostSpec& host) {
 }
 
 void AddPowerLimit(CLI::App& command, Run& run) {
-  command
-      .add_option("--power-limit", run.power_limit_w,
-                  "Limit in W set on the board (nvidia-smi -pl), below its own")
-      ->check(CLI::PositiveNumber);
+  command.add_option("--power-limit", run.power_limit_w,
+                     "Limit in W set on the board (nvidia-smi -pl), below its "
+                     "own: what it costs and saves");
 }
 
 void AddExecutionFlags(CLI::App& command, Run& run) {

@@ -28,6 +28,8 @@ SIMT_TILES = [(256, 128), (128, 128), (128, 64), (64, 64), (32, 64), (32, 32)]
 TENSOR_EFFICIENCIES = [.83, .56, .50, .49, .21, .15]
 # Name, FP16 peak with FP32 accumulation, bandwidth, multiprocessors.
 DEEPBENCH_DEVICES = [("V100", 125, 900, 80), ("T4", 65, 320, 40)]
+# The same with the FP32 peak.
+FLOAT_DEVICES = [("V100", 15.7, 900, 80), ("P100", 9.3, 732, 56)]
 
 
 def column(rows, name, default=1.0):
@@ -175,6 +177,27 @@ def print_convolutions(folder):
               f"{np.median(errors(0.8)):.2f}   ({len(rows)} rows)")
 
 
+def print_float_convolutions(folder):
+    """Share of the tiled product that FP32 convolutions reach before TF32."""
+    table = published.rows(
+        folder / "more" / "ops_deepbench_v100_p100_t4.csv.gz")
+    print("FP32 convolutions above 100 us: share of a tiled product (median)")
+    for device, peak, bandwidth, sms in FLOAT_DEVICES:
+        rows = [row for row in table
+                if row["device"].startswith(device) and row["op"] == "conv2d"
+                and row["dtype"] == "fp32" and row["pass"] == "forward"]
+        shapes, _ = convolution_shapes(rows)
+        measured = column(rows, "latency_ms") * 1e3
+        product = gemm_us(shapes, [*TENSOR_EFFICIENCIES, 0, np.inf],
+                          TENSOR_TILES, peak, bandwidth, 4, sms)
+        window, stride = column(rows, "filter_h"), column(rows, "stride_h")
+        for edge, step in ((1, 1), (1, 2), (3, 1), (5, 2)):
+            chosen = (window == edge) & (stride == step) & (measured > 100)
+            print(f"  {device}, {edge} x {edge}, stride {step}: "
+                  f"{np.median((product / measured)[chosen]):.2f}   "
+                  f"({chosen.sum()} rows)")
+
+
 def print_reductions(folder):
     table = published.rows(folder / "more" / "ops_power_flagperf_a100.csv")
     rows = [row for row in table if row["op"] in ("mean", "max", "min")]
@@ -216,6 +239,7 @@ def main():
     print_bandwidth_shares(operators)
     print_reductions(options.data)
     print_convolutions(options.data)
+    print_float_convolutions(options.data)
     print_attention(options.data)
 
 

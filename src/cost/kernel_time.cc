@@ -40,6 +40,12 @@ constexpr double kCausalShare = 0.5;
 constexpr double kConvertedShare = 0.5;
 constexpr double kConversionBandwidthShare = 0.8;
 
+/// Share of the tiled estimate that FP32 convolutions of 3 x 3 at stride 1
+/// reach before TF32: cuDNN's Winograd kernels save multiplications. DeepBench
+/// on V100 and P100 (scripts/published/fit_cost_table.py).
+constexpr double kWinogradShare = 1.8;
+constexpr std::int64_t kWinogradWindow = 3;
+
 struct ClassCost {
   KernelClass kernel_class;
   double bandwidth_share;
@@ -111,6 +117,14 @@ const ClassCost& CostOf(KernelClass kernel_class) {
   return kClassCosts[static_cast<std::size_t>(kernel_class)];
 }
 
+/// Whether cuDNN takes a Winograd kernel: matrix units have none.
+bool IsWinograd(const Kernel& kernel, const Machine& machine) {
+  return kernel.arithmetic == Precision::kTf32 && !machine.HasTf32Units() &&
+         kernel.groups == 1 && kernel.stride == 1 &&
+         kernel.window_height == kWinogradWindow &&
+         kernel.window_width == kWinogradWindow;
+}
+
 /// Share of its peak that fused attention reaches.
 double AttentionEfficiency(const Kernel& kernel, const Machine& machine) {
   const double blocks =
@@ -124,7 +138,9 @@ double AttentionEfficiency(const Kernel& kernel, const Machine& machine) {
 /// Time of the product; a kernel whose sizes are unknown runs at the peak.
 double ProductUs(const Kernel& kernel, double at_peak_us,
                  const Machine& machine) {
-  const double share = CostOf(kernel.kernel_class).product_share;
+  const double share = IsWinograd(kernel, machine)
+                           ? kWinogradShare
+                           : CostOf(kernel.kernel_class).product_share;
   if (IsDepthwise(kernel.kernel_class)) return at_peak_us / share;
   const GemmShape shape = {Real(kernel.batch), Real(kernel.m), Real(kernel.n),
                            Real(kernel.k)};
@@ -142,7 +158,7 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
 /// images of a TF32 convolution.
 double ConversionUs(const Kernel& kernel, const Machine& machine) {
   if (kernel.groups == 0 || kernel.channels_last ||
-      kernel.arithmetic != Precision::kTf32) {
+      kernel.arithmetic != Precision::kTf32 || !machine.HasTf32Units()) {
     return 0;
   }
   const double bytes = 2 * Real(kernel.bytes_in + kernel.bytes_out);

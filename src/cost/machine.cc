@@ -15,6 +15,7 @@ constexpr double kBytesPerUsPerGbS = 1e3;
 /// Share of the A100's peak that its best measured BF16 product reaches, 267.9
 /// of 312 TFLOP/s: the efficiencies of the cost model are shares of that peak.
 constexpr double kReachedShareOfPeak = 0.86;
+constexpr int kFirstCapabilityWithTf32 = 80;
 /// Clock from which on the multiprocessors ask for all of the bandwidth;
 /// judgement.
 constexpr double kClockOfFullBandwidth = 0.6;
@@ -41,6 +42,11 @@ double BytesPerUs(const DeviceSpec& device, double share, double clock) {
 }
 
 }  // namespace
+
+bool Machine::HasTf32Units() const {
+  return device->compute_capability == 0 ||
+         device->compute_capability >= kFirstCapabilityWithTf32;
+}
 
 Machine Machine::AtClock(double new_clock) const {
   Machine slower = *this;

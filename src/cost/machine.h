@@ -18,6 +18,10 @@ struct Machine {
   /// Whether rates that were measured stand for the data sheet's peaks.
   bool use_measured_rates = true;
 
+  /// Whether it multiplies TF32 at all: from compute capability 8.0 on, and
+  /// where a device names none. Else PyTorch's convolutions stay in FP32.
+  bool HasTf32Units() const;
+
   /// The same one at another clock, (0, 1].
   Machine AtClock(double clock) const;
 

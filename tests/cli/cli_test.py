@@ -131,6 +131,30 @@ class Predict(unittest.TestCase):
         for word in ("MiB", " ms", " J", "analytic, uncalibrated", "1g.5gb"):
             self.assertIn(word, text)
 
+    def test_a_power_limit_costs_time_and_saves_energy(self):
+        run_of = (ONNX, "--batch", "64", "--device", "v100", "--autocast")
+        free, limited = (predict_json(*run_of, *flags)["results"][0]
+                         for flags in ([], ["--power-limit", "120"]))
+        self.assertIn("learned", free["latency"]["source"]["method"])
+        self.assertGreater(limited["latency"]["ms"], 1.1 * free["latency"]["ms"])
+        self.assertLess(limited["energy"]["j"], 0.9 * free["energy"]["j"])
+        self.assertLessEqual(limited["energy"]["average_power_w"], 120)
+        self.assertAlmostEqual(
+            limited["energy"]["average_power_w"],
+            1000 * limited["energy"]["j"] / limited["latency"]["ms"], places=2)
+        self.assertEqual((free["energy"]["power_limit_w"],
+                          limited["energy"]["power_limit_w"]), (None, 120))
+        self.assertIn("at most 120 W",
+                      run("predict", *run_of, "--power-limit", "120").stdout)
+
+    def test_a_power_limit_must_be_the_boards_to_keep(self):
+        for limit, problem in (("38", "expected more than 38 (idle)"),
+                               ("251", "at most 250"), ("much", "--power-limit")):
+            outcome = run("predict", ONNX, "--batch", "1", "--device", "v100",
+                          "--power-limit", limit)
+            self.assertEqual(outcome.returncode, USAGE, limit)
+            self.assertIn(problem, outcome.stderr)
+
     def test_older_environment_has_a_larger_context(self):
         new, old = (predict_json(ONNX, "--batch", "1", *flags)["results"][0]
                     for flags in ([], ["--environment", "cuda11.6-eager"]))

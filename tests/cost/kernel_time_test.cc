@@ -110,6 +110,37 @@ TEST(KernelTime, ConvertsHalfOfTheImagesThatTf32KernelsCannotTake) {
   EXPECT_EQ(TimeOfOne(Linear("f32")).conversion_us, 0);
 }
 
+TEST(KernelTime, SparesMultiplicationsOfSmallWindowsBeforeTf32) {
+  DeviceSpec device = test::RoundDevice();
+  device.peak_tflops[Precision::kTf32] = 10;
+  Kernel convolution{.kernel_class = KernelClass::kDenseConvolution,
+                     .bytes_in = 1'000'000,
+                     .bytes_out = 1'000'000,
+                     .macs = 128 * 100 * 128 * 576,
+                     .batch = 1,
+                     .m = 128 * 100,
+                     .n = 128,
+                     .k = 576,
+                     .window_height = 3,
+                     .window_width = 3,
+                     .stride = 1,
+                     .groups = 1,
+                     .element_bytes_in = 4,
+                     .element_bytes_out = 4,
+                     .arithmetic = Precision::kTf32};
+  const auto time = [&] {
+    return TimeOf(convolution, MakeMachine(device, {}));
+  };
+  device.compute_capability = 80;
+  const KernelTime tf32 = time();
+  EXPECT_GT(tf32.conversion_us, 0);
+  device.compute_capability = 70;
+  EXPECT_EQ(time().conversion_us, 0);
+  EXPECT_DOUBLE_EQ(time().arithmetic_us, tf32.arithmetic_us * 0.8 / 1.8);
+  convolution.stride = 2;
+  EXPECT_DOUBLE_EQ(time().arithmetic_us, tf32.arithmetic_us);
+}
+
 TEST(KernelTime, OfSeveralLaunchesHasTheFloorOfEach) {
   EXPECT_DOUBLE_EQ(TimeOfOne(R"(%x = input f32[16]
 %y, %i = sort(%x) : f32[16], i64[16]

@@ -138,6 +138,12 @@ TEST_P(DeviceDataOf, CitesItsSources) {
 
 TEST_P(DeviceDataOf, GetsFasterWithLowerPrecision) {
   const auto& peak = device().peak_tflops;
+  if (device().compute_capability < 80) {  // Neither TF32 nor BF16 units.
+    EXPECT_EQ(peak.at(Precision::kTf32), peak.at(Precision::kFp32));
+    EXPECT_EQ(peak.at(Precision::kBf16), peak.at(Precision::kFp32));
+    EXPECT_GE(peak.at(Precision::kFp16), 2 * peak.at(Precision::kFp32));
+    return;
+  }
   EXPECT_LE(peak.at(Precision::kFp32), peak.at(Precision::kTf32));
   EXPECT_NEAR(peak.at(Precision::kFp16) / peak.at(Precision::kTf32), 2, 0.02);
   EXPECT_EQ(peak.at(Precision::kFp16), peak.at(Precision::kBf16));
@@ -159,7 +165,9 @@ TEST_P(DeviceDataOf, HasTheWorkspaceOfItsComputeCapability) {
 }
 
 TEST_P(DeviceDataOf, UsesLessPowerIdleAndLessMemoryThanInAll) {
-  EXPECT_LT(device().idle_power_w, device().max_power_w / 4);
+  // Fast clocks of 48 GB of GDDR6 alone take an A40 a third of its limit.
+  EXPECT_LT(device().idle_power_w, device().max_power_w * 0.35);
+  EXPECT_GE(device().chip_power_w, device().max_power_w);
   EXPECT_LT(device().usable_mib, device().memory_mib);
   EXPECT_GT(device().usable_mib, device().memory_mib * 96 / 100);
 }

@@ -81,6 +81,7 @@ TEST(ReadDevice, ReadsEveryField) {
             (std::map<Precision, double>{{Precision::kTf32, 1.5},
                                          {Precision::kFp16, 5}}));
   EXPECT_EQ(device.max_power_w, 50);
+  EXPECT_EQ(device.chip_power_w, 50);
   EXPECT_EQ(device.idle_power_w, 5);
   EXPECT_EQ(device.cublas_workspace_bytes, 0);
   EXPECT_EQ(device.compute_slices, 2);
@@ -112,11 +113,14 @@ class ReadDeviceRefuses : public testing::TestWithParam<RefusalCase> {};
 const RefusalCase kRefusals[] = {
     {"AnUnknownField", "\"l2_mib\": 1", "\"l2_mib\": 1, \"l3_mib\": 2",
      "toy.json: unknown field \"l3_mib\", expected one of: aliases, "
-     "architecture, bandwidth_gb_s, compute_capability, "
+     "architecture, bandwidth_gb_s, chip_power_w, compute_capability, "
      "cublas_workspace_bytes, display_name, idle_power_w, l2_mib, "
      "matmul_tflops, max_power_w, memory_mib, mig, name, peak_tflops, sms, "
      "sources, "
      "usable_mib"},
+    {"AChipWeakerThanItsBoard", "\"l2_mib\": 1",
+     "\"l2_mib\": 1, \"chip_power_w\": 49",
+     "toy.json: chip_power_w is 49, expected 50 to 100000"},
     {"AnUnknownFieldOfAProfile", "\"sms\": 5", "\"sms\": 5, \"gb\": 1",
      "toy.json: mig.profiles[0] unknown field \"gb\", expected one of: "
      "bandwidth_fraction, compute_slices, max_instances, media_extensions, "

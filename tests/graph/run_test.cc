@@ -28,8 +28,9 @@ TEST(Run, ComesBackFromItsJson) {
   EXPECT_EQ(
       RunToJson({}),
       R"({"autocast":false,"channels_last":false,"grad_mode":false,)"
-      R"("host":"python","mode":"inference","optimizer":"sgd","precision":"fp32",)"
-      R"("power_limit_w":null,"restore_folded_norms":false,"torch":"2.9"})");
+      R"("host":"python","mode":"inference","optimizer":"sgd",)"
+      R"("power_limit_w":null,"precision":"fp32",)"
+      R"("restore_folded_norms":false,"torch":"2.9"})");
 }
 
 /// The JSON of a plain run with `from` replaced by `to`.
