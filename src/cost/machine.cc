@@ -36,11 +36,6 @@ double PowerLimit(const DeviceSpec& device, const Run& run) {
   return limit;
 }
 
-double BytesPerUs(const DeviceSpec& device, double share, double clock) {
-  return device.bandwidth_gb_s * kBytesPerUsPerGbS * share *
-         std::min(1.0, clock / kClockOfFullBandwidth);
-}
-
 }  // namespace
 
 bool Machine::HasTf32Units() const {
@@ -48,10 +43,14 @@ bool Machine::HasTf32Units() const {
          device->compute_capability >= kFirstCapabilityWithTf32;
 }
 
+double Machine::BandwidthAtClock() const {
+  return std::min(1.0, clock / kClockOfFullBandwidth);
+}
+
 Machine Machine::AtClock(double new_clock) const {
   Machine slower = *this;
   slower.clock = new_clock;
-  slower.bytes_per_us = BytesPerUs(*device, bandwidth_share, new_clock);
+  slower.bytes_per_us *= slower.BandwidthAtClock() / BandwidthAtClock();
   return slower;
 }
 
@@ -90,7 +89,7 @@ Machine MakeMachine(const DeviceSpec& device, const CostOptions& options) {
   const int sms = options.sms == 0 ? device.sms : options.sms;
   return {.device = &device,
           .sms = sms,
-          .bytes_per_us = BytesPerUs(device, fraction, 1),
+          .bytes_per_us = device.bandwidth_gb_s * kBytesPerUsPerGbS * fraction,
           .share = static_cast<double>(sms) / device.sms,
           .bandwidth_share = fraction,
           .power_limit_w = PowerLimit(device, options.run)};

@@ -22,6 +22,9 @@ struct Machine {
   /// where a device names none. Else PyTorch's convolutions stay in FP32.
   bool HasTf32Units() const;
 
+  /// Share of the bandwidth that the multiprocessors can ask for at its clock.
+  double BandwidthAtClock() const;
+
   /// The same one at another clock, (0, 1].
   Machine AtClock(double clock) const;
 

@@ -113,8 +113,9 @@ double BusyPowerW(const Machine& machine, const Activity& activity) {
   const double memory = std::min(own_limit, kMemoryShare * activity.memory);
   const double sm = kActiveShare + kTensorShare * activity.tensor +
                     kLaneShare * activity.lanes;
-  return WattsOf(
-      machine, ClockFactor(machine) * std::min(sm, own_limit - memory), memory);
+  return WattsOf(machine,
+                 ClockFactor(machine) * std::min(sm, own_limit - memory),
+                 machine.BandwidthAtClock() * memory);
 }
 
 double IdlePowerW(const Machine& machine) { return WattsOf(machine, 0, 0); }

@@ -20,6 +20,12 @@ const char* const kProductAndTraffic = R"(graph "both"
 output %c
 )";
 
+const char* const kTraffic = R"(graph "traffic"
+%x = input f32[268435456]
+%y = relu(%x) : f32[268435456]
+output %y
+)";
+
 const char* const kTiny = R"(graph "tiny"
 %x = input f32[64]
 %a = relu(%x) : f32[64]
@@ -34,11 +40,19 @@ CostEstimate At(const std::string& text, std::optional<int> limit_w,
 }
 
 TEST(PowerLimit, IsKeptToAndAlmostReached) {
-  for (const int limit_w : {60, 80, 100, 120, 150, 180}) {
-    const CostEstimate cost = At(kProductAndTraffic, limit_w);
-    EXPECT_LE(cost.average_power_w, limit_w);
-    EXPECT_GT(cost.average_power_w, limit_w - 1);
+  for (const char* text : {kProductAndTraffic, kTraffic}) {
+    for (const int limit_w : {60, 80, 100, 120, 150}) {
+      const CostEstimate cost = At(text, limit_w);
+      EXPECT_LE(cost.average_power_w, limit_w);
+      EXPECT_GT(cost.average_power_w, limit_w - 1);
+    }
   }
+}
+
+TEST(PowerLimit, SlowsTrafficOnlyFarBelowTheFullClock) {
+  const double free_ms = At(kTraffic, std::nullopt).latency_ms;
+  EXPECT_EQ(At(kTraffic, 140).latency_ms, free_ms);
+  EXPECT_GT(At(kTraffic, 100).latency_ms, 1.2 * free_ms);
 }
 
 TEST(PowerLimit, NeverSavesTimeNorCostsPower) {

@@ -26,8 +26,9 @@ TEST(Power, FallsWithTheClockAndItsVoltageDownToAFloor) {
   const double memory = 0.34 * 0.5;
   EXPECT_DOUBLE_EQ(BusyPowerW(machine.AtClock(0.8), busy),
                    50 + 200 * (0.8 * 0.8 * 0.8 * (1 - memory) + memory));
-  EXPECT_DOUBLE_EQ(BusyPowerW(machine.AtClock(0.5), busy),
-                   50 + 200 * (0.5 * 0.6 * 0.6 * (1 - memory) + memory));
+  EXPECT_DOUBLE_EQ(
+      BusyPowerW(machine.AtClock(0.5), busy),
+      50 + 200 * (0.5 * 0.6 * 0.6 * (1 - memory) + 0.5 / 0.6 * memory));
   EXPECT_DOUBLE_EQ(IdlePowerW(machine.AtClock(0.5)), 50);
 }
 

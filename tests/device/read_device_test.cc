@@ -120,7 +120,7 @@ const RefusalCase kRefusals[] = {
      "usable_mib"},
     {"AChipWeakerThanItsBoard", "\"l2_mib\": 1",
      "\"l2_mib\": 1, \"chip_power_w\": 49",
-     "toy.json: chip_power_w is 49, expected 50 to 100000"},
+     "toy.json: chip_power_w is 49, expected a number from 50 to 100000"},
     {"AnUnknownFieldOfAProfile", "\"sms\": 5", "\"sms\": 5, \"gb\": 1",
      "toy.json: mig.profiles[0] unknown field \"gb\", expected one of: "
      "bandwidth_fraction, compute_slices, max_instances, media_extensions, "

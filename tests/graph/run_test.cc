@@ -25,12 +25,11 @@ TEST(Run, ComesBackFromItsJson) {
   for (const foretell::Run& run : {foretell::Run{}, kUnusual, kRecorded}) {
     EXPECT_EQ(RunFromJson(RunToJson(run), "test"), run);
   }
-  EXPECT_EQ(
-      RunToJson({}),
-      R"({"autocast":false,"channels_last":false,"grad_mode":false,)"
-      R"("host":"python","mode":"inference","optimizer":"sgd",)"
-      R"("power_limit_w":null,"precision":"fp32",)"
-      R"("restore_folded_norms":false,"torch":"2.9"})");
+  EXPECT_EQ(RunToJson({}),
+            R"({"autocast":false,"channels_last":false,"grad_mode":false,)"
+            R"("host":"python","mode":"inference","optimizer":"sgd",)"
+            R"("power_limit_w":null,"precision":"fp32",)"
+            R"("restore_folded_norms":false,"torch":"2.9"})");
 }
 
 /// The JSON of a plain run with `from` replaced by `to`.

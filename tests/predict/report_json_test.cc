@@ -65,7 +65,8 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
       ElementsAre("ms", "interval_ms", "source", "compute_ms", "memory_ms",
                   "overhead_ms", "host", "host_name", "host_factor"));
   EXPECT_THAT(KeysOf(json["energy"]),
-              ElementsAre("j", "interval_j", "source", "average_power_w"));
+              ElementsAre("j", "interval_j", "source", "average_power_w",
+                          "power_limit_w"));
   EXPECT_THAT(KeysOf(json["coverage"]),
               ElementsAre("operators", "macs", "bytes", "unknown_operators"));
   EXPECT_THAT(KeysOf(json["mig"]), ElementsAre("rule", "profile", "reason",
