@@ -37,12 +37,15 @@ TEST(DeviceCatalog, KnowsEveryDataFile) {
   for (const DeviceSpec& device : DeviceCatalog::BuiltIn().devices()) {
     names.push_back(device.name);
   }
-  EXPECT_THAT(names, testing::ElementsAre(
-                         "a100-sxm4-40gb", "a100-sxm4-80gb", "a100-pcie-40gb",
-                         "a100-pcie-80gb", "a30", "h100-sxm5-80gb",
-                         "h100-pcie-80gb", "h100-nvl-94gb", "h200-sxm-141gb",
-                         "b200-sxm-180gb", "rtx-3060", "rtx-3090", "rtx-4060",
-                         "rtx-4090", "rtx-5090", "rtx-pro-6000-maxq"));
+  EXPECT_THAT(
+      names,
+      testing::ElementsAre(
+          "a100-sxm4-40gb", "a100-sxm4-80gb", "a100-pcie-40gb",
+          "a100-pcie-80gb", "a30", "h100-sxm5-80gb", "h100-pcie-80gb",
+          "h100-nvl-94gb", "h200-sxm-141gb", "b200-sxm-180gb", "rtx-3060",
+          "rtx-3090", "rtx-4060", "rtx-4090", "rtx-5090", "rtx-pro-6000-maxq",
+          "a40", "v100-pcie-32gb", "p100-pcie-16gb", "quadro-rtx-6000",
+          "quadro-rtx-5000"));
 }
 
 TEST(DeviceCatalog, FindsByNameAliasAndDisplayNameInAnyCase) {
