@@ -18,6 +18,7 @@ void AddFits(CLI::App& app, ExitCode& exit_code);
 void AddMaxBatch(CLI::App& app, ExitCode& exit_code);
 void AddAdapt(CLI::App& app, ExitCode& exit_code);
 void AddFitFactors(CLI::App& app, ExitCode& exit_code);
+void AddTimeOperators(CLI::App& app, ExitCode& exit_code);
 void AddMeasure(CLI::App& app, ExitCode& exit_code);
 void AddMeasureOne(CLI::App& app, ExitCode& exit_code);
 void AddMig(CLI::App& app, ExitCode& exit_code);

@@ -56,6 +56,7 @@ inline constexpr CommandRow kCommands[] = {
     {"version", Home::kForetell, &AddVersion},
     {"completion", Home::kLabIfBuilt, &AddCompletion},
     {"fit-factors", Home::kForetell, &AddFitFactors},
+    {"time-operators", Home::kForetell, &AddTimeOperators},
     {"measure-one", Home::kLab, kInLab ? &AddMeasureOne : nullptr},
 };
 

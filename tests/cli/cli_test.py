@@ -961,6 +961,27 @@ class Others(unittest.TestCase):
             self.assertEqual(result.returncode, 3)
             self.assertIn("stdout cannot be written", result.stderr)
 
+    def test_operators_in_text_form_are_timed_one_by_one(self):
+        relu = ("graph\n%x = input f32[1000000]\n"
+                "%y = relu(%x) : f32[1000000]\noutput %y\n")
+        convolution = ("graph\n%x = input f32[8,64,56,56]\n%y = conv2d(%x, "
+                       "weight f32[64,64,3,3]) {padding=[1, 1]} : "
+                       "f32[8,64,56,56]\noutput %y\n")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "two.graphs"
+            path.write_text(relu + convolution)
+            both = json.loads(run("time-operators", str(path)).stdout)
+            slow = json.loads(run("time-operators", str(path),
+                                  "--no-tf32").stdout)
+            path.write_text(relu + "graph\n%x = input f32[1]\nnonsense\n")
+            wrong = run("time-operators", str(path))
+        self.assertEqual(len(both), 2)
+        # 8 MB at 0.87 of 1,555 GB/s, and a launch.
+        self.assertAlmostEqual(both[0], 8 / 0.87 / 1.555 + 3, delta=0.01)
+        self.assertEqual(slow[0], both[0])
+        self.assertGreater(slow[1], both[1])
+        self.assertIn("graph 1", wrong.stderr)
+
     def test_version_names_libtorch(self):
         self.assertIn("LibTorch 2.", run("version").stdout)
 

@@ -1,0 +1,92 @@
+// GPU time of many small graphs in text form by the analytic model, for
+// scripts/published/score_operators.py: thousands of published operators in one
+// process. Not for users.
+
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands/command.h"
+#include "cli/flags/model_options.h"
+#include "foretell/graph_io.h"
+#include "src/core/files.h"
+#include "src/cost/launched_step.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr double kUsPerMs = 1e3;
+
+struct TimeOperatorsOptions {
+  std::string graphs;
+  DeviceFlags device;
+  bool no_tf32 = false;
+};
+
+/// Texts of the graphs in `text`, each of which begins with a line "graph …".
+std::vector<std::string_view> SplitGraphs(std::string_view text) {
+  constexpr std::string_view kNext = "\ngraph";
+  std::vector<std::string_view> graphs;
+  while (!text.empty()) {
+    const std::size_t end = text.find(kNext);
+    graphs.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return graphs;
+}
+
+/// Convolutions of f32 on FP32 lanes, as with torch.backends.cudnn.allow_tf32
+/// off. Attention makes f32 out of TF32 products, which that flag leaves alone.
+void TurnOffTf32(std::vector<cost::Kernel>& kernels) {
+  for (cost::Kernel& kernel : kernels) {
+    const bool is_convolution = kernel.groups > 0;
+    if (is_convolution && kernel.arithmetic == Precision::kTf32) {
+      kernel.arithmetic = Precision::kFp32;
+    }
+  }
+}
+
+double GpuUs(const OperatorGraph& graph, const DeviceSpec& device,
+             bool no_tf32) {
+  cost::LaunchedStep step = cost::LaunchStep(graph, {});
+  if (no_tf32) TurnOffTf32(step.kernels);
+  return cost::EstimateLaunched(step, device, {}).gpu_ms * kUsPerMs;
+}
+
+void RunTimeOperators(const TimeOperatorsOptions& options) {
+  const DeviceSpec device = options.device.Find();
+  const std::string text = ReadText(options.graphs);
+  nlohmann::json times = nlohmann::json::array();
+  for (const std::string_view graph : SplitGraphs(text)) {
+    const std::string origin =
+        fmt::format("{}, graph {}", options.graphs, times.size());
+    times.push_back(GpuUs(ParseGraph(graph, origin), device, options.no_tf32));
+  }
+  std::cout << times << "\n";
+}
+
+}  // namespace
+
+void AddTimeOperators(CLI::App& app, ExitCode&) {
+  auto options = std::make_shared<TimeOperatorsOptions>();
+  CLI::App* command = app.add_subcommand(
+      "time-operators", "GPU time in microseconds of each of many graphs");
+  command->group("");  // Not in the help.
+  command
+      ->add_option("GRAPHS", options->graphs,
+                   "Graphs in text form, one after the other")
+      ->required();
+  options->device.AddTo(*command);
+  command->add_flag("--no-tf32", options->no_tf32,
+                    "Convolutions of f32 on FP32 lanes");
+  command->callback([options] { RunTimeOperators(*options); });
+}
+
+}  // namespace foretell::cli
