@@ -11,7 +11,7 @@ std::span<const Family> Families() {
       kConvNext,     kRegNet,        kInception, kMixer,     kUNet,
       kUNet3d,       kWeather,       kMlp,       kBert,      kGpt,
       kT5,           kDeberta,       kRnn,       kLlama,     kClip,
-      kSam,          kDiffusionUNet, kWhisper,
+      kSam,          kDiffusionUNet, kWhisper,   kDetr,
   };
   return kFamilies;
 }

@@ -38,5 +38,6 @@ extern const Family kClip;
 extern const Family kSam;
 extern const Family kDiffusionUNet;
 extern const Family kWhisper;
+extern const Family kDetr;
 
 }  // namespace foretell::zoo

@@ -82,6 +82,36 @@ TEST(Weather, DownscalingHasThePublishedConvolutions) {
             2 + 3 + 3 * (1 + 2) + 1);
 }
 
+TEST(Detr, HasThePublishedNumbersOfTrainedParameters) {
+  // 41,302,368 is what facebookresearch/detr prints. The stem and the first
+  // stage are not trained, and norms are fixed.
+  EXPECT_EQ(zoo::Load("detr_resnet50").parameter_elements(), 41'302'368);
+  EXPECT_EQ(zoo::Load("detr_resnet50_dc5").parameter_elements(), 41'302'368);
+  // Seventeen more bottlenecks of 256 inner channels.
+  EXPECT_EQ(zoo::Load("detr_resnet101").parameter_elements(),
+            41'302'368 + 17 * (2 * 1024 * 256 + 9 * 256 * 256));
+}
+
+TEST(Detr, DoesAboutThePublishedWork) {
+  // Published: 86 GFLOPS, the mean over images of COCO, whose shorter side is
+  // 800 and whose longer is 1,333 at most; 187 where the last stage dilates.
+  EXPECT_GT(Statics("detr_resnet50", 1).macs, 86e9);
+  EXPECT_LT(Statics("detr_resnet50", 1).macs, 86e9 * 1.2);
+  EXPECT_LT(Statics("detr_resnet50?width=1066", 1).macs, 86e9);
+  EXPECT_GT(Statics("detr_resnet50?width=1066", 1).macs, 86e9 * 0.85);
+  EXPECT_GT(Statics("detr_resnet50_dc5", 1).macs, 187e9);
+  EXPECT_LT(Statics("detr_resnet50_dc5?width=1066", 1).macs, 187e9);
+}
+
+TEST(Detr, GivesAClassAndABoxForEveryQuery) {
+  const Trace trace = TraceNetwork("detr_resnet50?height=96&width=128", 2);
+  EXPECT_THAT(trace.outputs.at(0).type.shape, ElementsAre(2, 100, 92));
+  EXPECT_THAT(trace.outputs.at(1).type.shape, ElementsAre(2, 100, 4));
+  // One in a layer of the encoder, two in one of the decoder: weights are asked
+  // for, so nothing is fused.
+  EXPECT_EQ(CountNodes(trace, "softmax"), 6 + 2 * 6);
+}
+
 TEST(ConvNext, DrawsPathsOnlyInTraining) {
   // The first of 18 blocks is never dropped.
   const std::string name = "convnext_tiny?image_size=32";

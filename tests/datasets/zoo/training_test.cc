@@ -42,6 +42,7 @@ const std::map<std::string_view, std::string>& Small() {
       {"sam", "image_size=256"},
       {"diffusion_unet", "image_size=8"},
       {"whisper", "frames=40"},
+      {"detr", "height=64&width=96"},
   };
   return kSmall;
 }

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "datasets/zoo/network.h"
+
+namespace foretell::zoo {
+
+/// A ResNet of bottlenecks without its classifier, as detectors fine-tune it:
+/// norms are fixed factors and sums, and the stem and the first stage are not
+/// trained. What is not trained is a buffer.
+struct FrozenResNetOptions {
+  std::vector<std::int64_t> layers;  ///< Blocks per stage.
+  /// The last stage keeps the size of its input and dilates its windows.
+  bool dilated = false;
+};
+
+/// x: [batch, 3, height, width]; gives [batch, 2048, height / 32, width / 32]
+/// (/ 16 where it is dilated), rounded up.
+Chain FrozenResNet(const FrozenResNetOptions& options);
+
+}  // namespace foretell::zoo
