@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 
 #include "src/cost/gemm.h"
 #include "src/cost/roofline.h"
+#include "src/cost/row_passes.h"
+#include "src/cost/winograd.h"
 
 // How long a kernel takes: launching it, then the longer of its product and its
 // traffic.
@@ -13,8 +16,9 @@
 //   convolution         implicit matrix product, groups as batch
 //   depthwise           FP32 lanes, no reuse
 //   linear, matmul …    matrix product
-//   fused attention     blocks of 128 queries over the SMs; the efficiency
-//                       grows with the number of keys
+//   fused attention     blocks of 128 queries over the SMs, keys in steps of
+//                       64; the efficiency grows with the number of keys
+//   layer norm, softmax  traffic of every pass that misses the cache
 //   everything else     traffic alone
 //
 // A class of kernels has two numbers: the share of the bandwidth at which its
@@ -28,23 +32,32 @@ namespace {
 /// shortest measured ones on A100, 4.7 us fitted to matrix products.
 constexpr double kKernelFloorUs = 3.0;
 
-/// Prefill attention on A100 (scripts/published/fit_cost_table.py):
-/// efficiency = 0.62 * keys / (keys + 250).
-constexpr double kAttentionEfficiency = 0.62;
-constexpr double kAttentionHalfKeys = 250;
+/// What matrix products in TF32 reach of their peak, as a share of what those
+/// of 16 bits reach of theirs: operands are twice as wide. Published latencies
+/// of text encoders on four slices of an A100, which in FP32 are right.
+constexpr double kTf32ProductShare = 0.80;
+/// What a product takes until its first tiles are loaded, or as long as its
+/// work where that is less; published BF16 products on A100.
+constexpr double kProductStartUs = 2.5;
+
+/// Fused attention on A100: efficiency = 0.55 * keys / (keys + 60), of what a
+/// block of queries reads, whole blocks and steps. Fitted to half of the
+/// published prefills of vLLM and SGLang.
+constexpr double kAttentionEfficiency = 0.55;
+constexpr double kAttentionHalfKeys = 60;
 constexpr double kAttentionQueryBlock = 128;
+constexpr double kAttentionKeyStep = 64;
+/// Up to so many queries the keys are divided among blocks (decoding), and the
+/// queries fill one step of the tensor cores.
+constexpr double kFewQueries = 16;
+/// Beside a kernel's usual floor: from the shortest prefills and decodes.
+constexpr double kAttentionStartUs = 5;
 constexpr double kCausalShare = 0.5;
 /// cuDNN's TF32 kernels want channels innermost: what lies otherwise is copied
 /// on the way in and on the way out. Share of the images for which that was
 /// seen in published A100 latencies of whole convolutional networks.
 constexpr double kConvertedShare = 0.5;
 constexpr double kConversionBandwidthShare = 0.8;
-
-/// Share of the tiled estimate that FP32 convolutions of 3 x 3 at stride 1
-/// reach before TF32: cuDNN's Winograd kernels save multiplications. DeepBench
-/// on V100 and P100 (scripts/published/fit_cost_table.py).
-constexpr double kWinogradShare = 1.8;
-constexpr std::int64_t kWinogradWindow = 3;
 
 struct ClassCost {
   KernelClass kernel_class;
@@ -64,15 +77,15 @@ constexpr ClassCost kClassCosts[] = {
     {KernelClass::kDepthwiseConvolution,   0.70, 0.05},
     {KernelClass::kNativeDepthwise,        0.70, 1.00},
     {KernelClass::kTransposedConvolution,  0.60, 0.80},
-    {KernelClass::kLinear,                 0.70, 1.00},
-    {KernelClass::kMatmul,                 0.70, 1.00},
+    {KernelClass::kLinear,                 0.74, 1.00},
+    {KernelClass::kMatmul,                 0.74, 1.00},
     {KernelClass::kFloatMatmul,            0.61, 1.00},
     {KernelClass::kAttention,              0.70, 1.00},
     {KernelClass::kBatchNorm,              0.75, 1.00},
     {KernelClass::kFoldedBatchNorm,        0.75, 1.00},
-    {KernelClass::kLayerNorm,              0.59, 1.00},
+    {KernelClass::kLayerNorm,              0.88, 1.00},
     {KernelClass::kGroupNorm,              0.50, 1.00},
-    {KernelClass::kSoftmax,                0.66, 1.00},
+    {KernelClass::kSoftmax,                0.80, 1.00},
     {KernelClass::kRelu,                   0.87, 1.00},
     {KernelClass::kGelu,                   0.89, 1.00},
     {KernelClass::kSilu,                   0.87, 1.00},
@@ -117,30 +130,44 @@ const ClassCost& CostOf(KernelClass kernel_class) {
   return kClassCosts[static_cast<std::size_t>(kernel_class)];
 }
 
-/// Whether cuDNN takes a Winograd kernel: matrix units have none.
-bool IsWinograd(const Kernel& kernel, const Machine& machine) {
-  return kernel.arithmetic == Precision::kTf32 && !machine.HasTf32Units() &&
-         kernel.groups == 1 && kernel.stride == 1 &&
-         kernel.window_height == kWinogradWindow &&
-         kernel.window_width == kWinogradWindow;
+double RoundUp(double size, double step) {
+  return std::ceil(size / step) * step;
+}
+
+/// Keys of which a block of queries reads all, and how many of them it needs.
+struct KeyCount {
+  double read = 0;
+  double needed = 0;
+};
+
+KeyCount KeysOf(const Kernel& kernel) {
+  const double keys = Real(kernel.n);
+  const double steps = RoundUp(keys, kAttentionKeyStep);
+  if (!kernel.causal) return {steps, keys};
+  // A block reads up to its own diagonal.
+  return {std::min(steps, (keys + kAttentionQueryBlock) / 2),
+          keys * kCausalShare};
 }
 
 /// Share of its peak that fused attention reaches.
 double AttentionEfficiency(const Kernel& kernel, const Machine& machine) {
-  const double blocks =
-      std::ceil(Real(kernel.batch) * Real(kernel.m) / kAttentionQueryBlock);
-  const double waves = std::ceil(blocks / machine.sms);
-  const double occupancy = blocks / (waves * machine.sms);
-  const double keys = Real(kernel.n);
-  return kAttentionEfficiency * keys / (keys + kAttentionHalfKeys) * occupancy;
+  const double queries = Real(kernel.m);
+  const bool divides_keys = queries <= kFewQueries;
+  const double block = divides_keys ? kFewQueries : kAttentionQueryBlock;
+  const double padded = RoundUp(queries, block);
+  const double blocks = Real(kernel.batch) * padded / block;
+  const double filled =
+      divides_keys ? 1 : blocks / RoundUp(blocks, machine.sms);
+  const KeyCount keys = KeysOf(kernel);
+  const double useful = queries * keys.needed / (padded * keys.read);
+  return kAttentionEfficiency * keys.read / (keys.read + kAttentionHalfKeys) *
+         filled * useful;
 }
 
 /// Time of the product; a kernel whose sizes are unknown runs at the peak.
 double ProductUs(const Kernel& kernel, double at_peak_us,
                  const Machine& machine) {
-  const double share = IsWinograd(kernel, machine)
-                           ? kWinogradShare
-                           : CostOf(kernel.kernel_class).product_share;
+  const double share = CostOf(kernel.kernel_class).product_share;
   if (IsDepthwise(kernel.kernel_class)) return at_peak_us / share;
   const GemmShape shape = {Real(kernel.batch), Real(kernel.m), Real(kernel.n),
                            Real(kernel.k)};
@@ -148,22 +175,53 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
   if (IsAttention(kernel.kernel_class)) {
     return at_peak_us / AttentionEfficiency(kernel, machine);
   }
-  const MatrixUnit unit = kernel.arithmetic == Precision::kFp32
+  const MatrixUnit unit = ArithmeticOf(kernel, machine) == Precision::kFp32
                               ? MatrixUnit::kSimt
                               : MatrixUnit::kTensorCore;
-  return GemmUs(shape, unit, PeakFlopsPerUs(kernel, machine), machine) / share;
+  const double us =
+      GemmUs(shape, unit, PeakFlopsPerUs(kernel, machine), machine) / share;
+  const bool is_tf32_product = kernel.arithmetic == Precision::kTf32 &&
+                               unit == MatrixUnit::kTensorCore &&
+                               kernel.groups == 0;
+  return is_tf32_product ? us / kTf32ProductShare : us;
 }
 
 /// Time of the copies into another layout and back that cuDNN makes of the
 /// images of a TF32 convolution.
 double ConversionUs(const Kernel& kernel, const Machine& machine) {
   if (kernel.groups == 0 || kernel.channels_last ||
-      kernel.arithmetic != Precision::kTf32 || !machine.HasTf32Units()) {
+      ArithmeticOf(kernel, machine) != Precision::kTf32) {
     return 0;
   }
   const double bytes = 2 * Real(kernel.bytes_in + kernel.bytes_out);
   return kConvertedShare * bytes / machine.bytes_per_us /
          kConversionBandwidthShare;
+}
+
+/// Time in which the kernel's bytes move as those of its class do.
+double TrafficUs(const Kernel& kernel, const Machine& machine) {
+  const double bytes = Real(kernel.Bytes()) + RereadBytes(kernel, machine);
+  return RowStartsUs(kernel, machine) +
+         bytes / machine.bytes_per_us /
+             (CostOf(kernel.kernel_class).bandwidth_share *
+              RowAlignmentShare(kernel));
+}
+
+/// Takes Winograd's algorithm where it is possible and faster.
+void TakeWinograd(const Kernel& kernel, const Machine& machine,
+                  KernelTime& time) {
+  const std::optional<double> us = WinogradUs(kernel, machine);
+  if (!us || *us >= std::max(time.arithmetic_us, time.memory_us)) return;
+  time.arithmetic_us = *us;
+  time.memory_us = 0;
+}
+
+/// What a kernel with a product takes beside its launch and its work.
+double StartUs(const Kernel& kernel, const KernelTime& time) {
+  if (IsAttention(kernel.kernel_class)) return kAttentionStartUs;
+  if (IsDepthwise(kernel.kernel_class)) return 0;
+  return std::min(kProductStartUs,
+                  std::max(time.arithmetic_us, time.memory_us));
 }
 
 }  // namespace
@@ -176,13 +234,13 @@ KernelTime TimeOf(const Kernel& kernel, const Machine& machine) {
   const KernelRoofline roofline = RooflineOf(kernel, machine);
   KernelTime time = {.launch_us = Real(kernel.launches) * kKernelFloorUs,
                      .traffic_us = roofline.memory_us};
-  time.memory_us =
-      std::max(roofline.memory_us / CostOf(kernel.kernel_class).bandwidth_share,
-               roofline.serial_us);
+  time.memory_us = std::max(TrafficUs(kernel, machine), roofline.serial_us);
   time.conversion_us = ConversionUs(kernel, machine);
   if (kernel.macs == 0) return time;
   time.at_peak_us = roofline.arithmetic_us * (kernel.causal ? kCausalShare : 1);
   time.arithmetic_us = ProductUs(kernel, time.at_peak_us, machine);
+  TakeWinograd(kernel, machine, time);
+  time.launch_us += StartUs(kernel, time);
   return time;
 }
 

@@ -18,14 +18,21 @@ constexpr std::int64_t kLaunchOnlyMacs = 1'000'000;
 
 }  // namespace
 
+Precision ArithmeticOf(const Kernel& kernel, const Machine& machine) {
+  const bool lacks_unit =
+      kernel.arithmetic == Precision::kTf32 && !machine.HasTf32Units();
+  return lacks_unit ? Precision::kFp32 : kernel.arithmetic;
+}
+
 double PeakFlopsPerUs(const Kernel& kernel, const Machine& machine) {
-  const double peak = machine.FlopsPerUs(kernel.arithmetic);
+  const Precision arithmetic = ArithmeticOf(kernel, machine);
+  const double peak = machine.FlopsPerUs(arithmetic);
   if (kernel.kernel_class == KernelClass::kNativeDepthwise) {
     return peak * kNativeDepthwiseShare;
   }
   if (kernel.element_bytes_in == kDoubleBytes) return peak * kDoubleShare;
   const bool emulates =
-      IsAttention(kernel.kernel_class) && kernel.arithmetic == Precision::kTf32;
+      IsAttention(kernel.kernel_class) && arithmetic == Precision::kTf32;
   return emulates ? peak / kEmulatedFloatProducts : peak;
 }
 

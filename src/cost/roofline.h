@@ -14,8 +14,12 @@ struct KernelRoofline {
   double waves = 0;
 };
 
+/// Type that `kernel` multiplies in on `machine`: that of the kernel, but FP32
+/// for TF32 on a GPU before Ampere, which has no unit for it.
+Precision ArithmeticOf(const Kernel& kernel, const Machine& machine);
+
 /// Peak rate in FLOP per microsecond of the unit that computes the kernel's
-/// products: that of Kernel::arithmetic, with three exceptions. PyTorch's own
+/// products: that of ArithmeticOf, with three exceptions. PyTorch's own
 /// depthwise kernels reach a 25th of the FP32 peak, attention of f32 splits
 /// every product into three TF32 ones, and f64 has half the rate of f32. The
 /// table stands in docs/cost.md. Throws Error(kInvalidArgument) that names the

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -110,35 +111,59 @@ TEST(KernelTime, ConvertsHalfOfTheImagesThatTf32KernelsCannotTake) {
   EXPECT_EQ(TimeOfOne(Linear("f32")).conversion_us, 0);
 }
 
-TEST(KernelTime, SparesMultiplicationsOfSmallWindowsBeforeTf32) {
-  DeviceSpec device = test::RoundDevice();
-  device.peak_tflops[Precision::kTf32] = 10;
-  Kernel convolution{.kernel_class = KernelClass::kDenseConvolution,
-                     .bytes_in = 1'000'000,
-                     .bytes_out = 1'000'000,
-                     .macs = 128 * 100 * 128 * 576,
-                     .batch = 1,
-                     .m = 128 * 100,
-                     .n = 128,
-                     .k = 576,
-                     .window_height = 3,
-                     .window_width = 3,
-                     .stride = 1,
-                     .groups = 1,
-                     .element_bytes_in = 4,
-                     .element_bytes_out = 4,
-                     .arithmetic = Precision::kTf32};
-  const auto time = [&] {
-    return TimeOf(convolution, MakeMachine(device, {}));
+/// Fused attention of 16-bit tensors, 16 x 8 heads of 64 elements.
+KernelTime AttentionTime(const std::string& queries, const std::string& keys,
+                         const std::string& attributes = "") {
+  const std::string full = "f16[16,8," + queries + ",64]";
+  const std::string cache = "f16[16,8," + keys + ",64]";
+  return TimeOfOne("%q = input " + full + "\n%k = input " + cache +
+                   "\n%y = scaled_dot_product_attention(%q, %k, %k) {" +
+                   attributes + "} : " + full + "\n");
+}
+
+TEST(KernelTime, OfAttentionIsThatOfWholeBlocksOfQueriesAndSteps) {
+  EXPECT_DOUBLE_EQ(AttentionTime("49", "49").arithmetic_us,
+                   AttentionTime("128", "64").arithmetic_us);
+  EXPECT_LT(AttentionTime("128", "128").arithmetic_us,
+            AttentionTime("129", "128").arithmetic_us);
+}
+
+TEST(KernelTime, OfCausalAttentionIsHalfAndTheDiagonal) {
+  const double full = AttentionTime("4096", "4096").arithmetic_us;
+  const double causal =
+      AttentionTime("4096", "4096", "is_causal=true").arithmetic_us;
+  EXPECT_GT(causal, 0.5 * full);
+  EXPECT_LT(causal, 0.6 * full);
+}
+
+TEST(KernelTime, OfOneQueryIsThatOfItsCache) {
+  const KernelTime time = AttentionTime("1", "4096");
+  EXPECT_LT(time.arithmetic_us, time.memory_us);
+}
+
+TEST(KernelTime, OfAProductInTf32IsMoreThanTwiceThatInSixteenBits) {
+  // 100 tiles of 256 x 128 on 100 SMs.
+  const auto arithmetic_us = [](const std::string& type,
+                                const std::string& precision) {
+    const DeviceSpec device = test::RoundDevice();
+    const std::vector<Kernel> kernels =
+        KernelsOf("%x = input " + type + "[2560,512]\n%y = linear(%x, weight " +
+                      type + "[1280,512]) : " + type + "[2560,1280]\n",
+                  {}, "precision=" + precision);
+    return TimeOf(kernels.at(0), MakeMachine(device, {})).arithmetic_us;
   };
-  device.compute_capability = 80;
-  const KernelTime tf32 = time();
-  EXPECT_GT(tf32.conversion_us, 0);
-  device.compute_capability = 70;
-  EXPECT_EQ(time().conversion_us, 0);
-  EXPECT_DOUBLE_EQ(time().arithmetic_us, tf32.arithmetic_us * 0.8 / 1.8);
-  convolution.stride = 2;
-  EXPECT_DOUBLE_EQ(time().arithmetic_us, tf32.arithmetic_us);
+  EXPECT_DOUBLE_EQ(arithmetic_us("f32", "tf32"),
+                   2 * arithmetic_us("f16", "fp16") / 0.80);
+}
+
+TEST(KernelTime, OfAProductStartsWithItsFirstTiles) {
+  const KernelTime large = TimeOfOne(R"(%x = input f16[4096,4096]
+%y = linear(%x, weight f16[4096,4096]) : f16[4096,4096]
+)");
+  EXPECT_DOUBLE_EQ(large.launch_us, 3 + 2.5);
+  const KernelTime tiny = TimeOfOne(Linear("f16"));
+  EXPECT_DOUBLE_EQ(tiny.launch_us,
+                   3 + std::max(tiny.arithmetic_us, tiny.memory_us));
 }
 
 TEST(KernelTime, OfSeveralLaunchesHasTheFloorOfEach) {

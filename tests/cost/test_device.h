@@ -5,11 +5,14 @@
 namespace foretell::test {
 
 /// A device with round numbers: 100 SMs, 10^6 bytes per microsecond, 10^7
-/// (FP32), 10^8 (TF32) and 2 * 10^8 (16 bit) FLOP per microsecond, 50 to 250 W.
+/// (FP32), 10^8 (TF32) and 2 * 10^8 (16 bit) FLOP per microsecond, 50 to 250 W,
+/// 2,048 threads per SM and an L2 cache of 40 MiB.
 inline DeviceSpec RoundDevice() {
   DeviceSpec device;
   device.name = "round";
+  device.compute_capability = 80;
   device.sms = 100;
+  device.l2_mib = 40;
   device.bandwidth_gb_s = 1000;
   device.peak_tflops = {{Precision::kFp32, 10},
                         {Precision::kTf32, 100},

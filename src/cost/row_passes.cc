@@ -1,0 +1,107 @@
+#include "src/cost/row_passes.h"
+
+#include <algorithm>
+
+#include "src/core/units.h"
+
+// Kernels that go over a row more than once: a layer norm for its statistics
+// and then to normalise, a softmax for the largest element, the sum and the
+// result. Later passes hit the L2 cache as long as the rows of all blocks that
+// run at a time fit in there:
+//
+//   resident = SMs x blocks per SM x bytes of a row
+//   misses   = 0 .. 1 between two values of resident / L2
+//
+// Softmax over up to 1,024 elements keeps its row in the registers of a warp
+// (softmax_warp_forward) and reads it once.
+//
+// Published FP32 times on A100, L4, V100, T4, P100 and P4 show both: a layer
+// norm over 1,024 elements moves its operand and result at 0.88 of the A100's
+// bandwidth, one over 8,192 at 0.59 = 0.88 x 2 / 3, one pass more.
+
+namespace foretell::cost {
+namespace {
+
+constexpr double kWarpRow = 1024;
+/// Of a multiprocessor for a row of a layer norm: an A100 normalises at most
+/// 250 rows per microsecond, however short they are.
+constexpr double kRowStartCycles = 250;
+constexpr std::int64_t kVectorElements = 4;
+constexpr double kUnalignedShare = 0.78;
+
+/// A kernel that goes over its rows more than once.
+struct RowKernel {
+  double threads;       ///< Of a block, which has a row.
+  double later_passes;  ///< After the first.
+  /// Shares of the L2 cache up to which all later passes hit, and from which on
+  /// all miss: fitted.
+  double hits_until;
+  double misses_from;
+};
+
+constexpr RowKernel kLayerNorm = {128, 1, 0.25, 1.0};
+constexpr RowKernel kBlockSoftmax = {1024, 2, 0.20, 0.45};
+
+/// Threads that a multiprocessor runs at a time.
+double ThreadsPerSm(int compute_capability) {
+  constexpr int kTuring = 75;
+  constexpr int kAmpereData = 80;
+  constexpr int kHopper = 90;
+  constexpr int kGeForceBlackwell = 120;
+  if (compute_capability == kTuring) return 1024;
+  const bool is_small =
+      compute_capability >= kGeForceBlackwell ||
+      (compute_capability > kAmpereData && compute_capability < kHopper);
+  return is_small ? 1536 : 2048;
+}
+
+/// Boost clock in cycles per microsecond, from lanes and their peak rate.
+double CyclesPerUs(const Machine& machine) {
+  constexpr int kAmpereData = 80;
+  constexpr int kPascalGeForce = 61;
+  const int capability = machine.device->compute_capability;
+  const bool has_many =
+      capability > kAmpereData || capability == kPascalGeForce;
+  const double lanes = machine.sms * (has_many ? 128.0 : 64.0);
+  return machine.FlopsPerUs(Precision::kFp32) / (2 * lanes);
+}
+
+const RowKernel* RowKernelOf(const Kernel& kernel) {
+  if (kernel.kernel_class == KernelClass::kLayerNorm) return &kLayerNorm;
+  const bool takes_blocks = kernel.kernel_class == KernelClass::kSoftmax &&
+                            Real(kernel.inner_extent) > kWarpRow;
+  return takes_blocks ? &kBlockSoftmax : nullptr;
+}
+
+}  // namespace
+
+double RereadBytes(const Kernel& kernel, const Machine& machine) {
+  const RowKernel* rows = RowKernelOf(kernel);
+  if (rows == nullptr) return 0;
+  const double blocks = machine.sms *
+                        ThreadsPerSm(machine.device->compute_capability) /
+                        rows->threads;
+  const double resident =
+      blocks * Real(kernel.inner_extent * kernel.element_bytes_in);
+  const double cache =
+      static_cast<double>(machine.device->l2_mib) * kMiB * machine.share;
+  const double misses = (resident / cache - rows->hits_until) /
+                        (rows->misses_from - rows->hits_until);
+  return rows->later_passes * Real(kernel.bytes_in) *
+         std::clamp(misses, 0.0, 1.0);
+}
+
+double RowStartsUs(const Kernel& kernel, const Machine& machine) {
+  const std::int64_t row_bytes = kernel.inner_extent * kernel.element_bytes_in;
+  if (RowKernelOf(kernel) != &kLayerNorm || row_bytes == 0) return 0;
+  const double rows = Real(kernel.bytes_in) / Real(row_bytes);
+  return rows * kRowStartCycles / CyclesPerUs(machine) / machine.sms;
+}
+
+double RowAlignmentShare(const Kernel& kernel) {
+  const bool is_unaligned = RowKernelOf(kernel) == &kBlockSoftmax &&
+                            kernel.inner_extent % kVectorElements != 0;
+  return is_unaligned ? kUnalignedShare : 1;
+}
+
+}  // namespace foretell::cost

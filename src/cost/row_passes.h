@@ -1,0 +1,22 @@
+#pragma once
+
+#include "src/cost/machine.h"
+#include "src/kernels/kernels.h"
+
+namespace foretell::cost {
+
+/// Bytes that a layer norm or softmax reads from device memory once more than
+/// its operand has, because the rows that run at a time do not stay in the L2
+/// cache between its passes; 0 for every other kernel.
+double RereadBytes(const Kernel& kernel, const Machine& machine);
+
+/// Time that the blocks of a layer norm take for its rows beside moving them,
+/// which short rows feel; 0 for every other kernel.
+double RowStartsUs(const Kernel& kernel, const Machine& machine);
+
+/// Share of its usual bandwidth that a softmax over rows too long for one warp
+/// reaches when they do not start at addresses that vector loads take; 1 for
+/// every other kernel.
+double RowAlignmentShare(const Kernel& kernel);
+
+}  // namespace foretell::cost
