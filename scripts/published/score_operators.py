@@ -2,7 +2,7 @@
 """Compares the analytic model with published times of single operators.
 
     scripts/published/score_operators.py [--half odd|even|both] [--by size]
-                                         [--table NAME]…
+                                         [--table NAME]… [--least ROWS]
 
 Writes every row as a graph of one operator, has `foretell time-operators` predict the
 GPU time of all of them, and prints a Markdown table per kind of operator and device:
@@ -93,7 +93,7 @@ def errors_of(rows):
             yield row, (us + call_us) / row.us - 1
 
 
-def print_table(errors, by_size):
+def print_table(errors, by_size, least):
     groups = collections.defaultdict(list)
     for row, error in errors:
         kind = f"{row.kind}, {size_of(row.us)}" if by_size else row.kind
@@ -101,6 +101,8 @@ def print_table(errors, by_size):
     print("| operator | device | source | rows | median | mean | signed |\n"
           "|---|---|---|---|---|---|---|")
     for (kind, device, table), group in sorted(groups.items()):
+        if len(group) < least:
+            continue
         sizes = [abs(error) for error in group]
         print(f"| {kind} | {device} | {table} | {len(group)} | "
               f"{statistics.median(sizes):.1f} | {statistics.fmean(sizes):.1f} | "
@@ -113,13 +115,15 @@ def main():
     parser.add_argument("--by", choices=["kind", "size"], default="kind")
     parser.add_argument("--table", action="append", choices=sorted(TABLES),
                         help="this table alone; repeatable")
+    parser.add_argument("--least", type=int, default=10,
+                        help="leave out kinds with fewer rows")
     options = parser.parse_args()
     rows = []
     for name in options.table or TABLES:
         published.need(*TABLES[name].files)
         rows += TABLES[name].rows()
     errors = errors_of(half_of(rows, options.half))
-    print_table(errors, options.by == "size")
+    print_table(errors, options.by == "size", options.least)
 
 
 if __name__ == "__main__":
