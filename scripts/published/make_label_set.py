@@ -92,9 +92,9 @@ def without_other_networks(table, truth, folder):
     return copy
 
 
-def make(chosen, out, models):
+def make(chosen, out, models, jobs):
     generate = ["dataset", "generate", "--files", models, *chosen.generate,
-                "--batches-from", chosen.table, "--out", out]
+                "--batches-from", chosen.table, "--out", out, *jobs]
     if "training" in chosen.generate:
         generate += ["--input-table", models / "truth.csv"]
     run(*generate)
@@ -110,11 +110,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("set", choices=SETS)
     parser.add_argument("--out", required=True, help="dataset to make")
+    parser.add_argument("--jobs", help="worker processes; default: one per core")
     options = parser.parse_args()
     chosen = SETS[options.set]
     published.need(chosen.archive, chosen.table)
     with published.unpacked(chosen.archive) as models:
-        make(chosen, pathlib.Path(options.out).resolve(), models)
+        make(chosen, pathlib.Path(options.out).resolve(), models,
+             ["--jobs", options.jobs] if options.jobs else [])
 
 
 if __name__ == "__main__":

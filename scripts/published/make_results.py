@@ -121,7 +121,7 @@ def judge(chosen, flags, folds, split, options, folder):
         return foretell.run_json(
             "evaluate", "--checkpoint", folder / "best.safetensors", *data,
             *chosen.common[:2], "--split", "random", "--part", "test", "--json")
-    count = 4 if split == "device" else folds
+    count = 4 if split == "device" else options.folds or folds
     return foretell.run_json("cross-validate", *learn, "--split", "none",
                              "--folds", split, "--k", count, "--out", folder,
                              "--json")
@@ -149,6 +149,8 @@ def main():
     parser.add_argument("--splits", help="separated by commas; default: all")
     parser.add_argument("--threads", default="1")
     parser.add_argument("--seed", default="0")
+    parser.add_argument("--folds", type=int,
+                        help="of families and networks; default: as in the tables")
     options = parser.parse_args()
     chosen = SETS[options.set]
     splits = chosen_of(options.splits, chosen.splits, "split")
