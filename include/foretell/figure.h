@@ -31,7 +31,7 @@ struct Interval {
 /// How one figure came about.
 struct FigureSource {
   std::string method = "analytic, uncalibrated";
-  /// Devices whose measurements it was learned from; empty: none was.
+  /// Devices whose labels it was learned from; empty: it was not learned.
   std::vector<std::string> trained_on = {};
   /// How unlike the graph is to those learned from; about 1 for one like them.
   std::optional<double> distance = {};

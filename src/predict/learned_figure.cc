@@ -29,12 +29,19 @@ std::string LearnedFigure::FarText() const {
       *source.distance, *source.far_distance);
 }
 
+bool IsOnlySimulated(const CheckpointInfo& info) {
+  return info.provenance.size() == 1 && info.provenance.contains("simulated");
+}
+
 FigureSource SourceOf(const CheckpointInfo& info,
                       std::optional<double> distance) {
-  return {.method = std::string("learned from ").append(Joined(info.sources)),
-          .trained_on = info.devices,
-          .distance = distance,
-          .far_distance = info.far_distance};
+  return {
+      .method = fmt::format("learned from {}{}",
+                            IsOnlySimulated(info) ? "simulated labels of " : "",
+                            Joined(info.sources)),
+      .trained_on = info.devices,
+      .distance = distance,
+      .far_distance = info.far_distance};
 }
 
 void PutFigure(const LearnedFigure& figure, Prediction& prediction) {

@@ -20,7 +20,11 @@ struct LearnedFigure {
   std::string FarText() const;
 };
 
-/// "learned from …", with the devices of the labels.
+/// Whether every label that it was trained on was simulated.
+bool IsOnlySimulated(const CheckpointInfo& info);
+
+/// "learned from …" or "learned from simulated labels of …", with the devices
+/// of the labels.
 FigureSource SourceOf(const CheckpointInfo& info,
                       std::optional<double> distance);
 

@@ -99,6 +99,15 @@ TEST(PutFigure, TakesLatencyAndEnergyInAnyOrder) {
   }
 }
 
+TEST(SourceOf, SaysWhereNoLabelWasMeasured) {
+  CheckpointInfo info{.devices = {"gpu"}, .sources = {"a", "b"}};
+  info.provenance = {{"simulated", 8}};
+  EXPECT_EQ(SourceOf(info, {}).method, "learned from simulated labels of a, b");
+  info.provenance["measured"] = 1;
+  EXPECT_EQ(SourceOf(info, {}).method, "learned from a, b");
+  EXPECT_THAT(SourceOf(info, {}).trained_on, ElementsAre("gpu"));
+}
+
 TEST(WarnOf, NamesWhatTheNetworkDoesNotKnow) {
   LearnedFigure figure = Learned(Target::kLatency, 5);
   figure.interval = {4, 6};

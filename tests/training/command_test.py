@@ -479,7 +479,8 @@ class PredictWithOwnCheckpoints(TrainingTest):
                 self.assertTrue(any("has no interval" in warning
                                     for warning in result["warnings"]))
                 self.assertEqual(found["source"]["method"],
-                                 "learned from foretell analytic")
+                                 "learned from simulated labels of foretell "
+                                 "analytic")
 
     MEMORY = {"memory_mib": ("memory", "total_mib", "interval_mib")}
     LATENCY = {"latency_ms": ("latency", "ms", "interval_ms")}
