@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 #include "foretell/error.h"
-#include "src/core/name_table.h"
 #include "src/core/units.h"
 #include "src/memory/momentum_step.h"
 #include "src/predict/embedded_checkpoints.h"
+#include "src/predict/known_runs.h"
 #include "src/predict/learned_figure.h"
 #include "src/predict/learned_model.h"
 #include "src/predict/predict_graph.h"
@@ -19,51 +18,28 @@
 namespace foretell::learned {
 namespace {
 
-bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-/// Which runs the labels of a term set are of.
-struct KnownRuns {
+/// A set of terms, and the runs that its network's labels are of.
+struct TermRow {
   TermSet terms;
-  Mode mode;
-  bool autocast;  ///< To f16; else FP32 or TF32 without any.
-  /// Whether it answers for devices that it learned from, or for others; empty:
-  /// for all.
-  std::optional<bool> known_device;
+  KnownRuns runs;
   /// Measurements speak for it where nobody asks for it: its labels do not
   /// leave open how they came about.
   bool by_default;
 };
 
-constexpr std::array<KnownRuns, 3> kKnownRuns = {
-    {{TermSet::kKernels, Mode::kInference, true, true, true},
-     {TermSet::kPortableKernels, Mode::kInference, true, false, true},
-     {TermSet::kReplay, Mode::kTraining, false, std::nullopt, false}}};
+constexpr std::array<TermRow, 3> kTermRows = {
+    {{TermSet::kKernels, {Mode::kInference, Casting::kAutocast, true}, true},
+     {TermSet::kPortableKernels,
+      {Mode::kInference, Casting::kAutocast, false},
+      true},
+     {TermSet::kReplay, {Mode::kTraining, Casting::kFp32, {}}, false}}};
 
-const KnownRuns* KnownRunsOf(const CheckpointInfo& info) {
-  const auto* runs =
-      std::ranges::find(kKnownRuns, info.recipe.terms, &KnownRuns::terms);
-  return runs == kKnownRuns.end() ? nullptr : runs;
-}
-
-bool IsCastAs(const KnownRuns& runs, const LearnedRequest& request) {
-  const Run& run = request.run;
-  const std::optional<DType>& cast = request.graph.info().autocast;
-  return runs.autocast
-             ? run.autocast && cast.value_or(DType::kF16) == DType::kF16
-             : !run.autocast && !cast &&
-                   (run.precision == Precision::kFp32 ||
-                    run.precision == Precision::kTf32);
-}
-
-/// Whether a network has learned from such runs, and answers for the device.
-bool KnowsSuchRuns(const CheckpointInfo& info, const LearnedRequest& request) {
-  const KnownRuns* runs = KnownRunsOf(info);
-  if (runs == nullptr || runs->mode != request.run.mode) return false;
-  const bool known = IsAmong(info.devices, request.device.name);
-  return IsCastAs(*runs, request) &&
-         runs->known_device.value_or(known) == known;
+/// Whether the network is asked of such a run.
+bool IsAsked(const CheckpointInfo& info, const LearnedRequest& request) {
+  const auto* row =
+      std::ranges::find(kTermRows, info.recipe.terms, &TermRow::terms);
+  return row != kTermRows.end() && KnowsSuchRuns(row->runs, info, request) &&
+         (row->by_default || request.method != Method::kAuto);
 }
 
 /// Adds what the run's optimizer takes beyond that of the labels of training
@@ -92,12 +68,8 @@ LearnedFigure Ask(const LearnedModel& learned, const LearnedRequest& request) {
 std::string Objection(const LearnedFigure& figure,
                       const LearnedRequest& request,
                       const Prediction& prediction) {
-  // Labels are of large batches, where the CPU runs ahead.
-  if (figure.target == Target::kLatency &&
-      prediction.cost.dispatch_ms > figure.value) {
-    return "the CPU takes longer to dispatch the operators than the GPU is "
-           "predicted to be busy";
-  }
+  const std::string waits = DispatchObjection(figure, prediction);
+  if (!waits.empty()) return waits;
   if (request.method == Method::kAuto && figure.source.IsFar()) {
     return figure.FarText() + "; --method learned takes their word";
   }
@@ -138,21 +110,16 @@ void LearnedPredictors::Improve(const LearnedRequest& request,
   }
   bool improved = false;
   for (const LearnedModel& learned : *models_) {
-    if (!KnowsSuchRuns(learned.info(), request)) continue;
-    if (request.method == Method::kAuto &&
-        !KnownRunsOf(learned.info())->by_default)
-      continue;
+    if (!IsAsked(learned.info(), request)) continue;
     improved = true;
     const LearnedFigure figure = Ask(learned, request);
     const std::string objection = Objection(figure, request, prediction);
-    std::vector<std::string>& warnings = prediction[figure.target].warnings;
     if (!objection.empty()) {
-      warnings.push_back(fmt::format("{}: analytic, as {}",
-                                     TargetName(figure.target), objection));
+      KeepAnalytic(figure.target, objection, prediction);
       continue;
     }
     PutFigure(figure, prediction);
-    WarnOf(figure, request.device, warnings);
+    WarnOf(figure, request.device, prediction[figure.target].warnings);
   }
   if (request.method == Method::kLearned && !improved) {
     prediction.warnings.emplace_back(

@@ -1,0 +1,47 @@
+#include "src/predict/known_runs.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace foretell::learned {
+namespace {
+
+bool IsCastAs(Casting casting, const LearnedRequest& request) {
+  const Run& run = request.run;
+  const std::optional<DType>& cast = request.graph.info().autocast;
+  if (casting == Casting::kAutocast) {
+    return run.autocast && cast.value_or(DType::kF16) == DType::kF16;
+  }
+  const bool is_known = casting == Casting::kNone ||
+                        run.precision == Precision::kFp32 ||
+                        run.precision == Precision::kTf32;
+  return !run.autocast && !cast && is_known;
+}
+
+}  // namespace
+
+bool KnowsSuchRuns(const KnownRuns& runs, const CheckpointInfo& info,
+                   const LearnedRequest& request) {
+  const bool known = std::ranges::count(info.devices, request.device.name) > 0;
+  return runs.mode == request.run.mode && IsCastAs(runs.casting, request) &&
+         runs.known_device.value_or(known) == known;
+}
+
+std::string DispatchObjection(const LearnedFigure& figure,
+                              const Prediction& prediction) {
+  if (figure.target != Target::kLatency ||
+      prediction.cost.dispatch_ms <= figure.value) {
+    return "";
+  }
+  return "the CPU takes longer to dispatch the operators than the GPU is "
+         "predicted to be busy";
+}
+
+void KeepAnalytic(Target target, const std::string& reason,
+                  Prediction& prediction) {
+  prediction[target].warnings.push_back(
+      fmt::format("{}: analytic, as {}", TargetName(target), reason));
+}
+
+}  // namespace foretell::learned
