@@ -95,9 +95,11 @@ void PredictorFlags::AddTo(CLI::App& command, Run& run) {
                       "that it predicts; the others are analytic")
           ->allow_extra_args(false);
   AddNamed(command, "--method", method,
-           {Method::kAuto, Method::kAnalytic, Method::kLearned}, &MethodName,
+           {Method::kAuto, Method::kAnalytic, Method::kLearned, Method::kPmgns},
+           &MethodName,
            "analytic; learned, wherever a trained network knows such runs; "
-           "auto, where measurements speak for it")
+           "auto, where measurements speak for it; pmgns, the DIPPM paper's "
+           "network")
       ->excludes(checkpoint);
   command.add_option("--adaptation", adaptation,
                      "What `foretell adapt` made of measurements of your own");

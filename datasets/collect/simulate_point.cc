@@ -16,7 +16,7 @@ constexpr char kLearnedSource[] = "foretell predict";
 bool MayBeLearned(const Run& run, Method method, bool own_checkpoints) {
   if (own_checkpoints) return true;
   if (method == Method::kAuto) return run.autocast;
-  return method == Method::kLearned;
+  return method != Method::kAnalytic;
 }
 
 }  // namespace

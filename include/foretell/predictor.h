@@ -102,8 +102,9 @@ enum class Method {
   kAuto,      ///< Those for which measurements speak: docs/learned.md.
   kAnalytic,  ///< None.
   kLearned,   ///< All that a network can tell of such a run.
+  kPmgns,     ///< All that PMGNS, the DIPPM paper's network, knows of it.
 };
-std::string_view MethodName(Method method);  ///< "auto", "analytic", "learned".
+std::string_view MethodName(Method method);  ///< "auto", "analytic", ….
 std::optional<Method> ParseMethod(std::string_view name);
 
 /// Settings of a Predictor.
@@ -160,7 +161,8 @@ class Predictor {
   static Predictor Analytic(const DeviceSpec& device, const Run& run,
                             const PredictorOptions& options = {});
 
-  /// Throws what SimulateMemory and EstimateCost throw.
+  /// Throws what SimulateMemory and EstimateCost throw, and with Method::kPmgns
+  /// Error(kInvalidArgument) for a run of which PMGNS knows no figure.
   Prediction Predict(const OperatorGraph& graph) const;
 
   /// The same on another host, in the place of what its options, or its

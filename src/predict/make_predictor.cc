@@ -1,6 +1,7 @@
 #include "foretell/predictor.h"
 #include "src/predict/learned_predictors.h"
 #include "src/predict/own_checkpoints.h"
+#include "src/predict/pmgns_predictors.h"
 
 namespace foretell {
 
@@ -13,6 +14,9 @@ Predictor Predictor::Make(const DeviceSpec& device, const Run& run,
                                        : *options.catalog;
     predictor.learned_ = std::make_shared<const learned::OwnCheckpoints>(
         options.checkpoints, catalog);
+  } else if (options.method == Method::kPmgns) {
+    predictor.learned_ = std::make_shared<const learned::PmgnsPredictors>(
+        learned::PmgnsPredictors::BuiltIn());
   } else if (options.method != Method::kAnalytic) {
     predictor.learned_ = std::make_shared<const learned::LearnedPredictors>(
         learned::LearnedPredictors::BuiltIn());

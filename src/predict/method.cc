@@ -7,7 +7,7 @@
 namespace foretell {
 namespace {
 
-constexpr NameTable<3> kMethodNames = {"auto", "analytic", "learned"};
+constexpr NameTable<4> kMethodNames = {"auto", "analytic", "learned", "pmgns"};
 
 }  // namespace
 

@@ -55,6 +55,10 @@ TEST(PredictorFlags, SayHowPyTorchRuns) {
   EXPECT_EQ(command.flags.method, Method::kAnalytic);
 }
 
+TEST(PredictorFlags, KnowThePapersNetwork) {
+  EXPECT_EQ(ParsePredictor("--method pmgns").flags.method, Method::kPmgns);
+}
+
 TEST(PredictorFlags, QuoteATorchThatIsNoVersion) {
   ExpectError([] { ParsePredictor("--torch newest"); },
               ErrorCode::kInvalidArgument,

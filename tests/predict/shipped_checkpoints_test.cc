@@ -24,6 +24,7 @@ constexpr Shipped kShipped[] = {
     {"latency-autocast-portable.safetensors", 0x50556bef6637a75f},
     {"latency-autocast.safetensors", 0x41220eaeae9e1c73},
     {"memory-training.safetensors", 0xf0831d8da40dbcfa},
+    {"pmgns/inference.safetensors", 0xe763fd79c9dd3300},
 };
 
 std::string PathOf(const Shipped& shipped) {
