@@ -24,7 +24,7 @@ constexpr Shipped kShipped[] = {
     {"latency-autocast-portable.safetensors", 0x50556bef6637a75f},
     {"latency-autocast.safetensors", 0x41220eaeae9e1c73},
     {"memory-training.safetensors", 0xf0831d8da40dbcfa},
-    {"pmgns/inference.safetensors", 0xe763fd79c9dd3300},
+    {"pmgns/inference.safetensors", 0x14bdab705f87d0ef},
 };
 
 std::string PathOf(const Shipped& shipped) {
