@@ -237,7 +237,7 @@ TEST(EstimateCost, DoublesTheEnergyOfABusyGpuWithItsWork) {
 
 TEST(EstimateCost, DrawsLittleMoreThanIdlePowerWhileTheHostIsSlow) {
   const CostEstimate cost =
-      EstimateText(ReluChain(10, 1), {.dispatch_scale = 100});
+      EstimateText(ReluChain(10, 1), {.host_factor = 100});
   EXPECT_GT(cost.average_power_w, 60);
   EXPECT_LT(cost.average_power_w, 61);
 }
