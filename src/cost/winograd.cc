@@ -14,6 +14,7 @@
 //
 // Fitted to half of the published FP32 convolutions of A100 (TF32 off), V100
 // and T4; scripts/published/score_operators.py judges by the other half.
+// The gradient of the input is such a convolution too, of the results' gradient.
 // Tensor cores do without: their products are cheaper than the transforms.
 
 namespace foretell::cost {
@@ -30,7 +31,7 @@ constexpr double kStartUs = 30;
 constexpr double kFloatBytes = 4;
 
 bool TakesWinograd(const Kernel& kernel, const Machine& machine) {
-  return kernel.groups == 1 && kernel.pass == ProductPass::kForward &&
+  return kernel.groups == 1 && kernel.pass != ProductPass::kWeightGradient &&
          kernel.window_height == kWindow && kernel.window_width == kWindow &&
          kernel.stride == 1 && kernel.element_bytes_in == kFloatBytes &&
          kernel.kernel_class != KernelClass::kTransposedConvolution &&
@@ -44,8 +45,8 @@ std::optional<double> WinogradUs(const Kernel& kernel, const Machine& machine) {
   const double edge = std::ceil(std::sqrt(Real(kernel.positions)) / kTileEdge);
   const double images = Real(kernel.m) / Real(kernel.positions);
   const double tiles = images * edge * edge;
-  const double in = Real(kernel.channels_in);
-  const double out = Real(kernel.channels_out);
+  const double in = Real(kernel.k) / (kWindow * kWindow);
+  const double out = Real(kernel.n);
   const double products_us =
       GemmUs({kProducts, tiles, out, in}, MatrixUnit::kSimt,
              PeakFlopsPerUs(kernel, machine), machine) /

@@ -51,6 +51,17 @@ TEST(Winograd, ReplacesASlowerDirectConvolution) {
   EXPECT_GT(time.arithmetic_us, time.at_peak_us / 4);
 }
 
+TEST(Winograd, IsForTheGradientOfTheInputToo) {
+  const DeviceSpec device = Volta();
+  const Machine machine = MakeMachine(device, {});
+  Kernel kernel = KernelsOf(Square("3", "padding=[1,1]", "56"), {}).at(0);
+  const std::optional<double> forward = WinogradUs(kernel, machine);
+  kernel.pass = ProductPass::kInputGradient;
+  EXPECT_EQ(WinogradUs(kernel, machine), forward);
+  kernel.pass = ProductPass::kWeightGradient;
+  EXPECT_FALSE(WinogradUs(kernel, machine));
+}
+
 TEST(Winograd, LeavesSmallConvolutionsDirect) {
   const DeviceSpec device = Volta();
   const Machine machine = MakeMachine(device, {});
