@@ -14,9 +14,11 @@ import collections
 import math
 import pathlib
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import foretell
+import host_factor
 import published
 import score_a100
 
@@ -110,11 +112,16 @@ def draw(title, unit, points):
     return axes.done()
 
 
-def points_of(errors, column):
+def latency_points(runs):
+    """With the typical host."""
+    return [(run.row["source"], run.truth, run.latencies[1.0],
+             host_factor.is_host_bound(run.latencies)) for run in runs]
+
+
+def memory_points(errors):
     for row, error, _ in errors:
-        measured = float(row[column])
-        yield (row["source"], measured, measured * (1 + error),
-               row["bound"] == "host")
+        measured = float(row["memory_mib"])
+        yield row["source"], measured, measured * (1 + error), False
 
 
 def main():
@@ -125,14 +132,16 @@ def main():
     published.need(score_a100.RUNS, score_a100.TRACES)
     rows = [row for row in published.rows(score_a100.RUNS)
             if row["latency_ms"] or row["memory_mib"]]
-    with published.unpacked(score_a100.TRACES, "*.pt") as traces:
-        predictions = list(score_a100.predictions_of(rows, traces))
-    latency = points_of(score_a100.latency_errors(predictions), "latency_ms")
+    with (published.unpacked(score_a100.TRACES, "*.pt") as traces,
+          tempfile.TemporaryDirectory() as folder):
+        hosts = host_factor.write_hosts(pathlib.Path(folder))
+        predictions = score_a100.Predictions(traces, hosts, rows)
+        latency = latency_points(score_a100.latency_runs(rows, predictions))
+        memory = list(memory_points(score_a100.memory_errors(rows, predictions)))
     (out / "published_latency.svg").write_text(
-        draw("Latency on A100s and their slices", "ms", list(latency)))
-    memory = points_of(score_a100.memory_errors(predictions), "memory_mib")
+        draw("Latency on A100s and their slices", "ms", latency))
     (out / "published_memory.svg").write_text(
-        draw("Memory on A100s and their slices", "MiB", list(memory)))
+        draw("Memory on A100s and their slices", "MiB", memory))
 
 
 if __name__ == "__main__":
