@@ -15,7 +15,6 @@ was judged wrongly.
 import argparse
 import collections
 import pathlib
-import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
@@ -24,8 +23,8 @@ import published
 import score_a100
 
 ROWS = published.TABLES / "e2e_a100.csv.gz"
-SOURCES = {"parvagpu": ("--grad", "--environment", "cuda11.6-eager"),
-           "migperf": ()}
+# What a source's runs are told beside score_a100's flags.
+SOURCES = {"parvagpu": ("--environment", "cuda11.6-eager"), "migperf": ()}
 DEVICES = {"A100-80GB": "a100-sxm4-80gb", "A100-SXM-80GB": "a100-sxm4-80gb",
            "A100-SXM-40GB": "a100-sxm4-40gb"}
 
@@ -46,8 +45,7 @@ def template_of(row, known):
 
 
 def with_batch(template, row):
-    inputs = re.sub(r"\[\d+", f"[{row['batch']}", template["inputs"])
-    return {**template, "inputs": inputs, "device": DEVICES[row["device"]]}
+    return {**template, "batch": row["batch"], "device": DEVICES[row["device"]]}
 
 
 def runs():
@@ -65,7 +63,8 @@ def predictions_of(pairs, traces):
     """Triples of a row, its device and what `predict` says, each run once."""
     known = {}
     for row, run in pairs:
-        flags = (*score_a100.flags_of(run), *SOURCES[row["source"]])
+        flags = (*score_a100.flags_of(run), "--batch", run["batch"],
+                 *SOURCES[row["source"]])
         key = run["trace"], flags
         if key not in known:
             known[key] = foretell.run_json("predict", traces / run["trace"],
