@@ -30,8 +30,7 @@ HONEST = {
 def predict(files, flags):
     return subprocess.run(
         [FORETELL, "predict", *map(str, files), "--input", "x=f32[4]", "--json",
-         "--mode", "training", "--sandbox", "require",
-         "--timeout", str(FILE_SECONDS), *flags],
+         "--mode", "training", "--timeout", str(FILE_SECONDS), *flags],
         capture_output=True, timeout=HANG_SECONDS, check=False)
 
 
