@@ -105,11 +105,7 @@ class FrozenBottleneck final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
-    at::Tensor y = branch_->forward(x);
-    const at::Tensor identity =
-        downsample_->is_empty() ? x : downsample_->forward(x);
-    y += identity;
-    return at::relu_(y);
+    return ResidualRelu(branch_, downsample_, x);
   }
 
  private:

@@ -83,6 +83,14 @@ void AddActivation(Chain& chain, std::string_view name) {
                              fmt::join(kActivations | std::views::keys, ", ")));
 }
 
+at::Tensor ResidualRelu(Chain& branch, Chain& downsample, const at::Tensor& x) {
+  at::Tensor y = branch->forward(x);
+  const at::Tensor identity =
+      downsample->is_empty() ? x : downsample->forward(x);
+  y += identity;
+  return at::relu_(y);
+}
+
 std::int64_t RoundChannels(double value, std::int64_t divisor) {
   const auto half = static_cast<double>(divisor) / 2;
   const std::int64_t rounded = std::max(

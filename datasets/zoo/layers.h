@@ -38,6 +38,10 @@ void AddConvNorm(Chain& chain, const ConvShape& shape,
 /// silu, hardswish, hardsigmoid) work in place.
 void AddActivation(Chain& chain, std::string_view name);
 
+/// What a block of a ResNet makes of `x`: the sum of the branch and `x`, which
+/// `downsample` fits to it unless it is empty, and a ReLU, both in place.
+at::Tensor ResidualRelu(Chain& branch, Chain& downsample, const at::Tensor& x);
+
 /// `value` rounded to a multiple of `divisor`, at least `divisor` and not below
 /// 90 % of `value`: the rule of the MobileNet papers' code.
 std::int64_t RoundChannels(double value, std::int64_t divisor = 8);

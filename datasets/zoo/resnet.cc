@@ -75,11 +75,7 @@ struct ResidualBlock : torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
-    at::Tensor y = branch_->forward(x);
-    const at::Tensor identity =
-        downsample_->is_empty() ? x : downsample_->forward(x);
-    y += identity;
-    return at::relu_(y);
+    return ResidualRelu(branch_, downsample_, x);
   }
 
  private:
