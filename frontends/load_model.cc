@@ -23,6 +23,25 @@ namespace {
 constexpr NameTable<3> kFusionNames = {"none", "exported", "equivalent"};
 constexpr NameTable<3> kSandboxNames = {"off", "auto", "require"};
 
+void RequireLocks(const std::string& path) {
+  const std::string missing = MissingLocks();
+  if (missing.empty()) return;
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("{}: a sandbox is required, and this kernel lacks {}",
+                          path, missing));
+}
+
+/// Opens the file; what is returned makes a program of it.
+std::function<Program()> StartLoading(const std::string& path,
+                                      const LoadOptions& options) {
+  auto file = std::make_shared<RegularFile>(OpenRegularFile(path, kAnySize));
+  if (options.sandbox == Sandbox::kOff) {
+    return [file, options] { return LoadHere(std::move(*file), options); };
+  }
+  if (options.sandbox == Sandbox::kRequire) RequireLocks(path);
+  return StartSandboxed(std::move(*file), options);
+}
+
 }  // namespace
 
 std::string_view FusionName(Fusion fusion) {
@@ -44,29 +63,6 @@ std::string MissingLocks() {
   if (!support.landlock) missing.emplace_back("Landlock");
   return Joined(missing);
 }
-
-namespace {
-
-void RequireLocks(const std::string& path) {
-  const std::string missing = MissingLocks();
-  if (missing.empty()) return;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("{}: a sandbox is required, and this kernel lacks {}",
-                          path, missing));
-}
-
-/// Opens the file; what is returned makes a program of it.
-std::function<Program()> StartLoading(const std::string& path,
-                                      const LoadOptions& options) {
-  auto file = std::make_shared<RegularFile>(OpenRegularFile(path, kAnySize));
-  if (options.sandbox == Sandbox::kOff) {
-    return [file, options] { return LoadHere(std::move(*file), options); };
-  }
-  if (options.sandbox == Sandbox::kRequire) RequireLocks(path);
-  return StartSandboxed(std::move(*file), options);
-}
-
-}  // namespace
 
 Program LoadHere(RegularFile file, const LoadOptions& options) {
   if (torchscript::LooksLikeZip(FirstBytes(file, 4))) {

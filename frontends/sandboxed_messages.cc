@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -141,8 +142,7 @@ std::string PackDescription(const Program& program) {
 Description UnpackDescription(std::string_view answer) {
   return Unpack(answer, [](ByteReader& reader) {
     Description description{.format = reader.Text()};
-    if (description.format != kFormats[0] &&
-        description.format != kFormats[1]) {
+    if (std::ranges::find(kFormats, description.format) == kFormats.end()) {
       Refuse("an unknown format");
     }
     description.inputs.resize(TakeCount(reader));

@@ -59,7 +59,6 @@ void Serve(Channel& channel, RegularFile file, const LoadOptions& options) {
   sandbox::LockProcess(
       {.keep = {channel.end().number(), file.descriptor.number()},
        .makes_code = options.runs_arithmetic});
-  const std::string path = file.path;
   const Program program = LoadHere(std::move(file), options);
   channel.Send(sandboxed::PackDescription(program));
   while (const std::optional<std::string> bytes = channel.Receive()) {

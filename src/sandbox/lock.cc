@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <linux/landlock.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
