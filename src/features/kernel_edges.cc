@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <utility>
 
 namespace foretell::learned {
@@ -65,7 +66,62 @@ class EdgeWalk {
   KernelEdges edges_;
 };
 
+/// The place of the first kernel that is equal in all but node and count, for
+/// every kernel.
+Places FirstEqual(std::span<const cost::Kernel> kernels) {
+  Places first;
+  std::map<cost::Kernel, std::int64_t> places;
+  for (const cost::Kernel& kernel : kernels) {
+    cost::Kernel key = kernel;
+    key.node = kNone;
+    key.count = 0;
+    first.push_back(places.try_emplace(key, std::ssize(first)).first->second);
+  }
+  return first;
+}
+
+/// For every kernel what it is and what it reads from, both by FirstEqual.
+std::vector<std::pair<std::int64_t, Places>> Neighbourhoods(
+    const KernelEdges& edges, const Places& first) {
+  std::vector<std::pair<std::int64_t, Places>> seen;
+  for (const std::int64_t kind : first) seen.push_back({kind, {}});
+  for (std::size_t i = 0; i < edges.sources.size(); ++i) {
+    const auto source = static_cast<std::size_t>(edges.sources[i]);
+    const auto target = static_cast<std::size_t>(edges.targets[i]);
+    seen[target].second.push_back(first[source]);
+  }
+  for (auto& [kind, producers] : seen) std::ranges::sort(producers);
+  return seen;
+}
+
 }  // namespace
+
+KernelGraph MergeAlike(const KernelGraph& graph) {
+  const Places first = FirstEqual(graph.kernels);
+  KernelGraph merged;
+  std::map<std::pair<std::int64_t, Places>, std::int64_t> places;
+  std::map<std::int64_t, std::int64_t> place_of_kind;
+  for (std::size_t i = 0;
+       const auto& seen : Neighbourhoods(graph.edges, first)) {
+    const cost::Kernel& kernel = graph.kernels[i++];
+    const auto [place, is_new] =
+        places.try_emplace(seen, std::ssize(merged.kernels));
+    if (is_new) {
+      merged.kernels.push_back(kernel);
+      place_of_kind.try_emplace(seen.first, place->second);
+    } else {
+      merged.kernels[static_cast<std::size_t>(place->second)].count +=
+          kernel.count;
+    }
+  }
+  for (const auto& [seen, target] : places) {
+    for (const std::int64_t producer : seen.second) {
+      merged.edges.sources.push_back(place_of_kind.at(producer));
+      merged.edges.targets.push_back(target);
+    }
+  }
+  return merged;
+}
 
 KernelEdges EdgesOfKernels(const OperatorGraph& graph,
                            std::span<const cost::Kernel> kernels) {

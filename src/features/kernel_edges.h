@@ -26,4 +26,16 @@ struct KernelEdges {
 KernelEdges EdgesOfKernels(const OperatorGraph& graph,
                            std::span<const cost::Kernel> kernels);
 
+/// Kernels and the edges between them.
+struct KernelGraph {
+  std::vector<cost::Kernel> kernels;
+  KernelEdges edges;
+};
+
+/// Kernels that are equal and read from equal kernels become one with the sum
+/// of their counts, at the place of the first; an edge leads from the first
+/// kernel that is equal to the one that wrote. What sees a kernel and the mean
+/// of its producers sees no difference, and networks repeat their blocks.
+KernelGraph MergeAlike(const KernelGraph& graph);
+
 }  // namespace foretell::learned

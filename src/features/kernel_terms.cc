@@ -193,11 +193,14 @@ TermTable KernelGraphTerms(const OperatorGraph& graph,
   const KernelSums sums =
       SumsOf(graph, cost::MergeEqual(kernels), view.machine);
   std::erase_if(kernels, &cost::IsOnlyALaunch);
-  TermTable table;
-  for (const cost::Kernel& kernel : kernels) AddKernel(kernel, view, table);
   KernelEdges edges = EdgesOfKernels(graph, kernels);
-  table.sources = std::move(edges.sources);
-  table.targets = std::move(edges.targets);
+  const KernelGraph merged = MergeAlike({std::move(kernels), std::move(edges)});
+  TermTable table;
+  for (const cost::Kernel& kernel : merged.kernels) {
+    AddKernel(kernel, view, table);
+  }
+  table.sources = merged.edges.sources;
+  table.targets = merged.edges.targets;
   AddPlainTerms(sums, table);
   table.totals = TotalsOf(sums, context.run);
   return table;

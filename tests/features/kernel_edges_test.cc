@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "foretell/graph_io.h"
 #include "src/features/terms.h"
@@ -66,6 +67,36 @@ TEST(KernelEdges, PassOverKernelsThatWereLeftOut) {
   std::vector<cost::Kernel> kernels = cost::ExpandKernels(graph, {});
   kernels.erase(kernels.begin() + 1);
   EXPECT_EQ(EdgesOfKernels(graph, kernels), (KernelEdges{{0}, {1}}));
+}
+
+TEST(KernelGraphs, MergeEqualKernelsThatReadFromEqualOnes) {
+  // Tanh and sigmoid are equal kernels. %a and %d are equal, too, but one
+  // reads the input and the other what a sigmoid wrote.
+  const OperatorGraph graph = ParseGraph(R"(graph "g"
+%x = input f32[64,64]
+%a = relu(%x) : f32[64,64]
+%b = tanh(%a) : f32[64,64]
+%c = sigmoid(%b) : f32[64,64]
+%d = relu(%c) : f32[64,64]
+%e = tanh(%d) : f32[64,64]
+%f = sigmoid(%e) : f32[64,64]
+)");
+  const std::vector<cost::Kernel> kernels = cost::ExpandKernels(graph, {});
+  ASSERT_EQ(kernels.size(), 6);
+  const KernelGraph merged =
+      MergeAlike({kernels, EdgesOfKernels(graph, kernels)});
+  std::vector<std::int64_t> counts;
+  for (const cost::Kernel& kernel : merged.kernels) {
+    counts.push_back(kernel.count);
+  }
+  EXPECT_EQ(counts, (std::vector<std::int64_t>{1, 2, 2, 1}));
+  std::set<std::pair<std::int64_t, std::int64_t>> edges;
+  for (std::size_t i = 0; i < merged.edges.sources.size(); ++i) {
+    edges.emplace(merged.edges.sources[i], merged.edges.targets[i]);
+  }
+  EXPECT_EQ(edges, (std::set<std::pair<std::int64_t, std::int64_t>>{
+                       {0, 1}, {1, 2}, {1, 3}}));
+  EXPECT_EQ(merged.edges.sources.size(), 3);
 }
 
 TEST(KernelGraphTerms, AreThePortableTermsOneByOne) {
