@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/cpu/Utils.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
@@ -281,6 +282,8 @@ void InitializeTracing() {
   static std::once_flag once;
   std::call_once(once, [] {
     at::set_num_threads(1);
+    // Reads files of /proc and /sys once, which a locked process cannot.
+    at::cpu::is_avx512_vnni_supported();
     RegisterMetaKernels();
     InstallRecorderHook();
     InstallLedgerAllocators();
