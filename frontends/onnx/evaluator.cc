@@ -155,6 +155,10 @@ at::Tensor Evaluator::NewOnDevice(const ConstantInfo& info) const {
   if (literal.payload == TensorLiteral::Payload::kInline) {
     return HostTensor(literal, options_.precision).to(on_device);
   }
+  if (at::elementSize(type) == 1) {
+    // ATen fills few of the types of a byte and less.
+    return at::zeros(literal.dims, on_device.dtype(at::kByte)).view(type);
+  }
   if (!at::isFloatingType(type)) return at::zeros(literal.dims, on_device);
   return at::randn(literal.dims, on_device).mul_(kWeightDeviation);
 }

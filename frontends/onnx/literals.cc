@@ -5,16 +5,20 @@
 
 #include <array>
 #include <cstring>
+#include <iterator>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "foretell/error.h"
 #include "foretell/program.h"
+#include "frontends/onnx/reader/data_types.h"
 
 namespace foretell::onnx {
 namespace {
 
 /// TensorProto.DataType codes with an equivalent in ATen.
-constexpr std::array<std::pair<std::int64_t, at::ScalarType>, 20> kTypes = {{
+constexpr std::array<std::pair<std::int64_t, at::ScalarType>, 25> kTypes = {{
     {1, at::kFloat},
     {2, at::kByte},
     {3, at::kChar},
@@ -34,8 +38,47 @@ constexpr std::array<std::pair<std::int64_t, at::ScalarType>, 20> kTypes = {{
     {18, at::kFloat8_e4m3fnuz},
     {19, at::kFloat8_e5m2},
     {20, at::kFloat8_e5m2fnuz},
+    {21, at::kUInt4},
+    {22, at::kInt4},
+    {23, at::kFloat4_e2m1fn_x2},
     {24, at::kFloat8_e8m0fnu},
+    {25, at::kUInt2},
+    {26, at::kInt2},
 }};
+
+/// Spreads packed elements of `bits` (2 or 4), least significant first, to a
+/// byte each, the sign extended where `is_signed`.
+void Unpack(std::string_view packed, int bits, bool is_signed,
+            std::span<std::int8_t> out) {
+  const int unused = 8 - bits;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t bit = i * static_cast<std::size_t>(bits);
+    const auto byte = static_cast<unsigned char>(packed[bit / 8]);
+    const auto top = static_cast<unsigned char>((byte >> (bit % 8)) << unused);
+    out[i] = static_cast<std::int8_t>(
+        is_signed ? static_cast<signed char>(top) >> unused : top >> unused);
+  }
+}
+
+/// Fills `tensor`, which has the type that the literal is held as.
+void CopyBytes(const TensorLiteral& literal, at::Tensor& tensor) {
+  const DataType& type = *FindDataType(literal.data_type);
+  const std::int64_t needed = RawBytes(type, tensor.numel()).value_or(0);
+  if (std::ssize(literal.bytes) != needed) {
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("has {} bytes, its shape needs {}",
+                            literal.bytes.size(), needed));
+  }
+  if (literal.bytes.empty()) return;
+  if (type.bits < 8) {
+    const bool is_signed = type.dtype == DType::kI8;
+    Unpack(literal.bytes, type.bits, is_signed,
+           {static_cast<std::int8_t*>(tensor.data_ptr()),
+            static_cast<std::size_t>(tensor.numel())});
+    return;
+  }
+  std::memcpy(tensor.data_ptr(), literal.bytes.data(), literal.bytes.size());
+}
 
 }  // namespace
 
@@ -58,14 +101,7 @@ at::Tensor HostTensor(const TensorLiteral& literal, Precision precision) {
   }
   at::Tensor tensor =
       at::empty(literal.dims, at::TensorOptions().dtype(stored));
-  if (literal.bytes.size() != tensor.nbytes()) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("has {} bytes, its shape needs {}",
-                            literal.bytes.size(), tensor.nbytes()));
-  }
-  if (!literal.bytes.empty()) {
-    std::memcpy(tensor.data_ptr(), literal.bytes.data(), literal.bytes.size());
-  }
+  CopyBytes(literal, tensor);
   return tensor.to(ScalarTypeOf(literal.data_type, precision));
 }
 

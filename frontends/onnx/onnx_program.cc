@@ -34,7 +34,7 @@ InputSpec ToSpec(const ValueInfo& info) {
   return spec;
 }
 
-/// Strings and types of less than a byte, which no tensor of ATen holds.
+/// Strings and floats of 6 bits, which no tensor of ATen holds.
 void RefuseUnstorable(const Model& model, const ValueInfo& input) {
   const std::int32_t code = input.type.elem_type;
   const bool has_type = input.type.kind == TypeInfo::Kind::kTensor && code != 0;

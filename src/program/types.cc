@@ -27,10 +27,19 @@ constexpr std::array<std::pair<DType, at::ScalarType>, 15> kTypes = {{
     {DType::kC128, at::kComplexDouble},
 }};
 
-bool IsFloat8(at::ScalarType type) {
-  return type == at::kFloat8_e4m3fn || type == at::kFloat8_e5m2 ||
-         type == at::kFloat8_e4m3fnuz || type == at::kFloat8_e5m2fnuz;
-}
+/// Types that no DType of their own stands for: a byte per element each.
+constexpr std::array<std::pair<DType, at::ScalarType>, 10> kByteTypes = {{
+    {DType::kF8, at::kFloat8_e4m3fn},
+    {DType::kF8, at::kFloat8_e4m3fnuz},
+    {DType::kF8, at::kFloat8_e5m2},
+    {DType::kF8, at::kFloat8_e5m2fnuz},
+    {DType::kF8, at::kFloat8_e8m0fnu},
+    {DType::kF8, at::kFloat4_e2m1fn_x2},
+    {DType::kI8, at::kInt4},
+    {DType::kI8, at::kInt2},
+    {DType::kU8, at::kUInt4},
+    {DType::kU8, at::kUInt2},
+}};
 
 }  // namespace
 
@@ -52,8 +61,10 @@ at::ScalarType ToScalarType(DType dtype, Precision precision) {
 }
 
 DType ToDType(at::ScalarType type) {
-  if (IsFloat8(type)) return DType::kF8;
   for (const auto& [ours, theirs] : kTypes) {
+    if (theirs == type) return ours;
+  }
+  for (const auto& [ours, theirs] : kByteTypes) {
     if (theirs == type) return ours;
   }
   throw Error(

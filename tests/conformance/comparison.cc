@@ -6,6 +6,8 @@
 #include <sstream>
 #include <vector>
 
+#include "frontends/onnx/ops/type_support.h"
+
 namespace foretell::conformance {
 namespace {
 
@@ -28,6 +30,10 @@ std::string Mismatch(const std::string& what, const T& actual,
   return text.str();
 }
 
+at::Tensor Doubles(const at::Tensor& tensor) {
+  return onnx::CastTo(tensor, at::kDouble).contiguous();
+}
+
 bool IsClose(double actual, double expected, const Tolerance& tolerance) {
   if (std::isnan(expected) || std::isnan(actual)) {
     return std::isnan(expected) && std::isnan(actual);
@@ -43,8 +49,8 @@ std::optional<std::string> FloatDifference(const at::Tensor& expected,
   if (expected.scalar_type() == at::kBFloat16) {
     tolerance.rtol = std::max(tolerance.rtol, kBFloat16Rtol);
   }
-  const at::Tensor expected_doubles = expected.to(at::kDouble).contiguous();
-  const at::Tensor actual_doubles = actual.to(at::kDouble).contiguous();
+  const at::Tensor expected_doubles = Doubles(expected);
+  const at::Tensor actual_doubles = Doubles(actual);
   const double* expected_data = expected_doubles.const_data_ptr<double>();
   const double* actual_data = actual_doubles.const_data_ptr<double>();
   for (std::int64_t i = 0; i < expected_doubles.numel(); ++i) {
@@ -61,7 +67,7 @@ std::string ElementText(const at::Tensor& flat, std::int64_t index) {
   if (flat.scalar_type() == at::kUInt64) {
     text << flat.const_data_ptr<std::uint64_t>()[index];
   } else {
-    text << flat[index].to(at::kLong).item<std::int64_t>();
+    text << onnx::CastTo(flat, at::kLong)[index].item<std::int64_t>();
   }
   return text.str();
 }

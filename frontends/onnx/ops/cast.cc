@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "frontends/onnx/node_context.h"
+#include "frontends/onnx/ops/small_types.h"
 #include "frontends/onnx/ops/type_support.h"
 
 namespace foretell::onnx {
@@ -72,14 +73,16 @@ at::Tensor Cast(const NodeContext& ctx, const at::Tensor& x,
     return CastToExponents(ctx, x);
   }
   if (IsSmallFloat(type)) return CastToFloat8(x, type, saturate);
-  return x.to(type);
+  // Autocast reconciles what operators get; a cast is what the file asks for.
+  return IsSmallType(x.scalar_type()) || IsSmallType(type) ? CastTo(x, type)
+                                                           : x.to(type);
 }
 
 }  // namespace
 
 at::Tensor CastToFloat8(const at::Tensor& x, at::ScalarType type,
                         bool saturate) {
-  if (x.scalar_type() == type) return x;
+  if (x.scalar_type() == type || IsSmallType(type)) return CastTo(x, type);
   if (!saturate && type == at::kFloat8_e4m3fn) {
     // ATen saturates here; 464 is what still rounds to the largest number.
     constexpr double kLargestThatFits = 464;

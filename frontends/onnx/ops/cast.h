@@ -6,8 +6,9 @@ namespace foretell::onnx {
 
 class NodeContext;
 
-/// `x` as an 8-bit floating-point type: numbers beyond the largest become the
-/// largest with `saturate`, else infinity or NaN as the type has it.
+/// `x` as a floating-point type of 8 bits or less: numbers beyond the largest
+/// become the largest with `saturate` and for FLOAT4E2M1, else infinity or NaN
+/// as the type has it.
 at::Tensor CastToFloat8(const at::Tensor& x, at::ScalarType type,
                         bool saturate);
 

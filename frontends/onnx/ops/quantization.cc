@@ -42,6 +42,14 @@ IntegerRange RangeOf(const NodeContext& ctx, at::ScalarType type) {
       return {0, 65535};
     case at::kShort:
       return {-32768, 32767};
+    case at::kUInt4:
+      return {0, 15};
+    case at::kInt4:
+      return {-8, 7};
+    case at::kUInt2:
+      return {0, 3};
+    case at::kInt2:
+      return {-2, 1};
     default:
       ctx.Fail(ErrorCode::kUnsupported,
                std::string("quantization to ") + c10::toString(type));
@@ -70,7 +78,9 @@ at::Tensor Spread(const NodeContext& ctx, const at::Tensor& parameter,
   ctx.Check(block > 0 && parameter.dim() == rank &&
                 parameter.size(axis) == (size + block - 1) / block,
             fmt::format("block_size {} does not fit the scale's shape", block));
-  return parameter.repeat_interleave(block, axis).slice(axis, 0, size);
+  return Computable(parameter)
+      .repeat_interleave(block, axis)
+      .slice(axis, 0, size);
 }
 
 /// `x` rounded, shifted by the zero point and clamped to `type`. Half precision

@@ -13,6 +13,7 @@
 
 #include <limits>
 
+#include "frontends/onnx/ops/small_types.h"
 #include "src/program/meta/in_autocast.h"
 
 namespace foretell::onnx {
@@ -72,14 +73,17 @@ bool TypesAgree(at::ScalarType a, at::ScalarType b) {
 }
 
 at::Tensor CastTo(const at::Tensor& tensor, at::ScalarType type) {
-  return TypesAgree(tensor.scalar_type(), type) ? tensor : tensor.to(type);
+  const at::ScalarType from = tensor.scalar_type();
+  if (TypesAgree(from, type)) return tensor;
+  if (IsSmallType(from)) return CastTo(FromSmallType(tensor), type);
+  return IsSmallType(type) ? ToSmallType(tensor, type) : tensor.to(type);
 }
 
 at::Tensor Computable(const at::Tensor& tensor) {
   const at::ScalarType type = tensor.scalar_type();
   if (IsWideUnsigned(type)) return tensor.to(at::kLong);
-  if (IsSmallFloat(type)) return tensor.to(at::kFloat);
-  return tensor;
+  if (IsSmallFloat(type)) return CastTo(tensor, at::kFloat);
+  return IsSmallType(type) ? FromSmallType(tensor) : tensor;
 }
 
 at::Tensor Ordered(const at::Tensor& tensor) {

@@ -26,8 +26,8 @@ bool TypesAgree(at::ScalarType a, at::ScalarType b);
 at::Tensor CastTo(const at::Tensor& tensor, at::ScalarType type);
 
 /// `tensor` in a type whose sums and products ATen computes: int64 for wide
-/// unsigned integers (uint64 modulo 2^64), float32 for 8-bit floats, else the
-/// tensor itself. Inverse: CastTo the original type.
+/// unsigned integers (uint64 modulo 2^64), float32 for floats of 8 bits and
+/// less, a byte for integers of less than one, else the tensor itself. Inverse: CastTo the original type.
 at::Tensor Computable(const at::Tensor& tensor);
 /// As Computable, but the order of elements is kept for uint64 too.
 at::Tensor Ordered(const at::Tensor& tensor);

@@ -18,7 +18,8 @@ struct DataType {
   /// Bits of one item of that field that count. Complex numbers take two
   /// items, types of 4 and 2 bits share one.
   int item_bits = 0;
-  std::optional<DType> dtype;  ///< What foretell holds it as.
+  /// What foretell holds it as: elements of less than a byte take a whole one.
+  std::optional<DType> dtype;
 };
 
 /// The row of `code`, or nullptr for UNDEFINED and unknown codes.

@@ -19,10 +19,18 @@ TEST(DTypeOfCode, KnowsWhatForetellCanHold) {
   }
 }
 
-TEST(DTypeOfCode, IsEmptyForStringsSubByteAndUnknownTypes) {
-  for (const int code : {-1, 0, 8, 21, 22, 23, 25, 26, 27, 28, 29, 1000}) {
+TEST(DTypeOfCode, IsEmptyForStringsSixBitFloatsAndUnknownTypes) {
+  for (const int code : {-1, 0, 8, 27, 28, 29, 1000}) {
     EXPECT_EQ(DTypeOfCode(code), std::nullopt) << code;
   }
+}
+
+TEST(DTypeOfCode, HoldsElementsOfLessThanAByteInOne) {
+  EXPECT_EQ(DTypeOfCode(21), DType::kU8);  // UINT4
+  EXPECT_EQ(DTypeOfCode(22), DType::kI8);  // INT4
+  EXPECT_EQ(DTypeOfCode(23), DType::kF8);  // FLOAT4E2M1
+  EXPECT_EQ(DTypeOfCode(25), DType::kU8);  // UINT2
+  EXPECT_EQ(DTypeOfCode(26), DType::kI8);  // INT2
 }
 
 TEST(DataTypeName, IsTheNameInTheSchemaOrTheCode) {
