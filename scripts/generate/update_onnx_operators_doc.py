@@ -30,6 +30,17 @@ PAGE = ROOT / "docs" / "onnx_operators.md"
 SKIPPED = 77
 EXPANDED = re.compile(r"_expanded(_ver\d+)?$")
 
+# Why foretell refuses a case, by what its message says; the first row counts.
+REASONS = (
+    (re.compile("String|RegexFullMatch|LabelEncoder|type STRING"),
+     "works on strings, which no tensor of ATen holds"),
+    (re.compile("TfIdfVectorizer"), "counts words before a network begins"),
+    (re.compile("ImageDecoder"), "decodes image files"),
+    (re.compile(r"ai\.onnx\.ml::"), "is no network but a classifier or a tree"),
+    (re.compile(r"ai\.onnx\.preview\.training::"),
+     "is a training step as a graph, which foretell derives itself"),
+)
+
 INTRODUCTION = """\
 # ONNX operators
 
@@ -146,12 +157,25 @@ def group_table(summary):
     return lines
 
 
+def reason_of(case):
+    """Why the case is refused; ends the script where no reason is known."""
+    for pattern, reason in REASONS:
+        if pattern.search(case["message"]):
+            return reason
+    sys.exit(f"no reason is known for {case['name']}: {case['message']}")
+
+
 def refusal_table(cases):
-    lines = ["", "## Refused cases", "", "| case | message |", "|---|---|"]
+    refused = collections.defaultdict(list)
     for case in cases:
         if case["outcome"] == "refused":
-            message = case["message"].replace("|", "\\|")
-            lines.append(f"| {case['group']}/{case['name']} | {message} |")
+            refused[reason_of(case)].append(f"`{case['name']}`")
+    lines = ["", "## Refused cases", "",
+             "| the operator or its input | cases | names |", "|---|---:|---|"]
+    for _, reason in REASONS:
+        names = refused[reason]
+        if names:
+            lines.append(f"| {reason} | {len(names)} | {', '.join(names)} |")
     return lines
 
 

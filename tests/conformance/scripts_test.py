@@ -98,6 +98,21 @@ class OperatorsPage(unittest.TestCase):
         counts = page.count_by_operator(cases)
         self.assertEqual(counts, {"Elu": {"pass": 1, "refused": 1}})
 
+    def test_gathers_refused_cases_by_reason(self):
+        cases = [
+            {"name": "test_split", "outcome": "refused",
+             "message": "ai.onnx::StringSplit at version 20"},
+            {"name": "test_encode", "outcome": "refused",
+             "message": "ai.onnx.ml::LabelEncoder at version 4"},
+            {"name": "test_elu", "outcome": "pass", "message": ""}]
+        rows = page.refusal_table(cases)[5:]
+        self.assertEqual(len(rows), 1)
+        self.assertIn("| 2 | `test_split`, `test_encode` |", rows[0])
+
+    def test_wants_a_reason_for_every_refusal(self):
+        with self.assertRaises(SystemExit):
+            page.reason_of({"name": "test_x", "message": "no such thing"})
+
 
 if __name__ == "__main__":
     unittest.main()
