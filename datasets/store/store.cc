@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -63,8 +64,10 @@ dataset::Store::Store(const std::string& path, dataset::Access access,
 void dataset::Store::CheckStructure() {
   const std::vector<Row> rows =
       connection_.All("PRAGMA main.integrity_check(1)");
-  const std::string found = rows.empty() ? "nothing" : Text(rows[0].at(0));
+  std::string found = rows.empty() ? "nothing" : Text(rows[0].at(0));
   if (found == "ok") return;
+  // What SQLite finds in its pages takes two lines.
+  std::ranges::replace(found, '\n', ' ');
   throw Error(ErrorCode::kCorrupt, fmt::format("{}: the file is damaged: {}",
                                                connection_.path(), found));
 }
