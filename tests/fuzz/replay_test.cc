@@ -1,40 +1,33 @@
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <iterator>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "tests/fuzz/corpus.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace foretell::fuzz {
 namespace {
 
-// Runs `target` over every file of a corpus and returns their number. A broken
-// promise aborts the process.
-int Replay(const std::string& corpus,
-           const std::function<void(std::string_view)>& target) {
-  const std::filesystem::path folder =
-      std::filesystem::path(FORETELL_SOURCE_DIR) / "tests/fuzz/corpus" / corpus;
-  int num_files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    SCOPED_TRACE(entry.path());
-    std::ifstream file(entry.path(), std::ios::binary);
-    const std::string bytes = {std::istreambuf_iterator<char>(file), {}};
-    EXPECT_NO_THROW(target(bytes));
-    ++num_files;
+class FuzzReplay : public testing::TestWithParam<Target> {};
+
+// A broken promise aborts the process.
+TEST_P(FuzzReplay, KeepsItsPromises) {
+  const std::vector<std::string> inputs = ReadCorpus(GetParam().name);
+  EXPECT_GE(inputs.size(), 10u);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    SCOPED_TRACE(i + 1);
+    EXPECT_NO_THROW(GetParam().run(inputs[i]));
   }
-  return num_files;
 }
 
-TEST(FuzzReplay, OnnxReaderKeepsItsPromises) {
-  EXPECT_GE(Replay("onnx", ReadOnnx), 10);
+std::string NameOf(const testing::TestParamInfo<Target>& info) {
+  return std::string(info.param.name);
 }
 
-TEST(FuzzReplay, GraphTextKeepsItsPromises) {
-  EXPECT_GE(Replay("graph_text", ParseGraphText), 10);
-}
+INSTANTIATE_TEST_SUITE_P(, FuzzReplay,
+                         testing::ValuesIn(FORETELL_FUZZ_TARGETS()), NameOf);
 
 }  // namespace
 }  // namespace foretell::fuzz
