@@ -8,61 +8,17 @@
 
 #include "foretell/error.h"
 #include "src/core/numbers.h"
+#include "src/core/printable.h"
 
 namespace foretell {
 namespace {
 
 using nlohmann::json;
 
-constexpr int kMaxDepth = 16;
-constexpr std::size_t kMaxShown = 60;
-
-/// The value as a message shows it.
-std::string Show(const json& value) {
-  std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true,
-                                json::error_handler_t::replace);
-  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
-  return text;
-}
-
-/// Refuses fields given twice and deep nesting while the parser runs.
-class StructureGuard {
- public:
-  explicit StructureGuard(std::string_view origin) : origin_(origin) {}
-
-  bool operator()(int depth, json::parse_event_t event, json& parsed) {
-    using Event = json::parse_event_t;
-    if (depth > kMaxDepth) {
-      Fail(fmt::format("nested deeper than {} levels", kMaxDepth));
-    }
-    if (event == Event::object_start) keys_.emplace_back();
-    if (event == Event::object_end) keys_.pop_back();
-    if (event == Event::key &&
-        !keys_.back().insert(parsed.get<std::string>()).second) {
-      Fail("field " + Show(parsed) + " is given twice");
-    }
-    return true;
-  }
-
- private:
-  [[noreturn]] void Fail(const std::string& problem) const {
-    throw Error(ErrorCode::kCorrupt, std::string(origin_) + ": " + problem);
-  }
-
-  std::string_view origin_;
-  std::vector<std::set<std::string>> keys_;
-};
-
-bool HasControlCharacter(const std::string& text) {
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return true;
-  }
-  return false;
-}
-
 bool IsPlainString(const json& value) {
   return value.is_string() && !value.get_ref<const std::string&>().empty() &&
-         !HasControlCharacter(value.get_ref<const std::string&>());
+         Printable(value.get_ref<const std::string&>()) ==
+             value.get_ref<const std::string&>();
 }
 
 /// Whether `value` is a whole number that int64 holds and in range.
@@ -84,22 +40,10 @@ std::string IntRange(std::int64_t at_least, std::int64_t at_most) {
 
 }  // namespace
 
-json ParseJson(std::string_view text, std::string_view origin) {
-  try {
-    StructureGuard guard(origin);
-    return json::parse(
-        text, [&guard](int depth, json::parse_event_t event, json& parsed) {
-          return guard(depth, event, parsed);
-        });
-  } catch (const json::exception& error) {
-    throw Error(ErrorCode::kCorrupt, std::string(origin) + ": " + error.what());
-  }
-}
-
 JsonObject::JsonObject(const json& value, std::string origin, std::string place)
     : value_(&value), origin_(std::move(origin)), place_(std::move(place)) {
   if (!value.is_object())
-    Fail("", "is " + Show(value) + ", expected an object");
+    Fail("", "is " + ShowJson(value) + ", expected an object");
 }
 
 bool JsonObject::Has(const std::string& key) {
@@ -114,7 +58,7 @@ bool JsonObject::IsGiven(const std::string& key) {
 std::string JsonObject::String(const std::string& key) {
   const json& field = Field(key);
   if (!IsPlainString(field)) {
-    Fail(key, "is " + Show(field) +
+    Fail(key, "is " + ShowJson(field) +
                   ", expected a non-empty string without control characters");
   }
   return field.get<std::string>();
@@ -125,12 +69,12 @@ std::vector<std::string> JsonObject::Strings(const std::string& key) {
   std::set<std::string> seen;
   for (const json& item : Array(key)) {
     if (!IsPlainString(item)) {
-      Fail(key, "contains " + Show(item) +
+      Fail(key, "contains " + ShowJson(item) +
                     ", expected non-empty strings without control characters");
     }
     strings.push_back(item.get<std::string>());
     if (!seen.insert(strings.back()).second) {
-      Fail(key, "contains " + Show(item) + " twice, expected it once");
+      Fail(key, "contains " + ShowJson(item) + " twice, expected it once");
     }
   }
   return strings;
@@ -146,7 +90,8 @@ std::vector<int> JsonObject::Ints(const std::string& key, int at_least,
   std::vector<int> numbers;
   for (const json& item : Array(key)) {
     if (!IsIntWithin(item, at_least, at_most)) {
-      Fail(key, "contains " + Show(item) + ", " + IntRange(at_least, at_most));
+      Fail(key,
+           "contains " + ShowJson(item) + ", " + IntRange(at_least, at_most));
     }
     numbers.push_back(item.get<int>());
   }
@@ -158,7 +103,7 @@ double JsonObject::Number(const std::string& key, double at_least,
   const json& field = Field(key);
   const double number = field.is_number() ? field.get<double>() : NAN;
   if (!(number >= at_least && number <= at_most)) {
-    Fail(key, "is " + Show(field) + ", expected a number from " +
+    Fail(key, "is " + ShowJson(field) + ", expected a number from " +
                   FormatShort(at_least, 6) + " to " + FormatShort(at_most, 6));
   }
   return number;
@@ -193,8 +138,8 @@ void JsonObject::Finish() const {
       if (!names.empty()) names += ", ";
       names += name;
     }
-    Fail("",
-         "unknown field " + Show(json(key)) + ", expected one of: " + names);
+    Fail("", "unknown field " + ShowJson(json(key)) +
+                 ", expected one of: " + names);
   }
 }
 
@@ -220,8 +165,8 @@ std::int64_t JsonObject::ToInt(const json& field, const std::string& key,
                                std::int64_t at_least,
                                std::int64_t at_most) const {
   if (!IsIntWithin(field, at_least, at_most)) {
-    Fail(key,
-         fmt::format("is {}, {}", Show(field), IntRange(at_least, at_most)));
+    Fail(key, fmt::format("is {}, {}", ShowJson(field),
+                          IntRange(at_least, at_most)));
   }
   return field.get<std::int64_t>();
 }
@@ -229,22 +174,22 @@ std::int64_t JsonObject::ToInt(const json& field, const std::string& key,
 std::uint64_t JsonObject::ToUnsigned(const json& field,
                                      const std::string& key) const {
   if (!field.is_number_unsigned()) {
-    Fail(key,
-         fmt::format("is {}, expected a whole number from 0 on", Show(field)));
+    Fail(key, fmt::format("is {}, expected a whole number from 0 on",
+                          ShowJson(field)));
   }
   return field.get<std::uint64_t>();
 }
 
 double JsonObject::ToNumber(const json& field, const std::string& key) const {
   if (!field.is_number() || !std::isfinite(field.get<double>())) {
-    Fail(key, fmt::format("is {}, expected a finite number", Show(field)));
+    Fail(key, fmt::format("is {}, expected a finite number", ShowJson(field)));
   }
   return field.get<double>();
 }
 
 bool JsonObject::ToBool(const json& field, const std::string& key) const {
   if (!field.is_boolean()) {
-    Fail(key, fmt::format("is {}, expected true or false", Show(field)));
+    Fail(key, fmt::format("is {}, expected true or false", ShowJson(field)));
   }
   return field.get<bool>();
 }
@@ -252,7 +197,7 @@ bool JsonObject::ToBool(const json& field, const std::string& key) const {
 std::string JsonObject::ToText(const json& field,
                                const std::string& key) const {
   if (!field.is_string()) {
-    Fail(key, fmt::format("is {}, expected a string", Show(field)));
+    Fail(key, fmt::format("is {}, expected a string", ShowJson(field)));
   }
   return field.get<std::string>();
 }
@@ -260,7 +205,7 @@ std::string JsonObject::ToText(const json& field,
 const json& JsonObject::ToArray(const json& field,
                                 const std::string& key) const {
   if (!field.is_array()) {
-    Fail(key, fmt::format("is {}, expected an array", Show(field)));
+    Fail(key, fmt::format("is {}, expected an array", ShowJson(field)));
   }
   return field;
 }
@@ -268,7 +213,7 @@ const json& JsonObject::ToArray(const json& field,
 const json& JsonObject::ToObject(const json& field,
                                  const std::string& key) const {
   if (!field.is_object()) {
-    Fail(key, fmt::format("is {}, expected an object", Show(field)));
+    Fail(key, fmt::format("is {}, expected an object", ShowJson(field)));
   }
   return field;
 }

@@ -13,11 +13,9 @@
 #include <type_traits>
 #include <vector>
 
-namespace foretell {
+#include "src/core/parse_json.h"
 
-/// Parses a JSON document; throws Error(kCorrupt) that names `origin` for a
-/// syntax error, a field that is given twice, or nesting beyond 16 levels.
-nlohmann::json ParseJson(std::string_view text, std::string_view origin);
+namespace foretell {
 
 /// Strict view of one JSON object: every field that is read must be there with
 /// the right type and range, unless its method says otherwise, and Finish makes
@@ -51,7 +49,7 @@ class JsonObject {
   void Read(const std::string& key, std::optional<T>& value) {
     if (IsGiven(key)) value = Get<T>(key);
   }
-  /// A string that is not empty and has no control characters.
+  /// A string that is not empty and Printable (printable.h).
   std::string String(const std::string& key);
   /// An array of such strings, all different.
   std::vector<std::string> Strings(const std::string& key);

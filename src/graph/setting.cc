@@ -1,7 +1,9 @@
 #include "src/graph/setting.h"
 
 #include <array>
-#include <nlohmann/json.hpp>
+
+#include "foretell/error.h"
+#include "src/core/parse_json.h"
 
 namespace foretell {
 namespace {
@@ -13,10 +15,19 @@ constexpr char kChannelsLast[] = "channels_last";
 constexpr char kGradMode[] = "grad_mode";
 constexpr char kTrue[] = "true";
 
+/// Null where the text is no JSON: labels come from files.
+nlohmann::json ParseOrNull(const std::string& text) {
+  try {
+    return ParseJson(text, "a setting");
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 Setting::Setting(const std::string& json) {
-  const nlohmann::json object = nlohmann::json::parse(json, nullptr, false);
+  const nlohmann::json object = ParseOrNull(json);
   if (!object.is_object()) return;
   for (const auto& [key, value] : object.items()) {
     values_[key] = value.is_string() ? value.get<std::string>() : value.dump();

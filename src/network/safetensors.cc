@@ -12,13 +12,12 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "foretell/error.h"
 #include "src/core/checked.h"
+#include "src/core/parse_json.h"
 
 namespace foretell::learned {
 namespace {
@@ -52,37 +51,17 @@ constexpr std::array<std::pair<std::string_view, std::int64_t>, 13>
   throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", origin, what));
 }
 
-/// Parses the header; refuses names that occur twice, of which a JSON library
-/// would keep one without a word.
 Json ParseHeader(std::string_view text, const std::string& origin) {
-  std::vector<std::set<std::string>> names;
-  std::optional<std::string> repeated;
-  const auto watch = [&](int, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) names.emplace_back();
-    if (event == Json::parse_event_t::object_end) names.pop_back();
-    if (event == Json::parse_event_t::key &&
-        !names.back().insert(value.get<std::string>()).second) {
-      repeated = value.get<std::string>();
-    }
-    return true;
-  };
-  try {
-    Json header = Json::parse(text, watch);
-    if (repeated) {
-      FailFile(origin, fmt::format("header names '{}' twice", *repeated));
-    }
-    if (!header.is_object()) FailFile(origin, "header is not a JSON object");
-    return header;
-  } catch (const Json::exception& error) {
-    FailFile(origin, fmt::format("header is not JSON: {}", error.what()));
-  }
+  Json header = ParseJson(text, origin + ": header");
+  if (!header.is_object()) FailFile(origin, "header is not a JSON object");
+  return header;
 }
 
 std::int64_t NonNegative(const Json& value, const std::string& place,
                          const std::string& origin) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > INT64_MAX) {
     FailFile(origin,
-             fmt::format("{} is {}, expected a size", place, value.dump()));
+             fmt::format("{} is {}, expected a size", place, ShowJson(value)));
   }
   return value.get<std::int64_t>();
 }
@@ -121,11 +100,11 @@ Extent ReadEntry(const std::string& name, const Json& entry,
   const std::string place = fmt::format("tensor '{}'", name);
   const Json& dtype = Member(entry, "dtype", place, origin);
   if (!dtype.is_string())
-    FailFile(origin, fmt::format("{}: dtype is {}", place, dtype.dump()));
+    FailFile(origin, fmt::format("{}: dtype is {}", place, ShowJson(dtype)));
   tensor.dtype = dtype.get<std::string>();
   const Json& shape = Member(entry, "shape", place, origin);
   if (!shape.is_array()) {
-    FailFile(origin, fmt::format("{}: shape is {}", place, shape.dump()));
+    FailFile(origin, fmt::format("{}: shape is {}", place, ShowJson(shape)));
   }
   for (const Json& size : shape) {
     tensor.shape.push_back(NonNegative(size, place + ": a size", origin));

@@ -18,15 +18,6 @@ void ExpectRefusal(const std::string& text, Use use,
   ExpectError([&] { use(object); }, ErrorCode::kCorrupt, problem);
 }
 
-TEST(ParseJsonText, RefusesWhatIsNoDocument) {
-  ExpectError([] { ParseJson("{", "a.json"); }, ErrorCode::kCorrupt,
-              "a.json: [json.exception.parse_error");
-  ExpectError([] { ParseJson(R"({"x": 1, "x": 2})", "a.json"); },
-              ErrorCode::kCorrupt, "a.json: field \"x\" is given twice");
-  ExpectError([] { ParseJson(std::string(20, '['), "a.json"); },
-              ErrorCode::kCorrupt, "nested deeper than 16 levels");
-}
-
 TEST(JsonObject, ReadsFieldsOfEveryKind) {
   const nlohmann::json document = ParseJson(
       R"({"text": "", "number": 1.5, "count": -3, "seed": 18446744073709551615,

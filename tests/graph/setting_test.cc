@@ -19,6 +19,11 @@ TEST(Setting, SaysHowALabelsNetworkRan) {
 TEST(Setting, TakesWhatIsMissingForThePlainCase) {
   EXPECT_EQ(Setting("{}").ToRun(), foretell::Run{});
   EXPECT_EQ(Setting("not an object").ToRun(), foretell::Run{});
+  const std::string deep(1'000'000, '[');
+  EXPECT_EQ(Setting("{\"a\":" + deep).ToJson(), "{}");
+  EXPECT_EQ(
+      Setting("{\"a\":" + deep + std::string(deep.size(), ']') + "}").ToJson(),
+      "{}");
   EXPECT_FALSE(Setting(R"({"memory_format": "nchw"})").ToRun().channels_last);
 }
 

@@ -72,7 +72,7 @@ TEST(SafeTensors, RefusesGapsAndOverlaps) {
 
 TEST(SafeTensors, RefusesHeadersThatMakeNoSense) {
   ExpectCorrupt("[]", "", "not a JSON object");
-  ExpectCorrupt("{", "", "not JSON");
+  ExpectCorrupt("{", "", "t.safetensors: header: [json.exception.parse_error");
   ExpectCorrupt(R"({"a":{"dtype":"F32","shape":[1]}})", "", "data_offsets");
   ExpectCorrupt(R"({"a":{"dtype":"F99","shape":[1],"data_offsets":[0,1]}})",
                 "0", "'F99'");
@@ -87,7 +87,7 @@ TEST(SafeTensors, RefusesHeadersThatMakeNoSense) {
 TEST(SafeTensors, RefusesNamesThatOccurTwice) {
   ExpectCorrupt(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},
                     "a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
-                "0", "'a' twice");
+                "0", "header: field \"a\" is given twice");
 }
 
 TEST(SafeTensors, RefusesALengthBeyondTheFile) {
