@@ -17,6 +17,10 @@ namespace foretell {
 namespace {
 
 constexpr std::size_t kMaxRowBytes = 16 * 1024 * 1024;
+/// A gzipped table of measurements unpacks to 5 to 20 times its size, a file
+/// made to hurt to 1,000 times; what is small does not matter.
+constexpr std::int64_t kMostUnpacking = 100;
+constexpr std::int64_t kFreeBytes = 16 * 1024 * 1024;
 
 /// The characters of a file, gzipped or not.
 class Characters {
@@ -49,7 +53,20 @@ class Characters {
     }
     at_ = 0;
     size_ = static_cast<std::size_t>(count);
+    unpacked_ += count;
+    RefuseBomb();
     return size_ > 0;
+  }
+
+  /// Time is to be in proportion to the file's size.
+  void RefuseBomb() const {
+    if (unpacked_ <= kFreeBytes ||
+        unpacked_ / kMostUnpacking <= gzoffset(file_.get())) {
+      return;
+    }
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("{}: unpacks to more than {} times its size", path_,
+                            kMostUnpacking));
   }
 
   const std::string& path_;
@@ -57,6 +74,7 @@ class Characters {
   std::array<char, 1 << 16> buffer_;
   std::size_t at_ = 0;
   std::size_t size_ = 0;
+  std::int64_t unpacked_ = 0;  ///< Bytes so far.
 };
 
 /// Splits characters into rows of cells.

@@ -36,8 +36,9 @@ class CsvRow {
 /// gzipped, and hands over its rows one by one; empty lines are skipped, and
 /// the apostrophe that CsvCell puts before a formula is taken away. Throws
 /// Error that names path and line: kNotFound, kIo, and kCorrupt for a row with
-/// another number of cells than the header, an open quote, a bad gzip stream,
-/// or a row longer than 16 MiB.
+/// another number of cells than the header, an open quote, a bad gzip stream or
+/// one of 16 MiB and more that unpacks to over 100 times its size, or a row
+/// longer than 16 MiB.
 void ForEachCsvRow(const std::string& path,
                    const std::function<void(const CsvRow&)>& use);
 

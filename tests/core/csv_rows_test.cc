@@ -55,6 +55,28 @@ TEST_F(CsvTest, SkipsAByteOrderMark) {
               ElementsAre("2:1|2"));
 }
 
+/// Writes `text` so many times, gzipped.
+void WriteGzip(const std::string& path, const std::string& text, int times) {
+  gzFile file = gzopen(path.c_str(), "wb");
+  for (int i = 0; i < times; ++i) {
+    ASSERT_EQ(gzwrite(file, text.data(), static_cast<unsigned>(text.size())),
+              static_cast<int>(text.size()));
+  }
+  gzclose(file);
+}
+
+TEST_F(CsvTest, RefusesATableThatUnpacksToAThousandTimesItsSize) {
+  std::string rows = "a,b\n";
+  for (int i = 0; i < 250'000; ++i) rows += "1,2\n";
+  WriteGzip(path_, rows, 10);  // 10 MB.
+  int count = 0;
+  ForEachCsvRow(path_, [&](const CsvRow&) { ++count; });
+  EXPECT_EQ(count, 2'500'009);
+  WriteGzip(path_, rows, 40);
+  ExpectError(ErrorCode::kCorrupt, "unpacks to more than 100 times its size",
+              [&] { ForEachCsvRow(path_, [](const CsvRow&) {}); });
+}
+
 TEST_F(CsvTest, ReadsGzip) {
   const std::string text = "a,b\n1,2\n";
   gzFile file = gzopen(path_.c_str(), "wb");
