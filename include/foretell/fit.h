@@ -53,7 +53,8 @@ struct FitVerdict {
 /// energy (on limits.profile, where one is named) by their estimates, or by
 /// their upper ends when strict.
 ///
-/// Throws what mig::Judge throws; Error(kNotFound) for an unknown profile.
+/// Throws what mig::Judge throws; Error(kNotFound) for an unknown profile and
+/// Error(kInvalidArgument) for a limit that is not above 0.
 FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
                     const FitLimits& limits = {});
 

@@ -1,7 +1,10 @@
 #include "foretell/fit.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
+#include "foretell/error.h"
 #include "foretell/mig.h"
 
 namespace foretell {
@@ -10,6 +13,14 @@ namespace {
 using mig::Fit;
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+/// NaN is neither kept nor exceeded.
+void RefuseNonLimit(std::string_view what, double limit) {
+  if (limit > 0) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("the limit of {} is {}, expected a number above 0",
+                          what, limit));
+}
 
 /// How far a strict judge goes above an estimate: to the upper end of its
 /// interval, which stretches with it on a slice. An estimate of 0 stays 0.
@@ -59,6 +70,9 @@ Bracket BracketByDoubling(std::int64_t most, const Accepts& accepts) {
 
 FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
                     const FitLimits& limits) {
+  RefuseNonLimit("memory", limits.max_memory_mib);
+  RefuseNonLimit("latency", limits.max_latency_ms);
+  RefuseNonLimit("energy", limits.max_energy_j);
   const mig::Verdict verdict =
       mig::Judge(ToDemand(prediction), device, limits.profile);
   const auto check_memory = [&](double limit_mib) {

@@ -11,6 +11,7 @@
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
 #include "src/core/units.h"
+#include "tests/graph/expect_error.h"
 
 namespace foretell {
 namespace {
@@ -142,6 +143,17 @@ TEST(JudgeFit, RefusesAnUnknownProfile) {
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kNotFound);
+  }
+}
+
+TEST(JudgeFit, RefusesLimitsThatAreNone) {
+  const double nan = std::nan("");
+  for (const FitLimits& limits :
+       {FitLimits{.max_memory_mib = nan}, FitLimits{.max_latency_ms = nan},
+        FitLimits{.max_energy_j = nan}, FitLimits{.max_memory_mib = 0},
+        FitLimits{.max_energy_j = -1}}) {
+    ExpectError([&] { JudgeFit(Small(), A100(), limits); },
+                ErrorCode::kInvalidArgument, "the limit of ");
   }
 }
 
