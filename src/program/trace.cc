@@ -26,6 +26,7 @@
 #include "src/program/meta/torch_scope.h"
 #include "src/program/optimizer_step.h"
 #include "src/program/recorder.h"
+#include "src/program/torch_state.h"
 #include "src/program/training_loss.h"
 #include "src/program/weight_warnings.h"
 
@@ -306,6 +307,7 @@ Trace TraceProgram(const Program& program,
                    const TraceOptions& options) {
   InitializeTracing();
   if (auto trace = program.TraceElsewhere(inputs, options)) return *trace;
+  const TorchStateScope state;
   const TorchScope torch(options.torch);
   try {
     RequireAutocastFits(options);
