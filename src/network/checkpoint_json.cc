@@ -32,8 +32,11 @@ Json IntervalToJson(const std::optional<ResidualInterval>& interval) {
 }
 
 ResidualInterval ReadInterval(JsonObject object) {
-  return {object.Get<double>("lo"), object.Get<double>("hi"),
-          object.Get<double>("coverage"), object.Get<std::int64_t>("count")};
+  const double lo = object.Get<double>("lo");
+  const double hi = object.Get<double>("hi");
+  if (lo > hi) object.Fail("hi", fmt::format("is {}, below lo {}", hi, lo));
+  return {lo, hi, object.Number("coverage", 0, 1),
+          object.Int("count", 0, INT64_MAX)};
 }
 
 Json TargetToJson(const CheckpointTarget& target) {

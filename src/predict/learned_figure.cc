@@ -4,11 +4,15 @@
 
 #include <algorithm>
 
+#include "foretell/error.h"
 #include "src/core/text.h"
 #include "src/predict/scale_figure.h"
 
 namespace foretell::learned {
 namespace {
+
+constexpr double kLeastFigure = 1e-6;
+constexpr double kMostFigure = 1e9;
 
 /// Value and source; the range in proportion where none was learned.
 void Replace(const LearnedFigure& learned, Figure& figure) {
@@ -42,6 +46,22 @@ FigureSource SourceOf(const CheckpointInfo& info,
       .trained_on = info.devices,
       .distance = distance,
       .far_distance = info.far_distance};
+}
+
+void RefuseImplausible(const LearnedFigure& figure, const std::string& origin) {
+  const auto check = [&](const char* what, double number) {
+    if (number >= kLeastFigure && number <= kMostFigure) return;
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: predicts {}{} of {:g} {}, expected {:g} to "
+                    "{:g}: the checkpoint is damaged",
+                    origin, what, TargetName(figure.target), number,
+                    TargetUnit(figure.target), kLeastFigure, kMostFigure));
+  };
+  check("", figure.value);
+  if (!figure.interval) return;
+  check("a lower end of ", figure.interval->lo);
+  check("an upper end of ", figure.interval->hi);
 }
 
 void PutFigure(const LearnedFigure& figure, Prediction& prediction) {

@@ -28,6 +28,11 @@ bool IsOnlySimulated(const CheckpointInfo& info);
 FigureSource SourceOf(const CheckpointInfo& info,
                       std::optional<double> distance);
 
+/// Throws Error(kCorrupt) that begins with `origin`, a checkpoint's name, where
+/// the figure or an end of its interval is no number from 1e-6 to 1e9: no step
+/// of a network takes so little or so much.
+void RefuseImplausible(const LearnedFigure& figure, const std::string& origin);
+
 /// Puts the figure in the place of the analytic one. The parts of a latency,
 /// and energy at the analytic power, follow in proportion; without an interval
 /// the analytic one does too. Figures may be put in any order.

@@ -74,6 +74,7 @@ void OwnCheckpoints::ImproveBy(const Own& own, const LearnedRequest& request,
   const std::vector<LearnedFigure> figures = PredictGraph(
       own.learned, request.graph, {&request.device, request.run, own.context});
   for (const LearnedFigure& figure : figures) {
+    RefuseImplausible(figure, own.path);
     PutFigure(figure, prediction);
     WarnOf(figure, request.device, prediction[figure.target].warnings);
   }

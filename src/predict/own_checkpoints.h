@@ -10,7 +10,8 @@ namespace foretell::learned {
 
 /// Networks that the user trained, in the place of those that come with
 /// foretell. They are taken at their word: nothing decides whether they fit,
-/// but what they do not know becomes a warning.
+/// but what they do not know becomes a warning, and what no network takes an
+/// error (RefuseImplausible).
 class OwnCheckpoints : public LearnedFigures {
  public:
   /// Reads `paths`. The context models that priors were made for come from

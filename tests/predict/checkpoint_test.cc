@@ -160,6 +160,20 @@ TEST(Checkpoint, RefusesScalesOfTwoKinds) {
               [&] { ParseCheckpoint(SerializeCheckpoint(checkpoint), "x"); });
 }
 
+TEST(Checkpoint, RefusesIntervalsThatHoldNothing) {
+  const std::pair<ResidualInterval, const char*> cases[] = {
+      {{0.3, 0.2, 0.9, 100}, "interval.hi is 0.2, below lo 0.3"},
+      {{-0.1, 0.2, 1.5, 100}, "interval.coverage is 1.5"},
+      {{-0.1, 0.2, 0.9, -1}, "interval.count is -1"}};
+  for (const auto& [interval, problem] : cases) {
+    Checkpoint checkpoint = TinyCheckpoint();
+    checkpoint.info.targets.front().interval = interval;
+    ExpectError(ErrorCode::kCorrupt, problem, [&] {
+      ParseCheckpoint(SerializeCheckpoint(checkpoint), "c.safetensors");
+    });
+  }
+}
+
 TEST(Checkpoint, RefusesOtherFeatures) {
   Checkpoint checkpoint = TinyCheckpoint();
   checkpoint.info.feature_version = kFeatureVersion + 1;

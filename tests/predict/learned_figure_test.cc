@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <optional>
+
+#include "tests/graph/expect_error.h"
+
 namespace foretell::learned {
 namespace {
 
@@ -25,6 +30,32 @@ LearnedFigure Learned(Target target, double value) {
   return {.target = target,
           .value = value,
           .source = {.method = "learned from tests", .trained_on = {"gpu"}}};
+}
+
+TEST(RefuseImplausible, NamesCheckpointAndFigure) {
+  const auto refuse = [](double value, std::optional<Interval> interval) {
+    LearnedFigure figure = Learned(Target::kLatency, value);
+    figure.interval = interval;
+    RefuseImplausible(figure, "a.safetensors");
+  };
+  for (const double value :
+       {8.76e-27, 1e10, 0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
+        std::numeric_limits<double>::infinity()}) {
+    ExpectError([&] { refuse(value, {}); }, ErrorCode::kCorrupt,
+                "a.safetensors: predicts latency of ");
+  }
+  ExpectError(
+      [&] {
+        refuse(1, Interval{0, 2});
+      },
+      ErrorCode::kCorrupt,
+      "predicts a lower end of latency of 0 ms, expected 1e-06 to");
+  ExpectError(
+      [&] {
+        refuse(1, Interval{1, 1e300});
+      },
+      ErrorCode::kCorrupt, "predicts an upper end of latency of 1e+300 ms");
+  refuse(1e-6, Interval{1e-6, 1e9});
 }
 
 TEST(PutFigure, MovesTheAnalyticRangeWhereNoneWasLearned) {
