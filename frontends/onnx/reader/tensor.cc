@@ -97,6 +97,12 @@ std::string PackTyped(const ::onnx::TensorProto& proto, const DataType& type) {
                             unit, needed));
 }
 
+[[noreturn]] void HeldTwice() {
+  CorruptTensor(
+      "its elements are given twice, in raw_data and beside it, expected one "
+      "of them");
+}
+
 std::string BytesUnit(bool exact) { return exact ? "bytes" : "bytes at most"; }
 
 // `bytes` of raw_data, or a range of items of the typed field.
@@ -104,6 +110,7 @@ void CheckSkipped(const TensorLiteral& tensor, const DataType& type,
                   const SkippedPayload& payload) {
   const std::int64_t elements = tensor.NumElements();
   const std::int64_t raw_bytes = payload[kRawData].most;
+  if (raw_bytes > 0 && payload[type.typed_field].most > 0) HeldTwice();
   if (raw_bytes > 0 && type.bits > 0) {
     const std::int64_t needed = RawBytes(type, elements).value_or(0);
     if (raw_bytes != needed) WrongSize(raw_bytes, needed, "bytes");
@@ -129,9 +136,11 @@ void TakeStrings(::onnx::TensorProto& proto, TensorLiteral& tensor) {
 
 void TakeBytes(::onnx::TensorProto& proto, const DataType& type,
                TensorLiteral& tensor) {
-  tensor.bytes = proto.raw_data().empty()
-                     ? PackTyped(proto, type)
-                     : std::move(*proto.mutable_raw_data());
+  tensor.bytes = PackTyped(proto, type);
+  if (!proto.raw_data().empty()) {
+    if (!tensor.bytes.empty()) HeldTwice();
+    tensor.bytes = std::move(*proto.mutable_raw_data());
+  }
   const auto found = static_cast<std::int64_t>(tensor.bytes.size());
   const std::int64_t needed = RawBytes(type, tensor.NumElements()).value_or(0);
   if (found != needed) WrongSize(found, needed, "bytes");

@@ -116,6 +116,17 @@ TEST(ConvertTensor, ComparesTypedFieldsWithTheShape) {
             Payload::kSkipped);
 }
 
+TEST(ConvertTensor, RefusesElementsGivenTwice) {
+  ::onnx::TensorProto tensor = Tensor(kOnnxFloat, {1});
+  tensor.set_raw_data(std::string(4, 'x'));
+  tensor.add_float_data(1);
+  const std::string expected =
+      "corrupt: m.onnx: tensor 'w' FLOAT[1]: its elements are given twice, in "
+      "raw_data and beside it, expected one of them";
+  EXPECT_EQ(TensorError(tensor), expected);
+  EXPECT_EQ(TensorError(tensor, {.max_payload_bytes = 0}), expected);
+}
+
 TEST(ConvertTensor, CountsStrings) {
   ::onnx::TensorProto tensor = Tensor(kOnnxString, {2});
   tensor.add_string_data("one");
