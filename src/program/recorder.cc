@@ -20,6 +20,7 @@
 #include "foretell/error.h"
 #include "src/program/autocast.h"
 #include "src/program/call_checks.h"
+#include "src/program/host_operators.h"
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/operator_call.h"
 #include "src/program/perform.h"
@@ -219,9 +220,8 @@ void Recorder::Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   }
   const size_t first = stack.size() - op.schema().arguments().size();
   if (!TouchesTrace(stack, first)) {
-    host_work_.ChargeArguments(op, stack);
+    if (restricts_host_) RequireHostOperator(op.schema(), stack);
     op.redispatchBoxed(keys, &stack);
-    host_work_.ChargeResults(op, stack);
     return;
   }
   if (DependsOnData(op, stack)) {

@@ -16,7 +16,6 @@
 
 #include "foretell/graph.h"
 #include "foretell/program.h"
-#include "src/program/host_work.h"
 #include "src/program/storage_ledger.h"
 
 namespace foretell {
@@ -49,6 +48,9 @@ class Recorder final : public StorageListener {
   void RecordNodes(bool record) { record_nodes_ = record; }
   /// Whether Device arguments of recorded calls become this trace's device.
   void RedirectDevices(bool redirect) { redirect_devices_ = redirect; }
+  /// Whether calls that touch nothing of the trace may only be the operators of
+  /// host_operators.h, on a trace on meta.
+  void RestrictHost(bool restricts) { restricts_host_ = restricts; }
   void SetScope(std::function<std::string()> scope) {
     scope_ = std::move(scope);
   }
@@ -118,9 +120,9 @@ class Recorder final : public StorageListener {
   Phase phase_ = Phase::kForward;
   bool record_nodes_ = true;
   bool redirect_devices_ = false;
+  bool restricts_host_ = false;
   bool inside_node_ = false;
   std::int64_t num_calls_ = 0;
-  HostWork host_work_;
   std::exception_ptr failure_;
   std::function<std::string()> scope_;
   std::unordered_map<const at::TensorImpl*, Tracked> tracked_;
