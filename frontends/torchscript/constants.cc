@@ -67,6 +67,27 @@ void Check(const std::string& path, const at::Tensor& tensor,
                           tensor.storage().nbytes()));
 }
 
+/// Checks the tensors in `value`, at any depth; pickle_check.h limits that, and
+/// refuses values that hold themselves.
+void CheckInside(const std::string& path, const c10::IValue& value,
+                 const Records& records) {
+  const auto check = [&](const c10::IValue& inner) {
+    CheckInside(path, inner, records);
+  };
+  if (value.isTensor()) {
+    Check(path, value.toTensor(), records);
+  } else if (value.isTuple()) {
+    std::ranges::for_each(value.toTupleRef().elements(), check);
+  } else if (value.isList()) {
+    std::ranges::for_each(value.toListRef(), check);
+  } else if (value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict()) {
+      check(entry.key());
+      check(entry.value());
+    }
+  }
+}
+
 }  // namespace
 
 void RefuseShortConstants(const std::string& path,
@@ -83,10 +104,7 @@ void RefuseShortConstants(const std::string& path,
         ErrorCode::kUnsupported,
         path + ": constants cannot be checked: " + FirstLine(error.what()));
   }
-  if (!constants.isTuple()) return;
-  for (const c10::IValue& constant : constants.toTupleRef().elements()) {
-    if (constant.isTensor()) Check(path, constant.toTensor(), records);
-  }
+  CheckInside(path, constants, records);
 }
 
 }  // namespace foretell::torchscript

@@ -19,7 +19,7 @@ namespace {
 constexpr double kWeightDeviation = 0.02;
 
 /// Longest path of an attribute, in bytes; a path grows with each container.
-constexpr std::size_t kMaxNameLength = 4096;
+constexpr std::size_t kMaxPathLength = 4096;
 
 /// Walks the module tree and replaces tensors. Those in containers come last:
 /// recurrent layers hold their parameters once more in a list, and the slots
@@ -29,28 +29,11 @@ class TensorReplacement {
   explicit TensorReplacement(const InstanceOptions& options)
       : options_(options) {}
 
-  void Visit(const torch::jit::ModulePtr& object, const std::string& prefix) {
-    if (!visited_.insert(object.get()).second) return;
-    const c10::ClassTypePtr type = object->type();
-    for (std::size_t i = 0; i < type->numAttributes(); ++i) {
-      const std::string name = prefix + type->getAttributeName(i);
-      const c10::IValue value = object->getSlot(i);
-      if (value.isObject()) {
-        Visit(value.toObject(), name + ".");
-      } else if (value.isTensor() && value.toTensor().defined()) {
-        const bool trainable = type->is_parameter(i);
-        object->setSlot(i, Replace(value.toTensor(), name, trainable));
-      } else if (value.isBool() && type->getAttributeName(i) == "training") {
-        object->setSlot(i, options_.mode == Mode::kTraining);
-      } else if (IsContainer(value)) {
-        containers_.push_back({object, i, name});
-      }
-    }
-  }
-
-  /// To be called once after Visit.
-  void ReplaceInContainers() {
-    for (const Slot& slot : containers_) {
+  void Replace(const torch::jit::ModulePtr& module) {
+    Visit(module, "");
+    // Objects in containers may have containers of their own.
+    for (std::size_t i = 0; i < containers_.size(); ++i) {
+      const Slot slot = containers_[i];
       const c10::IValue value = slot.object->getSlot(slot.index);
       slot.object->setSlot(slot.index, Inside(value, slot.name));
     }
@@ -66,6 +49,25 @@ class TensorReplacement {
     std::string name;
   };
 
+  void Visit(const torch::jit::ModulePtr& object, const std::string& prefix) {
+    if (!visited_.insert(object.get()).second) return;
+    const c10::ClassTypePtr type = object->type();
+    for (std::size_t i = 0; i < type->numAttributes(); ++i) {
+      const std::string name = prefix + type->getAttributeName(i);
+      const c10::IValue value = object->getSlot(i);
+      if (value.isObject()) {
+        Visit(value.toObject(), name + ".");
+      } else if (value.isTensor() && value.toTensor().defined()) {
+        const bool trainable = type->is_parameter(i);
+        object->setSlot(i, NewFor(value.toTensor(), name, trainable));
+      } else if (value.isBool() && type->getAttributeName(i) == "training") {
+        object->setSlot(i, options_.mode == Mode::kTraining);
+      } else if (IsContainer(value)) {
+        containers_.push_back({object, i, name});
+      }
+    }
+  }
+
   static bool IsContainer(const c10::IValue& value) {
     return value.isList() || value.isTuple() || value.isGenericDict();
   }
@@ -74,10 +76,11 @@ class TensorReplacement {
   /// may share containers or put one into itself.
   c10::IValue Inside(const c10::IValue& value, const std::string& name) {
     if (value.isTensor() && value.toTensor().defined()) {
-      return Replace(value.toTensor(), name, /*trainable=*/false);
+      return NewFor(value.toTensor(), name, /*trainable=*/false);
     }
+    if (value.isObject()) Visit(value.toObject(), name + ".");
     if (!IsContainer(value) || !seen_.insert(value).second) return value;
-    if (name.size() > kMaxNameLength) {
+    if (name.size() > kMaxPathLength) {
       throw Error(ErrorCode::kUnsupported,
                   name.substr(0, 40) + "…: containers are nested too deep");
     }
@@ -101,8 +104,8 @@ class TensorReplacement {
     return value;
   }
 
-  at::Tensor Replace(const at::Tensor& old, const std::string& name,
-                     bool trainable) {
+  at::Tensor NewFor(const at::Tensor& old, const std::string& name,
+                    bool trainable) {
     at::Tensor& replacement = replaced_[old.unsafeGetTensorImpl()];
     if (replacement.defined()) return replacement;
     replacement = NewLike(old);
@@ -173,8 +176,7 @@ std::map<DType, std::int64_t> WeightElements(const torch::jit::Module& module) {
 ModuleTensors ReplaceTensors(torch::jit::Module& module,
                              const InstanceOptions& options) {
   TensorReplacement replacement(options);
-  replacement.Visit(module._ivalue(), "");
-  replacement.ReplaceInContainers();
+  replacement.Replace(module._ivalue());
   return replacement.Take();
 }
 

@@ -25,7 +25,7 @@ enum class Operand {
   kBytes,  ///< As many as `width`.
   kText,   ///< A length of `width` bytes, then so many bytes.
   kMemo,   ///< A place of `width` bytes in the table of values.
-  kTwoLines,
+  kName,   ///< Two lines: of a module, of what is in it.
 };
 
 /// What it does to the stack.
@@ -33,10 +33,13 @@ enum class Effect {
   kNone,
   kEnd,  ///< Nothing is read any more.
   kLeaf,
+  kText,
+  kName,
   kContainer,
   kMark,
   kWrap,  ///< `count` values.
   kWrapToMark,
+  kCall,    ///< As kWrap of two values, a function and its arguments.
   kInside,  ///< `count` values.
   kInsideToMark,
   kReplace,  ///< The top by a leaf.
@@ -68,14 +71,14 @@ constexpr Instruction kInstructions[] = {
     {'M', Effect::kLeaf, 0, Operand::kBytes, 2},
     {'N', Effect::kLeaf},
     {'Q', Effect::kReplace},
-    {'R', Effect::kWrap, 2},
-    {'T', Effect::kLeaf, 0, Operand::kText, 4},
-    {'U', Effect::kLeaf, 0, Operand::kText, 1},
-    {'X', Effect::kLeaf, 0, Operand::kText, 4},
+    {'R', Effect::kCall, 2},
+    {'T', Effect::kText, 0, Operand::kText, 4},
+    {'U', Effect::kText, 0, Operand::kText, 1},
+    {'X', Effect::kText, 0, Operand::kText, 4},
     {']', Effect::kContainer},
     {'a', Effect::kInside, 1},
     {'b', Effect::kInside, 1},
-    {'c', Effect::kLeaf, 0, Operand::kTwoLines},
+    {'c', Effect::kName, 0, Operand::kName},
     {'e', Effect::kInsideToMark},
     {'h', Effect::kLoad, 0, Operand::kMemo, 1},
     {'j', Effect::kLoad, 0, Operand::kMemo, 4},
@@ -95,6 +98,57 @@ constexpr Instruction kInstructions[] = {
     {0x8a, Effect::kLeaf, 0, Operand::kText, 1},
 };
 
+/// What may be named: all that torch.jit.save writes but quantised and sparse
+/// tensors, whose parts are not compared, and classes that are written in C++.
+struct Name {
+  std::string_view module;
+  std::string_view name;
+};
+
+constexpr Name kNames[] = {
+    {"torch._utils", "_rebuild_tensor_v2"},
+    {"collections", "OrderedDict"},
+    {"builtins", "complex"},
+    {"torch", "device"},
+    {"torch", "BFloat16Storage"},
+    {"torch", "BoolStorage"},
+    {"torch", "ByteStorage"},
+    {"torch", "CharStorage"},
+    {"torch", "ComplexDoubleStorage"},
+    {"torch", "ComplexFloatStorage"},
+    {"torch", "DoubleStorage"},
+    {"torch", "FloatStorage"},
+    {"torch", "HalfStorage"},
+    {"torch", "IntStorage"},
+    {"torch", "LongStorage"},
+    {"torch", "ShortStorage"},
+    {"torch.jit._pickle", "build_boollist"},
+    {"torch.jit._pickle", "build_doublelist"},
+    {"torch.jit._pickle", "build_intlist"},
+    {"torch.jit._pickle", "build_tensorlist"},
+    {"torch.jit._pickle", "restore_type_tag"},
+};
+constexpr std::string_view kTypeParser = "restore_type_tag";
+constexpr std::string_view kOwnCode = "__torch__";
+constexpr std::string_view kWrittenInCpp = "__torch__.torch.classes";
+
+bool MayBeNamed(std::string_view module, std::string_view name) {
+  if (module == kOwnCode || module.starts_with("__torch__.")) {
+    return !module.starts_with(kWrittenInCpp);
+  }
+  return std::ranges::any_of(kNames, [&](const Name& each) {
+    return each.module == module && each.name == name;
+  });
+}
+
+/// True when the parser of types might not survive `text`: it recurses.
+bool IsHardToParse(std::string_view text) {
+  constexpr std::ptrdiff_t kMaxTypeBrackets = 100;
+  return text.size() > kMaxNameLength ||
+         std::ranges::count(text, '[') + std::ranges::count(text, '(') >
+             kMaxTypeBrackets;
+}
+
 class PickleWalk {
  public:
   PickleWalk(const std::string& path, const std::string& record,
@@ -106,6 +160,9 @@ class PickleWalk {
       const Instruction& instruction = Next();
       if (instruction.effect == Effect::kEnd) break;
       const std::uint64_t number = Skip(instruction);
+      if (instruction.effect == Effect::kCall && nesting_.ParsesHardText()) {
+        Refuse("the name of a type is too long or nested too deep");
+      }
       if (!Apply(instruction, number)) {
         Refuse("takes more values than there are");
       }
@@ -139,13 +196,14 @@ class PickleWalk {
         Take(instruction.width);
         break;
       case Operand::kText:
-        Take(Number(instruction.width));
+        leaf_ = IsHardToParse(Take(Number(instruction.width)))
+                    ? PickleLeaf::kHardText
+                    : PickleLeaf::kPlain;
         break;
       case Operand::kMemo:
         return MemoNumber(instruction.width);
-      case Operand::kTwoLines:
-        SkipLine();
-        SkipLine();
+      case Operand::kName:
+        leaf_ = TakeName();
         break;
     }
     return 0;
@@ -158,11 +216,15 @@ class PickleWalk {
         return true;
       case Effect::kLeaf:
         return nesting_.PushLeaf();
+      case Effect::kText:
+      case Effect::kName:
+        return nesting_.PushLeaf(leaf_);
       case Effect::kContainer:
         return nesting_.PushContainer();
       case Effect::kMark:
         return nesting_.PushMark();
       case Effect::kWrap:
+      case Effect::kCall:
         return nesting_.Wrap(instruction.count);
       case Effect::kWrapToMark:
         return nesting_.WrapToMark();
@@ -191,10 +253,25 @@ class PickleWalk {
                        pickle_.size()));
   }
 
-  void SkipLine() {
+  PickleLeaf TakeName() {
+    const std::string_view module = TakeLine();
+    const std::string_view name = TakeLine();
+    if (module.size() + name.size() > kMaxNameLength) {
+      Refuse(fmt::format("a name of {} letters, expected at most {}",
+                         module.size() + name.size(), kMaxNameLength));
+    }
+    if (!MayBeNamed(module, name)) {
+      Refuse(fmt::format("names '{}.{}', which is not read", module, name));
+    }
+    return name == kTypeParser ? PickleLeaf::kTypeParser : PickleLeaf::kPlain;
+  }
+
+  std::string_view TakeLine() {
     const std::size_t end = pickle_.find('\n', position_);
     if (end == std::string_view::npos) Refuse("a line without an end");
+    const std::string_view line = pickle_.substr(position_, end - position_);
     position_ = end + 1;
+    return line;
   }
 
   std::uint64_t Number(std::uint64_t width) {
@@ -227,6 +304,7 @@ class PickleWalk {
   const std::string& record_;
   std::string_view pickle_;
   std::size_t position_ = 0;
+  PickleLeaf leaf_ = PickleLeaf::kPlain;  ///< What Skip has read.
   PickleNesting nesting_;
 };
 

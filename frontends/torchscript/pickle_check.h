@@ -9,11 +9,16 @@ namespace foretell::torchscript {
 /// could not be freed: that recurses. Modules count two levels each.
 inline constexpr int kMaxPickleDepth = 1000;
 
+/// Longest name of a class, and of a type.
+inline constexpr std::size_t kMaxNameLength = 1024;
+
 /// Refuses a pickle that LibTorch's reader would not survive: one that states
 /// lengths or memo numbers of what is not there, which it would allocate, that
 /// takes more from the stack than is there, or that nests deeper than
-/// kMaxPickleDepth. Throws Error(kCorrupt) that names `path`, `record`, the
-/// byte and both values.
+/// kMaxPickleDepth; and one that names anything but dense tensors, lists,
+/// devices and classes of the file's own code, since LibTorch's readers of
+/// others trust what they read, or run code of theirs. Throws Error(kCorrupt)
+/// that names `path`, `record`, the byte and both values.
 void RefuseBadPickle(const std::string& path, const std::string& record,
                      std::string_view pickle);
 

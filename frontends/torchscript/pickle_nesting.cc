@@ -4,15 +4,25 @@
 
 namespace foretell::torchscript {
 
-PickleNesting::PickleNesting() : children_(1) {}
+namespace {
+
+constexpr std::uint32_t kLeaves = 3;
+
+constexpr std::uint32_t IdOf(PickleLeaf leaf) {
+  return static_cast<std::uint32_t>(leaf);
+}
+
+}  // namespace
+
+PickleNesting::PickleNesting() : children_(kLeaves) {}
 
 PickleNesting::Id PickleNesting::NewContainer() {
   children_.emplace_back();
   return static_cast<Id>(children_.size() - 1);
 }
 
-bool PickleNesting::PushLeaf() {
-  stack_.push_back(0);
+bool PickleNesting::PushLeaf(PickleLeaf leaf) {
+  stack_.push_back(IdOf(leaf));
   return true;
 }
 
@@ -52,7 +62,7 @@ bool PickleNesting::PutInside(std::size_t count) {
   if (stack_.size() <= count) return false;
   const auto first = stack_.end() - static_cast<std::ptrdiff_t>(count);
   const Id container = *(first - 1);
-  if (container != 0) {
+  if (container >= kLeaves) {
     std::vector<Id>& children = children_[container];
     children.insert(children.end(), first, stack_.end());
   }
@@ -90,6 +100,14 @@ bool PickleNesting::Load(std::uint64_t memo_number) {
   return true;
 }
 
+bool PickleNesting::ParsesHardText() const {
+  if (stack_.size() < 2) return false;
+  const auto top = stack_.rbegin();
+  return top[1] == IdOf(PickleLeaf::kTypeParser) &&
+         std::ranges::find(children_[top[0]], IdOf(PickleLeaf::kHardText)) !=
+             children_[top[0]].end();
+}
+
 int PickleNesting::Depth() const {
   // Containers whose parents are all done come next; those of a circle never.
   std::vector<std::size_t> parents(children_.size(), 0);
@@ -98,18 +116,18 @@ int PickleNesting::Depth() const {
   }
   std::vector<int> depth(children_.size(), 1);
   std::vector<Id> ready;
-  for (Id id = 1; id < children_.size(); ++id) {
+  for (Id id = kLeaves; id < children_.size(); ++id) {
     if (parents[id] == 0) ready.push_back(id);
   }
   int deepest = 0;
-  std::size_t done = 1;  // The leaf.
+  std::size_t done = kLeaves;
   for (; !ready.empty(); ++done) {
     const Id id = ready.back();
     ready.pop_back();
     deepest = std::max(deepest, depth[id]);
     for (const Id child : children_[id]) {
       depth[child] = std::max(depth[child], depth[id] + 1);
-      if (--parents[child] == 0 && child != 0) ready.push_back(child);
+      if (--parents[child] == 0 && child >= kLeaves) ready.push_back(child);
     }
   }
   return done == children_.size() ? deepest : -1;

@@ -6,6 +6,13 @@
 
 namespace foretell::torchscript {
 
+/// What a value without others inside may be.
+enum class PickleLeaf : std::uint8_t {
+  kPlain,       ///< A number, a name, a short text.
+  kHardText,    ///< A text that LibTorch's parser of types could not survive.
+  kTypeParser,  ///< The function that gives such a text to that parser.
+};
+
 /// Follows a pickle's stack without its values: only which container holds
 /// which. Every function returns false, and changes nothing that matters, when
 /// the stack has too few values.
@@ -13,8 +20,7 @@ class PickleNesting {
  public:
   PickleNesting();
 
-  /// A number, a string, a name.
-  bool PushLeaf();
+  bool PushLeaf(PickleLeaf leaf = PickleLeaf::kPlain);
   /// An empty list or dictionary.
   bool PushContainer();
   bool PushMark();
@@ -29,6 +35,10 @@ class PickleNesting {
   bool Store(std::uint64_t memo_number);
   bool Load(std::uint64_t memo_number);
 
+  /// True when the two values on top are kTypeParser and its arguments, a
+  /// kHardText among them.
+  bool ParsesHardText() const;
+
   /// Levels of containers; -1 when one holds itself.
   int Depth() const;
 
@@ -39,7 +49,7 @@ class PickleNesting {
   /// Values above the last mark, which is taken away; -1 without a mark.
   std::ptrdiff_t TakeMark();
 
-  std::vector<std::vector<Id>> children_;  ///< By container; 0 is any leaf.
+  std::vector<std::vector<Id>> children_;  ///< By container, behind the leaves.
   std::vector<Id> stack_;
   std::vector<std::size_t> marks_;  ///< Heights of the stack.
   std::vector<Id> memo_;

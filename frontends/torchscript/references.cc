@@ -14,8 +14,6 @@ namespace foretell::torchscript {
 namespace {
 
 constexpr std::string_view kRoot = "__torch__";
-/// Classes written in C++.
-constexpr std::string_view kBuiltin = "__torch__.torch.classes.";
 
 /// code/__torch__/a/b.py becomes __torch__.a.b.
 std::string ModuleOf(std::string record) {
@@ -100,7 +98,6 @@ class References {
                                    std::size_t i) const {
     std::vector<std::size_t> needs;
     for (const std::string_view name : definitions_[i].needs) {
-      if (name.starts_with(kBuiltin)) continue;
       const std::size_t needed = Find(path, i, std::string(name));
       if (needed != i) needs.push_back(needed);
     }

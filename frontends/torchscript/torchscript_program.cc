@@ -1,3 +1,4 @@
+#include <ATen/core/grad_mode.h>
 #include <ATen/core/interned_strings.h>
 #include <c10/util/Exception.h>
 #include <fmt/core.h>
@@ -9,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -17,17 +19,15 @@
 #include "foretell/frontends.h"
 #include "foretell/trace.h"
 #include "frontends/torchscript/archive.h"
+#include "frontends/torchscript/code_limits.h"
 #include "frontends/torchscript/computed_defaults.h"
-#include "frontends/torchscript/container_bytes.h"
-#include "frontends/torchscript/guarded_operators.h"
-#include "frontends/torchscript/limits.h"
+#include "frontends/torchscript/integer_division.h"
+#include "frontends/torchscript/loaded_values.h"
 #include "frontends/torchscript/module_on_device.h"
 #include "frontends/torchscript/operators.h"
 #include "frontends/torchscript/references.h"
-#include "frontends/torchscript/run_budget.h"
 #include "frontends/torchscript/safety.h"
 #include "frontends/torchscript/silent_warnings.h"
-#include "frontends/torchscript/sizes.h"
 #include "src/core/text.h"
 #include "src/program/recorder.h"
 
@@ -63,15 +63,9 @@ std::vector<c10::Argument> RequiredArguments(const std::string& path,
   return required;
 }
 
-/// A list may hold another one any number of times, so all that is met counts.
 void Flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
-  ChargeBytes(kTensorBytes);
   if (value.isTensor()) {
     if (value.toTensor().defined()) tensors.push_back(value.toTensor());
-  } else if (value.isTensorList()) {
-    for (const c10::IValue& tensor : value.toListRef()) {
-      Flatten(tensor, tensors);
-    }
   } else if (value.isTuple()) {
     for (const c10::IValue& element : value.toTupleRef().elements()) {
       Flatten(element, tensors);
@@ -87,10 +81,26 @@ void Flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
   }
 }
 
-void ThrowIfSpent(const std::string& path, const RunBudget& budget) {
-  if (budget.refusal().empty()) return;
-  throw Error(ErrorCode::kUnsupported, path + ": " + budget.refusal());
-}
+/// While it lives, the file's code decides what runs: only shape arithmetic
+/// runs for real (host_operators.h), and afterwards gradients are recorded as
+/// they were.
+class ForeignCode {
+ public:
+  ForeignCode() { Restrict(true); }
+  ~ForeignCode() { Restrict(false); }
+  ForeignCode(const ForeignCode&) = delete;
+  ForeignCode& operator=(const ForeignCode&) = delete;
+
+ private:
+  static void Restrict(bool restricts) {
+    if (Recorder* const recorder = Recorder::Current()) {
+      recorder->RestrictHost(restricts);
+    }
+  }
+
+  c10::AutoGradMode grad_mode_{c10::GradMode::is_enabled()};
+  SilentWarnings silent_;
+};
 
 class TorchScriptInstance final : public ProgramInstance {
  public:
@@ -114,21 +124,18 @@ class TorchScriptInstance final : public ProgramInstance {
     }
     inputs.clear();
     Recorder* const recorder = Recorder::Current();
-    const RunBudget budget;
-    const SilentWarnings silent;
+    const ForeignCode foreign;
     try {
       std::vector<at::Tensor> outputs;
       Flatten(module_.forward(std::move(arguments)), outputs);
       return outputs;
     } catch (const Error& error) {
-      ThrowIfSpent(path_, budget);
       throw WithHint(error);
     } catch (const c10::NotImplementedError& error) {
       if (recorder != nullptr) recorder->RethrowFailure();
       throw Error(ErrorCode::kUnsupported,
                   path_ + ": " + MissingKernel(error.what_without_backtrace()));
     } catch (const std::exception& error) {
-      ThrowIfSpent(path_, budget);
       if (recorder != nullptr) RethrowFailure(*recorder);
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("{}: {}{}", path_, LastLine(error.what()),
@@ -249,14 +256,12 @@ class TorchScriptSource final : public Program::Source {
     if (found != modules_.end()) return found->second;
     torch::jit::Module module = Load();
     MoveConstants(module, options);
-    CountSteps(module);
-    ChargeSizes(module);
+    BreakChains(module);
     return modules_.emplace(place, std::move(module)).first->second;
   }
 
   torch::jit::Module Load() const {
     const UnrecordedScope unrecorded(TensorRole::kBuffer);
-    const RunBudget budget;
     const SilentWarnings silent;
     try {
       std::istringstream stream(archive_);
@@ -266,13 +271,11 @@ class TorchScriptSource final : public Program::Source {
                     path_ + ": the module has no method 'forward'");
       }
       RefuseUnsafeFunctions(path_, *module._ivalue()->compilation_unit());
-      RefuseHugeForward(path_, module);
+      CheckLoadedValues(path_, module);
       return module;
     } catch (const Error&) {
-      ThrowIfSpent(path_, budget);
       throw;
     } catch (const std::exception& error) {
-      ThrowIfSpent(path_, budget);
       throw Error(ErrorCode::kCorrupt, path_ + ": LibTorch cannot load it: " +
                                            FirstLine(error.what()));
     }
@@ -288,16 +291,25 @@ class TorchScriptSource final : public Program::Source {
 
 }  // namespace
 
+void Prepare() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    InitializeTracing();
+    // An executor that runs the graph as it is written: no fusion, no profiles.
+    torch::jit::setGraphExecutorOptimize(false);
+    torch::jit::setPrintHandler([](const std::string&) {});
+    GuardIntegerDivision();
+    torch::jit::Module("__torch__.Any")
+        .define("def forward(self, x):\n    return torch.relu(x)\n");
+  });
+}
+
 Program ReadProgram(RegularFile file) {
   const std::string path = file.path;
-  InitializeTracing();
-  // One executor that runs the graph as it is written: no fusion, no profiling.
-  torch::jit::setGraphExecutorOptimize(false);
-  torch::jit::setPrintHandler([](const std::string&) {});
-  GuardOperators();
+  Prepare();
   SlimArchive archive = ReadSlimArchive(std::move(file));
-  RefuseUnsafeCode(path, archive.code);
   RefuseDeepCode(path, archive.code);
+  RefuseUnsafeCode(path, archive.code);
   RefuseComputedDefaults(path, archive.code);
   RefuseLongReferences(path, archive.code);
   return Program(path, std::make_shared<TorchScriptSource>(

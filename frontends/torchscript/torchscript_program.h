@@ -5,6 +5,10 @@
 
 namespace foretell::torchscript {
 
+/// Does what LibTorch does once per process when it compiles code for the first
+/// time: a process that is forked afterwards need not. Idempotent.
+void Prepare();
+
 /// As LoadTorchScript, of a file that is open.
 Program ReadProgram(RegularFile file);
 

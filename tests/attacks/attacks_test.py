@@ -5,7 +5,8 @@
 
 However the hostile file's process ends, the program must not: it exits with 0 or 3,
 its errors are single lines without escapes that name the file, and the honest files
-have the answers that they have alone.
+have the answers that they have alone. What would not be safe for memory is refused
+without a sandbox, too.
 """
 
 import json
@@ -16,7 +17,7 @@ import tempfile
 import unittest
 
 import script_archive
-from torchscript_cases import CASES, FLAGS
+from torchscript_cases import CASES, FLAGS, SECOND_LINE
 
 FORETELL = sys.argv[1]
 # The child's deadline; the program itself has far more, and would be hung.
@@ -64,14 +65,14 @@ class Attacks(unittest.TestCase):
     def test_honest_files_are_answered(self):
         self.assertEqual(sorted(self.alone), sorted(HONEST))
 
-    def check(self, case):
-        flags = FLAGS.get(case, [])
+    def check(self, case, sandbox="auto"):
+        flags = [*FLAGS.get(case, []), "--sandbox", sandbox]
         hostile = self.write("hostile", CASES[case])
         run = predict([self.honest["before"], hostile, self.honest["after"]],
                       flags)
         self.assertIn(run.returncode, (0, 3), run.stderr)
         found = answers(run)
-        expected = self.alone_on_cpu if flags else self.alone
+        expected = self.alone_on_cpu if case in FLAGS else self.alone
         for name in HONEST:
             self.assertEqual(found.get(name), expected[name], name)
         self.assertEqual("hostile" in found, run.returncode == 0)
@@ -81,11 +82,19 @@ class Attacks(unittest.TestCase):
         for line in errors:
             self.assertIn(str(hostile), line)
             self.assertTrue(line.isprintable(), line)
+        return run
+
+    def check_without_sandbox(self, case):
+        run = self.check(case, "off")
+        self.assertEqual(run.returncode, 3, "it is not refused")
 
 
 def add_case(case):
-    setattr(Attacks, "test_" + case.replace(" ", "_"),
-            lambda self: self.check(case))
+    name = "test_" + case.replace(" ", "_")
+    setattr(Attacks, name, lambda self: self.check(case))
+    if case in SECOND_LINE:
+        setattr(Attacks, name + "_without_sandbox",
+                lambda self: self.check_without_sandbox(case))
 
 
 for one in CASES:

@@ -1,7 +1,7 @@
 """TorchScript files that try to do harm: what `script_archive.write` is given.
 
-Each line of CASES names what the file tries. FLAGS holds the flags of those that
-need some.
+Each line of a table names what the file tries: CASES holds them all, SECOND_LINE those
+that are refused without a sandbox, too. FLAGS holds the flags of those that need some.
 """
 
 from script_archive import (call, instance, listed, name, number, of_type, pair,
@@ -69,8 +69,8 @@ SHORT_CONSTANT = dict(records=[("constants/0", b"\7" + b"\0" * 63)],
                       body="y = (CONSTANTS.c0)[0]\n"
                       "return torch.add(x, int(torch.item(torch.sum(y))))")
 
-CASES = {
-    # Memory that is not the file's.
+# Memory that is not the file's, the stack of calls, division.
+UNSAFE = {
     "read behind a record": held_in_list(
         128 * MEBI, "s = int(torch.item(torch.sum((self.l)[0].w)))\n"
         "return torch.mul(x, s)"),
@@ -118,7 +118,6 @@ CASES = {
         values=dict(p=name("__torch__.torch.classes.quantized",
                            "LinearPackedParamsBase") + b")\x81" +
                     pair(number(1), number(2)) + b"b")),
-    # The stack of calls.
     "name of a million letters": endless(
         "y = torch." + "a" * MEBI + "(x)\nreturn y"),
     "type of a million levels": dict(
@@ -126,8 +125,6 @@ CASES = {
         values=dict(l=of_type(listed(number(1)), DEEP_TYPE))),
     "type of a million levels, constants": dict(
         constants=pair(of_type(listed(number(1)), DEEP_TYPE))),
-    "interface that calls itself": interface_that_calls_itself(),
-    # Division.
     "remainder by zero": endless(
         "n = torch.remainder(5, torch.sub(torch.size(x, 0), 4))\n"
         "return torch.mul(x, n)"),
@@ -138,7 +135,13 @@ CASES = {
     "division towards zero by zero": endless(
         "n = torch.__round_to_zero_floordiv(5, torch.sub(torch.size(x, 0), 4))\n"
         "return torch.mul(x, n)"),
-    # Time and memory.
+    "view of any length on the CPU": endless(
+        "return torch.sum(torch._reshape_alias(x, [100000000], [1]))"),
+}
+
+# Time and memory, which are limits of the process.
+ENDLESS = {
+    "interface that calls itself": interface_that_calls_itself(),
     "loop without end": endless(
         "i = 0\nwhile True:\n  i = torch.add(i, 1)\nreturn torch.mul(x, i)"),
     "one long operator": endless(
@@ -163,9 +166,10 @@ CASES = {
     "loop without end on the CPU": endless(
         "y = torch.ones([3000, 3000])\nfor i in range(100000):\n"
         "  y = torch.mm(y, y)\nreturn y"),
-    "view of any length on the CPU": endless(
-        "return torch.sum(torch._reshape_alias(x, [100000000], [1]))"),
-    # Files, programs, the next file.
+}
+
+# Files, programs, the next file.
+REACHING = {
     "a file of the user": endless(
         'y = torch.from_file("/etc/passwd", False, 10)\nreturn torch.relu(x)'),
     "a program": dict(data=b"cos\nsystem\n(X\x05\0\0\0falsetR"),
@@ -175,5 +179,9 @@ CASES = {
         'ops.prim.RaiseException("\\x1b]0;owned\\x07 \\x1b[31mred")\n'
         "return torch.relu(x)"),
 }
+
+CASES = {**UNSAFE, **ENDLESS, **REACHING}
+SECOND_LINE = {**UNSAFE, **{
+    case: REACHING[case] for case in ("a file of the user", "a program")}}
 
 FLAGS = {case: ["--trace", "cpu"] for case in CASES if case.endswith("CPU")}

@@ -132,6 +132,40 @@ TEST(PickleCheck, NamesTheByteAndBothValues) {
   ExpectBadPickle("\1.", "byte 1: instruction 1 is none");
 }
 
+TEST(PickleCheck, NamesOnlyWhatFilesHold) {
+  for (const char* const name :
+       {"os\nsystem", "torch._utils\n_rebuild_qtensor",
+        "torch._utils\n_rebuild_sparse_tensor", "torch\nQInt8Storage",
+        "torch.jit._pickle\nbuild_tensor_from_id", "__main__\nTensorID",
+        "__torch__.torch.classes.quantized\nLinearPackedParamsBase"}) {
+    std::string dotted = name;
+    dotted[dotted.find('\n')] = '.';
+    ExpectBadPickle("c" + std::string(name) + "\n.",
+                    "byte " + std::to_string(dotted.size() + 2) + ": names '" +
+                        dotted + "', which is not read");
+  }
+  ExpectBadPickle("c__torch__\n" + std::string(2'000, 'a') + "\n.",
+                  "byte 2012: a name of 2009 letters, expected at most 1024");
+}
+
+TEST(PickleCheck, ParsesNoTypeThatIsLongOrDeep) {
+  const auto tagged = [](const std::string& type) {
+    std::string text = Pickle("X\0\0\0\0") + type;
+    for (int i = 0; i < 4; ++i) {
+      text[static_cast<std::size_t>(i) + 1] =
+          static_cast<char>(type.size() >> (8 * i) & 0xff);
+    }
+    return "ctorch.jit._pickle\nrestore_type_tag\n(]" + text + "tR.";
+  };
+  EXPECT_NO_THROW(RefuseBadPickle("m.pt", "data.pkl", tagged("List[int]")));
+  for (const std::string& type :
+       {Repeat("List[", 300) + "int" + Repeat("]", 300),
+        std::string(1'025, 'a')}) {
+    ExpectError([&] { RefuseBadPickle("m.pt", "data.pkl", tagged(type)); },
+                ErrorCode::kCorrupt, "the name of a type is too long");
+  }
+}
+
 TEST(PickleCheck, TakesNoMoreThanIsThere) {
   for (const char* const pickle :
        {"a.", "Na.", "t.", "e.", "u.", "NNs.", "R.", "NR.", "b.", "Q.", "0.",

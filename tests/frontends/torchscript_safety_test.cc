@@ -56,6 +56,48 @@ TEST(TorchScriptSafety, RefusesToPrint) {
               "aten::_print");
 }
 
+TEST(TorchScriptSafety, RefusesPrivateOperatorsThatNoExporterWrites) {
+  ExpectRefused(Script(R"(
+def forward(self, x):
+    return torch._reshape_alias(torch.ones([4]), [100000000], [1])
+)"),
+                "aten::_reshape_alias");
+  EXPECT_NO_THROW(SavedModule(Script(R"(
+def forward(self, x):
+    return torch._softmax(x, 0, False)
+)"))
+                      .Load());
+}
+
+TEST(TorchScriptSafety, RefusesClassesThatAreWrittenInCpp) {
+  const TemporaryFile file("classes.pt");
+  WriteCode(file,
+            "):\n    y = annotate(Optional[__torch__.torch.classes.quantized."
+            "LinearPackedParamsBase], None)\n    return x");
+  ExpectError([&] { LoadTorchScript(file.path()); }, ErrorCode::kUnsupported,
+              "torch.classes");
+}
+
+TEST(TorchScriptSafety, RefusesCastsThatNobodyChecks) {
+  const TemporaryFile file("cast.pt");
+  WriteCode(file,
+            "):\n    t = unchecked_cast(Tuple[Tensor, Tensor], "
+            "annotate(Any, x))\n    return (t)[1]");
+  ExpectError([&] { LoadTorchScript(file.path()); }, ErrorCode::kUnsupported,
+              "unchecked_cast to Tuple[Tensor, Tensor]");
+}
+
+TEST(TorchScriptSafety, LeavesGradModeAsItWas) {
+  const SavedModule saved(Script(R"(
+def forward(self, x):
+    torch.set_grad_enabled(False)
+    return torch.relu(x)
+)"));
+  const bool before = at::GradMode::is_enabled();
+  saved.Run({"x=f32[2]"});
+  EXPECT_EQ(at::GradMode::is_enabled(), before);
+}
+
 TEST(TorchScriptSafety, RefusesOperatorsThatLoopAsOftenAsANumberSays) {
   ExpectRefused(Script(R"(
 def forward(self, x):
