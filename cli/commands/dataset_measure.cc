@@ -87,6 +87,7 @@ void AddDatasetMeasure(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--seed", options->seed, "Another order of the points")
       ->capture_default_str();
   AddMeasuredRunFlags(*command, options->setup.run);
+  AddTrust(*command, options->setup.options);
   command
       ->add_option("--energy-every", options->energy_every,
                    "Every n-th point with energy")

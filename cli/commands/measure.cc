@@ -175,6 +175,7 @@ void AddHow(CLI::App& command, MeasureOptions& options) {
                   "CPU threads; 0: LibTorch's default")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  AddTrust(command, options);
   command.add_option("--nvml", options.nvml_library,
                      "NVIDIA's management library, when it is not found");
 }

@@ -10,17 +10,36 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cli/commands/command.h"
 #include "cli/flags/open_model.h"
 #include "foretell/measure.h"
+#include "foretell/zoo.h"
+#include "frontends/sandboxed_source.h"
+#include "src/core/files.h"
+#include "src/sandbox/lock.h"
 
 namespace foretell::cli {
 namespace {
 
+/// Opens the model. On the CPU the process is locked before it looks at the
+/// first byte of a file.
+Program Open(const MeasureRequest& request) {
+  if (request.device != "cpu" || request.model.starts_with(zoo::kPrefix)) {
+    return OpenModel(request.model, request.load);
+  }
+  RegularFile file = OpenRegularFile(request.model, kAnySize);
+  sandbox::LockProcess(
+      {.keep = {STDERR_FILENO, kMeasureResultFd, file.descriptor.number()},
+       .makes_code = true,
+       .measures = true});
+  return LoadHere(std::move(file), request.load);
+}
+
 Measurement Measure(const MeasureRequest& request) {
   try {
-    const Program program = OpenModel(request.model, request.load);
+    const Program program = Open(request);
     return MeasureHere(program, request);
   } catch (const std::exception& error) {
     return FailedMeasurement(request, MeasureStatus::kFailed, error.what());

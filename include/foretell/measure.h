@@ -52,6 +52,9 @@ struct MeasureOptions {
   EnergyOptions energy_options;
   double deadline_s = 300;  ///< Limit of MeasureIsolated: start-up included.
   int threads = 0;          ///< CPU threads; 0: LibTorch's default.
+  /// Lets MeasureIsolated run a TorchScript file on a device that is not the
+  /// CPU: such a file is a program, and there it cannot be locked.
+  bool trusts_code = false;
   /// NVIDIA's management library; empty: the environment variable
   /// FORETELL_NVML, else libnvidia-ml.so.1.
   std::string nvml_library;
@@ -200,7 +203,8 @@ Measurement FailedMeasurement(const MeasureRequest& request,
 /// Runs `worker` (by default this program's file with the argument
 /// "measure-one") with the request's JSON as one more argument, and expects the
 /// result's JSON on file descriptor kMeasureResultFd. The child sees the MIG
-/// instance named by the request as its only CUDA device.
+/// instance named by the request as its only CUDA device. A TorchScript file for
+/// a GPU is refused before anything is started, unless options.trusts_code.
 ///
 /// Throws Error(kIo) only when no process can be started.
 Measurement MeasureIsolated(const MeasureRequest& request,

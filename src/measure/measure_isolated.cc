@@ -5,6 +5,8 @@
 
 #include "foretell/error.h"
 #include "foretell/measure.h"
+#include "frontends/torchscript/archive.h"
+#include "src/core/files.h"
 #include "src/core/numbers.h"
 #include "src/measure/device_name.h"
 #include "src/measure/isolated.h"
@@ -31,6 +33,18 @@ SpawnOptions CommandFor(const MeasureRequest& request,
     command.environment.push_back({"CUDA_VISIBLE_DEVICES", ""});
   }
   return command;
+}
+
+/// A GPU's driver needs calls that a lock would forbid.
+void RefuseUntrustedCode(const MeasureRequest& request) {
+  const bool is_locked = measure::ParseDeviceName(request.device).kind ==
+                         measure::DeviceKind::kCpu;
+  if (is_locked || request.options.trusts_code) return;
+  if (!torchscript::LooksLikeZip(FirstBytes(request.model, 4))) return;
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("a TorchScript file is a program, and on {} it runs "
+                          "with all rights of yours: --trust allows it",
+                          request.device));
 }
 
 /// Last line of `log` that has text, cleaned of control characters.
@@ -78,6 +92,7 @@ Measurement ResultOf(const MeasureRequest& request,
 Measurement MeasureIsolated(const MeasureRequest& request,
                             const std::vector<std::string>& worker) {
   try {
+    RefuseUntrustedCode(request);
     return ResultOf(request, measure::RunIsolated(CommandFor(request, worker)));
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kIo) throw;

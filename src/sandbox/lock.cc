@@ -56,13 +56,25 @@ int LandlockVersion() {
                                   LANDLOCK_CREATE_RULESET_VERSION));
 }
 
-/// Handles every right to files of the first version, and allows none.
-void ForbidPaths() {
+/// Handles every right to files of the first version, and allows none but
+/// reading what lies below `readable`.
+void ForbidPaths(const std::vector<const char*>& readable) {
   landlock_ruleset_attr rules = {};
   rules.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
   const Descriptor ruleset(static_cast<int>(
       syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0)));
   Require(ruleset.is_open(), "landlock_create_ruleset");
+  for (const char* const path : readable) {
+    const Descriptor folder(open(path, O_PATH | O_CLOEXEC));
+    if (!folder.is_open()) continue;
+    const landlock_path_beneath_attr rule = {
+        .allowed_access =
+            LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
+        .parent_fd = folder.number()};
+    Require(syscall(SYS_landlock_add_rule, ruleset.number(),
+                    LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0,
+            "landlock_add_rule");
+  }
   Require(syscall(SYS_landlock_restrict_self, ruleset.number(), 0) == 0,
           "landlock_restrict_self");
 }
@@ -77,9 +89,12 @@ void LockProcess(const LockOptions& options) {
   CloseDescriptors(options.keep);
   Require(prctl(PR_SET_DUMPABLE, 0) == 0, "PR_SET_DUMPABLE");
   Require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "PR_SET_NO_NEW_PRIVS");
-  if (options.support.landlock) ForbidPaths();
+  using Paths = std::vector<const char*>;
+  if (options.support.landlock) {
+    ForbidPaths(options.measures ? Paths{"/proc", "/sys"} : Paths{});
+  }
   if (!options.support.seccomp) return;
-  const int error = FilterSystemCalls(options.makes_code);
+  const int error = FilterSystemCalls(options.makes_code, options.measures);
   if (error != 0) Fail("seccomp", error);
 }
 

@@ -21,6 +21,10 @@ struct LockOptions {
   std::vector<int> keep;
   /// Allows machine code that is made while running, as oneDNN's kernels are.
   bool makes_code = false;
+  /// Allows threads, and reading the files that tell of this process and its
+  /// machine (/proc, /sys), as measuring takes. What else is forbidden then
+  /// fails and does not end the process.
+  bool measures = false;
   /// What is not supported is left out.
   LockSupport support = FindLockSupport();
 };

@@ -1,12 +1,15 @@
 #include "src/sandbox/system_calls.h"
 
+#include <fcntl.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <memory>
 
 namespace foretell::sandbox {
@@ -28,6 +31,22 @@ constexpr int kAllowed[] = {
     SCMP_SYS(gettid),        SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigreturn),  SCMP_SYS(restart_syscall),
     SCMP_SYS(exit),          SCMP_SYS(exit_group),
+};
+
+/// Threads, and looking at files and the machine.
+constexpr int kMeasuring[] = {
+    SCMP_SYS(write),           SCMP_SYS(writev),
+    SCMP_SYS(getdents64),      SCMP_SYS(stat),
+    SCMP_SYS(lstat),           SCMP_SYS(newfstatat),
+    SCMP_SYS(statx),           SCMP_SYS(access),
+    SCMP_SYS(faccessat),       SCMP_SYS(readlink),
+    SCMP_SYS(readlinkat),      SCMP_SYS(set_robust_list),
+    SCMP_SYS(set_tid_address), SCMP_SYS(rt_sigaction),
+    SCMP_SYS(sigaltstack),     SCMP_SYS(sched_setaffinity),
+    SCMP_SYS(getcpu),          SCMP_SYS(get_mempolicy),
+    SCMP_SYS(nanosleep),       SCMP_SYS(clock_nanosleep),
+    SCMP_SYS(membarrier),      SCMP_SYS(sysinfo),
+    SCMP_SYS(uname),           SCMP_SYS(mlock),
 };
 
 /// A call that libraries make in passing and can do without.
@@ -55,7 +74,7 @@ struct Release {
 /// The rules while they are being made; keeps the first error.
 class Filter {
  public:
-  Filter() : filter_(seccomp_init(SCMP_ACT_KILL_PROCESS)) {}
+  explicit Filter(std::uint32_t otherwise) : filter_(seccomp_init(otherwise)) {}
 
   void Allow(int call) {
     Note(seccomp_rule_add(filter_.get(), SCMP_ACT_ALLOW, call, 0));
@@ -87,6 +106,16 @@ class Filter {
   int error_ = 0;
 };
 
+void AllowMeasuring(Filter& filter) {
+  for (const int call : kMeasuring) filter.Allow(call);
+  const scmp_datum_t writes = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+  filter.AllowWhere(SCMP_SYS(open), 1, writes, 0);
+  filter.AllowWhere(SCMP_SYS(openat), 2, writes, 0);
+  filter.AllowWhere(SCMP_SYS(clone), 0, CLONE_THREAD, CLONE_THREAD);
+  // The C library then calls clone, whose flags can be looked at.
+  filter.Refuse({SCMP_SYS(clone3), ENOSYS});
+}
+
 }  // namespace
 
 bool IsFilterSupported() {
@@ -94,10 +123,14 @@ bool IsFilterSupported() {
   return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-int FilterSystemCalls(bool makes_code) {
-  Filter filter;
+int FilterSystemCalls(bool makes_code, bool measures) {
+  Filter filter(measures ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS);
   for (const int call : kAllowed) filter.Allow(call);
-  for (const Refused& refused : kRefused) filter.Refuse(refused);
+  if (measures) {
+    AllowMeasuring(filter);
+  } else {
+    for (const Refused& refused : kRefused) filter.Refuse(refused);
+  }
   // Memory that can be executed is how foreign bytes become code.
   const scmp_datum_t mask = makes_code ? 0 : PROT_EXEC;
   filter.AllowWhere(SCMP_SYS(mmap), 2, mask, 0);

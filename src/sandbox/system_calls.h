@@ -6,7 +6,9 @@ namespace foretell::sandbox {
 bool IsFilterSupported();
 
 /// Allows this process from now on only the calls in system_calls.cc. With
-/// `makes_code` also memory that can be executed. Returns 0 or an errno.
-int FilterSystemCalls(bool makes_code);
+/// `makes_code` also memory that can be executed; with `measures` threads and
+/// reading files, too, and others fail instead of ending the process. Returns 0
+/// or an errno.
+int FilterSystemCalls(bool makes_code, bool measures);
 
 }  // namespace foretell::sandbox

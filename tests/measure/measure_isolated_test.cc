@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,27 @@ TEST(MeasureIsolated, ReturnsTheRowOfTheWorker) {
 TEST(MeasureIsolated, HandsTheWorkerItsRequest) {
   const Measurement row = Work("echo \"$1\" >&2; kill -ABRT $$");
   EXPECT_THAT(row.message, HasSubstr(RequestToJson(IsolatedRequest())));
+}
+
+TEST(MeasureIsolated, RunsNoStrangersCodeOnAGpuUnlessItIsTrusted) {
+  const std::string path =
+      testing::TempDir() + "measured_" + std::to_string(getpid()) + ".pt";
+  std::ofstream(path) << "PK\3\4 and so on";
+  MeasureRequest request = IsolatedRequest();
+  request.model = path;
+  request.device = "cuda:0";
+  Measurement row = Work("exit 7", request);
+  EXPECT_EQ(row.status, MeasureStatus::kFailed);
+  EXPECT_THAT(row.message, HasSubstr("--trust"));
+  request.options.trusts_code = true;
+  EXPECT_THAT(Work("exit 7", request).message, HasSubstr("exit status 7"));
+  request.options.trusts_code = false;
+  request.device = "cpu";
+  EXPECT_THAT(Work("exit 7", request).message, HasSubstr("exit status 7"));
+  std::ofstream(path) << "an ONNX model";
+  request.device = "cuda:0";
+  EXPECT_THAT(Work("exit 7", request).message, HasSubstr("exit status 7"));
+  unlink(path.c_str());
 }
 
 TEST(MeasureIsolated, RecordsACrash) {

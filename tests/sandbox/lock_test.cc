@@ -1,6 +1,7 @@
 #include "src/sandbox/lock.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "src/core/process.h"
 
@@ -165,6 +167,47 @@ TEST(Lock, AllowsCodeWhereItIsAskedTo) {
                 },
                 {.makes_code = true}),
             "done");
+}
+
+TEST(Lock, OfAMeasurementReadsTheMachineAndRunsThreads) {
+  REQUIRE_LOCKS();
+  const Attempt allowed[] = {
+      {"processor", [] { return Say(open("/proc/cpuinfo", O_RDONLY)); }},
+      {"devices", [] { return Say(open("/sys/devices", O_RDONLY)); }},
+      {"thread",
+       [] {
+         std::string answer = "not run";
+         std::thread([&answer] { answer = "done"; }).join();
+         return answer;
+       }},
+  };
+  for (const Attempt& attempt : allowed) {
+    EXPECT_EQ(Locked(attempt.work, {.measures = true}), "done") << attempt.what;
+  }
+}
+
+TEST(Lock, OfAMeasurementForbidsTheRest) {
+  REQUIRE_LOCKS();
+  const pid_t parent = getpid();
+  const Attempt attempts[] = {
+      {"a file", [] { return Say(open("/etc/passwd", O_RDONLY)); }},
+      {"writing",
+       [] {
+         return Say(open("/tmp/foretell_made", O_CREAT | O_WRONLY, 0600));
+       }},
+      {"itself", [] { return Say(open("/proc/self/mem", O_RDWR)); }},
+      {"socket", [] { return Say(socket(AF_INET, SOCK_STREAM, 0)); }},
+      {"fork", [] { return Say(fork()); }},
+      {"execve", [] { return Say(execl("/bin/true", "true", nullptr)); }},
+      {"kill", [parent] { return Say(kill(parent, 0)); }},
+      {"unlink", [] { return Say(unlink("/tmp/foretell_no_such_file")); }},
+  };
+  for (const Attempt& attempt : attempts) {
+    EXPECT_THAT(Locked(attempt.work, {.measures = true}),
+                testing::AnyOf("EPERM", "EACCES"))
+        << attempt.what;
+  }
+  EXPECT_NE(access("/tmp/foretell_made", F_OK), 0);
 }
 
 /// Each lock holds where the other is missing.
