@@ -17,6 +17,9 @@
 
 #include "foretell/error.h"
 #include "frontends/sandboxed_messages.h"
+#include "frontends/torchscript/archive.h"
+#include "frontends/torchscript/torchscript_program.h"
+#include "src/core/files.h"
 #include "src/core/process.h"
 #include "src/core/units.h"
 #include "src/sandbox/lock.h"
@@ -93,6 +96,12 @@ class SandboxedSource final : public Program::Source {
         }));
   }
 
+  ~SandboxedSource() override {
+    if (child_) ChildProcess::Abandon(std::move(*child_));
+  }
+  SandboxedSource(const SandboxedSource&) = delete;
+  SandboxedSource& operator=(const SandboxedSource&) = delete;
+
   /// Waits until the file is open. Required before anything else.
   void Await() {
     description_ = Naming(
@@ -163,6 +172,9 @@ class SandboxedSource final : public Program::Source {
 std::function<Program()> StartSandboxed(RegularFile file,
                                         const LoadOptions& options) {
   InitializeTracing();
+  if (torchscript::LooksLikeZip(FirstBytes(file, 4))) {
+    torchscript::Prepare();
+  }
   const std::string path = file.path;
   auto source = std::make_shared<SandboxedSource>(std::move(file), options);
   return [path, source] {

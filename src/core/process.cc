@@ -151,6 +151,8 @@ std::string ToString(const ProcessEnd& end) {
 
 ChildProcess ChildProcess::Fork(const ForkOptions& options,
                                 const std::function<void(Channel&)>& work) {
+  std::erase_if(Abandoned(),
+                [](ChildProcess& child) { return child.Poll().has_value(); });
   auto [mine, its] = MakeChannel();
   const pid_t parent = getpid();
   const pid_t id = fork();
@@ -161,6 +163,7 @@ ChildProcess ChildProcess::Fork(const ForkOptions& options,
     for (const int end : ParentEnds()) close(end);
     // Their numbers may belong to other files in a child of this one.
     ParentEnds().clear();
+    ForgetAbandoned();
     close(mine.end().number());
     RunForked(options, its, work);
   }
@@ -168,6 +171,27 @@ ChildProcess ChildProcess::Fork(const ForkOptions& options,
   ChildProcess child(id, /*leads_group=*/false, options.limits.deadline_s);
   child.channel_ = std::move(mine);
   return child;
+}
+
+std::vector<ChildProcess>& ChildProcess::Abandoned() {
+  // Never destroyed: who is left at the end is buried by the system.
+  static auto* const abandoned = new std::vector<ChildProcess>;
+  return *abandoned;
+}
+
+void ChildProcess::Abandon(ChildProcess child) {
+  std::erase_if(Abandoned(),
+                [](ChildProcess& other) { return other.Poll().has_value(); });
+  if (child.id_ < 0 || child.end_) return;
+  kill(child.id_, SIGKILL);
+  Abandoned().push_back(std::move(child));
+}
+
+void ChildProcess::BuryAbandoned() { Abandoned().clear(); }
+
+void ChildProcess::ForgetAbandoned() {
+  for (ChildProcess& child : Abandoned()) child.id_ = -1;
+  Abandoned().clear();
 }
 
 ChildProcess ChildProcess::Spawn(const SpawnOptions& options) {

@@ -58,7 +58,7 @@ struct SpawnOptions {
 };
 
 /// A child of this process, killed and waited for with the object: no child
-/// outlives it, and none is left as a zombie.
+/// outlives it, and none is left as a zombie, unless it is abandoned.
 class ChildProcess {
  public:
   /// Starts a copy of this process that calls `work` with its end of a channel
@@ -71,6 +71,13 @@ class ChildProcess {
   /// that one of them may hold. Throws Error(kIo).
   static ChildProcess Fork(const ForkOptions& options,
                            const std::function<void(Channel&)>& work);
+
+  /// Ends a child without waiting until it is gone, which takes the kernel some
+  /// milliseconds: the next Fork or Abandon buries it if it is gone by then, or
+  /// BuryAbandoned.
+  static void Abandon(ChildProcess child);
+  /// Waits for all that were abandoned.
+  static void BuryAbandoned();
 
   /// Starts a program in a process group of its own, which is killed when the
   /// program ends. Its stdin is empty. Throws Error(kIo) that names argv[0].
@@ -99,6 +106,10 @@ class ChildProcess {
   ChildProcess(pid_t id, bool leads_group, std::optional<double> deadline_s);
   bool HasEnded() const;
   ProcessEnd Bury();
+  /// Those that are ended and not buried.
+  static std::vector<ChildProcess>& Abandoned();
+  /// Forgets them in a child, whose children they are not.
+  static void ForgetAbandoned();
   void Swap(ChildProcess& other) noexcept;
 
   pid_t id_ = -1;

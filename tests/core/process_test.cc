@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/graph/expect_error.h"
@@ -54,6 +55,20 @@ TEST_F(Child, SendsAMessageFromAnotherProcess) {
       Fork([](Channel& channel) { channel.Send(std::to_string(getpid())); });
   EXPECT_EQ(child.channel().Receive(), std::to_string(child.id()));
   EXPECT_EQ(ToString(child.Wait()), "ended with status 0");
+}
+
+TEST_F(Child, IsAbandonedAndBuriedLater) {
+  ChildProcess child = Fork(&WaitForEver);
+  const pid_t id = child.id();
+  ChildProcess::Abandon(std::move(child));
+  // Its own children do not know of it.
+  ChildProcess next = Fork([id](Channel& channel) {
+    ChildProcess::BuryAbandoned();
+    channel.Send(std::to_string(id));
+  });
+  EXPECT_EQ(next.channel().Receive(), std::to_string(id));
+  ChildProcess::BuryAbandoned();
+  EXPECT_EQ(waitpid(id, nullptr, WNOHANG), -1) << "it is left";
 }
 
 TEST_F(Child, AnswersWhatItIsAsked) {

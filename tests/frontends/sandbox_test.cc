@@ -14,6 +14,7 @@
 #include "foretell/trace.h"
 #include "frontends/sandboxed_messages.h"
 #include "src/core/bytes.h"
+#include "src/core/process.h"
 #include "tests/frontends/script_file.h"
 #include "tests/graph/expect_error.h"
 
@@ -32,6 +33,7 @@ constexpr char kTinyVit[] =
 class Sandboxed : public testing::Test {
  protected:
   ~Sandboxed() override {
+    ChildProcess::BuryAbandoned();
     EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
     EXPECT_EQ(errno, ECHILD);
   }
@@ -120,19 +122,20 @@ TEST_F(Sandboxed, PassesErrorsOn) {
               "can be traced only");
 }
 
-/// A view of more memory than the process has, which LibTorch does not check.
-SavedModule Overrunning() {
-  return SavedModule(Script(R"(
-def forward(self, x):
-    y = torch._reshape_alias(torch.zeros([4]), [60000000], [1])
-    return torch.add(x, int(torch.sum(y)))
-)"));
+/// Values so deep inside one another that to free them takes the whole stack.
+void WriteOverrunning(const TemporaryFile& file) {
+  torchscript::WriteCode(file,
+                         "):\n    t = annotate(Any, 0)\n"
+                         "    for i in range(1000000):\n"
+                         "        t = annotate(Any, (t, 1))\n"
+                         "    return torch.relu(x), t");
 }
 
 TEST_F(Sandboxed, SurvivesAFileThatCrashesItsProcess) {
-  const SavedModule crashing = Overrunning();
+  const TemporaryFile crashing("crashing.pt");
+  WriteOverrunning(crashing);
   const Program program =
-      LoadModel(crashing.file().path(), {.sandbox = Sandbox::kAuto});
+      LoadModel(crashing.path(), {.sandbox = Sandbox::kAuto});
   const auto trace = [&] { TraceProgram(program, {ParseInput("x=f32[4]")}); };
   ExpectError(trace, ErrorCode::kCorrupt,
               "the process that opened it was ended by SIGSEGV (11)");
