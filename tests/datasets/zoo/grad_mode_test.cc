@@ -160,8 +160,16 @@ double MedianOf(std::vector<double> values) {
                                 : (values[half - 1] + values[half]) / 2;
 }
 
-// The context is that of the same era and no fit to these rows: it is 30 to 450
-// MiB short. What one more image takes has no context in it.
+/// What NVML counts as used beside every process: nvmlMemory_t::used is the sum
+/// of allocated and reserved memory, and all that is not free (NVML API
+/// Reference, nvmlDeviceGetMemoryInfo).
+double DriverReserveMib(const DeviceSpec& device) {
+  return static_cast<double>(device.memory_mib - device.usable_mib);
+}
+
+// The paper measured with NVML. The context is that of the same era; neither it
+// nor the driver's reserve is a fit to these rows. What one more image takes
+// has neither in it.
 TEST(GradModeOfZoo, ExplainsThePublishedMemoryOfDippm) {
   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
   const DeviceSpec& device = catalog.FindDevice("a100-sxm4-40gb");
@@ -171,7 +179,7 @@ TEST(GradModeOfZoo, ExplainsThePublishedMemoryOfDippm) {
     const MemoryBreakdown memory = SimulateMemory(
         TraceOf(network, batch),
         {.device = device, .context = catalog.FindContext("cuda11.6-eager")});
-    const double ours = ToMiB(memory.total);
+    const double ours = ToMiB(memory.total) + DriverReserveMib(device);
     const mig::Recommendation chosen =
         mig::Recommend({.total_mib = ours, .lo_mib = ours, .hi_mib = ours},
                        device, {.rule = mig::Rule::kDippm});
@@ -182,7 +190,7 @@ TEST(GradModeOfZoo, ExplainsThePublishedMemoryOfDippm) {
                 chosen.profile.value_or("none").c_str());
     EXPECT_EQ(chosen.profile, profile) << network << " " << batch;
   }
-  EXPECT_LE(MedianOf(errors), 0.06);
+  EXPECT_LE(MedianOf(errors), 0.03);
   for (std::size_t i = 0; i < totals.size(); i += 2) {
     const double ours = totals[i + 1] - totals[i];
     const double published = kPublished[i + 1].mib - kPublished[i].mib;
