@@ -60,16 +60,21 @@ def runs():
 
 
 def predictions_of(pairs, traces):
-    """Triples of a row, its device and what `predict` says, each run once."""
-    known = {}
-    for row, run in pairs:
-        flags = (*score_a100.flags_of(run), "--batch", run["batch"],
-                 *SOURCES[row["source"]])
-        key = run["trace"], flags
+    """Pairs of a row and what `predict` says, all batches of a run at once."""
+    batches, known = collections.defaultdict(set), {}
+    keyed = [(row, (run["trace"], (*score_a100.flags_of(run),
+                                   *SOURCES[row["source"]])), int(run["batch"]))
+             for row, run in pairs]
+    for _, key, batch in keyed:
+        batches[key].add(batch)
+    for row, (trace, flags), batch in keyed:
+        key = trace, flags
         if key not in known:
-            known[key] = foretell.run_json("predict", traces / run["trace"],
-                                           *flags, "--json")["results"][0]
-        yield row, known[key]
+            wanted = sorted(batches[key])
+            results = foretell.run_json("predict", traces / trace, *flags, "--batch",
+                                        ",".join(map(str, wanted)), "--json")
+            known[key] = dict(zip(wanted, results["results"], strict=True))
+        yield row, known[key][batch]
 
 
 def judge(row, result):
