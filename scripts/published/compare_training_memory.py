@@ -24,16 +24,40 @@ import foretell  # noqa: E402
 import published  # noqa: E402
 
 DEVICE, ENVIRONMENT = "a100-sxm4-40gb", "cuda11.6-eager"
+CONTEXT_MIB = 1750  # Of that environment on the whole GPU.
+FAKETENSOR = tuple(f"faketensor_{when}_mb" for when in
+                   ("after_forward", "after_backward", "final"))
+MIB = 1000 / 1024  # The table's MB are thousandths of a GiB.
 
 
 def read_labels(batches):
-    labels = {}
+    """Measured MiB by network and batch."""
+    return {key: float(row["memory_max_used_mb"])
+            for key, row in good_rows(batches).items()}
+
+
+def good_rows(batches):
+    found = {}
     for row in published.rows(published.TRAINING_MEMORY):
         same = row["model"] not in published.CHANGED_SINCE_MEASURED
         if same and row["status"] == "ok" and int(row["batch"]) in batches:
-            key = row["model"], int(row["batch"])
-            labels[key] = float(row["memory_max_used_mb"])
-    return labels
+            found[row["model"], int(row["batch"])] = row
+    return found
+
+
+def print_faketensor(batches, keys):
+    """Errors of PyTorch's FakeTensor on the same rows: the largest of what it counts
+    after forward, backward and the step, which knows no context and no allocator; then
+    with our context added."""
+    rows = good_rows(batches)
+    for words, context in (("as published", 0), ("with our context", CONTEXT_MIB)):
+        errors = [(max(float(rows[key][name] or 0) for name in FAKETENSOR) * MIB
+                   + context) / float(rows[key]["memory_max_used_mb"]) - 1
+                  for key in keys if rows[key][FAKETENSOR[0]]]
+        sizes = list(map(abs, errors))
+        print(f"FakeTensor, {words}: {len(errors)} rows, median "
+              f"{statistics.median(sizes):.1%}, mean {statistics.mean(sizes):.1%}; "
+              f"median signed error {statistics.median(errors):+.1%}")
 
 
 def predict(paths, shape, batches, optimizer):
@@ -93,6 +117,7 @@ def main():
           f"{statistics.median(row[1] for row in rows):+.1%}")
     print(f"measured value inside the interval: {inside / len(rows):.1%}; above "
           f"its upper end (underestimated): {below / len(rows):.1%}")
+    print_faketensor(batches, [key for key in labels if key in results])
     print("worst:")
     for row in sorted(rows, reverse=True)[:12]:
         print(f"  {row[2]:36s} batch {row[3]:4d}  measured {row[4]:8.0f} MiB  "

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Draws what is predicted for published runs on A100s against what was measured.
 
-    scripts/published/plot_published.py [--out FOLDER]
+    scripts/published/plot_published.py [--out FOLDER] [--only NAME]
 
 A point per row of a100_runs.csv, as score_a100.py predicts it, coloured by source, on
 logarithmic axes: docs/images/published_latency.svg and published_memory.svg. Rows in
-which the GPU is predicted to wait for the host are hollow. Between the thin lines a
-prediction is at most a factor of two off.
+which the GPU is predicted to wait for the host are hollow. published_energy.svg has the
+runs of score_energy.py on several GPUs, those hollow that it calls not clean. Between
+the thin lines a prediction is at most a factor of two off. `--only` draws one of them.
 """
 
 import argparse
@@ -17,15 +18,20 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import energy_runs
 import foretell
 import host_factor
 import published
 import score_a100
+import score_energy
 
 COLOURS = ("#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#a463f2", "#97bbf5",
            "#9c6b4e", "#333333")
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 620, 460, 62, 160, 40, 46
 FACTOR = 2
+# Names that the legend has no room for.
+SHORT = {"imagenet-energy-2022": "imagenet",
+         "lightening-transformer": "lightening"}
 
 
 class LogAxes:
@@ -124,11 +130,22 @@ def memory_points(errors):
         yield row["source"], measured, measured * (1 + error), False
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=pathlib.Path,
-                        default=foretell.ROOT / "docs" / "images")
-    out = parser.parse_args().out
+def energy_points():
+    runs = [run for source in energy_runs.SOURCES for run in source()
+            if run.energy_j]
+    for run, figures in score_energy.predictions_of(runs):
+        source = run.group.split(",")[0]
+        yield (SHORT.get(source, source), run.energy_j, figures["energy_j"],
+               bool(run.unclean))
+
+
+def draw_energy():
+    return {"energy": draw("Energy of a step, eight GPUs", "J",
+                           list(energy_points()))}
+
+
+def draw_a100():
+    """Latency and memory, of one set of predictions."""
     published.need(score_a100.RUNS, score_a100.TRACES)
     rows = [row for row in published.rows(score_a100.RUNS)
             if row["latency_ms"] or row["memory_mib"]]
@@ -138,10 +155,24 @@ def main():
         predictions = score_a100.Predictions(traces, hosts, rows)
         latency = latency_points(score_a100.latency_runs(rows, predictions))
         memory = list(memory_points(score_a100.memory_errors(rows, predictions)))
-    (out / "published_latency.svg").write_text(
-        draw("Latency on A100s and their slices", "ms", latency))
-    (out / "published_memory.svg").write_text(
-        draw("Memory on A100s and their slices", "MiB", memory))
+    return {"latency": draw("Latency on A100s and their slices", "ms", latency),
+            "memory": draw("Memory on A100s and their slices", "MiB", memory)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=pathlib.Path,
+                        default=foretell.ROOT / "docs" / "images")
+    parser.add_argument("--only", choices=("a100", "energy"), help="draw these alone")
+    options = parser.parse_args()
+    published.need(published.TABLES)
+    pictures = {}
+    if options.only != "energy":
+        pictures |= draw_a100()
+    if options.only != "a100":
+        pictures |= draw_energy()
+    for name, picture in pictures.items():
+        (options.out / f"published_{name}.svg").write_text(picture)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import statistics
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import batched
 import energy_runs
 import foretell
 import published
@@ -26,24 +27,27 @@ import published
 QUANTITIES = ("latency_ms", "power_w", "energy_j")
 
 
-def predict(flags):
-    """Time, power, energy and the interval of energy, of one step."""
-    result = foretell.run_json("predict", *flags, "--method", "analytic",
-                               "--json")["results"][0]
-    return {"latency_ms": result["latency"]["ms"],
-            "power_w": result["energy"]["average_power_w"],
-            "energy_j": result["energy"]["j"],
-            "interval_j": result["energy"]["interval_j"]}
+def asked(flags):
+    """The model, its flags but the batch, and the batch."""
+    at = flags.index("--batch")
+    return (flags[0], (*map(str, flags[1:at] + flags[at + 2:]), "--method",
+                       "analytic"), flags[at + 1])
+
+
+def figures_of(result, steps):
+    """Time, power, energy and the interval of energy, of so many steps."""
+    energy = result["energy"]
+    return {"latency_ms": steps * result["latency"]["ms"],
+            "power_w": energy["average_power_w"],
+            "energy_j": steps * energy["j"],
+            "interval_j": [steps * end for end in energy["interval_j"]]}
 
 
 def predictions_of(runs):
     """Pairs of a run and what is predicted for all of its steps."""
+    results = batched.Results(asked(run.flags) for run in runs)
     for run in runs:
-        figures = predict(run.flags)
-        for name in ("latency_ms", "energy_j"):
-            figures[name] *= run.times
-        figures["interval_j"] = [run.times * end for end in figures["interval_j"]]
-        yield run, figures
+        yield run, figures_of(results.of(*asked(run.flags)), run.times)
 
 
 def error_cells(errors):

@@ -18,6 +18,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import batched
 import foretell
 import published
 import score_a100
@@ -60,21 +61,13 @@ def runs():
 
 
 def predictions_of(pairs, traces):
-    """Pairs of a row and what `predict` says, all batches of a run at once."""
-    batches, known = collections.defaultdict(set), {}
-    keyed = [(row, (run["trace"], (*score_a100.flags_of(run),
-                                   *SOURCES[row["source"]])), int(run["batch"]))
+    """Pairs of a row and what `predict` says of it."""
+    asked = [(row, (traces / run["trace"], (*score_a100.flags_of(run),
+                                            *SOURCES[row["source"]]), run["batch"]))
              for row, run in pairs]
-    for _, key, batch in keyed:
-        batches[key].add(batch)
-    for row, (trace, flags), batch in keyed:
-        key = trace, flags
-        if key not in known:
-            wanted = sorted(batches[key])
-            results = foretell.run_json("predict", traces / trace, *flags, "--batch",
-                                        ",".join(map(str, wanted)), "--json")
-            known[key] = dict(zip(wanted, results["results"], strict=True))
-        yield row, known[key][batch]
+    results = batched.Results(run for _, run in asked)
+    for row, run in asked:
+        yield row, results.of(*run)
 
 
 def judge(row, result):
