@@ -125,7 +125,7 @@ struct MemoryShortage {
 struct MemoryBreakdown {
   /// context + reserved_peak: what nvidia-smi would show for the process.
   std::int64_t total = 0;
-  /// A prior's guess of the range of `total`, not calibrated: docs/memory.md.
+  /// Range of `total` by what published peaks differed: docs/memory.md.
   std::int64_t total_low = 0;
   std::int64_t total_high = 0;
 
