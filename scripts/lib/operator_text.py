@@ -48,6 +48,18 @@ def conv2d(image, weight, stride, padding, dtype="f32"):
                  f"stride={shape(*stride)}, padding={shape(*padding)}", dtype)
 
 
+def conv2d_gradient(image, weight, stride, padding, of, dtype="f32"):
+    """Gradient of a conv2d's "input" or "weight"."""
+    sizes = [(extent + 2 * pad - window) // step + 1 for extent, window, step, pad
+             in zip(image[2:], weight[2:], stride, padding)]
+    wanted, mask = {"input": (image, "1,0,0"), "weight": (weight, "0,1,0")}[of]
+    return (f"graph mode=training\nphase backward\n%y = convolution_backward("
+            f"input {dtype}{shape(image[0], weight[0], *sizes)}, "
+            f"input {dtype}{shape(*image)}, weight {dtype}{shape(*weight)}) "
+            f"{{stride={shape(*stride)}, padding={shape(*padding)}, "
+            f"output_mask=[{mask}]}} : {dtype}{shape(*wanted)}\noutput %y\n")
+
+
 def unary(operator, sizes, attributes="", dtype="f32"):
     return graph(operator, [("input", shape(*sizes))], shape(*sizes), attributes,
                  dtype)

@@ -141,8 +141,12 @@ def deepbench_graph(row):
         row, "batch", "in_channels", "height", "width", "out_channels",
         "filter_h", "filter_w", "stride_h", "stride_w")
     padding = [int(row["pad_h"] or 0), int(row["pad_w"] or 0)]
-    return text.conv2d((batch, c_in, height, width), (c_out, c_in, rows, columns),
-                       (down, right), padding, dtype)
+    sizes = ((batch, c_in, height, width), (c_out, c_in, rows, columns),
+             (down, right), padding)
+    if row["pass"] == "forward":
+        return text.conv2d(*sizes, dtype)
+    return text.conv2d_gradient(*sizes, row["pass"].removeprefix("backward_"),
+                                dtype)
 
 
 def deepbench_kind(row):
@@ -150,15 +154,19 @@ def deepbench_kind(row):
     if row["op"] == "gemm":
         return f"product {dtype}"
     strided = ", strided" if row["stride_h"] != "1" else ""
-    return f"convolution {row['filter_h']}x{row['filter_w']}{strided} {dtype}"
+    gradient = row["pass"].replace("forward", "").replace("backward_",
+                                                          ", gradient of the ")
+    return (f"convolution {row['filter_h']}x{row['filter_w']}{strided} "
+            f"{dtype}{gradient}")
 
 
 def deepbench(path):
     for number, row in enumerate(published.rows(path)):
-        if (row["op"] not in ("gemm", "conv2d") or row["pass"] != "forward" or
+        if (row["op"] not in ("gemm", "conv2d") or
                 row["dtype"].startswith("fp16 storage")):
             continue
-        yield Row("deepbench", number, deepbench_kind(row), row["op"],
+        yield Row("deepbench", number, deepbench_kind(row),
+                  f"{row['op']}, {row['pass']}",
                   CATALOGUE[row["device"]], float(row["latency_ms"]) * 1e3,
                   deepbench_graph(row), tf32=False, is_called=True)
 

@@ -17,7 +17,8 @@ struct GemmShape {
 /// Units that a matrix product runs on.
 enum class MatrixUnit {
   kTensorCore,
-  kSimt,  ///< FP32 lanes.
+  kSimt,             ///< FP32 lanes.
+  kSimtConvolution,  ///< FP32 lanes, kernels made for convolutions.
 };
 
 /// Microseconds of arithmetic of the product at `flops_per_us`, when every SM

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "src/cost/float_convolution.h"
 #include "src/cost/gemm.h"
 #include "src/cost/roofline.h"
 #include "src/cost/row_passes.h"
@@ -13,7 +14,8 @@
 // How long a kernel takes: launching it, then the longer of its product and its
 // traffic.
 //
-//   convolution         implicit matrix product, groups as batch
+//   convolution         implicit matrix product, groups as batch; on FP32 lanes
+//                       in kernels of its own (float_convolution.cc)
 //   depthwise           FP32 lanes, no reuse
 //   linear, matmul …    matrix product
 //   fused attention     blocks of 128 queries over the SMs, keys in steps of
@@ -175,9 +177,10 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
   if (IsAttention(kernel.kernel_class)) {
     return at_peak_us / AttentionEfficiency(kernel, machine);
   }
-  const MatrixUnit unit = ArithmeticOf(kernel, machine) == Precision::kFp32
-                              ? MatrixUnit::kSimt
-                              : MatrixUnit::kTensorCore;
+  const bool on_lanes = ArithmeticOf(kernel, machine) == Precision::kFp32;
+  if (on_lanes && kernel.groups > 0) return FloatConvolutionUs(kernel, machine);
+  const MatrixUnit unit =
+      on_lanes ? MatrixUnit::kSimt : MatrixUnit::kTensorCore;
   const double us =
       GemmUs(shape, unit, PeakFlopsPerUs(kernel, machine), machine) / share;
   const bool is_tf32_product = kernel.arithmetic == Precision::kTf32 &&

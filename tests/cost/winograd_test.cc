@@ -51,7 +51,7 @@ TEST(Winograd, ReplacesASlowerDirectConvolution) {
   EXPECT_GT(time.arithmetic_us, time.at_peak_us / 4);
 }
 
-TEST(Winograd, IsForTheGradientOfTheInputToo) {
+TEST(Winograd, IsForGradientsToo) {
   const DeviceSpec device = Volta();
   const Machine machine = MakeMachine(device, {});
   Kernel kernel = KernelsOf(Square("3", "padding=[1,1]", "56"), {}).at(0);
@@ -59,7 +59,29 @@ TEST(Winograd, IsForTheGradientOfTheInputToo) {
   kernel.pass = ProductPass::kInputGradient;
   EXPECT_EQ(WinogradUs(kernel, machine), forward);
   kernel.pass = ProductPass::kWeightGradient;
-  EXPECT_FALSE(WinogradUs(kernel, machine));
+  kernel.k = kernel.m;
+  kernel.m = kernel.channels_out;
+  EXPECT_TRUE(WinogradUs(kernel, machine));
+}
+
+/// Of the multiplications of the direct way.
+double ShareOfWinograd(const std::string& channels) {
+  const DeviceSpec device = Volta();
+  const Machine machine = MakeMachine(device, {});
+  const Kernel kernel =
+      KernelsOf("%x = input f32[32," + channels +
+                    ",56,56]\n%y = conv2d(%x, weight f32[" + channels + "," +
+                    channels + ",3,3]) {padding=[1,1]} : f32[32," + channels +
+                    ",56,56]\n",
+                {})
+          .at(0);
+  return *WinogradUs(kernel, machine) / TimeOf(kernel, machine).at_peak_us;
+}
+
+TEST(Winograd, TakesLargerTilesForManyChannels) {
+  // 1 / 2.25 at 0.65 of the peak, and 1 / 4 beside transforms.
+  EXPECT_NEAR(ShareOfWinograd("64"), 1 / 2.25 / 0.65, 0.15);
+  EXPECT_LT(ShareOfWinograd("512"), 0.8 / 2.25 / 0.65);
 }
 
 TEST(Winograd, LeavesSmallConvolutionsDirect) {

@@ -1,0 +1,54 @@
+#include "src/cost/float_convolution.h"
+
+#include "src/cost/gemm.h"
+#include "src/cost/roofline.h"
+
+// Convolutions on FP32 lanes, which f32 takes on GPUs before Ampere, as cuDNN's
+// kernels compute them: the implicit product in tiles of their own (gemm.cc),
+// at a share that the pass decides. Gathering the gradient of the results for
+// that of the input costs, more so when a stride leaves holes in it; the
+// gradient of the weight adds what its blocks have summed up.
+//
+// Fitted to half of DeepBench's convolutions of three passes on V100, P100 and
+// T4 and of the kernels of a training step of ResNet-50 that Orion traced on a
+// V100; channels that do not come in fours are NeuSight's. What remains is
+// printed by scripts/published/score_operators.py.
+
+namespace foretell::cost {
+namespace {
+
+constexpr double kInputGradientShare = 0.85;
+constexpr double kStridedInputGradientShare = 0.55;
+constexpr double kWeightGradientShare = 0.75;
+/// A vector of f32.
+constexpr std::int64_t kAlignedChannels = 4;
+constexpr double kOddChannelShare = 0.65;
+
+double PassShare(const Kernel& kernel) {
+  if (kernel.pass == ProductPass::kWeightGradient) return kWeightGradientShare;
+  const bool is_input_gradient =
+      kernel.pass == ProductPass::kInputGradient ||
+      kernel.kernel_class == KernelClass::kTransposedConvolution;
+  if (!is_input_gradient) return 1;
+  return kernel.stride > 1 ? kStridedInputGradientShare : kInputGradientShare;
+}
+
+}  // namespace
+
+double ChannelShare(const Kernel& kernel) {
+  const bool is_image = kernel.channels_in <= kAlignedChannels;
+  const bool is_aligned =
+      (is_image || kernel.channels_in % kAlignedChannels == 0) &&
+      kernel.channels_out % kAlignedChannels == 0;
+  return is_aligned ? 1 : kOddChannelShare;
+}
+
+double FloatConvolutionUs(const Kernel& kernel, const Machine& machine) {
+  const GemmShape shape = {Real(kernel.batch), Real(kernel.m), Real(kernel.n),
+                           Real(kernel.k)};
+  return GemmUs(shape, MatrixUnit::kSimtConvolution,
+                PeakFlopsPerUs(kernel, machine), machine) /
+         (PassShare(kernel) * ChannelShare(kernel));
+}
+
+}  // namespace foretell::cost
