@@ -38,6 +38,9 @@ struct DeviceSpec {
   /// less than memory_mib, which counts the driver's reserve.
   std::int64_t usable_mib = 0;
   double bandwidth_gb_s = 0;  ///< Peak, 10^9 bytes per second.
+  /// What element-wise kernels on large tensors were measured to move, 10^9
+  /// bytes per second; 0 where nobody measured.
+  double reached_bandwidth_gb_s = 0;
   double l2_mib = 0;
   /// Peak dense 10^12 FLOP/s (2 per MAC) by Precision.
   std::map<Precision, double> peak_tflops;

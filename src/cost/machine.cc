@@ -15,6 +15,9 @@ constexpr double kBytesPerUsPerGbS = 1e3;
 /// Share of the A100's peak that its best measured BF16 product reaches, 267.9
 /// of 312 TFLOP/s: the efficiencies of the cost model are shares of that peak.
 constexpr double kReachedShareOfPeak = 0.86;
+/// Share of its bandwidth that an A100's element-wise kernels reach: the shares
+/// of the cost model are of that bandwidth.
+constexpr double kReachedShareOfBandwidth = 0.87;
 constexpr int kFirstCapabilityWithTf32 = 80;
 /// Clock from which on the multiprocessors ask for all of the bandwidth;
 /// judgement.
@@ -23,6 +26,13 @@ constexpr double kClockOfFullBandwidth = 0.6;
 [[noreturn]] void Refuse(const DeviceSpec& device, const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("device {}: {}", device.name, what));
+}
+
+/// Bandwidth of which the device reaches as much as an A100 of its own.
+double BytesPerUs(const DeviceSpec& device) {
+  const double reached = device.reached_bandwidth_gb_s;
+  return kBytesPerUsPerGbS * (reached > 0 ? reached / kReachedShareOfBandwidth
+                                          : device.bandwidth_gb_s);
 }
 
 double PowerLimit(const DeviceSpec& device, const Run& run) {
@@ -89,7 +99,7 @@ Machine MakeMachine(const DeviceSpec& device, const CostOptions& options) {
   const int sms = options.sms == 0 ? device.sms : options.sms;
   return {.device = &device,
           .sms = sms,
-          .bytes_per_us = device.bandwidth_gb_s * kBytesPerUsPerGbS * fraction,
+          .bytes_per_us = BytesPerUs(device) * fraction,
           .share = static_cast<double>(sms) / device.sms,
           .bandwidth_share = fraction,
           .power_limit_w = PowerLimit(device, options.run)};

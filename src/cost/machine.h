@@ -9,7 +9,10 @@ namespace foretell::cost {
 struct Machine {
   const DeviceSpec* device = nullptr;
   int sms = 0;
-  double bytes_per_us = 0;     ///< Memory bandwidth at its clock.
+  /// Memory bandwidth at its clock: that of the data sheet, or, where one was
+  /// measured, that of which element-wise kernels reach the share that they
+  /// reach on an A100.
+  double bytes_per_us = 0;
   double share = 1;            ///< sms / device->sms.
   double bandwidth_share = 1;  ///< Of the device's bandwidth, at full clock.
   /// Of its multiprocessors, as a share of the one at the board's own limit.

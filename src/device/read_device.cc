@@ -98,6 +98,10 @@ void ReadHardware(JsonObject& object, DeviceSpec* device) {
                            ? object.Int("usable_mib", 1, device->memory_mib)
                            : device->memory_mib;
   device->bandwidth_gb_s = object.Number("bandwidth_gb_s", 1, kMaxBandwidth);
+  if (object.Has("reached_bandwidth_gb_s")) {
+    device->reached_bandwidth_gb_s =
+        object.Number("reached_bandwidth_gb_s", 1, device->bandwidth_gb_s);
+  }
   device->l2_mib = object.Number("l2_mib", 0, kMaxBandwidth);
   device->peak_tflops = ReadRates(object.Object("peak_tflops"), /*all=*/true);
   if (object.Has("matmul_tflops")) {

@@ -371,5 +371,19 @@ TEST(EstimateCost, RefusesWhatItCannotCompute) {
   ExpectRefused(no_sms, {}, "no multiprocessors");
 }
 
+TEST(EstimateCost, TakesTheBandwidthThatWasMeasured) {
+  DeviceSpec device = test::RoundDevice();
+  const OperatorGraph graph = ParseGraph(R"(graph
+%y = relu(input f32[4096,4096]) : f32[4096,4096]
+output %y
+)");
+  const double at_peak = EstimateCost(graph, device, {}).gpu_ms;
+  device.reached_bandwidth_gb_s = 0.87 * 1000;  // The share of an A100.
+  EXPECT_NEAR(EstimateCost(graph, device, {}).gpu_ms, at_peak, 1e-9);
+  device.reached_bandwidth_gb_s /= 2;
+  EXPECT_NEAR(EstimateCost(graph, device, {}).gpu_ms, 2 * at_peak - 0.003,
+              1e-9);
+}
+
 }  // namespace
 }  // namespace foretell

@@ -23,6 +23,7 @@ constexpr char kDevice[] = R"({
   "memory_mib": 1000,
   "usable_mib": 990,
   "bandwidth_gb_s": 100,
+  "reached_bandwidth_gb_s": 80,
   "l2_mib": 1,
   "peak_tflops": {"fp32": 1, "tf32": 2, "fp16": 4, "bf16": 4},
   "matmul_tflops": {"tf32": 1.5, "fp16": 5},
@@ -73,6 +74,7 @@ TEST(ReadDevice, ReadsEveryField) {
   EXPECT_EQ(device.memory_mib, 1000);
   EXPECT_EQ(device.usable_mib, 990);
   EXPECT_EQ(device.bandwidth_gb_s, 100);
+  EXPECT_EQ(device.reached_bandwidth_gb_s, 80);
   EXPECT_EQ(device.l2_mib, 1);
   EXPECT_EQ(device.peak_tflops.at(Precision::kFp32), 1);
   EXPECT_EQ(device.peak_tflops.at(Precision::kTf32), 2);
@@ -115,12 +117,15 @@ const RefusalCase kRefusals[] = {
      "toy.json: unknown field \"l3_mib\", expected one of: aliases, "
      "architecture, bandwidth_gb_s, chip_power_w, compute_capability, "
      "cublas_workspace_bytes, display_name, idle_power_w, l2_mib, "
-     "matmul_tflops, max_power_w, memory_mib, mig, name, peak_tflops, sms, "
-     "sources, "
+     "matmul_tflops, max_power_w, memory_mib, mig, name, peak_tflops, "
+     "reached_bandwidth_gb_s, sms, sources, "
      "usable_mib"},
     {"AChipWeakerThanItsBoard", "\"l2_mib\": 1",
      "\"l2_mib\": 1, \"chip_power_w\": 49",
      "toy.json: chip_power_w is 49, expected a number from 50 to 100000"},
+    {"ABandwidthAboveItsPeak", "_gb_s\": 80", "_gb_s\": 101",
+     "toy.json: reached_bandwidth_gb_s is 101, expected a number from 1 to "
+     "100"},
     {"AnUnknownFieldOfAProfile", "\"sms\": 5", "\"sms\": 5, \"gb\": 1",
      "toy.json: mig.profiles[0] unknown field \"gb\", expected one of: "
      "bandwidth_fraction, compute_slices, max_instances, media_extensions, "
