@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "src/cost/attention_time.h"
 #include "src/cost/float_convolution.h"
 #include "src/cost/gemm.h"
 #include "src/cost/roofline.h"
@@ -18,8 +19,7 @@
 //                       in kernels of its own (float_convolution.cc)
 //   depthwise           FP32 lanes, no reuse
 //   linear, matmul …    matrix product
-//   fused attention     blocks of 128 queries over the SMs, keys in steps of
-//                       64; the efficiency grows with the number of keys
+//   fused attention     blocks of queries over the SMs (attention_time.cc)
 //   layer norm, softmax  traffic of every pass that misses the cache
 //   everything else     traffic alone
 //
@@ -42,19 +42,6 @@ constexpr double kTf32ProductShare = 0.80;
 /// work where that is less; published BF16 products on A100.
 constexpr double kProductStartUs = 2.5;
 
-/// Fused attention on A100: efficiency = 0.55 * keys / (keys + 60), of what a
-/// block of queries reads, whole blocks and steps. Fitted to half of the
-/// published prefills of vLLM and SGLang.
-constexpr double kAttentionEfficiency = 0.55;
-constexpr double kAttentionHalfKeys = 60;
-constexpr double kAttentionQueryBlock = 128;
-constexpr double kAttentionKeyStep = 64;
-/// Up to so many queries the keys are divided among blocks (decoding), and the
-/// queries fill one step of the tensor cores.
-constexpr double kFewQueries = 16;
-/// Beside a kernel's usual floor: from the shortest prefills and decodes.
-constexpr double kAttentionStartUs = 5;
-constexpr double kCausalShare = 0.5;
 /// cuDNN's TF32 kernels want channels innermost: what lies otherwise is copied
 /// on the way in and on the way out. Share of the images for which that was
 /// seen in published A100 latencies of whole convolutional networks.
@@ -132,40 +119,6 @@ const ClassCost& CostOf(KernelClass kernel_class) {
   return kClassCosts[static_cast<std::size_t>(kernel_class)];
 }
 
-double RoundUp(double size, double step) {
-  return std::ceil(size / step) * step;
-}
-
-/// Keys of which a block of queries reads all, and how many of them it needs.
-struct KeyCount {
-  double read = 0;
-  double needed = 0;
-};
-
-KeyCount KeysOf(const Kernel& kernel) {
-  const double keys = Real(kernel.n);
-  const double steps = RoundUp(keys, kAttentionKeyStep);
-  if (!kernel.causal) return {steps, keys};
-  // A block reads up to its own diagonal.
-  return {std::min(steps, (keys + kAttentionQueryBlock) / 2),
-          keys * kCausalShare};
-}
-
-/// Share of its peak that fused attention reaches.
-double AttentionEfficiency(const Kernel& kernel, const Machine& machine) {
-  const double queries = Real(kernel.m);
-  const bool divides_keys = queries <= kFewQueries;
-  const double block = divides_keys ? kFewQueries : kAttentionQueryBlock;
-  const double padded = RoundUp(queries, block);
-  const double blocks = Real(kernel.batch) * padded / block;
-  const double filled =
-      divides_keys ? 1 : blocks / RoundUp(blocks, machine.sms);
-  const KeyCount keys = KeysOf(kernel);
-  const double useful = queries * keys.needed / (padded * keys.read);
-  return kAttentionEfficiency * keys.read / (keys.read + kAttentionHalfKeys) *
-         filled * useful;
-}
-
 /// Time of the product; a kernel whose sizes are unknown runs at the peak.
 double ProductUs(const Kernel& kernel, double at_peak_us,
                  const Machine& machine) {
@@ -220,8 +173,10 @@ void TakeWinograd(const Kernel& kernel, const Machine& machine,
 }
 
 /// What a kernel with a product takes beside its launch and its work.
-double StartUs(const Kernel& kernel, const KernelTime& time) {
-  if (IsAttention(kernel.kernel_class)) return kAttentionStartUs;
+double StartUs(const Kernel& kernel, const Machine& machine,
+               const KernelTime& time) {
+  if (IsAttention(kernel.kernel_class))
+    return AttentionStartUs(kernel, machine);
   if (IsDepthwise(kernel.kernel_class)) return 0;
   return std::min(kProductStartUs,
                   std::max(time.arithmetic_us, time.memory_us));
@@ -240,10 +195,11 @@ KernelTime TimeOf(const Kernel& kernel, const Machine& machine) {
   time.memory_us = std::max(TrafficUs(kernel, machine), roofline.serial_us);
   time.conversion_us = ConversionUs(kernel, machine);
   if (kernel.macs == 0) return time;
-  time.at_peak_us = roofline.arithmetic_us * (kernel.causal ? kCausalShare : 1);
+  time.at_peak_us =
+      roofline.arithmetic_us * (kernel.causal ? kCausalAttentionShare : 1);
   time.arithmetic_us = ProductUs(kernel, time.at_peak_us, machine);
   TakeWinograd(kernel, machine, time);
-  time.launch_us += StartUs(kernel, time);
+  time.launch_us += StartUs(kernel, machine, time);
   return time;
 }
 

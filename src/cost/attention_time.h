@@ -1,0 +1,19 @@
+#pragma once
+
+#include "src/cost/machine.h"
+#include "src/kernels/kernels.h"
+
+namespace foretell::cost {
+
+/// Share of the products that attention computes which skips the keys after a
+/// query.
+constexpr double kCausalAttentionShare = 0.5;
+
+/// Share of its peak that fused attention reaches on what it has to multiply.
+double AttentionEfficiency(const Kernel& kernel, const Machine& machine);
+
+/// Microseconds that fused attention takes beside a kernel's floor and the
+/// longer of its products and its traffic.
+double AttentionStartUs(const Kernel& kernel, const Machine& machine);
+
+}  // namespace foretell::cost

@@ -1,0 +1,69 @@
+#include "src/cost/attention_time.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "src/cost/kernel_time.h"
+#include "tests/cost/test_device.h"
+#include "tests/kernels/kernels_of.h"
+
+namespace foretell::cost {
+namespace {
+
+/// One query of each of `heads` heads over `keys` keys of `key_heads` heads.
+KernelTime Decode(const std::string& heads, const std::string& key_heads,
+                  const std::string& keys) {
+  const DeviceSpec device = test::RoundDevice();
+  const std::string query = "f16[16," + heads + ",1,128]";
+  const std::string cache = "f16[16," + key_heads + "," + keys + ",128]";
+  const Kernel kernel =
+      KernelsOf("%q = input " + query + "\n%k = input " + cache +
+                    "\n%v = input " + cache +
+                    "\n%y = scaled_dot_product_attention(%q, %k, %v) : " +
+                    query + "\n",
+                {})
+          .at(0);
+  return TimeOf(kernel, MakeMachine(device, {}));
+}
+
+TEST(AttentionTime, OfAQueryGrowsWithTheDepthOfItsKeys) {
+  const double shallow = Decode("4", "4", "64").launch_us;
+  EXPECT_NEAR(Decode("4", "4", "960").launch_us - shallow, 3 * 2.4, 1e-9);
+}
+
+TEST(AttentionTime, OfAQueryGrowsWithTheWavesOfItsBlocks) {
+  // 16 images x 25 heads on 100 SMs are four waves, one of 6 heads not full.
+  const double one = Decode("6", "6", "64").launch_us;
+  EXPECT_NEAR(Decode("25", "25", "64").launch_us - one, 3 * 3.3, 1e-9);
+}
+
+TEST(AttentionTime, SharesAStepAmongHeadsOfTheSameKeys) {
+  const KernelTime apart = Decode("32", "32", "4096");
+  const KernelTime shared = Decode("32", "4", "4096");
+  EXPECT_LT(shared.memory_us, apart.memory_us / 7);
+  EXPECT_NEAR(shared.arithmetic_us, apart.arithmetic_us / 8, 1e-6);
+  EXPECT_LT(shared.launch_us, apart.launch_us);
+}
+
+TEST(AttentionTime, OfManyQueriesPadsHeadsAndLagsOnHopper) {
+  const auto us = [](const std::string& type, const std::string& size,
+                     int capability = 80) {
+    DeviceSpec device = test::RoundDevice();
+    device.compute_capability = capability;
+    const std::string full = type + "[16,8,1024," + size + "]";
+    const Kernel kernel =
+        KernelsOf("%q = input " + full +
+                      "\n%y = scaled_dot_product_attention(%q, %q, %q) : " +
+                      full + "\n",
+                  {})
+            .at(0);
+    return TimeOf(kernel, MakeMachine(device, {})).arithmetic_us;
+  };
+  EXPECT_NEAR(us("f16", "40"), us("f16", "64"), 1e-6);
+  EXPECT_LT(us("f32", "40"), us("f32", "64"));
+  EXPECT_NEAR(us("f16", "64", 90), us("f16", "64") * 0.55 / 0.35, 1e-6);
+}
+
+}  // namespace
+}  // namespace foretell::cost
