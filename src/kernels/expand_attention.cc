@@ -9,10 +9,12 @@
 //   mask, softmax, multiply by the values.
 //
 // PyTorch has no fused kernel before 2.0 and takes none for tensors of a rank
-// other than four. From 2.5 on the products of 16-bit tensors then run in FP32,
-// between casts there and back. Before 2.0 the operator did not exist: a
-// network wrote these steps itself, and under autocast its softmax returned
-// f32.
+// other than four. Where several heads of the queries share keys and values, it
+// has one for 16 bits without a mask alone (flash attention); else keys and
+// values are repeated for every head. From 2.5 on the products of 16-bit
+// tensors then run in FP32, between casts there and back. Before 2.0 the
+// operator did not exist: a network wrote these steps itself, and under
+// autocast its softmax returned f32.
 
 namespace foretell::cost {
 namespace {
@@ -70,8 +72,8 @@ class UnfusedAttention {
   void Expand() {
     const auto& inputs = expanded_.node.inputs;
     const std::int64_t query = expansion_.tensors.Elements(inputs[0]);
-    const std::int64_t key = expansion_.tensors.Elements(inputs[1]);
-    const std::int64_t value = expansion_.tensors.Elements(inputs[2]);
+    const std::int64_t key = RepeatHeads(inputs[1]);
+    const std::int64_t value = RepeatHeads(inputs[2]);
     for (const std::int64_t elements : {query, key, value}) {
       Convert(KernelClass::kCastUp, elements, outside_, inside_);
     }
@@ -100,6 +102,22 @@ class UnfusedAttention {
   void Emit(Kernel kernel) {
     kernel.node = expanded_.id;
     expansion_.kernels.push_back(kernel);
+  }
+
+  /// Elements of keys or values with a head for every one of the queries.
+  std::int64_t RepeatHeads(ValueId id) {
+    const Shape& shape = expansion_.tensors.ShapeOf(id);
+    const std::int64_t own = expansion_.tensors.Elements(id);
+    const std::int64_t heads = NumElements({shape.begin(), shape.end() - 2});
+    if (heads == 0 || heads >= sizes_.batch) return own;
+    const std::int64_t all = own / heads * sizes_.batch;
+    Emit({.kernel_class = KernelClass::kHiddenCopy,
+          .bytes_in = outside_ * own,
+          .bytes_out = outside_ * all,
+          .element_bytes_in = outside_,
+          .element_bytes_out = outside_,
+          .inner_extent = shape.back()});
+    return all;
   }
 
   /// A cast, unless the types are the same.
@@ -181,6 +199,20 @@ class UnfusedAttention {
   std::int64_t scores_ = 0;   ///< Bytes of what the softmax returns.
 };
 
+/// Whether heads share keys and values in a way that no fused kernel takes.
+bool SharesKeysUnfused(const Expansion& expansion, const Node& node) {
+  const Shape& query = expansion.tensors.ShapeOf(node.inputs[0]);
+  const Shape& key = expansion.tensors.ShapeOf(node.inputs[1]);
+  if (query.size() != kFusedRank || key.size() != kFusedRank ||
+      query[1] == key[1]) {
+    return false;
+  }
+  const bool is_half =
+      expansion.mode.autocast ||
+      expansion.tensors.ElementBytes(node.inputs[0]) == kHalfBytes;
+  return !is_half || node.inputs.size() > 3;
+}
+
 }  // namespace
 
 bool IsUnfusedAttention(const Expansion& expansion, const Node& node) {
@@ -189,8 +221,9 @@ bool IsUnfusedAttention(const Expansion& expansion, const Node& node) {
     if (expansion.tensors.ShapeOf(node.inputs[i]).size() < 2) return false;
   }
   const std::size_t rank = expansion.tensors.ShapeOf(node.inputs[0]).size();
-  return rank != kFusedRank || expansion.mode.torch.Generation() ==
-                                   TorchGeneration::kNoFusedAttention;
+  return rank != kFusedRank || SharesKeysUnfused(expansion, node) ||
+         expansion.mode.torch.Generation() ==
+             TorchGeneration::kNoFusedAttention;
 }
 
 void ExpandAttention(Expansion& expansion, const ExpandedNode& expanded) {

@@ -52,6 +52,29 @@ TEST(KernelAttention, KnowsItsMask) {
                   .variant);
 }
 
+/// Six heads of queries, of which three share keys and values.
+std::vector<Kernel> GroupedHeads(const std::string& type,
+                                 const std::string& mask = "") {
+  const std::string query = type + "[2,6,5,8]";
+  const std::string key = type + "[2,2,7,8]";
+  return KernelsOf("%q = input " + query + "\n%k = input " + key +
+                   "\n%v = input " + key + "\n%m = input " + type +
+                   "[5,7]\n%y = scaled_dot_product_attention(%q, %k, %v" +
+                   mask + ") {enable_gqa=true} : " + query + "\n");
+}
+
+TEST(KernelAttention, OfGroupedHeadsIsFusedInSixteenBitsAlone) {
+  EXPECT_THAT(ClassesOf(GroupedHeads("f16")), ElementsAre("attention"));
+  const std::vector<Kernel> kernels = GroupedHeads("f32");
+  EXPECT_THAT(ClassesOf(kernels),
+              ElementsAre("copy_hidden", "copy_hidden", "multiply", "multiply",
+                          "matmul_fp32", "softmax", "matmul_fp32"));
+  EXPECT_EQ(kernels[0].bytes_in, 4 * 2 * 2 * 7 * 8);
+  EXPECT_EQ(kernels[0].bytes_out, 4 * 2 * 6 * 7 * 8);
+  EXPECT_EQ(kernels[4].bytes_in, 4 * (2 * 6 * 5 * 8 + 2 * 6 * 7 * 8));
+  EXPECT_NE(ClassesOf(GroupedHeads("f16", ", %m")).front(), "attention");
+}
+
 TEST(KernelAttention, SplitsFloat32IntoTf32) {
   EXPECT_EQ(KernelsOf(R"(%q = input f32[2,3,5,8]
 %y = scaled_dot_product_attention(%q, %q, %q) : f32[2,3,5,8]
