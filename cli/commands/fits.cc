@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/commands/command.h"
 #include "cli/flags/fit_flags.h"
@@ -58,11 +59,13 @@ std::string Format(const JudgedModel& judged) {
   return text + fmt::format("  {}\n", mig::FitText(judged.verdict.fit));
 }
 
-/// "a100-sxm4-40gb 1g.5gb", or the device alone. Throws Error(kNotFound) for a
-/// profile that it lacks.
-std::string PlaceName(const DeviceSpec& device, const std::string& profile) {
-  if (profile.empty()) return device.name;
-  return device.name + " " + device.FindMigProfile(profile).name;
+/// All that is to be said of a figure beside its value.
+std::vector<std::string> Warnings(const Trace& trace,
+                                  const Prediction& prediction) {
+  std::vector<std::string> warnings = trace.warnings;
+  const std::vector<std::string> doubts = prediction.AllWarnings();
+  warnings.insert(warnings.end(), doubts.begin(), doubts.end());
+  return warnings;
 }
 
 ExitCode RunFits(const FitsOptions& options) {
@@ -73,9 +76,10 @@ ExitCode RunFits(const FitsOptions& options) {
   bool all_fit = true;
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
-        judged.push_back(
-            {program.name(), place,
-             JudgeFit(predictor.Predict(trace.graph), device, options.limits)});
+        const Prediction prediction = predictor.Predict(trace.graph);
+        judged.push_back({program.name(), place,
+                          JudgeFit(prediction, device, options.limits),
+                          Warnings(trace, prediction)});
         all_fit &= judged.back().verdict.fits;
         if (!options.json) std::cout << Format(judged.back());
       });

@@ -10,6 +10,7 @@
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_graph.h"
 #include "foretell/graph_io.h"
+#include "src/core/json_text.h"
 #include "src/predict/report_json.h"
 
 namespace foretell::cli {
@@ -28,25 +29,33 @@ struct InspectOptions {
 };
 
 std::string Format(const InspectOptions& options, const Predictor& predictor,
-                   const OperatorGraph& graph) {
+                   const Trace& trace) {
+  const OperatorGraph& graph = trace.graph;
   if (options.format == "dot") return GraphToDot(graph);
   if (options.format == "graph") {
     return PrintGraph(graph, {.with_timeline = true});
   }
   const Prediction prediction = predictor.Predict(graph);
-  return options.format == "json" ? FormatGraphJson(graph, prediction)
-                                  : FormatGraphTable(graph, prediction);
+  return options.format == "json"
+             ? FormatGraphJson(graph, prediction, trace.warnings)
+             : FormatGraphTable(graph, prediction);
 }
 
 ExitCode RunInspect(const InspectOptions& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   const std::vector<ReportError> errors =
       ForEachTrace(options.model, [&](const Program&, const Trace& trace) {
-        std::cout << Format(options, predictor, trace.graph);
+        std::cout << Format(options, predictor, trace);
         for (const std::string& warning : trace.warnings) {
           PrintWarning(warning);
         }
       });
+  if (options.format == "json" && !errors.empty()) {
+    const nlohmann::ordered_json document = {
+        {"schema_version", kReportSchemaVersion},
+        {"errors", ErrorsToJson(errors)}};
+    std::cout << DumpJson(document) << "\n";
+  }
   for (const ReportError& error : errors) PrintError(error.message);
   return errors.empty() ? kExitOk : kExitModelFailed;
 }

@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "cli/flags/run_flags.h"
 #include "foretell/fit.h"
 #include "foretell/frontends.h"
+#include "src/core/json_text.h"
+#include "src/predict/fit_json.h"
 
 namespace foretell::cli {
 namespace {
@@ -30,13 +33,30 @@ struct MaxBatchOptions {
   PredictorFlags predictor;
   FitLimits limits;
   std::int64_t most = 65536;
+  bool json = false;
 };
 
-ExitCode RunMaxBatch(const MaxBatchOptions& options) {
+void PrintDocument(std::span<const LargestBatchFound> found,
+                   std::span<const ReportError> errors) {
+  std::cout << DumpJson(LargestBatchesToJson(found, errors)) << "\n";
+}
+
+void Print(const LargestBatchFound& found, bool as_json) {
+  if (as_json) {
+    PrintDocument({&found, 1}, {});
+    return;
+  }
+  std::cout << found.batch << "\n";
+  if (found.batch == found.most) {
+    std::cerr << "foretell: note: batch " << found.batch
+              << " is the limit of the search (--limit)\n";
+  }
+}
+
+LargestBatchFound Find(const MaxBatchOptions& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   const DeviceSpec& device = predictor.device();
-  const std::string& profile = options.limits.profile;
-  if (!profile.empty()) device.FindMigProfile(profile);
+  const std::string place = PlaceName(device, options.limits.profile);
   options.model.WarnOfMissingLocks();
   const Program program =
       OpenModel(options.model.models.front(), options.model.ToLoadOptions());
@@ -50,12 +70,20 @@ ExitCode RunMaxBatch(const MaxBatchOptions& options) {
                 .graph);
       },
       device, options.limits);
-  std::cout << best << "\n";
-  if (best == options.most) {
-    std::cerr << "foretell: note: batch " << best
-              << " is the limit of the search (--limit)\n";
+  return {program.name(), place, best, options.most};
+}
+
+ExitCode RunMaxBatch(const MaxBatchOptions& options) {
+  try {
+    const LargestBatchFound found = Find(options);
+    Print(found, options.json);
+    return found.batch > 0 ? kExitOk : kExitDoesNotFit;
+  } catch (const Error& error) {
+    const ReportError report = {options.model.models.front(), error.code(),
+                                error.what()};
+    if (options.json) PrintDocument({}, {&report, 1});
+    throw;
   }
-  return best > 0 ? kExitOk : kExitDoesNotFit;
 }
 
 }  // namespace
@@ -71,6 +99,7 @@ void AddMaxBatch(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--limit", options->most, "Largest batch to try")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command->add_flag("--json", options->json, "JSON document on stdout");
   command->callback(
       [options, &exit_code] { exit_code = RunMaxBatch(*options); });
 }

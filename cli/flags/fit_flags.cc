@@ -20,4 +20,9 @@ void AddFitFlags(CLI::App& command, FitLimits& limits) {
                    "Accept what fits only when cached memory is given back");
 }
 
+std::string PlaceName(const DeviceSpec& device, const std::string& profile) {
+  if (profile.empty()) return device.name;
+  return device.name + " " + device.FindMigProfile(profile).name;
+}
+
 }  // namespace foretell::cli

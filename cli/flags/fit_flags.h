@@ -2,6 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <string>
+
+#include "foretell/device.h"
 #include "foretell/fit.h"
 
 namespace foretell::cli {
@@ -9,5 +12,9 @@ namespace foretell::cli {
 /// Adds --profile, --max-memory, --max-latency, --max-energy, --strict
 /// and --tight, which set `limits`; it must outlive the command.
 void AddFitFlags(CLI::App& command, FitLimits& limits);
+
+/// "a100-sxm4-40gb 1g.5gb", or the device alone where `profile` is empty.
+/// Throws Error(kNotFound) for a profile that the device lacks.
+std::string PlaceName(const DeviceSpec& device, const std::string& profile);
 
 }  // namespace foretell::cli

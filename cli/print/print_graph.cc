@@ -99,7 +99,8 @@ std::string FormatGraphTable(const OperatorGraph& graph,
 }
 
 std::string FormatGraphJson(const OperatorGraph& graph,
-                            const Prediction& prediction) {
+                            const Prediction& prediction,
+                            const std::vector<std::string>& warnings) {
   const MemoryBreakdown& memory = prediction.memory;
   auto json = nlohmann::ordered_json::parse(GraphToJson(graph));
   const StaticFeatures features = CountStaticFeatures(graph);
@@ -119,6 +120,7 @@ std::string FormatGraphJson(const OperatorGraph& graph,
     json["figures"][std::string(TargetField(target))] =
         FigureToJson(prediction[target]);
   }
+  json["warnings"] = warnings;
   return DumpJson(json) + "\n";
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "foretell/graph.h"
 #include "foretell/predictor.h"
@@ -15,8 +16,9 @@ std::string FormatGraphTable(const OperatorGraph& graph,
 
 /// GraphToJson's document with "parameters", "macs", "static_features",
 /// "memory" (peaks and, per operator, live and reserved bytes), "cost" (per
-/// operator) and "figures" of the whole step added.
+/// operator) and "figures" of the whole step added; "warnings" are those given.
 std::string FormatGraphJson(const OperatorGraph& graph,
-                            const Prediction& prediction);
+                            const Prediction& prediction,
+                            const std::vector<std::string>& warnings = {});
 
 }  // namespace foretell::cli

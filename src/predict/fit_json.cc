@@ -27,7 +27,14 @@ Json JudgedToJson(const JudgedModel& judged) {
           {"place", judged.place},
           {"fit", mig::FitText(judged.verdict.fit)},
           {"accepted", judged.verdict.fits},
-          {"checks", std::move(checks)}};
+          {"checks", std::move(checks)},
+          {"warnings", judged.warnings}};
+}
+
+Json Document(Json results, std::span<const ReportError> errors) {
+  return {{"schema_version", kReportSchemaVersion},
+          {"results", std::move(results)},
+          {"errors", ErrorsToJson(errors)}};
 }
 
 }  // namespace
@@ -36,9 +43,19 @@ Json FitsToJson(std::span<const JudgedModel> judged,
                 std::span<const ReportError> errors) {
   Json results = Json::array();
   for (const JudgedModel& one : judged) results.push_back(JudgedToJson(one));
-  return {{"schema_version", kReportSchemaVersion},
-          {"results", std::move(results)},
-          {"errors", ErrorsToJson(errors)}};
+  return Document(std::move(results), errors);
+}
+
+Json LargestBatchesToJson(std::span<const LargestBatchFound> found,
+                          std::span<const ReportError> errors) {
+  Json results = Json::array();
+  for (const LargestBatchFound& one : found) {
+    results.push_back({{"model", one.model},
+                       {"place", one.place},
+                       {"batch", one.batch},
+                       {"is_limit", one.batch == one.most}});
+  }
+  return Document(std::move(results), errors);
 }
 
 }  // namespace foretell

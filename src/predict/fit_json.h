@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "foretell/fit.h"
 #include "src/predict/report.h"
@@ -14,10 +16,25 @@ struct JudgedModel {
   std::string model;  ///< As the user named it.
   std::string place;  ///< Device, and the MIG profile behind it where asked.
   FitVerdict verdict;
+  /// Of the frontend, the trace and the predictor.
+  std::vector<std::string> warnings = {};
+};
+
+/// What LargestBatch found for one model.
+struct LargestBatchFound {
+  std::string model;       ///< As the user named it.
+  std::string place;       ///< As JudgedModel.
+  std::int64_t batch = 0;  ///< 0: not even batch 1 fits.
+  std::int64_t most = 0;   ///< Where the search ended.
 };
 
 /// What `fits --json` writes; docs/json_output.md has its fields.
 nlohmann::ordered_json FitsToJson(std::span<const JudgedModel> judged,
                                   std::span<const ReportError> errors);
+
+/// What `max-batch --json` writes; docs/json_output.md has its fields.
+nlohmann::ordered_json LargestBatchesToJson(
+    std::span<const LargestBatchFound> found,
+    std::span<const ReportError> errors);
 
 }  // namespace foretell

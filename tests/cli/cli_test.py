@@ -462,6 +462,26 @@ class MaxBatch(unittest.TestCase):
     def test_limit_ends_the_search(self):
         self.assertEqual(run("max-batch", ONNX, "--limit", "3").stdout, "3\n")
 
+    def test_json_says_the_same(self):
+        flags = ("--profile", "1g.5gb")
+        (result,) = json.loads(
+            run("max-batch", ONNX, "--json", *flags).stdout)["results"]
+        self.assertEqual(result, {
+            "model": ONNX, "place": "a100-sxm4-40gb 1g.5gb",
+            "batch": int(run("max-batch", ONNX, *flags).stdout),
+            "is_limit": False})
+        none = run("max-batch", ONNX, "--json", "--max-memory", "1")
+        self.assertEqual(none.returncode, DOES_NOT_FIT)
+        self.assertEqual(json.loads(none.stdout)["results"][0]["batch"], 0)
+
+    def test_json_lists_what_fails(self):
+        for command in (("max-batch", "--json"),
+                        ("inspect", "--format", "json")):
+            outcome = run(command[0], "missing.onnx", *command[1:])
+            (error,) = json.loads(outcome.stdout)["errors"]
+            self.assertEqual(error["code"], "not_found")
+            self.assertIn(error["message"], outcome.stderr)
+
 
 class Measure(unittest.TestCase):
     """Real runs on the CPU, as few as possible."""

@@ -218,7 +218,7 @@ TEST(FormatGraphJson, AddsTotalsAndTheTimeline) {
   const Prediction prediction = A100Predictor().Predict(graph);
   const MemoryBreakdown& memory = prediction.memory;
   const auto json =
-      nlohmann::ordered_json::parse(FormatGraphJson(graph, prediction));
+      nlohmann::ordered_json::parse(FormatGraphJson(graph, prediction, {"w"}));
   EXPECT_EQ(json["parameters"], 100864);
   EXPECT_EQ(json["static_features"]["convolutions"], 1);
   EXPECT_EQ(json["static_features"]["relus"], 1);
@@ -230,6 +230,7 @@ TEST(FormatGraphJson, AddsTotalsAndTheTimeline) {
   EXPECT_EQ(json["cost"][0]["gpu_us"], prediction.cost.nodes[0].gpu_us);
   EXPECT_EQ(json["figures"]["latency_ms"]["source"]["method"],
             prediction[Target::kLatency].source.method);
+  EXPECT_EQ(json["warnings"], nlohmann::ordered_json::array({"w"}));
   EXPECT_GT(json["figures"]["memory_mib"]["value"], 0);
 }
 

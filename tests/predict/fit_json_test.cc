@@ -18,7 +18,8 @@ TEST(FitJson, SaysHowAModelFitsAndWhetherThatIsAccepted) {
                      .unit = "MiB",
                      .fit = mig::Fit::kFitsWithoutCache,
                      .within = true}};
-  const std::vector<JudgedModel> judged = {{"a.onnx", "a100 1g.5gb", verdict}};
+  const std::vector<JudgedModel> judged = {
+      {"a.onnx", "a100 1g.5gb", verdict, {"batch norms are folded"}}};
   const std::vector<ReportError> errors = {
       {"b.onnx", ErrorCode::kCorrupt, "broken"}};
   const nlohmann::ordered_json json = FitsToJson(judged, errors);
@@ -31,7 +32,18 @@ TEST(FitJson, SaysHowAModelFitsAndWhetherThatIsAccepted) {
   EXPECT_EQ(result["checks"].at(0)["value"], 5000.12);
   EXPECT_EQ(result["checks"].at(0)["least"], 4000);
   EXPECT_EQ(result["checks"].at(0)["within"], true);
+  EXPECT_EQ(result["warnings"].at(0), "batch norms are folded");
   EXPECT_EQ(json["errors"].at(0)["message"], "broken");
+}
+
+TEST(FitJson, SaysWhetherTheLimitEndedTheSearch) {
+  const auto is_limit = [](std::int64_t batch) {
+    const std::vector<LargestBatchFound> found = {
+        {"a.onnx", "a100", batch, 64}};
+    return LargestBatchesToJson(found, {})["results"].at(0)["is_limit"];
+  };
+  EXPECT_EQ(is_limit(64), true);
+  EXPECT_EQ(is_limit(63), false);
 }
 
 }  // namespace
