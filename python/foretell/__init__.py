@@ -1,0 +1,26 @@
+"""What a neural network will take on an NVIDIA GPU, without one.
+
+    import foretell
+    p = foretell.predict("zoo:resnet50", batch=8)
+    p.memory.total_mib, p.latency.ms, p.energy.j, p.mig.profile
+
+docs/python.md is the manual.
+"""
+
+from . import dippm
+from ._api import Fit, fits, max_batch, predict
+from ._compare import Comparison, compare
+from ._dataset import Dataset, dataset
+from ._errors import Error, Warning
+from ._estimate import MemoryEstimate, estimate_memory
+from ._inspect import Operators, inspect
+from ._measure import Measurement, measure
+from ._prediction import Energy, Latency, Memory, Mig, Prediction, Source, Verdict
+from .jupyter import load_ipython_extension
+
+__all__ = [
+    "Comparison", "Dataset", "Energy", "Error", "Fit", "Latency", "Measurement",
+    "Memory", "MemoryEstimate", "Mig", "Operators", "Prediction", "Source",
+    "Verdict", "Warning", "compare", "dataset", "dippm", "estimate_memory", "fits",
+    "inspect", "load_ipython_extension", "max_batch", "measure", "predict",
+]

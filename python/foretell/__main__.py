@@ -1,0 +1,23 @@
+"""The console script `foretell`: goes on as the program of this package."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ._command import environment, program
+from ._errors import Error
+
+
+def main() -> None:
+    try:
+        os.execve(program(), [program(), *sys.argv[1:]], dict(environment()))
+    except Error as error:
+        print(f"foretell: error: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"foretell: error: {program()}: {error.strerror}", file=sys.stderr)
+    sys.exit(4)
+
+
+if __name__ == "__main__":
+    main()

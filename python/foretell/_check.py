@@ -1,0 +1,61 @@
+"""What the callbacks of trainers share: a warning before the first step."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ._api import fits
+from ._errors import Error, Warning, warn
+from ._local import local_device
+from ._text import number
+
+
+def example_of(batch: Any) -> Any:
+    """What forward takes of a batch: all of a mapping, a tensor itself, of a
+    sequence (inputs, targets) the first."""
+    if isinstance(batch, Mapping):
+        return dict(batch)
+    if isinstance(batch, Sequence) and batch:
+        return example_of(batch[0])
+    return batch
+
+
+def device_options(device: str | None) -> dict[str, Any]:
+    """Options that name the GPU that training uses: as given, else this machine's.
+    Raises Error where there is none, or none that is known."""
+    if device is not None:
+        return {"device": device}
+    name, memory_mib = local_device(0)
+    # Memory hardly depends on the device: a stranger's size is the limit.
+    return {"device": name} if name else {"max_memory": memory_mib}
+
+
+def precision_options(precision: str) -> dict[str, Any]:
+    """Lightning's and Hugging Face's words for precision: "bf16-mixed", "16-true"."""
+    kind = "bf16" if "bf16" in precision else "fp16" if "16" in precision else "fp32"
+    if "true" in precision:
+        return {"precision": kind}
+    if kind == "fp32":
+        return {}
+    return {"autocast": True, "precision": "bf16" if kind == "bf16" else "fp32"}
+
+
+def warn_unless_it_fits(model: Any, batch: Any, **options: Any) -> bool | None:
+    """Gives a foretell.Warning where a training step will not fit, or cannot be
+    predicted. None in that case: it never stops a training."""
+    try:
+        with warnings.catch_warnings():
+            # What is doubtful of a figure is for those who ask for it.
+            warnings.simplefilter("ignore", Warning)
+            answer = fits(model, example_of(batch), mode="training", **options)
+    except Error as error:
+        warn(f"whether the step fits cannot be told: {error}")
+        return None
+    if not answer:
+        worst = max(answer.checks, key=lambda check: check["value"] / check["limit"])
+        warn(f"the first step of {answer.model} {answer.fit} on {answer.place}: up to "
+             f"{number(worst['value'])} {worst['unit']}, of "
+             f"{number(worst['limit'])} {worst['unit']}")
+    return answer.accepted

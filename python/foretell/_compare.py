@@ -1,0 +1,97 @@
+"""Many models, batches and devices side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+from ._errors import Error, warn
+from ._model import Model, Opened, open_model
+from ._prediction import Prediction, prediction
+from ._text import table_html, table_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._flags import Options
+
+DEVICE = "a100-sxm4-40gb"
+
+
+class Comparison(Sequence[Prediction]):
+    """Predictions, models before devices before batches. `rows` are for
+    `pandas.DataFrame`."""
+
+    def __init__(self, predictions: list[Prediction]) -> None:
+        self._predictions = predictions
+
+    def __len__(self) -> int:
+        return len(self._predictions)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._predictions[index]
+
+    def __iter__(self) -> Iterator[Prediction]:
+        return iter(self._predictions)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """model, device, batch, memory_mib, memory_high_mib, latency_ms,
+        samples_per_s, energy_j and mig_profile of every prediction."""
+        return [_row(one) for one in self._predictions]
+
+    def __str__(self) -> str:
+        return table_text(self.rows)
+
+    def _repr_html_(self) -> str:
+        return table_html(self.rows)
+
+
+def _row(p: Prediction) -> dict[str, Any]:
+    return {
+        "model": p.model, "device": p.device, "batch": p.batch,
+        "memory_mib": p.memory.total_mib,
+        "memory_high_mib": p.memory.interval_mib[1],
+        "latency_ms": p.latency.ms,
+        "samples_per_s": 1000 * p.batch / p.latency.ms,
+        "energy_j": p.energy.j,
+        "mig_profile": p.mig.profile,
+    }
+
+
+def _named(models: Any) -> list[Any]:
+    if isinstance(models, (str, bytes)) or not isinstance(models, Sequence):
+        return [models]
+    return list(models)
+
+
+def _answers(opened: Opened, options: Mapping[str, Any]) -> list[Prediction]:
+    """A batch that fails is a warning; the others are answered."""
+    document = opened.run_json([*opened.words("predict", options), "--json"])
+    for error in document["errors"]:
+        warn(error["message"])
+    if not document["results"]:
+        error = document["errors"][0]
+        raise Error(error["message"], error["code"])
+    return [prediction(result, opened, options) for result in document["results"]]
+
+
+def compare(models: Union[Model, Sequence[Model]], inputs: Any = None, *,
+            batches: Union[int, Sequence[int], None] = None,
+            devices: Union[str, Sequence[str]] = DEVICE,
+            **options: Unpack[Options]) -> Comparison:
+    """Predicts every model at every batch on every device.
+
+    Modules share `inputs`; paths and names of the zoo need `batches`. The other
+    options are those of predict. Every model is exported once.
+
+    Raises Error where a model cannot be answered at all on a device; single batches
+    that fail are warnings.
+    """
+    asked: dict[str, Any] = {**options, "batch": batches}
+    predictions = []
+    for model in _named(models):
+        opened = open_model(model, None if isinstance(model, str) else inputs, asked)
+        for device in _named(devices):
+            predictions += _answers(opened, {**asked, "device": device})
+    return Comparison(predictions)

@@ -1,0 +1,159 @@
+"""Reads dataset files: SQLite, as docs/dataset.md specifies it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import urllib.parse
+import zlib
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Union
+
+from ._errors import Error
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+APPLICATION_ID = 0x46544453
+SCHEMA = 1
+FEATURES = 32
+STATIC_FEATURES = ("macs", "batch", "convolutions", "dense", "relus")
+# More than any network has: a damaged count must not take all memory.
+MOST_BYTES = 2**30
+TARGETS = ("memory_mib", "allocated_mib", "reserved_mib", "latency_ms", "energy_j")
+
+
+class Dataset:
+    """The points, labels and graphs of one file, which is only read.
+
+    Needs NumPy for `graphs`; `to_pyg` also PyTorch and PyTorch Geometric.
+    """
+
+    def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
+        self.path = os.fspath(path)
+        if not os.path.isfile(self.path):
+            raise Error(f"{self.path}: no such file", "not_found")
+        uri = "file:" + urllib.parse.quote(self.path) + "?mode=ro"
+        self._rows = sqlite3.connect(uri, uri=True)
+        self._rows.row_factory = sqlite3.Row
+        self._check()
+
+    def _check(self) -> None:
+        for name, expected in (("application_id", APPLICATION_ID),
+                               ("user_version", SCHEMA)):
+            (found,) = self._select(f"PRAGMA {name}")[0].values()
+            if found != expected:
+                raise Error(f"{self.path}: {name} is {found}, expected {expected} "
+                            "in a dataset of foretell", "corrupt")
+
+    def _select(self, query: str, *values: Any) -> list[dict[str, Any]]:
+        try:
+            return [dict(row) for row in self._rows.execute(query, values)]
+        except sqlite3.Error as error:
+            raise Error(f"{self.path}: {error}", "corrupt") from error
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """A row per network, batch size, mode and precision; `graph` is None where
+        it was not traced."""
+        return self._select("SELECT * FROM points ORDER BY id")
+
+    @property
+    def labels(self) -> list[dict[str, Any]]:
+        """A row per measurement, with `point`, `device`, `source`, `status` and the
+        five figures, None where not measured."""
+        return self._select("SELECT * FROM labels ORDER BY id")
+
+    def split(self, name: str) -> dict[int, str]:
+        """"train", "validation" or "test" of every point."""
+        rows = self._select(
+            "SELECT point, part FROM split_points JOIN splits ON splits.id = split "
+            "WHERE name = ?", name)
+        if not rows:
+            known = [row["name"] for row in self._select("SELECT name FROM splits")]
+            raise Error(f"{self.path}: no split {name!r}, expected one of: "
+                        f"{', '.join(known) or 'none'}", "not_found")
+        return {row["point"]: row["part"] for row in rows}
+
+    def values(self, target: str, **which: str) -> dict[int, float]:
+        """The labels of `target`, e.g. "latency_ms", by point; `which` are columns
+        that must match, e.g. device="a100-sxm4-40gb". The last of several stands."""
+        if target not in TARGETS:
+            raise Error(f"target {target!r}: expected one of {', '.join(TARGETS)}")
+        return {label["point"]: label[target] for label in self.labels
+                if label[target] is not None
+                and all(label[key] == value for key, value in which.items())}
+
+    def _array(self, blob: int, kind: str, shape: tuple[int, int]) -> ndarray:
+        import numpy
+
+        (row,) = self._select("SELECT raw_bytes, data FROM blobs WHERE id = ?", blob)
+        expected = 4 * shape[0] * shape[1]
+        if row["raw_bytes"] != expected or expected > MOST_BYTES:
+            raise Error(f"{self.path}: blob {blob} has {row['raw_bytes']} bytes, "
+                        f"expected {expected}", "corrupt")
+        try:
+            raw = zlib.decompressobj().decompress(row["data"], expected)
+            array: ndarray = numpy.frombuffer(raw, kind).reshape(shape)
+        except (zlib.error, ValueError) as error:
+            raise Error(f"{self.path}: blob {blob}: {error}", "corrupt") from error
+        return array
+
+    def graphs(self) -> Iterator[dict[str, Any]]:
+        """Every graph, in the order of the points: `point`, `x` [nodes, 32] float32,
+        `edge_index` [2, edges] int64, `static_features` [5] float64."""
+        import numpy
+
+        for row in self._select(
+                "SELECT points.id AS point, graphs.* FROM points "
+                "JOIN graphs ON graphs.id = points.graph ORDER BY points.id"):
+            nodes, edges = row["num_nodes"], row["num_edges"]
+            yield {
+                "point": row["point"],
+                "x": self._array(row["nodes"], "<f4", (nodes, FEATURES)),
+                "edge_index": self._array(row["edges"], "<i4",
+                                          (2, edges)).astype("int64"),
+                "static_features": numpy.array(
+                    [row[name] for name in STATIC_FEATURES], "float64"),
+            }
+
+    def to_pyg(self, target: str | None = None, *, split: str | None = None,
+               part: str | None = None, **which: str) -> list[Any]:
+        """torch_geometric Data objects; with a target only labelled points, with a
+        split only those of one part."""
+        import torch
+        from torch_geometric.data import Data
+
+        values = self.values(target, **which) if target else None
+        parts = self.split(split) if split else {}
+        dataset = []
+        for graph in self.graphs():
+            point = graph["point"]
+            if (values is not None and point not in values) or (
+                    split and parts.get(point) != part):
+                continue
+            data = Data(x=torch.tensor(graph["x"]),
+                        edge_index=torch.tensor(graph["edge_index"]),
+                        static_features=torch.tensor(
+                            graph["static_features"]).float()[None])
+            data.point = point
+            if values is not None:
+                data.y = torch.tensor([values[point]])
+            dataset.append(data)
+        return dataset
+
+    def close(self) -> None:
+        self._rows.close()
+
+    def __enter__(self) -> Dataset:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None,
+                 error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def dataset(path: Union[str, os.PathLike[str]]) -> Dataset:
+    """Opens a file that `foretell dataset` wrote. Raises Error for others."""
+    return Dataset(path)

@@ -1,0 +1,76 @@
+"""`estimate_memory`, in the shape of PyTorch's RFC 108."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Union
+
+from ._api import predict, predict_opened
+from ._local import local_device
+from ._model import Model
+from ._prediction import Memory, Prediction
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryEstimate:
+    """Parts add up to total_mb, as a process on the GPU shows it. An MB has
+    2^20 bytes, as nvidia-smi's and torch.cuda.memory_summary's."""
+
+    total_mb: float
+    interval_mb: list[float]
+    """[low, high]; the high end decides what fits."""
+    params_mb: float
+    gradients_mb: float
+    optimizer_mb: float
+    activations_mb: float
+    other_mb: float
+    """Buffers, inputs, temporaries, workspaces, rounding, and what the caching
+    allocator holds besides."""
+    context_mb: float
+    prediction: Prediction
+
+    def fits(self, device: Union[int, str, torch.device] = 0) -> bool:
+        """Whether the high end fits a GPU of this machine (a number), or of the
+        catalogue (a name, as `foretell devices` lists them)."""
+        name = _catalogue_name(device)
+        if name is None:
+            name, memory_mib = local_device(device)
+            if name is None:
+                return self.interval_mb[1] <= memory_mib
+        if name == self.prediction.device:
+            return self.prediction.mig.whole_device.fits
+        # Nothing is exported a second time.
+        p = self.prediction
+        elsewhere = predict_opened(p._opened, {**p._options, "device": name})
+        return elsewhere.mig.whole_device.fits
+
+
+def _catalogue_name(device: Any) -> str | None:
+    is_local = not isinstance(device, str) or device.startswith("cuda")
+    return None if is_local else device
+
+
+def _estimate(p: Prediction) -> MemoryEstimate:
+    memory: Memory = p.memory
+    named = (memory.parameters_mib, memory.gradients_mib, memory.optimizer_mib,
+             memory.activations_mib)
+    return MemoryEstimate(
+        total_mb=memory.total_mib, interval_mb=memory.interval_mib,
+        params_mb=memory.parameters_mib, gradients_mb=memory.gradients_mib,
+        optimizer_mb=memory.optimizer_mib, activations_mb=memory.activations_mib,
+        other_mb=memory.total_mib - memory.context_mib - sum(named),
+        context_mb=memory.context_mib, prediction=p)
+
+
+def estimate_memory(model: Model, sample_input: Any = None, *,
+                    optimizer: Union[str, torch.optim.Optimizer, None] = None,
+                    **options: Any) -> MemoryEstimate:
+    """Memory of a training step with `optimizer`, a torch.optim object or a name;
+    without one, of inference. Other options are those of predict."""
+    if optimizer is not None:
+        options.setdefault("mode", "training")
+        options["optimizer"] = optimizer
+    return _estimate(predict(model, sample_input, **options))

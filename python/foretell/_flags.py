@@ -1,0 +1,88 @@
+"""Keyword arguments as flags of the program, under the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
+
+from ._errors import Error
+from ._optimizers import optimizer_name
+
+if TYPE_CHECKING:
+    from torch.optim import Optimizer
+
+
+class Options(TypedDict, total=False):
+    """What predict, fits, max_batch, inspect and compare take, as the flags of
+    `foretell predict --help` with `_` in place of `-`. None leaves a flag out."""
+
+    batch: Union[int, Sequence[int], None]
+    dim: Mapping[str, int]
+    input: Union[str, Mapping[str, str]]
+    mode: Literal["inference", "training"]
+    optimizer: Union[str, "Optimizer", None]
+    precision: Literal["fp32", "tf32", "fp16", "bf16"]
+    autocast: bool
+    grad: bool
+    channels_last: bool
+    device: str
+    environment: str | None
+    device_file: Union[str, Sequence[str]]
+    environment_file: Union[str, Sequence[str]]
+    host: str
+    torch: str
+    power_limit: int
+    method: Literal["auto", "analytic", "learned", "pmgns"]
+    checkpoint: Union[str, Sequence[str]]
+    adaptation: str
+    phase: Literal["forward", "prefill", "decode"]
+    cache: int
+    trace: Literal["meta", "cpu"]
+    fuse: Literal["none", "exported", "equivalent"]
+    sandbox: Literal["auto", "require", "off"]
+    timeout: float
+    mig_rule: Literal["usable-memory", "dippm"]
+
+
+class FitOptions(Options, total=False):
+    """What fits and max_batch take besides."""
+
+    profile: str | None
+    max_memory: float | None
+    max_latency: float | None
+    max_energy: float | None
+    strict: bool
+    tight: bool
+
+
+def _values(name: str, value: Any) -> list[str]:
+    if name == "optimizer":
+        return [optimizer_name(value)]
+    if isinstance(value, Mapping):
+        return [f"{key}={one}" for key, one in value.items()]
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        texts = [str(one) for one in value]
+        return [",".join(texts)] if name == "batch" else texts
+    return [str(value)]
+
+
+def refuse_batches(function: str, options: Mapping[str, Any]) -> None:
+    """Raises Error where options name several batches."""
+    batch = options.get("batch")
+    if isinstance(batch, Sequence) and not isinstance(batch, str):
+        raise Error(f"batch={batch}: {function} answers one batch; compare takes "
+                    "several")
+
+
+def to_words(options: Mapping[str, Any]) -> list[str]:
+    """`{"batch": [1, 8], "grad": True}` as `--batch=1,8 --grad`."""
+    words = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            words.append(flag)
+        else:
+            words += [f"{flag}={text}" for text in _values(name, value)]
+    return words

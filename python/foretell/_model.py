@@ -1,0 +1,115 @@
+"""What stands for a model in the arguments, as words of a command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, Union
+
+from . import _command
+from ._errors import Error
+from ._flags import to_words
+
+if TYPE_CHECKING:
+    import torch
+    from torch.export import ExportedProgram
+
+    Model = Union[str, "os.PathLike[str]", torch.nn.Module, ExportedProgram]
+else:
+    Model = Any
+ZOO = "zoo:"
+
+
+@dataclasses.dataclass
+class Opened:
+    """A model that the program can read, for as long as this object lives."""
+
+    path: str
+    name: str
+    """What messages and answers call it."""
+    input_words: list[str]
+
+    def words(self, command: str, options: Mapping[str, Any]) -> list[str]:
+        given = [] if options.get("input") else self.input_words
+        return [command, self.path, *given, *to_words(options)]
+
+    def run_json(self, words: Collection[str],
+                 accept: Collection[int] = (_command.DONE,)) -> dict[str, Any]:
+        """As _command.run_json; files of our own have their model's name."""
+        try:
+            document = _command.run_json(words, accept)
+        except Error as error:
+            raise Error(self._named(str(error)), error.code) from None
+        named: dict[str, Any] = self._rename(document)
+        return named
+
+    def _named(self, text: str) -> str:
+        return text.replace(self.path, self.name)
+
+    def _rename(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: self._rename(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [self._rename(one) for one in value]
+        return self._named(value) if isinstance(value, str) else value
+
+
+def _is_torch(model: Any, name: str) -> bool:
+    """Whether `model` is an instance of torch's class of that dotted name. Asks
+    nothing of torch, which may not be there, unless it has been imported."""
+    value: Any = sys.modules.get("torch")
+    for word in name.split("."):
+        value = getattr(value, word, None)
+    return isinstance(value, type) and isinstance(model, value)
+
+
+def _open_path(model: Union[str, "os.PathLike[str]"], inputs: Any) -> Opened:
+    path = os.fspath(model)
+    if inputs is not None:
+        raise Error(f"{path}: inputs are for modules in memory, got "
+                    f"{type(inputs).__name__}; for a file input='f32[8,3,224,224]' "
+                    "and batch=8")
+    # The program would take it for a flag.
+    return Opened(f"./{path}" if path.startswith("-") else path, path, [])
+
+
+def open_model(model: Model, inputs: Any, options: Mapping[str, Any],
+               any_batch: bool = False) -> Opened:
+    """A path or a name as it is; a module or an exported program in a file of ours,
+    deleted with the result. With `any_batch`, or where options name batches, its
+    batch is left open.
+
+    Raises Error for anything else, and where a module cannot be exported.
+    """
+    if isinstance(model, (str, os.PathLike)):
+        return _open_path(model, inputs)
+    is_module = _is_torch(model, "nn.Module")
+    if not is_module and not _is_torch(model, "export.ExportedProgram"):
+        raise Error(f"model is a {type(model).__name__}, expected an nn.Module, an "
+                    "ExportedProgram, a path, or 'zoo:NAME'")
+    if is_module and inputs is None:
+        raise Error(f"{type(model).__name__}: a module says nothing of its inputs; "
+                    "give an example, e.g. torch.empty(8, 3, 224, 224)")
+    from . import _export  # torch takes seconds to import
+
+    program: Any = model
+    if is_module:
+        program = _export.export(
+            program, inputs, training=options.get("mode") == "training",
+            any_batch=any_batch or options.get("batch") is not None)
+    name = type(model).__name__
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="foretell-"))
+    try:
+        path, words = _export.to_file(program, folder, name)
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    opened = Opened(str(path), name, words)
+    weakref.finalize(opened, shutil.rmtree, folder, ignore_errors=True)
+    return opened

@@ -1,0 +1,57 @@
+"""A Hugging Face `Trainer` callback that warns before the first step.
+
+    trainer = Trainer(model, args, callbacks=[foretell.transformers.MemoryCheck()])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers import TrainerCallback
+
+from ._check import device_options, precision_options, warn_unless_it_fits
+from ._errors import Error, warn
+
+
+def _precision(args: Any) -> str:
+    if getattr(args, "bf16", False):
+        return "bf16-mixed"
+    return "16-mixed" if getattr(args, "fp16", False) else "32"
+
+
+def _first_batch(loader: Any) -> dict[str, Any]:
+    """The tensors of a batch; the order of later ones stays what it was."""
+    with torch.random.fork_rng(devices=[]):
+        batch = next(iter(loader))
+    return {name: value for name, value in batch.items()
+            if isinstance(value, torch.Tensor)}
+
+
+class MemoryCheck(TrainerCallback):  # type: ignore[misc]
+    """Warns (foretell.Warning) where the step will not fit.
+
+    `device` is a name of the catalogue, else the GPU that is here; `profile` a MIG
+    profile. Gradient checkpointing and sharding are not counted.
+    """
+
+    def __init__(self, device: str | None = None,
+                 profile: str | None = None) -> None:
+        self.device = device
+        self.profile = profile
+        self.fits: bool | None = None
+
+    def on_train_begin(self, args: Any, state: Any, control: Any,
+                       model: torch.nn.Module | None = None, optimizer: Any = None,
+                       train_dataloader: Any = None, **others: Any) -> None:
+        try:
+            options = {**device_options(self.device),
+                       **precision_options(_precision(args))}
+        except Error as error:
+            warn(str(error))
+            return
+        # accelerate wraps the optimizer.
+        inner = getattr(optimizer, "optimizer", optimizer)
+        self.fits = warn_unless_it_fits(
+            model, _first_batch(train_dataloader), optimizer=inner,
+            profile=self.profile, **options)

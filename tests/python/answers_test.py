@@ -1,0 +1,207 @@
+"""Files and names of the zoo: the package says what the program prints."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+import warnings
+
+import foretell
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ONNX = str(ROOT / "examples" / "resnet18.onnx")
+PROGRAM = str(pathlib.Path(sys.executable).parent / "foretell")
+NOTHING = ROOT / "examples" / "missing.onnx"
+
+
+def printed(*words):
+    return subprocess.run([PROGRAM, *words], capture_output=True, text=True)
+
+
+class Predict(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        cls.p = foretell.predict(ONNX, batch=8, mode="training",
+                                 optimizer="adamw", device="a100-sxm4-80gb")
+        outcome = printed("predict", ONNX, "--batch", "8", "--mode", "training",
+                          "--optimizer", "adamw", "--device", "a100-sxm4-80gb",
+                          "--json")
+        (cls.result,) = json.loads(outcome.stdout)["results"]
+
+    def test_has_every_field_of_the_json(self):
+        self.assertEqual(self.p.to_dict(), self.result)
+        for part in ("memory", "latency", "energy"):
+            for field, value in self.result[part].items():
+                if field != "source":
+                    self.assertEqual(getattr(getattr(self.p, part), field), value)
+        for field in set(self.result) - {"memory", "latency", "energy", "mig"}:
+            self.assertEqual(getattr(self.p, field), self.result[field])
+
+    def test_names_mig_profiles(self):
+        verdicts = self.result["mig"]["profiles"]
+        self.assertEqual([one.profile for one in self.p.mig],
+                         [one["profile"] for one in verdicts])
+        self.assertEqual(self.p.mig["1G.10GB"].fits, verdicts[0]["fits"])
+        self.assertEqual(self.p.mig.profile, self.result["mig"]["profile"])
+        with self.assertRaisesRegex(KeyError, "9g.9gb.*expected one of: 1g.10gb"):
+            self.p.mig["9g.9gb"]
+
+    def test_parts_add_up_to_what_is_allocated(self):
+        memory = self.p.memory
+        self.assertAlmostEqual(sum(memory.parts().values()), memory.allocated_mib,
+                               delta=0.01)
+
+    def test_prints_a_line_per_figure(self):
+        text = str(self.p)
+        for line in ("memory ", "latency ", "energy ", "MIG ", "training with adamw"):
+            self.assertIn(line, text)
+        self.assertIn("a100-sxm4-80gb", repr(self.p))
+
+    def test_html_keeps_names_as_text(self):
+        name = "<script>alert(1)</script>.onnx"
+        answer = foretell._prediction.prediction(
+            {**self.result, "model": name}, None, {})
+        self.assertNotIn("<script>", answer._repr_html_())
+        self.assertIn("&lt;script&gt;", answer._repr_html_())
+        self.assertIn("7g.80gb", answer._repr_html_())
+
+
+class Others(unittest.TestCase):
+
+    def test_fits_is_true_or_false(self):
+        self.assertTrue(foretell.fits(ONNX, batch=8, profile="1g.5gb"))
+        answer = foretell.fits(ONNX, batch=8, max_memory=100)
+        self.assertFalse(answer)
+        self.assertEqual(answer.fit, "does not fit")
+        self.assertEqual(answer.checks[-1]["limit"], 100)
+
+    def test_fits_gives_warnings_of_the_trace(self):
+        with self.assertWarnsRegex(foretell.Warning, "batch norm"):
+            foretell.fits(ONNX, batch=8, mode="training")
+
+    def test_max_batch_is_a_number(self):
+        self.assertEqual(
+            foretell.max_batch(ONNX, profile="1g.5gb"),
+            int(printed("max-batch", ONNX, "--profile", "1g.5gb").stdout))
+        self.assertEqual(foretell.max_batch(ONNX, limit=3), 3)
+        self.assertEqual(foretell.max_batch(ONNX, max_memory=1), 0)
+
+    def test_inspect_has_a_row_per_operator(self):
+        rows = foretell.inspect(ONNX, batch=2)
+        p = foretell.predict(ONNX, batch=2)
+        self.assertEqual(len(rows), p.operators)
+        self.assertEqual(sum(row["macs"] for row in rows),
+                         p.static_features["macs"])
+        self.assertAlmostEqual(max(row["peak_mib"] for row in rows),
+                               p.memory.allocated_mib, places=3)
+        self.assertEqual(rows[0]["operator"], "conv2d")
+        self.assertEqual(rows[0]["shape"], (2, 64, 112, 112))
+
+    def test_rows_are_ready_for_pandas(self):
+        import pandas
+
+        table = pandas.DataFrame(foretell.inspect(ONNX, batch=2))
+        self.assertEqual(table["macs"].sum(), 2 * 1_814_073_344)
+        self.assertEqual(table["gpu_us"].dtype, float)
+
+    def test_plots_memory_over_the_step(self):
+        import matplotlib
+        matplotlib.use("agg")
+
+        p = foretell.predict("zoo:resnet18", batch=2, mode="training")
+        axes = p.plot_memory()
+        (steps,) = axes.get_lines()[:1]
+        self.assertEqual(len(steps.get_ydata()), p.operators)
+        self.assertAlmostEqual(max(steps.get_ydata()), p.memory.reserved_mib,
+                               places=3)
+        phases = [text.get_text().strip() for text in axes.texts]
+        self.assertEqual(phases, ["forward", "backward", "optimizer"])
+
+    def test_compares_models_batches_and_devices(self):
+        table = foretell.compare(["zoo:resnet18", ONNX], batches=[1, 8],
+                                 devices=["a100-sxm4-40gb", "rtx-4090"])
+        self.assertEqual([(row["model"], row["device"], row["batch"])
+                          for row in table.rows],
+                         [(model, device, batch)
+                          for model in ("zoo:resnet18", ONNX)
+                          for device in ("a100-sxm4-40gb", "rtx-4090")
+                          for batch in (1, 8)])
+        alone = foretell.predict(ONNX, batch=8, device="rtx-4090")
+        self.assertEqual(table[-1].to_dict()["latency"],
+                         alone.to_dict()["latency"])
+        self.assertIn("samples_per_s", str(table))
+
+    def test_measures_on_the_cpu(self):
+        (row,) = foretell.measure(ONNX, batch=1, device="cpu", warmup=0,
+                                  min_runs=1, min_seconds=0)
+        self.assertEqual(row.status, "ok")
+        self.assertGreater(row.latency["median_ms"], 0)
+        self.assertIn("on cpu: ok", str(row))
+
+    def test_dippm_answers_as_the_paper_asks(self):
+        answer = foretell.dippm.predict("onnx", ONNX, 8, "3,224,224")
+        p = foretell.predict(ONNX, batch=8, mig_rule="dippm")
+        self.assertEqual(answer, (p.memory.total_mib, p.latency.ms, p.energy.j,
+                                  p.mig.profile))
+        with self.assertRaisesRegex(foretell.Error, "'paddle': expected one of"):
+            foretell.dippm.predict("paddle", ONNX, 8, "3,224,224")
+
+
+class Errors(unittest.TestCase):
+
+    def expect(self, code, call):
+        with self.assertRaises(foretell.Error) as caught:
+            call()
+        self.assertEqual(caught.exception.code, code)
+        return str(caught.exception)
+
+    def test_have_the_programs_text_and_code(self):
+        for call in (foretell.predict, foretell.fits, foretell.max_batch,
+                     foretell.inspect):
+            with self.subTest(call=call.__name__):
+                text = self.expect("not_found", lambda: call(NOTHING))
+                outcome = printed("predict", str(NOTHING))
+                self.assertEqual(f"foretell: error: {text}\n", outcome.stderr)
+
+    def test_name_unknown_devices_and_flags(self):
+        self.assertIn("'zzz' is unknown", self.expect(
+            "invalid_argument", lambda: foretell.predict(ONNX, device="zzz")))
+        self.assertIn("--no-such-flag", self.expect(
+            "invalid_argument", lambda: foretell.predict(ONNX, no_such_flag=1)))
+
+    def test_refuse_several_batches_for_one_answer(self):
+        self.assertIn("compare takes several", self.expect(
+            "invalid_argument", lambda: foretell.predict(ONNX, batch=[1, 2])))
+
+    def test_refuse_what_is_no_model(self):
+        self.assertIn("expected an nn.Module", self.expect(
+            "invalid_argument", lambda: foretell.predict(3)))
+
+    def test_a_path_never_becomes_a_flag(self):
+        self.assertEqual(
+            self.expect("not_found", lambda: foretell.predict("--version")),
+            "--version: no such file")
+
+    def test_a_batch_that_fails_does_not_end_a_comparison(self):
+        static = str(ROOT / "examples" / "resnet18.pt")
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            self.assertEqual(len(foretell.compare(
+                [static], batches=[1], input="f32[8,3,224,224]")), 1)
+        self.assertEqual(given, [])
+        with self.assertRaises(foretell.Error):
+            foretell.compare([static], batches=[1])
+
+
+class Package(unittest.TestCase):
+
+    def test_needs_no_torch_for_files(self):
+        code = ("import sys, foretell; foretell.predict('zoo:resnet18', batch=1); "
+                "sys.exit('torch' in sys.modules)")
+        self.assertEqual(subprocess.run([sys.executable, "-c", code]).returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,107 @@
+"""A dataset file read in Python: what `foretell dataset export` writes."""
+
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import foretell
+import numpy
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(sys.executable).parent / "foretell"
+sys.path.append(str(ROOT / "scripts" / "lib"))
+from foretell_export import Export  # noqa: E402
+
+
+def run(*words):
+    subprocess.run([PROGRAM, "dataset", *map(str, words)], check=True,
+                   capture_output=True)
+
+
+class Dataset(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.path = cls.folder / "d.sqlite"
+        run("generate", "--files", ROOT / "examples" / "resnet18.onnx", "--batch",
+            "1,8", "--out", cls.path)
+        run("simulate", cls.path, "--device", "a100-sxm4-40gb")
+        run("split", cls.path, "--kind", "configuration", "--seed", "0")
+        run("export", cls.path, "--out", cls.folder / "exported")
+        cls.export = Export(cls.folder / "exported")
+
+    def setUp(self):
+        self.dataset = foretell.dataset(self.path)
+        self.addCleanup(self.dataset.close)
+
+    def test_has_the_points_and_labels(self):
+        self.assertEqual([(point["model"], point["batch"], point["status"])
+                          for point in self.dataset.points],
+                         [("resnet18", 1, "traced"), ("resnet18", 8, "traced")])
+        self.assertEqual([label["provenance"] for label in self.dataset.labels],
+                         ["simulated", "simulated"])
+
+    def test_has_the_arrays_of_the_export(self):
+        pairs = zip(self.dataset.graphs(), self.export.graphs(), strict=True)
+        for here, there in pairs:
+            self.assertEqual(here["point"], there["point"])
+            for name in ("x", "edge_index", "static_features"):
+                numpy.testing.assert_array_equal(here[name], there[name])
+                self.assertEqual(here[name].dtype, there[name].dtype)
+
+    def test_has_the_values_of_the_export(self):
+        for target in ("memory_mib", "latency_ms", "energy_j"):
+            here, there = self.dataset.values(target), self.export.values(target)
+            self.assertEqual(set(here), set(there))
+            for point, value in there.items():
+                self.assertAlmostEqual(here[point], value, delta=1e-4 * value)
+        self.assertEqual(self.dataset.values("latency_ms", device="a30"), {})
+
+    def test_becomes_pyg_data_of_one_part(self):
+        (name,) = [key.removeprefix("split:") for key in self.export.points[1]
+                   if key.startswith("split:")]
+        data = self.dataset.to_pyg("latency_ms", split=name, part="train")
+        self.assertEqual(len(data), 2)
+        self.assertEqual(data[0].x.shape[1], 32)
+        self.assertEqual(float(data[0].y), numpy.float32(
+            self.dataset.values("latency_ms")[data[0].point]))
+        self.assertEqual(self.dataset.to_pyg(split=name, part="test"), [])
+
+    def test_names_what_it_lacks(self):
+        with self.assertRaisesRegex(foretell.Error, "no split 'x', expected one of: c"):
+            self.dataset.split("x")
+        with self.assertRaisesRegex(foretell.Error, "target 'speed'"):
+            self.dataset.values("speed")
+
+    def test_refuses_other_files(self):
+        stranger = self.folder / "stranger.sqlite"
+        with sqlite3.connect(stranger) as rows:
+            rows.execute("CREATE TABLE points (id INTEGER)")
+        with self.assertRaisesRegex(foretell.Error, "application_id is 0, expected"):
+            foretell.dataset(stranger)
+        (self.folder / "text").write_text("no database " * 100)
+        with self.assertRaisesRegex(foretell.Error, "text: file is not a database"):
+            foretell.dataset(self.folder / "text")
+        with self.assertRaisesRegex(foretell.Error, "missing: no such file"):
+            foretell.dataset(self.folder / "missing")
+
+    def test_refuses_a_blob_that_is_not_what_its_graph_says(self):
+        damaged = self.folder / "damaged.sqlite"
+        for change in ("raw_bytes = raw_bytes + 4", "data = zeroblob(9)",
+                       "data = substr(data, 1, length(data) / 2)"):
+            shutil.copy(self.path, damaged)
+            with sqlite3.connect(damaged) as rows:
+                rows.execute(f"UPDATE blobs SET {change} WHERE kind = 'nodes'")
+            with (self.subTest(change=change), foretell.dataset(damaged) as opened,
+                  self.assertRaisesRegex(foretell.Error, "blob 1")):
+                list(opened.graphs())
+
+
+if __name__ == "__main__":
+    unittest.main()

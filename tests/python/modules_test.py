@@ -1,0 +1,211 @@
+"""Modules in memory: answered as their TorchScript traces are, and left alone."""
+
+import gc
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import foretell
+import torch
+from small_networks import Convolutions, DependsOnData, Flattening, Language
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+IMAGE = torch.zeros(2, 3, 16, 16)
+
+
+def traced(module, inputs, folder):
+    """foretell's name of a trace with weights, as a user would make it."""
+    path = pathlib.Path(folder) / "traced.pt"
+    torch.jit.trace(module, inputs, check_trace=False, strict=False).save(str(path))
+    return path
+
+
+class LikeATrace(unittest.TestCase):
+
+    def expect(self, module, inputs, mode, types):
+        module.train(mode == "training")
+        with tempfile.TemporaryDirectory() as folder:
+            there = foretell.predict(traced(module, inputs, folder), mode=mode,
+                                     input=types)
+        here = foretell.predict(module, inputs, mode=mode)
+        for figure in ("total_mib", "allocated_mib", "reserved_mib",
+                       "activations_mib", "parameters_mib", "gradients_mib"):
+            self.assertEqual(getattr(here.memory, figure),
+                             getattr(there.memory, figure), figure)
+        self.assertEqual(here.static_features, there.static_features)
+        self.assertEqual(here.parameters, there.parameters)
+
+    def test_convolutions(self):
+        for mode in ("inference", "training"):
+            with self.subTest(mode=mode):
+                self.expect(Flattening(), IMAGE, mode, "f32[2,3,16,16]")
+
+    def test_the_network_of_the_examples(self):
+        sys.path.append(str(ROOT / "scripts" / "generate"))
+        from make_example import ResNet18
+
+        inputs = torch.zeros(8, 3, 224, 224, device="meta")
+        with torch.device("meta"):
+            module = ResNet18()
+        here = foretell.predict(module.eval(), inputs)
+        there = foretell.predict(ROOT / "examples" / "resnet18.pt",
+                                 input="f32[8,3,224,224]")
+        self.assertEqual(here.memory.total_mib, there.memory.total_mib)
+        self.assertEqual(here.latency.ms, there.latency.ms)
+        self.assertEqual(here.operators, there.operators)
+
+
+class Modules(unittest.TestCase):
+
+    def test_stay_as_they_were(self):
+        module = Convolutions()
+        module.head.weight.requires_grad_(False)
+        before = {name: value.clone() for name, value in module.state_dict().items()}
+        foretell.predict(module, IMAGE, mode="inference")
+        foretell.predict(module, IMAGE, mode="training")
+        self.assertTrue(module.training)
+        self.assertFalse(module.head.weight.requires_grad)
+        for name, value in module.state_dict().items():
+            self.assertTrue(torch.equal(value, before[name]), name)
+            self.assertEqual(value.device.type, "cpu")
+
+    def test_take_tensors_tuples_and_dicts(self):
+        module = Convolutions()
+        alone = foretell.predict(module, IMAGE)
+        self.assertEqual(alone.latency, foretell.predict(module, (IMAGE,)).latency)
+        named = foretell.predict(module, {"image": IMAGE, "mask": torch.ones(2, 8)})
+        self.assertEqual([one["name"] for one in named.inputs], ["image", "mask"])
+        self.assertEqual(named.operators, alone.operators + 1)
+
+    def test_leave_their_batch_open_where_one_is_named(self):
+        for batch in (1, 7):
+            answer = foretell.predict(Flattening(), torch.zeros(1, 3, 16, 16),
+                                      batch=batch)
+            self.assertEqual(answer.inputs[0]["shape"], [batch, 3, 16, 16])
+            self.assertEqual(answer.batch, batch)
+
+    def test_have_a_largest_batch(self):
+        answer = foretell.max_batch(Flattening(), IMAGE, max_memory=1000)
+        fits = [foretell.fits(Flattening(), IMAGE, batch=batch, max_memory=1000)
+                for batch in (answer, answer + 1)]
+        self.assertEqual(list(map(bool, fits)), [True, False])
+
+    def test_are_compared_at_many_batches(self):
+        table = foretell.compare([Flattening(), "zoo:resnet18"], IMAGE,
+                                 batches=[1, 4])
+        self.assertEqual([(p.model, p.batch) for p in table],
+                         [("Flattening", 1), ("Flattening", 4),
+                          ("zoo:resnet18", 1), ("zoo:resnet18", 4)])
+
+    def test_keep_the_names_of_their_tensors(self):
+        module = torch.nn.Sequential(Flattening(), torch.nn.Linear(5, 2))
+        module.register_parameter("lambda", torch.nn.Parameter(torch.ones(2)))
+        answer = foretell.predict(module, IMAGE)
+        labels = {one["label"] for one in answer.memory.largest_tensors
+                  if one["role"] == "parameter"}
+        self.assertEqual(labels, {"0.conv.weight", "0.conv.bias", "0.head.weight",
+                                  "0.head.bias", "1.weight", "1.bias", "lambda"})
+
+    def test_may_be_language_models(self):
+        ids = torch.zeros(2, 7, dtype=torch.int64)
+        answer = foretell.predict(Language(), ids, mode="training",
+                                  optimizer=torch.optim.Adam([torch.ones(1)]))
+        # The head is the embedding, and counted once.
+        unique = sum(one.numel() for one in Language().parameters())
+        self.assertEqual(answer.parameters, unique)
+        self.assertEqual(answer.optimizer, "adam")
+
+    def test_train_only_in_training(self):
+        dropouts = [sum(row["operator"] == "dropout" and row["gpu_us"] > 0
+                        for row in foretell.inspect(Convolutions(), IMAGE, mode=mode))
+                    for mode in ("inference", "training")]
+        self.assertEqual(dropouts, [0, 1])
+
+    def test_may_be_exported_already(self):
+        program = torch.export.export(Convolutions().eval(), (IMAGE,))
+        self.assertEqual(foretell.predict(program).latency,
+                         foretell.predict(Convolutions(), IMAGE).latency)
+
+    def test_of_any_size_need_no_memory_or_disk(self):
+        with torch.device("meta"):
+            module = torch.nn.Linear(100_000, 100_000)
+        answer = foretell.predict(module, torch.zeros(1, 100_000, device="meta"))
+        self.assertEqual(answer.parameters, 100_000 * 100_001)
+        self.assertGreater(answer.memory.parameters_mib, 38_000)
+        self.assertLess(pathlib.Path(answer._opened.path).stat().st_size, 10_000)
+
+    def test_leave_no_file_behind(self):
+        answer = foretell.predict(Convolutions(), IMAGE)
+        path = pathlib.Path(answer._opened.path)
+        self.assertTrue(path.is_file())
+        del answer
+        gc.collect()
+        self.assertFalse(path.parent.exists())
+
+
+class Refusals(unittest.TestCase):
+
+    def test_say_what_is_missing(self):
+        with self.assertRaisesRegex(foretell.Error, "Flattening: .* give an example"):
+            foretell.predict(Flattening())
+
+    def test_name_the_module_that_cannot_be_exported(self):
+        with self.assertRaisesRegex(foretell.Error, "DependsOnData: torch.export"):
+            foretell.predict(DependsOnData(), torch.ones(2))
+
+    def test_of_the_program_name_the_module_instead_of_a_file(self):
+        with self.assertRaises(foretell.Error) as caught:
+            foretell.predict(Flattening(), IMAGE, input="x=f32[2,3,16,16]")
+        self.assertIn("Flattening", str(caught.exception))
+        self.assertNotIn("/", str(caught.exception).split(":")[0])
+
+    def test_of_inputs_for_a_file(self):
+        with self.assertRaisesRegex(foretell.Error, "inputs are for modules"):
+            foretell.predict(ROOT / "examples" / "resnet18.pt", IMAGE)
+
+
+class Optimizers(unittest.TestCase):
+    WEIGHT = [torch.nn.Parameter(torch.ones(3))]
+
+    def test_are_named_by_their_class_and_options(self):
+        from foretell._optimizers import optimizer_name
+
+        optim = torch.optim
+        for made, name in ((optim.SGD(self.WEIGHT), "sgd"),
+                           (optim.SGD(self.WEIGHT, momentum=0.9), "momentum"),
+                           (optim.AdamW(self.WEIGHT), "adamw"),
+                           (optim.RMSprop(self.WEIGHT), "rmsprop"),
+                           (optim.Adagrad(self.WEIGHT), "adagrad")):
+            self.assertEqual(optimizer_name(made), name)
+        for refused in (optim.Adam(self.WEIGHT, amsgrad=True),
+                        optim.RMSprop(self.WEIGHT, centered=True),
+                        optim.Rprop(self.WEIGHT)):
+            with self.assertRaises(foretell.Error):
+                optimizer_name(refused)
+
+    def test_estimate_memory_divides_the_step(self):
+        module = Convolutions()
+        optimizer = torch.optim.AdamW(module.parameters())
+        estimate = foretell.estimate_memory(module, IMAGE, optimizer=optimizer)
+        answer = foretell.predict(module, IMAGE, mode="training", optimizer="adamw")
+        self.assertEqual(estimate.total_mb, answer.memory.total_mib)
+        self.assertEqual(estimate.optimizer_mb, answer.memory.optimizer_mib)
+        self.assertAlmostEqual(
+            estimate.total_mb, estimate.context_mb + estimate.params_mb
+            + estimate.gradients_mb + estimate.optimizer_mb
+            + estimate.activations_mb + estimate.other_mb)
+        self.assertEqual(
+            foretell.estimate_memory(module, IMAGE).prediction.mode, "inference")
+
+    def test_estimates_fit_devices_by_name(self):
+        big = foretell.estimate_memory("zoo:vgg16", optimizer="adam", batch=128)
+        self.assertTrue(big.fits("a100-sxm4-40gb"))
+        self.assertFalse(big.fits("rtx-3060"))
+        if not torch.cuda.is_available():
+            with self.assertRaisesRegex(foretell.Error, "no CUDA device"):
+                big.fits(0)
+
+
+if __name__ == "__main__":
+    unittest.main()

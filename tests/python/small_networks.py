@@ -1,0 +1,62 @@
+"""Small networks for the tests."""
+
+import torch
+from torch import nn
+
+
+class Convolutions(nn.Module):
+    """Named inputs, one with a default, and a dict as the result."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3)
+        self.norm = nn.BatchNorm2d(8)
+        self.dropout = nn.Dropout(0.1)
+        self.head = nn.Linear(8, 10)
+
+    def forward(self, image, mask=None):
+        pooled = self.dropout(self.norm(self.conv(image)).relu().mean((2, 3)))
+        return {"logits": self.head(pooled if mask is None else pooled * mask)}
+
+
+class Flattening(nn.Module):
+    """Sizes that follow from the batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+        self.head = nn.Linear(4 * 14 * 14, 5)
+
+    def forward(self, image):
+        features = self.conv(image)
+        return self.head(features.view(features.size(0), -1))
+
+
+class Language(nn.Module):
+    """A tied embedding, a causal mask, tuples and lists of results."""
+
+    def __init__(self, words=100, width=32):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.norm = nn.LayerNorm(width)
+        self.rnn = nn.LSTM(width, width, batch_first=True)
+        self.head = nn.Linear(width, words, bias=False)
+        self.head.weight = self.embedding.weight
+
+    def forward(self, ids):
+        length = ids.shape[1]
+        mask = torch.full((length, length), float("-inf"), device=ids.device)
+        x = self.norm(self.embedding(ids))
+        x = nn.functional.scaled_dot_product_attention(
+            x, x, x, attn_mask=torch.triu(mask, 1))
+        with torch.no_grad():
+            scale = x.abs().amax()
+        x, (state, _) = self.rnn(x / scale)
+        first, second = x.chunk(2, -1)
+        x = torch.cat([second, first], -1)
+        return self.head(x), [state, torch.topk(x, 3)[0]]
+
+
+class DependsOnData(nn.Module):
+    def forward(self, x):
+        return x * 2 if x.sum() > 0 else x
