@@ -95,3 +95,13 @@ def factors_of(runs):
     left_out = {host: left_out_factors(group) for host, group in by_host(runs).items()}
     return [left_out[run.host].get(run.network, left_out[run.host].get(id(run)))
             for run in runs]
+
+
+def factors_of_others(runs):
+    """By host: the median of the other sources' hosts' factors."""
+    source = {run.host: run.row["source"] for run in runs}
+    own = {host: median_factor(group) for host, group in by_host(runs).items()
+           if any(is_host_bound(run.latencies) for run in group)}
+    return {host: statistics.median(
+        [factor for other, factor in own.items() if source[other] != source[host]]
+        or [1.0]) for host in source}

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Compares predictions with published runs of PyTorch on an A100.
 
-    scripts/published/score_a100.py [--networks] [--memory | --contexts]
+    scripts/published/score_a100.py [--networks] [--source WORD] [--more]
+                                    [--memory | --contexts]
 
-Reads a100_runs.csv and the traces that compute its rows, from ../shared beside the
-repository, and prints in Markdown rows, median and mean absolute error and the signed
+Reads a100_runs.csv and the traces that compute its rows, with `--more` or where
+`--source` names it also pytorch-gpu-benchmark, whose networks are the zoo's, from
+../shared beside the repository, and prints in Markdown rows, median and mean absolute error and the signed
 median, in percent: latency per source and mode, host-bound rows apart, and per MIG
-slice, each with the typical host and with one host factor per source; the factors; then
-memory, with the share of rows above the prediction's interval. Host-bound is a row that
+slice, each with the typical host and with one host factor per source; per source with
+the median factor of the other sources; the factors; then memory, with the share of rows above the prediction's interval. Host-bound is a row that
 a host of half the speed is predicted to make more than half as long again, on its
 slice. A source's factor is the median of what its host-bound rows of other networks
 say. `--contexts` prints instead what migperf's slices held beside the simulated
@@ -24,14 +26,16 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
-import foretell
+import batched
+import gpu_benchmark_rows
 import host_factor
 import published
 
 RUNS = published.TABLES / "a100_runs.csv"
 TRACES = published.MODELS / "a100_traces.tar.xz"
 # Versions of PyTorch that the sources name or whose container held.
-TORCH = {"parvagpu": "1.11", "migperf": "1.12", "nvidia-dle": "1.13"}
+TORCH = {"parvagpu": "1.11", "migperf": "1.12", "nvidia-dle": "1.13",
+         gpu_benchmark_rows.SOURCE: "1.7"}
 # Environments whose CUDA context stands in what a source measured: migperf's products
 # were FP32 on the card of 80 GB, TF32 on that of 40 GB.
 ENVIRONMENT = {("migperf", "fp32"): "cuda11.6-eager",
@@ -53,14 +57,16 @@ RECORDED, COPIED = "no no_grad", "incl. host-to-device copy"
 # parvagpu's images themselves: the time that is the same on 1g and 7g, of rows of at
 # least 32 images.
 COPIED_BYTES_PER_MS = 8e6
-BYTES_OF = {"f32": 4, "i64": 8}
+BYTES_OF = {"f16": 2, "f32": 4, "i64": 8}
+ZOO = "zoo:"
 
 
 def flags_of(row):
     """What `predict` is told of a published run, but its batch: the first length of
     every input."""
-    inputs = [flag for one in row["inputs"].split(";")
-              for flag in ("--input", re.sub(r"\[\d+", "[1", one))]
+    inputs = [] if row["trace"].startswith(ZOO) else [
+        flag for one in row["inputs"].split(";")
+        for flag in ("--input", re.sub(r"\[\d+", "[1", one))]
     precision = PRECISION.get(row["precision"],
                               ("--precision", row["precision"]))
     optimizer = (("--optimizer", OPTIMIZER[row["trace"]])
@@ -114,25 +120,17 @@ class Predictions:
     """Results for rows on hosts; all batches of a run are predicted at once."""
 
     def __init__(self, traces, hosts, rows):
-        self.traces, self.hosts, self.known = traces, hosts, {}
-        self.batches = collections.defaultdict(set)
-        for row in rows:
-            self.batches[row["trace"], flags_of(row)].add(int(row["batch"]))
+        self.traces, self.hosts = traces, hosts
+        self.results = batched.Results(self.asked(row, factor) for row in rows
+                                       for factor in hosts)
 
     def of(self, row, factor):
-        key = (row["trace"], flags_of(row), factor)
-        if key not in self.known:
-            self.known[key] = self.predict(row, factor)
-        return self.known[key][int(row["batch"])]
+        return self.results.of(*self.asked(row, factor))
 
-    def predict(self, row, factor):
-        """Results by batch."""
-        batches = sorted(self.batches[row["trace"], flags_of(row)])
-        results = foretell.run_json(
-            "predict", self.traces / row["trace"], *flags_of(row), "--batch",
-            ",".join(map(str, batches)), "--host", self.hosts[factor],
-            "--json")["results"]
-        return dict(zip(batches, results, strict=True))
+    def asked(self, row, factor):
+        trace = row["trace"]
+        model = trace if trace.startswith(ZOO) else self.traces / trace
+        return model, (*flags_of(row), "--host", self.hosts[factor]), row["batch"]
 
 
 def host_of(row):
@@ -183,6 +181,19 @@ def print_factors(runs):
                   f"{ends[0]:.2f} – {ends[1]:.2f} |")
 
 
+def print_left_out(runs, source):
+    """A row per source: errors on a host as fast as those of the other sources."""
+    others = host_factor.factors_of_others(runs)
+    groups = collections.defaultdict(list)
+    for run in runs:
+        latency = host_factor.latency_at(run.latencies, others[run.host])
+        groups[source(run.row), others[run.host]].append(latency / run.truth - 1)
+    print("\n| latency, source left out | rows | factor of the others | median | mean "
+          "| signed |\n|---|---|---|---|---|---|")
+    for (name, factor), errors in sorted(groups.items()):
+        print(f"| {name} | {len(errors)} | {factor:.2f} | {summary(errors)} |")
+
+
 def bound_of(run):
     return "host" if host_factor.is_host_bound(run.latencies) else "GPU"
 
@@ -192,10 +203,12 @@ def print_latencies(runs, source):
     print_latency("latency by source", runs, factors,
                   lambda run: f"{source(run.row)}, {bound_of(run)}")
     sliced = [(run, factor) for run, factor in zip(runs, factors) if run.row["slice"]]
-    print_latency("latency by slice", *zip(*sliced),
-                  lambda run: f"{run.row['device']} {run.row['slice']}")
+    if sliced:
+        print_latency("latency by slice", *zip(*sliced),
+                      lambda run: f"{run.row['device']} {run.row['slice']}")
     print_latency("latency by bound", runs, factors, bound_of)
     print_latency("latency", runs, factors, lambda run: "every row")
+    print_left_out(runs, source)
     print_factors(runs)
 
 
@@ -254,11 +267,16 @@ def main():
                         help="a row per network")
     parser.add_argument("--memory", action="store_true",
                         help="memory alone")
+    parser.add_argument("--source", default="", help="a word of the source's name")
+    parser.add_argument("--more", action="store_true",
+                        help="pytorch-gpu-benchmark's rows too")
     parser.add_argument("--contexts", action="store_true",
                         help="only what the CUDA contexts of migperf's slices take")
     options = parser.parse_args()
     published.need(RUNS, TRACES)
-    rows = published.rows(RUNS)
+    more = gpu_benchmark_rows.rows() if options.more or options.source else ()
+    rows = [row for row in [*published.rows(RUNS), *more]
+            if options.source in row["source"]]
 
     def source(row):
         words = [row["source"], row["mode"], row["precision"]]
@@ -274,9 +292,11 @@ def main():
         if not options.memory:
             print_latencies(latency_runs(rows, predictions), source)
         errors = list(memory_errors(rows, predictions))
-        print_memory("memory by source", errors, source)
-        print_memory("memory by slice", [one for one in errors if one[0]["slice"]],
-                     lambda row: f"{row['device']} {row['slice']}")
+        if errors:
+            print_memory("memory by source", errors, source)
+            print_memory("memory by slice",
+                         [one for one in errors if one[0]["slice"]],
+                         lambda row: f"{row['device']} {row['slice']}")
 
 
 if __name__ == "__main__":
