@@ -6,15 +6,16 @@
 
 Reads a100_runs.csv and the traces that compute its rows, with `--more` or where
 `--source` names it also pytorch-gpu-benchmark, whose networks are the zoo's, from
-../shared beside the repository, and prints in Markdown rows, median and mean absolute error and the signed
-median, in percent: latency per source and mode, host-bound rows apart, and per MIG
-slice, each with the typical host and with one host factor per source; per source with
-the median factor of the other sources; the factors; then memory, with the share of rows above the prediction's interval. Host-bound is a row that
+../shared beside the repository, and prints in Markdown rows, median and mean absolute
+error and the signed median, in percent: latency per source and mode, host-bound rows
+apart, and per MIG slice, each with the typical host and with one host factor per
+source; per source with the median factor of the other sources; the factors; then
+memory, with the share of rows above the prediction's interval. Host-bound is a row that
 a host of half the speed is predicted to make more than half as long again, on its
 slice. A source's factor is the median of what its host-bound rows of other networks
 say. `--contexts` prints instead what migperf's slices held beside the simulated
-segments. `--networks` prints a row per network, `--memory` leaves latency out. All by the
-analytic model, Python as the host.
+segments. `--networks` prints a row per network, `--memory` leaves latency out. All by
+the analytic model, Python as the host.
 """
 
 import argparse
