@@ -167,9 +167,8 @@ double DriverReserveMib(const DeviceSpec& device) {
   return static_cast<double>(device.memory_mib - device.usable_mib);
 }
 
-// The paper measured with NVML. The context is that of the same era; neither it
-// nor the driver's reserve is a fit to these rows. What one more image takes
-// has neither in it.
+// Assumes that the paper read NVML's plain call; it does not say. The context
+// is that of the same era. What one more image takes has neither in it.
 TEST(GradModeOfZoo, ExplainsThePublishedMemoryOfDippm) {
   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
   const DeviceSpec& device = catalog.FindDevice("a100-sxm4-40gb");
