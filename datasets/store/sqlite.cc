@@ -10,13 +10,15 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <fstream>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "datasets/store/checksum.h"
 #include "foretell/error.h"
+#include "src/core/files.h"
 
 namespace foretell::dataset {
 namespace {
@@ -55,15 +57,42 @@ std::string PlainPath(const std::string& path) {
   return path.empty() || path.front() == ':' ? "./" + path : path;
 }
 
+/// SQLite would wait for a pipe, and read a device without end. Nothing is
+/// opened: closing it would drop the locks that this process has on the file.
+void RequireFile(const std::string& path, Access access) {
+  struct stat info = {};
+  const bool is_there = stat(path.c_str(), &info) == 0;
+  if (!is_there && access != Access::kCreate) {
+    throw Error(ErrorCode::kNotFound, path + ": no such dataset");
+  }
+  if (is_there && !S_ISREG(info.st_mode)) {
+    throw Error(ErrorCode::kIo, path + ": is no regular file");
+  }
+}
+
+/// The journal, if there is one. SQLite would wait for a pipe in its place.
+std::optional<RegularFile> OpenJournal(const std::string& journal) {
+  try {
+    return OpenRegularFile(journal, kAnySize);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    return std::nullopt;
+  }
+}
+
 /// A journal may end with the name of a super-journal, which SQLite deletes
 /// once it has rolled back. We never make one; a stranger would name another
 /// file.
 void RefuseSuperJournal(const std::string& journal) {
   constexpr std::string_view kMagic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
-  std::ifstream file(journal, std::ios::binary);
+  const std::optional<RegularFile> file = OpenJournal(journal);
+  if (!file || file->size < std::ssize(kMagic)) return;
   std::string end(kMagic.size(), '\0');
-  file.seekg(-static_cast<std::streamoff>(end.size()), std::ios::end);
-  if (!file.read(end.data(), std::ssize(end)) || end != kMagic) return;
+  if (pread(file->descriptor.number(), end.data(), end.size(),
+            file->size - std::ssize(end)) != std::ssize(end) ||
+      end != kMagic) {
+    return;
+  }
   throw Error(ErrorCode::kCorrupt,
               journal +
                   ": names a super-journal, which foretell never makes; "
@@ -159,10 +188,7 @@ const std::string& Bytes(const Cell& cell) {
 }
 
 Connection::Connection(const std::string& path, Access access) : path_(path) {
-  struct stat info = {};
-  if (access != Access::kCreate && stat(path.c_str(), &info) != 0) {
-    throw Error(ErrorCode::kNotFound, path + ": no such dataset");
-  }
+  RequireFile(path, access);
   const std::string journal = PlainPath(path) + "-journal";
   RefuseSuperJournal(journal);
   const int status = sqlite3_open_v2(PlainPath(path).c_str(), &handle_,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -75,6 +76,23 @@ TEST_F(HostileFile, DeletesNoOtherFile) {
   ExpectError([&] { Dataset::Open(path_); }, ErrorCode::kCorrupt,
               "-journal: names a super-journal");
   EXPECT_TRUE(std::filesystem::exists(victim));
+}
+
+TEST_F(HostileFile, IsARegularFile) {
+  const std::string pipe = scratch_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+    ExpectError([&] { Dataset::Open(path); }, ErrorCode::kIo,
+                path + ": is no regular file");
+    ExpectError([&] { Dataset::OpenOrCreate(path); }, ErrorCode::kIo,
+                path + ": is no regular file");
+  }
+}
+
+TEST_F(HostileFile, HasNoPipeForAJournal) {
+  ASSERT_EQ(mkfifo((path_ + "-journal").c_str(), 0600), 0);
+  ExpectError([&] { Dataset::Open(path_); }, ErrorCode::kIo,
+              "-journal: is a named pipe, expected a regular file");
 }
 
 /// Reading leaves the file, and the folder that it lies in, as they are.
