@@ -1,5 +1,6 @@
 #include "foretell/trace.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
@@ -285,6 +286,8 @@ void InitializeTracing() {
     at::set_num_threads(1);
     // Reads files of /proc and /sys once, which a locked process cannot.
     at::cpu::is_avx512_vnni_supported();
+    // Seeds itself from a file of the system: not where none can be opened.
+    at::detail::getDefaultCPUGenerator();
     RegisterMetaKernels();
     InstallRecorderHook();
     InstallLedgerAllocators();
