@@ -82,6 +82,10 @@ void CheckLayer(const NodeContext& ctx, const Layer& layer) {
       layer.direction != "bidirectional") {
     FailAttribute(ctx, "direction", layer.direction);
   }
+  const std::int64_t hidden = ctx.IntAttribute("hidden_size", layer.hidden);
+  ctx.Check(
+      hidden == layer.hidden,
+      fmt::format("hidden_size is {}, R is for {}", hidden, layer.hidden));
   const std::int64_t rows = NumGates(layer.kind) * layer.hidden;
   ctx.Check(layer.x.dim() == 3 && layer.weight.dim() == 3 &&
                 layer.recurrent_weight.dim() == 3,

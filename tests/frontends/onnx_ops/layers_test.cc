@@ -13,6 +13,7 @@
 
 #include "foretell/error.h"
 #include "tests/frontends/onnx_ops/node_runner.h"
+#include "tests/graph/expect_error.h"
 
 namespace foretell::onnx {
 namespace {
@@ -294,6 +295,17 @@ TEST(RecurrentLowering, ShortSequencesEndEarly) {
   EXPECT_TRUE(at::equal(y[0].flatten(), Floats({1, 10, 3, 30, 6, 0}, {6})))
       << y[0];
   EXPECT_TRUE(at::equal(y[1].flatten(), Floats({6, 30}, {2}))) << y[1];
+}
+
+TEST(RecurrentLowering, RefusesAnotherHiddenSizeThanItsWeights) {
+  NodeCase node = LstmCase({});
+  node.attributes.front().i = std::int64_t{1} << 62;
+  ExpectError(
+      [&] {
+        RunNode(node, {at::ones({5, 4, 2}), at::ones({1, 12, 2}),
+                       at::ones({1, 12, 3})});
+      },
+      ErrorCode::kCorrupt, "hidden_size is 4611686018427387904, R is for 3");
 }
 
 TEST(RecurrentLowering, NamesAnUnknownActivation) {
