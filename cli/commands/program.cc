@@ -2,16 +2,23 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include "cli/commands/exit_code.h"
 #include "cli/commands/lab_program.h"
 #include "cli/flags/model_options.h"
 #include "foretell/error.h"
 #include "foretell/version.h"
+#include "src/core/parse_number.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
 
@@ -33,6 +40,35 @@ void AddCommands(std::span<const CommandRow> commands, CLI::App& app,
       app.add_subcommand(std::string(row.name), row.help);
     }
   }
+}
+
+/// What is wrong with `text` for a flag of CLI11's type `type`: NaN passes
+/// ranges, and is neither kept nor exceeded as a limit; whole numbers beyond 64
+/// bits become the largest. Empty: nothing that CLI11 does not find itself.
+std::string NumberProblem(std::string_view type, const std::string& text) {
+  if (type.starts_with("FLOAT")) {
+    const std::optional<double> number = ParseNumber<double>(text);
+    if (number && !std::isfinite(*number)) return text + " is no finite number";
+  }
+  if (type.starts_with("INT")) {
+    std::int64_t number = 0;
+    const auto status =
+        std::from_chars(text.data(), text.data() + text.size(), number).ec;
+    if (status == std::errc::result_out_of_range) {
+      return text + " is beyond 64 bits";
+    }
+  }
+  return "";
+}
+
+void CheckNumbers(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    option->check(
+        [type](const std::string& text) { return NumberProblem(type, text); },
+        "");
+  }
+  for (CLI::App* command : app.get_subcommands({})) CheckNumbers(*command);
 }
 
 /// Prints the help or what is wrong with the command line, which may hold the
@@ -58,6 +94,7 @@ ExitCode RunCommand(std::span<const CommandRow> commands,
   app.footer(kExitCodes);
   ExitCode exit_code = kExitOk;
   AddCommands(commands, app, exit_code);
+  CheckNumbers(app);
   try {
     PassOnToLab(arguments, commands);
     app.parse(static_cast<int>(arguments.size()), arguments.data());

@@ -44,6 +44,15 @@ ReportError ToReportError(const std::string& model,
           fmt::format("{}: {}", model, FirstLine(error.what()))};
 }
 
+/// `message` on one line that a terminal holds, whatever a file's names are.
+std::string OnALine(const std::string& message) {
+  constexpr std::size_t kMostBytes = 4000;
+  if (message.size() <= kMostBytes) return Printable(message);
+  return fmt::format("{} … and {} bytes more",
+                     Printable(message.substr(0, kMostBytes)),
+                     message.size() - kMostBytes);
+}
+
 /// What autocast casts to, beside parameters that stay in 32 bits.
 DType AutocastType(Precision precision) {
   return precision == Precision::kBf16 ? DType::kBF16 : DType::kF16;
@@ -223,11 +232,11 @@ std::vector<ReportError> ForEachTrace(
 }
 
 void PrintError(const std::string& message) {
-  std::cerr << fmt::format("foretell: error: {}\n", Printable(message));
+  std::cerr << fmt::format("foretell: error: {}\n", OnALine(message));
 }
 
 void PrintWarning(const std::string& message) {
-  std::cerr << fmt::format("foretell: warning: {}\n", Printable(message));
+  std::cerr << fmt::format("foretell: warning: {}\n", OnALine(message));
 }
 
 }  // namespace foretell::cli

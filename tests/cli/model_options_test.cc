@@ -212,5 +212,13 @@ TEST(PrintError, IsOneLineThatCannotSteerATerminal) {
             "foretell: error: a\\x0ab\\x1b[31m\nforetell: warning: größe\n");
 }
 
+TEST(PrintError, IsNoLongerThanAScreen) {
+  testing::internal::CaptureStderr();
+  PrintError(std::string(5'000'000, 'x'));
+  const std::string line = testing::internal::GetCapturedStderr();
+  EXPECT_LT(line.size(), 5000);
+  EXPECT_TRUE(line.ends_with("x … and 4996000 bytes more\n"));
+}
+
 }  // namespace
 }  // namespace foretell::cli

@@ -151,6 +151,21 @@ TEST(RunProgram, RefusesCommandLinesThatMakeNoSense) {
   }
 }
 
+TEST(RunProgram, RefusesFlagsThatAreNoNumber) {
+  for (const char* value : {"nan", "-nan", "NaN", "inf"}) {
+    for (const char* flag : {"--max-memory", "--timeout", "--power-limit"}) {
+      const Outcome outcome =
+          RunWords(kForetellRows, {"fits", "zoo:vgg11", flag, value});
+      EXPECT_EQ(outcome.status, kExitUsage) << flag << value;
+      EXPECT_THAT(outcome.err, HasSubstr(flag));
+    }
+  }
+  const Outcome outcome = RunWords(
+      kForetellRows, {"predict", "zoo:vgg11", "-b", "1,9223372036854775808"});
+  EXPECT_EQ(outcome.status, kExitUsage);
+  EXPECT_THAT(outcome.err, HasSubstr("9223372036854775808 is beyond 64 bits"));
+}
+
 TEST(RunProgram, PrintsErrorsOfCommandsOnOneLine) {
   const Outcome outcome =
       RunWords(kForetellRows, {"mig", "profiles", "--device", "g\nt\x1bx"});
