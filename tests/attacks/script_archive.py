@@ -1,6 +1,7 @@
 """Writers of TorchScript archives: pickles and code of one's own choice."""
 
 import struct
+import warnings
 import zipfile
 
 TRUE, FALSE, NONE = b"\x88", b"\x89", b"N"
@@ -55,11 +56,21 @@ def empty_hooks():
     return call(name("collections", "OrderedDict"))
 
 
+def tensor_of(kind, elements, offset, sizes, strides, record="0"):
+    """A tensor in a storage that says it has `elements`."""
+    return call(name("torch._utils", "_rebuild_tensor_v2"),
+                storage(kind, record, elements), number(offset),
+                pair(*map(number, sizes)), pair(*map(number, strides)), FALSE,
+                empty_hooks())
+
+
 def tensor(elements, kind="Float", record="0"):
     """A vector that says it has `elements`, whatever its record holds."""
-    return call(name("torch._utils", "_rebuild_tensor_v2"),
-                storage(kind, record, elements), number(0),
-                pair(number(elements)), pair(number(1)), FALSE, empty_hooks())
+    return tensor_of(kind, elements, 0, (elements,), (1,), record)
+
+
+def classes_of(library, of):
+    return name("__torch__.torch.classes." + library, of)
 
 
 def quantized(elements):
@@ -82,17 +93,33 @@ def indented(lines):
     return "".join(f"    {line}\n" for line in lines.split("\n"))
 
 
-def write(path, body="return torch.relu(x)", *, attributes="", values=None,
-          classes="", constants=b")", records=(), returns="Tensor", data=None):
+def records_of(body="return torch.relu(x)", *, attributes="", values=None,
+               classes="", constants=b")", records=(), returns="Tensor",
+               data=None):
     """A module M whose forward is `body`; `data` replaces its whole pickle."""
     code = CODE.format(attributes=attributes, returns=returns,
                        body=indented(body), classes=classes)
     if data is None:
         data = instance("M", training=FALSE, **(values or {}))
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for record, content in [
-                ("data.pkl", b"\x80\x02" + data + b"."),
-                ("code/__torch__.py", code.encode()),
-                ("constants.pkl", b"\x80\x02" + constants + b"."),
-                ("version", b"3\n"), *records]:
-            archive.writestr("m/" + record, content)
+    return [("m/" + record, content) for record, content in [
+        ("data.pkl", b"\x80\x02" + data + b"."),
+        ("code/__torch__.py", code.encode()),
+        ("constants.pkl", b"\x80\x02" + constants + b"."),
+        ("version", b"3\n"), *records]]
+
+
+def plain_records(version=b"3\n"):
+    """An honest module, of whatever version."""
+    return records_of()[:-1] + [("m/version", version)]
+
+
+def write_records(path, records):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # A name may be there twice.
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for record, content in records:
+                archive.writestr(record, content)
+
+
+def write(path, *body, **module):
+    write_records(path, records_of(*body, **module))

@@ -18,66 +18,33 @@ import tempfile
 import unicodedata
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "attacks"))
+from onnx_file import (file_of, graph, node, ones, opset,  # noqa: E402
+                       value_info)
+
 BINARY = sys.argv.pop(1)
 
 # A line feed, an escape sequence, DEL, CSI in eight bits, a turn of the
 # direction of writing, no UTF-8, markup; and letters that shall stay.
 HOSTILE = b'\n\x1b[31m\x7f\xc2\x9b2J\xe2\x80\xae\xb1"\\<b>,' + "größe".encode()
 ESCAPED = r"\x0a\x1b[31m\x7f\xc2\x9b2J\xe2\x80\xae\xb1"
-FLOAT = 1
-
-
-def varint(number):
-    out = bytearray()
-    while number >= 0x80:
-        out.append(number & 0x7f | 0x80)
-        number >>= 7
-    return bytes(out + bytes([number]))
-
-
-def field(number, content):
-    """One field of a Protobuf message: an int, or bytes with their length."""
-    if isinstance(content, int):
-        return varint(number << 3) + varint(content)
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
-def value_info(name, shape):
-    dims = b"".join(field(1, field(1, size)) for size in shape)
-    tensor = field(1, FLOAT) + field(2, dims)
-    return field(1, name) + field(2, field(1, tensor))
-
-
-def node(operator, inputs, output, name):
-    return (b"".join(field(1, i) for i in inputs) + field(2, output)
-            + field(3, name) + field(4, operator))
-
-
-def tensor(name, shape):
-    size = 4
-    for length in shape:
-        size *= length
-    return (b"".join(field(1, length) for length in shape) + field(2, FLOAT)
-            + field(8, name) + field(9, bytes(size)))
 
 
 def model(*nodes):
     """A network on x[2,64] with a weight w[64,64], all names hostile."""
-    graph = b"".join(field(1, n) for n in nodes)
-    graph += field(2, b"net" + HOSTILE)
-    graph += field(5, tensor(b"w" + HOSTILE, (64, 64)))
-    graph += field(11, value_info(b"x" + HOSTILE, (2, 64)))
-    graph += field(12, value_info(b"y" + HOSTILE, (2, 64)))
-    return (field(1, 8) + field(7, graph)
-            + field(8, field(1, b"") + field(2, 17)))
+    return file_of(
+        graph(nodes, [ones(b"w" + HOSTILE, 64, 64)],
+              [value_info(b"x" + HOSTILE, (2, 64))],
+              [value_info(b"y" + HOSTILE, (2, 64))], b"net" + HOSTILE),
+        [opset(17)])
 
 
 def layer(operator):
     return model(
-        node(b"MatMul", [b"x" + HOSTILE, b"w" + HOSTILE], b"h" + HOSTILE,
-             b"/layer" + HOSTILE + b"/attn/MatMul"),
-        node(operator, [b"h" + HOSTILE], b"y" + HOSTILE,
-             b"/layer" + HOSTILE + b"/act"))
+        node("MatMul", [b"x" + HOSTILE, b"w" + HOSTILE], [b"h" + HOSTILE],
+             name=b"/layer" + HOSTILE + b"/attn/MatMul"),
+        node(operator, [b"h" + HOSTILE], [b"y" + HOSTILE],
+             name=b"/layer" + HOSTILE + b"/act"))
 
 
 class HostileNames(unittest.TestCase):
