@@ -122,9 +122,12 @@ class _Writer:
         inner = [one for one in nested.graph.nodes if one.op == "placeholder"]
         self.names.update({one: self.names[operand]  # type: ignore[index]
                            for one, operand in zip(inner, operands)})
+        around, self.module = self.module, nested
         results = self.add(nested.graph)
-        words = ", ".join(_text(value, self.names) for value in results)
-        self.set(node, f"v{len(self.lines)}_{node.name}", f"({words},)")
+        self.module = around
+        if results:
+            words = ", ".join(_text(value, self.names) for value in results)
+            self.set(node, f"v{len(self.lines)}_{node.name}", f"({words},)")
 
     def set(self, node: Node, name: str, text: str) -> None:
         self.names[node] = name

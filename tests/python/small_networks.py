@@ -51,6 +51,8 @@ class Language(nn.Module):
             x, x, x, attn_mask=torch.triu(mask, 1))
         with torch.no_grad():
             scale = x.abs().amax()
+            with torch.enable_grad():
+                scale = scale * 2
         x, (state, _) = self.rnn(x / scale)
         first, second = x.chunk(2, -1)
         x = torch.cat([second, first], -1)
