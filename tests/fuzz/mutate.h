@@ -1,0 +1,15 @@
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace foretell::fuzz {
+
+/// One of `inputs`, changed in one to four places: a byte replaced, a bit
+/// flipped, a piece repeated, removed or taken from another input. The same for
+/// the same state of `random`. Requires an input.
+std::string Mutated(const std::vector<std::string>& inputs,
+                    std::mt19937& random);
+
+}  // namespace foretell::fuzz
