@@ -38,6 +38,8 @@ std::string CsvCell(std::string_view text) {
 }
 
 std::string CsvLine(std::span<const std::string> cells) {
+  // An empty line is no row.
+  if (cells.size() == 1 && cells.front().empty()) return "\"\"\n";
   std::string line;
   const char* before = "";
   for (const std::string& cell : cells) {

@@ -11,7 +11,8 @@ namespace foretell {
 /// the cell is a number: a spreadsheet would run the rest as a formula.
 std::string CsvCell(std::string_view text);
 
-/// `cells` as one line, with its line feed.
+/// `cells` as one line, with its line feed; never an empty line, which would
+/// be read as no row.
 std::string CsvLine(std::span<const std::string> cells);
 
 /// What CsvCell was given, from a cell that has been unquoted: without the

@@ -88,7 +88,7 @@ class Reader {
   /// The next row that is not empty; false at the end.
   bool Next(std::vector<std::string>& cells) {
     while (ReadRow(cells)) {
-      if (cells.size() == 1 && cells[0].empty()) continue;
+      if (cells.size() == 1 && cells[0].empty() && !has_quotes_) continue;
       for (std::string& cell : cells) cell = std::string(CsvText(cell));
       return true;
     }
@@ -100,6 +100,7 @@ class Reader {
     cells.assign(1, {});
     row_line_ = line_;
     row_bytes_ = 0;
+    has_quotes_ = false;
     bool any = false;
     while (const std::optional<char> next = Take()) {
       any = true;
@@ -107,6 +108,7 @@ class Reader {
       if (*next == ',') {
         cells.emplace_back();
       } else if (*next == '"' && cells.back().empty()) {
+        has_quotes_ = true;
         ReadQuoted(cells.back());
       } else if (*next != '\r') {
         cells.back() += *next;
@@ -152,6 +154,7 @@ class Reader {
   std::int64_t line_ = 1;
   std::int64_t row_line_ = 1;
   std::size_t row_bytes_ = 0;
+  bool has_quotes_ = false;  ///< The row has a cell in quotes, "" say.
 };
 
 void DropByteOrderMark(std::string& text) {

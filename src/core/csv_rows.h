@@ -33,7 +33,8 @@ class CsvRow {
 };
 
 /// Reads a table in CSV (RFC 4180, UTF-8, a header in its first row), plain or
-/// gzipped, and hands over its rows one by one; empty lines are skipped, and
+/// gzipped, and hands over its rows one by one; empty lines are skipped (a
+/// lone "" is a cell), and
 /// the apostrophe that CsvCell puts before a formula is taken away. Throws
 /// Error that names path and line: kNotFound, kIo, and kCorrupt for a row with
 /// another number of cells than the header, an open quote, a bad gzip stream or

@@ -49,6 +49,14 @@ TEST_F(CsvTest, KnowsQuotesAndWindowsLines) {
               ElementsAre("2:x,\"y\"\nz|2", "5:3|"));
 }
 
+TEST_F(CsvTest, TellsALoneEmptyCellInQuotesFromAnEmptyLine) {
+  std::ofstream(path_, std::ios::binary) << "a\n\n\"\"\n1\n";
+  std::vector<std::string> cells;
+  ForEachCsvRow(path_,
+                [&](const CsvRow& row) { cells.push_back(row.At("a")); });
+  EXPECT_THAT(cells, ElementsAre("", "1"));
+}
+
 TEST_F(CsvTest, SkipsAByteOrderMark) {
   EXPECT_THAT(Read("\xef\xbb\xbf"
                    "a,b\n1,2\n"),

@@ -40,6 +40,7 @@ TEST(CsvText, IsWhatTheCellWasMadeOf) {
 TEST(CsvLine, PutsCommasBetweenCells) {
   EXPECT_EQ(CsvLine(std::vector<std::string>{"a", "", "b,c"}), "a,,\"b,c\"\n");
   EXPECT_EQ(CsvLine({}), "\n");
+  EXPECT_EQ(CsvLine(std::vector<std::string>{""}), "\"\"\n");
 }
 
 }  // namespace
