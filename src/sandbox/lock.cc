@@ -14,6 +14,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <span>
 
 #include "foretell/error.h"
 #include "src/core/descriptor.h"
@@ -56,21 +58,31 @@ int LandlockVersion() {
                                   LANDLOCK_CREATE_RULESET_VERSION));
 }
 
+/// What tells of this process and its machine.
+struct Readable {
+  const char* path;
+  std::uint64_t rights;
+};
+
+constexpr Readable kMachine[] = {
+    {"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
+    {"/sys", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
+    {"/dev/urandom", LANDLOCK_ACCESS_FS_READ_FILE},
+};
+
 /// Handles every right to files of the first version, and allows none but
-/// reading what lies below `readable`.
-void ForbidPaths(const std::vector<const char*>& readable) {
+/// reading `readable`.
+void ForbidPaths(std::span<const Readable> readable) {
   landlock_ruleset_attr rules = {};
   rules.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
   const Descriptor ruleset(static_cast<int>(
       syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0)));
   Require(ruleset.is_open(), "landlock_create_ruleset");
-  for (const char* const path : readable) {
-    const Descriptor folder(open(path, O_PATH | O_CLOEXEC));
-    if (!folder.is_open()) continue;
-    const landlock_path_beneath_attr rule = {
-        .allowed_access =
-            LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
-        .parent_fd = folder.number()};
+  for (const Readable& each : readable) {
+    const Descriptor place(open(each.path, O_PATH | O_CLOEXEC));
+    if (!place.is_open()) continue;
+    const landlock_path_beneath_attr rule = {.allowed_access = each.rights,
+                                             .parent_fd = place.number()};
     Require(syscall(SYS_landlock_add_rule, ruleset.number(),
                     LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0,
             "landlock_add_rule");
@@ -89,9 +101,9 @@ void LockProcess(const LockOptions& options) {
   CloseDescriptors(options.keep);
   Require(prctl(PR_SET_DUMPABLE, 0) == 0, "PR_SET_DUMPABLE");
   Require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "PR_SET_NO_NEW_PRIVS");
-  using Paths = std::vector<const char*>;
   if (options.support.landlock) {
-    ForbidPaths(options.measures ? Paths{"/proc", "/sys"} : Paths{});
+    ForbidPaths(options.measures ? std::span<const Readable>(kMachine)
+                                 : std::span<const Readable>());
   }
   if (!options.support.seccomp) return;
   const int error = FilterSystemCalls(options.makes_code, options.measures);

@@ -22,8 +22,8 @@ struct LockOptions {
   /// Allows machine code that is made while running, as oneDNN's kernels are.
   bool makes_code = false;
   /// Allows threads, and reading the files that tell of this process and its
-  /// machine (/proc, /sys), as measuring takes. What else is forbidden then
-  /// fails and does not end the process.
+  /// machine (/proc, /sys, /dev/urandom), as measuring takes. What else is
+  /// forbidden then fails and does not end the process.
   bool measures = false;
   /// What is not supported is left out.
   LockSupport support = FindLockSupport();

@@ -573,6 +573,14 @@ class Measure(unittest.TestCase):
         self.assertEqual(row["status"], "deadline")
         self.assertEqual(outcome.returncode, MODEL_FAILED)
 
+    def test_torchscript_runs_locked_on_the_cpu_and_trusted_on_a_gpu(self):
+        (row,) = self.rows(SCRIPT, "--input", "x=f32[1,3,64,64]")
+        self.assertEqual(row["status"], "ok", row["message"])
+        refused = run("measure", SCRIPT, "--input", "x=f32[1,3,64,64]",
+                      "--device", "cuda:0")
+        self.assertEqual(refused.returncode, MODEL_FAILED)
+        self.assertIn("--trust", refused.stderr)
+
     def test_environment_goes_to_a_file(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "environment.json"

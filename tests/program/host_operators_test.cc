@@ -21,9 +21,9 @@ void Require(const char* name, const char* overload,
 
 TEST(HostOperators, AreSortedAndExist) {
   EXPECT_TRUE(std::ranges::is_sorted(HostOperators()));
+  const auto all = c10::Dispatcher::singleton().getAllOpNames();
   for (const std::string_view name : HostOperators()) {
     const std::string whole = "aten::" + std::string(name);
-    const auto all = c10::Dispatcher::singleton().getAllOpNames();
     EXPECT_TRUE(std::ranges::any_of(all, [&](const c10::OperatorName& each) {
       return each.name == whole || each.name == whole + "_";
     })) << whole;

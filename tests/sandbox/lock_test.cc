@@ -174,6 +174,7 @@ TEST(Lock, OfAMeasurementReadsTheMachineAndRunsThreads) {
   const Attempt allowed[] = {
       {"processor", [] { return Say(open("/proc/cpuinfo", O_RDONLY)); }},
       {"devices", [] { return Say(open("/sys/devices", O_RDONLY)); }},
+      {"randomness", [] { return Say(open("/dev/urandom", O_RDONLY)); }},
       {"thread",
        [] {
          std::string answer = "not run";
