@@ -26,7 +26,8 @@ class ValueCheck {
   void Visit(const c10::IValue& value, const c10::Type& declared) {
     if (!MayStandFor(value, declared)) {
       Refuse(fmt::format("is of type {}, its code says {}",
-                         value.type()->repr_str(), declared.repr_str()));
+                         value.type()->annotation_str(),
+                         declared.annotation_str()));
     }
     if (value.isObject()) return Slots(value.toObjectRef());
     if (value.isEnum()) return Number(value.toEnumHolder()->value());
@@ -50,13 +51,13 @@ class ValueCheck {
     const c10::ClassTypePtr type = object.type();
     if (object.slots().size() != type->numAttributes()) {
       Refuse(fmt::format("has {} slots, its class {} has {}",
-                         object.slots().size(), type->repr_str(),
+                         object.slots().size(), type->annotation_str(),
                          type->numAttributes()));
     }
     const std::string outside = place_;
     for (std::size_t i = 0; i < type->numAttributes(); ++i) {
-      place_ =
-          fmt::format("{}.{}", type->repr_str(), type->getAttributeName(i));
+      place_ = fmt::format("{}.{}", type->annotation_str(),
+                           type->getAttributeName(i));
       Visit(object.getSlot(i), *type->getAttribute(i));
     }
     place_ = outside;

@@ -58,7 +58,7 @@ class TensorReplacement {
       if (value.isObject()) {
         Visit(value.toObject(), name + ".");
       } else if (value.isTensor() && value.toTensor().defined()) {
-        const bool trainable = type->is_parameter(i);
+        const bool trainable = type->is_module() && type->is_parameter(i);
         object->setSlot(i, NewFor(value.toTensor(), name, trainable));
       } else if (value.isBool() && type->getAttributeName(i) == "training") {
         object->setSlot(i, options_.mode == Mode::kTraining);

@@ -1,7 +1,7 @@
 """TorchScript files that try to do harm: what `script_archive.write` is given.
 
 Each line of a table names what the file tries: CASES holds them all, SECOND_LINE those
-that are refused without a sandbox, too. FLAGS holds the flags of those that need some.
+that harm nothing without a sandbox, too. FLAGS holds the flags of those that need some.
 """
 
 from script_archive import (call, instance, listed, name, number, of_type, pair,
