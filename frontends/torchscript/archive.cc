@@ -2,15 +2,13 @@
 
 #include <c10/util/Exception.h>
 #include <caffe2/serialize/inline_container.h>
-#include <caffe2/serialize/read_adapter_interface.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <memory>
 
 #include "foretell/error.h"
+#include "frontends/shared/open_archive.h"
 #include "frontends/torchscript/constants.h"
 #include "frontends/torchscript/pickle_check.h"
 #include "src/core/files.h"
@@ -34,40 +32,6 @@ bool IsDropped(const std::string& name) {
   return name.ends_with(".debug_pkl") || name == "version" ||
          name == "byteorder" || name.rfind(".data/", 0) == 0 ||
          name.rfind("extra/", 0) == 0;
-}
-
-/// What LibTorch's reader reads: the file that was checked, and no other that
-/// has come under its name since.
-class OpenArchive : public caffe2::serialize::ReadAdapterInterface {
- public:
-  explicit OpenArchive(RegularFile file) : file_(std::move(file)) {}
-
-  std::size_t size() const override {
-    return static_cast<std::size_t>(file_.size);
-  }
-  std::size_t read(std::uint64_t position, void* to, std::size_t count,
-                   const char* /*what*/) const override {
-    auto* next = static_cast<char*>(to);
-    std::size_t done = 0;
-    while (done < count) {
-      const ssize_t got =
-          pread(file_.descriptor.number(), next + done, count - done,
-                static_cast<off_t>(position + done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    return done;
-  }
-
- private:
-  RegularFile file_;
-};
-
-std::string RecordText(caffe2::serialize::PyTorchStreamReader& reader,
-                       const std::string& name) {
-  const auto [data, size] = reader.getRecord(name);
-  return std::string(static_cast<const char*>(data.get()), size);
 }
 
 bool IsCode(const std::string& name) {
@@ -154,7 +118,8 @@ bool LooksLikeZip(std::string_view first_bytes) {
 SlimArchive ReadSlimArchive(RegularFile file) {
   const std::string path = file.path;
   try {
-    return Slim(path, std::make_shared<OpenArchive>(std::move(file)));
+    return Slim(path, std::make_shared<OpenArchive>(
+                          std::make_shared<const RegularFile>(std::move(file))));
   } catch (const Error&) {
     throw;
   } catch (const c10::Error& error) {

@@ -1,9 +1,5 @@
 #include "frontends/torchscript/module_on_device.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/core.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
@@ -12,11 +8,10 @@
 #include <unordered_set>
 
 #include "foretell/error.h"
+#include "frontends/shared/random_weight.h"
 
 namespace foretell::torchscript {
 namespace {
-
-constexpr double kWeightDeviation = 0.02;
 
 /// Longest path of an attribute, in bytes; a path grows with each container.
 constexpr std::size_t kMaxPathLength = 4096;
@@ -108,24 +103,13 @@ class TensorReplacement {
                     bool trainable) {
     at::Tensor& replacement = replaced_[old.unsafeGetTensorImpl()];
     if (replacement.defined()) return replacement;
-    replacement = NewLike(old);
+    replacement = RandomWeight(old.sizes(), old.scalar_type(), options_);
     // In inference too: the next replacement reads it from this tensor.
     replacement.set_requires_grad(trainable && old.requires_grad());
     auto& list = trainable ? tensors_.parameters : tensors_.buffers;
     list.push_back({name, replacement});
     keep_.push_back(old);
     return replacement;
-  }
-
-  at::Tensor NewLike(const at::Tensor& old) const {
-    const at::ScalarType type = StoredAs(old.scalar_type(), options_.precision);
-    const auto on_device =
-        at::TensorOptions().dtype(type).device(options_.device);
-    if (options_.device.is_meta()) return at::empty(old.sizes(), on_device);
-    if (!at::isFloatingType(type)) return at::zeros(old.sizes(), on_device);
-    // A vector may be a variance: ones keep normalisation well defined.
-    if (old.dim() <= 1) return at::ones(old.sizes(), on_device);
-    return at::randn(old.sizes(), on_device).mul_(kWeightDeviation);
   }
 
   const InstanceOptions& options_;

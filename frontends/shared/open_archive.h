@@ -1,0 +1,36 @@
+#pragma once
+
+#include <caffe2/serialize/inline_container.h>
+#include <caffe2/serialize/read_adapter_interface.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "src/core/files.h"
+
+namespace foretell {
+
+/// What LibTorch's reader of archives reads: the file that was checked, and no
+/// other that has come under its name since.
+class OpenArchive : public caffe2::serialize::ReadAdapterInterface {
+ public:
+  explicit OpenArchive(std::shared_ptr<const RegularFile> file)
+      : file_(std::move(file)) {}
+
+  std::size_t size() const override {
+    return static_cast<std::size_t>(file_->size);
+  }
+  std::size_t read(std::uint64_t position, void* to, std::size_t count,
+                   const char* what) const override;
+
+ private:
+  std::shared_ptr<const RegularFile> file_;
+};
+
+/// Content of the record `name`.
+std::string RecordText(caffe2::serialize::PyTorchStreamReader& reader,
+                       const std::string& name);
+
+}  // namespace foretell
