@@ -73,6 +73,13 @@ c10::OperatorHandle OverloadWithType(const c10::OperatorHandle& op) {
       op.schema().name().c_str(), typed.c_str());
 }
 
+/// Whether calls on this thread come by autocast.
+void Switch(bool on) {
+  in_autocast = on;
+  c10::impl::tls_set_dispatch_key_included(kAutocastKey, on);
+  c10::impl::tls_set_dispatch_key_excluded(kAutocastKey, !on);
+}
+
 bool IsTakenApart(const c10::OperatorHandle& op) {
   return op.hasKernelForDispatchKey(
       c10::DispatchKey::CompositeImplicitAutograd);
@@ -90,28 +97,28 @@ void AutocastRegion::Install() {
 }
 
 AutocastRegion::AutocastRegion(c10::DeviceType device, at::ScalarType dtype)
-    : device_(device), dtype_(dtype) {
-  if (current_region != nullptr) {
-    throw Error(ErrorCode::kInternal, "a region of autocast is already active");
-  }
+    : device_(device),
+      dtype_(dtype),
+      outer_(current_region),
+      is_outer_on_(in_autocast) {
   Install();
   current_region = this;
-  in_autocast = true;
-  c10::impl::tls_set_dispatch_key_included(kAutocastKey, true);
-  c10::impl::tls_set_dispatch_key_excluded(kAutocastKey, false);
+  Switch(true);
 }
 
 AutocastRegion::~AutocastRegion() {
-  c10::impl::tls_set_dispatch_key_included(kAutocastKey, false);
-  c10::impl::tls_set_dispatch_key_excluded(kAutocastKey, true);
-  current_region = nullptr;
-  in_autocast = false;
+  Switch(is_outer_on_);
+  current_region = outer_;
   // In an order that does not depend on addresses: a graph shows it.
   while (!order_.empty()) {
     casts_.erase(order_.back());
     order_.pop_back();
   }
 }
+
+AutocastPause::AutocastPause() : was_on_(in_autocast) { Switch(false); }
+
+AutocastPause::~AutocastPause() { Switch(was_on_); }
 
 bool AutocastRegion::IsCasting() { return is_casting; }
 

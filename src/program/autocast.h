@@ -13,7 +13,8 @@
 namespace foretell {
 
 /// `with torch.autocast("cuda", dtype):` on this thread, for the tensors of
-/// `device` in place of CUDA's. Regions do not nest.
+/// `device` in place of CUDA's. Of nested regions the innermost counts, with
+/// casts of its own.
 ///
 /// Casts are calls of `to`, as in PyTorch: autograd and the recorder see them.
 /// Those of f32 leaves that require a gradient and are no views are kept until
@@ -59,11 +60,25 @@ class AutocastRegion {
 
   c10::DeviceType device_;
   at::ScalarType dtype_;
+  AutocastRegion* outer_;
+  bool is_outer_on_;  ///< False where a pause is around this region.
   /// Casts of parameters, with what keeps their sources' addresses theirs.
   std::unordered_map<const at::TensorImpl*, std::pair<at::Tensor, at::Tensor>>
       casts_;
   std::vector<const at::TensorImpl*> order_;  ///< Of the keys of `casts_`.
   std::unordered_map<const at::TensorImpl*, at::Tensor> counted_;
+};
+
+/// `with torch.autocast(…, enabled=False):` on this thread.
+class AutocastPause {
+ public:
+  AutocastPause();
+  ~AutocastPause();
+  AutocastPause(const AutocastPause&) = delete;
+  AutocastPause& operator=(const AutocastPause&) = delete;
+
+ private:
+  bool was_on_;
 };
 
 }  // namespace foretell

@@ -181,15 +181,34 @@ TEST(Autocast, NamesWhatItDoesNotGoWith) {
       ErrorCode::kUnsupported, "binary_cross_entropy is refused by autocast");
 }
 
-TEST(Autocast, RegionsDoNotNest) {
+at::ScalarType TypeOfProduct() {
+  const at::Tensor x = at::ones({2, 2}, at::kMeta);
+  return at::mm(x, x).scalar_type();
+}
+
+TEST(Autocast, TheInnermostRegionCounts) {
+  const AutocastRegion region(c10::DeviceType::Meta, at::kHalf);
+  {
+    const AutocastRegion inner(c10::DeviceType::Meta, at::kBFloat16);
+    EXPECT_EQ(TypeOfProduct(), at::kBFloat16);
+  }
+  EXPECT_EQ(TypeOfProduct(), at::kHalf);
+}
+
+TEST(Autocast, PausesAndGoesOn) {
   {
     const AutocastRegion region(c10::DeviceType::Meta, at::kHalf);
-    EXPECT_TRUE(in_autocast);
-    ExpectError([] { AutocastRegion(c10::DeviceType::Meta, at::kHalf); },
-                ErrorCode::kInternal, "already active");
-    EXPECT_TRUE(in_autocast);
+    {
+      const AutocastPause pause;
+      EXPECT_EQ(TypeOfProduct(), at::kFloat);
+      EXPECT_FALSE(in_autocast);
+      const AutocastRegion inner(c10::DeviceType::Meta, at::kBFloat16);
+      EXPECT_EQ(TypeOfProduct(), at::kBFloat16);
+    }
+    EXPECT_EQ(TypeOfProduct(), at::kHalf);
   }
   EXPECT_FALSE(in_autocast);
+  EXPECT_EQ(TypeOfProduct(), at::kFloat);
 }
 
 }  // namespace
