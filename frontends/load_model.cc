@@ -8,6 +8,8 @@
 
 #include "foretell/error.h"
 #include "foretell/frontends.h"
+#include "frontends/exported/archive.h"
+#include "frontends/exported/exported_program.h"
 #include "frontends/onnx/onnx_program.h"
 #include "frontends/sandboxed_source.h"
 #include "frontends/torchscript/archive.h"
@@ -66,6 +68,9 @@ std::string MissingLocks() {
 
 Program LoadHere(RegularFile file, const LoadOptions& options) {
   if (torchscript::LooksLikeZip(FirstBytes(file, 4))) {
+    if (exported::LooksExported(file)) {
+      return exported::ReadProgram(std::move(file));
+    }
     return torchscript::ReadProgram(std::move(file));
   }
   return onnx::ReadProgram(std::move(file), options);

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t kMostItems = 1'000'000;
 constexpr std::array kModes = {Mode::kInference, Mode::kTraining};
-constexpr std::array<std::string_view, 2> kFormats = {"onnx", "torchscript"};
+constexpr std::array<std::string_view, 3> kFormats = {"exported", "onnx",
+                                                     "torchscript"};
 
 [[noreturn]] void Refuse(const std::string& what) {
   throw Error(ErrorCode::kCorrupt,

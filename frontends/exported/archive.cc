@@ -1,0 +1,221 @@
+// LibTorch's own reader opens the zip. Archives from before the format had a
+// version keep their records at the top, which that reader refuses; they are
+// known by the names at the end of the file, where a zip has its directory.
+
+#include "frontends/exported/archive.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "foretell/error.h"
+#include "frontends/exported/document.h"
+#include "frontends/shared/open_archive.h"
+#include "src/core/text.h"
+#include "src/core/units.h"
+
+namespace foretell::exported {
+namespace {
+
+using ArchiveReader = caffe2::serialize::PyTorchStreamReader;
+
+constexpr std::uint64_t kMostModelBytes = 64 * kMiB;
+constexpr std::uint64_t kMostConfigBytes = 32 * kMiB;
+constexpr std::size_t kMostRecords = 1'000'000;
+constexpr std::uint64_t kMostNumberBytes = 16;
+constexpr std::string_view kModels = "models/";
+constexpr std::string_view kCompiled = "data/aotinductor/";
+constexpr std::string_view kOldGraph = "serialized_exported_program.json";
+constexpr const char* kMarker = "archive_format";
+/// Of which the end of an old archive is searched.
+constexpr std::size_t kDirectoryBytes = 65536;
+
+/// A reader on a descriptor that somebody else owns.
+class BorrowedArchive : public caffe2::serialize::ReadAdapterInterface {
+ public:
+  explicit BorrowedArchive(const RegularFile& file)
+      : open_(std::shared_ptr<const RegularFile>(
+            std::shared_ptr<const RegularFile>(), &file)) {}
+  std::size_t size() const override { return open_.size(); }
+  std::size_t read(std::uint64_t position, void* to, std::size_t count,
+                   const char* what) const override {
+    return open_.read(position, to, count, what);
+  }
+
+ private:
+  OpenArchive open_;
+};
+
+/// The end of a file, where a zip has the names of its records.
+std::string EndOf(const RegularFile& file) {
+  const BorrowedArchive archive(file);
+  const std::size_t count = std::min(archive.size(), kDirectoryBytes);
+  std::string end(count, '\0');
+  end.resize(archive.read(archive.size() - count, end.data(), count, ""));
+  return end;
+}
+
+bool CanOpen(const RegularFile& file) {
+  try {
+    const ArchiveReader reader(std::make_shared<BorrowedArchive>(file));
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+bool IsOld(const RegularFile& file) {
+  return !CanOpen(file) && EndOf(file).find(kOldGraph) != std::string::npos;
+}
+
+std::string RecordOfSize(const std::string& path, ArchiveReader& reader,
+                         const std::string& name, std::uint64_t most) {
+  const std::uint64_t size = reader.getRecordSize(name);
+  if (size > most) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{}: record '{}' has {} bytes, at most {} are read",
+                            path, name, size, most));
+  }
+  return RecordText(reader, name);
+}
+
+/// NAME of each models/NAME.json.
+std::vector<std::string> ModelNames(const std::vector<std::string>& records) {
+  constexpr std::string_view kEnding = ".json";
+  std::vector<std::string> names;
+  for (const std::string& record : records) {
+    if (!record.starts_with(kModels) || !record.ends_with(kEnding)) continue;
+    names.push_back(record.substr(
+        kModels.size(), record.size() - kModels.size() - kEnding.size()));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+[[noreturn]] void RefuseWithoutModel(const std::string& path,
+                                     const std::vector<std::string>& records) {
+  const bool compiled = std::ranges::any_of(
+      records, [](const std::string& r) { return r.starts_with(kCompiled); });
+  if (compiled) {
+    throw Error(ErrorCode::kUnsupported,
+                path +
+                    ": an AOTInductor package, which holds compiled code "
+                    "and no graph; save the program that it was made of: "
+                    "torch.export.save(exported_program, path)");
+  }
+  throw Error(ErrorCode::kCorrupt,
+              path +
+                  ": an archive of torch.export without a graph: no "
+                  "models/*.json");
+}
+
+/// The config that says in which record each weight or constant is.
+std::optional<Document> ReadConfig(const std::string& path,
+                                   ArchiveReader& reader,
+                                   const std::string& record) {
+  if (!reader.hasRecord(record)) return std::nullopt;
+  return Document(RecordOfSize(path, reader, record, kMostConfigBytes),
+                  fmt::format("{}: {}", path, record));
+}
+
+/// Record of each entry of a config, by name.
+std::map<std::string, std::string> RecordsIn(const Document& config) {
+  std::map<std::string, std::string> records;
+  for (const auto& [name, entry] :
+       config.Object(config.root(), "config").items()) {
+    records[name] = config.Text(entry, "path_name");
+  }
+  return records;
+}
+
+void ReadNumbers(const std::string& path, ArchiveReader& reader,
+                 Archive& archive) {
+  const std::string folder = "data/constants/";
+  const auto config = ReadConfig(
+      path, reader, folder + archive.name + "_constants_config.json");
+  if (!config) return;
+  for (const auto& [name, record] : RecordsIn(*config)) {
+    if (!reader.hasRecord(folder + record)) continue;
+    const std::uint64_t size = reader.getRecordSize(folder + record);
+    if (size == 0 || size > kMostNumberBytes) continue;
+    archive.numbers[name] = RecordText(reader, folder + record);
+  }
+}
+
+Archive Read(const std::string& path, ArchiveReader& reader) {
+  const std::vector<std::string> records = reader.getAllRecords();
+  if (records.size() > kMostRecords) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{}: has {} records, at most {} are read", path,
+                            records.size(), kMostRecords));
+  }
+  std::vector<std::string> names = ModelNames(records);
+  if (names.empty()) RefuseWithoutModel(path, records);
+  const auto chosen = std::ranges::find(names, "model");
+  Archive archive{.name = chosen == names.end() ? names.front() : *chosen};
+  archive.model = RecordOfSize(path, reader,
+                               fmt::format("{}{}.json", kModels, archive.name),
+                               kMostModelBytes);
+  std::erase(names, archive.name);
+  archive.others = std::move(names);
+  const auto weights = ReadConfig(
+      path, reader,
+      fmt::format("data/weights/{}_weights_config.json", archive.name));
+  if (weights) archive.records = RecordsIn(*weights);
+  ReadNumbers(path, reader, archive);
+  return archive;
+}
+
+/// Calls `work`; what LibTorch throws becomes Error(kCorrupt).
+template <typename Work>
+auto Guarded(const std::string& path, const Work& work) {
+  try {
+    return work();
+  } catch (const Error&) {
+    throw;
+  } catch (const c10::Error& error) {
+    throw Error(ErrorCode::kCorrupt,
+                path + ": damaged archive: " +
+                    FirstLine(error.what_without_backtrace()));
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::kCorrupt,
+                path + ": damaged archive: " + error.what());
+  }
+}
+
+}  // namespace
+
+bool LooksExported(const RegularFile& file) {
+  try {
+    ArchiveReader reader(std::make_shared<BorrowedArchive>(file));
+    if (reader.hasRecord(kMarker)) return true;
+    const std::vector<std::string> records = reader.getAllRecords();
+    return std::ranges::any_of(records, [](const std::string& record) {
+      return record.starts_with(kCompiled);
+    });
+  } catch (const std::exception&) {
+    return IsOld(file);
+  }
+}
+
+Archive ReadArchive(RegularFile file) {
+  const std::string path = file.path;
+  if (IsOld(file)) {
+    throw Error(ErrorCode::kUnsupported,
+                path +
+                    ": made by torch.export before PyTorch 2.8, whose "
+                    "archives are not read; export the network again with "
+                    "PyTorch 2.8 or newer");
+  }
+  return Guarded(path, [&] {
+    ArchiveReader reader(std::make_shared<OpenArchive>(
+        std::make_shared<const RegularFile>(std::move(file))));
+    return Read(path, reader);
+  });
+}
+
+}  // namespace foretell::exported

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/core/files.h"
+
+namespace foretell::exported {
+
+/// What is read of an archive: its graphs and the few values that a run needs,
+/// never a weight.
+struct Archive {
+  std::string name;   ///< Of the model.
+  std::string model;  ///< Text of models/NAME.json.
+  /// Other models in the archive, which are not read.
+  std::vector<std::string> others;
+  /// Which weights are one: the record of each parameter, by its name.
+  std::map<std::string, std::string> records;
+  /// Content of the constants that are single numbers, by name.
+  std::map<std::string, std::string> numbers;
+};
+
+/// Whether a zip archive was written by torch.export, in this or an older form,
+/// or by AOTInductor; others are taken for TorchScript.
+bool LooksExported(const RegularFile& file);
+
+/// Reads `file`. Throws Error that begins with its path: kCorrupt for a damaged
+/// archive; kUnsupported for one that PyTorch 2.7 or older made, for one that
+/// holds compiled code (AOTInductor), and for a limit.
+Archive ReadArchive(RegularFile file);
+
+}  // namespace foretell::exported

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace foretell::exported {
+
+using Json = nlohmann::json;
+
+/// A JSON document of an archive, read strictly: what is asked for must be
+/// there with the right type. Fields that nobody asks for are ignored, because
+/// a newer minor version of the format may add some.
+///
+/// All methods throw Error(kCorrupt) that names the file, the place and what is
+/// wrong there.
+class Document {
+ public:
+  /// Parses `text`. Throws also for nesting beyond kMostLevels and for more
+  /// than kMostValues values. Metadata that nothing here reads is dropped while
+  /// it is parsed.
+  Document(std::string_view text, std::string origin);
+
+  const Json& root() const { return root_; }
+  /// What is being read, for messages: "node 'conv2d'".
+  void SetPlace(std::string place) { place_ = std::move(place); }
+  const std::string& place() const { return place_; }
+
+  const Json& Member(const Json& object, const char* key) const;
+  /// Null where the member is missing or null.
+  const Json* Find(const Json& object, const char* key) const;
+  std::string Text(const Json& object, const char* key) const;
+  std::int64_t Int(const Json& object, const char* key) const;
+  bool Bool(const Json& object, const char* key) const;
+  const Json& List(const Json& object, const char* key) const;
+  const Json& Object(const Json& object, const char* key) const;
+
+  std::string ToText(const Json& value) const;
+  std::int64_t ToInt(const Json& value) const;
+  /// Also the words "Infinity", "-Infinity" and "NaN", which stand for numbers
+  /// that JSON lacks.
+  double ToDouble(const Json& value) const;
+  bool ToBool(const Json& value) const;
+  const Json& ToList(const Json& value) const;
+  /// Name and content of a union, which is an object with one member.
+  std::pair<std::string, const Json*> ToUnion(const Json& value) const;
+
+  [[noreturn]] void Fail(const std::string& problem) const;
+  /// The same with kUnsupported.
+  [[noreturn]] void Refuse(const std::string& problem) const;
+
+ private:
+  std::string InPlace(const std::string& problem) const;
+
+  Json root_;
+  std::string origin_;
+  std::string place_;
+};
+
+/// Graphs nest seven levels each.
+inline constexpr int kMostLevels = 160;
+inline constexpr std::int64_t kMostValues = 20'000'000;
+
+}  // namespace foretell::exported

@@ -1,0 +1,264 @@
+#include "frontends/exported/exported_program.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/core.h>
+
+#include <memory>
+#include <utility>
+
+#include "foretell/error.h"
+#include "foretell/trace.h"
+#include "frontends/exported/archive.h"
+#include "frontends/exported/interpreter.h"
+#include "frontends/exported/read_model.h"
+#include "frontends/exported/sizes.h"
+#include "frontends/exported/tensors.h"
+#include "frontends/exported/unknown_operators.h"
+#include "src/core/text.h"
+#include "src/program/recorder.h"
+
+namespace foretell::exported {
+namespace {
+
+using Values = std::vector<c10::IValue>;
+
+/// What a source and its instances share.
+struct Contents {
+  std::string path;
+  Archive archive;
+  Model model;
+};
+
+void Flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
+  if (value.isTensor()) {
+    if (value.toTensor().defined()) tensors.push_back(value.toTensor());
+  } else if (value.isList()) {
+    for (const c10::IValue& element : value.toListRef()) {
+      Flatten(element, tensors);
+    }
+  }
+}
+
+class ExportedInstance final : public ProgramInstance {
+ public:
+  ExportedInstance(std::shared_ptr<const Contents> contents,
+                   const InstanceOptions& options)
+      : contents_(std::move(contents)),
+        precision_(options.precision),
+        tensors_(MakeTensors(contents_->model, contents_->archive, options)),
+        interpreter_(options.device.type(),
+                     ModeSwitch(contents_->model.graph, options.mode)) {}
+
+  std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) override {
+    Recorder* const recorder = Recorder::Current();
+    try {
+      return Run(std::move(inputs));
+    } catch (const Error& error) {
+      throw InPlace(error.code(), error.what());
+    } catch (const std::exception& error) {
+      RethrowFailure(recorder);
+      const auto* missing =
+          dynamic_cast<const c10::NotImplementedError*>(&error);
+      const auto* raised = dynamic_cast<const c10::Error*>(&error);
+      throw InPlace(
+          missing == nullptr ? ErrorCode::kInvalidArgument
+                             : ErrorCode::kUnsupported,
+          FirstLine(raised == nullptr ? error.what()
+                                      : raised->what_without_backtrace()));
+    }
+  }
+
+  std::vector<NamedTensor> Parameters() const override {
+    return tensors_.parameters;
+  }
+  std::vector<NamedTensor> Buffers() const override { return tensors_.buffers; }
+  bool NamesDevices() const override { return true; }
+
+  std::vector<std::string> UntraceableOperators() const override {
+    return OperatorsWithoutMetaKernel(contents_->model.graph);
+  }
+
+  std::string CurrentScope() const override {
+    const Node* node = interpreter_.current();
+    return node == nullptr ? "" : node->scope;
+  }
+
+ private:
+  std::vector<at::Tensor> Run(std::vector<at::Tensor> inputs) {
+    const Model& model = contents_->model;
+    Values arguments = Arguments(std::move(inputs));
+    std::vector<c10::IValue> written(model.inputs.size());
+    for (const ModelOutput& output : model.outputs) {
+      if (output.written_to < 0) continue;
+      const auto place = static_cast<std::size_t>(output.written_to);
+      written[place] = arguments[place];
+    }
+    const Values results = interpreter_.Run(model.graph, std::move(arguments));
+    std::vector<at::Tensor> tensors;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const int place = model.outputs[i].written_to;
+      if (place < 0) {
+        Flatten(results[i], tensors);
+      } else {
+        Write(written[static_cast<std::size_t>(place)], results[i]);
+      }
+    }
+    return tensors;
+  }
+
+  /// Puts the new content of a buffer or an input into it, as eager code would
+  /// have had it there.
+  static void Write(const c10::IValue& place, const c10::IValue& value) {
+    if (!place.isTensor() || !value.isTensor() ||
+        place.toTensor().is_same(value.toTensor())) {
+      return;
+    }
+    const at::AutoGradMode no_gradient(false);
+    place.toTensor().copy_(value.toTensor());
+  }
+
+  Values Arguments(std::vector<at::Tensor> inputs) const {
+    const Model& model = contents_->model;
+    std::vector<std::vector<std::int64_t>> shapes;
+    for (const at::Tensor& input : inputs)
+      shapes.push_back(input.sizes().vec());
+    const Symbols symbols(model, shapes);
+    Values arguments;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < model.inputs.size(); ++i) {
+      if (tensors_.by_input[i]) {
+        arguments.emplace_back(*tensors_.by_input[i]);
+      } else if (model.inputs[i].kind == InputKind::kUser) {
+        arguments.emplace_back(std::move(inputs.at(next++)));
+      } else if (model.inputs[i].kind == InputKind::kUserSize) {
+        arguments.emplace_back(symbols.ValueOf(model.inputs[i].size));
+      } else {
+        arguments.emplace_back();
+      }
+    }
+    return arguments;
+  }
+
+  /// Throws what the recorder threw, if it did; LibTorch may have wrapped it.
+  void RethrowFailure(const Recorder* recorder) const {
+    if (recorder == nullptr) return;
+    try {
+      recorder->RethrowFailure();
+    } catch (const Error& error) {
+      throw InPlace(error.code(), error.what());
+    }
+  }
+
+  /// "model.pt2: aten::linear in 'fc' … (at model.py:12)".
+  Error InPlace(ErrorCode code, const std::string& what) const {
+    const Node* node = interpreter_.failed();
+    std::string place;
+    std::string name;
+    if (node != nullptr) {
+      if (!node->source.empty()) place = fmt::format(" (at {})", node->source);
+      if (what.find("::") == std::string::npos) name = node->target + ": ";
+    }
+    return Error(code, fmt::format("{}: {}{}{}{}", contents_->path, name, what,
+                                   place, PrecisionHint(code)));
+  }
+
+  /// A file keeps the element types that its export saw.
+  std::string PrecisionHint(ErrorCode code) const {
+    const bool casts =
+        precision_ == Precision::kFp16 || precision_ == Precision::kBf16;
+    if (!casts || code != ErrorCode::kInvalidArgument) return "";
+    return fmt::format(
+        " (run at {}, but the file fixes element types; export the network "
+        "after model.to(torch.{}))",
+        PrecisionName(precision_),
+        precision_ == Precision::kFp16 ? "float16" : "bfloat16");
+  }
+
+  std::shared_ptr<const Contents> contents_;
+  Precision precision_;
+  ModelTensors tensors_;
+  Interpreter interpreter_;
+};
+
+class ExportedSource final : public Program::Source {
+ public:
+  explicit ExportedSource(std::shared_ptr<const Contents> contents)
+      : contents_(std::move(contents)),
+        parameter_elements_(ParameterElements(contents_->model)),
+        weight_elements_(WeightElements(contents_->model)) {
+    for (const ModelInput& input : contents_->model.inputs) {
+      if (input.kind == InputKind::kUser) inputs_.push_back(SpecOf(input));
+    }
+  }
+
+  std::string_view format() const override { return "exported"; }
+  std::span<const InputSpec> inputs() const override { return inputs_; }
+  std::int64_t parameter_elements() const override {
+    return parameter_elements_;
+  }
+  std::map<DType, std::int64_t> weight_elements() const override {
+    return weight_elements_;
+  }
+
+  std::vector<std::string> warnings(Mode mode) const override {
+    const Model& model = contents_->model;
+    std::vector<std::string> warnings;
+    if (!contents_->archive.others.empty()) {
+      warnings.push_back(fmt::format(
+          "holds several models; '{}' is taken, not {}",
+          contents_->archive.name, Joined(contents_->archive.others)));
+    }
+    if (model.minor_version > kSchemaMinor) {
+      warnings.push_back(fmt::format(
+          "has version {}.{} of torch.export's schema, newer than {}.{}",
+          kSchemaMajor, model.minor_version, kSchemaMajor, kSchemaMinor));
+    }
+    if (model.is_decomposed && mode == Mode::kTraining) {
+      warnings.emplace_back(
+          "holds decomposed operators (run_decompositions()): what training "
+          "keeps differs from what eager PyTorch keeps");
+    }
+    std::string switched = ModeSwitch(model.graph, mode).Warning();
+    if (!switched.empty()) warnings.push_back(std::move(switched));
+    return warnings;
+  }
+
+  std::unique_ptr<ProgramInstance> Instantiate(
+      const InstanceOptions& options) const override {
+    return std::make_unique<ExportedInstance>(contents_, options);
+  }
+
+ private:
+  static InputSpec SpecOf(const ModelInput& input) {
+    InputSpec spec{.name = input.name, .dtype = ToDType(input.tensor.type)};
+    spec.dims.emplace();
+    for (const Size& size : input.tensor.sizes) {
+      InputDim dim{.value = size.example};
+      if (size.is_known && !size.symbol.empty()) dim.symbol = ToString(size);
+      spec.dims->push_back(std::move(dim));
+    }
+    return spec;
+  }
+
+  std::shared_ptr<const Contents> contents_;
+  std::vector<InputSpec> inputs_;
+  std::int64_t parameter_elements_;
+  std::map<DType, std::int64_t> weight_elements_;
+};
+
+}  // namespace
+
+Program ReadProgram(RegularFile file) {
+  InitializeTracing();
+  const std::string path = file.path;
+  auto contents = std::make_shared<Contents>();
+  contents->path = path;
+  contents->archive = ReadArchive(std::move(file));
+  contents->model = ReadModel(contents->archive.model, contents->path);
+  contents->archive.model.clear();
+  RefuseUnknownOperators(contents->path, contents->model.graph);
+  NoteShared(contents->model, contents->archive);
+  return Program(path, std::make_shared<ExportedSource>(std::move(contents)));
+}
+
+}  // namespace foretell::exported

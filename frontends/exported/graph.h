@@ -1,0 +1,137 @@
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace foretell::exported {
+
+struct Graph;
+
+/// A value that is made while a graph runs, by its number in the graph.
+struct Slot {
+  int index = 0;
+};
+inline constexpr int kUnused = -1;  ///< Of a result that nobody reads.
+
+/// What an operator takes or gives.
+struct Argument {
+  /// Of the operator's schema; empty for the positional arguments of operators
+  /// without one.
+  std::string name;
+  std::variant<c10::IValue, Slot, std::vector<Argument>,
+               std::shared_ptr<const Graph>>
+      value;
+};
+
+/// One call.
+struct Node {
+  std::string name;
+  std::string target;  ///< "torch.ops.aten.conv2d.default", "_operator.add".
+  std::string scope;   ///< Path of the module: "layer1.0.conv1".
+  std::string source;  ///< Of the user's code: "model.py:12"; may be empty.
+  std::vector<Argument> inputs;
+  std::vector<Argument> outputs;  ///< Slots, lists of slots, or constants.
+  std::vector<int> dies;          ///< Slots that no later node reads.
+};
+
+/// A list of calls, each of which reads what was made before it.
+struct Graph {
+  std::vector<Argument> inputs;
+  std::vector<Argument> outputs;
+  std::vector<Node> nodes;
+  int num_slots = 0;
+  std::vector<int> unread;  ///< Inputs that nobody reads.
+};
+
+/// factor × symbol + offset; a fixed number where there is no symbol.
+struct Size {
+  std::string symbol;
+  std::int64_t factor = 1;
+  std::int64_t offset = 0;
+  /// What it was when the file was made; empty where the file does not say.
+  std::optional<std::int64_t> example;
+  /// False for sizes of another form, of which `example` alone is known.
+  bool is_known = true;
+};
+
+/// What a file says of a tensor.
+struct TensorInfo {
+  at::ScalarType type = at::kFloat;
+  std::vector<Size> sizes;
+  bool requires_grad = false;
+};
+
+enum class InputKind : std::uint8_t {
+  kParameter,
+  kBuffer,
+  kConstant,  ///< A tensor.
+  kUser,      ///< A tensor that the caller gives.
+  kUserSize,  ///< A whole number that the caller gives.
+  kValue,     ///< A number or text that the file fixes.
+};
+
+/// Where an input of a model's graph comes from.
+struct ModelInput {
+  InputKind kind = InputKind::kUser;
+  std::string name;  ///< In the state dictionary, or of the argument.
+  TensorInfo tensor;
+  Size size;  ///< Of kUserSize.
+  /// Number of an input that is the same tensor, -1: none.
+  int same_as = -1;
+};
+
+/// What becomes of an output of a model's graph.
+struct ModelOutput {
+  /// Number of the input that it is written to; -1: it is a result.
+  int written_to = -1;
+};
+
+/// The range that a file allows for a symbol.
+struct SizeRange {
+  std::string symbol;
+  std::optional<std::int64_t> at_least;
+  std::optional<std::int64_t> at_most;
+};
+
+/// A whole model.
+struct Model {
+  Graph graph;
+  std::vector<ModelInput> inputs;    ///< One per input of the graph.
+  std::vector<ModelOutput> outputs;  ///< One per output of the graph.
+  std::vector<SizeRange> ranges;
+  std::int64_t minor_version = 0;
+  std::string torch_version;
+  bool is_decomposed = false;  ///< Into core ATen: run_decompositions().
+};
+
+/// Calls `visit` on every slot in `argument`, also in lists.
+template <typename Visit>
+void ForEachSlot(const Argument& argument, const Visit& visit) {
+  if (const auto* slot = std::get_if<Slot>(&argument.value)) {
+    visit(slot->index);
+  } else if (const auto* list =
+                 std::get_if<std::vector<Argument>>(&argument.value)) {
+    for (const Argument& element : *list) ForEachSlot(element, visit);
+  }
+}
+
+/// Calls `visit` on every node of `graph` and of the graphs in it.
+template <typename Visit>
+void ForEachNode(const Graph& graph, const Visit& visit) {
+  for (const Node& node : graph.nodes) {
+    visit(node);
+    for (const Argument& argument : node.inputs) {
+      const auto* inner =
+          std::get_if<std::shared_ptr<const Graph>>(&argument.value);
+      if (inner != nullptr) ForEachNode(**inner, visit);
+    }
+  }
+}
+
+}  // namespace foretell::exported

@@ -1,0 +1,271 @@
+#include "frontends/exported/higher_order.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/stack.h>
+#include <fmt/core.h>
+
+#include <optional>
+#include <utility>
+
+#include "foretell/error.h"
+#include "frontends/exported/checkpoint.h"
+#include "frontends/exported/interpreter.h"
+#include "src/program/autocast.h"
+
+namespace foretell::exported {
+namespace {
+
+using Values = std::vector<c10::IValue>;
+
+[[noreturn]] void Refuse(const std::string& why) {
+  throw Error(ErrorCode::kUnsupported, why);
+}
+
+/// The graph number `index`, and the value; Error(kCorrupt) where there is
+/// none.
+const Graph& GraphOf(const HigherOrderCall& call, std::size_t index) {
+  if (index < call.graphs.size()) return *call.graphs[index];
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("lacks its graph number {}", index));
+}
+
+c10::IValue Take(HigherOrderCall& call, std::size_t index) {
+  if (index < call.values.size()) return std::move(call.values[index]);
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("lacks its argument number {}", index));
+}
+
+bool TakeFlag(HigherOrderCall& call, std::size_t index) {
+  const c10::IValue value = Take(call, index);
+  if (value.isBool()) return value.toBool();
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("argument number {} is no flag", index));
+}
+
+/// Elements of the list that is argument number `index`; none if it is missing.
+Values TakeList(HigherOrderCall& call, std::size_t index) {
+  if (index >= call.values.size()) return {};
+  const c10::IValue value = Take(call, index);
+  if (value.isNone()) return {};
+  if (!value.isList()) {
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("argument number {} is no list", index));
+  }
+  return value.toListRef().vec();
+}
+
+/// The arguments from number `first` on.
+Values TakeRest(HigherOrderCall& call, std::size_t first) {
+  Values rest;
+  for (std::size_t i = first; i < call.values.size(); ++i) {
+    rest.push_back(std::move(call.values[i]));
+  }
+  call.values.clear();
+  return rest;
+}
+
+void Append(Values& values, const Values& more) {
+  values.insert(values.end(), more.begin(), more.end());
+}
+
+/// Truth of a number, or of a tensor that has values.
+bool IsTrue(const c10::IValue& value) {
+  if (value.isBool()) return value.toBool();
+  if (value.isInt()) return value.toInt() != 0;
+  if (value.isTensor() && value.toTensor().defined()) {
+    if (!value.toTensor().is_meta()) return value.toTensor().item().toBool();
+    Refuse(
+        "depends on the content of a tensor, which a trace without "
+        "arithmetic does not have; use --trace cpu");
+  }
+  throw Error(ErrorCode::kCorrupt, "decides by what is no number");
+}
+
+Values WithGradMode(Interpreter& interpreter, HigherOrderCall call) {
+  const at::AutoGradMode mode(TakeFlag(call, 0));
+  const Graph& graph = GraphOf(call, 0);
+  return interpreter.Run(graph, TakeRest(call, 1));
+}
+
+/// Autocast of any device is taken for that of the device that runs.
+Values WithAutocast(Interpreter& interpreter, HigherOrderCall call) {
+  const c10::IValue dtype = Take(call, 1);
+  const bool enabled = TakeFlag(call, 2);
+  const Graph& graph = GraphOf(call, 0);
+  Values operands = TakeRest(call, 4);
+  if (!enabled) {
+    const AutocastPause pause;
+    return interpreter.Run(graph, std::move(operands));
+  }
+  const at::ScalarType type =
+      dtype.isInt() ? static_cast<at::ScalarType>(dtype.toInt()) : at::kHalf;
+  if (type != at::kHalf && type != at::kBFloat16) {
+    Refuse(fmt::format("autocast to {}, expected f16 or bf16",
+                       at::toString(type)));
+  }
+  const AutocastRegion region(interpreter.device(), type);
+  return interpreter.Run(graph, std::move(operands));
+}
+
+Values Cond(Interpreter& interpreter, HigherOrderCall call) {
+  const bool holds = IsTrue(Take(call, 0));
+  const Graph& graph = GraphOf(call, holds ? 0 : 1);
+  Values operands = TakeList(call, 1);
+  call.values.clear();
+  return interpreter.Run(graph, std::move(operands));
+}
+
+Values WhileLoop(Interpreter& interpreter, HigherOrderCall call) {
+  const Graph& condition = GraphOf(call, 0);
+  const Graph& body = GraphOf(call, 1);
+  Values carried = TakeList(call, 0);
+  const Values additional = TakeList(call, 1);
+  while (true) {
+    Values operands = carried;
+    Append(operands, additional);
+    const Values holds = interpreter.Run(condition, operands);
+    if (holds.empty() || !IsTrue(holds.front())) return carried;
+    carried.clear();
+    carried = interpreter.Run(body, std::move(operands));
+  }
+}
+
+std::int64_t LengthOf(const Values& sequences) {
+  if (sequences.empty() || !sequences.front().isTensor() ||
+      sequences.front().toTensor().dim() == 0) {
+    throw Error(ErrorCode::kCorrupt, "has nothing to go through");
+  }
+  return sequences.front().toTensor().size(0);
+}
+
+Values ElementsAt(const Values& sequences, std::int64_t index) {
+  Values elements;
+  for (const c10::IValue& sequence : sequences) {
+    elements.emplace_back(sequence.toTensor().select(0, index));
+  }
+  return elements;
+}
+
+/// Carries values from element to element and collects the others, which
+/// PyTorch writes into tensors that it makes after the first step.
+Values Scan(Interpreter& interpreter, HigherOrderCall call) {
+  const Graph& step = GraphOf(call, 0);
+  Values carried = TakeList(call, 0);
+  const Values sequences = TakeList(call, 1);
+  const Values additional = TakeList(call, 2);
+  const std::size_t num_carried = carried.size();
+  const std::int64_t length = LengthOf(sequences);
+  std::vector<at::Tensor> collected;
+  for (std::int64_t i = 0; i < length; ++i) {
+    Values operands = std::move(carried);
+    Append(operands, ElementsAt(sequences, i));
+    Append(operands, additional);
+    Values results = interpreter.Run(step, std::move(operands));
+    for (std::size_t k = num_carried; k < results.size(); ++k) {
+      const at::Tensor result = results[k].toTensor();
+      if (i == 0) {
+        std::vector<std::int64_t> shape = result.sizes().vec();
+        shape.insert(shape.begin(), length);
+        collected.push_back(at::empty(shape, result.options()));
+      }
+      collected[k - num_carried].select(0, i).copy_(result);
+    }
+    results.resize(num_carried);
+    carried = std::move(results);
+  }
+  for (at::Tensor& tensor : collected) carried.emplace_back(std::move(tensor));
+  return carried;
+}
+
+/// Runs a graph on every element of sequences and stacks what it gives.
+Values Map(Interpreter& interpreter, HigherOrderCall call) {
+  const Graph& step = GraphOf(call, 0);
+  const Values sequences = TakeList(call, 0);
+  const Values additional = TakeList(call, 1);
+  const std::int64_t length = LengthOf(sequences);
+  std::vector<std::vector<at::Tensor>> collected;
+  for (std::int64_t i = 0; i < length; ++i) {
+    Values operands = ElementsAt(sequences, i);
+    Append(operands, additional);
+    const Values results = interpreter.Run(step, std::move(operands));
+    collected.resize(results.size());
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      collected[k].push_back(results[k].toTensor());
+    }
+  }
+  Values stacked;
+  for (const auto& tensors : collected)
+    stacked.emplace_back(at::stack(tensors));
+  return stacked;
+}
+
+Values Checkpoint(Interpreter& interpreter, HigherOrderCall call) {
+  GraphOf(call, 0);
+  Values operands = TakeRest(call, 0);
+  return RunCheckpointed(interpreter, call.graphs.front(), std::move(operands));
+}
+
+Values Inline(Interpreter& interpreter, HigherOrderCall call) {
+  const Graph& graph = GraphOf(call, 0);
+  return interpreter.Run(graph, TakeRest(call, 0));
+}
+
+/// As Inline with a name before the operands.
+Values InlineNamed(Interpreter& interpreter, HigherOrderCall call) {
+  const Graph& graph = GraphOf(call, 0);
+  return interpreter.Run(graph, TakeRest(call, 1));
+}
+
+/// As Inline with the operands in one list.
+Values InlineList(Interpreter& interpreter, HigherOrderCall call) {
+  const Graph& graph = GraphOf(call, 0);
+  Values operands = TakeList(call, 0);
+  call.values.clear();
+  return interpreter.Run(graph, std::move(operands));
+}
+
+struct HigherOrderRow {
+  std::string_view name;
+  Values (*call)(Interpreter&, HigherOrderCall);
+};
+
+constexpr HigherOrderRow kHigherOrderRows[] = {
+    {"cond", &Cond},
+    {"hints_wrapper", &InlineList},
+    {"invoke_subgraph", &InlineNamed},
+    {"map_impl", &Map},
+    {"scan", &Scan},
+    {"strict_mode", &InlineList},
+    {"tag_activation_checkpoint", &Checkpoint},
+    {"while_loop", &WhileLoop},
+    {"wrap", &Inline},
+    {"wrap_activation_checkpoint", &Checkpoint},
+    {"wrap_with_autocast", &WithAutocast},
+    {"wrap_with_set_grad_enabled", &WithGradMode},
+};
+
+const HigherOrderRow* Find(std::string_view target) {
+  constexpr std::string_view kBegin = "torch.ops.higher_order.";
+  if (!target.starts_with(kBegin)) return nullptr;
+  target.remove_prefix(kBegin.size());
+  for (const HigherOrderRow& row : kHigherOrderRows) {
+    if (row.name == target) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool IsKnownHigherOrder(std::string_view target) {
+  return Find(target) != nullptr;
+}
+
+Values CallHigherOrder(Interpreter& interpreter, HigherOrderCall call) {
+  const Node& node = *call.node;
+  const HigherOrderRow* row = Find(node.target);
+  if (row == nullptr) Refuse(node.target + " is not known");
+  return row->call(interpreter, std::move(call));
+}
+
+}  // namespace foretell::exported

@@ -1,0 +1,190 @@
+#include "frontends/exported/interpreter.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "foretell/error.h"
+#include "frontends/exported/higher_order.h"
+#include "frontends/exported/number_operators.h"
+
+namespace foretell::exported {
+namespace {
+
+using Values = std::vector<c10::IValue>;
+
+/// Value of a constant, a slot or a list of them.
+c10::IValue Evaluate(const Argument& argument, const Values& frame) {
+  if (const auto* constant = std::get_if<c10::IValue>(&argument.value)) {
+    return *constant;
+  }
+  if (const auto* slot = std::get_if<Slot>(&argument.value)) {
+    return frame[static_cast<std::size_t>(slot->index)];
+  }
+  const auto* list = std::get_if<std::vector<Argument>>(&argument.value);
+  if (list == nullptr) {
+    throw Error(ErrorCode::kCorrupt, "takes no graph");
+  }
+  c10::impl::GenericList values(c10::AnyType::get());
+  values.reserve(list->size());
+  for (const Argument& element : *list) {
+    values.push_back(Evaluate(element, frame));
+  }
+  return values;
+}
+
+void Store(const Argument& place, c10::IValue value, Values& frame) {
+  if (const auto* slot = std::get_if<Slot>(&place.value)) {
+    if (slot->index == kUnused) return;
+    frame[static_cast<std::size_t>(slot->index)] = std::move(value);
+  } else if (const auto* list =
+                 std::get_if<std::vector<Argument>>(&place.value)) {
+    if (!value.isList() || value.toListRef().size() < list->size()) {
+      throw Error(
+          ErrorCode::kCorrupt,
+          fmt::format("has {} results as a list, which it does not give",
+                      list->size()));
+    }
+    const Values elements = value.toListRef().vec();
+    value = {};
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      Store((*list)[i], elements[i], frame);
+    }
+  }
+}
+
+void Release(const std::vector<int>& slots, Values& frame) {
+  for (const int slot : slots) frame[static_cast<std::size_t>(slot)] = {};
+}
+
+/// Checks of what a file was made for, which have no kernel.
+bool IsCheck(std::string_view target) {
+  constexpr std::string_view kChecks[] = {
+      "torch.ops.aten._assert_scalar", "torch.ops.aten._assert_async",
+      "torch.ops.aten._assert_tensor_metadata",
+      "torch.ops.aten._functional_assert_async",
+      "torch.ops.aten.sym_constrain_range"};
+  for (const std::string_view check : kChecks) {
+    if (target.starts_with(check)) return true;
+  }
+  return false;
+}
+
+/// torch.export turns cuDNN off while it records; who runs the network has it.
+bool IsCudnnSwitch(const Argument& input) {
+  return input.name == "cudnn_enabled" || input.name == "cudnn_enable";
+}
+
+/// Results are one IValue each; what is stored of them is in `outputs`.
+void StoreResults(const Node& node, Values results, Values& frame) {
+  if (results.size() < node.outputs.size()) {
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("has {} results, the file names {}", results.size(),
+                            node.outputs.size()));
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    Store(node.outputs[i], std::move(results[i]), frame);
+  }
+}
+
+}  // namespace
+
+Values Interpreter::Run(const Graph& graph, Values inputs) {
+  Count();
+  if (inputs.size() != graph.inputs.size()) {
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("a graph takes {} values, is given {}",
+                            graph.inputs.size(), inputs.size()));
+  }
+  Frame frame(static_cast<std::size_t>(graph.num_slots));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Store(graph.inputs[i], std::move(inputs[i]), frame);
+  }
+  inputs.clear();
+  Release(graph.unread, frame);
+  const Node* const outer = current_;
+  for (const Node& node : graph.nodes) {
+    current_ = &node;
+    try {
+      RunNode(node, frame);
+    } catch (...) {
+      if (failed_ == nullptr) failed_ = &node;
+      throw;
+    }
+  }
+  current_ = outer;
+  Values results;
+  for (const Argument& output : graph.outputs) {
+    results.push_back(Evaluate(output, frame));
+  }
+  return results;
+}
+
+void Interpreter::Count() {
+  if (++calls_ <= kMostCalls) return;
+  throw Error(
+      ErrorCode::kUnsupported,
+      fmt::format("runs more than {} operators and graphs: a loop in it "
+                  "does not end",
+                  kMostCalls));
+}
+
+void Interpreter::RunNode(const Node& node, Frame& frame) {
+  Count();
+  if (IsCheck(node.target)) return Release(node.dies, frame);
+  StoreResults(node, Call(node, frame), frame);
+}
+
+Values Interpreter::Call(const Node& node, Frame& frame) {
+  if (node.target.starts_with("torch.ops.higher_order.")) {
+    return CallGraphs(node, frame);
+  }
+  if (node.target.starts_with("torch.ops.")) return CallTensors(node, frame);
+  return CallNumbers(node, frame);
+}
+
+Values Interpreter::CallNumbers(const Node& node, Frame& frame) {
+  const NumberOperator function = FindNumberOperator(node.target);
+  if (function == nullptr) {
+    throw Error(ErrorCode::kUnsupported, node.target + " is not known");
+  }
+  Values operands;
+  for (const Argument& input : node.inputs) {
+    operands.push_back(Evaluate(input, frame));
+  }
+  Release(node.dies, frame);
+  return {function(operands)};
+}
+
+Values Interpreter::CallTensors(const Node& node, Frame& frame) {
+  const std::optional<c10::OperatorHandle> op = FindOperator(node.target);
+  if (!op) {
+    throw Error(ErrorCode::kUnsupported, node.target + " is not known");
+  }
+  NamedValues values;
+  for (const Argument& input : node.inputs) {
+    c10::IValue value = mode_.Apply(node, input, Evaluate(input, frame));
+    if (IsCudnnSwitch(input)) value = true;
+    values.emplace_back(input.name, std::move(value));
+  }
+  Release(node.dies, frame);
+  return CallOperator(*op, std::move(values), device_);
+}
+
+Values Interpreter::CallGraphs(const Node& node, Frame& frame) {
+  HigherOrderCall call{.node = &node};
+  for (const Argument& input : node.inputs) {
+    if (const auto* graph =
+            std::get_if<std::shared_ptr<const Graph>>(&input.value)) {
+      call.graphs.push_back(*graph);
+    } else if (input.name.empty()) {
+      call.values.push_back(Evaluate(input, frame));
+    }
+  }
+  Release(node.dies, frame);
+  Values results = CallHigherOrder(*this, std::move(call));
+  current_ = &node;
+  return results;
+}
+
+}  // namespace foretell::exported

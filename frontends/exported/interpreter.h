@@ -1,0 +1,55 @@
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "frontends/exported/call_operator.h"
+#include "frontends/exported/graph.h"
+#include "frontends/exported/switch_mode.h"
+
+namespace foretell::exported {
+
+/// Operators and graphs that may run, those on numbers and inside of loops
+/// included.
+inline constexpr std::int64_t kMostCalls = 1'000'000;
+
+/// Runs graphs node by node, through LibTorch's dispatcher. Values die after
+/// the last node that reads them.
+class Interpreter {
+ public:
+  /// Makes tensors on `device`.
+  Interpreter(c10::DeviceType device, ModeSwitch mode)
+      : device_(device), mode_(mode) {}
+
+  /// Results of `graph`, of which `inputs` are consumed. Throws Error that
+  /// names the operator, and what operators throw.
+  std::vector<c10::IValue> Run(const Graph& graph,
+                               std::vector<c10::IValue> inputs);
+
+  c10::DeviceType device() const { return device_; }
+  /// The node that runs; null between runs.
+  const Node* current() const { return current_; }
+  /// The node that threw; null where none did.
+  const Node* failed() const { return failed_; }
+
+ private:
+  using Frame = std::vector<c10::IValue>;
+
+  void Count();
+  void RunNode(const Node& node, Frame& frame);
+  std::vector<c10::IValue> Call(const Node& node, Frame& frame);
+  std::vector<c10::IValue> CallNumbers(const Node& node, Frame& frame);
+  std::vector<c10::IValue> CallTensors(const Node& node, Frame& frame);
+  std::vector<c10::IValue> CallGraphs(const Node& node, Frame& frame);
+
+  c10::DeviceType device_;
+  ModeSwitch mode_;
+  const Node* current_ = nullptr;
+  const Node* failed_ = nullptr;
+  std::int64_t calls_ = 0;
+};
+
+}  // namespace foretell::exported

@@ -1,0 +1,173 @@
+#include "frontends/exported/read_graph.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "frontends/exported/read_argument.h"
+
+namespace foretell::exported {
+namespace {
+
+/// The part of `text` between its comma number `which` and the next.
+std::string FieldOf(std::string_view text, int which) {
+  for (; which > 0; --which) {
+    const std::size_t comma = text.find(',');
+    if (comma == std::string_view::npos) return {};
+    text.remove_prefix(comma + 1);
+  }
+  return std::string(text.substr(0, text.find(',')));
+}
+
+/// Path of the innermost module; each is written "key,path,class".
+std::string ScopeOf(std::string_view modules) {
+  const std::size_t last = modules.rfind(';');
+  if (last != std::string_view::npos) modules.remove_prefix(last + 1);
+  return FieldOf(modules, 1);
+}
+
+/// "model.py:12" of the first line, which is the outermost call.
+std::string SourceOf(std::string_view trace) {
+  constexpr std::string_view kFile = "File \"";
+  constexpr std::string_view kLine = "\", line ";
+  const std::size_t begin = trace.find(kFile);
+  if (begin == std::string_view::npos) return {};
+  trace.remove_prefix(begin + kFile.size());
+  const std::size_t end = trace.find(kLine);
+  if (end == std::string_view::npos) return {};
+  std::string_view file = trace.substr(0, end);
+  file.remove_prefix(file.rfind('/') + 1);
+  trace.remove_prefix(end + kLine.size());
+  return fmt::format("{}:{}", file, trace.substr(0, trace.find(',')));
+}
+
+class GraphReader {
+ public:
+  GraphReader(Document& document, std::map<std::string, int>& slots)
+      : document_(document), slots_(slots) {}
+
+  Graph Read(const Json& value) {
+    Graph graph;
+    for (const Json& input : document_.List(value, "inputs")) {
+      graph.inputs.push_back(ReadArgument(document_, input, define_, inner_));
+    }
+    for (const Json& node : document_.List(value, "nodes")) {
+      graph.nodes.push_back(ReadNode(node));
+    }
+    document_.SetPlace("outputs");
+    for (const Json& output : document_.List(value, "outputs")) {
+      graph.outputs.push_back(ReadArgument(document_, output, find_, inner_));
+    }
+    document_.SetPlace("");
+    graph.num_slots = static_cast<int>(slots_.size());
+    NoteLastUses(graph);
+    return graph;
+  }
+
+ private:
+  int Define(const std::string& name) {
+    const auto [entry, is_new] =
+        slots_.emplace(name, static_cast<int>(slots_.size()));
+    if (!is_new) document_.Fail(fmt::format("'{}' is made twice", name));
+    return entry->second;
+  }
+
+  int Find(const std::string& name) const {
+    const auto found = slots_.find(name);
+    if (found == slots_.end()) {
+      document_.Fail(fmt::format("reads '{}', which nothing has made", name));
+    }
+    return found->second;
+  }
+
+  Node ReadNode(const Json& value) {
+    Node node{.target = document_.Text(value, "target")};
+    if (const Json* name = document_.Find(value, "name")) {
+      node.name = document_.ToText(*name);
+    }
+    const std::string place =
+        fmt::format("node '{}' ({})", node.name, node.target);
+    document_.SetPlace(place);
+    ReadMetadata(value, node);
+    for (const Json& input : document_.List(value, "inputs")) {
+      Argument argument = ReadArgument(
+          document_, document_.Member(input, "arg"), find_, inner_);
+      argument.name = document_.Text(input, "name");
+      node.inputs.push_back(std::move(argument));
+      document_.SetPlace(place);
+    }
+    for (const Json& output : document_.List(value, "outputs")) {
+      node.outputs.push_back(ReadArgument(document_, output, define_, inner_));
+    }
+    return node;
+  }
+
+  void ReadMetadata(const Json& value, Node& node) const {
+    const Json* metadata = document_.Find(value, "metadata");
+    if (metadata == nullptr) return;
+    if (const Json* modules = document_.Find(*metadata, "nn_module_stack")) {
+      node.scope = ScopeOf(document_.ToText(*modules));
+    }
+    if (const Json* trace = document_.Find(*metadata, "stack_trace")) {
+      node.source = SourceOf(document_.ToText(*trace));
+    }
+  }
+
+  /// Says of every slot after which node it dies, and of every result that
+  /// nobody reads.
+  static void NoteLastUses(Graph& graph) {
+    std::vector<bool> is_read(static_cast<std::size_t>(graph.num_slots));
+    const auto read = [&](int slot) {
+      is_read[static_cast<std::size_t>(slot)] = true;
+    };
+    for (const Argument& output : graph.outputs) ForEachSlot(output, read);
+    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+      Node& node = graph.nodes[i];
+      for (Argument& output : node.outputs) ForgetUnread(output, is_read);
+      for (const Argument& input : node.inputs) {
+        ForEachSlot(input, [&](int slot) {
+          if (is_read[static_cast<std::size_t>(slot)]) return;
+          node.dies.push_back(slot);
+          read(slot);
+        });
+      }
+    }
+    for (const Argument& input : graph.inputs) {
+      ForEachSlot(input, [&](int slot) {
+        if (!is_read[static_cast<std::size_t>(slot)]) {
+          graph.unread.push_back(slot);
+        }
+      });
+    }
+  }
+
+  static void ForgetUnread(Argument& output, const std::vector<bool>& is_read) {
+    if (auto* slot = std::get_if<Slot>(&output.value)) {
+      if (!is_read[static_cast<std::size_t>(slot->index)]) {
+        slot->index = kUnused;
+      }
+    } else if (auto* list = std::get_if<std::vector<Argument>>(&output.value)) {
+      for (Argument& element : *list) ForgetUnread(element, is_read);
+    }
+  }
+
+  Document& document_;
+  std::map<std::string, int>& slots_;
+  const SlotOf define_ = [this](const std::string& name) {
+    return Define(name);
+  };
+  const SlotOf find_ = [this](const std::string& name) { return Find(name); };
+  const ReadInner inner_ = [this](const Json& value) {
+    std::map<std::string, int> slots;
+    return std::make_shared<const Graph>(ReadGraph(document_, value, slots));
+  };
+};
+
+}  // namespace
+
+Graph ReadGraph(Document& document, const Json& value,
+                std::map<std::string, int>& slots) {
+  return GraphReader(document, slots).Read(value);
+}
+
+}  // namespace foretell::exported

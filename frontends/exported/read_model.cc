@@ -1,0 +1,229 @@
+#include "frontends/exported/read_model.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "frontends/exported/document.h"
+#include "frontends/exported/read_argument.h"
+#include "frontends/exported/read_graph.h"
+#include "frontends/exported/sizes.h"
+
+namespace foretell::exported {
+namespace {
+
+constexpr std::string_view kBatch = "batch";
+constexpr std::size_t kMostDimensions = 16;
+
+class ModelReader {
+ public:
+  explicit ModelReader(Document& document) : document_(document) {}
+
+  Model Read() {
+    ReadVersion();
+    const Json& module = document_.Object(document_.root(), "graph_module");
+    const Json& graph = document_.Object(module, "graph");
+    model_.graph = ReadGraph(document_, graph, slots_);
+    tensors_ = &document_.Object(graph, "tensor_values");
+    numbers_ = &document_.Object(graph, "sym_int_values");
+    const Json& signature = document_.Object(module, "signature");
+    for (const Json& spec : document_.List(signature, "input_specs")) {
+      model_.inputs.push_back(ReadInput(spec));
+    }
+    for (const Json& spec : document_.List(signature, "output_specs")) {
+      model_.outputs.push_back(ReadOutput(spec));
+    }
+    RequireMatch("inputs", model_.inputs.size(), model_.graph.inputs.size());
+    RequireMatch("outputs", model_.outputs.size(), model_.graph.outputs.size());
+    ReadRanges();
+    return std::move(model_);
+  }
+
+ private:
+  void ReadVersion() {
+    const Json& root = document_.root();
+    const Json& version = document_.Object(root, "schema_version");
+    const std::int64_t major = document_.Int(version, "major");
+    model_.minor_version = document_.Int(version, "minor");
+    if (const Json* torch = document_.Find(root, "torch_version")) {
+      model_.torch_version = document_.ToText(*torch);
+    }
+    if (major != kSchemaMajor) {
+      document_.Refuse(fmt::format(
+          "has version {}.{} of torch.export's schema (PyTorch {}), {}.x is "
+          "read; export the network again with PyTorch 2.8 or newer",
+          major, model_.minor_version, model_.torch_version, kSchemaMajor));
+    }
+    if (const Json* verifiers = document_.Find(root, "verifiers")) {
+      const Json& names = document_.ToList(*verifiers);
+      model_.is_decomposed =
+          !names.empty() &&
+          std::ranges::find(names, Json("TRAINING")) == names.end();
+    }
+  }
+
+  void RequireMatch(const char* what, std::size_t specs, std::size_t values) {
+    if (specs == values) return;
+    document_.Fail(fmt::format("the signature has {} {}, the graph {}", specs,
+                               what, values));
+  }
+
+  ModelInput ReadInput(const Json& spec) {
+    const auto [kind, content] = document_.ToUnion(spec);
+    document_.SetPlace(fmt::format("signature, {}", kind));
+    if (kind == "parameter") {
+      return State(InputKind::kParameter, *content, "parameter_name");
+    }
+    if (kind == "buffer") {
+      return State(InputKind::kBuffer, *content, "buffer_name");
+    }
+    if (kind == "tensor_constant") {
+      return State(InputKind::kConstant, *content, "tensor_constant_name");
+    }
+    if (kind == "user_input") {
+      return UserInput(document_.Object(*content, "arg"));
+    }
+    if (kind == "constant_input") {
+      return {.kind = InputKind::kValue,
+              .name = document_.Text(*content, "name")};
+    }
+    document_.Refuse("inputs of this kind are not known");
+  }
+
+  ModelInput State(InputKind kind, const Json& spec, const char* key) {
+    const std::string name =
+        document_.Text(document_.Object(spec, "arg"), "name");
+    return {.kind = kind,
+            .name = document_.Text(spec, key),
+            .tensor = ReadTensor(name)};
+  }
+
+  ModelInput UserInput(const Json& argument) {
+    const auto [kind, content] = document_.ToUnion(argument);
+    if (kind == "as_tensor") {
+      std::string name = document_.Text(*content, "name");
+      TensorInfo tensor = ReadTensor(name);
+      return {.name = std::move(name), .tensor = std::move(tensor)};
+    }
+    if (kind == "as_sym_int" && document_.Find(*content, "as_name")) {
+      std::string name = document_.Text(*content, "as_name");
+      const Size size = ReadSize(document_.Member(*numbers_, name.c_str()));
+      return {
+          .kind = InputKind::kUserSize, .name = std::move(name), .size = size};
+    }
+    return {.kind = InputKind::kValue};
+  }
+
+  TensorInfo ReadTensor(const std::string& name) const {
+    const Json& value = document_.Object(*tensors_, name.c_str());
+    TensorInfo info{
+        .type = ReadScalarType(document_, document_.Int(value, "dtype")),
+        .requires_grad = document_.Bool(value, "requires_grad")};
+    for (const Json& size : document_.List(value, "sizes")) {
+      info.sizes.push_back(ReadSize(size));
+    }
+    if (info.sizes.size() > kMostDimensions) {
+      document_.Refuse(
+          fmt::format("'{}' has {} dimensions, at most {} are read", name,
+                      info.sizes.size(), kMostDimensions));
+    }
+    return info;
+  }
+
+  Size ReadSize(const Json& value) const {
+    const auto [kind, content] = document_.ToUnion(value);
+    if (kind == "as_int") {
+      const std::int64_t size = document_.ToInt(*content);
+      if (size < 0) document_.Fail(fmt::format("a size is {}", size));
+      return {.factor = 0, .offset = size, .example = size};
+    }
+    Size size = ParseSize(document_.Text(*content, "expr_str"));
+    if (const Json* hint = document_.Find(*content, "hint")) {
+      const auto [type, number] = document_.ToUnion(*hint);
+      if (type == "as_int") size.example = document_.ToInt(*number);
+    }
+    return size;
+  }
+
+  ModelOutput ReadOutput(const Json& spec) {
+    const auto [kind, content] = document_.ToUnion(spec);
+    document_.SetPlace(fmt::format("signature, {}", kind));
+    if (kind == "buffer_mutation") {
+      return WrittenTo(document_.Text(*content, "buffer_name"));
+    }
+    if (kind == "parameter_mutation") {
+      return WrittenTo(document_.Text(*content, "parameter_name"));
+    }
+    if (kind == "user_input_mutation") {
+      return WrittenTo(document_.Text(*content, "user_input_name"));
+    }
+    if (kind == "user_output" || kind == "loss_output") return {};
+    document_.Refuse("outputs of this kind are not known");
+  }
+
+  ModelOutput WrittenTo(const std::string& name) const {
+    for (std::size_t i = 0; i < model_.inputs.size(); ++i) {
+      if (model_.inputs[i].name == name) {
+        return {.written_to = static_cast<int>(i)};
+      }
+    }
+    document_.Fail(fmt::format("'{}' is no input", name));
+  }
+
+  void ReadRanges() {
+    const Json* ranges = document_.Find(document_.root(), "range_constraints");
+    if (ranges == nullptr) return;
+    document_.SetPlace("range_constraints");
+    for (const auto& [symbol, range] : ranges->items()) {
+      SizeRange entry{.symbol = symbol};
+      if (const Json* least = document_.Find(range, "min_val")) {
+        entry.at_least = document_.ToInt(*least);
+      }
+      if (const Json* most = document_.Find(range, "max_val")) {
+        entry.at_most = document_.ToInt(*most);
+      }
+      model_.ranges.push_back(std::move(entry));
+    }
+  }
+
+  Document& document_;
+  Model model_;
+  std::map<std::string, int> slots_;
+  const Json* tensors_ = nullptr;
+  const Json* numbers_ = nullptr;
+};
+
+/// Symbol of the leading dimension of the first tensor that the user gives.
+std::string LeadingSymbol(const Model& model) {
+  for (const ModelInput& input : model.inputs) {
+    if (input.kind != InputKind::kUser || input.tensor.sizes.empty()) continue;
+    const Size& size = input.tensor.sizes.front();
+    return size.is_known ? size.symbol : "";
+  }
+  return "";
+}
+
+void Rename(Model& model, const std::string& from, std::string_view to) {
+  const auto rename = [&](std::string& symbol) {
+    if (symbol == from) symbol = to;
+  };
+  for (ModelInput& input : model.inputs) {
+    for (Size& size : input.tensor.sizes) rename(size.symbol);
+    rename(input.size.symbol);
+  }
+  for (SizeRange& range : model.ranges) rename(range.symbol);
+}
+
+}  // namespace
+
+Model ReadModel(std::string_view text, const std::string& origin) {
+  Document document(text, origin);
+  Model model = ModelReader(document).Read();
+  const std::string leading = LeadingSymbol(model);
+  if (!leading.empty()) Rename(model, leading, kBatch);
+  return model;
+}
+
+}  // namespace foretell::exported

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frontends/exported/graph.h"
+
+namespace foretell::exported {
+
+/// Refuses a graph, before anything of it runs, that calls what nobody here has
+/// or may call. Throws Error(kUnsupported) that begins with `path` and lists
+/// all such operators.
+void RefuseUnknownOperators(const std::string& path, const Graph& graph);
+
+/// Names ("aten::nonzero") of the operators that cannot run on the meta device,
+/// each once, sorted.
+std::vector<std::string> OperatorsWithoutMetaKernel(const Graph& graph);
+
+}  // namespace foretell::exported

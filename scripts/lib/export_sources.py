@@ -1,0 +1,117 @@
+"""Networks of public libraries with inputs to export them on. Each function of
+SOURCES returns the names that a library has and what makes (model, args, kwargs)
+of one, under `torch.device("meta")`; nothing is downloaded."""
+
+import inspect
+
+import torch
+
+BATCH = 2
+TOKENS = 32
+
+
+def timm_networks():
+    libraries = [declare_nms()]
+    import timm
+
+    def build(name, keep=libraries):
+        model = timm.create_model(name, pretrained=False)
+        size = model.pretrained_cfg.get("input_size", (3, 224, 224))
+        return model, (torch.zeros(BATCH, *size),), {}
+
+    return timm.list_models(), build
+
+
+def declare_nms():
+    """torchvision's wheel for another torch brings no operators along."""
+    library = torch.library.Library("torchvision", "FRAGMENT")
+    for name in ("nms", "qnms"):
+        library.define(f"{name}(Tensor dets, Tensor scores,"
+                       " float iou_threshold) -> Tensor")
+    return library
+
+
+def torchvision_networks():
+    libraries = [declare_nms()]
+    import torchvision
+    from torchvision import models
+
+    torchvision.extension._assert_has_ops = lambda: None
+    torch.library.register_fake("torchvision::nms", lambda boxes, scores, iou:
+                                boxes.new_empty(
+                                    torch.library.get_ctx().new_dynamic_size(),
+                                    dtype=torch.long))
+    detection = set(models.list_models(module=models.detection))
+    video = set(models.list_models(module=models.video))
+    flow = set(models.list_models(module=models.optical_flow))
+    names = [name for name in models.list_models()
+             if not name.startswith("quantized_")]
+
+    def build(name, keep=libraries):
+        flags = {"weights": None}
+        if "weights_backbone" in inspect.signature(
+                models.get_model_builder(name)).parameters:
+            flags["weights_backbone"] = None
+        model = models.get_model(name, **flags)
+        if name in detection:
+            return model, ([torch.zeros(3, 320, 320)],), {}
+        if name in video:
+            return model, (torch.zeros(BATCH, 3, 16, 224, 224),), {}
+        if name in flow:
+            image = torch.zeros(BATCH, 3, 128, 128)
+            return model, (image, image), {}
+        size = 299 if "inception" in name else 224
+        return model, (torch.zeros(BATCH, 3, size, size),), {}
+
+    return names, build
+
+
+def transformers_networks():
+    """The base network of every architecture as its configuration's defaults have
+    it, but for two layers: more would repeat them."""
+    libraries = [declare_nms()]
+    from transformers import AutoModel
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    def build(name, keep=libraries):
+        config = CONFIG_MAPPING[name]()
+        config.use_cache = False
+        for field in ("num_hidden_layers", "encoder_layers", "decoder_layers"):
+            if isinstance(getattr(config, field, None), int):
+                setattr(config, field, 2)
+        model = AutoModel.from_config(config)
+        return model, (), inputs_of(model)
+
+    return sorted(CONFIG_MAPPING), build
+
+
+def image_of(config):
+    vision = getattr(config, "vision_config", config)
+    size = getattr(vision, "image_size", None) or 224
+    size = tuple(size) if isinstance(size, (list, tuple)) else (size, size)
+    channels = getattr(vision, "num_channels", None) or 3
+    return torch.zeros(BATCH, channels, *size)
+
+
+def inputs_of(model):
+    """What `model.forward` takes, by the name of the input that comes first."""
+    parameters = inspect.signature(model.forward).parameters
+    tokens = torch.zeros(BATCH, TOKENS, dtype=torch.long)
+    inputs = {}
+    if "input_ids" in parameters:
+        inputs["input_ids"] = tokens
+    if "pixel_values" in parameters:
+        inputs["pixel_values"] = image_of(model.config)
+    if "decoder_input_ids" in parameters:
+        inputs["decoder_input_ids"] = tokens
+    if "input_features" in parameters:
+        bins = getattr(model.config, "num_mel_bins", None) or 80
+        frames = 2 * (getattr(model.config, "max_source_positions", None) or 512)
+        inputs["input_features"] = torch.zeros(BATCH, bins, frames)
+    if "input_values" in parameters:
+        inputs["input_values"] = torch.zeros(BATCH, 16000)
+    return inputs
+
+
+SOURCES = {"timm": timm_networks, "torchvision": torchvision_networks,
+           "transformers": transformers_networks}

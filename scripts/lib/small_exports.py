@@ -1,0 +1,177 @@
+"""Small networks that torch.export writes for the tests: one file each, packed,
+without what foretell does not read. Those of the examples have a TorchScript
+file of the same network beside them."""
+
+import pathlib
+import tempfile
+import zipfile
+
+import torch
+from torch import nn
+
+from networks import AttentionBlock
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "tests/frontends/data/exported"
+DROPPED = ("data/sample_inputs/", ".data/serialization_id")
+AUTO = torch.export.Dim.AUTO
+
+
+class ConvNet(nn.Module):
+    """Batch norm, dropout, a buffer and a constant that is a number."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, bias=False)
+        self.norm = nn.BatchNorm2d(8)
+        self.drop = nn.Dropout(0.5)
+        self.head = nn.Linear(8, 4)
+        self.register_buffer("shift", torch.zeros(4))
+
+    def forward(self, x):
+        y = torch.relu_(self.norm(self.conv(x))).mean((2, 3))
+        with torch.no_grad():
+            scale = x.mean() * torch.tensor(2.0)
+        return self.head(self.drop(y)) * scale + self.shift
+
+
+class Sizes(nn.Module):
+    """Sizes that are computed of symbols, and getitem."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(16, 8)
+        self.head = nn.Linear(8, 16, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, tokens, image):
+        batch, length = tokens.shape
+        y = self.embed(tokens).view(batch * length // 2, 2, -1)
+        first, second = y.unbind(1)
+        mask = torch.ones(batch, length).tril()
+        return self.head(first + second), mask, image.flatten(1)
+
+
+class Branches(nn.Module):
+    """cond, whose predicate is a size, and scan."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = torch.cond(x.shape[0] > 3, lambda t: self.linear(t),
+                       lambda t: t.sin(), (x,))
+        from torch._higher_order_ops.scan import scan
+        carried, outputs = scan(
+            lambda carry, row: (carry + row, (carry * row).clone()),
+            y.new_zeros(4), y)
+        return carried, outputs
+
+
+class Casting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(8, 8)
+        self.second = nn.Linear(8, 8)
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = self.first(x)
+            with torch.autocast("cpu", enabled=False):
+                y = self.second(y.float())
+        return y
+
+
+class Counter(nn.Module):
+    """Writes into a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(8))
+
+    def forward(self, x):
+        self.total.add_(x.sum(0))
+        return x - self.total
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(8, 16, num_layers=2, batch_first=True)
+
+    def forward(self, x):
+        return self.lstm(x)[0]
+
+
+class TinyVit(nn.Module):
+    """That of tests/frontends/data/vit_tiny.pt."""
+
+    def __init__(self, width=48, heads=3):
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, 8, 8)
+        self.position = nn.Parameter(torch.zeros(1, 16, width))
+        self.blocks = nn.Sequential(AttentionBlock(width, heads),
+                                    AttentionBlock(width, heads))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, 10)
+
+    def forward(self, x):
+        y = self.patches(x).flatten(2).transpose(1, 2) + self.position
+        return self.head(self.norm(self.blocks(y)).mean(1))
+
+
+def image(batch, size):
+    return torch.zeros(batch, 3, size, size)
+
+
+def tokens():
+    return torch.zeros(4, 6, dtype=torch.long)
+
+
+# name: (network, inputs, dynamic shapes, whether it trains)
+NETWORKS = {
+    "conv_eval": (ConvNet, lambda: (image(4, 16),), None, False),
+    "conv_train": (ConvNet, lambda: (image(4, 16),),
+                   ({0: torch.export.Dim("n", min=2, max=64)},), True),
+    "sizes": (Sizes, lambda: (tokens(), image(4, 8)),
+              ({0: AUTO, 1: AUTO}, {0: AUTO}), False),
+    "branches": (Branches, lambda: (torch.zeros(5, 4),), ({0: AUTO},), False),
+    "casting": (Casting, lambda: (torch.zeros(4, 8),), ({0: AUTO},), False),
+    "counter": (Counter, lambda: (torch.zeros(4, 8),), ({0: AUTO},), False),
+    "recurrent": (Recurrent, lambda: (torch.zeros(4, 5, 8),), None, False),
+    "vit_tiny": (TinyVit, lambda: (image(2, 32),), ({0: AUTO},), False),
+}
+
+
+def pack(source, target):
+    """Copies an archive, packed and without records that are not read."""
+    with zipfile.ZipFile(source) as old, \
+            zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as new:
+        for name in old.namelist():
+            if any(part in name for part in DROPPED):
+                continue
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            new.writestr(entry, old.read(name))
+
+
+def save(name, program):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / f"{name}.pt2"
+        torch.export.save(program, path)
+        pack(path, FOLDER / f"{name}.pt2")
+
+
+def write_all():
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, (network, inputs, shapes, trains) in NETWORKS.items():
+        if (FOLDER / f"{name}.pt2").exists():
+            continue
+        with torch.device("meta"):
+            model, args = network().train(trains), inputs()
+        program = torch.export.export(model, args, dynamic_shapes=shapes,
+                                      strict=False)
+        save(name, program)
+        if name == "conv_eval":
+            save("conv_decomposed", program.run_decompositions())

@@ -1,0 +1,78 @@
+// The torch.export and the TorchScript file of one network give the same graph:
+// operators, shapes, module paths and, after every operator, the same bytes.
+// The one difference is a name: torch.jit.trace records `_convolution` for
+// `conv2d`.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "foretell/frontends.h"
+#include "foretell/trace.h"
+#include "tests/program/trace_queries.h"
+
+namespace foretell {
+namespace {
+
+constexpr char kFolder[] = FORETELL_SOURCE_DIR "/";
+constexpr std::int64_t kBatch = 2;
+
+Trace TraceFile(const std::string& path, const std::string& input,
+                const TraceOptions& options) {
+  const Program program = LoadModel(kFolder + path);
+  InputRequest request{.inputs = {}, .batch = kBatch, .dims = {}};
+  if (!input.empty()) request.inputs = {ParseInput(input)};
+  return TraceProgram(
+      program, BindInputs(program.inputs(), request, program.name()), options);
+}
+
+/// Each node as text: target, types and scope, with the bytes alive after it.
+std::vector<std::string> Lines(const OperatorGraph& graph) {
+  std::vector<std::string> lines;
+  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
+    const Node& node = graph.nodes()[static_cast<std::size_t>(id)];
+    const bool is_traced = node.target == "_convolution";
+    std::string line = (is_traced ? "conv2d" : node.target) + " " + node.scope;
+    for (const ValueId input : node.inputs) {
+      line += " " + ToString(graph.value(input).type);
+    }
+    line += " ->";
+    for (const ValueId output : node.outputs) {
+      line += " " + ToString(graph.value(output).type);
+    }
+    lines.push_back(line + ", alive " +
+                    std::to_string(LiveBytesAfter(graph, id)));
+  }
+  return lines;
+}
+
+void ExpectAgreement(const TraceOptions& options) {
+  const Trace exported =
+      TraceFile("tests/frontends/data/exported/vit_tiny.pt2", "", options);
+  const Trace traced = TraceFile("tests/frontends/data/vit_tiny.pt",
+                                 "x=f32[2,3,32,32]", options);
+  EXPECT_EQ(exported.graph.ParameterElements(),
+            traced.graph.ParameterElements());
+  ASSERT_GT(exported.graph.nodes().size(), 30U);
+  EXPECT_EQ(Lines(exported.graph), Lines(traced.graph));
+}
+
+TEST(ExportedAgreement, Inference) { ExpectAgreement({}); }
+
+TEST(ExportedAgreement, Training) {
+  ExpectAgreement({.mode = Mode::kTraining, .optimizer = Optimizer::kAdamW});
+}
+
+TEST(ExportedAgreement, HalfPrecision) {
+  ExpectAgreement({.precision = Precision::kFp16});
+}
+
+TEST(ExportedAgreement, Autocast) {
+  ExpectAgreement({.mode = Mode::kTraining, .autocast = DType::kBF16});
+}
+
+TEST(ExportedAgreement, GradMode) { ExpectAgreement({.grad_mode = true}); }
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,220 @@
+// Archives of torch.export that are refused, and graphs that try to do harm.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/frontends/exported_file.h"
+#include "tests/graph/expect_error.h"
+#include "tests/program/trace_queries.h"
+
+namespace foretell::exported {
+namespace {
+
+const std::string kLinear =
+    NodeJson("y", "torch.ops.aten.linear.default",
+             Named("input", TensorArgument("x")) + ", " +
+                 Named("weight", TensorArgument("w")));
+const std::string kResult = TensorArgument("y");
+
+void ExpectRefusal(const std::string& model, ErrorCode code,
+                   const std::string& part) {
+  const SavedProgram saved(model);
+  ExpectError([&] { saved.Run(); }, code, part);
+}
+
+TEST(ExportedRefusal, ReadsWhatTheOthersChangeOnePartOf) {
+  const SavedProgram saved(ModelJson(kLinear, kResult));
+  const Trace trace = saved.Run({.mode = Mode::kTraining});
+  EXPECT_EQ(trace.graph.ForwardMacs(), 2 * 4 * 4);
+  EXPECT_TRUE(trace.warnings.empty());
+}
+
+TEST(ExportedRefusal, AnotherMajorVersionIsNamed) {
+  ExpectRefusal(ModelJson(kLinear, kResult, 9, 0), ErrorCode::kUnsupported,
+                "has version 9.0 of torch.export's schema (PyTorch 2.13.0), "
+                "8.x is read; export the network again");
+}
+
+TEST(ExportedRefusal, ANewerMinorVersionIsWarnedOf) {
+  const SavedProgram saved(ModelJson(kLinear, kResult, 8, 99));
+  EXPECT_EQ(saved.Run().warnings.at(0),
+            "has version 8.99 of torch.export's schema, newer than 8.20");
+}
+
+TEST(ExportedRefusal, PackagesOfAotInductorAreNamed) {
+  const SavedProgram saved(Records{
+      {"archive_format", "pt2"}, {"data/aotinductor/model/model.so", "code"}});
+  ExpectError([&] { saved.Load(); }, ErrorCode::kUnsupported,
+              "an AOTInductor package, which holds compiled code");
+}
+
+TEST(ExportedRefusal, OldArchivesAreNamed) {
+  const torchscript::TemporaryFile file("old.pt2");
+  file.Write(std::string("PK\3\4", 4) + "serialized_exported_program.json" +
+             std::string("PK\5\6", 4) + std::string(18, '\0'));
+  ExpectError([&] { LoadModel(file.path()); }, ErrorCode::kUnsupported,
+              "made by torch.export before PyTorch 2.8");
+}
+
+TEST(ExportedRefusal, OfSeveralModelsTheOneCalledModelIsTaken) {
+  const std::string model = ModelJson(kLinear, kResult);
+  const SavedProgram saved(Records{{"archive_format", "pt2"},
+                                   {"models/decoder.json", "{}"},
+                                   {"models/model.json", model}});
+  EXPECT_EQ(saved.Run().warnings.at(0),
+            "holds several models; 'model' is taken, not decoder");
+}
+
+TEST(ExportedRefusal, UnknownOperatorsAreListedAtOnce) {
+  const std::string x = Named("self", TensorArgument("x"));
+  ExpectRefusal(
+      ModelJson(NodeJson("a", "torch.ops.mine.first.default", x) + ", " +
+                    NodeJson("b", "torch.ops.higher_order.flex_attention", x) +
+                    ", " + NodeJson("y", "torch.ops.mine.second.default", x),
+                kResult),
+      ErrorCode::kUnsupported,
+      "torch.ops.higher_order.flex_attention, torch.ops.mine.first.default, "
+      "torch.ops.mine.second.default");
+}
+
+TEST(ExportedRefusal, OperatorsThatTouchFilesAreRefused) {
+  ExpectRefusal(
+      ModelJson(NodeJson("y", "torch.ops.aten.from_file.default",
+                         Named("filename", R"({"as_string": "/etc/passwd"})")),
+                kResult),
+      ErrorCode::kUnsupported, "torch.ops.aten.from_file.default");
+}
+
+TEST(ExportedRefusal, ValuesMustFitTheirArguments) {
+  const std::string wrong[] = {R"({"as_string": "4"})",
+                               R"({"as_tensor": {"name": "x"}})",
+                               R"({"as_ints": [9223372036854775808]})",
+                               R"({"as_floats": [0.5]})",
+                               R"({"as_ints": "12"})",
+                               R"({"as_custom": {}})",
+                               "{}"};
+  for (const std::string& size : wrong) {
+    SCOPED_TRACE(size);
+    const SavedProgram saved(ModelJson(
+        NodeJson(
+            "y", "torch.ops.aten.view.default",
+            Named("self", TensorArgument("x")) + ", " + Named("size", size)),
+        kResult));
+    EXPECT_THROW(saved.Run(), Error);
+  }
+}
+
+TEST(ExportedRefusal, MissingAndUnknownArgumentsAreNamed) {
+  ExpectRefusal(ModelJson(NodeJson("y", "torch.ops.aten.linear.default",
+                                   Named("input", TensorArgument("x"))),
+                          kResult),
+                ErrorCode::kCorrupt, "lacks argument 'weight'");
+  ExpectRefusal(ModelJson(NodeJson("y", "torch.ops.aten.relu.default",
+                                   Named("self", TensorArgument("x")) + ", " +
+                                       Named("more", TensorArgument("x"))),
+                          kResult),
+                ErrorCode::kCorrupt, "is given 'more', which it does not take");
+}
+
+TEST(ExportedRefusal, ValuesAreMadeOnceAndBeforeTheyAreRead) {
+  const std::string relu = "torch.ops.aten.relu.default";
+  ExpectRefusal(
+      ModelJson(NodeJson("y", relu, Named("self", TensorArgument("later"))),
+                kResult),
+      ErrorCode::kCorrupt,
+      "node 'y' (torch.ops.aten.relu.default): reads 'later', which nothing "
+      "has made");
+  ExpectRefusal(
+      ModelJson(NodeJson("x", relu, Named("self", TensorArgument("x"))),
+                kResult),
+      ErrorCode::kCorrupt, "'x' is made twice");
+}
+
+TEST(ExportedRefusal, LoopsEnd) {
+  const std::string always = GraphJson({"t"}, "", R"({"as_bool": true})");
+  const std::string body = GraphJson({"t"}, "", TensorArgument("t"));
+  const std::string loop = fmt::format(
+      R"({{"name": "y", "target": "torch.ops.higher_order.while_loop",
+           "inputs": [{}, {}, {}],
+           "outputs": [{{"as_tensor": {{"name": "y"}}}}]}})",
+      Named("", GraphArgument(always)), Named("", GraphArgument(body)),
+      Named("", R"({"as_tensors": [{"name": "x"}]})"));
+  ExpectRefusal(ModelJson(loop, kResult), ErrorCode::kUnsupported,
+                "a loop in it does not end");
+}
+
+TEST(ExportedRefusal, BranchesOnContentAreNamed) {
+  const std::string same = GraphJson({"t"}, "", TensorArgument("t"));
+  const std::string node = NodeJson(
+      "y", "torch.ops.higher_order.cond",
+      Named("", TensorArgument("x")) + ", " + Named("", GraphArgument(same)) +
+          ", " + Named("", GraphArgument(same)) + ", " +
+          Named("", R"({"as_tensors": [{"name": "x"}]})"));
+  ExpectRefusal(ModelJson(node, kResult), ErrorCode::kUnsupported,
+                "torch.ops.higher_order.cond: depends on the content of a "
+                "tensor, which a trace without arithmetic does not have; use "
+                "--trace cpu");
+}
+
+TEST(ExportedRefusal, DeepJsonIsRefused) {
+  ExpectRefusal(std::string(100'000, '['), ErrorCode::kCorrupt,
+                "nested deeper than 160 levels");
+}
+
+TEST(ExportedRefusal, DamagedTextIsRefused) {
+  const std::string model = ModelJson(kLinear, kResult);
+  for (std::size_t length = 0; length < model.size(); length += 7) {
+    const SavedProgram saved(model.substr(0, length));
+    EXPECT_THROW(saved.Load(), Error) << length;
+  }
+}
+
+/// relu(x @ w) twice, of which `wrap` makes what keeps tensors for backward.
+std::string TwoProducts() {
+  const auto linear = [](const std::string& name, const std::string& input) {
+    return NodeJson(name, "torch.ops.aten.linear.default",
+                    Named("input", TensorArgument(input)) + ", " +
+                        Named("weight", TensorArgument("w")));
+  };
+  const auto tanh = [](const std::string& name, const std::string& input) {
+    return NodeJson(name, "torch.ops.aten.tanh.default",
+                    Named("self", TensorArgument(input)));
+  };
+  return linear("a", "x") + ", " + tanh("b", "a") + ", " + linear("c", "b") +
+         ", " + tanh("y", "c");
+}
+
+TEST(ExportedCheckpoint, ComputesAgainWhatItDoesNotKeep) {
+  const SavedProgram plain(ModelJson(TwoProducts(), kResult));
+  const std::string graph =
+      GraphJson({"w", "x"}, TwoProducts(), TensorArgument("y"));
+  const SavedProgram saved(ModelJson(
+      NodeJson("y", "torch.ops.higher_order.tag_activation_checkpoint",
+               Named("", GraphArgument(graph)) + ", " +
+                   Named("", TensorArgument("w")) + ", " +
+                   Named("", TensorArgument("x")) + ", " +
+                   Named("use_reentrant", R"({"as_bool": false})")),
+      kResult));
+  const TraceOptions training = {.mode = Mode::kTraining};
+  const OperatorGraph kept = plain.Run(training).graph;
+  const OperatorGraph again = saved.Run(training).graph;
+  EXPECT_EQ(again.ForwardMacs(), kept.ForwardMacs());
+  EXPECT_EQ(BytesOfRole(again, TensorRole::kGradient),
+            BytesOfRole(kept, TensorRole::kGradient));
+  const auto count = [](const OperatorGraph& traced, Phase phase) {
+    const auto targets = TargetsOf(traced, phase);
+    return std::count(targets.begin(), targets.end(), "tanh");
+  };
+  EXPECT_EQ(count(kept, Phase::kBackward), 0);
+  EXPECT_EQ(count(again, Phase::kForward), 2);
+  EXPECT_EQ(count(again, Phase::kBackward), 2);
+  // Of f32[2,4] each, the first product's tanh is kept, the second's is the
+  // result; a checkpoint keeps no more than the result. Two steps.
+  EXPECT_EQ(BytesOfRole(kept, TensorRole::kSaved) -
+                BytesOfRole(again, TensorRole::kSaved),
+            2 * 32);
+}
+
+}  // namespace
+}  // namespace foretell::exported

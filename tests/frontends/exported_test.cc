@@ -1,0 +1,187 @@
+// Files that torch.export wrote (scripts/generate/exported_programs.py
+// --small).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "foretell/frontends.h"
+#include "foretell/trace.h"
+#include "tests/graph/expect_error.h"
+#include "tests/program/trace_queries.h"
+
+namespace foretell {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+Program Load(const std::string& name) {
+  return LoadModel(FORETELL_SOURCE_DIR "/tests/frontends/data/exported/" +
+                   name + ".pt2");
+}
+
+Trace RunFile(const std::string& name, const TraceOptions& options = {},
+              const InputRequest& request = {}) {
+  const Program program = Load(name);
+  return TraceProgram(
+      program, BindInputs(program.inputs(), request, program.name()), options);
+}
+
+/// conv(3→8, 3×3) on 14×14, and linear(8→4), of a batch.
+constexpr std::int64_t kConvMacs = 14 * 14 * 8 * 27 + 8 * 4;
+constexpr std::int64_t kConvElements = 8 * 27 + 8 + 8 + 8 * 4 + 4;
+
+TEST(Exported, NeedsNoInputsBecauseTheFileHasThem) {
+  const Trace trace = RunFile("conv_eval");
+  EXPECT_THAT(TargetsOf(trace.graph),
+              ElementsAre("conv2d", "batch_norm", "relu_", "mean", "mean",
+                          "mul", "dropout", "linear", "mul", "add"));
+  EXPECT_EQ(trace.graph.ForwardMacs(), 4 * kConvMacs);
+  EXPECT_EQ(trace.graph.ParameterElements(), kConvElements);
+  EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter),
+            kConvElements * 4);
+  EXPECT_EQ(ToString(trace.inputs.at(0).type), "f32[4,3,16,16]");
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[4,4]");
+}
+
+TEST(Exported, ScopesAreModulePaths) {
+  const Trace trace = RunFile("vit_tiny");
+  std::vector<std::string> scopes;
+  for (const Node& node : trace.graph.nodes()) {
+    if (node.target == "linear") scopes.push_back(node.scope);
+  }
+  EXPECT_THAT(scopes, Contains("blocks.1.mlp.0"));
+}
+
+TEST(Exported, RefusesAnotherBatchThanTheFileFixes) {
+  ExpectError(
+      [] { RunFile("conv_eval", {}, {.batch = 8}); },
+      ErrorCode::kInvalidArgument,
+      "input 'x': dimension 0 is 8, the file fixes it at 4; to vary it, "
+      "export the network again with dynamic_shapes={'x': {0: "
+      "torch.export.Dim.AUTO}}");
+}
+
+TEST(Exported, TakesBatchesInTheRangeOfTheFile) {
+  const Trace trace = RunFile("conv_train", {}, {.batch = 64});
+  EXPECT_EQ(trace.graph.ForwardMacs(), 64 * kConvMacs);
+  ExpectError([] { RunFile("conv_train", {}, {.batch = 65}); },
+              ErrorCode::kInvalidArgument,
+              "input 'x': dimension 0 is 65, the file allows batch = 2 to 64");
+}
+
+TEST(Exported, DimsFollowTheSymbolsOfTheFile) {
+  const Program program = Load("sizes");
+  ASSERT_EQ(program.inputs().size(), 2U);
+  const std::vector<InputDim>& dims = *program.inputs()[0].dims;
+  EXPECT_EQ(dims.at(0).symbol, "batch");
+  EXPECT_EQ(dims.at(0).value, 4);
+  EXPECT_EQ(dims.at(1).value, 6);
+  const Trace trace =
+      RunFile("sizes", {}, {.batch = 10, .dims = {{dims.at(1).symbol, 8}}});
+  ASSERT_EQ(trace.outputs.size(), 3U);
+  EXPECT_EQ(ToString(trace.outputs[0].type), "f32[40,16]");
+  EXPECT_EQ(ToString(trace.outputs[1].type), "f32[10,8]");
+  EXPECT_EQ(ToString(trace.outputs[2].type), "f32[10,192]");
+}
+
+TEST(Exported, TiedWeightsCountOnce) {
+  const Trace trace = RunFile("sizes");
+  EXPECT_EQ(trace.graph.ParameterElements(), 16 * 8);
+  EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kParameter), 16 * 8 * 4);
+}
+
+TEST(Exported, TrainsAsItWasExported) {
+  const Trace trace = RunFile("conv_train", {.mode = Mode::kTraining});
+  EXPECT_THAT(TargetsOf(trace.graph, Phase::kForward), Contains("add_"));
+  EXPECT_THAT(TargetsOf(trace.graph, Phase::kBackward),
+              Contains("convolution_backward"));
+  EXPECT_THAT(trace.warnings, Not(Contains(HasSubstr("exported in"))));
+}
+
+TEST(Exported, SwitchesToTheModeThatIsAskedFor) {
+  const Trace train = RunFile("conv_eval", {.mode = Mode::kTraining});
+  EXPECT_THAT(train.warnings, Contains(HasSubstr("was exported in eval()")));
+  EXPECT_THAT(TargetsOf(train.graph, Phase::kBackward),
+              Contains("native_dropout_backward"));
+  const Trace eval = RunFile("conv_train");
+  EXPECT_THAT(eval.warnings, Contains(HasSubstr("was exported in train()")));
+}
+
+TEST(Exported, DecomposedFilesAreReadWithAWarningInTraining) {
+  const Trace inference = RunFile("conv_decomposed");
+  EXPECT_EQ(inference.graph.ForwardMacs(), 4 * kConvMacs);
+  const Trace training = RunFile("conv_decomposed", {.mode = Mode::kTraining});
+  EXPECT_THAT(training.warnings, Contains(HasSubstr("decomposed operators")));
+}
+
+TEST(Exported, RunsBranchesAndLoopsOfKnownLength) {
+  const Trace trace = RunFile("branches");
+  const std::vector<std::string> targets = TargetsOf(trace.graph);
+  EXPECT_THAT(targets, Contains("linear"));
+  EXPECT_THAT(targets, Not(Contains("sin")));
+  EXPECT_EQ(std::count(targets.begin(), targets.end(), "clone"), 5);
+  EXPECT_EQ(ToString(trace.outputs.at(1).type), "f32[5,4]");
+  const Trace small = RunFile("branches", {}, {.batch = 2});
+  EXPECT_THAT(TargetsOf(small.graph), Contains("sin"));
+}
+
+TEST(Exported, CastsWhereTheFileDoes) {
+  const Trace trace = RunFile("casting");
+  std::vector<std::string> types;
+  for (const Node& node : trace.graph.nodes()) {
+    if (node.target != "linear") continue;
+    types.push_back(ToString(trace.graph.value(node.outputs[0]).type));
+  }
+  EXPECT_THAT(types, ElementsAre("bf16[4,8]", "f32[4,8]"));
+}
+
+TEST(Exported, AutocastPausesWhereTheFileDisablesIt) {
+  const Trace trace = RunFile("casting", {.autocast = DType::kF16});
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[4,8]");
+}
+
+TEST(Exported, WritesIntoBuffers) {
+  const Trace trace = RunFile("counter", {}, {.batch = 16});
+  EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("sum", "add_", "sub"));
+  EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 8 * 4);
+}
+
+TEST(Exported, RunsRecurrentLayers) {
+  const Trace trace = RunFile("recurrent", {.mode = Mode::kTraining});
+  EXPECT_EQ(trace.graph.ForwardMacs(),
+            4 * 5 * (4 * 16 * (8 + 16) + 4 * 16 * (16 + 16)));
+}
+
+TEST(Exported, CastsItsWeights) {
+  const Trace trace = RunFile("vit_tiny", {.precision = Precision::kBf16});
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "bf16[2,10]");
+}
+
+TEST(Exported, RunsOnTheCpu) {
+  for (const std::string name : {"conv_eval", "sizes", "branches", "counter"}) {
+    SCOPED_TRACE(name);
+    const Trace real = RunFile(name, {.device = TraceDevice::kCpu});
+    EXPECT_EQ(real.graph.ForwardMacs(), RunFile(name).graph.ForwardMacs());
+    EXPECT_EQ(ToString(real.outputs.at(0).type),
+              ToString(RunFile(name).outputs.at(0).type));
+  }
+}
+
+TEST(Exported, OpensInASandbox) {
+  const std::string path =
+      FORETELL_SOURCE_DIR "/tests/frontends/data/exported/vit_tiny.pt2";
+  const Program program = LoadModel(path, {.sandbox = Sandbox::kAuto});
+  EXPECT_EQ(program.format(), "exported");
+  const auto inputs = BindInputs(program.inputs(), {.batch = 3}, path);
+  EXPECT_EQ(ToString(TraceProgram(program, inputs).outputs.at(0).type),
+            "f32[3,10]");
+}
+
+}  // namespace
+}  // namespace foretell
