@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 5> kEndings = {".onnx", ".pt", ".pth",
-                                                      ".ts", ".torchscript"};
+constexpr std::array<std::string_view, 6> kEndings = {
+    ".onnx", ".pt", ".pt2", ".pth", ".ts", ".torchscript"};
 
 bool IsModelFile(const fs::path& path) {
   return std::ranges::find(kEndings, path.extension().string()) !=

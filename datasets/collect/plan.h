@@ -38,7 +38,7 @@ struct PlanOptions {
   std::vector<std::string> dims;
 };
 
-/// Model files (.onnx, .pt, .pth, .ts, .torchscript) among `paths` and in the
+/// Model files (.onnx, .pt, .pt2, .pth, .ts, .torchscript) among `paths` and in the
 /// folders among them, at any depth; sorted, each once. Throws Error: kNotFound
 /// for a path that does not exist or a folder without any.
 std::vector<std::string> FindModelFiles(std::span<const std::string> paths);
