@@ -112,7 +112,9 @@ CLI::Option* AddList(CLI::App& command, const std::string& names,
 }
 
 void AddWhat(CLI::App& command, MeasureFlags& flags) {
-  command.add_option("MODEL", flags.model.models, "ONNX or TorchScript files")
+  command
+      .add_option("MODEL", flags.model.models,
+                  "ONNX, TorchScript or torch.export files")
       ->required();
   AddList(command, "--device", flags.devices,
           "cpu, cuda:N or the UUID of a MIG instance; default cuda:0");

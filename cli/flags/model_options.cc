@@ -66,11 +66,12 @@ Precision UncastPrecision(Precision precision) {
 }  // namespace
 
 void ModelOptions::AddTo(CLI::App& command, bool many) {
-  CLI::Option* files = command
-                           .add_option("MODEL", models,
-                                       many ? "ONNX or TorchScript files"
-                                            : "ONNX or TorchScript file")
-                           ->required();
+  CLI::Option* files =
+      command
+          .add_option("MODEL", models,
+                      many ? "ONNX, TorchScript or torch.export files"
+                           : "ONNX, TorchScript or torch.export file")
+          ->required();
   if (!many) files->expected(1);
   command
       .add_option("-i,--input", inputs,

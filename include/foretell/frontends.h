@@ -50,10 +50,11 @@ struct LoadOptions {
 /// Locks of a sandbox that this kernel lacks, in words; empty when it has all.
 std::string MissingLocks();
 
-/// Reads an ONNX or TorchScript file, told apart by its first bytes. Weights
-/// are not read. Throws Error whose message starts with `path`; in a sandbox
-/// kCorrupt, too, where the process that opened it died, and kUnsupported where
-/// it took too long or where a lock that is required is missing.
+/// Reads an ONNX, TorchScript or torch.export file, told apart by its content.
+/// Weights are not read. Throws Error whose message starts with `path`; in a
+/// sandbox kCorrupt, too, where the process that opened it died, and
+/// kUnsupported where it took too long or where a lock that is required is
+/// missing.
 Program LoadModel(const std::string& path, const LoadOptions& options = {});
 
 /// A file that is being opened: in a sandbox, while this process does something
