@@ -166,6 +166,10 @@ Archive Read(const std::string& path, ArchiveReader& reader) {
       path, reader,
       fmt::format("data/weights/{}_weights_config.json", archive.name));
   if (weights) archive.records = RecordsIn(*weights);
+  std::erase_if(archive.records, [&](const auto& entry) {
+    const std::string record = "data/weights/" + entry.second;
+    return !reader.hasRecord(record) || reader.getRecordSize(record) == 0;
+  });
   ReadNumbers(path, reader, archive);
   return archive;
 }

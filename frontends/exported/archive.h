@@ -15,7 +15,9 @@ struct Archive {
   std::string model;  ///< Text of models/NAME.json.
   /// Other models in the archive, which are not read.
   std::vector<std::string> others;
-  /// Which weights are one: the record of each parameter, by its name.
+  /// The record of each parameter that has one with content, by its name:
+  /// parameters with one record are one tensor. Those of the meta device have
+  /// none.
   std::map<std::string, std::string> records;
   /// Content of the constants that are single numbers, by name.
   std::map<std::string, std::string> numbers;

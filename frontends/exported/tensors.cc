@@ -34,11 +34,27 @@ std::string RecordOf(const ModelInput& input, const Archive& archive) {
   return found == archive.records.end() ? "" : found->second;
 }
 
-bool IsSame(const ModelInput& a, const ModelInput& b, const Archive& archive) {
-  const std::string record = RecordOf(a, archive);
-  return b.kind == InputKind::kParameter && !record.empty() &&
-         record == RecordOf(b, archive) && a.tensor.type == b.tensor.type &&
-         ShapeOf(a) == ShapeOf(b);
+/// Whether an operator ran in the module that `parameter` belongs to.
+bool ModuleRuns(const Model& model, const ModelInput& parameter) {
+  const std::string module =
+      parameter.name.substr(0, parameter.name.rfind('.'));
+  bool runs = false;
+  ForEachNode(model.graph,
+              [&](const Node& node) { runs = runs || node.scope == module; });
+  return runs;
+}
+
+/// Without records, what is not read although its module runs is taken for
+/// another name of what is read there; what no module reads is a weight that
+/// this step does not need.
+bool IsSame(const Model& model, const ModelInput& a, const ModelInput& b,
+            const Archive& archive) {
+  if (b.kind != InputKind::kParameter || a.tensor.type != b.tensor.type ||
+      ShapeOf(a) != ShapeOf(b) ||
+      RecordOf(a, archive) != RecordOf(b, archive)) {
+    return false;
+  }
+  return !RecordOf(a, archive).empty() || ModuleRuns(model, a);
 }
 
 /// Value of a constant that is a single number.
@@ -111,7 +127,8 @@ void NoteShared(Model& model, const Archive& archive) {
     ModelInput& input = model.inputs[i];
     if (input.kind != InputKind::kParameter || is_read(i)) continue;
     for (std::size_t k = 0; k < model.inputs.size(); ++k) {
-      if (!is_read(k) || !IsSame(input, model.inputs[k], archive)) continue;
+      if (!is_read(k) || !IsSame(model, input, model.inputs[k], archive))
+        continue;
       input.same_as = static_cast<int>(k);
       break;
     }

@@ -11,7 +11,8 @@ namespace foretell::exported {
 
 /// Finds parameters that are one tensor under two names and notes them in
 /// `model`: torch.export lists both, and its graph reads the last. They have
-/// one record, one type and one shape.
+/// one record, one type and one shape; where records are empty, the module of
+/// the one that is not read runs.
 void NoteShared(Model& model, const Archive& archive);
 
 /// Elements of the parameters, shared ones once.
