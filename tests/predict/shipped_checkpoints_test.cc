@@ -21,8 +21,8 @@ struct Shipped {
 };
 
 constexpr Shipped kShipped[] = {
-    {"latency-autocast-portable.safetensors", 0x50556bef6637a75f},
-    {"latency-autocast.safetensors", 0x41220eaeae9e1c73},
+    {"latency-autocast-portable.safetensors", 0x4bc63902b5860122},
+    {"latency-autocast.safetensors", 0x94400ab4dd3eed72},
     {"memory-training.safetensors", 0xf0831d8da40dbcfa},
     {"pmgns/inference.safetensors", 0x14bdab705f87d0ef},
 };
