@@ -90,8 +90,10 @@ void TrainingRun::Write(const EpochMetrics& metrics) {
   if (metrics.is_best) {
     WriteWhole(folder_.best_path(), SerializeCheckpoint(trainer_->Best()));
   }
-  WriteLast();
+  // Before the checkpoint: a run that goes on forgets what lies beyond it, and
+  // could not know of a line that is missing.
   folder_.AddMetrics(metrics);
+  WriteLast();
   folder_.WriteCurves();
 }
 
