@@ -32,10 +32,19 @@ struct PmgnsRow {
 
 // What was learned without an analytic prior answers only for devices that it
 // has seen.
-constexpr std::array<PmgnsRow, 1> kPmgnsRows = {{
+constexpr std::array<PmgnsRow, 4> kPmgnsRows = {{
     {"data/predictors/pmgns/inference.safetensors",
      {Mode::kInference, Casting::kNone, true},
      "inference without autocast under no_grad"},
+    {"data/predictors/pmgns/inference-autocast.safetensors",
+     {Mode::kInference, Casting::kAutocast, {}},
+     "inference under autocast to fp16"},
+    {"data/predictors/pmgns/training.safetensors",
+     {Mode::kTraining, Casting::kFp32, true},
+     "training in fp32"},
+    {"data/predictors/pmgns/training-memory.safetensors",
+     {Mode::kTraining, Casting::kFp32, {}},
+     "training in fp32"},
 }};
 
 const PmgnsRow& RowOf(std::string_view path) {

@@ -182,6 +182,12 @@ class Pmgns(unittest.TestCase):
         half = self.sources("--precision", "bf16", "--device",
                             "a100-sxm4-80gb")
         self.assertEqual(set(half.values()), {simulated})
+        training = self.sources("--mode", "training")
+        self.assertEqual(training, {
+            "memory": "analytic x pmgns learned from gpumemnet-timm",
+            "latency": simulated, "energy": simulated})
+        mixed = self.sources("--autocast")
+        self.assertEqual(mixed["latency"], "pmgns-kernels learned from timm")
 
     def test_is_a_method_of_every_command(self):
         (result,) = predict_json(ONNX, *self.FLAGS)["results"]

@@ -86,6 +86,40 @@ TEST(Pmgns, SeesThePrecisionAndTheDevice) {
   EXPECT_NE(large, fp32);
 }
 
+TEST(Pmgns, TakesTheLatencyUnderAutocastFromMeasurements) {
+  const std::string text = With(kPmgnsPass, "precision=fp32", "precision=fp16");
+  const foretell::Run run = {.autocast = true, .host = Host::kCpp};
+  const Prediction prediction = Answer(text, kA100, run);
+  EXPECT_EQ(MethodOf(prediction, Target::kLatency),
+            "pmgns-kernels learned from timm");
+  for (const Target target : {Target::kMemory, Target::kEnergy}) {
+    EXPECT_EQ(MethodOf(prediction, target), "analytic, uncalibrated");
+    EXPECT_THAT(prediction[target].warnings,
+                Contains(HasSubstr("pmgns has not learned it")));
+  }
+  EXPECT_THAT(prediction[Target::kLatency].warnings,
+              Contains(HasSubstr("no measurement of a100-sxm4-40gb")));
+}
+
+TEST(Pmgns, TakesTheMemoryOfTrainingFromMeasurements) {
+  const Prediction prediction = Answer(kPmgnsStep);
+  EXPECT_EQ(MethodOf(prediction, Target::kMemory),
+            "analytic x pmgns learned from gpumemnet-timm");
+  EXPECT_EQ(MethodOf(prediction, Target::kLatency), kSimulated);
+  EXPECT_EQ(MethodOf(prediction, Target::kEnergy), kSimulated);
+  const Interval& range = prediction[Target::kMemory].interval;
+  EXPECT_LT(range.lo, prediction[Target::kMemory].value);
+  EXPECT_LT(range.hi / range.lo, 1.5);
+}
+
+TEST(Pmgns, LeavesAnalyticWhatItKnowsOfOtherDevicesOnly) {
+  const Prediction prediction = Answer(kPmgnsStep, "h100-sxm5-80gb");
+  EXPECT_THAT(MethodOf(prediction, Target::kMemory), HasSubstr("pmgns"));
+  EXPECT_EQ(MethodOf(prediction, Target::kLatency), "analytic, uncalibrated");
+  EXPECT_THAT(prediction.AllWarnings(),
+              Contains(HasSubstr("no measurement of h100-sxm5-80gb")));
+}
+
 TEST(Pmgns, HoldsTheContextThatIsAskedFor) {
   const ContextModel& old =
       DeviceCatalog::BuiltIn().FindContext("cuda11.6-eager");
@@ -94,11 +128,13 @@ TEST(Pmgns, HoldsTheContextThatIsAskedFor) {
       old.ContextMib(device) -
       DeviceCatalog::BuiltIn().DefaultContext().ContextMib(device);
   EXPECT_GT(more, 100);
-  const Prediction today = Answer(kPmgnsPass);
-  const Prediction then =
-      Answer(kPmgnsPass, kA100, {}, {.method = Method::kPmgns, .context = old});
-  EXPECT_NEAR(then[Target::kMemory].value - today[Target::kMemory].value, more,
-              1e-6);
+  for (const char* text : {kPmgnsPass, kPmgnsStep}) {
+    const Prediction today = Answer(text);
+    const Prediction then =
+        Answer(text, kA100, {}, {.method = Method::kPmgns, .context = old});
+    EXPECT_NEAR(then[Target::kMemory].value - today[Target::kMemory].value,
+                more, 1e-6);
+  }
 }
 
 TEST(Pmgns, RefusesRunsOfWhichItKnowsNothing) {
@@ -114,9 +150,7 @@ TEST(Pmgns, RefusesRunsOfWhichItKnowsNothing) {
           With(kPmgnsStep, "fp32", "bf16"), kA100);
   refused("no figure of inference in grad mode in fp32",
           With(kPmgnsPass, "\n", " grad=on\n"), kA100);
-  refused("no figure of inference in fp16 under autocast",
-          With(kPmgnsPass, "fp32", "fp16"), kA100, {.autocast = true});
-  refused("it knows inference without autocast under no_grad on a100-pcie-40gb",
+  refused("it knows inference under autocast to fp16; inference without",
           kPmgnsPass, "rtx-4090");
 }
 
