@@ -1,5 +1,8 @@
 #include "src/program/call_checks.h"
 
+#include <c10/core/Layout.h>
+#include <c10/core/MemoryFormat.h>
+#include <c10/core/ScalarType.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "foretell/error.h"
 #include "foretell/program.h"
@@ -50,6 +54,37 @@ constexpr std::array<Cutter, 6> kCutters = {{
      }},
 }};
 
+/// What a schema writes as a type of its own, and how many of it there are.
+struct Form {
+  c10::TypeKind kind;
+  std::string_view name;
+  std::int64_t count;
+};
+
+constexpr Form kElementType = {
+    c10::TypeKind::ScalarTypeType, "element type",
+    static_cast<std::int64_t>(at::ScalarType::Undefined)};
+constexpr std::array<Form, 3> kForms = {
+    {kElementType,
+     {c10::TypeKind::LayoutType, "layout",
+      static_cast<std::int64_t>(at::Layout::NumOptions)},
+     {c10::TypeKind::MemoryFormatType, "memory format",
+      static_cast<std::int64_t>(at::MemoryFormat::NumOptions)}}};
+
+/// The form that `argument` is, or null. Operators of TorchScript alone call an
+/// element type `int? dtype`.
+const Form* FormOf(const c10::Argument& argument) {
+  const auto* optional = argument.real_type()->castRaw<c10::OptionalType>();
+  const c10::TypeKind kind = optional == nullptr
+                                 ? argument.real_type()->kind()
+                                 : optional->getElementType()->kind();
+  if (kind == c10::TypeKind::IntType && argument.name() == "dtype") {
+    return &kElementType;
+  }
+  const auto* form = std::ranges::find(kForms, kind, &Form::kind);
+  return form == kForms.end() ? nullptr : form;
+}
+
 /// Length of the dimension that is cut; 0 when LibTorch will refuse it.
 std::int64_t CutLength(const at::Tensor& tensor, std::int64_t dim) {
   if (dim < 0) dim += tensor.dim();
@@ -73,6 +108,23 @@ void RequireFewParts(const c10::FunctionSchema& schema,
   throw Error(ErrorCode::kUnsupported,
               fmt::format("makes {} tensors, at most {} are accepted", parts,
                           kMaxParts));
+}
+
+void RequireKnownForms(const c10::FunctionSchema& schema,
+                       const torch::jit::Stack& stack) {
+  const std::vector<c10::Argument>& arguments = schema.arguments();
+  const size_t first = stack.size() - arguments.size();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const c10::IValue& value = stack[first + i];
+    if (!value.isInt()) continue;
+    const Form* form = FormOf(arguments[i]);
+    if (form == nullptr) continue;
+    const std::int64_t number = value.toInt();
+    if (number >= 0 && number < form->count) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("is given {} {}, there are 0 to {}", form->name,
+                            number, form->count - 1));
+  }
 }
 
 void RequireOneType(const c10::FunctionSchema& schema,

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-/// Arguments that LibTorch itself would let pass on meta.
+/// Arguments that LibTorch itself would let pass, all but the last on meta.
 namespace foretell {
 
 /// Throws Error(kInvalidArgument) with both element types when the tensors of a
@@ -19,5 +19,11 @@ void RequireOneType(const c10::FunctionSchema& schema,
 void RequireFewParts(const c10::FunctionSchema& schema,
                      const torch::jit::Stack& stack);
 inline constexpr std::int64_t kMaxParts = 65536;
+
+/// Requires of each element type, layout and memory format among the arguments,
+/// all of them integers on a stack, that LibTorch has one of that number: it
+/// reads its tables at any. Throws Error(kInvalidArgument) with both numbers.
+void RequireKnownForms(const c10::FunctionSchema& schema,
+                       const torch::jit::Stack& stack);
 
 }  // namespace foretell

@@ -147,6 +147,7 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
   const c10::FunctionSchema& schema = op.schema();
   const size_t first = stack.size() - schema.arguments().size();
   if (redirect_devices_) ReplaceDevices(stack, first, device_);
+  RequireKnownForms(schema, stack);
   RequireFewParts(schema, stack);
   const bool touches = TouchesTrace(stack, first);
   if (!record_nodes_ || !MakesTensors(schema) ||

@@ -195,6 +195,32 @@ TEST(TraceLimits, AProductOfDifferentTypesIsRefusedAsEagerCodeWould) {
   }
 }
 
+TEST(TraceLimits, FormsThatDoNotExistAreRefused) {
+  const auto expect = [](const std::function<at::Tensor(const at::Tensor&)>& f,
+                         const std::string& part) {
+    ExpectError([&] { TraceStateless(f); }, ErrorCode::kInvalidArgument, part);
+  };
+  const auto type = static_cast<at::ScalarType>(-5);
+  expect([&](const at::Tensor& x) { return at::softmax(x, 0, type); },
+         "aten::softmax in 'net' is given element type -5, there are 0 to ");
+  expect([&](const at::Tensor& x) { return x.to(type); }, "element type -5");
+  expect([](const at::Tensor& x) { return x.to(at::ScalarType::Undefined); },
+         "is given element type");
+  expect(
+      [](const at::Tensor& x) {
+        return at::empty_like(x, x.options().layout(at::Layout::NumOptions));
+      },
+      "layout 8, there are 0 to 7");
+  expect(
+      [](const at::Tensor& x) {
+        return at::clone(x, at::MemoryFormat::NumOptions);
+      },
+      "memory format 4, there are 0 to 3");
+  EXPECT_NO_THROW(TraceStateless([](const at::Tensor& x) {
+    return at::clone(x.to(at::kHalf), at::MemoryFormat::Preserve);
+  }));
+}
+
 TEST(TraceLimits, AbsurdSizesAreRefusedBeforeMemoryIsTouched) {
   const std::int64_t resident = ForgottenPeak();
   const auto outer = [](const at::Tensor& x) {
