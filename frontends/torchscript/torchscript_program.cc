@@ -21,7 +21,7 @@
 #include "frontends/torchscript/archive.h"
 #include "frontends/torchscript/code_limits.h"
 #include "frontends/torchscript/computed_defaults.h"
-#include "frontends/torchscript/integer_division.h"
+#include "frontends/torchscript/guarded_operators.h"
 #include "frontends/torchscript/loaded_values.h"
 #include "frontends/torchscript/module_on_device.h"
 #include "frontends/torchscript/operators.h"
@@ -298,7 +298,7 @@ void Prepare() {
     // An executor that runs the graph as it is written: no fusion, no profiles.
     torch::jit::setGraphExecutorOptimize(false);
     torch::jit::setPrintHandler([](const std::string&) {});
-    GuardIntegerDivision();
+    GuardOperators();
     torch::jit::Module("__torch__.Any")
         .define("def forward(self, x):\n    return torch.relu(x)\n");
   });

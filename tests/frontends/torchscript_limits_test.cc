@@ -177,6 +177,28 @@ def forward(self, x):
   EXPECT_NO_THROW(LoadAndTrace(saved.file().path()));
 }
 
+// ---- Element types ----------------------------------------------------------
+
+class TypeProgram : public testing::TestWithParam<std::string> {};
+
+TEST_P(TypeProgram, IsRefusedBeforeATableIsReadBeyondItsEnd) {
+  SCOPED_TRACE(GetParam());
+  const TemporaryFile file("type.pt");
+  WriteCode(file,
+            "):\n    y = " + GetParam() + "\n    return torch.relu(x), y");
+  ExpectError([&] { LoadAndTrace(file.path()); }, ErrorCode::kInvalidArgument,
+              "is given element type");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Overloads, TypeProgram,
+    testing::Values("torch.to(x, -5)", "torch.to(x, -5, False, False)",
+                    "torch.to(x, torch.device(\"cpu\"), -5)",
+                    "torch.softmax(x, 0, -5)", "torch.sum(x, dtype=99)",
+                    "torch.zeros([2], dtype=-5)", "torch.tensor(1.5, dtype=-5)",
+                    "torch.tensor([1, 2], dtype=99)",
+                    "torch.as_tensor(1, dtype=-5)"));
+
 // ---- Division ---------------------------------------------------------------
 
 class DivisionProgram : public testing::TestWithParam<std::string> {};
