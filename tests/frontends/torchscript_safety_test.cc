@@ -6,6 +6,8 @@
 #include <torch/csrc/jit/runtime/custom_operator.h>
 #include <torch/library.h>
 
+#include <cstring>
+
 #include "tests/frontends/script_file.h"
 #include "tests/graph/expect_error.h"
 #include "tests/program/trace_queries.h"
@@ -54,6 +56,18 @@ TEST(TorchScriptSafety, RefusesToPrint) {
   WriteCode(file, "):\n    torch._print(\"text\")\n    return x");
   ExpectError([&] { LoadTorchScript(file.path()); }, ErrorCode::kUnsupported,
               "aten::_print");
+}
+
+TEST(TorchScriptSafety, RefusesGradientsThatTrustTheShapesTheyAreGiven) {
+  const TemporaryFile file("gradient.pt");
+  for (const char* const call :
+       {"reflection_pad1d_backward(x, x, [1, 1])",
+        "fractional_max_pool2d_backward(x, x, [2, 2], [2, 2], x)"}) {
+    WriteCode(file, std::string("):\n    return torch.") + call);
+    const std::string name(call, std::strchr(call, '('));
+    ExpectError([&] { LoadTorchScript(file.path()); }, ErrorCode::kUnsupported,
+                "aten::" + name);
+  }
 }
 
 TEST(TorchScriptSafety, RefusesPrivateOperatorsThatNoExporterWrites) {
