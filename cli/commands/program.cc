@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <exception>
 #include <iostream>
@@ -114,6 +115,8 @@ ExitCode RunCommand(std::span<const CommandRow> commands,
 
 int RunProgram(std::span<const CommandRow> commands,
                std::span<char* const> arguments) {
+  // Writing beyond `ulimit -f` is an error as on a full disk, not the end.
+  std::signal(SIGXFSZ, SIG_IGN);
   const ExitCode exit_code = RunCommand(commands, arguments);
   // A script that reads half an answer must not take it for the whole.
   if (std::cout.flush()) return exit_code;

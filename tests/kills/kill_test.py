@@ -43,9 +43,10 @@ LABELS = ("SELECT model, batch, device, source, labels.status, latency_ms, "
 
 
 def full_from(size):
-    """Options of `start` for a disk on which no file grows beyond `size`:
-    writing more is an error, not a signal."""
-    return {"restore_signals": False, "preexec_fn": lambda: resource.setrlimit(
+    """Options of `start` for a disk on which no file grows beyond `size`.
+    Writing more is a signal, too, which ends a program that does not ignore
+    it."""
+    return {"preexec_fn": lambda: resource.setrlimit(
         resource.RLIMIT_FSIZE, (size, size))}
 
 
