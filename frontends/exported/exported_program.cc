@@ -11,6 +11,7 @@
 #include "frontends/exported/archive.h"
 #include "frontends/exported/interpreter.h"
 #include "frontends/exported/read_model.h"
+#include "frontends/exported/shared_weights.h"
 #include "frontends/exported/sizes.h"
 #include "frontends/exported/tensors.h"
 #include "frontends/exported/unknown_operators.h"

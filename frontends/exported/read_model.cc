@@ -4,18 +4,22 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "frontends/exported/document.h"
 #include "frontends/exported/read_argument.h"
 #include "frontends/exported/read_graph.h"
 #include "frontends/exported/sizes.h"
+#include "src/core/checked.h"
 
 namespace foretell::exported {
 namespace {
 
 constexpr std::string_view kBatch = "batch";
 constexpr std::size_t kMostDimensions = 16;
+/// Of a weight: as many weights as a file has room for stay within 64 bits.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 43;
 
 class ModelReader {
  public:
@@ -95,9 +99,27 @@ class ModelReader {
   ModelInput State(InputKind kind, const Json& spec, const char* key) {
     const std::string name =
         document_.Text(document_.Object(spec, "arg"), "name");
-    return {.kind = kind,
-            .name = document_.Text(spec, key),
-            .tensor = ReadTensor(name)};
+    ModelInput input{.kind = kind,
+                     .name = document_.Text(spec, key),
+                     .tensor = ReadTensor(name)};
+    RequireShape(input);
+    return input;
+  }
+
+  /// What the sums over all weights rely on.
+  void RequireShape(const ModelInput& weight) const {
+    std::vector<std::int64_t> shape;
+    for (const Size& size : weight.tensor.sizes) {
+      if (!size.is_known || !size.symbol.empty()) {
+        document_.Refuse(fmt::format("'{}' has no fixed shape", weight.name));
+      }
+      shape.push_back(size.offset);
+    }
+    const std::optional<std::int64_t> elements = CheckedProduct(shape);
+    if (elements && *elements <= kMostElements) return;
+    document_.Refuse(
+        fmt::format("'{}' has a negative size, or more than {} elements",
+                    weight.name, kMostElements));
   }
 
   ModelInput UserInput(const Json& argument) {

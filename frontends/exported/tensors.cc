@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <cstring>
-#include <set>
 
 #include "foretell/error.h"
 #include "frontends/exported/sizes.h"
@@ -13,48 +12,15 @@
 namespace foretell::exported {
 namespace {
 
+/// The reader has seen to it that weights have fixed sizes.
 std::vector<std::int64_t> ShapeOf(const ModelInput& input) {
   std::vector<std::int64_t> shape;
-  for (const Size& size : input.tensor.sizes) {
-    if (!size.is_known || !size.symbol.empty()) {
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("'{}' has no fixed shape", input.name));
-    }
-    shape.push_back(size.offset);
-  }
+  for (const Size& size : input.tensor.sizes) shape.push_back(size.offset);
   return shape;
 }
 
 std::int64_t ElementsOf(const ModelInput& input) {
   return TensorType{ToDType(input.tensor.type), ShapeOf(input)}.NumElements();
-}
-
-std::string RecordOf(const ModelInput& input, const Archive& archive) {
-  const auto found = archive.records.find(input.name);
-  return found == archive.records.end() ? "" : found->second;
-}
-
-/// Whether an operator ran in the module that `parameter` belongs to.
-bool ModuleRuns(const Model& model, const ModelInput& parameter) {
-  const std::string module =
-      parameter.name.substr(0, parameter.name.rfind('.'));
-  bool runs = false;
-  ForEachNode(model.graph,
-              [&](const Node& node) { runs = runs || node.scope == module; });
-  return runs;
-}
-
-/// Without records, what is not read although its module runs is taken for
-/// another name of what is read there; what no module reads is a weight that
-/// this step does not need.
-bool IsSame(const Model& model, const ModelInput& a, const ModelInput& b,
-            const Archive& archive) {
-  if (b.kind != InputKind::kParameter || a.tensor.type != b.tensor.type ||
-      ShapeOf(a) != ShapeOf(b) ||
-      RecordOf(a, archive) != RecordOf(b, archive)) {
-    return false;
-  }
-  return !RecordOf(a, archive).empty() || ModuleRuns(model, a);
 }
 
 /// Value of a constant that is a single number.
@@ -115,25 +81,6 @@ class TensorMaker {
 };
 
 }  // namespace
-
-void NoteShared(Model& model, const Archive& archive) {
-  const std::set<int> unread(model.graph.unread.begin(),
-                             model.graph.unread.end());
-  const auto is_read = [&](std::size_t i) {
-    const auto* slot = std::get_if<Slot>(&model.graph.inputs[i].value);
-    return slot != nullptr && !unread.contains(slot->index);
-  };
-  for (std::size_t i = 0; i < model.inputs.size(); ++i) {
-    ModelInput& input = model.inputs[i];
-    if (input.kind != InputKind::kParameter || is_read(i)) continue;
-    for (std::size_t k = 0; k < model.inputs.size(); ++k) {
-      if (!is_read(k) || !IsSame(model, input, model.inputs[k], archive))
-        continue;
-      input.same_as = static_cast<int>(k);
-      break;
-    }
-  }
-}
 
 std::int64_t ParameterElements(const Model& model) {
   std::int64_t elements = 0;

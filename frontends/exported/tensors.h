@@ -9,12 +9,6 @@
 
 namespace foretell::exported {
 
-/// Finds parameters that are one tensor under two names and notes them in
-/// `model`: torch.export lists both, and its graph reads the last. They have
-/// one record, one type and one shape; where records are empty, the module of
-/// the one that is not read runs.
-void NoteShared(Model& model, const Archive& archive);
-
 /// Elements of the parameters, shared ones once.
 std::int64_t ParameterElements(const Model& model);
 
@@ -30,8 +24,7 @@ struct ModelTensors {
 };
 
 /// Makes them, with random weights. Constants that are single numbers stay on
-/// the CPU with their values, because sizes may be computed of them. Throws
-/// Error(kUnsupported) for a weight whose shape is not fixed.
+/// the CPU with their values, because sizes may be computed of them.
 ModelTensors MakeTensors(const Model& model, const Archive& archive,
                          const InstanceOptions& options);
 

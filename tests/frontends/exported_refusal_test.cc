@@ -170,23 +170,6 @@ TEST(ExportedRefusal, DamagedTextIsRefused) {
   }
 }
 
-/// `text` with `added` behind the first `place`.
-std::string With(std::string text, const std::string& place,
-                 const std::string& added) {
-  return text.insert(text.find(place) + place.size(), added);
-}
-
-TEST(ExportedWeights, OnesThatNothingReadsAreTheirOwn) {
-  std::string model = ModelJson(kLinear, kResult);
-  model = With(model, R"("inputs": [)", TensorArgument("v") + ", ");
-  model = With(model, R"("tensor_values": {)",
-               R"("v": )" + TensorJson("4,4", 7, true) + ", ");
-  model = With(model, R"("input_specs": [)",
-               R"({"parameter": {"arg": {"name": "v"},
-                   "parameter_name": "auxiliary.weight"}}, )");
-  EXPECT_EQ(SavedProgram(model).Run().graph.ParameterElements(), 2 * 16);
-}
-
 /// relu(x @ w) twice, of which `wrap` makes what keeps tensors for backward.
 std::string TwoProducts() {
   const auto linear = [](const std::string& name, const std::string& input) {
