@@ -16,7 +16,7 @@ struct Target {
 /// Formats that are read without LibTorch: csv, dataset, device_json,
 /// graph_text, onnx, safetensors.
 std::span<const Target> ParserTargets();
-/// Records of a TorchScript archive: script_code, script_pickle.
+/// Formats that LibTorch runs: exported_graph, script_code, script_pickle.
 std::span<const Target> ScriptTargets();
 
 /// Reads a table and writes it anew: its cells must come back.
@@ -36,7 +36,11 @@ void ReadOnnx(std::string_view bytes);
 /// again to the same tensors.
 void ReadSafeTensors(std::string_view bytes);
 
-/// Loads and traces an archive whose only code is `text`, without a sandbox.
+/// Loads an archive of torch.export whose graph is `text` and traces it for
+/// inference and training, without a sandbox.
+void ReadExportedGraph(std::string_view text);
+/// Loads and traces a TorchScript archive whose only code is `text`, without a
+/// sandbox.
 void ReadScriptCode(std::string_view text);
 /// The same for an archive whose data.pkl is `bytes`.
 void ReadScriptPickle(std::string_view bytes);

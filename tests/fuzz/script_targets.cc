@@ -63,6 +63,7 @@ void LoadWith(std::string_view suffix, std::string_view bytes) {
 }
 
 constexpr Target kScriptTargets[] = {
+    {"exported_graph", &ReadExportedGraph},
     {"script_code", &ReadScriptCode},
     {"script_pickle", &ReadScriptPickle},
 };
