@@ -1,8 +1,11 @@
 #include <fmt/core.h>
 
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -36,7 +39,7 @@ void RequireLocks(const std::string& path) {
 /// Opens the file; what is returned makes a program of it.
 std::function<Program()> StartLoading(const std::string& path,
                                       const LoadOptions& options) {
-  auto file = std::make_shared<RegularFile>(OpenRegularFile(path, kAnySize));
+  auto file = std::make_shared<RegularFile>(OpenModelFile(path));
   if (options.sandbox == Sandbox::kOff) {
     return [file, options] { return LoadHere(std::move(*file), options); };
   }
@@ -64,6 +67,17 @@ std::string MissingLocks() {
   if (!support.seccomp) missing.emplace_back("seccomp");
   if (!support.landlock) missing.emplace_back("Landlock");
   return Joined(missing);
+}
+
+RegularFile OpenModelFile(const std::string& path) {
+  const std::string file = exported::FileOf(path);
+  std::error_code ignored;
+  if (file == path || std::filesystem::exists(path, ignored)) {
+    return OpenRegularFile(path, kAnySize);
+  }
+  RegularFile opened = OpenRegularFile(file, kAnySize);
+  opened.path = path;
+  return opened;
 }
 
 Program LoadHere(RegularFile file, const LoadOptions& options) {

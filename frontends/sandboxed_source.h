@@ -15,6 +15,10 @@ namespace foretell {
 std::function<Program()> StartSandboxed(RegularFile file,
                                         const LoadOptions& options);
 
+/// Opens the file of a model: `path`, or FILE of "FILE.pt2:MODEL", whose path
+/// keeps the name of the model. Throws what OpenRegularFile does.
+RegularFile OpenModelFile(const std::string& path);
+
 /// The program in `file`, in this process.
 Program LoadHere(RegularFile file, const LoadOptions& options);
 

@@ -29,7 +29,7 @@ Program Open(const MeasureRequest& request) {
   if (request.device != "cpu" || request.model.starts_with(zoo::kPrefix)) {
     return OpenModel(request.model, request.load);
   }
-  RegularFile file = OpenRegularFile(request.model, kAnySize);
+  RegularFile file = OpenModelFile(request.model);
   sandbox::LockProcess(
       {.keep = {STDERR_FILENO, kMeasureResultFd, file.descriptor.number()},
        .makes_code = true,

@@ -113,6 +113,20 @@ std::vector<std::string> ModelNames(const std::vector<std::string>& records) {
                   "models/*.json");
 }
 
+/// The model that `path` names, without one "model" or the first.
+std::string ChosenOf(const std::string& path,
+                     const std::vector<std::string>& names) {
+  const std::string file = FileOf(path);
+  const bool is_named = file != path;
+  const std::string wanted =
+      is_named ? path.substr(file.size() + 1) : std::string("model");
+  if (std::ranges::find(names, wanted) != names.end()) return wanted;
+  if (!is_named) return names.front();
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}: has no model '{}', but {}", path, wanted,
+                          Joined(names)));
+}
+
 /// The config that says in which record each weight or constant is.
 std::optional<Document> ReadConfig(const std::string& path,
                                    ArchiveReader& reader,
@@ -155,13 +169,12 @@ Archive Read(const std::string& path, ArchiveReader& reader) {
   }
   std::vector<std::string> names = ModelNames(records);
   if (names.empty()) RefuseWithoutModel(path, records);
-  const auto chosen = std::ranges::find(names, "model");
-  Archive archive{.name = chosen == names.end() ? names.front() : *chosen};
+  Archive archive{.name = ChosenOf(path, names)};
   archive.model = RecordOfSize(path, reader,
                                fmt::format("{}{}.json", kModels, archive.name),
                                kMostModelBytes);
   std::erase(names, archive.name);
-  archive.others = std::move(names);
+  if (FileOf(path) == path) archive.others = std::move(names);
   const auto weights = ReadConfig(
       path, reader,
       fmt::format("data/weights/{}_weights_config.json", archive.name));
@@ -192,6 +205,13 @@ auto Guarded(const std::string& path, const Work& work) {
 }
 
 }  // namespace
+
+std::string FileOf(const std::string& path) {
+  constexpr std::string_view kBetween = ".pt2:";
+  const std::size_t found = path.rfind(kBetween);
+  if (found == std::string::npos) return path;
+  return path.substr(0, found + kBetween.size() - 1);
+}
 
 bool LooksExported(const RegularFile& file) {
   try {

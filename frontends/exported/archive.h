@@ -13,7 +13,7 @@ namespace foretell::exported {
 struct Archive {
   std::string name;   ///< Of the model.
   std::string model;  ///< Text of models/NAME.json.
-  /// Other models in the archive, which are not read.
+  /// Other models in the archive, where the path does not name one.
   std::vector<std::string> others;
   /// The record of each parameter that has one with content, by its name:
   /// parameters with one record are one tensor. Those of the meta device have
@@ -23,11 +23,17 @@ struct Archive {
   std::map<std::string, std::string> numbers;
 };
 
+/// FILE.pt2 of "FILE.pt2:MODEL", which names one of several models in an
+/// archive; other paths as they are.
+std::string FileOf(const std::string& path);
+
 /// Whether a zip archive was written by torch.export, in this or an older form,
 /// or by AOTInductor; others are taken for TorchScript.
 bool LooksExported(const RegularFile& file);
 
-/// Reads `file`. Throws Error that begins with its path: kCorrupt for a damaged
+/// Reads the model that the path of `file` names (FileOf); without a name
+/// "model", or the first. Throws Error that begins with its path:
+/// kInvalidArgument where there is no such model; kCorrupt for a damaged
 /// archive; kUnsupported for one that PyTorch 2.7 or older made, for one that
 /// holds compiled code (AOTInductor), and for a limit.
 Archive ReadArchive(RegularFile file);

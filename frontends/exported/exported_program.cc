@@ -206,8 +206,9 @@ class ExportedSource final : public Program::Source {
     std::vector<std::string> warnings;
     if (!contents_->archive.others.empty()) {
       warnings.push_back(fmt::format(
-          "holds several models; '{}' is taken, not {}",
-          contents_->archive.name, Joined(contents_->archive.others)));
+          "holds several models; '{}' is taken, not {} (FILE.pt2:{} takes it)",
+          contents_->archive.name, Joined(contents_->archive.others),
+          contents_->archive.others.front()));
     }
     if (model.minor_version > kSchemaMinor) {
       warnings.push_back(fmt::format(

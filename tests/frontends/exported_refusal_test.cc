@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "tests/frontends/exported_file.h"
 #include "tests/graph/expect_error.h"
@@ -63,7 +65,31 @@ TEST(ExportedRefusal, OfSeveralModelsTheOneCalledModelIsTaken) {
                                    {"models/decoder.json", "{}"},
                                    {"models/model.json", model}});
   EXPECT_EQ(saved.Run().warnings.at(0),
-            "holds several models; 'model' is taken, not decoder");
+            "holds several models; 'model' is taken, not decoder "
+            "(FILE.pt2:decoder takes it)");
+}
+
+TEST(ExportedRefusal, ANameAfterTheFileTakesOneOfSeveralModels) {
+  const std::string relu = NodeJson("y", "torch.ops.aten.relu.default",
+                                    Named("self", TensorArgument("x")));
+  const SavedProgram saved(
+      Records{{"archive_format", "pt2"},
+              {"models/decoder.json", ModelJson(relu, kResult)},
+              {"models/model.json", ModelJson(kLinear, kResult)}});
+  const std::string path = saved.path() + ".pt2";
+  std::filesystem::copy_file(saved.path(), path);
+  for (const Sandbox sandbox : {Sandbox::kOff, Sandbox::kAuto}) {
+    const Program program = LoadModel(path + ":decoder", {.sandbox = sandbox});
+    const Trace trace =
+        TraceProgram(program, BindInputs(program.inputs(), {}, "decoder"));
+    EXPECT_EQ(TargetsOf(trace.graph), std::vector<std::string>{"relu"});
+    EXPECT_TRUE(trace.warnings.empty());
+    EXPECT_TRUE(program.name().ends_with(".pt2:decoder"));
+  }
+  ExpectError([&] { LoadModel(path + ":encoder"); },
+              ErrorCode::kInvalidArgument,
+              ".pt2:encoder: has no model 'encoder', but decoder, model");
+  std::filesystem::remove(path);
 }
 
 TEST(ExportedRefusal, UnknownOperatorsAreListedAtOnce) {
