@@ -104,6 +104,23 @@ class Recurrent(nn.Module):
         return self.lstm(x)[0]
 
 
+class Residual(nn.Module):
+    """A block of a ResNet: batch norm in training, and a sum in place."""
+
+    def __init__(self, width=8):
+        super().__init__()
+        self.first = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        self.first_norm = nn.BatchNorm2d(width)
+        self.second = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        self.second_norm = nn.BatchNorm2d(width)
+
+    def forward(self, x):
+        y = torch.relu_(self.first_norm(self.first(x)))
+        y = self.second_norm(self.second(y))
+        y += x
+        return torch.relu_(y)
+
+
 class TinyVit(nn.Module):
     """That of tests/frontends/data/vit_tiny.pt."""
 
@@ -119,6 +136,10 @@ class TinyVit(nn.Module):
     def forward(self, x):
         y = self.patches(x).flatten(2).transpose(1, 2) + self.position
         return self.head(self.norm(self.blocks(y)).mean(1))
+
+
+# Traced as well, in training mode, for exported_agreement_test.
+TRACED = ("recurrent", "residual")
 
 
 def image(batch, size):
@@ -140,6 +161,7 @@ NETWORKS = {
     "casting": (Casting, lambda: (torch.zeros(4, 8),), ({0: AUTO},), False),
     "counter": (Counter, lambda: (torch.zeros(4, 8),), ({0: AUTO},), False),
     "recurrent": (Recurrent, lambda: (torch.zeros(4, 5, 8),), None, False),
+    "residual": (Residual, lambda: (torch.zeros(4, 8, 14, 14),), None, True),
     "vit_tiny": (TinyVit, lambda: (image(2, 32),), ({0: AUTO},), False),
 }
 
@@ -163,6 +185,13 @@ def save(name, program):
         pack(path, FOLDER / f"{name}.pt2")
 
 
+def save_trace(name):
+    """FOLDER/../NAME.pt of a network that trains."""
+    network, inputs = NETWORKS[name][:2]
+    trace = torch.jit.trace(network().train(), inputs(), check_trace=False)
+    trace.save(FOLDER.parent / f"{name}.pt")
+
+
 def write_all():
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, (network, inputs, shapes, trains) in NETWORKS.items():
@@ -175,3 +204,6 @@ def write_all():
         save(name, program)
         if name == "conv_eval":
             save("conv_decomposed", program.run_decompositions())
+    for name in TRACED:
+        if not (FOLDER.parent / f"{name}.pt").exists():
+            save_trace(name)

@@ -16,12 +16,11 @@ namespace foretell {
 namespace {
 
 constexpr char kFolder[] = FORETELL_SOURCE_DIR "/";
-constexpr std::int64_t kBatch = 2;
 
 Trace TraceFile(const std::string& path, const std::string& input,
                 const TraceOptions& options) {
   const Program program = LoadModel(kFolder + path);
-  InputRequest request{.inputs = {}, .batch = kBatch, .dims = {}};
+  InputRequest request;
   if (!input.empty()) request.inputs = {ParseInput(input)};
   return TraceProgram(
       program, BindInputs(program.inputs(), request, program.name()), options);
@@ -47,14 +46,17 @@ std::vector<std::string> Lines(const OperatorGraph& graph) {
   return lines;
 }
 
-void ExpectAgreement(const TraceOptions& options) {
+void ExpectAgreement(const TraceOptions& options,
+                     const std::string& name = "vit_tiny",
+                     const std::string& input = "x=f32[2,3,32,32]",
+                     std::size_t least_nodes = 30) {
+  const std::string folder = "tests/frontends/data/";
   const Trace exported =
-      TraceFile("tests/frontends/data/exported/vit_tiny.pt2", "", options);
-  const Trace traced = TraceFile("tests/frontends/data/vit_tiny.pt",
-                                 "x=f32[2,3,32,32]", options);
+      TraceFile(folder + "exported/" + name + ".pt2", input, options);
+  const Trace traced = TraceFile(folder + name + ".pt", input, options);
   EXPECT_EQ(exported.graph.ParameterElements(),
             traced.graph.ParameterElements());
-  ASSERT_GT(exported.graph.nodes().size(), 30U);
+  ASSERT_GT(exported.graph.nodes().size(), least_nodes);
   EXPECT_EQ(Lines(exported.graph), Lines(traced.graph));
 }
 
@@ -70,6 +72,16 @@ TEST(ExportedAgreement, HalfPrecision) {
 
 TEST(ExportedAgreement, Autocast) {
   ExpectAgreement({.mode = Mode::kTraining, .autocast = DType::kBF16});
+}
+
+TEST(ExportedAgreement, TrainingOfAResidualBlock) {
+  ExpectAgreement({.mode = Mode::kTraining, .optimizer = Optimizer::kSgd},
+                  "residual", "x=f32[4,8,14,14]", 20);
+}
+
+TEST(ExportedAgreement, TrainingOfRecurrentLayers) {
+  ExpectAgreement({.mode = Mode::kTraining, .optimizer = Optimizer::kSgd},
+                  "recurrent", "x=f32[4,5,8]", 4);
 }
 
 TEST(ExportedAgreement, GradMode) { ExpectAgreement({.grad_mode = true}); }
