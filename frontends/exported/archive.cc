@@ -30,6 +30,7 @@ constexpr std::uint64_t kMostNumberBytes = 16;
 constexpr std::string_view kModels = "models/";
 constexpr std::string_view kCompiled = "data/aotinductor/";
 constexpr std::string_view kOldGraph = "serialized_exported_program.json";
+constexpr const char* kMode = "extra/mode";
 constexpr const char* kMarker = "archive_format";
 /// Of which the end of an old archive is searched.
 constexpr std::size_t kDirectoryBytes = 65536;
@@ -184,6 +185,9 @@ Archive Read(const std::string& path, ArchiveReader& reader) {
     return !reader.hasRecord(record) || reader.getRecordSize(record) == 0;
   });
   ReadNumbers(path, reader, archive);
+  if (reader.hasRecord(kMode) &&
+      reader.getRecordSize(kMode) <= kMostNumberBytes)
+    archive.mode = RecordText(reader, kMode);
   return archive;
 }
 

@@ -21,6 +21,8 @@ struct Archive {
   std::map<std::string, std::string> records;
   /// Content of the constants that are single numbers, by name.
   std::map<std::string, std::string> numbers;
+  /// What the extra file "mode" says: "training" or "inference"; else empty.
+  std::string mode;
 };
 
 /// FILE.pt2 of "FILE.pt2:MODEL", which names one of several models in an

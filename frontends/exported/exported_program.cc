@@ -30,6 +30,12 @@ struct Contents {
   Model model;
 };
 
+/// None where the file says that it was made in `mode`.
+ModeSwitch SwitchOf(const Contents& contents, Mode mode) {
+  if (contents.archive.mode == ModeName(mode)) return {};
+  return ModeSwitch(contents.model.graph, mode);
+}
+
 void Flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
   if (value.isTensor()) {
     if (value.toTensor().defined()) tensors.push_back(value.toTensor());
@@ -48,7 +54,7 @@ class ExportedInstance final : public ProgramInstance {
         precision_(options.precision),
         tensors_(MakeTensors(contents_->model, contents_->archive, options)),
         interpreter_(options.device.type(),
-                     ModeSwitch(contents_->model.graph, options.mode)) {}
+                     SwitchOf(*contents_, options.mode)) {}
 
   std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) override {
     Recorder* const recorder = Recorder::Current();
@@ -220,7 +226,7 @@ class ExportedSource final : public Program::Source {
           "holds decomposed operators (run_decompositions()): what training "
           "keeps differs from what eager PyTorch keeps");
     }
-    std::string switched = ModeSwitch(model.graph, mode).Warning();
+    std::string switched = SwitchOf(*contents_, mode).Warning();
     if (!switched.empty()) warnings.push_back(std::move(switched));
     return warnings;
   }
