@@ -9,22 +9,16 @@ import logging
 import pathlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Union
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
+from torch.utils._sympy.value_ranges import ValueRanges
 
-from . import _torchscript
 from ._errors import Error
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-# What the program calls the element types.
-_DTYPES: Mapping[torch.dtype, str] = {
-    torch.float64: "f64", torch.float32: "f32", torch.float16: "f16",
-    torch.bfloat16: "bf16", torch.int64: "i64", torch.int32: "i32",
-    torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool",
-}
 
 
 def _on_meta(tensor: torch.Tensor) -> torch.Tensor:
@@ -94,8 +88,7 @@ def _dynamic_shapes(module: torch.nn.Module, arguments: Arguments) -> Any:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """torch.export logs and prints whole graphs beside the error that it raises,
-    and TorchScript warns that it is deprecated."""
+    """torch.export logs and prints whole graphs beside the error that it raises."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -106,6 +99,19 @@ def _silence() -> Iterator[None]:
             yield
     finally:
         logging.disable(before)
+
+
+def _allow_one(program: ExportedProgram) -> None:
+    """Opens sizes that are left open to 1 too: torch.export bounds each by 2, because
+    its example could not be 1."""
+    ranges = program.range_constraints
+    for symbol, reach in ranges.items():
+        if reach.lower == 2:
+            ranges[symbol] = ValueRanges(1, reach.upper)
+
+
+def _first_line(error: Exception) -> str:
+    return next(filter(None, str(error).splitlines()), type(error).__name__)
 
 
 def export(module: torch.nn.Module, inputs: Any, *, training: bool,
@@ -127,41 +133,60 @@ def export(module: torch.nn.Module, inputs: Any, *, training: bool,
     shapes = _dynamic_shapes(hollow, arguments) if any_batch else None
     try:
         with _silence():
-            return torch.export.export(hollow, *arguments, dynamic_shapes=shapes,
-                                       strict=False)
+            program = torch.export.export(hollow, *arguments, dynamic_shapes=shapes,
+                                          strict=False)
     except Exception as error:  # torch.export raises whatever the network does
-        line = next(filter(None, str(error).splitlines()), type(error).__name__)
         raise Error(f"{type(module).__name__}: torch.export cannot export it: "
-                    f"{line}; a file of torch.jit.trace or torch.onnx may do",
+                    f"{_first_line(error)}; a file of torch.jit.trace or torch.onnx may do",
                     "unsupported") from error
+    _allow_one(program)
+    return program
 
 
-def input_words(program: ExportedProgram) -> list[str]:
-    """`--input x=f32[8,3,224,224]` of every tensor that the program takes."""
-    names = set(program.graph_signature.user_inputs)
-    words = []
-    for node in program.graph.nodes:
-        tensor = node.meta.get("val")
-        if (node.op != "placeholder" or node.name not in names
-                or not isinstance(tensor, torch.Tensor)):
+def _over_one_element(tensor: torch.Tensor) -> torch.Tensor:
+    """Its type over a storage of one element."""
+    one = torch.zeros(1, dtype=tensor.dtype, device="cpu")
+    hollow = one.as_strided(tensor.shape, [0] * tensor.dim())
+    if isinstance(tensor, torch.nn.Parameter):
+        return torch.nn.Parameter(hollow, requires_grad=tensor.requires_grad)
+    return hollow
+
+
+def _hollow_state(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Tensors without their values, in which what shares a storage shares one still:
+    by that the program knows tied weights. Single numbers keep theirs, because sizes
+    may follow from them."""
+    made: dict[Any, torch.Tensor] = {}
+    state = dict(tensors)
+    for name, tensor in tensors.items():
+        if (not isinstance(tensor, torch.Tensor)
+                or tensor.dim() == 0 and not tensor.is_meta):
             continue
-        sizes = ",".join(str(_size(size)) for size in tensor.shape)
-        words.append(f"--input={node.name}={_DTYPES[tensor.dtype]}[{sizes}]")
-    return words
+        key = (tensor.untyped_storage()._cdata, tensor.storage_offset(),
+               tensor.shape, tensor.dtype)
+        if key not in made:
+            made[key] = _over_one_element(tensor)
+        state[name] = made[key]
+    return state
 
 
-def _size(size: Union[int, torch.SymInt]) -> int:
-    """A size, and that of the example where it is left open."""
-    return int(size.node.hint) if isinstance(size, torch.SymInt) else size
+def to_file(program: ExportedProgram, folder: pathlib.Path, model: str,
+            mode: str | None = None) -> pathlib.Path:
+    """Writes the program as .pt2, without weights and example inputs. With the `mode`
+    in which it was exported the program keeps its layers in that mode.
 
-
-def to_file(program: ExportedProgram, folder: pathlib.Path,
-            model: str) -> tuple[pathlib.Path, list[str]]:
-    """Writes the program, weights left out, and says with which flags it is read.
-
-    The one place that knows the form of the file.
+    Raises Error where torch.export.save does, with its first line.
     """
-    path = folder / f"{model}.pt"
-    with _silence():
-        _torchscript.save(program, str(path), model)
-    return path, input_words(program)
+    hollow = copy.copy(program)
+    hollow._state_dict = _hollow_state(program.state_dict)
+    hollow._constants = _hollow_state(program.constants)
+    hollow._example_inputs = None
+    path = folder / f"{model}.pt2"
+    try:
+        with _silence():
+            torch.export.save(hollow, path,
+                              extra_files={"mode": mode} if mode else None)
+    except Exception as error:
+        raise Error(f"{model}: torch.export cannot save it: {_first_line(error)}",
+                    "unsupported") from error
+    return path

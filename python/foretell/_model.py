@@ -33,11 +33,9 @@ class Opened:
     path: str
     name: str
     """What messages and answers call it."""
-    input_words: list[str]
 
     def words(self, command: str, options: Mapping[str, Any]) -> list[str]:
-        given = [] if options.get("input") else self.input_words
-        return [command, self.path, *given, *to_words(options)]
+        return [command, self.path, *to_words(options)]
 
     def run_json(self, words: Collection[str],
                  accept: Collection[int] = (_command.DONE,)) -> dict[str, Any]:
@@ -76,7 +74,7 @@ def _open_path(model: Union[str, "os.PathLike[str]"], inputs: Any) -> Opened:
                     f"{type(inputs).__name__}; for a file input='f32[8,3,224,224]' "
                     "and batch=8")
     # The program would take it for a flag.
-    return Opened(f"./{path}" if path.startswith("-") else path, path, [])
+    return Opened(f"./{path}" if path.startswith("-") else path, path)
 
 
 def open_model(model: Model, inputs: Any, options: Mapping[str, Any],
@@ -99,17 +97,19 @@ def open_model(model: Model, inputs: Any, options: Mapping[str, Any],
     from . import _export  # torch takes seconds to import
 
     program: Any = model
+    mode = None
     if is_module:
+        mode = options.get("mode", "inference")
         program = _export.export(
-            program, inputs, training=options.get("mode") == "training",
+            program, inputs, training=mode == "training",
             any_batch=any_batch or options.get("batch") is not None)
     name = type(model).__name__
     folder = pathlib.Path(tempfile.mkdtemp(prefix="foretell-"))
     try:
-        path, words = _export.to_file(program, folder, name)
+        path = _export.to_file(program, folder, name, mode)
     except BaseException:
         shutil.rmtree(folder)
         raise
-    opened = Opened(str(path), name, words)
+    opened = Opened(str(path), name)
     weakref.finalize(opened, shutil.rmtree, folder, ignore_errors=True)
     return opened

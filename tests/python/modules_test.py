@@ -5,10 +5,12 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import warnings
 
 import foretell
 import torch
-from small_networks import Convolutions, DependsOnData, Flattening, Language
+from small_networks import (Autoencoder, Convolutions, DependsOnData, Flattening, Frozen,
+                            Language, Towers)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IMAGE = torch.zeros(2, 3, 16, 16)
@@ -40,6 +42,12 @@ class LikeATrace(unittest.TestCase):
         for mode in ("inference", "training"):
             with self.subTest(mode=mode):
                 self.expect(Flattening(), IMAGE, mode, "f32[2,3,16,16]")
+
+    def test_norms_that_stay_frozen(self):
+        for mode in ("inference", "training"):
+            with self.subTest(mode=mode), warnings.catch_warnings():
+                warnings.simplefilter("error", foretell.Warning)
+                self.expect(Frozen(), IMAGE, mode, "f32[2,3,16,16]")
 
     def test_the_network_of_the_examples(self):
         sys.path.append(str(ROOT / "scripts" / "generate"))
@@ -115,6 +123,21 @@ class Modules(unittest.TestCase):
         unique = sum(one.numel() for one in Language().parameters())
         self.assertEqual(answer.parameters, unique)
         self.assertEqual(answer.optimizer, "adam")
+
+    def test_may_share_weights_under_names_that_nobody_reads(self):
+        answer = foretell.predict(Autoencoder(), torch.zeros(2, 7, dtype=torch.int64))
+        self.assertEqual(answer.parameters, 2 * 50 * 8)
+
+    def test_may_have_inputs_that_share_only_their_batch(self):
+        inputs = torch.zeros(2, 8), torch.zeros(2, 12)
+        answer = foretell.predict(Towers(), inputs, batch=1)
+        self.assertEqual([one["shape"] for one in answer.inputs], [[1, 8], [1, 12]])
+
+    def test_are_named_beside_their_operators(self):
+        rows = foretell.inspect(Flattening(), IMAGE)
+        found = {row["operator"]: row["module"] for row in rows}
+        self.assertEqual((found["conv2d"], found["linear"]), ("conv", "head"))
+        self.assertRegex(str(rows).splitlines()[0], r"operator +phase +module")
 
     def test_train_only_in_training(self):
         dropouts = [sum(row["operator"] == "dropout" and row["gpu_us"] > 0

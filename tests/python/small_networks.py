@@ -59,6 +59,52 @@ class Language(nn.Module):
         return self.head(x), [state, torch.topk(x, 3)[0]]
 
 
+class Frozen(nn.Module):
+    """A norm that never trains."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3)
+        self.norm = nn.BatchNorm2d(8)
+
+    def train(self, mode=True):
+        super().train(mode)
+        self.norm.eval()
+        return self
+
+    def forward(self, image):
+        return self.norm(self.conv(image)).relu()
+
+
+class Autoencoder(nn.Module):
+    """Weights of one shape: two that are tied, under names that no module reads, and
+    one that is not needed."""
+
+    def __init__(self):
+        super().__init__()
+        self.shared = nn.Embedding(50, 8)
+        self.encoder = nn.Embedding(50, 8)
+        self.head = nn.Linear(8, 50, bias=False)
+        self.encoder.weight = self.head.weight = self.shared.weight
+        self.auxiliary = nn.Linear(8, 50, bias=False)
+
+    def forward(self, ids):
+        return self.head(self.encoder(ids))
+
+
+class Towers(nn.Module):
+    """Two inputs with one batch, which nothing compares, in a region of autocast."""
+
+    def __init__(self):
+        super().__init__()
+        self.image = nn.Linear(8, 16)
+        self.text = nn.Linear(12, 16)
+
+    def forward(self, image, text):
+        with torch.autocast("cpu", torch.bfloat16):
+            return self.image(image) @ self.text(text).T
+
+
 class DependsOnData(nn.Module):
     def forward(self, x):
         return x * 2 if x.sum() > 0 else x
