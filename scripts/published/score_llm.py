@@ -7,14 +7,12 @@ Reads tables of ../shared beside the repository and prints in Markdown, in perce
 how many rows there are, median and mean absolute error and the signed median: of
 latency and memory of LLaMA-2 of 7 and 13 billion parameters (optimum-benchmark and
 GPTQ's benchmark: prefill and decode in FP16; runs that differ by a library's version
-are one row, their mean), `--runs` prints each; then of GPU times of single kernels:
-products of LLaMA's layers (vidur, FP16) and fused attention (aiconfigurator, BF16), of
-which every N-th row is taken (default 40). All by the analytic model, which is not
-fitted to any of them.
+are one row, their mean), `--runs` prints each; then of GPU times of products of LLaMA's
+layers (vidur, FP16), of which every N-th row is taken (default 40). All by the analytic
+model, which is not fitted to any of them; score_operators.py has attention.
 
 optimum's prefill returns logits of every token in 32 bits and a full cache; its decode
-grew the cache by a copy, where the zoo's appends. Needs torch, for one exported
-operator.
+grew the cache by a copy, where the zoo's appends.
 """
 
 import argparse
@@ -23,7 +21,6 @@ import math
 import pathlib
 import statistics
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import foretell
@@ -32,7 +29,6 @@ import published
 RUNS = published.TABLES / "e2e_a100.csv.gz"
 LARGER_RUNS = published.TABLES / "more" / "e2e_llm_diffusion_memory_hf.csv"
 PRODUCTS = published.TABLES / "llm_layer_ops_fp16_a100.csv.gz"
-ATTENTION = published.TABLES / "attention_bf16_a100.csv.gz"
 DEVICE = ("--device", "a100-sxm4-80gb", "--method", "analytic")
 MIB = 1024 * 1024 / 1e6  # The sources print MB of 10^6 bytes.
 # Runs whose device memory says what loading left in the allocator's cache: 25,843 MB at
@@ -45,8 +41,6 @@ KEEPS_LAST_RESULT = "llama_baseline"
 BYTES = {"f16": 2, "f32": 4}
 LLAMA_2_7B = {"NousResearch/Llama-2-7b-hf", "meta-llama/Llama-2-7b-hf",
               "lmsys/vicuna-7b-v1.5"}
-# Shapes of LLaMA's attention: query heads, key heads, head width.
-SHAPES = {("32", "32", "128"), ("32", "8", "128")}
 
 
 def predict(model, *flags):
@@ -181,53 +175,6 @@ def score_products(every):
     print_errors("product", errors)
 
 
-def export_attention(folder, is_causal):
-    import torch
-
-    class Attention(torch.nn.Module):
-        def forward(self, q, k, v):
-            return torch.nn.functional.scaled_dot_product_attention(
-                q, k, v, is_causal=is_causal, enable_gqa=True)
-
-    path = pathlib.Path(folder) / f"attention{int(is_causal)}.pt"
-    example = torch.zeros(1, 1, 2, 8)
-    torch.jit.trace(Attention(), (example,) * 3).save(str(path))
-    return path
-
-
-def attention_ms(path, row):
-    """GPU time of the row's prompt, or of one token against its cache."""
-    batch, width = row["batch"], row["head_dim"]
-    prompt = int(row["input_seq_len"])
-    is_prefill = row["phase"] == "context"
-    queries, keys = (prompt, prompt) if is_prefill else (
-        1, prompt + int(row["step"]))
-    inputs = []
-    for name, heads, tokens in (("q", row["num_heads"], queries),
-                                ("k", row["num_kv_heads"], keys),
-                                ("v", row["num_kv_heads"], keys)):
-        inputs += ["--input", f"{name}=f32[{batch},{heads},{tokens},{width}]"]
-    return gpu_ms(predict(path, *inputs, "--precision", "bf16"))
-
-
-def score_attention(every):
-    rows = [row for row in published.rows(ATTENTION)
-            if (row["num_heads"], row["num_kv_heads"], row["head_dim"])
-            in SHAPES and row["window_size"] in ("", "0") and
-            row["kv_cache_dtype"] == "bfloat16"]
-    errors = collections.defaultdict(list)
-    with tempfile.TemporaryDirectory() as folder:
-        paths = {phase: export_attention(folder, phase == "context")
-                 for phase in ("context", "generation")}
-        for row in rows[::every]:
-            ms = attention_ms(paths[row["phase"]], row)
-            kind = "prefill" if row["phase"] == "context" else "decode"
-            name = (f"{kind}, {row['num_kv_heads']} key heads, "
-                    f"{row['framework'].split('-')[0]}")
-            errors[name].append(ms / float(row["latency_ms"]) - 1)
-    print_errors("attention", errors)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--every", type=int, default=40,
@@ -235,13 +182,12 @@ def main():
     parser.add_argument("--runs", action="store_true",
                         help="print each whole run as well")
     arguments = parser.parse_args()
-    published.need(RUNS, LARGER_RUNS, PRODUCTS, ATTENTION)
+    published.need(RUNS, LARGER_RUNS, PRODUCTS)
     runs = Runs(arguments.runs)
     add_smaller(runs)
     add_larger(runs)
     print_errors("LLaMA-2", runs.errors)
     score_products(arguments.every)
-    score_attention(arguments.every)
 
 
 if __name__ == "__main__":
