@@ -181,6 +181,8 @@ def to_file(program: ExportedProgram, folder: pathlib.Path, model: str,
     hollow._state_dict = _hollow_state(program.state_dict)
     hollow._constants = _hollow_state(program.constants)
     hollow._example_inputs = None
+    # How results are packed; PyTorch saves no namedtuple that is not registered.
+    hollow._module_call_graph = []
     path = folder / f"{model}.pt2"
     try:
         with _silence():

@@ -10,7 +10,7 @@ import warnings
 import foretell
 import torch
 from small_networks import (Autoencoder, Convolutions, DependsOnData, Flattening, Frozen,
-                            Language, Towers)
+                            Language, Named, Towers)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IMAGE = torch.zeros(2, 3, 16, 16)
@@ -132,6 +132,9 @@ class Modules(unittest.TestCase):
         inputs = torch.zeros(2, 8), torch.zeros(2, 12)
         answer = foretell.predict(Towers(), inputs, batch=1)
         self.assertEqual([one["shape"] for one in answer.inputs], [[1, 8], [1, 12]])
+
+    def test_may_have_a_named_tuple_of_results(self):
+        self.assertEqual(foretell.predict(Named(), torch.ones(2, 8)).operators, 2)
 
     def test_are_named_beside_their_operators(self):
         rows = foretell.inspect(Flattening(), IMAGE)

@@ -1,5 +1,7 @@
 """Small networks for the tests."""
 
+import collections
+
 import torch
 from torch import nn
 
@@ -103,6 +105,20 @@ class Towers(nn.Module):
     def forward(self, image, text):
         with torch.autocast("cpu", torch.bfloat16):
             return self.image(image) @ self.text(text).T
+
+
+Pair = collections.namedtuple("Pair", ["first", "second"])
+
+
+class Named(nn.Module):
+    """A named tuple of results."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, x):
+        return Pair(self.head(x), x * 2)
 
 
 class DependsOnData(nn.Module):
