@@ -137,7 +137,8 @@ def export(module: torch.nn.Module, inputs: Any, *, training: bool,
                                           strict=False)
     except Exception as error:  # torch.export raises whatever the network does
         raise Error(f"{type(module).__name__}: torch.export cannot export it: "
-                    f"{_first_line(error)}; a file of torch.jit.trace or torch.onnx may do",
+                    f"{_first_line(error)}; a file of torch.jit.trace or "
+                    "torch.onnx may do",
                     "unsupported") from error
     _allow_one(program)
     return program
