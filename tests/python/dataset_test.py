@@ -30,7 +30,7 @@ class Dataset(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         cls.path = cls.folder / "d.sqlite"
         run("generate", "--files", ROOT / "examples" / "resnet18.onnx", "--batch",
-            "1,8", "--out", cls.path)
+            "1,8", "--jobs", "1", "--out", cls.path)
         run("simulate", cls.path, "--device", "a100-sxm4-40gb")
         run("split", cls.path, "--kind", "configuration", "--seed", "0")
         run("export", cls.path, "--out", cls.folder / "exported")
