@@ -22,7 +22,7 @@ import torch
 from torch import nn
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
-from networks import AttentionBlock  # noqa: E402
+from networks import TinyVit  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -72,21 +72,6 @@ class ResNet18(nn.Module):
     def forward(self, x):
         y = self.pool(self.blocks(self.stem(x)))
         return self.fc(torch.flatten(y, 1))
-
-
-class TinyVit(nn.Module):
-    def __init__(self, width=48, heads=3):
-        super().__init__()
-        self.patches = nn.Conv2d(3, width, 8, 8)
-        self.position = nn.Parameter(torch.zeros(1, 16, width))
-        self.blocks = nn.Sequential(AttentionBlock(width, heads),
-                                    AttentionBlock(width, heads))
-        self.norm = nn.LayerNorm(width)
-        self.head = nn.Linear(width, 10)
-
-    def forward(self, x):
-        y = self.patches(x).flatten(2).transpose(1, 2) + self.position
-        return self.head(self.norm(self.blocks(y)).mean(1))
 
 
 def without_weights(model):

@@ -1,5 +1,6 @@
 """Parts of networks that more than one script exports."""
 
+import torch
 from torch import nn
 
 
@@ -23,3 +24,20 @@ class AttentionBlock(nn.Module):
         y = nn.functional.scaled_dot_product_attention(query, key, value)
         x = x + self.out(y.transpose(1, 2).reshape(batch, tokens, width))
         return x + self.mlp(self.norm2(x))
+
+
+class TinyVit(nn.Module):
+    """That of tests/frontends/data/vit_tiny."""
+
+    def __init__(self, width=48, heads=3):
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, 8, 8)
+        self.position = nn.Parameter(torch.zeros(1, 16, width))
+        self.blocks = nn.Sequential(AttentionBlock(width, heads),
+                                    AttentionBlock(width, heads))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, 10)
+
+    def forward(self, x):
+        y = self.patches(x).flatten(2).transpose(1, 2) + self.position
+        return self.head(self.norm(self.blocks(y)).mean(1))

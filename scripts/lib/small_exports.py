@@ -9,7 +9,7 @@ import zipfile
 import torch
 from torch import nn
 
-from networks import AttentionBlock
+from networks import TinyVit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests/frontends/data/exported"
@@ -119,23 +119,6 @@ class Residual(nn.Module):
         y = self.second_norm(self.second(y))
         y += x
         return torch.relu_(y)
-
-
-class TinyVit(nn.Module):
-    """That of tests/frontends/data/vit_tiny.pt."""
-
-    def __init__(self, width=48, heads=3):
-        super().__init__()
-        self.patches = nn.Conv2d(3, width, 8, 8)
-        self.position = nn.Parameter(torch.zeros(1, 16, width))
-        self.blocks = nn.Sequential(AttentionBlock(width, heads),
-                                    AttentionBlock(width, heads))
-        self.norm = nn.LayerNorm(width)
-        self.head = nn.Linear(width, 10)
-
-    def forward(self, x):
-        y = self.patches(x).flatten(2).transpose(1, 2) + self.position
-        return self.head(self.norm(self.blocks(y)).mean(1))
 
 
 # Traced as well, in training mode, for exported_agreement_test.
