@@ -4,7 +4,6 @@
 
 #include "frontends/exported/archive.h"
 
-#include <c10/util/Exception.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -25,7 +24,6 @@ using ArchiveReader = caffe2::serialize::PyTorchStreamReader;
 
 constexpr std::uint64_t kMostModelBytes = 64 * kMiB;
 constexpr std::uint64_t kMostConfigBytes = 32 * kMiB;
-constexpr std::size_t kMostRecords = 1'000'000;
 constexpr std::uint64_t kMostNumberBytes = 16;
 constexpr std::string_view kModels = "models/";
 constexpr std::string_view kCompiled = "data/aotinductor/";
@@ -35,42 +33,33 @@ constexpr const char* kMarker = "archive_format";
 /// Of which the end of an old archive is searched.
 constexpr std::size_t kDirectoryBytes = 65536;
 
-/// A reader on a descriptor that somebody else owns.
-class BorrowedArchive : public caffe2::serialize::ReadAdapterInterface {
- public:
-  explicit BorrowedArchive(const RegularFile& file)
-      : open_(std::shared_ptr<const RegularFile>(
-            std::shared_ptr<const RegularFile>(), &file)) {}
-  std::size_t size() const override { return open_.size(); }
-  std::size_t read(std::uint64_t position, void* to, std::size_t count,
-                   const char* what) const override {
-    return open_.read(position, to, count, what);
-  }
-
- private:
-  OpenArchive open_;
-};
+/// For LibTorch's reader, of a file that outlives it.
+std::shared_ptr<OpenArchive> Borrowed(const RegularFile& file) {
+  return std::make_shared<OpenArchive>(std::shared_ptr<const RegularFile>(
+      std::shared_ptr<const RegularFile>(), &file));
+}
 
 /// The end of a file, where a zip has the names of its records.
 std::string EndOf(const RegularFile& file) {
-  const BorrowedArchive archive(file);
-  const std::size_t count = std::min(archive.size(), kDirectoryBytes);
+  const std::shared_ptr<OpenArchive> archive = Borrowed(file);
+  const std::size_t count = std::min(archive->size(), kDirectoryBytes);
   std::string end(count, '\0');
-  end.resize(archive.read(archive.size() - count, end.data(), count, ""));
+  end.resize(archive->read(archive->size() - count, end.data(), count, ""));
   return end;
 }
 
 bool CanOpen(const RegularFile& file) {
   try {
-    const ArchiveReader reader(std::make_shared<BorrowedArchive>(file));
+    const ArchiveReader reader(Borrowed(file));
     return true;
   } catch (const std::exception&) {
     return false;
   }
 }
 
+/// The end is looked at first: opening reads all names of an archive.
 bool IsOld(const RegularFile& file) {
-  return !CanOpen(file) && EndOf(file).find(kOldGraph) != std::string::npos;
+  return EndOf(file).find(kOldGraph) != std::string::npos && !CanOpen(file);
 }
 
 std::string RecordOfSize(const std::string& path, ArchiveReader& reader,
@@ -162,12 +151,7 @@ void ReadNumbers(const std::string& path, ArchiveReader& reader,
 }
 
 Archive Read(const std::string& path, ArchiveReader& reader) {
-  const std::vector<std::string> records = reader.getAllRecords();
-  if (records.size() > kMostRecords) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: has {} records, at most {} are read", path,
-                            records.size(), kMostRecords));
-  }
+  const std::vector<std::string> records = RecordNames(path, reader);
   std::vector<std::string> names = ModelNames(records);
   if (names.empty()) RefuseWithoutModel(path, records);
   Archive archive{.name = ChosenOf(path, names)};
@@ -191,23 +175,6 @@ Archive Read(const std::string& path, ArchiveReader& reader) {
   return archive;
 }
 
-/// Calls `work`; what LibTorch throws becomes Error(kCorrupt).
-template <typename Work>
-auto Guarded(const std::string& path, const Work& work) {
-  try {
-    return work();
-  } catch (const Error&) {
-    throw;
-  } catch (const c10::Error& error) {
-    throw Error(ErrorCode::kCorrupt,
-                path + ": damaged archive: " +
-                    FirstLine(error.what_without_backtrace()));
-  } catch (const std::exception& error) {
-    throw Error(ErrorCode::kCorrupt,
-                path + ": damaged archive: " + error.what());
-  }
-}
-
 }  // namespace
 
 std::string FileOf(const std::string& path) {
@@ -219,7 +186,7 @@ std::string FileOf(const std::string& path) {
 
 bool LooksExported(const RegularFile& file) {
   try {
-    ArchiveReader reader(std::make_shared<BorrowedArchive>(file));
+    ArchiveReader reader(Borrowed(file));
     if (reader.hasRecord(kMarker)) return true;
     const std::vector<std::string> records = reader.getAllRecords();
     return std::ranges::any_of(records, [](const std::string& record) {
@@ -239,7 +206,7 @@ Archive ReadArchive(RegularFile file) {
                     "archives are not read; export the network again with "
                     "PyTorch 2.8 or newer");
   }
-  return Guarded(path, [&] {
+  return ReadingArchive(path, [&] {
     ArchiveReader reader(std::make_shared<OpenArchive>(
         std::make_shared<const RegularFile>(std::move(file))));
     return Read(path, reader);

@@ -1,10 +1,20 @@
 #include "frontends/shared/open_archive.h"
 
+#include <c10/util/Exception.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <exception>
+
+#include "src/core/text.h"
 
 namespace foretell {
+namespace {
+
+constexpr std::size_t kMostRecords = 1'000'000;
+
+}  // namespace
 
 std::size_t OpenArchive::read(std::uint64_t position, void* to,
                               std::size_t count, const char* /*what*/) const {
@@ -25,6 +35,27 @@ std::string RecordText(caffe2::serialize::PyTorchStreamReader& reader,
                        const std::string& name) {
   const auto [data, size] = reader.getRecord(name);
   return std::string(static_cast<const char*>(data.get()), size);
+}
+
+std::vector<std::string> RecordNames(
+    const std::string& path, caffe2::serialize::PyTorchStreamReader& reader) {
+  std::vector<std::string> names = reader.getAllRecords();
+  if (names.size() <= kMostRecords) return names;
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("{}: has {} records, at most {} are read", path,
+                          names.size(), kMostRecords));
+}
+
+Error DamagedArchive(const std::string& path) {
+  std::string what;
+  try {
+    throw;
+  } catch (const c10::Error& error) {
+    what = FirstLine(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    what = error.what();
+  }
+  return Error(ErrorCode::kCorrupt, path + ": damaged archive: " + what);
 }
 
 }  // namespace foretell

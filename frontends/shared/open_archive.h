@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "foretell/error.h"
 #include "src/core/files.h"
 
 namespace foretell {
@@ -32,5 +34,26 @@ class OpenArchive : public caffe2::serialize::ReadAdapterInterface {
 /// Content of the record `name`.
 std::string RecordText(caffe2::serialize::PyTorchStreamReader& reader,
                        const std::string& name);
+
+/// Names of all records. Throws Error(kUnsupported) for more than a million.
+std::vector<std::string> RecordNames(
+    const std::string& path, caffe2::serialize::PyTorchStreamReader& reader);
+
+/// Error(kCorrupt) for what LibTorch threw at the archive `path`. Call it where
+/// an exception that is no Error was caught.
+Error DamagedArchive(const std::string& path);
+
+/// Calls `work`, which reads the archive `path`: what LibTorch throws becomes
+/// DamagedArchive, an Error stays.
+template <typename Work>
+auto ReadingArchive(const std::string& path, const Work& work) {
+  try {
+    return work();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception&) {
+    throw DamagedArchive(path);
+  }
+}
 
 }  // namespace foretell

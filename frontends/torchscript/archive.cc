@@ -1,6 +1,5 @@
 #include "frontends/torchscript/archive.h"
 
-#include <c10/util/Exception.h>
 #include <caffe2/serialize/inline_container.h>
 #include <fmt/core.h>
 
@@ -12,7 +11,6 @@
 #include "frontends/torchscript/constants.h"
 #include "frontends/torchscript/pickle_check.h"
 #include "src/core/files.h"
-#include "src/core/text.h"
 #include "src/core/units.h"
 
 namespace foretell::torchscript {
@@ -23,7 +21,6 @@ namespace {
 constexpr std::uint64_t kMaxCodeBytes = 16 * kMiB;
 /// Largest sum of the constants.
 constexpr std::uint64_t kMaxConstantBytes = 256 * kMiB;
-constexpr std::size_t kMaxRecords = 1'000'000;
 
 bool IsWeight(const std::string& name) { return name.rfind("data/", 0) == 0; }
 
@@ -72,12 +69,7 @@ void RefuseLargeRecords(const std::string& path,
 SlimArchive Slim(const std::string& path,
                  const std::shared_ptr<OpenArchive>& file) {
   caffe2::serialize::PyTorchStreamReader reader(file);
-  const std::vector<std::string> names = reader.getAllRecords();
-  if (names.size() > kMaxRecords) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: has {} records, at most 1000000 are read",
-                            path, names.size()));
-  }
+  const std::vector<std::string> names = RecordNames(path, reader);
   if (!reader.hasRecord("data.pkl") || !reader.hasRecord("constants.pkl")) {
     throw Error(ErrorCode::kCorrupt,
                 path +
@@ -117,19 +109,11 @@ bool LooksLikeZip(std::string_view first_bytes) {
 
 SlimArchive ReadSlimArchive(RegularFile file) {
   const std::string path = file.path;
-  try {
-    return Slim(path, std::make_shared<OpenArchive>(
-                          std::make_shared<const RegularFile>(std::move(file))));
-  } catch (const Error&) {
-    throw;
-  } catch (const c10::Error& error) {
-    throw Error(ErrorCode::kCorrupt,
-                path + ": damaged archive: " +
-                    FirstLine(error.what_without_backtrace()));
-  } catch (const std::exception& error) {
-    throw Error(ErrorCode::kCorrupt,
-                path + ": damaged archive: " + error.what());
-  }
+  return ReadingArchive(path, [&] {
+    return Slim(path,
+                std::make_shared<OpenArchive>(
+                    std::make_shared<const RegularFile>(std::move(file))));
+  });
 }
 
 }  // namespace foretell::torchscript
