@@ -72,10 +72,8 @@ Places FirstEqual(std::span<const cost::Kernel> kernels) {
   Places first;
   std::map<cost::Kernel, std::int64_t> places;
   for (const cost::Kernel& kernel : kernels) {
-    cost::Kernel key = kernel;
-    key.node = kNone;
-    key.count = 0;
-    first.push_back(places.try_emplace(key, std::ssize(first)).first->second);
+    first.push_back(places.try_emplace(cost::WorkOf(kernel), std::ssize(first))
+                        .first->second);
   }
   return first;
 }

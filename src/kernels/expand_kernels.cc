@@ -202,14 +202,18 @@ std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run) {
   return std::move(expansion.kernels);
 }
 
+Kernel WorkOf(Kernel kernel) {
+  kernel.node = kNone;
+  kernel.count = 0;
+  return kernel;
+}
+
 std::vector<Kernel> MergeEqual(const std::vector<Kernel>& kernels) {
   std::vector<Kernel> merged;
   std::map<Kernel, std::size_t> places;
   for (const Kernel& kernel : kernels) {
-    Kernel key = kernel;
-    key.node = kNone;
-    key.count = 0;
-    const auto [place, is_new] = places.try_emplace(key, merged.size());
+    const auto [place, is_new] =
+        places.try_emplace(WorkOf(kernel), merged.size());
     if (is_new) {
       merged.push_back(kernel);
     } else {

@@ -86,6 +86,9 @@ struct Kernel {
 /// elements.
 std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run);
 
+/// `kernel` without its node and count: equal for kernels that do the same.
+Kernel WorkOf(Kernel kernel);
+
 /// Kernels that differ in nothing but their node become one with the sum of
 /// their counts, at the place of the first.
 std::vector<Kernel> MergeEqual(const std::vector<Kernel>& kernels);
