@@ -87,3 +87,10 @@ def pipe(folder):
     if not path.exists():
         os.mkfifo(path)
     return path
+
+
+def add_cases(suite, prefix, names, check):
+    """Gives `suite` a test for each of `names`, which its method `check` makes."""
+    for name in names:
+        setattr(suite, f"test_{prefix}{name}".replace(" ", "_"),
+                lambda self, name=name: getattr(self, check)(name))

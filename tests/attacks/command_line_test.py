@@ -151,14 +151,9 @@ class OddNames(Programs):
                         self.assertFalse(cell.startswith(("=", "+", "@")), cell)
 
 
-def add_cases(prefix, names, check):
-    for name in names:
-        setattr(CommandLine, f"test_{prefix}{name}".replace(" ", "_"),
-                lambda self, name=name: getattr(self, check)(name))
-
-
-add_cases("refuses_", REFUSED, "check_refused")
-add_cases("says_that_a_full_disk_lacks_", PRINTED, "check_printed")
+bounded_run.add_cases(CommandLine, "refuses_", REFUSED, "check_refused")
+bounded_run.add_cases(CommandLine, "says_that_a_full_disk_lacks_", PRINTED,
+                      "check_printed")
 
 if __name__ == "__main__":
     unittest.main()

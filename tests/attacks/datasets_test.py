@@ -222,14 +222,8 @@ class DatasetFiles(unittest.TestCase):
                                    "expected a regular file")
 
 
-def add_cases(prefix, names, check):
-    for name in names:
-        setattr(DatasetFiles, f"test_{prefix}{name}".replace(" ", "_"),
-                lambda self, name=name: getattr(self, check)(name))
-
-
-add_cases("dataset_with_", SQL, "check_sql")
-add_cases("table_with_", TABLES, "check_table")
+bounded_run.add_cases(DatasetFiles, "dataset_with_", SQL, "check_sql")
+bounded_run.add_cases(DatasetFiles, "table_with_", TABLES, "check_table")
 
 if __name__ == "__main__":
     unittest.main()

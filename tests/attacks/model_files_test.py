@@ -175,13 +175,7 @@ class ModelFiles(unittest.TestCase):
             self.assertEqual(errors, [])
 
 
-def add_case(name):
-    setattr(ModelFiles, "test_" + name.replace(" ", "_"),
-            lambda self: self.check(name))
-
-
-for one in ROWS:
-    add_case(one)
+bounded_run.add_cases(ModelFiles, "", ROWS, "check")
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -246,15 +246,9 @@ class NoFiles(Readers):
                                        part="expected a regular file")
 
 
-def add_cases(suite, prefix, names, check):
-    for name in names:
-        setattr(suite, f"test_{prefix}{name}".replace(" ", "_"),
-                lambda self, name=name: getattr(self, check)(name))
-
-
-add_cases(Checkpoints, "file_with_", SAFETENSORS, "check")
-add_cases(Checkpoints, "checkpoint_with_", CHECKPOINTS, "check_changed")
-add_cases(Devices, "device_with_", DEVICES, "check")
+bounded_run.add_cases(Checkpoints, "file_with_", SAFETENSORS, "check")
+bounded_run.add_cases(Checkpoints, "checkpoint_with_", CHECKPOINTS, "check_changed")
+bounded_run.add_cases(Devices, "device_with_", DEVICES, "check")
 
 if __name__ == "__main__":
     unittest.main()
