@@ -30,7 +30,9 @@ void AddTrain(CLI::App& app, ExitCode& exit_code);
 void AddEvaluate(CLI::App& app, ExitCode& exit_code);
 void AddCompare(CLI::App& app, ExitCode& exit_code);
 void AddCrossValidate(CLI::App& app, ExitCode& exit_code);
+void AddDoctor(CLI::App& app, ExitCode& exit_code);
 void AddVersion(CLI::App& app, ExitCode& exit_code);
+void AddManual(CLI::App& app, ExitCode& exit_code);
 void AddCompletion(CLI::App& app, ExitCode& exit_code);
 
 }  // namespace foretell::cli

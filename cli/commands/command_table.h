@@ -53,8 +53,10 @@ inline constexpr CommandRow kCommands[] = {
     {"cross-validate", Home::kLab, kInLab ? &AddCrossValidate : nullptr,
      "Predict every sample by a network that has not seen its family, network, "
      "point or device"},
+    {"doctor", Home::kForetell, &AddDoctor},
     {"version", Home::kForetell, &AddVersion},
     {"completion", Home::kLabIfBuilt, &AddCompletion},
+    {"manual", Home::kLabIfBuilt, &AddManual},
     {"fit-factors", Home::kForetell, &AddFitFactors},
     {"time-operators", Home::kForetell, &AddTimeOperators},
     {"measure-one", Home::kLab, kInLab ? &AddMeasureOne : nullptr},

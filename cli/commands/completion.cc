@@ -6,18 +6,12 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "cli/commands/command.h"
+#include "cli/commands/visible_commands.h"
 
 namespace foretell::cli {
 namespace {
-
-/// Commands that the help shows, too.
-std::vector<const CLI::App*> VisibleCommands(const CLI::App& command) {
-  return command.get_subcommands(
-      [](const CLI::App* inner) { return !inner->get_group().empty(); });
-}
 
 std::string Words(const CLI::App& command) {
   std::string words;

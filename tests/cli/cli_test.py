@@ -1011,6 +1011,54 @@ class Others(unittest.TestCase):
         for name in ("a100-sxm4-40gb", "a100-sxm4-80gb", "a30", "b200-sxm-180gb"):
             self.assertIn(name, names)
 
+    def test_a_doctor_tries_what_is_installed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder)
+            parts = self.examined(config)
+            self.assertEqual(parts["hosts"]["health"], "note")
+            hosts = config / "foretell" / "hosts"
+            hosts.mkdir(parents=True)
+            (hosts / "mine.json").write_text("{}")
+            self.assertEqual(self.examined(config)["hosts"],
+                             {"part": "hosts", "health": "ok", "text": "mine"})
+        self.assertEqual(parts["trial"]["health"], "ok")
+        self.assertRegex(parts["trial"]["text"], "resnet18.*[0-9] MiB, [0-9.]+ ms")
+        self.assertIn("2.", parts["LibTorch"]["text"])
+        self.assertIn("21 devices", parts["data"]["text"])
+
+    def examined(self, config):
+        result = subprocess.run([BINARY, "doctor", "--json"], text=True,
+                                capture_output=True, timeout=120,
+                                env={**os.environ, "XDG_CONFIG_HOME": str(config)})
+        parts = {part["part"]: part
+                 for part in json.loads(result.stdout)["parts"]}
+        broken = any(p["health"] == "broken" for p in parts.values())
+        self.assertEqual(result.returncode, 3 if broken else 0, result.stdout)
+        return parts
+
+    def test_a_doctor_misses_the_other_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            alone = pathlib.Path(folder) / "foretell"
+            shutil.copy(BINARY, alone)
+            result = subprocess.run([alone, "doctor"], capture_output=True,
+                                    text=True, timeout=120)
+        self.assertRegex(result.stdout, "note +foretell-lab .*missing")
+
+    def test_manual_pages_are_of_every_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pages = pathlib.Path(folder) / "new" / "man1"
+            self.assertEqual(run("manual", str(pages)).returncode, 0)
+            names = {page.name for page in pages.iterdir()}
+            self.assertLessEqual({"foretell.1", "foretell-predict.1",
+                                  "foretell-mig-pack.1"}, names)
+            self.assertNotIn("foretell-manual.1", names)
+            page = (pages / "foretell-predict.1").read_text()
+        self.assertIn(r"\fB\-p,\-\-precision\fR", page)
+        self.assertFalse([line for line in page.splitlines()
+                          if line.startswith(".")
+                          and line.split()[0] not in
+                          (".TH", ".SH", ".TP", ".nf", ".fi")])
+
     def test_completion_knows_every_command_and_flag(self):
         script = run("completion", "bash").stdout
         for word in ("predict", "mig pack", "--precision", "--max-memory",

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace foretell::cli {
+
+/// How a part of an installation is.
+enum class Health : std::uint8_t {
+  kOk,
+  kNote,    ///< Absent, and not needed for predictions.
+  kBroken,  ///< Predictions are wrong, unsafe or impossible.
+};
+
+/// "ok", "note" or "broken".
+const char* HealthName(Health health);
+
+/// What `foretell doctor` found out about one part.
+struct Finding {
+  Health health = Health::kOk;
+  std::string part;  ///< "LibTorch", one word or two.
+  std::string text;  ///< What is there, and where it is not: what to do.
+};
+
+/// Looks at this installation and tries it: one finding per part, in the order
+/// of the answer. Throws nothing for what it finds.
+std::vector<Finding> Examine();
+
+}  // namespace foretell::cli
