@@ -30,6 +30,8 @@ void AddTrain(CLI::App& app, ExitCode& exit_code);
 void AddEvaluate(CLI::App& app, ExitCode& exit_code);
 void AddCompare(CLI::App& app, ExitCode& exit_code);
 void AddCrossValidate(CLI::App& app, ExitCode& exit_code);
+void AddServe(CLI::App& app, ExitCode& exit_code);
+void AddServeWorker(CLI::App& app, ExitCode& exit_code);
 void AddDoctor(CLI::App& app, ExitCode& exit_code);
 void AddVersion(CLI::App& app, ExitCode& exit_code);
 void AddManual(CLI::App& app, ExitCode& exit_code);

@@ -53,6 +53,8 @@ inline constexpr CommandRow kCommands[] = {
     {"cross-validate", Home::kLab, kInLab ? &AddCrossValidate : nullptr,
      "Predict every sample by a network that has not seen its family, network, "
      "point or device"},
+    {"serve", Home::kLab, kInLab ? &AddServe : nullptr,
+     "Answer predictions over HTTP, for schedulers"},
     {"doctor", Home::kForetell, &AddDoctor},
     {"version", Home::kForetell, &AddVersion},
     {"completion", Home::kLabIfBuilt, &AddCompletion},
@@ -60,6 +62,7 @@ inline constexpr CommandRow kCommands[] = {
     {"fit-factors", Home::kForetell, &AddFitFactors},
     {"time-operators", Home::kForetell, &AddTimeOperators},
     {"measure-one", Home::kLab, kInLab ? &AddMeasureOne : nullptr},
+    {"serve-worker", Home::kLab, kInLab ? &AddServeWorker : nullptr},
 };
 
 }  // namespace foretell::cli

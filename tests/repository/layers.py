@@ -5,7 +5,8 @@ import copy
 import pathlib
 import re
 
-SOURCES = ("include", "src", "cli", "frontends", "datasets", "training")
+SOURCES = ("include", "src", "cli", "frontends", "datasets", "training",
+           "serve")
 SUFFIXES = (".h", ".cc", ".cu")
 INCLUDE = re.compile(r'^#\s*include\s+(?:"([^"]+)"|<((?:torch|ATen|c10)/[^>]+)>)',
                      re.MULTILINE)

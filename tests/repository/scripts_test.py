@@ -131,8 +131,8 @@ class BuildOnce(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        for name in ("src", "frontends", "datasets", "training", "include",
-                     "data", "cmake", "scripts", "build/release/cli",
+        for name in ("src", "frontends", "datasets", "training", "serve",
+                     "include", "data", "cmake", "scripts", "build/release/cli",
                      "cli/commands"):
             (self.root / name).mkdir(parents=True)
         (self.root / "CMakeLists.txt").touch()

@@ -7,7 +7,8 @@ import unittest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = REPOSITORY / "cli"
-LIBRARY = ("include", "src", "cli", "frontends", "datasets", "training")
+LIBRARY = ("include", "src", "cli", "frontends", "datasets", "training",
+           "serve")
 # Literals that stand side by side are one.
 SEAM = re.compile(r'"\s*\n\s*"')
 # Sentences that end a call: what CLI11 is told of options, flags, subcommands.

@@ -1,0 +1,150 @@
+#include "serve/server.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "cli/commands/command.h"
+#include "cli/commands/command_table.h"
+#include "cli/commands/serve_worker.h"
+#include "cli/commands/served_commands.h"
+#include "cli/flags/model_options.h"
+#include "src/core/files.h"
+#include "src/core/text.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr char kWorkerCommand[] = "serve-worker";
+constexpr int kBytesPerMib = 1 << 20;
+constexpr char kServeExamples[] =
+    "POST /v1/predict, /v1/fits and /v1/mig/pack answer what the commands of\n"
+    "those names answer with --json: docs/serve.md.\n"
+    "Examples:\n"
+    "  foretell serve --port 8080\n"
+    "  foretell serve --address 0.0.0.0 --token-file token\n"
+    "  curl -F model=@resnet50.onnx 'localhost:8080/v1/predict?batch=8'";
+
+struct ServeOptions {
+  serve::ServerOptions server;
+  std::string token_file;
+  int most_body_mib = 256;
+  int cache_mib = 64;
+};
+
+bool IsLoopback(const std::string& address) {
+  return address == "localhost" || address == "::1" ||
+         address.starts_with("127.");
+}
+
+serve::ServerOptions Complete(const ServeOptions& options) {
+  serve::ServerOptions server = options.server;
+  server.most_body_bytes = std::int64_t{options.most_body_mib} * kBytesPerMib;
+  server.cache_bytes = std::size_t(options.cache_mib) * kBytesPerMib;
+  server.pool.argv = {std::filesystem::read_symlink("/proc/self/exe"),
+                      kWorkerCommand};
+  if (!options.token_file.empty()) {
+    server.token = FirstLine(ReadText(options.token_file));
+    if (server.token.empty()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  options.token_file + ": has no token in its first line");
+    }
+  }
+  return server;
+}
+
+/// Waits for SIGINT or SIGTERM, which no thread takes otherwise.
+void AwaitEnd(const sigset_t& signals) {
+  int signal = 0;
+  sigwait(&signals, &signal);
+}
+
+ExitCode RunServe(const ServeOptions& options) {
+  const serve::ServerOptions complete = Complete(options);
+  serve::Server server(complete, ServedCommands());
+  if (complete.token.empty() && !IsLoopback(complete.address)) {
+    PrintWarning(
+        fmt::format("{}: everybody who reaches this address is "
+                    "answered; --token-file asks for a token",
+                    complete.address));
+  }
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::cout << fmt::format("listening on http://{}:{}\n", complete.address,
+                           server.port())
+            << std::flush;
+  std::thread answering([&server] { server.Run(); });
+  AwaitEnd(signals);
+  server.Stop();
+  answering.join();
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddServe(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<ServeOptions>();
+  CLI::App* command = app.add_subcommand(
+      "serve", "Answer predictions over HTTP, for schedulers");
+  command->footer(kServeExamples);
+  serve::ServerOptions& server = options->server;
+  command->add_option("--address", server.address, "Address to listen on")
+      ->capture_default_str();
+  command->add_option("--port", server.port, "Port; 0: any that is free")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command->add_option("--token-file", options->token_file,
+                      "File whose first line every request must send as its "
+                      "bearer token");
+  command->add_option("--workers", server.pool.workers, "Processes that answer")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command
+      ->add_option("--queue", server.pool.queue,
+                   "Requests that may wait; more are answered by 429")
+      ->check(CLI::Range(0, 100000))
+      ->capture_default_str();
+  command
+      ->add_option("--timeout", server.pool.timeout_s,
+                   "Seconds that a worker has for a request")
+      ->check(CLI::Range(0.001, 86400.0))
+      ->capture_default_str();
+  command
+      ->add_option("--connections", server.connections,
+                   "Connections that are answered at the same time")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command
+      ->add_option("--max-body", options->most_body_mib,
+                   "Largest body of a request in MiB")
+      ->check(CLI::Range(1, 1023))
+      ->capture_default_str();
+  command
+      ->add_option("--cache", options->cache_mib,
+                   "MiB of answers that are kept; 0: none")
+      ->check(CLI::Range(0, 65536))
+      ->capture_default_str();
+  command->callback([options, &exit_code] { exit_code = RunServe(*options); });
+}
+
+void AddServeWorker(CLI::App& app, ExitCode& exit_code) {
+  CLI::App* command =
+      app.add_subcommand(kWorkerCommand, "Answers the jobs of serve");
+  command->group("");  // Not in the help.
+  command->callback([&exit_code] {
+    AnswerJobs(kCommands<Home::kLab>);
+    exit_code = kExitOk;
+  });
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,153 @@
+#include "serve/job.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "foretell/error.h"
+#include "src/core/parse_json.h"
+#include "src/core/parse_number.h"
+#include "src/core/text.h"
+
+namespace foretell::serve {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kZoo = "zoo:";
+
+[[noreturn]] void Refuse(const std::string& message) {
+  throw Error(ErrorCode::kInvalidArgument, message);
+}
+
+/// Text, numbers and truth values as a command line has them.
+std::string ValueText(const std::string& name, const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+  if (value.is_number()) return value.dump();
+  Refuse(
+      fmt::format("options.{}: expected text, a number, true or false", name));
+}
+
+Settings SettingsOf(const json& object) {
+  if (!object.is_object()) Refuse("options: expected an object");
+  Settings settings;
+  for (const auto& [name, value] : object.items()) {
+    if (!value.is_array()) {
+      settings.emplace_back(name, ValueText(name, value));
+      continue;
+    }
+    for (const json& one : value) {
+      settings.emplace_back(name, ValueText(name, one));
+    }
+  }
+  return settings;
+}
+
+bool IsOfKind(const ServedFlag& flag, const std::string& value) {
+  switch (flag.kind) {
+    case ValueKind::kFlag:
+      return value == "true" || value == "false";
+    case ValueKind::kWhole:
+      return ParseNumber<std::int64_t>(value).has_value();
+    case ValueKind::kNumber:
+      return ParseNumber<double>(value).has_value();
+    case ValueKind::kText:
+      break;
+  }
+  return true;
+}
+
+const ServedFlag& FindFlag(const ServedCommand& command,
+                           const std::string& name) {
+  const auto found = std::ranges::find(command.flags, name, &ServedFlag::name);
+  if (found != command.flags.end()) return *found;
+  std::vector<std::string> names;
+  for (const ServedFlag& flag : command.flags) names.push_back(flag.name);
+  Refuse(fmt::format("option '{}': unknown to {}; there are {}", name,
+                     command.route, Joined(names)));
+}
+
+void AddSetting(const ServedFlag& flag, const std::string& value, Job& job) {
+  if (!IsOfKind(flag, value)) {
+    static constexpr const char* kKinds[] = {"true or false", "text",
+                                             "a whole number", "a number"};
+    Refuse(fmt::format("option '{}': '{}' is not {}", flag.name, value,
+                       kKinds[static_cast<int>(flag.kind)]));
+  }
+  if (flag.kind == ValueKind::kFlag) {
+    if (value == "true") job.words.push_back(flag.flag);
+    return;
+  }
+  // In one word, so that no value is taken for a flag.
+  job.words.push_back(fmt::format("{}={}", flag.flag, value));
+}
+
+void RefuseRepeated(const ServedCommand& command, const Settings& settings) {
+  for (auto one = settings.begin(); one != settings.end(); ++one) {
+    const bool again = std::any_of(
+        settings.begin(), one,
+        [&](const auto& other) { return other.first == one->first; });
+    if (again && !FindFlag(command, one->first).is_list) {
+      Refuse(fmt::format("option '{}': given more than once", one->first));
+    }
+  }
+}
+
+}  // namespace
+
+Settings ReadSettings(std::string_view text) {
+  return SettingsOf(ParseJson(text, "options"));
+}
+
+Request ReadJsonRequest(std::string_view body) {
+  const json document = ParseJson(body, "request");
+  if (!document.is_object()) Refuse("request: expected an object");
+  Request request;
+  for (const auto& [name, value] : document.items()) {
+    if (name == "options") {
+      request.settings = SettingsOf(value);
+    } else if (name == "model" && value.is_string()) {
+      request.zoo.push_back(value);
+    } else if (name == "models" && value.is_array()) {
+      for (const json& one : value) request.zoo.push_back(ValueText(name, one));
+    } else {
+      Refuse(
+          fmt::format("request.{}: expected model (text), models (a list) "
+                      "and options (an object)",
+                      name));
+    }
+  }
+  return request;
+}
+
+Job MakeJob(const ServedCommand& command, const Request& request) {
+  Job job{.words = command.words, .files = request.files};
+  for (const std::string& name : request.zoo) {
+    if (!name.starts_with(kZoo)) {
+      Refuse(
+          fmt::format("model '{}': not of the zoo ({}NAME); send a file as "
+                      "the body, or as multipart/form-data",
+                      name, kZoo));
+    }
+    job.words.push_back(name);
+  }
+  for (std::size_t i = 0; i < job.files.size(); ++i) {
+    job.words.push_back(FileWord(i));
+  }
+  const std::size_t models = request.zoo.size() + job.files.size();
+  if (models == 0) Refuse("request: has no model");
+  if (models > 1 && !command.takes_many) {
+    Refuse(fmt::format("request: {} takes one model, not {}", command.route,
+                       models));
+  }
+  RefuseRepeated(command, request.settings);
+  for (const auto& [name, value] : request.settings) {
+    AddSetting(FindFlag(command, name), value, job);
+  }
+  job.words.insert(job.words.end(), command.json.begin(), command.json.end());
+  return job;
+}
+
+}  // namespace foretell::serve

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "serve/message.h"
+#include "serve/served_command.h"
+
+namespace foretell::serve {
+
+/// What a request says beside its files: a flag's name in JSON and a value, a
+/// flag that is a list several times.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+/// A request in the terms of HTTP's body.
+struct Request {
+  std::vector<std::string> zoo;  ///< "zoo:resnet50".
+  std::vector<SentFile> files;
+  Settings settings;
+};
+
+/// The request that a JSON body makes: `model` (or `models`) of the zoo, and
+/// `options`. Throws Error(kInvalidArgument) that names what is wrong.
+Request ReadJsonRequest(std::string_view body);
+
+/// Members of a JSON object as settings; errors as above.
+Settings ReadSettings(std::string_view json);
+
+/// The command line that answers `request`. Throws Error(kInvalidArgument) for
+/// a flag that is not served, for a value of another kind, for no model or too
+/// many, and for a name that is none of the zoo.
+Job MakeJob(const ServedCommand& command, const Request& request);
+
+}  // namespace foretell::serve

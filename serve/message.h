@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretell::serve {
+
+/// A model that came with a request.
+struct SentFile {
+  std::string name;   ///< As answers call it.
+  std::string bytes;  ///< All of it.
+};
+
+/// What a worker is to answer: a command line, of which a word "{0}" stands for
+/// the path of the first file, "{1}" for that of the second.
+struct Job {
+  std::vector<std::string> words;
+  std::vector<SentFile> files;
+};
+
+/// What a command said.
+struct Answer {
+  int status = 0;      ///< Its exit status.
+  std::string output;  ///< stdout.
+  std::string errors;  ///< stderr.
+};
+
+/// @name As one message of a Channel; what is not one throws Error(kCorrupt)
+/// @{
+std::string Pack(const Job& job);
+Job UnpackJob(std::string_view message);
+std::string Pack(const Answer& answer);
+Answer UnpackAnswer(std::string_view message);
+/// @}
+
+/// The word that stands for the path of file `index`.
+std::string FileWord(std::size_t index);
+
+}  // namespace foretell::serve

@@ -1,0 +1,102 @@
+#include "serve/openapi.h"
+
+#include <nlohmann/json.hpp>
+
+#include "foretell/version.h"
+#include "src/core/json_text.h"
+
+namespace foretell::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json SchemaOf(const ServedFlag& flag) {
+  static constexpr const char* kTypes[] = {"boolean", "string", "integer",
+                                           "number"};
+  Json value = {{"type", kTypes[static_cast<int>(flag.kind)]}};
+  if (!flag.choices.empty()) value["enum"] = flag.choices;
+  Json schema = value;
+  if (flag.is_list) {
+    schema = {{"oneOf", {value, {{"type", "array"}, {"items", value}}}}};
+  }
+  schema["description"] = flag.description;
+  if (!flag.default_text.empty()) schema["default"] = flag.default_text;
+  return schema;
+}
+
+Json OptionsOf(const ServedCommand& command) {
+  Json properties = Json::object();
+  for (const ServedFlag& flag : command.flags) {
+    properties[flag.name] = SchemaOf(flag);
+  }
+  return {{"type", "object"},
+          {"additionalProperties", false},
+          {"properties", properties}};
+}
+
+Json BodyOf(const ServedCommand& command) {
+  const Json zoo = {{"type", "string"}, {"pattern", "^zoo:"}};
+  const Json binary = {{"type", "string"}, {"format", "binary"}};
+  Json content;
+  content["application/json"]["schema"] = {
+      {"type", "object"},
+      {"properties",
+       {{"model", zoo},
+        {"models", {{"type", "array"}, {"items", zoo}}},
+        {"options", OptionsOf(command)}}}};
+  content["application/octet-stream"]["schema"] = binary;
+  content["multipart/form-data"]["schema"] = {
+      {"type", "object"},
+      {"properties",
+       {{"model", {{"type", "array"}, {"items", binary}}},
+        {"options", OptionsOf(command)}}}};
+  return {{"required", true}, {"content", content}};
+}
+
+/// The options again, for a body that is a file alone.
+Json QueryOf(const ServedCommand& command) {
+  Json parameters = Json::array();
+  for (const ServedFlag& flag : command.flags) {
+    parameters.push_back({{"name", flag.name},
+                          {"in", "query"},
+                          {"required", false},
+                          {"schema", SchemaOf(flag)}});
+  }
+  return parameters;
+}
+
+Json Responses() {
+  const auto described = [](const char* text) {
+    return Json{{"description", text}};
+  };
+  return {{"200", described("The command's JSON document")},
+          {"400", described("The request makes no sense")},
+          {"401", described("The token is missing or wrong")},
+          {"413", described("The body is larger than allowed")},
+          {"422", described("A model could not be answered; as 200")},
+          {"429", described("Too many requests wait")},
+          {"500", described("A bug, or a lost worker")},
+          {"504", described("No answer in time")}};
+}
+
+}  // namespace
+
+std::string OpenApi(const std::vector<ServedCommand>& commands) {
+  Json document = {{"openapi", "3.1.0"},
+                   {"info", {{"title", "foretell"}, {"version", kVersion}}}};
+  Json& paths = document["paths"];
+  for (const ServedCommand& command : commands) {
+    paths[command.route]["post"] = {{"summary", command.summary},
+                                    {"parameters", QueryOf(command)},
+                                    {"requestBody", BodyOf(command)},
+                                    {"responses", Responses()}};
+  }
+  for (const char* route : {"/healthz", "/metrics", "/openapi.json"}) {
+    paths[route]["get"]["responses"]["200"]["description"] = "State";
+  }
+  document["components"]["securitySchemes"]["token"] = {{"type", "http"},
+                                                        {"scheme", "bearer"}};
+  return DumpJson(document) + "\n";
+}
+
+}  // namespace foretell::serve

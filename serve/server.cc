@@ -1,0 +1,255 @@
+#include "serve/server.h"
+
+#include <fmt/core.h>
+#include <httplib.h>
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "foretell/error.h"
+#include "serve/answer_cache.h"
+#include "serve/job.h"
+#include "serve/metrics.h"
+#include "serve/openapi.h"
+#include "src/core/json_text.h"
+#include "src/core/text.h"
+
+namespace foretell::serve {
+namespace {
+
+constexpr char kJson[] = "application/json";
+constexpr char kMultipart[] = "multipart/form-data";
+constexpr char kFilePart[] = "model";
+constexpr char kOptionsPart[] = "options";
+constexpr char kNameless[] = "model";
+constexpr int kIdleSeconds = 5;   // Of a connection that says nothing.
+constexpr int kRetrySeconds = 1;  // After which 429 is worth another try.
+
+/// Statuses of HTTP, by exit statuses of a command.
+int StatusOf(const Answer& answer) {
+  static constexpr std::array<int, 4> kStatuses = {200, 200, 400, 422};
+  const auto status = static_cast<std::size_t>(answer.status);
+  return status < kStatuses.size() ? kStatuses[status] : 500;
+}
+
+std::string ErrorBody(const std::string& message) {
+  nlohmann::ordered_json document;
+  document["errors"] = {{{"message", message}}};
+  return DumpJson(document) + "\n";
+}
+
+void SetError(int status, const std::string& message,
+              httplib::Response& response) {
+  response.status = status;
+  response.set_content(ErrorBody(message), kJson);
+}
+
+/// Takes as long whatever `given` is.
+bool IsToken(const std::string& token, const std::string& given) {
+  const std::string wanted = "Bearer " + token;
+  return wanted.size() == given.size() &&
+         CRYPTO_memcmp(wanted.data(), given.data(), wanted.size()) == 0;
+}
+
+/// Only after an end: httplib itself would share a port with another service.
+void ReuseAddress(socket_t socket) {
+  const int yes = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+}
+
+Request ReadMultipart(const httplib::Request& http) {
+  Request request;
+  for (const auto& [part, content] : http.files) {
+    if (part == kOptionsPart) {
+      request.settings = ReadSettings(content.content);
+    } else if (part == kFilePart && content.filename.empty()) {
+      request.zoo.push_back(content.content);
+    } else if (part == kFilePart) {
+      request.files.push_back({content.filename, content.content});
+    } else {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("part '{}': expected {} and {}", part, kFilePart,
+                              kOptionsPart));
+    }
+  }
+  return request;
+}
+
+Request ReadRequest(const httplib::Request& http) {
+  const std::string type = http.get_header_value("Content-Type");
+  if (type.starts_with(kJson)) return ReadJsonRequest(http.body);
+  Request request;
+  if (type.starts_with(kMultipart)) {
+    request = ReadMultipart(http);
+  } else if (!http.body.empty()) {
+    request.files.push_back({kNameless, http.body});
+  }
+  for (const auto& [name, value] : http.params) {
+    request.settings.emplace_back(name, value);
+  }
+  return request;
+}
+
+}  // namespace
+
+struct Server::State {
+  State(ServerOptions given, std::vector<ServedCommand> served)
+      : options(std::move(given)),
+        commands(std::move(served)),
+        pool(options.pool),
+        cache(options.cache_bytes) {}
+
+  void AddRoutes();
+  void AddLimits();
+  void Serve(const ServedCommand& command, const httplib::Request& http,
+             httplib::Response& response);
+  Answer AnswerTo(const Job& job);
+  bool IsAllowed(const httplib::Request& http) const;
+  std::string MetricsText();
+
+  const ServerOptions options;
+  const std::vector<ServedCommand> commands;
+  WorkerPool pool;
+  AnswerCache cache;
+  Metrics metrics;
+  httplib::Server http;
+  int port = 0;
+};
+
+bool Server::State::IsAllowed(const httplib::Request& request) const {
+  return options.token.empty() || request.path == "/healthz" ||
+         IsToken(options.token, request.get_header_value("Authorization"));
+}
+
+Answer Server::State::AnswerTo(const Job& job) {
+  const std::string key = KeyOf(job);
+  std::optional<Answer> known = cache.Find(key);
+  metrics.CountCacheHit(known.has_value());
+  if (known) return *known;
+  Answer answer = pool.Ask(job);
+  // What failed may succeed later: a deadline, a limit of memory.
+  if (answer.status <= 1) cache.Put(key, answer);
+  return answer;
+}
+
+void Server::State::Serve(const ServedCommand& command,
+                          const httplib::Request& request,
+                          httplib::Response& response) {
+  try {
+    const Answer answer = AnswerTo(MakeJob(command, ReadRequest(request)));
+    const int status = StatusOf(answer);
+    if (answer.output.empty()) {
+      SetError(status, FirstLine(answer.errors), response);
+    } else {
+      response.status = status;
+      response.set_content(answer.output, kJson);
+    }
+  } catch (const Error& error) {
+    SetError(400, error.what(), response);
+  } catch (const NotAnswered& no) {
+    static constexpr std::array<int, 3> kStatuses = {429, 504, 500};
+    static constexpr const char* kReasons[] = {
+        "too many requests wait", "no answer in time", "the worker was lost"};
+    const auto why = static_cast<std::size_t>(no.why);
+    SetError(kStatuses[why], kReasons[why], response);
+    if (no.why == NoAnswer::kBusy) {
+      response.set_header("Retry-After", fmt::format("{}", kRetrySeconds));
+    }
+  }
+}
+
+std::string Server::State::MetricsText() {
+  return metrics.Text(
+      {{"workers", "Worker processes",
+        static_cast<double>(options.pool.workers)},
+       {"workers_replaced", "Workers started in the place of others",
+        static_cast<double>(pool.replaced())},
+       {"queue", "Requests that wait for a worker",
+        static_cast<double>(pool.waiting())},
+       {"cache_bytes", "Bytes of answers that are kept",
+        static_cast<double>(cache.bytes())}});
+}
+
+void Server::State::AddRoutes() {
+  using Clock = std::chrono::steady_clock;
+  for (const ServedCommand& command : commands) {
+    http.Post(command.route, [this, &command](const httplib::Request& request,
+                                              httplib::Response& response) {
+      const Clock::time_point begin = Clock::now();
+      Serve(command, request, response);
+      const std::chrono::duration<double> seconds = Clock::now() - begin;
+      metrics.CountRequest(command.route, response.status, seconds.count());
+    });
+  }
+  http.Get("/healthz",
+           [](const httplib::Request&, httplib::Response& response) {
+             response.set_content("{\"status\": \"ok\"}\n", kJson);
+           });
+  http.Get("/metrics",
+           [this](const httplib::Request&, httplib::Response& response) {
+             response.set_content(MetricsText(), "text/plain; version=0.0.4");
+           });
+  http.Get("/openapi.json",
+           [this](const httplib::Request&, httplib::Response& response) {
+             response.set_content(OpenApi(commands), kJson);
+           });
+}
+
+void Server::State::AddLimits() {
+  http.set_payload_max_length(
+      static_cast<std::size_t>(options.most_body_bytes));
+  http.set_keep_alive_timeout(kIdleSeconds);
+  http.set_read_timeout(kIdleSeconds);
+  http.set_keep_alive_max_count(10'000);
+  http.set_tcp_nodelay(true);
+  http.set_socket_options(&ReuseAddress);
+  http.new_task_queue = [this] {
+    return new httplib::ThreadPool(
+        static_cast<std::size_t>(options.connections));
+  };
+  http.set_pre_routing_handler(
+      [this](const httplib::Request& request, httplib::Response& response) {
+        if (IsAllowed(request))
+          return httplib::Server::HandlerResponse::Unhandled;
+        response.set_header("WWW-Authenticate", "Bearer");
+        SetError(401, "the bearer token is missing or wrong", response);
+        return httplib::Server::HandlerResponse::Handled;
+      });
+  http.set_error_handler([](const httplib::Request& request,
+                            httplib::Response& response) {
+    if (!response.body.empty()) return;
+    const std::string reason =
+        response.status == 413
+            ? "the body is larger than allowed"
+            : fmt::format("{} {}: no such route", request.method, request.path);
+    SetError(response.status, reason, response);
+  });
+}
+
+Server::Server(ServerOptions options, std::vector<ServedCommand> commands)
+    : state_(std::make_unique<State>(std::move(options), std::move(commands))) {
+  state_->AddLimits();
+  state_->AddRoutes();
+  const ServerOptions& wanted = state_->options;
+  const bool is_bound =
+      wanted.port == 0
+          ? (state_->port = state_->http.bind_to_any_port(wanted.address)) > 0
+          : state_->http.bind_to_port(wanted.address,
+                                      state_->port = wanted.port);
+  if (!is_bound) {
+    throw Error(ErrorCode::kIo, fmt::format("{}:{}: cannot be listened on",
+                                            wanted.address, wanted.port));
+  }
+}
+
+Server::~Server() = default;
+
+int Server::port() const { return state_->port; }
+
+void Server::Run() { state_->http.listen_after_bind(); }
+
+void Server::Stop() { state_->http.stop(); }
+
+}  // namespace foretell::serve

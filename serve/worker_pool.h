@@ -1,0 +1,70 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "serve/message.h"
+#include "src/core/process.h"
+
+namespace foretell::serve {
+
+/// The number by which a worker knows its end of the channel.
+inline constexpr int kWorkerDescriptor = 3;
+
+struct PoolOptions {
+  std::vector<std::string> argv;  ///< Starts a worker.
+  int workers = 2;
+  int queue = 64;                ///< Jobs that may wait; more are refused.
+  double timeout_s = 60;         ///< Of one job, waiting left out.
+  int jobs_per_worker = 10'000;  ///< Then a new one takes its place.
+};
+
+/// Why a job has no answer.
+enum class NoAnswer : std::uint8_t { kBusy, kTimeout, kWorkerLost };
+
+/// Thrown by WorkerPool::Ask.
+struct NotAnswered {
+  NoAnswer why;
+};
+
+/// Processes that answer jobs, one at a time each; they are started before the
+/// first job. For any number of threads.
+class WorkerPool {
+ public:
+  /// Throws Error(kIo) where a worker cannot be started.
+  explicit WorkerPool(PoolOptions options);
+
+  /// Waits for a worker and for its answer. Throws NotAnswered. A worker that
+  /// takes too long or dies is replaced.
+  Answer Ask(const Job& job);
+
+  /// Jobs that wait for a worker now.
+  int waiting() const { return waiting_; }
+  /// Workers that were started in the place of others.
+  std::int64_t replaced() const { return replaced_; }
+
+ private:
+  /// Its process, and this end of the channel.
+  struct Worker {
+    ChildProcess process;
+    Channel channel;
+    int jobs = 0;
+  };
+  Worker Start() const;
+  Worker Take();
+  void GiveBack(Worker worker);
+  void Replace(Worker worker);
+
+  const PoolOptions options_;
+  std::mutex mutex_;
+  std::condition_variable is_free_;
+  std::vector<Worker> free_;
+  std::atomic<int> waiting_ = 0;
+  std::atomic<std::int64_t> replaced_ = 0;
+};
+
+}  // namespace foretell::serve
