@@ -35,6 +35,7 @@ constexpr std::string_view kPrivate[] = {
     "_fft_c2r",
     "_fft_r2c",
     "_get_tracing_state",
+    "_grouped_mm",
     "_infer_size",
     "_local_scalar_dense",
     "_log_softmax",

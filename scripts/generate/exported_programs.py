@@ -2,7 +2,9 @@
 """Exports networks of timm, torchvision and transformers by torch.export, on the
 meta device: without weights, so that any network takes seconds and the file holds
 no more than its graph. Beside NAME.pt2 it writes NAME.json: parameters,
-multiply-accumulates by PyTorch's own counter, and what went wrong.
+multiply-accumulates by PyTorch's own counter, and what went wrong. A network whose
+shapes depend on data (detection) is drafted on the CPU by draft_export, which computes
+with random weights and writes them; NAME.json then says "draft".
 
     python scripts/generate/exported_programs.py out --library timm --match '^resnet'
     python scripts/generate/exported_programs.py --small
@@ -20,6 +22,7 @@ import sys
 import time
 
 import torch
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 from export_sources import SOURCES  # noqa: E402
@@ -56,10 +59,32 @@ def dynamic_shapes_of(args, kwargs):
     return named if not args else None
 
 
+def built_on_meta(build):
+    """(model, args, kwargs); some networks look at values while they are built."""
+    try:
+        with torch.device("meta"):
+            return build()
+    except NotImplementedError:
+        model, args, kwargs = build()
+        return (model.to("meta"), *torch.utils._pytree.tree_map_only(
+            torch.Tensor, lambda tensor: tensor.to("meta"), (args, kwargs)))
+
+
+def draft_one(build, path, train):
+    """As export_one, where shapes depend on data."""
+    torch.manual_seed(0)
+    model, args, kwargs = build()
+    model.train(train)
+    start = time.monotonic()
+    program = torch.export.draft_export(model, args, kwargs, strict=False)
+    torch.export.save(program, path)
+    return {"parameters": sum(p.numel() for p in model.parameters()), "draft": True,
+            "seconds": round(time.monotonic() - start, 1)}
+
+
 def export_one(build, path, train, fixed):
     """Writes one file and returns what is known of the network."""
-    with torch.device("meta"):
-        model, args, kwargs = build()
+    model, args, kwargs = built_on_meta(build)
     model.train(train)
     facts = {"parameters": sum(p.numel() for p in model.parameters())}
     try:
@@ -82,7 +107,10 @@ def worker(build, path, train, fixed):
     logging.disable(logging.ERROR)
     torch.set_num_threads(1)
     try:
-        facts = export_one(build, path, train, fixed)
+        try:
+            facts = export_one(build, path, train, fixed)
+        except GuardOnDataDependentSymNode:
+            facts = draft_one(build, path, train)
     except Exception as error:
         lines = str(error).splitlines() or [""]
         facts = {"error": f"{type(error).__name__}: {lines[0][:300]}"}

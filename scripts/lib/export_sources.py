@@ -31,16 +31,41 @@ def declare_nms():
     return library
 
 
+def define_nms():
+    """Its shape, and its result on the CPU, which drafts compute."""
+    torch.library.register_fake("torchvision::nms", lambda boxes, scores, iou:
+                                boxes.new_empty(
+                                    torch.library.get_ctx().new_dynamic_size(),
+                                    dtype=torch.long))
+    library = torch.library.Library("torchvision", "IMPL", "CPU")
+    library.impl("nms", suppressed)
+    return library
+
+
+def suppressed(boxes, scores, iou):
+    """Boxes that no better one overlaps by more than `iou`, best first."""
+    left, top, right, bottom = boxes.unbind(1)
+    area = (right - left) * (bottom - top)
+    order, kept = scores.argsort(descending=True), []
+    while order.numel() > 0:
+        best, order = order[0], order[1:]
+        kept.append(best)
+        width = torch.minimum(right[best], right[order]) - torch.maximum(
+            left[best], left[order])
+        height = torch.minimum(bottom[best], bottom[order]) - torch.maximum(
+            top[best], top[order])
+        common = width.clamp(min=0) * height.clamp(min=0)
+        order = order[common / (area[best] + area[order] - common) <= iou]
+    return torch.stack(kept) if kept else boxes.new_zeros(0, dtype=torch.long)
+
+
 def torchvision_networks():
     libraries = [declare_nms()]
     import torchvision
     from torchvision import models
 
     torchvision.extension._assert_has_ops = lambda: None
-    torch.library.register_fake("torchvision::nms", lambda boxes, scores, iou:
-                                boxes.new_empty(
-                                    torch.library.get_ctx().new_dynamic_size(),
-                                    dtype=torch.long))
+    libraries.append(define_nms())
     detection = set(models.list_models(module=models.detection))
     video = set(models.list_models(module=models.video))
     flow = set(models.list_models(module=models.optical_flow))
@@ -54,7 +79,7 @@ def torchvision_networks():
             flags["weights_backbone"] = None
         model = models.get_model(name, **flags)
         if name in detection:
-            return model, ([torch.zeros(3, 320, 320)],), {}
+            return model, ([torch.rand(3, 320, 320)],), {}
         if name in video:
             return model, (torch.zeros(BATCH, 3, 16, 224, 224),), {}
         if name in flow:

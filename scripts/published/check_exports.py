@@ -5,7 +5,8 @@
 
 Every NAME.pt2 of FOLDER must be answered, or refused by name. Of those that are
 answered, parameters must equal those of NAME.json, and multiply-accumulates those
-of PyTorch's FlopCounterMode within 0.1 %, where it counted. Prints one line per
+of PyTorch's FlopCounterMode within 0.1 %, where it counted. Drafts, whose shapes depend
+on data, are run on the CPU (`--trace cpu`) and have no such count. Prints one line per
 file that is refused or differs, and the counts; the exit status says whether
 anything differs or fails otherwise.
 """
@@ -23,8 +24,8 @@ MACS_TOLERANCE = 0.001
 REFUSED = ("unsupported", "invalid_argument")
 
 
-def predicted(path, options):
-    flags = ["--mode", options.mode]
+def predicted(path, options, trace):
+    flags = ["--mode", options.mode, "--trace", trace]
     if options.batch:
         flags += ["--batch", options.batch]
     document = foretell.run_json("predict", path, "--json", *flags,
@@ -35,7 +36,7 @@ def predicted(path, options):
 def judge(path, options):
     """(verdict, explanation) of one file."""
     facts = json.loads(path.with_suffix(".json").read_text())
-    document = predicted(path, options)
+    document = predicted(path, options, "cpu" if "draft" in facts else "meta")
     if document.get("errors"):
         error = document["errors"][0]
         code = error.get("code", "")

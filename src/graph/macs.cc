@@ -113,7 +113,16 @@ std::int64_t MatmulMacs(const Operands& op) {
   constexpr auto kSummedBatch = [](const Operands& o) {
     return MulMacs(o.Input(1).NumElements(), o.LastOf(2));
   };
+  // Each group of rows meets one of the matrices; two plain factors are divided
+  // where they are summed over.
+  constexpr auto kGrouped = [](const Operands& o) {
+    const bool is_divided =
+        o.InputShape(0).size() == 2 && o.InputShape(1).size() == 2;
+    return is_divided ? MulMacs(o.Input(0).NumElements(), o.LastOf(1))
+                      : MulMacs(o.Output(0).NumElements(), o.LastOf(0));
+  };
   static constexpr Rule kSpecial[] = {
+      {"_grouped_mm", +kGrouped},
       {"addbmm", +kSummedBatch},
       {"addr", +kOuter},
       {"chain_matmul", &ChainMacs},

@@ -140,6 +140,20 @@ TEST(Macs, OfAnInPlaceProduct) {
             120);
 }
 
+TEST(Macs, OfGroupsOfRows) {
+  // 10 rows of 64 meet one of four matrices each.
+  EXPECT_EQ(MacsOf("%y = _grouped_mm(input bf16[10,64], input bf16[4,64,32], "
+                   "input i32[4]) : bf16[10,32]"),
+            20480);
+  // The gradient of those matrices sums over the rows.
+  EXPECT_EQ(MacsOf("%y = _grouped_mm(input bf16[64,10], input bf16[10,32], "
+                   "input i32[4]) : bf16[4,64,32]"),
+            20480);
+  EXPECT_EQ(MacsOf("%y = _grouped_mm(input bf16[4,10,64], input "
+                   "bf16[4,64,32]) : bf16[4,10,32]"),
+            81920);
+}
+
 TEST(Macs, OfAChainFromLeftToRight) {
   EXPECT_EQ(MacsOf("%y = linalg_multi_dot(input f32[2,3], input f32[3,4], "
                    "input f32[4,5]) : f32[2,5]"),

@@ -351,5 +351,29 @@ TEST_F(MetaKernels, ShapeDeformableConvolutions) {
   EXPECT_EQ(out[0].toTensor().sizes(), at::IntArrayRef({2, 6, 5, 4}));
 }
 
+// As on the CPU, where `offs` is of the type that CUDA wants.
+TEST_F(MetaKernels, MultiplyGroupsOfRowsAndTheirGradients) {
+  const at::Tensor rows = Parameter({10, 64}, at::kBFloat16);
+  const at::Tensor matrices = Parameter({4, 64, 32}, at::kBFloat16);
+  const at::Tensor ends = OnMeta({4}, at::kInt);
+  const at::Tensor result = at::_grouped_mm(rows, matrices, ends);
+  EXPECT_EQ(result.sizes(), at::IntArrayRef({10, 32}));
+  result.square().mean().backward();
+  EXPECT_EQ(rows.grad().sizes(), rows.sizes());
+  EXPECT_EQ(matrices.grad().sizes(), matrices.sizes());
+  const at::Tensor batch = OnMeta({4, 10, 64}, at::kBFloat16);
+  EXPECT_EQ(at::_grouped_mm(batch, matrices).sizes(),
+            at::IntArrayRef({4, 10, 32}));
+}
+
+TEST_F(MetaKernels, PadRowsOfGroupsTo16Bytes) {
+  const at::Tensor rows = OnMeta({10, 64}, at::kBFloat16);
+  const at::Tensor matrices =
+      OnMeta({4, 36, 64}, at::kBFloat16).transpose(1, 2);
+  const at::Tensor result =
+      at::_grouped_mm(rows, matrices, OnMeta({4}, at::kInt));
+  EXPECT_EQ(result.strides(), at::IntArrayRef({40, 1}));
+}
+
 }  // namespace
 }  // namespace foretell::meta_test

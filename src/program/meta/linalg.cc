@@ -64,6 +64,36 @@ void TypedProduct(Call& call) {
       call.DType("out_dtype").value_or(call.Tensor(left).scalar_type())));
 }
 
+// One product per group of a mixture of experts: `offs` says where groups of
+// rows end, whose sizes only the data know, so that the result is of all rows.
+// A factor of rank 3 has a matrix per group; two of rank 2 are divided where
+// they are summed over, as the gradient of the weights is. CUDA pads rows to 16
+// bytes.
+void GroupedProduct(Call& call) {
+  constexpr std::int64_t kRowBytes = 16;
+  const at::Tensor& left = call.Tensor("self");
+  const at::Tensor& right = call.Tensor("mat2");
+  TORCH_CHECK(left.dim() >= 2 && left.dim() <= 3 && right.dim() >= 2 &&
+                  right.dim() <= 3,
+              call.schema().name(), ": factors of ranks ", left.dim(), " and ",
+              right.dim(), ", expected 2 or 3");
+  Sizes sizes = {left.size(-2), right.size(-1)};
+  if (left.dim() == right.dim()) {
+    const at::Tensor& groups = left.dim() == 3 ? left : call.Tensor("offs");
+    sizes.insert(sizes.begin(), groups.size(0));
+  }
+  const at::ScalarType dtype =
+      call.DType("out_dtype").value_or(left.scalar_type());
+  TensorSpec spec = Contiguous(sizes, dtype);
+  const auto each = static_cast<std::int64_t>(c10::elementSize(dtype));
+  const std::int64_t row =
+      (sizes.back() * each + kRowBytes - 1) / kRowBytes * kRowBytes / each;
+  spec.strides = {row, 1};
+  if (sizes.size() == 3)
+    spec.strides.insert(spec.strides.begin(), sizes[1] * row);
+  call.Return(spec);
+}
+
 // Weights packed as 8-bit integers [out, in].
 void Int8Product(Call& call) {
   const at::Tensor& self = call.Tensor("self");
@@ -128,6 +158,7 @@ constexpr KernelRow kLinalgKernels[] = {
     {"_int_mm", IntegerProduct},
     {"_scaled_mm", ScaledProduct},
     {"_scaled_mm_v2", ScaledProduct},
+    {"_grouped_mm", GroupedProduct, Policy::kOverride},
     {"mm.dtype", TypedProduct},
     {"bmm.dtype", TypedProduct},
     {"addmm.dtype", TypedProduct},
