@@ -15,11 +15,13 @@ namespace {
   throw Error(ErrorCode::kInvalidArgument, message);
 }
 
+/// `user` says who uses the id, and is asked only when there is none such.
+template <typename User>
 void CheckId(std::int32_t id, std::size_t count, std::string_view what,
-             const std::string& user) {
+             const User& user) {
   if (id >= 0 && static_cast<std::size_t>(id) < count) return;
-  RefuseToBuild(fmt::format("{}: {} {} does not exist, the graph has {}", user,
-                            what, id, count));
+  RefuseToBuild(fmt::format("{}: {} {} does not exist, the graph has {}",
+                            user(), what, id, count));
 }
 
 /// `target` without "aten::" and overload.
@@ -116,15 +118,17 @@ StorageId GraphBuilder::AddStorage(std::int64_t bytes, TensorRole role,
 }
 
 void GraphBuilder::SetRole(StorageId storage, TensorRole role) {
-  CheckId(storage, graph_.storages_.size(), "storage", "SetRole");
+  CheckId(storage, graph_.storages_.size(), "storage",
+          [] { return "SetRole"; });
   graph_.storages_[static_cast<std::size_t>(storage)].role = role;
 }
 
 ValueId GraphBuilder::AddValue(std::string name, TensorType type,
                                StorageId storage, NodeId producer) {
   if (name.empty()) name = FreshName();
-  CheckType(type, "tensor '" + name + "'");
-  CheckId(storage, graph_.storages_.size(), "storage", "tensor '" + name + "'");
+  CheckType(type, "tensor", name);
+  CheckId(storage, graph_.storages_.size(), "storage",
+          [&name] { return "tensor '" + name + "'"; });
   if (!names_.insert(name).second)
     RefuseToBuild("two tensors are called '" + name + "'");
   std::string& label =
@@ -161,7 +165,8 @@ NodeId GraphBuilder::AddNode(NodeSpec spec) {
     RefuseToBuild(fmt::format("node {} has no operator name", id));
   }
   for (const ValueId input : node.inputs) {
-    CheckId(input, graph_.values_.size(), "input value", Describe(node, id));
+    CheckId(input, graph_.values_.size(), "input value",
+            [&node, id] { return Describe(node, id); });
   }
   node.kind = OpKindOf(node.target);
   if (node.kind == OpKind::kConvolution && node.Int("transposed", 0) != 0) {
@@ -173,7 +178,8 @@ NodeId GraphBuilder::AddNode(NodeSpec spec) {
 
 ValueId GraphBuilder::AddResult(NodeId node, std::string name, TensorType type,
                                 StorageId storage) {
-  CheckId(node, graph_.nodes_.size(), "node", "result '" + name + "'");
+  CheckId(node, graph_.nodes_.size(), "node",
+          [&name] { return "result '" + name + "'"; });
   const ValueId value =
       AddValue(std::move(name), std::move(type), storage, node);
   graph_.nodes_[static_cast<std::size_t>(node)].outputs.push_back(value);
@@ -181,7 +187,7 @@ ValueId GraphBuilder::AddResult(NodeId node, std::string name, TensorType type,
 }
 
 void GraphBuilder::SetScope(NodeId node, std::string scope) {
-  CheckId(node, graph_.nodes_.size(), "node", "SetScope");
+  CheckId(node, graph_.nodes_.size(), "node", [] { return "SetScope"; });
   graph_.nodes_[static_cast<std::size_t>(node)].scope = std::move(scope);
 }
 
@@ -194,7 +200,7 @@ void GraphBuilder::Free(StorageId storage, NodeId node) {
 }
 
 void GraphBuilder::MarkInput(ValueId value) {
-  CheckId(value, graph_.values_.size(), "value", "MarkInput");
+  CheckId(value, graph_.values_.size(), "value", [] { return "MarkInput"; });
   const Value& marked = graph_.value(value);
   if (marked.producer != kNone) {
     RefuseToBuild(
@@ -205,7 +211,7 @@ void GraphBuilder::MarkInput(ValueId value) {
 }
 
 void GraphBuilder::MarkOutput(ValueId value) {
-  CheckId(value, graph_.values_.size(), "value", "MarkOutput");
+  CheckId(value, graph_.values_.size(), "value", [] { return "MarkOutput"; });
   graph_.outputs_.push_back(value);
 }
 
@@ -242,12 +248,13 @@ void GraphBuilder::DeriveLifetimes() {
 }
 
 const Value& GraphBuilder::value(ValueId id) const {
-  CheckId(id, graph_.values_.size(), "value", "GraphBuilder");
+  CheckId(id, graph_.values_.size(), "value", [] { return "GraphBuilder"; });
   return graph_.value(id);
 }
 
 const Storage& GraphBuilder::storage(StorageId id) const {
-  CheckId(id, graph_.storages_.size(), "storage", "GraphBuilder");
+  CheckId(id, graph_.storages_.size(), "storage",
+          [] { return "GraphBuilder"; });
   return graph_.storage(id);
 }
 

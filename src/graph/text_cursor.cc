@@ -62,15 +62,16 @@ char TextCursor::Peek() {
   return AtEnd() ? '\0' : text_[position_];
 }
 
-std::string_view TextCursor::Take(bool (*belongs)(char)) {
+template <bool (*kBelongs)(char)>
+std::string_view TextCursor::Take() {
   const std::size_t begin = position_;
-  while (!AtEnd() && belongs(text_[position_])) ++position_;
+  while (!AtEnd() && kBelongs(text_[position_])) ++position_;
   return text_.substr(begin, position_ - begin);
 }
 
 std::string_view TextCursor::PeekWord() {
   SkipBlanks();
-  const std::string_view word = Take(&IsWordCharacter);
+  const std::string_view word = Take<&IsWordCharacter>();
   position_ = mark_;
   return word;
 }
@@ -139,11 +140,13 @@ std::string TextCursor::String() {
   Fail("a string is not closed on its line");
 }
 
-std::string TextCursor::Name() {
+std::string_view TextCursor::Name() {
   Expect("%");
   const std::size_t begin = position_ - 1;
   const bool quoted = !AtEnd() && text_[position_] == '"';
-  std::string name = quoted ? String() : std::string(Take(&IsNameCharacter));
+  if (quoted) quoted_name_ = String();
+  const std::string_view name =
+      quoted ? std::string_view(quoted_name_) : Take<&IsNameCharacter>();
   mark_ = begin;
   if (name.empty()) Fail("a tensor has no name after '%'");
   return name;
@@ -160,7 +163,7 @@ std::int64_t TextCursor::Int(std::string_view what) {
 
 std::string_view TextCursor::NumberText() {
   SkipBlanks();
-  return Take(&IsNumberCharacter);
+  return Take<&IsNumberCharacter>();
 }
 
 void TextCursor::Fail(const std::string& message) const {

@@ -41,8 +41,8 @@ class TextCursor {
   std::string Word(std::string_view what);
   /// Text between double quotes.
   std::string String();
-  /// `%name` or `%"any name"`, without the "%".
-  std::string Name();
+  /// `%name` or `%"any name"`, without the "%"; until the next one.
+  std::string_view Name();
   std::int64_t Int(std::string_view what);
   /// A number as written: digits, sign, dot, exponent, "inf", "nan".
   std::string_view NumberText();
@@ -54,7 +54,8 @@ class TextCursor {
 
  private:
   void SkipBlanks();
-  std::string_view Take(bool (*belongs)(char));
+  template <bool (*kBelongs)(char)>
+  std::string_view Take();
   char Unescape();
   bool AtEnd() const { return position_ >= text_.size(); }
 
@@ -63,6 +64,7 @@ class TextCursor {
   std::size_t position_ = 0;
   std::size_t mark_ = 0;  ///< Where the last element began.
   int open_brackets_ = 0;
+  std::string quoted_name_;
 };
 
 }  // namespace foretell

@@ -13,9 +13,9 @@ namespace {
 using Number = std::variant<std::int64_t, double>;
 
 Number ReadNumber(TextCursor& cursor) {
-  if (cursor.AcceptWord("true")) return std::int64_t{1};
-  if (cursor.AcceptWord("false")) return std::int64_t{0};
   const std::string_view text = cursor.NumberText();
+  if (text == "true") return std::int64_t{1};
+  if (text == "false") return std::int64_t{0};
   if (text.empty()) cursor.Expected("a value");
   if (const auto number = ParseNumber<std::int64_t>(text)) return *number;
   if (const auto number = ParseNumber<double>(text)) return *number;
@@ -49,9 +49,10 @@ Attribute ParseList(TextCursor& cursor, bool floating) {
 Attribute ParseAttribute(TextCursor& cursor) {
   if (cursor.Peek() == '"') return cursor.String();
   if (cursor.Peek() == '[') return ParseList(cursor, false);
-  if (cursor.AcceptWord("floats")) return ParseList(cursor, true);
-  if (cursor.AcceptWord("true")) return true;
-  if (cursor.AcceptWord("false")) return false;
+  const std::string_view word = cursor.PeekWord();
+  if (word == "floats" && cursor.Accept(word)) return ParseList(cursor, true);
+  if (word == "true" || word == "false")
+    return cursor.Accept(word) && word == "true";
   return std::visit([](auto number) { return Attribute(number); },
                     ReadNumber(cursor));
 }

@@ -8,9 +8,11 @@
 
 #include <fmt/core.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -28,6 +30,14 @@ namespace {
 std::optional<bool> ParseOn(std::string_view value) {
   return value == "on" ? std::optional(true) : std::nullopt;
 }
+
+/// Lets names be looked up that are parts of the text.
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>()(text);
+  }
+};
 
 class Parser {
  public:
@@ -111,8 +121,10 @@ class Parser {
   }
 
   void ParseDefinition() {
-    std::vector<std::string> names = {cursor_.Name()};
-    while (cursor_.Accept(",")) names.push_back(cursor_.Name());
+    std::vector<std::string> names;
+    do {
+      names.emplace_back(cursor_.Name());
+    } while (cursor_.Accept(","));
     cursor_.Expect("=");
     const bool call = cursor_.Peek() == '"' || cursor_.WordIsFollowedBy('(');
     if (call) return ParseNode(std::move(names));
@@ -159,10 +171,11 @@ class Parser {
   }
 
   ValueId ParseReference() {
-    const std::string name = cursor_.Name();
+    const std::string_view name = cursor_.Name();
     const auto found = values_.find(name);
     if (found != values_.end()) return found->second;
-    cursor_.Fail("tensor '" + name + "' is not defined before this use");
+    cursor_.Fail(
+        fmt::format("tensor '{}' is not defined before this use", name));
   }
 
   std::vector<ValueId> ParseReferences() {
@@ -283,7 +296,7 @@ class Parser {
 
   TextCursor cursor_;
   GraphBuilder builder_{GraphInfo{}};
-  std::unordered_map<std::string, ValueId> values_;
+  std::unordered_map<std::string, ValueId, TextHash, std::equal_to<>> values_;
   std::map<std::string, StorageId> scratch_;
   std::vector<ValueId> sources_of_role_input_;
   Phase phase_ = Phase::kForward;

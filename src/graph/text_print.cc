@@ -9,14 +9,12 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <ranges>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "foretell/graph_io.h"
-#include "src/core/text.h"
 #include "src/graph/text_quote.h"
 
 namespace foretell {
@@ -24,27 +22,24 @@ namespace {
 
 constexpr int kEventsPerLine = 8;
 
-bool AllOf(std::string_view text, bool (*belongs)(char)) {
+template <bool (*kBelongs)(char)>
+bool AreAll(std::string_view text) {
   for (const char c : text) {
-    if (!belongs(c)) return false;
+    if (!kBelongs(c)) return false;
   }
   return !text.empty();
 }
 
 std::string TargetText(const std::string& target) {
-  return AllOf(target, &IsWordCharacter) ? target : Quoted(target);
+  return AreAll<&IsWordCharacter>(target) ? target : Quoted(target);
 }
-
-std::string AssignmentText(const std::pair<std::string, Attribute>& attribute) {
-  return TargetText(attribute.first) + "=" + AttributeText(attribute.second);
-}
-
-using ValueOfStorage = std::unordered_map<StorageId, ValueId>;
 
 class Printer {
  public:
   explicit Printer(const OperatorGraph& graph)
-      : graph_(graph), first_(graph.storages().size(), kNone) {}
+      : graph_(graph),
+        first_(graph.storages().size(), kNone),
+        preferred_(graph.storages().size(), kNone) {}
 
   std::string Print(const GraphTextOptions& options) {
     PrintHeader();
@@ -54,7 +49,9 @@ class Printer {
     PrintInputs();
     for (const Node& node : graph_.nodes()) PrintNode(node);
     if (!graph_.outputs().empty()) {
-      Add("output {}\n", NamesOf(graph_.outputs()));
+      text_ += "output ";
+      PrintNames(graph_.outputs());
+      text_ += '\n';
     }
     if (options.with_timeline) PrintTimeline();
     return std::move(text_);
@@ -67,20 +64,19 @@ class Printer {
                    std::forward<Parts>(parts)...);
   }
 
-  std::string Alias(ValueId id) const {
-    return fmt::format(" alias {}", NameOf(id));
+  void PrintNames(std::span<const ValueId> ids) {
+    std::string_view before;
+    for (const ValueId id : ids) {
+      text_ += before;
+      PrintName(id);
+      before = ", ";
+    }
   }
 
-  std::string NamesOf(std::span<const ValueId> ids) const {
-    return Joined(
-        ids | std::views::transform([this](ValueId id) { return NameOf(id); }));
-  }
-
-  std::string NameOf(ValueId id) const {
+  void PrintName(ValueId id) {
     const std::string& name = graph_.value(id).name;
-    std::string text = "%";
-    text += AllOf(name, &IsNameCharacter) ? name : Quoted(name);
-    return text;
+    text_ += '%';
+    text_ += AreAll<&IsNameCharacter>(name) ? name : Quoted(name);
   }
 
   void PrintHeader() {
@@ -96,9 +92,11 @@ class Printer {
 
   void PrintSource(ValueId id) {
     const Value& value = graph_.value(id);
-    Add("{} = {} {}{}\n", NameOf(id),
-        TensorRoleName(graph_.storage(value.storage).role),
-        ToString(value.type), StorageText(id, {}));
+    PrintName(id);
+    Add(" = {} {}", TensorRoleName(graph_.storage(value.storage).role),
+        ToString(value.type));
+    PrintStorage(id);
+    text_ += '\n';
   }
 
   /// The marked inputs, where they are not simply all sources of role input.
@@ -111,46 +109,59 @@ class Printer {
       if (value.producer == kNone && is_input) expected.push_back(id);
     }
     if (std::ranges::equal(expected, graph_.inputs())) return;
-    Add("inputs {}\n", NamesOf(graph_.inputs()));
+    text_ += "inputs ";
+    PrintNames(graph_.inputs());
+    text_ += '\n';
   }
 
-  /// " alias %x" for a tensor in a storage that has been printed; else what
-  /// the type does not say about a new storage. `inputs` are the tensors that
-  /// an alias prefers to name, by storage.
-  std::string StorageText(ValueId id, const ValueOfStorage& inputs) {
+  /// The tensor in the same storage that an alias names: an input of the node
+  /// rather than the first that was printed; kNone for a new storage.
+  ValueId AliasOf(StorageId storage) const {
+    const auto index = static_cast<std::size_t>(storage);
+    return preferred_[index] != kNone ? preferred_[index] : first_[index];
+  }
+
+  /// Lets aliases name the first input in each storage, or none of them again.
+  void Prefer(const Node& node, bool begins) {
+    for (auto i = node.inputs.rbegin(); i != node.inputs.rend(); ++i) {
+      const auto storage = static_cast<std::size_t>(graph_.value(*i).storage);
+      preferred_[storage] = begins ? *i : kNone;
+    }
+  }
+
+  /// " alias %x", or what the type does not say about a new storage.
+  void PrintStorage(ValueId id) {
     const Value& value = graph_.value(id);
-    const auto input = inputs.find(value.storage);
-    if (input != inputs.end()) return Alias(input->second);
-    ValueId& first = first_[static_cast<std::size_t>(value.storage)];
-    if (first != kNone) return Alias(first);
-    first = id;
+    const ValueId other = AliasOf(value.storage);
+    if (other != kNone) {
+      text_ += " alias ";
+      PrintName(other);
+      return;
+    }
+    first_[static_cast<std::size_t>(value.storage)] = id;
     const Storage& storage = graph_.storage(value.storage);
-    std::string text;
-    if (storage.bytes != value.type.Bytes()) {
-      text += fmt::format(" bytes={}", storage.bytes);
-    }
-    if (storage.label != value.name) text += " label=" + Quoted(storage.label);
-    return text;
+    if (storage.bytes != value.type.Bytes()) Add(" bytes={}", storage.bytes);
+    if (storage.label != value.name) Add(" label={}", Quoted(storage.label));
   }
 
-  ValueOfStorage FirstInputs(const Node& node) const {
-    ValueOfStorage inputs;
-    for (const ValueId input : node.inputs) {
-      inputs.emplace(graph_.value(input).storage, input);
-    }
-    return inputs;
-  }
-
-  std::string ResultText(ValueId id, const ValueOfStorage& inputs) {
+  void PrintResult(ValueId id) {
     const Value& value = graph_.value(id);
-    const Storage& storage = graph_.storage(value.storage);
-    std::string text = ToString(value.type);
-    const std::string where = StorageText(id, inputs);
-    const bool aliases = where.starts_with(" alias");
-    if (!aliases && storage.role != TensorRole::kActivation) {
-      text.append(" ").append(TensorRoleName(storage.role));
+    text_ += ToString(value.type);
+    const TensorRole role = graph_.storage(value.storage).role;
+    if (role != TensorRole::kActivation && AliasOf(value.storage) == kNone) {
+      Add(" {}", TensorRoleName(role));
     }
-    return text + where;
+    PrintStorage(id);
+  }
+
+  void PrintAttributes(const Node& node) {
+    std::string_view before = " {";
+    for (const auto& [name, value] : node.attributes) {
+      (text_ += before) += TargetText(name);
+      (text_ += '=') += AttributeText(value);
+      before = ", ";
+    }
+    if (!node.attributes.empty()) text_ += '}';
   }
 
   void PrintNode(const Node& node) {
@@ -158,19 +169,22 @@ class Printer {
       phase_ = node.phase;
       Add("phase {}\n", PhaseName(phase_));
     }
-    if (!node.outputs.empty()) Add("{} = ", NamesOf(node.outputs));
-    Add("{}({})", TargetText(node.target), NamesOf(node.inputs));
-    if (!node.attributes.empty()) {
-      Add(" {{{}}}",
-          Joined(node.attributes | std::views::transform(&AssignmentText)));
+    PrintNames(node.outputs);
+    if (!node.outputs.empty()) text_ += " = ";
+    (text_ += TargetText(node.target)) += '(';
+    PrintNames(node.inputs);
+    text_ += ')';
+    PrintAttributes(node);
+    Prefer(node, true);
+    std::string_view before = " : ";
+    for (const ValueId id : node.outputs) {
+      text_ += before;
+      PrintResult(id);
+      before = ", ";
     }
-    if (!node.outputs.empty()) {
-      const ValueOfStorage inputs = FirstInputs(node);
-      const auto result = [&](ValueId id) { return ResultText(id, inputs); };
-      Add(" : {}", Joined(node.outputs | std::views::transform(result)));
-    }
-    if (!node.scope.empty()) Add(" @ {}", Quoted(node.scope));
-    text_ += "\n";
+    Prefer(node, false);
+    if (!node.scope.empty()) (text_ += " @ ") += Quoted(node.scope);
+    text_ += '\n';
   }
 
   void PrintTimeline() {
@@ -184,11 +198,9 @@ class Printer {
       const bool same = previous != nullptr && previous->node == event.node;
       if (!same || on_line == kEventsPerLine) {
         if (previous != nullptr) text_ += "\n";
-        if (event.node == kNone) {
-          text_ += "start:";
-        } else {
-          Add("{}:", event.node);
-        }
+        text_ += event.node == kNone ? std::string("start")
+                                     : fmt::format_int(event.node).str();
+        text_ += ':';
         on_line = 0;
       }
       PrintEvent(event);
@@ -212,12 +224,18 @@ class Printer {
     const bool allocates = event.kind == MemoryEvent::Kind::kAllocate;
     const ValueId first = first_[static_cast<std::size_t>(event.storage)];
     text_ += allocates ? " +" : " -";
-    text_ += first == kNone ? scratch_.at(event.storage) : NameOf(first);
+    if (first == kNone) {
+      text_ += scratch_.at(event.storage);
+    } else {
+      PrintName(first);
+    }
   }
 
   const OperatorGraph& graph_;
   /// First printed value of every storage.
   std::vector<ValueId> first_;
+  /// First input of the node that is being printed, by storage.
+  std::vector<ValueId> preferred_;
   std::map<StorageId, std::string> scratch_;
   Phase phase_ = Phase::kForward;
   std::string text_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ranges>
 #include <type_traits>
 
@@ -12,26 +13,21 @@
 namespace foretell {
 namespace {
 
-bool IsAlphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c >= '0' && c <= '9');
+constexpr std::string_view kEscaped = "\"\\\n\t\r";
+constexpr std::string_view kEscapes = "\"\\ntr";
+
+/// Printable ASCII that needs no escape, which most text is all of.
+bool StandsForItself(char c) {
+  return c >= ' ' && c <= '~' && c != '"' && c != '\\';
 }
 
-/// `c` as text between quotes shows it, but for what cannot be printed.
-std::string Escaped(char c) {
-  switch (c) {
-    case '"':
-      return "\\\"";
-    case '\\':
-      return "\\\\";
-    case '\n':
-      return "\\n";
-    case '\t':
-      return "\\t";
-    case '\r':
-      return "\\r";
-    default:
-      return std::string(1, c);
+/// Appends `c` as text between quotes shows it, but for what cannot be printed.
+void AppendEscaped(char c, std::string& text) {
+  const std::size_t special = kEscaped.find(c);
+  if (special == std::string_view::npos) {
+    text += c;
+  } else {
+    (text += '\\') += kEscapes[special];
   }
 }
 
@@ -41,19 +37,17 @@ std::string IntText(std::int64_t number) {
 
 }  // namespace
 
-bool IsNameCharacter(char c) {
-  return IsAlphanumeric(c) || c == '_' || c == '.' || c == '/' || c == '$' ||
-         c == '-';
-}
-
-bool IsWordCharacter(char c) {
-  return IsAlphanumeric(c) || c == '_' || c == ':';
-}
-
 std::string Quoted(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) escaped += Escaped(c);
-  return '"' + Printable(escaped) + '"';
+  std::string quoted = "\"";
+  quoted.reserve(text.size() + 2);
+  if (std::ranges::all_of(text, &StandsForItself)) {
+    quoted += text;
+  } else {
+    std::string escaped;
+    for (const char c : text) AppendEscaped(c, escaped);
+    quoted += Printable(escaped);
+  }
+  return quoted += '"';
 }
 
 std::string DoubleText(double number) {

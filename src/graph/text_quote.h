@@ -7,10 +7,21 @@
 
 namespace foretell {
 
+constexpr bool IsAlphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c >= '0' && c <= '9');
+}
+
 /// True for the characters of an unquoted name: letters, digits and "_./$-".
-bool IsNameCharacter(char c);
+constexpr bool IsNameCharacter(char c) {
+  return IsAlphanumeric(c) || c == '_' || c == '.' || c == '/' || c == '$' ||
+         c == '-';
+}
+
 /// True for the characters of an unquoted operator: letters, digits and "_:".
-bool IsWordCharacter(char c);
+constexpr bool IsWordCharacter(char c) {
+  return IsAlphanumeric(c) || c == '_' || c == ':';
+}
 
 /// `text` between double quotes; `"`, `\` and what is not Printable
 /// (printable.h) are escaped as \", \\, \n, \t, \r and \xNN.

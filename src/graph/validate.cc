@@ -26,19 +26,18 @@ std::string Describe(const OperatorGraph& graph, StorageId id) {
 
 void CheckEventIds(const OperatorGraph& graph, std::size_t index) {
   const MemoryEvent& event = graph.events()[index];
-  const std::string where = fmt::format("event {}: ", index);
   const std::int64_t storages = std::ssize(graph.storages());
   if (event.storage < 0 || event.storage >= storages) {
-    Refuse(fmt::format("{}storage {} does not exist, the graph has {}", where,
-                       event.storage, storages));
+    Refuse(fmt::format("event {}: storage {} does not exist, the graph has {}",
+                       index, event.storage, storages));
   }
   const std::int64_t nodes = std::ssize(graph.nodes());
   if (event.node < kNone || event.node >= nodes) {
-    Refuse(fmt::format("{}node {} does not exist, the graph has {}", where,
-                       event.node, nodes));
+    Refuse(fmt::format("event {}: node {} does not exist, the graph has {}",
+                       index, event.node, nodes));
   }
   if (index > 0 && graph.events()[index - 1].node > event.node) {
-    Refuse(fmt::format("{}at node {} comes after one at node {}", where,
+    Refuse(fmt::format("event {}: at node {} comes after one at node {}", index,
                        event.node, graph.events()[index - 1].node));
   }
 }
@@ -63,20 +62,26 @@ void Live(const OperatorGraph& graph, const MemoryEvent& event,
 
 }  // namespace
 
-void CheckType(const TensorType& type, const std::string& what) {
+void CheckType(const TensorType& type, std::string_view what,
+               std::string_view name) {
+  const auto whose = [what, name] {
+    return name.empty() ? std::string(what)
+                        : fmt::format("{} '{}'", what, name);
+  };
   if (type.shape.size() > kMaxRank) {
-    Refuse(fmt::format("{} has rank {}, at most {} is allowed", what,
+    Refuse(fmt::format("{} has rank {}, at most {} is allowed", whose(),
                        type.shape.size(), kMaxRank));
   }
   for (const std::int64_t size : type.shape) {
-    if (size < 0) Refuse(what + " has a negative size: " + ToString(type));
+    if (size < 0) Refuse(whose() + " has a negative size: " + ToString(type));
   }
   try {
     if (type.Bytes() <= kMaxBytes) return;
   } catch (const Error& error) {
-    throw WithContext(what, error);
+    throw WithContext(whose(), error);
   }
-  Refuse(fmt::format("{}: {} has more than 2^62 bytes", what, ToString(type)));
+  Refuse(
+      fmt::format("{}: {} has more than 2^62 bytes", whose(), ToString(type)));
 }
 
 void CheckInputs(const OperatorGraph& graph) {

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <string_view>
+
 #include "foretell/graph.h"
 
 namespace foretell {
 
-/// Throws Error(kInvalidArgument) that names `what` when the rank exceeds 64, a
-/// size is negative or the bytes exceed 2^62.
-void CheckType(const TensorType& type, const std::string& what);
+/// Throws Error(kInvalidArgument) that names `what`, and what it is called
+/// where `name` is not empty, when the rank exceeds 64, a size is negative or
+/// the bytes exceed 2^62.
+void CheckType(const TensorType& type, std::string_view what,
+               std::string_view name = {});
 
 /// Checks that no value is marked as an input twice.
 void CheckInputs(const OperatorGraph& graph);
