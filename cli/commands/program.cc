@@ -5,7 +5,9 @@
 #include <charconv>
 #include <cmath>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <optional>
@@ -122,6 +124,11 @@ int RunProgram(std::span<const CommandRow> commands,
   if (std::cout.flush()) return exit_code;
   PrintError("stdout cannot be written: what was printed is not complete");
   return exit_code == kExitOk ? kExitModelFailed : exit_code;
+}
+
+void RunMain(std::span<const CommandRow> commands, int argc, char** argv) {
+  std::_Exit(
+      RunProgram(commands, std::span(argv, static_cast<std::size_t>(argc))));
 }
 
 }  // namespace foretell::cli
