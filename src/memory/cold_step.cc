@@ -39,7 +39,7 @@ ColdStep ReplayColdStep(const OperatorGraph& graph,
                         const MemoryOptions& options) {
   std::vector<AllocationEvent> events;
   std::set<std::int64_t> live;
-  for (const ScheduledEvent& event : MakeSchedule(graph, options)) {
+  for (const ScheduledEvent& event : MakeStepSchedule(graph, options)) {
     const std::int64_t id = event.allocation.id;
     const bool kept = event.allocation.kind == Kind::kAllocate
                           ? IsBorn(graph, event) && live.insert(id).second

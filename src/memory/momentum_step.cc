@@ -70,7 +70,7 @@ std::vector<AllocationEvent> WithMomentum(
 std::int64_t ReservedBeyondMomentum(const OperatorGraph& graph,
                                     MemoryOptions options) {
   options.allocator.device_limit_bytes = kUnlimitedBytes;
-  const std::vector<ScheduledEvent> schedule = MakeSchedule(graph, options);
+  const std::vector<ScheduledEvent> schedule = MakeStepSchedule(graph, options);
   const auto reserved = [&options](const std::vector<AllocationEvent>& events) {
     return SimulateCachingAllocator(events, options.allocator).peak_reserved;
   };

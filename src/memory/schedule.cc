@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "src/memory/warm_up.h"
 #include "src/memory/workspace.h"
 
 namespace foretell::memory {
@@ -105,9 +106,16 @@ class ScheduleMaker {
 
 }  // namespace
 
+std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
+                                             const MemoryOptions& options) {
+  return ScheduleMaker(graph, options).Make();
+}
+
 std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
                                          const MemoryOptions& options) {
-  return ScheduleMaker(graph, options).Make();
+  std::vector<ScheduledEvent> step = MakeStepSchedule(graph, options);
+  if (graph.info().mode != Mode::kTraining) return step;
+  return WithWarmUp(graph, step);
 }
 
 std::vector<AllocationEvent> AllocationsOf(

@@ -12,6 +12,10 @@ struct ScheduledEvent {
   AllocationEvent allocation;
   StorageId storage = kNone;  ///< kNone: a workspace.
   NodeId node = kNone;        ///< Node during which it happens.
+  bool warms_up = false;  ///< During the process's first step, see WithWarmUp.
+
+  /// Before the first node of the graph's own step.
+  bool IsBeforeStep() const { return warms_up || node == kNone; }
 };
 
 /// The graph's events, node by node, with those of the libraries' workspaces
@@ -19,6 +23,10 @@ struct ScheduledEvent {
 /// for good; each of cuDNN's, optional, once the result of its pass is
 /// allocated, until the next event. Without options.with_workspaces the graph's
 /// events alone.
+std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
+                                             const MemoryOptions& options);
+
+/// The same, in training after the first step of the process (WithWarmUp).
 std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
                                          const MemoryOptions& options);
 

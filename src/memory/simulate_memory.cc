@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,23 +47,24 @@ void DropRefused(const std::vector<std::size_t>& refused,
 
 /// Live storages and workspace bytes after the first `count` events.
 struct Snapshot {
-  std::vector<const ScheduledEvent*> born;  ///< By storage; null when dead.
+  /// Births of what is alive, by the allocation's id.
+  std::map<std::int64_t, const ScheduledEvent*> born;
   std::int64_t workspace = 0;
 };
 
 Snapshot SnapshotAfter(const std::vector<ScheduledEvent>& schedule,
-                       std::size_t count, std::size_t num_storages) {
+                       std::size_t count) {
   Snapshot snapshot;
-  snapshot.born.resize(num_storages, nullptr);
   for (std::size_t i = 0; i < count; ++i) {
     const ScheduledEvent& event = schedule[i];
     const bool born = event.allocation.kind == AllocationEvent::Kind::kAllocate;
     if (event.storage == kNone) {
       snapshot.workspace +=
           born ? event.allocation.bytes : -event.allocation.bytes;
+    } else if (born) {
+      snapshot.born[event.allocation.id] = &event;
     } else {
-      snapshot.born[static_cast<std::size_t>(event.storage)] =
-          born ? &event : nullptr;
+      snapshot.born.erase(event.allocation.id);
     }
   }
   return snapshot;
@@ -115,8 +118,7 @@ void AttributePeak(const OperatorGraph& graph, const Snapshot& snapshot,
                    MemoryBreakdown& result) {
   std::vector<const ScheduledEvent*> live;
   std::int64_t tensors = 0;
-  for (const ScheduledEvent* born : snapshot.born) {
-    if (born == nullptr) continue;
+  for (const auto& [id, born] : snapshot.born) {
     const Storage& storage = graph.storage(born->storage);
     result.at_peak_by_role[static_cast<std::size_t>(storage.role)] +=
         storage.bytes;
@@ -144,7 +146,7 @@ std::vector<NodeMemory> Timeline(const std::vector<ScheduledEvent>& schedule,
   std::vector<NodeMemory> timeline(num_nodes);
   AllocatorState state;
   std::size_t next = 0;
-  for (; next < states.size() && schedule[next].node == kNone; ++next) {
+  for (; next < states.size() && schedule[next].IsBeforeStep(); ++next) {
     state = states[next];
   }
   for (std::size_t i = 0; i < num_nodes; ++i) {
@@ -180,6 +182,22 @@ void SetTotal(const OperatorGraph& graph, const MemoryOptions& options,
   result.total_high = result.total + std::llround(above * moving + doubt);
 }
 
+/// The first event at which the graph's step holds most, or the whole replay
+/// where it does not come that far or has no warm-up.
+std::size_t PeakEvent(const std::vector<ScheduledEvent>& schedule,
+                      const AllocatorReplay& replay) {
+  const std::vector<AllocatorState>& states = replay.timeline;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (schedule[i].warms_up) first = i + 1;
+  }
+  if (first == 0 || first == states.size()) return replay.peak_event;
+  const auto peak = std::ranges::max_element(
+      states.begin() + static_cast<std::ptrdiff_t>(first), states.end(), {},
+      &AllocatorState::allocated);
+  return static_cast<std::size_t>(peak - states.begin());
+}
+
 MemoryShortage ShortageOf(const OutOfMemory& oom,
                           const std::vector<ScheduledEvent>& schedule) {
   return {.node = schedule[oom.event].node,
@@ -197,15 +215,13 @@ MemoryBreakdown SimulateMemory(const OperatorGraph& graph,
   DropRefused(replay.refused, schedule);
   const std::size_t done = replay.timeline.size();
   MemoryBreakdown result;
-  result.allocated_peak = replay.peak_allocated;
   result.reserved_peak = replay.peak_reserved;
   result.workspace_peak = PeakWorkspace(schedule, done);
   if (done > 0) {
-    result.peak_node = schedule[replay.peak_event].node;
-    AttributePeak(
-        graph,
-        SnapshotAfter(schedule, replay.peak_event + 1, graph.storages().size()),
-        result);
+    const std::size_t peak = PeakEvent(schedule, replay);
+    result.allocated_peak = replay.timeline[peak].allocated;
+    result.peak_node = schedule[peak].node;
+    AttributePeak(graph, SnapshotAfter(schedule, peak + 1), result);
   }
   result.timeline = Timeline(schedule, replay.timeline, graph.nodes().size());
   if (replay.out_of_memory) {

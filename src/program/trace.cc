@@ -137,12 +137,13 @@ class Tracer {
     return instance_->Forward(tensors_);
   }
 
+  /// As in `for …: out = model(x)`, the results of a step live until those of
+  /// the next are there.
   Trace Train() {
     OptimizerStep optimizer(options_.optimizer, TrainableTensors());
     std::vector<at::Tensor> outputs;
     for (int step = 0; step < kTrainingSteps; ++step) {
       recorder_.RecordNodes(step == kTrainingSteps - 1);
-      outputs.clear();
       optimizer.ZeroGrad();
       TrainStep(optimizer, outputs);
     }

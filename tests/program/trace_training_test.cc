@@ -55,6 +55,38 @@ std::int64_t AtEnd(const OperatorGraph& graph, TensorRole role) {
   return bytes;
 }
 
+/// Whether the result of the step before, which a loop's variable names, is
+/// alive once node `node` has run. It is the first storage as large as the
+/// result that the warm-up leaves behind.
+bool IsOldResultAlive(const OperatorGraph& graph, NodeId node) {
+  constexpr std::int64_t kResultBytes = 4 * 8 * 4;
+  const std::vector<bool> before = AliveAfter(graph, kNone);
+  const std::vector<bool> after = AliveAfter(graph, node);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const Storage& storage = graph.storages()[i];
+    const bool is_activation = storage.role == TensorRole::kActivation ||
+                               storage.role == TensorRole::kSaved;
+    if (before[i] && is_activation && storage.bytes == kResultBytes) {
+      return after[i];
+    }
+  }
+  return false;
+}
+
+TEST(TraceTraining, KeepsAResultUntilTheNextOneIsThere) {
+  const OperatorGraph graph = Train(TwoLayers(), Optimizer::kSgd);
+  NodeId last_forward = kNone;
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    if (node.kind == OpKind::kLinear && node.phase == Phase::kForward) {
+      last_forward = static_cast<NodeId>(i);
+    }
+  }
+  EXPECT_TRUE(IsOldResultAlive(graph, kNone));
+  EXPECT_TRUE(IsOldResultAlive(graph, last_forward - 1));
+  EXPECT_FALSE(IsOldResultAlive(graph, last_forward));
+}
+
 struct OptimizerBytes {
   Optimizer optimizer;
   std::int64_t state;

@@ -1,0 +1,169 @@
+#include "src/memory/warm_up.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+
+namespace foretell::memory {
+namespace {
+
+using Kind = AllocationEvent::Kind;
+
+bool IsBirth(const ScheduledEvent& event) {
+  return event.allocation.kind == Kind::kAllocate;
+}
+
+/// What a step leaves to the next one is freed in two goes.
+enum class Leaving { kGradient, kResult };
+
+class WarmUp {
+ public:
+  WarmUp(const OperatorGraph& graph,
+         const std::vector<ScheduledEvent>& schedule)
+      : graph_(graph) {
+    const auto begin = std::ranges::find_if(
+        schedule,
+        [](const ScheduledEvent& event) { return event.node != kNone; });
+    start_ = {schedule.begin(), begin};
+    step_ = {begin, schedule.end()};
+    FindForeign();
+  }
+
+  std::vector<ScheduledEvent> Make() {
+    AddStanding();
+    AddFirstStep();
+    AddStep();
+    return std::move(result_);
+  }
+
+ private:
+  TensorRole RoleOf(const ScheduledEvent& event) const {
+    return graph_.storage(event.storage).role;
+  }
+
+  Leaving LeavingOf(const ScheduledEvent& event) const {
+    return RoleOf(event) == TensorRole::kGradient ? Leaving::kGradient
+                                                  : Leaving::kResult;
+  }
+
+  bool IsSource(const ScheduledEvent& event) const {
+    const TensorRole role = RoleOf(event);
+    return role == TensorRole::kParameter || role == TensorRole::kBuffer ||
+           role == TensorRole::kInput;
+  }
+
+  /// What the step frees without having made it, and the workspaces that it
+  /// makes for good.
+  void FindForeign() {
+    std::set<std::int64_t> born;
+    for (const ScheduledEvent& event : step_) {
+      const std::int64_t id = event.allocation.id;
+      if (IsBirth(event)) {
+        born.insert(id);
+        if (event.storage == kNone) lasting_.insert(id);
+      } else if (!born.contains(id)) {
+        foreign_.insert(id);
+      } else {
+        lasting_.erase(id);
+      }
+    }
+  }
+
+  /// Sources and what else outlives the steps; states of the optimizer wait.
+  void AddStanding() {
+    std::set<std::int64_t> gone = foreign_;
+    for (const ScheduledEvent& event : start_) {
+      if (!IsBirth(event)) gone.insert(event.allocation.id);
+    }
+    for (const ScheduledEvent& event : start_) {
+      if (!IsBirth(event)) continue;
+      const bool stays = IsSource(event) || !gone.contains(event.allocation.id);
+      if (!stays) continue;
+      const bool waits = RoleOf(event) == TensorRole::kOptimizerState;
+      (waits ? states_ : result_).push_back(event);
+    }
+  }
+
+  void AddStates(NodeId node) {
+    for (ScheduledEvent state : states_) {
+      state.node = node;
+      state.warms_up = node != kNone;
+      result_.push_back(state);
+    }
+    states_.clear();
+  }
+
+  void AddFirstStep() {
+    std::map<std::int64_t, ScheduledEvent> live;
+    for (ScheduledEvent event : step_) {
+      if (graph_.node(event.node).phase == Phase::kOptimizer) {
+        AddStates(event.node);
+      }
+      event.warms_up = true;
+      const std::int64_t id = event.allocation.id;
+      if (!lasting_.contains(id)) event.allocation.id = -1 - id;
+      if (IsBirth(event)) {
+        result_.push_back(event);
+        if (!lasting_.contains(id)) live[id] = event;
+      } else if (live.erase(id) > 0) {
+        result_.push_back(event);
+      }
+    }
+    AddStates(kNone);
+    for (const auto& [id, event] : live) {
+      if (event.storage != kNone) left_[LeavingOf(event)].push_back(event);
+    }
+  }
+
+  /// Frees what the first step left behind, once.
+  void Free(Leaving leaving, const ScheduledEvent* cause) {
+    for (ScheduledEvent event : left_[leaving]) {
+      event.allocation.kind = Kind::kFree;
+      event.warms_up = cause == nullptr;
+      if (cause != nullptr) event.node = cause->node;
+      result_.push_back(event);
+    }
+    left_[leaving].clear();
+  }
+
+  void AddStep() {
+    std::set<Leaving> frees;
+    for (const ScheduledEvent& event : step_) {
+      if (IsForeignFree(event)) frees.insert(LeavingOf(event));
+    }
+    for (const Leaving leaving : {Leaving::kGradient, Leaving::kResult}) {
+      if (!frees.contains(leaving)) Free(leaving, nullptr);
+    }
+    for (const ScheduledEvent& event : step_) {
+      if (IsForeignFree(event)) {
+        Free(LeavingOf(event), &event);
+      } else if (!lasting_.contains(event.allocation.id)) {
+        result_.push_back(event);
+      }
+    }
+  }
+
+  bool IsForeignFree(const ScheduledEvent& event) const {
+    return !IsBirth(event) && foreign_.contains(event.allocation.id) &&
+           !IsSource(event);
+  }
+
+  const OperatorGraph& graph_;
+  std::vector<ScheduledEvent> start_;  ///< Before the first operator.
+  std::vector<ScheduledEvent> step_;
+  std::set<std::int64_t> foreign_;
+  std::set<std::int64_t> lasting_;
+  std::vector<ScheduledEvent> states_;
+  std::map<Leaving, std::vector<ScheduledEvent>> left_;
+  std::vector<ScheduledEvent> result_;
+};
+
+}  // namespace
+
+std::vector<ScheduledEvent> WithWarmUp(
+    const OperatorGraph& graph, const std::vector<ScheduledEvent>& schedule) {
+  return WarmUp(graph, schedule).Make();
+}
+
+}  // namespace foretell::memory
