@@ -3,7 +3,10 @@
 The zoo has the bodies; published memory has what comes after: logits of every token, a
 shifted copy and the cross entropy. `export` writes a model without weights as a TorchScript
 trace. Its results are the logits, or in training the loss and the logits, which the
-caller's variable keeps alive. Needs torch.
+caller's variable keeps alive, and of a causal model the keys and values of all layers,
+which transformers returns unless told otherwise (`keeps_cache`). With `new_tokens`
+inference is `generate`: a pass over the prompt, then one token after the other, each
+with the caches before and after it alive. Needs torch.
 """
 
 import dataclasses
@@ -34,6 +37,11 @@ class Model:
     norms_first: bool = True
     embedding_width: int = 0  # Where it differs from `width`, as OPT-350m's.
     has_loss: bool = True  # In training; otherwise foretell takes the logits' mean.
+    softmax_in_32_bits: bool = False  # As OPT's eager attention in 16.
+    has_mask_buffers: bool = False  # A causal mask of all positions per layer.
+    keeps_cache: bool = False
+    new_tokens: int = 0  # That `generate` appends; 0: one pass.
+    keeps_prompt_logits: bool = True  # Until the pass after is done.
 
 
 def gelu_new(x):
@@ -46,6 +54,16 @@ ACTIVATIONS = {"gelu_new": gelu_new, "gelu": functional.gelu,
                "relu": functional.relu}
 
 
+def after(x, kept, training=False):
+    """x, once it is there; in inference `kept` live until then, as what Python's
+    variables name does and what a trace looks at a last time does not."""
+    for tensor in [] if training else kept:
+        while tensor.dim():
+            tensor = tensor.select(0, 0)
+        x = x.add_(0 * tensor)
+    return x
+
+
 class Attention(nn.Module):
     def __init__(self, config):
         super().__init__()
@@ -55,7 +73,7 @@ class Attention(nn.Module):
         else:
             self.joint = nn.Linear(width, 3 * width)
         self.out = nn.Linear(width, width)
-        if config.is_eager and config.is_causal:
+        if config.has_mask_buffers:
             side = config.positions
             mask = torch.ones(1, 1, side, side, dtype=torch.bool).tril()
             self.register_buffer("mask", mask)
@@ -66,29 +84,50 @@ class Attention(nn.Module):
         return [part.view(x.size(0), x.size(1), self.config.heads, -1)
                 .transpose(1, 2) for part in parts]
 
+    def masked(self, scores):
+        """GPT's: a choice by a buffer; OPT's: a sum, then no less than the least."""
+        least = torch.full([], torch.finfo(scores.dtype).min, dtype=scores.dtype,
+                           device=scores.device)
+        rows, columns = scores.size(-2), scores.size(-1)
+        if self.config.has_mask_buffers:
+            return torch.where(self.mask[:, :, columns - rows:columns, :columns],
+                               scores, least)
+        return torch.maximum(scores + scores.new_zeros(scores.size(0), 1, rows,
+                                                       columns), least)
+
     def eager(self, query, key, value):
-        scores = torch.matmul(query, key.transpose(-1, -2))
-        scores = scores / (query.size(-1) ** 0.5)
+        if self.config.softmax_in_32_bits:  # OPT scales the queries.
+            scores = torch.matmul(query * 0.125, key.transpose(-1, -2))
+        else:
+            scores = torch.matmul(query, key.transpose(-1, -2))
+            scores = scores / (query.size(-1) ** 0.5)
         if self.config.is_causal:
-            tokens = query.size(-2)
-            least = torch.full([], torch.finfo(scores.dtype).min,
-                               dtype=scores.dtype, device=scores.device)
-            scores = torch.where(self.mask[:, :, :tokens, :tokens], scores, least)
-        weights = functional.softmax(scores, dim=-1)
+            scores = self.masked(scores)
+        if self.config.softmax_in_32_bits and scores.dtype == torch.float16:
+            weights = functional.softmax(scores, dim=-1, dtype=torch.float32)
+            weights = after(weights.to(torch.float16), [scores], self.training)
+        else:
+            weights = functional.softmax(scores, dim=-1)
         weights = functional.dropout(weights, self.config.attention_dropout,
                                      self.training)
         return torch.matmul(weights, value)
 
-    def forward(self, x):
+    def forward(self, x, past=None):
+        """The result, and keys and values of the tokens up to here."""
         query, key, value = self.heads_of(x)
+        if self.config.keeps_cache and self.config.splits_projections:
+            key, value = key.contiguous(), value.contiguous()  # As OPT's `_shape`.
+        if past is not None:
+            key, value = (torch.cat(pair, dim=2)
+                          for pair in zip(past, (key, value)))
         if self.config.is_eager:
             y = self.eager(query, key, value)
         else:
             y = functional.scaled_dot_product_attention(
-                query, key, value, is_causal=self.config.is_causal,
+                query, key, value, is_causal=self.config.is_causal and past is None,
                 dropout_p=self.config.attention_dropout if self.training else 0.0)
         y = y.transpose(1, 2).reshape(x.shape)
-        return self.out(y)
+        return self.out(y), (key, value)
 
 
 class Block(nn.Module):
@@ -106,14 +145,20 @@ class Block(nn.Module):
         x = ACTIVATIONS[self.config.activation](x)
         return self.narrow(x)
 
-    def forward(self, x):
-        for part, norm in ((self.attention, self.norms[0]),
-                           (self.mlp, self.norms[1])):
-            if self.config.norms_first:
-                x = x + self.dropout(part(norm(x)))
-            else:
-                x = norm(x + self.dropout(part(x)))
-        return x
+    def forward(self, x, past=None):
+        """The states, and keys and values as attention gives them."""
+        first, second = self.norms
+        if self.config.norms_first:
+            y, cache = self.attention(first(x), past)
+            x = x + self.dropout(y)
+            return x + self.dropout(self.mlp(second(x))), cache
+        y, cache = self.attention(x, past)
+        x = first(x + self.dropout(y))
+        return second(x + self.dropout(self.mlp(x))), cache
+
+
+def flat(pairs):
+    return [one for pair in pairs for one in pair]
 
 
 class LanguageModel(nn.Module):
@@ -134,7 +179,8 @@ class LanguageModel(nn.Module):
         if not config.is_causal:
             self.transform = nn.Linear(width, width)
 
-    def states(self, tokens):
+    def states(self, tokens, past=None):
+        """The last states, and all layers' keys and values."""
         x = self.words(tokens)
         if hasattr(self, "enter"):
             x = self.enter(x)
@@ -142,26 +188,50 @@ class LanguageModel(nn.Module):
         x = self.dropout(x + self.positions(places))
         if not self.config.is_causal:
             x = self.norm(x)
-        for block in self.blocks:
-            x = block(x)
+        caches = []
+        for i, block in enumerate(self.blocks):
+            x, cache = block(x, past[i] if past else None)
+            caches.append(cache)
         if self.config.is_causal:
-            return self.norm(x)
-        return self.norm(functional.gelu(self.transform(x)))
+            return self.norm(x), caches
+        return self.norm(functional.gelu(self.transform(x))), caches
 
-    def forward(self, tokens):
-        x = self.states(tokens)
+    def logits(self, tokens, past=None):
+        x, caches = self.states(tokens, past)
         if hasattr(self, "leave"):
             x = self.leave(x)
-        logits = functional.linear(x, self.words.weight)
+        return (functional.linear(x, self.words.weight),
+                caches if self.config.keeps_cache else [])
+
+    def generate(self, tokens):
+        """A pass over the prompt, the first step after it, and the last one. Of the
+        steps between them only what the cache grows by is left."""
+        token = tokens[:, :1]
+        logits, past = self.logits(tokens)
+        kept = [logits] if self.config.keeps_prompt_logits else []
+        step, cache = self.logits(token, past)
+        step = after(step, kept + flat(past))
+        del logits, kept, past
+        between = self.config.new_tokens - 2
+        cache = [[torch.cat((one, one[:, :, :1].expand(-1, -1, between, -1)), dim=2)
+                  for one in pair] for pair in cache]
+        last, grown = self.logits(token, cache)
+        return after(step + last, flat(cache) + flat(grown))
+
+    def forward(self, tokens):
+        if self.config.new_tokens and not self.training:
+            return self.generate(tokens)
+        logits, caches = self.logits(tokens)
+        kept = [one.detach() for one in flat(caches)]
         if not (self.training and self.config.has_loss):
-            return logits
-        kept, labels = logits.detach(), tokens
+            return (logits, *kept) if kept else logits
+        kept, labels = [logits.detach(), *kept], tokens
         if self.config.is_causal:
             logits = logits[:, :-1, :].contiguous()
             labels = tokens[:, 1:].contiguous()
         loss = functional.cross_entropy(
             logits.view(-1, self.config.vocabulary), labels.view(-1))
-        return loss, kept
+        return (loss, *kept)
 
 
 def export(config, mode, path, dtype=torch.float32):

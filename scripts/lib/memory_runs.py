@@ -20,7 +20,8 @@ MIB_PER_MB = 1e6 / 2**20  # hf-docs prints bytes / 10^6.
 A100 = "a100-sxm4-40gb"
 # transformers' networks whose memory its documentation prints: torch's own count, which
 # hardly depends on the GPU.
-GPT2_LARGE = {"width": 1280, "depth": 36, "heads": 20, "inner": 5120}
+GPT2_LARGE = {"width": 1280, "depth": 36, "heads": 20, "inner": 5120,
+              "has_mask_buffers": True, "keeps_cache": True}
 HF_NETWORKS = {
     "bert-base-uncased": {"vocabulary": 30522, "positions": 512,
                           "activation": "gelu", "is_causal": False,
@@ -29,9 +30,14 @@ HF_NETWORKS = {
     "opt-350m": {"width": 1024, "depth": 24, "heads": 16, "inner": 4096,
                  "vocabulary": 50272, "positions": 2050, "activation": "relu",
                  "attention_dropout": 0.0, "splits_projections": True,
-                 "norms_first": False, "embedding_width": 512}}
+                 "norms_first": False, "embedding_width": 512,
+                 "softmax_in_32_bits": True, "keeps_cache": True,
+                 "keeps_prompt_logits": False}}
+# Tokens that the pages' inference appends, as their script does unless told otherwise
+# (fxmarty's of optimum's tests/benchmark): every row is a `generate`.
+NEW_TOKENS = 100
 VIVIT = "vivit-b-16x2-kinetics400"
-VIVIT_ZOO = "zoo:vit_base_patch16_224?image_size=896&classes=400"  # 3,137 tokens.
+VIVIT_INPUT = "f16[1,32,3,224,224]"
 IMAGENET_NETWORKS = {
     "VGG19": "vgg19", "ResNet50": "resnet50", "ResNet101": "resnet101",
     "ResNet152": "resnet152", "MobileNetV3Large": "mobilenet_v3_large",
@@ -45,13 +51,15 @@ IMAGENET_DEVICES = {"A100-SXM4-40GB": A100, "Quadro RTX 5000": "quadro-rtx-5000"
 XMEM_DEVICES = {"NVIDIA GeForce RTX 3060": "rtx-3060",
                 "NVIDIA GeForce RTX 4060": "rtx-4060"}
 XMEM_NETWORKS = {
-    "openai-community/gpt2": {},
+    "openai-community/gpt2": {"has_mask_buffers": True, "keeps_cache": True},
     "EleutherAI/gpt-neo-125M": {
-        "positions": 2048, "dropout": 0.0, "attention_dropout": 0.0,
+        "has_mask_buffers": True, "keeps_cache": True, "positions": 2048, "dropout": 0.0, "attention_dropout": 0.0,
         "splits_projections": True, "is_eager": True},
-    "cerebras/Cerebras-GPT-111M": {"depth": 10, "positions": 2048,
-                                   "activation": "gelu"},
-    "facebook/opt-125m": {"vocabulary": 50272, "positions": 2050,
+    "cerebras/Cerebras-GPT-111M": {
+        "has_mask_buffers": True, "keeps_cache": True, "depth": 10,
+        "positions": 2048, "activation": "gelu"},
+    "facebook/opt-125m": {
+        "keeps_cache": True, "vocabulary": 50272, "positions": 2050,
                           "activation": "relu", "attention_dropout": 0.0,
                           "splits_projections": True}}
 
@@ -74,6 +82,26 @@ def language_model(sizes, mode, precision="fp32"):
     return ("language", tuple(sorted(sizes.items())), mode, precision)
 
 
+def hf_docs_run(row, flags, common):
+    """A language model: training, or inference that generates tokens. Without a cache
+    of keys and values, as BERT, each of them is a pass over all before it, of which
+    the last one holds most, with the result of the one before it."""
+    name, length = row["model"], int(row["seq_len"])
+    is_training = row["mode"] == "training"
+    sizes = {**HF_NETWORKS[name], "has_loss": False,
+             "is_eager": "eager attention" in row["runtime"]}
+    has_cache = sizes.get("keeps_cache", False)
+    if not is_training and has_cache:
+        sizes["new_tokens"] = NEW_TOKENS
+    elif not is_training:
+        length += NEW_TOKENS - 1
+    precision = "fp16" if "fp16" in flags else "fp32"
+    optimizer = ("--optimizer", "sgd") if is_training else ()
+    return Run(model="", flags=(*flags, *optimizer, "--input", f"i64[1,{length}]"),
+               network=language_model(sizes, row["mode"], precision),
+               keeps_result=not is_training and not has_cache, **common)
+
+
 def hf_docs_runs():
     """transformers' documentation: eager attention beside fused."""
     for row in published.rows(HF_DOCS):
@@ -82,24 +110,17 @@ def hf_docs_runs():
         is_eager = "eager attention" in row["runtime"]
         flags = ("--mode", row["mode"], "--device", A100, "--torch",
                  "1.13" if is_eager else "2.2")
+        if not row["precision"].startswith("not"):
+            flags += ("--precision", "fp16")
         common = {"batch": int(row["batch"]), "name": row["model"],
                   "kind": ALLOCATED,
-                  "measured_mib": float(row["memory_mb"]) * MIB_PER_MB}
-        source = f"hf-docs, {row['model']}, {row['mode']}"
-        half = () if row["precision"].startswith("not") else ("--precision", "fp16")
+                  "measured_mib": float(row["memory_mb"]) * MIB_PER_MB,
+                  "source": f"hf-docs, {row['model']}, {row['mode']}"}
         if row["model"] == VIVIT:
-            yield Run(source=source, model=VIVIT_ZOO, flags=(*flags, *half),
-                      **common)
-        if row["model"] not in HF_NETWORKS:
-            continue
-        sizes = {**HF_NETWORKS[row["model"]], "has_loss": False,
-                 "is_eager": is_eager}
-        optimizer = ("--optimizer", "sgd") if row["mode"] == "training" else ()
-        yield Run(source=source, model="", flags=(
-            *flags, *half, *optimizer, "--input", f"i64[1,{row['seq_len']}]"),
-            network=language_model(sizes, row["mode"],
-                                   "fp16" if half else "fp32"),
-            keeps_result=row["mode"] == "inference", **common)
+            yield Run(model="", flags=(*flags, "--input", VIVIT_INPUT),
+                      network=("vivit", is_eager), **common)
+        if row["model"] in HF_NETWORKS:
+            yield hf_docs_run(row, flags, common)
 
 
 def imagenet_runs():
@@ -172,9 +193,12 @@ def export_network(network, path):
 
     import generated_networks
     import language_models
+    import video_models
 
     kind, sizes, *more = network
-    if kind == "language":
+    if kind == "vivit":
+        video_models.export_vivit(sizes, path)
+    elif kind == "language":
         mode, precision = more
         language_models.export(
             language_models.Model(**dict(sizes)), mode, path,
