@@ -164,7 +164,7 @@ def generated_runs(table, kind, input_of):
             name=row.get("arch", kind), model="",
             flags=("--input", input_of(row), "--mode", "training", "--optimizer",
                    "adam", "--device", A100, "--torch", "2.4", "--environment",
-                   "cuda11.6-eager"),
+                   "cuda12-eager"),
             batch=int(row["batch"]), measured_mib=float(row["memory_max_used_mb"]),
             kind=DEVICE, network=(kind, tuple(sorted(row.items()))))
 
