@@ -6,32 +6,19 @@
 #include "src/sandbox/lock.h"
 
 #include <fcntl.h>
-#include <fmt/core.h>
-#include <linux/landlock.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdint>
 #include <span>
 
-#include "foretell/error.h"
 #include "src/core/descriptor.h"
+#include "src/sandbox/paths.h"
+#include "src/sandbox/refusal.h"
 #include "src/sandbox/system_calls.h"
 
 namespace foretell::sandbox {
 namespace {
-
-[[noreturn]] void Fail(const char* what, int error) {
-  throw Error(ErrorCode::kIo,
-              fmt::format("sandbox: {}: {}", what, SystemMessage(error)));
-}
-
-void Require(bool is_done, const char* what) {
-  if (!is_done) Fail(what, errno);
-}
 
 /// Points the standard streams at nothing, so that nobody's output can be
 /// forged, and closes what is not kept.
@@ -53,48 +40,17 @@ void CloseDescriptors(std::vector<int> keep) {
   close_range(first, ~0U, 0);
 }
 
-int LandlockVersion() {
-  return static_cast<int>(syscall(SYS_landlock_create_ruleset, nullptr, 0,
-                                  LANDLOCK_CREATE_RULESET_VERSION));
-}
-
 /// What tells of this process and its machine.
-struct Readable {
-  const char* path;
-  std::uint64_t rights;
+const PathRule kMachine[] = {
+    {"/proc", kReadFolders},
+    {"/sys", kReadFolders},
+    {"/dev/urandom", kReadFile},
 };
-
-constexpr Readable kMachine[] = {
-    {"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
-    {"/sys", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
-    {"/dev/urandom", LANDLOCK_ACCESS_FS_READ_FILE},
-};
-
-/// Handles every right to files of the first version, and allows none but
-/// reading `readable`.
-void ForbidPaths(std::span<const Readable> readable) {
-  landlock_ruleset_attr rules = {};
-  rules.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
-  const Descriptor ruleset(static_cast<int>(
-      syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0)));
-  Require(ruleset.is_open(), "landlock_create_ruleset");
-  for (const Readable& each : readable) {
-    const Descriptor place(open(each.path, O_PATH | O_CLOEXEC));
-    if (!place.is_open()) continue;
-    const landlock_path_beneath_attr rule = {.allowed_access = each.rights,
-                                             .parent_fd = place.number()};
-    Require(syscall(SYS_landlock_add_rule, ruleset.number(),
-                    LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0,
-            "landlock_add_rule");
-  }
-  Require(syscall(SYS_landlock_restrict_self, ruleset.number(), 0) == 0,
-          "landlock_restrict_self");
-}
 
 }  // namespace
 
 LockSupport FindLockSupport() {
-  return {.seccomp = IsFilterSupported(), .landlock = LandlockVersion() >= 1};
+  return {.seccomp = IsFilterSupported(), .landlock = IsPathLockSupported()};
 }
 
 void LockProcess(const LockOptions& options) {
@@ -102,12 +58,12 @@ void LockProcess(const LockOptions& options) {
   Require(prctl(PR_SET_DUMPABLE, 0) == 0, "PR_SET_DUMPABLE");
   Require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "PR_SET_NO_NEW_PRIVS");
   if (options.support.landlock) {
-    ForbidPaths(options.measures ? std::span<const Readable>(kMachine)
-                                 : std::span<const Readable>());
+    AllowPathsOnly(options.measures ? std::span<const PathRule>(kMachine)
+                                    : std::span<const PathRule>());
   }
   if (!options.support.seccomp) return;
-  const int error = FilterSystemCalls(options.makes_code, options.measures);
-  if (error != 0) Fail("seccomp", error);
+  RequireNone(FilterSystemCalls(options.makes_code, options.measures),
+              "seccomp");
 }
 
 }  // namespace foretell::sandbox

@@ -67,6 +67,89 @@ constexpr Refused kRefused[] = {
     {SCMP_SYS(prctl), EPERM},
 };
 
+/// What reaches beyond a program and the files that it may open. io_uring could
+/// make the calls of this list unseen.
+constexpr int kReaching[] = {
+    // Network, and messages between processes.
+    SCMP_SYS(socket),
+    SCMP_SYS(connect),
+    SCMP_SYS(bind),
+    SCMP_SYS(listen),
+    SCMP_SYS(shmget),
+    SCMP_SYS(semget),
+    SCMP_SYS(msgget),
+    SCMP_SYS(mq_open),
+    // Other processes.
+    SCMP_SYS(fork),
+    SCMP_SYS(vfork),
+    SCMP_SYS(kill),
+    SCMP_SYS(tkill),
+    SCMP_SYS(rt_sigqueueinfo),
+    SCMP_SYS(rt_tgsigqueueinfo),
+    SCMP_SYS(pidfd_open),
+    SCMP_SYS(pidfd_getfd),
+    SCMP_SYS(pidfd_send_signal),
+    SCMP_SYS(ptrace),
+    SCMP_SYS(process_vm_readv),
+    SCMP_SYS(process_vm_writev),
+    SCMP_SYS(kcmp),
+    SCMP_SYS(setpriority),
+    SCMP_SYS(setrlimit),
+    SCMP_SYS(setsid),
+    SCMP_SYS(setpgid),
+    // Files, where Landlock's first version has no say.
+    SCMP_SYS(truncate),
+    SCMP_SYS(chmod),
+    SCMP_SYS(fchmod),
+    SCMP_SYS(fchmodat),
+    SCMP_SYS(chown),
+    SCMP_SYS(fchown),
+    SCMP_SYS(lchown),
+    SCMP_SYS(fchownat),
+    SCMP_SYS(utime),
+    SCMP_SYS(utimes),
+    SCMP_SYS(utimensat),
+    SCMP_SYS(futimesat),
+    SCMP_SYS(setxattr),
+    SCMP_SYS(lsetxattr),
+    SCMP_SYS(fsetxattr),
+    SCMP_SYS(removexattr),
+    SCMP_SYS(lremovexattr),
+    SCMP_SYS(fremovexattr),
+    SCMP_SYS(open_by_handle_at),
+    // The machine.
+    SCMP_SYS(io_uring_setup),
+    SCMP_SYS(bpf),
+    SCMP_SYS(perf_event_open),
+    SCMP_SYS(userfaultfd),
+    SCMP_SYS(add_key),
+    SCMP_SYS(request_key),
+    SCMP_SYS(keyctl),
+    SCMP_SYS(unshare),
+    SCMP_SYS(setns),
+    SCMP_SYS(mount),
+    SCMP_SYS(umount2),
+    SCMP_SYS(pivot_root),
+    SCMP_SYS(chroot),
+    SCMP_SYS(swapon),
+    SCMP_SYS(swapoff),
+    SCMP_SYS(reboot),
+    SCMP_SYS(sethostname),
+    SCMP_SYS(setdomainname),
+    SCMP_SYS(settimeofday),
+    SCMP_SYS(clock_settime),
+    SCMP_SYS(adjtimex),
+    SCMP_SYS(init_module),
+    SCMP_SYS(finit_module),
+    SCMP_SYS(delete_module),
+    SCMP_SYS(kexec_load),
+    SCMP_SYS(syslog),
+    SCMP_SYS(acct),
+    SCMP_SYS(quotactl),
+    SCMP_SYS(iopl),
+    SCMP_SYS(ioperm),
+};
+
 struct Release {
   void operator()(scmp_filter_ctx filter) const { seccomp_release(filter); }
 };
@@ -90,6 +173,13 @@ class Filter {
     Note(seccomp_rule_add(
         filter_.get(), SCMP_ACT_ALLOW, call, 1,
         scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, mask, bits}));
+  }
+
+  /// Refuses `call` by EPERM where an argument is in `relation` to `value`.
+  void RefuseWhere(int call, unsigned argument, scmp_compare relation,
+                   scmp_datum_t value, scmp_datum_t bits = 0) {
+    Note(seccomp_rule_add(filter_.get(), SCMP_ACT_ERRNO(EPERM), call, 1,
+                          scmp_arg_cmp{argument, relation, value, bits}));
   }
 
   int Load() {
@@ -139,6 +229,20 @@ int FilterSystemCalls(bool makes_code, bool measures) {
   // abort() sends a signal to the process that calls it, and to no other.
   filter.AllowWhere(SCMP_SYS(tgkill), 0, ~scmp_datum_t{0},
                     static_cast<scmp_datum_t>(getpid()));
+  return filter.Load();
+}
+
+int FilterForProgram() {
+  Filter filter(SCMP_ACT_ALLOW);
+  for (const int call : kReaching) filter.Refuse({call, EPERM});
+  // A thread, but no process. The C library then calls clone for clone3.
+  filter.RefuseWhere(SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0);
+  filter.Refuse({SCMP_SYS(clone3), ENOSYS});
+  // abort() sends a signal to the process that calls it.
+  filter.RefuseWhere(SCMP_SYS(tgkill), 0, SCMP_CMP_NE,
+                     static_cast<scmp_datum_t>(getpid()));
+  // Limits can be asked for, not changed.
+  filter.RefuseWhere(SCMP_SYS(prlimit64), 2, SCMP_CMP_NE, 0);
   return filter.Load();
 }
 

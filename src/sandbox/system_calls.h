@@ -11,4 +11,9 @@ bool IsFilterSupported();
 /// or an errno.
 int FilterSystemCalls(bool makes_code, bool measures);
 
+/// Forbids this process from now on, and the program that it executes, calls
+/// that reach the network, other processes or the machine, see kReaching; they
+/// fail. Threads can be started. Returns 0 or an errno.
+int FilterForProgram();
+
 }  // namespace foretell::sandbox

@@ -1,0 +1,20 @@
+// A list of what is forbidden, not of what is allowed: an interpreter with its
+// libraries calls nearly all of the kernel. What the list is for is short: the
+// network, other processes, and what Landlock's first version leaves open.
+
+#include "src/sandbox/program_lock.h"
+
+#include <sys/prctl.h>
+
+#include "src/sandbox/refusal.h"
+#include "src/sandbox/system_calls.h"
+
+namespace foretell::sandbox {
+
+void LockProgram(const ProgramLocks& locks) {
+  Require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "PR_SET_NO_NEW_PRIVS");
+  if (locks.support.landlock) AllowPathsOnly(locks.paths);
+  if (locks.support.seccomp) RequireNone(FilterForProgram(), "seccomp");
+}
+
+}  // namespace foretell::sandbox

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#include <cerrno>
+
+#include "foretell/error.h"
+#include "src/core/descriptor.h"
+
+namespace foretell::sandbox {
+
+/// Throws Error(kIo) that names `what` unless `error` is 0.
+inline void RequireNone(int error, const char* what) {
+  if (error == 0) return;
+  throw Error(ErrorCode::kIo,
+              fmt::format("sandbox: {}: {}", what, SystemMessage(error)));
+}
+
+/// The same of errno unless a call was done.
+inline void Require(bool is_done, const char* what) {
+  if (!is_done) RequireNone(errno, what);
+}
+
+}  // namespace foretell::sandbox

@@ -1,0 +1,175 @@
+#include "src/sandbox/program_lock.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "src/core/process.h"
+
+namespace foretell::sandbox {
+namespace {
+
+using ProgramWork = std::function<std::string()>;
+
+/// A folder that may be changed, in one that may not be looked into.
+class Folders {
+ public:
+  Folders() {
+    std::string name =
+        (std::filesystem::temp_directory_path() / "foretell_XXXXXX").string();
+    outer_ = mkdtemp(name.data());
+    std::filesystem::create_directory(inner());
+    Write(outer() + "/secret");
+  }
+  ~Folders() {
+    std::error_code ignored;
+    std::filesystem::remove_all(outer_, ignored);
+  }
+
+  std::string outer() const { return outer_; }
+  std::string inner() const { return outer_ + "/inner"; }
+
+  static long Write(const std::string& path) {
+    const Descriptor file(
+        open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    return file.is_open() ? write(file.number(), "text", 4) : -1;
+  }
+
+ private:
+  std::string outer_;
+};
+
+std::string SayResult(long result) {
+  return result >= 0 ? "done" : strerrorname_np(errno);
+}
+
+std::string InProgram(const Folders& folders, const ProgramWork& work) {
+  ChildProcess child =
+      ChildProcess::Fork({.limits = {.core_bytes = 0}}, [&](Channel& channel) {
+        LockProgram({.paths = {{"/bin", kRunPrograms},
+                               {"/usr", kRunPrograms},
+                               {"/lib", kRunPrograms},
+                               {"/lib64", kRunPrograms},
+                               {"/foretell_no_such_folder", kReadFolders},
+                               {folders.inner(), kChangeFiles}}});
+        channel.Send(work());
+      });
+  if (const auto answer = child.channel().Receive()) return *answer;
+  return ToString(child.Wait());
+}
+
+struct ProgramAttempt {
+  const char* what;
+  ProgramWork work;
+};
+
+#define REQUIRE_BOTH_LOCKS() \
+  if (!FindLockSupport().IsWhole()) GTEST_SKIP() << "this kernel has no locks"
+
+TEST(ProgramLock, LetsAProgramWorkInItsFolder) {
+  REQUIRE_BOTH_LOCKS();
+  const Folders folders;
+  const std::string file = folders.inner() + "/file";
+  const ProgramAttempt attempts[] = {
+      {"write", [&] { return SayResult(Folders::Write(file)); }},
+      {"read back",
+       [&] {
+         Folders::Write(file);
+         return SayResult(open(file.c_str(), O_RDONLY));
+       }},
+      {"delete",
+       [&] {
+         Folders::Write(file);
+         return SayResult(unlink(file.c_str()));
+       }},
+      {"rename into another folder",
+       [&] {
+         Folders::Write(file);
+         std::filesystem::create_directory(folders.inner() + "/next");
+         return SayResult(
+             rename(file.c_str(), (folders.inner() + "/next/file").c_str()));
+       }},
+      {"thread",
+       [] {
+         std::string answer = "not run";
+         std::thread([&answer] { answer = "done"; }).join();
+         return answer;
+       }},
+  };
+  for (const ProgramAttempt& attempt : attempts) {
+    EXPECT_EQ(InProgram(folders, attempt.work), "done") << attempt.what;
+  }
+}
+
+TEST(ProgramLock, RefusesWhatReachesBeyondIt) {
+  REQUIRE_BOTH_LOCKS();
+  const Folders folders;
+  const std::string secret = folders.outer() + "/secret";
+  const char* const path = secret.c_str();
+  const pid_t parent = getpid();
+  const ProgramAttempt attempts[] = {
+      {"socket", [] { return SayResult(socket(AF_INET, SOCK_STREAM, 0)); }},
+      {"unix socket",
+       [] { return SayResult(socket(AF_UNIX, SOCK_STREAM, 0)); }},
+      {"io_uring", [] { return SayResult(syscall(SYS_io_uring_setup, 1, 0)); }},
+      {"fork", [] { return SayResult(fork()); }},
+      {"vfork by number", [] { return SayResult(syscall(SYS_fork)); }},
+      {"kill", [parent] { return SayResult(kill(parent, 0)); }},
+      {"tgkill",
+       [parent] { return SayResult(syscall(SYS_tgkill, parent, parent, 0)); }},
+      {"ptrace",
+       [parent] { return SayResult(syscall(SYS_ptrace, 16, parent)); }},
+      {"reading a file", [path] { return SayResult(open(path, O_RDONLY)); }},
+      {"writing a file", [path] { return SayResult(open(path, O_WRONLY)); }},
+      {"truncating", [path] { return SayResult(truncate(path, 0)); }},
+      {"deleting", [path] { return SayResult(unlink(path)); }},
+      {"changing rights", [path] { return SayResult(chmod(path, 0777)); }},
+      {"a link",
+       [&] {
+         return SayResult(symlink(path, (folders.inner() + "/link").c_str()));
+       }},
+      {"memory of another",
+       [parent] {
+         return SayResult(open(
+             ("/proc/" + std::to_string(parent) + "/mem").c_str(), O_RDONLY));
+       }},
+  };
+  for (const ProgramAttempt& attempt : attempts) {
+    EXPECT_THAT(InProgram(folders, attempt.work),
+                testing::AnyOf("EPERM", "EACCES"))
+        << attempt.what;
+  }
+  EXPECT_EQ(std::filesystem::file_size(secret), 4);
+}
+
+/// Limits and locks stay with the program that is executed next.
+TEST(ProgramLock, StaysWithWhatIsExecuted) {
+  REQUIRE_BOTH_LOCKS();
+  const Folders folders;
+  const auto status_of = [&folders](const std::string& path) {
+    return InProgram(folders, [path] {
+      execl("/usr/bin/head", "head", "-c1", path.c_str(), nullptr);
+      return std::string("not executed");
+    });
+  };
+  Folders::Write(folders.inner() + "/file");
+  EXPECT_EQ(status_of(folders.inner() + "/file"), "ended with status 0");
+  EXPECT_EQ(status_of(folders.outer() + "/secret"), "ended with status 1");
+}
+
+}  // namespace
+}  // namespace foretell::sandbox
