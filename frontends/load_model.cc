@@ -11,6 +11,9 @@
 
 #include "foretell/error.h"
 #include "foretell/frontends.h"
+#include "frontends/converted/convert.h"
+#include "frontends/converted/converted_source.h"
+#include "frontends/converted/converters.h"
 #include "frontends/exported/archive.h"
 #include "frontends/exported/exported_program.h"
 #include "frontends/onnx/onnx_program.h"
@@ -36,15 +39,28 @@ void RequireLocks(const std::string& path) {
                           path, missing));
 }
 
-/// Opens the file; what is returned makes a program of it.
+/// What is returned makes a program of the file.
+std::function<Program()> StartReading(RegularFile opened,
+                                      const LoadOptions& options) {
+  if (options.sandbox != Sandbox::kOff) {
+    return StartSandboxed(std::move(opened), options);
+  }
+  auto file = std::make_shared<RegularFile>(std::move(opened));
+  return [file, options] { return LoadHere(std::move(*file), options); };
+}
+
+/// Opens the file; what is returned makes a program of it. A conversion waits
+/// until the program is asked for: it has something to tell.
 std::function<Program()> StartLoading(const std::string& path,
                                       const LoadOptions& options) {
-  auto file = std::make_shared<RegularFile>(OpenModelFile(path));
-  if (options.sandbox == Sandbox::kOff) {
-    return [file, options] { return LoadHere(std::move(*file), options); };
-  }
   if (options.sandbox == Sandbox::kRequire) RequireLocks(path);
-  return StartSandboxed(std::move(*file), options);
+  const auto conversion = converted::FindConversion(path);
+  if (!conversion) return StartReading(OpenModelFile(path), options);
+  return [path, conversion = *conversion, options] {
+    auto [file, note] = converted::Convert(path, conversion, options);
+    return converted::WithNote(StartReading(std::move(file), options)(),
+                               std::move(note));
+  };
 }
 
 }  // namespace

@@ -69,8 +69,10 @@ void ModelOptions::AddTo(CLI::App& command, bool many) {
   CLI::Option* files =
       command
           .add_option("MODEL", models,
-                      many ? "ONNX, TorchScript or torch.export files"
-                           : "ONNX, TorchScript or torch.export file")
+                      many ? "ONNX, TorchScript or torch.export files; models "
+                             "of other frameworks are converted"
+                           : "ONNX, TorchScript or torch.export file; a model "
+                             "of another framework is converted")
           ->required();
   if (!many) files->expected(1);
   command
@@ -122,13 +124,18 @@ void ModelOptions::AddTraceFlags(CLI::App& command) {
                   "trace")
       ->check(CLI::Range(0.001, 1e6))
       ->capture_default_str();
+  command.add_flag("--no-convert", no_convert,
+                   "Refuse models of other frameworks (TensorFlow, Paddle, "
+                   "Hugging Face) rather than run their converter, which pip "
+                   "installs on first use");
 }
 
 LoadOptions ModelOptions::ToLoadOptions() const {
   return {.fusion = *ParseFusion(fuse),
           .sandbox = *ParseSandbox(sandbox),
           .timeout_s = timeout_s,
-          .runs_arithmetic = trace == "cpu"};
+          .runs_arithmetic = trace == "cpu",
+          .conversion = {.allowed = !no_convert, .tell = PrintNote}};
 }
 
 TraceOptions ModelOptions::ToTraceOptions() const {
@@ -238,6 +245,10 @@ void PrintError(const std::string& message) {
 
 void PrintWarning(const std::string& message) {
   std::cerr << fmt::format("foretell: warning: {}\n", OnALine(message));
+}
+
+void PrintNote(const std::string& message) {
+  std::cerr << fmt::format("foretell: {}\n", OnALine(message));
 }
 
 }  // namespace foretell::cli

@@ -30,6 +30,7 @@ struct ModelOptions {
   std::string fuse = "exported";
   std::string sandbox = "auto";
   double timeout_s = 60;
+  bool no_convert = false;
   PhaseFlags phase;  ///< Behind the names of `models` once flags are parsed.
 
   /// Adds the flags to a subcommand; `many` allows several models and batches.
@@ -68,9 +69,10 @@ std::vector<ReportError> ForEachTrace(
     const ModelOptions& options,
     const std::function<void(const Program&, const Trace&)>& use);
 
-/// Print "foretell: error: …" and "foretell: warning: …" to stderr, each on one
-/// line and Printable (printable.h).
+/// Print "foretell: error: …", "foretell: warning: …" and "foretell: …" to
+/// stderr, each on one line and Printable (printable.h).
 void PrintError(const std::string& message);
 void PrintWarning(const std::string& message);
+void PrintNote(const std::string& message);
 
 }  // namespace foretell::cli

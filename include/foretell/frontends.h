@@ -34,6 +34,16 @@ enum class Sandbox : std::uint8_t {
 
 std::optional<Sandbox> ParseSandbox(std::string_view name);  ///< "off", …
 
+/// What becomes of models of other frameworks (TensorFlow, Paddle, Hugging
+/// Face), of which programs in Python make a file that can be read:
+/// docs/frameworks.md.
+struct ConversionOptions {
+  /// Runs Python, and pip the first time.
+  bool allowed = false;
+  /// Hears what is done and how much it takes, before it is done. May be empty.
+  std::function<void(const std::string&)> tell;
+};
+
 /// How a file is read.
 struct LoadOptions {
   Fusion fusion = Fusion::kExported;
@@ -45,16 +55,18 @@ struct LoadOptions {
   /// The program will be traced on TraceDevice::kCpu: a sandbox then allows
   /// more memory, and code that is made while running.
   bool runs_arithmetic = false;
+  ConversionOptions conversion;
 };
 
 /// Locks of a sandbox that this kernel lacks, in words; empty when it has all.
 std::string MissingLocks();
 
-/// Reads an ONNX, TorchScript or torch.export file, told apart by its content.
-/// Weights are not read. Throws Error whose message starts with `path`; in a
-/// sandbox kCorrupt, too, where the process that opened it died, and
-/// kUnsupported where it took too long or where a lock that is required is
-/// missing.
+/// Reads an ONNX, TorchScript or torch.export file, told apart by its content,
+/// or converts a model of another framework first, told by its ending or by
+/// what is in its folder. Weights are not read. Throws Error whose message
+/// starts with `path`; in a sandbox kCorrupt, too, where the process that
+/// opened it died, and kUnsupported where it took too long, where a lock that
+/// is required is missing, or where it cannot be converted.
 Program LoadModel(const std::string& path, const LoadOptions& options = {});
 
 /// A file that is being opened: in a sandbox, while this process does something

@@ -1,0 +1,154 @@
+#include "frontends/converted/convert.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+#include <vector>
+
+#include "foretell/error.h"
+#include "frontends/converted/helper_environment.h"
+#include "frontends/converted/run_python.h"
+#include "frontends/converted/work_folder.h"
+#include "src/core/output_file.h"
+#include "src/core/printable.h"
+#include "src/core/text.h"
+#include "src/core/units.h"
+
+namespace foretell::converted {
+namespace {
+
+using sandbox::PathRule;
+
+constexpr char kProgram[] = "convert.py";
+/// A sentence of the converter, where it has one.
+constexpr char kNote[] = "note.txt";
+constexpr std::size_t kMostNoteBytes = 300;
+constexpr std::int64_t kAddressSpace = 64 * kGiB;
+constexpr std::int64_t kFileBytes = 16 * kGiB;
+/// A framework takes seconds to start, and a large network minutes.
+constexpr double kTimesTheTimeout = 10;
+
+/// What any program of Python reads.
+const PathRule kSystem[] = {
+    {"/usr", sandbox::kRunPrograms},      {"/lib", sandbox::kRunPrograms},
+    {"/lib64", sandbox::kRunPrograms},    {"/nix/store", sandbox::kRunPrograms},
+    {"/etc", sandbox::kReadFolders},      {"/proc", sandbox::kReadFolders},
+    {"/sys", sandbox::kReadFolders},      {"/dev/urandom", sandbox::kReadFile},
+    {"/dev/null", sandbox::kChangeFiles},
+};
+
+sandbox::ProgramLocks LocksFor(const Conversion& conversion,
+                               const HelperEnvironment& environment,
+                               const WorkFolder& work) {
+  sandbox::ProgramLocks locks;
+  locks.paths.assign(std::begin(kSystem), std::end(kSystem));
+  locks.paths.push_back({environment.folder, sandbox::kRunPrograms});
+  locks.paths.push_back(
+      {environment.interpreter_folder, sandbox::kRunPrograms});
+  locks.paths.push_back({work.path(), sandbox::kChangeFiles});
+  for (const std::string& path : conversion.reads) {
+    locks.paths.push_back({path, sandbox::kReadFolders});
+  }
+  return locks;
+}
+
+/// Nothing of the user's environment, but for the language of messages.
+std::vector<std::string> EnvironmentIn(const WorkFolder& work) {
+  std::vector<std::string> variables = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8",
+                                        "CUDA_VISIBLE_DEVICES="};
+  for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME"}) {
+    variables.push_back(fmt::format("{}={}", name, work.path()));
+  }
+  return variables;
+}
+
+ProcessLimits LimitsOf(const LoadOptions& options) {
+  ProcessLimits limits;
+  limits.memory_bytes = kAddressSpace;
+  limits.file_bytes = kFileBytes;
+  limits.core_bytes = 0;
+  limits.deadline_s = kTimesTheTimeout * options.timeout_s;
+  return limits;
+}
+
+[[noreturn]] void FailToConvert(const ProcessEnd& end, const std::string& log,
+                                const HelperEnvironment& environment) {
+  const bool spoke = end.kind == ProcessEnd::Kind::kExited;
+  std::string words = spoke ? LastWords(log) : "";
+  if (words.empty()) words = "the converter was " + ToString(end);
+  throw Error(
+      ErrorCode::kUnsupported,
+      fmt::format("cannot be converted in {}: {}", environment.folder, words));
+}
+
+void RunConverter(const Conversion& conversion,
+                  const HelperEnvironment& environment, const WorkFolder& work,
+                  const LoadOptions& options) {
+  const Converter& converter = *conversion.converter;
+  WriteWhole(work / kProgram, ConverterFile(converter, ".py"));
+  Command command{
+      .argv = {environment.interpreter, "-I", work / kProgram, conversion.model,
+               work / converter.result, work / kNote},
+      .environment = EnvironmentIn(work),
+      .folder = work.path(),
+      .log = work / "log.txt",
+      .limits = LimitsOf(options)};
+  if (options.sandbox != Sandbox::kOff) {
+    command.locks = LocksFor(conversion, environment, work);
+  }
+  const ProcessEnd end = Run(command);
+  if (end.kind != ProcessEnd::Kind::kExited || end.status != 0) {
+    FailToConvert(end, command.log, environment);
+  }
+}
+
+std::string NoteOf(const Converter& converter,
+                   const HelperEnvironment& environment,
+                   const WorkFolder& work) {
+  const std::string own =
+      Printable(FirstLine(FirstBytes(work / kNote, kMostNoteBytes)));
+  std::string note = fmt::format("converted by {} in {}", PackagesOf(converter),
+                                 environment.folder);
+  for (const std::string& more : {own, std::string(converter.meaning)}) {
+    if (!more.empty()) note.append("; ").append(more);
+  }
+  return note;
+}
+
+Converted ConvertNamed(const std::string& path, const Conversion& conversion,
+                       const LoadOptions& options) {
+  const Tell tell = [&](const std::string& sentence) {
+    if (options.conversion.tell) {
+      options.conversion.tell(fmt::format("{}: {}", path, sentence));
+    }
+  };
+  const Converter& converter = *conversion.converter;
+  const HelperEnvironment environment = ProvideEnvironment(converter, tell);
+  const WorkFolder work;
+  tell(fmt::format("converting it by {} in {}", PackagesOf(converter),
+                   environment.folder));
+  RunConverter(conversion, environment, work, options);
+  Converted made{OpenRegularFile(work / converter.result, kAnySize),
+                 NoteOf(converter, environment, work)};
+  made.file.path = path;
+  return made;
+}
+
+}  // namespace
+
+Converted Convert(const std::string& path, const Conversion& conversion,
+                  const LoadOptions& options) {
+  if (!options.conversion.allowed) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{}: would be converted by {}, which is not "
+                            "allowed here",
+                            path, PackagesOf(*conversion.converter)));
+  }
+  try {
+    return ConvertNamed(path, conversion, options);
+  } catch (const Error& error) {
+    throw WithContext(path, error);
+  }
+}
+
+}  // namespace foretell::converted

@@ -1,0 +1,186 @@
+#include "frontends/converted/converters.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <span>
+#include <sstream>
+#include <system_error>
+
+#include "foretell/error.h"
+#include "frontends/converted/weights_alone.h"
+#include "src/core/embedded_file.h"
+#include "src/core/files.h"
+#include "src/core/text.h"
+
+namespace foretell::converted {
+
+/// Made by foretell_embed.
+std::span<const EmbeddedFile> ConverterFiles();
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Converter kConverters[] = {
+    {"tensorflow", "model.onnx",
+     "figures are those of PyTorch running these operators; TensorFlow itself "
+     "runs other kernels and keeps other memory",
+     1700},
+    {"paddle", "model.onnx",
+     "figures are those of PyTorch running these operators; Paddle itself runs "
+     "other kernels and keeps other memory",
+     950},
+    {"huggingface", "model.pt2", "", 1200},
+};
+constexpr const Converter& kTensorFlow = kConverters[0];
+constexpr const Converter& kPaddle = kConverters[1];
+constexpr const Converter& kHuggingFace = kConverters[2];
+
+/// A file that is converted.
+struct FileForm {
+  std::string_view ending;
+  std::string_view beside;  ///< Ending of its weights in a file of their own.
+  bool needs_it;            ///< Without them it is something else.
+  const Converter& converter;
+};
+
+constexpr FileForm kFiles[] = {
+    {".keras", "", false, kTensorFlow},
+    {".h5", "", false, kTensorFlow},
+    {".hdf5", "", false, kTensorFlow},
+    {".tflite", "", false, kTensorFlow},
+    {".pdmodel", ".pdiparams", false, kPaddle},
+    {".json", ".pdiparams", true, kPaddle},
+};
+
+/// A folder that is a model, by a file in it.
+struct FolderForm {
+  std::string_view file;
+  const Converter& converter;
+};
+
+constexpr FolderForm kFolders[] = {
+    {"saved_model.pb", kTensorFlow},
+    {"config.json", kHuggingFace},
+};
+
+/// Files that mean the folder in which they are, where that is one of the
+/// converter's.
+struct PartForm {
+  std::string_view ending;
+  const FolderForm& folder;
+};
+
+constexpr PartForm kParts[] = {
+    {"saved_model.pb", kFolders[0]},
+    {"config.json", kFolders[1]},
+    {".safetensors", kFolders[1]},
+    {".safetensors.index.json", kFolders[1]},
+};
+
+bool Exists(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+std::string Absolute(const fs::path& path) {
+  std::error_code ignored;
+  const fs::path absolute = fs::absolute(path, ignored).lexically_normal();
+  return absolute.has_filename() ? absolute.string()
+                                 : absolute.parent_path().string();
+}
+
+/// `path` with another ending.
+std::string WithEnding(const std::string& path, std::string_view ending,
+                       std::string_view other) {
+  return path.substr(0, path.size() - ending.size()).append(other);
+}
+
+std::optional<Conversion> OfFile(const std::string& path) {
+  for (const FileForm& form : kFiles) {
+    if (!path.ends_with(form.ending)) continue;
+    Conversion found{&form.converter, Absolute(path), {Absolute(path)}};
+    if (!form.beside.empty()) {
+      const std::string weights = WithEnding(path, form.ending, form.beside);
+      if (form.needs_it && !Exists(weights)) continue;
+      found.reads.push_back(Absolute(weights));
+    }
+    return found;
+  }
+  return std::nullopt;
+}
+
+/// The files of a folder may be links to where a cache keeps them.
+Conversion Whole(const fs::path& folder, const FolderForm& form) {
+  return {&form.converter,
+          Absolute(folder),
+          {Absolute(folder), Absolute(folder / form.file)}};
+}
+
+std::optional<Conversion> OfPart(const std::string& path) {
+  for (const PartForm& form : kParts) {
+    if (!path.ends_with(form.ending)) continue;
+    const fs::path folder = fs::path(Absolute(path)).parent_path();
+    if (Exists(folder / form.folder.file)) return Whole(folder, form.folder);
+  }
+  return std::nullopt;
+}
+
+Conversion OfFolder(const std::string& path) {
+  for (const FolderForm& form : kFolders) {
+    if (Exists(fs::path(path) / form.file)) return Whole(path, form);
+  }
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("{}: is a directory with neither saved_model.pb "
+                          "(TensorFlow) nor config.json (Hugging Face); name "
+                          "the file of the model",
+                          path));
+}
+
+}  // namespace
+
+std::optional<Conversion> FindConversion(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return OfFolder(path);
+  if (!Exists(path)) return std::nullopt;
+  if (auto found = OfFile(path)) return found;
+  if (auto found = OfPart(path)) return found;
+  RefuseWeightsAlone(path);
+  return std::nullopt;
+}
+
+std::vector<const Converter*> AllConverters() {
+  std::vector<const Converter*> all;
+  std::ranges::transform(kConverters, std::back_inserter(all),
+                         [](const Converter& one) { return &one; });
+  return all;
+}
+
+std::string ConverterFile(const Converter& converter, std::string_view suffix) {
+  const std::string name = fmt::format("{}{}", converter.name, suffix);
+  if (const char* folder = std::getenv("FORETELL_CONVERTERS")) {
+    return ReadText(fs::path(folder) / name);
+  }
+  for (const EmbeddedFile& file : ConverterFiles()) {
+    if (file.path.ends_with("/" + name)) return std::string(file.bytes);
+  }
+  throw Error(ErrorCode::kInternal, name + ": is not built in");
+}
+
+std::string PackagesOf(const Converter& converter) {
+  std::istringstream lines(ConverterFile(converter, ".txt"));
+  std::vector<std::string> packages;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find("==");
+    if (line.starts_with('#') || equals == std::string::npos) continue;
+    packages.push_back(
+        fmt::format("{} {}", line.substr(0, equals), line.substr(equals + 2)));
+  }
+  return Joined(packages);
+}
+
+}  // namespace foretell::converted

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretell::converted {
+
+/// A program in Python that writes a file which foretell reads, from one of
+/// another framework. It lives in an environment of its own.
+struct Converter {
+  /// Of its files in python/converters, and of its environment.
+  std::string_view name;
+  std::string_view result;  ///< Name of the file that it writes.
+  std::string_view
+      meaning;           ///< What the figures of its result are, and are not.
+  std::int64_t mib = 0;  ///< Size of its environment on a disk.
+};
+
+/// A model that has to be converted.
+struct Conversion {
+  const Converter* converter = nullptr;
+  std::string model;  ///< File or folder that the converter is given; absolute.
+  /// All that it may read of the user's files, the model included.
+  std::vector<std::string> reads;
+};
+
+/// How `path` has to be converted, by its ending, what lies beside it, and what
+/// is in it where it is a folder; empty for anything else, which foretell reads
+/// itself or refuses when it does. A file in a folder that is a model as a
+/// whole means the folder. Opens nothing.
+///
+/// Throws Error(kUnsupported) for what can be known but not converted: a folder
+/// without a model, weights without a graph (see weights_alone.h).
+std::optional<Conversion> FindConversion(const std::string& path);
+
+/// All converters.
+std::vector<const Converter*> AllConverters();
+
+/// The text of a converter's file: `suffix` is ".py", its program, or ".txt",
+/// the requirements of its environment. From the folder $FORETELL_CONVERTERS
+/// where that is set, else as built in. Throws what ReadText does.
+std::string ConverterFile(const Converter& converter, std::string_view suffix);
+
+/// Its requirements as words for people: "tensorflow-cpu 2.21.0, tf2onnx
+/// 1.17.0".
+std::string PackagesOf(const Converter& converter);
+
+}  // namespace foretell::converted

@@ -1,0 +1,181 @@
+#include "frontends/converted/helper_environment.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/file.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
+
+#include "foretell/error.h"
+#include "frontends/converted/run_python.h"
+#include "src/core/descriptor.h"
+#include "src/core/files.h"
+#include "src/core/output_file.h"
+#include "src/core/units.h"
+
+namespace foretell::converted {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kFolder[] = "foretell/converters";
+/// Written last: an environment without it is half made.
+constexpr char kComplete[] = "foretell-complete.txt";
+constexpr double kMostSeconds = 7200;
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+fs::path CacheFolder() {
+  const fs::path cache = Variable("XDG_CACHE_HOME");
+  if (cache.is_absolute()) return cache / kFolder;
+  const fs::path home = Variable("HOME");
+  if (home.is_absolute()) return home / ".cache" / kFolder;
+  throw Error(ErrorCode::kNotFound,
+              "no folder for helper environments: neither XDG_CACHE_HOME nor "
+              "HOME is set");
+}
+
+std::string Python() {
+  const std::string chosen = Variable("FORETELL_PYTHON");
+  return chosen.empty() ? "python3" : chosen;
+}
+
+/// One maker at a time; released with the object, or with the process.
+class Lock {
+ public:
+  Lock(const std::string& path, const std::function<void()>& waiting)
+      : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    if (!file_.is_open()) Fail(path);
+    if (flock(file_.number(), LOCK_EX | LOCK_NB) == 0) return;
+    waiting();
+    while (flock(file_.number(), LOCK_EX) != 0) {
+      if (errno != EINTR) Fail(path);
+    }
+  }
+
+ private:
+  [[noreturn]] static void Fail(const std::string& path) {
+    throw Error(ErrorCode::kIo,
+                fmt::format("{}: {}", path, SystemMessage(errno)));
+  }
+  Descriptor file_;
+};
+
+class Maker {
+ public:
+  Maker(const Converter& converter, const Tell& tell)
+      : converter_(converter),
+        tell_(tell),
+        requirements_(ConverterFile(converter, ".txt")),
+        folder_(CacheFolder() / fmt::format("{}-{:08x}", converter.name,
+                                            Hash(requirements_ + Python()))) {}
+
+  HelperEnvironment Provide() const {
+    if (!IsComplete()) {
+      fs::create_directories(folder_.parent_path());
+      const Lock lock(Beside(".lock"), [this] {
+        tell_(folder_.string() + ": is being made; waiting for it");
+      });
+      if (!IsComplete()) Make();
+    }
+    return {folder_, Interpreter(), BaseFolder()};
+  }
+
+ private:
+  static std::uint32_t Hash(const std::string& text) {
+    return static_cast<std::uint32_t>(
+        crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size()));
+  }
+  bool IsComplete() const { return fs::exists(folder_ / kComplete); }
+  std::string Interpreter() const { return folder_ / "bin" / "python"; }
+  std::string Beside(const char* ending) const {
+    return folder_.string() + ending;
+  }
+
+  /// Of "home = /usr/bin" in pyvenv.cfg.
+  std::string BaseFolder() const {
+    const std::string key = "home = ";
+    std::istringstream lines(ReadText(folder_ / "pyvenv.cfg"));
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with(key)) continue;
+      return fs::path(line.substr(key.size())).parent_path();
+    }
+    return folder_;
+  }
+
+  void Make() const {
+    CheckSpace();
+    tell_(
+        fmt::format("making {} with {} by pip, once: about {} MiB on the disk; "
+                    "--no-convert keeps from it",
+                    folder_.string(), PackagesOf(converter_), converter_.mib));
+    fs::remove_all(folder_);
+    fs::remove(Beside(".log"));
+    WriteWhole(Beside(".txt"), requirements_);
+    try {
+      Do({Python(), "-m", "venv", folder_}, "FORETELL_PYTHON names another");
+      Do({Interpreter(), "-m", "pip", "install", "--disable-pip-version-check",
+          "--no-input", "--retries", "1", "-r", Beside(".txt")},
+         "pip needs a network, or packages that PIP_FIND_LINKS or "
+         "PIP_INDEX_URL names");
+    } catch (...) {
+      std::error_code ignored;
+      fs::remove_all(folder_, ignored);
+      throw;
+    }
+    WriteWhole(folder_ / kComplete, requirements_);
+  }
+
+  void CheckSpace() const {
+    const auto free = static_cast<std::int64_t>(
+        fs::space(folder_.parent_path()).available / kMiB);
+    if (free >= converter_.mib) return;
+    throw Error(
+        ErrorCode::kIo,
+        fmt::format("{}: has {} MiB free, and its converter takes {}",
+                    folder_.parent_path().string(), free, converter_.mib));
+  }
+
+  void Do(std::vector<std::string> argv, const std::string& advice) const {
+    const std::string log = Beside(".log");
+    const ProcessEnd end = Run({.argv = std::move(argv),
+                                .folder = folder_.parent_path(),
+                                .log = log,
+                                .limits = {.deadline_s = kMostSeconds}});
+    if (end.kind == ProcessEnd::Kind::kExited && end.status == 0) return;
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("the environment with {} cannot be made: {}; {}; {} has "
+                    "all of it",
+                    PackagesOf(converter_),
+                    end.kind == ProcessEnd::Kind::kExited ? LastWords(log)
+                                                          : ToString(end),
+                    advice, log));
+  }
+
+  const Converter& converter_;
+  const Tell& tell_;
+  std::string requirements_;
+  fs::path folder_;
+};
+
+}  // namespace
+
+HelperEnvironment ProvideEnvironment(const Converter& converter,
+                                     const Tell& tell) {
+  try {
+    return Maker(converter, tell).Provide();
+  } catch (const fs::filesystem_error& error) {
+    throw Error(ErrorCode::kIo, error.what());
+  }
+}
+
+}  // namespace foretell::converted

@@ -1,0 +1,91 @@
+#include "frontends/converted/run_python.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <sstream>
+
+#include "foretell/error.h"
+#include "src/core/descriptor.h"
+#include "src/core/files.h"
+#include "src/core/units.h"
+
+namespace foretell::converted {
+namespace {
+
+constexpr std::int64_t kMostLogBytes = 64 * kMiB;
+constexpr std::array<std::string_view, 3> kTrouble = {
+    "ERROR: ", "Error: ", "Exception: "};
+
+std::vector<char*> Arguments(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+[[noreturn]] void FailToStart(const std::string& what) {
+  throw Error(ErrorCode::kIo,
+              fmt::format("{}: {}", what, SystemMessage(errno)));
+}
+
+/// Points the standard streams of this process at nothing and at the log.
+void Redirect(const std::string& log) {
+  const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Descriptor output(
+      open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!nothing.is_open() || !output.is_open()) FailToStart(log);
+  dup2(nothing.number(), STDIN_FILENO);
+  dup2(output.number(), STDOUT_FILENO);
+  dup2(output.number(), STDERR_FILENO);
+}
+
+/// All that the child does: nothing that it has open beside its streams is seen
+/// by the program.
+void Become(Command command) {
+  Redirect(command.log);
+  if (chdir(command.folder.c_str()) != 0) FailToStart(command.folder);
+  close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  if (command.locks) sandbox::LockProgram(*command.locks);
+  std::vector<char*> arguments = Arguments(command.argv);
+  if (command.environment) {
+    execvpe(arguments[0], arguments.data(),
+            Arguments(*command.environment).data());
+  } else {
+    execvp(arguments[0], arguments.data());
+  }
+  FailToStart(command.argv.front());
+}
+
+}  // namespace
+
+ProcessEnd Run(const Command& command) {
+  ChildProcess child = ChildProcess::Fork(
+      {.limits = command.limits}, [&command](Channel&) { Become(command); });
+  // Throws what kept it from starting; its end of the channel closes when it
+  // has.
+  child.channel().Receive();
+  return child.Wait();
+}
+
+std::string LastWords(const std::string& log) {
+  std::istringstream lines(ReadFile(log, kMostLogBytes));
+  std::string last;
+  std::string trouble;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    last = line;
+    if (std::ranges::any_of(kTrouble, [&line](std::string_view word) {
+          return line.find(word) != std::string::npos;
+        })) {
+      trouble = line;
+    }
+  }
+  return trouble.empty() ? last : trouble;
+}
+
+}  // namespace foretell::converted

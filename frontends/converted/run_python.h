@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/core/process.h"
+#include "src/sandbox/program_lock.h"
+
+namespace foretell::converted {
+
+/// A program that is run to its end, with nothing to read from stdin.
+struct Command {
+  std::vector<std::string> argv;  ///< argv[0] is searched for in PATH.
+  /// "NAME=value" in place of this process's environment, where given.
+  std::optional<std::vector<std::string>> environment;
+  std::string folder;  ///< Where it runs.
+  std::string log;     ///< File that its output is appended to.
+  ProcessLimits limits;
+  std::optional<sandbox::ProgramLocks> locks;
+};
+
+/// Runs it; dies with this process. Throws Error(kIo) where it cannot be
+/// started, with the reason.
+ProcessEnd Run(const Command& command);
+
+/// The last line of a log that says something went wrong ("ERROR: …" or
+/// "SomeError: …"), else the last that has text; "" where it has none.
+std::string LastWords(const std::string& log);
+
+}  // namespace foretell::converted
