@@ -13,6 +13,7 @@ namespace foretell::cli {
 using AddCommand = void (*)(CLI::App& app, ExitCode& exit_code);
 
 void AddPredict(CLI::App& app, ExitCode& exit_code);
+void AddReport(CLI::App& app, ExitCode& exit_code);
 void AddInspect(CLI::App& app, ExitCode& exit_code);
 void AddFits(CLI::App& app, ExitCode& exit_code);
 void AddMaxBatch(CLI::App& app, ExitCode& exit_code);

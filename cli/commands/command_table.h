@@ -32,6 +32,7 @@ struct CommandRow {
 template <Home kProgram, bool kInLab = kProgram == Home::kLab>
 inline constexpr CommandRow kCommands[] = {
     {"predict", Home::kForetell, &AddPredict},
+    {"report", Home::kForetell, &AddReport},
     {"inspect", Home::kForetell, &AddInspect},
     {"fits", Home::kForetell, &AddFits},
     {"max-batch", Home::kForetell, &AddMaxBatch},

@@ -1,10 +1,11 @@
 #include <CLI/CLI.hpp>
 
 #include <iostream>
-#include <optional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
@@ -12,6 +13,9 @@
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
 #include "src/core/json_text.h"
+#include "src/core/output_file.h"
+#include "src/page/html_page.h"
+#include "src/pictures/step_json.h"
 #include "src/predict/report.h"
 #include "src/predict/report_json.h"
 
@@ -33,53 +37,56 @@ struct PredictOptions {
   std::string mig_rule = "usable-memory";
   bool json = false;
   bool csv = false;
+  std::string html;
 };
+
+bool IsOne(const ModelOptions& model) {
+  return model.models.size() == 1 && model.batches.size() <= 1;
+}
 
 /// One result is printed in full, and so is JSON.
 bool IsInFull(const PredictOptions& options) {
-  const ModelOptions& model = options.model;
-  return options.json || (!options.csv && model.models.size() == 1 &&
-                          model.batches.size() <= 1);
+  return options.json || (!options.csv && IsOne(options.model));
 }
 
-/// What the step takes where nobody writes torch.no_grad(). Empty where that is
-/// no question, where a trace is no matter of milliseconds, and where one in
-/// grad mode is refused.
-std::optional<double> MemoryInGradMode(const PredictOptions& options,
-                                       const Predictor& predictor,
-                                       const Prediction& prediction,
-                                       const Program& program,
-                                       const Trace& trace) {
-  TraceOptions again = options.model.ToTraceOptions();
-  const bool asks = again.mode == Mode::kInference && !again.grad_mode;
-  if (!asks || again.device == TraceDevice::kCpu || !IsInFull(options)) {
-    return std::nullopt;
+/// Writes the page: one result in full, several beside each other.
+class PredictPage {
+ public:
+  explicit PredictPage(const PredictOptions& options) : options_(options) {}
+
+  void Look(const Report& report, const Trace& trace,
+            const DeviceSpec& device) {
+    if (options_.html.empty() || !IsOne(options_.model)) return;
+    step_ = pictures::StepToJson(report, trace.graph, device);
   }
-  again.grad_mode = true;
-  try {
-    const Trace recorded = TraceProgram(program, trace.inputs, again);
-    return predictor.MemoryInGradMode(prediction, recorded.graph);
-  } catch (const Error&) {
-    return std::nullopt;
+  void Write(const std::vector<Report>& reports,
+             const std::vector<ReportError>& errors) const {
+    if (options_.html.empty()) return;
+    const bool has_step = !step_.is_null();
+    WriteWhole(options_.html,
+               HtmlPage(has_step ? PageView::kStep : PageView::kPredictions,
+                        has_step ? reports.front().model : "foretell predict",
+                        has_step ? step_ : ReportsToJson(reports, errors)));
   }
-}
+
+ private:
+  const PredictOptions& options_;
+  nlohmann::ordered_json step_;  ///< Null until there is one.
+};
 
 ExitCode RunPredict(const PredictOptions& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   const mig::RecommendOptions rule{.rule = *mig::ParseRule(options.mig_rule)};
   std::vector<Report> reports;
+  PredictPage page(options);
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
-        Prediction prediction = predictor.Predict(trace.graph);
-        const std::optional<double> grad_mode_mib =
-            MemoryInGradMode(options, predictor, prediction, program, trace);
-        mig::Recommendation recommendation = mig::Recommend(
-            ToDemand(prediction, program.name()), predictor.device(), rule);
-        reports.push_back(MakeReport(
-            {program.name(), std::string(program.format()), trace.warnings},
-            trace.graph, std::move(prediction), std::move(recommendation)));
-        reports.back().grad_mode_mib = grad_mode_mib;
+        reports.push_back(
+            AnswerTrace(predictor, options.model, program, trace,
+                        {.mig = rule, .with_grad_mode = IsInFull(options)}));
+        page.Look(reports.back(), trace, predictor.device());
       });
+  page.Write(reports, errors);
   if (options.json) {
     std::cout << DumpJson(ReportsToJson(reports, errors)) << "\n";
   } else if (options.csv) {
@@ -109,6 +116,8 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
       command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_flag("--csv", options->csv, "One line per result on stdout")
       ->excludes(json);
+  command->add_option("--html", options->html,
+                      "Page with pictures, written beside the output");
   command->callback(
       [options, &exit_code] { exit_code = RunPredict(*options); });
 }

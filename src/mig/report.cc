@@ -9,6 +9,7 @@
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
+#include "src/mig/mig_json.h"
 
 namespace foretell::mig {
 namespace {
@@ -116,7 +117,7 @@ std::string FormatProfilesTable(const DeviceSpec& device) {
   return table.ToString();
 }
 
-std::string FormatProfilesJson(const DeviceSpec& device) {
+Json ProfilesToJson(const DeviceSpec& device) {
   Json json;
   json["device"] = device.name;
   json["compute_slices"] = device.compute_slices;
@@ -125,7 +126,11 @@ std::string FormatProfilesJson(const DeviceSpec& device) {
   for (const MigProfile& profile : device.mig_profiles) {
     json["profiles"].push_back(ProfileToJson(profile));
   }
-  return Dump(json);
+  return json;
+}
+
+std::string FormatProfilesJson(const DeviceSpec& device) {
+  return Dump(ProfilesToJson(device));
 }
 
 std::string FormatCountsTable(const DeviceSpec& device,
@@ -189,7 +194,7 @@ std::string FormatTable(const Packing& packing) {
   return fmt::format("{}does not fit: {}\n", text, Printable(packing.reason));
 }
 
-std::string FormatJson(const Packing& packing) {
+Json PackingToJson(const Packing& packing) {
   Json json;
   json["device"] = packing.device;
   json["fits"] = packing.fits;
@@ -211,7 +216,11 @@ std::string FormatJson(const Packing& packing) {
   }
   json["unplaced"] = packing.unplaced;
   json["reason"] = packing.reason;
-  return Dump(json);
+  return json;
+}
+
+std::string FormatJson(const Packing& packing) {
+  return Dump(PackingToJson(packing));
 }
 
 }  // namespace foretell::mig

@@ -9,8 +9,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSignificantDigits = 6;
-
 double Rounded(double value) { return RoundedForJson(value); }
 
 Json Mib(std::int64_t bytes) { return Rounded(ToMiB(bytes)); }
@@ -161,11 +159,11 @@ Json EnergyJson(const Prediction& prediction) {
 
 }  // namespace
 
-double RoundedForJson(double value) {
+double RoundedForJson(double value, int digits) {
   if (value == 0 || !std::isfinite(value)) return value;
   const int magnitude =
       static_cast<int>(std::floor(std::log10(std::abs(value))));
-  const int decimals = kSignificantDigits - 1 - magnitude;
+  const int decimals = digits - 1 - magnitude;
   const double scale = std::pow(10.0, std::abs(decimals));
   return decimals >= 0 ? std::round(value * scale) / scale
                        : std::round(value / scale) * scale;

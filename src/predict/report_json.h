@@ -16,8 +16,8 @@ inline constexpr int kReportSchemaVersion = 1;
 /// Numbers are rounded to six significant digits.
 nlohmann::ordered_json ReportToJson(const Report& report);
 
-/// To six significant digits.
-double RoundedForJson(double value);
+/// To so many significant digits.
+double RoundedForJson(double value, int digits = 6);
 
 /// A figure alone: "value", "interval" and "source".
 nlohmann::ordered_json FigureToJson(const Figure& figure);

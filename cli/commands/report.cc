@@ -1,0 +1,131 @@
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "cli/commands/answer_trace.h"
+#include "cli/commands/command.h"
+#include "cli/flags/model_options.h"
+#include "cli/flags/run_flags.h"
+#include "src/core/json_text.h"
+#include "src/core/output_file.h"
+#include "src/page/html_page.h"
+#include "src/pictures/batch_points.h"
+#include "src/pictures/step_json.h"
+#include "src/predict/report_json.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr char kReportExamples[] =
+    "Figures, memory over the step, modules, kernels, MIG slices and batch\n"
+    "sizes on one page for a browser, which loads nothing from elsewhere.\n"
+    "Examples:\n"
+    "  foretell report resnet50.onnx --batch 8 --out report.html\n"
+    "  foretell report model.pt --input f32[8,3,224,224] --mode training "
+    "--optimizer adam --out report.html\n"
+    "  foretell report model.pt2 --batches none --json";
+
+struct ReportCommand {
+  ModelOptions model;
+  PredictorFlags predictor;
+  std::string out;
+  std::string batches = "auto";
+  bool json = false;
+};
+
+void CheckFlags(const ReportCommand& command) {
+  if (command.out.empty() && !command.json) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "report needs --out FILE, or --json");
+  }
+  if (command.model.batches.size() > 1) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("--batch names {} sizes, expected one: a report "
+                            "compares batch sizes by itself",
+                            command.model.batches.size()));
+  }
+}
+
+nlohmann::ordered_json BatchesToJson(const ReportCommand& command,
+                                     const Predictor& predictor,
+                                     const Program& program,
+                                     const Report& report) {
+  const auto predict = [&](std::int64_t batch) {
+    if (batch == report.batch) return report.prediction;
+    const std::vector<BoundInput> inputs = BindInputs(
+        program.inputs(), command.model.ToRequest(batch), program.name());
+    return predictor.Predict(
+        TraceProgram(program, inputs, command.model.ToTraceOptions()).graph);
+  };
+  const pictures::BatchSweep sweep =
+      pictures::SweepBatches(predict, predictor.device(), report.batch);
+  return {
+      {"points", pictures::BatchPointsToJson(sweep.points, predictor.device())},
+      {"ended", sweep.ended}};
+}
+
+/// The page's document, and the model's name for its title.
+struct Document {
+  std::string title;
+  nlohmann::ordered_json json;
+};
+
+Document MakeDocument(const ReportCommand& command, const Predictor& predictor,
+                      const Program& program, const Trace& trace) {
+  const Report report = AnswerTrace(predictor, command.model, program, trace);
+  Document document = {report.model, pictures::StepToJson(report, trace.graph,
+                                                          predictor.device())};
+  if (command.batches == "auto") {
+    document.json["batches"] =
+        BatchesToJson(command, predictor, program, report);
+  }
+  return document;
+}
+
+ExitCode RunReport(const ReportCommand& command) {
+  CheckFlags(command);
+  const Predictor predictor = command.predictor.Make(command.model.run);
+  std::optional<Document> document;
+  const std::vector<ReportError> errors = ForEachTrace(
+      command.model, [&](const Program& program, const Trace& trace) {
+        document = MakeDocument(command, predictor, program, trace);
+      });
+  if (document && !command.out.empty()) {
+    WriteWhole(command.out,
+               HtmlPage(PageView::kStep, document->title, document->json));
+  }
+  if (command.json) {
+    std::cout << DumpJson(document ? document->json : ReportsToJson({}, errors))
+              << "\n";
+  }
+  for (const ReportError& error : errors) PrintError(error.message);
+  return errors.empty() ? kExitOk : kExitModelFailed;
+}
+
+}  // namespace
+
+void AddReport(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<ReportCommand>();
+  CLI::App* command = app.add_subcommand(
+      "report", "A page with pictures of a model's memory, time and energy");
+  command->footer(kReportExamples);
+  options->model.AddTo(*command, /*many=*/true);
+  command->get_option("MODEL")->expected(1);
+  options->predictor.AddTo(*command, options->model.run);
+  command->add_option("-o,--out", options->out, "File to write the page to");
+  command
+      ->add_option("--batches", options->batches,
+                   "auto: compare batch sizes from 1 on; none: only this one")
+      ->check(CLI::IsMember({"auto", "none"}))
+      ->capture_default_str();
+  command->add_flag("--json", options->json,
+                    "JSON document behind the page on stdout");
+  command->callback([options, &exit_code] { exit_code = RunReport(*options); });
+}
+
+}  // namespace foretell::cli

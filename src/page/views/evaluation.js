@@ -1,0 +1,66 @@
+'use strict';
+
+const TARGET_UNITS = {memory: 'MiB', latency: 'ms', energy: 'J'};
+
+function predictedChart(target, rows) {
+  const unit = TARGET_UNITS[target];
+  const families = heaviest(rows, (row) => row.family, () => 1);
+  const color = colorsOf(families);
+  const ends = d3.extent(rows.flatMap((row) => [row.label, row.prediction]));
+  const log = ends[0] > 0 ? 'log' : 'linear';
+  const node = chart(`${target}: predicted against measured`, 'On the line both are the same.', {
+    x: {type: log, label: `label (${unit}) →`, grid: true, tickFormat: '~s'},
+    y: {type: log, label: `↑ prediction (${unit})`, grid: true, tickFormat: '~s'},
+    marks: [
+      Plot.line([[ends[0], ends[0]], [ends[1], ends[1]]], {stroke: 'var(--soft)'}),
+      Plot.dot(rows, {x: 'label', y: 'prediction', r: 2.5, fill: (row) => color(row.family), fillOpacity: 0.7, tip: true,
+        title: (row) => `${row.model}, batch ${row.batch}\nlabel ${formatNumber(row.label)} ${unit}\n` +
+          `prediction ${formatNumber(row.prediction)} ${unit} (${formatPercent(row.prediction / row.label - 1)})`}),
+    ],
+  });
+  node.append(legend(families.slice(0, 9).map((name) => [name, color(name)])
+    .concat(families.length > 9 ? [['other families', REST_COLOR]] : [])));
+  return node;
+}
+
+function errorChart(target, rows) {
+  const errors = rows.filter((row) => row.label > 0).map((row) => 100 * (row.prediction / row.label - 1));
+  const clipped = errors.map((error) => Math.max(-100, Math.min(100, error)));
+  return chart(`${target}: error`, `${errors.length} labels, median ${formatNumber(d3.median(errors))} %; beyond ±100 % counts to the ends`, {
+    x: {label: 'prediction above the label (%) →', grid: true}, y: {label: '↑ labels', grid: true},
+    marks: [
+      Plot.rectY(clipped, Plot.binX({y: 'count'}, {x: (error) => error, thresholds: 30, fill: 'var(--c0)', tip: true})),
+      Plot.ruleX([0]), Plot.ruleY([0]),
+    ],
+  });
+}
+
+const ACCURACY_COLUMNS = [
+  {title: 'target', value: (row) => row.target}, {title: 'n', value: (row) => row.count},
+  {title: 'MAPE', value: (row) => formatPercent(row.mape)},
+  {title: 'median APE', value: (row) => formatPercent(row.median_ape)},
+  {title: 'R²', value: (row) => row.r2}, {title: 'R² (log)', value: (row) => row.r2_log},
+  {title: 'Spearman', value: (row) => row.spearman},
+  {title: 'underestimated', value: (row) => formatPercent(row.underestimated)},
+  {title: 'in interval', value: (row) => formatPercent(row.coverage)},
+];
+
+/** `evaluate`: predictions beside labels. */
+function evaluationView(data) {
+  const {evaluation} = data;
+  const byTarget = d3.groups(data.predictions, (row) => row.target);
+  const families = evaluation.families.flatMap((family) => family.targets.map((row) => ({...row, family: family.family})));
+  return [
+    note(`${evaluation.method}; ${evaluation.dataset} (${evaluation.selection}); ${evaluation.samples} samples of ` +
+      `${evaluation.devices.join(', ')}`),
+    section('Accuracy', table('Accuracy', ACCURACY_COLUMNS, evaluation.targets)),
+    byTarget.map(([target, rows]) => section(target[0].toUpperCase() + target.slice(1),
+      element('div', {class: 'charts'}, predictedChart(target, rows), errorChart(target, rows)))),
+    evaluation.fits.length === 0 ? null : section('Does it fit?', table('Does it fit', [
+      {title: 'profile', value: (row) => row.profile || 'without MIG'}, {title: 'usable MiB', value: (row) => row.usable_mib},
+      {title: 'truly', value: (row) => row.fits}, {title: 'predicted', value: (row) => row.predicted},
+      {title: 'recall', value: (row) => formatPercent(row.recall)}, {title: 'precision', value: (row) => formatPercent(row.precision)},
+    ], evaluation.fits)),
+    section('Families', table('Families', [{title: 'family', value: (row) => row.family}, ...ACCURACY_COLUMNS], families)),
+  ];
+}

@@ -1,0 +1,16 @@
+'use strict';
+
+/** One answer: figures, warnings, memory, modules, kernels, slices, batches. */
+function stepView(data) {
+  const {result, device} = data;
+  return [
+    note(settingsText(result)),
+    figuresSection(result),
+    warningsList(result.warnings),
+    memoryOverStep(data.memory_over_step),
+    modulesSection(data.modules),
+    rooflineSection(data.kernels, device),
+    slicesSection(result.mig, device),
+    data.batches ? batchesSection(data.batches, device) : null,
+  ];
+}

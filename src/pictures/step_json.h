@@ -1,0 +1,19 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "foretell/device.h"
+#include "foretell/graph.h"
+#include "src/predict/report.h"
+
+namespace foretell::pictures {
+
+/// The document of one answer's page: "schema_version", "result"
+/// (ReportToJson), "device", "memory_over_step", "modules" and "kernels" of the
+/// step of `graph`, which `report` is of. docs/json_output.md has the fields.
+/// At most a few hundred KB, however large the graph. Errors as EstimateCost.
+nlohmann::ordered_json StepToJson(const Report& report,
+                                  const OperatorGraph& graph,
+                                  const DeviceSpec& device);
+
+}  // namespace foretell::pictures

@@ -1,0 +1,76 @@
+#include "src/pictures/module_names.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "foretell/graph_io.h"
+#include "tests/pictures/toy_step.h"
+
+namespace foretell::pictures {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(ModulePath, IsTheScopeOfAModule) {
+  EXPECT_EQ(ModulePath("blocks.0.conv1"), "blocks.0.conv1");
+  EXPECT_EQ(ModulePath("fc"), "fc");
+  EXPECT_EQ(ModulePath(""), "");
+}
+
+TEST(ModulePath, TakesOnnxNamesApart) {
+  EXPECT_EQ(ModulePath("/blocks/blocks.0/conv1/Conv"), "blocks.0.conv1");
+  EXPECT_EQ(ModulePath("/a/a.b/a.b.c/Add_1"), "a.b.c");
+  EXPECT_EQ(ModulePath("/layer10/layer1/Relu"), "layer10.layer1");
+  EXPECT_EQ(ModulePath("/Flatten"), "");
+}
+
+TEST(ModulesOfNodes, AreTheirScopes) {
+  EXPECT_THAT(ModulesOfNodes(ToyGraph()),
+              ElementsAre("blocks.0.conv", "blocks.0", "head"));
+}
+
+TEST(ModulesOfNodes, FollowParametersWhereThereAreNoScopes) {
+  const OperatorGraph graph = ParseGraph(R"(graph "bare"
+%x = input f32[4,8]
+%w = parameter f32[8,8] label="mlp.0.weight"
+%t = t(%w) : f32[8,8] alias %w
+%a = mm(%x, %t) : f32[4,8]
+%b = relu(%a) : f32[4,8]
+%c = neg(%x) : f32[4,8]
+output %b, %c
+)");
+  EXPECT_THAT(ModulesOfNodes(graph),
+              ElementsAre("mlp.0", "mlp.0", "mlp.0", ""));
+}
+
+TEST(ModulesOfNodes, LeadTheBackwardPassHome) {
+  const OperatorGraph graph = ParseGraph(R"(graph "trained" mode=training
+%x = input f32[4,8]
+%w = parameter f32[8,8]
+%a = mm(%x, %w) : f32[4,8] @ "first"
+%b = gelu(%a) : f32[4,8] @ "second"
+phase backward
+%g = ones_like(%b) : f32[4,8] backward_temporary
+%h = gelu_backward(%g, %a) : f32[4,8] backward_temporary
+%u = t(%w) : f32[8,8] alias %w
+%i = mm(%h, %u) : f32[4,8] backward_temporary
+%j = neg(%i) : f32[4,8] backward_temporary
+phase optimizer
+%v = mul_(%w, %w) : f32[8,8] alias %w
+output %b
+)");
+  // gelu_backward reads what `first` made; neg follows its operand.
+  EXPECT_THAT(ModulesOfNodes(graph),
+              ElementsAre("first", "second", "second", "first", "first",
+                          "first", "first", ""));
+}
+
+TEST(ModulesOfStorages, AreThoseOfReadersAndMakers) {
+  const OperatorGraph graph = ToyGraph();
+  EXPECT_THAT(
+      ModulesOfStorages(graph, ModulesOfNodes(graph)),
+      ElementsAre("", "blocks.0.conv", "blocks.0.conv", "blocks.0", "head"));
+}
+
+}  // namespace
+}  // namespace foretell::pictures
