@@ -40,10 +40,11 @@ void RequireLocks(const std::string& path) {
 }
 
 /// What is returned makes a program of the file.
-std::function<Program()> StartReading(RegularFile opened,
-                                      const LoadOptions& options) {
+std::function<Program()> StartReading(
+    RegularFile opened, const LoadOptions& options,
+    const std::vector<ExpectedTrace>& expected) {
   if (options.sandbox != Sandbox::kOff) {
-    return StartSandboxed(std::move(opened), options);
+    return StartSandboxed(std::move(opened), options, expected);
   }
   auto file = std::make_shared<RegularFile>(std::move(opened));
   return [file, options] { return LoadHere(std::move(*file), options); };
@@ -51,15 +52,16 @@ std::function<Program()> StartReading(RegularFile opened,
 
 /// Opens the file; what is returned makes a program of it. A conversion waits
 /// until the program is asked for: it has something to tell.
-std::function<Program()> StartLoading(const std::string& path,
-                                      const LoadOptions& options) {
+std::function<Program()> StartLoading(
+    const std::string& path, const LoadOptions& options,
+    const std::vector<ExpectedTrace>& expected) {
   if (options.sandbox == Sandbox::kRequire) RequireLocks(path);
   const auto conversion = converted::FindConversion(path);
-  if (!conversion) return StartReading(OpenModelFile(path), options);
-  return [path, conversion = *conversion, options] {
+  if (!conversion) return StartReading(OpenModelFile(path), options, expected);
+  return [path, conversion = *conversion, options, expected] {
     auto [file, note] = converted::Convert(path, conversion, options);
-    return converted::WithNote(StartReading(std::move(file), options)(),
-                               std::move(note));
+    return converted::WithNote(
+        StartReading(std::move(file), options, expected)(), std::move(note));
   };
 }
 
@@ -106,10 +108,10 @@ Program LoadHere(RegularFile file, const LoadOptions& options) {
   return onnx::ReadProgram(std::move(file), options);
 }
 
-LoadingModel::LoadingModel(const std::string& path,
-                           const LoadOptions& options) {
+LoadingModel::LoadingModel(const std::string& path, const LoadOptions& options,
+                           const std::vector<ExpectedTrace>& expected) {
   try {
-    wait_ = StartLoading(path, options);
+    wait_ = StartLoading(path, options, expected);
   } catch (const Error&) {
     wait_ = [failure = std::current_exception()]() -> Program {
       std::rethrow_exception(failure);
@@ -118,7 +120,7 @@ LoadingModel::LoadingModel(const std::string& path,
 }
 
 Program LoadModel(const std::string& path, const LoadOptions& options) {
-  return StartLoading(path, options)();
+  return StartLoading(path, options, {})();
 }
 
 }  // namespace foretell

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMostItems = 1'000'000;
 constexpr std::array kModes = {Mode::kInference, Mode::kTraining};
 constexpr std::array<std::string_view, 3> kFormats = {"exported", "onnx",
-                                                     "torchscript"};
+                                                      "torchscript"};
 
 [[noreturn]] void Refuse(const std::string& what) {
   throw Error(ErrorCode::kCorrupt,
@@ -110,6 +110,48 @@ std::vector<BoundInput> TakeTensors(ByteReader& reader) {
   return tensors;
 }
 
+template <typename T>
+void PutOptional(ByteWriter& writer, const std::optional<T>& value) {
+  writer.Number(std::uint8_t{value.has_value()});
+  writer.Number(value.value_or(T{}));
+}
+
+template <typename T>
+std::optional<T> TakeOptional(ByteReader& reader) {
+  const bool has_value = TakeFlag(reader);
+  const T value = reader.Number<T>();
+  return has_value ? std::optional(value) : std::nullopt;
+}
+
+/// Field by field: equal options are equal bytes.
+void PutOptions(ByteWriter& writer, const TraceOptions& options) {
+  writer.Number(options.mode);
+  writer.Number(options.precision);
+  writer.Number(options.optimizer);
+  writer.Number(options.device);
+  writer.Number(options.seed);
+  PutOptional(writer, options.autocast);
+  writer.Number(options.grad_mode);
+  writer.Number(options.torch.major);
+  writer.Number(options.torch.minor);
+  PutOptional(writer, options.torch.patch);
+}
+
+TraceOptions TakeOptions(ByteReader& reader) {
+  TraceOptions options;
+  options.mode = reader.Number<Mode>();
+  options.precision = reader.Number<Precision>();
+  options.optimizer = reader.Number<Optimizer>();
+  options.device = reader.Number<TraceDevice>();
+  options.seed = reader.Number<std::uint64_t>();
+  options.autocast = TakeOptional<DType>(reader);
+  options.grad_mode = reader.Number<bool>();
+  options.torch.major = reader.Number<int>();
+  options.torch.minor = reader.Number<int>();
+  options.torch.patch = TakeOptional<int>(reader);
+  return options;
+}
+
 /// Calls `take` on the answer; what is missing in it is the answer's fault.
 template <typename Take>
 auto Unpack(std::string_view answer, const Take& take) {
@@ -162,17 +204,43 @@ Description UnpackDescription(std::string_view answer) {
 
 std::string PackRequest(const Request& request) {
   ByteWriter writer;
+  writer.Number(std::uint8_t{true});
   writer.Text(request.name);
+  PutOptions(writer, request.options);
   PutTensors(writer, request.inputs);
-  writer.Number(request.options);
   return writer.Take();
 }
 
-Request UnpackRequest(std::string_view bytes) {
+std::string PackExpected(const std::string& name, const ExpectedTrace& trace) {
+  ByteWriter writer;
+  writer.Number(std::uint8_t{false});
+  writer.Text(name);
+  PutOptions(writer, trace.options);
+  PutTensors(writer, trace.inputs.inputs);
+  PutOptional(writer, trace.inputs.batch);
+  writer.Number(std::uint64_t{trace.inputs.dims.size()});
+  for (const auto& [dim, size] : trace.inputs.dims) {
+    writer.Text(dim);
+    writer.Number(size);
+  }
+  return writer.Take();
+}
+
+Request UnpackRequest(std::string_view bytes,
+                      std::span<const InputSpec> inputs) {
   ByteReader reader(bytes);
+  const bool is_bound = TakeFlag(reader);
   Request request{.name = reader.Text()};
+  request.options = TakeOptions(reader);
   request.inputs = TakeTensors(reader);
-  request.options = reader.Number<TraceOptions>();
+  if (is_bound) return request;
+  InputRequest wanted{.inputs = std::move(request.inputs)};
+  wanted.batch = TakeOptional<std::int64_t>(reader);
+  for (std::uint64_t left = TakeCount(reader); left > 0; --left) {
+    const std::string dim = reader.Text();
+    wanted.dims[dim] = reader.Number<std::int64_t>();
+  }
+  request.inputs = BindInputs(inputs, wanted, request.name);
   return request;
 }
 

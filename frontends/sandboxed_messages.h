@@ -3,10 +3,12 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "foretell/frontends.h"
 #include "foretell/program.h"
 #include "foretell/trace.h"
 
@@ -35,8 +37,14 @@ struct Request {
   TraceOptions options;
 };
 
+/// Equal requests are equal bytes.
 std::string PackRequest(const Request& request);
-Request UnpackRequest(std::string_view bytes);
+/// The same for a program called `name` whose inputs are not known yet.
+std::string PackExpected(const std::string& name, const ExpectedTrace& trace);
+/// A request to the program that has `inputs`. Throws what BindInputs does
+/// where they do not fit.
+Request UnpackRequest(std::string_view bytes,
+                      std::span<const InputSpec> inputs);
 
 std::string PackTrace(const Trace& trace);
 /// The answer to `request`. Throws Error(kCorrupt) that says what is wrong with

@@ -1,12 +1,17 @@
-// The child is forked once LibTorch is loaded and this process has prepared all
-// that traces have in common, so that it begins with that. It serves one file:
-// nothing that a file does to LibTorch's state reaches the next one.
+// The worker is forked once LibTorch is loaded and this process has prepared
+// all that traces have in common, so that it begins with that. It serves one
+// file: nothing that a file does to LibTorch's state reaches the next one.
+//
+// It is told what will be asked for, so that it traces while this process is
+// busy with an earlier file. What this process then asks for is compared with
+// that, and the answer checked against what was asked for.
 
 #include "frontends/sandboxed_source.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -20,9 +25,8 @@
 #include "frontends/torchscript/archive.h"
 #include "frontends/torchscript/torchscript_program.h"
 #include "src/core/files.h"
-#include "src/core/process.h"
 #include "src/core/units.h"
-#include "src/sandbox/lock.h"
+#include "src/sandbox/worker.h"
 
 namespace foretell {
 namespace {
@@ -43,36 +47,28 @@ std::int64_t MappedBytes() {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-ForkOptions ForkOptionsOf(const LoadOptions& options) {
-  ForkOptions fork;
-  fork.limits.cpu_s = kMostCpuSeconds;
-  fork.limits.file_bytes = 0;
-  fork.limits.core_bytes = 0;
+sandbox::WorkerOptions WorkerOptionsOf(const LoadOptions& options,
+                                       const RegularFile& file) {
+  sandbox::WorkerOptions worker{.deadline_s = options.timeout_s};
+  worker.limits.cpu_s = kMostCpuSeconds;
+  worker.limits.file_bytes = 0;
+  worker.limits.core_bytes = 0;
 #ifndef __SANITIZE_ADDRESS__
-  fork.limits.memory_bytes =
+  worker.limits.memory_bytes =
       MappedBytes() +
       (options.runs_arithmetic ? kArithmeticBytes : kTraceBytes);
 #endif
-  fork.limits.deadline_s = options.timeout_s;
-  return fork;
+  worker.lock = {.keep = {file.descriptor.number()},
+                 .makes_code = options.runs_arithmetic};
+  return worker;
 }
 
-/// All that the child does.
-void Serve(Channel& channel, RegularFile file, const LoadOptions& options) {
-  sandbox::LockProcess(
-      {.keep = {channel.end().number(), file.descriptor.number()},
-       .makes_code = options.runs_arithmetic});
-  const Program program = LoadHere(std::move(file), options);
-  channel.Send(sandboxed::PackDescription(program));
-  while (const std::optional<std::string> bytes = channel.Receive()) {
-    const Request request = sandboxed::UnpackRequest(*bytes);
-    try {
-      channel.Send(sandboxed::PackTrace(TraceProgram(
-          program.Named(request.name), request.inputs, request.options)));
-    } catch (const std::exception& error) {
-      channel.SendError(error);
-    }
-  }
+/// What the worker does for each task: none stands for the description.
+std::string Answer(const Program& program, std::string_view task) {
+  if (task.empty()) return sandboxed::PackDescription(program);
+  const Request request = sandboxed::UnpackRequest(task, program.inputs());
+  return sandboxed::PackTrace(TraceProgram(program.Named(request.name),
+                                           request.inputs, request.options));
 }
 
 /// What `work` returns; its errors begin with `name`.
@@ -88,17 +84,24 @@ auto Naming(const std::string& name, const Work& work) {
 
 class SandboxedSource final : public Program::Source {
  public:
-  SandboxedSource(RegularFile file, const LoadOptions& options)
-      : path_(file.path), timeout_s_(options.timeout_s) {
-    child_.emplace(ChildProcess::Fork(
-        ForkOptionsOf(options), [&file, &options](Channel& channel) {
-          Serve(channel, std::move(file), options);
-        }));
+  SandboxedSource(RegularFile file, const LoadOptions& options,
+                  const std::vector<ExpectedTrace>& expected)
+      : path_(file.path),
+        timeout_s_(options.timeout_s),
+        expected_(expected),
+        worker_(WorkerOptionsOf(options, file), [&file, &options] {
+          const Program program = LoadHere(std::move(file), options);
+          return [program](std::string_view task) {
+            return Answer(program, task);
+          };
+        }) {
+    worker_.Give("");
+    for (const ExpectedTrace& trace : expected) {
+      worker_.Give(sandboxed::PackExpected(path_, trace));
+    }
   }
 
-  ~SandboxedSource() override {
-    if (child_) ChildProcess::Abandon(std::move(*child_));
-  }
+  ~SandboxedSource() override { sandbox::Worker::Abandon(std::move(worker_)); }
   SandboxedSource(const SandboxedSource&) = delete;
   SandboxedSource& operator=(const SandboxedSource&) = delete;
 
@@ -135,48 +138,77 @@ class SandboxedSource final : public Program::Source {
       const TraceOptions& options) const override {
     const Request request{program.name(), inputs, options};
     return Naming(request.name, [&] {
-      child_->SetDeadline(timeout_s_);
-      // A child that is gone shows when its answer is taken.
-      child_->channel().Send(sandboxed::PackRequest(request));
+      if (!TakesExpected(request)) {
+        worker_.Give(sandboxed::PackRequest(request));
+      }
       return sandboxed::UnpackTrace(TakeAnswer(), request);
     });
   }
 
  private:
-  /// The child's answer by its deadline. Throws what it threw; Error when it
-  /// has none to give.
+  /// Whether the next answer is that to `request`. Throws away those to traces
+  /// that were expected before it; all, where it is none of them.
+  bool TakesExpected(const Request& request) const {
+    while (next_expected_ < expected_.size()) {
+      if (IsExpected(expected_[next_expected_++], request)) return true;
+      worker_.Await();
+    }
+    return false;
+  }
+
+  bool IsExpected(const ExpectedTrace& expected, const Request& request) const {
+    try {
+      const Request same{
+          path_, BindInputs(description_.inputs, expected.inputs, path_),
+          expected.options};
+      return sandboxed::PackRequest(same) == sandboxed::PackRequest(request);
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  /// The worker's next answer. Throws what it threw; Error when it has none to
+  /// give.
   std::string TakeAnswer() const {
-    std::optional<std::string> answer =
-        child_->channel().Receive(child_->deadline());
-    if (answer) return std::move(*answer);
-    const ProcessEnd end =
-        child_->channel().is_closed() ? child_->Wait() : child_->Kill();
-    if (!child_->channel().is_closed()) {
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("is not traced after {} s, the limit of "
-                              "--timeout",
-                              timeout_s_));
+    using Kind = sandbox::Outcome::Kind;
+    sandbox::Outcome outcome = worker_.Await();
+    switch (outcome.kind) {
+      case Kind::kDone:
+        return std::move(outcome.text);
+      case Kind::kFailed:
+        throw Error(outcome.code, outcome.text);
+      case Kind::kTimedOut:
+        throw Error(ErrorCode::kUnsupported,
+                    fmt::format("is not traced after {} s, the limit of "
+                                "--timeout",
+                                timeout_s_));
+      case Kind::kDied:
+        break;
     }
     throw Error(ErrorCode::kCorrupt,
-                "the process that opened it was " + ToString(end));
+                "the process that opened it was " + outcome.text);
   }
 
   std::string path_;
   double timeout_s_;
-  mutable std::optional<ChildProcess> child_;
+  std::vector<ExpectedTrace> expected_;
+  mutable std::size_t next_expected_ = 0;
+  mutable sandbox::Worker worker_;
   Description description_;
 };
 
 }  // namespace
 
-std::function<Program()> StartSandboxed(RegularFile file,
-                                        const LoadOptions& options) {
+std::function<Program()> StartSandboxed(
+    RegularFile file, const LoadOptions& options,
+    const std::vector<ExpectedTrace>& expected) {
   InitializeTracing();
   if (torchscript::LooksLikeZip(FirstBytes(file, 4))) {
     torchscript::Prepare();
   }
   const std::string path = file.path;
-  auto source = std::make_shared<SandboxedSource>(std::move(file), options);
+  auto source =
+      std::make_shared<SandboxedSource>(std::move(file), options, expected);
   return [path, source] {
     source->Await();
     return Program(path, source);

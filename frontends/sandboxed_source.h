@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "foretell/frontends.h"
 #include "foretell/program.h"
@@ -8,12 +9,14 @@
 
 namespace foretell {
 
-/// Starts a child process that is locked (src/sandbox/lock.h), opens, checks
-/// and traces the file, and answers with graphs. A crash, a hang or a blow-up
-/// there is an Error here. What is returned waits until the file is open; the
-/// child ends with the program. Throws Error(kIo).
-std::function<Program()> StartSandboxed(RegularFile file,
-                                        const LoadOptions& options);
+/// Starts a worker that is locked (src/sandbox/worker.h), opens, checks and
+/// traces the file, and answers with graphs, first of all with those that are
+/// `expected`. A crash, a hang or a blow-up there is an Error here. What is
+/// returned waits until the file is open; the worker ends with the program.
+/// Throws Error(kIo).
+std::function<Program()> StartSandboxed(
+    RegularFile file, const LoadOptions& options,
+    const std::vector<ExpectedTrace>& expected);
 
 /// Opens the file of a model: `path`, or FILE of "FILE.pt2:MODEL", whose path
 /// keeps the name of the model. Throws what OpenRegularFile does.

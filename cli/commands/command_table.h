@@ -62,7 +62,6 @@ inline constexpr CommandRow kCommands[] = {
     {"manual", Home::kLabIfBuilt, &AddManual},
     {"fit-factors", Home::kForetell, &AddFitFactors},
     {"time-operators", Home::kForetell, &AddTimeOperators},
-    {"measure-one", Home::kLab, kInLab ? &AddMeasureOne : nullptr},
     {"serve-worker", Home::kLab, kInLab ? &AddServeWorker : nullptr},
 };
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "datasets/collect/order.h"
-#include "datasets/collect/worker_pool.h"
 #include "src/core/bytes.h"
 #include "src/core/clock.h"
+#include "src/sandbox/pool.h"
 
 namespace foretell::dataset {
 namespace {
@@ -65,12 +65,12 @@ class Filling {
     if (options_.workers == 0) {
       RunHere(tasks);
     } else {
-      RunInWorkers(
+      sandbox::RunInWorkers(
           tasks,
           {.workers = options_.workers, .deadline_s = options_.deadline_s},
           [this](std::int64_t task) { return Encode(label_(TaskOf(task))); },
-          [this](std::int64_t task, const TaskOutcome& outcome) {
-            if (outcome.kind == TaskOutcome::Kind::kDone) {
+          [this](std::int64_t task, const sandbox::Outcome& outcome) {
+            if (outcome.kind == sandbox::Outcome::Kind::kDone) {
               Take(TaskOf(task), Decode(outcome.text));
             } else {
               Take(TaskOf(task), FailureOf(outcome.text));

@@ -7,13 +7,14 @@
 #include <optional>
 #include <tuple>
 
-#include "datasets/collect/worker_pool.h"
 #include "datasets/store/store.h"
 #include "src/core/bytes.h"
+#include "src/sandbox/pool.h"
 
 namespace foretell::dataset {
 namespace {
 
+using sandbox::Outcome;
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kCommitInterval(1000);
 
@@ -76,11 +77,11 @@ class Generation {
     progress_.total = std::ssize(tasks);
     while (!tasks.empty()) {
       again_.clear();
-      RunInWorkers(
+      sandbox::RunInWorkers(
           tasks,
           {.workers = options_.workers, .deadline_s = options_.deadline_s},
           [this](std::int64_t task) { return Encode(trace_(PointOf(task))); },
-          [this](std::int64_t task, const TaskOutcome& outcome) {
+          [this](std::int64_t task, const Outcome& outcome) {
             Take(task, outcome);
           });
       tasks = again_;
@@ -121,13 +122,13 @@ class Generation {
     return missing;
   }
 
-  void Take(std::int64_t task, const TaskOutcome& outcome) {
+  void Take(std::int64_t task, const Outcome& outcome) {
     const Point& point = PointOf(task);
     if (!batch_) {
       batch_.emplace(dataset_);
       batch_started_ = Clock::now();
     }
-    if (outcome.kind == TaskOutcome::Kind::kDone) {
+    if (outcome.kind == Outcome::Kind::kDone) {
       const TracedPoint traced = Decode(point, outcome.text);
       dataset::StoreOf(dataset_).AddPacked(traced.point, traced.graph,
                                            traced.warnings);
@@ -144,8 +145,8 @@ class Generation {
     Report(point);
   }
 
-  bool TryAgain(std::int64_t task, const TaskOutcome& outcome) {
-    const bool may_pass = outcome.kind != TaskOutcome::Kind::kFailed;
+  bool TryAgain(std::int64_t task, const Outcome& outcome) {
+    const bool may_pass = outcome.kind != Outcome::Kind::kFailed;
     std::int64_t& attempts = attempts_[static_cast<std::size_t>(task)];
     ++attempts;
     if (!may_pass || attempts >= options_.max_attempts) return false;

@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "foretell/program.h"
+#include "foretell/trace.h"
 
 namespace foretell {
 
@@ -69,13 +71,23 @@ std::string MissingLocks();
 /// is required is missing, or where it cannot be converted.
 Program LoadModel(const std::string& path, const LoadOptions& options = {});
 
-/// A file that is being opened: in a sandbox, while this process does something
-/// else.
+/// A trace that a program will be asked for: TraceProgram on what BindInputs
+/// makes of `inputs`.
+struct ExpectedTrace {
+  InputRequest inputs;
+  TraceOptions options;
+};
+
+/// A file that is being opened, and in a sandbox traced, while this process
+/// does something else.
 class LoadingModel {
  public:
-  /// Starts; what goes wrong is thrown by Wait.
+  /// Starts; what goes wrong is thrown by Wait. A sandbox goes on to the traces
+  /// that are `expected`, in their order, and has them ready when TraceProgram
+  /// asks for them; others may be asked for, too.
   explicit LoadingModel(const std::string& path,
-                        const LoadOptions& options = {});
+                        const LoadOptions& options = {},
+                        const std::vector<ExpectedTrace>& expected = {});
   /// As LoadModel. To be called once.
   Program Wait() { return wait_(); }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -197,29 +198,29 @@ Measurement MeasureHere(const Program& program, const MeasureRequest& request);
 Measurement FailedMeasurement(const MeasureRequest& request,
                               MeasureStatus status, const std::string& message);
 
-/// Measures in a child process, so that whatever happens there ends in a result
-/// here: a crash, a hang, an exhausted or broken device.
-///
-/// Runs `worker` (by default this program's file with the argument
-/// "measure-one") with the request's JSON as one more argument, and expects the
-/// result's JSON on file descriptor kMeasureResultFd. The child sees the MIG
-/// instance named by the request as its only CUDA device. A TorchScript file for
-/// a GPU is refused before anything is started, unless options.trusts_code.
-///
-/// Throws Error(kIo) only when no process can be started.
-Measurement MeasureIsolated(const MeasureRequest& request,
-                            const std::vector<std::string>& worker = {});
+/// Opens a model and measures it: what MeasureIsolated does in its child.
+using MeasureFunction = std::function<Measurement(const MeasureRequest&)>;
 
-/// Where a worker of MeasureIsolated writes its result.
-inline constexpr int kMeasureResultFd = 3;
+/// Measures in a child process, so that whatever happens there ends in a result
+/// here: a crash, a hang, an exhausted or broken device. On the CPU the child
+/// is locked before it looks at the first byte of a file (docs/security.md).
+///
+/// The child sees the MIG instance named by the request as its only CUDA
+/// device. A TorchScript file for a GPU is refused before anything is started,
+/// unless options.trusts_code. `measure` is MeasureHere on the file or network
+/// of the zoo that the request names, where it is empty.
+///
+/// The child is a fork of this process, which must then have no other threads
+/// that hold locks and must not have used CUDA. Throws Error(kIo) only when no
+/// process can be started.
+Measurement MeasureIsolated(const MeasureRequest& request,
+                            const MeasureFunction& measure = {});
 
 /// Version of the JSON forms below; docs/measure.md describes them.
 inline constexpr int kMeasurementSchemaVersion = 1;
 
 /// JSON objects on one line, and back. Parsing throws Error(kCorrupt) that
 /// names the field; unknown fields are ignored.
-std::string RequestToJson(const MeasureRequest& request);
-MeasureRequest RequestFromJson(std::string_view json);
 std::string MeasurementToJson(const Measurement& measurement);
 Measurement MeasurementFromJson(std::string_view json);
 

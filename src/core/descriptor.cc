@@ -16,17 +16,7 @@
 namespace foretell {
 namespace {
 
-/// Programs get descriptors by numbers below it.
-constexpr int kFirstNumber = 10;
 constexpr std::size_t kBufferBytes = 65536;
-
-Descriptor Raise(const Descriptor& low) {
-  Descriptor raised(fcntl(low.number(), F_DUPFD_CLOEXEC, kFirstNumber));
-  if (!raised.is_open()) {
-    throw Error(ErrorCode::kIo, "pipe: " + SystemMessage(errno));
-  }
-  return raised;
-}
 
 /// Whether a read from `number` would return at once.
 bool IsReadable(int number) {
@@ -50,9 +40,7 @@ Pipe MakePipe() {
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     throw Error(ErrorCode::kIo, "pipe: " + SystemMessage(errno));
   }
-  const Descriptor read_end(ends[0]);
-  const Descriptor write_end(ends[1]);
-  return {Raise(read_end), Raise(write_end)};
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
 void AwaitReadable(std::span<const int> descriptors, Deadline deadline) {

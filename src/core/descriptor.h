@@ -40,9 +40,7 @@ struct Pipe {
   Descriptor write_end;
 };
 
-/// A pipe that programs started from here do not see, unless they are given an
-/// end by another number. Its own numbers lie above those that such a program
-/// gets. Throws Error(kIo).
+/// A pipe that programs started from here do not see. Throws Error(kIo).
 Pipe MakePipe();
 
 /// Waits until one of the descriptors, of which negative ones are skipped, has

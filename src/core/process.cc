@@ -1,22 +1,18 @@
 // A forked child leaves by _exit alone: no destructor, handler or buffer of the
-// parent runs twice. A program is started by posix_spawn, which is safe beside
-// LibTorch's threads, where a fork is not.
+// parent runs twice.
 //
 // An end is first seen and only then waited for (WNOWAIT): until then nobody
-// else can get the number, so that killing its process group hits no stranger.
+// else can get the number, so that no stranger is killed.
 
 #include "src/core/process.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -25,8 +21,6 @@
 #include <thread>
 
 #include "foretell/error.h"
-
-extern char** environ;
 
 namespace foretell {
 namespace {
@@ -62,11 +56,10 @@ void Apply(const ProcessLimits& limits) {
 }
 
 /// All that a forked child does.
-[[noreturn]] void RunForked(const ForkOptions& options, Channel& channel,
+[[noreturn]] void RunForked(const ProcessLimits& limits, Channel& channel,
                             const std::function<void(Channel&)>& work) {
   try {
-    Apply(options.limits);
-    if (options.initialize) options.initialize();
+    Apply(limits);
     work(channel);
   } catch (const std::exception& error) {
     channel.SendError(error);
@@ -75,58 +68,6 @@ void Apply(const ProcessLimits& limits) {
     _exit(kFailureStatus);
   }
   _exit(0);
-}
-
-/// What posix_spawn does in the child before it executes the program.
-class SpawnPlan {
- public:
-  explicit SpawnPlan(const SpawnOptions& options) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawnattr_init(&attributes_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null",
-                                     O_RDONLY, 0);
-    for (const auto& [number, end] : options.descriptors) {
-      posix_spawn_file_actions_adddup2(&actions_, end->number(), number);
-    }
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-  }
-  ~SpawnPlan() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
-
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-std::vector<std::string> EnvironmentOf(const SpawnOptions& options) {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::string name = text.substr(0, text.find('='));
-    const bool replaced = std::ranges::any_of(
-        options.environment,
-        [&name](const auto& variable) { return variable.first == name; });
-    if (!replaced) all.push_back(text);
-  }
-  for (const auto& [name, value] : options.environment) {
-    all.push_back(fmt::format("{}={}", name, value));
-  }
-  return all;
 }
 
 std::string SignalName(int signal) {
@@ -149,7 +90,7 @@ std::string ToString(const ProcessEnd& end) {
   return fmt::format("ended with status {}", end.status);
 }
 
-ChildProcess ChildProcess::Fork(const ForkOptions& options,
+ChildProcess ChildProcess::Fork(const ProcessLimits& limits,
                                 const std::function<void(Channel&)>& work) {
   std::erase_if(Abandoned(),
                 [](ChildProcess& child) { return child.Poll().has_value(); });
@@ -165,12 +106,10 @@ ChildProcess ChildProcess::Fork(const ForkOptions& options,
     ParentEnds().clear();
     ForgetAbandoned();
     close(mine.end().number());
-    RunForked(options, its, work);
+    RunForked(limits, its, work);
   }
   ParentEnds().insert(mine.end().number());
-  ChildProcess child(id, /*leads_group=*/false, options.limits.deadline_s);
-  child.channel_ = std::move(mine);
-  return child;
+  return ChildProcess(id, std::move(mine));
 }
 
 std::vector<ChildProcess>& ChildProcess::Abandoned() {
@@ -194,26 +133,8 @@ void ChildProcess::ForgetAbandoned() {
   Abandoned().clear();
 }
 
-ChildProcess ChildProcess::Spawn(const SpawnOptions& options) {
-  std::vector<std::string> argv = options.argv;
-  std::vector<std::string> environment = EnvironmentOf(options);
-  const SpawnPlan plan(options);
-  pid_t id = 0;
-  const int error =
-      posix_spawnp(&id, argv.front().c_str(), plan.actions(), plan.attributes(),
-                   Pointers(argv).data(), Pointers(environment).data());
-  if (error != 0) {
-    throw Error(ErrorCode::kIo,
-                fmt::format("{}: {}", argv.front(), SystemMessage(error)));
-  }
-  return ChildProcess(id, /*leads_group=*/true, options.deadline_s);
-}
-
-ChildProcess::ChildProcess(pid_t id, bool leads_group,
-                           std::optional<double> deadline_s)
-    : id_(id), leads_group_(leads_group) {
-  if (deadline_s) deadline_ = Deadline::In(*deadline_s);
-}
+ChildProcess::ChildProcess(pid_t id, Channel channel)
+    : id_(id), channel_(std::move(channel)) {}
 
 ChildProcess::~ChildProcess() {
   if (id_ >= 0) Kill();
@@ -229,7 +150,6 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
 
 void ChildProcess::Swap(ChildProcess& other) noexcept {
   std::swap(id_, other.id_);
-  std::swap(leads_group_, other.leads_group_);
   std::swap(deadline_, other.deadline_);
   std::swap(channel_, other.channel_);
   std::swap(end_, other.end_);
@@ -271,7 +191,6 @@ ProcessEnd ChildProcess::Bury() {
   while (waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOWAIT) != 0 &&
          errno == EINTR) {
   }
-  if (leads_group_) kill(-id_, SIGKILL);
   int status = 0;
   while (waitpid(id_, &status, 0) < 0 && errno == EINTR) {
   }

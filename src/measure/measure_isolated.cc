@@ -1,38 +1,35 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "foretell/error.h"
 #include "foretell/measure.h"
+#include "foretell/zoo.h"
+#include "frontends/sandboxed_source.h"
 #include "frontends/torchscript/archive.h"
 #include "src/core/files.h"
 #include "src/core/numbers.h"
 #include "src/measure/device_name.h"
-#include "src/measure/isolated.h"
+#include "src/sandbox/worker.h"
 
 namespace foretell {
 namespace {
 
-using measure::IsolatedOutcome;
+using sandbox::Outcome;
 
-constexpr char kThisProgram[] = "/proc/self/exe";
-constexpr char kWorkerCommand[] = "measure-one";
-
-SpawnOptions CommandFor(const MeasureRequest& request,
-                        const std::vector<std::string>& worker) {
-  SpawnOptions command{.deadline_s = request.options.deadline_s};
-  command.argv = worker.empty()
-                     ? std::vector<std::string>{kThisProgram, kWorkerCommand}
-                     : worker;
-  command.argv.push_back(RequestToJson(request));
-  const measure::DeviceName device = measure::ParseDeviceName(request.device);
+/// Shows this process the device of the request alone.
+void ShowDevice(const std::string& name) {
+  const measure::DeviceName device = measure::ParseDeviceName(name);
   if (device.kind == measure::DeviceKind::kMig) {
-    command.environment.push_back({"CUDA_VISIBLE_DEVICES", device.mig_uuid});
+    setenv("CUDA_VISIBLE_DEVICES", device.mig_uuid.c_str(), 1);
   } else if (device.kind == measure::DeviceKind::kCpu) {
-    command.environment.push_back({"CUDA_VISIBLE_DEVICES", ""});
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
   }
-  return command;
 }
 
 /// A GPU's driver needs calls that a lock would forbid.
@@ -63,41 +60,85 @@ std::string WithLog(const std::string& message, const std::string& log) {
                       : fmt::format("{}; its last words: {}", message, line);
 }
 
-Measurement ResultOf(const MeasureRequest& request,
-                     const IsolatedOutcome& outcome) {
-  if (outcome.end.kind == ProcessEnd::Kind::kDeadline) {
-    return FailedMeasurement(
-        request, MeasureStatus::kDeadline,
-        WithLog(fmt::format("killed after {} s",
-                            FormatNumber(request.options.deadline_s, 1)),
-                outcome.log));
-  }
-  if (outcome.end.kind == ProcessEnd::Kind::kSignalled) {
-    return FailedMeasurement(request, MeasureStatus::kCrashed,
-                             WithLog(ToString(outcome.end), outcome.log));
+Measurement ResultOf(const MeasureRequest& request, const Outcome& outcome,
+                     const std::string& log) {
+  switch (outcome.kind) {
+    case Outcome::Kind::kFailed:
+      return FailedMeasurement(request, MeasureStatus::kFailed, outcome.text);
+    case Outcome::Kind::kTimedOut:
+      return FailedMeasurement(
+          request, MeasureStatus::kDeadline,
+          WithLog(fmt::format("killed after {} s",
+                              FormatNumber(request.options.deadline_s, 1)),
+                  log));
+    case Outcome::Kind::kDied:
+      return FailedMeasurement(request, MeasureStatus::kCrashed,
+                               WithLog(outcome.text, log));
+    case Outcome::Kind::kDone:
+      break;
   }
   try {
-    return MeasurementFromJson(outcome.result);
-  } catch (const Error&) {
-    return FailedMeasurement(
-        request, MeasureStatus::kCrashed,
-        WithLog(
-            fmt::format("exit status {} without a result", outcome.end.status),
-            outcome.log));
+    return MeasurementFromJson(outcome.text);
+  } catch (const Error& error) {
+    return FailedMeasurement(request, MeasureStatus::kCrashed,
+                             WithLog(error.what(), log));
   }
+}
+
+/// The file that the request names, open; nothing where it names a network of
+/// the zoo.
+std::optional<RegularFile> OpenFile(const MeasureRequest& request) {
+  if (request.model.starts_with(zoo::kPrefix)) return std::nullopt;
+  return OpenModelFile(request.model);
+}
+
+sandbox::WorkerOptions WorkerOptionsOf(const MeasureRequest& request,
+                                       const std::optional<RegularFile>& file) {
+  sandbox::WorkerOptions options{.limits = {.core_bytes = 0},
+                                 .deadline_s = request.options.deadline_s,
+                                 .hears_words = true};
+  const bool is_on_cpu = measure::ParseDeviceName(request.device).kind ==
+                         measure::DeviceKind::kCpu;
+  if (!is_on_cpu || !file) return options;
+  options.lock = {.keep = {file->descriptor.number()},
+                  .makes_code = true,
+                  .measures = true};
+  return options;
+}
+
+Measurement MeasureInWorker(const MeasureRequest& request,
+                            const sandbox::WorkerOptions& options,
+                            const MeasureFunction& measure) {
+  sandbox::Worker worker(options, [&request, &measure] {
+    ShowDevice(request.device);
+    return [&request, &measure](std::string_view) {
+      return MeasurementToJson(measure(request));
+    };
+  });
+  worker.Give("");
+  const Outcome outcome = worker.Await();
+  return ResultOf(request, outcome, worker.last_words());
 }
 
 }  // namespace
 
 Measurement MeasureIsolated(const MeasureRequest& request,
-                            const std::vector<std::string>& worker) {
+                            const MeasureFunction& measure) {
+  std::optional<RegularFile> file;
+  sandbox::WorkerOptions options;
   try {
     RefuseUntrustedCode(request);
-    return ResultOf(request, measure::RunIsolated(CommandFor(request, worker)));
+    if (!measure) file = OpenFile(request);
+    options = WorkerOptionsOf(request, file);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kIo) throw;
     return FailedMeasurement(request, MeasureStatus::kFailed, error.what());
   }
+  if (measure) return MeasureInWorker(request, options, measure);
+  return MeasureInWorker(request, options, [&file](const MeasureRequest& its) {
+    return MeasureHere(
+        file ? LoadHere(std::move(*file), its.load) : zoo::Load(its.model),
+        its);
+  });
 }
 
 }  // namespace foretell

@@ -595,10 +595,6 @@ class Measure(unittest.TestCase):
         self.assertEqual(entry["device"], "cpu")
         self.assertTrue(entry["environment"]["libtorch"].startswith("2."))
 
-    def test_worker_is_not_in_the_help(self):
-        self.assertNotIn("measure-one", run("--help").stdout)
-        self.assertNotIn("measure-one", run("completion", "bash").stdout)
-
 
 class Adapt(unittest.TestCase):
     MODELS = (ONNX, "zoo:vgg11", "zoo:mobilenet_v2")

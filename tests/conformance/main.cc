@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "datasets/collect/worker_pool.h"
 #include "foretell/error.h"
 #include "frontends/onnx/operator_table.h"
+#include "src/sandbox/pool.h"
 #include "tests/conformance/case.h"
 #include "tests/conformance/errata.h"
 #include "tests/conformance/report.h"
@@ -68,16 +68,16 @@ std::vector<CaseResult> RunCases(const std::vector<Case>& cases,
   std::vector<std::int64_t> tasks(cases.size());
   std::iota(tasks.begin(), tasks.end(), 0);
   std::vector<CaseResult> results(cases.size());
-  dataset::RunInWorkers(
+  sandbox::RunInWorkers(
       tasks, {.workers = options.processes, .deadline_s = kPatienceSeconds},
       [&](std::int64_t task) {
         at::set_num_threads(1);
         return ToJson(RunCase(cases[static_cast<size_t>(task)], options.fusion))
             .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
       },
-      [&](std::int64_t task, const dataset::TaskOutcome& outcome) {
+      [&](std::int64_t task, const sandbox::Outcome& outcome) {
         const auto i = static_cast<size_t>(task);
-        const bool done = outcome.kind == dataset::TaskOutcome::Kind::kDone;
+        const bool done = outcome.kind == sandbox::Outcome::Kind::kDone;
         results[i] = done ? FromJson(nlohmann::json::parse(outcome.text))
                           : Unfinished(cases[i], outcome.text);
       });

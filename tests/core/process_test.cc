@@ -124,12 +124,6 @@ TEST_F(Child, IsKilledAtItsDeadline) {
   EXPECT_NE(kill(child.id(), 0), 0);
 }
 
-TEST_F(Child, HasTheDeadlineOfItsLimits) {
-  ChildProcess child =
-      ChildProcess::Fork({.limits = {.deadline_s = 0.05}}, &WaitForEver);
-  EXPECT_EQ(child.Wait().kind, Kind::kDeadline);
-}
-
 TEST_F(Child, MayDieInTheMiddleOfAMessage) {
   ChildProcess child = Fork([](Channel& channel) {
     const std::string half("\0\5\0\0\0\0\0\0\0hel", 12);
@@ -164,11 +158,9 @@ TEST_F(Child, SeesItsOwnParentAloneHangUp) {
 }
 
 TEST_F(Child, KeepsItsLimits) {
-  const ForkOptions options = {.limits = {.memory_bytes = 1 << 30,
-                                          .cpu_s = 5,
-                                          .file_bytes = 4096,
-                                          .core_bytes = 0}};
-  ChildProcess child = ChildProcess::Fork(options, [](Channel& channel) {
+  const ProcessLimits limits = {
+      .memory_bytes = 1 << 30, .cpu_s = 5, .file_bytes = 4096, .core_bytes = 0};
+  ChildProcess child = ChildProcess::Fork(limits, [](Channel& channel) {
     for (const auto resource :
          {RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_CORE}) {
       rlimit limit = {};
@@ -183,45 +175,10 @@ TEST_F(Child, KeepsItsLimits) {
 
 TEST_F(Child, RunsOutOfTheMemoryThatItMayHave) {
   ChildProcess child = ChildProcess::Fork(
-      {.limits = {.memory_bytes = std::int64_t{1} << 30}},
+      {.memory_bytes = std::int64_t{1} << 30},
       [](Channel&) { const std::vector<char> large(std::size_t{1} << 31); });
   ExpectError([&child] { child.channel().Receive(); }, ErrorCode::kInternal,
               "bad_alloc");
-}
-
-TEST_F(Child, IsPreparedBeforeItsWork) {
-  static int steps = 0;
-  ChildProcess child = ChildProcess::Fork(
-      {.initialize = [] { steps = 1; }},
-      [](Channel& channel) { channel.Send(std::to_string(steps)); });
-  EXPECT_EQ(child.channel().Receive(), "1");
-  EXPECT_EQ(steps, 0);
-}
-
-TEST_F(Child, DoesNoWorkUnprepared) {
-  ChildProcess child = ChildProcess::Fork(
-      {.initialize = [] { throw Error(ErrorCode::kIo, "no sandbox"); }},
-      [](Channel& channel) { channel.Send("worked"); });
-  ExpectError([&child] { child.channel().Receive(); }, ErrorCode::kIo,
-              "no sandbox");
-  EXPECT_EQ(child.channel().Receive(), std::nullopt);
-}
-
-TEST_F(Child, RunsAProgram) {
-  const Pipe out = MakePipe();
-  ChildProcess child = ChildProcess::Spawn(
-      {.argv = {"/bin/sh", "-c", "cat; echo $FORETELL_TEST; exit 3"},
-       .environment = {{"FORETELL_TEST", "set"}},
-       .descriptors = {{STDOUT_FILENO, &out.write_end}}});
-  EXPECT_EQ(ToString(child.Wait()), "ended with status 3");
-  std::string text;
-  EXPECT_TRUE(ReadAvailable(out.read_end, 100, text));
-  EXPECT_EQ(text, "set\n");
-}
-
-TEST_F(Child, IsNamedWhenThereIsNoSuchProgram) {
-  ExpectError([] { ChildProcess::Spawn({.argv = {"/nowhere/program"}}); },
-              ErrorCode::kIo, "/nowhere/program: No such file");
 }
 
 }  // namespace

@@ -177,6 +177,72 @@ TEST_F(Sandboxed, OpensTheNextFileAhead) {
   EXPECT_EQ(here.Wait().format(), "onnx");
 }
 
+TEST_F(Sandboxed, TracesWhatIsExpectedAndWhatIsNot) {
+  const std::string path = std::string(kTinyVit) + ".onnx";
+  const TraceOptions training{.mode = Mode::kTraining};
+  std::vector<ExpectedTrace> expected;
+  for (const std::int64_t batch : {2, 3, 4}) {
+    expected.push_back({{.batch = batch}, {}});
+    expected.push_back({{.batch = batch}, training});
+  }
+  const Program here = LoadModel(path);
+  const auto ask = [&here](const Program& program, std::int64_t batch,
+                           const TraceOptions& options) {
+    const std::vector<BoundInput> inputs =
+        BindInputs(program.inputs(), {.batch = batch}, program.name());
+    EXPECT_TRUE(Seen(program, TraceProgram(program, inputs, options)) ==
+                Seen(here, TraceProgram(here, inputs, options)))
+        << batch;
+  };
+  LoadingModel loading(path, {.sandbox = Sandbox::kAuto}, expected);
+  const Program program = loading.Wait();
+  ask(program, 2, {});
+  ask(program, 3, training);  // Two answers that nobody asked for lie before.
+  ask(program, 9, {});        // All others do.
+  ask(program, 4, {});
+}
+
+TEST_F(Sandboxed, GoesOnAfterAnExpectedTraceThatFails) {
+  const std::vector<ExpectedTrace> expected = {
+      {{.inputs = {ParseInput("image=f32[1,3,7,7]")}}, {}},
+      {{.inputs = {ParseInput("picture=f32[1,3,32,32]")}}, {}},
+      {{.batch = 5}, {}}};
+  LoadingModel loading(std::string(kTinyVit) + ".onnx",
+                       {.sandbox = Sandbox::kAuto}, expected);
+  const Program program = loading.Wait();
+  ExpectError([&] { TraceProgram(program, expected[0].inputs.inputs); },
+              ErrorCode::kInvalidArgument, "vit_tiny.onnx");
+  const std::vector<BoundInput> inputs =
+      BindInputs(program.inputs(), {.batch = 5}, program.name());
+  EXPECT_EQ(TraceProgram(program, inputs).graph.info().batch, 5);
+}
+
+TEST(SandboxedMessages, SayTheSameOfAnExpectedTraceOnceItsInputsAreKnown) {
+  const Program program = LoadModel(std::string(kTinyVit) + ".onnx");
+  const ExpectedTrace expected{
+      {.batch = 6},
+      {.mode = Mode::kTraining,
+       .precision = Precision::kTf32,
+       .optimizer = Optimizer::kAdamW,
+       .device = TraceDevice::kCpu,
+       .seed = 7,
+       .autocast = DType::kBF16,
+       .grad_mode = true,
+       .torch = {.major = 1, .minor = 12, .patch = 1}}};
+  const sandboxed::Request bound{
+      "vit", BindInputs(program.inputs(), expected.inputs, "vit"),
+      expected.options};
+  const std::string packed = sandboxed::PackRequest(bound);
+  const sandboxed::Request unpacked = sandboxed::UnpackRequest(
+      sandboxed::PackExpected("vit", expected), program.inputs());
+  EXPECT_EQ(sandboxed::PackRequest(unpacked), packed);
+  EXPECT_EQ(sandboxed::PackRequest(sandboxed::UnpackRequest(packed, {})),
+            packed);
+  sandboxed::Request other = unpacked;
+  other.options.torch.patch.reset();
+  EXPECT_NE(sandboxed::PackRequest(other), packed);
+}
+
 TEST(SandboxedMessages, RefuseDamagedAnswers) {
   const Program program = LoadModel(std::string(kTinyVit) + ".onnx");
   const std::string description = sandboxed::PackDescription(program);

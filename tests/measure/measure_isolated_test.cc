@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <iostream>
 #include <string>
-#include <vector>
 
 #include "foretell/error.h"
 #include "foretell/measure.h"
@@ -22,10 +25,13 @@ MeasureRequest IsolatedRequest() {
           .options = {.deadline_s = 60}};
 }
 
-/// A worker that is a shell script; $1 is the request.
-Measurement Work(const std::string& script,
+/// A row of a child that does `work` instead of measuring.
+Measurement Work(const std::function<void()>& work,
                  const MeasureRequest& request = IsolatedRequest()) {
-  return MeasureIsolated(request, {"/bin/sh", "-c", script, "worker"});
+  return MeasureIsolated(request, [&work](const MeasureRequest& its) {
+    work();
+    return FailedMeasurement(its, MeasureStatus::kOk, "");
+  });
 }
 
 void ExpectEchoes(const Measurement& row) {
@@ -36,19 +42,34 @@ void ExpectEchoes(const Measurement& row) {
   EXPECT_FALSE(row.measured_at.empty());
 }
 
-TEST(MeasureIsolated, ReturnsTheRowOfTheWorker) {
+TEST(MeasureIsolated, ReturnsTheRowOfItsChild) {
   Measurement expected =
       FailedMeasurement(IsolatedRequest(), MeasureStatus::kOk, "");
   expected.latency = LatencyStatistics{30, 2, 3, 1, 4};
   expected.memory.peak_allocated_bytes = 1234;
+  pid_t child = 0;
   const Measurement row =
-      Work("echo '" + MeasurementToJson(expected) + "' >&3");
+      MeasureIsolated(IsolatedRequest(), [&](const MeasureRequest&) {
+        child = getpid();
+        return expected;
+      });
   EXPECT_EQ(MeasurementToJson(row), MeasurementToJson(expected));
+  EXPECT_EQ(child, 0);
 }
 
-TEST(MeasureIsolated, HandsTheWorkerItsRequest) {
-  const Measurement row = Work("echo \"$1\" >&2; kill -ABRT $$");
-  EXPECT_THAT(row.message, HasSubstr(RequestToJson(IsolatedRequest())));
+TEST(MeasureIsolated, RecordsAnErrorOfItsChild) {
+  const Measurement row =
+      Work([] { throw Error(ErrorCode::kCorrupt, "net.onnx: no graph"); });
+  EXPECT_EQ(row.status, MeasureStatus::kFailed);
+  EXPECT_EQ(row.message, "net.onnx: no graph");
+  ExpectEchoes(row);
+}
+
+TEST(MeasureIsolated, RecordsAFileThatIsNone) {
+  const Measurement row = MeasureIsolated(IsolatedRequest());
+  EXPECT_EQ(row.status, MeasureStatus::kFailed);
+  EXPECT_EQ(row.message, "net.onnx: no such file");
+  ExpectEchoes(row);
 }
 
 TEST(MeasureIsolated, RunsNoStrangersCodeOnAGpuUnlessItIsTrusted) {
@@ -58,23 +79,26 @@ TEST(MeasureIsolated, RunsNoStrangersCodeOnAGpuUnlessItIsTrusted) {
   MeasureRequest request = IsolatedRequest();
   request.model = path;
   request.device = "cuda:0";
-  Measurement row = Work("exit 7", request);
+  const auto leave = [] { _exit(7); };
+  Measurement row = Work(leave, request);
   EXPECT_EQ(row.status, MeasureStatus::kFailed);
   EXPECT_THAT(row.message, HasSubstr("--trust"));
   request.options.trusts_code = true;
-  EXPECT_THAT(Work("exit 7", request).message, HasSubstr("exit status 7"));
+  EXPECT_THAT(Work(leave, request).message, HasSubstr("status 7"));
   request.options.trusts_code = false;
   request.device = "cpu";
-  EXPECT_THAT(Work("exit 7", request).message, HasSubstr("exit status 7"));
+  EXPECT_THAT(Work(leave, request).message, HasSubstr("status 7"));
   std::ofstream(path) << "an ONNX model";
   request.device = "cuda:0";
-  EXPECT_THAT(Work("exit 7", request).message, HasSubstr("exit status 7"));
+  EXPECT_THAT(Work(leave, request).message, HasSubstr("status 7"));
   unlink(path.c_str());
 }
 
 TEST(MeasureIsolated, RecordsACrash) {
-  const Measurement row =
-      Work("echo starting; echo 'terminate called' >&2; kill -SEGV $$");
+  const Measurement row = Work([] {
+    std::cerr << "starting\nterminate called\n";
+    std::raise(SIGSEGV);
+  });
   EXPECT_EQ(row.status, MeasureStatus::kCrashed);
   EXPECT_EQ(row.message,
             "ended by SIGSEGV (11); its last words: terminate called");
@@ -84,50 +108,39 @@ TEST(MeasureIsolated, RecordsACrash) {
 TEST(MeasureIsolated, RecordsAHang) {
   MeasureRequest request = IsolatedRequest();
   request.options.deadline_s = 0.3;
-  const Measurement row = Work("sleep 600", request);
+  const Measurement row = Work([] { pause(); }, request);
   EXPECT_EQ(row.status, MeasureStatus::kDeadline);
   EXPECT_EQ(row.message, "killed after 0.3 s");
   ExpectEchoes(row);
 }
 
-TEST(MeasureIsolated, RecordsAWorkerThatLeavesNothing) {
-  const Measurement row = Work("echo bad >&2; exit 9");
+TEST(MeasureIsolated, RecordsAChildThatLeavesNothing) {
+  const Measurement row = Work([] {
+    std::cerr << "bad\n";
+    _exit(9);
+  });
   EXPECT_EQ(row.status, MeasureStatus::kCrashed);
-  EXPECT_EQ(row.message, "exit status 9 without a result; its last words: bad");
+  EXPECT_EQ(row.message, "ended with status 9; its last words: bad");
 }
 
-TEST(MeasureIsolated, RecordsAWorkerThatLeavesHalfARow) {
-  EXPECT_EQ(Work("echo '{\"model\": \"net' >&3").status,
-            MeasureStatus::kCrashed);
-  EXPECT_EQ(Work("echo '{}' >&3").status, MeasureStatus::kCrashed);
-}
-
-TEST(MeasureIsolated, DoesNotTrustTheRowOfAWorkerThatCrashes) {
-  const std::string json = MeasurementToJson(
-      FailedMeasurement(IsolatedRequest(), MeasureStatus::kOk, ""));
-  EXPECT_EQ(Work("echo '" + json + "' >&3; kill -SEGV $$").status,
-            MeasureStatus::kCrashed);
-}
-
-TEST(MeasureIsolated, ShowsTheWorkerOnlyTheMigInstance) {
+TEST(MeasureIsolated, ShowsItsChildOnlyTheMigInstance) {
   MeasureRequest request = IsolatedRequest();
   request.device = "MIG-01234567-89ab-cdef-0123-456789abcdef";
-  const Measurement row =
-      Work("echo \"$CUDA_VISIBLE_DEVICES\" >&2; exit 1", request);
-  EXPECT_THAT(row.message,
-              HasSubstr("MIG-01234567-89ab-cdef-0123-456789abcdef"));
+  const auto tell = [] {
+    throw Error(ErrorCode::kInternal, getenv("CUDA_VISIBLE_DEVICES"));
+  };
+  EXPECT_EQ(Work(tell, request).message,
+            "MIG-01234567-89ab-cdef-0123-456789abcdef");
+  request.device = "cpu";
+  EXPECT_EQ(Work(tell, request).message, "");
 }
 
 TEST(MeasureIsolated, RecordsADeviceThatHasNoSuchName) {
   MeasureRequest request = IsolatedRequest();
   request.device = "tpu:0";
-  const Measurement row = Work("exit 0", request);
+  const Measurement row = Work([] {}, request);
   EXPECT_EQ(row.status, MeasureStatus::kFailed);
   EXPECT_THAT(row.message, HasSubstr("'tpu:0'"));
-}
-
-TEST(MeasureIsolated, ThrowsWhenThereIsNoWorker) {
-  EXPECT_THROW(MeasureIsolated(IsolatedRequest(), {"/nowhere/worker"}), Error);
 }
 
 }  // namespace

@@ -132,47 +132,6 @@ TEST(MeasurementJson, ListsEachEnvironmentOnce) {
   EXPECT_EQ(count, 2u);
 }
 
-TEST(RequestJson, BringsEveryFieldBack) {
-  MeasureRequest request;
-  request.model = "zoo:net?width=2";
-  request.load.fusion = Fusion::kEquivalent;
-  request.inputs.inputs = {{"x=y", {DType::kF32, {1, 3}}}};
-  request.inputs.batch = 9;
-  request.inputs.dims = {{"seq", 128}};
-  request.run.mode = Mode::kTraining;
-  request.run.precision = Precision::kTf32;
-  request.run.optimizer = Optimizer::kAdamW;
-  request.run.autocast = true;
-  request.run.channels_last = true;
-  request.device = "MIG-1";
-  request.seed = 11;
-  request.options = {.warmup_runs = 1,
-                     .min_runs = 2,
-                     .min_seconds = 3,
-                     .energy = true,
-                     .energy_options = {4, 5, 6, 7, 8},
-                     .deadline_s = 9,
-                     .threads = 10,
-                     .nvml_library = "a.so",
-                     .powercap_folder = "/b"};
-  const std::string json = RequestToJson(request);
-  const MeasureRequest back = RequestFromJson(json);
-  EXPECT_EQ(RequestToJson(back), json);
-  EXPECT_EQ(back.load.fusion, Fusion::kEquivalent);
-  EXPECT_EQ(back.inputs.inputs[0].name, "x=y");
-  EXPECT_EQ(back.inputs.dims.at("seq"), 128);
-  EXPECT_EQ(back.run, request.run);
-  EXPECT_EQ(back.options.energy_options.max_window_s, 8);
-  EXPECT_EQ(back.options.nvml_library, "a.so");
-}
-
-TEST(RequestJson, RefusesWhatIsNoRequest) {
-  EXPECT_THROW(RequestFromJson("nonsense"), Error);
-  EXPECT_THROW(RequestFromJson(R"({"fuse": "sometimes"})"), Error);
-  EXPECT_THROW(RequestFromJson(R"({"batch": "many"})"), Error);
-  EXPECT_THROW(RequestFromJson(R"({"run": {"mode": "sleep"}})"), Error);
-}
-
 TEST(MeasurementCsv, HasACellForEveryColumn) {
   Measurement row = FullRow();
   row.message = "line one\nand, two";

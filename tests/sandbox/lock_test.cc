@@ -28,7 +28,7 @@ using Work = std::function<std::string()>;
 /// What a locked child answers, or how it ended.
 std::string Locked(const Work& work, LockOptions options = {}) {
   ChildProcess child = ChildProcess::Fork(
-      {.limits = {.core_bytes = 0}}, [&work, &options](Channel& channel) {
+      {.core_bytes = 0}, [&work, &options](Channel& channel) {
         options.keep = {channel.end().number()};
         LockProcess(options);
         channel.Send(work());

@@ -1,4 +1,4 @@
-#include "datasets/collect/worker_pool.h"
+#include "src/sandbox/pool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,18 +11,18 @@
 #include <string>
 #include <vector>
 
-namespace foretell::dataset {
+namespace foretell::sandbox {
 namespace {
 
-using Kind = TaskOutcome::Kind;
+using Kind = Outcome::Kind;
 using testing::HasSubstr;
 
-std::map<std::int64_t, TaskOutcome> RunAll(
-    const std::vector<std::int64_t>& tasks, const WorkerOptions& options,
+std::map<std::int64_t, Outcome> RunAll(
+    const std::vector<std::int64_t>& tasks, const PoolOptions& options,
     const std::function<std::string(std::int64_t)>& work) {
-  std::map<std::int64_t, TaskOutcome> outcomes;
+  std::map<std::int64_t, Outcome> outcomes;
   RunInWorkers(tasks, options, work,
-               [&](std::int64_t task, const TaskOutcome& outcome) {
+               [&](std::int64_t task, const Outcome& outcome) {
                  EXPECT_TRUE(outcomes.emplace(task, outcome).second);
                });
   return outcomes;
@@ -93,4 +93,4 @@ TEST(RunInWorkers, HasNothingToDoWithoutTasks) {
 }
 
 }  // namespace
-}  // namespace foretell::dataset
+}  // namespace foretell::sandbox
