@@ -6,19 +6,14 @@
 namespace foretell::cli {
 namespace {
 
-/// Empty where it is no question, where a trace is no matter of milliseconds,
-/// and where one in grad mode is refused.
-std::optional<double> MemoryInGradMode(const ModelOptions& model,
-                                       const Predictor& predictor,
-                                       const Prediction& prediction,
-                                       const Program& program,
-                                       const Trace& trace) {
-  TraceOptions again = model.ToTraceOptions();
-  const bool asks = again.mode == Mode::kInference && !again.grad_mode;
-  if (!asks || again.device == TraceDevice::kCpu) return std::nullopt;
-  again.grad_mode = true;
+/// What the step takes there; empty where such a trace is refused.
+std::optional<double> MemoryInGradMode(
+    const std::vector<TraceOptions>& in_grad_mode, const Predictor& predictor,
+    const Prediction& prediction, const Program& program, const Trace& trace) {
+  if (in_grad_mode.empty()) return std::nullopt;
   try {
-    const Trace recorded = TraceProgram(program, trace.inputs, again);
+    const Trace recorded =
+        TraceProgram(program, trace.inputs, in_grad_mode.front());
     return predictor.MemoryInGradMode(prediction, recorded.graph);
   } catch (const Error&) {
     return std::nullopt;
@@ -27,15 +22,19 @@ std::optional<double> MemoryInGradMode(const ModelOptions& model,
 
 }  // namespace
 
-Report AnswerTrace(const Predictor& predictor, const ModelOptions& model,
-                   const Program& program, const Trace& trace,
-                   const AnswerOptions& options) {
+std::vector<TraceOptions> TraceInGradMode(const ModelOptions& model) {
+  TraceOptions again = model.ToTraceOptions();
+  const bool asks = again.mode == Mode::kInference && !again.grad_mode;
+  if (!asks || again.device == TraceDevice::kCpu) return {};
+  again.grad_mode = true;
+  return {again};
+}
+
+Report AnswerTrace(const Predictor& predictor, const Program& program,
+                   const Trace& trace, const AnswerOptions& options) {
   Prediction prediction = predictor.Predict(trace.graph);
-  std::optional<double> grad_mode_mib;
-  if (options.with_grad_mode) {
-    grad_mode_mib =
-        MemoryInGradMode(model, predictor, prediction, program, trace);
-  }
+  const std::optional<double> grad_mode_mib = MemoryInGradMode(
+      options.in_grad_mode, predictor, prediction, program, trace);
   mig::Recommendation recommendation = mig::Recommend(
       ToDemand(prediction, program.name()), predictor.device(), options.mig);
   Report report = MakeReport(

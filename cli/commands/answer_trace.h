@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string>
+#include <vector>
 
 #include "cli/flags/model_options.h"
 #include "foretell/mig.h"
@@ -12,15 +12,18 @@ namespace foretell::cli {
 /// What an answer holds beside the prediction.
 struct AnswerOptions {
   mig::RecommendOptions mig;
-  /// Says what the step takes without torch.no_grad(), where that is a question
-  /// and tracing once more a matter of milliseconds.
-  bool with_grad_mode = true;
+  /// TraceInGradMode's, to say what the step takes without torch.no_grad().
+  std::vector<TraceOptions> in_grad_mode;
 };
 
-/// Everything that is said of `trace`, which is one of `program` as `model`
-/// asks for it. Throws what Predict and mig::Recommend throw.
-Report AnswerTrace(const Predictor& predictor, const ModelOptions& model,
-                   const Program& program, const Trace& trace,
-                   const AnswerOptions& options = {});
+/// A second trace of what `model` asks for, as where nobody writes
+/// torch.no_grad(). None where that is no question, and where a trace is no
+/// matter of milliseconds.
+std::vector<TraceOptions> TraceInGradMode(const ModelOptions& model);
+
+/// Everything that is said of `trace`, which is one of `program`. Throws what
+/// Predict and mig::Recommend throw.
+Report AnswerTrace(const Predictor& predictor, const Program& program,
+                   const Trace& trace, const AnswerOptions& options);
 
 }  // namespace foretell::cli

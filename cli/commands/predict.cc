@@ -77,15 +77,20 @@ class PredictPage {
 ExitCode RunPredict(const PredictOptions& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   const mig::RecommendOptions rule{.rule = *mig::ParseRule(options.mig_rule)};
+  const std::vector<TraceOptions> in_grad_mode =
+      IsInFull(options) ? TraceInGradMode(options.model)
+                        : std::vector<TraceOptions>();
   std::vector<Report> reports;
   PredictPage page(options);
   const std::vector<ReportError> errors = ForEachTrace(
-      options.model, [&](const Program& program, const Trace& trace) {
+      options.model,
+      [&](const Program& program, const Trace& trace) {
         reports.push_back(
-            AnswerTrace(predictor, options.model, program, trace,
-                        {.mig = rule, .with_grad_mode = IsInFull(options)}));
+            AnswerTrace(predictor, program, trace,
+                        {.mig = rule, .in_grad_mode = in_grad_mode}));
         page.Look(reports.back(), trace, predictor.device());
-      });
+      },
+      in_grad_mode);
   page.Write(reports, errors);
   if (options.json) {
     std::cout << DumpJson(ReportsToJson(reports, errors)) << "\n";

@@ -77,7 +77,9 @@ struct Document {
 
 Document MakeDocument(const ReportCommand& command, const Predictor& predictor,
                       const Program& program, const Trace& trace) {
-  const Report report = AnswerTrace(predictor, command.model, program, trace);
+  const Report report =
+      AnswerTrace(predictor, program, trace,
+                  {.in_grad_mode = TraceInGradMode(command.model)});
   Document document = {report.model, pictures::StepToJson(report, trace.graph,
                                                           predictor.device())};
   if (command.batches == "auto") {
@@ -92,9 +94,11 @@ ExitCode RunReport(const ReportCommand& command) {
   const Predictor predictor = command.predictor.Make(command.model.run);
   std::optional<Document> document;
   const std::vector<ReportError> errors = ForEachTrace(
-      command.model, [&](const Program& program, const Trace& trace) {
+      command.model,
+      [&](const Program& program, const Trace& trace) {
         document = MakeDocument(command, predictor, program, trace);
-      });
+      },
+      TraceInGradMode(command.model));
   if (document && !command.out.empty()) {
     WriteWhole(command.out,
                HtmlPage(PageView::kStep, document->title, document->json));

@@ -31,9 +31,26 @@ std::pair<std::string, std::int64_t> ParseDim(const std::string& text) {
       fmt::format("--dim '{}': expected NAME=SIZE, e.g. seq=128", text));
 }
 
-std::vector<std::optional<std::int64_t>> Batches(const ModelOptions& options) {
-  if (options.batches.empty()) return {std::nullopt};
-  return {options.batches.begin(), options.batches.end()};
+/// The traces of every model. Throws Error for bad flags.
+std::vector<ExpectedTrace> TracesOf(const ModelOptions& options) {
+  const TraceOptions how = options.ToTraceOptions();
+  if (options.batches.empty()) return {{options.ToRequest(std::nullopt), how}};
+  std::vector<ExpectedTrace> traces;
+  for (const std::int64_t batch : options.batches) {
+    traces.push_back({options.ToRequest(batch), how});
+  }
+  return traces;
+}
+
+/// `traces`, and after each of them those that are `also` asked for.
+std::vector<ExpectedTrace> WithOthers(const std::vector<ExpectedTrace>& traces,
+                                      const std::vector<TraceOptions>& also) {
+  std::vector<ExpectedTrace> all;
+  for (const ExpectedTrace& trace : traces) {
+    all.push_back(trace);
+    for (const TraceOptions& other : also) all.push_back({trace.inputs, other});
+  }
+  return all;
 }
 
 ReportError ToReportError(const std::string& model,
@@ -208,28 +225,28 @@ DeviceCatalog DeviceFlags::Catalog() const {
 
 std::vector<ReportError> ForEachTrace(
     const ModelOptions& options,
-    const std::function<void(const Program&, const Trace&)>& use) {
-  const TraceOptions trace_options = options.ToTraceOptions();
-  const auto batches = Batches(options);
-  options.ToRequest(std::nullopt);  // Refuses bad flags before any model.
+    const std::function<void(const Program&, const Trace&)>& use,
+    const std::vector<TraceOptions>& also) {
+  const std::vector<ExpectedTrace> traces = TracesOf(options);
   const auto total =
-      static_cast<std::int64_t>(options.models.size() * batches.size());
+      static_cast<std::int64_t>(options.models.size() * traces.size());
   ProgressBar progress;
   std::int64_t done = 0;
   std::vector<ReportError> errors;
   options.WarnOfMissingLocks();
-  ModelQueue queue(options.models, options.ToLoadOptions());
+  ModelQueue queue(options.models, options.ToLoadOptions(),
+                   WithOthers(traces, also));
   for (const std::string& path : options.models) {
-    const std::int64_t done_with_it = done + std::ssize(batches);
+    const std::int64_t done_with_it = done + std::ssize(traces);
     try {
       const Program program = queue.Next();
-      for (const std::optional<std::int64_t> batch : batches) {
+      for (const ExpectedTrace& trace : traces) {
         if (total > 1) {
           progress.Show(done++, total, std::ssize(errors), path);
         }
         const std::vector<BoundInput> inputs =
-            BindInputs(program.inputs(), options.ToRequest(batch), path);
-        use(program, TraceProgram(program, inputs, trace_options));
+            BindInputs(program.inputs(), trace.inputs, path);
+        use(program, TraceProgram(program, inputs, trace.options));
       }
     } catch (const std::exception& error) {
       errors.push_back(ToReportError(path, error));

@@ -64,10 +64,12 @@ struct DeviceFlags {
 /// Traces every model at every batch size, in order, and hands each trace to
 /// `use` with the model's path and program. A model that fails, in here or in
 /// `use`, becomes an entry of the result; the others go on. Progress goes to
-/// stderr when that is a terminal and there is more than one run.
+/// stderr when that is a terminal and there is more than one run. `also` are
+/// traces of the same inputs that `use` will ask for, in this order.
 std::vector<ReportError> ForEachTrace(
     const ModelOptions& options,
-    const std::function<void(const Program&, const Trace&)>& use);
+    const std::function<void(const Program&, const Trace&)>& use,
+    const std::vector<TraceOptions>& also = {});
 
 /// Print "foretell: error: …", "foretell: warning: …" and "foretell: …" to
 /// stderr, each on one line and Printable (printable.h).

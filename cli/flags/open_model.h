@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,23 +16,26 @@ namespace foretell::cli {
 /// Errors as zoo::Load and LoadModel.
 Program OpenModel(const std::string& name, const LoadOptions& options = {});
 
-/// Opens models one after another: in a sandbox the next one while its
-/// predecessor is in use.
+/// Opens models one after another: in sandboxes the next ones, and the traces
+/// that are expected of each, while a predecessor is in use.
 class ModelQueue {
  public:
-  ModelQueue(std::vector<std::string> names, LoadOptions options)
-      : names_(std::move(names)), options_(std::move(options)) {}
+  ModelQueue(std::vector<std::string> names, LoadOptions options,
+             std::vector<ExpectedTrace> expected);
 
   /// The next program. To be called once for every name; errors as OpenModel.
   Program Next();
 
  private:
-  std::optional<LoadingModel> Start(std::size_t index) const;
+  std::optional<LoadingModel> Start(const std::string& name) const;
 
   std::vector<std::string> names_;
   LoadOptions options_;
+  std::vector<ExpectedTrace> expected_;
   std::size_t next_ = 0;
-  std::optional<LoadingModel> ahead_;
+  std::size_t most_ahead_;
+  /// Of the next names; networks of the zoo are none.
+  std::deque<std::optional<LoadingModel>> ahead_;
 };
 
 }  // namespace foretell::cli

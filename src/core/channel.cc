@@ -19,6 +19,8 @@ namespace {
 constexpr char kMessage = 0;
 constexpr std::size_t kHeaderBytes = 1 + sizeof(std::int64_t);
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+/// What may be sent before the other end reads: some graphs.
+constexpr int kSentAhead = 4 << 20;
 
 ErrorCode CodeOf(char kind) {
   const int code = kind - 1;
@@ -91,6 +93,10 @@ std::pair<Channel, Channel> MakeChannel() {
   std::array<int, 2> ends;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     throw Error(ErrorCode::kIo, "socketpair: " + SystemMessage(errno));
+  }
+  for (const int end : ends) {
+    // No more than the system allows: then the sender waits sooner.
+    setsockopt(end, SOL_SOCKET, SO_SNDBUF, &kSentAhead, sizeof(kSentAhead));
   }
   return {Channel(Descriptor(ends[0])), Channel(Descriptor(ends[1]))};
 }
