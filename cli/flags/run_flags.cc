@@ -101,15 +101,19 @@ void PredictorFlags::AddTo(CLI::App& command, Run& run) {
            "auto, where measurements speak for it; pmgns, the DIPPM paper's "
            "network")
       ->excludes(checkpoint);
+  command.add_flag("--expandable-segments", expandable_segments,
+                   "PYTORCH_ALLOC_CONF=expandable_segments:True");
   command.add_option("--adaptation", adaptation,
                      "What `foretell adapt` made of measurements of your own");
 }
 
 PredictorOptions PredictorFlags::ToOptions(const DeviceCatalog& catalog) const {
-  PredictorOptions options{.method = method,
-                           .checkpoints = checkpoints,
-                           .catalog = &catalog,
-                           .host = host};
+  PredictorOptions options{
+      .method = method,
+      .checkpoints = checkpoints,
+      .catalog = &catalog,
+      .allocator = {.expandable_segments = expandable_segments},
+      .host = host};
   if (!device.environment.empty()) {
     options.context = catalog.FindContext(device.environment);
   }

@@ -25,6 +25,7 @@ struct PredictorFlags {
   std::vector<std::string> checkpoints;  ///< Files of the user's own networks.
   HostSpec host;           ///< The machine that --host names; or the typical.
   std::string adaptation;  ///< File that `foretell adapt` wrote; or empty.
+  bool expandable_segments = false;  ///< Of the caching allocator.
 
   /// `run` must outlive the command.
   void AddTo(CLI::App& command, Run& run);

@@ -42,6 +42,10 @@ struct CachingAllocatorConfig {
   /// free segments back; if that is not enough it is out of memory, unless it
   /// is optional.
   std::int64_t device_limit_bytes = kUnlimitedBytes;
+  /// One segment per pool grows by pages, of 2 MiB for requests up to 1 MiB and
+  /// of 20 MiB for larger ones (`expandable_segments:True`); the limits on
+  /// splitting are then not read.
+  bool expandable_segments = false;
 };
 
 /// What an allocator holds at one moment, in bytes.
@@ -78,8 +82,7 @@ struct AllocatorReplay {
 ///
 /// Requests round up to 512 B; up to 1 MiB they share 2 MiB segments, below
 /// 10 MiB they take 20 MiB segments, above that segments rounded to 2 MiB
-/// (c10/cuda/CUDACachingAllocator.cpp, LibTorch 2.13). One stream, no
-/// expandable segments.
+/// (c10/cuda/CUDACachingAllocator.cpp, LibTorch 2.13). One stream.
 ///
 /// Throws Error(kInvalidArgument) with the event's index for a negative size,
 /// an id that is already live, a free of an id that is not, and more than
@@ -190,8 +193,8 @@ std::int64_t LeastMemory(const OperatorGraph& graph,
                          const MemoryBreakdown& simulated);
 
 /// The most scratch bytes that the kernels of `node` take at once on `device`
-/// while it runs, beside its results; 0 for nodes without a workspace. The cuBLAS
-/// workspace, which is kept for the whole run, is not in it.
+/// while it runs, beside its results; 0 for nodes without a workspace. The
+/// cuBLAS workspace, which is kept for the whole run, is not in it.
 std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node,
                             const DeviceSpec& device);
 

@@ -24,15 +24,15 @@
 // Segments get ever-growing addresses in the order in which they are taken:
 // the driver's true addresses cannot be known, and they only break ties.
 //
-// Left out: several streams, expandable segments, garbage collection, and the
+// Left out: several streams, garbage collection, and the
 // allocator's partial release of oversized blocks (with a limit on splitting
-// all cached segments are released at once).
+// all cached segments are released at once). Expandable segments are
+// expandable_allocator.cc.
 
 namespace foretell::memory {
 namespace {
 
 constexpr std::int64_t kMinBlockBytes = 512;
-constexpr std::int64_t kSmallRequestBytes = kMiB;
 constexpr std::int64_t kSmallSegmentBytes = kSegmentGranule;
 constexpr std::int64_t kMinOwnSegmentBytes = 10 * kMiB;
 constexpr std::int64_t kLargeSegmentBytes = 20 * kMiB;
@@ -52,16 +52,19 @@ std::int64_t BlockBytes(std::int64_t bytes) {
   return RoundUp(bytes, kMinBlockBytes);
 }
 
+void RefuseEndlessRequest(std::int64_t bytes, const AllocatorState& state) {
+  if (bytes <= kMaxTotalBytes - state.reserved - kLargeSegmentBytes) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("a request of {} bytes on top of {} reserved ones "
+                          "exceeds 2^60 bytes",
+                          bytes, state.reserved));
+}
+
 CachingAllocator::CachingAllocator(const CachingAllocatorConfig& config)
     : config_(config) {}
 
 std::optional<BlockId> CachingAllocator::Allocate(std::int64_t bytes) {
-  if (bytes > kMaxTotalBytes - state_.reserved - kLargeSegmentBytes) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("a request of {} bytes on top of {} reserved ones "
-                            "exceeds 2^60 bytes",
-                            bytes, state_.reserved));
-  }
+  RefuseEndlessRequest(bytes, state_);
   const std::int64_t block_bytes = BlockBytes(bytes);
   const bool small = block_bytes <= kSmallRequestBytes;
   std::optional<BlockId> found = TakeFree(block_bytes, small);

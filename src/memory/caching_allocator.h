@@ -17,8 +17,14 @@ using BlockId = std::int32_t;
 /// Segments are multiples of this.
 inline constexpr std::int64_t kSegmentGranule = 2 * kMiB;
 
+/// The largest block of the small pool.
+inline constexpr std::int64_t kSmallRequestBytes = kMiB;
+
 /// The block that serves a request of `bytes`.
 std::int64_t BlockBytes(std::int64_t bytes);
+/// Throws Error(kInvalidArgument) where a request would bring the total of
+/// `state` beyond 2^60 bytes.
+void RefuseEndlessRequest(std::int64_t bytes, const AllocatorState& state);
 
 /// PyTorch's CUDA caching allocator on one stream, without any memory.
 class CachingAllocator {

@@ -6,12 +6,14 @@
 #include "foretell/error.h"
 #include "foretell/memory.h"
 #include "src/memory/caching_allocator.h"
+#include "src/memory/expandable_allocator.h"
 
 namespace foretell {
 namespace {
 
 using memory::BlockId;
 using memory::CachingAllocator;
+using memory::ExpandableAllocator;
 
 /// Stands for a live request without a block: of zero bytes, or optional and
 /// refused.
@@ -23,6 +25,7 @@ constexpr BlockId kNoBlock = -1;
 }
 
 /// Runs the events one by one and keeps the score.
+template <typename Allocator>
 class Replay {
  public:
   explicit Replay(const CachingAllocatorConfig& config) : allocator_(config) {}
@@ -85,21 +88,29 @@ class Replay {
     result_.timeline.push_back(state);
   }
 
-  CachingAllocator allocator_;
+  Allocator allocator_;
   std::unordered_map<std::int64_t, BlockId> live_;
   AllocatorReplay result_;
 };
+
+template <typename Allocator>
+AllocatorReplay ReplayThrough(std::span<const AllocationEvent> events,
+                              const CachingAllocatorConfig& config) {
+  Replay<Allocator> replay(config);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (!replay.Step(events[i], i)) break;
+  }
+  return replay.TakeResult();
+}
 
 }  // namespace
 
 AllocatorReplay SimulateCachingAllocator(
     std::span<const AllocationEvent> events,
     const CachingAllocatorConfig& config) {
-  Replay replay(config);
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (!replay.Step(events[i], i)) break;
-  }
-  return replay.TakeResult();
+  return config.expandable_segments
+             ? ReplayThrough<ExpandableAllocator>(events, config)
+             : ReplayThrough<CachingAllocator>(events, config);
 }
 
 }  // namespace foretell

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "foretell/memory.h"
+#include "src/memory/caching_allocator.h"
+
+namespace foretell::memory {
+
+/// PyTorch's CUDA caching allocator with expandable segments on one stream,
+/// without any memory: CachingAllocatorConfig::expandable_segments. Its limits
+/// on splitting are not read.
+class ExpandableAllocator {
+ public:
+  explicit ExpandableAllocator(const CachingAllocatorConfig& config);
+
+  /// As CachingAllocator::Allocate.
+  std::optional<BlockId> Allocate(std::int64_t bytes);
+  /// As CachingAllocator::Free.
+  void Free(BlockId block);
+
+  const AllocatorState& state() const { return state_; }
+
+ private:
+  enum class Use : std::uint8_t { kTaken, kFree, kUnmapped };
+  /// A range of addresses in the one segment of its pool.
+  struct Block {
+    std::int64_t address = 0;
+    std::int64_t bytes = 0;
+    std::int64_t requested = 0;
+    BlockId previous = -1;
+    BlockId next = -1;
+    Use use = Use::kUnmapped;
+    std::size_t pool = 0;
+  };
+  struct Pool {
+    std::int64_t page_bytes = 0;
+    /// Free blocks by size, then address: the order of best fit.
+    std::set<std::tuple<std::int64_t, std::int64_t, BlockId>> free;
+    std::map<std::int64_t, BlockId> unmapped;  ///< By address.
+  };
+
+  std::optional<BlockId> TakeFree(std::size_t pool, std::int64_t bytes);
+  std::optional<BlockId> Extend(std::size_t pool, std::int64_t bytes);
+  BlockId FindRoom(std::size_t pool, std::int64_t bytes);
+  std::int64_t BytesOfRun(BlockId first, std::int64_t enough) const;
+  std::int64_t ExpandableBytes(BlockId id) const;
+  bool Map(BlockId id, std::int64_t bytes);
+  void UnmapFreePages();
+  void UnmapPages(BlockId id);
+  /// Cuts the block to `bytes`; the rest, of the same use, follows it and is
+  /// not in its pool's order yet.
+  BlockId Cut(BlockId id, std::int64_t bytes);
+  void MergeNeighbours(BlockId id);
+  void Absorb(BlockId id, BlockId neighbour);
+  void Insert(BlockId id);
+  void Remove(BlockId id);
+  BlockId NewBlock(const Block& block);
+  Block& at(BlockId id) { return blocks_[static_cast<std::size_t>(id)]; }
+  const Block& at(BlockId id) const {
+    return blocks_[static_cast<std::size_t>(id)];
+  }
+
+  CachingAllocatorConfig config_;
+  AllocatorState state_;
+  std::vector<Block> blocks_;
+  std::vector<BlockId> unused_;
+  std::array<Pool, 2> pools_;
+};
+
+}  // namespace foretell::memory
