@@ -1,0 +1,287 @@
+// Activation checkpointing as a change of the graph.
+//
+// Done here and not while tracing, it serves every format: of a module path in
+// each operator all of them tell, and a TorchScript function or an ONNX file
+// has no module that could be called again. What it cannot know is what a
+// block's Python code would do beside its operators. The interpreter of
+// torch.export's files runs checkpoints that a file has (frontends/exported/
+// checkpoint.cc); tests/program/recompute_test.cc holds the two together.
+
+#include "src/graph/recompute_blocks.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <unordered_set>
+#include <utility>
+
+#include "foretell/error.h"
+#include "src/graph/recompute_plan.h"
+
+namespace foretell {
+namespace {
+
+using Kind = MemoryEvent::Kind;
+
+constexpr int kMostLevels = 3;
+
+/// Writes the graph anew, with its blocks computed again.
+class Rewriter {
+ public:
+  Rewriter(const OperatorGraph& graph, const RecomputePlan& plan, NodeId first)
+      : graph_(graph),
+        plan_(plan),
+        first_(first),
+        lives_(StorageLives(graph)),
+        builder_(graph.info()),
+        value_of_(graph.values().size(), kNone),
+        storage_of_(graph.storages().size()),
+        death_(graph.storages().size()) {
+    builder_.SetParameterElements(graph.ParameterElements());
+    for (const Value& value : graph.values()) names_.insert(value.name);
+    AddStorages();
+    SetDeaths();
+    AddSources();
+  }
+
+  OperatorGraph Rewrite() {
+    std::span<const MemoryEvent> rest = graph_.events();
+    PlayEvents(kNone, rest);
+    for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
+      for (const RecomputedBlock& block : plan_.blocks) {
+        if (block.reader == id) Recompute(block);
+      }
+      if (id >= first_) AddNode(id, graph_.node(id).phase);
+      PlayEvents(id, rest);
+      for (const StorageId storage : late_[IndexOf(id)]) {
+        builder_.Free(storage, Current());
+      }
+    }
+    for (const ValueId value : graph_.inputs()) {
+      builder_.MarkInput(MapValue(value));
+    }
+    for (const ValueId value : graph_.outputs()) {
+      builder_.MarkOutput(MapValue(value));
+    }
+    return builder_.Build();
+  }
+
+ private:
+  void AddStorages() {
+    for (StorageId id = 0; id < std::ssize(graph_.storages()); ++id) {
+      const Storage& storage = graph_.storage(id);
+      const bool is_early = plan_.early_death[IndexOf(id)] != kNever;
+      builder_.AddStorage(storage.bytes,
+                          is_early ? TensorRole::kActivation : storage.role,
+                          storage.label);
+      storage_of_[IndexOf(id)] = id;
+    }
+  }
+
+  /// When storages of the graph's own die now, and lists those whose death is
+  /// no event of the graph.
+  void SetDeaths() {
+    late_.resize(graph_.nodes().size());
+    for (std::size_t i = 0; i < lives_.size(); ++i) death_[i] = lives_[i].death;
+    for (const RecomputedBlock& block : plan_.blocks) {
+      for (const StorageId input : block.inputs) {
+        NodeId& death = death_[IndexOf(input)];
+        if (death != kNone) death = std::max(death, block.end);
+      }
+    }
+    for (std::size_t i = 0; i < death_.size(); ++i) {
+      if (plan_.early_death[i] != kNever) death_[i] = plan_.early_death[i];
+      if (death_[i] != lives_[i].death) {
+        late_[IndexOf(death_[i])].push_back(static_cast<StorageId>(i));
+      }
+    }
+  }
+
+  void AddSources() {
+    for (std::size_t i = 0; i < graph_.values().size(); ++i) {
+      const Value& value = graph_.values()[i];
+      if (value.producer != kNone) continue;
+      value_of_[i] = builder_.AddSource(value.name, value.type, value.storage);
+    }
+  }
+
+  NodeId Current() const { return builder_.num_nodes() - 1; }
+
+  /// The graph's events during `id`, off the front of `rest`.
+  void PlayEvents(NodeId id, std::span<const MemoryEvent>& rest) {
+    for (; !rest.empty() && rest.front().node == id; rest = rest.subspan(1)) {
+      const StorageId storage = rest.front().storage;
+      if (rest.front().kind == Kind::kAllocate) {
+        builder_.Allocate(storage, Current());
+      } else if (storage_of_[IndexOf(storage)] != storage) {
+        builder_.Free(storage_of_[IndexOf(storage)], Current());
+      } else if (death_[IndexOf(storage)] == id) {
+        builder_.Free(storage, Current());
+      }
+    }
+  }
+
+  void AddNode(NodeId id, Phase phase) {
+    const Node& node = graph_.node(id);
+    NodeSpec spec{.target = node.target,
+                  .attributes = node.attributes,
+                  .scope = node.scope,
+                  .phase = phase};
+    for (const ValueId input : node.inputs) {
+      spec.inputs.push_back(MapValue(input));
+    }
+    const NodeId added = builder_.AddNode(std::move(spec));
+    for (const ValueId output : node.outputs) {
+      const Value& value = graph_.value(output);
+      const bool is_again = value_of_[IndexOf(output)] != kNone;
+      value_of_[IndexOf(output)] = builder_.AddResult(
+          added, is_again ? NameAgain(value.name) : value.name, value.type,
+          storage_of_[IndexOf(value.storage)]);
+    }
+  }
+
+  /// The value in the storage that stands for its own now.
+  ValueId MapValue(ValueId id) {
+    const Value& value = graph_.value(id);
+    const StorageId storage = storage_of_[IndexOf(value.storage)];
+    ValueId& mapped = value_of_[IndexOf(id)];
+    if (mapped != kNone && builder_.value(mapped).storage == storage) {
+      return mapped;
+    }
+    const bool is_again = mapped != kNone;
+    mapped = builder_.AddSource(is_again ? NameAgain(value.name) : value.name,
+                                value.type, storage);
+    return mapped;
+  }
+
+  std::string NameAgain(std::string name) {
+    do {
+      name += ".again";
+    } while (!names_.insert(name).second);
+    return name;
+  }
+
+  bool IsOwn(const RecomputedBlock& block, StorageId storage) const {
+    const NodeId birth = lives_[IndexOf(storage)].birth;
+    return birth >= block.first && birth <= block.last;
+  }
+
+  void Recompute(const RecomputedBlock& block) {
+    const std::vector<ValueId> values = value_of_;
+    std::vector<StorageId> born;
+    for (NodeId id = block.first; id <= block.stop; ++id) {
+      const std::vector<MemoryEvent> events = EventsOf(id);
+      for (const MemoryEvent& event : events) {
+        if (event.kind == Kind::kAllocate) born.push_back(Copy(event.storage));
+      }
+      if (block.reader >= first_) AddNode(id, Phase::kBackward);
+      PlayAgain(block, events);
+    }
+    for (const StorageId storage : born) {
+      if (block.saved.contains(storage)) continue;
+      if (lives_[IndexOf(storage)].death > block.stop) {
+        builder_.Free(storage_of_[IndexOf(storage)], Current());
+      }
+      storage_of_[IndexOf(storage)] = storage;
+    }
+    Restore(values);
+  }
+
+  /// A storage in the place of `storage`, which is returned.
+  StorageId Copy(StorageId storage) {
+    storage_of_[IndexOf(storage)] = builder_.AddStorage(
+        graph_.storage(storage).bytes, TensorRole::kBackwardTemporary);
+    return storage;
+  }
+
+  void PlayAgain(const RecomputedBlock& block,
+                 const std::vector<MemoryEvent>& events) {
+    for (const MemoryEvent& event : events) {
+      if (!IsOwn(block, event.storage)) continue;
+      const StorageId copy = storage_of_[IndexOf(event.storage)];
+      event.kind == Kind::kAllocate ? builder_.Allocate(copy, Current())
+                                    : builder_.Free(copy, Current());
+    }
+  }
+
+  /// Results of the block that live outside of it are those of the first time.
+  void Restore(const std::vector<ValueId>& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const StorageId storage = graph_.values()[i].storage;
+      const bool is_first = storage_of_[IndexOf(storage)] == storage;
+      if (is_first && values[i] != kNone) value_of_[i] = values[i];
+    }
+  }
+
+  std::vector<MemoryEvent> EventsOf(NodeId id) const {
+    const auto [begin, end] =
+        std::ranges::equal_range(graph_.events(), id, {}, &MemoryEvent::node);
+    return {begin, end};
+  }
+
+  const OperatorGraph& graph_;
+  const RecomputePlan& plan_;
+  NodeId first_;
+  std::vector<StorageLife> lives_;
+  GraphBuilder builder_;
+  std::vector<ValueId> value_of_;             ///< By value of the graph.
+  std::vector<StorageId> storage_of_;         ///< By storage of the graph.
+  std::vector<NodeId> death_;                 ///< By storage of the graph.
+  std::vector<std::vector<StorageId>> late_;  ///< By node: who dies after it.
+  std::unordered_set<std::string> names_;
+};
+
+std::int64_t PeakOfLiveBytes(const OperatorGraph& graph) {
+  std::int64_t live = 0;
+  std::int64_t peak = 0;
+  for (const MemoryEvent& event : graph.events()) {
+    const std::int64_t bytes = graph.storage(event.storage).bytes;
+    live += event.kind == Kind::kAllocate ? bytes : -bytes;
+    peak = std::max(peak, live);
+  }
+  return peak;
+}
+
+/// Empty where there is nothing to compute again.
+std::optional<OperatorGraph> Recomputed(const OperatorGraph& graph,
+                                        const BlockOf& block_of, NodeId first) {
+  const RecomputePlan plan = PlanRecomputation(graph, block_of);
+  if (plan.blocks.empty()) return std::nullopt;
+  return Rewriter(graph, plan, first).Rewrite();
+}
+
+std::string SomePath(const OperatorGraph& graph) {
+  const auto node = std::ranges::find_if(
+      graph.nodes(), [](const Node& one) { return !one.scope.empty(); });
+  return node == graph.nodes().end()
+             ? "no operator says in which module it is"
+             : fmt::format("'{}' is the path of one operator", node->scope);
+}
+
+}  // namespace
+
+OperatorGraph RecomputeBlocks(const OperatorGraph& graph,
+                              const std::string& blocks, NodeId first) {
+  std::optional<OperatorGraph> best;
+  if (blocks == kAutomaticBlocks) {
+    for (int level = 0; level < kMostLevels; ++level) {
+      std::optional<OperatorGraph> found =
+          Recomputed(graph, BlocksOfNumber(level), first);
+      if (!found) continue;
+      if (!best || PeakOfLiveBytes(*found) < PeakOfLiveBytes(*best)) {
+        best = std::move(found);
+      }
+    }
+  } else {
+    best = Recomputed(graph, BlocksOfPath(blocks), first);
+  }
+  if (best) return *std::move(best);
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("no block '{}' keeps anything that could be computed "
+                          "again; {}",
+                          blocks, SomePath(graph)));
+}
+
+}  // namespace foretell

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "src/graph/block_paths.h"
+
+namespace foretell {
+
+/// Death of a storage that is never freed.
+inline constexpr NodeId kNever = std::numeric_limits<NodeId>::max();
+
+/// `id` as an index of its list.
+constexpr std::size_t IndexOf(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+/// A run of forward operators that is computed again.
+struct RecomputedBlock {
+  NodeId first = kNone;
+  NodeId last = kNone;
+  NodeId stop = kNone;        ///< The last one that is computed again.
+  NodeId reader = kNone;      ///< Before it the block is computed again.
+  NodeId end = kNone;         ///< During it the last thing that was saved dies.
+  std::set<StorageId> saved;  ///< Dies early and comes back.
+  std::set<StorageId> unneeded;  ///< Dies early, and nothing reads it again.
+  std::set<StorageId> inputs;    ///< What the block was called with.
+};
+
+/// When a storage was born and died, by node; kNone before the first node.
+struct StorageLife {
+  NodeId birth = kNone;
+  NodeId death = kNever;
+};
+std::vector<StorageLife> StorageLives(const OperatorGraph& graph);
+
+/// The blocks of `graph` that have anything to compute again, and the moment
+/// from which on each storage that dies early is gone.
+struct RecomputePlan {
+  std::vector<RecomputedBlock> blocks;
+  std::vector<NodeId> early_death;  ///< By storage; kNever: as it was.
+};
+RecomputePlan PlanRecomputation(const OperatorGraph& graph,
+                                const BlockOf& block_of);
+
+}  // namespace foretell
