@@ -135,6 +135,13 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.torch.major);
   writer.Number(options.torch.minor);
   PutOptional(writer, options.torch.patch);
+  writer.Number(options.loop.foreach);
+  writer.Number(options.loop.set_to_none);
+  writer.Number(options.loop.accumulation);
+  writer.Text(options.loop.trainable);
+  writer.Number(options.loop.lora.rank);
+  writer.Text(options.loop.lora.targets);
+  writer.Text(options.loop.recompute);
 }
 
 TraceOptions TakeOptions(ByteReader& reader) {
@@ -149,6 +156,13 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.torch.major = reader.Number<int>();
   options.torch.minor = reader.Number<int>();
   options.torch.patch = TakeOptional<int>(reader);
+  options.loop.foreach = reader.Number<bool>();
+  options.loop.set_to_none = reader.Number<bool>();
+  options.loop.accumulation = reader.Number<int>();
+  options.loop.trainable = reader.Text();
+  options.loop.lora.rank = reader.Number<int>();
+  options.loop.lora.targets = reader.Text();
+  options.loop.recompute = reader.Text();
   return options;
 }
 

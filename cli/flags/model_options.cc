@@ -6,6 +6,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "cli/flags/loop_flags.h"
 #include "cli/flags/open_model.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/progress_bar.h"
@@ -113,6 +114,7 @@ void ModelOptions::AddTraceFlags(CLI::App& command) {
   command.add_option("-d,--dim", dims, "Size of a named dimension: seq=128")
       ->allow_extra_args(false);
   AddStepFlags(command, run);
+  AddLoopFlags(command, loop);
   phase.AddTo(command);
   command.parse_complete_callback([this] {
     for (std::string& model : models) model = phase.Apply(model);
@@ -162,7 +164,9 @@ TraceOptions ModelOptions::ToTraceOptions() const {
       .optimizer = run.optimizer,
       .device = trace == "cpu" ? TraceDevice::kCpu : TraceDevice::kMeta,
       .grad_mode = run.grad_mode,
-      .torch = run.torch};
+      .torch = run.torch,
+      .loop = loop};
+  RequireTraining(loop, run.mode);
   if (run.grad_mode && run.mode == Mode::kTraining) {
     throw Error(ErrorCode::kInvalidArgument,
                 "--grad says how inference runs; with --mode training leave it "

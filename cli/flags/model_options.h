@@ -26,6 +26,7 @@ struct ModelOptions {
   std::vector<std::string> dims;
   std::vector<std::int64_t> batches;
   Run run;  ///< Mode, optimizer and precision have flags here.
+  TrainingLoop loop;
   std::string trace = "meta";
   std::string fuse = "exported";
   std::string sandbox = "auto";

@@ -7,6 +7,7 @@
 #include "foretell/graph.h"
 #include "foretell/program.h"
 #include "foretell/run.h"
+#include "foretell/training_loop.h"
 
 namespace foretell {
 
@@ -32,6 +33,7 @@ struct TraceOptions {
   /// Decides on TraceDevice::kMeta what attention stores. Before 2.0 nothing
   /// was fused: scores and probabilities are stored, and kept in training.
   TorchVersion torch = {};
+  TrainingLoop loop = {};  ///< Used in Mode::kTraining.
 };
 
 /// What one run of a program on given inputs shows.
@@ -63,8 +65,9 @@ struct Trace {
 /// Throws Error that names the operator: kUnsupported when it depends on data,
 /// or lacks a meta kernel and is large or needs a gradient, or when the program
 /// does not end; kInvalidArgument when shapes do not fit or are absurd, for
-/// grad mode in training, and for autocast with a precision or to a type that
-/// it does not go with.
+/// grad mode in training, for autocast with a precision or to a type that it
+/// does not go with, and for a loop without batches, with an expression that is
+/// none, or that no parameter or block answers to.
 Trace TraceProgram(const Program& program,
                    const std::vector<BoundInput>& inputs,
                    const TraceOptions& options = {});

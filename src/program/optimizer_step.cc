@@ -14,17 +14,12 @@
 #include <cmath>
 #include <utility>
 
+#include "src/program/optimizer_constants.h"
+
 namespace foretell {
 namespace {
 
-constexpr double kLearningRate = 1e-3;
-constexpr double kMomentum = 0.9;
-constexpr double kBeta1 = 0.9;
-constexpr double kBeta2 = 0.999;
-constexpr double kEpsilon = 1e-8;
-constexpr double kAdamWDecay = 1e-2;
-constexpr double kRmsPropAlpha = 0.99;
-constexpr double kAdagradEpsilon = 1e-10;
+using namespace optim;
 
 std::vector<at::Tensor> ZerosLike(at::TensorList tensors) {
   std::vector<at::Tensor> zeros;
@@ -36,8 +31,9 @@ std::vector<at::Tensor> ZerosLike(at::TensorList tensors) {
 
 }  // namespace
 
-OptimizerStep::OptimizerStep(Optimizer kind, std::vector<at::Tensor> parameters)
-    : kind_(kind), parameters_(std::move(parameters)) {}
+OptimizerStep::OptimizerStep(Optimizer kind, std::vector<at::Tensor> parameters,
+                             bool foreach)
+    : kind_(kind), foreach_(foreach), parameters_(std::move(parameters)) {}
 
 void OptimizerStep::Step() {
   const at::NoGradGuard no_grad;
@@ -49,15 +45,29 @@ void OptimizerStep::Step() {
     gradients.push_back(parameter.grad());
   }
   if (parameters.empty()) return;
+  MakeState(parameters);
+  ++num_steps_;
+  foreach_ ? StepLists(parameters, gradients)
+           : StepOneByOne(parameters, gradients);
+}
+
+void OptimizerStep::MakeState(Tensors parameters) {
+  const bool is_adam = kind_ == Optimizer::kAdam || kind_ == Optimizer::kAdamW;
+  const bool has_variance =
+      is_adam || kind_ == Optimizer::kRmsProp || kind_ == Optimizer::kAdagrad;
+  if (is_adam && momentum_.empty()) momentum_ = ZerosLike(parameters);
+  if (has_variance && variance_.empty()) variance_ = ZerosLike(parameters);
+}
+
+void OptimizerStep::StepLists(Tensors parameters, Tensors gradients) {
   switch (kind_) {
     case Optimizer::kSgd:
       return Sgd(parameters, gradients);
     case Optimizer::kMomentum:
       return Momentum(parameters, gradients);
     case Optimizer::kAdam:
-      return Adam(parameters, gradients, 0.0);
     case Optimizer::kAdamW:
-      return Adam(parameters, gradients, kAdamWDecay);
+      return Adam(parameters, gradients);
     case Optimizer::kRmsProp:
       return RmsProp(parameters, gradients);
     case Optimizer::kAdagrad:
@@ -67,6 +77,13 @@ void OptimizerStep::Step() {
 
 void OptimizerStep::ZeroGrad() {
   for (at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
+}
+
+void OptimizerStep::FillGradWithZeros() {
+  const at::NoGradGuard no_grad;
+  for (at::Tensor& parameter : parameters_) {
+    if (parameter.grad().defined()) parameter.mutable_grad().zero_();
+  }
 }
 
 void OptimizerStep::Sgd(at::TensorList parameters, at::TensorList gradients) {
@@ -86,13 +103,8 @@ void OptimizerStep::Momentum(at::TensorList parameters,
   at::_foreach_add_(parameters, momentum_, -kLearningRate);
 }
 
-void OptimizerStep::Adam(at::TensorList parameters, at::TensorList gradients,
-                         double weight_decay) {
-  if (momentum_.empty()) {
-    momentum_ = ZerosLike(parameters);
-    variance_ = ZerosLike(parameters);
-  }
-  ++num_steps_;
+void OptimizerStep::Adam(at::TensorList parameters, at::TensorList gradients) {
+  const double weight_decay = WeightDecay(kind_);
   const double correction1 = 1.0 - std::pow(kBeta1, num_steps_);
   const double correction2 = 1.0 - std::pow(kBeta2, num_steps_);
   if (weight_decay != 0.0) {
@@ -110,7 +122,6 @@ void OptimizerStep::Adam(at::TensorList parameters, at::TensorList gradients,
 
 void OptimizerStep::RmsProp(at::TensorList parameters,
                             at::TensorList gradients) {
-  if (variance_.empty()) variance_ = ZerosLike(parameters);
   at::_foreach_mul_(variance_, kRmsPropAlpha);
   at::_foreach_addcmul_(variance_, gradients, gradients, 1.0 - kRmsPropAlpha);
   std::vector<at::Tensor> average = at::_foreach_sqrt(variance_);
@@ -120,7 +131,6 @@ void OptimizerStep::RmsProp(at::TensorList parameters,
 
 void OptimizerStep::Adagrad(at::TensorList parameters,
                             at::TensorList gradients) {
-  if (variance_.empty()) variance_ = ZerosLike(parameters);
   at::_foreach_addcmul_(variance_, gradients, gradients, 1.0);
   std::vector<at::Tensor> deviation = at::_foreach_sqrt(variance_);
   at::_foreach_add_(deviation, kAdagradEpsilon);

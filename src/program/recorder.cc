@@ -21,6 +21,7 @@
 #include "src/program/autocast.h"
 #include "src/program/call_checks.h"
 #include "src/program/host_operators.h"
+#include "src/program/lora.h"
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/operator_call.h"
 #include "src/program/perform.h"
@@ -38,6 +39,7 @@ thread_local Recorder* current_recorder = nullptr;
 
 void RecorderHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack) {
+  if (LoraAdapters::Intercept(op, *stack)) return;
   if (AutocastRegion::Intercept(op, keys, *stack)) return;
   const c10::impl::ExcludeDispatchKeyGuard off(kHookKey);
   const c10::DispatchKeySet rest =

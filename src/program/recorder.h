@@ -46,6 +46,7 @@ class Recorder final : public StorageListener {
   void SetPhase(Phase phase) { phase_ = phase; }
   /// Between false and true only memory events are recorded (the warm-up step).
   void RecordNodes(bool record) { record_nodes_ = record; }
+  NodeId num_nodes() const { return builder_.num_nodes(); }
   /// Whether Device arguments of recorded calls become this trace's device.
   void RedirectDevices(bool redirect) { redirect_devices_ = redirect; }
   /// Whether calls that touch nothing of the trace may only be the operators of

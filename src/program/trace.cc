@@ -21,13 +21,16 @@
 #include "foretell/error.h"
 #include "src/core/name_table.h"
 #include "src/core/text.h"
+#include "src/graph/recompute_blocks.h"
 #include "src/program/autocast.h"
 #include "src/program/grad_mode.h"
+#include "src/program/lora.h"
 #include "src/program/meta/meta_kernels.h"
 #include "src/program/meta/torch_scope.h"
 #include "src/program/optimizer_step.h"
 #include "src/program/recorder.h"
 #include "src/program/torch_state.h"
+#include "src/program/train_only.h"
 #include "src/program/training_loss.h"
 #include "src/program/weight_warnings.h"
 
@@ -59,6 +62,19 @@ void RequireAutocastFits(const TraceOptions& options) {
                 "autocast casts parameters in fp32 or tf32, not in " +
                     std::string(PrecisionName(options.precision)));
   }
+}
+
+void RequireLoopFits(const TrainingLoop& loop) {
+  if (loop.lora != LoraSpec{} && !loop.trainable.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("LoRA freezes what '{}' names: one of the two",
+                            loop.trainable));
+  }
+  if (loop.accumulation >= 1) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("gradients of {} batches are added up, expected at "
+                          "least 1",
+                          loop.accumulation));
 }
 
 /// A program, its inputs and its recorder while they are being traced.
@@ -140,14 +156,47 @@ class Tracer {
   /// As in `for …: out = model(x)`, the results of a step live until those of
   /// the next are there.
   Trace Train() {
-    OptimizerStep optimizer(options_.optimizer, TrainableTensors());
+    ChooseTrained();
+    OptimizerStep optimizer(options_.optimizer, TrainableTensors(),
+                            options_.loop.foreach);
     std::vector<at::Tensor> outputs;
     for (int step = 0; step < kTrainingSteps; ++step) {
-      recorder_.RecordNodes(step == kTrainingSteps - 1);
-      optimizer.ZeroGrad();
-      TrainStep(optimizer, outputs);
+      const bool is_last = step == kTrainingSteps - 1;
+      recorder_.RecordNodes(is_last || recomputes());
+      if (is_last) first_node_ = recorder_.num_nodes();
+      Clear(optimizer);
+      for (int batch = 0; batch < options_.loop.accumulation; ++batch) {
+        ForwardAndBackward(outputs);
+      }
+      Enter(Phase::kOptimizer, TensorRole::kOptimizerTemporary);
+      optimizer.Step();
+      recorder_.ChangeRoleOfLiving(TensorRole::kOptimizerTemporary,
+                                   TensorRole::kOptimizerState);
     }
+    if (adapters_) adapters_->RequireUse();
     return Finish(outputs);
+  }
+
+  void ChooseTrained() {
+    const TrainingLoop& loop = options_.loop;
+    if (!loop.trainable.empty()) TrainOnly(loop.trainable, *instance_);
+    if (loop.lora == LoraSpec{}) return;
+    const UnrecordedScope unrecorded(TensorRole::kParameter);
+    adapters_.emplace(loop.lora, *instance_);
+    std::int64_t elements = program_.parameter_elements();
+    for (const NamedTensor& parameter : adapters_->parameters()) {
+      recorder_.AddSource(parameter.name, parameter.tensor);
+      elements += parameter.tensor.numel();
+    }
+    recorder_.SetParameterElements(elements);
+  }
+
+  bool recomputes() const { return !options_.loop.recompute.empty(); }
+
+  void Clear(OptimizerStep& optimizer) {
+    if (options_.loop.set_to_none) return optimizer.ZeroGrad();
+    Enter(Phase::kOptimizer, TensorRole::kOptimizerTemporary);
+    optimizer.FillGradWithZeros();
   }
 
   GraphInfo Info() const {
@@ -204,9 +253,15 @@ class Tracer {
     recorder_.SetRole(role);
   }
 
+  /// Those of the program, then those of its adapters.
   std::vector<at::Tensor> TrainableTensors() const {
+    std::vector<NamedTensor> parameters = instance_->Parameters();
+    if (adapters_) {
+      parameters.insert(parameters.end(), adapters_->parameters().begin(),
+                        adapters_->parameters().end());
+    }
     std::vector<at::Tensor> tensors;
-    for (const NamedTensor& parameter : instance_->Parameters()) {
+    for (const NamedTensor& parameter : parameters) {
       if (parameter.tensor.requires_grad()) tensors.push_back(parameter.tensor);
     }
     return tensors;
@@ -225,23 +280,18 @@ class Tracer {
     return ScalarLoss(outputs);
   }
 
-  void TrainStep(OptimizerStep& optimizer, std::vector<at::Tensor>& outputs) {
+  void ForwardAndBackward(std::vector<at::Tensor>& outputs) {
     Enter(Phase::kForward, TensorRole::kActivation);
     at::Tensor loss = ForwardAndLoss(outputs);
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
     if (loss.requires_grad()) loss.backward();
-    for (const NamedTensor& parameter : instance_->Parameters()) {
-      const at::Tensor& gradient = parameter.tensor.grad();
+    for (const at::Tensor& parameter : TrainableTensors()) {
+      const at::Tensor& gradient = parameter.grad();
       if (gradient.defined()) {
         recorder_.SetRoleOf(gradient, TensorRole::kGradient);
       }
     }
-    loss.reset();
-    Enter(Phase::kOptimizer, TensorRole::kOptimizerTemporary);
-    optimizer.Step();
-    recorder_.ChangeRoleOfLiving(TensorRole::kOptimizerTemporary,
-                                 TensorRole::kOptimizerState);
   }
 
   Trace Finish(const std::vector<at::Tensor>& outputs) {
@@ -263,6 +313,9 @@ class Tracer {
                          "its shapes");
     }
     OperatorGraph graph = recorder_.Finish();
+    if (options_.mode == Mode::kTraining && recomputes()) {
+      graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
+    }
     for (std::string& warning : GradModeWarnings(graph)) {
       warnings.push_back(std::move(warning));
     }
@@ -277,6 +330,8 @@ class Tracer {
   Recorder recorder_;
   std::unique_ptr<ProgramInstance> instance_;
   std::vector<at::Tensor> tensors_;
+  std::optional<LoraAdapters> adapters_;
+  NodeId first_node_ = 0;  ///< Of the last step.
 };
 
 }  // namespace
@@ -315,6 +370,7 @@ Trace TraceProgram(const Program& program,
   const TorchScope torch(options.torch);
   try {
     RequireAutocastFits(options);
+    RequireLoopFits(options.loop);
     return Tracer(program, inputs, options).Run();
   } catch (const Error& error) {
     const bool named =

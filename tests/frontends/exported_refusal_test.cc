@@ -211,17 +211,22 @@ std::string TwoProducts() {
          ", " + tanh("y", "c");
 }
 
-TEST(ExportedCheckpoint, ComputesAgainWhatItDoesNotKeep) {
-  const SavedProgram plain(ModelJson(TwoProducts(), kResult));
+/// The same in a checkpoint.
+std::string TwoProductsAgain() {
   const std::string graph =
       GraphJson({"w", "x"}, TwoProducts(), TensorArgument("y"));
-  const SavedProgram saved(ModelJson(
+  return ModelJson(
       NodeJson("y", "torch.ops.higher_order.tag_activation_checkpoint",
                Named("", GraphArgument(graph)) + ", " +
                    Named("", TensorArgument("w")) + ", " +
                    Named("", TensorArgument("x")) + ", " +
                    Named("use_reentrant", R"({"as_bool": false})")),
-      kResult));
+      kResult);
+}
+
+TEST(ExportedCheckpoint, ComputesAgainWhatItDoesNotKeep) {
+  const SavedProgram plain(ModelJson(TwoProducts(), kResult));
+  const SavedProgram saved(TwoProductsAgain());
   const TraceOptions training = {.mode = Mode::kTraining};
   const OperatorGraph kept = plain.Run(training).graph;
   const OperatorGraph again = saved.Run(training).graph;
@@ -240,6 +245,35 @@ TEST(ExportedCheckpoint, ComputesAgainWhatItDoesNotKeep) {
   EXPECT_EQ(BytesOfRole(kept, TensorRole::kSaved) -
                 BytesOfRole(again, TensorRole::kSaved),
             2 * 32);
+}
+
+/// Bytes alive once the forward pass and the loss are over.
+std::int64_t HeldForBackward(const OperatorGraph& graph) {
+  const auto forward = TargetsOf(graph, Phase::kForward).size();
+  return LiveBytesAfter(graph, static_cast<NodeId>(forward) - 1);
+}
+
+TEST(ExportedCheckpoint, KeepsWhatARecomputedBlockKeeps) {
+  std::string nodes = TwoProducts();
+  const std::string empty = R"("metadata": {})";
+  const std::string in_block =
+      R"("metadata": {"nn_module_stack": "b0,blocks.0,torch.nn.Module"})";
+  for (std::size_t at = nodes.find(empty); at != std::string::npos;
+       at = nodes.find(empty, at + in_block.size())) {
+    nodes.replace(at, empty.size(), in_block);
+  }
+  const SavedProgram plain(ModelJson(nodes, kResult));
+  const OperatorGraph kept = plain.Run({.mode = Mode::kTraining}).graph;
+  const OperatorGraph blocks =
+      plain.Run({.mode = Mode::kTraining, .loop = {.recompute = "blocks.*"}})
+          .graph;
+  const OperatorGraph again =
+      SavedProgram(TwoProductsAgain()).Run({.mode = Mode::kTraining}).graph;
+  EXPECT_EQ(HeldForBackward(blocks), HeldForBackward(again));
+  EXPECT_EQ(HeldForBackward(blocks), HeldForBackward(kept) - 32);
+  // The last operators of the block saved nothing that is gone.
+  const auto backward = TargetsOf(blocks, Phase::kBackward);
+  EXPECT_EQ(std::count(backward.begin(), backward.end(), "tanh"), 1);
 }
 
 }  // namespace

@@ -37,11 +37,11 @@ struct Case {
 
 class OptimizerStepTest : public testing::TestWithParam<Case> {};
 
-TEST_P(OptimizerStepTest, GivesTheNumbersOfTorchOptim) {
+void ExpectTheNumbersOfTorchOptim(const Case& tested, bool foreach) {
   Tensors ours = StartingWeights();
   Tensors theirs = StartingWeights();
-  OptimizerStep step(GetParam().optimizer, ours);
-  const auto reference = GetParam().reference(theirs);
+  OptimizerStep step(tested.optimizer, ours, foreach);
+  const auto reference = tested.reference(theirs);
   for (int i = 0; i < 3; ++i) {
     SetGradients(ours, i);
     SetGradients(theirs, i);
@@ -54,6 +54,14 @@ TEST_P(OptimizerStepTest, GivesTheNumbersOfTorchOptim) {
       EXPECT_FALSE(at::equal(ours[k], StartingWeights()[k])) << "nothing moved";
     }
   }
+}
+
+TEST_P(OptimizerStepTest, GivesTheNumbersOfTorchOptim) {
+  ExpectTheNumbersOfTorchOptim(GetParam(), /*foreach=*/true);
+}
+
+TEST_P(OptimizerStepTest, GivesTheSameOneByOne) {
+  ExpectTheNumbersOfTorchOptim(GetParam(), /*foreach=*/false);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -97,6 +105,16 @@ TEST(OptimizerStep, LeavesWeightsWithoutGradientAlone) {
   weights[0].mutable_grad() = at::ones_like(weights[0]);
   step.Step();
   EXPECT_TRUE(at::equal(weights[1], before));
+}
+
+TEST(OptimizerStep, FillGradWithZerosKeepsGradients) {
+  Tensors weights = StartingWeights();
+  OptimizerStep step(Optimizer::kSgd, weights);
+  SetGradients(weights, 0);
+  const void* before = weights[0].grad().data_ptr();
+  step.FillGradWithZeros();
+  EXPECT_EQ(weights[0].grad().data_ptr(), before);
+  EXPECT_TRUE(at::equal(weights[0].grad(), at::zeros({5, 3})));
 }
 
 TEST(OptimizerStep, ZeroGradDropsGradients) {

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+#include "foretell/trace.h"
+
+namespace foretell::cli {
+
+/// "r=16,targets=q_proj|v_proj". Throws Error(kInvalidArgument) for anything
+/// else; `flag` begins the message.
+LoraSpec ParseLora(const std::string& flag, const std::string& text);
+
+/// Adds --foreach, --set-to-none, --accumulate, --trainable, --lora and
+/// --recompute: how a training step is written. `loop` must outlive the
+/// command.
+void AddLoopFlags(CLI::App& command, TrainingLoop& loop);
+
+/// Throws Error(kInvalidArgument) for flags of a training step where `mode` is
+/// inference.
+void RequireTraining(const TrainingLoop& loop, Mode mode);
+
+}  // namespace foretell::cli

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "foretell/program.h"
+#include "foretell/training_loop.h"
+
+namespace foretell {
+
+/// Low-rank adapters on the linear layers of an instance, on this thread while
+/// it lives, as peft.LoraConfig(r=rank, target_modules=targets) puts them there
+/// without dropout: y = Wx + s·B(Ax) with A [rank, in] and B [out, rank] in
+/// f32, for which the input is cast and whose sum gets the type of Wx again.
+/// Nothing else is trained.
+class LoraAdapters {
+ public:
+  /// Freezes all parameters and makes two for every one of two dimensions in
+  /// whose name `spec.targets` is found. Throws Error(kInvalidArgument) where
+  /// there is none, the expression is none or the rank is below 1.
+  LoraAdapters(const LoraSpec& spec, const ProgramInstance& instance);
+  ~LoraAdapters();
+  LoraAdapters(const LoraAdapters&) = delete;
+  LoraAdapters& operator=(const LoraAdapters&) = delete;
+
+  /// "fc.weight.lora_A" and "fc.weight.lora_B" of every adapted weight.
+  const std::vector<NamedTensor>& parameters() const { return parameters_; }
+
+  /// For whoever sees calls first: makes of a linear layer with an adapter the
+  /// calls that it is with it, and returns true.
+  static bool Intercept(const c10::OperatorHandle& op,
+                        torch::jit::Stack& stack);
+
+  /// Throws Error(kInvalidArgument) where no layer that ran had an adapter.
+  void RequireUse() const;
+
+ private:
+  struct Adapter {
+    at::Tensor down;  ///< A.
+    at::Tensor up;    ///< B.
+  };
+
+  void RequireFound() const;
+  void Call(const c10::OperatorHandle& op, const Adapter& adapter,
+            torch::jit::Stack& stack);
+
+  std::string targets_;
+  std::unordered_map<const at::TensorImpl*, Adapter> adapters_;
+  std::vector<NamedTensor> parameters_;
+  bool is_used_ = false;
+};
+
+}  // namespace foretell

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "foretell/run.h"
+
+/// Hyper-parameters of torch.optim where it has defaults, 1e-3 and a momentum
+/// of 0.9 where it has none.
+namespace foretell::optim {
+
+inline constexpr double kLearningRate = 1e-3;
+inline constexpr double kMomentum = 0.9;
+inline constexpr double kBeta1 = 0.9;
+inline constexpr double kBeta2 = 0.999;
+inline constexpr double kEpsilon = 1e-8;
+inline constexpr double kAdamWDecay = 1e-2;
+inline constexpr double kRmsPropAlpha = 0.99;
+inline constexpr double kAdagradEpsilon = 1e-10;
+
+/// What an optimizer of Adam's family takes off the parameters, 0 for none.
+constexpr double WeightDecay(Optimizer kind) {
+  return kind == Optimizer::kAdamW ? kAdamWDecay : 0.0;
+}
+
+}  // namespace foretell::optim

@@ -1,0 +1,189 @@
+// What a training step takes where its loop is not PyTorch's default, in bytes
+// counted by hand. The network is that of trace_training_test.cc: linear(16,
+// 32), relu, linear(32, 8) on [4,16], with weights of 2048, 128, 1024 and 32
+// bytes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "foretell/error.h"
+#include "foretell/trace.h"
+#include "tests/program/fake_program.h"
+#include "tests/program/layers.h"
+#include "tests/program/trace_queries.h"
+
+namespace foretell {
+namespace {
+
+using program_test::Chain;
+using program_test::FakeProgram;
+using program_test::Layers;
+using program_test::Simple;
+using testing::HasSubstr;
+
+constexpr std::int64_t kAllWeights = 2048 + 128 + 1024 + 32;
+
+OperatorGraph TrainInLoop(const TrainingLoop& loop,
+                          Optimizer optimizer = Optimizer::kSgd) {
+  const BoundInput input{"x", {DType::kF32, {4, 16}}};
+  const program_test::Network network = Simple([](Layers& l) {
+    return Chain({l.Linear(16, 32),
+                  [](const at::Tensor& x) { return at::relu(x); },
+                  l.Linear(32, 8)});
+  });
+  return TraceProgram(
+             FakeProgram("net", {input}, network), {input},
+             {.mode = Mode::kTraining, .optimizer = optimizer, .loop = loop})
+      .graph;
+}
+
+/// The most bytes of a role that are alive at once during the recorded step.
+std::int64_t PeakOfRole(const OperatorGraph& graph, TensorRole role) {
+  std::int64_t live = 0;
+  std::int64_t peak = 0;
+  for (const MemoryEvent& event : graph.events()) {
+    const Storage& storage = graph.storage(event.storage);
+    if (event.node == kNone || storage.role != role) continue;
+    live += event.kind == MemoryEvent::Kind::kAllocate ? storage.bytes
+                                                       : -storage.bytes;
+    peak = std::max(peak, live);
+  }
+  return peak;
+}
+
+std::int64_t CountIn(const OperatorGraph& graph, Phase phase,
+                     const std::string& target) {
+  const std::vector<std::string> targets = TargetsOf(graph, phase);
+  return std::count(targets.begin(), targets.end(), target);
+}
+
+struct TemporaryBytes {
+  Optimizer optimizer;
+  std::int64_t of_lists;    ///< Peak with foreach.
+  std::int64_t one_by_one;  ///< Peak without.
+};
+
+class TrainingLoopForeach : public testing::TestWithParam<TemporaryBytes> {};
+
+TEST_P(TrainingLoopForeach, DecidesWhatAnOptimizerMakesInPassing) {
+  const TemporaryBytes& expected = GetParam();
+  const auto peak = [&](bool foreach) {
+    return PeakOfRole(TrainInLoop({.foreach = foreach}, expected.optimizer),
+                      TensorRole::kOptimizerTemporary);
+  };
+  EXPECT_EQ(peak(true), expected.of_lists);
+  EXPECT_EQ(peak(false), expected.one_by_one);
+}
+
+// One by one: Adam has the root and the quotient of the first weight at once;
+// RMSprop and Adagrad the last weight's root beside the next one's.
+INSTANTIATE_TEST_SUITE_P(
+    All, TrainingLoopForeach,
+    testing::Values(
+        TemporaryBytes{Optimizer::kSgd, 0, 0},
+        TemporaryBytes{Optimizer::kMomentum, 0, 0},
+        TemporaryBytes{Optimizer::kAdam, kAllWeights, 2048 + 2048},
+        TemporaryBytes{Optimizer::kAdamW, kAllWeights, 2048 + 2048},
+        TemporaryBytes{Optimizer::kRmsProp, kAllWeights, 2048 + 128},
+        TemporaryBytes{Optimizer::kAdagrad, 2 * kAllWeights, 2048 + 128}),
+    [](const auto& tested) {
+      return std::string(OptimizerName(tested.param.optimizer));
+    });
+
+TEST(TrainingLoop, CallsTheOptimizersOperatorsForEveryWeight) {
+  const OperatorGraph graph =
+      TrainInLoop({.foreach = false}, Optimizer::kMomentum);
+  EXPECT_EQ(CountIn(graph, Phase::kOptimizer, "mul_"), 4);
+  EXPECT_EQ(CountIn(graph, Phase::kOptimizer, "add_"), 8);
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kOptimizerState), kAllWeights);
+}
+
+TEST(TrainingLoop, WithoutSetToNoneGradientsStayAndAreAddedTo) {
+  const OperatorGraph graph = TrainInLoop({.set_to_none = false});
+  EXPECT_EQ(CountIn(graph, Phase::kOptimizer, "zero_"), 4);
+  EXPECT_EQ(CountIn(graph, Phase::kBackward, "add_"), 4);
+  // Born once, in the first step; those of the second are temporaries.
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kGradient), kAllWeights);
+  EXPECT_EQ(PeakOfRole(graph, TensorRole::kGradient), 0);
+  EXPECT_EQ(BytesOfRole(TrainInLoop({}), TensorRole::kGradient),
+            2 * kAllWeights);
+}
+
+TEST(TrainingLoop, AccumulatesGradientsOfSeveralBatches) {
+  const OperatorGraph graph = TrainInLoop({.accumulation = 3});
+  EXPECT_EQ(CountIn(graph, Phase::kForward, "linear"), 3 * 2);
+  EXPECT_EQ(CountIn(graph, Phase::kBackward, "add_"), 2 * 4);
+  EXPECT_EQ(CountIn(graph, Phase::kOptimizer, "_foreach_add_"), 1);
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kGradient), 2 * kAllWeights);
+  EXPECT_EQ(graph.ForwardMacs(), 3 * TrainInLoop({}).ForwardMacs());
+}
+
+TEST(TrainingLoop, TrainsTheParametersThatAreNamed) {
+  const OperatorGraph graph =
+      TrainInLoop({.trainable = "^linear1"}, Optimizer::kAdam);
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kGradient), 2 * (1024 + 32));
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kOptimizerState), 2 * (1024 + 32));
+  // Neither the first layer's weight nor its input gets a gradient.
+  EXPECT_EQ(CountIn(graph, Phase::kBackward, "mm"), 1);
+}
+
+TEST(TrainingLoop, TrainsAdaptersAlone) {
+  // On linear0, [32,16]: A is [2,16], B is [32,2], 128 + 256 bytes.
+  const OperatorGraph graph = TrainInLoop(
+      {.lora = {.rank = 2, .targets = "linear0"}}, Optimizer::kAdam);
+  const std::vector<std::string> forward = TargetsOf(graph, Phase::kForward);
+  EXPECT_THAT(forward, testing::ElementsAre("linear", "linear", "linear", "mul",
+                                            "add", "relu", "linear", "mean"));
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kParameter),
+            kAllWeights + 128 + 256);
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kGradient), 2 * (128 + 256));
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kOptimizerState), 2 * (128 + 256));
+  EXPECT_EQ(graph.ParameterElements(), kAllWeights / 4 + 2 * 16 + 32 * 2);
+}
+
+TEST(TrainingLoop, CastsForAdaptersOfAHalfNetwork) {
+  const BoundInput input{"x", {DType::kF32, {4, 16}}};
+  const Program program = FakeProgram(
+      "net", {input}, Simple([](Layers& l) { return l.Linear(16, 32); }));
+  const OperatorGraph graph =
+      TraceProgram(program, {input},
+                   {.mode = Mode::kTraining,
+                    .precision = Precision::kBf16,
+                    .loop = {.lora = {.rank = 2, .targets = "linear"}}})
+          .graph;
+  EXPECT_THAT(TargetsOf(graph, Phase::kForward),
+              testing::ElementsAre("linear", "to", "linear", "linear", "mul",
+                                   "add", "to", "mean"));
+  EXPECT_EQ(BytesOfRole(graph, TensorRole::kGradient), 2 * (128 + 256));
+}
+
+TEST(TrainingLoop, RefusesWhatNothingAnswersTo) {
+  const auto message_of = [](const TrainingLoop& loop) -> std::string {
+    try {
+      TrainInLoop(loop);
+      return "";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      return error.what();
+    }
+  };
+  EXPECT_THAT(message_of({.trainable = "head"}),
+              HasSubstr("'head' is found in the name of none of 4 parameters"));
+  EXPECT_THAT(message_of({.trainable = "("}),
+              HasSubstr("'(' is no regular expression"));
+  EXPECT_THAT(message_of({.accumulation = 0}), HasSubstr("of 0 batches"));
+  EXPECT_THAT(message_of({.lora = {.rank = 2, .targets = "bias"}}),
+              HasSubstr("in the name of no matrix"));
+  EXPECT_THAT(message_of({.lora = {.rank = 0, .targets = "x"}}),
+              HasSubstr("LoRA of rank 0, expected at least 1"));
+  EXPECT_THAT(
+      message_of({.trainable = "0", .lora = {.rank = 2, .targets = "0"}}),
+      HasSubstr("one of the two"));
+  EXPECT_THAT(message_of({.recompute = "auto"}),
+              HasSubstr("no block 'auto' keeps anything"));
+}
+
+}  // namespace
+}  // namespace foretell
