@@ -49,7 +49,7 @@ inline constexpr CommandRow kCommands[] = {
      "Train a graph network on the labels of a dataset"},
     {"evaluate", Home::kLab, kInLab ? &AddEvaluate : nullptr,
      "Judge a checkpoint, or the analytic model, by labels"},
-    {"compare", Home::kLab, kInLab ? &AddCompare : nullptr,
+    {"compare-networks", Home::kLab, kInLab ? &AddCompareNetworks : nullptr,
      "Train several networks from several seeds on one split"},
     {"cross-validate", Home::kLab, kInLab ? &AddCrossValidate : nullptr,
      "Predict every sample by a network that has not seen its family, network, "

@@ -74,8 +74,9 @@ TEST(CommandTable, LabHasAllAndForetellWhatPredicts) {
     if (lacks) only_in_lab.push_back(kForetellRows[i].name);
   }
   EXPECT_THAT(only_in_lab,
-              ElementsAre("measure", "dataset", "train", "evaluate", "compare",
-                          "cross-validate"));
+              ElementsAre("measure", "dataset", "train", "evaluate",
+                          "compare-networks", "cross-validate", "serve",
+                          "serve-worker"));
 }
 
 TEST(CalledCommand, IsTheFirstWordThatIsNoFlag) {

@@ -160,8 +160,8 @@ class BuildOnce(unittest.TestCase):
 
     def test_builds_foretell_lab_when_it_is_first_needed(self):
         self.call("mig")
-        for subcommand in ("train", "evaluate", "compare", "cross-validate",
-                           "dataset", "measure"):
+        for subcommand in ("train", "evaluate", "compare-networks",
+                           "cross-validate", "dataset", "measure"):
             with self.subTest(subcommand=subcommand):
                 (self.root / "build/release/cli/foretell-lab").unlink(
                     missing_ok=True)

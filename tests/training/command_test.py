@@ -259,7 +259,7 @@ class Evaluate(TrainingTest):
 
 class Compare(TrainingTest):
     def arguments(self, *more):
-        return ("compare", "--dataset", self.dataset, "--split", "mine",
+        return ("compare-networks", "--dataset", self.dataset, "--split", "mine",
                 "--networks", "gcn,pmgns", "--seeds", "0,1", "--epochs", "2",
                 "--out", self.folder / "c", *SMALL, *more)
 

@@ -18,7 +18,7 @@ namespace {
 
 using training::ComparisonCell;
 
-struct CompareCommand {
+struct CompareNetworksCommand {
   training::ComparisonOptions options = {.seeds = {0, 1, 2}};
   LearningFlags learning;
   std::vector<learned::NetworkKind> networks =
@@ -28,7 +28,7 @@ struct CompareCommand {
 };
 
 /// What stands above the table.
-std::string HeadingOf(const CompareCommand& command,
+std::string HeadingOf(const CompareNetworksCommand& command,
                       const training::NetworkComparison& comparison) {
   const training::SampleRequest& samples = command.options.samples;
   std::string text = fmt::format(
@@ -43,7 +43,7 @@ std::string HeadingOf(const CompareCommand& command,
                             command.options.seeds.size());
 }
 
-void Print(const CompareCommand& command,
+void Print(const CompareNetworksCommand& command,
            const training::NetworkComparison& comparison,
            const std::vector<ComparisonCell>& cells) {
   if (command.json) {
@@ -56,7 +56,7 @@ void Print(const CompareCommand& command,
                                  : ComparisonToText(cells));
 }
 
-ExitCode RunCompare(CompareCommand command) {
+ExitCode RunCompareNetworks(CompareNetworksCommand command) {
   for (const learned::NetworkKind network : command.networks) {
     command.options.networks.push_back(command.learning.ToOptions(network));
   }
@@ -76,11 +76,12 @@ ExitCode RunCompare(CompareCommand command) {
 
 }  // namespace
 
-void AddCompare(CLI::App& app, ExitCode& exit_code) {
-  auto compare = std::make_shared<CompareCommand>();
+void AddCompareNetworks(CLI::App& app, ExitCode& exit_code) {
+  auto compare = std::make_shared<CompareNetworksCommand>();
   compare->learning.options.epochs = 10;
   CLI::App* command = app.add_subcommand(
-      "compare", "Train several networks from several seeds on one split");
+      "compare-networks",
+      "Train several networks from several seeds on one split");
   AddLabelFlags(*command, compare->options.samples);
   AddInputFlags(*command, compare->options.samples);
   compare->learning.AddTo(*command, /*with_network=*/false);
@@ -98,7 +99,7 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
   command->add_flag("--json", compare->json, "JSON document on stdout");
   command->add_flag("--markdown", compare->markdown, "A table in Markdown");
   command->callback(
-      [compare, &exit_code] { exit_code = RunCompare(*compare); });
+      [compare, &exit_code] { exit_code = RunCompareNetworks(*compare); });
 }
 
 }  // namespace foretell::cli
