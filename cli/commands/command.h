@@ -28,6 +28,8 @@ void AddZoo(CLI::App& app, ExitCode& exit_code);
 void AddDataset(CLI::App& app, ExitCode& exit_code);
 void AddTrain(CLI::App& app, ExitCode& exit_code);
 void AddEvaluate(CLI::App& app, ExitCode& exit_code);
+void AddAdvise(CLI::App& app, ExitCode& exit_code);
+void AddCompare(CLI::App& app, ExitCode& exit_code);
 void AddCompareNetworks(CLI::App& app, ExitCode& exit_code);
 void AddCrossValidate(CLI::App& app, ExitCode& exit_code);
 void AddServe(CLI::App& app, ExitCode& exit_code);

@@ -36,6 +36,8 @@ inline constexpr CommandRow kCommands[] = {
     {"inspect", Home::kForetell, &AddInspect},
     {"fits", Home::kForetell, &AddFits},
     {"max-batch", Home::kForetell, &AddMaxBatch},
+    {"advise", Home::kForetell, &AddAdvise},
+    {"compare", Home::kForetell, &AddCompare},
     {"adapt", Home::kForetell, &AddAdapt},
     {"measure", Home::kLab, kInLab ? &AddMeasure : nullptr,
      "Real latency, memory and energy of models on a device"},

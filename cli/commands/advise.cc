@@ -1,0 +1,175 @@
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands/command.h"
+#include "cli/commands/step_simulator.h"
+#include "cli/flags/fit_flags.h"
+#include "cli/flags/loop_flags.h"
+#include "cli/print/print_advice.h"
+#include "src/core/json_text.h"
+#include "src/predict/advice_json.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr char kAdviseExamples[] =
+    "Every remedy is traced and simulated as the step itself is. Memory is\n"
+    "judged as by `foretell fits` with the same flags. Exit status 1: neither\n"
+    "the step nor any combination that was tried fits.\n"
+    "Examples:\n"
+    "  foretell advise model.pt2 --mode training --optimizer adamw --batch 64\n"
+    "  foretell advise model.onnx --batch 512 --profile 1g.5gb\n"
+    "  foretell advise model.pt2 --mode training --optimizer adam --batch 64 "
+    "\\\n"
+    "      --try-trainable 'head|norm'";
+
+struct AdviseOptions {
+  ModelOptions model;
+  PredictorFlags predictor;
+  FitLimits limits;
+  std::optional<std::int64_t> batch;
+  std::string trainable;
+  LoraSpec lora;
+  bool json = false;
+};
+
+/// The prediction on `device`; empty where it cannot answer for the step.
+std::optional<Prediction> PredictElsewhere(const StepSimulator& simulator,
+                                           const StepSetup& setup,
+                                           const Trace& trace,
+                                           const DeviceSpec& device) {
+  try {
+    return simulator.Predict(setup, trace, device);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void AddPlace(const Prediction& prediction, const DeviceSpec& device,
+              FitLimits limits, const std::string& profile,
+              std::vector<OtherPlace>& places) {
+  limits.profile = profile;
+  if (!JudgeFit(prediction, device, limits).fits) return;
+  const mig::Verdict verdict =
+      mig::Judge(ToDemand(prediction), device, profile);
+  places.push_back(
+      {PlaceName(device, profile), verdict.usable_mib, verdict.latency_ms});
+}
+
+/// Other slices of the device and other devices that hold the unchanged step.
+std::vector<OtherPlace> FindPlaces(const StepSimulator& simulator,
+                                   const StepSetup& setup, const Trace& trace,
+                                   const FitLimits& limits) {
+  std::vector<OtherPlace> places;
+  for (const DeviceSpec& device : simulator.catalog().devices()) {
+    const bool is_asked = device.name == simulator.device().name;
+    if (is_asked && limits.profile.empty()) continue;
+    const std::optional<Prediction> prediction =
+        PredictElsewhere(simulator, setup, trace, device);
+    if (!prediction) continue;
+    AddPlace(*prediction, device, limits, "", places);
+    if (!is_asked) continue;
+    for (const MigProfile& profile : device.mig_profiles) {
+      if (profile.media_extensions) continue;
+      AddPlace(*prediction, device, limits, profile.name, places);
+    }
+  }
+  std::ranges::stable_sort(places, {}, &OtherPlace::usable_mib);
+  return places;
+}
+
+std::vector<std::string> WarningsOf(const Trace& trace,
+                                    const Prediction& prediction) {
+  std::vector<std::string> warnings = trace.warnings;
+  for (std::string& doubt : prediction.AllWarnings()) {
+    warnings.push_back(std::move(doubt));
+  }
+  return warnings;
+}
+
+AdvisedModel Advised(const AdviseOptions& options) {
+  const StepSimulator simulator(options.model, options.predictor,
+                                options.batch);
+  const DeviceSpec& device = simulator.device();
+  const AdviceRequest request = {.setup = simulator.Setup(),
+                                 .batch = options.batch.value_or(0),
+                                 .trainable = options.trainable,
+                                 .lora = options.lora,
+                                 .limits = options.limits};
+  const Trace trace = simulator.TraceStep(request.setup);
+  const Prediction prediction = simulator.Predict(request.setup, trace, device);
+  AdvisedModel advised = {
+      .model = simulator.program().name(),
+      .place = PlaceName(device, options.limits.profile),
+      .usable_mib = static_cast<double>(
+          mig::Judge(ToDemand(prediction), device, options.limits.profile)
+              .usable_mib),
+      .warnings = WarningsOf(trace, prediction)};
+  advised.advice =
+      Advise(request, device, [&simulator](const StepSetup& setup) {
+        return simulator.Predict(setup, simulator.TraceStep(setup),
+                                 simulator.device());
+      });
+  if (!advised.advice.unchanged.fits) {
+    advised.elsewhere =
+        FindPlaces(simulator, request.setup, trace, options.limits);
+  }
+  return advised;
+}
+
+ExitCode RunAdvise(const AdviseOptions& options) {
+  try {
+    const AdvisedModel advised = Advised(options);
+    if (options.json) {
+      std::cout << DumpJson(AdviceToJson({&advised, 1}, {})) << "\n";
+    } else {
+      std::cout << FormatAdvice(advised);
+    }
+    const Advice& advice = advised.advice;
+    return advice.unchanged.fits || advice.smallest ? kExitOk : kExitDoesNotFit;
+  } catch (const Error& error) {
+    const ReportError report = {options.model.models.front(), error.code(),
+                                error.what()};
+    if (options.json) {
+      std::cout << DumpJson(AdviceToJson({}, {&report, 1})) << "\n";
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
+void AddAdvise(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<AdviseOptions>();
+  CLI::App* command = app.add_subcommand(
+      "advise", "What would make a step fit: each remedy simulated");
+  command->footer(kAdviseExamples);
+  options->model.AddTo(*command, /*many=*/false);
+  command
+      ->add_option("-b,--batch", options->batch,
+                   "Batch size: the leading dimension of every input; without "
+                   "it no smaller one is tried")
+      ->check(CLI::PositiveNumber);
+  options->predictor.AddTo(*command, options->model.run);
+  AddFitFlags(*command, options->limits);
+  command->add_option("--try-trainable", options->trainable,
+                      "A remedy: only parameters in whose names this regular "
+                      "expression is found are trained");
+  command->add_option_function<std::string>(
+      "--try-lora",
+      [options](const std::string& text) {
+        options->lora = ParseLora("--try-lora", text);
+      },
+      "A remedy: adapters as --lora makes them");
+  command->add_flag("--json", options->json, "JSON document on stdout");
+  command->callback([options, &exit_code] { exit_code = RunAdvise(*options); });
+}
+
+}  // namespace foretell::cli

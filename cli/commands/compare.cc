@@ -1,0 +1,189 @@
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands/command.h"
+#include "cli/commands/step_simulator.h"
+#include "foretell/compare_devices.h"
+#include "src/core/json_text.h"
+#include "src/core/numbers.h"
+#include "src/core/printable.h"
+#include "src/core/text_table.h"
+#include "src/predict/report_json.h"
+
+namespace foretell::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kCompareExamples[] =
+    "The cheapest device that holds the step comes first, by the prices of\n"
+    "the file (CSV: device,usd_per_hour); without a price the fastest. Exit\n"
+    "status 1: none holds it. foretell has no prices of its own.\n"
+    "`foretell compare-networks` compares networks that predict.\n"
+    "Examples:\n"
+    "  foretell compare model.onnx --batch 8\n"
+    "  foretell compare model.onnx --batch 8 --devices a100-sxm4-40gb,a30 "
+    "\\\n"
+    "      --prices prices.csv";
+
+constexpr char kAllDevices[] = "all";
+
+struct CompareOptions {
+  ModelOptions model;
+  PredictorFlags predictor;
+  std::optional<std::int64_t> batch;
+  std::vector<std::string> devices = {kAllDevices};
+  std::string prices;
+  bool json = false;
+};
+
+/// What `compare` found of one model.
+struct Compared {
+  std::string model;
+  std::int64_t batch = 0;
+  std::vector<DeviceChoice> choices;
+  std::vector<std::string> untried;  ///< "device: why it cannot answer".
+};
+
+std::vector<DeviceSpec> DevicesOf(const CompareOptions& options,
+                                  const DeviceCatalog& catalog) {
+  std::vector<DeviceSpec> devices;
+  for (const std::string& name : options.devices) {
+    if (name == kAllDevices) return catalog.devices();
+    devices.push_back(catalog.FindDevice(name));
+  }
+  return devices;
+}
+
+Compared CompareModel(const CompareOptions& options) {
+  const StepSimulator simulator(options.model, options.predictor,
+                                options.batch);
+  DevicePrices prices;
+  if (!options.prices.empty()) {
+    prices = ReadPrices(options.prices, simulator.catalog());
+  }
+  const std::vector<DeviceSpec> devices =
+      DevicesOf(options, simulator.catalog());
+  const StepSetup setup = simulator.Setup();
+  const Trace trace = simulator.TraceStep(setup);
+  Compared compared = {simulator.program().name(), simulator.Batch()};
+  for (const DeviceSpec& device : devices) {
+    try {
+      compared.choices.push_back(
+          ChoiceOf(simulator.Predict(setup, trace, device), device, prices));
+    } catch (const Error& error) {
+      compared.untried.push_back(
+          fmt::format("{}: {}", device.name, error.what()));
+    }
+  }
+  SortChoices(compared.choices);
+  return compared;
+}
+
+std::string OrNothing(const std::optional<double>& value) {
+  return value ? FormatSignificant(*value) : "";
+}
+
+std::string FormatCompared(const Compared& compared) {
+  TextTable table({"device", "MiB at most", "usable", "fits", "ms", "J",
+                   "USD/h", "USD/1000 batches"});
+  for (const DeviceChoice& choice : compared.choices) {
+    table.AddRow(
+        {choice.device, FormatNumber(choice.needed_mib, 0),
+         FormatNumber(choice.usable_mib, 0), choice.fits ? "yes" : "no",
+         FormatSignificant(choice.latency_ms),
+         FormatSignificant(choice.energy_j), OrNothing(choice.usd_per_hour),
+         OrNothing(choice.usd_per_thousand)});
+  }
+  std::string text = fmt::format("{}, batch {}\n{}", Printable(compared.model),
+                                 compared.batch, table.ToString());
+  for (const std::string& one : compared.untried) {
+    text += fmt::format("not simulated: {}\n", Printable(one));
+  }
+  return text;
+}
+
+Json OrNull(const std::optional<double>& value) {
+  return value ? Json(RoundedForJson(*value)) : Json();
+}
+
+Json ComparedToJson(const Compared& compared) {
+  Json devices = Json::array();
+  for (const DeviceChoice& choice : compared.choices) {
+    devices.push_back(
+        {{"device", choice.device},
+         {"needed_mib", RoundedForJson(choice.needed_mib)},
+         {"usable_mib", RoundedForJson(choice.usable_mib)},
+         {"fits", choice.fits},
+         {"latency_ms", RoundedForJson(choice.latency_ms)},
+         {"energy_j", RoundedForJson(choice.energy_j)},
+         {"usd_per_hour", OrNull(choice.usd_per_hour)},
+         {"usd_per_thousand_batches", OrNull(choice.usd_per_thousand)}});
+  }
+  return {{"model", compared.model},
+          {"batch", compared.batch},
+          {"devices", std::move(devices)},
+          {"untried", compared.untried}};
+}
+
+void PrintJson(const Compared* compared, std::span<const ReportError> errors) {
+  Json results = Json::array();
+  if (compared != nullptr) results.push_back(ComparedToJson(*compared));
+  std::cout << DumpJson(Json{{"schema_version", kReportSchemaVersion},
+                             {"results", std::move(results)},
+                             {"errors", ErrorsToJson(errors)}})
+            << "\n";
+}
+
+ExitCode RunCompare(const CompareOptions& options) {
+  try {
+    const Compared compared = CompareModel(options);
+    if (options.json) {
+      PrintJson(&compared, {});
+    } else {
+      std::cout << FormatCompared(compared);
+    }
+    const bool any = !compared.choices.empty() && compared.choices[0].fits;
+    return any ? kExitOk : kExitDoesNotFit;
+  } catch (const Error& error) {
+    const ReportError report = {options.model.models.front(), error.code(),
+                                error.what()};
+    if (options.json) PrintJson(nullptr, {&report, 1});
+    throw;
+  }
+}
+
+}  // namespace
+
+void AddCompare(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* command = app.add_subcommand(
+      "compare", "Which device does a step for the least money");
+  command->footer(kCompareExamples);
+  options->model.AddTo(*command, /*many=*/false);
+  command
+      ->add_option("-b,--batch", options->batch,
+                   "Batch size: the leading dimension of every input")
+      ->check(CLI::PositiveNumber);
+  options->predictor.AddTo(*command, options->model.run);
+  command
+      ->add_option("--devices", options->devices,
+                   "Devices by name, or all that `foretell devices` lists")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  command->add_option("--prices", options->prices,
+                      "CSV file with the columns device and usd_per_hour");
+  command->add_flag("--json", options->json, "JSON document on stdout");
+  command->callback(
+      [options, &exit_code] { exit_code = RunCompare(*options); });
+}
+
+}  // namespace foretell::cli

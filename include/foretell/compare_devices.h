@@ -1,0 +1,43 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "foretell/device.h"
+#include "foretell/predictor.h"
+
+namespace foretell {
+
+/// USD per hour by DeviceSpec::name. None are foretell's own.
+using DevicePrices = std::map<std::string, double>;
+
+/// Reads a CSV table with the columns device and usd_per_hour, devices by name
+/// or alias of `catalog`. Throws what ForEachCsvRow throws, Error(kNotFound)
+/// for a device that the catalogue lacks and Error(kCorrupt) for a price that
+/// is no number above 0 or a device that has two.
+DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog);
+
+/// One step on one device.
+struct DeviceChoice {
+  std::string device;
+  double usable_mib = 0;
+  double needed_mib = 0;  ///< Upper end of the memory, which must be usable.
+  bool fits = false;
+  double latency_ms = 0;
+  double energy_j = 0;
+  std::optional<double> usd_per_hour = {};
+  /// Price of the time that a thousand steps take; empty without a price.
+  std::optional<double> usd_per_thousand = {};
+};
+
+/// `prediction` as one choice.
+DeviceChoice ChoiceOf(const Prediction& prediction, const DeviceSpec& device,
+                      const DevicePrices& prices);
+
+/// Puts first what fits, then what has a price, the cheapest first, then the
+/// fastest.
+void SortChoices(std::vector<DeviceChoice>& choices);
+
+}  // namespace foretell

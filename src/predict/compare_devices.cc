@@ -1,0 +1,75 @@
+#include "foretell/compare_devices.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "foretell/error.h"
+#include "foretell/mig.h"
+#include "src/core/csv_rows.h"
+#include "src/core/parse_number.h"
+
+namespace foretell {
+namespace {
+
+constexpr double kMsPerHour = 3600.0 * 1000.0;
+constexpr double kSteps = 1000;
+
+double ParsePrice(const std::string& path, const CsvRow& row) {
+  const std::string& text = row.At("usd_per_hour");
+  const std::optional<double> price = ParseNumber<double>(text);
+  if (price && *price > 0 && *price < std::numeric_limits<double>::infinity()) {
+    return *price;
+  }
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("{}:{}: usd_per_hour is '{}', expected a number "
+                          "above 0",
+                          path, row.line(), text));
+}
+
+}  // namespace
+
+DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog) {
+  DevicePrices prices;
+  ForEachCsvRow(path, [&](const CsvRow& row) {
+    const std::string name = catalog.FindDevice(row.At("device")).name;
+    const double price = ParsePrice(path, row);
+    if (!prices.emplace(name, price).second) {
+      throw Error(ErrorCode::kCorrupt,
+                  fmt::format("{}:{}: {} has a price of {} already", path,
+                              row.line(), name, prices.at(name)));
+    }
+  });
+  return prices;
+}
+
+DeviceChoice ChoiceOf(const Prediction& prediction, const DeviceSpec& device,
+                      const DevicePrices& prices) {
+  const mig::Verdict verdict = mig::Judge(ToDemand(prediction), device);
+  DeviceChoice choice = {.device = device.name,
+                         .usable_mib = static_cast<double>(verdict.usable_mib),
+                         .needed_mib = verdict.needed_mib,
+                         .fits = verdict.fits,
+                         .latency_ms = verdict.latency_ms,
+                         .energy_j = verdict.energy_j};
+  const auto price = prices.find(device.name);
+  if (price != prices.end()) {
+    choice.usd_per_hour = price->second;
+    choice.usd_per_thousand =
+        price->second * kSteps * choice.latency_ms / kMsPerHour;
+  }
+  return choice;
+}
+
+void SortChoices(std::vector<DeviceChoice>& choices) {
+  std::ranges::stable_sort(choices, {}, [](const DeviceChoice& choice) {
+    return std::tuple(!choice.fits,
+                      choice.usd_per_thousand.value_or(
+                          std::numeric_limits<double>::infinity()),
+                      choice.latency_ms);
+  });
+}
+
+}  // namespace foretell

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/advise.h"
+
+namespace foretell {
+
+/// A change of a step that could save memory.
+struct RemedyRow {
+  std::string name;
+  /// Changes of one group exclude each other.
+  std::string_view group;
+  std::function<void(StepSetup&)> apply;
+};
+
+/// All that apply to the step of `request`, each once; of parts of the batch
+/// those in SplitRemedy.
+std::vector<RemedyRow> RemediesFor(const AdviceRequest& request);
+
+/// The batch in `parts` parts.
+RemedyRow SplitRemedy(std::int64_t batch, std::int64_t parts, Mode mode);
+
+}  // namespace foretell

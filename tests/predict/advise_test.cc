@@ -1,0 +1,173 @@
+// Advice on steps whose memory is a sum by hand: what is left of 1000 MiB after
+// each change, with a time of its own.
+
+#include "foretell/advise.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "foretell/error.h"
+#include "src/predict/advice_json.h"
+#include "src/predict/remedies.h"
+
+namespace foretell {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Not;
+
+Prediction Taking(double mib, double ms) {
+  Prediction prediction;
+  prediction[Target::kMemory] = {.value = mib, .interval = {0, mib}};
+  prediction[Target::kLatency] = {.value = ms, .interval = {ms, ms}};
+  return prediction;
+}
+
+/// Training in Adam: 1000 MiB and 10 ms. SGD takes 200 off, checkpointing 300
+/// for 3 ms, half a batch 100 for 1 ms, expandable segments 50.
+Prediction SimulateTraining(const StepSetup& setup) {
+  double mib = 1000;
+  double ms = 10;
+  if (setup.run.optimizer != Optimizer::kAdam) mib -= 200;
+  if (!setup.loop.recompute.empty()) mib -= 300, ms += 3;
+  if (setup.loop.accumulation > 1) mib -= 100, ms += 1;
+  if (setup.expandable_segments) mib -= 50;
+  if (setup.run.precision == Precision::kBf16) {
+    throw Error(ErrorCode::kInvalidArgument, "the file fixes element types");
+  }
+  return Taking(mib, ms);
+}
+
+Advice AdviseTraining(double max_memory_mib,
+                      const SimulateStep& simulate = &SimulateTraining) {
+  const AdviceRequest request = {
+      .setup = {.run = {.mode = Mode::kTraining,
+                        .optimizer = Optimizer::kAdam}},
+      .batch = 6,
+      .limits = {.max_memory_mib = max_memory_mib}};
+  return Advise(request, DeviceCatalog::BuiltIn().FindDevice("a100"), simulate);
+}
+
+std::vector<std::string> NamesOfRemedies(const Advice& advice) {
+  std::vector<std::string> names;
+  for (const Remedy& remedy : advice.remedies) {
+    names.push_back(remedy.names.front());
+  }
+  return names;
+}
+
+TEST(Advise, RanksRemediesByWhatTheySave) {
+  const Advice advice = AdviseTraining(2000);
+  EXPECT_TRUE(advice.unchanged.fits);
+  EXPECT_FALSE(advice.smallest);
+  // Of a batch of 6 only halves are whole.
+  EXPECT_THAT(
+      NamesOfRemedies(advice),
+      ElementsAre("recompute blocks", "optimizer sgd", "optimizer momentum",
+                  "optimizer adamw", "optimizer rmsprop", "optimizer adagrad",
+                  "2 batches of 3, gradients added up", "expandable segments",
+                  "autocast to fp16", "foreach=False"));
+  const Remedy& first = advice.remedies.front();
+  EXPECT_EQ(first.saved_mib, 300);
+  EXPECT_EQ(first.time_factor, 1.3);
+  EXPECT_EQ(first.setup.loop.recompute, "auto");
+}
+
+TEST(Advise, SaysWhatCouldNotBeSimulated) {
+  const Advice advice = AdviseTraining(2000);
+  ASSERT_EQ(advice.untried.size(), 1u);
+  EXPECT_EQ(advice.untried[0].name, "all of it in bf16");
+  EXPECT_EQ(advice.untried[0].reason, "the file fixes element types");
+}
+
+TEST(Advise, PrefersTheFastestOfTheSmallest) {
+  const Advice one = AdviseTraining(800);
+  ASSERT_TRUE(one.smallest);
+  // Both fit alone; checkpointing takes 13 ms, SGD 10.
+  EXPECT_THAT(one.smallest->names, ElementsAre("optimizer sgd"));
+  const Advice two = AdviseTraining(500);
+  ASSERT_TRUE(two.smallest);
+  EXPECT_THAT(two.smallest->names,
+              ElementsAre("recompute blocks", "optimizer sgd"));
+  EXPECT_EQ(two.smallest->saved_mib, 500);
+}
+
+TEST(Advise, AddsRemediesUntilItFits) {
+  const Advice advice = AdviseTraining(350);
+  ASSERT_TRUE(advice.smallest);
+  EXPECT_EQ(advice.smallest->names.size(), 4u);
+  EXPECT_EQ(advice.smallest->step.needed_mib, 350);
+  EXPECT_FALSE(AdviseTraining(349).smallest);
+}
+
+TEST(Advise, TriesCombinationsInsteadOfAddingUp) {
+  // Together the two save no more than one.
+  const auto overlapping = [](const StepSetup& setup) {
+    const bool saves = setup.run.optimizer != Optimizer::kAdam ||
+                       !setup.loop.recompute.empty();
+    return Taking(saves ? 800 : 1000, 10);
+  };
+  EXPECT_TRUE(AdviseTraining(800, overlapping).smallest);
+  EXPECT_FALSE(AdviseTraining(700, overlapping).smallest);
+}
+
+TEST(Advise, HalvesABatchUntilItFits) {
+  const AdviceRequest request = {.batch = 64,
+                                 .limits = {.max_memory_mib = 100}};
+  const auto by_sample = [](const StepSetup& setup) {
+    return Taking(10.0 * 64 / static_cast<double>(setup.parts), 8);
+  };
+  const Advice advice =
+      Advise(request, DeviceCatalog::BuiltIn().FindDevice("a100"), by_sample);
+  ASSERT_TRUE(advice.smallest);
+  EXPECT_THAT(advice.smallest->names, ElementsAre("8 batches of 8"));
+  // 8 runs of 8 ms, where one of 64 took 8.
+  EXPECT_EQ(advice.smallest->time_factor, 8);
+  EXPECT_THAT(NamesOfRemedies(advice), Contains("2 batches of 32"));
+  EXPECT_THAT(NamesOfRemedies(advice), Not(Contains("4 batches of 16")));
+}
+
+TEST(Remedies, AreThoseThatApply) {
+  const auto names_of = [](const AdviceRequest& request) {
+    std::vector<std::string> names;
+    for (const RemedyRow& row : RemediesFor(request)) names.push_back(row.name);
+    return names;
+  };
+  EXPECT_THAT(names_of({.setup = {.run = {.grad_mode = true}}}),
+              ElementsAre("torch.no_grad()", "autocast to fp16",
+                          "all of it in bf16", "expandable segments"));
+  EXPECT_THAT(names_of({.setup = {.run = {.autocast = true},
+                                  .expandable_segments = true}}),
+              ElementsAre("channels_last"));
+  const AdviceRequest training = {.setup = {.run = {.mode = Mode::kTraining},
+                                            .loop = {.foreach = false,
+                                                     .set_to_none = false,
+                                                     .recompute = "blocks.*"}},
+                                  .trainable = "head"};
+  EXPECT_THAT(names_of(training), Contains("set_to_none=True"));
+  EXPECT_THAT(names_of(training), Contains("train only head"));
+  EXPECT_THAT(names_of(training), Not(Contains("recompute blocks")));
+  EXPECT_THAT(names_of(training), Not(Contains("foreach=False")));
+}
+
+TEST(AdviceJson, HasTheStepAndItsRemedies) {
+  const AdvisedModel advised = {.model = "net",
+                                .place = "a100",
+                                .usable_mib = 500,
+                                .advice = AdviseTraining(500)};
+  const nlohmann::ordered_json json = AdviceToJson({&advised, 1}, {});
+  const auto& result = json["results"][0];
+  EXPECT_EQ(result["unchanged"]["needed_mib"], 1000);
+  EXPECT_EQ(result["remedies"][0]["remedies"][0], "recompute blocks");
+  EXPECT_EQ(result["remedies"][0]["saved_mib"], 300);
+  EXPECT_EQ(result["smallest"]["needed_mib"], 500);
+  EXPECT_EQ(result["untried"][0]["remedy"], "all of it in bf16");
+  EXPECT_TRUE(json["errors"].empty());
+}
+
+}  // namespace
+}  // namespace foretell
