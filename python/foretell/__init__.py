@@ -8,6 +8,7 @@ docs/python.md is the manual.
 """
 
 from . import dippm
+from ._advise import Advice, Remedy, advise
 from ._api import Fit, fits, max_batch, predict
 from ._compare import Comparison, compare
 from ._dataset import Dataset, dataset
@@ -19,8 +20,9 @@ from ._prediction import Energy, Latency, Memory, Mig, Prediction, Source, Verdi
 from .jupyter import load_ipython_extension
 
 __all__ = [
-    "Comparison", "Dataset", "Energy", "Error", "Fit", "Latency", "Measurement",
-    "Memory", "MemoryEstimate", "Mig", "Operators", "Prediction", "Source",
-    "Verdict", "Warning", "compare", "dataset", "dippm", "estimate_memory", "fits",
-    "inspect", "load_ipython_extension", "max_batch", "measure", "predict",
+    "Advice", "Comparison", "Dataset", "Energy", "Error", "Fit", "Latency",
+    "Measurement", "Memory", "MemoryEstimate", "Mig", "Operators", "Prediction",
+    "Remedy", "Source", "Verdict", "Warning", "advise", "compare", "dataset", "dippm",
+    "estimate_memory", "fits", "inspect", "load_ipython_extension", "max_batch",
+    "measure", "predict",
 ]

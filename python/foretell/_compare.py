@@ -40,11 +40,28 @@ class Comparison(Sequence[Prediction]):
         samples_per_s, energy_j and mig_profile of every prediction."""
         return [_row(one) for one in self._predictions]
 
+    def priced(self, usd_per_hour: Mapping[str, float]) -> list[dict[str, Any]]:
+        """The rows with usd_per_hour and usd_per_thousand_batches, by prices of your
+        own by device; the cheapest that fits first, then those without a price."""
+        rows = []
+        for one, row in zip(self._predictions, self.rows):
+            price = usd_per_hour.get(one.device)
+            thousand = None if price is None else price * one.latency.ms / 3600
+            rows.append({**row, "fits": one.mig.whole_device.fits,
+                         "usd_per_hour": price,
+                         "usd_per_thousand_batches": thousand})
+        return sorted(rows, key=_by_price)
+
     def __str__(self) -> str:
         return table_text(self.rows)
 
     def _repr_html_(self) -> str:
         return table_html(self.rows)
+
+
+def _by_price(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    price = row["usd_per_thousand_batches"]
+    return (not row["fits"], price is None, price or 0, row["latency_ms"])
 
 
 def _row(p: Prediction) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Union
 from ._api import predict, predict_opened
 from ._local import local_device
 from ._model import Model
+from ._optimizers import trained_names
 from ._prediction import Memory, Prediction
 
 if TYPE_CHECKING:
@@ -69,8 +70,10 @@ def estimate_memory(model: Model, sample_input: Any = None, *,
                     optimizer: Union[str, torch.optim.Optimizer, None] = None,
                     **options: Any) -> MemoryEstimate:
     """Memory of a training step with `optimizer`, a torch.optim object or a name;
-    without one, of inference. Other options are those of predict."""
+    without one, of inference. An object says by its groups which parameters of a
+    module are trained, and by `foreach` how. Other options are those of predict."""
     if optimizer is not None:
         options.setdefault("mode", "training")
         options["optimizer"] = optimizer
+        options.setdefault("trainable", trained_names(model, optimizer))
     return _estimate(predict(model, sample_input, **options))

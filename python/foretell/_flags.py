@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
 
 from ._errors import Error
-from ._optimizers import optimizer_name
+from ._optimizers import optimizer_name, runs_one_by_one
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer
@@ -25,6 +25,13 @@ class Options(TypedDict, total=False):
     autocast: bool
     grad: bool
     channels_last: bool
+    foreach: bool
+    set_to_none: bool
+    accumulate: int
+    trainable: str
+    lora: str
+    recompute: str
+    expandable_segments: bool
     device: str
     environment: str | None
     device_file: Union[str, Sequence[str]]
@@ -55,9 +62,15 @@ class FitOptions(Options, total=False):
     tight: bool
 
 
+# On where nothing is said, so that False is a word of its own.
+_SWITCHES = ("foreach", "set_to_none")
+
+
 def _values(name: str, value: Any) -> list[str]:
     if name == "optimizer":
         return [optimizer_name(value)]
+    if name in _SWITCHES:
+        return ["on" if value else "off"]
     if isinstance(value, Mapping):
         return [f"{key}={one}" for key, one in value.items()]
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -77,11 +90,13 @@ def refuse_batches(function: str, options: Mapping[str, Any]) -> None:
 def to_words(options: Mapping[str, Any]) -> list[str]:
     """`{"batch": [1, 8], "grad": True}` as `--batch=1,8 --grad`."""
     words = []
+    if runs_one_by_one(options.get("optimizer")):
+        options = {"foreach": False, **options}
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
-        if value is None or value is False:
+        if value is None or (value is False and name not in _SWITCHES):
             continue
-        if value is True:
+        if value is True and name not in _SWITCHES:
             words.append(flag)
         else:
             words += [f"{flag}={text}" for text in _values(name, value)]

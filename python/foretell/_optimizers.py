@@ -1,11 +1,12 @@
-"""Real optimizer objects as the names that the program knows."""
+"""Real optimizer objects as the names and flags that the program knows."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Union
 
-from ._errors import Error
+from ._errors import Error, warn
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer
@@ -18,18 +19,21 @@ _NAMES: Mapping[str, tuple[str, str, str]] = {
     "RMSprop": ("", "", "rmsprop"),
     "Adagrad": ("", "", "adagrad"),
 }
-# Options that keep further state, which the program does not count.
-_STATEFUL: Mapping[str, tuple[str, ...]] = {
-    "Adam": ("amsgrad",),
-    "AdamW": ("amsgrad",),
+# Options that keep further state, or run other code, which the program does not
+# count.
+_NOT_COUNTED: Mapping[str, tuple[str, ...]] = {
+    "SGD": ("fused",),
+    "Adam": ("amsgrad", "fused"),
+    "AdamW": ("amsgrad", "fused"),
     "RMSprop": ("momentum", "centered"),
+    "Adagrad": ("fused",),
 }
 
 
 def optimizer_name(optimizer: Union[str, "Optimizer"]) -> str:
     """"momentum" of SGD(…, momentum=0.9), "adamw" of AdamW(…); texts as they are.
 
-    Raises Error for other classes, and for options with more state than counted.
+    Raises Error for other classes, and for options that are not counted.
     """
     if isinstance(optimizer, str):
         return optimizer
@@ -38,11 +42,43 @@ def optimizer_name(optimizer: Union[str, "Optimizer"]) -> str:
     if kind not in _NAMES or not groups:
         raise Error(f"optimizer {kind}: expected one of {', '.join(_NAMES)}, or "
                     "a name", "unsupported")
-    for option in _STATEFUL.get(kind, ()):
+    for option in _NOT_COUNTED.get(kind, ()):
         if any(group.get(option) for group in groups):
-            raise Error(f"optimizer {kind}: {option}={groups[0].get(option)} keeps "
-                        "state that is not counted, expected it off",
-                        "unsupported")
+            raise Error(f"optimizer {kind}: {option}={groups[0].get(option)} is not "
+                        "counted, expected it off", "unsupported")
     option, with_it, without = _NAMES[kind]
     decides = option and any(group.get(option) for group in groups)
     return with_it if decides else without
+
+
+def runs_one_by_one(optimizer: Any) -> bool:
+    """Whether an optimizer object was made with foreach=False."""
+    groups = getattr(optimizer, "param_groups", [])
+    return any(group.get("foreach") is False for group in groups)
+
+
+def trained_names(model: Any, optimizer: Any) -> str | None:
+    """The parameters of a module that the optimizer's groups hold, as a regular
+    expression; None where these are all that require gradients, or where one of the
+    two is no object that could say so.
+
+    Warns of parameters that require gradients and are in no group: PyTorch would
+    compute their gradients and keep them.
+    """
+    if not hasattr(model, "named_parameters") or isinstance(optimizer, (str, type(None))):
+        return None
+    held = {id(parameter) for group in optimizer.param_groups
+            for parameter in group["params"]}
+    wanted = {name: id(parameter) in held
+              for name, parameter in model.named_parameters()
+              if parameter.requires_grad}
+    names = [name for name, is_held in wanted.items() if is_held]
+    if not names:
+        raise Error(f"optimizer {type(optimizer).__name__}: its groups hold no "
+                    "parameter of the model that requires a gradient")
+    if len(names) == len(wanted):
+        return None
+    warn(f"{len(wanted) - len(names)} of {len(wanted)} parameters require gradients "
+         "and are in no group of the optimizer: counted as frozen; "
+         "requires_grad_(False) makes them so")
+    return f"^({'|'.join(map(re.escape, names))})$"

@@ -88,6 +88,27 @@ class Others(unittest.TestCase):
         self.assertEqual(foretell.max_batch(ONNX, limit=3), 3)
         self.assertEqual(foretell.max_batch(ONNX, max_memory=1), 0)
 
+    def test_advise_says_what_would_make_it_fit(self):
+        advice = foretell.advise("zoo:resnet18", batch=256, mode="training",
+                                 optimizer="adam", max_memory=6000)
+        self.assertTrue(advice)
+        self.assertFalse(advice.unchanged["fits"])
+        self.assertLessEqual(advice.smallest.needed_mib, 6000)
+        saved = [one.saved_mib for one in advice.remedies]
+        self.assertEqual(saved, sorted(saved, reverse=True))
+        self.assertEqual(len(advice.rows), len(saved))
+        self.assertFalse(foretell.advise("zoo:resnet18", batch=2, max_memory=1))
+
+    def test_prices_put_the_cheapest_first(self):
+        compared = foretell.compare("zoo:resnet18", batches=8,
+                                    devices=["a100-sxm4-40gb", "a30", "a40"])
+        rows = compared.priced({"a100-sxm4-40gb": 1000, "a30": 0.01})
+        self.assertEqual([row["device"] for row in rows],
+                         ["a30", "a100-sxm4-40gb", "a40"])
+        self.assertAlmostEqual(rows[0]["usd_per_thousand_batches"],
+                               0.01 * rows[0]["latency_ms"] / 3600)
+        self.assertIsNone(rows[2]["usd_per_thousand_batches"])
+
     def test_inspect_has_a_row_per_operator(self):
         rows = foretell.inspect(ONNX, batch=2)
         p = foretell.predict(ONNX, batch=2)

@@ -206,6 +206,7 @@ class Optimizers(unittest.TestCase):
             self.assertEqual(optimizer_name(made), name)
         for refused in (optim.Adam(self.WEIGHT, amsgrad=True),
                         optim.RMSprop(self.WEIGHT, centered=True),
+                        optim.AdamW(self.WEIGHT, fused=True),
                         optim.Rprop(self.WEIGHT)):
             with self.assertRaises(foretell.Error):
                 optimizer_name(refused)
@@ -223,6 +224,33 @@ class Optimizers(unittest.TestCase):
             + estimate.activations_mb + estimate.other_mb)
         self.assertEqual(
             foretell.estimate_memory(module, IMAGE).prediction.mode, "inference")
+
+    def test_groups_say_what_is_trained(self):
+        module = torch.nn.Sequential(torch.nn.Linear(512, 4096),
+                                     torch.nn.Linear(4096, 512))
+        example = torch.empty(8, 512)
+        last = torch.optim.AdamW(module[1].parameters(), foreach=False)
+        with self.assertWarnsRegex(foretell.Warning, "2 of 4 parameters"):
+            estimate = foretell.estimate_memory(module, example, optimizer=last)
+        of_last = (4096 * 512 + 512) * 4 / 2**20
+        self.assertAlmostEqual(estimate.optimizer_mb, 2 * of_last, places=4)
+        same = foretell.predict(module, example, mode="training", optimizer="adamw",
+                                foreach=False, trainable="^1")
+        self.assertEqual(estimate.total_mb, same.memory.total_mib)
+        frozen = torch.optim.SGD([torch.nn.Parameter(torch.ones(3))])
+        with self.assertRaisesRegex(foretell.Error, "its groups hold no parameter"):
+            foretell.estimate_memory(module, example, optimizer=frozen)
+
+    def test_switches_are_words(self):
+        from foretell._flags import to_words
+
+        one_by_one = torch.optim.SGD(self.WEIGHT, foreach=False)
+        self.assertEqual(to_words({"optimizer": one_by_one}),
+                         ["--foreach=off", "--optimizer=sgd"])
+        self.assertEqual(to_words({"optimizer": one_by_one, "foreach": True}),
+                         ["--foreach=on", "--optimizer=sgd"])
+        self.assertEqual(to_words({"set_to_none": False, "grad": False}),
+                         ["--set-to-none=off"])
 
     def test_estimates_fit_devices_by_name(self):
         big = foretell.estimate_memory("zoo:vgg16", optimizer="adam", batch=128)
