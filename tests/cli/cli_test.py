@@ -596,6 +596,79 @@ class Measure(unittest.TestCase):
         self.assertTrue(entry["environment"]["libtorch"].startswith("2."))
 
 
+class Advise(unittest.TestCase):
+    STEP = (SCRIPT, "--input", "f32[1,3,224,224]", "--batch", "8", "--mode",
+            "training", "--optimizer", "adam")
+
+    def advise(self, *arguments):
+        outcome = run("advise", *self.STEP, "--json", *arguments)
+        (result,) = json.loads(outcome.stdout)["results"]
+        return outcome.returncode, result
+
+    def test_a_remedy_takes_what_predict_says_with_its_flag(self):
+        status, result = self.advise("--max-memory", "10", "--try-trainable", "fc")
+        self.assertEqual(status, DOES_NOT_FIT)
+        self.assertIsNone(result["smallest"])
+        found = {one["remedies"][0]: one for one in result["remedies"]}
+        for name, flags in (("recompute blocks", ("--recompute", "auto")),
+                            ("foreach=False", ("--foreach", "off")),
+                            ("expandable segments", ("--expandable-segments",)),
+                            ("train only fc", ("--trainable", "fc")),
+                            ("all of it in bf16", ("--precision", "bf16"))):
+            with self.subTest(name):
+                (same,) = predict_json(*self.STEP, *flags)["results"]
+                self.assertAlmostEqual(found[name]["memory_mib"],
+                                       same["memory"]["total_mib"], delta=0.01)
+                self.assertAlmostEqual(found[name]["latency_ms"],
+                                       same["latency"]["ms"], delta=0.001)
+
+    def test_status_0_names_the_smallest_change(self):
+        status, result = self.advise()
+        self.assertEqual(status, OK)
+        self.assertTrue(result["unchanged"]["fits"])
+        self.assertIsNone(result["smallest"])
+        limit = result["unchanged"]["needed_mib"] - 100
+        status, result = self.advise("--max-memory", str(limit))
+        self.assertEqual(status, OK)
+        self.assertEqual(len(result["smallest"]["remedies"]), 1)
+        self.assertLessEqual(result["smallest"]["needed_mib"], limit)
+
+    def test_a_missing_file_is_an_error_of_the_document(self):
+        outcome = run("advise", "missing.onnx", "--json")
+        self.assertNotEqual(outcome.returncode, OK)
+        (error,) = json.loads(outcome.stdout)["errors"]
+        self.assertIn("missing.onnx", error["message"])
+
+
+class Compare(unittest.TestCase):
+    def test_the_cheapest_device_comes_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            prices = pathlib.Path(folder, "prices.csv")
+            prices.write_text("device,usd_per_hour\na100,1000\na30,1\n")
+            outcome = run("compare", ONNX, "--batch", "8", "--json", "--devices",
+                          "a100,a30,a40", "--prices", str(prices))
+        self.assertEqual(outcome.returncode, OK)
+        (result,) = json.loads(outcome.stdout)["results"]
+        self.assertEqual([one["device"] for one in result["devices"]],
+                         ["a30", "a100-sxm4-40gb", "a40"])
+        first = result["devices"][0]
+        self.assertAlmostEqual(first["usd_per_thousand_batches"],
+                               first["latency_ms"] / 3600, places=8)
+        (same,) = predict_json(ONNX, "--batch", "8", "--device", "a30")["results"]
+        self.assertEqual(first["latency_ms"], same["latency"]["ms"])
+
+    def test_all_devices_are_those_of_the_catalogue(self):
+        outcome = run("compare", ONNX, "--batch", "1", "--json")
+        (result,) = json.loads(outcome.stdout)["results"]
+        self.assertGreaterEqual(len(result["devices"]), 19)
+        latencies = [one["latency_ms"] for one in result["devices"]]
+        self.assertEqual(latencies, sorted(latencies))
+
+    def test_status_1_where_no_device_holds_it(self):
+        outcome = run("compare", ONNX, "--batch", "100000", "--devices", "a30,a40")
+        self.assertEqual(outcome.returncode, DOES_NOT_FIT)
+
+
 class Adapt(unittest.TestCase):
     MODELS = (ONNX, "zoo:vgg11", "zoo:mobilenet_v2")
 

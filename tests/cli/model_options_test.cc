@@ -220,5 +220,31 @@ TEST(PrintError, IsNoLongerThanAScreen) {
   EXPECT_TRUE(line.ends_with("x … and 4996000 bytes more\n"));
 }
 
+TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
+  const TrainingLoop loop =
+      ParseModel(
+          "a.pt2 --mode training --foreach off --set-to-none off --accumulate "
+          "4 --lora r=16,targets=q|v{1,2} --recompute blocks.*")
+          .ToTraceOptions()
+          .loop;
+  EXPECT_FALSE(loop.foreach);
+  EXPECT_FALSE(loop.set_to_none);
+  EXPECT_EQ(loop.accumulation, 4);
+  EXPECT_EQ(loop.lora, (LoraSpec{16, "q|v{1,2}"}));
+  EXPECT_EQ(loop.recompute, "blocks.*");
+  EXPECT_EQ(ParseModel("a.pt2 --mode training").ToTraceOptions().loop,
+            TrainingLoop{});
+}
+
+TEST(ModelOptions, RefuseALoopThatDoesNotTrain) {
+  ExpectError([] { return ParseModel("a.pt2 --foreach off").ToTraceOptions(); },
+              ErrorCode::kInvalidArgument, "add --mode training");
+  for (const char* lora : {"16", "r=16", "r=0,targets=q", "r=16,targets="}) {
+    ExpectError(
+        [lora] { return ParseModel(std::string("a.pt2 --lora ") + lora).loop; },
+        ErrorCode::kInvalidArgument, "expected r=16,targets=");
+  }
+}
+
 }  // namespace
 }  // namespace foretell::cli
