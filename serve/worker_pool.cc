@@ -1,19 +1,43 @@
 #include "serve/worker_pool.h"
 
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <optional>
 #include <utility>
 
+#include "foretell/error.h"
+
 namespace foretell::serve {
+
+namespace {
+
+/// In a new process: becomes the worker's program, which knows its end of
+/// `channel` by its number and has nothing else open but its streams.
+void Become(std::vector<std::string> argv, const Channel& channel) {
+  std::vector<char*> words;
+  for (std::string& word : argv) words.push_back(word.data());
+  words.push_back(nullptr);
+  dup2(channel.end().number(), kWorkerDescriptor);
+  close_range(kWorkerDescriptor + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  // Where both numbers are one, dup2 has left it to be closed.
+  fcntl(kWorkerDescriptor, F_SETFD, 0);
+  execv(words.front(), words.data());
+  throw Error(ErrorCode::kIo,
+              fmt::format("{}: {}", argv.front(), SystemMessage(errno)));
+}
+
+}  // namespace
 
 WorkerPool::WorkerPool(PoolOptions options) : options_(std::move(options)) {
   for (int i = 0; i < options_.workers; ++i) free_.push_back(Start());
 }
 
 WorkerPool::Worker WorkerPool::Start() const {
-  auto [mine, its] = MakeChannel();
-  SpawnOptions spawn{.argv = options_.argv};
-  spawn.descriptors.emplace_back(kWorkerDescriptor, &its.end());
-  return {ChildProcess::Spawn(spawn), std::move(mine)};
+  return {ChildProcess::Fork(
+      {}, [this](Channel& channel) { Become(options_.argv, channel); })};
 }
 
 WorkerPool::Worker WorkerPool::Take() {
@@ -38,20 +62,25 @@ void WorkerPool::GiveBack(Worker worker) {
 }
 
 void WorkerPool::Replace(Worker worker) {
-  worker.process.Kill();
   ++replaced_;
-  GiveBack(Start());
+  {
+    // Children of this process are listed in one place.
+    const std::scoped_lock lock(mutex_);
+    worker.process.Kill();
+    worker = Start();
+    free_.push_back(std::move(worker));
+  }
+  is_free_.notify_one();
 }
 
 Answer WorkerPool::Ask(const Job& job) {
   Worker worker = Take();
-  const bool is_sent = worker.channel.Send(Pack(job));
+  Channel& channel = worker.process.channel();
+  const bool is_sent = channel.Send(Pack(job));
   std::optional<std::string> message;
-  if (is_sent) {
-    message = worker.channel.Receive(Deadline::In(options_.timeout_s));
-  }
+  if (is_sent) message = channel.Receive(Deadline::In(options_.timeout_s));
   if (!message) {
-    const bool is_late = is_sent && !worker.channel.is_closed();
+    const bool is_late = is_sent && !channel.is_closed();
     Replace(std::move(worker));
     throw NotAnswered{is_late ? NoAnswer::kTimeout : NoAnswer::kWorkerLost};
   }

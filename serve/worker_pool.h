@@ -48,10 +48,8 @@ class WorkerPool {
   std::int64_t replaced() const { return replaced_; }
 
  private:
-  /// Its process, and this end of the channel.
   struct Worker {
     ChildProcess process;
-    Channel channel;
     int jobs = 0;
   };
   Worker Start() const;

@@ -62,12 +62,11 @@ std::vector<std::string> EnvironmentIn(const WorkFolder& work) {
   return variables;
 }
 
-ProcessLimits LimitsOf(const LoadOptions& options) {
+ProcessLimits ConverterLimits() {
   ProcessLimits limits;
   limits.memory_bytes = kAddressSpace;
   limits.file_bytes = kFileBytes;
   limits.core_bytes = 0;
-  limits.deadline_s = kTimesTheTimeout * options.timeout_s;
   return limits;
 }
 
@@ -92,7 +91,8 @@ void RunConverter(const Conversion& conversion,
       .environment = EnvironmentIn(work),
       .folder = work.path(),
       .log = work / "log.txt",
-      .limits = LimitsOf(options)};
+      .limits = ConverterLimits(),
+      .deadline_s = kTimesTheTimeout * options.timeout_s};
   if (options.sandbox != Sandbox::kOff) {
     command.locks = LocksFor(conversion, environment, work);
   }

@@ -149,7 +149,7 @@ class Maker {
     const ProcessEnd end = Run({.argv = std::move(argv),
                                 .folder = folder_.parent_path(),
                                 .log = log,
-                                .limits = {.deadline_s = kMostSeconds}});
+                                .deadline_s = kMostSeconds});
     if (end.kind == ProcessEnd::Kind::kExited && end.status == 0) return;
     throw Error(
         ErrorCode::kUnsupported,

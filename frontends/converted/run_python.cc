@@ -65,7 +65,8 @@ void Become(Command command) {
 
 ProcessEnd Run(const Command& command) {
   ChildProcess child = ChildProcess::Fork(
-      {.limits = command.limits}, [&command](Channel&) { Become(command); });
+      command.limits, [&command](Channel&) { Become(command); });
+  child.SetDeadline(command.deadline_s);
   // Throws what kept it from starting; its end of the channel closes when it
   // has.
   child.channel().Receive();

@@ -17,6 +17,7 @@ struct Command {
   std::string folder;  ///< Where it runs.
   std::string log;     ///< File that its output is appended to.
   ProcessLimits limits;
+  double deadline_s = 0;  ///< From the start.
   std::optional<sandbox::ProgramLocks> locks;
 };
 

@@ -59,7 +59,7 @@ std::string SayResult(long result) {
 
 std::string InProgram(const Folders& folders, const ProgramWork& work) {
   ChildProcess child =
-      ChildProcess::Fork({.limits = {.core_bytes = 0}}, [&](Channel& channel) {
+      ChildProcess::Fork({.core_bytes = 0}, [&](Channel& channel) {
         LockProgram({.paths = {{"/bin", kRunPrograms},
                                {"/usr", kRunPrograms},
                                {"/lib", kRunPrograms},
