@@ -85,21 +85,27 @@ std::optional<Outcome> Worker::Poll() {
 }
 
 std::optional<Outcome> Worker::Look() {
-  Channel& channel = process_.channel();
-  try {
-    std::optional<std::string> answer = channel.Receive(Deadline::In(0));
-    Hear();
-    if (answer) return Outcome{Kind::kDone, std::move(*answer)};
-  } catch (const Error& error) {
-    Hear();
-    return Outcome{Kind::kFailed, error.what(), error.code()};
-  }
+  if (std::optional<Outcome> answer = TakeAnswer()) return answer;
   // One that has hung up is of no use, whether it has ended or not.
   const std::optional<ProcessEnd> end =
-      channel.is_closed() ? process_.Kill() : process_.Poll();
+      process_.channel().is_closed() ? process_.Kill() : process_.Poll();
   if (!end) return std::nullopt;
-  Hear();
+  // What it said last may have come between the two looks.
+  if (std::optional<Outcome> answer = TakeAnswer()) return answer;
   return OutcomeOf(*end);
+}
+
+std::optional<Outcome> Worker::TakeAnswer() {
+  std::optional<Outcome> outcome;
+  try {
+    if (auto text = process_.channel().Receive(Deadline::In(0))) {
+      outcome = {Kind::kDone, std::move(*text)};
+    }
+  } catch (const Error& error) {
+    outcome = {Kind::kFailed, error.what(), error.code()};
+  }
+  Hear();
+  return outcome;
 }
 
 Outcome Worker::Await() {

@@ -74,6 +74,7 @@ class Worker {
  private:
   Worker(const WorkerOptions& options, const Prepare& prepare, Pipe words);
   std::optional<Outcome> Look();
+  std::optional<Outcome> TakeAnswer();
   void Hear();
 
   double deadline_s_;
