@@ -2,7 +2,7 @@
 """Compares predictions with published runs of PyTorch on an A100.
 
     scripts/published/score_a100.py [--networks] [--source WORD] [--more]
-                                    [--memory | --contexts]
+                                    [--memory | --contexts] [--method METHOD]
 
 Reads a100_runs.csv and the traces that compute its rows, with `--more` or where
 `--source` names it also pytorch-gpu-benchmark, whose networks are the zoo's, from
@@ -14,8 +14,8 @@ memory, with the share of rows above the prediction's interval. Host-bound is a 
 a host of half the speed is predicted to make more than half as long again, on its
 slice. A source's factor is the median of what its host-bound rows of other networks
 say. `--contexts` prints instead what migperf's slices held beside the simulated
-segments. `--networks` prints a row per network, `--memory` leaves latency out. All by
-the analytic model, Python as the host.
+segments. `--networks` prints a row per network, `--memory` leaves latency out. By the
+analytic model, unless `--method` says otherwise, Python as the host.
 """
 
 import argparse
@@ -62,7 +62,7 @@ BYTES_OF = {"f16": 2, "f32": 4, "i64": 8}
 ZOO = "zoo:"
 
 
-def flags_of(row):
+def flags_of(row, method="analytic"):
     """What `predict` is told of a published run, but its batch: the first length of
     every input."""
     inputs = [] if row["trace"].startswith(ZOO) else [
@@ -77,7 +77,7 @@ def flags_of(row):
     grad = ("--grad",) if RECORDED in row["latency_kind"] else ()
     return (*inputs, *precision, *optimizer, *environment, *grad,
             "--mode", row["mode"], "--device", row["device"],
-            "--method", "analytic", "--torch", TORCH.get(row["source"], "2.1"))
+            "--method", method, "--torch", TORCH.get(row["source"], "2.1"))
 
 
 def profile_of(result, name):
@@ -120,8 +120,8 @@ def memory_of(result, row):
 class Predictions:
     """Results for rows on hosts; all batches of a run are predicted at once."""
 
-    def __init__(self, traces, hosts, rows):
-        self.traces, self.hosts = traces, hosts
+    def __init__(self, traces, hosts, rows, method="analytic"):
+        self.traces, self.hosts, self.method = traces, hosts, method
         self.results = batched.Results(self.asked(row, factor) for row in rows
                                        for factor in hosts)
 
@@ -131,7 +131,8 @@ class Predictions:
     def asked(self, row, factor):
         trace = row["trace"]
         model = trace if trace.startswith(ZOO) else self.traces / trace
-        return model, (*flags_of(row), "--host", self.hosts[factor]), row["batch"]
+        return model, (*flags_of(row, self.method), "--host",
+                       self.hosts[factor]), row["batch"]
 
 
 def host_of(row):
@@ -273,6 +274,7 @@ def main():
                         help="pytorch-gpu-benchmark's rows too")
     parser.add_argument("--contexts", action="store_true",
                         help="only what the CUDA contexts of migperf's slices take")
+    parser.add_argument("--method", default="analytic", help="of `predict`")
     options = parser.parse_args()
     published.need(RUNS, TRACES)
     more = gpu_benchmark_rows.rows() if options.more or options.source else ()
@@ -286,7 +288,7 @@ def main():
     with (published.unpacked(TRACES, "*.pt") as traces,
           tempfile.TemporaryDirectory() as folder):
         hosts = host_factor.write_hosts(pathlib.Path(folder))
-        predictions = Predictions(traces, hosts, rows)
+        predictions = Predictions(traces, hosts, rows, options.method)
         if options.contexts:
             return print_contexts(
                 [row for row in rows if row["memory_mib"]], predictions)

@@ -11,9 +11,7 @@ reserved beside parameters and buffers. Prints in Markdown, per mode and source,
 quantile of the excess of the mode's other sources, each weighing the same, and the
 percentage of the source's rows beyond the bound that it gives; then the bound that all
 sources give, which src/memory/simulate_memory.cc has rounded up, and the rows beyond.
-Runs with cudnn.benchmark are left out. Generated convolutional networks are shown but
-have no part in the quantiles: full-size maps in all layers are nothing that people
-train, and the simulation is known to be low there. Needs torch.
+Runs with cudnn.benchmark are left out. Needs torch.
 """
 
 import argparse
@@ -38,7 +36,6 @@ CONTEXT_DOUBT_MIB = 150  # Of every environment in data/environments.json.
 # Shares of rows that the bounds are meant to hold.
 ABOVE = {"inference": 0.99, "training": 0.98}
 BELOW = {"inference": 0.95, "training": 0.95}
-NOT_CALIBRATED = "generated cnn"
 
 
 def moving_mib(memory):
@@ -100,9 +97,9 @@ def quantile(groups, share):
 
 
 def bound_of(groups, end, share, without=""):
-    """The quantile of one end's excess over the sources that have a part in it."""
+    """The quantile of one end's excess over all sources but one."""
     return quantile([[row[end] for row in rows] for name, rows in groups.items()
-                     if name != without and NOT_CALIBRATED not in name], share)
+                     if name != without], share)
 
 
 def print_mode(mode, groups):

@@ -2,6 +2,7 @@
 """Compares predicted memory with published runs of which no file is at hand.
 
     scripts/published/score_memory.py [--source WORD] [--every N] [--runs]
+                                      [--method METHOD]
 
 Reads tables of ../shared beside the repository: transformers' documentation (memory that
 torch allocated, eager and fused attention), imagenet-energy-2022 (inference of images),
@@ -10,8 +11,9 @@ the zoo's, or are written in PyTorch and exported without weights. Prints in Mar
 percent, rows, median and mean absolute error, the signed median, and the share of rows
 above the upper end of the interval, where the measured memory has a context or comes
 without one. Of the generated convolutional networks every N-th row is taken (default
-60), of the generated transformers every fourth. `--source` keeps sources whose name has the word, `--runs` prints each run. By the analytic model.
-Needs torch.
+60), of the generated transformers every fourth. `--source` keeps sources whose name has
+the word, `--runs` prints each run. By the analytic model, or as `--method` says. Needs
+torch.
 """
 
 import argparse
@@ -41,8 +43,9 @@ def runs_of(options):
 class Predictor:
     """Predicts runs; exports each network once."""
 
-    def __init__(self, folder, runs):
+    def __init__(self, folder, runs, method="analytic"):
         self.folder, self.paths = pathlib.Path(folder), {}
+        self.method = method
         self.results = batched.Results(map(self.asked, runs))
 
     def path_of(self, run):
@@ -53,7 +56,7 @@ class Predictor:
             run.network, self.folder / f"network{len(self.paths)}.pt")
 
     def asked(self, run):
-        return self.path_of(run), (*run.flags, "--method", "analytic"), run.batch
+        return self.path_of(run), (*run.flags, "--method", self.method), run.batch
 
     def result(self, run):
         if run.network and not self.path_of(run).exists():
@@ -102,12 +105,13 @@ def main():
         "--every", type=int, default=memory_runs.STEPS[memory_runs.cnn_runs],
         help="take every N-th of the generated convolutional networks")
     parser.add_argument("--runs", action="store_true", help="print each run")
+    parser.add_argument("--method", default="analytic", help="of `predict`")
     options = parser.parse_args()
     published.need(memory_runs.HF_DOCS, memory_runs.CNNS)
     groups = collections.defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         runs = list(runs_of(options))
-        predictor = Predictor(folder, runs)
+        predictor = Predictor(folder, runs, options.method)
         for run in runs:
             result = predictor.result(run)
             memory = result["memory"]
