@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/cost/roofline.h"
+
 // Fused attention, as flash attention has it. Many queries (prefill, images)
 // are cut into blocks of 128, each of which goes over its keys in steps of 64:
 //
@@ -37,7 +39,6 @@ constexpr double kAttentionQueryBlock = 128;
 constexpr double kAttentionKeyStep = 64;
 constexpr double kFewQueries = 16;
 constexpr double kHeadStep = 32;
-constexpr std::int64_t kHalfElementBytes = 2;
 /// Beside a kernel's usual floor: from the shortest prefills.
 constexpr double kPrefillStartUs = 5;
 constexpr double kDecodeStartUs = 5.6;
@@ -100,11 +101,8 @@ double HeadShare(const Kernel& kernel) {
 
 /// Share of the peak that long rows of keys reach.
 double MostEfficiency(const Machine& machine) {
-  constexpr int kHopper = 90;
-  constexpr int kGeForceBlackwell = 120;
-  const int capability = machine.device->compute_capability;
-  const bool lags = capability >= kHopper && capability < kGeForceBlackwell;
-  return lags ? kHopperEfficiency : kAttentionEfficiency;
+  return machine.HasNewerTensorCores() ? kHopperEfficiency
+                                       : kAttentionEfficiency;
 }
 
 }  // namespace

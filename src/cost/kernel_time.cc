@@ -10,13 +10,15 @@
 #include "src/cost/gemm.h"
 #include "src/cost/roofline.h"
 #include "src/cost/row_passes.h"
+#include "src/cost/tensor_convolution.h"
 #include "src/cost/winograd.h"
 
 // How long a kernel takes: launching it, then the longer of its product and its
 // traffic.
 //
 //   convolution         implicit matrix product, groups as batch; on FP32 lanes
-//                       in kernels of its own (float_convolution.cc)
+//                       in kernels of its own (float_convolution.cc), on
+//                       tensor cores with copies (tensor_convolution.cc)
 //   depthwise           FP32 lanes, no reuse
 //   linear, matmul …    matrix product
 //   fused attention     blocks of queries over the SMs (attention_time.cc)
@@ -42,11 +44,9 @@ constexpr double kTf32ProductShare = 0.80;
 /// work where that is less; published BF16 products on A100.
 constexpr double kProductStartUs = 2.5;
 
-/// cuDNN's TF32 kernels want channels innermost: what lies otherwise is copied
-/// on the way in and on the way out. Share of the images for which that was
-/// seen in published A100 latencies of whole convolutional networks.
-constexpr double kConvertedShare = 0.5;
-constexpr double kConversionBandwidthShare = 0.8;
+/// What a softmax of 16-bit elements, which has as much to do for each, reaches
+/// of the bandwidth: published FP16 times on A100 (LLMCompass).
+constexpr double kHalfSoftmaxShare = 0.57;
 
 struct ClassCost {
   KernelClass kernel_class;
@@ -59,13 +59,13 @@ struct ClassCost {
 /// By KernelClass, in its order.
 constexpr ClassCost kClassCosts[] = {
     // class                                bandwidth product
-    {KernelClass::kPointwiseConvolution,   0.70, 0.80},
-    {KernelClass::kDenseConvolution,       0.70, 0.80},
-    {KernelClass::kStemConvolution,        0.70, 0.80},
-    {KernelClass::kGroupedConvolution,     0.70, 0.80},
+    {KernelClass::kPointwiseConvolution,   0.70, 1.00},
+    {KernelClass::kDenseConvolution,       0.70, 1.00},
+    {KernelClass::kStemConvolution,        0.70, 1.00},
+    {KernelClass::kGroupedConvolution,     0.70, 1.00},
     {KernelClass::kDepthwiseConvolution,   0.70, 0.05},
     {KernelClass::kNativeDepthwise,        0.70, 1.00},
-    {KernelClass::kTransposedConvolution,  0.60, 0.80},
+    {KernelClass::kTransposedConvolution,  0.60, 1.00},
     {KernelClass::kLinear,                 0.74, 1.00},
     {KernelClass::kMatmul,                 0.74, 1.00},
     {KernelClass::kFloatMatmul,            0.61, 1.00},
@@ -136,22 +136,17 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
       on_lanes ? MatrixUnit::kSimt : MatrixUnit::kTensorCore;
   const double us =
       GemmUs(shape, unit, PeakFlopsPerUs(kernel, machine), machine) / share;
-  const bool is_tf32_product = kernel.arithmetic == Precision::kTf32 &&
-                               unit == MatrixUnit::kTensorCore &&
-                               kernel.groups == 0;
+  if (kernel.groups > 0) return us / TensorConvolutionShare(kernel, machine);
+  const bool is_tf32_product =
+      kernel.arithmetic == Precision::kTf32 && unit == MatrixUnit::kTensorCore;
   return is_tf32_product ? us / kTf32ProductShare : us;
 }
 
-/// Time of the copies into another layout and back that cuDNN makes of the
-/// images of a TF32 convolution.
-double ConversionUs(const Kernel& kernel, const Machine& machine) {
-  if (kernel.groups == 0 || kernel.channels_last ||
-      ArithmeticOf(kernel, machine) != Precision::kTf32) {
-    return 0;
-  }
-  const double bytes = 2 * Real(kernel.bytes_in + kernel.bytes_out);
-  return kConvertedShare * bytes / machine.bytes_per_us /
-         kConversionBandwidthShare;
+double BandwidthShare(const Kernel& kernel) {
+  const bool is_half_softmax = kernel.kernel_class == KernelClass::kSoftmax &&
+                               kernel.element_bytes_in == kHalfElementBytes;
+  return is_half_softmax ? kHalfSoftmaxShare
+                         : CostOf(kernel.kernel_class).bandwidth_share;
 }
 
 /// Time in which the kernel's bytes move as those of its class do.
@@ -159,8 +154,7 @@ double TrafficUs(const Kernel& kernel, const Machine& machine) {
   const double bytes = Real(kernel.Bytes()) + RereadBytes(kernel, machine);
   return RowStartsUs(kernel, machine) +
          bytes / machine.bytes_per_us /
-             (CostOf(kernel.kernel_class).bandwidth_share *
-              RowAlignmentShare(kernel));
+             (BandwidthShare(kernel) * RowAlignmentShare(kernel));
 }
 
 /// Takes Winograd's algorithm where it is possible and faster.

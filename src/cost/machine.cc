@@ -19,6 +19,8 @@ constexpr double kReachedShareOfPeak = 0.86;
 /// of the cost model are of that bandwidth.
 constexpr double kReachedShareOfBandwidth = 0.87;
 constexpr int kFirstCapabilityWithTf32 = 80;
+constexpr int kHopper = 90;
+constexpr int kGeForceBlackwell = 120;
 /// Clock from which on the multiprocessors ask for all of the bandwidth;
 /// judgement.
 constexpr double kClockOfFullBandwidth = 0.6;
@@ -51,6 +53,11 @@ double PowerLimit(const DeviceSpec& device, const Run& run) {
 bool Machine::HasTf32Units() const {
   return device->compute_capability == 0 ||
          device->compute_capability >= kFirstCapabilityWithTf32;
+}
+
+bool Machine::HasNewerTensorCores() const {
+  return device->compute_capability >= kHopper &&
+         device->compute_capability < kGeForceBlackwell;
 }
 
 double Machine::BandwidthAtClock() const {

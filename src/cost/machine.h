@@ -25,6 +25,10 @@ struct Machine {
   /// where a device names none. Else PyTorch's convolutions stay in FP32.
   bool HasTf32Units() const;
 
+  /// Whether its tensor cores have instructions that kernels written for
+  /// Ampere's do not use: Hopper and B200.
+  bool HasNewerTensorCores() const;
+
   /// Share of the bandwidth that the multiprocessors can ask for at its clock.
   double BandwidthAtClock() const;
 

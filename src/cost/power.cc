@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/cost/attention_time.h"
 #include "src/cost/roofline.h"
 
 // Power from what a kernel does, as shares of what the chip draws at full use
@@ -50,6 +51,7 @@ constexpr LaneOperations kLaneOperations[] = {
     {KernelClass::kGelu, 17},
     {KernelClass::kSilu, 6},
     {KernelClass::kActivation, 6},
+    {KernelClass::kAttention, 6},  // Of its scores.
 };
 
 double LaneOperationsOf(KernelClass kernel_class) {
@@ -58,13 +60,23 @@ double LaneOperationsOf(KernelClass kernel_class) {
   return row == std::end(kLaneOperations) ? 0 : row->per_element;
 }
 
+/// Results of the function that a kernel computes: the elements that it writes,
+/// or the scores of fused attention, which never leave the multiprocessors.
+double FunctionResults(const Kernel& kernel) {
+  if (IsAttention(kernel.kernel_class)) {
+    return Real(kernel.batch) * Real(kernel.m) * Real(kernel.n) *
+           (kernel.causal ? kCausalAttentionShare : 1);
+  }
+  if (kernel.element_bytes_out == 0) return 0;
+  return Real(kernel.bytes_out) / Real(kernel.element_bytes_out);
+}
+
 /// Share of the FP32 lanes that element-wise arithmetic takes.
 double ElementLanes(const Kernel& kernel, double us, const Machine& machine) {
   const double operations = LaneOperationsOf(kernel.kernel_class);
-  if (operations == 0 || kernel.element_bytes_out == 0) return 0;
-  const double elements =
-      Real(kernel.bytes_out) / Real(kernel.element_bytes_out);
-  return 2 * operations * elements / us / machine.FlopsPerUs(Precision::kFp32);
+  if (operations == 0) return 0;
+  return 2 * operations * FunctionResults(kernel) / us /
+         machine.FlopsPerUs(Precision::kFp32);
 }
 
 /// Watts of a chip at full use beyond its idle power.

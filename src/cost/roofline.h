@@ -5,6 +5,9 @@
 
 namespace foretell::cost {
 
+/// Bytes of an element of 16 bits.
+inline constexpr std::int64_t kHalfElementBytes = 2;
+
 /// Times of a kernel at the peaks of a machine, and how it fills the machine.
 struct KernelRoofline {
   double memory_us = 0;      ///< Bytes / bandwidth.

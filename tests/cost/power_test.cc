@@ -82,6 +82,28 @@ TEST(Activity, OfAnExpensiveFunctionTakesLanes) {
               2 * 17 * 44.5e6 / 203 / 1e7, 1e-12);
 }
 
+TEST(Activity, OfFusedAttentionTakesLanesForItsScores) {
+  const DeviceSpec device = test::RoundDevice();
+  const Machine machine = MakeMachine(device, {});
+  Kernel attention{.kernel_class = KernelClass::kAttention,
+                   .macs = 2LL * 100 * 2048 * 2048 * 64,
+                   .batch = 100,
+                   .m = 2048,
+                   .n = 2048,
+                   .k = 64,
+                   .element_bytes_in = 2,
+                   .element_bytes_out = 2,
+                   .arithmetic = Precision::kFp16};
+  const KernelTime time = TimeOf(attention, machine);
+  const double scores = 100.0 * 2048 * 2048;
+  EXPECT_DOUBLE_EQ(ActivityOf(attention, time, machine).lanes,
+                   2 * 6 * scores / time.Us() / 1e7);
+  attention.causal = true;
+  const KernelTime half = TimeOf(attention, machine);
+  EXPECT_DOUBLE_EQ(ActivityOf(attention, half, machine).lanes,
+                   6 * scores / half.Us() / 1e7);
+}
+
 TEST(Activity, OfAProductIsThatOfItsUnit) {
   DeviceSpec device = test::RoundDevice();
   Kernel product{.kernel_class = KernelClass::kLinear,

@@ -1,0 +1,70 @@
+#include "src/cost/tensor_convolution.h"
+
+#include "src/cost/roofline.h"
+
+// Convolutions on tensor cores, as cuDNN computes them: the implicit product in
+// the tiles of matrix products (gemm.cc), at 0.80 of that, and copies around
+// it. Its kernels want channels innermost. Images that lie otherwise are copied
+// on the way in and on the way out:
+//
+//   TF32      half of all images, seen in published A100 latencies of whole
+//             convolutional networks
+//   16 bits   0.4 of all images, from labels of 500 networks on two GPUs of
+//             Blackwell; published A100 rows of ResNet-50 agree. The chips of
+//             capability 8.6 and 8.9 show no copies in such labels, and neither
+//             does cuDNN 7 on V100 and T4: the same kernels read both layouts
+//
+// In 16 bits, images that lie channels-last cost what a product of matrices
+// costs, on the one GPU of which there are such labels (RTX 3090).
+//
+// On Hopper and B200 these kernels multiply by Ampere's instruction (mma.sync),
+// which reaches 0.63 of the peak that the newer ones have (arXiv:2402.13499);
+// fused attention (attention_time.cc) loses as much.
+
+namespace foretell::cost {
+namespace {
+
+constexpr double kTensorConvolutionShare = 0.80;
+constexpr double kChannelsLastShare = 1.0;
+constexpr double kOldInstructionShare = 0.63;
+
+constexpr double kConvertedShare = 0.5;
+constexpr double kConvertedHalfShare = 0.4;
+constexpr double kConversionBandwidthShare = 0.8;
+
+bool IsHalf(const Kernel& kernel, const Machine& machine) {
+  return kernel.element_bytes_in == kHalfElementBytes &&
+         UsesTensorCores(kernel, machine);
+}
+
+/// Whether kernels of 16 bits want channels innermost.
+bool CopiesHalfImages(const Machine& machine) {
+  constexpr int kAmpereData = 80;
+  constexpr int kAfterAda = 90;
+  const int capability = machine.device->compute_capability;
+  return capability == kAmpereData || capability >= kAfterAda;
+}
+
+/// Share of the images that are copied.
+double CopiedShare(const Kernel& kernel, const Machine& machine) {
+  if (kernel.groups == 0 || kernel.channels_last) return 0;
+  if (ArithmeticOf(kernel, machine) == Precision::kTf32) return kConvertedShare;
+  const bool copies = IsHalf(kernel, machine) && CopiesHalfImages(machine);
+  return copies ? kConvertedHalfShare : 0;
+}
+
+}  // namespace
+
+double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
+  const bool is_direct = kernel.channels_last && IsHalf(kernel, machine);
+  return (is_direct ? kChannelsLastShare : kTensorConvolutionShare) *
+         (machine.HasNewerTensorCores() ? kOldInstructionShare : 1);
+}
+
+double ConversionUs(const Kernel& kernel, const Machine& machine) {
+  const double bytes = 2 * Real(kernel.bytes_in + kernel.bytes_out);
+  return CopiedShare(kernel, machine) * bytes / machine.bytes_per_us /
+         kConversionBandwidthShare;
+}
+
+}  // namespace foretell::cost
