@@ -1,50 +1,87 @@
-// The U-Net of Stable Diffusion 1.5 (Rombach et al. 2022) as diffusers'
-// UNet2DConditionModel: one step of denoising a batch of latent images. With
-// guidance a pipeline runs it on twice the batch of pictures.
+// The U-Nets of Stable Diffusion (Rombach et al. 2022; XL: Podell et al. 2023)
+// as diffusers' UNet2DConditionModel: one step of denoising a batch of latent
+// images. With guidance a pipeline runs it on twice the batch of pictures.
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "datasets/zoo/diffusion_blocks.h"
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/spatial_transformer.h"
 
 namespace foretell::zoo {
 namespace {
 
 constexpr double kUnetOutEpsilon = 1e-5;
-constexpr double kLongestPeriod = 10000;
+/// Height and width of the original picture, of its crop and of the target.
+constexpr std::int64_t kPictureSizes = 6;
+constexpr std::int64_t kSizeFeatures = 256;
 
 struct DiffusionUNetConfig {
-  /// Channels per level; all but the last attend and halve the edge.
+  /// Channels per level; all but the last halve the edge.
   std::vector<std::int64_t> widths = {320, 640, 1280, 1280};
   std::int64_t layers = 2;  ///< Residual blocks per level on the way down.
+  /// Blocks of each transformer, by level; the middle has the most of them.
+  /// Empty: one in all levels but the last.
+  std::vector<std::int64_t> transformers;
   std::int64_t heads = 8;
+  std::int64_t head_width = 0;  ///< Instead of `heads`, unless it is 0.
+  /// Whether products of tokens lead in and out of a transformer.
+  bool linear_projection = false;
   std::int64_t channels = 4;     ///< Of a latent image.
   std::int64_t image_size = 64;  ///< Edge of a latent image: an eighth.
   std::int64_t text_width = 768;
   std::int64_t seq = 77;  ///< Tokens of the text.
+  /// Of the whole text's embedding, which comes with the picture's sizes; 0:
+  /// neither is asked for.
+  std::int64_t pooled_width = 0;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
     visit("widths", widths);
     visit("layers", layers);
+    visit("transformers", transformers);
     visit("heads", heads);
+    visit("head_width", head_width);
+    visit("linear_projection", linear_projection);
     visit("channels", channels);
     visit("image_size", image_size);
     visit("text_width", text_width);
     visit("seq", seq);
+    visit("pooled_width", pooled_width);
   }
 
   std::int64_t TimeWidth() const { return 4 * widths.front(); }
 
+  /// Blocks of the transformers of a level, 0 for none.
+  std::int64_t Depth(std::size_t level) const {
+    if (!transformers.empty()) return transformers[level];
+    return level + 1 < widths.size() ? 1 : 0;
+  }
+  std::int64_t MiddleDepth() const {
+    return transformers.empty() ? 1 : std::ranges::max(transformers);
+  }
+  SpatialTransformerShape TransformerShape(std::int64_t width,
+                                           std::int64_t depth) const {
+    return {.width = width,
+            .context = text_width,
+            .heads = head_width > 0 ? width / head_width : heads,
+            .depth = depth,
+            .is_linear = linear_projection};
+  }
+
   std::vector<InputSpec> Inputs() const {
-    return {
+    std::vector<InputSpec> inputs = {
         BatchedInput("latent", DType::kF32, {channels, image_size, image_size}),
         BatchedInput("time", DType::kI64, {}),
         BatchedInput("text", DType::kF32, {seq, text_width})};
+    if (pooled_width == 0) return inputs;
+    inputs.push_back(BatchedInput("pooled", DType::kF32, {pooled_width}));
+    inputs.push_back(BatchedInput("sizes", DType::kF32, {kPictureSizes}));
+    return inputs;
   }
   std::shared_ptr<Network> Make() const;
 };
@@ -55,17 +92,19 @@ struct Conditions {
   at::Tensor text;  ///< [batch, tokens, text width].
 };
 
-/// A residual block, and attention where the level has it.
+/// A residual block, and a transformer of `depth` blocks where the level has
+/// one.
 class UNetUnit final : public torch::nn::Module {
  public:
   UNetUnit(const DiffusionUNetConfig& config, std::int64_t in, std::int64_t out,
-           bool attends) {
-    residual_ = register_module("resnet", std::make_shared<TimedResidualBlock>(
-                                              in, out, config.TimeWidth()));
-    if (!attends) return;
+           std::int64_t depth) {
+    residual_ = register_module(
+        "resnet",
+        std::make_shared<DiffusionResidualBlock>(in, out, config.TimeWidth()));
+    if (depth == 0) return;
     attention_ =
         register_module("attention", std::make_shared<SpatialTransformer>(
-                                         out, config.text_width, config.heads));
+                                         config.TransformerShape(out, depth)));
   }
 
   at::Tensor forward(const at::Tensor& x, const Conditions& conditions) {
@@ -74,7 +113,7 @@ class UNetUnit final : public torch::nn::Module {
   }
 
  private:
-  std::shared_ptr<TimedResidualBlock> residual_;
+  std::shared_ptr<DiffusionResidualBlock> residual_;
   std::shared_ptr<SpatialTransformer> attention_;
 };
 
@@ -84,17 +123,6 @@ struct UNetLevel {
   torch::nn::Conv2d resize = nullptr;  ///< Empty: the edge stays.
 };
 
-/// [batch, width]: sines and cosines of the step's number.
-at::Tensor StepFeatures(const at::Tensor& step, std::int64_t width) {
-  const std::int64_t half = width / 2;
-  at::Tensor rates = at::arange(half, step.options().dtype(at::kFloat));
-  rates = rates * (-std::log(kLongestPeriod) / static_cast<double>(half));
-  rates = at::exp(rates);
-  const at::Tensor angles =
-      step.unsqueeze(1).to(at::kFloat) * rates.unsqueeze(0);
-  return at::cat({at::cos(angles), at::sin(angles)}, -1);
-}
-
 class DiffusionUNet final : public Network {
  public:
   explicit DiffusionUNet(const DiffusionUNetConfig& config) : config_(config) {
@@ -102,13 +130,11 @@ class DiffusionUNet final : public Network {
     conv_in_ = register_module(
         "conv_in",
         Conv({.in = config.channels, .out = first, .kernel = 3}, true));
-    time1_ = register_module("time1", Dense(first, config.TimeWidth()));
-    time2_ =
-        register_module("time2", Dense(config.TimeWidth(), config.TimeWidth()));
+    AddEmbeddings();
     AddWayDown();
     const std::int64_t last = config.widths.back();
-    middle_.push_back(AddUnit("mid0", last, last, /*attends=*/true));
-    middle_.push_back(AddUnit("mid1", last, last, /*attends=*/false));
+    middle_.push_back(AddUnit("mid0", last, last, config.MiddleDepth()));
+    middle_.push_back(AddUnit("mid1", last, last, /*depth=*/0));
     AddWayUp();
     norm_out_ = register_module("norm_out", GroupsNorm(first, kUnetOutEpsilon));
     conv_out_ = register_module(
@@ -117,10 +143,10 @@ class DiffusionUNet final : public Network {
   }
 
   /// A latent image [batch, channels, edge, edge], the step's number i64[batch]
-  /// and a text [batch, tokens, text width]; returns the first's shape.
+  /// and a text [batch, tokens, text width], where asked for the whole text
+  /// [batch, pooled width] and sizes [batch, 6]; returns the first's shape.
   std::vector<at::Tensor> Run(const std::vector<at::Tensor>& inputs) override {
-    const Conditions conditions = {Time(inputs.at(1), inputs.at(0)),
-                                   inputs.at(2)};
+    const Conditions conditions = {Time(inputs), inputs.at(2)};
     at::Tensor y = conv_in_->forward(inputs.at(0));
     std::vector<at::Tensor> kept = {y};
     for (UNetLevel& level : down_) y = Down(level, y, conditions, kept);
@@ -133,9 +159,9 @@ class DiffusionUNet final : public Network {
 
  private:
   std::shared_ptr<UNetUnit> AddUnit(const std::string& name, std::int64_t in,
-                                    std::int64_t out, bool attends) {
-    return register_module(
-        name, std::make_shared<UNetUnit>(config_, in, out, attends));
+                                    std::int64_t out, std::int64_t depth) {
+    return register_module(name,
+                           std::make_shared<UNetUnit>(config_, in, out, depth));
   }
 
   torch::nn::Conv2d AddResize(const std::string& name, std::int64_t width,
@@ -143,6 +169,17 @@ class DiffusionUNet final : public Network {
     return register_module(
         name, Conv({.in = width, .out = width, .kernel = 3, .stride = stride},
                    /*bias=*/true));
+  }
+
+  void AddEmbeddings() {
+    const std::int64_t width = config_.TimeWidth();
+    time_ = register_module("time", std::make_shared<ConditionEmbedding>(
+                                        config_.widths.front(), width));
+    if (config_.pooled_width == 0) return;
+    pooled_ = register_module(
+        "pooled",
+        std::make_shared<ConditionEmbedding>(
+            config_.pooled_width + kPictureSizes * kSizeFeatures, width));
   }
 
   void AddWayDown() {
@@ -154,7 +191,7 @@ class DiffusionUNet final : public Network {
       UNetLevel level;
       for (std::int64_t k = 0; k < config_.layers; ++k) {
         level.units.push_back(
-            AddUnit(fmt::format("down{}_{}", i, k), in, out, !is_last));
+            AddUnit(fmt::format("down{}_{}", i, k), in, out, config_.Depth(i)));
         widths_kept_.push_back(in = out);
       }
       if (!is_last) {
@@ -170,11 +207,11 @@ class DiffusionUNet final : public Network {
     std::int64_t in = config_.widths.back();
     for (std::size_t i = config_.widths.size(); i-- > 0;) {
       const std::int64_t out = config_.widths[i];
-      const bool attends = i + 1 < config_.widths.size();
       UNetLevel level;
       for (std::int64_t k = 0; k <= config_.layers; ++k) {
         level.units.push_back(AddUnit(fmt::format("up{}_{}", i, k),
-                                      in + widths_kept_.back(), out, attends));
+                                      in + widths_kept_.back(), out,
+                                      config_.Depth(i)));
         widths_kept_.pop_back();
         in = out;
       }
@@ -185,12 +222,18 @@ class DiffusionUNet final : public Network {
     }
   }
 
-  at::Tensor Time(const at::Tensor& step, const at::Tensor& latent) {
-    at::Tensor y = StepFeatures(step, config_.widths.front());
-    y = y.to(latent.scalar_type());
-    y = time1_->forward(y);
-    y = at::silu(y);
-    return time2_->forward(y);
+  at::Tensor Time(const std::vector<at::Tensor>& inputs) {
+    const at::ScalarType dtype = inputs.at(0).scalar_type();
+    at::Tensor y = NumberFeatures(inputs.at(1), config_.widths.front());
+    y = y.to(dtype);
+    y = time_->forward(y);
+    if (!pooled_) return y;
+    const at::Tensor& pooled = inputs.at(3);
+    at::Tensor sizes = NumberFeatures(inputs.at(4).flatten(), kSizeFeatures);
+    sizes = sizes.reshape({pooled.size(0), -1});
+    at::Tensor more = at::cat({pooled, sizes}, -1);
+    more = more.to(dtype);
+    return y + pooled_->forward(more);
   }
 
   static at::Tensor Down(UNetLevel& level, const at::Tensor& x,
@@ -217,15 +260,15 @@ class DiffusionUNet final : public Network {
       y = unit->forward(y, conditions);
     }
     if (!level.resize) return y;
-    y = at::upsample_nearest2d(y, {y.size(2) * 2, y.size(3) * 2});
+    y = TwiceTheEdges(y);
     return level.resize->forward(y);
   }
 
   DiffusionUNetConfig config_;
   std::vector<std::int64_t> widths_kept_;  ///< While it is being built.
   torch::nn::Conv2d conv_in_ = nullptr;
-  Dense time1_ = nullptr;
-  Dense time2_ = nullptr;
+  std::shared_ptr<ConditionEmbedding> time_;
+  std::shared_ptr<ConditionEmbedding> pooled_;
   std::vector<UNetLevel> down_;
   std::vector<std::shared_ptr<UNetUnit>> middle_;
   std::vector<UNetLevel> up_;
@@ -234,16 +277,23 @@ class DiffusionUNet final : public Network {
 };
 
 std::shared_ptr<Network> DiffusionUNetConfig::Make() const {
-  Require(!widths.empty() && layers > 0, "widths and layers must be positive");
-  for (const std::int64_t width : widths) {
-    Require(width > 0 && width % 32 == 0,
-            fmt::format("widths: {} is no multiple of 32", width));
-  }
-  RequireMultiple(image_size, std::int64_t{1} << (widths.size() - 1));
+  Require(layers > 0, "layers must be positive");
+  RequireLevels(widths, image_size);
+  Require(transformers.empty() || transformers.size() == widths.size(),
+          fmt::format("transformers: {} levels, widths: {}",
+                      transformers.size(), widths.size()));
   return std::make_shared<DiffusionUNet>(*this);
 }
 
-constexpr std::array<Variant, 1> kDiffusionUNetVariants = {{{"sd15_unet", ""}}};
+constexpr std::array<Variant, 3> kDiffusionUNetVariants = {{
+    {"sd15_unet", ""},
+    {"sd21_unet",
+     "head_width=64&linear_projection=true&image_size=96&text_width=1024"},
+    {"sdxl_unet",
+     "widths=320,640,1280&transformers=0,2,10&head_width=64"
+     "&linear_projection=true&image_size=128&text_width=2048"
+     "&pooled_width=1280"},
+}};
 
 }  // namespace
 

@@ -6,12 +6,12 @@ namespace foretell::zoo {
 
 std::span<const Family> Families() {
   static const std::array kFamilies = {
-      kEfficientNet, kMnasNet,       kMobileNet, kResNet,    kVgg,
-      kSwin,         kVit,           kDenseNet,  kVisformer, kPoolFormer,
-      kConvNext,     kRegNet,        kInception, kMixer,     kUNet,
-      kUNet3d,       kWeather,       kMlp,       kBert,      kGpt,
-      kT5,           kDeberta,       kRnn,       kLlama,     kClip,
-      kSam,          kDiffusionUNet, kWhisper,   kDetr,
+      kEfficientNet, kMnasNet,       kMobileNet,  kResNet,    kVgg,
+      kSwin,         kVit,           kDenseNet,   kVisformer, kPoolFormer,
+      kConvNext,     kRegNet,        kInception,  kMixer,     kUNet,
+      kUNet3d,       kWeather,       kMlp,        kBert,      kGpt,
+      kT5,           kDeberta,       kRnn,        kLlama,     kClip,
+      kSam,          kDiffusionUNet, kVaeDecoder, kWhisper,   kDetr,
   };
   return kFamilies;
 }

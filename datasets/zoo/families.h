@@ -37,6 +37,7 @@ extern const Family kLlama;
 extern const Family kClip;
 extern const Family kSam;
 extern const Family kDiffusionUNet;
+extern const Family kVaeDecoder;
 extern const Family kWhisper;
 extern const Family kDetr;
 

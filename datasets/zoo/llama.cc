@@ -19,13 +19,12 @@
 #include <array>
 
 #include "datasets/zoo/families.h"
+#include "datasets/zoo/rms_norm.h"
 #include "datasets/zoo/rotary.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
 namespace {
-
-constexpr double kLlamaEpsilon = 1e-5;
 
 struct LlamaConfig {
   std::int64_t width = 4096;
@@ -37,7 +36,8 @@ struct LlamaConfig {
   std::int64_t positions = 4096;  ///< Longest sequence.
   double rotary_base = 10000;
   bool qkv_bias = false;
-  bool tied_head = false;         ///< The embedding's weight is the head's too.
+  bool head_norms = false;  ///< Of every head of queries and keys, as Qwen3's.
+  bool tied_head = false;   ///< The embedding's weight is the head's too.
   std::string phase = "forward";  ///< Or "prefill", "decode".
   /// Tokens: in decode those in the cache before the step; in prefill those
   /// that it has room for (0: the prompt).
@@ -58,6 +58,7 @@ struct LlamaConfig {
     visit("positions", positions);
     visit("rotary_base", rotary_base);
     visit("qkv_bias", qkv_bias);
+    visit("head_norms", head_norms);
     visit("tied_head", tied_head);
     visit("phase", phase);
     visit("cache", cache);
@@ -95,25 +96,6 @@ struct Pass {
   std::int64_t cached = 0;  ///< Tokens in the cache before the pass.
 };
 
-/// x / √(mean x² + ε) in 32 bits, times the weight.
-class RmsNorm final : public torch::nn::Module {
- public:
-  explicit RmsNorm(std::int64_t width)
-      : weight_(register_parameter("weight", at::ones({width}))) {}
-
-  at::Tensor forward(const at::Tensor& x) {
-    at::Tensor y = x.to(at::kFloat);
-    at::Tensor variance = at::pow(y, 2);
-    variance = variance.mean(-1, /*keepdim=*/true);
-    const at::Tensor scale = at::rsqrt(variance + kLlamaEpsilon);
-    y = y * scale;
-    return weight_ * y.to(x.scalar_type());
-  }
-
- private:
-  at::Tensor weight_;
-};
-
 /// Writes `states` [batch, kv_heads, tokens, width] behind what `cache` holds
 /// and returns a view of all that it holds then.
 at::Tensor Append(const at::Tensor& states, const at::Tensor& cache,
@@ -133,11 +115,16 @@ class GroupedAttention final : public torch::nn::Module {
     k_ = register_module("k_proj", Dense(config.width, shared, bias));
     v_ = register_module("v_proj", Dense(config.width, shared, bias));
     o_ = register_module("o_proj", Dense(inside, config.width, false));
+    if (!config.head_norms) return;
+    q_norm_ = register_module("q_norm",
+                              std::make_shared<RmsNorm>(config.HeadWidth()));
+    k_norm_ = register_module("k_norm",
+                              std::make_shared<RmsNorm>(config.HeadWidth()));
   }
 
   at::Tensor forward(const at::Tensor& x, const Pass& pass) {
-    at::Tensor q = SplitHeads(q_->forward(x), heads_);
-    at::Tensor k = SplitHeads(k_->forward(x), kv_heads_);
+    at::Tensor q = Heads(q_->forward(x), heads_, q_norm_);
+    at::Tensor k = Heads(k_->forward(x), kv_heads_, k_norm_);
     at::Tensor v = SplitHeads(v_->forward(x), kv_heads_);
     q = Rotate(q, pass.rotary);
     k = Rotate(k, pass.rotary);
@@ -154,9 +141,19 @@ class GroupedAttention final : public torch::nn::Module {
   }
 
  private:
+  /// `x` as SplitHeads divides it, each head normalised where there is a norm.
+  static at::Tensor Heads(const at::Tensor& x, std::int64_t heads,
+                          const std::shared_ptr<RmsNorm>& norm) {
+    if (!norm) return SplitHeads(x, heads);
+    const at::Tensor states = x.view({x.size(0), x.size(1), heads, -1});
+    return norm->forward(states).transpose(1, 2);
+  }
+
   std::int64_t layer_;
   std::int64_t heads_;
   std::int64_t kv_heads_;
+  std::shared_ptr<RmsNorm> q_norm_;
+  std::shared_ptr<RmsNorm> k_norm_;
   Dense q_ = nullptr;
   Dense k_ = nullptr;
   Dense v_ = nullptr;
@@ -307,7 +304,7 @@ std::shared_ptr<Network> LlamaConfig::Make() const {
   return std::make_shared<Llama>(*this);
 }
 
-constexpr std::array<Variant, 7> kLlamaVariants = {{
+constexpr std::array<Variant, 9> kLlamaVariants = {{
     {"llama2_7b", ""},
     {"llama2_13b", "width=5120&depth=40&heads=40&kv_heads=40&inner=13824"},
     {"llama3_8b",
@@ -323,6 +320,12 @@ constexpr std::array<Variant, 7> kLlamaVariants = {{
     {"qwen2_7b",
      "width=3584&depth=28&heads=28&kv_heads=4&inner=18944&vocabulary=152064&"
      "positions=32768&rotary_base=1000000&qkv_bias=true"},
+    {"qwen3_8b",
+     "depth=36&kv_heads=8&inner=12288&vocabulary=151936&positions=40960&"
+     "rotary_base=1000000&head_norms=true"},
+    {"qwen3_14b",
+     "width=5120&depth=40&heads=40&kv_heads=8&inner=17408&vocabulary=151936&"
+     "positions=40960&rotary_base=1000000&head_norms=true"},
 }};
 
 }  // namespace

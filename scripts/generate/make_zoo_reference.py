@@ -85,6 +85,8 @@ NETWORKS |= {
         ("mistral_7b", (512,)),
         ("qwen2_0_5b", (512,)),
         ("qwen2_7b", (512,)),
+        ("qwen3_8b", (512,)),
+        ("qwen3_14b", (512,)),
         ("clip_vit_base_patch32", IMAGE),
         ("clip_vit_large_patch14", IMAGE),
         ("sam_vit_b", (3, 1024, 1024)),
@@ -95,7 +97,15 @@ NETWORKS |= {
         ("whisper_large_v3_encoder", (128, 3000)),
     )
 }
-NETWORKS["sd15_unet"] = ("diffusers", "sd15_unet", (4, 64, 64))
+NETWORKS |= {
+    name: ("diffusers", name, (4, edge, edge))
+    for name, edge in (
+        ("sd15_unet", 64),
+        ("sd21_unet", 96),
+        ("sdxl_unet", 128),
+        ("sd_vae_decoder", 64),
+    )
+}
 
 
 def sizes(text, *names):
@@ -112,6 +122,8 @@ DECODERS = {
     "mistral_7b": "32000 4096 14336 32 32 8",
     "qwen2_0_5b": "151936 896 4864 24 14 2",
     "qwen2_7b": "152064 3584 18944 28 28 4",
+    "qwen3_8b": "151936 4096 12288 36 32 8",
+    "qwen3_14b": "151936 5120 17408 40 40 8",
 }
 
 
@@ -130,6 +142,8 @@ def decoder(name):
     fields["tie_word_embeddings"] = name in ("llama3_2_1b", "qwen2_0_5b")
     if name.startswith("qwen2"):
         return tf.Qwen2ForCausalLM(tf.Qwen2Config(**fields))
+    if name.startswith("qwen3"):
+        return tf.Qwen3ForCausalLM(tf.Qwen3Config(**fields))
     if name.startswith("mistral"):
         return tf.MistralForCausalLM(tf.MistralConfig(**fields))
     return tf.LlamaForCausalLM(tf.LlamaConfig(**fields))
@@ -176,12 +190,51 @@ def whisper(name):
     return WhisperEncoder(config)
 
 
-def diffusion_unet():
+# What UNet2DConditionModel is told beside its defaults, as in the config.json of
+# each network.
+UNETS = {
+    "sd15_unet": {"cross_attention_dim": 768, "attention_head_dim": 8},
+    "sd21_unet": {
+        "cross_attention_dim": 1024,
+        "attention_head_dim": [5, 10, 20, 20],
+        "use_linear_projection": True,
+    },
+    "sdxl_unet": {
+        "cross_attention_dim": 2048,
+        "attention_head_dim": [5, 10, 20],
+        "use_linear_projection": True,
+        "block_out_channels": [320, 640, 1280],
+        "down_block_types": ["DownBlock2D"] + 2 * ["CrossAttnDownBlock2D"],
+        "up_block_types": 2 * ["CrossAttnUpBlock2D"] + ["UpBlock2D"],
+        "transformer_layers_per_block": [1, 2, 10],
+        "addition_embed_type": "text_time",
+        "addition_time_embed_dim": 256,
+        "projection_class_embeddings_input_dim": 2816,
+    },
+}
+
+
+class Decoder(torch.nn.Module):
+    """The half of an autoencoder that makes pictures."""
+
+    def __init__(self, autoencoder):
+        super().__init__()
+        self.post_quant_conv = autoencoder.post_quant_conv
+        self.decoder = autoencoder.decoder
+
+    def forward(self, latent):
+        return self.decoder(self.post_quant_conv(latent))
+
+
+def diffusion(name):
     import diffusers
 
-    return diffusers.UNet2DConditionModel(
-        sample_size=64, cross_attention_dim=768, attention_head_dim=8
-    )
+    if name in UNETS:
+        return diffusers.UNet2DConditionModel(**UNETS[name])
+    return Decoder(diffusers.AutoencoderKL(
+        block_out_channels=[128, 256, 512, 512], layers_per_block=2,
+        down_block_types=4 * ["DownEncoderBlock2D"],
+        up_block_types=4 * ["UpDecoderBlock2D"]))
 
 
 def inputs_of(name, library, shape):
@@ -192,8 +245,13 @@ def inputs_of(name, library, shape):
 
     if name.startswith("clip"):
         return (tensor(77, dtype=torch.long), tensor(*shape)), {}
-    if library == "diffusers":
-        return (tensor(*shape), tensor(dtype=torch.long), tensor(77, 768)), {}
+    if name in UNETS:
+        width = UNETS[name]["cross_attention_dim"]
+        options = ({"added_cond_kwargs": {"text_embeds": tensor(1280),
+                                          "time_ids": tensor(6)}}
+                   if name == "sdxl_unet" else {})
+        return (tensor(*shape), tensor(dtype=torch.long),
+                tensor(77, width)), options
     if name.startswith(("sam", "whisper")) or library != "transformers":
         return (tensor(*shape),), {}
     # Without a mask it would look for padding among the tokens.
@@ -254,7 +312,7 @@ def build(library, name):
 
         return timm.create_model(name)
     if library == "diffusers":
-        return diffusion_unet()
+        return diffusion(name)
     if name in DECODERS:
         return decoder(name)
     for kind, make in (("clip", clip), ("sam", sam), ("whisper", whisper)):

@@ -15,7 +15,8 @@ TEST(Llama, HasThePublishedNumbersOfParameters) {
       {"llama2_7b", 6'738'415'616},  {"llama2_13b", 13'015'864'320},
       {"llama3_8b", 8'030'261'248},  {"llama3_2_1b", 1'235'814'400},
       {"mistral_7b", 7'241'732'096}, {"qwen2_0_5b", 494'032'768},
-      {"qwen2_7b", 7'615'616'512},
+      {"qwen2_7b", 7'615'616'512},   {"qwen3_8b", 8'190'735'360},
+      {"qwen3_14b", 14'768'307'200},
   };
   for (const auto& [name, parameters] : kPublished) {
     EXPECT_EQ(zoo::Load(name).parameter_elements(), parameters) << name;

@@ -41,6 +41,7 @@ const std::map<std::string_view, std::string>& Small() {
       {"llama", "seq=8"},
       {"sam", "image_size=256"},
       {"diffusion_unet", "image_size=8"},
+      {"vae_decoder", "image_size=8"},
       {"whisper", "frames=40"},
       {"detr", "height=64&width=96"},
   };

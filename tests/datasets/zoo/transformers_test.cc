@@ -54,8 +54,8 @@ struct Row {
   std::size_t references;
 };
 
-const std::array<Row, 16>& Rows() {
-  static const std::array<Row, 16> kRows = {{
+const std::array<Row, 17>& Rows() {
+  static const std::array<Row, 17> kRows = {{
       {&zoo::kVit, "image_size=64", 6},
       {&zoo::kSwin, "image_size=56", 4},
       {&zoo::kVisformer, "image_size=32", 2},
@@ -67,10 +67,11 @@ const std::array<Row, 16>& Rows() {
       {&zoo::kT5, "seq=8", 2},
       {&zoo::kDeberta, "seq=8", 1},
       {&zoo::kRnn, "seq=4", 0},
-      {&zoo::kLlama, "seq=8", 7},
+      {&zoo::kLlama, "seq=8", 9},
       {&zoo::kClip, "", 2},
       {&zoo::kSam, "image_size=256", 3},
-      {&zoo::kDiffusionUNet, "image_size=8", 1},
+      {&zoo::kDiffusionUNet, "image_size=8", 3},
+      {&zoo::kVaeDecoder, "image_size=8", 1},
       {&zoo::kWhisper, "frames=40", 3},
   }};
   return kRows;

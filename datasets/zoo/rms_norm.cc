@@ -1,0 +1,24 @@
+#include "datasets/zoo/rms_norm.h"
+
+#include <ATen/Functions.h>
+
+namespace foretell::zoo {
+namespace {
+
+constexpr double kRmsEpsilon = 1e-5;
+
+}  // namespace
+
+RmsNorm::RmsNorm(std::int64_t width)
+    : weight_(register_parameter("weight", at::ones({width}))) {}
+
+at::Tensor RmsNorm::forward(const at::Tensor& x) {
+  at::Tensor y = x.to(at::kFloat);
+  at::Tensor variance = at::pow(y, 2);
+  variance = variance.mean(-1, /*keepdim=*/true);
+  const at::Tensor scale = at::rsqrt(variance + kRmsEpsilon);
+  y = y * scale;
+  return weight_ * y.to(x.scalar_type());
+}
+
+}  // namespace foretell::zoo
