@@ -17,10 +17,19 @@ IDLE_W = {"a40": 100, "v100-pcie-32gb": 38, "p100-pcie-16gb": 32,
           "quadro-rtx-6000": 55}
 SMALLEST_LIMIT_SHARE = 0.2
 SMALLEST_BUSY_BATCH = 32
-DIFFUSION = {"prompthero/openjourney-v4": "zoo:sd15_unet",
-             # Its heads are 64 wide, which changes no product.
-             "stabilityai/stable-diffusion-2-1":
-                 "zoo:sd15_unet?image_size=96&text_width=1024"}
+# U-Net, decoder of the latent images and the type that it runs in, as the pipelines of
+# diffusers choose them: XL's decoder overflows in 16 bits and is run in 32.
+DIFFUSION = {
+    "prompthero/openjourney-v4": ("sd15_unet", "sd_vae_decoder", "fp16"),
+    "stabilityai/stable-diffusion-2-1":
+        ("sd21_unet", "sd_vae_decoder?image_size=96", "fp16"),
+    "stabilityai/stable-diffusion-xl-base-1.0":
+        ("sdxl_unet", "sd_vae_decoder?image_size=128", "fp32"),
+    "stabilityai/sdxl-turbo":
+        ("sdxl_unet?image_size=64", "sd_vae_decoder", "fp32")}
+# As the benchmark's requirements.txt has it (ml-energy/leaderboard,
+# benchmark/diffusion/text-to-image).
+DIFFUSION_TORCH = "2.2"
 DIFFUSION_DEVICES = {"A100-SXM-40GB": "a100-sxm4-40gb",
                      "H100-SXM-80GB": "h100-sxm5-80gb"}
 HOST_BOUND_IMAGES = 2
@@ -57,6 +66,7 @@ class Run:
     group: str
     flags: tuple
     times: int = 1  # The step runs so often.
+    then: tuple = ()  # What `predict` is asked of a step that follows once.
     latency_ms: float | None = None
     power_w: float | None = None
     energy_j: float | None = None
@@ -76,17 +86,22 @@ def run_of(row, group, flags, **more):
 
 
 def diffusion_runs():
-    """Guided Stable Diffusion: each step has the U-Net on twice the images."""
+    """Guided Stable Diffusion: each step has the U-Net on twice the images; at the end
+    they are decoded."""
     rows = [row for table in ("e2e_a100.csv.gz", "e2e_other_gpus.csv")
             for row in published.rows(TABLES / table)
             if row["source"] == "ml-energy" and row["model"] in DIFFUSION]
     for row in rows:
         batch = int(row["batch"])
         device = DIFFUSION_DEVICES[row["device"]]
+        unet, decoder, precision = DIFFUSION[row["model"]]
+        flags = ("--device", device, "--torch", DIFFUSION_TORCH)
         yield run_of(
             row, f"ml-energy, diffusion, {device}",
-            (DIFFUSION[row["model"]], "--batch", 2 * batch, "--precision", "fp16",
-             "--device", device, "--torch", "2.1"), times=DIFFUSION_STEPS,
+            (f"zoo:{unet}", "--batch", 2 * batch, "--precision", "fp16", *flags),
+            times=DIFFUSION_STEPS,
+            then=(f"zoo:{decoder}", "--batch", batch, "--precision", precision,
+                  *flags),
             unclean="host-bound: text, scheduler and safety code run between "
                     "steps" if batch <= HOST_BOUND_IMAGES else "")
 

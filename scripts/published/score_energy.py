@@ -34,20 +34,33 @@ def asked(flags):
                        "analytic"), flags[at + 1])
 
 
-def figures_of(result, steps):
-    """Time, power, energy and the interval of energy, of so many steps."""
-    energy = result["energy"]
-    return {"latency_ms": steps * result["latency"]["ms"],
-            "power_w": energy["average_power_w"],
-            "energy_j": steps * energy["j"],
-            "interval_j": [steps * end for end in energy["interval_j"]]}
+def figures_of(parts):
+    """Time, power, energy and the interval of energy, of steps that each run so often:
+    pairs of a result and how often."""
+    def total(figure):
+        return sum(times * figure(result) for result, times in parts)
+
+    ms = total(lambda result: result["latency"]["ms"])
+    energy_j = total(lambda result: result["energy"]["j"])
+    return {"latency_ms": ms, "power_w": energy_j / ms * 1e3, "energy_j": energy_j,
+            "interval_j": [total(lambda result, end=end:
+                                 result["energy"]["interval_j"][end])
+                           for end in (0, 1)]}
+
+
+def parts_of(run):
+    """Pairs of what is asked and how often it runs."""
+    yield asked(run.flags), run.times
+    if run.then:
+        yield asked(run.then), 1
 
 
 def predictions_of(runs):
     """Pairs of a run and what is predicted for all of its steps."""
-    results = batched.Results(asked(run.flags) for run in runs)
+    results = batched.Results(part for run in runs for part, _ in parts_of(run))
     for run in runs:
-        yield run, figures_of(results.of(*asked(run.flags)), run.times)
+        yield run, figures_of([(results.of(*part), times)
+                               for part, times in parts_of(run)])
 
 
 def error_cells(errors):

@@ -4,6 +4,7 @@
 
 #include "src/cost/attention_time.h"
 #include "src/cost/roofline.h"
+#include "src/cost/tensor_convolution.h"
 
 // Power from what a kernel does, as shares of what the chip draws at full use
 // beyond its idle power:
@@ -22,6 +23,9 @@
 // hungriest kernels already, so their power is cut off there and they take no
 // longer. Below it the clock of the whole step falls (estimate_cost.cc), the
 // voltage with it down to a floor.
+//
+// A kernel that multiplies by an instruction which cannot reach the peak keeps
+// the matrix units as busy as that instruction can (tensor_convolution.h).
 //
 // The values of the data alone move power by up to 40 %, which no graph shows.
 
@@ -113,8 +117,11 @@ Activity ActivityOf(const Kernel& kernel, const KernelTime& time,
   if (!(us > 0)) return {};
   Activity activity = {.lanes = ElementLanes(kernel, us, machine),
                        .memory = (time.memory_us + time.conversion_us) / us};
-  (UsesTensorCores(kernel, machine) ? activity.tensor : activity.lanes) +=
-      time.at_peak_us / us;
+  if (UsesTensorCores(kernel, machine)) {
+    activity.tensor = time.at_peak_us / us / InstructionShare(kernel, machine);
+  } else {
+    activity.lanes += time.at_peak_us / us;
+  }
   return {.tensor = std::min(1.0, activity.tensor),
           .lanes = std::min(1.0, activity.lanes),
           .memory = std::min(1.0, activity.memory)};

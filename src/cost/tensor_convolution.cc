@@ -55,10 +55,15 @@ double CopiedShare(const Kernel& kernel, const Machine& machine) {
 
 }  // namespace
 
+double InstructionShare(const Kernel& kernel, const Machine& machine) {
+  const bool is_old = kernel.groups > 0 || IsAttention(kernel.kernel_class);
+  return is_old && machine.HasNewerTensorCores() ? kOldInstructionShare : 1;
+}
+
 double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
   const bool is_direct = kernel.channels_last && IsHalf(kernel, machine);
   return (is_direct ? kChannelsLastShare : kTensorConvolutionShare) *
-         (machine.HasNewerTensorCores() ? kOldInstructionShare : 1);
+         InstructionShare(kernel, machine);
 }
 
 double ConversionUs(const Kernel& kernel, const Machine& machine) {

@@ -104,6 +104,27 @@ TEST(Activity, OfFusedAttentionTakesLanesForItsScores) {
                    6 * scores / half.Us() / 1e7);
 }
 
+TEST(Activity, OfMatrixUnitsIsThatOfTheInstructionOnThem) {
+  DeviceSpec device = test::RoundDevice();
+  const Kernel convolution{.kernel_class = KernelClass::kDenseConvolution,
+                           .macs = 1'000'000'000,
+                           .batch = 1,
+                           .m = 10'000,
+                           .n = 1000,
+                           .k = 100,
+                           .groups = 1,
+                           .element_bytes_in = 2,
+                           .arithmetic = Precision::kFp16};
+  const auto busy = [&](int capability) {
+    device.compute_capability = capability;
+    const Machine machine = MakeMachine(device, {});
+    const KernelTime time = TimeOf(convolution, machine);
+    return ActivityOf(convolution, time, machine).tensor * time.Us();
+  };
+  EXPECT_NEAR(busy(80), 10, 1e-9);  // 2 x 10^9 operations, 2 x 10^8 per us.
+  EXPECT_NEAR(busy(90), 10 / 0.63, 1e-9);
+}
+
 TEST(Activity, OfAProductIsThatOfItsUnit) {
   DeviceSpec device = test::RoundDevice();
   Kernel product{.kernel_class = KernelClass::kLinear,
