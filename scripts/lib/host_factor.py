@@ -29,14 +29,17 @@ class Run:
     row: dict        # Of the table.
 
 
+def write_host(folder, factor):
+    """The file that `--host` takes for a factor."""
+    path = folder / f"factor{factor}.json"
+    path.write_text(json.dumps({"name": f"factor{factor}", "factor": factor,
+                                "spread": 1}))
+    return path
+
+
 def write_hosts(folder):
     """The files that `--host` takes, by factor."""
-    paths = {}
-    for factor in FACTORS:
-        paths[factor] = folder / f"factor{factor}.json"
-        paths[factor].write_text(json.dumps(
-            {"name": f"factor{factor}", "factor": factor, "spread": 1}))
-    return paths
+    return {factor: write_host(folder, factor) for factor in FACTORS}
 
 
 def latency_at(latencies, factor):

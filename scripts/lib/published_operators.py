@@ -14,7 +14,8 @@ CATALOGUE = {"A100-PCIE-40GB": "a100-pcie-40gb", "A100-PCIE-80GB": "a100-pcie-80
              "H100-SXM": "h100-sxm5-80gb", "V100-PCIE-32GB": "v100-pcie-32gb",
              "V100-SXM2-16GB (DGX-1)": "v100-sxm2-16gb", "P100 (PCIe)":
              "p100-pcie-16gb", "P100-PCIE-16GB": "p100-pcie-16gb", "T4": "t4",
-             "P4": "p4", "L4": "l4"}
+             "P4": "p4", "L4": "l4", "A40-48GB": "a40",
+             "H100-80GB": "h100-sxm5-80gb"}
 
 
 @dataclasses.dataclass
@@ -136,6 +137,28 @@ def layers(path):
                   graph)
 
 
+def llmcompass_graph(row):
+    if row["op"] == "matmul":
+        return text.matmul(*integers(row, "m", "n", "k"), "f16")
+    sizes = integers(row, "rows", "cols")
+    if row["op"] == "layernorm":
+        return text.layer_norm(*sizes, "f16")
+    if row["op"] == "softmax":
+        return text.softmax(sizes, "f16")
+    return text.unary(row["op"], sizes, dtype="f16")
+
+
+KIND_OF_LLMCOMPASS = {"matmul": "product f16", "layernorm": "layer norm f16"}
+
+
+def llmcompass(path):
+    for number, row in enumerate(published.rows(path)):
+        op = row["op"]
+        yield Row("llmcompass", number, KIND_OF_LLMCOMPASS.get(op, f"{op} f16"), op,
+                  CATALOGUE[row["device"]], float(row["latency_ms"]) * 1e3,
+                  llmcompass_graph(row), is_called=True)
+
+
 def deepbench_graph(row):
     dtype = "f32" if row["dtype"] == "fp32" else "f16"
     if row["op"] == "gemm":
@@ -224,6 +247,12 @@ TABLES = {
     "products": table(products, published.TABLES / "gemm_bf16_a100.csv.gz"),
     "attention": table(attention, published.TABLES / "attention_bf16_a100.csv.gz"),
     "layers": table(layers, published.TABLES / "llm_layer_ops_fp16_a100.csv.gz"),
+    "layers-other": table(
+        layers, published.TABLES / "llm_layer_ops_fp16_other_gpus.csv.gz"),
+    "products-h100": table(products,
+                           published.TABLES / "gemm_bf16_h100.csv.gz"),
+    "llmcompass": table(llmcompass,
+                        published.TABLES / "ops_fp16_llmcompass_a100.csv"),
     "deepbench": table(deepbench, MORE / "ops_deepbench_v100_p100_t4.csv.gz"),
     "flagperf": table(flagperf, MORE / "ops_power_flagperf_a100.csv"),
 }
