@@ -7,6 +7,7 @@
 
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
+#include "cli/flags/loop_flags.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_report.h"
@@ -74,6 +75,14 @@ class PredictPage {
   nlohmann::ordered_json step_;  ///< Null until there is one.
 };
 
+std::vector<std::string> SetupOf(const PredictOptions& options) {
+  std::vector<std::string> words = LoopWords(options.model.loop);
+  if (options.predictor.expandable_segments) {
+    words.emplace_back("--expandable-segments");
+  }
+  return words;
+}
+
 ExitCode RunPredict(const PredictOptions& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   const mig::RecommendOptions rule{.rule = *mig::ParseRule(options.mig_rule)};
@@ -88,6 +97,7 @@ ExitCode RunPredict(const PredictOptions& options) {
         reports.push_back(
             AnswerTrace(predictor, program, trace,
                         {.mig = rule, .in_grad_mode = in_grad_mode}));
+        reports.back().setup = SetupOf(options);
         page.Look(reports.back(), trace, predictor.device());
       },
       in_grad_mode);

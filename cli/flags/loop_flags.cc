@@ -71,6 +71,26 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
       "or auto: those with a number that save most");
 }
 
+std::vector<std::string> LoopWords(const TrainingLoop& loop) {
+  std::vector<std::string> words;
+  if (!loop.foreach) words.emplace_back("--foreach off");
+  if (!loop.set_to_none) words.emplace_back("--set-to-none off");
+  if (loop.accumulation != 1) {
+    words.push_back(fmt::format("--accumulate {}", loop.accumulation));
+  }
+  if (!loop.trainable.empty()) {
+    words.push_back(fmt::format("--trainable {}", loop.trainable));
+  }
+  if (loop.lora != LoraSpec{}) {
+    words.push_back(fmt::format("--lora r={},targets={}", loop.lora.rank,
+                                loop.lora.targets));
+  }
+  if (!loop.recompute.empty()) {
+    words.push_back(fmt::format("--recompute {}", loop.recompute));
+  }
+  return words;
+}
+
 void RequireTraining(const TrainingLoop& loop, Mode mode) {
   if (mode == Mode::kTraining || loop == TrainingLoop{}) return;
   throw Error(ErrorCode::kInvalidArgument,

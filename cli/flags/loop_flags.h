@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <vector>
 
 #include "foretell/trace.h"
 
@@ -16,6 +17,9 @@ LoraSpec ParseLora(const std::string& flag, const std::string& text);
 /// --recompute: how a training step is written. `loop` must outlive the
 /// command.
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop);
+
+/// The flags of what differs from PyTorch's default: "--foreach off".
+std::vector<std::string> LoopWords(const TrainingLoop& loop);
 
 /// Throws Error(kInvalidArgument) for flags of a training step where `mode` is
 /// inference.

@@ -43,9 +43,14 @@ std::string ModeText(const Report& report) {
 }
 
 std::string Settings(const Report& report) {
-  return fmt::format("{}, {}{}{}, {}, batch {}", report.format,
-                     ModeText(report), report.optimizer.empty() ? "" : " with ",
-                     report.optimizer, PrecisionText(report), report.batch);
+  std::string text =
+      fmt::format("{}, {}{}{}, {}, batch {}", report.format, ModeText(report),
+                  report.optimizer.empty() ? "" : " with ", report.optimizer,
+                  PrecisionText(report), report.batch);
+  for (const std::string& flag : report.setup) {
+    text += fmt::format(", {}", Printable(flag));
+  }
+  return text;
 }
 
 /// How far a learned figure's network is from those learned from; empty for

@@ -140,6 +140,8 @@ class Prediction:
     environment: str
     mode: str
     optimizer: str | None
+    setup: list[str]
+    """Flags of how the step differs from PyTorch's default one otherwise."""
     precision: str
     autocast: str | None
     grad_mode: bool

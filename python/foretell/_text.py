@@ -24,7 +24,8 @@ def _settings(p: Prediction) -> str:
     step = p.mode + (f" with {p.optimizer}" if p.optimizer else "")
     grad = " in grad mode" if p.grad_mode else ""
     autocast = f" with autocast to {p.autocast}" if p.autocast else ""
-    return f"{step}{grad}, {p.precision}{autocast}, batch {p.batch}"
+    setup = "".join(f", {flag}" for flag in p.setup)
+    return f"{step}{grad}, {p.precision}{autocast}, batch {p.batch}{setup}"
 
 
 def _rows(p: Prediction) -> Rows:

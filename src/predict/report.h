@@ -33,7 +33,10 @@ struct Report {
   std::optional<DType> autocast = {};  ///< As GraphInfo.
   bool grad_mode = false;              ///< As GraphInfo.
   std::int64_t batch = 1;
-  std::string optimizer;        ///< Empty in inference.
+  std::string optimizer;  ///< Empty in inference.
+  /// How the step differs from PyTorch's default one, beside the fields above,
+  /// as flags: "--recompute blocks.*".
+  std::vector<std::string> setup = {};
   std::int64_t parameters = 0;  ///< Elements.
   std::int64_t operators = 0;
   StaticFeatures static_features;

@@ -183,6 +183,7 @@ Json ReportToJson(const Report& report) {
           {"environment", prediction.context},
           {"mode", ModeName(report.mode)},
           {"optimizer", TextOrNull(report.optimizer)},
+          {"setup", report.setup},
           {"precision", PrecisionName(report.precision)},
           {"autocast",
            report.autocast ? Json(DTypeName(*report.autocast)) : Json()},

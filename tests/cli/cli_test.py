@@ -619,6 +619,8 @@ class Advise(unittest.TestCase):
                 (same,) = predict_json(*self.STEP, *flags)["results"]
                 self.assertAlmostEqual(found[name]["memory_mib"],
                                        same["memory"]["total_mib"], delta=0.01)
+                if flags[0] != "--precision":
+                    self.assertEqual(same["setup"], [" ".join(flags)])
                 self.assertAlmostEqual(found[name]["latency_ms"],
                                        same["latency"]["ms"], delta=0.001)
 
