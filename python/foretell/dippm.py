@@ -13,7 +13,7 @@ from typing import NamedTuple, Union
 from ._api import predict as _predict
 from ._errors import Error
 
-FRAMEWORKS = ("onnx", "pytorch")
+FRAMEWORKS = ("onnx", "paddle", "pytorch", "tensorflow")
 
 
 class Answer(NamedTuple):
@@ -36,8 +36,9 @@ def predict(framework: str, path: Union[str, os.PathLike[str]], batch: int,
     """Memory, latency, energy and MIG profile of a file at `batch` samples of
     `input_size`, e.g. (3, 224, 224) or "3,224,224".
 
-    `framework` is "onnx" or "pytorch" (a TorchScript file); others are refused: save
-    those models as ONNX.
+    `framework` is one of FRAMEWORKS; the file itself says which. Those of "paddle" and
+    "tensorflow" are converted first, as docs/frameworks.md says; sizes stand in the
+    order of the file's own input, which is (224, 224, 3) in TensorFlow.
     """
     if framework.lower() not in FRAMEWORKS:
         raise Error(f"framework {framework!r}: expected one of "

@@ -1,13 +1,18 @@
 """Files and names of the zoo: the package says what the program prints."""
 
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 import foretell
+from foretell import _command
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ONNX = str(ROOT / "examples" / "resnet18.onnx")
@@ -166,8 +171,40 @@ class Others(unittest.TestCase):
         p = foretell.predict(ONNX, batch=8, mig_rule="dippm")
         self.assertEqual(answer, (p.memory.total_mib, p.latency.ms, p.energy.j,
                                   p.mig.profile))
-        with self.assertRaisesRegex(foretell.Error, "'paddle': expected one of"):
-            foretell.dippm.predict("paddle", ONNX, 8, "3,224,224")
+        with self.assertRaisesRegex(foretell.Error, "'caffe': expected one of"):
+            foretell.dippm.predict("caffe", ONNX, 8, "3,224,224")
+
+
+# A converter that takes a file for what it makes.
+COPY = "import shutil, sys; shutil.copyfile(*sys.argv[1:3])"
+
+
+class Frameworks(unittest.TestCase):
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        for name in ("tensorflow", "paddle"):
+            (self.folder / f"{name}.py").write_text(COPY)
+            (self.folder / f"{name}.txt").write_text("# nothing\n")
+        _command.environment.cache_clear()
+        self.addCleanup(_command.environment.cache_clear)
+        variables = mock.patch.dict(os.environ, FORETELL_CONVERTERS=str(self.folder),
+                                    XDG_CACHE_HOME=str(self.folder))
+        variables.start()
+        self.addCleanup(variables.stop)
+
+    def test_are_converted_by_the_program(self):
+        path = str(self.folder / "net.tflite")
+        shutil.copyfile(ONNX, path)
+        p = foretell.predict(path, batch=8)
+        self.assertEqual(p.parameters, foretell.predict(ONNX, batch=8).parameters)
+        self.assertIn("converted by", p.warnings[0])
+        self.assertEqual(foretell.dippm.predict("tensorflow", path, 8, "3,224,224"),
+                         foretell.dippm.predict("onnx", ONNX, 8, "3,224,224"))
+        with self.assertRaisesRegex(foretell.Error, "is not allowed here"):
+            foretell.predict(path, batch=8, no_convert=True)
 
 
 class Errors(unittest.TestCase):
