@@ -1,7 +1,9 @@
 #include <CLI/CLI.hpp>
 
 #include <iostream>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +16,10 @@
 #include "foretell/fit.h"
 #include "foretell/frontends.h"
 #include "src/core/json_text.h"
+#include "src/core/output_file.h"
+#include "src/page/html_page.h"
+#include "src/pictures/batch_points.h"
+#include "src/pictures/device_json.h"
 #include "src/predict/fit_json.h"
 
 namespace foretell::cli {
@@ -34,6 +40,7 @@ struct MaxBatchOptions {
   FitLimits limits;
   std::int64_t most = 65536;
   bool json = false;
+  std::string html;
 };
 
 void PrintDocument(std::span<const LargestBatchFound> found,
@@ -53,31 +60,55 @@ void Print(const LargestBatchFound& found, bool as_json) {
   }
 }
 
-LargestBatchFound Find(const MaxBatchOptions& options) {
-  const Predictor predictor = options.predictor.Make(options.model.run);
+/// What was found, and what was tried on the way.
+struct Search {
+  LargestBatchFound found;
+  std::map<std::int64_t, Prediction> tried;
+};
+
+/// The page of a search: the document, the device, and what was tried.
+void WriteSearchPage(const std::string& path, const Search& search,
+                     const DeviceSpec& device) {
+  std::vector<pictures::BatchPoint> points;
+  for (const auto& [batch, prediction] : search.tried) {
+    points.push_back({batch, prediction});
+  }
+  nlohmann::ordered_json document =
+      LargestBatchesToJson({&search.found, 1}, {});
+  document["device"] = pictures::DeviceToJson(device);
+  document["tried"] = pictures::BatchPointsToJson(points, device);
+  WriteWhole(path, HtmlPage(PageView::kBatches, search.found.model, document));
+}
+
+Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
   const DeviceSpec& device = predictor.device();
   const std::string place = PlaceName(device, options.limits.profile);
   options.model.WarnOfMissingLocks();
   const Program program =
       OpenModel(options.model.models.front(), options.model.ToLoadOptions());
+  std::map<std::int64_t, Prediction> tried;
   const std::int64_t best = LargestBatch(
       options.most,
       [&](std::int64_t batch) {
         const std::vector<BoundInput> inputs = BindInputs(
             program.inputs(), options.model.ToRequest(batch), program.name());
-        return predictor.Predict(
-            TraceProgram(program, inputs, options.model.ToTraceOptions())
-                .graph);
+        return tried[batch] = predictor.Predict(
+                   TraceProgram(program, inputs, options.model.ToTraceOptions())
+                       .graph);
       },
       device, options.limits);
-  return {program.name(), place, best, options.most};
+  return {{program.name(), place, best, options.most}, std::move(tried)};
 }
 
 ExitCode RunMaxBatch(const MaxBatchOptions& options) {
   try {
-    const LargestBatchFound found = Find(options);
-    Print(found, options.json);
-    return found.batch > 0 ? kExitOk : kExitDoesNotFit;
+    const Predictor predictor = options.predictor.Make(options.model.run);
+    const Search search = Find(options, predictor);
+    if (!options.html.empty()) {
+      WriteSearchPage(options.html, search, predictor.device());
+    }
+    Print(search.found, options.json);
+    return search.found.batch > 0 ? kExitOk : kExitDoesNotFit;
   } catch (const Error& error) {
     const ReportError report = {options.model.models.front(), error.code(),
                                 error.what()};
@@ -100,6 +131,8 @@ void AddMaxBatch(CLI::App& app, ExitCode& exit_code) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--json", options->json, "JSON document on stdout");
+  command->add_option("--html", options->html,
+                      "Page with the batch sizes tried, written beside it");
   command->callback(
       [options, &exit_code] { exit_code = RunMaxBatch(*options); });
 }

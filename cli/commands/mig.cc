@@ -4,13 +4,18 @@
 
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/commands/command.h"
 #include "cli/flags/run_flags.h"
 #include "foretell/predictor.h"
+#include "src/core/output_file.h"
+#include "src/mig/mig_json.h"
 #include "src/mig/parse_job.h"
+#include "src/page/html_page.h"
+#include "src/pictures/device_json.h"
 
 namespace foretell::cli {
 namespace {
@@ -85,6 +90,7 @@ struct PackCommand {
   std::vector<std::string> jobs;
   mig::PackOptions pack;
   std::string format = "table";
+  std::string html;
 };
 
 std::string Format(const mig::Packing& packing, const std::string& format) {
@@ -92,6 +98,13 @@ std::string Format(const mig::Packing& packing, const std::string& format) {
   if (format == "mig-parted") return mig::MigPartedConfig(packing);
   if (format == "kubernetes") return mig::KubernetesResources(packing);
   return mig::FormatTable(packing);
+}
+
+void WritePackPage(const std::string& path, const mig::Packing& packing,
+                   const DeviceSpec& device) {
+  WriteWhole(path, HtmlPage(PageView::kPacking, "foretell mig pack",
+                            {{"packing", mig::PackingToJson(packing)},
+                             {"device", pictures::DeviceToJson(device)}}));
 }
 
 ExitCode RunPack(const PackCommand& options) {
@@ -109,6 +122,9 @@ ExitCode RunPack(const PackCommand& options) {
   if (!errors.empty()) return kExitModelFailed;
   const mig::Packing packing =
       mig::Pack(jobs, predictor.device(), options.pack);
+  if (!options.html.empty()) {
+    WritePackPage(options.html, packing, predictor.device());
+  }
   std::cout << Format(packing, options.format);
   return packing.fits ? kExitOk : kExitDoesNotFit;
 }
@@ -137,6 +153,8 @@ void AddPack(CLI::App& mig, ExitCode& exit_code) {
                    "table, json, mig-parted (YAML) or kubernetes")
       ->check(CLI::IsMember({"table", "json", "mig-parted", "kubernetes"}))
       ->capture_default_str();
+  command->add_option("--html", options->html,
+                      "Page with a drawing of the layout");
   command->callback([options, &exit_code] { exit_code = RunPack(*options); });
 }
 
