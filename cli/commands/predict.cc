@@ -11,6 +11,7 @@
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_report.h"
+#include "cli/print/terminal_style.h"
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
 #include "src/core/json_text.h"
@@ -38,6 +39,7 @@ struct PredictOptions {
   std::string mig_rule = "usable-memory";
   bool json = false;
   bool csv = false;
+  bool no_color = false;
   std::string html;
 };
 
@@ -107,7 +109,7 @@ ExitCode RunPredict(const PredictOptions& options) {
   } else if (options.csv) {
     std::cout << FormatCsv(reports);
   } else {
-    std::cout << FormatReports(reports);
+    std::cout << FormatReports(reports, StyleOfStdout(options.no_color));
   }
   for (const ReportError& error : errors) PrintError(error.message);
   return errors.empty() ? kExitOk : kExitModelFailed;
@@ -131,6 +133,8 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
       command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_flag("--csv", options->csv, "One line per result on stdout")
       ->excludes(json);
+  command->add_flag("--no-color", options->no_color,
+                    "Text without color on a terminal too, as with NO_COLOR");
   command->add_option("--html", options->html,
                       "Page with pictures, written beside the output");
   command->callback(

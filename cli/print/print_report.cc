@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,9 +25,45 @@ std::string Mib(std::int64_t bytes) {
   return fmt::format("{} MiB", FormatSignificant(ToMiB(bytes)));
 }
 
-std::string Line(const std::string& label, const std::string& text) {
-  return fmt::format("  {:<12} {}\n", label, Printable(text));
-}
+/// Column in which what a line says begins, but for long labels.
+constexpr std::size_t kTextColumn = 15;
+/// Columns of the longest bar, and of the figure before it.
+constexpr std::size_t kBarColumns = 32;
+constexpr std::size_t kFigureColumns = 12;
+
+/// Labels with what is said of them, in the style of a terminal.
+class ReportLines {
+ public:
+  explicit ReportLines(const TerminalStyle& style) : style_(style) {}
+
+  void Add(const std::string& label, const std::string& text,
+           Tone tone = Tone::kPlain) {
+    const std::string head = fmt::format("  {:<12} ", label);
+    const std::string line =
+        Wrapped(head + Printable(text), style_.width, kTextColumn);
+    text_ += Painted(line.substr(0, head.size()), Tone::kLabel, style_);
+    text_ += Painted(line.substr(head.size()), tone, style_) + "\n";
+  }
+  /// A part of the memory at the peak; with a bar on a terminal.
+  void AddPart(const std::string& label, std::int64_t bytes,
+               std::int64_t whole) {
+    if (bytes == 0) return;
+    text_ += fmt::format("  {:<12} ", "    " + label);
+    if (style_.width == 0) {
+      text_ += Mib(bytes) + "\n";
+      return;
+    }
+    const double share =
+        static_cast<double>(bytes) / static_cast<double>(whole);
+    text_ += fmt::format("{:<{}}", Mib(bytes), kFigureColumns) +
+             Painted(BarOf(share, kBarColumns), Tone::kBar, style_) + "\n";
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  TerminalStyle style_;
+  std::string text_;
+};
 
 /// "fp32", or "fp32 with autocast to f16".
 std::string PrecisionText(const Report& report) {
@@ -64,39 +101,20 @@ std::string DistanceText(const FigureSource& source) {
                      FormatSignificant(*source.far_distance));
 }
 
-/// What forgetting torch.no_grad() would cost; empty where it is not known.
-std::string GradModeLine(const Report& report) {
-  if (!report.grad_mode_mib) return "";
+/// What forgetting torch.no_grad() would cost, where that is known.
+void AddGradMode(const Report& report, ReportLines& lines) {
+  if (!report.grad_mode_mib) return;
   const double more =
       *report.grad_mode_mib - report.prediction[Target::kMemory].value;
-  return Line("  autograd",
-              fmt::format("{} MiB where torch.no_grad() is forgotten, {} more",
-                          FormatSignificant(*report.grad_mode_mib),
-                          FormatSignificant(more)));
+  lines.Add("  autograd",
+            fmt::format("{} MiB where torch.no_grad() is forgotten, {} more",
+                        FormatSignificant(*report.grad_mode_mib),
+                        FormatSignificant(more)));
 }
 
-std::string FormatMemory(const Report& report) {
-  const MemoryBreakdown& memory = report.prediction.memory;
-  const Figure& figure = report.prediction[Target::kMemory];
-  std::string text =
-      Line("memory",
-           fmt::format("{} MiB   ({})   as nvidia-smi would show it{}",
-                       FormatSignificant(figure.value), Range(figure.interval),
-                       DistanceText(figure.source)));
-  text +=
-      Line("  context", fmt::format("{}   environment {}", Mib(memory.context),
-                                    report.prediction.context));
-  text += Line(
-      "  reserved",
-      fmt::format("{}   by the caching allocator; {} allocated at the peak{}{}",
-                  Mib(memory.reserved_peak), Mib(memory.allocated_peak),
-                  report.peak_operator.empty() ? "" : ", in ",
-                  report.peak_operator));
-  text += Line("  at least",
-               fmt::format("{} MiB   when cached segments are given back",
-                           FormatSignificant(report.prediction.LeastMib())));
-  const auto add = [&](const std::string& label, std::int64_t bytes) {
-    if (bytes != 0) text += Line(fmt::format("    {}", label), Mib(bytes));
+void AddParts(const MemoryBreakdown& memory, ReportLines& lines) {
+  const auto add = [&](const char* label, std::int64_t bytes) {
+    lines.AddPart(label, bytes, memory.allocated_peak);
   };
   add("weights", memory.AtPeak(TensorRole::kParameter) +
                      memory.AtPeak(TensorRole::kBuffer));
@@ -107,7 +125,28 @@ std::string FormatMemory(const Report& report) {
   add("temporaries", memory.AtPeak(TensorRole::kBackwardTemporary) +
                          memory.AtPeak(TensorRole::kOptimizerTemporary));
   add("workspaces", memory.at_peak_workspace);
-  return text + GradModeLine(report);
+}
+
+void AddMemory(const Report& report, ReportLines& lines) {
+  const MemoryBreakdown& memory = report.prediction.memory;
+  const Figure& figure = report.prediction[Target::kMemory];
+  lines.Add("memory",
+            fmt::format("{} MiB   ({})   as nvidia-smi would show it{}",
+                        FormatSignificant(figure.value), Range(figure.interval),
+                        DistanceText(figure.source)));
+  lines.Add("  context", fmt::format("{}   environment {}", Mib(memory.context),
+                                     report.prediction.context));
+  lines.Add(
+      "  reserved",
+      fmt::format("{}   by the caching allocator; {} allocated at the peak{}{}",
+                  Mib(memory.reserved_peak), Mib(memory.allocated_peak),
+                  report.peak_operator.empty() ? "" : ", in ",
+                  report.peak_operator));
+  lines.Add("  at least",
+            fmt::format("{} MiB   when cached segments are given back",
+                        FormatSignificant(report.prediction.LeastMib())));
+  AddParts(memory, lines);
+  AddGradMode(report, lines);
 }
 
 /// "Python", or "Python on mine, host factor 1.3".
@@ -123,35 +162,66 @@ std::string LimitText(const Run& run) {
                            : "";
 }
 
-std::string FormatReport(const Report& report) {
-  const Prediction& prediction = report.prediction;
-  std::string text =
-      fmt::format("{}   ({})\n", Printable(report.model), Settings(report));
-  text += Line("device", prediction.device);
-  text += Line("method", prediction.Method());
-  text += Line("network", fmt::format("{} parameters, {} MACs, {} operators",
-                                      FormatCount(report.parameters),
-                                      FormatCount(report.static_features.macs),
-                                      report.operators));
-  text += FormatMemory(report);
+Tone ToneOf(mig::Fit fit) {
+  if (fit == mig::Fit::kFits) return Tone::kGood;
+  return fit == mig::Fit::kFitsWithoutCache ? Tone::kDoubtful : Tone::kBad;
+}
+
+/// The table of verdicts, its rows in the color of what they say.
+std::string VerdictTable(const mig::Recommendation& advice,
+                         const TerminalStyle& style) {
+  std::istringstream table(mig::FormatTable(advice));
+  std::string text;
+  std::size_t row = 0;
+  for (std::string line; std::getline(table, line); ++row) {
+    const std::size_t index = row - 1;  // Below the header.
+    Tone tone = row == 0 ? Tone::kLabel : Tone::kPlain;
+    if (row > 0 && index < advice.profiles.size() + 1) {
+      tone = ToneOf(index < advice.profiles.size() ? advice.profiles[index].fit
+                                                   : advice.whole_device.fit);
+    }
+    text += Painted(Wrapped(line, style.width, 2), tone, style) + "\n";
+  }
+  return text;
+}
+
+void AddTimes(const Prediction& prediction, ReportLines& lines) {
   const Figure& latency = prediction[Target::kLatency];
   const Figure& energy = prediction[Target::kEnergy];
-  text +=
-      Line("latency", fmt::format("{} ms   ({})   called from {}{}",
-                                  FormatSignificant(latency.value),
-                                  Range(latency.interval), HostText(prediction),
-                                  DistanceText(latency.source)));
-  text += Line("energy",
-               fmt::format("{} J   ({}){}", FormatSignificant(energy.value),
-                           Range(energy.interval), LimitText(prediction.run)));
-  text +=
-      Line("MIG",
-           fmt::format("{}: {}", report.recommendation.profile.value_or("none"),
-                       report.recommendation.reason));
+  lines.Add(
+      "latency",
+      fmt::format("{} ms   ({})   called from {}{}",
+                  FormatSignificant(latency.value), Range(latency.interval),
+                  HostText(prediction), DistanceText(latency.source)));
+  lines.Add("energy",
+            fmt::format("{} J   ({}){}", FormatSignificant(energy.value),
+                        Range(energy.interval), LimitText(prediction.run)));
+}
+
+std::string FormatReport(const Report& report, const TerminalStyle& style) {
+  const Prediction& prediction = report.prediction;
+  ReportLines lines(style);
+  lines.Add("device", prediction.device);
+  lines.Add("method", prediction.Method());
+  lines.Add("network", fmt::format("{} parameters, {} MACs, {} operators",
+                                   FormatCount(report.parameters),
+                                   FormatCount(report.static_features.macs),
+                                   report.operators));
+  AddMemory(report, lines);
+  AddTimes(prediction, lines);
+  const mig::Recommendation& advice = report.recommendation;
+  lines.Add(
+      "MIG",
+      fmt::format("{}: {}", advice.profile.value_or("none"), advice.reason),
+      advice.profile ? Tone::kGood : Tone::kPlain);
   for (const std::string& warning : report.warnings) {
-    text += Line("warning", warning);
+    lines.Add("warning", warning, Tone::kDoubtful);
   }
-  return fmt::format("{}\n{}", text, mig::FormatTable(report.recommendation));
+  const std::string title = Wrapped(
+      fmt::format("{}   ({})", Printable(report.model), Settings(report)),
+      style.width, 2);
+  return fmt::format("{}\n{}\n{}", Painted(title, Tone::kLabel, style),
+                     lines.text(), VerdictTable(advice, style));
 }
 
 /// Figures of a CSV line: six digits behind the point.
@@ -180,9 +250,10 @@ std::string FormatTable(std::span<const Report> reports) {
 
 }  // namespace
 
-std::string FormatReports(std::span<const Report> reports) {
+std::string FormatReports(std::span<const Report> reports,
+                          const TerminalStyle& style) {
   if (reports.empty()) return "";
-  return reports.size() == 1 ? FormatReport(reports.front())
+  return reports.size() == 1 ? FormatReport(reports.front(), style)
                              : FormatTable(reports);
 }
 

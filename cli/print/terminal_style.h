@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace foretell::cli {
+
+/// How text for people looks. As made: the plain text that files and other
+/// programs get.
+struct TerminalStyle {
+  bool color = false;
+  /// Columns that lines are broken at; 0: never, and no bars are drawn.
+  std::size_t width = 0;
+};
+
+/// The style for stdout: plain where that is no terminal. No color with
+/// `no_color`, where NO_COLOR is set to anything (no-color.org), and where TERM
+/// is unset or "dumb".
+TerminalStyle StyleOfStdout(bool no_color);
+
+/// What a color says.
+enum class Tone { kPlain, kLabel, kGood, kDoubtful, kBad, kBar };
+
+/// `text` in the color of a tone; as it is where the style has none.
+std::string Painted(std::string_view text, Tone tone,
+                    const TerminalStyle& style);
+
+/// A bar of `share` (from 0 to 1) of `columns` columns, in eighths of one, at
+/// least an eighth for a share above 0.
+std::string BarOf(double share, std::size_t columns);
+
+/// `text` on lines of at most `width` columns, broken at blanks, all but the
+/// first with `indent` blanks in front. A word that is longer stays whole; so
+/// does everything where `width` is 0. A character counts as a column.
+std::string Wrapped(std::string_view text, std::size_t width,
+                    std::size_t indent);
+
+}  // namespace foretell::cli
