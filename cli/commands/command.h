@@ -14,6 +14,7 @@ using AddCommand = void (*)(CLI::App& app, ExitCode& exit_code);
 
 void AddPredict(CLI::App& app, ExitCode& exit_code);
 void AddReport(CLI::App& app, ExitCode& exit_code);
+void AddDiff(CLI::App& app, ExitCode& exit_code);
 void AddInspect(CLI::App& app, ExitCode& exit_code);
 void AddFits(CLI::App& app, ExitCode& exit_code);
 void AddMaxBatch(CLI::App& app, ExitCode& exit_code);

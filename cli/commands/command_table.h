@@ -33,6 +33,7 @@ template <Home kProgram, bool kInLab = kProgram == Home::kLab>
 inline constexpr CommandRow kCommands[] = {
     {"predict", Home::kForetell, &AddPredict},
     {"report", Home::kForetell, &AddReport},
+    {"diff", Home::kForetell, &AddDiff},
     {"inspect", Home::kForetell, &AddInspect},
     {"fits", Home::kForetell, &AddFits},
     {"max-batch", Home::kForetell, &AddMaxBatch},

@@ -1,0 +1,129 @@
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands/answer_trace.h"
+#include "cli/commands/command.h"
+#include "cli/flags/model_options.h"
+#include "cli/flags/run_flags.h"
+#include "cli/print/print_difference.h"
+#include "src/core/files.h"
+#include "src/core/json_text.h"
+#include "src/core/output_file.h"
+#include "src/core/parse_json.h"
+#include "src/page/html_page.h"
+#include "src/pictures/step_difference.h"
+#include "src/pictures/step_json.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr char kDiffExamples[] =
+    "A and B are models, or documents that `foretell report --json` wrote:\n"
+    "with other flags, of another version, on another day.\n"
+    "Examples:\n"
+    "  foretell diff old.onnx new.onnx --batch 8\n"
+    "  foretell diff model.onnx --batch 8,16\n"
+    "  foretell report model.onnx --batch 8 --precision fp16 --json > a.json\n"
+    "  foretell diff a.json model.onnx --batch 8";
+
+struct DiffCommand {
+  ModelOptions model;
+  PredictorFlags predictor;
+  std::size_t modules = 20;
+  bool json = false;
+  std::string html;
+};
+
+/// One of the two steps that are compared.
+struct Side {
+  std::string name;
+  std::vector<std::int64_t> batches;  ///< One or none.
+};
+
+/// A and B: two models, one of two batch sizes, or two of one each.
+std::vector<Side> SidesOf(const ModelOptions& model) {
+  std::vector<std::string> names = model.models;
+  std::vector<std::int64_t> batches = model.batches;
+  const bool is_pair = names.size() == 2 || batches.size() == 2;
+  if (!is_pair || names.size() > 2 || batches.size() > 2) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("diff got {} models and {} batch sizes, expected "
+                            "two of either and no more",
+                            names.size(), batches.size()));
+  }
+  if (names.size() == 1) names.push_back(names.front());
+  if (batches.size() == 1) batches.push_back(batches.front());
+  if (batches.empty()) return {{names[0], {}}, {names[1], {}}};
+  return {{names[0], {batches[0]}}, {names[1], {batches[1]}}};
+}
+
+nlohmann::ordered_json ReadStep(const std::string& path) {
+  const nlohmann::ordered_json document = ParseJson(ReadText(path), path);
+  pictures::CheckStep(document, path);
+  return document;
+}
+
+/// Empty where the model failed, which is then said on stderr.
+std::optional<nlohmann::ordered_json> StepOf(const DiffCommand& command,
+                                             const Predictor& predictor,
+                                             const Side& side) {
+  if (side.name.ends_with(".json")) return ReadStep(side.name);
+  ModelOptions model = command.model;
+  model.models = {side.name};
+  model.batches = side.batches;
+  std::optional<nlohmann::ordered_json> document;
+  const std::vector<ReportError> errors =
+      ForEachTrace(model, [&](const Program& program, const Trace& trace) {
+        const Report report = AnswerTrace(predictor, model, program, trace,
+                                          {.with_grad_mode = false});
+        document =
+            pictures::StepToJson(report, trace.graph, predictor.device());
+      });
+  for (const ReportError& error : errors) PrintError(error.message);
+  return document;
+}
+
+ExitCode RunDiff(const DiffCommand& command) {
+  const std::vector<Side> sides = SidesOf(command.model);
+  const Predictor predictor = command.predictor.Make(command.model.run);
+  const auto a = StepOf(command, predictor, sides[0]);
+  const auto b = StepOf(command, predictor, sides[1]);
+  if (!a || !b) return kExitModelFailed;
+  const nlohmann::ordered_json difference = pictures::DifferenceToJson(*a, *b);
+  if (!command.html.empty()) {
+    WriteWhole(command.html,
+               HtmlPage(PageView::kDifference, "foretell diff", difference));
+  }
+  std::cout << (command.json ? DumpJson(difference) + "\n"
+                             : FormatDifference(difference, command.modules));
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddDiff(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<DiffCommand>();
+  CLI::App* command = app.add_subcommand(
+      "diff", "What changes from one model, batch or version to another");
+  command->footer(kDiffExamples);
+  options->model.AddTo(*command, /*many=*/true);
+  command->get_option("MODEL")->expected(1, 2);
+  options->predictor.AddTo(*command, options->model.run);
+  command->add_option("--modules", options->modules, "Modules that are listed")
+      ->capture_default_str();
+  CLI::Option* json =
+      command->add_flag("--json", options->json, "JSON document on stdout");
+  json->excludes("--modules");
+  command->add_option("--html", options->html,
+                      "Page with tables that can be sorted");
+  command->callback([options, &exit_code] { exit_code = RunDiff(*options); });
+}
+
+}  // namespace foretell::cli
