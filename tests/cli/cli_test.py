@@ -936,7 +936,7 @@ class Lab(unittest.TestCase):
         self.assertIn("--dataset", outcome.stderr)
 
     def test_where_it_is_missing_one_line_says_what_to_do(self):
-        for command in ("measure dataset train evaluate compare "
+        for command in ("measure dataset train evaluate compare-networks "
                         "cross-validate").split():
             outcome = self.call(self.alone, command, "--help")
             self.assertEqual(outcome.returncode, MODEL_FAILED)
