@@ -22,6 +22,7 @@ struct EvaluateCommand {
   training::JudgeOptions options;
   bool analytic = false;
   std::string csv;
+  std::string html;
   bool json = false;
   bool markdown = false;
 };
@@ -38,6 +39,10 @@ ExitCode RunEvaluate(const EvaluateCommand& command) {
                                 learned::kAllTargets));
   }
   const training::Evaluation& evaluation = judgement.evaluation;
+  if (!command.html.empty()) {
+    WriteWhole(command.html, EvaluationToHtml(evaluation, judgement.opened.set,
+                                              judgement.predictions));
+  }
   std::cout << (command.json       ? EvaluationToJson(evaluation)
                 : command.markdown ? EvaluationToMarkdown(evaluation)
                                    : EvaluationToText(evaluation));
@@ -73,6 +78,8 @@ void AddEvaluate(CLI::App& app, ExitCode& exit_code) {
   command->get_option("--dataset")->required();
   AddJudgeFlags(*command, *evaluate);
   command->add_option("--csv", evaluate->csv, "Write every prediction here");
+  command->add_option("--html", evaluate->html,
+                      "Page with predictions beside labels");
   command->add_flag("--json", evaluate->json, "JSON document on stdout");
   command->add_flag("--markdown", evaluate->markdown, "Tables in Markdown");
   command->callback(

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "datasets/views/stats.h"
+#include "datasets/views/stats_json.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
@@ -130,7 +131,7 @@ std::string FormatStats(const Stats& stats) {
   return stats.splits.empty() ? text : text + "\n";
 }
 
-std::string StatsToJson(const Stats& stats) {
+Json StatsDocument(const Stats& stats, std::size_t most) {
   Json json = {{"path", stats.path},
                {"points", stats.points},
                {"traced", stats.traced},
@@ -141,6 +142,7 @@ std::string StatsToJson(const Stats& stats) {
                {"families", Json::array()},
                {"graph_sizes", ToJson(stats.graph_sizes)},
                {"coverage", Json::array()},
+               {"num_outliers", stats.outliers.size()},
                {"outliers", Json::array()},
                {"splits", stats.splits}};
   for (const FamilyCount& family : stats.families) {
@@ -153,7 +155,8 @@ std::string StatsToJson(const Stats& stats) {
   for (const LabelCoverage& coverage : stats.coverage) {
     json["coverage"].push_back(ToJson(stats, coverage));
   }
-  for (const Outlier& outlier : stats.outliers) {
+  for (std::size_t i = 0; i < std::min(most, stats.outliers.size()); ++i) {
+    const Outlier& outlier = stats.outliers[i];
     json["outliers"].push_back({{"point", outlier.point},
                                 {"device", outlier.device},
                                 {"source", outlier.source},
@@ -161,7 +164,11 @@ std::string StatsToJson(const Stats& stats) {
                                 {"value", outlier.value},
                                 {"expected", outlier.expected}});
   }
-  return DumpJson(json);
+  return json;
+}
+
+std::string StatsToJson(const Stats& stats) {
+  return DumpJson(StatsDocument(stats));
 }
 
 }  // namespace foretell::dataset

@@ -48,9 +48,6 @@ class PageTest(unittest.TestCase):
                                                  args=FLAGS)
         cls.addClassCleanup(cls.browser.close)
 
-    def setUp(self):
-        self.complaints, self.requests = [], []
-
     def foretell(self, *arguments, status=0):
         outcome = subprocess.run([self.BINARY, *map(str, arguments)],
                                  capture_output=True, text=True, timeout=300)
@@ -59,6 +56,7 @@ class PageTest(unittest.TestCase):
 
     def open(self, path, size=DESK, scheme="light"):
         """The page of a file, drawn; complaints and requests are kept."""
+        self.complaints, self.requests = [], []
         context = self.browser.new_context(viewport=size, color_scheme=scheme)
         self.addCleanup(context.close)
         page = context.new_page()

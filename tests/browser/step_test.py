@@ -40,7 +40,6 @@ class Report(PageTest):
         cls.path = cls.folder / "report.html"
 
     def setUp(self):
-        super().setUp()
         if not self.path.exists():
             self.foretell("report", self.ROOT / "examples/resnet18.onnx",
                           "--batch", 8, "--mode", "training", "--optimizer",
@@ -50,7 +49,6 @@ class Report(PageTest):
         for size in (DESK, PHONE):
             for scheme in ("light", "dark"):
                 with self.subTest(width=size["width"], scheme=scheme):
-                    self.setUp()
                     page = self.open(self.path, size, scheme)
                     self.expect_sound(page, self.path)
                     found = page.locator("section").evaluate_all(

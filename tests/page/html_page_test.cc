@@ -7,24 +7,14 @@
 #include <regex>
 #include <string>
 
+#include "tests/page/page_data.h"
+
 namespace foretell {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 using Json = nlohmann::ordered_json;
-
-/// What stands between the first `before` and the next `after`.
-std::string Between(const std::string& text, const std::string& before,
-                    const std::string& after) {
-  const std::size_t begin = text.find(before) + before.size();
-  return text.substr(begin, text.find(after, begin) - begin);
-}
-
-std::string DataOf(const std::string& page) {
-  return Between(page, "<script type=\"application/json\" id=\"data\">",
-                 "</script>");
-}
 
 TEST(HtmlPage, KeepsNamesText) {
   const std::string hostile = "</script><img src=x onerror=\"alert(1)\"><!--";
@@ -33,21 +23,21 @@ TEST(HtmlPage, KeepsNamesText) {
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   EXPECT_THAT(page, HasSubstr("<title>&lt;/script&gt;&lt;img src=x onerror="
                               "&quot;alert(1)&quot;&gt;&lt;!--</title>"));
-  EXPECT_EQ(Json::parse(DataOf(page)), document);
+  EXPECT_EQ(PageData(page), document);
 }
 
 TEST(HtmlPage, DoesNotFillInWhatNamesAskFor) {
   const Json document = {{"model", "{{scripts}}"}};
   const std::string page = HtmlPage(PageView::kStep, "{{data}}", document);
   EXPECT_THAT(page, HasSubstr("<title>{{data}}</title>"));
-  EXPECT_EQ(Json::parse(DataOf(page)), document);
+  EXPECT_EQ(PageData(page), document);
 }
 
 TEST(HtmlPage, IsUtf8WithoutMarksThatTurnTheDirection) {
   const Json document = {{"model", "a\xe2\x80\xae\xff"}};
   const std::string page = HtmlPage(PageView::kStep, "\xe2\x80\xae", document);
   EXPECT_THAT(page, HasSubstr("<title>\\xe2\\x80\\xae</title>"));
-  EXPECT_EQ(Json::parse(DataOf(page))["model"], "a\\xe2\\x80\\xae\\xff");
+  EXPECT_EQ(PageData(page)["model"], "a\\xe2\\x80\\xae\\xff");
 }
 
 TEST(HtmlPage, LoadsNothing) {

@@ -92,6 +92,7 @@ TEST_F(NetworkComparisonTest, WritesItsTable) {
   EXPECT_EQ(ReadText(folder_ / "c/comparison.txt"), ComparisonToText(cells));
   EXPECT_EQ(ReadText(folder_ / "c/comparison.md"), ComparisonToMarkdown(cells));
   EXPECT_EQ(ReadText(folder_ / "c/comparison.json"), ComparisonToJson(cells));
+  EXPECT_EQ(ReadText(folder_ / "c/comparison.html"), ComparisonToHtml(cells));
 }
 
 }  // namespace

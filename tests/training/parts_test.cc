@@ -11,10 +11,10 @@
 #include "src/network/network.h"
 #include "tests/datasets/expect_error.h"
 #include "tests/datasets/scratch.h"
+#include "tests/page/page_data.h"
 #include "training/fit/adam.h"
 #include "training/fit/epoch_metrics.h"
 #include "training/fit/huber.h"
-#include "training/fit/line_chart.h"
 #include "training/fit/rate_finder.h"
 #include "training/fit/run_folder.h"
 #include "training/fit/schedule.h"
@@ -25,7 +25,6 @@ namespace {
 
 using dataset_test::ExpectError;
 using dataset_test::Scratch;
-using testing::HasSubstr;
 
 TEST(Huber, IsQuadraticNearAndLinearFar) {
   const at::Tensor output = at::tensor({0.5F, 3.0F, -3.0F});
@@ -145,24 +144,12 @@ TEST(RateFinder, SuggestsWhereTheLossFallsMostSteeply) {
   });
 }
 
-TEST(RateFinder, DrawsItsCurve) {
+TEST(RateFinder, ShowsItsCurve) {
   const RateTest test{{{1e-5, 1, 1}, {1e-4, 0.5, 0.6}}, 2e-5};
-  const std::string html = RateTestToHtml(test);
-  EXPECT_THAT(html, HasSubstr("Suggested learning rate: 2e-05"));
-  EXPECT_THAT(html, HasSubstr("<polyline"));
-  EXPECT_THAT(html, testing::Not(HasSubstr("<script")));
-}
-
-TEST(LineChart, LeavesOutWhatItCannotDraw) {
-  const LineChart chart{
-      .title = "t <1>",
-      .x_name = "x",
-      .lines = {{"a", {{1, 10}, {2, 0}, {3, NAN}, {4, 1000}}}}};
-  const std::string svg = DrawChart(chart);
-  EXPECT_THAT(svg, HasSubstr("t &lt;1&gt;"));
-  // Only 10 and 1000: the left bottom and right top corner.
-  EXPECT_THAT(svg, HasSubstr("points=\"60,256 508,12 \""));
-  EXPECT_EQ(DrawChart({.title = "t", .lines = {{"a", {{1, -1}}}}}), "");
+  const auto data = PageData(RateTestToHtml(test));
+  EXPECT_EQ(data["suggested"], 2e-5);
+  EXPECT_EQ(data["steps"][1].dump(),
+            R"({"rate":0.0001,"loss":0.5,"smoothed":0.6})");
 }
 
 TEST(PassSums, PoolErrorsOverTargets) {
@@ -199,7 +186,9 @@ TEST(RunFolder, KeepsALinePerEpoch) {
   EXPECT_EQ(epochs, (std::vector<int>{1, 2, 3}));
   std::ifstream page(again.curves_path());
   const std::string html(std::istreambuf_iterator<char>(page), {});
-  EXPECT_THAT(html, HasSubstr("<polyline"));
+  const auto data = PageData(html);
+  ASSERT_EQ(data["epochs"].size(), 3U);
+  EXPECT_EQ(data["epochs"][2]["train"]["loss"], 1.0 / 3);
 }
 
 TEST(RunFolder, DoesNotOverwriteARun) {

@@ -10,11 +10,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "foretell/error.h"
-#include "src/core/numbers.h"
+#include "src/page/html_page.h"
 #include "training/fit/fit_info.h"
-#include "training/fit/line_chart.h"
 
 namespace foretell::training {
 namespace {
@@ -96,19 +96,14 @@ RateTest FindRate(const TrainerOptions& options,
 }
 
 std::string RateTestToHtml(const RateTest& test) {
-  ChartLine raw{.name = "loss of a batch"};
-  ChartLine smoothed{.name = "smoothed"};
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
   for (const RateTest::Step& step : test.steps) {
-    raw.points.emplace_back(step.rate, step.loss);
-    smoothed.points.emplace_back(step.rate, step.smoothed);
+    steps.push_back({{"rate", step.rate},
+                     {"loss", step.loss},
+                     {"smoothed", step.smoothed}});
   }
-  return ChartPage("Learning rate range test",
-                   "Suggested learning rate: " + FormatShort(test.suggested, 4),
-                   {{.title = "Loss over the learning rate",
-                     .x_name = "learning rate",
-                     .lines = {raw, smoothed},
-                     .log_x = true,
-                     .marks = {{test.suggested, "suggested"}}}});
+  return HtmlPage(PageView::kLearningRate, "Learning rate range test",
+                  {{"suggested", test.suggested}, {"steps", std::move(steps)}});
 }
 
 }  // namespace foretell::training

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,7 +11,7 @@
 #include "foretell/error.h"
 #include "src/core/files.h"
 #include "src/core/output_file.h"
-#include "training/fit/line_chart.h"
+#include "src/page/html_page.h"
 
 namespace foretell::training {
 namespace {
@@ -20,45 +19,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t kMaxMetricsBytes = std::int64_t{1} << 30;
-
-struct CurveRow {
-  const char* title;
-  const char* field;  ///< Within "train" and "validation".
-};
-
-constexpr std::array<CurveRow, 5> kCurves = {{{"Loss", "loss"},
-                                              {"MAPE, all targets", "mape"},
-                                              {"MAPE, memory", "mape_memory"},
-                                              {"MAPE, latency", "mape_latency"},
-                                              {"MAPE, energy", "mape_energy"}}};
-
-void AddPoint(const Json& line, const char* part, const char* field,
-              ChartLine& curve) {
-  if (!line.contains(part) || !line[part].is_object()) return;
-  const Json value = line[part].value(field, Json());
-  if (!value.is_number()) return;
-  curve.points.emplace_back(line.value("epoch", 0.0), value.get<double>());
-}
-
-LineChart CurveOf(const std::vector<Json>& lines, const CurveRow& row) {
-  LineChart chart{.title = row.title, .x_name = "epoch"};
-  for (const char* part : {"train", "validation"}) {
-    ChartLine curve{.name = part};
-    for (const Json& line : lines) AddPoint(line, part, row.field, curve);
-    if (!curve.points.empty()) chart.lines.push_back(std::move(curve));
-  }
-  return chart;
-}
-
-LineChart RateCurve(const std::vector<Json>& lines) {
-  ChartLine curve{.name = "learning rate"};
-  for (const Json& line : lines) {
-    const Json rate = line.value("learning_rate", Json());
-    if (!rate.is_number()) continue;
-    curve.points.emplace_back(line.value("epoch", 0.0), rate.get<double>());
-  }
-  return {.title = "Learning rate", .x_name = "epoch", .lines = {curve}};
-}
 
 }  // namespace
 
@@ -108,14 +68,12 @@ void RunFolder::AddMetrics(const EpochMetrics& metrics) {
 }
 
 void RunFolder::WriteCurves() const {
-  std::vector<Json> lines;
-  for (const std::string& line : lines_) lines.push_back(Json::parse(line));
-  std::vector<LineChart> charts;
-  for (const CurveRow& row : kCurves) charts.push_back(CurveOf(lines, row));
-  charts.push_back(RateCurve(lines));
-  WriteWhole(curves_path(),
-             ChartPage("foretell train", fmt::format("{} epochs", lines.size()),
-                       charts));
+  auto epochs = nlohmann::ordered_json::array();
+  for (const std::string& line : lines_) {
+    epochs.push_back(nlohmann::ordered_json::parse(line));
+  }
+  WriteWhole(curves_path(), HtmlPage(PageView::kTraining, "foretell train",
+                                     {{"epochs", std::move(epochs)}}));
 }
 
 }  // namespace foretell::training

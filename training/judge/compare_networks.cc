@@ -73,6 +73,7 @@ void NetworkComparison::Write(std::span<const ComparisonCell> cells) const {
   write("comparison.txt", ComparisonToText(cells));
   write("comparison.md", ComparisonToMarkdown(cells));
   write("comparison.json", ComparisonToJson(cells));
+  write("comparison.html", ComparisonToHtml(cells));
 }
 
 }  // namespace foretell::training

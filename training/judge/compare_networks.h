@@ -38,7 +38,8 @@ class NetworkComparison {
   /// TrainCell and ResultCache.
   std::optional<std::vector<ComparisonCell>> Run(const HooksOfRun& hooks) const;
 
-  /// Writes comparison.txt, .md and .json into the folder. Throws Error(kIo).
+  /// Writes comparison.txt, .md, .json and .html into the folder. Throws
+  /// Error(kIo).
   void Write(std::span<const ComparisonCell> cells) const;
 
  private:

@@ -10,6 +10,7 @@
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/text_table.h"
+#include "src/page/html_page.h"
 #include "training/fit/fit_info.h"
 #include "training/fit/predict_samples.h"
 
@@ -198,7 +199,9 @@ std::string ComparisonToMarkdown(std::span<const ComparisonCell> cells) {
   return TableOf(cells).ToMarkdown();
 }
 
-std::string ComparisonToJson(std::span<const ComparisonCell> cells) {
+namespace {
+
+OrderedJson ComparisonDocument(std::span<const ComparisonCell> cells) {
   OrderedJson networks = OrderedJson::array();
   for (const auto& row : ByNetwork(cells)) {
     OrderedJson network = {{"network", NetworkKindName(row.front()->network)}};
@@ -214,9 +217,19 @@ std::string ComparisonToJson(std::span<const ComparisonCell> cells) {
     }
     networks.push_back(std::move(network));
   }
-  return DumpJson(OrderedJson{{"schema_version", kSchemaVersion},
-                              {"networks", std::move(networks)}}) +
-         "\n";
+  return {{"schema_version", kSchemaVersion},
+          {"networks", std::move(networks)}};
+}
+
+}  // namespace
+
+std::string ComparisonToJson(std::span<const ComparisonCell> cells) {
+  return DumpJson(ComparisonDocument(cells)) + "\n";
+}
+
+std::string ComparisonToHtml(std::span<const ComparisonCell> cells) {
+  return HtmlPage(PageView::kComparison, "foretell compare",
+                  ComparisonDocument(cells));
 }
 
 }  // namespace foretell::training

@@ -44,5 +44,7 @@ std::string ComparisonToMarkdown(std::span<const ComparisonCell> cells);
 /// {"schema_version", "networks": [{"network", "seeds", "train": {"pooled":
 /// {"mean", "deviation"}, "memory": …}, "validation", "test"}]}.
 std::string ComparisonToJson(std::span<const ComparisonCell> cells);
+/// A page with the same, as charts.
+std::string ComparisonToHtml(std::span<const ComparisonCell> cells);
 
 }  // namespace foretell::training

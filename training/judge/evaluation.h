@@ -85,6 +85,11 @@ std::string EvaluationToMarkdown(const Evaluation& evaluation);
 /// numbers are null.
 std::string EvaluationToJson(const Evaluation& evaluation);
 
+/// A page with the same, and with every prediction beside its label: of those
+/// of a target that are too many for a page, equally many left out in between.
+std::string EvaluationToHtml(const Evaluation& evaluation, const SampleSet& set,
+                             std::span<const PredictedSample> predictions);
+
 /// A line per sample and target: model, family, batch, macs, device,
 /// environment (JSON, of the label), provenance, target, label, prediction, lo,
 /// hi; the last two empty without interval.

@@ -15,6 +15,7 @@
 #include "src/core/printable.h"
 #include "src/core/text.h"
 #include "src/core/text_table.h"
+#include "src/page/html_page.h"
 #include "training/judge/evaluation.h"
 
 namespace foretell::training {
@@ -24,6 +25,8 @@ using OrderedJson = nlohmann::ordered_json;
 using learned::Target;
 
 constexpr int kEvaluationSchemaVersion = 1;
+/// More dots than these show nothing more, and make the page large.
+constexpr std::size_t kMaxDotsOfTarget = 800;
 
 std::string Percent(double share) {
   return std::isfinite(share) ? FormatPercent(share, 2) : "-";
@@ -138,6 +141,47 @@ OrderedJson FitsToJson(const std::vector<FitDecision>& fits) {
   return list;
 }
 
+OrderedJson EvaluationDocument(const Evaluation& evaluation) {
+  OrderedJson families = OrderedJson::array();
+  for (const FamilyAccuracy& family : evaluation.families) {
+    families.push_back({{"family", family.family},
+                        {"targets", TargetsToJson(family.targets)}});
+  }
+  return {{"schema_version", kEvaluationSchemaVersion},
+          {"method", evaluation.method},
+          {"dataset", evaluation.dataset},
+          {"selection", evaluation.selection},
+          {"devices", evaluation.devices},
+          {"sources", evaluation.sources},
+          {"provenance", evaluation.provenance},
+          {"samples", evaluation.samples},
+          {"pooled_mape", JsonNumber(evaluation.pooled_mape)},
+          {"targets", TargetsToJson(evaluation.targets)},
+          {"fits", FitsToJson(evaluation.fits)},
+          {"families", std::move(families)}};
+}
+
+/// Adds the predictions of a target to the rows of a page.
+void AddPredictions(const SampleSet& set,
+                    std::span<const PredictedSample> predictions, Target target,
+                    OrderedJson& rows) {
+  std::vector<const PredictedSample*> known;
+  for (const PredictedSample& one : predictions) {
+    if (one.Has(target)) known.push_back(&one);
+  }
+  const std::size_t every = known.size() / kMaxDotsOfTarget + 1;
+  for (std::size_t i = 0; i < known.size(); i += every) {
+    const Sample& sample = set.samples[known[i]->sample];
+    rows.push_back(
+        {{"target", TargetName(target)},
+         {"model", sample.model},
+         {"family", sample.family},
+         {"batch", sample.batch},
+         {"label", JsonNumber(ValueOf(known[i]->truth, target))},
+         {"prediction", JsonNumber(ValueOf(known[i]->predicted, target))}});
+  }
+}
+
 }  // namespace
 
 std::string EvaluationToText(const Evaluation& evaluation) {
@@ -159,24 +203,18 @@ std::string EvaluationToMarkdown(const Evaluation& evaluation) {
 }
 
 std::string EvaluationToJson(const Evaluation& evaluation) {
-  OrderedJson families = OrderedJson::array();
-  for (const FamilyAccuracy& family : evaluation.families) {
-    families.push_back({{"family", family.family},
-                        {"targets", TargetsToJson(family.targets)}});
+  return DumpJson(EvaluationDocument(evaluation)) + "\n";
+}
+
+std::string EvaluationToHtml(const Evaluation& evaluation, const SampleSet& set,
+                             std::span<const PredictedSample> predictions) {
+  OrderedJson rows = OrderedJson::array();
+  for (const Target target : learned::kAllTargets) {
+    AddPredictions(set, predictions, target, rows);
   }
-  const OrderedJson json = {{"schema_version", kEvaluationSchemaVersion},
-                            {"method", evaluation.method},
-                            {"dataset", evaluation.dataset},
-                            {"selection", evaluation.selection},
-                            {"devices", evaluation.devices},
-                            {"sources", evaluation.sources},
-                            {"provenance", evaluation.provenance},
-                            {"samples", evaluation.samples},
-                            {"pooled_mape", JsonNumber(evaluation.pooled_mape)},
-                            {"targets", TargetsToJson(evaluation.targets)},
-                            {"fits", FitsToJson(evaluation.fits)},
-                            {"families", std::move(families)}};
-  return DumpJson(json) + "\n";
+  return HtmlPage(PageView::kEvaluation, "foretell evaluate",
+                  {{"evaluation", EvaluationDocument(evaluation)},
+                   {"predictions", std::move(rows)}});
 }
 
 std::string PredictionsToCsv(const SampleSet& set,

@@ -45,14 +45,20 @@ function chart(title, remark, options) {
   }));
 }
 
-/** Axis of a logarithm where all values allow it. */
-const axis = (label, values, more = {}) => ({
-  label, grid: true, nice: true,
-  type: values.length && values.every((value) => value > 0) &&
-    d3.max(values) / d3.min(values) > 20 ? 'log' : 'linear',
-  tickFormat: values.length && Math.max(...values.map(Math.abs)) >= 1e4 ? '~s' : undefined,
-  ...more,
-});
+const tickText = (value) => Math.abs(value) >= 1e4 ? d3.format('~s')(value) : String(Number(value.toPrecision(3)));
+
+/** Numbers at the ticks of a logarithm: of many powers only those of ten. */
+function logTicks(values) {
+  const powers = Math.log10(d3.max(values) / d3.min(values));
+  const digits = powers > 3 ? '1' : powers > 1 ? '125' : '123456789';
+  return (value) => digits.includes(value.toExponential()[0]) ? tickText(value) : '';
+}
+
+/** An axis for values: of a logarithm where they are wide apart and above 0, or where `log` says so. */
+function axis(label, values, log = d3.min(values) > 0 && d3.max(values) / d3.min(values) > 5) {
+  return {label, grid: true, nice: true, type: log ? 'log' : 'linear',
+    tickFormat: log ? logTicks(values) : tickText};
+}
 
 /** A histogram whose bins are known: equal steps of the logarithm. */
 function histogram(title, distribution, label) {
@@ -80,8 +86,8 @@ function lines(title, remark, rows, {xLabel, yLabel, logX = false, logY = true, 
   const color = colorsOf(names);
   const drawn = rows.filter((row) => Number.isFinite(row.y) && (!logY || row.y > 0));
   const node = chart(title, remark, {
-    x: {label: xLabel, type: logX ? 'log' : 'linear', grid: true},
-    y: {label: yLabel, type: logY ? 'log' : 'linear', grid: true, nice: true},
+    x: {...axis(xLabel, drawn.map((row) => row.x), logX), nice: false},
+    y: axis(yLabel, drawn.map((row) => row.y), logY),
     marks: [
       ...marks,
       Plot.lineY(drawn, {x: 'x', y: 'y', z: 'line', stroke: (row) => color(row.line)}),

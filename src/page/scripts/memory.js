@@ -72,6 +72,7 @@ function momentsOf(data) {
 function memoryPlot(width, {bands, moments, end, color, look, at}) {
   const smaller = moments.map((moment) => ({x: moment.operator, low: moment.shown, high: moment.total}));
   if (smaller.length) smaller.push({...smaller.at(-1), x: end});
+  const edge = new Set(bands.map((row) => row.tensor)).size > 150 ? 0.02 : 0.3;
   const step = {x: 'operator', curve: 'step-after', strokeWidth: 1.5};
   const plot = Plot.plot({
     width, height: Math.max(280, Math.min(460, width * 0.6)), marginLeft: 58, marginTop: 26, marginBottom: 40,
@@ -80,7 +81,7 @@ function memoryPlot(width, {bands, moments, end, color, look, at}) {
     y: {label: '↑ MiB', grid: true, nice: true},
     marks: [
       Plot.areaY(bands, {x: 'x', y1: 'low', y2: 'high', z: (row) => tensorId(row.tensor), curve: 'step-after',
-        fill: (row) => color(row.tensor), stroke: 'var(--paper)', strokeWidth: 0.3}),
+        fill: (row) => color(row.tensor), stroke: 'var(--paper)', strokeWidth: edge}),
       Plot.areaY(smaller, {x: 'x', y1: 'low', y2: 'high', curve: 'step-after', fill: REST_COLOR, fillOpacity: 0.55}),
       Plot.lineY(moments, {...step, y: 'allocated_mib', stroke: 'var(--ink)'}),
       Plot.lineY(moments, {...step, y: 'reserved_mib', stroke: 'var(--soft)', strokeDasharray: '4 3'}),
@@ -162,7 +163,7 @@ function memoryOverStep(data) {
     keys.replaceChildren(legend([...colors.entries, ['other tensors', REST_COLOR]]));
     picture.redraw();
   };
-  const bar = choice('Colour by', [['role', 'role'], ['module', 'module']], recolor);
+  const bar = choice('Color by', [['role', 'role'], ['module', 'module']], recolor);
   look(at, null);
   return section('Memory', bar, picture, slider, keys, under, readout);
 }

@@ -35,9 +35,8 @@ function rooflineSection(kernels, device) {
   const picture = chart('Roofline',
     'A dot per kernel, its area the time that it takes in the step. A kernel without products is taken to compute one operation per element of its result.',
     {
-      x: {type: 'log', label: 'operations per byte of device memory →', grid: true, tickFormat: '~g'},
-      y: {type: 'log', label: '↑ 10⁹ operations per second', grid: true,
-        tickFormat: (value) => value >= 1000 ? d3.format('~s')(value) : String(value)},
+      x: {...axis('operations per byte of device memory →', rows.map((row) => row.intensity), true), nice: false},
+      y: axis('↑ 10⁹ operations per second', rows.map((row) => row.gflops), true),
       r: {range: [2, 18], type: 'sqrt'},
       marks: [
         roofs.map((roof) => Plot.lineY(roof.points, {x: 'x', y: 'y', stroke: 'var(--soft)'})),

@@ -5,13 +5,13 @@ const QUANTITY_UNITS = {_ms: 'ms', _mib: 'MiB', _j: 'J', _w: 'W', _us: 'µs', _b
 /** "latency_ms" → "latency (ms)". */
 function quantityLabel(name) {
   const ending = Object.keys(QUANTITY_UNITS).find((one) => name.endsWith(one));
-  if (!ending) return `${name.replaceAll('_', ' ')} →`;
+  if (!ending) return `${name === 'macs' ? 'MACs' : name.replaceAll('_', ' ')} →`;
   return `${name.slice(0, -ending.length).replaceAll('_', ' ')} (${QUANTITY_UNITS[ending]}) →`;
 }
 
 const histograms = (distributions) => element('div', {class: 'charts'}, distributions
   .filter((one) => one.count > 0 && one.histogram?.length)
-  .map((one) => histogram(one.name.replaceAll('_', ' '), one, quantityLabel(one.name))));
+  .map((one) => histogram(quantityLabel(one.name).replace(' →', ''), one, quantityLabel(one.name))));
 
 function familyBars(families) {
   return figure('Points by family', null, (width) => Plot.plot({
@@ -55,7 +55,7 @@ function datasetView(data) {
       histograms(coverage.quantities))),
     data.scatters.length === 0 ? null : section('Cost against work',
       element('div', {class: 'charts'}, data.scatters.filter((one) => one.labels.length > 0).map(scatterChart))),
-    section(`Outliers: ${data.outliers.length}`, data.outliers.length === 0 ? null : table('Outliers',
+    section(`Outliers: ${data.num_outliers}`, data.outliers.length === 0 ? null : table('Outliers',
       columnsOf({point: 'point', device: 'device', source: 'source', quantity: 'quantity', value: 'value', expected: 'expected'}),
       data.outliers)),
   ];

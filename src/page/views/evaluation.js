@@ -7,10 +7,9 @@ function predictedChart(target, rows) {
   const families = heaviest(rows, (row) => row.family, () => 1);
   const color = colorsOf(families);
   const ends = d3.extent(rows.flatMap((row) => [row.label, row.prediction]));
-  const log = ends[0] > 0 ? 'log' : 'linear';
-  const node = chart(`${target}: predicted against measured`, 'On the line both are the same.', {
-    x: {type: log, label: `label (${unit}) →`, grid: true, tickFormat: '~s'},
-    y: {type: log, label: `↑ prediction (${unit})`, grid: true, tickFormat: '~s'},
+  const node = chart(`${target}: prediction against label`, 'On the line both are the same.', {
+    x: {...axis(`label (${unit}) →`, ends), nice: false},
+    y: {...axis(`↑ prediction (${unit})`, ends), nice: false},
     marks: [
       Plot.line([[ends[0], ends[0]], [ends[1], ends[1]]], {stroke: 'var(--soft)'}),
       Plot.dot(rows, {x: 'label', y: 'prediction', r: 2.5, fill: (row) => color(row.family), fillOpacity: 0.7, tip: true,
@@ -26,10 +25,11 @@ function predictedChart(target, rows) {
 function errorChart(target, rows) {
   const errors = rows.filter((row) => row.label > 0).map((row) => 100 * (row.prediction / row.label - 1));
   const clipped = errors.map((error) => Math.max(-100, Math.min(100, error)));
+  const most = Math.max(1, ...clipped.map(Math.abs));
   return chart(`${target}: error`, `${errors.length} labels, median ${formatNumber(d3.median(errors))} %; beyond ±100 % counts to the ends`, {
-    x: {label: 'prediction above the label (%) →', grid: true}, y: {label: '↑ labels', grid: true},
+    x: {label: 'prediction above the label (%) →', grid: true, domain: [-most, most]}, y: {label: '↑ labels', grid: true},
     marks: [
-      Plot.rectY(clipped, Plot.binX({y: 'count'}, {x: (error) => error, thresholds: 30, fill: 'var(--c0)', tip: true})),
+      Plot.rectY(clipped, Plot.binX({y: 'count'}, {x: (error) => error, domain: [-most, most], thresholds: 30, fill: 'var(--c0)', tip: true})),
       Plot.ruleX([0]), Plot.ruleY([0]),
     ],
   });
