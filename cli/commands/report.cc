@@ -33,6 +33,7 @@ constexpr char kReportExamples[] =
 struct ReportCommand {
   ModelOptions model;
   PredictorFlags predictor;
+  std::string name;
   std::string out;
   std::string batches = "auto";
   bool json = false;
@@ -77,9 +78,10 @@ struct Document {
 
 Document MakeDocument(const ReportCommand& command, const Predictor& predictor,
                       const Program& program, const Trace& trace) {
-  const Report report =
+  Report report =
       AnswerTrace(predictor, program, trace,
                   {.in_grad_mode = TraceInGradMode(command.model)});
+  if (!command.name.empty()) report.model = command.name;
   Document document = {report.model, pictures::StepToJson(report, trace.graph,
                                                           predictor.device())};
   if (command.batches == "auto") {
@@ -121,6 +123,8 @@ void AddReport(CLI::App& app, ExitCode& exit_code) {
   options->model.AddTo(*command, /*many=*/true);
   command->get_option("MODEL")->expected(1);
   options->predictor.AddTo(*command, options->model.run);
+  command->add_option("--name", options->name,
+                      "What to call the model; default: as it is named here");
   command->add_option("-o,--out", options->out, "File to write the page to");
   command
       ->add_option("--batches", options->batches,

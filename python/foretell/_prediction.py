@@ -172,6 +172,15 @@ class Prediction:
 
         return plot_memory(self, self._opened, self._options, axes)
 
+    def to_html(self, batches: bool = True) -> str:
+        """The page of `foretell report`, which loads nothing from elsewhere.
+
+        With `batches` it compares batch sizes, each a trace of its own.
+        """
+        from ._page import report_page
+
+        return report_page(self, self._opened, self._options, batches)
+
     def __str__(self) -> str:
         from ._text import prediction_text
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -63,6 +64,13 @@ class Predict(unittest.TestCase):
         for line in ("memory ", "latency ", "energy ", "MIG ", "training with adamw"):
             self.assertIn(line, text)
         self.assertIn("a100-sxm4-80gb", repr(self.p))
+
+    def test_has_the_page_of_report(self):
+        page = self.p.to_html(batches=False)
+        (data,) = re.findall('id="data">(.*?)</script>', page, re.DOTALL)
+        document = json.loads(data)
+        self.assertEqual(document["result"], self.result)
+        self.assertNotIn("batches", document)
 
     def test_html_keeps_names_as_text(self):
         name = "<script>alert(1)</script>.onnx"
