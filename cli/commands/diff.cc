@@ -81,8 +81,7 @@ std::optional<nlohmann::ordered_json> StepOf(const DiffCommand& command,
   std::optional<nlohmann::ordered_json> document;
   const std::vector<ReportError> errors =
       ForEachTrace(model, [&](const Program& program, const Trace& trace) {
-        const Report report = AnswerTrace(predictor, model, program, trace,
-                                          {.with_grad_mode = false});
+        const Report report = AnswerTrace(predictor, program, trace, {});
         document =
             pictures::StepToJson(report, trace.graph, predictor.device());
       });

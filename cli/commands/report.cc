@@ -78,9 +78,8 @@ struct Document {
 
 Document MakeDocument(const ReportCommand& command, const Predictor& predictor,
                       const Program& program, const Trace& trace) {
-  Report report =
-      AnswerTrace(predictor, program, trace,
-                  {.in_grad_mode = TraceInGradMode(command.model)});
+  Report report = AnswerTrace(predictor, program, trace,
+                              {.in_grad_mode = TraceInGradMode(command.model)});
   if (!command.name.empty()) report.model = command.name;
   Document document = {report.model, pictures::StepToJson(report, trace.graph,
                                                           predictor.device())};
