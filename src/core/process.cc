@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <set>
@@ -96,6 +97,8 @@ ChildProcess ChildProcess::Fork(const ProcessLimits& limits,
                 [](ChildProcess& child) { return child.Poll().has_value(); });
   auto [mine, its] = MakeChannel();
   const pid_t parent = getpid();
+  // What is not written yet would be written by both.
+  std::fflush(nullptr);
   const pid_t id = fork();
   if (id < 0) throw Error(ErrorCode::kIo, "fork: " + SystemMessage(errno));
   if (id == 0) {
