@@ -59,7 +59,7 @@ nlohmann::ordered_json BatchesToJson(const ReportCommand& command,
   const auto predict = [&](std::int64_t batch) {
     if (batch == report.batch) return report.prediction;
     const std::vector<BoundInput> inputs = BindInputs(
-        program.inputs(), command.model.ToRequest(batch), program.name());
+        program.inputs(), command.model.ToRequest(batch), report.model);
     return predictor.Predict(
         TraceProgram(program, inputs, command.model.ToTraceOptions()).graph);
   };

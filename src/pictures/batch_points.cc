@@ -56,7 +56,8 @@ BatchSweep SweepBatches(const std::function<Prediction(std::int64_t)>& predict,
       sweep.points.push_back({batch, predict(batch)});
     } catch (const Error& error) {
       sweep.ended = error.what();
-      return sweep;
+      if (batch >= own) return sweep;
+      continue;
     }
     const bool beyond = IsBeyond(sweep.points.back().prediction, device);
     if (beyond && batch >= own) return sweep;

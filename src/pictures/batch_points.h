@@ -20,12 +20,12 @@ struct BatchPoint {
 /// The points of a picture and why there are no more.
 struct BatchSweep {
   std::vector<BatchPoint> points;  ///< Ascending.
-  std::string ended;  ///< The error at the next batch; empty without one.
+  std::string ended;  ///< The last error at a batch; empty without one.
 };
 
 /// Predicts at 1, 2, 4 … up to `most` and at `own`, until memory is beyond the
 /// device's, which the last point shows; `predict` is asked for each. An Error
-/// of it ends the sweep.
+/// of it leaves that batch out, and from `own` on ends the sweep.
 BatchSweep SweepBatches(const std::function<Prediction(std::int64_t)>& predict,
                         const DeviceSpec& device, std::int64_t own,
                         std::int64_t most = 4096);

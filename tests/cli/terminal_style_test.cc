@@ -29,7 +29,7 @@ TEST(Wrapped, BreaksAtBlanks) {
 }
 
 TEST(Wrapped, LeavesLongWordsWhole) {
-  EXPECT_EQ(Wrapped("a abcdefghij b", 5, 2), "a\n  abcdefghij\n  b");
+  EXPECT_EQ(Wrapped("abc abcdefghij b", 5, 2), "abc\n  abcdefghij\n  b");
   EXPECT_EQ(Wrapped("  abcdefghij", 5, 2), "  abcdefghij");
 }
 

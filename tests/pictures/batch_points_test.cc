@@ -53,6 +53,16 @@ TEST(SweepBatches, SaysWhyABatchCannotBe) {
   EXPECT_EQ(sweep.ended, "batch is 2");
 }
 
+TEST(SweepBatches, ShowsItsOwnBatchWhereThereIsNoOther) {
+  const auto predict = [](std::int64_t batch) {
+    if (batch != 6) throw Error(ErrorCode::kInvalidArgument, "batch is 6");
+    return OfGiB(1);
+  };
+  const BatchSweep sweep = SweepBatches(predict, ToyDevice(), 6);
+  EXPECT_THAT(BatchesOf(sweep), ElementsAre(6));
+  EXPECT_EQ(sweep.ended, "batch is 6");
+}
+
 TEST(BatchPointsToJson, JudgesEveryPlace) {
   const auto json = BatchPointsToJson({{4, OfGiB(8)}}, ToyDevice());
   ASSERT_EQ(json.size(), 1U);

@@ -65,5 +65,5 @@ function batchesSection(batches, device) {
   return section('Batch size', element('div', {class: 'charts'}, memoryByBatch(points, device), timeByBatch(points)),
     element('h3', {}, 'What fits where'),
     note('✓ fits, ~ fits when cached segments are given back, ✗ does not fit.'), placesTable(points),
-    batches.ended ? note(`No larger batch: ${batches.ended}`) : null);
+    batches.ended ? note(`Not at every batch: ${batches.ended}`) : null);
 }
