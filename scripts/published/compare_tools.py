@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""foretell beside other tools, on training steps that were measured on an A100.
+
+    scripts/published/compare_tools.py [--rows N] [--batches 8,16] > docs/comparison.md
+
+Takes every so-manieth network of the good rows of
+../shared/data/training_memory_timm_a100.csv.gz, asks every tool that is installed for
+its memory of training, and prints docs/comparison.md: the error, the seconds of one
+answer, and what each tool can answer. Needs timm 1.0.31 and the shared folder; a tool
+whose package is missing is named on stderr and left out:
+
+    pip install --no-deps timm torch-kitsune accelerate deepspeed fvcore …
+"""
+
+import argparse
+import contextlib
+import gc
+import importlib.metadata
+import pathlib
+import resource
+import signal
+import statistics
+import sys
+import time
+import warnings
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import compare_training_memory  # noqa: E402
+import foretell  # noqa: E402
+import published  # noqa: E402
+from memory_tools import TOOLS, Step, timm  # noqa: E402
+
+HEAD = """# Beside other tools
+
+This page is printed by a script, which runs all of them:
+
+    scripts/published/compare_tools.py --rows {rows} > docs/comparison.md
+"""
+NOTES = """
+- Every tool is asked for the memory of one training step in FP32 with SGD and
+  momentum. `accelerate` and DeepSpeed know Adam alone and no activations: they are asked
+  what they can be.
+- The measured peak holds a CUDA context and all segments of the allocator; what counts
+  live tensors alone is below it by construction. What a tool counts stands in the second
+  table.
+- A tool gets {gib} GiB and {seconds} s for an answer. torch-kitsune runs the network on
+  the CPU; where that takes more memory it falls back to a coarser rule by itself.
+- Seconds are the median of one answer, for foretell of a whole process, on a machine of
+  two cores that did much else, at different times: right to a factor of a few. Making the
+  module is part of the others' answers, as they cannot be asked without one.
+"""
+
+
+def limit(gib, seconds):
+    """Some tools run the network on the CPU: one that takes more does not answer."""
+    resource.setrlimit(resource.RLIMIT_DATA, (gib << 30, gib << 30))
+
+    def too_long(number, frame):
+        raise TimeoutError(f"no answer in {seconds} s")
+
+    signal.signal(signal.SIGALRM, too_long)
+
+
+def chosen_steps(folder, batches, count):
+    """`count` steps at most, spread over all networks that were measured."""
+    truth = published.truth(folder)
+    labels = compare_training_memory.read_labels(batches)
+    keys = sorted(key for key in labels
+                  if key[0] in truth and (folder / f"{key[0]}.pt").exists()
+                  and timm().is_model(key[0]))
+    stride = max(1, len(keys) // count)
+    for network, batch in keys[::stride][:count]:
+        yield (Step(network, truth[network]["input"], batch,
+                    folder / f"{network}.pt"), labels[network, batch])
+
+
+def ask(tool, step, seconds):
+    """MiB and seconds of an answer; both None where there is none."""
+    begin = time.monotonic()
+    signal.alarm(seconds)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            mib = tool.ask(step)
+    except Exception as error:  # Whatever a stranger's tool throws.
+        text = f"{type(error).__name__}: {error}".splitlines()[0][:160]
+        print(f"{tool.name}: {step.network}: {text}", file=sys.stderr)
+        return None, None
+    finally:
+        signal.alarm(0)
+        gc.collect()
+    return mib, time.monotonic() - begin
+
+
+def answers_of(tool, steps, limit_s):
+    found = []
+    for step, measured in steps:
+        mib, seconds = ask(tool, step, limit_s)
+        if seconds is not None:
+            found.append((mib, measured, seconds))
+    return found
+
+
+def error_cells(found):
+    errors = [mib / measured - 1 for mib, measured, _ in found if mib is not None]
+    if not errors:
+        return ["–", "–", "–", "–"]
+    sizes = list(map(abs, errors))
+    too_low = sum(error < 0 for error in errors) / len(errors)
+    return [f"{statistics.median(sizes):.1%}", f"{statistics.mean(sizes):.1%}",
+            f"{statistics.median(errors):+.1%}", f"{too_low:.0%}"]
+
+
+def version_of(tool):
+    for name in (f"torch-{tool.package}", tool.package.split(".")[0]):
+        try:
+            return f" {importlib.metadata.version(name)}"
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return ""
+
+
+def table(header, rows):
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def error_row(tool, steps, limit_s):
+    found = answers_of(tool, steps, limit_s)
+    seconds = [one[2] for one in found]
+    print(f"{tool.name}: {len(found)} answers", file=sys.stderr)
+    return [tool.name + version_of(tool), f"{len(found)} of {len(steps)}",
+            *error_cells(found),
+            f"{statistics.median(seconds):.2f}" if seconds else "–"]
+
+
+def installed():
+    for tool in TOOLS:
+        with contextlib.redirect_stdout(sys.stderr):  # Some talk when imported.
+            is_here = tool.is_here()
+        if is_here:
+            yield tool
+        else:
+            print(f"{tool.name} is left out: no package {tool.package}",
+                  file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=64)
+    parser.add_argument("--batches", default="8")
+    parser.add_argument("--gib", type=int, default=9, help="memory of a tool")
+    parser.add_argument("--seconds", type=int, default=180, help="of one answer")
+    options = parser.parse_args()
+    published.need(published.TRAINING_TRACES, published.TRAINING_MEMORY)
+    warnings.simplefilter("ignore")
+    limit(options.gib, options.seconds)
+    tools = list(installed())
+    batches = [int(batch) for batch in options.batches.split(",")]
+    with published.unpacked(published.TRAINING_TRACES) as folder:
+        steps = list(chosen_steps(folder, batches, options.rows))
+        rows = [error_row(tool, steps, options.seconds) for tool in tools]
+    networks = len({step.network for step, _ in steps})
+    print(HEAD.format(rows=options.rows))
+    print(f"{len(steps)} steps of {networks} networks of timm at batch "
+          f"{' and '.join(map(str, batches))}, measured by GPUMemNet on an A100 "
+          "40 GB: absolute error (median, mean), signed error, answers that are "
+          "too low, seconds.\n")
+    print(table(["tool", "answered", "median", "mean", "signed", "too low",
+                 "seconds"], rows))
+    print("\n" + table(["tool", "is given", "counts as memory", "answers besides"],
+                       [[tool.name, tool.reads, tool.counts, tool.answers]
+                        for tool in tools]))
+    print(NOTES.format(gib=options.gib, seconds=options.seconds), end="")
+
+
+if __name__ == "__main__":
+    foretell.main(main)
