@@ -13,13 +13,16 @@ namespace {
 
 /// The only flags that strangers may set: a new one is served when its name is
 /// here.
-constexpr std::string_view kServedFlags[] = {
-    "input",           "batch",    "dim",        "mode",          "optimizer",
-    "precision",       "phase",    "cache",      "fuse",          "device",
-    "environment",     "autocast", "torch",      "grad",          "method",
-    "power-limit",     "profile",  "max-memory", "max-latency",   "max-energy",
-    "strict",          "tight",    "mig-rule",   "channels-last", "max-devices",
-    "media-extensions"};
+constexpr std::string_view kServedFlags =
+    " input batch dim mode optimizer precision phase cache fuse device "
+    "environment autocast torch grad method power-limit profile max-memory "
+    "max-latency max-energy strict tight mig-rule channels-last max-devices "
+    "media-extensions foreach set-to-none accumulate recompute "
+    "expandable-segments ";
+
+bool IsServed(const std::string& name) {
+  return kServedFlags.find(" " + name + " ") != std::string_view::npos;
+}
 
 struct Route {
   const char* route;
@@ -78,8 +81,7 @@ serve::ServedCommand ToServedCommand(const Route& route) {
                               .takes_many = true};
   for (const CLI::Option* option : command->get_options()) {
     for (const std::string& name : option->get_lnames()) {
-      if (std::ranges::count(kServedFlags, name) == 0) continue;
-      served.flags.push_back(ToServedFlag(name, *option));
+      if (IsServed(name)) served.flags.push_back(ToServedFlag(name, *option));
     }
   }
   return served;
@@ -91,6 +93,7 @@ std::vector<serve::ServedCommand> ServedCommands() {
   const Route routes[] = {
       {"/v1/predict", &AddPredict, {"predict"}, "--json"},
       {"/v1/fits", &AddFits, {"fits"}, "--json"},
+      {"/v1/advise", &AddAdvise, {"advise"}, "--json"},
       {"/v1/mig/pack", &AddMig, {"mig", "pack"}, "--format=json"},
   };
   std::vector<serve::ServedCommand> commands;

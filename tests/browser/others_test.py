@@ -106,7 +106,7 @@ class Learning(PageTest):
 
     def test_comparison_shows_networks(self):
         folder = self.folder / "comparison"
-        self.foretell("compare", "--dataset", self.dataset, "--split", "mine",
+        self.foretell("compare-networks", "--dataset", self.dataset, "--split", "mine",
                       "--out", folder, "--networks", "mlp,gcn", "--seeds", "0,1",
                       "--epochs", 1, *TRAINING)
         page, labels = self.charts(folder / "comparison.html")

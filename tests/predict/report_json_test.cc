@@ -43,12 +43,13 @@ std::vector<std::string> KeysOf(const Json& json) {
 
 TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
   const Json json = ReportToJson(TestReport());
-  EXPECT_THAT(KeysOf(json),
-              ElementsAre("model", "format", "device", "environment", "mode",
-                          "optimizer", "precision", "autocast", "grad_mode",
-                          "batch", "parameters", "operators", "static_features",
-                          "inputs", "outputs", "memory", "latency", "energy",
-                          "method", "coverage", "warnings", "mig"));
+  EXPECT_THAT(
+      KeysOf(json),
+      ElementsAre("model", "format", "device", "environment", "mode",
+                  "optimizer", "setup", "precision", "autocast", "grad_mode",
+                  "batch", "parameters", "operators", "static_features",
+                  "inputs", "outputs", "memory", "latency", "energy", "method",
+                  "coverage", "warnings", "mig"));
   EXPECT_THAT(KeysOf(json["static_features"]),
               ElementsAre("macs", "batch", "convolutions", "dense", "relus"));
   EXPECT_THAT(

@@ -125,6 +125,18 @@ class Answers(unittest.TestCase):
             "training", "--json"))
         self.assertFalse(answer["results"][0]["accepted"])
 
+    def test_advise_what_would_fit(self):
+        options = {"batch": 64, "mode": "training", "optimizer": "adam",
+                   "max_memory": 3000, "foreach": "off"}
+        status, answer = self.service.ask_json("/v1/advise", {
+            "model": "zoo:resnet18", "options": options})
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(answer, command(
+            "advise", "zoo:resnet18", "--batch", "64", "--mode", "training",
+            "--optimizer", "adam", "--max-memory", "3000", "--foreach", "off",
+            "--json"))
+        self.assertLess(answer["results"][0]["smallest"]["needed_mib"], 3000)
+
     def test_name_the_files_of_a_form(self):
         content = ONNX.read_bytes()
         status, _, text = self.service.ask("/v1/mig/pack", *multipart(
@@ -182,7 +194,7 @@ class Answers(unittest.TestCase):
         self.assertEqual(options["max_memory"]["type"], "number")
         self.assertEqual(options["strict"]["type"], "boolean")
         for name in ("sandbox", "checkpoint", "device_file", "adaptation", "host",
-                     "json", "trace"):
+                     "json", "trace", "trainable", "lora", "html"):
             self.assertNotIn(name, options)
 
     def test_to_who_asks_after_its_health(self):
