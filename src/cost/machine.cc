@@ -6,6 +6,7 @@
 #include <string>
 
 #include "foretell/error.h"
+#include "src/cost/compute_capability.h"
 
 namespace foretell::cost {
 namespace {
@@ -18,9 +19,6 @@ constexpr double kReachedShareOfPeak = 0.86;
 /// Share of its bandwidth that an A100's element-wise kernels reach: the shares
 /// of the cost model are of that bandwidth.
 constexpr double kReachedShareOfBandwidth = 0.87;
-constexpr int kFirstCapabilityWithTf32 = 80;
-constexpr int kHopper = 90;
-constexpr int kGeForceBlackwell = 120;
 /// Clock from which on the multiprocessors ask for all of the bandwidth;
 /// judgement.
 constexpr double kClockOfFullBandwidth = 0.6;
@@ -52,7 +50,7 @@ double PowerLimit(const DeviceSpec& device, const Run& run) {
 
 bool Machine::HasTf32Units() const {
   return device->compute_capability == 0 ||
-         device->compute_capability >= kFirstCapabilityWithTf32;
+         device->compute_capability >= kAmpereData;
 }
 
 bool Machine::HasNewerTensorCores() const {

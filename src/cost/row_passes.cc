@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/core/units.h"
+#include "src/cost/compute_capability.h"
 
 // Kernels that go over a row more than once: a layer norm for its statistics
 // and then to normalise, a softmax for the largest element, the sum and the
@@ -44,10 +45,6 @@ constexpr RowKernel kBlockSoftmax = {1024, 2, 0.20, 0.45};
 
 /// Threads that a multiprocessor runs at a time.
 double ThreadsPerSm(int compute_capability) {
-  constexpr int kTuring = 75;
-  constexpr int kAmpereData = 80;
-  constexpr int kHopper = 90;
-  constexpr int kGeForceBlackwell = 120;
   if (compute_capability == kTuring) return 1024;
   const bool is_small =
       compute_capability >= kGeForceBlackwell ||
@@ -57,8 +54,6 @@ double ThreadsPerSm(int compute_capability) {
 
 /// Boost clock in cycles per microsecond, from lanes and their peak rate.
 double CyclesPerUs(const Machine& machine) {
-  constexpr int kAmpereData = 80;
-  constexpr int kPascalGeForce = 61;
   const int capability = machine.device->compute_capability;
   const bool has_many =
       capability > kAmpereData || capability == kPascalGeForce;

@@ -1,5 +1,6 @@
 #include "src/cost/tensor_convolution.h"
 
+#include "src/cost/compute_capability.h"
 #include "src/cost/roofline.h"
 
 // Convolutions on tensor cores, as cuDNN computes them: the implicit product in
@@ -39,7 +40,6 @@ bool IsHalf(const Kernel& kernel, const Machine& machine) {
 
 /// Whether kernels of 16 bits want channels innermost.
 bool CopiesHalfImages(const Machine& machine) {
-  constexpr int kAmpereData = 80;
   constexpr int kAfterAda = 90;
   const int capability = machine.device->compute_capability;
   return capability == kAmpereData || capability >= kAfterAda;

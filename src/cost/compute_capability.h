@@ -1,0 +1,15 @@
+#pragma once
+
+namespace foretell::cost {
+
+/// Compute capabilities (major x 10 + minor) at which GPUs change:
+/// DeviceSpec::compute_capability, as CUDA's programming guide lists them.
+/// @{
+inline constexpr int kPascalGeForce = 61;
+inline constexpr int kTuring = 75;
+inline constexpr int kAmpereData = 80;  ///< A100, A30; the first with TF32.
+inline constexpr int kHopper = 90;
+inline constexpr int kGeForceBlackwell = 120;
+/// @}
+
+}  // namespace foretell::cost
