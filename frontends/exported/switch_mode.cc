@@ -1,5 +1,6 @@
 #include "frontends/exported/switch_mode.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -32,8 +33,21 @@ std::string_view LayerOf(std::string_view target) {
   return target.substr(0, target.find('.'));
 }
 
+bool IsNone(const Argument& input) {
+  const auto* value = std::get_if<c10::IValue>(&input.value);
+  return value != nullptr && value->isNone();
+}
+
+/// A batch norm without statistics of its own takes the batch's in both modes:
+/// timm's NFNets normalise their weights so.
+bool TakesTheBatch(const Node& node) {
+  return std::ranges::any_of(node.inputs, [](const Argument& input) {
+    return input.name == "running_mean" && IsNone(input);
+  });
+}
+
 bool IsFlag(const Node& node, const Argument& input) {
-  return Contains(kFlags, input.name) &&
+  return Contains(kFlags, input.name) && !TakesTheBatch(node) &&
          Contains(kLayers, LayerOf(node.target)) &&
          std::holds_alternative<c10::IValue>(input.value) &&
          std::get<c10::IValue>(input.value).isBool();

@@ -8,6 +8,7 @@ import zipfile
 
 import torch
 from torch import nn
+from torch.nn import functional
 
 from networks import TinyVit
 
@@ -95,6 +96,20 @@ class Counter(nn.Module):
         return x - self.total
 
 
+class Standardized(nn.Module):
+    """A convolution that normalises its weight by a batch norm without statistics,
+    in both modes, as timm's NFNets do."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(4, 3, 3, 3))
+
+    def forward(self, x):
+        weight = functional.batch_norm(self.weight.reshape(1, 4, -1), None, None,
+                                       training=True, momentum=0.0)
+        return functional.conv2d(x, weight.reshape_as(self.weight))
+
+
 class Recurrent(nn.Module):
     def __init__(self):
         super().__init__()
@@ -145,6 +160,7 @@ NETWORKS = {
     "counter": (Counter, lambda: (torch.zeros(4, 8),), ({0: AUTO},), False),
     "recurrent": (Recurrent, lambda: (torch.zeros(4, 5, 8),), None, False),
     "residual": (Residual, lambda: (torch.zeros(4, 8, 14, 14),), None, True),
+    "standardized": (Standardized, lambda: (image(4, 8),), None, False),
     "vit_tiny": (TinyVit, lambda: (image(2, 32),), ({0: AUTO},), False),
 }
 

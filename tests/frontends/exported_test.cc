@@ -113,6 +113,15 @@ TEST(Exported, SwitchesToTheModeThatIsAskedFor) {
   EXPECT_THAT(eval.warnings, Contains(HasSubstr("was exported in train()")));
 }
 
+// timm's NFNets normalise weights by a batch norm that has no mode.
+TEST(Exported, ABatchNormWithoutStatisticsIsNoMode) {
+  for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
+    const Trace trace = RunFile("standardized", {.mode = mode});
+    EXPECT_THAT(trace.warnings, Not(Contains(HasSubstr("exported in"))));
+    EXPECT_EQ(trace.graph.ForwardMacs(), 4 * 4 * 6 * 6 * 27);
+  }
+}
+
 TEST(Exported, DecomposedFilesAreReadWithAWarningInTraining) {
   const Trace inference = RunFile("conv_decomposed");
   EXPECT_EQ(inference.graph.ForwardMacs(), 4 * kConvMacs);
