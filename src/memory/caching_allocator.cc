@@ -115,7 +115,7 @@ std::optional<BlockId> CachingAllocator::TakeSegment(std::int64_t bytes,
     return std::nullopt;
   }
   const BlockId id =
-      NewBlock({.address = next_address_, .bytes = bytes, .small = small});
+      blocks_.Add({.address = next_address_, .bytes = bytes, .small = small});
   next_address_ += bytes;
   state_.reserved += bytes;
   return id;
@@ -135,7 +135,7 @@ void CachingAllocator::ReleaseCachedSegments(Pool& pool) {
       continue;
     }
     state_.reserved -= at(id).bytes;
-    unused_.push_back(id);
+    blocks_.Drop(id);
     it = pool.erase(it);
   }
 }
@@ -149,45 +149,13 @@ bool CachingAllocator::ShouldSplit(const Block& block,
 
 /// Cuts `id` to `bytes`; the rest becomes its free successor.
 void CachingAllocator::Split(BlockId id, std::int64_t bytes) {
-  const Block& block = at(id);
-  const BlockId next = block.next;
-  const BlockId rest = NewBlock({.address = block.address + bytes,
-                                 .bytes = block.bytes - bytes,
-                                 .previous = id,
-                                 .next = next,
-                                 .small = block.small});
-  at(id).bytes = bytes;
-  at(id).next = rest;
-  if (next >= 0) at(next).previous = rest;
-  Insert(rest);
+  Insert(blocks_.Cut(id, bytes));
 }
 
 /// Merges the free `neighbour` into `id`.
 void CachingAllocator::Absorb(BlockId id, BlockId neighbour) {
   Remove(neighbour);
-  Block& block = at(id);
-  const Block& other = at(neighbour);
-  block.bytes += other.bytes;
-  if (block.previous == neighbour) {
-    block.address = other.address;
-    block.previous = other.previous;
-    if (block.previous >= 0) at(block.previous).next = id;
-  } else {
-    block.next = other.next;
-    if (block.next >= 0) at(block.next).previous = id;
-  }
-  unused_.push_back(neighbour);
-}
-
-BlockId CachingAllocator::NewBlock(const Block& block) {
-  if (unused_.empty()) {
-    blocks_.push_back(block);
-    return static_cast<BlockId>(blocks_.size()) - 1;
-  }
-  const BlockId id = unused_.back();
-  unused_.pop_back();
-  at(id) = block;
-  return id;
+  blocks_.Absorb(id, neighbour);
 }
 
 void CachingAllocator::Insert(BlockId id) {

@@ -4,15 +4,12 @@
 #include <optional>
 #include <set>
 #include <tuple>
-#include <vector>
 
 #include "foretell/memory.h"
 #include "src/core/units.h"
+#include "src/memory/block_list.h"
 
 namespace foretell::memory {
-
-/// Index of a block in a CachingAllocator.
-using BlockId = std::int32_t;
 
 /// Segments are multiples of this.
 inline constexpr std::int64_t kSegmentGranule = 2 * kMiB;
@@ -59,8 +56,7 @@ class CachingAllocator {
   bool ShouldSplit(const Block& block, std::int64_t bytes) const;
   void Split(BlockId block, std::int64_t bytes);
   void Absorb(BlockId block, BlockId neighbour);
-  BlockId NewBlock(const Block& block);
-  Block& at(BlockId id) { return blocks_[static_cast<std::size_t>(id)]; }
+  Block& at(BlockId id) { return blocks_.at(id); }
   Pool& PoolOf(bool small) { return small ? small_pool_ : large_pool_; }
   void Insert(BlockId id);
   void Remove(BlockId id);
@@ -68,8 +64,7 @@ class CachingAllocator {
   CachingAllocatorConfig config_;
   AllocatorState state_;
   std::int64_t next_address_ = 0;
-  std::vector<Block> blocks_;
-  std::vector<BlockId> unused_;
+  BlockList<Block> blocks_;
   Pool small_pool_;
   Pool large_pool_;
 };

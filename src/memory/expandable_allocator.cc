@@ -1,6 +1,7 @@
 #include "src/memory/expandable_allocator.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "src/core/checked.h"
 
@@ -35,7 +36,7 @@ ExpandableAllocator::ExpandableAllocator(const CachingAllocatorConfig& config)
   pools_[0].page_bytes = kSmallPageBytes;
   pools_[1].page_bytes = kLargePageBytes;
   for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
-    Insert(NewBlock(
+    Insert(blocks_.Add(
         {.bytes = pools_[pool].page_bytes * kSegmentPages, .pool = pool}));
   }
 }
@@ -52,7 +53,7 @@ std::optional<BlockId> ExpandableAllocator::Allocate(std::int64_t bytes) {
   }
   if (!found) return std::nullopt;
   if (at(*found).bytes - block_bytes >= kMinRestBytes) {
-    Insert(Cut(*found, block_bytes));
+    Insert(blocks_.Cut(*found, block_bytes));
   }
   at(*found).use = Use::kTaken;
   at(*found).requested = bytes;
@@ -140,7 +141,7 @@ bool ExpandableAllocator::Map(BlockId id, std::int64_t bytes) {
   if (pages > config_.device_limit_bytes - state_.reserved) return false;
   state_.reserved += pages;
   Remove(id);
-  if (pages < at(id).bytes) Insert(Cut(id, pages));
+  if (pages < at(id).bytes) Insert(blocks_.Cut(id, pages));
   at(id).use = Use::kFree;
   MergeNeighbours(id);
   Insert(id);
@@ -164,31 +165,16 @@ void ExpandableAllocator::UnmapPages(BlockId id) {
   Remove(id);
   BlockId middle = id;
   if (begin > at(id).address) {
-    middle = Cut(id, begin - at(id).address);
+    middle = blocks_.Cut(id, begin - at(id).address);
     Insert(id);
   }
   if (end < at(middle).address + at(middle).bytes) {
-    Insert(Cut(middle, end - begin));
+    Insert(blocks_.Cut(middle, end - begin));
   }
   state_.reserved -= end - begin;
   at(middle).use = Use::kUnmapped;
   MergeNeighbours(middle);
   Insert(middle);
-}
-
-BlockId ExpandableAllocator::Cut(BlockId id, std::int64_t bytes) {
-  const Block whole = at(id);
-  const BlockId rest =
-      NewBlock({.address = whole.address + bytes,
-                .bytes = whole.bytes - bytes,
-                .previous = id,
-                .next = whole.next,
-                .use = whole.use == Use::kTaken ? Use::kFree : whole.use,
-                .pool = whole.pool});
-  at(id).bytes = bytes;
-  at(id).next = rest;
-  if (whole.next >= 0) at(whole.next).previous = rest;
-  return rest;
 }
 
 void ExpandableAllocator::MergeNeighbours(BlockId id) {
@@ -201,18 +187,7 @@ void ExpandableAllocator::MergeNeighbours(BlockId id) {
 
 void ExpandableAllocator::Absorb(BlockId id, BlockId neighbour) {
   Remove(neighbour);
-  Block& block = at(id);
-  const Block& other = at(neighbour);
-  block.bytes += other.bytes;
-  if (block.previous == neighbour) {
-    block.address = other.address;
-    block.previous = other.previous;
-    if (block.previous >= 0) at(block.previous).next = id;
-  } else {
-    block.next = other.next;
-    if (block.next >= 0) at(block.next).previous = id;
-  }
-  unused_.push_back(neighbour);
+  blocks_.Absorb(id, neighbour);
 }
 
 void ExpandableAllocator::Insert(BlockId id) {
@@ -233,17 +208,6 @@ void ExpandableAllocator::Remove(BlockId id) {
   } else {
     pool.unmapped.erase(block.address);
   }
-}
-
-BlockId ExpandableAllocator::NewBlock(const Block& block) {
-  if (unused_.empty()) {
-    blocks_.push_back(block);
-    return static_cast<BlockId>(blocks_.size()) - 1;
-  }
-  const BlockId id = unused_.back();
-  unused_.pop_back();
-  at(id) = block;
-  return id;
 }
 
 }  // namespace foretell::memory

@@ -7,9 +7,9 @@
 #include <optional>
 #include <set>
 #include <tuple>
-#include <vector>
 
 #include "foretell/memory.h"
+#include "src/memory/block_list.h"
 #include "src/memory/caching_allocator.h"
 
 namespace foretell::memory {
@@ -55,23 +55,16 @@ class ExpandableAllocator {
   bool Map(BlockId id, std::int64_t bytes);
   void UnmapFreePages();
   void UnmapPages(BlockId id);
-  /// Cuts the block to `bytes`; the rest, of the same use, follows it and is
-  /// not in its pool's order yet.
-  BlockId Cut(BlockId id, std::int64_t bytes);
   void MergeNeighbours(BlockId id);
   void Absorb(BlockId id, BlockId neighbour);
   void Insert(BlockId id);
   void Remove(BlockId id);
-  BlockId NewBlock(const Block& block);
-  Block& at(BlockId id) { return blocks_[static_cast<std::size_t>(id)]; }
-  const Block& at(BlockId id) const {
-    return blocks_[static_cast<std::size_t>(id)];
-  }
+  Block& at(BlockId id) { return blocks_.at(id); }
+  const Block& at(BlockId id) const { return blocks_.at(id); }
 
   CachingAllocatorConfig config_;
   AllocatorState state_;
-  std::vector<Block> blocks_;
-  std::vector<BlockId> unused_;
+  BlockList<Block> blocks_;
   std::array<Pool, 2> pools_;
 };
 
