@@ -6,10 +6,9 @@
 
 namespace foretell::serve {
 
-std::string KeyOf(const Job& job) {
-  const std::string message = Pack(job);
+std::string KeyOf(std::string_view job) {
   std::string key(SHA256_DIGEST_LENGTH, '\0');
-  SHA256(reinterpret_cast<const unsigned char*>(message.data()), message.size(),
+  SHA256(reinterpret_cast<const unsigned char*>(job.data()), job.size(),
          reinterpret_cast<unsigned char*>(key.data()));
   return key;
 }

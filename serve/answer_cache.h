@@ -6,14 +6,15 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "serve/message.h"
 
 namespace foretell::serve {
 
-/// SHA-256 of all that a job says, files and their names included, in 32 bytes.
-std::string KeyOf(const Job& job);
+/// SHA-256 of a packed job, of its files and their names too, in 32 bytes.
+std::string KeyOf(std::string_view job);
 
 /// Answers by the key of their job; those that were used longest ago are
 /// forgotten. For any number of threads.

@@ -124,11 +124,12 @@ bool Server::State::IsAllowed(const httplib::Request& request) const {
 }
 
 Answer Server::State::AnswerTo(const Job& job) {
-  const std::string key = KeyOf(job);
+  const std::string message = Pack(job);
+  const std::string key = KeyOf(message);
   std::optional<Answer> known = cache.Find(key);
   metrics.CountCacheHit(known.has_value());
   if (known) return *known;
-  Answer answer = pool.Ask(job);
+  Answer answer = pool.Ask(message);
   // What failed may succeed later: a deadline, a limit of memory.
   if (answer.status <= 1) cache.Put(key, answer);
   return answer;

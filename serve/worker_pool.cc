@@ -73,10 +73,10 @@ void WorkerPool::Replace(Worker worker) {
   is_free_.notify_one();
 }
 
-Answer WorkerPool::Ask(const Job& job) {
+Answer WorkerPool::Ask(std::string_view job) {
   Worker worker = Take();
   Channel& channel = worker.process.channel();
-  const bool is_sent = channel.Send(Pack(job));
+  const bool is_sent = channel.Send(job);
   std::optional<std::string> message;
   if (is_sent) message = channel.Receive(Deadline::In(options_.timeout_s));
   if (!message) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "serve/message.h"
@@ -38,9 +39,9 @@ class WorkerPool {
   /// Throws Error(kIo) where a worker cannot be started.
   explicit WorkerPool(PoolOptions options);
 
-  /// Waits for a worker and for its answer. Throws NotAnswered. A worker that
-  /// takes too long or dies is replaced.
-  Answer Ask(const Job& job);
+  /// Waits for a worker and for its answer to a packed job. Throws NotAnswered.
+  /// A worker that takes too long or dies is replaced.
+  Answer Ask(std::string_view job);
 
   /// Jobs that wait for a worker now.
   int waiting() const { return waiting_; }
