@@ -2,7 +2,6 @@
 
 #include <ATen/Context.h>
 #include <fmt/core.h>
-#include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -12,13 +11,13 @@
 
 #include "cli/commands/embedded_example.h"
 #include "cli/commands/lab_program.h"
+#include "cli/commands/memory_file.h"
 #include "foretell/device.h"
 #include "foretell/error.h"
 #include "foretell/frontends.h"
 #include "foretell/predictor.h"
 #include "foretell/trace.h"
 #include "foretell/version.h"
-#include "src/core/descriptor.h"
 #include "src/core/numbers.h"
 #include "src/core/processor.h"
 #include "src/core/text.h"
@@ -112,22 +111,11 @@ Finding FindHosts() {
   return {Health::kOk, "hosts", Joined(names)};
 }
 
-/// A file of examples/ as a path that can be opened without a folder to write
-/// to; it lives as long as the descriptor.
-std::string PathOfExample(const Descriptor& memory) {
-  const std::string_view bytes = EmbeddedExample().front().bytes;
-  const auto written = write(memory.number(), bytes.data(), bytes.size());
-  if (written != static_cast<ssize_t>(bytes.size())) {
-    throw Error(ErrorCode::kIo, "example: cannot be kept in memory");
-  }
-  return fmt::format("/proc/self/fd/{}", memory.number());
-}
-
 /// Opens a file in a locked process, traces and predicts it.
 std::string TryOut() {
-  const Descriptor memory(memfd_create("example", MFD_CLOEXEC));
+  const MemoryFile example(EmbeddedExample().front().bytes);
   const Program program =
-      LoadModel(PathOfExample(memory), {.sandbox = Sandbox::kAuto});
+      LoadModel(example.path(), {.sandbox = Sandbox::kAuto});
   const Trace trace = TraceProgram(
       program, BindInputs(program.inputs(), {.batch = 1}, "example"));
   const Predictor predictor =

@@ -1,8 +1,6 @@
 #include "cli/commands/serve_worker.h"
 
 #include <fmt/core.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
@@ -12,37 +10,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/commands/memory_file.h"
 #include "cli/commands/program.h"
 #include "foretell/error.h"
 #include "serve/message.h"
 #include "serve/worker_pool.h"
 #include "src/core/channel.h"
-#include "src/core/descriptor.h"
 
 namespace foretell::cli {
 namespace {
-
-/// A file that lies in memory, and the path that opens it.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::string_view bytes)
-      : descriptor_(memfd_create("model", MFD_CLOEXEC)) {
-    while (!bytes.empty()) {
-      const ssize_t written =
-          write(descriptor_.number(), bytes.data(), bytes.size());
-      if (written <= 0) {
-        throw Error(ErrorCode::kIo, "the file does not fit into memory");
-      }
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-  }
-  std::string path() const {
-    return fmt::format("/proc/self/fd/{}", descriptor_.number());
-  }
-
- private:
-  Descriptor descriptor_;
-};
 
 /// What a stream is given while this exists.
 class Captured {

@@ -11,14 +11,20 @@
 namespace foretell::pictures {
 namespace {
 
-TEST(KernelPoints, TakeTheTimeOfTheStepTogether) {
-  const OperatorGraph graph = ToyGraph();
-  const Prediction prediction = PredictToy(graph);
+/// What all kernels take.
+double Microseconds(const OperatorGraph& graph, const Prediction& prediction) {
   double us = 0;
   for (const KernelPoint& point :
        KernelPoints(graph, ToyDevice(), prediction)) {
     us += point.us * point.count;
   }
+  return us;
+}
+
+TEST(KernelPoints, TakeTheTimeOfTheStepTogether) {
+  const OperatorGraph graph = ToyGraph();
+  const Prediction prediction = PredictToy(graph);
+  const double us = Microseconds(graph, prediction);
   EXPECT_NEAR(us, prediction.cost.gpu_ms * 1e3, 1e-6 * us);
 }
 
@@ -27,11 +33,7 @@ TEST(KernelPoints, SlowDownUnderAPowerLimit) {
   const foretell::Run run = {.power_limit_w = 100};
   const Prediction prediction =
       Predictor::Analytic(ToyDevice(), run).Predict(graph);
-  double us = 0;
-  for (const KernelPoint& point :
-       KernelPoints(graph, ToyDevice(), prediction)) {
-    us += point.us * point.count;
-  }
+  const double us = Microseconds(graph, prediction);
   EXPECT_NEAR(us, prediction.cost.gpu_ms * 1e3, 1e-6 * us);
 }
 
