@@ -65,8 +65,8 @@ void AddGoal(CLI::App& command, SampleRequest& request) {
       command, "--prior", request.prior,
       {PriorSource::kNone, PriorSource::kAnalytic, PriorSource::kLabels},
       &training::PriorSourceName,
-      "What the network corrects: none; analytic; or labels, the simulated "
-      "ones in the dataset");
+      "What a graph network corrects, or a term network is averaged with: "
+      "none; analytic; or labels, the simulated ones in the dataset");
 }
 
 void AddColumns(CLI::App& command, SampleRequest& request) {

@@ -83,6 +83,8 @@ SETS = {
          "kernels, stage 1 alone": (["--network", "kernels", "--heads", "0"], 8),
          "kernels": (["--network", "kernels"], 8),
          "portable-kernels": (["--network", "portable-kernels"], 8),
+         "portable-kernels with analytic":
+             (["--network", "portable-kernels", "--prior", "analytic"], 8),
          "pmgns-kernels": (["--network", "pmgns-kernels"], 8),
          "pmgns-kernels without edges":
              (["--network", "pmgns-kernels", "--edges", "none"], 8),

@@ -1,5 +1,7 @@
 #include "src/features/input_recipe.h"
 
+#include <cmath>
+
 #include "src/core/name_table.h"
 
 namespace foretell::learned {
@@ -27,6 +29,17 @@ std::vector<std::string> InputRecipe::SettingKeys() const {
     }
   }
   return keys;
+}
+
+double InputRecipe::FactorOf(const TargetValues& priors, Target target) const {
+  const bool corrects = !prior.empty() && !AveragesPrior();
+  return corrects ? ValueOf(priors, target) : 1;
+}
+
+double InputRecipe::Combine(double learned, const TargetValues& priors,
+                            Target target) const {
+  return AveragesPrior() ? std::sqrt(learned * ValueOf(priors, target))
+                         : learned;
 }
 
 std::vector<ColumnKey> KeysOf(const std::vector<InputColumn>& columns) {

@@ -7,6 +7,7 @@
 
 #include "foretell/run.h"
 #include "src/features/input_columns.h"
+#include "src/features/targets.h"
 #include "src/features/terms.h"
 
 namespace foretell::learned {
@@ -30,8 +31,9 @@ struct InputRecipe {
   bool node_costs = false;               ///< Operators show NodeCosts, too.
   /// Numbers of the graph as a whole, in the order of the network's inputs.
   std::vector<InputColumn> columns = {};
-  /// What the network corrects and kPrior columns show: "analytic", …; empty:
-  /// it predicts alone.
+  /// A first estimate, which kPrior columns show: "analytic", …; empty: the
+  /// network predicts alone. A graph network corrects it. A term network, which
+  /// corrects terms of its own, is averaged with it.
   std::string prior = {};
   /// Name of the context model of the prior and of terms of memory; empty: the
   /// catalogue's default.
@@ -43,6 +45,14 @@ struct InputRecipe {
 
   /// Texts of the label's setting that columns show, each field once.
   std::vector<std::string> SettingKeys() const;
+  bool AveragesPrior() const { return terms && !prior.empty(); }
+  /// What the network's output is a multiple of: of `priors` that of `target`,
+  /// or 1 where there is no prior to correct.
+  double FactorOf(const TargetValues& priors, Target target) const;
+  /// What is predicted where the network says `learned`: itself, or the
+  /// geometric mean with the prior where that is averaged.
+  double Combine(double learned, const TargetValues& priors,
+                 Target target) const;
   bool operator==(const InputRecipe&) const = default;
 };
 

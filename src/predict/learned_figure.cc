@@ -40,7 +40,10 @@ bool IsOnlySimulated(const CheckpointInfo& info) {
 FigureSource SourceOf(const CheckpointInfo& info,
                       std::optional<double> distance) {
   return {
-      .method = fmt::format("learned from {}{}",
+      .method = fmt::format("{}learned from {}{}",
+                            info.recipe.AveragesPrior()
+                                ? info.recipe.prior + " averaged with "
+                                : "",
                             IsOnlySimulated(info) ? "simulated labels of " : "",
                             Joined(info.sources)),
       .trained_on = info.devices,

@@ -53,14 +53,15 @@ std::vector<TargetValues> DecodeAll(const CheckpointInfo& info,
   std::vector<TargetValues> rows(static_cast<std::size_t>(plain.size(0)),
                                  kNoValues);
   for (std::size_t row = 0; row < rows.size(); ++row) {
+    const TargetValues& prior = priors.empty() ? kNoValues : priors[row];
     for (std::size_t i = 0; i < info.targets.size(); ++i) {
       const TargetScale& scale = info.targets[i].scale;
-      const double prior =
-          info.recipe.prior.empty() ? 1 : ValueOf(priors[row], scale.target);
-      ValueOf(rows[row], scale.target) = Decode(
+      const double learned = Decode(
           scale,
           outputs[static_cast<std::int64_t>(row)][static_cast<std::int64_t>(i)],
-          prior);
+          info.recipe.FactorOf(prior, scale.target));
+      ValueOf(rows[row], scale.target) =
+          info.recipe.Combine(learned, prior, scale.target);
     }
   }
   return rows;

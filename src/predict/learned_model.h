@@ -40,7 +40,8 @@ class LearnedModel {
 /// have the scale kind of the first.
 at::Tensor Activate(const CheckpointInfo& info, const at::Tensor& output);
 
-/// Activated outputs as values, a row per graph.
+/// Activated outputs as values, a row per graph; `priors` may be empty where
+/// the recipe names none.
 std::vector<TargetValues> DecodeAll(const CheckpointInfo& info,
                                     const at::Tensor& activated,
                                     std::span<const TargetValues> priors);

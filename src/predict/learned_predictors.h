@@ -24,9 +24,11 @@ class LearnedPredictors : public LearnedFigures {
   /// Takes the figures of the networks that fit the request:
   ///
   ///   latency  of inference under autocast, on devices that were learned from
-  ///            by kKernels, on others by kPortableKernels. Its parts, and
-  ///            energy at the analytic power, follow in proportion. Where the
-  ///            CPU takes longer to dispatch, the analytic figure stays.
+  ///            by kKernels, on others by the mean of kPortableKernels and the
+  ///            analytic figure, on GPUs of the A100's chip only for
+  ///            Method::kLearned. Its parts, and energy at the analytic power,
+  ///            follow in proportion. Where the CPU takes longer to dispatch,
+  ///            the analytic figure stays.
   ///   memory   of training in FP32 or TF32, only for Method::kLearned; what an
   ///            optimizer takes beyond that of its labels is simulated.
   ///

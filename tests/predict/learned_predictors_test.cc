@@ -110,7 +110,8 @@ TEST(LearnedPredictors, AreLessSureOfDevicesThatWereNotMeasured) {
       Predicted(kNetwork, "rtx-4090", kAmp, Method::kLearned);
   const Prediction prediction =
       Predicted(kNetwork, "a100-sxm4-40gb", kAmp, Method::kLearned);
-  EXPECT_EQ(prediction[Target::kLatency].source.method, "learned from timm");
+  EXPECT_EQ(prediction[Target::kLatency].source.method,
+            "analytic averaged with learned from timm");
   const auto width = [](const Prediction& one) {
     return one[Target::kLatency].interval.hi /
            one[Target::kLatency].interval.lo;
@@ -119,6 +120,16 @@ TEST(LearnedPredictors, AreLessSureOfDevicesThatWereNotMeasured) {
   EXPECT_THAT(prediction.AllWarnings(),
               ::testing::Contains(HasSubstr(
                   "no measurement of a100-sxm4-40gb was learned from")));
+}
+
+TEST(LearnedPredictors, AreNotAskedOfAnA100UnlessTheUserDoes) {
+  const auto warnings = [](const char* device) {
+    return Predicted(kNetwork, device, kAmp).AllWarnings();
+  };
+  EXPECT_THAT(warnings("a100-sxm4-40gb"), IsEmpty());
+  // The small network is unlike all others, which only the network can know.
+  EXPECT_THAT(warnings("a40"),
+              ElementsAre(HasSubstr("latency: analytic, as unlike")));
 }
 
 TEST(LearnedPredictors, LeaveStrangeGraphsAnalyticUnlessAsked) {

@@ -118,6 +118,10 @@ TEST(MethodText, NamesNetworkWidthAndPrior) {
       .kind = learned::NetworkKind{learned::LayerKind::kGat}, .hidden = 64};
   EXPECT_EQ(MethodText(network, ""), "gat 64");
   EXPECT_EQ(MethodText(network, "analytic"), "gat 64 x analytic");
+  const learned::NetworkOptions terms{
+      .kind = learned::NetworkKind{.terms = learned::TermSet::kReplay},
+      .hidden = 32};
+  EXPECT_EQ(MethodText(terms, "analytic"), "replay 32, averaged with analytic");
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <vector>
+
 #include "tests/training/toy_training.h"
 #include "training/fit/fit_info.h"
 #include "training/judge/folds.h"
@@ -83,6 +86,27 @@ TEST_F(TermTraining, ScalesWhatTheHeadsSee) {
 TEST_F(TermTraining, LearnsAndPredictsInMilliseconds) {
   // The labels have nothing to do with physics; untrained it is 2.
   EXPECT_LT(ErrorOnceTrained(), 0.5);
+}
+
+TEST_F(TermTraining, AveragesItsFigureWithAPriorAndLearnsAsWithoutOne) {
+  const auto trained = [this] {
+    Trainer trainer(Options(), Info(), *data_, alone_);
+    trainer.Run({});
+    return Predict(trainer.LastModel()).predictions;
+  };
+  const std::vector<PredictedSample> alone = trained();
+  set_.recipe.prior = "twelve";
+  for (Sample& sample : set_.samples) {
+    ValueOf(sample.prior, Target::kLatency) = 12;
+  }
+  const std::vector<PredictedSample> averaged = trained();
+  ASSERT_EQ(averaged.size(), alone.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    const double mean =
+        std::sqrt(12 * ValueOf(alone[i].predicted, Target::kLatency));
+    EXPECT_NEAR(ValueOf(averaged[i].predicted, Target::kLatency), mean,
+                1e-9 * mean);
+  }
 }
 
 class KernelGraphTraining : public TermTraining {

@@ -38,9 +38,8 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
     const Sample& sample = set.samples[index];
     const double value = ValueOf(sample.targets, target);
     if (!learned::IsKnown(value)) continue;
-    const double prior =
-        set.recipe.prior.empty() ? 1 : ValueOf(sample.prior, target);
-    const double log_value = std::log(value / prior);
+    const double log_value =
+        std::log(value / set.recipe.FactorOf(sample.prior, target));
     sum += log_value;
     squares += log_value * log_value;
     count += 1;
@@ -76,11 +75,9 @@ void CheckTerms(const TrainerOptions& options, const SampleSet& set,
                             "--targets",
                             network, TargetName(target)));
   }
-  if (options.scale != learned::ScaleKind::kLog || !set.recipe.prior.empty()) {
+  if (options.scale != learned::ScaleKind::kLog) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("network '{}' needs the scale 'log' and takes no "
-                            "prior: its terms are one",
-                            network));
+                fmt::format("network '{}' needs the scale 'log'", network));
   }
 }
 

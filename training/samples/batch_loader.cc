@@ -29,10 +29,8 @@ void FillTargets(const CheckpointInfo& info, const SampleSet& set,
           info.targets[static_cast<std::size_t>(column)].scale;
       const double value = ValueOf(sample.targets, scale.target);
       if (!learned::IsKnown(value)) continue;
-      const double prior =
-          info.recipe.prior.empty() ? 1 : ValueOf(sample.prior, scale.target);
-      targets[row][column] =
-          static_cast<float>(learned::Encode(scale, value, prior));
+      targets[row][column] = static_cast<float>(learned::Encode(
+          scale, value, info.recipe.FactorOf(sample.prior, scale.target)));
       weights[row][column] = sample.weight;
     }
   }

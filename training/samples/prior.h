@@ -15,7 +15,8 @@ namespace foretell::training {
 
 using learned::PriorFigures;
 
-/// A first estimate that a network corrects: prediction = prior × exp(output).
+/// A first estimate that a graph network corrects, prediction = prior ×
+/// exp(output), and that a term network is averaged with.
 struct Prior {
   std::string name;                  ///< As checkpoints store it.
   std::vector<std::string> figures;  ///< Names of PriorFigures::figures.
