@@ -6,6 +6,7 @@ docs/memory.md has the words.
 """
 
 import dataclasses
+import re
 
 import published
 
@@ -15,6 +16,7 @@ IMAGENET = MORE / "e2e_energy_imagenet2022.csv"
 XMEM = MORE / "training_memory_xmem.csv"
 CNNS = MORE / "training_memory_cnn_a100.csv.gz"
 TRANSFORMERS = MORE / "training_memory_transformer_a100.csv.gz"
+OPEN_MMLAB = MORE / "zoo_openmmlab_v100.csv.gz"
 ALLOCATED, DEVICE, BEYOND_CONTEXT = "allocated", "device", "beyond context"
 MIB_PER_MB = 1e6 / 2**20  # hf-docs prints bytes / 10^6.
 A100 = "a100-sxm4-40gb"
@@ -64,6 +66,16 @@ XMEM_NETWORKS = {
                           "splits_projections": True}}
 
 
+# Configurations of MMSegmentation: network, depth of the ResNet, "b" for one with a plain
+# stem, edges of the crop, data.
+SEGMENTATION = re.compile(
+    r"(fcn|pspnet|deeplabv3)_r(18|50|101)(b?)-d8_(\d+)x(\d+)_\d+k_(\w+)")
+# Classes, and images per GPU, by data; the configurations of Cityscapes alone take two.
+SEGMENTED = {"cityscapes": (19, 2), "ade20k": (150, 4), "voc12aug": (21, 4),
+             "pascal_context": (60, 4)}
+ALIGNED_EDGE = 769  # Crops of this edge are resized corner to corner.
+
+
 @dataclasses.dataclass(frozen=True)
 class Run:
     """One published run: what `predict` is asked, and what was measured."""
@@ -76,6 +88,7 @@ class Run:
     kind: str
     network: tuple = ()  # What export_network is told.
     keeps_result: bool = False  # That of the call before, as a loop does.
+    has_buckets: bool = False  # DistributedDataParallel's copy of all gradients.
 
 
 def language_model(sizes, mode, precision="fp32"):
@@ -182,7 +195,31 @@ def transformer_runs():
                           lambda row: f"i64[1,{row['seq_length']}]")
 
 
-SOURCES = (hf_docs_runs, imagenet_runs, xmem_runs, cnn_runs, transformer_runs)
+def segmentation_runs():
+    """Segmentation on four V100s, each step with its loss, cudnn.benchmark."""
+    for row in published.rows(OPEN_MMLAB):
+        found = SEGMENTATION.fullmatch(row["model"])
+        if not found or not row["memory_mb"] or row["precision"] != "fp32":
+            continue
+        kind, depth, plain, *edges, data = found.groups()
+        height, width = map(int, edges)
+        classes, batch = SEGMENTED[data]
+        yield Run(
+            source=f"mmseg, training, {kind}", name=row["model"], model="",
+            flags=("--input", f"images=f32[1,3,{height},{width}]", "--input",
+                   f"labels=i64[1,{height},{width}]", "--mode", "training",
+                   "--optimizer", "momentum", "--set-to-none", "off", "--foreach",
+                   "off", "--device", "v100", "--torch", "1.7",
+                   "--environment", "cuda11.6-eager"),
+            batch=batch, measured_mib=float(row["memory_mb"]), kind=ALLOCATED,
+            has_buckets=True, network=("segmentation", (
+                ("kind", kind), ("depth", int(depth)),
+                ("has_deep_stem", not plain), ("classes", classes),
+                ("aligns", height == ALIGNED_EDGE))))
+
+
+SOURCES = (hf_docs_runs, imagenet_runs, xmem_runs, cnn_runs, transformer_runs,
+           segmentation_runs)
 # Of a source with many rows one in so many is taken.
 STEPS = {cnn_runs: 60, transformer_runs: 4}
 
@@ -193,6 +230,7 @@ def export_network(network, path):
 
     import generated_networks
     import language_models
+    import segmentation_networks
     import video_models
 
     kind, sizes, *more = network
@@ -203,6 +241,8 @@ def export_network(network, path):
         language_models.export(
             language_models.Model(**dict(sizes)), mode, path,
             torch.float16 if precision == "fp16" else torch.float32)
+    elif kind == "segmentation":
+        segmentation_networks.export_segmentation(dict(sizes), path)
     elif kind == "cnn":
         generated_networks.export_cnn(dict(sizes), path)
     else:

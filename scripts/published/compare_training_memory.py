@@ -60,11 +60,11 @@ def print_faketensor(batches, keys):
               f"median signed error {statistics.median(errors):+.1%}")
 
 
-def predict(paths, shape, batches, optimizer):
+def predict(paths, shape, batches, options):
     """(model, batch) -> result of one process of `foretell predict`."""
     document = foretell.run_json(
         "predict", *paths, "--json", "--mode", "training", "--optimizer",
-        optimizer, "--device", DEVICE, "--environment", ENVIRONMENT, "--input",
+        options.optimizer, *options.flags.split(), "--device", DEVICE, "--environment", ENVIRONMENT, "--input",
         published.input_flag(shape, 1), "--batch", ",".join(map(str, batches)),
         accept=(foretell.DONE, foretell.MODEL_FAILED))
     for error in document["errors"]:
@@ -88,7 +88,7 @@ def predict_all(batches, options):
             if path.exists():
                 groups[row["input"]].append(path)
         for shape, paths in sorted(groups.items()):
-            results.update(predict(paths, shape, batches, options.optimizer))
+            results.update(predict(paths, shape, batches, options))
     return results
 
 
@@ -98,6 +98,8 @@ def main():
     parser.add_argument("--limit", type=int, help="only so many networks")
     parser.add_argument("--networks", help="only these, separated by commas")
     parser.add_argument("--optimizer", default="momentum")
+    parser.add_argument("--flags", default="",
+                        help='of `predict`, e.g. "--set-to-none off"')
     options = parser.parse_args()
     published.need(published.TRAINING_TRACES, published.TRAINING_MEMORY)
     batches = [int(b) for b in options.batches.split(",")]

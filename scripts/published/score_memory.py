@@ -6,8 +6,8 @@
 
 Reads tables of ../shared beside the repository: transformers' documentation (memory that
 torch allocated, eager and fused attention), imagenet-energy-2022 (inference of images),
-xMem's language models and GPUMemNet's generated networks (training). The networks are
-the zoo's, or are written in PyTorch and exported without weights. Prints in Markdown, in
+xMem's language models, GPUMemNet's generated networks and MMSegmentation's zoo
+(training). The networks are the zoo's, or are written in PyTorch and exported without weights. Prints in Markdown, in
 percent, rows, median and mean absolute error, the signed median, and the share of rows
 above the upper end of the interval, where the measured memory has a context or comes
 without one. Of the generated convolutional networks every N-th row is taken (default
@@ -78,7 +78,8 @@ def compared(run, result):
     memory = result["memory"]
     if run.kind == memory_runs.ALLOCATED:
         kept = result_mib(result) if run.keeps_result else 0
-        return memory["allocated_mib"] + kept, None
+        buckets = memory["parameters_mib"] if run.has_buckets else 0
+        return memory["allocated_mib"] + kept + buckets, None
     held = memory["on_device_mib"] or memory["total_mib"]
     left_out = (memory["context_mib"] if run.kind == memory_runs.BEYOND_CONTEXT
                 else 0)
