@@ -7,8 +7,8 @@ namespace foretell {
 /// Low-rank adapters in the place of training (LoRA).
 struct LoraSpec {
   int rank = 0;  ///< 0: none.
-  /// Regular expression (ECMAScript) that is found in the names of the adapted
-  /// layers' weights.
+  /// Regular expression (RE2's syntax) that is found in the names of the
+  /// adapted layers' weights.
   std::string targets = {};
 
   bool operator==(const LoraSpec&) const = default;
@@ -25,7 +25,7 @@ struct TrainingLoop {
   bool set_to_none = true;
   /// Batches whose gradients are added up for one run of the optimizer, >= 1.
   int accumulation = 1;
-  /// Only parameters in whose names this regular expression (ECMAScript) is
+  /// Only parameters in whose names this regular expression (RE2's syntax) is
   /// found are trained; empty: as the file says.
   std::string trainable = {};
   /// Adapters, beside which nothing is trained; not with `trainable`.

@@ -6,10 +6,8 @@
 #include <ATen/ops/mul.h>
 #include <fmt/core.h>
 
-#include <regex>
-
 #include "foretell/error.h"
-#include "src/program/train_only.h"
+#include "src/program/name_pattern.h"
 
 namespace foretell {
 namespace {
@@ -53,13 +51,11 @@ LoraAdapters::LoraAdapters(const LoraSpec& spec,
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("LoRA of rank {}, expected at least 1", spec.rank));
   }
-  const std::regex expression = ParsePattern(spec.targets);
+  const NamePattern adapted_names(spec.targets);
   for (const NamedTensor& parameter : instance.Parameters()) {
     const at::Tensor& weight = parameter.tensor;
     weight.set_requires_grad(false);
-    if (weight.dim() != 2 || !std::regex_search(parameter.name, expression)) {
-      continue;
-    }
+    if (weight.dim() != 2 || !adapted_names.IsFoundIn(parameter.name)) continue;
     const Adapter adapter = {Trained(weight, {spec.rank, weight.size(1)}),
                              Trained(weight, {weight.size(0), spec.rank})};
     adapters_.emplace(weight.unsafeGetTensorImpl(), adapter);

@@ -5,25 +5,17 @@
 #include <vector>
 
 #include "foretell/error.h"
+#include "src/program/name_pattern.h"
 
 namespace foretell {
-std::regex ParsePattern(const std::string& pattern) {
-  try {
-    return std::regex(pattern);
-  } catch (const std::regex_error& error) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' is no regular expression: {}", pattern,
-                            error.what()));
-  }
-}
 
 void TrainOnly(const std::string& pattern, const ProgramInstance& instance) {
-  const std::regex expression = ParsePattern(pattern);
+  const NamePattern trained_names(pattern);
   const std::vector<NamedTensor> parameters = instance.Parameters();
   int trained = 0;
   for (const NamedTensor& parameter : parameters) {
     if (!parameter.tensor.requires_grad()) continue;
-    if (std::regex_search(parameter.name, expression)) {
+    if (trained_names.IsFoundIn(parameter.name)) {
       ++trained;
     } else {
       parameter.tensor.set_requires_grad(false);

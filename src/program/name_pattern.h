@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace re2 {
+class RE2;
+}
+
+namespace foretell {
+
+/// A regular expression that is looked for in names, which may be a stranger's:
+/// the time of a search is in proportion to the name, the stack that it takes
+/// fixed. The syntax is RE2's (github.com/google/re2/wiki/Syntax): that of
+/// Python without look-around and references to groups.
+class NamePattern {
+ public:
+  /// Throws Error(kInvalidArgument) where `pattern` is no such expression, or
+  /// takes more than RE2's 8 MiB.
+  explicit NamePattern(const std::string& pattern);
+  ~NamePattern();
+  NamePattern(const NamePattern&) = delete;
+  NamePattern& operator=(const NamePattern&) = delete;
+
+  /// Whether any part of `name` matches.
+  bool IsFoundIn(const std::string& name) const;
+
+ private:
+  std::unique_ptr<const re2::RE2> expression_;
+};
+
+}  // namespace foretell
