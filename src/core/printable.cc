@@ -13,12 +13,13 @@ struct Range {
   char32_t last;
 };
 
-constexpr std::array<Range, 6> kUnprintable = {{{0x0000, 0x001f},
+constexpr std::array<Range, 7> kUnprintable = {{{0x0000, 0x001f},
                                                 {0x007f, 0x009f},
                                                 {0x061c, 0x061c},
                                                 {0x200e, 0x200f},
                                                 {0x2028, 0x202e},
-                                                {0x2066, 0x2069}}};
+                                                {0x2066, 0x2069},
+                                                {0xfeff, 0xfeff}}};
 
 bool IsPrintable(char32_t code) {
   return std::ranges::none_of(kUnprintable, [code](const Range& range) {

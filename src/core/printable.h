@@ -11,6 +11,8 @@ namespace foretell {
 /// - control characters: U+0000 to U+001F, U+007F to U+009F;
 /// - line separators and what turns the direction of writing (U+061C, U+200E,
 ///   U+200F, U+2028 to U+202E, U+2066 to U+2069);
+/// - the mark of the order of bytes (U+FEFF), which nobody sees and which a
+///   reader drops where a file begins with it;
 /// - bytes that are no UTF-8.
 ///
 /// Backslashes stay, so that Printable(Printable(x)) == Printable(x): text may

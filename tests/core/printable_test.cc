@@ -34,6 +34,12 @@ TEST(Printable, EscapesWhatTurnsTheDirectionOfWriting) {
             R"(\xe2\x81\xa6\xe2\x80\xa8)");
 }
 
+TEST(Printable, EscapesTheMarkOfTheOrderOfBytes) {
+  EXPECT_EQ(Printable("\xef\xbb\xbf"
+                      "a"),
+            R"(\xef\xbb\xbfa)");
+}
+
 TEST(Printable, EscapesBytesThatAreNoUtf8) {
   EXPECT_EQ(Printable("conv\xb1/attn"), R"(conv\xb1/attn)");
   EXPECT_EQ(Printable("\xe2\x82"), R"(\xe2\x82)") << "cut short";
