@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import tempfile
@@ -15,6 +16,8 @@ HANG_SECONDS = 1200 if SANITIZED else 150
 ADDRESS_SPACE = resource.RLIM_INFINITY if SANITIZED else 8 << 30
 FILE_BYTES = 256 << 20
 MOST_RESIDENT_MIB = 4500
+# How AddressSanitizer, UndefinedBehaviorSanitizer and their like begin a report.
+REPORT = re.compile(r"(Sanitizer: |runtime error: ).*")
 
 
 @dataclasses.dataclass
@@ -71,6 +74,8 @@ def run(*argv, cwd=None, stdout=None, seconds=HANG_SECONDS):
         process.returncode = status
         outcome = Outcome(status, read_text(out), read_text(err),
                           usage.ru_maxrss / 1024)
+    report = REPORT.search(outcome.err)
+    assert not report, outcome.err[report.start():][:4000]
     assert status in (0, 1, 2, 3), (status, outcome.err[:1000])
     assert not steering(outcome.out + outcome.err), outcome.err[:1000]
     assert SANITIZED or outcome.resident_mib < MOST_RESIDENT_MIB, outcome

@@ -41,6 +41,9 @@ REFUSED = {
     **{f"{flag} {value}": ([*FITS, flag, value], USAGE, flag)
        for flag in ("--max-memory", "--max-latency", "--max-energy")
        for value in ("nan", "inf", "-5")},
+    "a pattern of 60,000 brackets": (
+        [*PREDICT, "--batch", "1", "--mode", "training", "--trainable",
+         "(" * 60000], FAILED, "is no regular expression: missing )"),
     "timeout of nan": ([*PREDICT, "--timeout", "nan"], USAGE, "--timeout"),
     "job of nan": (["mig", "pack", "--job", "a=nan"], USAGE, "--job"),
     "a name of escapes": (
