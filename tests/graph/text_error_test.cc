@@ -38,6 +38,7 @@ constexpr BadText kBadTexts[] = {
     {"%a = relu(%b) : f32[8]",
      "g:1:11: tensor 'b' is not defined before this use"},
     {"%a = relu(%a) : f32[8]", "tensor 'a' is not defined"},
+    {"%a = relu(%\"b\\n\") : f32[8]", "tensor 'b\\x0a' is not defined"},
     {"%a = zeros()", "g:1:13: expected ':', found the end of the text"},
     {"%a, %b = zeros() : f32[8]", "expected ',', found the end of the text"},
     {"%a = zeros() : f32[8], f32[8]", "expected the end of the line"},
