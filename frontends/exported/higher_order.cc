@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/unbind.h>
 #include <fmt/core.h>
 
 #include <optional>
@@ -116,18 +117,27 @@ Values Cond(Interpreter& interpreter, HigherOrderCall call) {
   return interpreter.Run(graph, std::move(operands));
 }
 
+/// Whether a loop goes on; its condition is nothing to differentiate.
+bool Holds(Interpreter& interpreter, const Graph& condition, Values operands) {
+  const at::AutoGradMode mode(false);
+  const Values holds = interpreter.Run(condition, std::move(operands));
+  return !holds.empty() && IsTrue(holds.front());
+}
+
+/// As PyTorch's autograd has it, a round keeps what it was given and is
+/// computed again in the backward pass. PyTorch stacks what the rounds carry;
+/// here each is kept on its own, of the same size.
 Values WhileLoop(Interpreter& interpreter, HigherOrderCall call) {
   const Graph& condition = GraphOf(call, 0);
-  const Graph& body = GraphOf(call, 1);
+  GraphOf(call, 1);
   Values carried = TakeList(call, 0);
   const Values additional = TakeList(call, 1);
   while (true) {
     Values operands = carried;
     Append(operands, additional);
-    const Values holds = interpreter.Run(condition, operands);
-    if (holds.empty() || !IsTrue(holds.front())) return carried;
+    if (!Holds(interpreter, condition, operands)) return carried;
     carried.clear();
-    carried = interpreter.Run(body, std::move(operands));
+    carried = RunCheckpointed(interpreter, call.graphs[1], std::move(operands));
   }
 }
 
@@ -178,17 +188,30 @@ Values Scan(Interpreter& interpreter, HigherOrderCall call) {
   return carried;
 }
 
-/// Runs a graph on every element of sequences and stacks what it gives.
+/// The elements of each sequence, as views of it.
+std::vector<std::vector<at::Tensor>> Unstack(const Values& sequences) {
+  std::vector<std::vector<at::Tensor>> elements;
+  for (const c10::IValue& sequence : sequences) {
+    elements.push_back(at::unbind(sequence.toTensor()));
+  }
+  return elements;
+}
+
+/// Runs a graph on every element of sequences and stacks what it gives. The
+/// backward pass computes each element again, as PyTorch's does.
 Values Map(Interpreter& interpreter, HigherOrderCall call) {
-  const Graph& step = GraphOf(call, 0);
+  GraphOf(call, 0);
   const Values sequences = TakeList(call, 0);
   const Values additional = TakeList(call, 1);
   const std::int64_t length = LengthOf(sequences);
+  const auto elements = Unstack(sequences);
   std::vector<std::vector<at::Tensor>> collected;
-  for (std::int64_t i = 0; i < length; ++i) {
-    Values operands = ElementsAt(sequences, i);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(length); ++i) {
+    Values operands;
+    for (const auto& tensors : elements) operands.emplace_back(tensors.at(i));
     Append(operands, additional);
-    const Values results = interpreter.Run(step, std::move(operands));
+    const Values results =
+        RunCheckpointed(interpreter, call.graphs.front(), std::move(operands));
     collected.resize(results.size());
     for (std::size_t k = 0; k < results.size(); ++k) {
       collected[k].push_back(results[k].toTensor());

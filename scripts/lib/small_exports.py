@@ -70,6 +70,42 @@ class Branches(nn.Module):
         return carried, outputs
 
 
+class Rounds(nn.Module):
+    """while_loop that counts to a size, as export writes a count: in a tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        from torch._higher_order_ops.while_loop import while_loop
+        return while_loop(lambda count, y: count < x.shape[0],
+                          lambda count, y: (count + 1, torch.relu(self.linear(y))),
+                          (torch.tensor(0), x))[1]
+
+
+class Search(nn.Module):
+    """while_loop that ends where values say so, here after one round."""
+
+    def forward(self, x):
+        from torch._higher_order_ops.while_loop import while_loop
+        return while_loop(lambda y: y.abs().sum() >= 0, lambda y: (y * torch.nan,),
+                          (x,))[0]
+
+
+class Mapped(nn.Module):
+    """map with a result of another width, one of the same, and a value that every
+    element meets."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 6)
+
+    def forward(self, x, shift):
+        from torch._higher_order_ops.map import map as each
+        return each(lambda row, t: (self.linear(row) + t, row.sin()), x, shift)
+
+
 class Casting(nn.Module):
     def __init__(self):
         super().__init__()
@@ -156,6 +192,10 @@ NETWORKS = {
     "sizes": (Sizes, lambda: (tokens(), image(4, 8)),
               ({0: AUTO, 1: AUTO}, {0: AUTO}), False),
     "branches": (Branches, lambda: (torch.zeros(5, 4),), ({0: AUTO},), False),
+    "rounds": (Rounds, lambda: (torch.zeros(5, 4),), ({0: AUTO},), False),
+    "search": (Search, lambda: (torch.zeros(5, 4),), ({0: AUTO},), False),
+    "mapped": (Mapped, lambda: (torch.zeros(5, 3, 4), torch.zeros(6)),
+               ({0: AUTO}, None), False),
     "casting": (Casting, lambda: (torch.zeros(4, 8),), ({0: AUTO},), False),
     "counter": (Counter, lambda: (torch.zeros(4, 8),), ({0: AUTO},), False),
     "recurrent": (Recurrent, lambda: (torch.zeros(4, 5, 8),), None, False),

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,12 @@ Trace RunFile(const std::string& name, const TraceOptions& options = {},
   const Program program = Load(name);
   return TraceProgram(
       program, BindInputs(program.inputs(), request, program.name()), options);
+}
+
+std::int64_t CountOf(const OperatorGraph& graph, const std::string& target,
+                     Phase phase) {
+  const std::vector<std::string> targets = TargetsOf(graph, phase);
+  return std::count(targets.begin(), targets.end(), target);
 }
 
 /// conv(3→8, 3×3) on 14×14, and linear(8→4), of a batch.
@@ -138,6 +145,46 @@ TEST(Exported, RunsBranchesAndLoopsOfKnownLength) {
   EXPECT_EQ(ToString(trace.outputs.at(1).type), "f32[5,4]");
   const Trace small = RunFile("branches", {}, {.batch = 2});
   EXPECT_THAT(TargetsOf(small.graph), Contains("sin"));
+}
+
+// linear(4→4) on every row of the batch, as many times as it has rows.
+TEST(Exported, CountsTheRoundsOfAWhileLoop) {
+  for (const std::int64_t rows : {2, 5, 9}) {
+    const Trace trace = RunFile("rounds", {}, {.batch = rows});
+    EXPECT_EQ(CountOf(trace.graph, "relu", Phase::kForward), rows);
+    EXPECT_EQ(trace.graph.ForwardMacs(), rows * rows * 4 * 4);
+  }
+}
+
+TEST(Exported, AWhileLoopThatValuesEndNeedsArithmetic) {
+  ExpectError([] { RunFile("search"); }, ErrorCode::kUnsupported,
+              "torch.ops.higher_order.while_loop: depends on the content of a "
+              "tensor, which a trace without arithmetic does not have; use "
+              "--trace cpu");
+  const Trace trace = RunFile("search", {.device = TraceDevice::kCpu});
+  EXPECT_THAT(TargetsOf(trace.graph),
+              ElementsAre("abs", "sum", "ge", "mul", "abs", "sum", "ge"));
+}
+
+TEST(Exported, MapsEveryElementAndStacksWhatItGives) {
+  for (const TraceDevice device : {TraceDevice::kMeta, TraceDevice::kCpu}) {
+    const Trace trace = RunFile("mapped", {.device = device}, {.batch = 7});
+    EXPECT_EQ(CountOf(trace.graph, "sin", Phase::kForward), 7);
+    EXPECT_EQ(CountOf(trace.graph, "stack", Phase::kForward), 2);
+    EXPECT_EQ(trace.graph.ForwardMacs(), 7 * 3 * 4 * 6);
+    ASSERT_EQ(trace.outputs.size(), 2U);
+    EXPECT_EQ(ToString(trace.outputs[0].type), "f32[7,3,6]");
+    EXPECT_EQ(ToString(trace.outputs[1].type), "f32[7,3,4]");
+  }
+}
+
+TEST(Exported, ComputesRoundsAndElementsAgainInTheBackwardPass) {
+  for (const std::string name : {"rounds", "mapped"}) {
+    SCOPED_TRACE(name);
+    const Trace trace = RunFile(name, {.mode = Mode::kTraining});
+    EXPECT_EQ(CountOf(trace.graph, "linear", Phase::kForward), 5);
+    EXPECT_EQ(CountOf(trace.graph, "linear", Phase::kBackward), 5);
+  }
 }
 
 TEST(Exported, CastsWhereTheFileDoes) {
