@@ -49,6 +49,9 @@ struct UNet3dConfig {
   std::int64_t edge = 128;  ///< Edge of the cube, in voxels.
   std::int64_t channels = 3;
   std::int64_t classes = 3;
+  /// As Çiçek et al.; else as Ronneberger et al., whose raising halves the
+  /// channels, with a bias.
+  bool doubles_late = true;
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
@@ -58,6 +61,7 @@ struct UNet3dConfig {
     visit("edge", edge);
     visit("channels", channels);
     visit("classes", classes);
+    visit("doubles_late", doubles_late);
   }
 
   std::vector<InputSpec> Inputs() const {
@@ -72,8 +76,8 @@ struct UNet3dConfig {
                      .depth = depth,
                      .batch_norm = batch_norm,
                      .bias = true,
-                     .doubles_late = true,
-                     .raises_with_bias = false});
+                     .doubles_late = doubles_late,
+                     .raises_with_bias = !doubles_late});
   }
 };
 

@@ -63,6 +63,14 @@ TEST(UNet3d, HasThePublishedWeights) {
             19'069'955);
 }
 
+TEST(UNet3d, HasTheWeightsOfAPublishedStudyWhereItDoublesEarly) {
+  // Trainable ones: its framework counts 2,944 running statistics besides.
+  EXPECT_EQ(zoo::Load("unet3d?width=16&depth=4&channels=1&classes=1"
+                      "&doubles_late=false")
+                .parameter_elements(),
+            5'647'857);
+}
+
 TEST(UNet, ResultHasTheImagesSize) {
   EXPECT_THAT(OutputDims("unet?image_size=64", 2), ElementsAre(2, 2, 64, 64));
   EXPECT_THAT(OutputDims("unet3d?edge=16", 2), ElementsAre(2, 3, 16, 16, 16));
