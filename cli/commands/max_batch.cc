@@ -100,9 +100,20 @@ Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
   return {{program.name(), place, best, options.most}, std::move(tried)};
 }
 
+/// The predictor of the search. What a step needs at least takes a dozen
+/// simulations, and only a tight fit and the page read it.
+Predictor MakePredictor(const MaxBatchOptions& options) {
+  const DeviceFlags& flags = options.predictor.device;
+  const DeviceCatalog catalog = flags.Catalog();
+  PredictorOptions made = options.predictor.ToOptions(catalog);
+  made.with_least = options.limits.tight || !options.html.empty();
+  return Predictor::Make(catalog.FindDevice(flags.device), options.model.run,
+                         made);
+}
+
 ExitCode RunMaxBatch(const MaxBatchOptions& options) {
   try {
-    const Predictor predictor = options.predictor.Make(options.model.run);
+    const Predictor predictor = MakePredictor(options);
     const Search search = Find(options, predictor);
     if (!options.html.empty()) {
       WriteSearchPage(options.html, search, predictor.device());
