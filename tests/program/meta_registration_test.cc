@@ -105,6 +105,33 @@ TEST_F(MetaKernels, RefuseShapesThatDoNotFit) {
   EXPECT_THROW(at::max_pool3d(OnMeta({1, 1, 2, 2, 2}), 3), c10::Error);
 }
 
+TEST_F(MetaKernels, RefuseWindowsThatCannotBeCounted) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  const at::Tensor x = OnMeta({1, 4, 8, 8});
+  const at::Tensor weight = OnMeta({4, 4, 3, 3});
+  using Ints = std::vector<std::int64_t>;
+  const auto message = [&](const Ints& padding, const Ints& dilation,
+                           const Ints& output_padding, std::int64_t groups) {
+    const bool is_transposed = !output_padding.empty();
+    try {
+      at::convolution(x, weight, {}, Ints{1, 1}, padding, dilation,
+                      is_transposed,
+                      is_transposed ? output_padding : Ints{0, 0}, groups);
+    } catch (const c10::Error& error) {
+      return std::string(error.what_without_backtrace());
+    }
+    return std::string();
+  };
+  const auto is_named = HasSubstr("padding or dilation is 4611686018427387904");
+  EXPECT_THAT(message({kHuge, 1}, {1, 1}, {}, 1), is_named);
+  EXPECT_THAT(message({1, 1}, {1, kHuge}, {}, 1), is_named);
+  EXPECT_THAT(message({kHuge, 1}, {1, 1}, {0, 0}, 1), is_named);
+  EXPECT_THAT(message({1, 1}, {1, 1}, {0, kHuge}, 1), is_named);
+  EXPECT_THAT(message({1, 1}, {1, 1}, {}, kHuge),
+              HasSubstr("groups is 4611686018427387904"));
+  EXPECT_THAT(message({1, 1}, {1, 1}, {}, 1), testing::IsEmpty());
+}
+
 TEST_F(MetaKernels, KeepChannelsLastThroughAConvolution) {
   const at::Tensor weight = OnMeta({6, 4, 3, 3});
   const at::Tensor input =

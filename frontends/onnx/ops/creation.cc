@@ -132,8 +132,8 @@ void LowerEyeLike(NodeContext& ctx) {
   ctx.Check(like.dim() == 2,
             fmt::format("input has rank {}, expected 2", like.dim()));
   const std::int64_t k = ctx.IntAttribute("k", 0);
-  ctx.Check(std::abs(k) <= std::max(like.size(0), like.size(1)),
-            fmt::format("k is {}", k));
+  const std::int64_t farthest = std::max(like.size(0), like.size(1));
+  ctx.Check(-farthest <= k && k <= farthest, fmt::format("k is {}", k));
   const at::ScalarType type = ctx.HasAttribute("dtype")
                                   ? ctx.TypeOf(ctx.IntAttribute("dtype", 1))
                                   : like.scalar_type();

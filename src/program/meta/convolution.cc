@@ -42,12 +42,13 @@ Geometry ReadGeometry(const Call& call, std::size_t rank) {
 // Length of output axis `axis` (of the spatial ones).
 std::int64_t OutputLength(std::int64_t input, std::int64_t kernel,
                           const Geometry& g, std::size_t axis) {
-  if (!g.transposed) {
-    return NumWindows(input, {.kernel = kernel,
-                              .stride = g.stride[axis],
-                              .padding = g.padding[axis],
-                              .dilation = g.dilation[axis]});
-  }
+  const Window window = {.kernel = kernel,
+                         .stride = g.stride[axis],
+                         .padding = g.padding[axis],
+                         .dilation = g.dilation[axis]};
+  if (!g.transposed) return NumWindows(input, window);
+  RequireModest(input, window);
+  RequireModest(input, {.padding = g.output_padding[axis]});
   return (input - 1) * g.stride[axis] - 2 * g.padding[axis] +
          g.dilation[axis] * (kernel - 1) + g.output_padding[axis] + 1;
 }
@@ -56,7 +57,10 @@ void CheckChannels(const at::Tensor& input, const at::Tensor& weight,
                    const Geometry& g) {
   TORCH_CHECK(input.dim() == weight.dim(), "convolution: the input has rank ",
               input.dim(), ", the weight ", weight.dim());
-  TORCH_CHECK(g.groups > 0, "convolution: groups is ", g.groups);
+  TORCH_CHECK(
+      g.groups > 0 && g.groups <= std::max<std::int64_t>(weight.size(0), 1),
+      "convolution: groups is ", g.groups, ", the weight has ", weight.size(0),
+      " filters");
   const std::int64_t expected =
       g.transposed ? weight.size(0) : weight.size(1) * g.groups;
   TORCH_CHECK(input.size(1) == expected, "convolution: the input ",

@@ -1,5 +1,9 @@
 // Pooling windows and sliding blocks.
 
+#include <array>
+#include <optional>
+
+#include "src/core/checked.h"
 #include "src/program/meta/families.h"
 #include "src/program/meta/shapes.h"
 
@@ -94,7 +98,11 @@ void SlidingBlocks(Call& call) {
                           .padding = padding[i],
                           .dilation = dilation[i]});
   }
-  Sizes sizes = {input.size(-3) * kernel[0] * kernel[1], places};
+  const std::array<std::int64_t, 3> row = {input.size(-3), kernel[0],
+                                           kernel[1]};
+  const std::optional<std::int64_t> rows = CheckedProduct(row);
+  TORCH_CHECK(rows, "im2col: rows of ", at::IntArrayRef(row), " elements");
+  Sizes sizes = {*rows, places};
   if (input.dim() == 4) sizes.insert(sizes.begin(), input.size(0));
   call.Return(Contiguous(sizes, input.scalar_type()));
 }

@@ -4,6 +4,7 @@
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/TypeProperties.h>
 
+#include <cstdint>
 #include <utility>
 
 namespace foretell::meta {
@@ -45,7 +46,21 @@ std::size_t WrapDim(std::int64_t dim, std::int64_t rank) {
   return static_cast<std::size_t>(at::maybe_wrap_dim(dim, rank));
 }
 
+void RequireModest(std::int64_t input, const Window& window) {
+  constexpr std::int64_t kLongestAxis = std::int64_t{1} << 32;
+  constexpr std::int64_t kLongestWindow = std::int64_t{1} << 30;
+  TORCH_CHECK(input <= kLongestAxis, "an axis of ", input,
+              " elements has windows, expected at most ", kLongestAxis);
+  for (const std::int64_t number :
+       {window.kernel, window.stride, window.padding, window.dilation}) {
+    TORCH_CHECK(number >= -kLongestWindow && number <= kLongestWindow,
+                "a window's size, stride, padding or dilation is ", number,
+                ", expected at most ", kLongestWindow);
+  }
+}
+
 std::int64_t NumWindows(std::int64_t input, const Window& window) {
+  RequireModest(input, window);
   TORCH_CHECK(window.stride > 0, "stride is ", window.stride,
               ", expected at least 1");
   const std::int64_t span =

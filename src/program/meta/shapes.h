@@ -37,6 +37,11 @@ struct Window {
 };
 std::int64_t NumWindows(std::int64_t input, const Window& window);
 
+/// Throws c10::Error where a number of `window` is beyond 2^30, or `input`
+/// beyond 2^32: what is computed of others might not fit into 64 bits.
+/// NumWindows requires it.
+void RequireModest(std::int64_t input, const Window& window);
+
 /// at::reduction::None; the others reduce a loss to a scalar.
 inline constexpr std::int64_t kNoReduction = 0;
 

@@ -5,6 +5,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,6 +63,20 @@ TEST(ReshapeLowering, RefusesAShapeThatOverflows) {
                 },
                 "2^63"),
             ErrorCode::kCorrupt);
+}
+
+TEST(EyeLikeLowering, RefusesDiagonalsFarOutside) {
+  const std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  for (const std::int64_t k : {least, least + 1, std::int64_t{-4}}) {
+    EXPECT_EQ(CodeOf(
+                  [k] {
+                    RunNode({.op_type = "EyeLike",
+                             .attributes = {IntAttribute("k", k)}},
+                            {at::ones({2, 3})});
+                  },
+                  fmt::format("k is {}", k)),
+              ErrorCode::kCorrupt);
+  }
 }
 
 TEST(SliceLowering, TakesTheFarthestEndsThatExportersWrite) {
