@@ -63,18 +63,20 @@ def image_of(config):
     return torch.zeros(BATCH, channels, *size)
 
 
-def inputs_of(model):
-    """What forward takes, by the names of its inputs: types alone count."""
+def inputs_of(model, tokens=TOKENS):
+    """What forward takes, by the names of its inputs, with texts of so many tokens
+    where it has as many positions: types alone count. Other scripts export on these,
+    too (scripts/lib/export_sources.py)."""
     import torch
     config = model.config
     names = inspect.signature(model.forward).parameters
     text = getattr(config, "text_config", config)
-    length = min(TOKENS, getattr(text, "max_position_embeddings", None) or TOKENS)
-    tokens = torch.zeros(BATCH, length, dtype=torch.long)
+    length = min(tokens, getattr(text, "max_position_embeddings", None) or tokens)
+    ids = torch.zeros(BATCH, length, dtype=torch.long)
     bins = getattr(config, "num_mel_bins", None) or 80
     frames = 2 * (getattr(config, "max_source_positions", None) or 512)
-    known = {"input_ids": tokens, "pixel_values": image_of(config),
-             "decoder_input_ids": tokens,
+    known = {"input_ids": ids, "pixel_values": image_of(config),
+             "decoder_input_ids": ids,
              "input_features": torch.zeros(BATCH, bins, frames),
              "input_values": torch.zeros(BATCH, 16000)}
     inputs = {name: value for name, value in known.items() if name in names}

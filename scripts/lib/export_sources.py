@@ -3,10 +3,14 @@ SOURCES returns the names that a library has and what makes (model, args, kwargs
 of one, under `torch.device("meta")`; nothing is downloaded."""
 
 import inspect
+import pathlib
+import sys
 
 import torch
 
-BATCH = 2
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python/converters"))
+from huggingface import BATCH, inputs_of  # noqa: E402
+
 TOKENS = 32
 
 
@@ -105,37 +109,9 @@ def transformers_networks():
             if isinstance(getattr(config, field, None), int):
                 setattr(config, field, 2)
         model = AutoModel.from_config(config)
-        return model, (), inputs_of(model)
+        return model, (), inputs_of(model, TOKENS)
 
     return sorted(CONFIG_MAPPING), build
-
-
-def image_of(config):
-    vision = getattr(config, "vision_config", config)
-    size = getattr(vision, "image_size", None) or 224
-    size = tuple(size) if isinstance(size, (list, tuple)) else (size, size)
-    channels = getattr(vision, "num_channels", None) or 3
-    return torch.zeros(BATCH, channels, *size)
-
-
-def inputs_of(model):
-    """What `model.forward` takes, by the name of the input that comes first."""
-    parameters = inspect.signature(model.forward).parameters
-    tokens = torch.zeros(BATCH, TOKENS, dtype=torch.long)
-    inputs = {}
-    if "input_ids" in parameters:
-        inputs["input_ids"] = tokens
-    if "pixel_values" in parameters:
-        inputs["pixel_values"] = image_of(model.config)
-    if "decoder_input_ids" in parameters:
-        inputs["decoder_input_ids"] = tokens
-    if "input_features" in parameters:
-        bins = getattr(model.config, "num_mel_bins", None) or 80
-        frames = 2 * (getattr(model.config, "max_source_positions", None) or 512)
-        inputs["input_features"] = torch.zeros(BATCH, bins, frames)
-    if "input_values" in parameters:
-        inputs["input_values"] = torch.zeros(BATCH, 16000)
-    return inputs
 
 
 SOURCES = {"timm": timm_networks, "torchvision": torchvision_networks,
