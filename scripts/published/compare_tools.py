@@ -5,8 +5,8 @@
 
 Takes every so-manieth network of the good rows of
 ../shared/data/training_memory_timm_a100.csv.gz, asks every tool that is installed for
-its memory of training, and prints docs/comparison.md: the error, the seconds of one
-answer, and what each tool can answer. Needs timm 1.0.31 and the shared folder; a tool
+its memory of training, and prints docs/comparison.md: the error, the processor time of
+one answer, and what each tool can answer. Needs timm 1.0.31 and the shared folder; a tool
 whose package is missing is named on stderr and left out:
 
     pip install --no-deps timm torch-kitsune accelerate deepspeed fvcore …
@@ -16,12 +16,12 @@ import argparse
 import contextlib
 import gc
 import importlib.metadata
+import os
 import pathlib
 import resource
 import signal
 import statistics
 import sys
-import time
 import warnings
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
@@ -43,22 +43,31 @@ NOTES = """
 - The measured peak holds a CUDA context and all segments of the allocator; what counts
   live tensors alone is below it by construction. What a tool counts stands in the second
   table.
-- A tool gets {gib} GiB and {seconds} s for an answer. torch-kitsune runs the network on
-  the CPU; where that takes more memory it falls back to a coarser rule by itself.
-- Seconds are the median of one answer, for foretell of a whole process, on a machine of
-  two cores that did much else, at different times: right to a factor of a few. Making the
-  module is part of the others' answers, as they cannot be asked without one.
+- A tool gets {gib} GiB and {seconds} s of processor time for an answer. torch-kitsune
+  runs the network on the CPU; where that takes more memory it falls back to a coarser
+  rule by itself.
+- Seconds are processor time (user and system) of one answer, the median, because the
+  machine did much else: for foretell of a whole process, start and reading of its data
+  included. Making the module is part of the others' answers, as they cannot be asked
+  without one.
 """
 
 
 def limit(gib, seconds):
-    """Some tools run the network on the CPU: one that takes more does not answer."""
+    """Some tools run the network on the CPU: one that takes more does not answer.
+    Time is that of this process; foretell's has a limit of its own."""
     resource.setrlimit(resource.RLIMIT_DATA, (gib << 30, gib << 30))
 
     def too_long(number, frame):
         raise TimeoutError(f"no answer in {seconds} s")
 
-    signal.signal(signal.SIGALRM, too_long)
+    signal.signal(signal.SIGPROF, too_long)
+
+
+def processor_seconds():
+    """Of this process and of those that it has waited for."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def chosen_steps(folder, batches, count):
@@ -76,8 +85,8 @@ def chosen_steps(folder, batches, count):
 
 def ask(tool, step, seconds):
     """MiB and seconds of an answer; both None where there is none."""
-    begin = time.monotonic()
-    signal.alarm(seconds)
+    begin = processor_seconds()
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         with contextlib.redirect_stdout(sys.stderr):
             mib = tool.ask(step)
@@ -86,9 +95,9 @@ def ask(tool, step, seconds):
         print(f"{tool.name}: {step.network}: {text}", file=sys.stderr)
         return None, None
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         gc.collect()
-    return mib, time.monotonic() - begin
+    return mib, processor_seconds() - begin
 
 
 def answers_of(tool, steps, limit_s):
@@ -164,7 +173,7 @@ def main():
     print(f"{len(steps)} steps of {networks} networks of timm at batch "
           f"{' and '.join(map(str, batches))}, measured by GPUMemNet on an A100 "
           "40 GB: absolute error (median, mean), signed error, answers that are "
-          "too low, seconds.\n")
+          "too low, seconds of processor time.\n")
     print(table(["tool", "answered", "median", "mean", "signed", "too low",
                  "seconds"], rows))
     print("\n" + table(["tool", "is given", "counts as memory", "answers besides"],
