@@ -110,6 +110,29 @@ def _allow_one(program: ExportedProgram) -> None:
             ranges[symbol] = ValueRanges(1, reach.upper)
 
 
+def _export_quietly(module: torch.nn.Module, arguments: Arguments,
+                    shapes: Any) -> ExportedProgram:
+    """torch.export of a module on the meta device.
+
+    A forward pass that makes tensors without saying where (torch.zeros(3)) makes them
+    on the CPU, which do not mix with those of the meta device. So it is tried once more
+    with meta as the default device; not at first, because torch.tensor(3) has no value
+    there. Where both fail, the first error is raised.
+    """
+    def once() -> ExportedProgram:
+        with _silence():
+            return torch.export.export(module, *arguments, dynamic_shapes=shapes,
+                                       strict=False)
+    try:
+        return once()
+    except Exception as first:  # torch.export raises whatever the network does
+        try:
+            with torch.device("meta"):
+                return once()
+        except Exception:
+            raise first from None
+
+
 def _first_line(error: Exception) -> str:
     return next(filter(None, str(error).splitlines()), type(error).__name__)
 
@@ -132,10 +155,8 @@ def export(module: torch.nn.Module, inputs: Any, *, training: bool,
         arguments = _with_free_batch(arguments)
     shapes = _dynamic_shapes(hollow, arguments) if any_batch else None
     try:
-        with _silence():
-            program = torch.export.export(hollow, *arguments, dynamic_shapes=shapes,
-                                          strict=False)
-    except Exception as error:  # torch.export raises whatever the network does
+        program = _export_quietly(hollow, arguments, shapes)
+    except Exception as error:
         raise Error(f"{type(module).__name__}: torch.export cannot export it: "
                     f"{_first_line(error)}; a file of torch.jit.trace or "
                     "torch.onnx may do",

@@ -9,8 +9,8 @@ import warnings
 
 import foretell
 import torch
-from small_networks import (Autoencoder, Convolutions, DependsOnData, Flattening, Frozen,
-                            Language, Named, Towers)
+from small_networks import (Autoencoder, Convolutions, DependsOnData, Flattening,
+                            Frozen, Language, Named, Stateful, Towers)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IMAGE = torch.zeros(2, 3, 16, 16)
@@ -132,6 +132,11 @@ class Modules(unittest.TestCase):
         inputs = torch.zeros(2, 8), torch.zeros(2, 12)
         answer = foretell.predict(Towers(), inputs, batch=1)
         self.assertEqual([one["shape"] for one in answer.inputs], [[1, 8], [1, 12]])
+
+    def test_may_make_tensors_without_saying_where(self):
+        answer = foretell.predict(Stateful(), torch.ones(2, 8), batch=5)
+        self.assertEqual(answer.batch, 5)
+        self.assertEqual(answer.parameters, 3 * 16 * (8 + 16 + 2))
 
     def test_may_have_a_named_tuple_of_results(self):
         self.assertEqual(foretell.predict(Named(), torch.ones(2, 8)).operators, 2)

@@ -21,6 +21,17 @@ class Convolutions(nn.Module):
         return {"logits": self.head(pooled if mask is None else pooled * mask)}
 
 
+class Stateful(nn.Module):
+    """Makes its first state without saying where."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(8, 16)
+
+    def forward(self, x):
+        return self.cell(x, torch.zeros(x.shape[0], 16))
+
+
 class Flattening(nn.Module):
     """Sizes that follow from the batch."""
 
