@@ -12,6 +12,7 @@
 #include "cli/commands/step_simulator.h"
 #include "cli/flags/fit_flags.h"
 #include "cli/flags/loop_flags.h"
+#include "cli/flags/number_checks.h"
 #include "cli/print/print_advice.h"
 #include "src/core/json_text.h"
 #include "src/predict/advice_json.h"
@@ -156,7 +157,7 @@ void AddAdvise(CLI::App& app, ExitCode& exit_code) {
       ->add_option("-b,--batch", options->batch,
                    "Batch size: the leading dimension of every input; without "
                    "it no smaller one is tried")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   options->predictor.AddTo(*command, options->model.run);
   AddFitFlags(*command, options->limits);
   command->add_option("--try-trainable", options->trainable,

@@ -10,6 +10,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/commands/step_simulator.h"
+#include "cli/flags/number_checks.h"
 #include "foretell/compare_devices.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
@@ -171,7 +172,7 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
   command
       ->add_option("-b,--batch", options->batch,
                    "Batch size: the leading dimension of every input")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   options->predictor.AddTo(*command, options->model.run);
   command
       ->add_option("--devices", options->devices,

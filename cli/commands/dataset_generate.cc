@@ -1,3 +1,4 @@
+#include "cli/flags/number_checks.h"
 #include "datasets/collect/generate.h"
 
 #include <CLI/CLI.hpp>
@@ -110,7 +111,7 @@ void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
                    "Part of the models, e.g. 2/8, for one of 8 workers")
       ->capture_default_str();
   command->add_option("-j,--jobs", options->run.workers, "Worker processes")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command->add_option("--input-table", options->input_table,
                       "CSV with the columns model and input (3x224x224), for "
@@ -122,12 +123,12 @@ void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
   command
       ->add_option("--attempts", options->run.max_attempts,
                    "Attempts in all before a point is given up")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command
       ->add_option("--deadline", options->run.deadline_s,
                    "Seconds that one trace may take")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command->add_flag("--retry", options->run.retry_given_up,
                     "Try again what was given up");

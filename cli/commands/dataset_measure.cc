@@ -7,6 +7,7 @@
 
 #include "cli/commands/dataset.h"
 #include "cli/flags/measure_flags.h"
+#include "cli/flags/number_checks.h"
 #include "datasets/collect/fill.h"
 #include "datasets/collect/measure_point.h"
 #include "foretell/dataset.h"
@@ -91,12 +92,12 @@ void AddDatasetMeasure(CLI::App& app, ExitCode& exit_code) {
   command
       ->add_option("--energy-every", options->energy_every,
                    "Every n-th point with energy")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command
       ->add_option("--attempts", options->attempts,
                    "Attempts in all before a point is given up")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command->add_option("--limit", options->limit, "Points at most");
   command->add_option("--minutes", options->minutes,
@@ -104,7 +105,7 @@ void AddDatasetMeasure(CLI::App& app, ExitCode& exit_code) {
   command
       ->add_option("--deadline", options->setup.options.deadline_s,
                    "Seconds that one point may take")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command->callback(
       [options, &exit_code] { exit_code = RunMeasure(*options); });

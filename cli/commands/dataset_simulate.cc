@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/commands/dataset.h"
+#include "cli/flags/number_checks.h"
 #include "cli/flags/open_model.h"
 #include "cli/flags/run_flags.h"
 #include "datasets/collect/fill.h"
@@ -84,7 +85,7 @@ void AddDatasetSimulate(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--shard", options->shard, "Part of the points: 2/8")
       ->capture_default_str();
   command->add_option("-j,--jobs", options->jobs, "Worker processes")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command->callback(
       [options, &exit_code] { exit_code = RunSimulate(*options); });

@@ -11,6 +11,7 @@
 #include "cli/commands/command.h"
 #include "cli/flags/fit_flags.h"
 #include "cli/flags/model_options.h"
+#include "cli/flags/number_checks.h"
 #include "cli/flags/open_model.h"
 #include "cli/flags/run_flags.h"
 #include "foretell/fit.h"
@@ -139,7 +140,7 @@ void AddMaxBatch(CLI::App& app, ExitCode& exit_code) {
   options->predictor.AddTo(*command, options->model.run);
   AddFitFlags(*command, options->limits);
   command->add_option("--limit", options->most, "Largest batch to try")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_option("--html", options->html,

@@ -11,6 +11,7 @@
 #include "cli/flags/measure_flags.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/named_flag.h"
+#include "cli/flags/number_checks.h"
 #include "cli/print/print_measurements.h"
 #include "cli/print/progress_bar.h"
 #include "foretell/measure.h"
@@ -120,7 +121,7 @@ void AddWhat(CLI::App& command, MeasureFlags& flags) {
           "cpu, cuda:N or the UUID of a MIG instance; default cuda:0");
   AddList(command, "-b,--batch", flags.model.batches,
           "Batch sizes, e.g. 1,8,32")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   AddList(command, "-m,--mode", flags.modes, "inference (default), training")
       ->check(CLI::IsMember({"inference", "training"}));
   AddList(command, "-p,--precision", flags.precisions,
@@ -151,31 +152,31 @@ void AddHow(CLI::App& command, MeasureOptions& options) {
                    "Joules per run, from NVML's or RAPL's counter; takes some "
                    "ten seconds more");
   command.add_option("--warmup", options.warmup_runs, "Runs before the timed")
-      ->check(CLI::NonNegativeNumber)
+      ->check(FromZero())
       ->capture_default_str();
   command.add_option("--min-runs", options.min_runs, "Fewest timed runs")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command
       .add_option("--min-seconds", options.min_seconds,
                   "Timed runs go on for at least so long")
-      ->check(CLI::NonNegativeNumber)
+      ->check(FromZero())
       ->capture_default_str();
   command
       .add_option("--deadline", options.deadline_s,
                   "Seconds after which a row is given up")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command
       .add_option("--energy-repeats", options.energy_options.repeats,
                   "Energy windows, each of at least 2 s and 50 steps of the "
                   "counter")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command
       .add_option("--threads", options.threads,
                   "CPU threads; 0: LibTorch's default")
-      ->check(CLI::NonNegativeNumber)
+      ->check(FromZero())
       ->capture_default_str();
   AddTrust(command, options);
   command.add_option("--nvml", options.nvml_library,

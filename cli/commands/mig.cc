@@ -1,4 +1,5 @@
 #include "foretell/mig.h"
+#include "cli/flags/number_checks.h"
 
 #include <CLI/CLI.hpp>
 
@@ -144,7 +145,7 @@ void AddPack(CLI::App& mig, ExitCode& exit_code) {
   command
       ->add_option("--max-devices", options->pack.max_devices,
                    "Most devices to use; 0: as many as it takes")
-      ->check(CLI::NonNegativeNumber)
+      ->check(FromZero())
       ->capture_default_str();
   command->add_flag("--media-extensions", options->pack.media_extensions,
                     "Use +me profiles, too");

@@ -13,6 +13,7 @@
 #include "cli/commands/command.h"
 #include "cli/commands/training_progress.h"
 #include "cli/flags/learning_flags.h"
+#include "cli/flags/number_checks.h"
 #include "cli/flags/sample_flags.h"
 #include "foretell/error.h"
 #include "src/core/numbers.h"
@@ -131,7 +132,7 @@ void AddRunFlags(CLI::App& command, TrainCommand& train) {
   command
       .add_option("--worker-timeout", train.worker_timeout_s,
                   "Seconds that workers of torchrun wait for each other")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command.add_flag("--find-lr", train.options.find_rate,
                    "Find the learning rate by Smith's range test");

@@ -1,19 +1,21 @@
 #include "cli/flags/fit_flags.h"
 
+#include "cli/flags/number_checks.h"
+
 namespace foretell::cli {
 
 void AddFitFlags(CLI::App& command, FitLimits& limits) {
   command.add_option("--profile", limits.profile,
                      "MIG profile instead of the whole device");
   command.add_option("--max-memory", limits.max_memory_mib, "MiB")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   command
       .add_option("--max-latency", limits.max_latency_ms,
                   "ms per batch or step")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   command
       .add_option("--max-energy", limits.max_energy_j, "J per batch or step")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   command.add_flag("--strict", limits.strict,
                    "Judge latency and energy by their upper ends, too");
   command.add_flag("--tight", limits.tight,

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "cli/flags/loop_flags.h"
+#include "cli/flags/number_checks.h"
 #include "cli/flags/open_model.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/progress_bar.h"
@@ -105,7 +106,7 @@ void ModelOptions::AddTo(CLI::App& command, bool many) {
                     "of every input")
         ->delimiter(',')
         ->allow_extra_args(false)
-        ->check(CLI::PositiveNumber);
+        ->check(AboveZero());
   }
   AddTraceFlags(command);
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "cli/flags/number_checks.h"
 #include "foretell/error.h"
 #include "foretell/zoo.h"
 
@@ -17,7 +18,7 @@ void PhaseFlags::AddTo(CLI::App& command) {
       .add_option("--cache", cache,
                   "Tokens in its cache: before the step of decode, in prefill "
                   "those it has room for")
-      ->check(CLI::NonNegativeNumber);
+      ->check(FromZero());
 }
 
 std::string PhaseFlags::Apply(const std::string& model) const {

@@ -1,6 +1,7 @@
 #include "cli/flags/sample_flags.h"
 
 #include "cli/flags/named_flag.h"
+#include "cli/flags/number_checks.h"
 
 namespace foretell::cli {
 namespace {
@@ -41,13 +42,13 @@ void AddSurroundings(CLI::App& command, SampleRequest& request) {
            &HostName, "Who calls the operators of the prior");
   command
       .add_option("--cache-mib", request.cache_mib, "Memory for decoded graphs")
-      ->check(CLI::NonNegativeNumber)
+      ->check(FromZero())
       ->capture_default_str();
   command
       .add_option(
           "--threads", request.threads,
           "Threads of this process; 0: one per core, or OMP_NUM_THREADS")
-      ->check(CLI::NonNegativeNumber)
+      ->check(FromZero())
       ->capture_default_str();
 }
 
@@ -59,7 +60,7 @@ void AddGoal(CLI::App& command, SampleRequest& request) {
   command
       .add_option("--simulated-weight", request.simulated_weight,
                   "Weight of simulated labels beside measured ones")
-      ->check(CLI::NonNegativeNumber)
+      ->check(FromZero())
       ->capture_default_str();
   AddNamed(
       command, "--prior", request.prior,

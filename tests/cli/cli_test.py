@@ -316,6 +316,13 @@ class Usage(unittest.TestCase):
         self.assertEqual(refused.returncode, USAGE)
         self.assertIn("--grad says how inference runs", refused.stderr)
 
+    def test_a_batch_of_0_is_a_usage_error(self):
+        for batch in ("0", "-1", "many"):
+            outcome = run("predict", "zoo:resnet18", "--batch", batch)
+            self.assertEqual(outcome.returncode, USAGE)
+            self.assertIn(f"--batch: '{batch}': expected a number above 0\n",
+                          outcome.stderr)
+
     def test_unknown_flag_and_value_are_usage_errors(self):
         for arguments in (["predict"], ["predict", ONNX, "--frob"],
                           ["predict", ONNX, "--precision", "fp7"],
