@@ -3,6 +3,7 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/mul.h>
 #include <fmt/core.h>
 
@@ -32,10 +33,27 @@ at::Tensor Trained(const at::Tensor& like,
   return tensor.set_requires_grad(true);
 }
 
-bool IsLinear(const c10::OperatorHandle& op) {
-  static const c10::OperatorHandle kLinear =
-      c10::Dispatcher::singleton().findSchemaOrThrow("aten::linear", "");
-  return op == kLinear;
+/// An operator that multiplies an input by a matrix.
+struct ProductRow {
+  const char* name;
+  std::size_t input;  ///< Number of the argument.
+  std::size_t weight;
+  bool transposes;  ///< Takes the matrix as [out, in].
+};
+
+constexpr ProductRow kProducts[] = {
+    {"aten::linear", 0, 1, true},
+    {"aten::matmul", 0, 1, false},
+    {"aten::mm", 0, 1, false},
+    {"aten::addmm", 1, 2, false},
+};
+
+const ProductRow* ProductOf(const c10::OperatorHandle& op) {
+  if (!op.operator_name().overload_name.empty()) return nullptr;
+  for (const ProductRow& row : kProducts) {
+    if (op.operator_name().name == row.name) return &row;
+  }
+  return nullptr;
 }
 
 at::Tensor InType(const at::Tensor& tensor, at::ScalarType type) {
@@ -56,11 +74,12 @@ LoraAdapters::LoraAdapters(const LoraSpec& spec,
     const at::Tensor& weight = parameter.tensor;
     weight.set_requires_grad(false);
     if (weight.dim() != 2 || !adapted_names.IsFoundIn(parameter.name)) continue;
-    const Adapter adapter = {Trained(weight, {spec.rank, weight.size(1)}),
+    const Adapter adapter = {weight,
+                             Trained(weight, {spec.rank, weight.size(1)}),
                              Trained(weight, {weight.size(0), spec.rank})};
-    adapters_.emplace(weight.unsafeGetTensorImpl(), adapter);
-    parameters_.push_back({parameter.name + ".lora_A", adapter.down});
-    parameters_.push_back({parameter.name + ".lora_B", adapter.up});
+    adapters_.emplace(weight.storage().unsafeGetStorageImpl(), adapter);
+    parameters_.push_back({parameter.name + ".lora_A", adapter.narrow});
+    parameters_.push_back({parameter.name + ".lora_B", adapter.wide});
   }
   RequireFound();
   current_adapters = this;
@@ -79,41 +98,58 @@ void LoraAdapters::RequireFound() const {
 void LoraAdapters::RequireUse() const {
   if (is_used_) return;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("no linear operator has a weight in whose name '{}' "
-                          "is found: LoRA has nothing to adapt",
+              fmt::format("no linear layer and no matrix product has a weight "
+                          "in whose name '{}' is found: LoRA has nothing to "
+                          "adapt",
                           targets_));
+}
+
+const LoraAdapters::Adapter* LoraAdapters::Find(
+    const at::Tensor& weight) const {
+  if (weight.dim() != 2 || !weight.has_storage()) return nullptr;
+  const auto found = adapters_.find(weight.storage().unsafeGetStorageImpl());
+  if (found == adapters_.end()) return nullptr;
+  const bool is_whole = weight.numel() == found->second.weight.numel();
+  return is_whole ? &found->second : nullptr;
 }
 
 bool LoraAdapters::Intercept(const c10::OperatorHandle& op,
                              torch::jit::Stack& stack) {
-  if (current_adapters == nullptr || is_inside || !IsLinear(op)) return false;
-  const c10::IValue& weight = stack[stack.size() - 2];
-  const auto found =
-      current_adapters->adapters_.find(weight.toTensor().unsafeGetTensorImpl());
-  if (found == current_adapters->adapters_.end()) return false;
-  current_adapters->Call(op, found->second, stack);
-  return true;
-}
-
-void LoraAdapters::Call(const c10::OperatorHandle& op, const Adapter& adapter,
-                        torch::jit::Stack& stack) {
-  is_used_ = true;
-  const at::Tensor input = stack[stack.size() - 3].toTensor();
+  if (current_adapters == nullptr || is_inside) return false;
+  const ProductRow* const product = ProductOf(op);
+  if (product == nullptr) return false;
+  const std::size_t first = stack.size() - op.schema().arguments().size();
+  const at::Tensor weight = stack[first + product->weight].toTensor();
+  const Adapter* const adapter = current_adapters->Find(weight);
+  if (adapter == nullptr) return false;
+  current_adapters->is_used_ = true;
+  const at::Tensor input = stack[first + product->input].toTensor();
   {
     const InsideScope inside;
     op.callBoxed(&stack);
   }
   at::Tensor result = stack.back().toTensor();
   stack.pop_back();
-  // Each dies once the next is made, as in one expression of Python.
-  at::Tensor low = at::linear(InType(input, at::kFloat), adapter.down);
-  at::Tensor high = at::linear(low, adapter.up);
-  low.reset();
-  const at::Tensor scaled = at::mul(high, kScaling);
-  high.reset();
+  const bool as_it_lies = weight.strides() == adapter->weight.strides() &&
+                          weight.sizes() == adapter->weight.sizes();
   const at::ScalarType type = result.scalar_type();
-  result = at::add(result, scaled);
+  result = at::add(result,
+                   Adapted(*adapter, input, as_it_lies == product->transposes));
   stack.emplace_back(InType(result, type));
+  return true;
+}
+
+/// s·B(Ax), for a weight [out, in] where `by_rows`, else [in, out]. Each tensor
+/// dies once the next is made, as in one expression of Python.
+at::Tensor LoraAdapters::Adapted(const Adapter& adapter,
+                                 const at::Tensor& input, bool by_rows) {
+  at::Tensor low = by_rows
+                       ? at::linear(InType(input, at::kFloat), adapter.narrow)
+                       : at::matmul(InType(input, at::kFloat), adapter.wide);
+  const at::Tensor high =
+      by_rows ? at::linear(low, adapter.wide) : at::matmul(low, adapter.narrow);
+  low.reset();
+  return at::mul(high, kScaling);
 }
 
 }  // namespace foretell

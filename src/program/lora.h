@@ -17,7 +17,9 @@ namespace foretell {
 /// it lives, as peft.LoraConfig(r=rank, target_modules=targets) puts them there
 /// without dropout: y = Wx + s·B(Ax) with A [rank, in] and B [out, rank] in
 /// f32, for which the input is cast and whose sum gets the type of Wx again.
-/// Nothing else is trained.
+/// Nothing else is trained. A product with a matrix (`matmul`, `mm`, `addmm`:
+/// what an ONNX file has, and GPT-2's Conv1D) is such a layer, with the matrix
+/// as it lies or transposed.
 class LoraAdapters {
  public:
   /// Freezes all parameters and makes two for every one of two dimensions in
@@ -36,21 +38,24 @@ class LoraAdapters {
   static bool Intercept(const c10::OperatorHandle& op,
                         torch::jit::Stack& stack);
 
-  /// Throws Error(kInvalidArgument) where no layer that ran had an adapter.
+  /// Throws Error(kInvalidArgument) where nothing that ran had an adapter.
   void RequireUse() const;
 
  private:
   struct Adapter {
-    at::Tensor down;  ///< A.
-    at::Tensor up;    ///< B.
+    at::Tensor weight;  ///< [m, n].
+    at::Tensor narrow;  ///< [rank, n]: A where the layer's input has n.
+    at::Tensor wide;    ///< [m, rank]: B there.
   };
 
   void RequireFound() const;
-  void Call(const c10::OperatorHandle& op, const Adapter& adapter,
-            torch::jit::Stack& stack);
+  /// The adapter of a weight or of its transposition; null without.
+  const Adapter* Find(const at::Tensor& weight) const;
+  static at::Tensor Adapted(const Adapter& adapter, const at::Tensor& input,
+                            bool by_rows);
 
   std::string targets_;
-  std::unordered_map<const at::TensorImpl*, Adapter> adapters_;
+  std::unordered_map<const c10::StorageImpl*, Adapter> adapters_;
   std::vector<NamedTensor> parameters_;
   bool is_used_ = false;
 };

@@ -22,6 +22,7 @@ using program_test::FakeProgram;
 using program_test::Layers;
 using program_test::Simple;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
 
 constexpr std::int64_t kAllWeights = 2048 + 128 + 1024 + 32;
 
@@ -39,18 +40,19 @@ OperatorGraph TrainInLoop(const TrainingLoop& loop,
       .graph;
 }
 
-/// The most bytes of a role that are alive at once during the recorded step.
-std::int64_t PeakOfRole(const OperatorGraph& graph, TensorRole role) {
-  std::int64_t live = 0;
-  std::int64_t peak = 0;
-  for (const MemoryEvent& event : graph.events()) {
-    const Storage& storage = graph.storage(event.storage);
-    if (event.node == kNone || storage.role != role) continue;
-    live += event.kind == MemoryEvent::Kind::kAllocate ? storage.bytes
-                                                       : -storage.bytes;
-    peak = std::max(peak, live);
-  }
-  return peak;
+/// x [4,16] times a weight [16,32], with adapters of rank 2.
+OperatorGraph TrainProduct(at::Tensor (*product)(const at::Tensor&,
+                                                 const at::Tensor&)) {
+  const BoundInput input{"x", {DType::kF32, {4, 16}}};
+  const program_test::Network network = Simple([product](Layers& l) {
+    const at::Tensor weight = l.weights().Parameter("weight", {16, 32});
+    return
+        [product, weight](const at::Tensor& x) { return product(x, weight); };
+  });
+  return TraceProgram(FakeProgram("net", {input}, network), {input},
+                      {.mode = Mode::kTraining,
+                       .loop = {.lora = {.rank = 2, .targets = "weight"}}})
+      .graph;
 }
 
 std::int64_t CountIn(const OperatorGraph& graph, Phase phase,
@@ -141,6 +143,33 @@ TEST(TrainingLoop, TrainsAdaptersAlone) {
   EXPECT_EQ(BytesOfRole(graph, TensorRole::kGradient), 2 * (128 + 256));
   EXPECT_EQ(BytesOfRole(graph, TensorRole::kOptimizerState), 2 * (128 + 256));
   EXPECT_EQ(graph.ParameterElements(), kAllWeights / 4 + 2 * 16 + 32 * 2);
+}
+
+// x·W with W [16,32], and W as it lies or transposed.
+TEST(TrainingLoop, AdaptsPlainMatrixProducts) {
+  using Product = at::Tensor (*)(const at::Tensor&, const at::Tensor&);
+  const std::pair<std::string, Product> products[] = {
+      {"matmul", [](const at::Tensor& x,
+                    const at::Tensor& w) { return at::matmul(x, w); }},
+      {"mm",
+       [](const at::Tensor& x, const at::Tensor& w) { return at::mm(x, w); }},
+      {"addmm",
+       [](const at::Tensor& x, const at::Tensor& w) {
+         return at::addmm(at::zeros({32}, x.options()), x, w);
+       }},
+      {"linear", [](const at::Tensor& x, const at::Tensor& w) {
+         return at::linear(x, w.t());
+       }}};
+  for (const auto& [name, product] : products) {
+    SCOPED_TRACE(name);
+    const OperatorGraph graph = TrainProduct(product);
+    const std::vector<std::string> targets = TargetsOf(graph, Phase::kForward);
+    EXPECT_THAT(targets, IsSupersetOf(std::vector<std::string>{
+                             name, "matmul", "matmul", "mul", "add"}));
+    EXPECT_EQ(graph.ForwardMacs(), 4 * (16 * 32 + 16 * 2 + 2 * 32));
+    // A and B alone: 16 · 2 and 2 · 32.
+    EXPECT_EQ(BytesOfRole(graph, TensorRole::kGradient), 2 * 4 * (32 + 64));
+  }
 }
 
 TEST(TrainingLoop, CastsForAdaptersOfAHalfNetwork) {
