@@ -136,6 +136,7 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.torch.minor);
   PutOptional(writer, options.torch.patch);
   writer.Number(options.loop.foreach);
+  writer.Number(options.loop.fused);
   writer.Number(options.loop.set_to_none);
   writer.Number(options.loop.accumulation);
   writer.Text(options.loop.trainable);
@@ -157,6 +158,7 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.torch.minor = reader.Number<int>();
   options.torch.patch = TakeOptional<int>(reader);
   options.loop.foreach = reader.Number<bool>();
+  options.loop.fused = reader.Number<bool>();
   options.loop.set_to_none = reader.Number<bool>();
   options.loop.accumulation = reader.Number<int>();
   options.loop.trainable = reader.Text();

@@ -17,7 +17,7 @@ constexpr std::string_view kServedFlags =
     " input batch dim mode optimizer precision phase cache fuse device "
     "environment autocast torch grad method power-limit profile max-memory "
     "max-latency max-energy strict tight mig-rule channels-last max-devices "
-    "media-extensions foreach set-to-none accumulate recompute "
+    "media-extensions foreach fused set-to-none accumulate recompute "
     "expandable-segments ";
 
 bool IsServed(const std::string& name) {

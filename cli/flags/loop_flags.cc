@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/flags/number_checks.h"
 #include "foretell/error.h"
 #include "src/core/parse_number.h"
 
@@ -46,13 +47,16 @@ LoraSpec ParseLora(const std::string& flag, const std::string& text) {
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
   AddSwitch(command, "--foreach", loop.foreach,
             "The optimizer takes all parameters at once, or off: one by one");
+  AddSwitch(command, "--fused", loop.fused,
+            "The optimizer's step is one operator: sgd, momentum, adam, adamw "
+            "and adagrad have one");
   AddSwitch(command, "--set-to-none", loop.set_to_none,
             "zero_grad() drops gradients, or off: fills them with zeros");
   command
       .add_option("--accumulate", loop.accumulation,
                   "Batches whose gradients are added up before the optimizer "
                   "runs: a step is that many forward and backward passes")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command.add_option("--trainable", loop.trainable,
                      "Only parameters in whose names this regular expression "
@@ -74,6 +78,7 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
 std::vector<std::string> LoopWords(const TrainingLoop& loop) {
   std::vector<std::string> words;
   if (!loop.foreach) words.emplace_back("--foreach off");
+  if (loop.fused) words.emplace_back("--fused on");
   if (!loop.set_to_none) words.emplace_back("--set-to-none off");
   if (loop.accumulation != 1) {
     words.push_back(fmt::format("--accumulate {}", loop.accumulation));
@@ -94,8 +99,9 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
 void RequireTraining(const TrainingLoop& loop, Mode mode) {
   if (mode == Mode::kTraining || loop == TrainingLoop{}) return;
   throw Error(ErrorCode::kInvalidArgument,
-              "--foreach, --set-to-none, --accumulate, --trainable, --lora "
-              "and --recompute say how training is done; add --mode training");
+              "--foreach, --fused, --set-to-none, --accumulate, --trainable, "
+              "--lora and --recompute say how training is done; add --mode "
+              "training");
 }
 
 }  // namespace foretell::cli

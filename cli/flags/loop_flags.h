@@ -13,8 +13,8 @@ namespace foretell::cli {
 /// else; `flag` begins the message.
 LoraSpec ParseLora(const std::string& flag, const std::string& text);
 
-/// Adds --foreach, --set-to-none, --accumulate, --trainable, --lora and
-/// --recompute: how a training step is written. `loop` must outlive the
+/// Adds --foreach, --fused, --set-to-none, --accumulate, --trainable, --lora
+/// and --recompute: how a training step is written. `loop` must outlive the
 /// command.
 void AddLoopFlags(CLI::App& command, TrainingLoop& loop);
 

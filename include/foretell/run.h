@@ -11,12 +11,24 @@
 
 namespace foretell {
 
-/// Optimizers whose step is traced, with PyTorch's default (`foreach`) code.
-enum class Optimizer { kSgd, kMomentum, kAdam, kAdamW, kRmsProp, kAdagrad };
+/// Optimizers whose step is traced, with PyTorch's default code: over whole
+/// lists of tensors (`foreach`), but for Adafactor, which takes one by one.
+enum class Optimizer {
+  kSgd,
+  kMomentum,
+  kAdam,
+  kAdamW,
+  kRmsProp,
+  kAdagrad,
+  kAdafactor
+};
 inline constexpr std::array kAllOptimizers = {
-    Optimizer::kSgd,   Optimizer::kMomentum, Optimizer::kAdam,
-    Optimizer::kAdamW, Optimizer::kRmsProp,  Optimizer::kAdagrad};
+    Optimizer::kSgd,      Optimizer::kMomentum, Optimizer::kAdam,
+    Optimizer::kAdamW,    Optimizer::kRmsProp,  Optimizer::kAdagrad,
+    Optimizer::kAdafactor};
 std::string_view OptimizerName(Optimizer optimizer);
+/// Whether torch.optim has its step as one operator (`fused=True`).
+bool HasFusedStep(Optimizer optimizer);
 /// Throws Error(kInvalidArgument) that lists the names there are.
 Optimizer ParseOptimizer(std::string_view name);
 

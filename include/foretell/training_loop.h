@@ -20,6 +20,9 @@ struct TrainingLoop {
   /// The optimizer runs over whole lists of tensors (`foreach`), which on GPUs
   /// it does unless told otherwise; false: over one parameter at a time.
   bool foreach = true;
+  /// The optimizer's step is one operator (`fused=True`), whatever `foreach`
+  /// says. Requires HasFusedStep of the optimizer.
+  bool fused = false;
   /// zero_grad() drops gradients; false: it fills them with zeros, and the
   /// backward pass adds to them.
   bool set_to_none = true;

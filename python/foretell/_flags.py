@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
 
 from ._errors import Error
-from ._optimizers import optimizer_name, runs_one_by_one
+from ._optimizers import optimizer_name, runs_fused, runs_one_by_one
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer
@@ -26,6 +26,7 @@ class Options(TypedDict, total=False):
     grad: bool
     channels_last: bool
     foreach: bool
+    fused: bool
     set_to_none: bool
     accumulate: int
     trainable: str
@@ -64,7 +65,7 @@ class FitOptions(Options, total=False):
 
 
 # On where nothing is said, so that False is a word of its own.
-_SWITCHES = ("foreach", "set_to_none")
+_SWITCHES = ("foreach", "fused", "set_to_none")
 
 
 def _values(name: str, value: Any) -> list[str]:
@@ -93,6 +94,8 @@ def to_words(options: Mapping[str, Any]) -> list[str]:
     words = []
     if runs_one_by_one(options.get("optimizer")):
         options = {"foreach": False, **options}
+    if runs_fused(options.get("optimizer")):
+        options = {"fused": True, **options}
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
         if value is None or (value is False and name not in _SWITCHES):

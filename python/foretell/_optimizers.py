@@ -18,15 +18,15 @@ _NAMES: Mapping[str, tuple[str, str, str]] = {
     "AdamW": ("", "", "adamw"),
     "RMSprop": ("", "", "rmsprop"),
     "Adagrad": ("", "", "adagrad"),
+    "Adafactor": ("", "", "adafactor"),
 }
 # Options that keep further state, or run other code, which the program does not
 # count.
 _NOT_COUNTED: Mapping[str, tuple[str, ...]] = {
-    "SGD": ("fused",),
-    "Adam": ("amsgrad", "fused"),
-    "AdamW": ("amsgrad", "fused"),
+    "Adam": ("amsgrad",),
+    "AdamW": ("amsgrad",),
     "RMSprop": ("momentum", "centered"),
-    "Adagrad": ("fused",),
+    "Adafactor": ("foreach",),
 }
 
 
@@ -55,6 +55,12 @@ def runs_one_by_one(optimizer: Any) -> bool:
     """Whether an optimizer object was made with foreach=False."""
     groups = getattr(optimizer, "param_groups", [])
     return any(group.get("foreach") is False for group in groups)
+
+
+def runs_fused(optimizer: Any) -> bool:
+    """Whether an optimizer object was made with fused=True."""
+    groups = getattr(optimizer, "param_groups", [])
+    return any(group.get("fused") for group in groups)
 
 
 def trained_names(model: Any, optimizer: Any) -> str | None:

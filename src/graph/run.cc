@@ -14,7 +14,7 @@ namespace foretell {
 namespace {
 
 constexpr NameTable<kAllOptimizers.size()> kOptimizerNames = {
-    "sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad"};
+    "sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad", "adafactor"};
 constexpr NameTable<2> kHostNames = {"python", "cpp"};
 
 /// Reads ".NUMBER" off the front of `text`; leaves another text alone.
@@ -39,6 +39,10 @@ bool IsDigit(char c) {
 
 std::string_view OptimizerName(Optimizer optimizer) {
   return NameIn(kOptimizerNames, optimizer);
+}
+
+bool HasFusedStep(Optimizer optimizer) {
+  return optimizer != Optimizer::kRmsProp && optimizer != Optimizer::kAdafactor;
 }
 
 Optimizer ParseOptimizer(std::string_view name) {

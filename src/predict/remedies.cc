@@ -37,8 +37,17 @@ constexpr FixedRemedy kFixedRemedies[] = {
      },
      [](StepSetup& setup) { setup.loop.recompute = "auto"; }},
     {"foreach=False", "foreach",
-     [](const StepSetup& setup) { return Trains(setup) && setup.loop.foreach; },
+     [](const StepSetup& setup) {
+       return Trains(setup) && setup.loop.foreach && !setup.loop.fused &&
+              setup.run.optimizer != Optimizer::kAdafactor;
+     },
      [](StepSetup& setup) { setup.loop.foreach = false; }},
+    {"fused=True", "foreach",
+     [](const StepSetup& setup) {
+       return Trains(setup) && !setup.loop.fused &&
+              HasFusedStep(setup.run.optimizer);
+     },
+     [](StepSetup& setup) { setup.loop.fused = true; }},
     {"set_to_none=True", "set_to_none",
      [](const StepSetup& setup) {
        return Trains(setup) && !setup.loop.set_to_none;
@@ -61,6 +70,7 @@ void AddOptimizers(const StepSetup& setup, std::vector<RemedyRow>& rows) {
     rows.push_back({fmt::format("optimizer {}", OptimizerName(optimizer)),
                     "optimizer", [optimizer](StepSetup& changed) {
                       changed.run.optimizer = optimizer;
+                      changed.loop.fused &= HasFusedStep(optimizer);
                     }});
   }
 }

@@ -14,6 +14,9 @@ inline constexpr double kEpsilon = 1e-8;
 inline constexpr double kAdamWDecay = 1e-2;
 inline constexpr double kRmsPropAlpha = 0.99;
 inline constexpr double kAdagradEpsilon = 1e-10;
+inline constexpr double kAdafactorLearningRate = 1e-2;
+inline constexpr double kAdafactorBeta2Decay = -0.8;
+inline constexpr double kAdafactorSmallestScale = 1e-3;
 
 /// What an optimizer of Adam's family takes off the parameters, 0 for none.
 constexpr double WeightDecay(Optimizer kind) {

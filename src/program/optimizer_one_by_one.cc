@@ -39,6 +39,8 @@ void OptimizerStep::StepOneByOne(Tensors parameters, Tensors gradients) {
         divisor = AdagradOf(i, parameters, gradients);
         parameters[i].addcdiv_(gradients[i], divisor, -kLearningRate);
         break;
+      case Optimizer::kAdafactor:  // Has a loop of its own.
+        break;
     }
   }
 }

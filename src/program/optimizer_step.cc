@@ -10,10 +10,12 @@
 #include <ATen/ops/_foreach_sqrt.h>
 #include <ATen/ops/clone.h>
 #include <ATen/ops/zeros_like.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <utility>
 
+#include "foretell/error.h"
 #include "src/program/optimizer_constants.h"
 
 namespace foretell {
@@ -32,8 +34,13 @@ std::vector<at::Tensor> ZerosLike(at::TensorList tensors) {
 }  // namespace
 
 OptimizerStep::OptimizerStep(Optimizer kind, std::vector<at::Tensor> parameters,
-                             bool foreach)
-    : kind_(kind), foreach_(foreach), parameters_(std::move(parameters)) {}
+                             StepCode code)
+    : kind_(kind), code_(code), parameters_(std::move(parameters)) {
+  if (code != StepCode::kFused || HasFusedStep(kind)) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("optimizer {}: PyTorch has no fused step of it",
+                          OptimizerName(kind)));
+}
 
 void OptimizerStep::Step() {
   const at::NoGradGuard no_grad;
@@ -45,10 +52,19 @@ void OptimizerStep::Step() {
     gradients.push_back(parameter.grad());
   }
   if (parameters.empty()) return;
-  MakeState(parameters);
   ++num_steps_;
-  foreach_ ? StepLists(parameters, gradients)
-           : StepOneByOne(parameters, gradients);
+  if (kind_ == Optimizer::kAdafactor) {
+    return StepAdafactor(parameters, gradients);
+  }
+  MakeState(parameters);
+  switch (code_) {
+    case StepCode::kLists:
+      return StepLists(parameters, gradients);
+    case StepCode::kOneByOne:
+      return StepOneByOne(parameters, gradients);
+    case StepCode::kFused:
+      return StepFused(parameters, gradients);
+  }
 }
 
 void OptimizerStep::MakeState(Tensors parameters) {
@@ -72,6 +88,8 @@ void OptimizerStep::StepLists(Tensors parameters, Tensors gradients) {
       return RmsProp(parameters, gradients);
     case Optimizer::kAdagrad:
       return Adagrad(parameters, gradients);
+    case Optimizer::kAdafactor:
+      return StepAdafactor(parameters, gradients);
   }
 }
 

@@ -3,24 +3,44 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "foretell/trace.h"
 
 namespace foretell {
 
+/// The implementations that torch.optim has of a step.
+enum class StepCode : std::uint8_t {
+  /// Operators on whole lists, what torch.optim runs on CUDA tensors unless
+  /// told otherwise: a temporary as large as all parameters for Adam and
+  /// RMSprop, two for Adagrad. Adafactor runs one by one unless told otherwise,
+  /// and does here.
+  kLists,
+  /// One parameter at a time; the last temporary lives until the next one
+  /// replaces it, as the variable in Python does.
+  kOneByOne,
+  /// One operator without temporaries. Adam's and Adagrad's counts of steps lie
+  /// on the device, a number for each parameter.
+  kFused,
+};
+
+/// What Adafactor keeps of one parameter: `row` [..., rows, 1] and `column`
+/// [..., 1, columns] of a matrix, `variance` of a vector.
+struct AdafactorState {
+  at::Tensor row;
+  at::Tensor column;
+  at::Tensor variance;
+};
+
 /// One optimizer over a fixed list of parameters, with PyTorch's default
-/// hyper-parameters (torch/optim/{sgd,adam,adamw,rmsprop,adagrad}.py, 2.13).
-///
-/// Its `foreach` implementation is what torch.optim runs on CUDA tensors unless
-/// told otherwise: whole-list operators and, for Adam and RMSprop, a temporary
-/// as large as all parameters; Adagrad has two of them. The other one takes one
-/// parameter at a time; its last temporary lives until the next one replaces
-/// it, as the variable in Python does.
+/// hyper-parameters
+/// (torch/optim/{sgd,adam,adamw,rmsprop,adagrad,_adafactor}.py, 2.13).
 class OptimizerStep {
  public:
+  /// Throws Error(kInvalidArgument) for a fused step that torch.optim lacks.
   OptimizerStep(Optimizer kind, std::vector<at::Tensor> parameters,
-                bool foreach = true);
+                StepCode code = StepCode::kLists);
 
   /// Applies the parameters' gradients; those without one are left alone. State
   /// is made in the first call.
@@ -36,6 +56,8 @@ class OptimizerStep {
 
   void StepLists(Tensors parameters, Tensors gradients);
   void StepOneByOne(Tensors parameters, Tensors gradients);
+  void StepFused(Tensors parameters, Tensors gradients);
+  void StepAdafactor(Tensors parameters, Tensors gradients);
   /// Makes the state that the optimizer has before its first step.
   void MakeState(Tensors parameters);
   void Sgd(at::TensorList parameters, at::TensorList gradients);
@@ -50,12 +72,14 @@ class OptimizerStep {
   at::Tensor AdagradOf(std::size_t i, Tensors parameters, Tensors gradients);
 
   Optimizer kind_;
-  bool foreach_;
+  StepCode code_;
   std::vector<at::Tensor> parameters_;
-  int num_steps_ = 0;                 ///< Steps that Adam has made.
+  int num_steps_ = 0;                 ///< Steps that were made.
   std::vector<at::Tensor> momentum_;  ///< exp_avg of Adam.
   /// exp_avg_sq of Adam, square_avg of RMSprop, sum of Adagrad.
   std::vector<at::Tensor> variance_;
+  std::vector<at::Tensor> counts_;       ///< Of the steps, fused alone.
+  std::vector<AdafactorState> factors_;  ///< One per parameter.
 };
 
 }  // namespace foretell

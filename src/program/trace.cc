@@ -77,6 +77,11 @@ void RequireLoopFits(const TrainingLoop& loop) {
                           loop.accumulation));
 }
 
+StepCode CodeOf(const TrainingLoop& loop) {
+  if (loop.fused) return StepCode::kFused;
+  return loop.foreach ? StepCode::kLists : StepCode::kOneByOne;
+}
+
 /// A program, its inputs and its recorder while they are being traced.
 class Tracer {
  public:
@@ -158,7 +163,7 @@ class Tracer {
   Trace Train() {
     ChooseTrained();
     OptimizerStep optimizer(options_.optimizer, TrainableTensors(),
-                            options_.loop.foreach);
+                            CodeOf(options_.loop));
     std::vector<at::Tensor> outputs;
     for (int step = 0; step < kTrainingSteps; ++step) {
       const bool is_last = step == kTrainingSteps - 1;

@@ -619,6 +619,7 @@ class Advise(unittest.TestCase):
         found = {one["remedies"][0]: one for one in result["remedies"]}
         for name, flags in (("recompute blocks", ("--recompute", "auto")),
                             ("foreach=False", ("--foreach", "off")),
+                            ("fused=True", ("--fused", "on")),
                             ("expandable segments", ("--expandable-segments",)),
                             ("train only fc", ("--trainable", "fc")),
                             ("all of it in bf16", ("--precision", "bf16"))):

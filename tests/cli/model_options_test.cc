@@ -223,11 +223,13 @@ TEST(PrintError, IsNoLongerThanAScreen) {
 TEST(ModelOptions, SayHowATrainingLoopIsWritten) {
   const TrainingLoop loop =
       ParseModel(
-          "a.pt2 --mode training --foreach off --set-to-none off --accumulate "
+          "a.pt2 --mode training --foreach off --fused on --set-to-none off "
+          "--accumulate "
           "4 --lora r=16,targets=q|v{1,2} --recompute blocks.*")
           .ToTraceOptions()
           .loop;
   EXPECT_FALSE(loop.foreach);
+  EXPECT_TRUE(loop.fused);
   EXPECT_FALSE(loop.set_to_none);
   EXPECT_EQ(loop.accumulation, 4);
   EXPECT_EQ(loop.lora, (LoraSpec{16, "q|v{1,2}"}));

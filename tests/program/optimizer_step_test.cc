@@ -11,6 +11,8 @@
 #include <functional>
 #include <memory>
 
+#include "tests/graph/expect_error.h"
+
 namespace foretell {
 namespace {
 
@@ -37,10 +39,10 @@ struct Case {
 
 class OptimizerStepTest : public testing::TestWithParam<Case> {};
 
-void ExpectTheNumbersOfTorchOptim(const Case& tested, bool foreach) {
+void ExpectTheNumbersOfTorchOptim(const Case& tested, StepCode code) {
   Tensors ours = StartingWeights();
   Tensors theirs = StartingWeights();
-  OptimizerStep step(tested.optimizer, ours, foreach);
+  OptimizerStep step(tested.optimizer, ours, code);
   const auto reference = tested.reference(theirs);
   for (int i = 0; i < 3; ++i) {
     SetGradients(ours, i);
@@ -57,11 +59,24 @@ void ExpectTheNumbersOfTorchOptim(const Case& tested, bool foreach) {
 }
 
 TEST_P(OptimizerStepTest, GivesTheNumbersOfTorchOptim) {
-  ExpectTheNumbersOfTorchOptim(GetParam(), /*foreach=*/true);
+  ExpectTheNumbersOfTorchOptim(GetParam(), StepCode::kLists);
 }
 
 TEST_P(OptimizerStepTest, GivesTheSameOneByOne) {
-  ExpectTheNumbersOfTorchOptim(GetParam(), /*foreach=*/false);
+  ExpectTheNumbersOfTorchOptim(GetParam(), StepCode::kOneByOne);
+}
+
+TEST_P(OptimizerStepTest, GivesTheSameFused) {
+  if (HasFusedStep(GetParam().optimizer)) {
+    ExpectTheNumbersOfTorchOptim(GetParam(), StepCode::kFused);
+  } else {
+    ExpectError(
+        [] {
+          OptimizerStep step(GetParam().optimizer, StartingWeights(),
+                             StepCode::kFused);
+        },
+        ErrorCode::kInvalidArgument, "PyTorch has no fused step of it");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,6 +28,20 @@ inline std::int64_t BytesOfRole(const OperatorGraph& graph, TensorRole role) {
     if (storage.role == role) bytes += storage.bytes;
   }
   return bytes;
+}
+
+/// The most bytes of a role that are alive at once during the recorded step.
+inline std::int64_t PeakOfRole(const OperatorGraph& graph, TensorRole role) {
+  std::int64_t live = 0;
+  std::int64_t peak = 0;
+  for (const MemoryEvent& event : graph.events()) {
+    const Storage& storage = graph.storage(event.storage);
+    if (event.node == kNone || storage.role != role) continue;
+    live += event.kind == MemoryEvent::Kind::kAllocate ? storage.bytes
+                                                       : -storage.bytes;
+    peak = std::max(peak, live);
+  }
+  return peak;
 }
 
 /// Node during which the storage of `value` dies; kNone if it never does.

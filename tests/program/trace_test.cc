@@ -387,7 +387,7 @@ TEST(Trace, OptimizerNamesRoundTrip) {
   }
   ExpectError([] { ParseOptimizer("lion"); }, ErrorCode::kInvalidArgument,
               "optimizer 'lion': expected one of sgd, momentum, adam, adamw, "
-              "rmsprop, adagrad");
+              "rmsprop, adagrad, adafactor");
 }
 
 }  // namespace

@@ -23,6 +23,10 @@ using program_test::Simple;
 using testing::ElementsAre;
 
 constexpr std::int64_t kParameterBytes = (16 * 32 + 32 + 32 * 8 + 8) * 4;
+/// A row and a column per matrix, vectors whole.
+constexpr std::int64_t kAdafactorState = (32 + 16 + 32 + 8 + 32 + 8) * 4;
+/// Two norms per parameter, and a mean per matrix.
+constexpr std::int64_t kAdafactorNumbers = (2 * 4 + 2) * 4;
 const BoundInput kBatchOfVectors{"x", {DType::kF32, {4, 16}}};
 
 program_test::Network TwoLayers() {
@@ -115,7 +119,11 @@ INSTANTIATE_TEST_SUITE_P(
         OptimizerBytes{Optimizer::kAdamW, 2 * kParameterBytes, kParameterBytes},
         OptimizerBytes{Optimizer::kRmsProp, kParameterBytes, kParameterBytes},
         OptimizerBytes{Optimizer::kAdagrad, kParameterBytes,
-                       2 * kParameterBytes}),
+                       2 * kParameterBytes},
+        // A row and a column of each matrix, its vectors whole; in passing each
+        // parameter's estimate, its means or squares, and norms of 4 bytes.
+        OptimizerBytes{Optimizer::kAdafactor, kAdafactorState,
+                       kParameterBytes + kAdafactorState + kAdafactorNumbers}),
     [](const auto& tested) {
       return std::string(OptimizerName(tested.param.optimizer));
     });

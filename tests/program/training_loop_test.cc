@@ -89,10 +89,34 @@ INSTANTIATE_TEST_SUITE_P(
         TemporaryBytes{Optimizer::kAdam, kAllWeights, 2048 + 2048},
         TemporaryBytes{Optimizer::kAdamW, kAllWeights, 2048 + 2048},
         TemporaryBytes{Optimizer::kRmsProp, kAllWeights, 2048 + 128},
-        TemporaryBytes{Optimizer::kAdagrad, 2 * kAllWeights, 2048 + 128}),
+        TemporaryBytes{Optimizer::kAdagrad, 2 * kAllWeights, 2048 + 128},
+        // The first weight's means of rows and of columns and its estimate live
+        // on while the next one's squares and estimate are made.
+        TemporaryBytes{Optimizer::kAdafactor, 128 + 64 + 2048 + 128 + 128,
+                       128 + 64 + 2048 + 128 + 128}),
     [](const auto& tested) {
       return std::string(OptimizerName(tested.param.optimizer));
     });
+
+TEST(TrainingLoop, AFusedStepIsOneOperatorWithoutTemporaries) {
+  for (const Optimizer optimizer : kAllOptimizers) {
+    SCOPED_TRACE(OptimizerName(optimizer));
+    if (!HasFusedStep(optimizer)) {
+      EXPECT_THROW(TrainInLoop({.fused = true}, optimizer), Error);
+      continue;
+    }
+    const OperatorGraph graph = TrainInLoop({.fused = true}, optimizer);
+    const std::vector<std::string> targets =
+        TargetsOf(graph, Phase::kOptimizer);
+    EXPECT_THAT(targets.back(), testing::StartsWith("_fused_"));
+    EXPECT_EQ(PeakOfRole(graph, TensorRole::kOptimizerTemporary), 0);
+    const std::int64_t lists =
+        BytesOfRole(TrainInLoop({}, optimizer), TensorRole::kOptimizerState);
+    // Where steps are counted, a number per parameter counts them.
+    const std::int64_t counts = targets.size() == 2 ? 4 * 4 : 0;
+    EXPECT_EQ(BytesOfRole(graph, TensorRole::kOptimizerState), lists + counts);
+  }
+}
 
 TEST(TrainingLoop, CallsTheOptimizersOperatorsForEveryWeight) {
   const OperatorGraph graph =

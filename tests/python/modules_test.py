@@ -207,11 +207,12 @@ class Optimizers(unittest.TestCase):
                            (optim.SGD(self.WEIGHT, momentum=0.9), "momentum"),
                            (optim.AdamW(self.WEIGHT), "adamw"),
                            (optim.RMSprop(self.WEIGHT), "rmsprop"),
-                           (optim.Adagrad(self.WEIGHT), "adagrad")):
+                           (optim.Adagrad(self.WEIGHT), "adagrad"),
+                           (optim.Adafactor(self.WEIGHT), "adafactor")):
             self.assertEqual(optimizer_name(made), name)
         for refused in (optim.Adam(self.WEIGHT, amsgrad=True),
                         optim.RMSprop(self.WEIGHT, centered=True),
-                        optim.AdamW(self.WEIGHT, fused=True),
+                        optim.Adafactor(self.WEIGHT, foreach=True),
                         optim.Rprop(self.WEIGHT)):
             with self.assertRaises(foretell.Error):
                 optimizer_name(refused)
@@ -254,6 +255,9 @@ class Optimizers(unittest.TestCase):
                          ["--foreach=off", "--optimizer=sgd"])
         self.assertEqual(to_words({"optimizer": one_by_one, "foreach": True}),
                          ["--foreach=on", "--optimizer=sgd"])
+        fused = torch.optim.AdamW(self.WEIGHT, fused=True)
+        self.assertEqual(to_words({"optimizer": fused}),
+                         ["--fused=on", "--optimizer=adamw"])
         self.assertEqual(to_words({"set_to_none": False, "grad": False}),
                          ["--set-to-none=off"])
 
