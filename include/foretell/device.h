@@ -41,6 +41,9 @@ struct DeviceSpec {
   /// What element-wise kernels on large tensors were measured to move, 10^9
   /// bytes per second; 0 where nobody measured.
   double reached_bandwidth_gb_s = 0;
+  /// What it sends to other GPUs of its machine at best, one way, 10^9 bytes
+  /// per second: NVLink, else PCIe; 0 where nobody said.
+  double link_gb_s = 0;
   double l2_mib = 0;
   /// Peak dense 10^12 FLOP/s (2 per MAC) by Precision.
   std::map<Precision, double> peak_tflops;

@@ -102,6 +102,9 @@ void ReadHardware(JsonObject& object, DeviceSpec* device) {
     device->reached_bandwidth_gb_s =
         object.Number("reached_bandwidth_gb_s", 1, device->bandwidth_gb_s);
   }
+  if (object.Has("link_gb_s")) {
+    device->link_gb_s = object.Number("link_gb_s", 1e-3, kMaxBandwidth);
+  }
   device->l2_mib = object.Number("l2_mib", 0, kMaxBandwidth);
   device->peak_tflops = ReadRates(object.Object("peak_tflops"), /*all=*/true);
   if (object.Has("matmul_tflops")) {
