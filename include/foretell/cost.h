@@ -10,8 +10,8 @@
 
 namespace foretell {
 
-/// CPU time of an operator, as a multiple of LibTorch's called from C++. Python:
-/// the geometric mean of published A100 hosts (docs/hosts.md).
+/// CPU time of an operator, as a multiple of LibTorch's called from C++.
+/// Python: the geometric mean of published A100 hosts (docs/hosts.md).
 constexpr double DispatchScale(Host host) {
   return host == Host::kPython ? 2.8 : 1.0;
 }
@@ -25,6 +25,8 @@ struct CostOptions {
   /// HostSpec::factor: CPU time of every operator times this, beside
   /// DispatchScale of who calls it.
   double host_factor = 1.0;
+  /// 10^9 bytes per second one way between GPUs; 0: DeviceSpec::link_gb_s.
+  double link_gb_s = 0;
   /// What PyTorch makes of the graph's operators, and who calls them. Mode,
   /// precision and optimizer are the graph's.
   Run run = {.host = Host::kCpp};
@@ -47,6 +49,10 @@ struct NodeCost {
   double dispatch_us = 0;    ///< CPU time until the kernels are queued.
   CostBound bound = CostBound::kLaunch;
   double energy_j = 0;  ///< While its kernels run, idle power included.
+  double link_us = 0;   ///< Time on the link to other GPUs.
+  /// An exchange: nodes that make what it sends; another node: exchanges whose
+  /// results it reads.
+  std::vector<NodeId> waits_for = {};
 };
 
 /// Analytic cost of one step; not calibrated.
@@ -65,8 +71,13 @@ struct CostEstimate {
   double memory_ms = 0;
   double overhead_ms = 0;
 
-  double waiting_ms = 0;  ///< Time in which the GPU waits for the CPU.
-  double energy_j = 0;    ///< Of kernels and waiting, over latency_ms.
+  double waiting_ms = 0;  ///< Time in which the GPU waits for CPU or link.
+  double link_gb_s = 0;   ///< Of the link to other GPUs; 0: one GPU.
+  double sent_bytes = 0;  ///< By this GPU to others.
+  double link_ms = 0;     ///< Time in which the link is busy.
+  /// Part of latency_ms by which the link makes the step longer.
+  double exposed_link_ms = 0;
+  double energy_j = 0;  ///< Of kernels and waiting, over latency_ms.
   /// The part of energy_j that the idle chip would take in latency_ms.
   double static_energy_j = 0;
   /// energy_j / latency_ms. On a slice: its share of the board, idle power and
@@ -87,12 +98,16 @@ struct CostEstimate {
 /// nor do the indices of a lookup: exporters spell out what a network computes
 /// when it is built.
 ///
+/// Exchanges between GPUs run on a third timeline, one after another, each once
+/// what it sends is there; who reads a result waits for it.
+///
 /// A power limit of the run below the board's own makes the clock fall until
 /// the average power keeps to it.
 ///
-/// Throws Error(kInvalidArgument) for options outside their ranges and for a
-/// device without bandwidth, SMs or the needed peak rate, and for a power limit
-/// that is not above its idle power or is above its own limit.
+/// Throws Error(kInvalidArgument) for options outside their ranges, for
+/// exchanges on a device without a link and for a device without bandwidth, SMs
+/// or the needed peak rate, and for a power limit that is not above its idle
+/// power or is above its own limit.
 CostEstimate EstimateCost(const OperatorGraph& graph, const DeviceSpec& device,
                           const CostOptions& options = {});
 

@@ -147,6 +147,7 @@ enum class OpKind : std::uint8_t {
   kDetection,
   kLoss,
   kOptimizerUpdate,
+  kCollective,  ///< Exchanges tensors with other GPUs.
   kOther,
 };
 inline constexpr int kNumOpKinds = static_cast<int>(OpKind::kOther) + 1;

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "foretell/parallel.h"
+
 namespace foretell {
 
 /// Low-rank adapters in the place of training (LoRA).
@@ -36,6 +38,7 @@ struct TrainingLoop {
   /// Blocks that are computed again in the backward pass, see
   /// RecomputeBlocks; empty: none.
   std::string recompute = {};
+  ParallelSpec parallel = {};  ///< How GPUs share the step; one by default.
 
   bool operator==(const TrainingLoop&) const = default;
 };

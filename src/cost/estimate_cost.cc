@@ -22,6 +22,10 @@
 // execution waits for the CPU; a sum of both would be too high for large ones,
 // where the CPU runs ahead.
 //
+// GPUs that share a step exchange tensors on a third timeline. An exchange
+// starts when what it sends is there and the one before it is done; a kernel
+// that reads what comes of it starts no earlier than that.
+//
 // A power limit below the board's own acts on the average over many steps, so
 // one clock is sought for the whole of a step: the highest at which its average
 // power is within the limit.
@@ -123,22 +127,53 @@ std::span<const Kernel> TakeKernelsOf(NodeId node,
   return taken;
 }
 
-/// CPU and GPU time so far, in microseconds.
-struct Timelines {
-  double cpu_us = 0;
-  double gpu_us = 0;
+/// CPU, GPU and link time so far, in microseconds.
+class Timelines {
+ public:
+  explicit Timelines(std::size_t num_nodes) { done_us_.reserve(num_nodes); }
 
+  /// Of all nodes, in their order.
   void Run(const NodeCost& node) {
-    cpu_us += node.dispatch_us;
-    if (node.gpu_us > 0) gpu_us = std::max(cpu_us, gpu_us) + node.gpu_us;
+    cpu_us_ += node.dispatch_us;
+    double ready_us = cpu_us_;
+    for (const NodeId id : node.waits_for) {
+      ready_us = std::max(ready_us, done_us_[static_cast<std::size_t>(id)]);
+    }
+    if (node.link_us > 0) {
+      link_us_ = std::max(ready_us, link_us_) + node.link_us;
+      done_us_.push_back(link_us_);
+      return;
+    }
+    if (node.gpu_us > 0 || !node.waits_for.empty()) {
+      gpu_us_ = std::max(ready_us, gpu_us_) + node.gpu_us;
+    }
+    done_us_.push_back(gpu_us_);
   }
-  double EndUs() const { return std::max(cpu_us, gpu_us); }
+  double EndUs() const { return std::max({cpu_us_, gpu_us_, link_us_}); }
+
+ private:
+  double cpu_us_ = 0;
+  double gpu_us_ = 0;
+  double link_us_ = 0;
+  std::vector<double> done_us_;  ///< By node.
 };
+
+/// The step as if nothing were exchanged.
+double EndWithoutLink(const std::vector<NodeCost>& nodes) {
+  Timelines timelines(nodes.size());
+  for (NodeCost node : nodes) {
+    node.waits_for.clear();
+    node.link_us = 0;
+    timelines.Run(node);
+  }
+  return timelines.EndUs();
+}
 
 void AddTotals(const Machine& machine, const Timelines& timelines,
                CostEstimate& result) {
   for (const NodeCost& node : result.nodes) {
     result.dispatch_ms += node.dispatch_us / kUsPerMs;
+    result.link_ms += node.link_us / kUsPerMs;
     result.gpu_ms += node.gpu_us / kUsPerMs;
     result.energy_j += node.energy_j;
     if (node.bound == CostBound::kCompute) {
@@ -148,6 +183,10 @@ void AddTotals(const Machine& machine, const Timelines& timelines,
     }
   }
   result.latency_ms = timelines.EndUs() / kUsPerMs;
+  if (result.link_ms > 0) {
+    result.exposed_link_ms =
+        result.latency_ms - EndWithoutLink(result.nodes) / kUsPerMs;
+  }
   result.overhead_ms =
       std::max(0.0, result.latency_ms - result.compute_ms - result.memory_ms);
   result.waiting_ms = std::max(0.0, result.latency_ms - result.gpu_ms);
@@ -161,17 +200,24 @@ void AddTotals(const Machine& machine, const Timelines& timelines,
   }
 }
 
-CostEstimate EstimateOn(const cost::LaunchedStep& step,
-                        const Machine& machine) {
+CostEstimate EstimateOn(const cost::LaunchedStep& step, const Machine& machine,
+                        double link_gb_s) {
   std::span<const Kernel> rest = step.kernels;
   CostEstimate result;
+  result.link_gb_s = link_gb_s;
+  for (const cost::LinkUse& use : step.links) result.sent_bytes += use.bytes;
   result.nodes.reserve(step.dispatch_us.size());
-  Timelines timelines;
+  Timelines timelines(step.dispatch_us.size());
   for (NodeId id = 0; id < std::ssize(step.dispatch_us); ++id) {
+    const auto index = static_cast<std::size_t>(id);
     result.nodes.push_back(CostOfNode(TakeKernelsOf(id, rest), machine));
-    result.nodes.back().dispatch_us =
-        step.dispatch_us[static_cast<std::size_t>(id)];
-    timelines.Run(result.nodes.back());
+    NodeCost& node = result.nodes.back();
+    node.dispatch_us = step.dispatch_us[index];
+    if (!step.links.empty()) {
+      node.link_us = cost::LinkUs(step.links[index], link_gb_s);
+      node.waits_for = step.links[index].waits_for;
+    }
+    timelines.Run(node);
   }
   AddTotals(machine, timelines, result);
   return result;
@@ -179,13 +225,13 @@ CostEstimate EstimateOn(const cost::LaunchedStep& step,
 
 /// The step at the highest clock at which it keeps to the power limit.
 CostEstimate EstimateThrottled(const cost::LaunchedStep& step,
-                               const Machine& machine) {
+                               const Machine& machine, double link_gb_s) {
   double low = kLowestClock;
   double high = 1;
-  CostEstimate best = EstimateOn(step, machine.AtClock(low));
+  CostEstimate best = EstimateOn(step, machine.AtClock(low), link_gb_s);
   for (int i = 0; i < kClockBisections; ++i) {
     const double clock = (low + high) / 2;
-    CostEstimate tried = EstimateOn(step, machine.AtClock(clock));
+    CostEstimate tried = EstimateOn(step, machine.AtClock(clock), link_gb_s);
     if (tried.average_power_w > cost::PowerLimitW(machine)) {
       high = clock;
     } else {
@@ -212,7 +258,9 @@ std::string_view CostBoundName(CostBound bound) {
 
 cost::LaunchedStep cost::LaunchStep(const OperatorGraph& graph,
                                     const CostOptions& options) {
-  LaunchedStep step{.kernels = ExpandKernels(graph, options.run)};
+  LaunchedStep step{.kernels = ExpandKernels(graph, options.run),
+                    .dispatch_us = {},
+                    .links = LinkUses(graph)};
   const std::vector<bool> varying = VaryingValues(graph);
   std::span<const Kernel> rest = step.kernels;
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
@@ -230,19 +278,22 @@ CostEstimate cost::EstimateLaunched(const LaunchedStep& step,
                                     const DeviceSpec& device,
                                     const CostOptions& options) {
   const Machine machine = MakeMachine(device, options);
-  CostEstimate result = EstimateOn(step, machine);
+  const double link_gb_s = step.links.empty() ? 0 : LinkGbS(device, options);
+  CostEstimate result = EstimateOn(step, machine, link_gb_s);
   if (!options.run.power_limit_w ||
       result.average_power_w <= PowerLimitW(machine)) {
     return result;
   }
-  return EstimateThrottled(step, machine);
+  return EstimateThrottled(step, machine, link_gb_s);
 }
 
 CostEstimate cost::EstimateOnHost(const CostEstimate& estimate,
                                   const DeviceSpec& device,
                                   const CostOptions& options, double slowdown) {
-  CostEstimate result{.nodes = estimate.nodes};
-  Timelines timelines;
+  CostEstimate result{.nodes = estimate.nodes,
+                      .link_gb_s = estimate.link_gb_s,
+                      .sent_bytes = estimate.sent_bytes};
+  Timelines timelines(result.nodes.size());
   for (NodeCost& node : result.nodes) {
     node.dispatch_us *= slowdown;
     timelines.Run(node);

@@ -79,6 +79,7 @@ inline constexpr HostTime kHostTimes[] = {
     {OpKind::kDetection,              60},
     {OpKind::kLoss,                   15},
     {OpKind::kOptimizerUpdate,        20},
+    {OpKind::kCollective,             20},
     {OpKind::kOther,                  10},
 };
 // clang-format on

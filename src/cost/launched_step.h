@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "foretell/cost.h"
+#include "src/cost/link.h"
 #include "src/kernels/kernels.h"
 
 namespace foretell::cost {
@@ -12,6 +13,7 @@ namespace foretell::cost {
 struct LaunchedStep {
   std::vector<Kernel> kernels;      ///< ExpandKernels: node after node.
   std::vector<double> dispatch_us;  ///< CPU time of each node.
+  std::vector<LinkUse> links;       ///< By node; empty: one GPU.
 };
 
 /// Reads the run and the host factor of `options`; errors as ExpandKernels.

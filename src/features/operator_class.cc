@@ -68,6 +68,7 @@ constexpr ClassRow kRows[] = {
     {OpKind::kEmbedding, OperatorClass::kMovement},
     {OpKind::kEmbeddingBackward, OperatorClass::kMovement},
     {OpKind::kOptimizerUpdate, OperatorClass::kOptimizer},
+    {OpKind::kCollective, OperatorClass::kOther},
     {OpKind::kFft, OperatorClass::kOther},
     {OpKind::kDetection, OperatorClass::kOther},
     {OpKind::kOther, OperatorClass::kOther},

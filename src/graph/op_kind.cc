@@ -76,6 +76,7 @@ constexpr NameTable<kNumOpKinds> kKindNames = {
     "detection",
     "loss",
     "optimizer_update",
+    "collective",
     "other",
 };
 

@@ -321,6 +321,9 @@ inline constexpr OpKindRow kOpKindRows[] = {
     {OpKind::kOptimizerUpdate,
      "_fused_adam _fused_adamw _fused_sgd _fused_adagrad "
      "_amp_foreach_non_finite_check_and_unscale _amp_update_scale"},
+    {OpKind::kCollective,
+     "c10d::allreduce c10d::broadcast c10d::_allgather_base "
+     "c10d::_reduce_scatter_base"},
 };
 
 }  // namespace foretell

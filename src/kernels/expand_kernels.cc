@@ -188,8 +188,9 @@ void ExpandNodes(Expansion& expansion) {
   const std::vector<bool> varying = VaryingValues(graph);
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
     const Node& node = graph.node(id);
-    const bool runs =
-        !node.outputs.empty() && !IsConstantTable(graph, node, varying);
+    const bool runs = !node.outputs.empty() &&
+                      node.kind != OpKind::kCollective &&
+                      !IsConstantTable(graph, node, varying);
     if (runs) ExpandNode(expansion, id);
   }
 }

@@ -33,7 +33,7 @@ TEST(OperatorClass, IsOtherOnlyWhereNothingIsKnown) {
     if (ClassOf(kind) == OperatorClass::kOther) others.insert(kind);
   }
   EXPECT_EQ(others, (std::set<OpKind>{OpKind::kFft, OpKind::kDetection,
-                                      OpKind::kOther}));
+                                      OpKind::kCollective, OpKind::kOther}));
 }
 
 }  // namespace

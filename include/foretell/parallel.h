@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace foretell {
+
+/// How several GPUs share a training step. Batches are those of one GPU.
+enum class ParallelKind : std::uint8_t {
+  kOneGpu,
+  kDdp,    ///< DistributedDataParallel: all of everything, gradients averaged.
+  kZero1,  ///< DDP with ZeroRedundancyOptimizer: states of own parameters.
+  /// fully_shard(reshard_after_forward=False): parameters, gradients and states
+  /// are shards; gathered parameters stay from forward to backward.
+  kZero2,
+  kFsdp,  ///< fully_shard: gathered parameters go after each block's pass.
+};
+
+/// What `--parallel` says.
+struct ParallelSpec {
+  ParallelKind kind = ParallelKind::kOneGpu;
+  int gpus = 1;  ///< At least 2 unless kOneGpu.
+  /// gradient_as_bucket_view=True: gradients lie in DDP's buckets.
+  bool bucket_view = false;
+  /// Path of the modules that kFsdp and kZero2 wrap, as RecomputeBlocks takes
+  /// it; empty: modules whose path ends with the first number in it.
+  std::string blocks = {};
+
+  bool operator==(const ParallelSpec&) const = default;
+};
+
+/// "fsdp:8", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*"; empty for kOneGpu.
+std::string ToString(const ParallelSpec& spec);
+/// Reads what ToString writes. Throws Error(kInvalidArgument) that begins with
+/// `flag` for an unknown kind or option, and for fewer than 2 or more than
+/// 65536 GPUs.
+ParallelSpec ParseParallel(std::string_view flag, std::string_view text);
+
+}  // namespace foretell

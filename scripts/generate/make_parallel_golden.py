@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""Writes tests/golden/parallel/: what real PyTorch allocates in a training step that
+processes share.
+
+    scripts/generate/make_parallel_golden.py [--out FOLDER]
+
+Networks run on the CPU, over Gloo, in two and in four processes: alone, under
+DistributedDataParallel, with ZeroRedundancyOptimizer and under fully_shard. PyTorch's
+profiler sees every allocation of the first process from before the network is made.
+Steps are repeated until the reducer has its final buckets; of the last one are kept,
+in bytes: `standing` alive after zero_grad(), `forward` after the forward pass and the
+loss, `backward` after the backward pass, and `peak`, the most that was ever alive in
+between and in the optimizer's step. The optimizer is SGD with momentum, by `foreach`:
+on CPUs Adam's counter of steps is a tensor too, which on GPUs it is not. What Gloo
+allocates within a gathering or a scattering, copies of the whole, does not count
+towards `peak`: NCCL makes none.
+
+`live_bytes.csv` has the figures, `blocks.pt` the network that the zoo has not.
+"""
+
+import argparse
+import csv
+import gc
+import os
+import pathlib
+import socket
+import tempfile
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.profiler import ProfilerActivity, profile, record_function
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COLUMNS = ("network", "plan", "standing", "forward", "backward", "peak")
+STEPS = 4
+MARK, EXCHANGE = "foretell: ", "exchange"
+GPUS = (2, 4)
+PLANS = ("ddp:{}", "ddp:{},bucket-view", "zero1:{}", "zero2:{}", "fsdp:{}")
+
+
+class Block(nn.Module):
+    """A pre-norm block of a Transformer, without dropout."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def attend(self, x):
+        batch, tokens, width = x.shape
+        q, k, v = self.qkv(x).view(batch, tokens, 3, self.heads, -1).permute(
+            2, 0, 3, 1, 4).unbind(0)
+        scores = (q @ k.transpose(-2, -1)).softmax(-1)
+        return self.out((scores @ v).transpose(1, 2).reshape(batch, tokens, width))
+
+    def forward(self, x):
+        x = x + self.attend(self.norm1(x))
+        return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
+
+
+class Blocks(nn.Module):
+    """An embedding, three blocks, a norm and a head of a width that four processes
+    cannot share evenly."""
+
+    def __init__(self, width=16, heads=4, depth=3, words=50, classes=10):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(depth))
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, classes)
+
+    def forward(self, tokens):
+        x = self.embedding(tokens)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+
+    def units(self):
+        return list(self.blocks)
+
+    def example(self):
+        return torch.zeros(4, 12, dtype=torch.int64)
+
+
+class Mlp(nn.Module):
+    """zoo:mlp?inputs=512&hidden=1024,1024,1024&batch_norm=true: more than a bucket,
+    and buffers."""
+
+    def __init__(self):
+        super().__init__()
+        layers, width = [], 512
+        for _ in range(3):
+            layers += [nn.Linear(width, 1024), nn.BatchNorm1d(1024), nn.ReLU()]
+            width = 1024
+        self.layers = nn.Sequential(*layers, nn.Linear(width, 10))
+
+    def forward(self, x):
+        return self.layers(x)
+
+    def units(self):
+        return [layer for layer in self.layers if list(layer.parameters())]
+
+    def example(self):
+        return torch.zeros(8, 512)
+
+
+NETWORKS = {"blocks": Blocks, "mlp": Mlp}
+
+
+def shard(network, mesh, reshard):
+    for module in network.units():
+        fully_shard(module, mesh=mesh, reshard_after_forward=reshard)
+    # As fully_shard itself has it: the root keeps its parameters.
+    fully_shard(network, mesh=mesh, reshard_after_forward=False)
+    return network
+
+
+def prepare(network, plan, mesh):
+    """The network under the plan, and its optimizer."""
+    settings = {"lr": 0.01, "momentum": 0.9, "foreach": True}
+    kind = plan.partition(":")[0]
+    if kind in ("ddp", "zero1"):
+        network = nn.parallel.DistributedDataParallel(
+            network, gradient_as_bucket_view=plan.endswith("bucket-view"))
+    elif kind in ("zero2", "fsdp"):
+        network = shard(network, mesh, kind == "fsdp")
+    if kind == "zero1":
+        return network, ZeroRedundancyOptimizer(
+            network.parameters(), torch.optim.SGD, **settings)
+    return network, torch.optim.SGD(network.parameters(), **settings)
+
+
+def mark(what):
+    with record_function(MARK + what):
+        pass
+
+
+def take_steps(make, plan, mesh):
+    network = make()
+    x = network.example()
+    network, optimizer = prepare(network, plan, mesh)
+    for _ in range(STEPS):
+        mark("begin")
+        optimizer.zero_grad()
+        mark("standing")
+        out = network(x)
+        loss = out.mean()
+        mark("forward")
+        loss.backward()
+        del loss
+        mark("backward")
+        optimizer.step()
+        mark("end")
+    return out
+
+
+def figures(events):
+    """Bytes at the marks of the last step, by name, and the peak in it."""
+    live, found, quiet_until = 0, {}, 0
+    for time, name, size in sorted(events, key=lambda event: event[0]):
+        if name == EXCHANGE:
+            quiet_until = time + size
+            continue
+        live += size
+        if name == "begin":
+            found = {"peak": 0}
+        elif name:
+            found[name] = live
+        if "standing" in found and time > quiet_until:
+            found["peak"] = max(found["peak"], live)
+    return found
+
+
+def events_of(run):
+    """Times, names of marks, and bytes; of an exchange its length in ns."""
+    for event in run.profiler.kineto_results.events():
+        name = event.name()
+        if name == "[memory]":
+            yield event.start_ns(), "", event.nbytes()
+        elif name == MARK + EXCHANGE:
+            yield event.start_ns(), EXCHANGE, event.duration_ns()
+        elif name.startswith(MARK):
+            yield event.start_ns(), name.removeprefix(MARK), 0
+
+
+def measure(make, plan, mesh):
+    """Without the mesh, whose list of processes lies on the CPU everywhere."""
+    gc.collect()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as run:
+        take_steps(make, plan, mesh)
+    return figures(events_of(run))
+
+
+def marked(call):
+    def run(*arguments, **options):
+        with record_function(MARK + EXCHANGE):
+            return call(*arguments, **options)
+    return run
+
+
+def mark_exchanges():
+    """fully_shard looks them up in the module at each call."""
+    dist.all_gather_single = marked(dist.all_gather_single)
+    dist.reduce_scatter_single = marked(dist.reduce_scatter_single)
+
+
+def work(rank, gpus, port, path):
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    torch.set_num_threads(1)
+    mark_exchanges()
+    dist.init_process_group("gloo", rank=rank, world_size=gpus)
+    mesh = init_device_mesh("cpu", (gpus,))
+    plans = [plan.format(gpus) for plan in PLANS]
+    if gpus == GPUS[0]:
+        plans.insert(0, "")
+    rows = [{"network": name, "plan": plan, **measure(make, plan, mesh)}
+            for name, make in NETWORKS.items() for plan in plans]
+    if rank == 0:
+        write(path, rows)
+    dist.destroy_process_group()
+
+
+def write(path, rows):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, COLUMNS, extrasaction="ignore",
+                               lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=pathlib.Path,
+                        default=ROOT / "tests/golden/parallel")
+    out = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for gpus in GPUS:
+            path = pathlib.Path(folder, str(gpus))
+            mp.spawn(work, args=(gpus, free_port(), path), nprocs=gpus)
+            rows += csv.DictReader(path.open(encoding="utf-8"))
+    write(out / "live_bytes.csv", rows)
+    network = Blocks()
+    torch.jit.trace(network, network.example()).save(str(out / "blocks.pt"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include "foretell/cost.h"
+#include "foretell/device.h"
+#include "foretell/graph.h"
+
+namespace foretell::cost {
+
+/// What a node has to do with the link between GPUs.
+struct LinkUse {
+  double bytes = 0;  ///< That every GPU sends; 0: it is no exchange.
+  double hops = 0;   ///< From GPU to GPU, one after another.
+  std::vector<NodeId> waits_for;  ///< NodeCost::waits_for.
+};
+
+/// By node; empty where nothing is exchanged.
+std::vector<LinkUse> LinkUses(const OperatorGraph& graph);
+
+/// Microseconds of an exchange at `gb_s`, 10^9 bytes per second one way.
+double LinkUs(const LinkUse& use, double gb_s);
+
+/// The link of `options`, else of the device. Throws Error(kInvalidArgument)
+/// where neither says one.
+double LinkGbS(const DeviceSpec& device, const CostOptions& options);
+
+}  // namespace foretell::cost

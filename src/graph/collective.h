@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "foretell/graph.h"
+
+namespace foretell {
+
+/// Attributes of the nodes of OpKind::kCollective.
+inline constexpr std::string_view kPlanAttribute = "plan";
+inline constexpr std::string_view kGpusAttribute = "gpus";
+inline constexpr std::string_view kBytesAttribute = "bytes";
+
+/// Operators of OpKind::kCollective.
+inline constexpr std::string_view kAllReduce = "c10d::allreduce_";
+inline constexpr std::string_view kAllGather = "c10d::_allgather_base_";
+inline constexpr std::string_view kReduceScatter =
+    "c10d::_reduce_scatter_base_";
+inline constexpr std::string_view kBroadcast = "c10d::broadcast_";
+
+/// What GPUs exchange in one go. The node begins once its inputs are there, and
+/// whoever reads its results waits for it.
+struct Collective {
+  std::string_view target;  ///< One of those above.
+  std::string_view plan;    ///< ToString of the ParallelSpec.
+  std::int64_t gpus = 0;
+  /// Of the whole tensor: what is gathered, reduced, scattered or sent.
+  std::int64_t bytes = 0;
+};
+
+/// Empty for a node of another kind. It looks at `node`.
+std::optional<Collective> CollectiveOf(const Node& node);
+
+}  // namespace foretell

@@ -1,0 +1,87 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "foretell/error.h"
+#include "foretell/parallel.h"
+#include "src/core/parse_number.h"
+
+namespace foretell {
+namespace {
+
+constexpr int kMostGpus = 65536;
+constexpr std::string_view kBucketView = "bucket-view";
+constexpr std::string_view kBlocks = "blocks=";
+
+struct KindName {
+  ParallelKind kind;
+  std::string_view name;
+};
+
+constexpr KindName kKindNames[] = {{ParallelKind::kDdp, "ddp"},
+                                   {ParallelKind::kZero1, "zero1"},
+                                   {ParallelKind::kZero2, "zero2"},
+                                   {ParallelKind::kFsdp, "fsdp"}};
+
+std::string_view NameOf(ParallelKind kind) {
+  const auto* const row = std::ranges::find(kKindNames, kind, &KindName::kind);
+  return row == std::end(kKindNames) ? "" : row->name;
+}
+
+bool HasBuckets(ParallelKind kind) {
+  return kind == ParallelKind::kDdp || kind == ParallelKind::kZero1;
+}
+
+bool HasBlocks(ParallelKind kind) {
+  return kind == ParallelKind::kZero2 || kind == ParallelKind::kFsdp;
+}
+
+/// Whether `word` is an option of the spec's kind, which it then has.
+bool ReadOption(std::string_view word, ParallelSpec& spec) {
+  if (HasBuckets(spec.kind) && word == kBucketView) {
+    spec.bucket_view = true;
+    return true;
+  }
+  if (!HasBlocks(spec.kind) || !word.starts_with(kBlocks)) return false;
+  spec.blocks = word.substr(kBlocks.size());
+  return !spec.blocks.empty();
+}
+
+std::optional<ParallelSpec> Read(std::string_view text) {
+  const std::size_t comma = std::min(text.find(','), text.size());
+  const std::string_view head = text.substr(0, comma);
+  const std::size_t colon = std::min(head.find(':'), head.size());
+  const auto* const row =
+      std::ranges::find(kKindNames, head.substr(0, colon), &KindName::name);
+  if (row == std::end(kKindNames) || colon == head.size()) return {};
+  const std::optional<int> gpus = ParseNumber<int>(head.substr(colon + 1));
+  if (!gpus || *gpus < 2 || *gpus > kMostGpus) return {};
+  ParallelSpec spec{.kind = row->kind, .gpus = *gpus};
+  if (comma == text.size()) return spec;
+  if (!ReadOption(text.substr(comma + 1), spec)) return {};
+  return spec;
+}
+
+}  // namespace
+
+std::string ToString(const ParallelSpec& spec) {
+  if (spec.kind == ParallelKind::kOneGpu) return "";
+  std::string text = fmt::format("{}:{}", NameOf(spec.kind), spec.gpus);
+  if (spec.bucket_view) text += fmt::format(",{}", kBucketView);
+  if (!spec.blocks.empty()) text += fmt::format(",{}{}", kBlocks, spec.blocks);
+  return text;
+}
+
+ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
+  if (std::optional<ParallelSpec> spec = Read(text)) return *std::move(spec);
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} '{}': expected ddp:N, zero1:N, zero2:N or "
+                          "fsdp:N with 2 to {} GPUs; after ddp:N and zero1:N "
+                          "',{}' may stand, after zero2:N and fsdp:N "
+                          "',{}PATH'",
+                          flag, text, kMostGpus, kBucketView, kBlocks));
+}
+
+}  // namespace foretell

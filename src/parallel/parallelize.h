@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+
+#include "foretell/graph.h"
+#include "foretell/parallel.h"
+
+namespace foretell::parallel {
+
+/// A parameter that the step trains, by the storages of it and its gradient.
+struct TrainedParameter {
+  StorageId parameter = kNone;
+  StorageId gradient = kNone;
+};
+
+/// The training step of `graph` as the first of `spec.gpus` GPUs takes it, with
+/// what they exchange as nodes of OpKind::kCollective (src/graph/collective.h)
+/// and the buffers that this needs; docs/parallel.md has the rules. The step of
+/// kOneGpu is the graph itself.
+///
+/// Throws Error(kInvalidArgument) for a step that trains nothing, and for
+/// blocks without a parameter.
+OperatorGraph Parallelize(const OperatorGraph& graph, const ParallelSpec& spec,
+                          std::span<const TrainedParameter> trained);
+
+}  // namespace foretell::parallel

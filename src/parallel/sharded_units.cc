@@ -1,0 +1,191 @@
+#include "src/parallel/sharded_units.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "foretell/error.h"
+#include "src/graph/block_paths.h"
+#include "src/parallel/step_rewriter.h"
+
+namespace foretell::parallel {
+namespace {
+
+using UnitIndex = std::int32_t;
+constexpr UnitIndex kRoot = 0;
+
+class UnitSearch {
+ public:
+  UnitSearch(const OperatorGraph& graph, const StepFacts& facts,
+             const BlockOf& block_of)
+      : graph_(graph),
+        facts_(facts),
+        block_of_(block_of),
+        unit_of_node_(graph.nodes().size(), kRoot),
+        unit_of_parameter_(facts.parameters.size(), kNone) {}
+
+  ShardedUnits Run() {
+    found_.units.push_back({});
+    for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) AssignNode(id);
+    AssignParameters();
+    FindBackward();
+    FindInputs();
+    std::erase_if(found_.units, [](const ShardedUnit& unit) {
+      return !unit.path.empty() && unit.parameters.empty();
+    });
+    return std::move(found_);
+  }
+
+ private:
+  ShardedUnit& Unit(UnitIndex index) { return found_.units[IndexOf(index)]; }
+
+  /// The block of the node's module; where its path is in none, as formats that
+  /// leave out containers or all of it have it, that of the first parameter
+  /// which it reads.
+  std::string PathOf(const Node& node) const {
+    std::string path = block_of_(node.scope);
+    if (!path.empty()) return path;
+    if (node.phase != Phase::kForward) return "";
+    for (const ValueId input : node.inputs) {
+      const ParameterIndex index = ParameterIn(input);
+      if (index == kNone) continue;
+      const ValueId value = facts_.parameters[IndexOf(index)].value;
+      return block_of_(graph_.value(value).name);
+    }
+    return "";
+  }
+
+  /// Operators of the forward pass, and of what is computed again.
+  void AssignNode(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (node.phase == Phase::kOptimizer) return;
+    const std::string path = PathOf(node);
+    if (path.empty()) return;
+    const auto [place, is_new] = units_by_path_.try_emplace(
+        path, static_cast<UnitIndex>(found_.units.size()));
+    if (is_new) found_.units.emplace_back().path = path;
+    unit_of_node_[IndexOf(id)] = place->second;
+    ShardedUnit& unit = Unit(place->second);
+    if (node.phase != Phase::kForward) return;
+    if (unit.first_forward == kNone) unit.first_forward = id;
+    unit.last_forward = id;
+  }
+
+  void AssignParameters() {
+    for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
+      if (graph_.node(id).phase != Phase::kForward) continue;
+      for (const ValueId input : graph_.node(id).inputs) {
+        const ParameterIndex index = ParameterIn(input);
+        if (index == kNone) continue;
+        UnitIndex& unit = unit_of_parameter_[IndexOf(index)];
+        const UnitIndex here = unit_of_node_[IndexOf(id)];
+        unit = unit == kNone || unit == here ? here : kRoot;
+      }
+    }
+    for (std::size_t i = 0; i < unit_of_parameter_.size(); ++i) {
+      UnitIndex& unit = unit_of_parameter_[i];
+      if (unit == kNone) unit = kRoot;
+      Unit(unit).parameters.push_back(static_cast<ParameterIndex>(i));
+    }
+  }
+
+  /// The parameter whose storage the value is in.
+  ParameterIndex ParameterIn(ValueId value) const {
+    const StorageId storage = graph_.value(value).storage;
+    const ParameterIndex index = facts_.OwnerOf(storage);
+    if (index == kNone) return kNone;
+    return facts_.parameters[IndexOf(index)].storage == storage ? index : kNone;
+  }
+
+  /// The unit whose backward pass the node is of: it makes a gradient of one of
+  /// its parameters, or reads one, or something that its forward pass made.
+  /// kNone where it only moves gradients on.
+  UnitIndex BackwardUnitOf(const Node& node) const {
+    for (const ValueId output : node.outputs) {
+      const ParameterIndex index = facts_.OwnerOf(graph_.value(output).storage);
+      if (index != kNone) return unit_of_parameter_[IndexOf(index)];
+    }
+    for (const ValueId input : node.inputs) {
+      const ParameterIndex index = ParameterIn(input);
+      if (index != kNone) return unit_of_parameter_[IndexOf(index)];
+    }
+    for (const ValueId input : node.inputs) {
+      const NodeId producer = graph_.value(input).producer;
+      const bool is_of_network = producer != kNone &&
+                                 producer <= facts_.last_forward &&
+                                 graph_.node(producer).phase == Phase::kForward;
+      if (is_of_network) return unit_of_node_[IndexOf(producer)];
+    }
+    return kNone;
+  }
+
+  void FindBackward() {
+    for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.phase != Phase::kBackward) continue;
+      const UnitIndex again = unit_of_node_[IndexOf(id)];
+      const UnitIndex index = again != kRoot ? again : BackwardUnitOf(node);
+      if (index == kNone) continue;
+      if (found_.backward == kNone) found_.backward = id;
+      ShardedUnit& unit = Unit(index);
+      if (unit.first_backward == kNone) unit.first_backward = id;
+      unit.last_backward = id;
+    }
+  }
+
+  /// Values that depend on anything that is trained, and units that take one.
+  void FindInputs() {
+    std::vector<bool> varies(graph_.storages().size(), false);
+    for (const Parameter& parameter : facts_.parameters) {
+      if (parameter.gradient != kNone)
+        varies[IndexOf(parameter.storage)] = true;
+    }
+    for (NodeId id = 0; id <= facts_.last_forward; ++id) {
+      const Node& node = graph_.node(id);
+      if (node.phase != Phase::kForward) continue;
+      for (const ValueId input : node.inputs) {
+        const Value& value = graph_.value(input);
+        if (!varies[IndexOf(value.storage)]) continue;
+        for (const ValueId output : node.outputs) {
+          const Value& result = graph_.value(output);
+          if (IsFloatingPoint(result.type.dtype)) {
+            varies[IndexOf(result.storage)] = true;
+          }
+        }
+        Enter(unit_of_node_[IndexOf(id)], value);
+      }
+    }
+  }
+
+  void Enter(UnitIndex here, const Value& value) {
+    if (value.producer == kNone) return;
+    if (unit_of_node_[IndexOf(value.producer)] == here) return;
+    Unit(here).inputs_need_gradients = true;
+  }
+
+  const OperatorGraph& graph_;
+  const StepFacts& facts_;
+  const BlockOf& block_of_;
+  std::vector<UnitIndex> unit_of_node_;
+  std::vector<UnitIndex> unit_of_parameter_;
+  std::map<std::string, UnitIndex> units_by_path_;
+  ShardedUnits found_;
+};
+
+}  // namespace
+
+ShardedUnits FindUnits(const OperatorGraph& graph, const StepFacts& facts,
+                       const ParallelSpec& spec) {
+  const BlockOf block_of =
+      spec.blocks.empty() ? BlocksOfNumber(0) : BlocksOfPath(spec.blocks);
+  ShardedUnits found = UnitSearch(graph, facts, block_of).Run();
+  if (!spec.blocks.empty() && found.units.size() == 1) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: no block '{}' has a parameter", ToString(spec),
+                            spec.blocks));
+  }
+  return found;
+}
+
+}  // namespace foretell::parallel

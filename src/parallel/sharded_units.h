@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "foretell/parallel.h"
+#include "src/parallel/step_facts.h"
+
+namespace foretell::parallel {
+
+/// Modules whose parameters are gathered together: fully_shard's groups.
+struct ShardedUnit {
+  std::string path;  ///< Empty for the root, which has what no block has.
+  std::vector<ParameterIndex> parameters;
+  NodeId first_forward = kNone;
+  NodeId last_forward = kNone;
+  NodeId first_backward = kNone;
+  NodeId last_backward = kNone;
+  /// Whether autograd tells when its backward pass is over: by the gradient of
+  /// what it was called with.
+  bool inputs_need_gradients = false;
+};
+
+/// The units of a step: the root first, then blocks with parameters in the
+/// order of their forward passes. `backward` is the first node of the network's
+/// own backward pass.
+struct ShardedUnits {
+  std::vector<ShardedUnit> units;
+  NodeId backward = kNone;
+};
+
+/// Blocks are those of `spec`; a parameter that two of them read is the root's.
+/// Throws Error(kInvalidArgument) for blocks that no operator is in.
+ShardedUnits FindUnits(const OperatorGraph& graph, const StepFacts& facts,
+                       const ParallelSpec& spec);
+
+}  // namespace foretell::parallel

@@ -1,0 +1,118 @@
+#include "src/parallel/step_facts.h"
+
+#include <algorithm>
+
+#include "src/parallel/step_rewriter.h"
+
+namespace foretell::parallel {
+namespace {
+
+/// Storages stand for one parameter where an operator of the optimizer reads or
+/// writes them at the same place of its lists: twice over the operators is
+/// enough, since each state meets the gradient.
+constexpr int kRounds = 3;
+
+std::vector<Parameter> FindParameters(
+    const OperatorGraph& graph, std::span<const TrainedParameter> trained) {
+  std::vector<Parameter> parameters;
+  std::vector<bool> known(graph.storages().size(), false);
+  for (ValueId id = 0; id < std::ssize(graph.values()); ++id) {
+    const Value& value = graph.value(id);
+    const bool is_parameter =
+        graph.storage(value.storage).role == TensorRole::kParameter;
+    if (!is_parameter || value.producer != kNone) continue;
+    if (known[IndexOf(value.storage)]) continue;
+    known[IndexOf(value.storage)] = true;
+    Parameter parameter{.value = id, .storage = value.storage};
+    const auto row =
+        std::ranges::find(trained, value.storage, &TrainedParameter::parameter);
+    if (row != trained.end()) parameter.gradient = row->gradient;
+    parameters.push_back(parameter);
+  }
+  return parameters;
+}
+
+class OwnerSearch {
+ public:
+  OwnerSearch(const OperatorGraph& graph, std::vector<ParameterIndex>& owner)
+      : graph_(graph), owner_(owner) {}
+
+  void Run() {
+    for (int round = 0; round < kRounds; ++round) {
+      for (const Node& node : graph_.nodes()) {
+        if (node.phase == Phase::kOptimizer) Join(node);
+      }
+    }
+  }
+
+ private:
+  ParameterIndex& Of(ValueId value) {
+    return owner_[IndexOf(graph_.value(value).storage)];
+  }
+
+  void Join(const Node& node) {
+    const std::size_t width = node.outputs.size();
+    for (std::size_t place = 0; place < width; ++place) {
+      ParameterIndex found = Of(node.outputs[place]);
+      for (std::size_t i = place; i < node.inputs.size(); i += width) {
+        found = std::max(found, Of(node.inputs[i]));
+      }
+      Of(node.outputs[place]) = found;
+      for (std::size_t i = place; i < node.inputs.size(); i += width) {
+        Of(node.inputs[i]) = found;
+      }
+    }
+  }
+
+  const OperatorGraph& graph_;
+  std::vector<ParameterIndex>& owner_;
+};
+
+/// The last node outside the optimizer that has a result in the storage.
+NodeId LastWriter(const OperatorGraph& graph, StorageId storage) {
+  NodeId last = kNone;
+  for (const Value& value : graph.values()) {
+    if (value.storage != storage || value.producer == kNone) continue;
+    if (graph.node(value.producer).phase == Phase::kOptimizer) continue;
+    last = std::max(last, value.producer);
+  }
+  return last;
+}
+
+NodeId LastOfPhase(const OperatorGraph& graph, Phase phase) {
+  for (auto id = static_cast<NodeId>(graph.nodes().size()) - 1; id >= 0; --id) {
+    if (graph.node(id).phase == phase) return id;
+  }
+  return kNone;
+}
+
+}  // namespace
+
+StepFacts::StepFacts(const OperatorGraph& graph,
+                     std::span<const TrainedParameter> trained)
+    : parameters(FindParameters(graph, trained)),
+      owner(graph.storages().size(), kNone),
+      last_backward(LastOfPhase(graph, Phase::kBackward)),
+      last_optimizer(LastOfPhase(graph, Phase::kOptimizer)) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    Parameter& parameter = parameters[i];
+    const auto index = static_cast<ParameterIndex>(i);
+    owner[IndexOf(parameter.storage)] = index;
+    if (parameter.gradient == kNone) continue;
+    owner[IndexOf(parameter.gradient)] = index;
+    parameter.ready = LastWriter(graph, parameter.gradient);
+    by_ready.push_back(index);
+  }
+  OwnerSearch(graph, owner).Run();
+  std::ranges::stable_sort(by_ready, {}, [this](ParameterIndex index) {
+    return parameters[IndexOf(index)].ready;
+  });
+  for (auto id = static_cast<NodeId>(graph.nodes().size()) - 1; id >= 0; --id) {
+    if (graph.node(id).phase == Phase::kForward) first_forward = id;
+  }
+  for (const ValueId output : graph.outputs()) {
+    last_forward = std::max(last_forward, graph.value(output).producer);
+  }
+}
+
+}  // namespace foretell::parallel

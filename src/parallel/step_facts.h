@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "src/parallel/parallelize.h"
+
+namespace foretell::parallel {
+
+/// Index of a parameter; kNone: none.
+using ParameterIndex = std::int32_t;
+
+/// A parameter of the step.
+struct Parameter {
+  ValueId value = kNone;  ///< The source, in the parameter's own shape.
+  StorageId storage = kNone;
+  StorageId gradient = kNone;  ///< kNone: it is not trained.
+  NodeId ready = kNone;        ///< The last node that writes the gradient.
+};
+
+/// What plans have to know of a training step.
+struct StepFacts {
+  StepFacts(const OperatorGraph& graph,
+            std::span<const TrainedParameter> trained);
+
+  std::vector<Parameter> parameters;
+  /// Trained ones, in the order in which their gradients are ready.
+  std::vector<ParameterIndex> by_ready;
+  /// By storage: whose parameter, gradient, optimizer's state or temporary of
+  /// one it is.
+  std::vector<ParameterIndex> owner;
+  NodeId first_forward = kNone;
+  /// The last node of the network itself: the loss follows.
+  NodeId last_forward = kNone;
+  NodeId last_backward = kNone;
+  NodeId last_optimizer = kNone;
+
+  ParameterIndex OwnerOf(StorageId storage) const {
+    return owner[static_cast<std::size_t>(storage)];
+  }
+};
+
+}  // namespace foretell::parallel

@@ -1,0 +1,174 @@
+#include "src/parallel/step_rewriter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/graph/collective.h"
+
+namespace foretell::parallel {
+namespace {
+
+using Kind = MemoryEvent::Kind;
+
+/// Storages that are born and freed before the first node and that nothing
+/// names.
+std::vector<bool> LeftByEarlierStep(const OperatorGraph& graph) {
+  std::vector<bool> is_left(graph.storages().size(), false);
+  for (const MemoryEvent& event : graph.events()) {
+    if (event.node == kNone && event.kind == Kind::kFree) {
+      is_left[IndexOf(event.storage)] = true;
+    }
+  }
+  for (const Value& value : graph.values()) {
+    is_left[IndexOf(value.storage)] = false;
+  }
+  return is_left;
+}
+
+}  // namespace
+
+StepRewriter::StepRewriter(const OperatorGraph& graph, const ParallelSpec& spec)
+    : graph_(graph),
+      spec_(spec),
+      builder_(graph.info()),
+      value_of_(graph.values().size(), kNone),
+      storage_of_(graph.storages().size(), kNone) {
+  builder_.SetParameterElements(graph.ParameterElements());
+  for (const Value& value : graph.values()) names_.insert(value.name);
+}
+
+std::optional<std::int64_t> StepRewriter::BytesOf(StorageId id) const {
+  return graph_.storage(id).bytes;
+}
+
+TensorType StepRewriter::TypeOf(ValueId id) const {
+  return graph_.value(id).type;
+}
+
+OperatorGraph StepRewriter::Rewrite() {
+  AddStorages();
+  AddSources();
+  Begin();
+  PlayEvents(kNone);
+  for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
+    BeforeNode(id);
+    AddNode(id);
+    PlayEvents(id);
+    AfterNode(id);
+  }
+  MarkEnds();
+  return builder_.Build();
+}
+
+void StepRewriter::AddStorages() {
+  const std::vector<bool> is_left = LeftByEarlierStep(graph_);
+  for (StorageId id = 0; id < std::ssize(graph_.storages()); ++id) {
+    const std::optional<std::int64_t> bytes = BytesOf(id);
+    if (!bytes || is_left[IndexOf(id)]) continue;
+    const Storage& storage = graph_.storage(id);
+    SetStorage(id, builder_.AddStorage(*bytes, storage.role, storage.label));
+  }
+}
+
+void StepRewriter::AddSources() {
+  for (ValueId id = 0; id < std::ssize(graph_.values()); ++id) {
+    const Value& value = graph_.value(id);
+    if (value.producer != kNone || StorageNow(value.storage) == kNone) continue;
+    SetValue(id, builder_.AddSource(value.name, TypeOf(id),
+                                    StorageNow(value.storage)));
+  }
+}
+
+void StepRewriter::PlayEvents(NodeId id) {
+  for (; next_event_ < graph_.events().size() &&
+         graph_.events()[next_event_].node == id;
+       ++next_event_) {
+    const MemoryEvent& event = graph_.events()[next_event_];
+    const StorageId storage = StorageNow(event.storage);
+    if (storage == kNone || !Keeps(event)) continue;
+    event.kind == Kind::kAllocate ? builder_.Allocate(storage, Current())
+                                  : builder_.Free(storage, Current());
+  }
+}
+
+void StepRewriter::AddNode(NodeId id) {
+  const Node& node = graph_.node(id);
+  NodeSpec spec{.target = node.target,
+                .inputs = {},
+                .attributes = node.attributes,
+                .scope = node.scope,
+                .phase = node.phase};
+  std::vector<std::size_t> results;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (HasResult(node, i)) results.push_back(i);
+  }
+  if (results.empty() && !node.outputs.empty()) return;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (HasOperand(node, i)) spec.inputs.push_back(ValueNow(node.inputs[i]));
+  }
+  const NodeId added = builder_.AddNode(std::move(spec));
+  for (const std::size_t i : results) {
+    const ValueId output = node.outputs[i];
+    const Value& value = graph_.value(output);
+    SetValue(output, builder_.AddResult(added, value.name, TypeOf(output),
+                                        StorageNow(value.storage)));
+  }
+}
+
+void StepRewriter::MarkEnds() {
+  for (const ValueId value : graph_.inputs()) {
+    builder_.MarkInput(ValueNow(value));
+  }
+  for (const ValueId value : graph_.outputs()) {
+    builder_.MarkOutput(ValueNow(value));
+  }
+}
+
+ValueId StepRewriter::ValueNow(ValueId id) {
+  ValueId& now = value_of_[IndexOf(id)];
+  if (now != kNone) return now;
+  const Value& value = graph_.value(id);
+  now = builder_.AddSource(FreshName(value.name), TypeOf(id),
+                           StorageNow(value.storage));
+  return now;
+}
+
+std::string StepRewriter::FreshName(std::string name) {
+  while (!names_.insert(name).second) name += ".here";
+  return name;
+}
+
+StorageId StepRewriter::Allocate(std::int64_t bytes, TensorRole role,
+                                 const std::string& label) {
+  const StorageId storage = builder_.AddStorage(bytes, role, label);
+  builder_.Allocate(storage, Current());
+  return storage;
+}
+
+std::vector<ValueId> StepRewriter::Add(Added added) {
+  const NodeId node =
+      builder_.AddNode({.target = std::move(added.target),
+                        .inputs = std::move(added.inputs),
+                        .attributes = std::move(added.attributes),
+                        .scope = std::move(added.scope),
+                        .phase = added.phase});
+  std::vector<ValueId> results;
+  for (std::size_t i = 0; i < added.types.size(); ++i) {
+    const std::string& label = builder_.storage(added.storages[i]).label;
+    results.push_back(builder_.AddResult(
+        node, FreshName(label), std::move(added.types[i]), added.storages[i]));
+  }
+  return results;
+}
+
+std::vector<ValueId> StepRewriter::AddCollective(std::string_view target,
+                                                 std::int64_t bytes,
+                                                 Added added) {
+  added.target = target;
+  added.attributes = {{std::string(kPlanAttribute), ToString(spec_)},
+                      {std::string(kGpusAttribute), std::int64_t{spec_.gpus}},
+                      {std::string(kBytesAttribute), bytes}};
+  return Add(std::move(added));
+}
+
+}  // namespace foretell::parallel

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "foretell/parallel.h"
+
+namespace foretell::parallel {
+
+/// `id` as an index of its list.
+constexpr std::size_t IndexOf(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+/// Writes a step anew, node by node and event by event, and lets a plan put in
+/// what several GPUs do beside it. Storages that live before the first node
+/// only, what an earlier step left, are left out.
+class StepRewriter {
+ public:
+  StepRewriter(const OperatorGraph& graph, const ParallelSpec& spec);
+  virtual ~StepRewriter() = default;
+  StepRewriter(const StepRewriter&) = delete;
+  StepRewriter& operator=(const StepRewriter&) = delete;
+
+  /// Called once.
+  OperatorGraph Rewrite();
+
+ protected:
+  /// A node that a plan adds: its tensors in the new graph, and its result's
+  /// types, each in the storage of the same index.
+  struct Added {
+    std::string target;
+    std::vector<ValueId> inputs;
+    std::vector<TensorType> types;
+    std::vector<StorageId> storages;
+    Phase phase = Phase::kBackward;
+    std::string scope = {};
+    Attributes attributes = {};
+  };
+
+  /// Called once the storages and sources are there, before the first event.
+  virtual void Begin() {}
+  virtual void BeforeNode(NodeId /*id*/) {}
+  /// After the node's events.
+  virtual void AfterNode(NodeId /*id*/) {}
+  /// Bytes of a storage on one GPU; empty: the plan has none of it.
+  virtual std::optional<std::int64_t> BytesOf(StorageId id) const;
+  /// What one GPU has of a tensor.
+  virtual TensorType TypeOf(ValueId id) const;
+  /// Whether the event happens, of a storage that BytesOf knows.
+  virtual bool Keeps(const MemoryEvent& /*event*/) const { return true; }
+  /// Positions of a node's operands and results that one GPU has; a node
+  /// without any is left out.
+  virtual bool HasOperand(const Node& /*node*/, std::size_t /*i*/) const {
+    return true;
+  }
+  virtual bool HasResult(const Node& /*node*/, std::size_t /*i*/) const {
+    return true;
+  }
+
+  const OperatorGraph& graph() const { return graph_; }
+  const ParallelSpec& spec() const { return spec_; }
+  GraphBuilder& builder() { return builder_; }
+  NodeId Current() const { return builder_.num_nodes() - 1; }
+  /// The storage in the new graph; kNone where it has none.
+  StorageId StorageNow(StorageId id) const { return storage_of_[IndexOf(id)]; }
+  void SetStorage(StorageId id, StorageId now) {
+    storage_of_[IndexOf(id)] = now;
+  }
+  /// What stands for a tensor of the graph now, made known as a source if it is
+  /// new.
+  ValueId ValueNow(ValueId id);
+  void SetValue(ValueId id, ValueId now) { value_of_[IndexOf(id)] = now; }
+  std::string FreshName(std::string name);
+
+  /// Adds a storage that is allocated during the newest node.
+  StorageId Allocate(std::int64_t bytes, TensorRole role,
+                     const std::string& label);
+  void Free(StorageId storage) { builder_.Free(storage, Current()); }
+  /// Results of the node in their order.
+  std::vector<ValueId> Add(Added added);
+  /// Adds an exchange of `bytes` (src/graph/collective.h) between the GPUs.
+  std::vector<ValueId> AddCollective(std::string_view target,
+                                     std::int64_t bytes, Added added);
+
+ private:
+  void AddStorages();
+  void AddSources();
+  void PlayEvents(NodeId id);
+  void AddNode(NodeId id);
+  void MarkEnds();
+
+  const OperatorGraph& graph_;
+  const ParallelSpec& spec_;
+  GraphBuilder builder_;
+  std::size_t next_event_ = 0;
+  std::vector<ValueId> value_of_;      ///< By value of the graph.
+  std::vector<StorageId> storage_of_;  ///< By storage of the graph.
+  std::unordered_set<std::string> names_;
+};
+
+}  // namespace foretell::parallel

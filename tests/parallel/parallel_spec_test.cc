@@ -1,0 +1,45 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "foretell/error.h"
+#include "foretell/parallel.h"
+
+namespace foretell {
+namespace {
+
+TEST(ParallelSpec, ReadsWhatItWrites) {
+  for (const std::string text :
+       {"ddp:8", "ddp:2,bucket-view", "zero1:4", "zero1:4,bucket-view",
+        "zero2:2", "fsdp:65536", "fsdp:8,blocks=model.layers.*"}) {
+    EXPECT_EQ(ToString(ParseParallel("--parallel", text)), text);
+  }
+  EXPECT_EQ(ToString(ParallelSpec{}), "");
+}
+
+TEST(ParallelSpec, KnowsItsParts) {
+  const ParallelSpec spec = ParseParallel("--parallel", "fsdp:8,blocks=h.*");
+  EXPECT_EQ(spec.kind, ParallelKind::kFsdp);
+  EXPECT_EQ(spec.gpus, 8);
+  EXPECT_EQ(spec.blocks, "h.*");
+}
+
+TEST(ParallelSpec, RefusesOtherTexts) {
+  for (const std::string text :
+       {"", "ddp", "ddp:", "ddp:1", "ddp:0", "ddp:-2", "ddp:2.5", "ddp:65537",
+        "hsdp:8", "tp:4", "fsdp:8,", "fsdp:8,blocks=", "fsdp:8,bucket-view",
+        "ddp:8,blocks=h.*", " ddp:8", "DDP:8"}) {
+    try {
+      ParseParallel("--parallel", text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      EXPECT_TRUE(std::string(error.what())
+                      .starts_with("--parallel '" + text + "': expected"))
+          << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foretell

