@@ -30,7 +30,7 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
 }
 
 std::vector<std::pair<std::string, at::Tensor>> TensorsOf(
-    const Network& network) {
+    const torch::nn::Module& network) {
   std::vector<std::pair<std::string, at::Tensor>> tensors;
   for (const auto& item : network.named_parameters()) {
     tensors.emplace_back(item.key(), item.value());
@@ -105,7 +105,8 @@ at::Tensor ToTensor(const StoredTensor& stored) {
   return tensor;
 }
 
-std::map<std::string, StoredTensor> WeightsOf(const Network& network) {
+std::map<std::string, StoredTensor> WeightsOf(
+    const torch::nn::Module& network) {
   std::map<std::string, StoredTensor> weights;
   for (const auto& [name, tensor] : TensorsOf(network)) {
     weights[name] = ToStored(tensor);
@@ -114,7 +115,7 @@ std::map<std::string, StoredTensor> WeightsOf(const Network& network) {
 }
 
 void LoadWeights(const std::map<std::string, StoredTensor>& weights,
-                 const std::string& origin, Network& network) {
+                 const std::string& origin, torch::nn::Module& network) {
   const at::NoGradGuard no_gradients;
   std::size_t used = 0;
   for (auto& [name, tensor] : TensorsOf(network)) {

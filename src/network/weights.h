@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <torch/nn/module.h>
 
 #include <map>
 #include <string>
@@ -18,13 +19,13 @@ StoredTensor ToStored(const at::Tensor& tensor);
 at::Tensor ToTensor(const StoredTensor& stored);
 
 /// Parameters and buffers of a network by name.
-std::map<std::string, StoredTensor> WeightsOf(const Network& network);
+std::map<std::string, StoredTensor> WeightsOf(const torch::nn::Module& network);
 
 /// Copies weights into a network, wherever it is. Throws Error(kCorrupt) that
 /// names `origin`, the tensor and both values unless names, types and shapes
 /// are those of the network.
 void LoadWeights(const std::map<std::string, StoredTensor>& weights,
-                 const std::string& origin, Network& network);
+                 const std::string& origin, torch::nn::Module& network);
 
 /// The network that `options` describe with these weights, set to evaluation.
 /// Sizes that the weights cannot fill are refused before memory is taken.
