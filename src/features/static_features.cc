@@ -1,3 +1,5 @@
+#include "src/features/static_features.h"
+
 #include <algorithm>
 
 #include "foretell/features.h"
@@ -11,8 +13,8 @@ bool IsMatrix(const OperatorGraph& graph, ValueId id) {
   return graph.value(id).type.shape.size() == 2;
 }
 
-/// What an exporter may write for a fully connected layer: a linear layer, a
-/// product of two matrices (mm, addmm), or of anything with a weight matrix.
+}  // namespace
+
 bool IsDense(const OperatorGraph& graph, const Node& node) {
   if (node.kind == OpKind::kLinear) return true;
   if (node.kind != OpKind::kMatmul) return false;
@@ -24,8 +26,6 @@ bool IsDense(const OperatorGraph& graph, const Node& node) {
            return is_matrix(id) && IsWeight(graph, id);
          });
 }
-
-}  // namespace
 
 std::array<double, kNumStaticFeatures> StaticFeatures::ToArray() const {
   std::array<double, kNumStaticFeatures> numbers;
