@@ -1,9 +1,11 @@
 """The generated networks whose training memory GPUMemNet's authors measured.
 
 `blocks` of the table names the units of a network; README_gpumemnet2.md beside the table
-says how they are joined. `export_cnn` and `export_transformer` write a network without
-weights as a TorchScript trace. Needs torch.
+says how they are joined. `export_mlp`, `export_cnn` and `export_transformer` write a
+network without weights as TorchScript. Needs torch.
 """
+
+import re
 
 import torch
 from torch import nn
@@ -13,7 +15,6 @@ from language_models import save_without_weights
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU, "elu": nn.ELU,
                "leaky_relu": nn.LeakyReLU, "selu": nn.SELU, "swish": nn.SiLU,
                "softplus": nn.Softplus, "mish": nn.Mish, "prelu": nn.PReLU}
-SIZE_TRACED = 16
 GROWTH = 32  # Channels that a unit of a dense block adds.
 
 
@@ -94,15 +95,37 @@ def layers_of(row):
 
 
 def export_cnn(row, path):
-    """Traced on the CPU, as tracing convolutions on meta fails, then emptied."""
+    """Scripted, as tracing convolutions on meta fails and on the CPU computes them."""
     with torch.device("meta"):
         layers, channels = layers_of(row)
         model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
                               nn.Linear(channels, int(row["num_classes"])),
                               nn.Softmax(1)).train()
-    example = torch.zeros(2, int(row["input_channels"]), SIZE_TRACED, SIZE_TRACED)
-    traced = torch.jit.trace(model.to_empty(device="cpu"), example,
-                             check_trace=False)
+    save_without_weights(torch.jit.script(model), path)
+
+
+def mlp_layers(row):
+    """`layer_widths` names every layer: "linear:629 ReLU:629 …"."""
+    width = int(row["input_size"])
+    rate = re.search(r"dropout:([0-9.]+)", row["config"])
+    for text in row["layer_widths"].split():
+        kind, after = text.split(":")
+        before, width = width, int(after)
+        if kind == "linear":
+            yield nn.Linear(before, width)
+        elif kind == "batch_normalization":
+            yield nn.BatchNorm1d(width)
+        elif kind == "dropout":
+            yield nn.Dropout(float(rate[1]))
+        else:
+            yield nn.Softmax(1) if kind == "Softmax" else getattr(nn, kind)()
+
+
+def export_mlp(row, path):
+    with torch.device("meta"):
+        traced = torch.jit.trace(nn.Sequential(*mlp_layers(row)).train(),
+                                 torch.zeros(2, int(row["input_size"])),
+                                 check_trace=False)
     save_without_weights(traced, path)
 
 
