@@ -13,4 +13,7 @@ constexpr double ToMiB(std::int64_t bytes) {
   return static_cast<double>(bytes) / static_cast<double>(kMiB);
 }
 
+/// A bandwidth of 1 GB/s (10^9 bytes per second), in bytes per microsecond.
+inline constexpr double kBytesPerUsPerGbS = 1e3;
+
 }  // namespace foretell

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "foretell/error.h"
+#include "src/core/units.h"
 #include "src/graph/collective.h"
 
 // Exchanges between GPUs in a ring, which is how NCCL does them on one machine.
@@ -29,7 +30,6 @@ constexpr double kReachedShareOfLink = 0.8;
 /// An all-reduce of 8 bytes over eight GPUs, 14 hops, takes 42 us
 /// (NVIDIA/nccl, issue 1530).
 constexpr double kHopUs = 3;
-constexpr double kBytesPerUsPerGbS = 1e3;
 
 struct RingRow {
   std::string_view target;

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "foretell/error.h"
+#include "src/core/units.h"
 #include "src/cost/compute_capability.h"
 
 namespace foretell::cost {
 namespace {
 
 constexpr double kFlopsPerUsOfATflops = 1e6;
-constexpr double kBytesPerUsPerGbS = 1e3;
 /// Share of the A100's peak that its best measured BF16 product reaches, 267.9
 /// of 312 TFLOP/s: the efficiencies of the cost model are shares of that peak.
 constexpr double kReachedShareOfPeak = 0.86;
