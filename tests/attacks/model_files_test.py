@@ -27,6 +27,8 @@ from onnx_cases import ANSWERED, EITHER, REFUSED
 FORETELL, FORMAT = sys.argv[1:3]
 CHOSEN = re.compile(sys.argv[3] if len(sys.argv) > 3 else "")
 HONEST_EVERY = 15
+OFF = ["--sandbox", "off"]
+WITHOUT = " without a sandbox"
 
 
 def script_bytes(path, make, damage=None):
@@ -46,8 +48,8 @@ def torchscript_rows():
                           lambda path, case=case:
                           script_archive.write(path, **case))
     for name, case in torchscript_cases.SECOND_LINE.items():
-        rows[name + " without a sandbox"] = (
-            EITHER, [*torchscript_cases.FLAGS.get(name, []), "--sandbox", "off"],
+        rows[name + WITHOUT] = (
+            EITHER, [*torchscript_cases.FLAGS.get(name, []), *OFF],
             lambda path, case=case: script_archive.write(path, **case))
     for name, (make, damage) in pickle_cases.ARCHIVES.items():
         rows[name] = (EITHER, [], lambda path, make=make, damage=damage:
@@ -65,6 +67,14 @@ def onnx_rows():
             expected, ["--trace", "cpu"],
             lambda path, make=make: path.write_bytes(make()))
     return rows
+
+
+def in_own_process(rows):
+    """The rows without the sandbox, so that what a sanitizer finds ends foretell."""
+    return {name: (expected, flags if name.endswith(WITHOUT) else [*flags, *OFF],
+                   write)
+            for name, (expected, flags, write) in rows.items()
+            if name + WITHOUT not in rows}
 
 
 def script_writer(body):
@@ -95,14 +105,11 @@ SUFFIX, FORMAT_FLAGS, MAKE_ROWS, SECONDS, HONEST = FORMATS[FORMAT]
 ENDLESS = re.compile("without end|CPU$|long|factorial|combinations|dictionar|"
                      "statements|140,000|in a loop|itself|meta kernel|letters|"
                      "levels|records of|for ever|2\\^40|1e9")
+ROWS = {name: row for name, row in MAKE_ROWS().items() if CHOSEN.search(name)}
 if bounded_run.SANITIZED:
     SECONDS *= 15
-    if FORMAT == "onnx":
-        # In foretell's own process, so that what a sanitizer finds ends it.
-        FORMAT_FLAGS = [*FORMAT_FLAGS, "--sandbox", "off"]
-ROWS = {name: row for name, row in MAKE_ROWS().items() if CHOSEN.search(name)
-        and not (bounded_run.SANITIZED and FORMAT == "torchscript"
-                 and ENDLESS.search(name))}
+    ROWS = {name: row for name, row in in_own_process(ROWS).items()
+            if FORMAT == "onnx" or not ENDLESS.search(name)}
 
 
 def predict(files, flags):
