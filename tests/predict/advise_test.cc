@@ -69,8 +69,9 @@ TEST(Advise, RanksRemediesByWhatTheySave) {
       NamesOfRemedies(advice),
       ElementsAre("recompute blocks", "optimizer sgd", "optimizer momentum",
                   "optimizer adamw", "optimizer rmsprop", "optimizer adagrad",
-                  "2 batches of 3, gradients added up", "expandable segments",
-                  "autocast to fp16", "foreach=False"));
+                  "optimizer adafactor", "2 batches of 3, gradients added up",
+                  "expandable segments", "autocast to fp16", "foreach=False",
+                  "fused=True"));
   const Remedy& first = advice.remedies.front();
   EXPECT_EQ(first.saved_mib, 300);
   EXPECT_EQ(first.time_factor, 1.3);
@@ -152,6 +153,25 @@ TEST(Remedies, AreThoseThatApply) {
   EXPECT_THAT(names_of(training), Contains("train only head"));
   EXPECT_THAT(names_of(training), Not(Contains("recompute blocks")));
   EXPECT_THAT(names_of(training), Not(Contains("foreach=False")));
+}
+
+TEST(Remedies, FuseOnlyWhatPyTorchHasFused) {
+  AdviceRequest fused = {
+      .setup = {.run = {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam},
+                .loop = {.fused = true}}};
+  for (const RemedyRow& row : RemediesFor(fused)) {
+    EXPECT_NE(row.name, "fused=True");
+    EXPECT_NE(row.name, "foreach=False");
+    StepSetup setup = fused.setup;
+    row.apply(setup);
+    EXPECT_TRUE(!setup.loop.fused || HasFusedStep(setup.run.optimizer))
+        << row.name;
+  }
+  fused.setup = {
+      .run = {.mode = Mode::kTraining, .optimizer = Optimizer::kRmsProp}};
+  for (const RemedyRow& row : RemediesFor(fused)) {
+    EXPECT_NE(row.name, "fused=True");
+  }
 }
 
 TEST(AdviceJson, HasTheStepAndItsRemedies) {
