@@ -123,6 +123,22 @@ std::optional<T> TakeOptional(ByteReader& reader) {
   return has_value ? std::optional(value) : std::nullopt;
 }
 
+void PutParallel(ByteWriter& writer, const ParallelSpec& spec) {
+  writer.Number(spec.kind);
+  writer.Number(spec.gpus);
+  writer.Number(spec.bucket_view);
+  writer.Text(spec.blocks);
+}
+
+ParallelSpec TakeParallel(ByteReader& reader) {
+  ParallelSpec spec;
+  spec.kind = reader.Number<ParallelKind>();
+  spec.gpus = reader.Number<int>();
+  spec.bucket_view = reader.Number<bool>();
+  spec.blocks = reader.Text();
+  return spec;
+}
+
 /// Field by field: equal options are equal bytes.
 void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.mode);
@@ -143,6 +159,7 @@ void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.loop.lora.rank);
   writer.Text(options.loop.lora.targets);
   writer.Text(options.loop.recompute);
+  PutParallel(writer, options.loop.parallel);
 }
 
 TraceOptions TakeOptions(ByteReader& reader) {
@@ -165,6 +182,7 @@ TraceOptions TakeOptions(ByteReader& reader) {
   options.loop.lora.rank = reader.Number<int>();
   options.loop.lora.targets = reader.Text();
   options.loop.recompute = reader.Text();
+  options.loop.parallel = TakeParallel(reader);
   return options;
 }
 

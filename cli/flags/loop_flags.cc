@@ -73,6 +73,13 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
       "--recompute", loop.recompute,
       "Activation checkpointing of the modules at this path, 'blocks.*' say, "
       "or auto: those with a number that save most");
+  command.add_option_function<std::string>(
+      "--parallel",
+      [&loop](const std::string& text) {
+        loop.parallel = ParseParallel("--parallel", text);
+      },
+      "GPUs that share the step, the batch being that of one: ddp:8, zero1:8, "
+      "zero2:8 or fsdp:8");
 }
 
 std::vector<std::string> LoopWords(const TrainingLoop& loop) {
@@ -93,6 +100,9 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
   if (!loop.recompute.empty()) {
     words.push_back(fmt::format("--recompute {}", loop.recompute));
   }
+  if (loop.parallel != ParallelSpec{}) {
+    words.push_back(fmt::format("--parallel {}", ToString(loop.parallel)));
+  }
   return words;
 }
 
@@ -100,7 +110,8 @@ void RequireTraining(const TrainingLoop& loop, Mode mode) {
   if (mode == Mode::kTraining || loop == TrainingLoop{}) return;
   throw Error(ErrorCode::kInvalidArgument,
               "--foreach, --fused, --set-to-none, --accumulate, --trainable, "
-              "--lora and --recompute say how training is done; add --mode "
+              "--lora, --recompute and --parallel say how training is done; "
+              "add --mode "
               "training");
 }
 

@@ -103,6 +103,11 @@ void PredictorFlags::AddTo(CLI::App& command, Run& run) {
       ->excludes(checkpoint);
   command.add_flag("--expandable-segments", expandable_segments,
                    "PYTORCH_ALLOC_CONF=expandable_segments:True");
+  command
+      .add_option("--link", link_gb_s,
+                  "10^9 bytes per second one way between GPUs of --parallel; "
+                  "default: the device's")
+      ->check(CLI::Range(1e-3, 1e6));
   command.add_option("--adaptation", adaptation,
                      "What `foretell adapt` made of measurements of your own");
 }
@@ -113,6 +118,7 @@ PredictorOptions PredictorFlags::ToOptions(const DeviceCatalog& catalog) const {
       .checkpoints = checkpoints,
       .catalog = &catalog,
       .allocator = {.expandable_segments = expandable_segments},
+      .cost = {.link_gb_s = link_gb_s},
       .host = host};
   if (!device.environment.empty()) {
     options.context = catalog.FindContext(device.environment);

@@ -26,6 +26,7 @@ struct PredictorFlags {
   HostSpec host;           ///< The machine that --host names; or the typical.
   std::string adaptation;  ///< File that `foretell adapt` wrote; or empty.
   bool expandable_segments = false;  ///< Of the caching allocator.
+  double link_gb_s = 0;              ///< As CostOptions.
 
   /// `run` must outlive the command.
   void AddTo(CLI::App& command, Run& run);

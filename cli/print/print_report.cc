@@ -198,6 +198,23 @@ void AddTimes(const Prediction& prediction, ReportLines& lines) {
                         Range(energy.interval), LimitText(prediction.run)));
 }
 
+/// What the GPUs of --parallel exchange, and what of it nothing hides.
+void AddParallel(const Report& report, ReportLines& lines) {
+  if (!report.parallel) return;
+  const CostEstimate& cost = report.prediction.cost;
+  lines.Add("parallel",
+            fmt::format("{}   memory and times of one of {} GPUs",
+                        report.parallel->plan, report.parallel->gpus));
+  lines.Add(
+      "  link",
+      fmt::format("{} ms of {} exchanges, {} sent at {} GB/s; {} ms "
+                  "longer for them",
+                  FormatSignificant(cost.link_ms), report.parallel->exchanges,
+                  Mib(static_cast<std::int64_t>(cost.sent_bytes)),
+                  FormatSignificant(cost.link_gb_s),
+                  FormatSignificant(cost.exposed_link_ms)));
+}
+
 std::string FormatReport(const Report& report, const TerminalStyle& style) {
   const Prediction& prediction = report.prediction;
   ReportLines lines(style);
@@ -209,6 +226,7 @@ std::string FormatReport(const Report& report, const TerminalStyle& style) {
                                    report.operators));
   AddMemory(report, lines);
   AddTimes(prediction, lines);
+  AddParallel(report, lines);
   const mig::Recommendation& advice = report.recommendation;
   lines.Add(
       "MIG",

@@ -32,6 +32,8 @@ class Options(TypedDict, total=False):
     trainable: str
     lora: str
     recompute: str
+    parallel: str
+    link: float
     expandable_segments: bool
     device: str
     environment: str | None

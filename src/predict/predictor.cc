@@ -269,7 +269,7 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
   WarnOfUnknownOperators(result, result.warnings);
   WarnOfWeakModels(graph, result.warnings);
   WarnOfMemory(device_, result, result.warnings);
-  if (learned_) {
+  if (learned_ && step.links.empty()) {
     learned_->Improve({.graph = graph,
                        .run = result.run,
                        .device = device_,

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "src/graph/collective.h"
+
 namespace foretell {
 namespace {
 
@@ -23,6 +25,17 @@ std::string OperatorName(const OperatorGraph& graph, NodeId id) {
   const Node& node = graph.node(id);
   return node.scope.empty() ? node.target
                             : fmt::format("{} ({})", node.scope, node.target);
+}
+
+std::optional<ReportParallel> ParallelOf(const OperatorGraph& graph) {
+  std::optional<ReportParallel> found;
+  for (const Node& node : graph.nodes()) {
+    const std::optional<Collective> one = CollectiveOf(node);
+    if (!one) continue;
+    if (!found) found = {std::string(one->plan), one->gpus, 0};
+    ++found->exchanges;
+  }
+  return found;
 }
 
 }  // namespace
@@ -46,6 +59,7 @@ Report MakeReport(ReportedModel model, const OperatorGraph& graph,
       .static_features = CountStaticFeatures(graph),
       .inputs = TensorsOf(graph, graph.inputs()),
       .outputs = TensorsOf(graph, graph.outputs()),
+      .parallel = ParallelOf(graph),
       .peak_operator = OperatorName(graph, prediction.memory.peak_node),
       .warnings = std::move(warnings)};
   for (const LiveTensor& tensor : prediction.memory.largest_at_peak) {

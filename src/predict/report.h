@@ -24,6 +24,13 @@ struct ReportLiveTensor {
   std::string producer;  ///< Operator that made it; empty before the first.
 };
 
+/// How GPUs share a step, for a report.
+struct ReportParallel {
+  std::string plan;  ///< ToString of the ParallelSpec.
+  std::int64_t gpus = 0;
+  std::int64_t exchanges = 0;
+};
+
 /// Everything that one file's answer says, independent of how it is printed.
 struct Report {
   std::string model;   ///< As the user named it.
@@ -46,6 +53,7 @@ struct Report {
   /// Memory of the step without torch.no_grad(), in MiB; see
   /// Predictor::MemoryInGradMode. Empty where it is not known, or runs so.
   std::optional<double> grad_mode_mib = {};
+  std::optional<ReportParallel> parallel = {};  ///< Empty: one GPU.
   std::string peak_operator;  ///< Empty: before the first operator.
   std::vector<ReportLiveTensor> largest_at_peak;
   mig::Recommendation recommendation;

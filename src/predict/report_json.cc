@@ -157,6 +157,17 @@ Json EnergyJson(const Prediction& prediction) {
           {"power_limit_w", PowerLimitJson(prediction.run)}};
 }
 
+/// What the GPUs of a plan send each other.
+Json ParallelJson(const ReportParallel& parallel, const CostEstimate& cost) {
+  return {{"plan", parallel.plan},
+          {"gpus", parallel.gpus},
+          {"exchanges", parallel.exchanges},
+          {"link_gb_s", Rounded(cost.link_gb_s)},
+          {"sent_mib", Mib(static_cast<std::int64_t>(cost.sent_bytes))},
+          {"link_ms", Rounded(cost.link_ms)},
+          {"exposed_link_ms", Rounded(cost.exposed_link_ms)}};
+}
+
 }  // namespace
 
 double RoundedForJson(double value, int digits) {
@@ -177,30 +188,34 @@ Json FigureToJson(const Figure& figure) {
 
 Json ReportToJson(const Report& report) {
   const Prediction& prediction = report.prediction;
-  return {{"model", report.model},
-          {"format", report.format},
-          {"device", prediction.device},
-          {"environment", prediction.context},
-          {"mode", ModeName(report.mode)},
-          {"optimizer", TextOrNull(report.optimizer)},
-          {"setup", report.setup},
-          {"precision", PrecisionName(report.precision)},
-          {"autocast",
-           report.autocast ? Json(DTypeName(*report.autocast)) : Json()},
-          {"grad_mode", report.grad_mode},
-          {"batch", report.batch},
-          {"parameters", report.parameters},
-          {"operators", report.operators},
-          {"static_features", StaticFeaturesJson(report.static_features)},
-          {"inputs", TensorsJson(report.inputs)},
-          {"outputs", TensorsJson(report.outputs)},
-          {"memory", MemoryJson(report)},
-          {"latency", LatencyJson(prediction)},
-          {"energy", EnergyJson(prediction)},
-          {"method", prediction.Method()},
-          {"coverage", CoverageJson(prediction.coverage)},
-          {"warnings", report.warnings},
-          {"mig", MigJson(report.recommendation)}};
+  Json json = {{"model", report.model},
+               {"format", report.format},
+               {"device", prediction.device},
+               {"environment", prediction.context},
+               {"mode", ModeName(report.mode)},
+               {"optimizer", TextOrNull(report.optimizer)},
+               {"setup", report.setup},
+               {"precision", PrecisionName(report.precision)},
+               {"autocast",
+                report.autocast ? Json(DTypeName(*report.autocast)) : Json()},
+               {"grad_mode", report.grad_mode},
+               {"batch", report.batch},
+               {"parameters", report.parameters},
+               {"operators", report.operators},
+               {"static_features", StaticFeaturesJson(report.static_features)},
+               {"inputs", TensorsJson(report.inputs)},
+               {"outputs", TensorsJson(report.outputs)},
+               {"memory", MemoryJson(report)},
+               {"latency", LatencyJson(prediction)},
+               {"energy", EnergyJson(prediction)},
+               {"method", prediction.Method()},
+               {"coverage", CoverageJson(prediction.coverage)},
+               {"warnings", report.warnings},
+               {"mig", MigJson(report.recommendation)}};
+  if (report.parallel) {
+    json["parallel"] = ParallelJson(*report.parallel, prediction.cost);
+  }
+  return json;
 }
 
 Json ReportErrorToJson(const ReportError& error) {

@@ -63,6 +63,7 @@ class Recorder final : public StorageListener {
   bool IsResult(const at::Tensor& tensor);
   void MarkInput(const at::Tensor& tensor);
   void MarkOutput(const at::Tensor& tensor);
+  StorageId StorageOf(const at::Tensor& tensor);
   /// Changes the role of the storage of `tensor`.
   void SetRoleOf(const at::Tensor& tensor, TensorRole role);
   /// Gives `to` to every living storage that has role `from` now.
@@ -99,7 +100,6 @@ class Recorder final : public StorageListener {
                      const torch::jit::Stack& stack) const;
   bool BelongsToTrace(const at::Tensor& tensor) const;
   bool TouchesTrace(const torch::jit::Stack& stack, size_t first) const;
-  StorageId StorageOf(const at::Tensor& tensor);
   /// The value that `tensor` is, made known as a buffer if it is new.
   ValueId ValueOf(const at::Tensor& tensor);
   void Track(const at::Tensor& tensor, ValueId value);

@@ -22,6 +22,7 @@
 #include "src/core/name_table.h"
 #include "src/core/text.h"
 #include "src/graph/recompute_blocks.h"
+#include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
 #include "src/program/grad_mode.h"
 #include "src/program/lora.h"
@@ -61,6 +62,27 @@ void RequireAutocastFits(const TraceOptions& options) {
     throw Error(ErrorCode::kInvalidArgument,
                 "autocast casts parameters in fp32 or tf32, not in " +
                     std::string(PrecisionName(options.precision)));
+  }
+}
+
+/// GPUs share training steps, and parameters of a step as PyTorch writes it.
+void RequireParallelFits(const TraceOptions& options) {
+  const ParallelSpec& spec = options.loop.parallel;
+  if (spec.kind == ParallelKind::kOneGpu) return;
+  if (options.mode != Mode::kTraining) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: only training steps are shared by GPUs",
+                            ToString(spec)));
+  }
+  const bool shards =
+      spec.kind == ParallelKind::kZero2 || spec.kind == ParallelKind::kFsdp;
+  if (!shards) return;
+  if (options.loop.accumulation > 1 || !options.loop.set_to_none) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: gradients that are added up over batches, or "
+                            "filled with zeros, are not modelled with sharded "
+                            "parameters",
+                            ToString(spec)));
   }
 }
 
@@ -291,11 +313,13 @@ class Tracer {
     recorder_.ChangeRoleOfLiving(TensorRole::kActivation, TensorRole::kSaved);
     Enter(Phase::kBackward, TensorRole::kBackwardTemporary);
     if (loss.requires_grad()) loss.backward();
+    trained_.clear();
     for (const at::Tensor& parameter : TrainableTensors()) {
       const at::Tensor& gradient = parameter.grad();
-      if (gradient.defined()) {
-        recorder_.SetRoleOf(gradient, TensorRole::kGradient);
-      }
+      if (!gradient.defined()) continue;
+      recorder_.SetRoleOf(gradient, TensorRole::kGradient);
+      trained_.push_back({.parameter = recorder_.StorageOf(parameter),
+                          .gradient = recorder_.StorageOf(gradient)});
     }
   }
 
@@ -321,6 +345,7 @@ class Tracer {
     if (options_.mode == Mode::kTraining && recomputes()) {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
     }
+    graph = parallel::Parallelize(graph, options_.loop.parallel, trained_);
     for (std::string& warning : GradModeWarnings(graph)) {
       warnings.push_back(std::move(warning));
     }
@@ -336,7 +361,8 @@ class Tracer {
   std::unique_ptr<ProgramInstance> instance_;
   std::vector<at::Tensor> tensors_;
   std::optional<LoraAdapters> adapters_;
-  NodeId first_node_ = 0;  ///< Of the last step.
+  NodeId first_node_ = 0;                            ///< Of the last step.
+  std::vector<parallel::TrainedParameter> trained_;  ///< In the last step.
 };
 
 }  // namespace
@@ -376,6 +402,7 @@ Trace TraceProgram(const Program& program,
   try {
     RequireAutocastFits(options);
     RequireLoopFits(options.loop);
+    RequireParallelFits(options);
     return Tracer(program, inputs, options).Run();
   } catch (const Error& error) {
     const bool named =
