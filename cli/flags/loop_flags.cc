@@ -111,8 +111,7 @@ void RequireTraining(const TrainingLoop& loop, Mode mode) {
   throw Error(ErrorCode::kInvalidArgument,
               "--foreach, --fused, --set-to-none, --accumulate, --trainable, "
               "--lora, --recompute and --parallel say how training is done; "
-              "add --mode "
-              "training");
+              "add --mode training");
 }
 
 }  // namespace foretell::cli

@@ -14,7 +14,8 @@
 // in the backward pass. So no effect is added up: each combination is traced
 // and replayed. All pairs are tried where no single change is enough, of each
 // group the two changes that save most; from three changes on the search is
-// greedy, which may miss a smaller combination.
+// greedy, which may miss a smaller combination. More GPUs, which not everybody
+// has, are the answer only where nothing else is.
 
 namespace foretell {
 namespace {
@@ -77,7 +78,9 @@ class Adviser {
   bool TryAlone(const RemedyRow& row) {
     try {
       advice_.remedies.push_back(Try({row}));
-      candidates_.push_back({row, advice_.remedies.back().saved_mib});
+      if (!TakesMoreGpus(advice_.remedies.back())) {
+        candidates_.push_back({row, advice_.remedies.back().saved_mib});
+      }
       return advice_.remedies.back().step.fits;
     } catch (const Error& error) {
       advice_.untried.push_back({row.name, error.what()});
@@ -148,8 +151,22 @@ class Adviser {
     candidates_ = std::move(kept);
   }
 
+  bool TakesMoreGpus(const Remedy& remedy) const {
+    return remedy.setup.loop.parallel != request_.setup.loop.parallel;
+  }
+
   void FindSmallest() {
-    for (const Remedy& remedy : advice_.remedies) Consider(remedy);
+    FindSmallestOnOneGpu();
+    if (advice_.smallest) return;
+    for (const Remedy& remedy : advice_.remedies) {
+      if (TakesMoreGpus(remedy)) Consider(remedy);
+    }
+  }
+
+  void FindSmallestOnOneGpu() {
+    for (const Remedy& remedy : advice_.remedies) {
+      if (!TakesMoreGpus(remedy)) Consider(remedy);
+    }
     if (advice_.smallest) return;
     DropWeakCandidates();
     for (std::size_t i = 0; i < candidates_.size(); ++i) {

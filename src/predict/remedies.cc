@@ -15,6 +15,9 @@ bool IsPlainFloat(const StepSetup& setup) {
          (precision == Precision::kFp32 || precision == Precision::kTf32);
 }
 
+/// GPUs of one machine.
+constexpr int kShardedOver[] = {2, 8};
+
 /// A remedy without an argument.
 struct FixedRemedy {
   std::string_view name;
@@ -63,6 +66,22 @@ constexpr FixedRemedy kFixedRemedies[] = {
      [](StepSetup& setup) { setup.expandable_segments = true; }},
 };
 
+/// Shards of parameters, gradients and states on so many GPUs, each with the
+/// batch that was asked for.
+void AddShards(const StepSetup& setup, std::vector<RemedyRow>& rows) {
+  const bool can_shard = Trains(setup) &&
+                         setup.loop.parallel == ParallelSpec{} &&
+                         setup.loop.accumulation == 1 && setup.loop.set_to_none;
+  if (!can_shard) return;
+  for (const int gpus : kShardedOver) {
+    rows.push_back({fmt::format("shard over {} GPUs (fsdp:{})", gpus, gpus),
+                    "parallel", [gpus](StepSetup& changed) {
+                      changed.loop.parallel = {.kind = ParallelKind::kFsdp,
+                                               .gpus = gpus};
+                    }});
+  }
+}
+
 void AddOptimizers(const StepSetup& setup, std::vector<RemedyRow>& rows) {
   if (!Trains(setup)) return;
   for (const Optimizer optimizer : kAllOptimizers) {
@@ -84,6 +103,7 @@ std::vector<RemedyRow> RemediesFor(const AdviceRequest& request) {
     rows.push_back({std::string(remedy.name), remedy.group, remedy.apply});
   }
   AddOptimizers(request.setup, rows);
+  AddShards(request.setup, rows);
   if (!request.trainable.empty()) {
     rows.push_back({fmt::format("train only {}", request.trainable),
                     "trainable",

@@ -71,11 +71,30 @@ TEST(Advise, RanksRemediesByWhatTheySave) {
                   "optimizer adamw", "optimizer rmsprop", "optimizer adagrad",
                   "optimizer adafactor", "2 batches of 3, gradients added up",
                   "expandable segments", "autocast to fp16", "foreach=False",
-                  "fused=True"));
+                  "fused=True", "shard over 2 GPUs (fsdp:2)",
+                  "shard over 8 GPUs (fsdp:8)"));
   const Remedy& first = advice.remedies.front();
   EXPECT_EQ(first.saved_mib, 300);
   EXPECT_EQ(first.time_factor, 1.3);
   EXPECT_EQ(first.setup.loop.recompute, "auto");
+}
+
+/// Shards take 900 MiB off, and nothing else as much.
+Prediction SimulateShards(const StepSetup& setup) {
+  Prediction prediction = SimulateTraining(setup);
+  if (setup.loop.parallel.gpus < 8) return prediction;
+  return Taking(100, prediction[Target::kLatency].value);
+}
+
+TEST(Advise, AsksForMoreGpusOnlyWhereNothingElseHelps) {
+  const Advice on_one = AdviseTraining(700, &SimulateShards);
+  ASSERT_TRUE(on_one.smallest);
+  EXPECT_EQ(on_one.smallest->setup.loop.parallel, ParallelSpec{});
+  EXPECT_EQ(on_one.remedies.front().names.front(),
+            "shard over 8 GPUs (fsdp:8)");
+  const Advice on_eight = AdviseTraining(150, &SimulateShards);
+  ASSERT_TRUE(on_eight.smallest);
+  EXPECT_EQ(ToString(on_eight.smallest->setup.loop.parallel), "fsdp:8");
 }
 
 TEST(Advise, SaysWhatCouldNotBeSimulated) {
