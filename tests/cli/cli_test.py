@@ -603,6 +603,57 @@ class Measure(unittest.TestCase):
         self.assertTrue(entry["environment"]["libtorch"].startswith("2."))
 
 
+class Parallel(unittest.TestCase):
+    STEP = (SCRIPT, "--input", "f32[1,3,224,224]", "--batch", "8", "--mode",
+            "training", "--optimizer", "adam")
+
+    def result(self, *arguments):
+        document = predict_json(*self.STEP, *arguments)
+        self.assertEqual(document["errors"], [])
+        return document["results"][0]
+
+    def test_ddp_adds_buckets_as_large_as_the_gradients(self):
+        alone, shared = self.result(), self.result("--parallel", "ddp:8")
+        self.assertNotIn("parallel", alone)
+        self.assertEqual(shared["setup"], ["--parallel ddp:8"])
+        gradients = alone["parameters"] * 4 / 2**20
+        more = shared["memory"]["allocated_mib"] - alone["memory"]["allocated_mib"]
+        self.assertAlmostEqual(more, gradients, delta=0.1)
+        parallel = shared["parallel"]
+        self.assertEqual((parallel["plan"], parallel["gpus"]), ("ddp:8", 8))
+        self.assertGreater(parallel["sent_mib"], 1.75 * gradients)
+        self.assertGreater(shared["latency"]["ms"], alone["latency"]["ms"])
+
+    def test_shards_keep_an_eighth_of_the_state(self):
+        alone, shared = self.result(), self.result("--parallel", "fsdp:8")
+        self.assertLess(shared["memory"]["total_mib"], alone["memory"]["total_mib"])
+        self.assertLess(shared["memory"]["optimizer_mib"],
+                        alone["memory"]["optimizer_mib"] / 7)
+        self.assertEqual(shared["parallel"]["link_gb_s"], 300)
+
+    def test_a_slow_link_makes_the_step_longer(self):
+        fast = self.result("--parallel", "ddp:8")
+        slow = self.result("--parallel", "ddp:8", "--link", "1")
+        self.assertEqual(slow["parallel"]["link_gb_s"], 1)
+        self.assertEqual(slow["memory"], fast["memory"])
+        self.assertGreater(slow["parallel"]["exposed_link_ms"], 50)
+        self.assertGreater(slow["latency"]["ms"], fast["latency"]["ms"] + 50)
+
+    def test_refuses_what_cannot_be_shared(self):
+        for flags, text in (
+                (("--parallel", "tp:4"), "--parallel 'tp:4': expected ddp:N"),
+                (("--parallel", "ddp:1"), "--parallel 'ddp:1': expected ddp:N"),
+                (("--parallel", "fsdp:2", "--accumulate", "2"), "fsdp:2: gradients"),
+                (("--parallel", "fsdp:2,blocks=no.*"), "no block 'no.*'"),
+                (("--parallel", "ddp:2", "--mode", "inference"),
+                 "add --mode training")):
+            with self.subTest(flags=flags):
+                step = self.STEP[:5] if "--mode" in flags else self.STEP
+                outcome = run("predict", *step, *flags)
+                self.assertNotEqual(outcome.returncode, OK)
+                self.assertIn(text, outcome.stderr)
+
+
 class Advise(unittest.TestCase):
     STEP = (SCRIPT, "--input", "f32[1,3,224,224]", "--batch", "8", "--mode",
             "training", "--optimizer", "adam")
