@@ -1,0 +1,30 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretell::surrogate {
+
+/// A quantity that is swept: its values in ascending order, all above 0.
+struct Axis {
+  std::string
+      name;  ///< "batch", "resolution", a dimension, a field of the zoo.
+  std::vector<std::int64_t> values;
+};
+
+/// Parses "batch=1..256,resolution=64..512:32,width=8|16|32": ranges with an
+/// optional step, or values. Throws Error(kInvalidArgument) that quotes the
+/// part that is none, a name given twice or values that do not ascend.
+std::vector<Axis> ParseAxes(std::string_view text);
+
+/// Up to `count` different points, [points, axes], in the order drawn; fewer
+/// where the axes have no more. They are evenly spread in logarithms, so that
+/// small values are not left out; `with_corners`: the first are those of least
+/// and largest values.
+Eigen::MatrixXd DrawPoints(const std::vector<Axis>& axes, int count,
+                           bool with_corners, std::uint64_t seed);
+
+}  // namespace foretell::surrogate

@@ -1,0 +1,89 @@
+#include "src/surrogate/comparison.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "src/surrogate/model_json.h"
+
+namespace foretell::surrogate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::size_t Choose(const Comparison& comparison, const Table& choosing) {
+  if (choosing.rows() == 0) return 0;
+  const bool any_formula = std::ranges::any_of(
+      comparison.models,
+      [](const FittedModel& one) { return HasFormula(one.method); });
+  std::vector<double> errors;
+  for (const FittedModel& one : comparison.models) {
+    const bool counts = HasFormula(one.method) || !any_formula;
+    errors.push_back(counts ? JudgeModel(*one.model, choosing).mean
+                            : std::numeric_limits<double>::infinity());
+  }
+  const double least = std::ranges::min(errors);
+  const auto chosen = std::ranges::find_if(
+      errors, [least](double error) { return IsNearlyAsGood(error, least); });
+  return static_cast<std::size_t>(chosen - errors.begin());
+}
+
+Json FormulaJson(const FittedModel& fitted) {
+  const std::string formula = fitted.model->Formula(fitted.columns);
+  return formula.empty() ? Json() : Json(formula);
+}
+
+Json MethodJson(const FittedModel& fitted, const HeldOutError& error) {
+  return {{"method", MethodName(fitted.method)},
+          {"error", error.mean},
+          {"largest_error", error.largest},
+          {"formula", FormulaJson(fitted)}};
+}
+
+Json RangesJson(const FittedModel& fitted) {
+  auto ranges = Json::object();
+  for (std::size_t i = 0; i < fitted.columns.size(); ++i) {
+    ranges[fitted.columns[i]] = {fitted.lowest[i], fitted.highest[i]};
+  }
+  return ranges;
+}
+
+}  // namespace
+
+Comparison Compare(const ComparedRows& rows, const std::vector<Method>& methods,
+                   const EvolveOptions& options,
+                   const std::function<void(Method)>& on_method) {
+  Comparison comparison;
+  for (const Method method : methods) {
+    if (on_method) on_method(method);
+    comparison.models.push_back(FitModel(rows.fitted, method, options));
+    comparison.errors.push_back(
+        JudgeModel(*comparison.models.back().model, rows.held_out));
+  }
+  comparison.chosen = Choose(comparison, rows.choosing);
+  return comparison;
+}
+
+Json ComparisonToJson(const Comparison& comparison, const ComparedRows& rows) {
+  const FittedModel& chosen = comparison.models[comparison.chosen];
+  Json json = {{"schema_version", kModelSchemaVersion},
+               {"target", chosen.target},
+               {"rows", rows.fitted.rows()},
+               {"choosing_rows", rows.choosing.rows()},
+               {"held_out_rows", rows.held_out.rows()},
+               {"ranges", RangesJson(chosen)},
+               {"method", MethodName(chosen.method)},
+               {"formula", FormulaJson(chosen)},
+               {"methods", Json::array()},
+               {"front", Json::array()}};
+  for (std::size_t i = 0; i < comparison.models.size(); ++i) {
+    json["methods"].push_back(
+        MethodJson(comparison.models[i], comparison.errors[i]));
+    if (!comparison.models[i].front.empty()) {
+      json["front"] = FrontToJson(comparison.models[i], rows.held_out);
+    }
+  }
+  return json;
+}
+
+}  // namespace foretell::surrogate

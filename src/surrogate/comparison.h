@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "src/surrogate/fit_model.h"
+
+namespace foretell::surrogate {
+
+/// Rows by what they are for.
+struct ComparedRows {
+  Table fitted;
+  /// Rows by which the best method is chosen; no rows: the first one is taken.
+  Table choosing;
+  Table held_out;  ///< Rows by which all are judged.
+};
+
+/// Several methods on the same rows.
+struct Comparison {
+  std::vector<FittedModel> models;
+  std::vector<HeldOutError> errors;  ///< Of each model.
+  std::size_t chosen = 0;
+};
+
+/// Fits every method and judges it. Where there are rows for choosing, the
+/// first method that is nearly as good on them as any is chosen, among those
+/// that have a formula if any of them has one. `on_method` is told each method
+/// in turn.
+Comparison Compare(const ComparedRows& rows, const std::vector<Method>& methods,
+                   const EvolveOptions& options,
+                   const std::function<void(Method)>& on_method = {});
+
+/// The document of `foretell fit --json`; docs/fit.md has every field.
+nlohmann::ordered_json ComparisonToJson(const Comparison& comparison,
+                                        const ComparedRows& rows);
+
+}  // namespace foretell::surrogate

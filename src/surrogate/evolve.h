@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "src/surrogate/power_sum.h"
+#include "src/surrogate/table.h"
+
+// Symbolic regression: a formula is searched for by genetic programming, as in
+// the study of a 3D U-Net's memory (docs/fit.md). Population 300, 150
+// generations of as many offspring; parents and offspring together are thinned
+// out by a double tournament (the best of three, then of two such the smaller
+// one with probability 1.1 / 2). Offspring come from one-point crossover, half
+// of them are mutated besides, and the constants of each are fitted. Chosen is
+// not the best formula of the last generation, which repeats the noise of a
+// small table: of the best formulas of each size the constants are fitted again
+// with rows left out, and the smallest one is taken that is nearly as good on
+// these as any.
+
+namespace foretell::surrogate {
+
+/// How the search is made.
+struct EvolveOptions {
+  int population = 300;
+  int generations = 150;
+  std::uint64_t seed = 0;
+  /// Called after each generation with its number, from 1, and the least error.
+  std::function<void(int, double)> on_generation = {};
+};
+
+/// The best formula of one size.
+struct SizedFormula {
+  std::size_t size = 0;  ///< Nodes of the expression tree.
+  double error = 0;      ///< Mean relative error over the rows of the fit.
+  double left_out =
+      0;  ///< The same of rows left out when constants are fitted.
+  PowerSum formula;
+};
+
+/// What a search found.
+struct Evolution {
+  /// The front of size against error: sizes grow, errors shrink. Not empty.
+  std::vector<SizedFormula> front;
+  std::size_t chosen = 0;  ///< Index in the front.
+
+  const PowerSum& formula() const { return front[chosen].formula; }
+};
+
+/// Searches for a formula of the inputs that says the target. The same table
+/// and seed give the same result.
+Evolution Evolve(const Table& table, const EvolveOptions& options);
+
+}  // namespace foretell::surrogate

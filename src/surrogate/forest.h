@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "src/core/json_object.h"
+#include "src/surrogate/model.h"
+#include "src/surrogate/random.h"
+#include "src/surrogate/table.h"
+
+namespace foretell::surrogate {
+
+/// A place of a regression tree. Nodes stand in preorder: the rows whose input
+/// is at most the threshold go on at the next one.
+struct TreeNode {
+  int column = -1;   ///< Input that is compared; -1: a leaf.
+  double value = 0;  ///< Threshold; the answer of a leaf.
+  int right = -1;    ///< Where the other rows go on; -1: a leaf.
+};
+using Tree = std::vector<TreeNode>;
+
+/// The mean of many regression trees.
+class Forest final : public Model {
+ public:
+  explicit Forest(std::vector<Tree> trees) : trees_(std::move(trees)) {}
+
+  const std::vector<Tree>& trees() const { return trees_; }
+  Eigen::VectorXd Predict(const Eigen::MatrixXd& inputs) const override;
+  nlohmann::ordered_json ToJson() const override;
+  /// Reads what ToJson writes, over `columns` inputs. Throws what JsonObject
+  /// throws, and Error(kCorrupt) for a tree whose nodes lead nowhere.
+  static std::unique_ptr<Model> FromJson(JsonObject object,
+                                         std::size_t columns);
+
+ private:
+  std::vector<Tree> trees_;
+};
+
+/// How a forest is grown.
+enum class ForestKind {
+  kRandom,  ///< Rows are drawn with replacement, splits are the best ones.
+  kExtra,   ///< All rows; the best of one random split per column.
+};
+
+/// Grows up to 1,000 trees, fewer where rows are many, as scikit-learn does by
+/// default: squared error, every column looked at, leaves of equal values.
+Forest GrowForest(const Table& table, ForestKind kind, std::uint64_t seed);
+
+}  // namespace foretell::surrogate

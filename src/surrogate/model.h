@@ -1,0 +1,28 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace foretell::surrogate {
+
+/// A function of the inputs of a table, fitted to its target.
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  /// The target of every row; `inputs` is [rows, columns], with the columns of
+  /// the table that the model was fitted to.
+  virtual Eigen::VectorXd Predict(const Eigen::MatrixXd& inputs) const = 0;
+  /// The function as an expression of Python (and awk, and JavaScript) over the
+  /// names of the columns; empty where it is none.
+  virtual std::string Formula(const std::vector<std::string>& columns) const {
+    static_cast<void>(columns);
+    return "";
+  }
+  /// What reads back as the same function: model_json.h.
+  virtual nlohmann::ordered_json ToJson() const = 0;
+};
+
+}  // namespace foretell::surrogate

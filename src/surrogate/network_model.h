@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "src/core/json_object.h"
+#include "src/surrogate/model.h"
+#include "src/surrogate/table.h"
+
+namespace foretell::surrogate {
+
+/// One layer: weight * x + bias.
+struct DenseLayer {
+  Eigen::MatrixXd weight;  ///< [outputs, inputs]
+  Eigen::VectorXd bias;    ///< [outputs]
+};
+
+/// A range that becomes 0 to 1.
+struct Range {
+  double low = 0;
+  double high = 1;
+
+  double width() const { return high > low ? high - low : 1; }
+};
+
+/// Dense layers with ReLUs between, over inputs and a target that were moved
+/// from their ranges to 0..1.
+class NetworkModel final : public Model {
+ public:
+  /// One range per input of the first layer; the last layer has one output.
+  NetworkModel(std::vector<DenseLayer> layers, std::vector<Range> inputs,
+               Range target)
+      : layers_(std::move(layers)),
+        inputs_(std::move(inputs)),
+        target_(target) {}
+
+  Eigen::VectorXd Predict(const Eigen::MatrixXd& inputs) const override;
+  nlohmann::ordered_json ToJson() const override;
+  /// Reads what ToJson writes, over `columns` inputs. Throws what JsonObject
+  /// throws, and Error(kCorrupt) for layers that do not follow one another.
+  static std::unique_ptr<Model> FromJson(JsonObject object,
+                                         std::size_t columns);
+
+ private:
+  std::vector<DenseLayer> layers_;
+  std::vector<Range> inputs_;
+  Range target_;
+};
+
+/// Trains three layers of 64, dropout of a fifth behind the first two, for 100
+/// epochs of Adam on squared errors (LibTorch), as the study of docs/fit.md
+/// did, as far as it says. The same table and seed give the same weights.
+NetworkModel TrainNetwork(const Table& table, std::uint64_t seed);
+
+}  // namespace foretell::surrogate

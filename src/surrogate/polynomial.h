@@ -1,0 +1,27 @@
+#pragma once
+
+#include "src/surrogate/power_sum.h"
+#include "src/surrogate/table.h"
+
+namespace foretell::surrogate {
+
+/// Sum of coefficients times inputs, and a constant, by least squares of the
+/// relative errors: rows weigh 1 / value^2, because models are judged by
+/// shares. Where columns are not independent, the solution of least norm.
+PowerSum FitLinear(const Table& table);
+
+/// All products of inputs up to a degree, fitted in the same way with a ridge.
+/// Degree (0 to 4) and ridge are those of the least mean error over rows that
+/// were left out one at a time (the closed form of ridge regression); a degree
+/// above 1 with more products than half of the rows is not tried.
+PowerSum FitPolynomial(const Table& table);
+
+/// As above, by the least squares of errors divided by `scale` [rows], above 0:
+/// for values that may be 0.
+PowerSum FitPolynomial(const Table& table, const Eigen::VectorXd& scale);
+
+/// As FitPolynomial, of one degree and ridge: what is added to the diagonal of
+/// the normal equations, whose columns are of length 1.
+PowerSum FitPowers(const Table& table, int degree, double ridge);
+
+}  // namespace foretell::surrogate

@@ -1,0 +1,129 @@
+#include "src/surrogate/power_sum.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "src/core/numbers.h"
+#include "src/core/parse_number.h"
+
+namespace foretell::surrogate {
+namespace {
+
+constexpr int kMostPower = 1000;
+constexpr int kMostDigits = 17;
+constexpr int kFewestDigits = 3;
+
+int Degree(const Term& term) {
+  return std::accumulate(term.powers.begin(), term.powers.end(), 0);
+}
+
+std::string ProductText(const Term& term,
+                        const std::vector<std::string>& columns) {
+  std::string text;
+  for (std::size_t i = 0; i < term.powers.size(); ++i) {
+    if (term.powers[i] == 0) continue;
+    text += fmt::format("{}{}", text.empty() ? "" : "*", columns[i]);
+    if (term.powers[i] > 1) text += fmt::format("**{}", term.powers[i]);
+  }
+  return text;
+}
+
+std::string TermText(double magnitude, const std::string& product) {
+  const std::string number = FormatExact(magnitude);
+  if (product.empty()) return number;
+  return magnitude == 1 ? product : fmt::format("{}*{}", number, product);
+}
+
+Eigen::ArrayXd Power(const Eigen::ArrayXd& base, int exponent) {
+  Eigen::ArrayXd power = Eigen::ArrayXd::Ones(base.size());
+  for (int i = 0; i < exponent; ++i) power *= base;
+  return power;
+}
+
+}  // namespace
+
+PowerSum::PowerSum(std::vector<Term> terms) {
+  std::map<std::vector<int>, double, std::greater<>> by_powers;
+  for (const Term& term : terms) by_powers[term.powers] += term.coefficient;
+  for (const auto& [powers, coefficient] : by_powers) {
+    if (coefficient != 0) terms_.push_back({coefficient, powers});
+  }
+  std::ranges::stable_sort(terms_, std::greater<>(), &Degree);
+}
+
+Eigen::VectorXd PowerSum::Predict(const Eigen::MatrixXd& inputs) const {
+  Eigen::ArrayXd sum = Eigen::ArrayXd::Zero(inputs.rows());
+  for (const Term& term : terms_) {
+    Eigen::ArrayXd product =
+        Eigen::ArrayXd::Constant(inputs.rows(), term.coefficient);
+    for (std::size_t i = 0; i < term.powers.size(); ++i) {
+      const auto column = static_cast<Eigen::Index>(i);
+      product *= Power(inputs.col(column).array(), term.powers[i]);
+    }
+    sum += product;
+  }
+  return sum;
+}
+
+std::string PowerSum::Formula(const std::vector<std::string>& columns) const {
+  std::string text;
+  for (const Term& term : terms_) {
+    const bool negative = term.coefficient < 0;
+    const char* sign =
+        text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
+    text += fmt::format(
+        "{}{}", sign,
+        TermText(std::abs(term.coefficient), ProductText(term, columns)));
+  }
+  return text.empty() ? "0" : text;
+}
+
+nlohmann::ordered_json PowerSum::ToJson() const {
+  auto terms = nlohmann::ordered_json::array();
+  for (const Term& term : terms_) {
+    terms.push_back(
+        {{"coefficient", term.coefficient}, {"powers", term.powers}});
+  }
+  return {{"terms", terms}};
+}
+
+std::unique_ptr<Model> PowerSum::FromJson(JsonObject object,
+                                          std::size_t columns) {
+  std::vector<Term> terms;
+  for (JsonObject& term : object.Objects("terms")) {
+    terms.push_back(
+        {term.Get<double>("coefficient"), term.Ints("powers", 0, kMostPower)});
+    if (terms.back().powers.size() != columns) {
+      term.Fail("powers", fmt::format("has {} numbers, expected {}",
+                                      terms.back().powers.size(), columns));
+    }
+    term.Finish();
+  }
+  object.Finish();
+  return std::make_unique<PowerSum>(std::move(terms));
+}
+
+PowerSum PowerSum::Rounded(const Eigen::MatrixXd& inputs,
+                           double tolerance) const {
+  const Eigen::ArrayXd exact = Predict(inputs).array();
+  for (int digits = kFewestDigits; digits < kMostDigits; ++digits) {
+    std::vector<Term> terms = terms_;
+    for (Term& term : terms) {
+      term.coefficient =
+          *ParseNumber<double>(FormatShort(term.coefficient, digits));
+    }
+    const PowerSum rounded(std::move(terms));
+    const Eigen::ArrayXd moved =
+        (rounded.Predict(inputs).array() - exact).abs();
+    if ((moved <= tolerance * exact.abs()).all()) return rounded;
+  }
+  return *this;
+}
+
+}  // namespace foretell::surrogate

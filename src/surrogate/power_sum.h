@@ -1,0 +1,45 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/core/json_object.h"
+#include "src/surrogate/model.h"
+
+namespace foretell::surrogate {
+
+/// coefficient * x0^powers[0] * x1^powers[1] * …
+struct Term {
+  double coefficient = 0;
+  std::vector<int> powers;  ///< One per input, each 0 or above.
+};
+
+/// A polynomial of the inputs: what linear, polynomial and symbolic regression
+/// over + * square cube all come down to.
+class PowerSum final : public Model {
+ public:
+  /// Terms of equal powers become one; those of coefficient 0 are left out.
+  explicit PowerSum(std::vector<Term> terms);
+
+  const std::vector<Term>& terms() const { return terms_; }
+  Eigen::VectorXd Predict(const Eigen::MatrixXd& inputs) const override;
+  /// "1.2e+09 + 3.5*batch*edge**3": highest powers first.
+  std::string Formula(const std::vector<std::string>& columns) const override;
+  nlohmann::ordered_json ToJson() const override;
+  /// Reads what ToJson writes, over `columns` inputs. Throws what JsonObject
+  /// throws, and Error(kCorrupt) for another number of powers.
+  static std::unique_ptr<Model> FromJson(JsonObject object,
+                                         std::size_t columns);
+
+  /// The same with coefficients of so few digits that no prediction for
+  /// `inputs` moves by more than the share `tolerance` of itself: what is fit
+  /// to be read.
+  PowerSum Rounded(const Eigen::MatrixXd& inputs, double tolerance) const;
+
+ private:
+  std::vector<Term> terms_;
+};
+
+}  // namespace foretell::surrogate

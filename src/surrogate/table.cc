@@ -1,0 +1,157 @@
+#include "src/surrogate/table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "foretell/error.h"
+#include "src/core/csv_rows.h"
+#include "src/core/parse_number.h"
+#include "src/core/printable.h"
+#include "src/surrogate/random.h"
+
+namespace foretell::surrogate {
+namespace {
+
+/// A table as it is read, row by row.
+struct RawTable {
+  std::string path;
+  std::string target;
+  std::vector<std::string> columns;  ///< Inputs; empty before the first row.
+  std::vector<double> cells;         ///< Inputs, row by row.
+  std::vector<double> values;
+};
+
+[[noreturn]] void RefuseCell(const RawTable& raw, const CsvRow& row,
+                             const std::string& column,
+                             const std::string& expected) {
+  throw Error(
+      ErrorCode::kCorrupt,
+      fmt::format("{}:{}: {} is '{}', expected {}", raw.path, row.line(),
+                  Printable(column), Printable(row.At(column)), expected));
+}
+
+double NumberAt(const RawTable& raw, const CsvRow& row,
+                const std::string& column) {
+  const std::optional<double> number = ParseNumber<double>(row.At(column));
+  if (!number || !std::isfinite(*number)) {
+    RefuseCell(raw, row, column, "a finite number");
+  }
+  return *number;
+}
+
+/// Every column of `row` but the target.
+void ChooseColumns(RawTable& raw, const CsvRow& row) {
+  for (const std::string& column : row.columns()) {
+    if (column != raw.target) raw.columns.push_back(column);
+  }
+}
+
+void AddRow(RawTable& raw, const CsvRow& row) {
+  if (raw.columns.empty()) ChooseColumns(raw, row);
+  raw.values.push_back(NumberAt(raw, row, raw.target));
+  if (raw.values.back() == 0) {
+    RefuseCell(raw, row, raw.target, "another number than 0");
+  }
+  for (const std::string& column : raw.columns) {
+    raw.cells.push_back(NumberAt(raw, row, column));
+  }
+}
+
+void CheckNames(const RawTable& raw) {
+  if (std::ranges::find(raw.columns, raw.target) == raw.columns.end()) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}: column '{}' is the target, and cannot be an "
+                          "input too",
+                          raw.path, raw.target));
+}
+
+void CheckRows(const RawTable& raw) {
+  if (std::ssize(raw.values) < kFewestTableRows) {
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("{}: has {} rows, expected at least {}", raw.path,
+                            raw.values.size(), kFewestTableRows));
+  }
+  if (raw.columns.empty()) {
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: has no column beside '{}'", raw.path, raw.target));
+  }
+  const auto [least, most] = std::ranges::minmax(raw.values);
+  if (least < most) return;
+  throw Error(
+      ErrorCode::kCorrupt,
+      fmt::format("{}: {} is {} in all {} rows: there is nothing to "
+                  "fit",
+                  raw.path, Printable(raw.target), least, raw.values.size()));
+}
+
+}  // namespace
+
+Table ReadTable(const std::string& path, const std::string& target,
+                const std::vector<std::string>& columns) {
+  RawTable raw{.path = path,
+               .target = target,
+               .columns = columns,
+               .cells = {},
+               .values = {}};
+  CheckNames(raw);
+  ForEachCsvRow(path, [&raw](const CsvRow& row) { AddRow(raw, row); });
+  CheckRows(raw);
+  using RowMajor =
+      Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const auto rows = static_cast<Eigen::Index>(raw.values.size());
+  const auto width = static_cast<Eigen::Index>(raw.columns.size());
+  return {.columns = raw.columns,
+          .target = target,
+          .inputs = Eigen::Map<const RowMajor>(raw.cells.data(), rows, width),
+          .values = Eigen::Map<const Eigen::VectorXd>(raw.values.data(), rows)};
+}
+
+Table TakeRows(const Table& table, const std::vector<Eigen::Index>& rows) {
+  return {.columns = table.columns,
+          .target = table.target,
+          .inputs = table.inputs(rows, Eigen::all),
+          .values = table.values(rows)};
+}
+
+SplitTable Split(const Table& table, double share, std::uint64_t seed) {
+  if (!(share > 0 && share < 1)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} of the rows cannot be held out, expected a "
+                            "share between 0 and 1",
+                            share));
+  }
+  std::vector<Eigen::Index> order(static_cast<std::size_t>(table.rows()));
+  std::iota(order.begin(), order.end(), 0);
+  Random random(seed);
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[random.Below(i)]);
+  }
+  const auto held_out = std::clamp<std::ptrdiff_t>(
+      std::llround(share * static_cast<double>(order.size())), 1,
+      std::ssize(order) - 1);
+  return {
+      .fitted = TakeRows(table, {order.begin() + held_out, order.end()}),
+      .held_out = TakeRows(table, {order.begin(), order.begin() + held_out})};
+}
+
+bool IsNearlyAsGood(double error, double least) {
+  constexpr double kTimes = 1.1;
+  constexpr double kMore = 2e-3;
+  return error <= std::max(kTimes * least, least + kMore);
+}
+
+double MeanError(const Eigen::VectorXd& predicted,
+                 const Eigen::VectorXd& values) {
+  return ((predicted - values).array() / values.array()).abs().mean();
+}
+
+double LargestError(const Eigen::VectorXd& predicted,
+                    const Eigen::VectorXd& values) {
+  return ((predicted - values).array() / values.array()).abs().maxCoeff();
+}
+
+}  // namespace foretell::surrogate
