@@ -40,6 +40,8 @@ inline constexpr CommandRow kCommands[] = {
     {"advise", Home::kForetell, &AddAdvise},
     {"compare", Home::kForetell, &AddCompare},
     {"adapt", Home::kForetell, &AddAdapt},
+    {"fit", Home::kLab, kInLab ? &AddFit : nullptr,
+     "A formula of memory, latency or energy, from a table or a sweep"},
     {"measure", Home::kLab, kInLab ? &AddMeasure : nullptr,
      "Real latency, memory and energy of models on a device"},
     {"mig", Home::kForetell, &AddMig},

@@ -1,0 +1,287 @@
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/commands/command.h"
+#include "cli/commands/swept_model.h"
+#include "cli/flags/model_options.h"
+#include "cli/flags/named_flag.h"
+#include "cli/flags/run_flags.h"
+#include "cli/print/print_fit.h"
+#include "cli/print/progress_bar.h"
+#include "foretell/predictor.h"
+#include "src/core/files.h"
+#include "src/core/json_text.h"
+#include "src/core/numbers.h"
+#include "src/core/output_file.h"
+#include "src/surrogate/comparison.h"
+#include "src/surrogate/model_json.h"
+
+namespace foretell::cli {
+namespace {
+
+using surrogate::ComparedRows;
+using surrogate::Comparison;
+using SurrogateMethod = surrogate::Method;
+
+constexpr char kFitExamples[] =
+    "A table: CSV with a header and numbers. A model with --sweep: "
+    "predictions\n"
+    "at points of the sweep are the rows, and the formula that is best on "
+    "some\n"
+    "of them is printed with its error on others: docs/fit.md.\n"
+    "Examples:\n"
+    "  foretell fit rows.csv --target memory --method symbolic,linear\n"
+    "  foretell fit rows.csv --target memory --judge mine.json\n"
+    "  foretell fit model.onnx --target memory --mode training \\\n"
+    "      --sweep batch=1..256,resolution=64..512:32";
+/// What a formula in the place of a simulation is meant to keep.
+constexpr double kWantedError = 0.01;
+
+struct FitCommand {
+  ModelOptions model;  ///< Its only name is the table where none is swept.
+  PredictorFlags predictor;
+  std::string target;
+  std::vector<std::string> columns;
+  std::vector<SurrogateMethod> methods;
+  surrogate::EvolveOptions evolve;
+  double held_out = 0.3;
+  std::string sweep;
+  int points = 60;
+  int checks = 30;
+  std::string judge;
+  std::string out;
+  bool json = false;
+
+  const std::string& input() const { return model.models.front(); }
+};
+
+std::vector<SurrogateMethod> MethodsOf(const FitCommand& command) {
+  if (!command.methods.empty()) return command.methods;
+  if (command.sweep.empty()) return {SurrogateMethod::kSymbolic};
+  return {SurrogateMethod::kSymbolic, SurrogateMethod::kPolynomial,
+          SurrogateMethod::kLinear};
+}
+
+ComparedRows RowsOfTable(const FitCommand& command) {
+  const surrogate::Table table =
+      surrogate::ReadTable(command.input(), command.target, command.columns);
+  surrogate::SplitTable split =
+      surrogate::Split(table, command.held_out, command.evolve.seed);
+  return {.fitted = std::move(split.fitted),
+          .choosing = surrogate::TakeRows(table, {}),
+          .held_out = std::move(split.held_out)};
+}
+
+/// Predictions at every point of a sweep, in one table.
+surrogate::Table PredictPoints(const FitCommand& command, SweptModel& model,
+                               const Eigen::MatrixXd& points) {
+  const Target target = *ParseTarget(command.target);
+  const DeviceCatalog catalog = command.predictor.device.Catalog();
+  PredictorOptions options = command.predictor.ToOptions(catalog);
+  options.with_slices = false;
+  const Predictor predictor =
+      Predictor::Make(catalog.FindDevice(command.predictor.device.device),
+                      command.model.run, options);
+  ProgressBar progress;
+  Eigen::VectorXd values(points.rows());
+  for (Eigen::Index i = 0; i < points.rows(); ++i) {
+    progress.Show(i, points.rows(), 0, "simulating");
+    values[i] = predictor.Predict(model.GraphAt(points.row(i)))[target].value;
+  }
+  return {.columns = model.Names(),
+          .target = std::string(TargetName(target)),
+          .inputs = points,
+          .values = values};
+}
+
+/// The first rows are the corners, which are fitted; a third of the others
+/// chooses and the last `checks` judge.
+ComparedRows RowsOfSweep(const FitCommand& command) {
+  if (!ParseTarget(command.target)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("--target '{}': a sweep predicts memory, latency "
+                            "or energy",
+                            command.target));
+  }
+  SweptModel model(command.model, surrogate::ParseAxes(command.sweep));
+  const Eigen::MatrixXd points =
+      DrawPoints(model.axes(), command.points + command.checks,
+                 /*with_corners=*/true, command.evolve.seed);
+  if (points.rows() < command.points + command.checks) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("--sweep {}: has {} points, expected --points {} "
+                            "and --checks {}",
+                            command.sweep, points.rows(), command.points,
+                            command.checks));
+  }
+  const surrogate::Table table = PredictPoints(command, model, points);
+  const int choosing = command.points / 4;
+  std::vector<Eigen::Index> parts[3];
+  for (int i = 0; i < table.rows(); ++i) {
+    const int part = (i >= command.points - choosing) + (i >= command.points);
+    parts[part].push_back(i);
+  }
+  return {.fitted = TakeRows(table, parts[0]),
+          .choosing = TakeRows(table, parts[1]),
+          .held_out = TakeRows(table, parts[2])};
+}
+
+Comparison CompareWithProgress(const FitCommand& command,
+                               const ComparedRows& rows) {
+  const std::vector<SurrogateMethod> methods = MethodsOf(command);
+  ProgressBar progress;
+  surrogate::EvolveOptions options = command.evolve;
+  options.on_generation = [&](int generation, double error) {
+    progress.Show(generation, options.generations, 0,
+                  fmt::format("generation, error {}", FormatPercent(error, 2)));
+  };
+  return Compare(rows, methods, options, [&progress](SurrogateMethod method) {
+    progress.Show(0, 1, 0, std::string(MethodName(method)));
+  });
+}
+
+void WarnOfCoarseFormula(const FitCommand& command,
+                         const Comparison& comparison) {
+  const double error = comparison.errors[comparison.chosen].mean;
+  if (command.sweep.empty() || error <= kWantedError) return;
+  PrintNote(fmt::format(
+      "the formula is {} off, more than {}: memory grows in stairs and by "
+      "whichever layer is largest; sweep a smaller range, or ask `foretell "
+      "predict` for the point",
+      FormatPercent(error, 2), FormatPercent(kWantedError, 0)));
+}
+
+ExitCode RunJudge(const FitCommand& command) {
+  const surrogate::FittedModel fitted =
+      surrogate::FittedFromJson(ReadText(command.judge), command.judge);
+  const surrogate::Table table =
+      surrogate::ReadTable(command.input(), fitted.target, fitted.columns);
+  const surrogate::HeldOutError error = JudgeModel(*fitted.model, table);
+  if (command.json) {
+    std::cout << DumpJson({{"schema_version", surrogate::kModelSchemaVersion},
+                           {"method", MethodName(fitted.method)},
+                           {"rows", error.rows},
+                           {"error", error.mean},
+                           {"largest_error", error.largest}})
+              << "\n";
+  } else {
+    std::cout << fmt::format("{}: {} off on {} rows, at most {}\n",
+                             MethodName(fitted.method),
+                             FormatPercent(error.mean, 2), error.rows,
+                             FormatPercent(error.largest, 2));
+  }
+  return kExitOk;
+}
+
+ExitCode RunFit(const FitCommand& command) {
+  if (!command.judge.empty()) return RunJudge(command);
+  if (command.target.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "fit needs --target, the column that a formula shall say");
+  }
+  const bool sweeps = !command.sweep.empty();
+  const ComparedRows rows =
+      sweeps ? RowsOfSweep(command) : RowsOfTable(command);
+  const Comparison comparison = CompareWithProgress(command, rows);
+  if (command.json) {
+    std::cout << DumpJson(ComparisonToJson(comparison, rows)) << "\n";
+  } else {
+    const std::string unit =
+        sweeps ? std::string(TargetUnit(*ParseTarget(command.target))) : "";
+    std::cout << FormatComparison(comparison, rows, unit);
+  }
+  WarnOfCoarseFormula(command, comparison);
+  if (!command.out.empty()) {
+    WriteWhole(command.out, FittedToJson(comparison.models[comparison.chosen]));
+  }
+  return kExitOk;
+}
+
+void AddWhatToFit(CLI::App& command, FitCommand& fit) {
+  command
+      .add_option("TABLE", fit.model.models,
+                  "CSV table of numbers; with --sweep a model")
+      ->required()
+      ->expected(1);
+  command.add_option("--target", fit.target,
+                     "Column to fit; of a sweep memory, latency or energy");
+  command
+      .add_option("--columns", fit.columns,
+                  "Columns that the formula may use; default: all others")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  AddNamedList(command, "--method", fit.methods, surrogate::AllMethods(),
+               static_cast<std::string_view (*)(SurrogateMethod)>(
+                   &surrogate::MethodName),
+               "Methods to compare; default: symbolic, and of a sweep the "
+               "best that has a formula");
+  command
+      .add_option("--held-out", fit.held_out,
+                  "Share of the table's rows that judge")
+      ->capture_default_str();
+  command
+      .add_option("--seed", fit.evolve.seed,
+                  "Seed of the held-out rows and of the search")
+      ->capture_default_str();
+}
+
+void AddSearchFlags(CLI::App& command, FitCommand& fit) {
+  command
+      .add_option("--population", fit.evolve.population,
+                  "Formulas of a generation")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--generations", fit.evolve.generations,
+                  "Generations of the search")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  CLI::Option* judge = command.add_option(
+      "--judge", fit.judge, "Judge a stored model by the table, and fit none");
+  command
+      .add_option("--out", fit.out, "File to store the model in, for --judge")
+      ->excludes(judge);
+  command.add_flag("--json", fit.json, "JSON document on stdout");
+}
+
+void AddSweepFlags(CLI::App& command, FitCommand& fit) {
+  command.add_option("--sweep", fit.sweep,
+                     "Ranges of batch, resolution, named dimensions or fields "
+                     "of the zoo: batch=1..256,resolution=64..512:32");
+  command
+      .add_option("--points", fit.points,
+                  "Points of a sweep that fit and choose a formula")
+      ->check(CLI::Range(16, 10000))
+      ->capture_default_str();
+  command.add_option("--checks", fit.checks, "Further points that judge it")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  command
+      .add_option("-i,--input", fit.model.inputs,
+                  "Type of an input: name=f32[8,3,224,224]")
+      ->allow_extra_args(false);
+  fit.model.AddTraceFlags(command);
+  fit.predictor.AddTo(command, fit.model.run);
+  command.remove_option(command.get_option("--method"));
+}
+
+}  // namespace
+
+void AddFit(CLI::App& app, ExitCode& exit_code) {
+  auto fit = std::make_shared<FitCommand>();
+  CLI::App* command = app.add_subcommand(
+      "fit", "A formula of memory, latency or energy, from a table or a sweep");
+  command->footer(kFitExamples);
+  AddSweepFlags(*command, *fit);
+  AddWhatToFit(*command, *fit);
+  AddSearchFlags(*command, *fit);
+  command->callback([fit, &exit_code] { exit_code = RunFit(*fit); });
+}
+
+}  // namespace foretell::cli

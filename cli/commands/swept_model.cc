@@ -1,0 +1,158 @@
+#include "cli/commands/swept_model.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "cli/flags/open_model.h"
+#include "foretell/error.h"
+#include "foretell/trace.h"
+#include "foretell/zoo.h"
+
+namespace foretell::cli {
+namespace {
+
+/// Samples and channels stand before the lengths of an image or a volume.
+constexpr std::size_t kLeadingDims = 2;
+constexpr std::size_t kFewestImageDims = 4;
+
+bool IsZoo(const std::string& model) { return model.starts_with(zoo::kPrefix); }
+
+std::string PlaceFor(const std::string& axis) { return "{" + axis + "}"; }
+
+/// `model` with `size` in the place of {NAME}, or as a field of the zoo.
+std::string WithField(std::string model, const std::string& name,
+                      std::int64_t size) {
+  const std::string place = PlaceFor(name);
+  const std::size_t at = model.find(place);
+  if (at != std::string::npos) {
+    return model.replace(at, place.size(), fmt::format("{}", size));
+  }
+  const char sign = model.find('?') == std::string::npos ? '?' : '&';
+  return fmt::format("{}{}{}={}", model, sign, name, size);
+}
+
+bool IsImage(const InputSpec& input) {
+  return input.dims && input.dims->size() >= kFewestImageDims;
+}
+
+bool HasDimension(const Program& program, const std::string& name) {
+  for (const InputSpec& input : program.inputs()) {
+    if (!input.dims) continue;
+    if (std::ranges::find(*input.dims, name, &InputDim::symbol) !=
+        input.dims->end()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Gives the lengths of images that have names their size.
+void NameLengths(const Program& program, std::int64_t size,
+                 InputRequest& request) {
+  for (const InputSpec& input : program.inputs()) {
+    if (!IsImage(input)) continue;
+    for (std::size_t i = kLeadingDims; i < input.dims->size(); ++i) {
+      const std::string& symbol = (*input.dims)[i].symbol;
+      if (!symbol.empty()) request.dims[symbol] = size;
+    }
+  }
+}
+
+void SetLengths(std::int64_t size, std::vector<BoundInput>& inputs) {
+  for (BoundInput& input : inputs) {
+    auto& shape = input.type.shape;
+    if (shape.size() < kFewestImageDims) continue;
+    std::fill(shape.begin() + kLeadingDims, shape.end(), size);
+  }
+}
+
+std::int64_t SizeAt(const Eigen::VectorXd& point, std::size_t axis) {
+  return static_cast<std::int64_t>(point[static_cast<Eigen::Index>(axis)]);
+}
+
+}  // namespace
+
+SweptModel::SweptModel(const ModelOptions& options,
+                       std::vector<surrogate::Axis> axes)
+    : options_(options), axes_(std::move(axes)) {
+  options_.WarnOfMissingLocks();
+  for (const surrogate::Axis& axis : axes_) {
+    // A field that is none is told by whoever reads the name.
+    kinds_.push_back(axis.name == "batch" ? Kind::kBatch : KindOf(axis.name));
+  }
+}
+
+SweptModel::Kind SweptModel::KindOf(const std::string& name) const {
+  const std::string& model = options_.models.front();
+  if (model.find('{') != std::string::npos) {
+    const bool named = model.find(PlaceFor(name)) != std::string::npos;
+    return named || name != "resolution" ? Kind::kField : Kind::kResolution;
+  }
+  const Program program = OpenModel(model, options_.ToLoadOptions());
+  if (HasDimension(program, name)) return Kind::kDimension;
+  if (name == "resolution" && std::ranges::any_of(program.inputs(), &IsImage)) {
+    return Kind::kResolution;
+  }
+  if (IsZoo(model)) return Kind::kField;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("--sweep {}: {} has no such dimension; expected "
+                          "batch, resolution or the name of a dimension",
+                          name, model));
+}
+
+std::vector<std::string> SweptModel::Names() const {
+  std::vector<std::string> names;
+  for (const surrogate::Axis& axis : axes_) names.push_back(axis.name);
+  return names;
+}
+
+const Program& SweptModel::Open(const std::string& model) {
+  const auto found = programs_.find(model);
+  if (found != programs_.end()) return found->second;
+  return programs_.emplace(model, OpenModel(model, options_.ToLoadOptions()))
+      .first->second;
+}
+
+SweptPoint SweptModel::At(const Eigen::VectorXd& point) {
+  SweptPoint swept{.model = options_.models.front(), .inputs = {}};
+  InputRequest request = options_.ToRequest(std::nullopt);
+  std::optional<std::int64_t> resolution;
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    const std::int64_t size = SizeAt(point, i);
+    if (kinds_[i] == Kind::kBatch) request.batch = size;
+    if (kinds_[i] == Kind::kResolution) resolution = size;
+    if (kinds_[i] == Kind::kDimension) request.dims[axes_[i].name] = size;
+    if (kinds_[i] != Kind::kField) continue;
+    swept.model = WithField(swept.model, axes_[i].name, size);
+  }
+  const Program& program = Open(swept.model);
+  if (resolution) NameLengths(program, *resolution, request);
+  swept.inputs = BindInputs(program.inputs(), request, swept.model);
+  if (resolution) SetLengths(*resolution, swept.inputs);
+  return swept;
+}
+
+std::string SweptModel::Describe(const Eigen::VectorXd& point) const {
+  std::string text;
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", axes_[i].name,
+                        SizeAt(point, i));
+  }
+  return text;
+}
+
+OperatorGraph SweptModel::GraphAt(const Eigen::VectorXd& point) {
+  try {
+    const SweptPoint swept = At(point);
+    return TraceProgram(Open(swept.model), swept.inputs,
+                        options_.ToTraceOptions())
+        .graph;
+  } catch (const Error& error) {
+    throw WithContext("--sweep " + Describe(point), error);
+  }
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,102 @@
+#include "cli/print/print_fit.h"
+
+#include <fmt/core.h>
+
+#include <limits>
+#include <sstream>
+#include <vector>
+
+#include "src/core/numbers.h"
+#include "src/core/printable.h"
+#include "src/core/text_table.h"
+
+namespace foretell::cli {
+namespace {
+
+using surrogate::Comparison;
+using surrogate::FittedModel;
+
+constexpr int kErrorDecimals = 2;
+constexpr double kHardlyBetter = 0.9;
+
+std::string ErrorText(double error) {
+  return FormatPercent(error, kErrorDecimals);
+}
+
+std::string MethodTable(const Comparison& comparison) {
+  TextTable table({"method", "error", "largest error"});
+  for (std::size_t i = 0; i < comparison.models.size(); ++i) {
+    table.AddRow({std::string(MethodName(comparison.models[i].method)),
+                  ErrorText(comparison.errors[i].mean),
+                  ErrorText(comparison.errors[i].largest)});
+  }
+  return table.ToString();
+}
+
+std::string RangeText(const FittedModel& fitted) {
+  std::string text;
+  for (std::size_t i = 0; i < fitted.columns.size(); ++i) {
+    text += fmt::format("{}{} from {} to {}", text.empty() ? "" : ", ",
+                        fitted.columns[i], FormatExact(fitted.lowest[i]),
+                        FormatExact(fitted.highest[i]));
+  }
+  return text;
+}
+
+std::string ChosenText(const Comparison& comparison, const std::string& unit) {
+  const FittedModel& chosen = comparison.models[comparison.chosen];
+  const std::string formula = chosen.model->Formula(chosen.columns);
+  std::string text;
+  if (formula.empty()) {
+    text = fmt::format("{} has no formula; --out stores it\n",
+                       MethodName(chosen.method));
+  } else {
+    text = fmt::format("{}{} = {}\n", chosen.target,
+                       unit.empty() ? "" : "_" + unit, formula);
+  }
+  return text +
+         fmt::format("{}; {}\n", MethodName(chosen.method), RangeText(chosen));
+}
+
+/// Formulas stand behind the columns: they are of any length. Those that are
+/// hardly better than a smaller one are left out; --json has them.
+std::string FrontTable(const FittedModel& fitted,
+                       const surrogate::Table& held_out) {
+  TextTable table({"size", "error of fit", "left out", "held out"});
+  std::vector<std::string> formulas = {"formula"};
+  double last = std::numeric_limits<double>::infinity();
+  for (const surrogate::SizedFormula& one : fitted.front) {
+    if (one.error > kHardlyBetter * last) continue;
+    last = one.error;
+    table.AddRow({fmt::format("{}", one.size), ErrorText(one.error),
+                  ErrorText(one.left_out),
+                  ErrorText(JudgeModel(one.formula, held_out).mean)});
+    formulas.push_back(one.formula.Formula(fitted.columns));
+  }
+  std::istringstream lines(table.ToString());
+  std::string text;
+  std::string line;
+  for (const std::string& formula : formulas) {
+    std::getline(lines, line);
+    text += fmt::format("{}  {}\n", line, formula);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string FormatComparison(const Comparison& comparison,
+                             const surrogate::ComparedRows& rows,
+                             const std::string& unit) {
+  std::string text = ChosenText(comparison, unit) + "\n";
+  text += MethodTable(comparison);
+  text += fmt::format("fitted to {} rows, judged by {} that were held out\n",
+                      rows.fitted.rows(), rows.held_out.rows());
+  for (const FittedModel& fitted : comparison.models) {
+    if (fitted.front.empty()) continue;
+    text += fmt::format("\n{}", FrontTable(fitted, rows.held_out));
+  }
+  return PrintableLines(text);
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "src/surrogate/comparison.h"
+
+namespace foretell::cli {
+
+/// How far off every method is, the formula of the chosen one, where it is
+/// valid, and the front of size against error where one was searched for.
+/// `unit` stands behind the target's name; empty: none is known.
+std::string FormatComparison(const surrogate::Comparison& comparison,
+                             const surrogate::ComparedRows& rows,
+                             const std::string& unit);
+
+}  // namespace foretell::cli
