@@ -42,6 +42,9 @@ inline constexpr CommandRow kCommands[] = {
     {"adapt", Home::kForetell, &AddAdapt},
     {"fit", Home::kLab, kInLab ? &AddFit : nullptr,
      "A formula of memory, latency or energy, from a table or a sweep"},
+    {"calibrate", Home::kLab, kInLab ? &AddCalibrate : nullptr,
+     "What estimates of memory lack, from a few runs chosen by an orthogonal "
+     "array"},
     {"measure", Home::kLab, kInLab ? &AddMeasure : nullptr,
      "Real latency, memory and energy of models on a device"},
     {"mig", Home::kForetell, &AddMig},

@@ -758,11 +758,12 @@ class Fit(unittest.TestCase):
         self.assertEqual(document["method"], "symbolic")
         self.assertEqual((document["rows"], document["held_out_rows"]), (14, 6))
         (symbolic, polynomial, forest) = document["methods"]
-        self.assertLess(polynomial["error"], 0.01)
+        self.assertLess(symbolic["error"], 0.02)
         self.assertIsNone(forest["formula"])
         self.assertAlmostEqual(
-            self.evaluate(polynomial["formula"], batch=4, edge=64),
-            100 + 0.001 * 4 * 64 ** 3, delta=12)
+            self.evaluate(document["formula"], batch=4, edge=64),
+            100 + 0.001 * 4 * 64 ** 3, delta=60)
+        self.assertIn("batch", polynomial["formula"])
         sizes = [one["size"] for one in document["front"]]
         self.assertEqual(sizes, sorted(sizes))
         self.assertIn(document["formula"],
@@ -773,7 +774,7 @@ class Fit(unittest.TestCase):
         self.assertRegex(outcome.stdout, r"(?m)^memory = .*batch")
         self.assertIn("batch from 1 to 8, edge from 16 to 80", outcome.stdout)
         self.assertRegex(outcome.stdout, r"symbolic +\d+\.\d\d %")
-        self.assertIn("size  error of fit  left out  held out  formula", outcome.stdout)
+        self.assertIn("size  error of fit  expected  held out  formula", outcome.stdout)
 
     def test_stores_a_model_and_judges_it(self):
         stored = str(self.folder / "model.json")
@@ -819,12 +820,13 @@ class Fit(unittest.TestCase):
 
     def test_sweeps_resolutions_and_fields_of_the_zoo(self):
         outcome = run("fit", "zoo:vgg11", "--target", "memory", "--sweep",
-                      "resolution=64..256:32,classes=10|1000|2000",
+                      "resolution=64..256:32,classes=10|1000|2000,batch=1|2",
                       "--points", "16", "--checks", "2", "--method", "linear",
                       "--json")
         self.assertEqual(outcome.returncode, OK, outcome.stderr)
         self.assertEqual(json.loads(outcome.stdout)["ranges"],
-                         {"resolution": [64, 256], "classes": [10, 2000]})
+                         {"resolution": [64, 256], "classes": [10, 2000],
+                          "batch": [1, 2]})
 
     def test_refuses_sweeps_that_a_model_does_not_have(self):
         for sweep, complaint in (
@@ -834,6 +836,43 @@ class Fit(unittest.TestCase):
             outcome = run("fit", ONNX, "--target", "memory", "--sweep", sweep)
             self.assertEqual(outcome.returncode, USAGE, outcome.stderr)
             self.assertIn(complaint, outcome.stderr)
+
+
+class Calibrate(unittest.TestCase):
+    MODEL = "zoo:mlp?hidden={hidden}"
+    SWEEP = "batch=1|16|256,inputs=512|1024|2048,hidden=64|128|256"
+
+    def calibrate(self, *arguments):
+        return run("calibrate", *arguments, "--threads", "1", "--mode",
+                   "training", "--json")
+
+    def test_measures_the_runs_of_an_array_and_fits_what_lacks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stored = pathlib.Path(folder) / "gap.json"
+            outcome = self.calibrate(self.MODEL, "--sweep", self.SWEEP,
+                                     "--checks", "2", "--out", str(stored))
+            self.assertEqual(outcome.returncode, OK, outcome.stderr)
+            gap = json.loads(stored.read_text())
+        document = json.loads(outcome.stdout)
+        self.assertEqual(document["array"], "L9")
+        self.assertEqual((len(document["rows"]), len(document["checks"])),
+                         (9, 2))
+        for factor in ("batch", "inputs", "hidden"):
+            levels = sorted(row[factor] for row in document["rows"])
+            self.assertEqual(levels[0:3] + levels[6:9],
+                             3 * levels[:1] + 3 * levels[-1:])
+        for row in document["rows"]:
+            self.assertGreater(row["measured_mib"], 0.9 * row["estimated_mib"])
+        self.assertEqual([one["name"] for one in gap["columns"]],
+                         ["batch", "inputs", "hidden"])
+        self.assertIsNone(document["random_fit"])
+        self.assertGreaterEqual(document["fit"]["error_left_out"], 0)
+
+    def test_refuses_factors_that_no_array_has(self):
+        outcome = self.calibrate(self.MODEL, "--sweep",
+                                 "batch=1|2,hidden=1|2")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn("no orthogonal array", outcome.stderr)
 
 
 class Adapt(unittest.TestCase):

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "src/surrogate/power_sum.h"
+#include "src/surrogate/table.h"
+
+namespace foretell::surrogate {
+
+/// What an estimate lacks, as a polynomial of the factors of an experiment:
+/// measured - estimated, by the least squares of shares of what was measured
+/// (Liu et al., testing-based estimation).
+struct GapFit {
+  PowerSum gap;
+  double before = 0;  ///< Mean error of the estimates, share of 1.
+  double before_median = 0;
+  /// Mean error of estimate and gap on rows that were left out one at a time,
+  /// each with a fit of its own.
+  double after = 0;
+  double after_median = 0;
+  double after_largest = 0;  ///< Largest of the same errors.
+};
+
+/// Fits the gap. `measured` has the factors and what was measured;
+/// `estimated` [rows] is what was estimated of the same rows. Requires two
+/// rows.
+GapFit FitGap(const Table& measured, const Eigen::VectorXd& estimated);
+
+/// Error of estimates and a gap on other rows, as FitGap has it.
+double MeanErrorWith(const PowerSum& gap, const Table& measured,
+                     const Eigen::VectorXd& estimated);
+
+}  // namespace foretell::surrogate
