@@ -62,14 +62,14 @@ std::string ChosenText(const Comparison& comparison, const std::string& unit) {
 /// hardly better than a smaller one are left out; --json has them.
 std::string FrontTable(const FittedModel& fitted,
                        const surrogate::Table& held_out) {
-  TextTable table({"size", "error of fit", "left out", "held out"});
+  TextTable table({"size", "error of fit", "expected", "held out"});
   std::vector<std::string> formulas = {"formula"};
   double last = std::numeric_limits<double>::infinity();
   for (const surrogate::SizedFormula& one : fitted.front) {
     if (one.error > kHardlyBetter * last) continue;
     last = one.error;
     table.AddRow({fmt::format("{}", one.size), ErrorText(one.error),
-                  ErrorText(one.left_out),
+                  ErrorText(one.expected_error),
                   ErrorText(JudgeModel(one.formula, held_out).mean)});
     formulas.push_back(one.formula.Formula(fitted.columns));
   }

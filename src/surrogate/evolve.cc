@@ -19,6 +19,9 @@ constexpr double kParsimony = 1.1;
 constexpr double kMutationProbability = 0.5;
 /// Rows are left out one at a time, or in so many parts where there are more.
 constexpr Eigen::Index kMostFolds = 20;
+/// How far off constants start, as a share, and how often they are fitted.
+constexpr double kStartOff = 0.2;
+constexpr int kFitsAnew = 3;
 
 /// An expression and its mean relative error.
 struct Individual {
@@ -46,12 +49,26 @@ struct ScaledTable {
   double target_scale = 1;
 };
 
+/// Fits the constants from starts that are off, so that what the rows do not
+/// say is not remembered from a fit to more of them.
+void FitAnew(Expression& expression, Evaluator& evaluator,
+             const Eigen::VectorXd& values, Random& random) {
+  for (const std::size_t place : ConstantsOf(expression)) {
+    expression[place].value *= random.Between(1 - kStartOff, 1 + kStartOff);
+  }
+  for (int i = 0; i < kFitsAnew; ++i) {
+    FitConstants(expression, evaluator, values);
+  }
+}
+
 /// Mean relative error of rows in the fit of whose constants they were left
 /// out.
-double LeftOutError(const Expression& expression, const ScaledTable& table) {
+double ErrorWhenLeftOut(const Expression& expression,
+                        const ScaledTable& table) {
   const Eigen::Index rows = table.values.size();
   const Eigen::Index folds = std::min(rows, kMostFolds);
   Eigen::VectorXd predicted(rows);
+  Random random(0);
   for (Eigen::Index fold = 0; fold < folds; ++fold) {
     std::vector<Eigen::Index> parts[2];  // Fitted, left out.
     for (Eigen::Index row = 0; row < rows; ++row) {
@@ -61,20 +78,33 @@ double LeftOutError(const Expression& expression, const ScaledTable& table) {
     const Eigen::VectorXd values = table.values(parts[0]);
     Expression fitted = expression;
     Evaluator evaluator(inputs);
-    FitConstants(fitted, evaluator, values);
+    FitAnew(fitted, evaluator, values, random);
     const Eigen::MatrixXd others = table.inputs(parts[1], Eigen::all);
     predicted(parts[1]) = Evaluator(others).Value(fitted).matrix();
   }
-  const double error = MeanError(predicted, table.values);
-  return std::isfinite(error) ? error : std::numeric_limits<double>::max();
+  return MeanError(predicted, table.values);
+}
+
+/// What to expect of rows not seen: the error of rows left out, or Akaike's
+/// final prediction error where that is larger.
+double ExpectedError(const Individual& individual, const ScaledTable& table) {
+  const auto rows = static_cast<double>(table.values.size());
+  const auto constants =
+      static_cast<double>(ConstantsOf(individual.expression).size());
+  if (constants >= rows) return std::numeric_limits<double>::max();
+  const double akaike =
+      individual.error * (rows + constants) / (rows - constants);
+  const double left_out = ErrorWhenLeftOut(individual.expression, table);
+  return std::isfinite(left_out) ? std::max(akaike, left_out)
+                                 : std::numeric_limits<double>::max();
 }
 
 std::size_t SmallestGoodOne(const std::vector<SizedFormula>& front) {
   const double least =
-      std::ranges::min(front, {}, &SizedFormula::left_out).left_out;
+      std::ranges::min(front, {}, &SizedFormula::expected_error).expected_error;
   const auto chosen =
       std::ranges::find_if(front, [least](const SizedFormula& one) {
-        return IsNearlyAsGood(one.left_out, least);
+        return IsNearlyAsGood(one.expected_error, least);
       });
   return static_cast<std::size_t>(chosen - front.begin());
 }
@@ -175,7 +205,7 @@ class Search {
       if (!(best.error < least)) continue;
       least = best.error;
       evolution.front.push_back(
-          {size, best.error, LeftOutError(best.expression, scaled_),
+          {size, best.error, ExpectedError(best, scaled_),
            MultiplyOut(best.expression, scaled_.scales, scaled_.target_scale)});
     }
     evolution.chosen = SmallestGoodOne(evolution.front);

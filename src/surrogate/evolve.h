@@ -15,8 +15,8 @@
 // of them are mutated besides, and the constants of each are fitted. Chosen is
 // not the best formula of the last generation, which repeats the noise of a
 // small table: of the best formulas of each size the constants are fitted again
-// with rows left out, and the smallest one is taken that is nearly as good on
-// these as any.
+// with rows left out, and the smallest one is taken that is to be expected nearly
+// as good on other rows as any.
 
 namespace foretell::surrogate {
 
@@ -33,8 +33,10 @@ struct EvolveOptions {
 struct SizedFormula {
   std::size_t size = 0;  ///< Nodes of the expression tree.
   double error = 0;      ///< Mean relative error over the rows of the fit.
-  double left_out =
-      0;  ///< The same of rows left out when constants are fitted.
+  /// What to expect of other rows: the error of rows left out in the fit of the
+  /// constants, or error * (rows + constants) / (rows - constants) (Akaike's
+  /// final prediction error) where that is larger.
+  double expected_error = 0;
   PowerSum formula;
 };
 

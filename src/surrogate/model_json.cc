@@ -85,7 +85,7 @@ nlohmann::ordered_json FrontToJson(const FittedModel& fitted,
   for (const SizedFormula& one : fitted.front) {
     front.push_back({{"size", one.size},
                      {"error", one.error},
-                     {"left_out_error", one.left_out},
+                     {"expected_error", one.expected_error},
                      {"held_out_error", JudgeModel(one.formula, held_out).mean},
                      {"formula", one.formula.Formula(fitted.columns)}});
   }
