@@ -1,9 +1,11 @@
 // Operators of networks' layers, on the meta device against the CPU.
 
 #include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include "src/program/meta/meta_kernels.h"
 #include "tests/program/meta_harness.h"
 
 namespace foretell::meta_test {
@@ -193,6 +195,13 @@ TEST(MetaNormalization, HasTheShapesOfTheCpu) {
       return {copy};                                             \
     } \
   }
+
+TEST(MetaActivation, TakesTheGradientOfMishInOneOperator) {
+  RegisterMetaKernels();
+  const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(
+      "aten::mish_backward", "");
+  EXPECT_TRUE(op.hasKernelForDispatchKey(c10::DispatchKey::Meta));
+}
 
 TEST(MetaActivation, HasTheShapesOfTheCpu) {
   const OpCase kCases[] = {

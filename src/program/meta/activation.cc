@@ -44,6 +44,7 @@ constexpr KernelRow kActivationKernels[] = {
     {"hardtanh_backward", Elementwise},
     {"hardswish", Elementwise},
     {"hardswish_backward", Elementwise},
+    {"mish_backward", Elementwise, Policy::kOverrideWhole},
     {"log_sigmoid_forward", LogSigmoid},
     {"log_sigmoid_backward", LogSigmoidBackward},
     {"glu_backward", GluBackward},
