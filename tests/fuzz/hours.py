@@ -30,10 +30,10 @@ def sums(path):
 def table(totals):
     """One line a target, in order of their names, `all` last."""
     names = sorted(totals, key=lambda name: (name == "all", name))
-    lines = [f"{'target':<15}{'processor hours':>16}{'inputs':>14}"]
+    lines = [f"{'target':<15}{'processor minutes':>18}{'inputs':>14}"]
     for name in names:
         seconds, inputs = totals[name]
-        lines.append(f"{name:<15}{seconds / 3600:>16.2f}{inputs:>14,}")
+        lines.append(f"{name:<15}{seconds / 60:>18.1f}{inputs:>14,}")
     return "\n".join(lines)
 
 
