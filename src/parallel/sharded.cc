@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/graph/collective.h"
+#include "src/parallel/shard_sizes.h"
 #include "src/parallel/sharded_units.h"
 #include "src/parallel/step_rewriter.h"
 
@@ -33,12 +34,17 @@ namespace {
 
 using Kind = MemoryEvent::Kind;
 
+std::string NameOf(const ShardedUnit& unit) {
+  return unit.path.empty() ? "root" : unit.path;
+}
+
 class ShardedStep final : public StepRewriter {
  public:
   ShardedStep(const OperatorGraph& graph, const ParallelSpec& spec,
               std::span<const TrainedParameter> trained)
       : StepRewriter(graph, spec),
         facts_(graph, trained),
+        sizes_(graph, facts_, spec.gpus),
         found_(FindUnits(graph, facts_, spec)),
         states_(found_.units.size()),
         shards_(facts_.parameters.size(), kNone),
@@ -57,40 +63,13 @@ class ShardedStep final : public StepRewriter {
   const Parameter& At(ParameterIndex index) const {
     return facts_.parameters[IndexOf(index)];
   }
-  const TensorType& TypeOfParameter(ParameterIndex index) const {
-    return graph().value(At(index).value).type;
-  }
-  /// The rows of the first GPU.
-  TensorType ShardType(ParameterIndex index) const {
-    TensorType type = TypeOfParameter(index);
-    if (type.shape.empty()) return type;
-    type.shape[0] = (type.shape[0] + spec().gpus - 1) / spec().gpus;
-    return type;
-  }
-  /// Of all GPUs' rows, padded to as many as the first has.
-  std::int64_t WholeBytes(ParameterIndex index) const {
-    return ShardType(index).Bytes() * spec().gpus;
-  }
-  std::int64_t WholeBytes(const std::vector<ParameterIndex>& indices) const {
-    std::int64_t bytes = 0;
-    for (const ParameterIndex index : indices) bytes += WholeBytes(index);
-    return bytes;
-  }
-
-  /// All of them in one list, by the first one's element type.
-  TensorType FlatType(const std::vector<ParameterIndex>& indices,
-                      std::int64_t bytes) const {
-    const DType dtype = TypeOfParameter(indices.front()).dtype;
-    return {dtype, {bytes / ByteWidth(dtype)}};
-  }
-
   std::optional<std::int64_t> BytesOf(StorageId id) const override {
     const ParameterIndex index = facts_.OwnerOf(id);
     const std::int64_t bytes = graph().storage(id).bytes;
     if (index == kNone || At(index).gradient == id) return bytes;
-    const std::int64_t elements = TypeOfParameter(index).NumElements();
+    const std::int64_t elements = sizes_.TypeOf(index).NumElements();
     if (elements == 0) return bytes;
-    return bytes / elements * ShardType(index).NumElements();
+    return bytes / elements * sizes_.ShardType(index).NumElements();
   }
 
   TensorType TypeOf(ValueId id) const override {
@@ -100,10 +79,10 @@ class ShardedStep final : public StepRewriter {
         value.producer == kNone ||
         graph().node(value.producer).phase == Phase::kOptimizer;
     if (index == kNone || !is_sharded ||
-        value.type.NumElements() != TypeOfParameter(index).NumElements()) {
+        value.type.NumElements() != sizes_.TypeOf(index).NumElements()) {
       return value.type;
     }
-    return {value.type.dtype, ShardType(index).shape};
+    return {value.type.dtype, sizes_.ShardType(index).shape};
   }
 
   /// Gradients die where they are packed.
@@ -159,20 +138,16 @@ class ShardedStep final : public StepRewriter {
     }
     // Not before what the unit before it gathered has been copied out.
     if (last_copied_ != kNone) added.inputs.push_back(last_copied_);
-    const std::int64_t bytes = WholeBytes(unit.parameters);
+    const std::int64_t bytes = sizes_.WholeBytes(unit.parameters);
     const StorageId buffer =
         builder().AddStorage(bytes, TensorRole::kParameter,
                              fmt::format("gathered {}", NameOf(unit)));
-    added.types = {FlatType(unit.parameters, bytes)};
+    added.types = {sizes_.FlatType(unit.parameters, bytes)};
     added.storages = {buffer};
     states_[i].gathered =
         AddCollective(kAllGather, bytes, std::move(added)).front();
     builder().Allocate(buffer, Current());
     states_[i].buffer = buffer;
-  }
-
-  static std::string NameOf(const ShardedUnit& unit) {
-    return unit.path.empty() ? "root" : unit.path;
   }
 
   void CopyOut(std::size_t i, Phase phase) {
@@ -185,9 +160,9 @@ class ShardedStep final : public StepRewriter {
                 .scope = unit.path};
     for (const ParameterIndex index : unit.parameters) {
       const std::string& label = graph().value(At(index).value).name;
-      added.types.push_back(TypeOfParameter(index));
+      added.types.push_back(sizes_.TypeOf(index));
       added.storages.push_back(builder().AddStorage(
-          WholeBytes(index), TensorRole::kParameter, label));
+          sizes_.WholeBytes(index), TensorRole::kParameter, label));
     }
     const std::vector<StorageId> storages = added.storages;
     const std::vector<ValueId> values = Add(std::move(added));
@@ -262,18 +237,11 @@ class ShardedStep final : public StepRewriter {
     Prefetch(static_cast<std::size_t>(place - order_.begin()));
   }
 
-  std::vector<ParameterIndex> TrainedOf(std::size_t i) const {
-    std::vector<ParameterIndex> trained;
-    for (const ParameterIndex index : found_.units[i].parameters) {
-      if (At(index).gradient != kNone) trained.push_back(index);
-    }
-    return trained;
-  }
-
   void EndBackward(std::size_t i) {
     if (std::exchange(states_[i].is_done, true)) return;
     FreeWhole(i);
-    const std::vector<ParameterIndex> trained = TrainedOf(i);
+    const std::vector<ParameterIndex> trained =
+        facts_.TrainedOf(found_.units[i].parameters);
     if (trained.empty()) return;
     FreePacked();
     const ValueId packed = Pack(i, trained);
@@ -302,9 +270,9 @@ class ShardedStep final : public StepRewriter {
     // What the unit before it packed is reduced by then.
     if (last_reduced_ != kNone) added.inputs.push_back(last_reduced_);
     packed_ = builder().AddStorage(
-        WholeBytes(trained), TensorRole::kGradient,
+        sizes_.WholeBytes(trained), TensorRole::kGradient,
         fmt::format("packed gradients of {}", NameOf(unit)));
-    added.types = {FlatType(trained, WholeBytes(trained))};
+    added.types = {sizes_.FlatType(trained, sizes_.WholeBytes(trained))};
     added.storages = {packed_};
     const ValueId packed = Add(std::move(added)).front();
     builder().Allocate(packed_, Current());
@@ -316,7 +284,7 @@ class ShardedStep final : public StepRewriter {
 
   void Scatter(std::size_t i, const std::vector<ParameterIndex>& trained,
                ValueId packed) {
-    const std::int64_t bytes = WholeBytes(trained);
+    const std::int64_t bytes = sizes_.WholeBytes(trained);
     const ShardedUnit& unit = found_.units[i];
     const StorageId storage =
         builder().AddStorage(bytes / spec().gpus, TensorRole::kGradient,
@@ -327,7 +295,7 @@ class ShardedStep final : public StepRewriter {
                 .storages = {},
                 .scope = unit.path};
     for (const ParameterIndex index : trained) {
-      added.types.push_back(ShardType(index));
+      added.types.push_back(sizes_.ShardType(index));
       added.storages.push_back(storage);
     }
     const std::vector<ValueId> values =
@@ -355,6 +323,7 @@ class ShardedStep final : public StepRewriter {
   }
 
   StepFacts facts_;
+  ShardSizes sizes_;
   ShardedUnits found_;
   std::vector<UnitState> states_;   ///< By unit.
   std::vector<ValueId> shards_;     ///< By parameter: its source.

@@ -115,4 +115,13 @@ StepFacts::StepFacts(const OperatorGraph& graph,
   }
 }
 
+std::vector<ParameterIndex> StepFacts::TrainedOf(
+    const std::vector<ParameterIndex>& indices) const {
+  std::vector<ParameterIndex> trained;
+  for (const ParameterIndex index : indices) {
+    if (parameters[IndexOf(index)].gradient != kNone) trained.push_back(index);
+  }
+  return trained;
+}
+
 }  // namespace foretell::parallel

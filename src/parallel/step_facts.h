@@ -40,6 +40,9 @@ struct StepFacts {
   ParameterIndex OwnerOf(StorageId storage) const {
     return owner[static_cast<std::size_t>(storage)];
   }
+  /// Those of `indices` that have a gradient.
+  std::vector<ParameterIndex> TrainedOf(
+      const std::vector<ParameterIndex>& indices) const;
 };
 
 }  // namespace foretell::parallel

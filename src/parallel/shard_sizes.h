@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/parallel/step_facts.h"
+
+namespace foretell::parallel {
+
+/// What of parameters each of some GPUs has, by rows, as torch.chunk splits
+/// them: the first GPU has most. The graph and the facts must outlive it.
+class ShardSizes {
+ public:
+  ShardSizes(const OperatorGraph& graph, const StepFacts& facts, int gpus)
+      : graph_(graph), facts_(facts), gpus_(gpus) {}
+
+  /// The whole parameter.
+  const TensorType& TypeOf(ParameterIndex index) const;
+  /// The rows of the first GPU; a scalar is everybody's.
+  TensorType ShardType(ParameterIndex index) const;
+  /// Of all GPUs' rows, padded to as many as the first has.
+  std::int64_t WholeBytes(ParameterIndex index) const;
+  std::int64_t WholeBytes(const std::vector<ParameterIndex>& indices) const;
+  /// `bytes` of them in one list, by the first one's element type.
+  TensorType FlatType(const std::vector<ParameterIndex>& indices,
+                      std::int64_t bytes) const;
+
+ private:
+  const OperatorGraph& graph_;
+  const StepFacts& facts_;
+  int gpus_;
+};
+
+}  // namespace foretell::parallel
