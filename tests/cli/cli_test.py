@@ -618,7 +618,8 @@ class Parallel(unittest.TestCase):
         self.assertEqual(shared["setup"], ["--parallel ddp:8"])
         gradients = alone["parameters"] * 4 / 2**20
         more = shared["memory"]["allocated_mib"] - alone["memory"]["allocated_mib"]
-        self.assertAlmostEqual(more, gradients, delta=0.1)
+        # Blocks that are not split hold up to 1 MiB more than is asked for.
+        self.assertAlmostEqual(more, gradients, delta=1)
         parallel = shared["parallel"]
         self.assertEqual((parallel["plan"], parallel["gpus"]), ("ddp:8", 8))
         self.assertGreater(parallel["sent_mib"], 1.75 * gradients)
