@@ -117,8 +117,8 @@ const RefusalCase kRefusals[] = {
      "toy.json: unknown field \"l3_mib\", expected one of: aliases, "
      "architecture, bandwidth_gb_s, chip_power_w, compute_capability, "
      "cublas_workspace_bytes, display_name, idle_power_w, l2_mib, "
-     "matmul_tflops, max_power_w, memory_mib, mig, name, peak_tflops, "
-     "reached_bandwidth_gb_s, sms, sources, "
+     "link_gb_s, matmul_tflops, max_power_w, memory_mib, mig, name, "
+     "peak_tflops, reached_bandwidth_gb_s, sms, sources, "
      "usable_mib"},
     {"AChipWeakerThanItsBoard", "\"l2_mib\": 1",
      "\"l2_mib\": 1, \"chip_power_w\": 49",

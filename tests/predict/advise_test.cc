@@ -94,7 +94,8 @@ TEST(Advise, AsksForMoreGpusOnlyWhereNothingElseHelps) {
             "shard over 8 GPUs (fsdp:8)");
   const Advice on_eight = AdviseTraining(150, &SimulateShards);
   ASSERT_TRUE(on_eight.smallest);
-  EXPECT_EQ(ToString(on_eight.smallest->setup.loop.parallel), "fsdp:8");
+  EXPECT_EQ(on_eight.smallest->setup.loop.parallel,
+            (ParallelSpec{.kind = ParallelKind::kFsdp, .gpus = 8}));
 }
 
 TEST(Advise, SaysWhatCouldNotBeSimulated) {
