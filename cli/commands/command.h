@@ -33,6 +33,8 @@ void AddTrain(CLI::App& app, ExitCode& exit_code);
 void AddEvaluate(CLI::App& app, ExitCode& exit_code);
 void AddAdvise(CLI::App& app, ExitCode& exit_code);
 void AddCompare(CLI::App& app, ExitCode& exit_code);
+void AddClassify(CLI::App& app, ExitCode& exit_code);
+void AddMemoryClasses(CLI::App& app, ExitCode& exit_code);
 void AddCompareNetworks(CLI::App& app, ExitCode& exit_code);
 void AddCrossValidate(CLI::App& app, ExitCode& exit_code);
 void AddServe(CLI::App& app, ExitCode& exit_code);

@@ -62,6 +62,10 @@ inline constexpr CommandRow kCommands[] = {
     {"cross-validate", Home::kLab, kInLab ? &AddCrossValidate : nullptr,
      "Predict every sample by a network that has not seen its family, network, "
      "point or device"},
+    {"classify", Home::kLab, kInLab ? &AddClassify : nullptr,
+     "Memory of a training step as a class, with probabilities"},
+    {"memory-classes", Home::kLab, kInLab ? &AddMemoryClasses : nullptr,
+     "Learn classes of training memory for `classify`"},
     {"serve", Home::kLab, kInLab ? &AddServe : nullptr,
      "Answer predictions over HTTP, for schedulers"},
     {"doctor", Home::kForetell, &AddDoctor},

@@ -75,8 +75,8 @@ TEST(CommandTable, LabHasAllAndForetellWhatPredicts) {
   }
   EXPECT_THAT(only_in_lab,
               ElementsAre("measure", "dataset", "train", "evaluate",
-                          "compare-networks", "cross-validate", "serve",
-                          "serve-worker"));
+                          "compare-networks", "cross-validate", "classify",
+                          "memory-classes", "serve", "serve-worker"));
 }
 
 TEST(CalledCommand, IsTheFirstWordThatIsNoFlag) {

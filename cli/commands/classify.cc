@@ -1,0 +1,208 @@
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands/command.h"
+#include "cli/flags/model_options.h"
+#include "src/classify/built_in.h"
+#include "src/classify/class_checkpoint.h"
+#include "src/core/json_text.h"
+#include "src/core/numbers.h"
+#include "src/core/printable.h"
+#include "src/core/text_table.h"
+#include "src/predict/report_json.h"
+
+namespace foretell::cli {
+namespace {
+
+using classify::ClassAnswer;
+using classify::Ensemble;
+using classify::EnsembleInfo;
+using classify::MemoryClasses;
+using classify::StepInputs;
+
+constexpr char kClassifyExamples[] =
+    "Examples:\n"
+    "  foretell classify resnet50.onnx --batch 32,64,128\n"
+    "  foretell classify model.pt --input f32[64,784] --estimator mlp --json";
+
+/// The bound that is not exceeded with this probability is printed besides.
+constexpr double kSafe = 0.99;
+
+struct ClassifyOptions {
+  ModelOptions model;
+  std::string estimator = "transformer";
+  std::string checkpoint;
+  bool json = false;
+};
+
+/// What is said of one step.
+struct ClassifiedStep {
+  std::string model;
+  std::string optimizer;
+  StepInputs inputs;
+  const EnsembleInfo* info = nullptr;
+  ClassAnswer answer;
+
+  /// The analytic figure rounded to classes: what the device holds, or the
+  /// last class where the step does not fit.
+  int AnalyticClass() const {
+    return info->classes.ClassOf(inputs.simulated.held_mib);
+  }
+};
+
+std::string SourceText(const EnsembleInfo& info) {
+  return fmt::format("{} of {}, inputs {}, learned from {} steps",
+                     EstimatorName(info.kind), info.members,
+                     InputSetName(info.inputs), info.steps);
+}
+
+std::string Format(const ClassifiedStep& step) {
+  const MemoryClasses& classes = step.info->classes;
+  std::string text =
+      fmt::format("{}: training, batch {}, {}, on {}\n", Printable(step.model),
+                  step.inputs.batch, step.optimizer, step.info->device);
+  TextTable table({"memory", "probability"});
+  for (int i = 0; i < classes.size(); ++i) {
+    const double share = step.answer.probabilities[static_cast<std::size_t>(i)];
+    table.AddRow({classes.Name(i), FormatPercent(share, 1)});
+  }
+  text += table.ToString();
+  text += fmt::format("class: {} ({})\n", classes.Name(step.answer.Cautious()),
+                      SourceText(*step.info));
+  text += fmt::format("not exceeded with {}: {}\n", FormatPercent(kSafe, 0),
+                      classes.Name(step.answer.NotExceeded(kSafe)));
+  text += fmt::format("analytic: {} MiB{}, {}\n",
+                      FormatNumber(step.inputs.simulated.total_mib, 0),
+                      step.inputs.simulated.held_mib ? "" : ", out of memory",
+                      classes.Name(step.AnalyticClass()));
+  return text;
+}
+
+nlohmann::ordered_json ClassToJson(const MemoryClasses& classes, int one) {
+  nlohmann::ordered_json json = {
+      {"index", one}, {"from_mib", 0.0}, {"to_mib", nullptr}};
+  const auto& edges = classes.edges_mib();
+  const auto place = static_cast<std::size_t>(one);
+  if (one > 0) json["from_mib"] = edges[place - 1];
+  if (place < edges.size()) json["to_mib"] = edges[place];
+  return json;
+}
+
+nlohmann::ordered_json ToJson(const ClassifiedStep& step) {
+  const MemoryClasses& classes = step.info->classes;
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (int i = 0; i < classes.size(); ++i) {
+    nlohmann::ordered_json one = ClassToJson(classes, i);
+    one["probability"] =
+        RoundedForJson(step.answer.probabilities[static_cast<std::size_t>(i)]);
+    all.push_back(std::move(one));
+  }
+  return {
+      {"model", step.model},
+      {"optimizer", step.optimizer},
+      {"device", step.info->device},
+      {"environment", step.info->environment},
+      {"estimator", EstimatorName(step.info->kind)},
+      {"input_set", InputSetName(step.info->inputs)},
+      {"members", step.info->members},
+      {"sets", step.info->sets},
+      {"classes", std::move(all)},
+      {"class", ClassToJson(classes, step.answer.Cautious())},
+      {"not_exceeded_99", ClassToJson(classes, step.answer.NotExceeded(kSafe))},
+      {"analytic_class", ClassToJson(classes, step.AnalyticClass())},
+      {"inputs", StepInputsToJson(step.inputs)}};
+}
+
+void RequireTrainingMode(const ModelOptions& model) {
+  if (model.run.mode == Mode::kTraining) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              "--mode inference: classes of memory are of training steps");
+}
+
+/// Answers steps by the ensemble of the checkpoint, or by a built-in one.
+class Classifier {
+ public:
+  explicit Classifier(const ClassifyOptions& options)
+      : kind_(*classify::ParseEstimator(options.estimator)) {
+    if (options.checkpoint.empty()) return;
+    own_ = classify::ReadEnsemble(options.checkpoint);
+  }
+
+  ClassifiedStep Classify(const std::string& model,
+                          const OperatorGraph& graph) const {
+    const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+    // All built-in ensembles are for the device and environment of their rows.
+    const std::string device = own_ ? own_->info().device : "a100-sxm4-40gb";
+    const std::string environment =
+        own_ ? own_->info().environment : "cuda12-eager";
+    ClassifiedStep step{.model = model, .optimizer = graph.info().optimizer};
+    step.inputs = classify::StepInputsOf(
+        graph, {.device = catalog.FindDevice(device),
+                .context = catalog.FindContext(environment)});
+    const Ensemble& ensemble =
+        own_ ? *own_ : classify::BuiltInEnsemble(step.inputs, kind_);
+    step.info = &ensemble.info();
+    step.answer = ensemble.Answer(step.inputs);
+    return step;
+  }
+
+ private:
+  classify::EstimatorKind kind_;
+  std::optional<Ensemble> own_;
+};
+
+ExitCode RunClassify(const ClassifyOptions& options) {
+  RequireTrainingMode(options.model);
+  const Classifier classifier(options);
+  nlohmann::ordered_json results = nlohmann::ordered_json::array();
+  const std::vector<ReportError> errors = ForEachTrace(
+      options.model, [&](const Program& program, const Trace& trace) {
+        const ClassifiedStep step =
+            classifier.Classify(program.name(), trace.graph);
+        if (options.json) {
+          results.push_back(ToJson(step));
+        } else {
+          std::cout << Format(step);
+        }
+      });
+  if (options.json) {
+    std::cout << DumpJson({{"schema_version", kReportSchemaVersion},
+                           {"results", std::move(results)},
+                           {"errors", ErrorsToJson(errors)}})
+              << "\n";
+  }
+  for (const ReportError& error : errors) PrintError(error.message);
+  return errors.empty() ? kExitOk : kExitModelFailed;
+}
+
+}  // namespace
+
+void AddClassify(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<ClassifyOptions>();
+  options->model.run.mode = Mode::kTraining;
+  options->model.run.optimizer = Optimizer::kAdam;
+  CLI::App* command = app.add_subcommand(
+      "classify", "Memory of a training step as a class, with probabilities");
+  command->footer(kClassifyExamples);
+  options->model.AddTo(*command, /*many=*/true);
+  command
+      ->add_option("--estimator", options->estimator,
+                   "transformer: sequence of layers; mlp: their counts")
+      ->check(CLI::IsMember({"transformer", "mlp"}))
+      ->capture_default_str();
+  command->add_option("--checkpoint", options->checkpoint,
+                      "Ensemble of `memory-classes train` in the place of "
+                      "those built in");
+  command->add_flag("--json", options->json, "JSON document on stdout");
+  command->callback(
+      [options, &exit_code] { exit_code = RunClassify(*options); });
+}
+
+}  // namespace foretell::cli

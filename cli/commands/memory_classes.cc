@@ -1,0 +1,280 @@
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands/command.h"
+#include "cli/flags/model_options.h"
+#include "cli/print/progress_bar.h"
+#include "src/classify/class_checkpoint.h"
+#include "src/classify/fit_ensemble.h"
+#include "src/core/csv_rows.h"
+#include "src/core/json_text.h"
+#include "src/core/output_file.h"
+#include "src/core/parse_number.h"
+#include "src/core/printable.h"
+#include "src/core/text.h"
+
+namespace foretell::cli {
+namespace {
+
+using classify::Ensemble;
+using classify::EnsembleInfo;
+using classify::HeldOutAnswer;
+using classify::LabelledStep;
+
+/// The simulation that inputs hold is for one device under one environment.
+constexpr char kDevice[] = "a100-sxm4-40gb";
+constexpr char kEnvironment[] = "cuda12-eager";
+
+struct InputsCommand {
+  ModelOptions model;
+  std::string table;
+  std::string out;
+};
+
+struct MeasuredStep {
+  std::string model;
+  std::string input;
+  std::int64_t batch = 0;
+  Optimizer optimizer = Optimizer::kSgd;
+  LabelledStep step;  ///< Without its inputs.
+};
+
+[[noreturn]] void RefuseCell(const std::string& path, const CsvRow& row,
+                             const char* column, const char* expected) {
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}: line {}: {} '{}': expected {}", path, row.line(),
+                          column, row.At(column), expected));
+}
+
+MeasuredStep ReadRow(const std::string& path, const CsvRow& row) {
+  MeasuredStep one{.model = row.At("model"), .input = row.At("input")};
+  one.step.name = row.At("name");
+  one.step.set = row.At("set");
+  const auto batch = ParseNumber<std::int64_t>(row.At("batch"));
+  if (!batch || *batch < 1) RefuseCell(path, row, "batch", "1 or more");
+  one.batch = *batch;
+  one.optimizer = ParseOptimizer(row.At("optimizer"));
+  if (row.At("memory_mib").empty()) return one;  // Out of memory.
+  one.step.memory_mib = ParseNumber<double>(row.At("memory_mib"));
+  if (!one.step.memory_mib || !(*one.step.memory_mib >= 0)) {
+    RefuseCell(path, row, "memory_mib", "MiB, or nothing if out of memory");
+  }
+  return one;
+}
+
+std::vector<ReportError> WriteInputs(const InputsCommand& command,
+                                     const MeasuredStep& one,
+                                     OutputFile& file) {
+  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+  const MemoryOptions memory{.device = catalog.FindDevice(kDevice),
+                             .context = catalog.FindContext(kEnvironment)};
+  ModelOptions model = command.model;
+  model.models = {one.model};
+  model.inputs = {one.input};
+  model.batches = {one.batch};
+  model.run.mode = Mode::kTraining;
+  model.run.optimizer = one.optimizer;
+  return ForEachTrace(model, [&](const Program&, const Trace& trace) {
+    LabelledStep step = one.step;
+    step.inputs = classify::StepInputsOf(trace.graph, memory);
+    file.Write(DumpJson(classify::LabelledStepToJson(step), kOneLine) + "\n");
+  });
+}
+
+ExitCode RunInputs(const InputsCommand& command) {
+  std::vector<MeasuredStep> steps;
+  ForEachCsvRow(command.table, [&](const CsvRow& row) {
+    steps.push_back(ReadRow(command.table, row));
+  });
+  OutputFile file(command.out);
+  ProgressBar bar;
+  std::int64_t failed = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    bar.Show(static_cast<std::int64_t>(i), std::ssize(steps), failed,
+             steps[i].step.name);
+    for (const ReportError& error : WriteInputs(command, steps[i], file)) {
+      PrintError(error.message);
+      ++failed;
+    }
+  }
+  file.Close();
+  std::cout << fmt::format("{}: {} steps, {} failed\n", Printable(command.out),
+                           std::ssize(steps) - failed, failed);
+  return failed == 0 ? kExitOk : kExitModelFailed;
+}
+
+void AddInputs(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<InputsCommand>();
+  CLI::App* command = app.add_subcommand(
+      "inputs", "What estimators see of measured steps, one JSON line each");
+  options->model.AddTraceFlags(*command);
+  command
+      ->add_option("TABLE", options->table,
+                   "CSV: name, set, model (a file), input, batch, optimizer, "
+                   "memory_mib (nothing: out of memory)")
+      ->required();
+  command->add_option("-o,--out", options->out, "File to write")->required();
+  command->callback([options, &exit_code] { exit_code = RunInputs(*options); });
+}
+
+struct LearnCommand {
+  std::vector<std::string> inputs;
+  std::vector<std::string> sets;
+  std::string edges = "8000,16000,24000,32000,40000";
+  std::string estimator = "mlp";
+  std::string input_set = "physics";
+  int members = 0;  ///< 0: DefaultMembers.
+  int folds = 3;
+  std::string out;
+  classify::FitOptions fit;
+};
+
+EnsembleInfo InfoOf(const LearnCommand& command) {
+  const auto kind = *classify::ParseEstimator(command.estimator);
+  return {.classes = classify::MemoryClasses::Parse(command.edges),
+          .inputs = *classify::ParseInputSet(command.input_set),
+          .kind = kind,
+          .members = command.members > 0 ? command.members
+                                         : classify::DefaultMembers(kind),
+          .device = kDevice,
+          .environment = kEnvironment};
+}
+
+/// The steps of the sets that were asked for. Throws Error(kNotFound) for a set
+/// that has none.
+std::vector<LabelledStep> StepsOf(const LearnCommand& command) {
+  std::vector<LabelledStep> steps;
+  for (const std::string& path : command.inputs) {
+    for (LabelledStep& step : classify::ReadLabelledSteps(path)) {
+      steps.push_back(std::move(step));
+    }
+  }
+  for (const std::string& set : command.sets) {
+    if (std::ranges::count(steps, set, &LabelledStep::set) > 0) continue;
+    throw Error(ErrorCode::kNotFound,
+                fmt::format("{}: no step of the set '{}'",
+                            Joined(command.inputs), Printable(set)));
+  }
+  if (command.sets.empty()) return steps;
+  std::erase_if(steps, [&](const LabelledStep& step) {
+    return std::ranges::count(command.sets, step.set) == 0;
+  });
+  return steps;
+}
+
+classify::FitOptions WithBar(const LearnCommand& command, ProgressBar& bar) {
+  classify::FitOptions fit = command.fit;
+  fit.progress = [&bar](std::int64_t done, std::int64_t total) {
+    bar.Show(done, total, 0, "epochs");
+  };
+  return fit;
+}
+
+ExitCode RunTrainClasses(const LearnCommand& command) {
+  const std::vector<LabelledStep> steps = StepsOf(command);
+  ProgressBar bar;
+  const Ensemble ensemble =
+      FitEnsemble(steps, InfoOf(command), WithBar(command, bar));
+  WriteWhole(command.out, SerializeEnsemble(ensemble));
+  std::cout << fmt::format("{}: learned from {} steps\n",
+                           Printable(command.out), steps.size());
+  return kExitOk;
+}
+
+nlohmann::ordered_json AnswerToJson(const LabelledStep& step,
+                                    const HeldOutAnswer& held,
+                                    const classify::MemoryClasses& classes) {
+  return {{"name", step.name},
+          {"set", step.set},
+          {"fold", held.fold},
+          {"class", classes.ClassOf(step.memory_mib)},
+          {"answer", held.answer.Cautious()},
+          {"probabilities", held.answer.probabilities}};
+}
+
+ExitCode RunCrossValidateClasses(const LearnCommand& command) {
+  const std::vector<LabelledStep> steps = StepsOf(command);
+  const EnsembleInfo info = InfoOf(command);
+  std::vector<HeldOutAnswer> answers;
+  {
+    ProgressBar bar;
+    answers = CrossValidate(steps, info, WithBar(command, bar), command.folds);
+  }
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    rows.push_back(AnswerToJson(steps[i], answers[i], info.classes));
+  }
+  std::cout << DumpJson({{"edges_mib", info.classes.edges_mib()},
+                         {"steps", std::move(rows)}},
+                        kOneLine)
+            << "\n";
+  return kExitOk;
+}
+
+void AddLearning(CLI::App& command, LearnCommand& options) {
+  command.add_option("INPUTS", options.inputs, "Files of `inputs`")->required();
+  command.add_option("--set", options.sets, "Only steps of these sets");
+  command.add_option("--edges", options.edges, "Edges of the classes in MiB")
+      ->capture_default_str();
+  command.add_option("--estimator", options.estimator, "mlp or transformer")
+      ->check(CLI::IsMember({"mlp", "transformer"}))
+      ->capture_default_str();
+  command
+      .add_option("--inputs", options.input_set,
+                  "published: GPUMemNet's; physics: the simulation besides")
+      ->check(CLI::IsMember({"published", "physics"}))
+      ->capture_default_str();
+  command
+      .add_option("--members", options.members,
+                  "Estimators in the ensemble; default: 6 of mlp, 2 of "
+                  "transformer")
+      ->check(CLI::Range(1, Ensemble::kMostMembers));
+  command
+      .add_option("--epochs", options.fit.epochs,
+                  "Passes over the steps; default: 15 of mlp, 10 of "
+                  "transformer; 150 and 40 with published inputs")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--seed", options.fit.seed, "Seed of weights and order")
+      ->capture_default_str();
+}
+
+void AddLearn(CLI::App& app, ExitCode& exit_code) {
+  auto train = std::make_shared<LearnCommand>();
+  CLI::App* command =
+      app.add_subcommand("train", "Fit an ensemble, for `classify`");
+  AddLearning(*command, *train);
+  command->add_option("-o,--out", train->out, "Checkpoint to write")
+      ->required();
+  command->callback(
+      [train, &exit_code] { exit_code = RunTrainClasses(*train); });
+
+  auto judge = std::make_shared<LearnCommand>();
+  command = app.add_subcommand("cross-validate",
+                               "Classes of steps that were left out, as JSON");
+  AddLearning(*command, *judge);
+  command->add_option("--folds", judge->folds, "Parts of equal size")
+      ->check(CLI::Range(2, 1000))
+      ->capture_default_str();
+  command->callback(
+      [judge, &exit_code] { exit_code = RunCrossValidateClasses(*judge); });
+}
+
+}  // namespace
+
+void AddMemoryClasses(CLI::App& app, ExitCode& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "memory-classes", "Learn classes of training memory for `classify`");
+  command->require_subcommand(1);
+  AddInputs(*command, exit_code);
+  AddLearn(*command, exit_code);
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,79 @@
+#include "src/classify/class_checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "src/classify/built_in.h"
+#include "src/classify/fit_ensemble.h"
+#include "src/network/sealed.h"
+#include "tests/classify/toy_steps.h"
+#include "tests/datasets/expect_error.h"
+
+namespace foretell::classify {
+namespace {
+
+using dataset_test::ExpectError;
+
+Ensemble Toy() { return FitEnsemble(ToySteps(6), ToyInfo(), {.epochs = 1}); }
+
+/// A checkpoint with `from` in its description replaced, sealed anew.
+std::string Changed(const std::string& from, const std::string& to) {
+  learned::SafeTensors content =
+      learned::ParseSealed(SerializeEnsemble(Toy()), "memory_classes", "toy");
+  std::string& text = content.metadata["memory_classes"];
+  const std::size_t place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << text;
+  text.replace(place, from.size(), to);
+  return learned::SerializeSealed(std::move(content));
+}
+
+TEST(ClassCheckpoint, AnswersAsTheEnsembleThatWasWritten) {
+  const Ensemble written = Toy();
+  const Ensemble read = ParseEnsemble(SerializeEnsemble(written), "toy");
+  const StepInputs step = ToyStep(4700).inputs;
+  EXPECT_EQ(read.Answer(step).probabilities,
+            written.Answer(step).probabilities);
+  EXPECT_EQ(read.info().classes, written.info().classes);
+  EXPECT_EQ(read.info().device, "a100-sxm4-40gb");
+  EXPECT_EQ(read.info().steps, 6);
+}
+
+TEST(ClassCheckpoint, RefusesAFlippedBit) {
+  std::string bytes = SerializeEnsemble(Toy());
+  bytes[bytes.size() - 3] ^= 1;
+  ExpectError(ErrorCode::kCorrupt, "toy: content has the hash",
+              [&] { ParseEnsemble(bytes, "toy"); });
+}
+
+TEST(ClassCheckpoint, RefusesWhatItCannotRead) {
+  const auto expect = [](ErrorCode code, const std::string& bytes,
+                         const std::string& part) {
+    ExpectError(code, part, [&] { ParseEnsemble(bytes, "toy"); });
+  };
+  expect(ErrorCode::kUnsupported, Changed("\"schema\":1", "\"schema\":2"),
+         "schema 2, this foretell reads 1");
+  expect(ErrorCode::kCorrupt, Changed("[5000.0]", "[]"), "toy: edges_mib");
+  expect(ErrorCode::kCorrupt, Changed("\"members\":2", "\"members\":33"),
+         "members");
+  expect(ErrorCode::kCorrupt, Changed("\"members\":2", "\"members\":1"),
+         "tensors");
+  expect(ErrorCode::kCorrupt, Changed("activation_cos", "activation_tan"),
+         "numbers");
+}
+
+TEST(BuiltInEnsemble, HasClassesForTheKindOfNetwork) {
+  StepInputs step = ToyStep(3000).inputs;
+  EXPECT_TRUE(IsFullyConnected(step));
+  EXPECT_EQ(BuiltInEnsemble(step, EstimatorKind::kMlp).info().classes,
+            MemoryClasses({2000, 3000, 4000, 5000}));
+  step.layers.push_back({LayerKind::kConvolution, 1, 1});
+  EXPECT_FALSE(IsFullyConnected(step));
+  const EnsembleInfo& any =
+      BuiltInEnsemble(step, EstimatorKind::kTransformer).info();
+  EXPECT_EQ(any.classes, MemoryClasses({8000, 16000, 24000, 32000, 40000}));
+  EXPECT_EQ(any.kind, EstimatorKind::kTransformer);
+}
+
+}  // namespace
+}  // namespace foretell::classify
