@@ -292,6 +292,9 @@ void AddRunsFlags(CLI::App& command, CalibrateCommand& calibrate) {
   command.add_flag("--resident", calibrate.resident,
                    "Host memory of the whole process in the place of that of "
                    "tensors");
+}
+
+void AddCheckFlags(CLI::App& command, CalibrateCommand& calibrate) {
   command
       .add_option("--checks", calibrate.checks,
                   "Random points, measured to judge the gap by")
@@ -324,6 +327,7 @@ void AddCalibrate(CLI::App& app, ExitCode& exit_code) {
       ->required()
       ->expected(1);
   AddRunsFlags(*command, *options);
+  AddCheckFlags(*command, *options);
   options->model.AddTraceFlags(*command);
   command->add_option("--out", options->out, "File to store the gap in");
   command->add_flag("--json", options->json, "JSON document on stdout");
