@@ -15,7 +15,8 @@ on CPUs Adam's counter of steps is a tensor too, which on GPUs it is not. What G
 allocates within a gathering or a scattering, copies of the whole, does not count
 towards `peak`: NCCL makes none.
 
-`live_bytes.csv` has the figures, `blocks.pt` the network that the zoo has not.
+`live_bytes.csv` has the figures, `blocks.graph` and `mlp.graph` the same steps on one
+GPU, as foretell traces them.
 """
 
 import argparse
@@ -24,6 +25,7 @@ import gc
 import os
 import pathlib
 import socket
+import sys
 import tempfile
 
 import torch
@@ -36,6 +38,9 @@ from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.profiler import ProfilerActivity, profile, record_function
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "scripts" / "lib"))
+import foretell  # noqa: E402
+
 COLUMNS = ("network", "plan", "standing", "forward", "backward", "peak")
 STEPS = 4
 MARK, EXCHANGE = "foretell: ", "exchange"
@@ -234,6 +239,22 @@ def write(path, rows):
         table.writerows(rows)
 
 
+def graph_of(model, *flags):
+    return foretell.run("inspect", model, *flags, "--mode", "training", "--optimizer",
+                        "momentum", "--format", "graph")
+
+
+def write_graphs(out):
+    network = Blocks()
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "blocks.pt")
+        torch.jit.trace(network, network.example()).save(str(path))
+        text = graph_of(path, "--input", "i64[4,12]")
+    (out / "blocks.graph").write_text(text.replace(str(path), path.name, 1))
+    (out / "mlp.graph").write_text(graph_of(
+        "zoo:mlp?inputs=512&hidden=1024,1024,1024&batch_norm=true", "--batch", "8"))
+
+
 def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -253,9 +274,8 @@ def main():
             mp.spawn(work, args=(gpus, free_port(), path), nprocs=gpus)
             rows += csv.DictReader(path.open(encoding="utf-8"))
     write(out / "live_bytes.csv", rows)
-    network = Blocks()
-    torch.jit.trace(network, network.example()).save(str(out / "blocks.pt"))
+    write_graphs(out)
 
 
 if __name__ == "__main__":
-    main()
+    foretell.main(main)
