@@ -103,6 +103,7 @@ class DataParallel final : public StepRewriter {
 
   /// A gradient that its bucket replaces dies in Copy().
   bool Keeps(const MemoryEvent& event) const override {
+    if (LiesInBucket(event.storage)) return false;
     return !(spec().bucket_view && event.kind == Kind::kFree &&
              event.node != kNone && IsGradient(event.storage));
   }

@@ -625,6 +625,12 @@ class Parallel(unittest.TestCase):
         self.assertGreater(parallel["sent_mib"], 1.75 * gradients)
         self.assertGreater(shared["latency"]["ms"], alone["latency"]["ms"])
 
+    def test_gradients_that_stay_lie_in_their_buckets(self):
+        flags = ("--set-to-none", "off")
+        alone = self.result(*flags)["memory"]["allocated_mib"]
+        shared = self.result(*flags, "--parallel", "ddp:8,bucket-view")
+        self.assertAlmostEqual(shared["memory"]["allocated_mib"], alone, delta=2)
+
     def test_shards_keep_an_eighth_of_the_state(self):
         alone, shared = self.result(), self.result("--parallel", "fsdp:8")
         self.assertLess(shared["memory"]["total_mib"], alone["memory"]["total_mib"])
