@@ -21,13 +21,15 @@ import argparse
 import csv
 import gc
 import pathlib
-import weakref
+import sys
 from unittest import mock
 
 import torch
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+from storage_census import StorageCensus  # noqa: E402
 
 BATCH = 4
 # Results of these operators, by position, are the CPU's own.
@@ -78,36 +80,14 @@ NETWORKS = {
 }
 
 
-class Census(TorchDispatchMode):
-    """Bytes of all living storages that an operator returned."""
+class Census(StorageCensus):
+    """Of all storages that an operator returned."""
 
-    def __init__(self):
-        super().__init__()
-        self.sizes = {}
-        self.live = self.peak = 0
-
-    def count(self, tensor):
-        storage = tensor.untyped_storage()
-        key = storage._cdata
-        if key in self.sizes:
-            return
-        self.sizes[key] = storage.nbytes()
-        self.live += storage.nbytes()
-        weakref.finalize(storage, self.forget, key)
-
-    def forget(self, key):
-        self.live -= self.sizes.pop(key)
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        results = func(*args, **(kwargs or {}))
+    def results_of(self, func, results):
         own = OWN.get(func._schema.name.removeprefix("aten::"), ())
         listed = results if isinstance(results, (tuple, list)) else [results]
-        for i, result in enumerate(listed):
-            for leaf in tree_leaves(result):
-                if isinstance(leaf, torch.Tensor) and i not in own:
-                    self.count(leaf)
-        self.peak = max(self.peak, self.live)
-        return results
+        return [leaf for i, result in enumerate(listed) if i not in own
+                for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor)]
 
 
 def census_of(network, x, grad):

@@ -16,11 +16,13 @@ usage: scripts/generate/make_optimizer_golden.py [--out FOLDER]
 import argparse
 import csv
 import pathlib
-import weakref
+import sys
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+from storage_census import StorageCensus  # noqa: E402
 
 SHAPES = ((32, 16), (32,), (8, 32), (8,))
 STEPS = 3
@@ -35,37 +37,20 @@ OPTIMIZERS = {
 }
 
 
-class Census(TorchDispatchMode):
-    """Bytes of all living storages that an operator returned. torch.tensor(…), by
-    which counts of steps on the CPU are made, is no operator but a lift_fresh."""
+class Census(StorageCensus):
+    """Of all storages that an operator returned. torch.tensor(…), by which counts of
+    steps on the CPU are made, is no operator but a lift_fresh."""
 
     def __init__(self, known):
         super().__init__()
         self.known = {tensor.untyped_storage()._cdata for tensor in known}
-        self.sizes = {}
-        self.live = self.peak = 0
 
-    def count(self, tensor):
-        storage = tensor.untyped_storage()
-        key = storage._cdata
-        if key in self.sizes or key in self.known:
-            return
-        self.sizes[key] = storage.nbytes()
-        self.live += storage.nbytes()
-        weakref.finalize(storage, self.forget, key)
-
-    def forget(self, key):
-        self.live -= self.sizes.pop(key)
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        results = func(*args, **(kwargs or {}))
+    def results_of(self, func, results):
         leaves = [leaf for leaf in tree_leaves(results) if isinstance(leaf, torch.Tensor)]
         if func._schema.name == "aten::lift_fresh":
             self.known.update(leaf.untyped_storage()._cdata for leaf in leaves)
-        for leaf in leaves:
-            self.count(leaf)
-        self.peak = max(self.peak, self.live)
-        return results
+        return [leaf for leaf in leaves
+                if leaf.untyped_storage()._cdata not in self.known]
 
 
 def make_weights():
