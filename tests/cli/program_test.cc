@@ -73,10 +73,11 @@ TEST(CommandTable, LabHasAllAndForetellWhatPredicts) {
     EXPECT_EQ(lacks, kForetellRows[i].home == Home::kLab);
     if (lacks) only_in_lab.push_back(kForetellRows[i].name);
   }
-  EXPECT_THAT(only_in_lab,
-              ElementsAre("measure", "dataset", "train", "evaluate",
-                          "compare-networks", "cross-validate", "classify",
-                          "memory-classes", "serve", "serve-worker"));
+  EXPECT_THAT(
+      only_in_lab,
+      ElementsAre("fit", "calibrate", "measure", "dataset", "train", "evaluate",
+                  "compare-networks", "cross-validate", "classify",
+                  "memory-classes", "serve", "serve-worker"));
 }
 
 TEST(CalledCommand, IsTheFirstWordThatIsNoFlag) {
