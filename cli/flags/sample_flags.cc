@@ -62,12 +62,11 @@ void AddGoal(CLI::App& command, SampleRequest& request) {
                   "Weight of simulated labels beside measured ones")
       ->check(FromZero())
       ->capture_default_str();
-  AddNamed(
-      command, "--prior", request.prior,
-      {PriorSource::kNone, PriorSource::kAnalytic, PriorSource::kLabels},
-      &training::PriorSourceName,
-      "What a graph network corrects, or a term network is averaged with: "
-      "none; analytic; or labels, the simulated ones in the dataset");
+  AddNamed(command, "--prior", request.prior,
+           {PriorSource::kNone, PriorSource::kAnalytic, PriorSource::kLabels},
+           &training::PriorSourceName,
+           "What a graph network corrects, or a term network is averaged with: "
+           "none; analytic; or labels, the simulated ones in the dataset");
 }
 
 void AddColumns(CLI::App& command, SampleRequest& request) {

@@ -1,6 +1,6 @@
 // A checkpoint is a safetensors file, so that Python opens it and loading it
-// runs nothing. It is sealed: a flipped bit in a weight would otherwise go unseen,
-// and predictions would be off without a word.
+// runs nothing. It is sealed: a flipped bit in a weight would otherwise go
+// unseen, and predictions would be off without a word.
 
 #include "src/network/checkpoint.h"
 

@@ -15,8 +15,8 @@
 // of them are mutated besides, and the constants of each are fitted. Chosen is
 // not the best formula of the last generation, which repeats the noise of a
 // small table: of the best formulas of each size the constants are fitted again
-// with rows left out, and the smallest one is taken that is to be expected nearly
-// as good on other rows as any.
+// with rows left out, and the smallest one is taken that is to be expected
+// nearly as good on other rows as any.
 
 namespace foretell::surrogate {
 

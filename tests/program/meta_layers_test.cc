@@ -198,8 +198,8 @@ TEST(MetaNormalization, HasTheShapesOfTheCpu) {
 
 TEST(MetaActivation, TakesTheGradientOfMishInOneOperator) {
   RegisterMetaKernels();
-  const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(
-      "aten::mish_backward", "");
+  const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("aten::mish_backward", "");
   EXPECT_TRUE(op.hasKernelForDispatchKey(c10::DispatchKey::Meta));
 }
 
