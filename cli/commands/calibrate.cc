@@ -11,6 +11,7 @@
 #include "cli/commands/command.h"
 #include "cli/commands/swept_model.h"
 #include "cli/flags/model_options.h"
+#include "cli/flags/number_checks.h"
 #include "cli/print/progress_bar.h"
 #include "foretell/error.h"
 #include "foretell/measure.h"
@@ -298,7 +299,7 @@ void AddCheckFlags(CLI::App& command, CalibrateCommand& calibrate) {
   command
       .add_option("--checks", calibrate.checks,
                   "Random points, measured to judge the gap by")
-      ->check(CLI::NonNegativeNumber)
+      ->check(FromZero())
       ->capture_default_str();
   command.add_flag("--random", calibrate.random,
                    "Fit another gap to as many random points, to compare");
@@ -307,7 +308,7 @@ void AddCheckFlags(CLI::App& command, CalibrateCommand& calibrate) {
   command
       .add_option("--threads", calibrate.measure.threads,
                   "CPU threads; 0: LibTorch's default")
-      ->check(CLI::NonNegativeNumber)
+      ->check(FromZero())
       ->capture_default_str();
 }
 

@@ -10,6 +10,7 @@
 #include "cli/commands/command.h"
 #include "cli/commands/swept_model.h"
 #include "cli/flags/model_options.h"
+#include "cli/flags/number_checks.h"
 #include "cli/flags/named_flag.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_fit.h"
@@ -235,12 +236,12 @@ void AddSearchFlags(CLI::App& command, FitCommand& fit) {
   command
       .add_option("--population", fit.evolve.population,
                   "Formulas of a generation")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   command
       .add_option("--generations", fit.evolve.generations,
                   "Generations of the search")
-      ->check(CLI::PositiveNumber)
+      ->check(AboveZero())
       ->capture_default_str();
   CLI::Option* judge = command.add_option(
       "--judge", fit.judge, "Judge a stored model by the table, and fit none");

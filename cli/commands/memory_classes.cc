@@ -11,6 +11,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/flags/model_options.h"
+#include "cli/flags/number_checks.h"
 #include "cli/print/progress_bar.h"
 #include "src/classify/class_checkpoint.h"
 #include "src/classify/fit_ensemble.h"
@@ -241,7 +242,7 @@ void AddLearning(CLI::App& command, LearnCommand& options) {
       .add_option("--epochs", options.fit.epochs,
                   "Passes over the steps; default: 15 of mlp, 10 of "
                   "transformer; 150 and 40 with published inputs")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   command.add_option("--seed", options.fit.seed, "Seed of weights and order")
       ->capture_default_str();
 }

@@ -40,9 +40,8 @@ bool IsHalf(const Kernel& kernel, const Machine& machine) {
 
 /// Whether kernels of 16 bits want channels innermost.
 bool CopiesHalfImages(const Machine& machine) {
-  constexpr int kAfterAda = 90;
   const int capability = machine.device->compute_capability;
-  return capability == kAmpereData || capability >= kAfterAda;
+  return capability == kAmpereData || capability >= kHopper;
 }
 
 /// Share of the images that are copied.
