@@ -9,12 +9,12 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
-#include <random>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/random.h"
 
 namespace foretell::classify {
 namespace {
@@ -32,11 +32,7 @@ std::vector<const StepInputs*> InputsOf(std::span<const LabelledStep> steps) {
 }
 
 RowList Shuffled(RowList rows, std::uint64_t seed) {
-  // std::shuffle draws otherwise with every library.
-  std::mt19937_64 generator(seed);
-  for (std::size_t i = rows.size(); i > 1; --i) {
-    std::swap(rows[i - 1], rows[generator() % i]);
-  }
+  Random(seed).Shuffle(rows);
   return rows;
 }
 

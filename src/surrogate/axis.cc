@@ -10,7 +10,7 @@
 #include "foretell/error.h"
 #include "src/core/parse_number.h"
 #include "src/core/printable.h"
-#include "src/surrogate/random.h"
+#include "src/core/random.h"
 
 namespace foretell::surrogate {
 namespace {

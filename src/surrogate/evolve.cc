@@ -5,9 +5,9 @@
 #include <limits>
 #include <map>
 
+#include "src/core/random.h"
 #include "src/surrogate/constants.h"
 #include "src/surrogate/expression.h"
-#include "src/surrogate/random.h"
 #include "src/surrogate/variation.h"
 
 namespace foretell::surrogate {

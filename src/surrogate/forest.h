@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "src/core/json_object.h"
+#include "src/core/random.h"
 #include "src/surrogate/model.h"
-#include "src/surrogate/random.h"
 #include "src/surrogate/table.h"
 
 namespace foretell::surrogate {

@@ -10,7 +10,7 @@
 #include "src/core/csv_rows.h"
 #include "src/core/parse_number.h"
 #include "src/core/printable.h"
-#include "src/surrogate/random.h"
+#include "src/core/random.h"
 
 namespace foretell::surrogate {
 namespace {
@@ -126,10 +126,7 @@ SplitTable Split(const Table& table, double share, std::uint64_t seed) {
   }
   std::vector<Eigen::Index> order(static_cast<std::size_t>(table.rows()));
   std::iota(order.begin(), order.end(), 0);
-  Random random(seed);
-  for (std::size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1], order[random.Below(i)]);
-  }
+  Random(seed).Shuffle(order);
   const auto held_out = std::clamp<std::ptrdiff_t>(
       std::llround(share * static_cast<double>(order.size())), 1,
       std::ssize(order) - 1);

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "src/core/random.h"
 #include "src/surrogate/expression.h"
-#include "src/surrogate/random.h"
 
 namespace foretell::surrogate {
 

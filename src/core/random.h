@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <utility>
+#include <vector>
 
-namespace foretell::surrogate {
+namespace foretell {
 
 /// Random draws that are the same with every standard library.
 class Random {
@@ -21,9 +23,16 @@ class Random {
   double Between(double low, double high) {
     return low + (high - low) * Share();
   }
+  /// Brings `values` into a random order (Fisher-Yates).
+  template <typename T>
+  void Shuffle(std::vector<T>& values) {
+    for (std::size_t i = values.size(); i > 1; --i) {
+      std::swap(values[i - 1], values[Below(i)]);
+    }
+  }
 
  private:
   std::mt19937_64 bits_;
 };
 
-}  // namespace foretell::surrogate
+}  // namespace foretell
