@@ -143,6 +143,16 @@ void JsonObject::Finish() const {
   }
 }
 
+void JsonObject::RequireSchemaVersion(std::int64_t expected) {
+  constexpr char kKey[] = "schema_version";
+  constexpr std::int64_t kNewest = 1'000'000'000;
+  const std::int64_t version = Int(kKey, 1, kNewest);
+  if (version == expected) return;
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("{}: {} is {}, expected {}", origin_, PlaceOf(kKey),
+                          version, expected));
+}
+
 void JsonObject::Fail(const std::string& key,
                       const std::string& problem) const {
   const std::string place = PlaceOf(key);

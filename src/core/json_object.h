@@ -56,6 +56,9 @@ class JsonObject {
   /// A whole number of `at_least`..`at_most`.
   std::int64_t Int(const std::string& key, std::int64_t at_least,
                    std::int64_t at_most);
+  /// Reads "schema_version". Throws Error(kUnsupported) for another than
+  /// `expected`.
+  void RequireSchemaVersion(std::int64_t expected);
   /// An array of such numbers.
   std::vector<int> Ints(const std::string& key, int at_least, int at_most);
   /// A finite number of `at_least`..`at_most`.

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "foretell/adaptation.h"
-#include "foretell/error.h"
 #include "src/core/json_object.h"
 #include "src/core/json_text.h"
 
@@ -150,12 +149,7 @@ Adaptation AdaptationFromJson(std::string_view json,
                               const std::string& origin) {
   const nlohmann::json document = ParseJson(json, origin);
   JsonObject root(document, origin, "");
-  const std::int64_t version = root.Int("schema_version", 1, kMostRows);
-  if (version != kAdaptationSchemaVersion) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: schema_version is {}, expected {}", origin,
-                            version, kAdaptationSchemaVersion));
-  }
+  root.RequireSchemaVersion(kAdaptationSchemaVersion);
   Adaptation adaptation{
       .origin = origin,
       .device = root.String("device"),

@@ -1,12 +1,9 @@
 #include "src/surrogate/model_json.h"
 
-#include <fmt/core.h>
-
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "foretell/error.h"
 #include "src/core/json_object.h"
 #include "src/core/json_text.h"
 #include "src/surrogate/forest.h"
@@ -60,12 +57,7 @@ FittedModel FittedFromJson(std::string_view json, const std::string& origin) {
   constexpr int kMostRows = std::numeric_limits<int>::max();
   const nlohmann::json document = ParseJson(json, origin);
   JsonObject root(document, origin, "");
-  const std::int64_t version = root.Int("schema_version", 1, kMostRows);
-  if (version != kModelSchemaVersion) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: schema_version is {}, expected {}", origin,
-                            version, kModelSchemaVersion));
-  }
+  root.RequireSchemaVersion(kModelSchemaVersion);
   FittedModel fitted{.method = root.Named("method", &ParseMethod),
                      .target = root.String("target"),
                      .rows = static_cast<int>(root.Int("rows", 1, kMostRows))};
