@@ -14,6 +14,16 @@
 // In 16 bits a head is padded to a multiple of 32 elements: heads of 40 cost as
 // much as heads of 64.
 //
+// FlashAttention 1, before PyTorch 2.2, pads heads to powers of two and reaches
+// no more than
+//
+//   4.8 FLOP in products per FLOP of the FP32 lanes, which its softmax is bound
+//   by
+//
+// from SDXL's U-Net on an A100 under PyTorch 2.1: 30 % of the peak, as its
+// successor's authors say of it (30 to 50 %, arXiv:2307.08691). GeForce cards
+// have the same lanes beside a third of the peak and are not held up.
+//
 // On Hopper and B200 PyTorch runs flash attention 2, which was not written for
 // their tensor cores and reaches 35 % of an H100's peak (FlashAttention-3,
 // arXiv:2407.08608).
@@ -34,6 +44,7 @@ namespace {
 
 constexpr double kAttentionEfficiency = 0.55;
 constexpr double kHopperEfficiency = 0.35;
+constexpr double kFirstFlashPerLane = 4.8;
 constexpr double kAttentionHalfKeys = 60;
 constexpr double kAttentionQueryBlock = 128;
 constexpr double kAttentionKeyStep = 64;
@@ -91,18 +102,28 @@ QueryBlocks BlocksOf(const Kernel& kernel) {
   return {.count = heads * padded / block, .padded = heads * padded};
 }
 
+/// Elements that a head of 16-bit tensors is padded to.
+double PaddedHead(const Kernel& kernel) {
+  const double size = Real(kernel.k);
+  if (!kernel.first_flash) return RoundUp(size, kHeadStep);
+  return std::max(kHeadStep, std::exp2(std::ceil(std::log2(size))));
+}
+
 /// Share of the elements of a padded head that are there.
 double HeadShare(const Kernel& kernel) {
-  const double size = Real(kernel.k);
   const bool is_padded =
-      kernel.element_bytes_in == kHalfElementBytes && size > 0;
-  return is_padded ? size / RoundUp(size, kHeadStep) : 1;
+      kernel.element_bytes_in == kHalfElementBytes && kernel.k > 0;
+  return is_padded ? Real(kernel.k) / PaddedHead(kernel) : 1;
 }
 
 /// Share of the peak that long rows of keys reach.
-double MostEfficiency(const Machine& machine) {
-  return machine.HasNewerTensorCores() ? kHopperEfficiency
-                                       : kAttentionEfficiency;
+double MostEfficiency(const Kernel& kernel, const Machine& machine) {
+  const double most =
+      machine.HasNewerTensorCores() ? kHopperEfficiency : kAttentionEfficiency;
+  if (!kernel.first_flash) return most;
+  const double lanes = machine.FlopsPerUs(Precision::kFp32);
+  return std::min(most,
+                  kFirstFlashPerLane * lanes / PeakFlopsPerUs(kernel, machine));
 }
 
 }  // namespace
@@ -115,7 +136,7 @@ double AttentionEfficiency(const Kernel& kernel, const Machine& machine) {
   const KeyCount keys = KeysOf(kernel);
   const double queries = Real(kernel.batch * kernel.m);
   const double useful = queries * keys.needed / (blocks.padded * keys.read);
-  return MostEfficiency(machine) * keys.read /
+  return MostEfficiency(kernel, machine) * keys.read /
          (keys.read + kAttentionHalfKeys) * filled * useful * HeadShare(kernel);
 }
 

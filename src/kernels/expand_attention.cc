@@ -5,16 +5,17 @@
 
 // Attention without a fused kernel:
 //
-//   scale the queries (since 2.0 the keys as well), multiply them, add the
-//   mask, softmax, multiply by the values.
+//   scale queries and keys, multiply them, add the mask, softmax, multiply by
+//   the values.
 //
 // PyTorch has no fused kernel before 2.0 and takes none for tensors of a rank
 // other than four. Where several heads of the queries share keys and values, it
 // has one for 16 bits without a mask alone (flash attention); else keys and
 // values are repeated for every head. From 2.5 on the products of 16-bit
 // tensors then run in FP32, between casts there and back. Before 2.0 the
-// operator did not exist: a network wrote these steps itself, and under
-// autocast its softmax returned f32.
+// operator did not exist: a network wrote these steps itself, scaled the scores
+// in place of the operands (timm, transformers), and under autocast its softmax
+// returned f32.
 
 namespace foretell::cost {
 namespace {
@@ -77,9 +78,12 @@ class UnfusedAttention {
     for (const std::int64_t elements : {query, key, value}) {
       Convert(KernelClass::kCastUp, elements, outside_, inside_);
     }
-    Scale(query);
-    if (!IsBeforeFusion()) Scale(key);
+    if (!IsBeforeFusion()) {
+      Scale(query, sizes_.key_width);
+      Scale(key, sizes_.key_width);
+    }
     Multiply(query + key, sizes_.Scores(), sizes_.keys, sizes_.key_width);
+    if (IsBeforeFusion()) Scale(sizes_.Scores(), sizes_.keys);
     const std::int64_t masked = AddMask();
     Emit({.kernel_class = KernelClass::kSoftmax,
           .bytes_in = masked * sizes_.Scores(),
@@ -131,13 +135,13 @@ class UnfusedAttention {
           .element_bytes_out = to});
   }
 
-  void Scale(std::int64_t elements) {
+  void Scale(std::int64_t elements, std::int64_t row) {
     Emit({.kernel_class = KernelClass::kMultiply,
           .bytes_in = inside_ * elements,
           .bytes_out = inside_ * elements,
           .element_bytes_in = inside_,
           .element_bytes_out = inside_,
-          .inner_extent = sizes_.key_width});
+          .inner_extent = row});
   }
 
   void Multiply(std::int64_t elements_in, std::int64_t elements_out,

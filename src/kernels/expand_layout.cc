@@ -16,6 +16,8 @@ namespace foretell::cost {
 namespace {
 
 constexpr std::size_t kImageRank = 4;
+constexpr std::size_t kMatmulOperands = 2;
+constexpr std::size_t kAttentionOperands = 3;
 
 /// The operand whose layout decides: the first that is no weight.
 ValueId MainOperand(const Expansion& expansion, const ExpandedNode& expanded) {
@@ -94,25 +96,41 @@ bool FitsABatchedProduct(const Shape& shape, const Strides& strides) {
   return is_matrix || shape[shape.size() - 2] * shape.back() <= 1;
 }
 
-LayoutEffect Matmul(Expansion& expansion, const ExpandedNode& expanded) {
+/// Copies those of the first `count` inputs that are no batch of matrices.
+void CopyUnfit(Expansion& expansion, const ExpandedNode& expanded,
+               std::size_t count) {
   const auto& inputs = expanded.node.inputs;
-  for (std::size_t i = 0; i < std::min<std::size_t>(2, inputs.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(count, inputs.size()); ++i) {
     const ValueId id = inputs[i];
     if (!FitsABatchedProduct(expansion.tensors.ShapeOf(id),
                              expansion.tensors.StridesOf(id))) {
       EmitHiddenCopy(expansion, expanded, id);
     }
   }
+}
+
+LayoutEffect Matmul(Expansion& expansion, const ExpandedNode& expanded) {
+  CopyUnfit(expansion, expanded, kMatmulOperands);
   return {};
 }
 
-/// [batch, heads, length, size] over memory [batch, length, heads, size].
+/// Fused, [batch, heads, length, size] over memory [batch, length, heads,
+/// size]. Else two products, for which keys and values of fewer heads are
+/// repeated anyway.
 LayoutEffect Attention(Expansion& expansion, const ExpandedNode& expanded) {
   const ValueId result = expanded.result();
   const Shape& shape = expansion.tensors.ShapeOf(result);
-  if (shape.size() != 4 || IsUnfusedAttention(expansion, expanded.node)) {
+  const std::vector<ValueId>& inputs = expanded.node.inputs;
+  if (IsUnfusedAttention(expansion, expanded.node)) {
+    const auto matrices = [&](ValueId id) {
+      const Shape& of = expansion.tensors.ShapeOf(id);
+      return NumElements({of.begin(), of.end() - 2});
+    };
+    const bool repeats = matrices(inputs[1]) < matrices(inputs[0]);
+    CopyUnfit(expansion, expanded, repeats ? 1 : kAttentionOperands);
     return {};
   }
+  if (shape.size() != 4) return {};
   const std::int64_t heads = shape[1];
   const std::int64_t length = shape[2];
   const std::int64_t size = shape[3];

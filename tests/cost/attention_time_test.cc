@@ -46,6 +46,32 @@ TEST(AttentionTime, SharesAStepAmongHeadsOfTheSameKeys) {
   EXPECT_LT(shared.launch_us, apart.launch_us);
 }
 
+/// Microseconds of the products of 16-bit attention with heads of `size` under
+/// PyTorch 2.`minor`, on a device with that many TFLOP/s in FP32.
+double FlashUs(const std::string& size, int minor, double fp32_tflops) {
+  DeviceSpec device = test::RoundDevice();
+  device.peak_tflops[Precision::kFp32] = fp32_tflops;
+  const std::string full = "f16[16,8,1024," + size + "]";
+  const Kernel kernel =
+      KernelsOf("%q = input " + full +
+                    "\n%y = scaled_dot_product_attention(%q, %q, %q) : " +
+                    full + "\n",
+                {.torch = {.major = 2, .minor = minor}})
+          .at(0);
+  return TimeOf(kernel, MakeMachine(device, {})).arithmetic_us;
+}
+
+TEST(AttentionTime, BeforeFlashAttention2IsBoundByTheLanes) {
+  EXPECT_NEAR(FlashUs("64", 1, 5), 2 * FlashUs("64", 1, 10), 1e-6);
+  EXPECT_NEAR(FlashUs("64", 2, 5), FlashUs("64", 2, 10), 1e-6);
+  EXPECT_NEAR(FlashUs("64", 1, 1000), FlashUs("64", 2, 1000), 1e-6);
+}
+
+TEST(AttentionTime, BeforeFlashAttention2PadsHeadsToPowersOfTwo) {
+  EXPECT_NEAR(FlashUs("80", 1, 5), FlashUs("128", 1, 5), 1e-6);
+  EXPECT_NEAR(FlashUs("80", 2, 5), FlashUs("96", 2, 5), 1e-6);
+}
+
 TEST(AttentionTime, OfManyQueriesPadsHeadsAndLagsOnHopper) {
   const auto us = [](const std::string& type, const std::string& size,
                      int capability = 80) {

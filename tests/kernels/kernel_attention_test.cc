@@ -44,6 +44,19 @@ TEST(KernelAttention, IsOneKernelWhenFused) {
   EXPECT_EQ(kernel.arithmetic, Precision::kFp16);
 }
 
+TEST(KernelAttention, KnowsTheFirstFlashAttention) {
+  const auto is_first = [](const char* text, const TorchVersion& torch) {
+    return KernelsOf(text, {.torch = torch})[0].first_flash;
+  };
+  constexpr TorchVersion kFrom20 = {.major = 2, .minor = 1};
+  EXPECT_TRUE(is_first(kFourDims, kFrom20));
+  EXPECT_FALSE(is_first(kFourDims, {.major = 2, .minor = 2}));
+  EXPECT_FALSE(is_first(R"(%q = input f32[2,3,5,8]
+%y = scaled_dot_product_attention(%q, %q, %q) : f32[2,3,5,8]
+)",
+                        kFrom20));
+}
+
 TEST(KernelAttention, KnowsItsMask) {
   EXPECT_TRUE(KernelsOf(R"(%q = input f16[2,3,5,8]
 %m = input bool[5,5]
@@ -86,13 +99,14 @@ TEST(KernelAttention, SplitsFloat32IntoTf32) {
 TEST(KernelAttention, IsWrittenOutBeforeFusion) {
   const std::vector<Kernel> kernels = KernelsOf(kFourDims, {.torch = kBefore2});
   ASSERT_THAT(ClassesOf(kernels),
-              ElementsAre("multiply", "matmul", "softmax", "matmul"));
-  EXPECT_EQ(kernels[0].bytes_in, 240 * 2);
-  EXPECT_EQ(kernels[1].bytes_in, (240 + 336) * 2);
-  EXPECT_EQ(kernels[1].bytes_out, 210 * 2);
-  EXPECT_EQ(kernels[1].macs, 210 * 8);
-  EXPECT_EQ(kernels[1].n, 7);
-  EXPECT_EQ(kernels[1].k, 8);
+              ElementsAre("matmul", "multiply", "softmax", "matmul"));
+  EXPECT_EQ(kernels[0].bytes_in, (240 + 336) * 2);
+  EXPECT_EQ(kernels[0].bytes_out, 210 * 2);
+  EXPECT_EQ(kernels[0].macs, 210 * 8);
+  EXPECT_EQ(kernels[0].n, 7);
+  EXPECT_EQ(kernels[0].k, 8);
+  EXPECT_EQ(kernels[1].bytes_in, 210 * 2);
+  EXPECT_EQ(kernels[1].inner_extent, 7);
   EXPECT_EQ(kernels[2].inner_extent, 7);
   EXPECT_EQ(kernels[3].bytes_in, (210 + 168) * 2);
   EXPECT_EQ(kernels[3].macs, 210 * 4);
@@ -105,12 +119,34 @@ TEST(KernelAttention, BeforeFusionCastsTheScoresOfAutocast) {
   const std::vector<Kernel> kernels =
       KernelsOf(kFourDims, AutocastOn(kBefore2));
   ASSERT_THAT(ClassesOf(kernels),
-              ElementsAre("cast_down", "cast_down", "cast_down", "multiply",
-                          "matmul", "softmax", "cast_down", "matmul"));
+              ElementsAre("cast_down", "cast_down", "cast_down", "matmul",
+                          "multiply", "softmax", "cast_down", "matmul"));
   EXPECT_EQ(kernels[5].bytes_in, 210 * 2);
   EXPECT_EQ(kernels[5].bytes_out, 210 * 4);
   EXPECT_EQ(kernels[6].bytes_in, 210 * 4);
   EXPECT_EQ(kernels[6].bytes_out, 210 * 2);
+}
+
+/// Heads are cut out of rows, so that no two dimensions fold into one.
+TEST(KernelAttention, CopiesHeadsBetweenTokensForItsProducts) {
+  const std::string heads =
+      "%x = input f16[2,5,3,8]\n"
+      "%q = transpose(%x) {dim0=1, dim1=2} : f16[2,3,5,8] alias %x\n";
+  const std::string whole =
+      heads + "%y = scaled_dot_product_attention(%q, %q, %q) : f16[2,3,5,8]\n";
+  EXPECT_THAT(ClassesOf(whole, {.torch = kBefore2}),
+              ElementsAre("copy_hidden", "copy_hidden", "copy_hidden", "matmul",
+                          "multiply", "softmax", "matmul"));
+  EXPECT_THAT(ClassesOf(whole, {.torch = kFrom2}), ElementsAre("attention"));
+  const std::string shared =
+      heads +
+      "%k = input f16[2,1,5,8]\n"
+      "%m = input f16[5,5]\n"
+      "%y = scaled_dot_product_attention(%q, %k, %k, %m) {enable_gqa=true} : "
+      "f16[2,3,5,8]\n";
+  // The queries, and two heads that are repeated.
+  EXPECT_THAT(ClassesOf(shared, {.torch = kFrom2}),
+              testing::Contains("copy_hidden").Times(3));
 }
 
 TEST(KernelAttention, IsNotFusedInOtherRanks) {

@@ -1,6 +1,6 @@
 // Attention that no fused kernel takes, by the version of PyTorch.
 //
-//   before 2.0   what networks wrote: the queries are scaled, the mask is added
+//   before 2.0   what networks wrote: the scores are scaled, the mask is added
 //                to a new tensor, under autocast the softmax returns f32
 //   2.0 to 2.4   queries and keys are scaled, the mask is added in place
 //   from 2.5 on  the same, 16-bit operands being cast to FP32 first
@@ -59,14 +59,15 @@ at::Tensor Softmax(const at::Tensor& scores, bool as_network) {
 }
 
 /// What LibTorch does from 2.0 to 2.4, and what networks did before
-/// (`as_network`): they scaled the queries alone and added the mask to a new
-/// tensor.
+/// (`as_network`): they scaled the scores and added the mask to a new tensor.
 at::Tensor RunMathInOperandType(const AttentionInputs& in, bool as_network) {
   const double scale = in.scale.value_or(1.0 / std::sqrt(in.query.size(-1)));
-  const double factor = as_network ? scale : std::sqrt(scale);
-  const at::Tensor query = in.query * factor;
+  const double factor = std::sqrt(scale);
+  // Scaled queries live until the end.
+  const at::Tensor query = as_network ? in.query : in.query * factor;
   const at::Tensor key = RepeatHeads(in, in.key).transpose(-2, -1);
   at::Tensor scores = at::matmul(query, as_network ? key : key * factor);
+  if (as_network) scores = scores * scale;
   const at::Tensor mask = AdditiveMask(in.is_causal ? CausalMask(in) : in.mask,
                                        in.query.scalar_type());
   if (mask.defined()) {
