@@ -113,9 +113,7 @@ std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
 
 std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
                                          const MemoryOptions& options) {
-  std::vector<ScheduledEvent> step = MakeStepSchedule(graph, options);
-  if (graph.info().mode != Mode::kTraining) return step;
-  return WithWarmUp(graph, step);
+  return WithWarmUp(graph, MakeStepSchedule(graph, options));
 }
 
 std::vector<AllocationEvent> AllocationsOf(

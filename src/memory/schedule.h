@@ -26,7 +26,7 @@ struct ScheduledEvent {
 std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
                                              const MemoryOptions& options);
 
-/// The same, in training after the first step of the process (WithWarmUp).
+/// The same, after the first step of the process (WithWarmUp).
 std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
                                          const MemoryOptions& options);
 

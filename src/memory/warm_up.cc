@@ -28,6 +28,7 @@ class WarmUp {
     start_ = {schedule.begin(), begin};
     step_ = {begin, schedule.end()};
     FindForeign();
+    if (!IsTraining()) foreign_.clear();
   }
 
   std::vector<ScheduledEvent> Make() {
@@ -38,6 +39,8 @@ class WarmUp {
   }
 
  private:
+  bool IsTraining() const { return graph_.info().mode == Mode::kTraining; }
+
   TensorRole RoleOf(const ScheduledEvent& event) const {
     return graph_.storage(event.storage).role;
   }
@@ -71,7 +74,12 @@ class WarmUp {
   }
 
   /// Sources and what else outlives the steps; states of the optimizer wait.
+  /// Inference has no other: all that stands before it is its own.
   void AddStanding() {
+    if (!IsTraining()) {
+      result_ = start_;
+      return;
+    }
     std::set<std::int64_t> gone = foreign_;
     for (const ScheduledEvent& event : start_) {
       if (!IsBirth(event)) gone.insert(event.allocation.id);

@@ -63,10 +63,22 @@ TEST(WarmUp, TakesTheFirstStepWithItsWorkspacesBeforeTheGraphsOwn) {
             " +x +w +cublas* +y* +g* +m* +t* -t* -g* +y -y +g +t -t");
 }
 
-TEST(WarmUp, IsOfTrainingAlone) {
-  EXPECT_EQ(Events("graph \"i\"\n%x = input f32[4]\n%y = relu(%x) : f32[4]\n"
-                   "output %y\n"),
-            " +x +y");
+TEST(WarmUp, OfInferenceLeavesItsWorkspaceAndNoResult) {
+  EXPECT_EQ(
+      Events("graph \"i\"\n%x = input f32[4,4]\n%y = relu(%x) : f32[4,4]\n"
+             "%z = mm(%y, %x) : f32[4,4]\noutput %z\n"),
+      " +x +y* +cublas* +z* -y* -z* +y +z -y");
+}
+
+// The peak is that of the first operator, which comes before any product.
+TEST(WarmUp, OfInferenceCountsCublasWhereItComesLast) {
+  const MemoryBreakdown memory =
+      SimulateMemory(ParseGraph("graph \"i\"\n%x = input f32[2048,2048]\n"
+                                "%y = relu(%x) : f32[2048,2048]\n"
+                                "%s = sum(%y) : f32[1,1]\n"
+                                "%z = mm(%s, %s) : f32[1,1]\noutput %z\n"),
+                     Options());
+  EXPECT_EQ(memory.allocated_peak, (16 + 16 + 8) * kMiB + 512);
 }
 
 TEST(WarmUp, LetsTheStatesFindPlaceInWhatItsStepFreed) {
