@@ -5,8 +5,8 @@
                                     [--memory | --contexts] [--method METHOD]
 
 Reads a100_runs.csv and the traces that compute its rows, with `--more` or where
-`--source` names it also pytorch-gpu-benchmark, whose networks are the zoo's, from
-../shared beside the repository, and prints in Markdown rows, median and mean absolute
+`--source` names one also the sources of zoo_rows.py, whose networks are the zoo's,
+from ../shared beside the repository, and prints in Markdown rows, median and mean absolute
 error and the signed median, in percent: latency per source and mode, host-bound rows
 apart, and per MIG slice, each with the typical host and with one host factor per
 source; per source with the median factor of the other sources; the factors; then
@@ -28,21 +28,20 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import batched
-import gpu_benchmark_rows
 import host_factor
 import published
+import zoo_rows
 
 RUNS = published.TABLES / "a100_runs.csv"
 TRACES = published.MODELS / "a100_traces.tar.xz"
 # Versions of PyTorch that the sources name or whose container held.
-TORCH = {"parvagpu": "1.11", "migperf": "1.12", "nvidia-dle": "1.13",
-         gpu_benchmark_rows.SOURCE: "1.7"}
+TORCH = {"parvagpu": "1.11", "migperf": "1.12", "nvidia-dle": "1.13"}
 # Environments whose CUDA context stands in what a source measured: migperf's products
 # were FP32 on the card of 80 GB, TF32 on that of 40 GB.
 ENVIRONMENT = {("migperf", "fp32"): "cuda11.6-eager",
                ("migperf", "tf32"): "cuda11-tf32"}
 # Sources that publish torch.cuda.max_memory_allocated, without any context.
-ALLOCATED = {"sam-fast"}
+ALLOCATED = {"sam-fast", zoo_rows.STUDENT}
 # MiB of a CUDA context per multiprocessor, as in data/environments.json.
 MIB_PER_SM = 4.25
 # Sources with a machine per device.
@@ -62,6 +61,10 @@ BYTES_OF = {"f16": 2, "f32": 4, "i64": 8}
 ZOO = "zoo:"
 
 
+def torch_of(row):
+    return row.get("torch") or TORCH.get(row["source"], "2.1")
+
+
 def flags_of(row, method="analytic"):
     """What `predict` is told of a published run, but its batch: the first length of
     every input."""
@@ -77,7 +80,7 @@ def flags_of(row, method="analytic"):
     grad = ("--grad",) if RECORDED in row["latency_kind"] else ()
     return (*inputs, *precision, *optimizer, *environment, *grad,
             "--mode", row["mode"], "--device", row["device"],
-            "--method", method, "--torch", TORCH.get(row["source"], "2.1"))
+            "--method", method, "--torch", torch_of(row))
 
 
 def profile_of(result, name):
@@ -271,13 +274,13 @@ def main():
                         help="memory alone")
     parser.add_argument("--source", default="", help="a word of the source's name")
     parser.add_argument("--more", action="store_true",
-                        help="pytorch-gpu-benchmark's rows too")
+                        help="rows of networks of the zoo too")
     parser.add_argument("--contexts", action="store_true",
                         help="only what the CUDA contexts of migperf's slices take")
     parser.add_argument("--method", default="analytic", help="of `predict`")
     options = parser.parse_args()
     published.need(RUNS, TRACES)
-    more = gpu_benchmark_rows.rows() if options.more or options.source else ()
+    more = zoo_rows.rows() if options.more or options.source else ()
     rows = [row for row in [*published.rows(RUNS), *more]
             if options.source in row["source"]]
 

@@ -45,6 +45,8 @@ namespace {
 constexpr double kAttentionEfficiency = 0.55;
 constexpr double kHopperEfficiency = 0.35;
 constexpr double kFirstFlashPerLane = 4.8;
+/// The first PyTorch with FlashAttention 2.
+constexpr TorchVersion kFlashAttention2 = {.major = 2, .minor = 2};
 constexpr double kAttentionHalfKeys = 60;
 constexpr double kAttentionQueryBlock = 128;
 constexpr double kAttentionKeyStep = 64;
@@ -102,10 +104,16 @@ QueryBlocks BlocksOf(const Kernel& kernel) {
   return {.count = heads * padded / block, .padded = heads * padded};
 }
 
+/// Whether FlashAttention 1 runs it, which takes 16 bits without a mask.
+bool IsFirstFlash(const Kernel& kernel) {
+  return kernel.torch < kFlashAttention2 && !kernel.variant &&
+         kernel.element_bytes_in == kHalfElementBytes;
+}
+
 /// Elements that a head of 16-bit tensors is padded to.
 double PaddedHead(const Kernel& kernel) {
   const double size = Real(kernel.k);
-  if (!kernel.first_flash) return RoundUp(size, kHeadStep);
+  if (!IsFirstFlash(kernel)) return RoundUp(size, kHeadStep);
   return std::max(kHeadStep, std::exp2(std::ceil(std::log2(size))));
 }
 
@@ -120,7 +128,7 @@ double HeadShare(const Kernel& kernel) {
 double MostEfficiency(const Kernel& kernel, const Machine& machine) {
   const double most =
       machine.HasNewerTensorCores() ? kHopperEfficiency : kAttentionEfficiency;
-  if (!kernel.first_flash) return most;
+  if (!IsFirstFlash(kernel)) return most;
   const double lanes = machine.FlopsPerUs(Precision::kFp32);
   return std::min(most,
                   kFirstFlashPerLane * lanes / PeakFlopsPerUs(kernel, machine));

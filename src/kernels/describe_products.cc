@@ -20,8 +20,6 @@ namespace foretell::cost {
 namespace {
 
 constexpr std::int64_t kMaxStemChannels = 4;
-/// The first PyTorch with FlashAttention 2.
-constexpr TorchVersion kFlashAttention2 = {.major = 2, .minor = 2};
 /// Square windows that cuDNN's depthwise kernels for f16 take.
 constexpr std::int64_t kDepthwiseWindows[] = {1, 3, 5};
 
@@ -188,8 +186,6 @@ void DescribeAttention(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.kernel_class = KernelClass::kAttention;
   SetAttention(expansion, expanded.node, 0, kernel);
   kernel.variant = expanded.node.inputs.size() > 3;
-  kernel.first_flash = expansion.mode.torch < kFlashAttention2 &&
-                       !kernel.variant && kernel.element_bytes_in == kHalfBytes;
 }
 
 void DescribeAttentionBackward(const Expansion& expansion,

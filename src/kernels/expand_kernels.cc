@@ -200,6 +200,7 @@ std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run) {
   shown.autocast = run.autocast && !graph.info().autocast;
   Expansion expansion(graph, shown);
   ExpandNodes(expansion);
+  for (Kernel& kernel : expansion.kernels) kernel.torch = run.torch;
   return std::move(expansion.kernels);
 }
 

@@ -68,8 +68,7 @@ struct Kernel {
   /// an operand is broadcast.
   bool variant = false;
   bool causal = false;  ///< Attention that skips the keys after a query.
-  /// Attention of 16 bits: by FlashAttention 1, as PyTorch before 2.2 has it.
-  bool first_flash = false;
+  TorchVersion torch = {};  ///< That launches it.
 
   std::strong_ordering operator<=>(const Kernel&) const = default;
 

@@ -149,19 +149,24 @@ TEST(KernelTime, OfOneQueryIsThatOfItsCache) {
   EXPECT_LT(time.arithmetic_us, time.memory_us);
 }
 
-TEST(KernelTime, OfAProductInTf32IsMoreThanTwiceThatInSixteenBits) {
+TEST(KernelTime, OfAProductInTf32WasMoreThanTwiceThatInSixteenBits) {
   // 100 tiles of 256 x 128 on 100 SMs.
   const auto arithmetic_us = [](const std::string& type,
-                                const std::string& precision) {
+                                const std::string& precision,
+                                const TorchVersion& torch) {
     const DeviceSpec device = test::RoundDevice();
     const std::vector<Kernel> kernels =
         KernelsOf("%x = input " + type + "[2560,512]\n%y = linear(%x, weight " +
                       type + "[1280,512]) : " + type + "[2560,1280]\n",
-                  {}, "precision=" + precision);
+                  {.torch = torch}, "precision=" + precision);
     return TimeOf(kernels.at(0), MakeMachine(device, {})).arithmetic_us;
   };
-  EXPECT_DOUBLE_EQ(arithmetic_us("f32", "tf32"),
-                   2 * arithmetic_us("f16", "fp16") / 0.80);
+  constexpr TorchVersion kOld = {.major = 1, .minor = 13};
+  constexpr TorchVersion kNew = {.major = 2, .minor = 0};
+  const double half = arithmetic_us("f16", "fp16", kOld);
+  EXPECT_DOUBLE_EQ(arithmetic_us("f32", "tf32", kOld), 2 * half / 0.80);
+  EXPECT_DOUBLE_EQ(arithmetic_us("f32", "tf32", kNew), 2 * half);
+  EXPECT_DOUBLE_EQ(arithmetic_us("f16", "fp16", kNew), half);
 }
 
 TEST(KernelTime, OfAProductStartsWithItsFirstTiles) {

@@ -44,19 +44,6 @@ TEST(KernelAttention, IsOneKernelWhenFused) {
   EXPECT_EQ(kernel.arithmetic, Precision::kFp16);
 }
 
-TEST(KernelAttention, KnowsTheFirstFlashAttention) {
-  const auto is_first = [](const char* text, const TorchVersion& torch) {
-    return KernelsOf(text, {.torch = torch})[0].first_flash;
-  };
-  constexpr TorchVersion kFrom20 = {.major = 2, .minor = 1};
-  EXPECT_TRUE(is_first(kFourDims, kFrom20));
-  EXPECT_FALSE(is_first(kFourDims, {.major = 2, .minor = 2}));
-  EXPECT_FALSE(is_first(R"(%q = input f32[2,3,5,8]
-%y = scaled_dot_product_attention(%q, %q, %q) : f32[2,3,5,8]
-)",
-                        kFrom20));
-}
-
 TEST(KernelAttention, KnowsItsMask) {
   EXPECT_TRUE(KernelsOf(R"(%q = input f16[2,3,5,8]
 %m = input bool[5,5]
