@@ -24,6 +24,7 @@ void AddFit(CLI::App& app, ExitCode& exit_code);
 void AddFitFactors(CLI::App& app, ExitCode& exit_code);
 void AddTimeOperators(CLI::App& app, ExitCode& exit_code);
 void AddMeasure(CLI::App& app, ExitCode& exit_code);
+void AddPlan(CLI::App& app, ExitCode& exit_code);
 void AddMig(CLI::App& app, ExitCode& exit_code);
 void AddHost(CLI::App& app, ExitCode& exit_code);
 void AddDevices(CLI::App& app, ExitCode& exit_code);

@@ -45,6 +45,8 @@ inline constexpr CommandRow kCommands[] = {
     {"calibrate", Home::kLab, kInLab ? &AddCalibrate : nullptr,
      "What estimates of memory lack, from a few runs chosen by an orthogonal "
      "array"},
+    {"plan", Home::kLab, kInLab ? &AddPlan : nullptr,
+     "The largest batch, tile or chunk that fits a memory"},
     {"measure", Home::kLab, kInLab ? &AddMeasure : nullptr,
      "Real latency, memory and energy of models on a device"},
     {"mig", Home::kForetell, &AddMig},

@@ -76,8 +76,8 @@ std::int64_t SizeAt(const Eigen::VectorXd& point, std::size_t axis) {
 }  // namespace
 
 SweptModel::SweptModel(const ModelOptions& options,
-                       std::vector<surrogate::Axis> axes)
-    : options_(options), axes_(std::move(axes)) {
+                       std::vector<surrogate::Axis> axes, std::string flag)
+    : options_(options), axes_(std::move(axes)), flag_(std::move(flag)) {
   options_.WarnOfMissingLocks();
   for (const surrogate::Axis& axis : axes_) {
     // A field that is none is told by whoever reads the name.
@@ -98,9 +98,9 @@ SweptModel::Kind SweptModel::KindOf(const std::string& name) const {
   }
   if (IsZoo(model)) return Kind::kField;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--sweep {}: {} has no such dimension; expected "
+              fmt::format("{} {}: {} has no such dimension; expected "
                           "batch, resolution or the name of a dimension",
-                          name, model));
+                          flag_, name, model));
 }
 
 std::vector<std::string> SweptModel::Names() const {
@@ -151,7 +151,7 @@ OperatorGraph SweptModel::GraphAt(const Eigen::VectorXd& point) {
                         options_.ToTraceOptions())
         .graph;
   } catch (const Error& error) {
-    throw WithContext("--sweep " + Describe(point), error);
+    throw WithContext(fmt::format("{} {}", flag_, Describe(point)), error);
   }
 }
 

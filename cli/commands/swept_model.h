@@ -27,8 +27,9 @@ class SweptModel {
  public:
   /// Opens the only model of `options`, which must outlive this object. Throws
   /// what OpenModel throws, and Error(kInvalidArgument) for an axis that the
-  /// model does not have.
-  SweptModel(const ModelOptions& options, std::vector<surrogate::Axis> axes);
+  /// model does not have. Errors name `flag`, which said the axes.
+  SweptModel(const ModelOptions& options, std::vector<surrogate::Axis> axes,
+             std::string flag = "--sweep");
 
   const std::vector<surrogate::Axis>& axes() const { return axes_; }
   /// Names of the axes.
@@ -48,6 +49,7 @@ class SweptModel {
 
   const ModelOptions& options_;
   std::vector<surrogate::Axis> axes_;
+  std::string flag_;
   std::vector<Kind> kinds_;
   std::map<std::string, Program> programs_;
 };

@@ -882,6 +882,51 @@ class Calibrate(unittest.TestCase):
         self.assertIn("no orthogonal array", outcome.stderr)
 
 
+class Plan(unittest.TestCase):
+    def expect_refusal(self, words, *arguments, status=USAGE):
+        outcome = run("plan", *arguments)
+        self.assertEqual(outcome.returncode, status, outcome.stdout)
+        self.assertEqual(len(outcome.stderr.splitlines()), 1, outcome.stderr)
+        self.assertIn(words, outcome.stderr)
+
+    def plan(self, *arguments):
+        outcome = run("plan", *arguments, "--json")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        return json.loads(outcome.stdout)
+
+    def test_a_model_gets_the_batch_that_max_batch_names(self):
+        found = self.plan(ONNX, "--memory", "2GiB", "--margin", "0.25")
+        self.assertEqual(found["usable_mib"], 0.75 * 2048)
+        most = run("max-batch", ONNX, "--max-memory", "1536").stdout
+        self.assertEqual(f"{found['value']}\n", most)
+        text = run("plan", ONNX, "--memory", "2GiB", "--margin", "0.25").stdout
+        self.assertIn(f"batch {found['value']}\n", text)
+
+    def test_a_tile_grows_in_steps_at_a_batch(self):
+        found = self.plan("zoo:unet", "--axis", "resolution", "--batch", "1",
+                          "--memory", "16GiB", "--step", "16")
+        self.assertEqual(found["value"] % 16, 0)
+        self.assertLessEqual(found["needed_mib"], found["usable_mib"])
+        larger = self.plan("zoo:unet", "--axis", "resolution", "--batch",
+                           "2", "--memory", "16GiB", "--step", "16")
+        self.assertLess(larger["value"], found["value"])
+
+    def test_says_what_the_smallest_batch_needs(self):
+        self.expect_refusal("batch 1 needs up to", ONNX, "--memory", "600MiB",
+                            status=DOES_NOT_FIT)
+
+    def test_refuses_memory_in_wrong_units(self):
+        for size in ("16", "16Gigs", "GiB", "-1GiB", "0GiB", "nanGiB",
+                     "1e30GiB"):
+            with self.subTest(size=size):
+                self.expect_refusal(f"--memory '{size}'", ONNX,
+                                    f"--memory={size}")
+
+    def test_refuses_an_axis_that_a_model_lacks(self):
+        self.expect_refusal("--axis frames", ONNX, "--memory", "1GiB",
+                            "--axis", "frames")
+
+
 class Adapt(unittest.TestCase):
     MODELS = (ONNX, "zoo:vgg11", "zoo:mobilenet_v2")
 

@@ -75,8 +75,8 @@ TEST(CommandTable, LabHasAllAndForetellWhatPredicts) {
   }
   EXPECT_THAT(
       only_in_lab,
-      ElementsAre("fit", "calibrate", "measure", "dataset", "train", "evaluate",
-                  "compare-networks", "cross-validate", "classify",
+      ElementsAre("fit", "calibrate", "plan", "measure", "dataset", "train",
+                  "evaluate", "compare-networks", "cross-validate", "classify",
                   "memory-classes", "serve", "serve-worker"));
 }
 

@@ -1,0 +1,113 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <iostream>
+#include <map>
+
+#include "cli/commands/plan_options.h"
+#include "cli/commands/swept_model.h"
+#include "cli/flags/fit_flags.h"
+#include "cli/print/print_plan.h"
+#include "cli/print/progress_bar.h"
+#include "foretell/fit.h"
+#include "src/core/json_text.h"
+#include "src/core/units.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr char kAxisFlag[] = "--axis";
+constexpr char kBatchAxis[] = "batch";
+constexpr char kResolutionAxis[] = "resolution";
+/// Networks that halve images a few times take no other edges.
+constexpr std::int64_t kResolutionStep = 32;
+
+std::int64_t StepOf(const PlanOptions& options) {
+  if (options.step > 0) return options.step;
+  return options.axis == kResolutionAxis ? kResolutionStep : 1;
+}
+
+/// A model along one axis, the batch being fixed where it is another one.
+class AxisOfModel {
+ public:
+  explicit AxisOfModel(const PlanOptions& options)
+      : options_(options),
+        model_(options.model, AxesOf(options), kAxisFlag),
+        predictor_(options.predictor.Make(options.model.run)) {}
+
+  const DeviceSpec& device() const { return predictor_.device(); }
+
+  Prediction At(std::int64_t value) {
+    const auto most = static_cast<std::uint64_t>(options_.limit);
+    progress_.Show(tried_++, 2 * std::bit_width(most), 0,
+                   fmt::format("{} {}", options_.axis, value));
+    Eigen::VectorXd point(model_.axes().size());
+    point[0] = static_cast<double>(value);
+    if (point.size() > 1) point[1] = static_cast<double>(options_.batch);
+    return predictor_.Predict(model_.GraphAt(point));
+  }
+
+ private:
+  static std::vector<surrogate::Axis> AxesOf(const PlanOptions& options) {
+    std::vector<surrogate::Axis> axes = {{options.axis, {}}};
+    if (options.batch > 0 && options.axis != kBatchAxis) {
+      axes.push_back({kBatchAxis, {}});
+    }
+    return axes;
+  }
+
+  const PlanOptions& options_;
+  SweptModel model_;
+  Predictor predictor_;
+  ProgressBar progress_;
+  std::int64_t tried_ = 0;
+};
+
+/// What JudgeFit compares with the memory, in MiB.
+double NeededMiB(const Prediction& prediction, const DeviceSpec& device,
+                 const FitLimits& limits) {
+  return JudgeFit(prediction, device, limits).checks.front().value;
+}
+
+PlannedModel Search(const PlanOptions& options) {
+  AxisOfModel axis(options);
+  const std::int64_t step = StepOf(options);
+  const double memory = ToMiB(options.memory_bytes());
+  FitLimits limits;
+  limits.max_memory_mib = (1 - options.margin) * memory;
+  std::map<std::int64_t, double> needed;
+  const std::int64_t steps = LargestBatch(
+      std::max<std::int64_t>(options.limit / step, 1),
+      [&](std::int64_t count) {
+        Prediction prediction = axis.At(count * step);
+        needed[count] = NeededMiB(prediction, axis.device(), limits);
+        return prediction;
+      },
+      axis.device(), limits);
+  return {.model = options.model.models.front(),
+          .place = PlaceName(axis.device(), ""),
+          .axis = options.axis,
+          .value = steps * step,
+          .step = step,
+          .is_limit = (steps + 1) * step > options.limit,
+          .needed_mib = needed.at(std::max<std::int64_t>(steps, 1)),
+          .memory_mib = memory,
+          .usable_mib = limits.max_memory_mib};
+}
+
+}  // namespace
+
+ExitCode PlanModel(const PlanOptions& options) {
+  const PlannedModel planned = Search(options);
+  if (options.json) {
+    std::cout << DumpJson(PlannedModelToJson(planned)) << "\n";
+  } else if (planned.value > 0) {
+    std::cout << FormatPlannedModel(planned);
+  }
+  if (planned.value > 0) return kExitOk;
+  PrintError(SmallestDoesNotFit(planned));
+  return kExitDoesNotFit;
+}
+
+}  // namespace foretell::cli

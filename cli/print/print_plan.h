@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace foretell::cli {
+
+/// Version of the documents of `plan --json`.
+inline constexpr int kPlanSchemaVersion = 1;
+
+/// The largest value of an axis for which a step of a model fits.
+struct PlannedModel {
+  std::string model;
+  std::string place;
+  std::string axis;
+  std::int64_t value = 0;  ///< 0: not even one step of the axis fits.
+  std::int64_t step = 1;
+  bool is_limit = false;  ///< --limit ended the search.
+  double needed_mib = 0;  ///< Upper end, at `value` or else at `step`.
+  double memory_mib = 0;
+  double usable_mib = 0;  ///< Memory without the margin.
+};
+
+/// "zoo:resnet50 on a100-sxm4-40gb: batch 212 …", with a line of its memory.
+std::string FormatPlannedModel(const PlannedModel& planned);
+/// Says that not even one step fits, with both values.
+std::string SmallestDoesNotFit(const PlannedModel& planned);
+nlohmann::ordered_json PlannedModelToJson(const PlannedModel& planned);
+
+}  // namespace foretell::cli
