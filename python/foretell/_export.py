@@ -17,6 +17,7 @@ from torch.utils import _pytree
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ._errors import Error
+from ._on_meta import tried_on_meta
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -112,25 +113,12 @@ def _allow_one(program: ExportedProgram) -> None:
 
 def _export_quietly(module: torch.nn.Module, arguments: Arguments,
                     shapes: Any) -> ExportedProgram:
-    """torch.export of a module on the meta device.
-
-    A forward pass that makes tensors without saying where (torch.zeros(3)) makes them
-    on the CPU, which do not mix with those of the meta device. So it is tried once more
-    with meta as the default device; not at first, because torch.tensor(3) has no value
-    there. Where both fail, the first error is raised.
-    """
+    """torch.export of a module on the meta device."""
     def once() -> ExportedProgram:
         with _silence():
             return torch.export.export(module, *arguments, dynamic_shapes=shapes,
                                        strict=False)
-    try:
-        return once()
-    except Exception as first:  # torch.export raises whatever the network does
-        try:
-            with torch.device("meta"):
-                return once()
-        except Exception:
-            raise first from None
+    return tried_on_meta(once)
 
 
 def _first_line(error: Exception) -> str:

@@ -25,7 +25,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
-from export_sources import SOURCES  # noqa: E402
+from export_sources import SOURCES, tried_on_meta  # noqa: E402
 
 SECONDS_PER_NETWORK = 1800
 
@@ -105,8 +105,8 @@ def export_one(build, path, train, fixed):
         facts["macs_error"] = str(error).splitlines()[0][:200]
     start = time.monotonic()
     shapes = None if fixed else dynamic_shapes_of(args, kwargs)
-    program = torch.export.export(model, args, kwargs, dynamic_shapes=shapes,
-                                  strict=False)
+    program = tried_on_meta(lambda: torch.export.export(
+        model, args, kwargs, dynamic_shapes=shapes, strict=False))
     torch.export.save(program, path)
     facts["seconds"] = round(time.monotonic() - start, 1)
     count_exported(program, args, kwargs, facts)
