@@ -56,7 +56,7 @@ BoundInput ParseInput(std::string_view text);
 /// input has the same fixed leading dimension; named dimensions come from
 /// `dims`. Throws Error(kInvalidArgument) once for all dimensions that stay
 /// open, with the flag that would fix each, and for a request that names an
-/// input or dimension which the program does not have.
+/// input or dimension which the program does not have, or an empty batch.
 std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
                                    const InputRequest& request,
                                    const std::string& origin);

@@ -133,12 +133,15 @@ def export(module: torch.nn.Module, inputs: Any, *, training: bool,
     stands; in inference always in eval mode. With `any_batch` the leading dimension
     of the inputs is left open.
 
-    Raises Error where torch.export does, with its first line.
+    Raises Error where torch.export does, with its first line, and for an empty batch.
     """
+    arguments = _map_tensors(_on_meta, _arguments(inputs))
+    if _batch(arguments) == 0:
+        raise Error(f"{type(module).__name__}: the batch, the leading dimension of its "
+                    "first input, is 0, expected at least 1", "invalid_argument")
     hollow = _hollow_copy(module)
     if not training or not module.training:
         hollow.train(training)
-    arguments = _map_tensors(_on_meta, _arguments(inputs))
     if any_batch:
         arguments = _with_free_batch(arguments)
     shapes = _dynamic_shapes(hollow, arguments) if any_batch else None

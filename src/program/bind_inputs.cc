@@ -208,6 +208,19 @@ std::string OpenDimensions(const std::vector<Draft>& drafts) {
   return Joined(open, "; ");
 }
 
+/// A step of no samples: PyTorch runs some networks on it and refuses others.
+/// Other dimensions may be 0, as those of a cache that is still empty.
+void RefuseEmptyBatch(const std::vector<BoundInput>& inputs,
+                      const std::string& origin) {
+  const auto first = std::ranges::find_if(
+      inputs, [](const BoundInput& one) { return !one.type.shape.empty(); });
+  if (first == inputs.end() || first->type.shape.front() != 0) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}: input '{}' is {}: the batch, its leading "
+                          "dimension, is 0, expected at least 1",
+                          origin, first->name, ToString(first->type)));
+}
+
 }  // namespace
 
 BoundInput ParseInput(std::string_view text) {
@@ -263,6 +276,7 @@ std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
     type.NumElements();  // Refuses what exceeds int64.
     bound.push_back({draft.spec->name, std::move(type)});
   }
+  RefuseEmptyBatch(bound, origin);
   return bound;
 }
 

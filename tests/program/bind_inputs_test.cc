@@ -197,6 +197,31 @@ TEST(BindInputs, RefusesABatchBelowOne) {
               HasSubstr("--batch is 0, expected at least 1"));
 }
 
+TEST(BindInputs, RefusesAnEmptyBatchHoweverItIsGiven) {
+  const std::string why =
+      "input 'x' is f32[0,3]: the batch, its leading dimension, is 0";
+  EXPECT_THAT(Refusal({Spec("x", {Fixed(0), Fixed(3)})}, {}), HasSubstr(why));
+  InputRequest request;
+  request.inputs = {ParseInput("f32[0,3]")};
+  EXPECT_THAT(Refusal({Spec("x", {Free(), Fixed(3)})}, request),
+              HasSubstr(why));
+  request = {.dims = {{"n", 0}}};
+  EXPECT_THAT(Refusal({Spec("x", {Named("n"), Fixed(3)})}, request),
+              HasSubstr(why));
+  request = {.batch = 4};
+  EXPECT_THAT(Bind({Spec("x", {Fixed(0), Fixed(3)})}, request),
+              ElementsAre("x=f32[4,3]"));
+}
+
+TEST(BindInputs, TakesACacheThatIsEmpty) {
+  const auto cache = Spec("past", {Named("batch"), Fixed(8), Named("past")});
+  InputRequest request;
+  request.batch = 2;
+  request.dims = {{"past", 0}};
+  EXPECT_THAT(Bind({Spec("ids", {Named("batch"), Fixed(5)}), cache}, request),
+              ElementsAre("ids=f32[2,5]", "past=f32[2,8,0]"));
+}
+
 TEST(BindInputs, RefusesMoreElementsThanCanBeCounted) {
   const std::int64_t huge = std::int64_t{1} << 40;
   Refusal({Spec("x", {Fixed(huge), Fixed(huge)})}, {});

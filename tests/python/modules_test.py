@@ -191,6 +191,10 @@ class Refusals(unittest.TestCase):
         self.assertIn("Flattening", str(caught.exception))
         self.assertNotIn("/", str(caught.exception).split(":")[0])
 
+    def test_an_empty_batch(self):
+        with self.assertRaisesRegex(foretell.Error, "the batch, .*, is 0, expected"):
+            foretell.predict(Flattening(), torch.zeros(0, 3, 16, 16))
+
     def test_of_inputs_for_a_file(self):
         with self.assertRaisesRegex(foretell.Error, "inputs are for modules"):
             foretell.predict(ROOT / "examples" / "resnet18.pt", IMAGE)

@@ -173,6 +173,9 @@ class Answers(unittest.TestCase):
                 (400, "/v1/predict", {"model": "zoo:vgg11",
                                       "options": {"mode": "sleep"}}, "sleep"),
                 (422, "/v1/predict", {"model": "zoo:nonsense"}, "nonsense"),
+                (422, "/v1/predict", {
+                    "model": "zoo:vgg11", "options": {"input": "f32[0,3,224,224]"}},
+                 "the batch, its leading dimension, is 0"),
                 (404, "/v1/nonsense", {}, "no such route")):
             answered, document = self.service.ask_json(route, body)
             self.assertEqual(answered, status, document)
