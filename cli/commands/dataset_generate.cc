@@ -130,6 +130,11 @@ void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
                    "Seconds that one trace may take")
       ->check(AboveZero())
       ->capture_default_str();
+  command
+      ->add_option("--commit-every", options->run.commit_every_s,
+                   "Seconds of work that a crash may cost")
+      ->check(FromZero())
+      ->capture_default_str();
   command->add_flag("--retry", options->run.retry_given_up,
                     "Try again what was given up");
   command->callback(

@@ -16,7 +16,6 @@ namespace {
 
 using sandbox::Outcome;
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kCommitInterval(1000);
 
 void Write(ByteWriter& out, const PackedBlob& blob) {
   out.Number(blob.raw_bytes);
@@ -141,7 +140,8 @@ class Generation {
             fmt::format("{}: {}", ToString(point), outcome.text));
       }
     }
-    if (Clock::now() - batch_started_ > kCommitInterval) Commit();
+    const std::chrono::duration<double> open = Clock::now() - batch_started_;
+    if (open.count() >= options_.commit_every_s) Commit();
     Report(point);
   }
 

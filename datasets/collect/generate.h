@@ -37,7 +37,9 @@ struct GenerateOptions {
   /// lack of memory; an error is certain to come again and waits for the next.
   std::int64_t max_attempts = 3;
   bool retry_given_up = false;  ///< Counts attempts anew.
-  ProgressFunction progress;    ///< May be empty.
+  /// Seconds between commits: what a crash costs at most.
+  double commit_every_s = 1;
+  ProgressFunction progress;  ///< May be empty.
 };
 
 /// What a run did; every planned point is in exactly one of the last four.
@@ -52,8 +54,8 @@ struct GenerateSummary {
 };
 
 /// Traces the points of `plan` that `dataset` lacks, in worker processes, and
-/// stores graphs and failures. Commits about once a second; whatever ends the
-/// process, at most that second's work is done again by the next run.
+/// stores graphs and failures. Whatever ends the process, at most the work
+/// since its last commit is done again by the next run.
 GenerateSummary Generate(Dataset& dataset, const std::vector<Point>& plan,
                          const TraceFunction& trace,
                          const GenerateOptions& options);

@@ -138,5 +138,17 @@ TEST_F(GenerateTest, ReportsProgress) {
   EXPECT_THAT(done, ElementsAre(1, 2, 3));
 }
 
+TEST_F(GenerateTest, CommitsAsOftenAsItIsTold) {
+  std::vector<std::int64_t> seen;
+  options_.progress = [&](const Progress&) {
+    seen.push_back(Dataset::Open(scratch_ / "d.sqlite").NumPoints());
+  };
+  options_.commit_every_s = 0;
+  Run({Planned("a"), Planned("b")}, &TraceToy);
+  options_.commit_every_s = 1000;
+  Run({Planned("c"), Planned("d")}, &TraceToy);
+  EXPECT_THAT(seen, ElementsAre(1, 2, 2, 2));
+}
+
 }  // namespace
 }  // namespace foretell::dataset

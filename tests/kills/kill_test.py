@@ -4,8 +4,10 @@
     kill_test.py BINARY SOURCE_DIR [unittest arguments]
 
 KILLS (200) says how many processes are ended with SIGKILL in all, spread over
-`dataset generate`, `dataset measure` and `train`. When is drawn with a fixed seed
-from the time that the command took undisturbed.
+`dataset generate`, `dataset measure` and `train`. Moments are drawn with a fixed seed
+from the times that the command took undisturbed: half of them from all of it, of which
+most is the start, half from what comes after its first change on the disk, however long
+a busy machine takes to get there.
 """
 
 import os
@@ -50,6 +52,15 @@ def full_from(size):
         resource.RLIMIT_FSIZE, (size, size))}
 
 
+def on_disk(path):
+    """What a writer leaves of a file with its journal, or of a folder, to be compared."""
+    found = path.iterdir() if path.is_dir() else path.parent.glob(path.name + "*")
+    try:
+        return sorted((file.name, file.stat().st_mtime_ns) for file in found)
+    except FileNotFoundError:
+        return None  # A journal went while it was looked at.
+
+
 def group_lives(group):
     try:
         os.killpg(group, 0)
@@ -89,16 +100,30 @@ class KillTest(unittest.TestCase):
     def ok(self, *arguments):
         self.finish(self.start(*arguments))
 
-    def seconds_of(self, *arguments):
-        began = time.monotonic()
-        self.ok(*arguments)
-        return time.monotonic() - began
+    def wait_for_change(self, process, path, before):
+        wait_until(lambda: process.poll() is not None or on_disk(path) != before)
 
-    def kill_within(self, seconds, arguments):
-        """Ends the command somewhere in `seconds`. Returns whether it was
-        killed: it may have been faster."""
+    def seconds_of(self, path, *arguments):
+        """Of the whole run, and of what follows the first change at `path`."""
+        began, before = time.monotonic(), on_disk(path)
         process = self.start(*arguments)
-        time.sleep(self.random.uniform(0, seconds))
+        self.wait_for_change(process, path, before)
+        changed = time.monotonic()
+        self.finish(process)
+        ended = time.monotonic()
+        return ended - began, ended - changed
+
+    def kill_within(self, seconds, path, arguments):
+        """Ends the command at a random moment. `seconds` are those of seconds_of.
+        Returns whether it was killed: it may have been faster."""
+        before = on_disk(path)
+        process = self.start(*arguments)
+        whole, written = seconds
+        if self.random.random() < 0.5:
+            time.sleep(self.random.uniform(0, whole))
+        else:
+            self.wait_for_change(process, path, before)
+            time.sleep(self.random.uniform(0, written))
         process.kill()
         _, errors = process.communicate(timeout=PATIENCE)
         self.assertIn(process.returncode, (OK, -signal.SIGKILL), errors)
@@ -129,13 +154,15 @@ class KillTest(unittest.TestCase):
             paths.append(path_of(len(paths)))
             arguments = arguments_of(paths[-1])
             committed, killed = [], True
-            while killed:
-                killed = self.kill_within(seconds, arguments)
+            while killed and kills < KILLS * SHARES[name]:
+                killed = self.kill_within(seconds, paths[-1], arguments)
                 kills += killed
                 now = self.rows(paths[-1], sql)
                 self.assertLessEqual(set(committed), set(now),
                                      "committed rows are lost or changed")
                 committed = now
+            if killed:
+                self.ok(*arguments)
             self.ok("dataset", "check", paths[-1])
         return paths
 
@@ -144,11 +171,11 @@ class Generate(KillTest):
     def arguments(self, path, *more, points=200):
         batches = ",".join(map(str, range(1, points + 1)))
         return ("dataset", "generate", MODEL, "--batch", batches, "--out", path,
-                *more)
+                "--commit-every", "0.01", *more)
 
     def test_killed_anywhere_it_loses_nothing_and_ends_the_same(self):
         whole = self.folder / "whole.sqlite"
-        seconds = self.seconds_of(*self.arguments(whole))
+        seconds = self.seconds_of(whole, *self.arguments(whole))
         expected = self.rows(whole, POINTS)
         self.assertEqual(len(expected), 200)
         paths = self.kill_dataset_writer(
@@ -194,7 +221,8 @@ class Measure(KillTest):
         def arguments(path):
             return "dataset", "measure", path, "--device", "cpu"
 
-        seconds = self.seconds_of(*arguments(copy("timed")))
+        timed = copy("timed")
+        seconds = self.seconds_of(timed, *arguments(timed))
         for path in self.kill_dataset_writer("measure", copy, arguments, LABELS,
                                              seconds):
             labels = self.rows(path, LABELS)
@@ -222,16 +250,20 @@ class Train(KillTest):
                 for name in ("last.safetensors", "best.safetensors")]
 
     def test_killed_anywhere_it_resumes_to_the_same_bytes(self):
-        epochs = 200
+        epochs = 60
         whole = self.folder / "whole"
-        seconds = self.seconds_of(*self.arguments(whole, "--epochs", epochs))
+        seconds = self.seconds_of(whole, *self.arguments(whole, "--epochs", epochs))
         kills, runs = 0, 0
         while kills < KILLS * SHARES["train"]:
             out = self.folder / f"run{runs}"
             runs += 1
             arguments = self.arguments(out, "--epochs", epochs, "--continue")
-            while self.kill_within(seconds, arguments):
-                kills += 1
+            killed = True
+            while killed and kills < KILLS * SHARES["train"]:
+                killed = self.kill_within(seconds, out, arguments)
+                kills += killed
+            if killed:
+                self.ok(*arguments)
             self.assertEqual(self.results(out), self.results(whole))
             self.assertEqual(
                 (out / "metrics.jsonl").read_text().count("\n"), epochs)
