@@ -108,9 +108,18 @@ def torchvision_networks():
     return names, build
 
 
+def shorten(config):
+    """Leaves two layers, as more would repeat them, where layers are in no stages."""
+    if hasattr(config, "depths") or hasattr(config, "block_sizes"):
+        return
+    for field in ("num_hidden_layers", "encoder_layers", "decoder_layers"):
+        if isinstance(getattr(config, field, None), int):
+            setattr(config, field, 2)
+
+
 def transformers_networks():
     """The base network of every architecture as its configuration's defaults have
-    it, but for two layers: more would repeat them."""
+    it, but shortened."""
     libraries = [declare_nms()]
     from transformers import AutoModel
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
@@ -118,9 +127,8 @@ def transformers_networks():
     def build(name, keep=libraries):
         config = CONFIG_MAPPING[name]()
         config.use_cache = False
-        for field in ("num_hidden_layers", "encoder_layers", "decoder_layers"):
-            if isinstance(getattr(config, field, None), int):
-                setattr(config, field, 2)
+        config.architectures = config.architectures or []  # Funnel's are walked.
+        shorten(config)
         model = AutoModel.from_config(config)
         return model, (), inputs_of(model, TOKENS)
 
