@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,8 @@ struct MeasuredStep {
   std::string input;
   std::int64_t batch = 0;
   Optimizer optimizer = Optimizer::kSgd;
+  /// Samples of a forward pass that the process ran before; 0: none.
+  std::int64_t pass_before = 0;
   LabelledStep step;  ///< Without its inputs.
 };
 
@@ -55,13 +58,22 @@ struct MeasuredStep {
                           column, row.At(column), expected));
 }
 
+std::int64_t ReadSamples(const std::string& path, const CsvRow& row,
+                         const char* column) {
+  const auto samples = ParseNumber<std::int64_t>(row.At(column));
+  if (!samples || *samples < 1) RefuseCell(path, row, column, "1 or more");
+  return *samples;
+}
+
 MeasuredStep ReadRow(const std::string& path, const CsvRow& row) {
   MeasuredStep one{.model = row.At("model"), .input = row.At("input")};
   one.step.name = row.At("name");
   one.step.set = row.At("set");
-  const auto batch = ParseNumber<std::int64_t>(row.At("batch"));
-  if (!batch || *batch < 1) RefuseCell(path, row, "batch", "1 or more");
-  one.batch = *batch;
+  one.batch = ReadSamples(path, row, "batch");
+  const std::string* pass = row.Find("pass_before");
+  if (pass != nullptr && !pass->empty()) {
+    one.pass_before = ReadSamples(path, row, "pass_before");
+  }
   one.optimizer = ParseOptimizer(row.At("optimizer"));
   if (row.At("memory_mib").empty()) return one;  // Out of memory.
   one.step.memory_mib = ParseNumber<double>(row.At("memory_mib"));
@@ -81,11 +93,18 @@ std::vector<ReportError> WriteInputs(const InputsCommand& command,
   model.models = {one.model};
   model.inputs = {one.input};
   model.batches = {one.batch};
+  std::optional<Trace> earlier;
+  if (one.pass_before > 0) model.batches = {one.pass_before, one.batch};
   model.run.mode = Mode::kTraining;
   model.run.optimizer = one.optimizer;
   return ForEachTrace(model, [&](const Program&, const Trace& trace) {
+    if (one.pass_before > 0 && !earlier) {
+      earlier = trace;
+      return;
+    }
     LabelledStep step = one.step;
-    step.inputs = classify::StepInputsOf(trace.graph, memory);
+    step.inputs = classify::StepInputsOf(trace.graph, memory,
+                                         earlier ? &earlier->graph : nullptr);
     file.Write(DumpJson(classify::LabelledStepToJson(step), kOneLine) + "\n");
   });
 }
@@ -120,7 +139,8 @@ void AddInputs(CLI::App& app, ExitCode& exit_code) {
   command
       ->add_option("TABLE", options->table,
                    "CSV: name, set, model (a file), input, batch, optimizer, "
-                   "memory_mib (nothing: out of memory)")
+                   "memory_mib (nothing: out of memory); pass_before: "
+                   "samples of a forward pass before the first step")
       ->required();
   command->add_option("-o,--out", options->out, "File to write")->required();
   command->callback([options, &exit_code] { exit_code = RunInputs(*options); });

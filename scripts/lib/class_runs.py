@@ -18,6 +18,9 @@ CNNS = published.TABLES / "more" / "training_memory_cnn_a100.csv.gz"
 TRANSFORMERS = published.TABLES / "more" / "training_memory_transformer_a100.csv.gz"
 RAN = {"ok", "at_capacity", "oom"}  # The rest never ran.
 BLOCKS = {"residual", "dense"}
+# The script that the convolutional networks ran in calls torchsummary.summary on the
+# device before it trains (cnn.py at c4c6aa8), which passes so many samples forward.
+SUMMARY_SAMPLES = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,17 +32,18 @@ class Run:
     memory_mib: float | None  # Of the whole process; None: out of memory.
     optimizer: str
     row: str     # The table's, as JSON.
+    pass_before: int | None = None  # Samples of a forward pass before the first step.
 
     @property
     def fields(self):
         return json.loads(self.row)
 
 
-def run_of(row, kind, name, shape, optimizer="adam"):
+def run_of(row, kind, name, shape, optimizer="adam", pass_before=None):
     is_out = row.get("status") == "oom"
     return Run(set=kind, name=name, input=shape, batch=int(row["batch"]),
                memory_mib=None if is_out else float(row["memory_max_used_mb"]),
-               optimizer=optimizer, row=json.dumps(row))
+               optimizer=optimizer, row=json.dumps(row), pass_before=pass_before)
 
 
 def mlp_runs():
@@ -55,7 +59,8 @@ def cnn_runs():
         kind = "cnn-blocks" if row["arch"] in BLOCKS else "cnn"
         edge = row["input_size"]
         yield run_of(row, kind, f"cnn{row['set']}-{row['index']}",
-                     f"f32[1,{row['input_channels']},{edge},{edge}]")
+                     f"f32[1,{row['input_channels']},{edge},{edge}]",
+                     pass_before=SUMMARY_SAMPLES)
 
 
 def transformer_runs():

@@ -72,11 +72,11 @@ def write_runs(runs, networks, path):
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("name", "set", "model", "input", "batch", "optimizer",
-                         "memory_mib"))
+                         "memory_mib", "pass_before"))
         for run, network in zip(runs, networks, strict=True):
             memory = "" if run.memory_mib is None else run.memory_mib
             writer.writerow((run.name, run.set, network, run.input, run.batch,
-                             run.optimizer, memory))
+                             run.optimizer, memory, run.pass_before))
 
 
 def key_of(step):

@@ -20,7 +20,7 @@ constexpr char kKey[] = "memory_classes";
 constexpr std::int64_t kMostClassBytes = 256 * kMiB;
 
 nlohmann::json InfoToJson(const EnsembleInfo& info) {
-  return {{"schema", kClassCheckpointSchema},
+  return {{"schema_version", kClassCheckpointSchema},
           {"edges_mib", info.classes.edges_mib()},
           {"inputs", InputSetName(info.inputs)},
           {"numbers", NumberNames(info.inputs, info.classes)},
@@ -40,19 +40,10 @@ MemoryClasses ClassesFrom(JsonObject& json) {
   }
 }
 
-void CheckSchema(JsonObject& json, const std::string& origin) {
-  const auto schema = json.Int("schema", 1, 1 << 20);
-  if (schema == kClassCheckpointSchema) return;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("{}: memory classes of schema {}, this foretell "
-                          "reads {}",
-                          origin, schema, kClassCheckpointSchema));
-}
-
 EnsembleInfo InfoFromJson(const nlohmann::json& document,
                           const std::string& origin) {
   JsonObject json(document, origin, "");
-  CheckSchema(json, origin);
+  json.RequireSchemaVersion(kClassCheckpointSchema);
   EnsembleInfo info{.classes = ClassesFrom(json),
                     .inputs = json.Named("inputs", ParseInputSet),
                     .kind = json.Named("estimator", ParseEstimator),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/core/units.h"
+#include "src/memory/earlier_pass.h"
 
 namespace foretell::classify {
 namespace {
@@ -25,6 +26,16 @@ SimulatedMemory Simulate(const OperatorGraph& graph,
   return simulated;
 }
 
+/// Makes the totals those of a process that ran a pass of `earlier` before.
+void AddPass(const OperatorGraph& earlier, const OperatorGraph& graph,
+             const MemoryOptions& options, SimulatedMemory& simulated) {
+  const memory::HeldAfterPass held =
+      memory::SimulateAfterPass(graph, earlier, options);
+  simulated.total_mib = ToMiB(held.total);
+  simulated.held_mib.reset();
+  if (held.on_device) simulated.held_mib = ToMiB(*held.on_device);
+}
+
 }  // namespace
 
 std::int64_t StepInputs::Count(LayerKind kind) const {
@@ -32,12 +43,14 @@ std::int64_t StepInputs::Count(LayerKind kind) const {
 }
 
 StepInputs StepInputsOf(const OperatorGraph& graph,
-                        const MemoryOptions& options) {
+                        const MemoryOptions& options,
+                        const OperatorGraph* earlier) {
   StepInputs inputs{.batch = graph.info().batch,
                     .parameters = graph.ParameterElements(),
                     .activation = ActivationOf(graph),
                     .layers = LayersOf(graph),
                     .simulated = Simulate(graph, options)};
+  if (earlier != nullptr) AddPass(*earlier, graph, options, inputs.simulated);
   for (const Layer& layer : inputs.layers) {
     inputs.activations += layer.activations;
   }

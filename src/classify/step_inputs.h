@@ -39,10 +39,13 @@ struct StepInputs {
   bool operator==(const StepInputs&) const = default;
 };
 
-/// Reads them from a graph; the device is that of `options`. Throws what
+/// Reads them from a graph; the device is that of `options`. With `earlier`,
+/// the same network over other samples, total_mib and held_mib are of a process
+/// that ran such a forward pass before (memory::SimulateAfterPass). Throws what
 /// SimulateMemory throws.
 StepInputs StepInputsOf(const OperatorGraph& graph,
-                        const MemoryOptions& options);
+                        const MemoryOptions& options,
+                        const OperatorGraph* earlier = nullptr);
 
 /// A step of which somebody measured the memory.
 struct LabelledStep {

@@ -51,8 +51,9 @@ TEST(ClassCheckpoint, RefusesWhatItCannotRead) {
                          const std::string& part) {
     ExpectError(code, part, [&] { ParseEnsemble(bytes, "toy"); });
   };
-  expect(ErrorCode::kUnsupported, Changed("\"schema\":1", "\"schema\":2"),
-         "schema 2, this foretell reads 1");
+  expect(ErrorCode::kUnsupported,
+         Changed("\"schema_version\":1", "\"schema_version\":2"),
+         "toy: schema_version is 2, expected 1");
   expect(ErrorCode::kCorrupt, Changed("[5000.0]", "[]"), "toy: edges_mib");
   expect(ErrorCode::kCorrupt, Changed("\"members\":2", "\"members\":33"),
          "members");

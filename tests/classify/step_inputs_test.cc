@@ -57,6 +57,25 @@ TEST(StepInputs, SumOverLayersAndSimulate) {
   EXPECT_EQ(inputs.simulated.tensors_mib, 4 + 3 * 8 / 1024.0);
 }
 
+TEST(StepInputs, HoldWhatAnEarlierPassLeftBehind) {
+  const auto relu = [](const std::string& rows) {
+    const std::string type = "f32[" + rows + ",1048576]";
+    return ParseGraph("graph mode=training optimizer=\"sgd\"\n%x = input " +
+                      type + "\n%y = relu(%x) : " + type + "\noutput %y\n");
+  };
+  const OperatorGraph two = relu("2");
+  const OperatorGraph ten = relu("10");
+  const OperatorGraph twelve = relu("12");
+  const StepInputs alone = StepInputsOf(twelve, OnA100());
+  // Two tensors of 40 MiB serve none of 48; of 8 MiB they share 20 MiB.
+  const StepInputs after = StepInputsOf(twelve, OnA100(), &ten);
+  EXPECT_EQ(after.simulated.total_mib, alone.simulated.total_mib + 80);
+  EXPECT_EQ(after.simulated.held_mib, after.simulated.total_mib);
+  EXPECT_EQ(after.simulated.tensors_mib, alone.simulated.tensors_mib);
+  EXPECT_EQ(StepInputsOf(twelve, OnA100(), &two).simulated.total_mib,
+            alone.simulated.total_mib + 20);
+}
+
 TEST(StepInputs, HoldNothingWhereTheStepDoesNotFit) {
   const OperatorGraph graph = ParseGraph(R"(
     %x = input f32[1,65536]
