@@ -16,10 +16,9 @@
 #include "cli/print/progress_bar.h"
 #include "src/classify/class_checkpoint.h"
 #include "src/classify/fit_ensemble.h"
-#include "src/core/csv_rows.h"
+#include "src/classify/measured_steps.h"
 #include "src/core/json_text.h"
 #include "src/core/output_file.h"
-#include "src/core/parse_number.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
 
@@ -30,6 +29,7 @@ using classify::Ensemble;
 using classify::EnsembleInfo;
 using classify::HeldOutAnswer;
 using classify::LabelledStep;
+using classify::MeasuredStep;
 
 /// The simulation that inputs hold is for one device under one environment.
 constexpr char kDevice[] = "a100-sxm4-40gb";
@@ -41,48 +41,6 @@ struct InputsCommand {
   std::string out;
 };
 
-struct MeasuredStep {
-  std::string model;
-  std::string input;
-  std::int64_t batch = 0;
-  Optimizer optimizer = Optimizer::kSgd;
-  /// Samples of a forward pass that the process ran before; 0: none.
-  std::int64_t pass_before = 0;
-  LabelledStep step;  ///< Without its inputs.
-};
-
-[[noreturn]] void RefuseCell(const std::string& path, const CsvRow& row,
-                             const char* column, const char* expected) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: line {}: {} '{}': expected {}", path, row.line(),
-                          column, row.At(column), expected));
-}
-
-std::int64_t ReadSamples(const std::string& path, const CsvRow& row,
-                         const char* column) {
-  const auto samples = ParseNumber<std::int64_t>(row.At(column));
-  if (!samples || *samples < 1) RefuseCell(path, row, column, "1 or more");
-  return *samples;
-}
-
-MeasuredStep ReadRow(const std::string& path, const CsvRow& row) {
-  MeasuredStep one{.model = row.At("model"), .input = row.At("input")};
-  one.step.name = row.At("name");
-  one.step.set = row.At("set");
-  one.batch = ReadSamples(path, row, "batch");
-  const std::string* pass = row.Find("pass_before");
-  if (pass != nullptr && !pass->empty()) {
-    one.pass_before = ReadSamples(path, row, "pass_before");
-  }
-  one.optimizer = ParseOptimizer(row.At("optimizer"));
-  if (row.At("memory_mib").empty()) return one;  // Out of memory.
-  one.step.memory_mib = ParseNumber<double>(row.At("memory_mib"));
-  if (!one.step.memory_mib || !(*one.step.memory_mib >= 0)) {
-    RefuseCell(path, row, "memory_mib", "MiB, or nothing if out of memory");
-  }
-  return one;
-}
-
 std::vector<ReportError> WriteInputs(const InputsCommand& command,
                                      const MeasuredStep& one,
                                      OutputFile& file) {
@@ -91,7 +49,7 @@ std::vector<ReportError> WriteInputs(const InputsCommand& command,
                              .context = catalog.FindContext(kEnvironment)};
   ModelOptions model = command.model;
   model.models = {one.model};
-  model.inputs = {one.input};
+  if (!one.input.empty()) model.inputs = {one.input};
   model.batches = {one.batch};
   std::optional<Trace> earlier;
   if (one.pass_before > 0) model.batches = {one.pass_before, one.batch};
@@ -110,10 +68,8 @@ std::vector<ReportError> WriteInputs(const InputsCommand& command,
 }
 
 ExitCode RunInputs(const InputsCommand& command) {
-  std::vector<MeasuredStep> steps;
-  ForEachCsvRow(command.table, [&](const CsvRow& row) {
-    steps.push_back(ReadRow(command.table, row));
-  });
+  const std::vector<MeasuredStep> steps =
+      classify::ReadMeasuredSteps(command.table);
   OutputFile file(command.out);
   ProgressBar bar;
   std::int64_t failed = 0;
@@ -170,7 +126,7 @@ EnsembleInfo InfoOf(const LearnCommand& command) {
 }
 
 /// The steps of the sets that were asked for. Throws Error(kNotFound) for a set
-/// that has none.
+/// that has none, and what RequireSeveralClasses throws.
 std::vector<LabelledStep> StepsOf(const LearnCommand& command) {
   std::vector<LabelledStep> steps;
   for (const std::string& path : command.inputs) {
@@ -184,10 +140,12 @@ std::vector<LabelledStep> StepsOf(const LearnCommand& command) {
                 fmt::format("{}: no step of the set '{}'",
                             Joined(command.inputs), Printable(set)));
   }
-  if (command.sets.empty()) return steps;
   std::erase_if(steps, [&](const LabelledStep& step) {
-    return std::ranges::count(command.sets, step.set) == 0;
+    return !command.sets.empty() &&
+           std::ranges::count(command.sets, step.set) == 0;
   });
+  RequireSeveralClasses(steps, classify::MemoryClasses::Parse(command.edges),
+                        Joined(command.inputs));
   return steps;
 }
 

@@ -232,7 +232,7 @@ def print_checked(files):
     table = {f"mlp{place}": fields
              for place, fields in enumerate(published.rows(class_runs.MLPS))}
     rows = 0
-    for kind in ("mlp-1", "mlp-2"):
+    for kind in files.keys() & {"mlp-1", "mlp-2"}:
         for step in steps_of(files[kind]):
             fields, inputs = table[step["name"]], step["inputs"]
             kinds = collections.Counter(one["kind"] for one in inputs["layers"])
@@ -245,6 +245,8 @@ def print_checked(files):
                 ("depth", kinds["linear"]),
                 ("activation", inputs["activation"]))
                 if str(found) == str(fields[name] or 0))
+    if not rows:
+        return
     print("\n### Inputs beside the table's columns\n\n"
           "| column | equal | rows |\n|---|---|---|")
     for name, equal in columns.items():

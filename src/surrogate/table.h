@@ -29,8 +29,8 @@ struct Table {
 /// Throws what ForEachCsvRow throws, and Error that names the path, the line,
 /// the column and the value: kInvalidArgument for a column that is missing or
 /// both input and target, kCorrupt for a cell that is no finite number, a
-/// target of 0 (errors are shares of it), fewer rows than kFewestTableRows or a
-/// target that is the same in all of them.
+/// target of 0 (errors are shares of it), fewer rows than kFewestTableRows, a
+/// target that is the same in all of them or two columns of one name.
 Table ReadTable(const std::string& path, const std::string& target,
                 const std::vector<std::string>& columns);
 

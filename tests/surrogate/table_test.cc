@@ -67,6 +67,11 @@ TEST_F(TableFile, RefusesAColumnThatIsMissing) {
   EXPECT_THAT(ErrorOf("batch,latency\n1,10\n"), HasSubstr("memory"));
 }
 
+TEST_F(TableFile, RefusesTwoColumnsOfOneName) {
+  EXPECT_EQ(ErrorOf("batch,batch,memory\n1,1,10\n2,2,20\n"),
+            path_ + ": two columns are named 'batch'");
+}
+
 TEST_F(TableFile, RefusesTooFewRows) {
   EXPECT_EQ(ErrorOf("batch,memory\n1,10\n"),
             path_ + ": has 1 rows, expected at least 4");
