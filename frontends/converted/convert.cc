@@ -7,16 +7,18 @@
 
 #include "foretell/error.h"
 #include "frontends/converted/helper_environment.h"
-#include "frontends/converted/run_python.h"
-#include "frontends/converted/work_folder.h"
 #include "src/core/output_file.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
 #include "src/core/units.h"
+#include "src/core/work_folder.h"
+#include "src/sandbox/run_program.h"
 
 namespace foretell::converted {
 namespace {
 
+using sandbox::Command;
+using sandbox::LastWords;
 using sandbox::PathRule;
 
 constexpr char kProgram[] = "convert.py";
@@ -96,7 +98,7 @@ void RunConverter(const Conversion& conversion,
   if (options.sandbox != Sandbox::kOff) {
     command.locks = LocksFor(conversion, environment, work);
   }
-  const ProcessEnd end = Run(command);
+  const ProcessEnd end = sandbox::Run(command);
   if (end.kind != ProcessEnd::Kind::kExited || end.status != 0) {
     FailToConvert(end, command.log, environment);
   }

@@ -12,11 +12,11 @@
 #include <system_error>
 
 #include "foretell/error.h"
-#include "frontends/converted/run_python.h"
 #include "src/core/descriptor.h"
 #include "src/core/files.h"
 #include "src/core/output_file.h"
 #include "src/core/units.h"
+#include "src/sandbox/run_program.h"
 
 namespace foretell::converted {
 namespace {
@@ -146,18 +146,19 @@ class Maker {
 
   void Do(std::vector<std::string> argv, const std::string& advice) const {
     const std::string log = Beside(".log");
-    const ProcessEnd end = Run({.argv = std::move(argv),
-                                .folder = folder_.parent_path(),
-                                .log = log,
-                                .deadline_s = kMostSeconds});
+    const ProcessEnd end = sandbox::Run({.argv = std::move(argv),
+                                         .folder = folder_.parent_path(),
+                                         .log = log,
+                                         .deadline_s = kMostSeconds});
     if (end.kind == ProcessEnd::Kind::kExited && end.status == 0) return;
     throw Error(
         ErrorCode::kUnsupported,
         fmt::format("the environment with {} cannot be made: {}; {}; {} has "
                     "all of it",
                     PackagesOf(converter_),
-                    end.kind == ProcessEnd::Kind::kExited ? LastWords(log)
-                                                          : ToString(end),
+                    end.kind == ProcessEnd::Kind::kExited
+                        ? sandbox::LastWords(log)
+                        : ToString(end),
                     advice, log));
   }
 

@@ -168,9 +168,10 @@ std::optional<ProcessEnd> ChildProcess::Poll() {
   return end_;
 }
 
-ProcessEnd ChildProcess::Wait() {
+ProcessEnd ChildProcess::Wait(const std::function<void()>& meanwhile) {
   while (true) {
     if (const std::optional<ProcessEnd> end = Poll()) return *end;
+    if (meanwhile) meanwhile();
     std::this_thread::sleep_for(kPollInterval);
   }
 }

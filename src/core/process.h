@@ -72,8 +72,9 @@ class ChildProcess {
 
   /// How it ended, if it has; never waits. Kills it past its deadline.
   std::optional<ProcessEnd> Poll();
-  /// Waits until it ends or is killed at its deadline.
-  ProcessEnd Wait();
+  /// Waits until it ends or is killed at its deadline; calls `meanwhile` every
+  /// few milliseconds, where there is one.
+  ProcessEnd Wait(const std::function<void()>& meanwhile = {});
   /// Ends it now; how it ended where it already has.
   ProcessEnd Kill();
 

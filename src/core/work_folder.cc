@@ -1,4 +1,4 @@
-#include "frontends/converted/work_folder.h"
+#include "src/core/work_folder.h"
 
 #include <fmt/core.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "foretell/error.h"
 #include "src/core/descriptor.h"
 
-namespace foretell::converted {
+namespace foretell {
 
 WorkFolder::WorkFolder() {
   std::error_code failed;
@@ -32,4 +32,4 @@ std::string WorkFolder::operator/(std::string_view name) const {
   return fmt::format("{}/{}", path_, name);
 }
 
-}  // namespace foretell::converted
+}  // namespace foretell

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace foretell::converted {
+namespace foretell {
 
 /// A folder of its own among the temporary files, which nobody else can read,
 /// removed with everything in it.
@@ -21,4 +21,4 @@ class WorkFolder {
   std::string path_;
 };
 
-}  // namespace foretell::converted
+}  // namespace foretell

@@ -1,4 +1,4 @@
-#include "frontends/converted/run_python.h"
+#include "src/sandbox/run_program.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -14,7 +14,7 @@
 #include "src/core/files.h"
 #include "src/core/units.h"
 
-namespace foretell::converted {
+namespace foretell::sandbox {
 namespace {
 
 constexpr std::int64_t kMostLogBytes = 64 * kMiB;
@@ -50,7 +50,7 @@ void Become(Command command) {
   Redirect(command.log);
   if (chdir(command.folder.c_str()) != 0) FailToStart(command.folder);
   close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  if (command.locks) sandbox::LockProgram(*command.locks);
+  if (command.locks) LockProgram(*command.locks);
   std::vector<char*> arguments = Arguments(command.argv);
   if (command.environment) {
     execvpe(arguments[0], arguments.data(),
@@ -70,7 +70,9 @@ ProcessEnd Run(const Command& command) {
   // Throws what kept it from starting; its end of the channel closes when it
   // has.
   child.channel().Receive();
-  return child.Wait();
+  return child.Wait([&] {
+    if (command.watch) command.watch(child.id());
+  });
 }
 
 std::string LastWords(const std::string& log) {
@@ -89,4 +91,4 @@ std::string LastWords(const std::string& log) {
   return trouble.empty() ? last : trouble;
 }
 
-}  // namespace foretell::converted
+}  // namespace foretell::sandbox

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,7 +8,7 @@
 #include "src/core/process.h"
 #include "src/sandbox/program_lock.h"
 
-namespace foretell::converted {
+namespace foretell::sandbox {
 
 /// A program that is run to its end, with nothing to read from stdin.
 struct Command {
@@ -18,7 +19,9 @@ struct Command {
   std::string log;     ///< File that its output is appended to.
   ProcessLimits limits;
   double deadline_s = 0;  ///< From the start.
-  std::optional<sandbox::ProgramLocks> locks;
+  std::optional<ProgramLocks> locks;
+  /// Called every few milliseconds while the program runs, with its process.
+  std::function<void(pid_t)> watch;
 };
 
 /// Runs it; dies with this process. Throws Error(kIo) where it cannot be
@@ -29,4 +32,4 @@ ProcessEnd Run(const Command& command);
 /// "SomeError: …"), else the last that has text; "" where it has none.
 std::string LastWords(const std::string& log);
 
-}  // namespace foretell::converted
+}  // namespace foretell::sandbox

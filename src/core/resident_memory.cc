@@ -1,0 +1,46 @@
+#include "src/core/resident_memory.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "src/core/parse_number.h"
+#include "src/core/units.h"
+
+namespace foretell {
+namespace {
+
+std::vector<pid_t> ChildrenOf(pid_t process) {
+  std::ifstream list(
+      fmt::format("/proc/{}/task/{}/children", process, process));
+  std::vector<pid_t> children;
+  for (pid_t child = 0; list >> child;) children.push_back(child);
+  return children;
+}
+
+}  // namespace
+
+std::int64_t PeakResidentBytesOf(pid_t process) {
+  std::ifstream status(fmt::format("/proc/{}/status", process));
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("VmHWM:")) continue;
+    const std::size_t digits = line.find_first_of("0123456789");
+    if (digits == std::string::npos) return 0;
+    std::string_view text = std::string_view(line).substr(digits);
+    return TakeNumber<std::int64_t>(text).value_or(0) * kKiB;
+  }
+  return 0;
+}
+
+std::int64_t LargestPeakOfTree(pid_t root) {
+  std::int64_t bytes = PeakResidentBytesOf(root);
+  for (const pid_t child : ChildrenOf(root)) {
+    bytes = std::max(bytes, LargestPeakOfTree(child));
+  }
+  return bytes;
+}
+
+}  // namespace foretell

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace foretell {
+
+/// Most bytes of host memory that a process had resident since it was forked or
+/// executed; 0 where Linux does not tell, as of one that has ended.
+/// (getrusage's figure would count all of its parent's at the fork too.)
+std::int64_t PeakResidentBytesOf(pid_t process);
+
+/// The largest of the same over a process and those that it started and that
+/// live. (A sum would count the pages that a forked child shares twice.)
+std::int64_t LargestPeakOfTree(pid_t root);
+
+}  // namespace foretell
