@@ -23,7 +23,7 @@ constexpr std::size_t kMostCorneredAxes = 4;
 
 [[noreturn]] void RefusePart(std::string_view part, std::string_view reason) {
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--sweep '{}': {}; expected NAME=LOW..HIGH, "
+              fmt::format("'{}': {}; expected NAME=LOW..HIGH, "
                           "NAME=LOW..HIGH:STEP or NAME=A|B|C",
                           Printable(part), reason));
 }
@@ -117,9 +117,7 @@ Eigen::MatrixXd MatrixOf(const std::vector<Point>& points, std::size_t axes) {
   return matrix;
 }
 
-}  // namespace
-
-std::vector<Axis> ParseAxes(std::string_view text) {
+std::vector<Axis> ParseAll(std::string_view text) {
   std::vector<Axis> axes;
   while (!text.empty()) {
     const std::string_view part = TakeUntil(text, ",");
@@ -131,6 +129,16 @@ std::vector<Axis> ParseAxes(std::string_view text) {
   }
   if (axes.empty()) RefusePart(text, "is empty");
   return axes;
+}
+
+}  // namespace
+
+std::vector<Axis> ParseAxes(std::string_view text, std::string_view flag) {
+  try {
+    return ParseAll(text);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{} {}", flag, error.what()));
+  }
 }
 
 Eigen::MatrixXd DrawPoints(const std::vector<Axis>& axes, int count,

@@ -16,9 +16,11 @@ struct Axis {
 };
 
 /// Parses "batch=1..256,resolution=64..512:32,width=8|16|32": ranges with an
-/// optional step, or values. Throws Error(kInvalidArgument) that quotes the
-/// part that is none, a name given twice or values that do not ascend.
-std::vector<Axis> ParseAxes(std::string_view text);
+/// optional step, or values. Throws Error(kInvalidArgument) that begins with
+/// `flag` and quotes the part that is none, a name given twice or values that
+/// do not ascend.
+std::vector<Axis> ParseAxes(std::string_view text,
+                            std::string_view flag = "--sweep");
 
 /// Up to `count` different points, [points, axes], in the order drawn; fewer
 /// where the axes have no more. They are evenly spread in logarithms, so that

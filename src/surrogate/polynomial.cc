@@ -4,6 +4,9 @@
 #include <Eigen/QR>
 #include <cmath>
 #include <limits>
+#include <utility>
+
+#include "src/surrogate/nonnegative.h"
 
 namespace foretell::surrogate {
 namespace {
@@ -59,8 +62,8 @@ struct Design {
 };
 
 Design MakeDesign(const Table& table, const Eigen::VectorXd& scale,
-                  int degree) {
-  Design design{.products = Products(table.inputs.cols(), degree),
+                  std::vector<std::vector<int>> products) {
+  Design design{.products = std::move(products),
                 .matrix = {},
                 .values = table.values.array() / scale.array(),
                 .lengths = {}};
@@ -102,14 +105,22 @@ RidgeFit FitRidge(const Design& design, double ridge) {
 }  // namespace
 
 PowerSum FitLinear(const Table& table) {
-  const Design design = MakeDesign(table, table.values.cwiseAbs(), 1);
+  const Design design = MakeDesign(table, table.values.cwiseAbs(),
+                                   Products(table.inputs.cols(), 1));
   return design.Sum(
       design.matrix.completeOrthogonalDecomposition().solve(design.values));
 }
 
 PowerSum FitPowers(const Table& table, int degree, double ridge) {
-  const Design design = MakeDesign(table, table.values.cwiseAbs(), degree);
+  const Design design = MakeDesign(table, table.values.cwiseAbs(),
+                                   Products(table.inputs.cols(), degree));
   return design.Sum(FitRidge(design, ridge).solution);
+}
+
+PowerSum FitNonNegative(const Table& table,
+                        const std::vector<std::vector<int>>& products) {
+  const Design design = MakeDesign(table, table.values.cwiseAbs(), products);
+  return design.Sum(SolveNonNegative(design.matrix, design.values));
 }
 
 PowerSum FitPolynomial(const Table& table) {
@@ -122,7 +133,8 @@ PowerSum FitPolynomial(const Table& table, const Eigen::VectorXd& scale) {
   for (int degree = 0; degree <= kHighestDegree; ++degree) {
     const double products = CountProducts(table.inputs.cols(), degree);
     if (degree > 1 && 2 * products > static_cast<double>(table.rows())) break;
-    const Design design = MakeDesign(table, scale, degree);
+    const Design design =
+        MakeDesign(table, scale, Products(table.inputs.cols(), degree));
     for (const double ridge : kRidges) {
       const RidgeFit fit = FitRidge(design, ridge);
       if (fit.left_out >= best) continue;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "src/surrogate/power_sum.h"
 #include "src/surrogate/table.h"
 
@@ -23,5 +25,11 @@ PowerSum FitPolynomial(const Table& table, const Eigen::VectorXd& scale);
 /// As FitPolynomial, of one degree and ridge: what is added to the diagonal of
 /// the normal equations, whose columns are of length 1.
 PowerSum FitPowers(const Table& table, int degree, double ridge);
+
+/// Given products of the inputs (their powers), each of a coefficient from 0,
+/// fitted in the same way: a function that never falls, and in which products
+/// that bring nothing are left out.
+PowerSum FitNonNegative(const Table& table,
+                        const std::vector<std::vector<int>>& products);
 
 }  // namespace foretell::surrogate
