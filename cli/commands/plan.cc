@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -9,25 +10,47 @@
 #include "cli/flags/memory_size.h"
 #include "cli/flags/number_checks.h"
 #include "foretell/error.h"
+#include "foretell/plan.h"
 
 namespace foretell::cli {
 namespace {
 
 constexpr char kPlanExamples[] =
-    "The largest batch or resolution of a model that fits a memory. Exit "
-    "status\n"
-    "1: not even the smallest fits. docs/planning.md\n"
+    "WHAT is a model, whose largest batch or resolution is found; or with "
+    "--shape an\n"
+    "algorithm, whose chunk is: convolution3d, fft, matmul, sort, stencil, or "
+    "one of\n"
+    "your own, learned from a few runs of --run. Exit status 1: not even the "
+    "smallest\n"
+    "fits. docs/planning.md\n"
     "Examples:\n"
     "  foretell plan model.onnx --memory 16GiB --mode training\n"
-    "  foretell plan zoo:unet3d --memory 16GiB --axis resolution --batch 1";
+    "  foretell plan zoo:unet3d --memory 16GiB --axis resolution --batch 1\n"
+    "  foretell plan stencil --shape 1024,1024,512 --memory 2GiB\n"
+    "  foretell plan mine --run 'python algo.py {shape}' \\\n"
+    "      --axes z=16..128,y=16..128,x=16..128 --out mine.json\n"
+    "  foretell plan --footprint mine.json --shape 900,900,900 --memory 4GiB";
 
-ExitCode RunPlan(const PlanOptions& options) { return PlanModel(options); }
+ExitCode RunPlan(const PlanOptions& options) {
+  if (!options.run.empty()) return PlanByRuns(options);
+  if (!options.shape.empty()) return PlanVolume(options);
+  const std::string what = options.what();
+  if (what.empty() || !options.footprint.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "plan needs a model, a --shape with an algorithm or "
+                "--footprint, or --run");
+  }
+  if (std::ranges::count(BuiltInAlgorithms(), what) > 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("plan {} needs the --shape of a volume", what));
+  }
+  return PlanModel(options);
+}
 
 void AddMemoryFlags(CLI::App& command, PlanOptions& plan) {
-  command
-      .add_option("--memory", plan.memory,
-                  "Memory that there is, of a GPU or a worker: 16GiB, 768MiB")
-      ->required();
+  command.add_option("--memory", plan.memory,
+                     "Memory that there is, of a GPU or a worker: 16GiB, "
+                     "768MiB");
   command
       .add_option("--margin", plan.margin,
                   "Share of the memory that is left free")
@@ -62,9 +85,64 @@ void AddModelFlags(CLI::App& command, PlanOptions& plan) {
   plan.predictor.AddTo(command, plan.model.run);
 }
 
+void AddVolumeFlags(CLI::App& command, PlanOptions& plan) {
+  const auto add_list = [&command](const char* name, auto& values,
+                                   const char* help) {
+    return command.add_option(name, values, help)
+        ->delimiter(',')
+        ->allow_extra_args(false);
+  };
+  add_list("--shape", plan.shape, "Elements of the volume along each axis")
+      ->check(AboveZero());
+  command.add_option("--dtype", plan.dtype,
+                     "Type of its elements; default: f64, or that of "
+                     "--footprint");
+  add_list("--align", plan.align,
+           "Chunks of the storage, of which ours are multiples")
+      ->check(AboveZero());
+  add_list("--halo", plan.halo,
+           "Elements that a task reads beyond its chunk, on each side: for "
+           "all axes, or one per axis; default: the footprint's")
+      ->check(FromZero());
+  add_list("--whole", plan.whole,
+           "Axes that are not cut; default: the footprint's");
+  command.add_option("--footprint", plan.footprint,
+                     "Footprint that --out stored, in place of a built-in one");
+}
+
+void AddRunsFlags(CLI::App& command, PlanOptions& plan) {
+  CLI::Option* run =
+      command
+          .add_option("--run", plan.run,
+                      "Command that works on one block, to learn a footprint "
+                      "from its peak memory: python algo.py {shape}")
+          ->excludes(command.get_option("--footprint"));
+  command
+      .add_option("--axes", plan.axes,
+                  "Blocks that may be run, slowest axis first: "
+                  "z=16..128,y=16..128,x=16..128")
+      ->needs(run);
+  command.add_option("--runs", plan.runs, "Runs at most")
+      ->check(CLI::Range(4, 1000))
+      ->capture_default_str();
+  command.add_option("--deadline", plan.deadline_s, "Seconds of a run at most")
+      ->check(AboveZero())
+      ->capture_default_str();
+  command.add_option("--seed", plan.seed, "Seed of the blocks to choose from")
+      ->capture_default_str();
+  command.add_option("--note", plan.note, "Words that --out keeps as a source")
+      ->needs(run);
+  command.add_option("--out", plan.out, "File to store the footprint in")
+      ->needs(run);
+}
+
 }  // namespace
 
 std::int64_t PlanOptions::memory_bytes() const {
+  if (memory.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "plan needs --memory, as --memory 16GiB");
+  }
   return ParseMemorySize("--memory", memory);
 }
 
@@ -75,10 +153,12 @@ void AddPlan(CLI::App& app, ExitCode& exit_code) {
   command->footer(kPlanExamples);
   command
       ->add_option("WHAT", options->model.models,
-                   "ONNX, TorchScript or torch.export file, or zoo:NAME")
-      ->required()
-      ->expected(1);
+                   "ONNX, TorchScript or torch.export file, or zoo:NAME; "
+                   "with --shape or --run an algorithm")
+      ->expected(0, 1);
   AddMemoryFlags(*command, *options);
+  AddVolumeFlags(*command, *options);
+  AddRunsFlags(*command, *options);
   AddModelFlags(*command, *options);
   command->callback([options, &exit_code] { exit_code = RunPlan(*options); });
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/commands/exit_code.h"
 #include "cli/flags/model_options.h"
@@ -20,13 +21,39 @@ struct PlanOptions {
   std::int64_t batch = 0;  ///< 0: as the file says.
   std::int64_t step = 0;   ///< Of the axis; 0: by the axis.
   std::int64_t limit = 65536;
+  std::vector<std::int64_t> shape;  ///< Of a volume; empty: a model is planned.
+  std::string dtype;
+  std::vector<std::int64_t> align;
+  std::vector<std::int64_t> halo;  ///< One for all axes, or one per axis.
+  std::vector<std::string> whole;
+  std::string footprint;  ///< File; empty: one that is built in, or learned.
+  std::string run;        ///< Command to learn one from; empty: none.
+  std::string axes;       ///< Of the blocks that it is run on.
+  int runs = 12;
+  double deadline_s = 600;  ///< Of a run.
+  std::uint64_t seed = 0;
+  std::string out;
+  std::string note;
   bool json = false;
 
-  /// Bytes of --memory. Throws what ParseMemorySize throws.
+  /// The algorithm or the model; empty where none is named.
+  std::string what() const {
+    return model.models.empty() ? "" : model.models.front();
+  }
+  /// Bytes of --memory. Throws what ParseMemorySize throws, and
+  /// Error(kInvalidArgument) where it is missing.
   std::int64_t memory_bytes() const;
 };
 
 /// The largest value of --axis for which a model's step fits.
 ExitCode PlanModel(const PlanOptions& options);
+
+/// A footprint from runs of --run, stored in --out; with a --shape the chunks
+/// that it gives, else what was learned.
+ExitCode PlanByRuns(const PlanOptions& options);
+
+/// The largest chunk of --shape that fits, by a footprint that is built in or
+/// in a file.
+ExitCode PlanVolume(const PlanOptions& options);
 
 }  // namespace foretell::cli

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "src/core/numbers.h"
+#include "src/core/text.h"
+#include "src/core/units.h"
 #include "src/predict/report_json.h"
 
 namespace foretell::cli {
@@ -13,6 +15,30 @@ namespace {
 std::string UsableText(double usable, double memory) {
   return fmt::format("{} of {} MiB are usable", FormatNumber(usable, 1),
                      FormatNumber(memory, 1));
+}
+
+std::string ShapeText(const std::vector<std::int64_t>& sizes) {
+  std::vector<std::string> words;
+  for (const std::int64_t size : sizes)
+    words.push_back(fmt::format("{}", size));
+  return Joined(words, " x ");
+}
+
+double MiBOf(double bytes) { return bytes / static_cast<double>(kMiB); }
+
+/// "chunks=(64, 64)", of several arrays with the axes of each.
+std::string DaskText(const PlannedVolume& planned) {
+  const Footprint& footprint = planned.footprint;
+  const std::vector<std::string> chunks = DaskChunks(footprint, planned.plan);
+  std::string text;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    text += fmt::format("chunks={}", chunks[i]);
+    if (i < footprint.arrays.size()) {
+      text += fmt::format("  # {}", Joined(footprint.arrays[i]));
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -43,6 +69,51 @@ nlohmann::ordered_json PlannedModelToJson(const PlannedModel& planned) {
           {"needed_mib", RoundedForJson(planned.needed_mib)},
           {"memory_mib", RoundedForJson(planned.memory_mib)},
           {"usable_mib", RoundedForJson(planned.usable_mib)}};
+}
+
+std::string FormatPlannedVolume(const PlannedVolume& planned) {
+  const ChunkPlan& plan = planned.plan;
+  const std::string& dtype = planned.footprint.dtype;
+  return fmt::format(
+      "{}{}{}{}: {} of {}, read as {}\na worker takes up to {} MiB; {}\n",
+      DaskText(planned), planned.footprint.algorithm, dtype.empty() ? "" : " ",
+      dtype,
+      plan.chunks == 1 ? "1 chunk" : fmt::format("{} chunks", plan.chunks),
+      ShapeText(plan.chunk), ShapeText(plan.block),
+      FormatNumber(MiBOf(plan.peak_bytes), 1),
+      UsableText(MiBOf(plan.usable_bytes),
+                 ToMiB(planned.request.memory_bytes)));
+}
+
+nlohmann::ordered_json PlannedVolumeToJson(const PlannedVolume& planned) {
+  const Footprint& footprint = planned.footprint;
+  const ChunkPlan& plan = planned.plan;
+  return {{"schema_version", kPlanSchemaVersion},
+          {"algorithm", footprint.algorithm},
+          {"dtype", footprint.dtype},
+          {"axes", footprint.axes},
+          {"shape", planned.request.shape},
+          {"chunk", plan.chunk},
+          {"block", plan.block},
+          {"chunks", plan.chunks},
+          {"dask_chunks", DaskChunks(footprint, plan)},
+          {"peak_mib", RoundedForJson(MiBOf(plan.peak_bytes))},
+          {"usable_mib", RoundedForJson(MiBOf(plan.usable_bytes))},
+          {"memory_mib", RoundedForJson(ToMiB(planned.request.memory_bytes))},
+          {"formula", FootprintFormula(footprint)},
+          {"error", RoundedForJson(footprint.error)}};
+}
+
+std::string FormatFootprint(const Footprint& footprint) {
+  std::string text = fmt::format(
+      "peak bytes = {}\n{} runs, each left out once: {} off, at most {}\n",
+      FootprintFormula(footprint), footprint.runs.size(),
+      FormatPercent(footprint.error, 2),
+      FormatPercent(footprint.largest_error, 2));
+  for (const FailedRun& run : footprint.failed) {
+    text += fmt::format("failed: {}: {}\n", ShapeText(run.shape), run.message);
+  }
+  return text;
 }
 
 }  // namespace foretell::cli

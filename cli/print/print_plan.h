@@ -4,6 +4,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "foretell/plan.h"
+
 namespace foretell::cli {
 
 /// Version of the documents of `plan --json`.
@@ -27,5 +29,19 @@ std::string FormatPlannedModel(const PlannedModel& planned);
 /// Says that not even one step fits, with both values.
 std::string SmallestDoesNotFit(const PlannedModel& planned);
 nlohmann::ordered_json PlannedModelToJson(const PlannedModel& planned);
+
+/// A volume that was cut.
+struct PlannedVolume {
+  Footprint footprint;
+  ChunkRequest request;
+  ChunkPlan plan;
+};
+
+/// Dask's argument, the chunks and what a worker takes.
+std::string FormatPlannedVolume(const PlannedVolume& planned);
+nlohmann::ordered_json PlannedVolumeToJson(const PlannedVolume& planned);
+
+/// The formula of a learned footprint, its errors and the runs that failed.
+std::string FormatFootprint(const Footprint& footprint);
 
 }  // namespace foretell::cli

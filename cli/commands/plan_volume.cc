@@ -1,0 +1,133 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+
+#include "cli/commands/plan_options.h"
+#include "cli/print/print_plan.h"
+#include "cli/print/progress_bar.h"
+#include "foretell/error.h"
+#include "foretell/plan.h"
+#include "src/core/files.h"
+#include "src/core/json_text.h"
+#include "src/core/output_file.h"
+#include "src/core/text.h"
+#include "src/plan/explore.h"
+#include "src/plan/run_block.h"
+
+namespace foretell::cli {
+namespace {
+
+constexpr char kDefaultDType[] = "f64";  ///< As NumPy has it.
+/// What a footprint is called that no word names.
+constexpr char kUnnamed[] = "command";
+
+/// --halo by axis. Throws Error(kInvalidArgument) for another number of them.
+std::vector<std::int64_t> HaloOf(const PlanOptions& options,
+                                 const std::vector<std::string>& axes) {
+  if (options.halo.size() == 1) {
+    return std::vector<std::int64_t>(axes.size(), options.halo.front());
+  }
+  if (options.halo.size() == axes.size()) return options.halo;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("--halo has {} numbers, expected 1 or {}: {}",
+                          options.halo.size(), axes.size(), Joined(axes)));
+}
+
+/// Lets --halo and --whole replace what the footprint says.
+void ApplyGeometry(const PlanOptions& options, Footprint& footprint) {
+  if (!options.halo.empty()) {
+    footprint.halo = HaloOf(options, footprint.axes);
+  }
+  if (options.whole.empty()) return;
+  for (const std::string& axis : options.whole) {
+    if (std::ranges::count(footprint.axes, axis) > 0) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("--whole {}: no axis of {}, which has {}", axis,
+                            footprint.algorithm, Joined(footprint.axes)));
+  }
+  footprint.whole = options.whole;
+}
+
+Footprint StoredFootprint(const PlanOptions& options) {
+  Footprint footprint =
+      FootprintFromJson(ReadText(options.footprint), options.footprint);
+  if (!options.dtype.empty() && options.dtype != footprint.dtype) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: is of dtype '{}', and --dtype is '{}'",
+                            options.footprint, footprint.dtype, options.dtype));
+  }
+  return footprint;
+}
+
+Footprint FootprintOf(const PlanOptions& options) {
+  if (!options.footprint.empty()) return StoredFootprint(options);
+  return BuiltInFootprint(
+      options.what(), options.dtype.empty() ? kDefaultDType : options.dtype);
+}
+
+Footprint LearnFootprint(const PlanOptions& options) {
+  if (options.axes.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--run needs --axes, the blocks that may be run");
+  }
+  ProgressBar progress;
+  Footprint footprint = plan::ExploreFootprint(
+      {.axes = surrogate::ParseAxes(options.axes, "--axes"),
+       .runs = options.runs,
+       .seed = options.seed,
+       .on_run =
+           [&](int done, const std::vector<std::int64_t>& shape) {
+             progress.Show(done, options.runs, 0, plan::SizesText(shape));
+           }},
+      [&](const std::vector<std::int64_t>& shape) {
+        return plan::MeasurePeak(options.run, shape, options.deadline_s);
+      });
+  footprint.algorithm = options.what().empty() ? kUnnamed : options.what();
+  footprint.dtype = options.dtype;
+  footprint.command = options.run;
+  footprint.source = options.note;
+  ApplyGeometry(options, footprint);
+  return footprint;
+}
+
+ExitCode PlanBy(const PlanOptions& options, Footprint footprint) {
+  ChunkRequest request{.shape = options.shape,
+                       .memory_bytes = options.memory_bytes(),
+                       .margin = options.margin,
+                       .align = options.align};
+  PlannedVolume planned{std::move(footprint), std::move(request), {}};
+  try {
+    planned.plan = PlanChunk(planned.footprint, planned.request);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    PrintError(error.what());
+    return kExitDoesNotFit;
+  }
+  if (options.json) {
+    std::cout << DumpJson(PlannedVolumeToJson(planned)) << "\n";
+  } else {
+    std::cout << FormatPlannedVolume(planned);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+ExitCode PlanByRuns(const PlanOptions& options) {
+  const Footprint footprint = LearnFootprint(options);
+  const std::string document = FootprintToJson(footprint);
+  if (!options.out.empty()) WriteWhole(options.out, document);
+  if (!options.shape.empty()) return PlanBy(options, footprint);
+  std::cout << (options.json ? document : FormatFootprint(footprint));
+  return kExitOk;
+}
+
+ExitCode PlanVolume(const PlanOptions& options) {
+  Footprint footprint = FootprintOf(options);
+  ApplyGeometry(options, footprint);
+  return PlanBy(options, std::move(footprint));
+}
+
+}  // namespace foretell::cli
