@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """foretell beside other tools, on training steps that were measured on an A100.
 
-    scripts/published/compare_tools.py [--rows N] [--batches 8,16] > docs/comparison.md
+    scripts/published/compare_tools.py [--rows N] [--answers FILE] > docs/comparison.md
 
 Takes every so-manieth network of the good rows of
 ../shared/data/training_memory_timm_a100.csv.gz, asks every tool that is installed for
 its memory of training, and prints docs/comparison.md: the error, the processor time of
-one answer, and what each tool can answer. Needs timm 1.0.31 and the shared folder; a tool
+one answer, and what each tool can answer; draws docs/images/comparison_memory.svg. All of
+it takes about an hour: with --answers each answer is kept in FILE, and a second run asks
+only for those that are not there. Needs timm 1.0.31 and the shared folder; a tool
 whose package is missing is named on stderr and left out:
 
     pip install --no-deps timm torch-kitsune accelerate deepspeed fvcore …
@@ -14,8 +16,9 @@ whose package is missing is named on stderr and left out:
 
 import argparse
 import contextlib
-import gc
 import importlib.metadata
+import json
+import multiprocessing
 import os
 import pathlib
 import resource
@@ -27,8 +30,12 @@ import warnings
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import compare_training_memory  # noqa: E402
 import foretell  # noqa: E402
+import plot_published  # noqa: E402
 import published  # noqa: E402
 from memory_tools import TOOLS, Step, timm  # noqa: E402
+
+FORK = multiprocessing.get_context("fork")
+PICTURE = foretell.ROOT / "docs" / "images" / "comparison_memory.svg"
 
 HEAD = """# Beside other tools
 
@@ -62,12 +69,13 @@ def limit(gib, seconds):
         raise TimeoutError(f"no answer in {seconds} s")
 
     signal.signal(signal.SIGPROF, too_long)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def processor_seconds():
-    """Of this process and of those that it has waited for."""
+    """Of the processes that this one has waited for."""
     used = os.times()
-    return used.user + used.system + used.children_user + used.children_system
+    return used.children_user + used.children_system
 
 
 def chosen_steps(folder, batches, count):
@@ -83,29 +91,63 @@ def chosen_steps(folder, batches, count):
                     folder / f"{network}.pt"), labels[network, batch])
 
 
-def ask(tool, step, seconds):
-    """MiB and seconds of an answer; both None where there is none."""
-    begin = processor_seconds()
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+def answer(tool, step, options, result):
+    """Sends MiB to `result`; nothing where the tool fails."""
+    limit(options.gib, options.seconds)
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            mib = tool.ask(step)
+            result.send(tool.ask(step))
     except Exception as error:  # Whatever a stranger's tool throws.
         text = f"{type(error).__name__}: {error}".splitlines()[0][:160]
         print(f"{tool.name}: {step.network}: {text}", file=sys.stderr)
+
+
+def ask(tool, step, options):
+    """MiB and seconds of an answer; both None where there is none. Asked in a process of
+    its own: some tools keep the memory of what they ran."""
+    begin = processor_seconds()
+    reader, writer = FORK.Pipe(duplex=False)
+    child = FORK.Process(target=answer, args=(tool, step, options, writer))
+    child.start()
+    writer.close()
+    child.join()
+    if not reader.poll():
         return None, None
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        gc.collect()
-    return mib, processor_seconds() - begin
+    try:
+        return reader.recv(), processor_seconds() - begin
+    except EOFError:
+        return None, None
 
 
-def answers_of(tool, steps, limit_s):
+class Answers:
+    """What tools said of steps: (MiB, seconds). With a file each is written there at
+    once, and what it has is not asked for again."""
+
+    def __init__(self, path):
+        self.path, self.known = path, {}
+        if path and path.exists():
+            for line in path.read_text().splitlines():
+                *key, mib, seconds = json.loads(line)
+                self.known[tuple(key)] = mib, seconds
+
+    def of(self, tool, step, options):
+        key = tool.name, step.network, step.batch
+        if key not in self.known:
+            self.known[key] = ask(tool, step, options)
+            if self.path:
+                with open(self.path, "a") as file:
+                    file.write(json.dumps([*key, *self.known[key]]) + "\n")
+        return self.known[key]
+
+
+def answers_of(tool, steps, answers, options):
+    """(MiB, measured MiB, seconds) of the steps that the tool answered."""
     found = []
     for step, measured in steps:
-        mib, seconds = ask(tool, step, limit_s)
+        mib, seconds = answers.of(tool, step, options)
         if seconds is not None:
             found.append((mib, measured, seconds))
+    print(f"{tool.name}: {len(found)} answers", file=sys.stderr)
     return found
 
 
@@ -133,11 +175,9 @@ def table(header, rows):
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def error_row(tool, steps, limit_s):
-    found = answers_of(tool, steps, limit_s)
+def error_row(tool, found, asked):
     seconds = [one[2] for one in found]
-    print(f"{tool.name}: {len(found)} answers", file=sys.stderr)
-    return [tool.name + version_of(tool), f"{len(found)} of {len(steps)}",
+    return [tool.name + version_of(tool), f"{len(found)} of {asked}",
             *error_cells(found),
             f"{statistics.median(seconds):.2f}" if seconds else "–"]
 
@@ -153,21 +193,14 @@ def installed():
                   file=sys.stderr)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=64)
-    parser.add_argument("--batches", default="8")
-    parser.add_argument("--gib", type=int, default=9, help="memory of a tool")
-    parser.add_argument("--seconds", type=int, default=180, help="of one answer")
-    options = parser.parse_args()
-    published.need(published.TRAINING_TRACES, published.TRAINING_MEMORY)
-    warnings.simplefilter("ignore")
-    limit(options.gib, options.seconds)
-    tools = list(installed())
-    batches = [int(batch) for batch in options.batches.split(",")]
-    with published.unpacked(published.TRAINING_TRACES) as folder:
-        steps = list(chosen_steps(folder, batches, options.rows))
-        rows = [error_row(tool, steps, options.seconds) for tool in tools]
+def draw(found):
+    points = [(tool.name, measured, mib, False) for tool, answers in found.items()
+              for mib, measured, _ in answers if mib is not None]
+    return plot_published.draw("Memory of training steps on an A100, by tool", "MiB",
+                               points)
+
+
+def print_page(options, batches, steps, found):
     networks = len({step.network for step, _ in steps})
     print(HEAD.format(rows=options.rows))
     print(f"{len(steps)} steps of {networks} networks of timm at batch "
@@ -175,11 +208,35 @@ def main():
           "40 GB: absolute error (median, mean), signed error, answers that are "
           "too low, seconds of processor time.\n")
     print(table(["tool", "answered", "median", "mean", "signed", "too low",
-                 "seconds"], rows))
+                 "seconds"], [error_row(tool, answers, len(steps))
+                              for tool, answers in found.items()]))
+    print("\n![Predicted and measured memory, by tool]"
+          f"({PICTURE.relative_to(foretell.ROOT / 'docs')})")
     print("\n" + table(["tool", "is given", "counts as memory", "answers besides"],
                        [[tool.name, tool.reads, tool.counts, tool.answers]
-                        for tool in tools]))
+                        for tool in found]))
     print(NOTES.format(gib=options.gib, seconds=options.seconds), end="")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=64)
+    parser.add_argument("--batches", default="8")
+    parser.add_argument("--gib", type=int, default=9, help="memory of a tool")
+    parser.add_argument("--seconds", type=int, default=180, help="of one answer")
+    parser.add_argument("--answers", type=pathlib.Path, help="file that keeps them")
+    options = parser.parse_args()
+    published.need(published.TRAINING_TRACES, published.TRAINING_MEMORY)
+    warnings.simplefilter("ignore")
+    tools = list(installed())
+    batches = [int(batch) for batch in options.batches.split(",")]
+    with published.unpacked(published.TRAINING_TRACES) as folder:
+        steps = list(chosen_steps(folder, batches, options.rows))
+        answers = Answers(options.answers)
+        found = {tool: answers_of(tool, steps, answers, options)
+                 for tool in tools}
+    PICTURE.write_text(draw(found))
+    print_page(options, batches, steps, found)
 
 
 if __name__ == "__main__":
