@@ -10,6 +10,9 @@ A page marks its code blocks with a comment on the line before:
                         <!-- run: exit 1 --> one that ends with that status
     <!-- output -->     what the last script printed on stdout. `…` stands for
                         the rest of a line, on a line of its own for any lines
+    <!-- output: within 2 % -->   the same, but a number may differ by that share or
+                        a unit of its last decimal, and spaces by their number: what
+                        is fitted follows the rounding of a build
     <!-- file: NAME --> the block becomes a file of this name
 
 A page's scripts run one after the other in a folder that looks like the source
@@ -28,6 +31,7 @@ import sys
 import tempfile
 import textwrap
 
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 MARK = re.compile(r"<!-- (run|output|file)(?:: (.+?))? -->")
 ANYTHING = "…"
 
@@ -60,16 +64,44 @@ def blocks(lines):
             if MARK.fullmatch(line.strip())]
 
 
-def line_pattern(line):
-    return ".*".join(map(re.escape, re.split(f" *{ANYTHING}", line)))
+def any_numbers(text):
+    """A pattern that takes other numbers, each a group, and other spaces."""
+    words = (re.sub(r"(?:\\ )+", " +", re.escape(part))
+             for part in NUMBER.split(text))
+    return f"({NUMBER.pattern})".join(words)
 
 
-def matches(expected, printed):
+def line_pattern(line, escape=re.escape):
+    return ".*".join(map(escape, re.split(f" *{ANYTHING}", line)))
+
+
+def is_near(expected, printed, share):
+    decimals = len(expected.partition(".")[2])
+    unit = 1.01 * 10 ** -decimals if decimals else 0
+    return (abs(float(printed) - float(expected))
+            <= max(unit, share * float(expected)))
+
+
+def share_of(block):
+    """0.02 of an output that is "within 2 %"; 0 of one to the letter."""
+    if block.argument is None:
+        return 0
+    return float(re.fullmatch(r"within ([0-9.]+) %", block.argument)[1]) / 100
+
+
+def matches(expected, printed, share=0):
+    escape = any_numbers if share else re.escape
     pattern = "".join(
         r"(?:.*\n)*?" if line.strip() == ANYTHING
-        else line_pattern(line.rstrip()) + r"\n" for line in expected)
-    return re.fullmatch(pattern, "".join(f"{line.rstrip()}\n"
-                                         for line in printed)) is not None
+        else line_pattern(line.rstrip(), escape) + r"\n" for line in expected)
+    found = re.fullmatch(pattern, "".join(f"{line.rstrip()}\n"
+                                          for line in printed))
+    if not found:
+        return False
+    numbers = [number for line in expected
+               for number in NUMBER.findall(line)] if share else []
+    return all(is_near(*pair, share)
+               for pair in zip(numbers, found.groups(), strict=True))
 
 
 def cut(new, old):
@@ -160,7 +192,7 @@ def run_page(folder, lines):
             (folder / block.argument).write_text("\n".join(block.lines) + "\n")
         elif block.kind == "run":
             printed = run(block, folder)
-        elif not matches(block.lines, printed):
+        elif not matches(block.lines, printed, share_of(block)):
             different.append((block, printed))
     return different
 
