@@ -2,6 +2,7 @@
 """Judges classes of training memory on GPUMemNet's rows, and learns those shipped.
 
     scripts/studies/memory_classes.py --work FOLDER [--limit SET=N …] [--train]
+                                      [--picture FILE.svg]
 
 Rebuilds the networks of GPUMemNet's tables, has `foretell-lab memory-classes inputs` read
 what estimators see of them, and prints the tables of docs/classify.md: accuracy and the
@@ -25,10 +26,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import class_runs
 import foretell
 import published
+import shares_plot
 
 SMALL = "2000,3000,4000,5000"
 LARGE = "8000,16000,24000,32000,40000"
 MIB_PER_MB = 1e6 / 2**20
+NEAR = 0.05  # Of an edge, as a share of it.
 # The Transformer takes a hundred times as long as the MLP.
 INPUTS = {"mlp": ("published", "physics"), "transformer": ("physics",)}
 SETS = ("mlp-2", "mlp-1", "cnn", "cnn-blocks", "transformer", "timm")
@@ -199,31 +202,55 @@ def published_fake_tensor(judge):
         judge.class_of(known[key_of(step)]) for step in judge.steps])
 
 
-def row(name, rates):
-    print(f"| {name} | {rates[0]:.3f} | {rates[1]:.3f} |")
+def estimates(question, judge, files, folder):
+    """Names of what estimates the classes, each with its rates."""
+    most = collections.Counter(judge.truth).most_common(1)[0][0]
+    yield "the most frequent class", judge.rates([most] * len(judge.steps))
+    yield "Horus formula", judge.of_estimate(horus_mib)
+    yield "live tensors", judge.of_estimate(tensors_mib)
+    if question.sets == ("timm",):
+        yield "FakeTensor, published", published_fake_tensor(judge)
+    yield "analytic simulation", judge.of_estimate(analytic_mib)
+    for estimator in ("mlp", "transformer"):
+        if estimator in question.published:
+            yield f"{estimator}, published", question.published[estimator]
+        for inputs in INPUTS[estimator]:
+            steps = answers(question, files, folder, estimator, inputs)
+            yield (f"{estimator}, {inputs} inputs",
+                   judge.rates([step["answer"] for step in steps]))
+        for share in (.5, .99):
+            yield (f"{estimator}, physics inputs, not exceeded with {share:.0%}",
+                   judge.rates([not_exceeded(step, share) for step in steps]))
+
+
+def print_missed(judge):
+    """Where the rows lie that the simulation puts into another class."""
+    causes = collections.Counter()
+    for step, truth in zip(judge.steps, judge.truth, strict=True):
+        held = analytic_mib(step["inputs"])
+        if judge.class_of(held) == truth:
+            continue
+        if None in (held, step["memory_mib"]):
+            causes["fits"] += 1
+        else:
+            is_near = min(abs(held / edge - 1) for edge in judge.edges) < NEAR
+            causes["near" if is_near else "far"] += 1
+    print(f"\nOf {causes.total()} rows that the simulation misses, "
+          f"{causes['fits']} are about whether the step fits, {causes['near']} "
+          f"lie within {NEAR:.0%} of an edge, {causes['far']} elsewhere.")
 
 
 def print_question(question, files, folder):
+    """Prints a table; returns its title and its rows."""
     judge = Judge(question, files)
-    print(f"\n### {question.title}: {len(judge.steps)} rows\n\n"
-          "| estimate | accuracy | too low |\n|---|---|---|")
-    most = collections.Counter(judge.truth).most_common(1)[0][0]
-    row("the most frequent class", judge.rates([most] * len(judge.steps)))
-    row("Horus formula", judge.of_estimate(horus_mib))
-    row("live tensors", judge.of_estimate(tensors_mib))
-    if question.sets == ("timm",):
-        row("FakeTensor, published", published_fake_tensor(judge))
-    row("analytic simulation", judge.of_estimate(analytic_mib))
-    for estimator in ("mlp", "transformer"):
-        if estimator in question.published:
-            row(f"{estimator}, published", question.published[estimator])
-        for inputs in INPUTS[estimator]:
-            steps = answers(question, files, folder, estimator, inputs)
-            row(f"{estimator}, {inputs} inputs",
-                judge.rates([step["answer"] for step in steps]))
-        for share in (.5, .99):
-            row(f"{estimator}, physics inputs, not exceeded with {share:.0%}",
-                judge.rates([not_exceeded(step, share) for step in steps]))
+    title = f"{question.title}: {len(judge.steps)} rows"
+    print(f"\n### {title}\n\n| estimate | accuracy | too low |\n|---|---|---|")
+    rated = []
+    for name, (right, low) in estimates(question, judge, files, folder):
+        print(f"| {name} | {right:.3f} | {low:.3f} |", flush=True)
+        rated.append((name, right, low))
+    print_missed(judge)
+    return title, rated
 
 
 def print_checked(files):
@@ -271,6 +298,7 @@ def main():
                         help="most rows of a set: cnn=500")
     parser.add_argument("--train", action="store_true",
                         help="write the checkpoints that are shipped")
+    parser.add_argument("--picture", help="SVG to draw the tables in, too")
     options = parser.parse_args()
     published.need(*class_runs.TABLES)
     (options.work / "networks").mkdir(parents=True, exist_ok=True)
@@ -281,10 +309,10 @@ def main():
         train(files, foretell.ROOT / "data" / "predictors" / "classes")
         return
     print_checked(files)
-    for question in QUESTIONS:
-        if not files.keys() >= set(question.sets):
-            continue
-        print_question(question, files, options.work)
+    panels = [print_question(question, files, options.work)
+              for question in QUESTIONS if files.keys() >= set(question.sets)]
+    if options.picture:
+        shares_plot.draw(panels, options.picture)
 
 
 if __name__ == "__main__":
