@@ -1011,7 +1011,6 @@ class Plan(unittest.TestCase):
                 ("plan needs --memory", ("sort", "--shape", "8,8,8")),
                 ("shape has 4 dimensions, expected 3: z, y, x",
                  ("sort", "--shape", "8,8,8,8", "--memory", "1GiB")),
-                ("--shape", ("sort", "--shape", "8,0,8", "--memory", "1GiB")),
                 ("--halo has 2 numbers", (*self.VOLUME, "--halo", "1,2")),
                 ("--whole w: no axis", (*self.VOLUME, "--whole", "w")),
                 ("has no {shape}", ("--run", "python algo.py", "--axes",
@@ -1021,6 +1020,12 @@ class Plan(unittest.TestCase):
                 ("plan needs a model", ("--memory", "1GiB"))):
             with self.subTest(words=words):
                 self.expect_refusal(words, *arguments)
+
+    def test_refuses_a_shape_of_nothing(self):
+        outcome = run("plan", "sort", "--shape", "8,0,8", "--memory", "1GiB")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn("--shape: '0': expected a number above 0",
+                      outcome.stderr)
 
     def test_says_what_the_smallest_block_takes(self):
         self.expect_refusal("the smallest block, 3 x 3 x 3, takes",
