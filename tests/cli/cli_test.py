@@ -959,9 +959,10 @@ class Plan(unittest.TestCase):
                          [f"({rows}, 500)", f"(500, {columns})"])
 
     def test_learns_a_command_and_keeps_what_it_learned(self):
-        # 10 MiB or so of Python and 2000 bytes per element.
-        command = (f"{sys.executable} -c 'a, b = {{shape}};"
-                   " block = bytearray(2000 * a * b)'")
+        # 10 MiB or so of Python and 2000 bytes per element, kept until somebody
+        # must have looked.
+        command = (f"{sys.executable} -c 'import time; a, b = {{shape}};"
+                   " block = bytearray(2000 * a * b); time.sleep(0.5)'")
         with tempfile.TemporaryDirectory() as folder:
             stored = str(pathlib.Path(folder) / "mine.json")
             outcome = run("plan", "mine", "--run", command, "--axes",
@@ -988,8 +989,9 @@ class Plan(unittest.TestCase):
                                 status=MODEL_FAILED)
 
     def test_keeps_the_runs_that_failed(self):
-        command = (f"{sys.executable} -c 'a, b = {{shape}};"
-                   " assert a * b < 9000, a; bytearray(2000 * a * b)'")
+        command = (f"{sys.executable} -c 'import time; a, b = {{shape}};"
+                   " assert a * b < 9000, a; block = bytearray(2000 * a * b);"
+                   " time.sleep(0.5)'")
         outcome = run("plan", "--run", command, "--axes", "a=8..128,b=8..128",
                       "--runs", "8", "--json")
         self.assertEqual(outcome.returncode, OK, outcome.stderr)

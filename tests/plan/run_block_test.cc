@@ -9,10 +9,12 @@
 namespace foretell::plan {
 namespace {
 
-/// Fills and keeps as many MiB as the product of the sizes.
+/// Fills and keeps as many MiB as the product of the sizes, until somebody must
+/// have looked.
 constexpr char kTakesMiB[] =
-    "python3 -c 'import math; sizes = [{shape}];"
-    " bytes_taken = bytearray(b\"x\" * (math.prod(sizes) << 20))'";
+    "python3 -c 'import math, time; sizes = [{shape}];"
+    " bytes_taken = bytearray(b\"x\" * (math.prod(sizes) << 20));"
+    " time.sleep(0.5)'";
 
 TEST(MeasurePeak, IsWhatTheCommandTakes) {
   const std::int64_t small = MeasurePeak(kTakesMiB, {1, 1}, 60);
