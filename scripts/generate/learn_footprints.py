@@ -57,7 +57,7 @@ def learn(algorithm, dtype):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("algorithms", nargs="*", metavar="ALGORITHM")
-    parser.add_argument("--dtypes", nargs="+", default=("f64",))
+    parser.add_argument("--dtypes", nargs="+", default=("f32", "f64"))
     arguments = parser.parse_args()
     os.chdir(foretell.ROOT)
     for dtype in arguments.dtypes:

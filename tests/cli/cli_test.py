@@ -933,6 +933,17 @@ class Plan(unittest.TestCase):
         self.assertIn(f"chunks={tuple(found['chunk'])}\n", text)
         self.assertIn("stencil f64", text)
 
+    def test_elements_half_as_large_take_larger_chunks(self):
+        for algorithm in ("convolution3d", "fft", "matmul", "sort", "stencil"):
+            request = (algorithm, "--shape", "3000,1000,3000", "--memory",
+                       "192MiB")
+            chunks = [self.plan(*request, "--dtype", dtype)["chunk"]
+                      for dtype in ("f64", "f32")]
+            with self.subTest(algorithm=algorithm):
+                for small, large in zip(*chunks):
+                    self.assertLessEqual(small, large)
+                self.assertNotEqual(*chunks)
+
     def test_more_memory_larger_chunks_and_a_margin_smaller_ones(self):
         chunks = [self.plan(*self.VOLUME[:-1], memory)["chunk"]
                   for memory in ("192MiB", "512MiB", "2GiB")]
@@ -1006,7 +1017,7 @@ class Plan(unittest.TestCase):
         for words, arguments in (
                 ("algorithm 'warp' is unknown, expected one of convolution3d",
                  ("warp", "--shape", "8,8,8", "--memory", "1GiB")),
-                ("dtype 'i8' has no footprint, expected one of f",
+                ("dtype 'i8' has no footprint, expected one of f32, f64",
                  ("sort", "--shape", "8,8,8", "--memory", "1GiB", "--dtype",
                   "i8")),
                 ("plan sort needs the --shape", ("sort", "--memory", "1GiB")),
