@@ -79,7 +79,8 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
         loop.parallel = ParseParallel("--parallel", text);
       },
       "GPUs that share the step, the batch being that of one: ddp:8, zero1:8, "
-      "zero2:8 or fsdp:8");
+      "zero2:8 or fsdp:8; or tp:4, layers by columns and rows, in inference "
+      "too");
 }
 
 std::vector<std::string> LoopWords(const TrainingLoop& loop) {
@@ -107,7 +108,9 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
 }
 
 void RequireTraining(const TrainingLoop& loop, Mode mode) {
-  if (mode == Mode::kTraining || loop == TrainingLoop{}) return;
+  TrainingLoop shared;
+  if (SharesInference(loop.parallel)) shared.parallel = loop.parallel;
+  if (mode == Mode::kTraining || loop == shared) return;
   throw Error(ErrorCode::kInvalidArgument,
               "--foreach, --fused, --set-to-none, --accumulate, --trainable, "
               "--lora, --recompute and --parallel say how training is done; "

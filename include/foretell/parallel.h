@@ -6,7 +6,7 @@
 
 namespace foretell {
 
-/// How several GPUs share a training step. Batches are those of one GPU.
+/// How several GPUs share a step. Batches are those of one GPU.
 enum class ParallelKind : std::uint8_t {
   kOneGpu,
   kDdp,    ///< DistributedDataParallel: all of everything, gradients averaged.
@@ -15,6 +15,9 @@ enum class ParallelKind : std::uint8_t {
   /// are shards; gathered parameters stay from forward to backward.
   kZero2,
   kFsdp,  ///< fully_shard: gathered parameters go after each block's pass.
+  /// parallelize_module: linear layers by columns, then by rows; all GPUs take
+  /// the same batch.
+  kTensor,
 };
 
 /// What `--parallel` says.
@@ -29,6 +32,9 @@ struct ParallelSpec {
 
   bool operator==(const ParallelSpec&) const = default;
 };
+
+/// Whether GPUs share inference too, and not training alone.
+bool SharesInference(const ParallelSpec& spec);
 
 /// "fsdp:8", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*"; empty for kOneGpu.
 std::string ToString(const ParallelSpec& spec);

@@ -5,7 +5,8 @@ processes share.
     scripts/generate/make_parallel_golden.py [--out FOLDER]
 
 Networks run on the CPU, over Gloo, in two and in four processes: alone, under
-DistributedDataParallel, with ZeroRedundancyOptimizer and under fully_shard. PyTorch's
+DistributedDataParallel, with ZeroRedundancyOptimizer, under fully_shard and with layers
+that parallelize_module shares by columns and rows. PyTorch's
 profiler sees every allocation of the first process from before the network is made.
 Steps are repeated until the reducer has its final buckets; of the last one are kept,
 in bytes: `standing` alive after zero_grad(), `forward` after the forward pass and the
@@ -15,8 +16,8 @@ on CPUs Adam's counter of steps is a tensor too, which on GPUs it is not. What G
 allocates within a gathering or a scattering, copies of the whole, does not count
 towards `peak`: NCCL makes none.
 
-`live_bytes.csv` has the figures, `blocks.graph` and `mlp.graph` the same steps on one
-GPU, as foretell traces them.
+`live_bytes.csv` has the figures, `blocks.graph`, `gated.graph` and `mlp.graph` the same
+steps on one GPU, as foretell traces them.
 """
 
 import argparse
@@ -35,6 +36,9 @@ from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.distributed.tensor import DTensor
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel, RowwiseParallel, parallelize_module)
 from torch.profiler import ProfilerActivity, profile, record_function
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -45,7 +49,7 @@ COLUMNS = ("network", "plan", "standing", "forward", "backward", "peak")
 STEPS = 4
 MARK, EXCHANGE = "foretell: ", "exchange"
 GPUS = (2, 4)
-PLANS = ("ddp:{}", "ddp:{},bucket-view", "zero1:{}", "zero2:{}", "fsdp:{}")
+PLANS = ("ddp:{}", "ddp:{},bucket-view", "zero1:{}", "zero2:{}", "fsdp:{}", "tp:{}")
 
 
 class Block(nn.Module):
@@ -59,25 +63,59 @@ class Block(nn.Module):
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def attend(self, x):
-        batch, tokens, width = x.shape
+        batch, tokens, _ = x.shape
         q, k, v = self.qkv(x).view(batch, tokens, 3, self.heads, -1).permute(
             2, 0, 3, 1, 4).unbind(0)
         scores = (q @ k.transpose(-2, -1)).softmax(-1)
-        return self.out((scores @ v).transpose(1, 2).reshape(batch, tokens, width))
+        return self.out((scores @ v).transpose(1, 2).reshape(batch, tokens, -1))
 
     def forward(self, x):
         x = x + self.attend(self.norm1(x))
         return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
+
+    #: How tensor parallelism shares the layers.
+    COLUMNS, ROWS = ("qkv", "up"), ("out", "down")
+
+
+class GatedBlock(nn.Module):
+    """A block with a projection each for query, key and value and a gated unit, without
+    biases."""
+
+    COLUMNS, ROWS = ("q", "k", "v", "gate", "up"), ("out", "down")
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        for name in ("q", "k", "v", "out"):
+            setattr(self, name, nn.Linear(width, width, bias=False))
+        self.gate = nn.Linear(width, 3 * width, bias=False)
+        self.up = nn.Linear(width, 3 * width, bias=False)
+        self.down = nn.Linear(3 * width, width, bias=False)
+
+    def attend(self, x):
+        batch, tokens, _ = x.shape
+        q, k, v = (layer(x).view(batch, tokens, self.heads, -1).transpose(1, 2)
+                   for layer in (self.q, self.k, self.v))
+        scores = (q @ k.transpose(-2, -1)).softmax(-1)
+        return self.out((scores @ v).transpose(1, 2).reshape(batch, tokens, -1))
+
+    def forward(self, x):
+        x = x + self.attend(self.norm1(x))
+        y = self.norm2(x)
+        return x + self.down(nn.functional.silu(self.gate(y)) * self.up(y))
 
 
 class Blocks(nn.Module):
     """An embedding, three blocks, a norm and a head of a width that four processes
     cannot share evenly."""
 
+    BLOCK = Block
+
     def __init__(self, width=16, heads=4, depth=3, words=50, classes=10):
         super().__init__()
         self.embedding = nn.Embedding(words, width)
-        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(depth))
+        self.blocks = nn.ModuleList(self.BLOCK(width, heads) for _ in range(depth))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, classes)
 
     def forward(self, tokens):
@@ -91,6 +129,10 @@ class Blocks(nn.Module):
 
     def example(self):
         return torch.zeros(4, 12, dtype=torch.int64)
+
+
+class Gated(Blocks):
+    BLOCK = GatedBlock
 
 
 class Mlp(nn.Module):
@@ -115,7 +157,9 @@ class Mlp(nn.Module):
         return torch.zeros(8, 512)
 
 
-NETWORKS = {"blocks": Blocks, "mlp": Mlp}
+#: Networks by name, and the plans that are wanted of them.
+NETWORKS = {"blocks": (Blocks, PLANS), "gated": (Gated, PLANS[-1:]),
+            "mlp": (Mlp, PLANS[:-1])}
 
 
 def shard(network, mesh, reshard):
@@ -124,6 +168,36 @@ def shard(network, mesh, reshard):
     # As fully_shard itself has it: the root keeps its parameters.
     fully_shard(network, mesh=mesh, reshard_after_forward=False)
     return network
+
+
+def share_layers(network, mesh):
+    """The projections of a block by columns, then by rows; each process has its heads.
+    Which rows of `qkv` are whose does not matter to memory."""
+    for block in network.units():
+        plan = {name: ColwiseParallel() for name in block.COLUMNS}
+        plan |= {name: RowwiseParallel() for name in block.ROWS}
+        parallelize_module(block, mesh, plan)
+        block.heads //= mesh.size()
+    return network
+
+
+class Optimizers:
+    """One for the shared parameters and one for the others: lists of an optimizer are
+    of one kind of tensors."""
+
+    def __init__(self, parameters, **settings):
+        kinds = {}
+        for parameter in parameters:
+            kinds.setdefault(isinstance(parameter, DTensor), []).append(parameter)
+        self.parts = [torch.optim.SGD(part, **settings) for part in kinds.values()]
+
+    def zero_grad(self):
+        for part in self.parts:
+            part.zero_grad()
+
+    def step(self):
+        for part in self.parts:
+            part.step()
 
 
 def prepare(network, plan, mesh):
@@ -135,6 +209,9 @@ def prepare(network, plan, mesh):
             network, gradient_as_bucket_view=plan.endswith("bucket-view"))
     elif kind in ("zero2", "fsdp"):
         network = shard(network, mesh, kind == "fsdp")
+    elif kind == "tp":
+        network = share_layers(network, mesh)
+        return network, Optimizers(network.parameters(), **settings)
     if kind == "zero1":
         return network, ZeroRedundancyOptimizer(
             network.parameters(), torch.optim.SGD, **settings)
@@ -221,11 +298,10 @@ def work(rank, gpus, port, path):
     mark_exchanges()
     dist.init_process_group("gloo", rank=rank, world_size=gpus)
     mesh = init_device_mesh("cpu", (gpus,))
-    plans = [plan.format(gpus) for plan in PLANS]
-    if gpus == GPUS[0]:
-        plans.insert(0, "")
-    rows = [{"network": name, "plan": plan, **measure(make, plan, mesh)}
-            for name, make in NETWORKS.items() for plan in plans]
+    alone = ("",) if gpus == GPUS[0] else ()
+    rows = [{"network": name, "plan": plan.format(gpus),
+             **measure(make, plan.format(gpus), mesh)}
+            for name, (make, plans) in NETWORKS.items() for plan in alone + plans]
     if rank == 0:
         write(path, rows)
     dist.destroy_process_group()
@@ -245,12 +321,13 @@ def graph_of(model, *flags):
 
 
 def write_graphs(out):
-    network = Blocks()
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder, "blocks.pt")
-        torch.jit.trace(network, network.example()).save(str(path))
-        text = graph_of(path, "--input", "i64[4,12]")
-    (out / "blocks.graph").write_text(text.replace(str(path), path.name, 1))
+    for name in ("blocks", "gated"):
+        network = NETWORKS[name][0]()
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, f"{name}.pt")
+            torch.jit.trace(network, network.example()).save(str(path))
+            text = graph_of(path, "--input", "i64[4,12]")
+        (out / f"{name}.graph").write_text(text.replace(str(path), path.name, 1))
     (out / "mlp.graph").write_text(graph_of(
         "zoo:mlp?inputs=512&hidden=1024,1024,1024&batch_norm=true", "--batch", "8"))
 

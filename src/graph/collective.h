@@ -14,6 +14,10 @@ inline constexpr std::string_view kPlanAttribute = "plan";
 inline constexpr std::string_view kGpusAttribute = "gpus";
 inline constexpr std::string_view kBytesAttribute = "bytes";
 
+/// Attribute of linear layers in a graph of tensor parallelism: how they are
+/// shared.
+inline constexpr std::string_view kShareAttribute = "shared";
+
 /// Operators of OpKind::kCollective.
 inline constexpr std::string_view kAllReduce = "c10d::allreduce_";
 inline constexpr std::string_view kAllGather = "c10d::_allgather_base_";

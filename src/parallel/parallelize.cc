@@ -7,6 +7,7 @@
 #include "foretell/error.h"
 #include "src/parallel/data_parallel.h"
 #include "src/parallel/sharded.h"
+#include "src/parallel/tensor_parallel.h"
 
 namespace foretell::parallel {
 namespace {
@@ -22,14 +23,15 @@ struct PlanRow {
 constexpr PlanRow kPlans[] = {{ParallelKind::kDdp, &ShareBatches},
                               {ParallelKind::kZero1, &ShareBatches},
                               {ParallelKind::kZero2, &ShardParameters},
-                              {ParallelKind::kFsdp, &ShardParameters}};
+                              {ParallelKind::kFsdp, &ShardParameters},
+                              {ParallelKind::kTensor, &ShareLayers}};
 
 }  // namespace
 
 OperatorGraph Parallelize(const OperatorGraph& graph, const ParallelSpec& spec,
                           std::span<const TrainedParameter> trained) {
   if (spec.kind == ParallelKind::kOneGpu) return graph;
-  if (trained.empty()) {
+  if (trained.empty() && !SharesInference(spec)) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: the step trains no parameter, GPUs have "
                             "nothing to share",

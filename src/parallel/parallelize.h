@@ -13,13 +13,14 @@ struct TrainedParameter {
   StorageId gradient = kNone;
 };
 
-/// The training step of `graph` as the first of `spec.gpus` GPUs takes it, with
+/// The step of `graph` as the first of `spec.gpus` GPUs takes it, with
 /// what they exchange as nodes of OpKind::kCollective (src/graph/collective.h)
 /// and the buffers that this needs; docs/parallel.md has the rules. The step of
 /// kOneGpu is the graph itself.
 ///
-/// Throws Error(kInvalidArgument) for a step that trains nothing, and for
-/// blocks without a parameter.
+/// Throws Error(kInvalidArgument) for a step that trains nothing unless
+/// SharesInference, for blocks without a parameter, and where no layer can be
+/// shared evenly.
 OperatorGraph Parallelize(const OperatorGraph& graph, const ParallelSpec& spec,
                           std::span<const TrainedParameter> trained);
 

@@ -95,7 +95,7 @@ void StepRewriter::AddNode(NodeId id) {
   const Node& node = graph_.node(id);
   NodeSpec spec{.target = node.target,
                 .inputs = {},
-                .attributes = node.attributes,
+                .attributes = AttributesOf(id),
                 .scope = node.scope,
                 .phase = node.phase};
   std::vector<std::size_t> results;

@@ -62,6 +62,9 @@ class StepRewriter {
   virtual bool HasResult(const Node& /*node*/, std::size_t /*i*/) const {
     return true;
   }
+  virtual Attributes AttributesOf(NodeId id) const {
+    return graph_.node(id).attributes;
+  }
 
   const OperatorGraph& graph() const { return graph_; }
   const ParallelSpec& spec() const { return spec_; }

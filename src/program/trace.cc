@@ -65,13 +65,14 @@ void RequireAutocastFits(const TraceOptions& options) {
   }
 }
 
-/// GPUs share training steps, and parameters of a step as PyTorch writes it.
+/// What GPUs share of a step, and of one as PyTorch writes it.
 void RequireParallelFits(const TraceOptions& options) {
   const ParallelSpec& spec = options.loop.parallel;
   if (spec.kind == ParallelKind::kOneGpu) return;
-  if (options.mode != Mode::kTraining) {
+  if (options.mode != Mode::kTraining && !SharesInference(spec)) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: only training steps are shared by GPUs",
+                fmt::format("{}: only training steps are shared by GPUs, and "
+                            "of inference those of tp:N",
                             ToString(spec)));
   }
   const bool shards =

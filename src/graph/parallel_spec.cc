@@ -15,19 +15,21 @@ constexpr int kMostGpus = 65536;
 constexpr std::string_view kBucketView = "bucket-view";
 constexpr std::string_view kBlocks = "blocks=";
 
-struct KindName {
+struct ParallelName {
   ParallelKind kind;
   std::string_view name;
 };
 
-constexpr KindName kKindNames[] = {{ParallelKind::kDdp, "ddp"},
-                                   {ParallelKind::kZero1, "zero1"},
-                                   {ParallelKind::kZero2, "zero2"},
-                                   {ParallelKind::kFsdp, "fsdp"}};
+constexpr ParallelName kParallelNames[] = {{ParallelKind::kDdp, "ddp"},
+                                           {ParallelKind::kZero1, "zero1"},
+                                           {ParallelKind::kZero2, "zero2"},
+                                           {ParallelKind::kFsdp, "fsdp"},
+                                           {ParallelKind::kTensor, "tp"}};
 
-std::string_view NameOf(ParallelKind kind) {
-  const auto* const row = std::ranges::find(kKindNames, kind, &KindName::kind);
-  return row == std::end(kKindNames) ? "" : row->name;
+std::string_view ParallelNameOf(ParallelKind kind) {
+  const auto* const row =
+      std::ranges::find(kParallelNames, kind, &ParallelName::kind);
+  return row == std::end(kParallelNames) ? "" : row->name;
 }
 
 bool HasBuckets(ParallelKind kind) {
@@ -49,13 +51,13 @@ bool ReadOption(std::string_view word, ParallelSpec& spec) {
   return !spec.blocks.empty();
 }
 
-std::optional<ParallelSpec> Read(std::string_view text) {
+std::optional<ParallelSpec> ReadSpec(std::string_view text) {
   const std::size_t comma = std::min(text.find(','), text.size());
   const std::string_view head = text.substr(0, comma);
   const std::size_t colon = std::min(head.find(':'), head.size());
-  const auto* const row =
-      std::ranges::find(kKindNames, head.substr(0, colon), &KindName::name);
-  if (row == std::end(kKindNames) || colon == head.size()) return {};
+  const auto* const row = std::ranges::find(
+      kParallelNames, head.substr(0, colon), &ParallelName::name);
+  if (row == std::end(kParallelNames) || colon == head.size()) return {};
   const std::optional<int> gpus = ParseNumber<int>(head.substr(colon + 1));
   if (!gpus || *gpus < 2 || *gpus > kMostGpus) return {};
   ParallelSpec spec{.kind = row->kind, .gpus = *gpus};
@@ -66,22 +68,28 @@ std::optional<ParallelSpec> Read(std::string_view text) {
 
 }  // namespace
 
+bool SharesInference(const ParallelSpec& spec) {
+  return spec.kind == ParallelKind::kTensor;
+}
+
 std::string ToString(const ParallelSpec& spec) {
   if (spec.kind == ParallelKind::kOneGpu) return "";
-  std::string text = fmt::format("{}:{}", NameOf(spec.kind), spec.gpus);
+  std::string text = fmt::format("{}:{}", ParallelNameOf(spec.kind), spec.gpus);
   if (spec.bucket_view) text += fmt::format(",{}", kBucketView);
   if (!spec.blocks.empty()) text += fmt::format(",{}{}", kBlocks, spec.blocks);
   return text;
 }
 
 ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
-  if (std::optional<ParallelSpec> spec = Read(text)) return *std::move(spec);
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} '{}': expected ddp:N, zero1:N, zero2:N or "
-                          "fsdp:N with 2 to {} GPUs; after ddp:N and zero1:N "
-                          "',{}' may stand, after zero2:N and fsdp:N "
-                          "',{}PATH'",
-                          flag, text, kMostGpus, kBucketView, kBlocks));
+  if (std::optional<ParallelSpec> spec = ReadSpec(text))
+    return *std::move(spec);
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} '{}': expected ddp:N, zero1:N, zero2:N, "
+                  "fsdp:N or tp:N with 2 to {} GPUs; after ddp:N and zero1:N "
+                  "',{}' may stand, after zero2:N and fsdp:N "
+                  "',{}PATH'",
+                  flag, text, kMostGpus, kBucketView, kBlocks));
 }
 
 }  // namespace foretell

@@ -1,0 +1,397 @@
+#include "src/parallel/split_rules.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <string_view>
+
+// Which dimension of a result is which of an operand, by operator. Whatever is
+// not here needs its tensors whole.
+
+namespace foretell::parallel {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+Values ValuesOf(const Node& node) {
+  Values values = node.inputs;
+  values.insert(values.end(), node.outputs.begin(), node.outputs.end());
+  return values;
+}
+
+std::int32_t RankOf(const SplitBoard& board, ValueId id) {
+  return static_cast<std::int32_t>(board.ShapeOf(id).size());
+}
+
+std::int64_t ExtentOf(const SplitBoard& board, ValueId id, std::int32_t dim) {
+  return board.ShapeOf(id)[static_cast<std::size_t>(dim)];
+}
+
+/// The dimension that an attribute says, counted from the front.
+std::int32_t DimOf(const Node& node, std::string_view name, std::int32_t rank,
+                   std::int64_t fallback = 0) {
+  const std::int64_t dim = node.Int(name, fallback);
+  return static_cast<std::int32_t>(dim < 0 ? dim + rank : dim);
+}
+
+bool IsEmpty(const SplitBoard& board, ValueId id) {
+  return std::ranges::count(board.ShapeOf(id), 0) > 0;
+}
+
+/// Demands the split at the same place from the end of all `values`; a length
+/// of 1 there is everybody's.
+bool DemandAligned(const Values& values, std::int32_t from_end,
+                   std::int64_t period, std::int64_t extent,
+                   SplitBoard& board) {
+  for (const ValueId id : values) {
+    const std::int32_t dim = RankOf(board, id) - from_end;
+    if (dim < 0 || ExtentOf(board, id, dim) == 1) continue;
+    if (ExtentOf(board, id, dim) != extent) return false;
+    if (!board.Demand(id, {dim, period})) return false;
+  }
+  return true;
+}
+
+bool AlignLike(ValueId id, const Values& values, SplitBoard& board) {
+  const Split split = *board.At(id);
+  return DemandAligned(values, RankOf(board, id) - split.dim, split.period,
+                       ExtentOf(board, id, split.dim), board);
+}
+
+/// Operators of single elements, with broadcasting.
+bool FollowElements(const Node& node, SplitBoard& board) {
+  const Shape& shape = board.ShapeOf(node.outputs.front());
+  const Values values = ValuesOf(node);
+  for (const ValueId output : node.outputs) {
+    if (board.ShapeOf(output) != shape) return false;
+  }
+  for (const ValueId id : values) {
+    if (board.ShapeOf(id).size() > shape.size()) return false;
+    if (board.At(id) && !AlignLike(id, values, board)) return false;
+  }
+  return true;
+}
+
+/// One operand and one result with the same elements in their order.
+bool FollowReshape(const Node& node, SplitBoard& board) {
+  if (node.inputs.empty() || node.outputs.size() != 1) return false;
+  const ValueId ends[] = {node.inputs.front(), node.outputs.front()};
+  for (const int from : {0, 1}) {
+    const ValueId here = ends[from];
+    const ValueId there = ends[1 - from];
+    if (!board.At(here)) continue;
+    const std::optional<Split> split = ReshapedSplit(
+        board.ShapeOf(here), *board.At(here), board.ShapeOf(there));
+    if (!split || !board.Demand(there, *split)) return false;
+  }
+  return true;
+}
+
+/// The operand's dimension by the result's.
+std::vector<std::int32_t> OrderOf(const Node& node, std::int32_t rank) {
+  std::vector<std::int32_t> order;
+  if (node.target == "permute") {
+    for (const std::int64_t dim : node.Ints("dims", {})) {
+      order.push_back(static_cast<std::int32_t>(dim < 0 ? dim + rank : dim));
+    }
+    return order;
+  }
+  order.resize(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  if (rank < 2) return order;
+  const bool is_matrix = node.target == "t" || node.target == "numpy_T";
+  const auto first = is_matrix ? std::int32_t{0} : DimOf(node, "dim0", rank);
+  const auto second = is_matrix ? std::int32_t{1} : DimOf(node, "dim1", rank);
+  std::swap(order[static_cast<std::size_t>(first)],
+            order[static_cast<std::size_t>(second)]);
+  return order;
+}
+
+/// A tensor whose dimensions are those of the result before they are turned:
+/// the operand itself, or a view of it that the trace does not name.
+bool FollowOrder(const Node& node, SplitBoard& board) {
+  const ValueId in = node.inputs.front();
+  const ValueId out = node.outputs.front();
+  const Shape& turned = board.ShapeOf(out);
+  const auto order = OrderOf(node, RankOf(board, out));
+  if (order.size() != turned.size()) return false;
+  Shape straight(turned.size());
+  for (std::size_t d = 0; d < order.size(); ++d) {
+    straight[static_cast<std::size_t>(order[d])] = turned[d];
+  }
+  if (const auto& split = board.At(out)) {
+    const auto dim = order[static_cast<std::size_t>(split->dim)];
+    const auto mine =
+        ReshapedSplit(straight, {dim, split->period}, board.ShapeOf(in));
+    if (!mine || !board.Demand(in, *mine)) return false;
+  }
+  if (const auto& split = board.At(in)) {
+    const auto mine = ReshapedSplit(board.ShapeOf(in), *split, straight);
+    if (!mine) return false;
+    const auto place = std::ranges::find(order, mine->dim) - order.begin();
+    if (!board.Demand(out, {static_cast<std::int32_t>(place), mine->period})) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Pieces along a dimension, of a tensor or to make one: they are whole runs
+/// where it is the one that is shared.
+bool FollowPieces(const Node& node, SplitBoard& board) {
+  Values values;
+  for (const ValueId id : ValuesOf(node)) {
+    if (!IsEmpty(board, id)) values.push_back(id);
+  }
+  const std::int32_t rank = RankOf(board, node.outputs.front());
+  const std::int32_t along = DimOf(node, "dim", rank);
+  for (const ValueId id : values) {
+    if (RankOf(board, id) != rank) return false;
+    if (!board.At(id)) continue;
+    const Split split = *board.At(id);
+    if (split.dim == along && (node.Int("start", 0) % split.period != 0 ||
+                               node.Int("step", 1) != 1)) {
+      return false;
+    }
+    for (const ValueId other : values) {
+      if (!board.Demand(other, split)) return false;
+    }
+  }
+  return true;
+}
+
+/// Tensors beside each other in a dimension that only one side has: `inner` is
+/// without it.
+bool FollowSelected(const Node& node, bool is_added, SplitBoard& board) {
+  const Values& outer = is_added ? node.outputs : node.inputs;
+  const Values& inner = is_added ? node.inputs : node.outputs;
+  const std::int32_t rank = RankOf(board, outer.front());
+  const std::int32_t along = DimOf(node, "dim", rank);
+  const auto demand_inner = [&](const Split& split) {
+    const std::int32_t dim = split.dim - (split.dim > along ? 1 : 0);
+    return split.dim != along && std::ranges::all_of(inner, [&](ValueId id) {
+             return board.Demand(id, {dim, split.period});
+           });
+  };
+  for (const ValueId id : inner) {
+    if (!board.At(id)) continue;
+    const Split split = *board.At(id);
+    const std::int32_t dim = split.dim + (split.dim >= along ? 1 : 0);
+    if (!board.Demand(outer.front(), {dim, split.period})) return false;
+  }
+  const std::optional<Split> whole = board.At(outer.front());
+  return !whole || demand_inner(*whole);
+}
+
+bool FollowTaking(const Node& node, SplitBoard& board) {
+  return FollowSelected(node, /*is_added=*/false, board);
+}
+
+bool FollowStacking(const Node& node, SplitBoard& board) {
+  return FollowSelected(node, /*is_added=*/true, board);
+}
+
+/// Sums and means over dimensions that no GPU shares.
+bool FollowReduction(const Node& node, SplitBoard& board) {
+  const ValueId in = node.inputs.front();
+  const std::int32_t rank = RankOf(board, in);
+  std::vector<bool> is_gone(static_cast<std::size_t>(rank), false);
+  const std::vector<std::int64_t> dims = node.Ints("dim", {});
+  if (dims.empty()) return false;
+  for (const std::int64_t dim : dims) {
+    is_gone.at(static_cast<std::size_t>(dim < 0 ? dim + rank : dim)) = true;
+  }
+  const bool keeps = node.Int("keepdim", 0) != 0;
+  std::int32_t place = 0;
+  for (std::int32_t dim = 0; dim < rank; ++dim) {
+    if (is_gone[static_cast<std::size_t>(dim)]) {
+      if (board.At(in) && board.At(in)->dim == dim) return false;
+      place += keeps ? 1 : 0;
+      continue;
+    }
+    for (const ValueId out : node.outputs) {
+      if (board.At(out) && board.At(out)->dim == place &&
+          !board.Demand(in, {dim, board.At(out)->period})) {
+        return false;
+      }
+      if (board.At(in) && board.At(in)->dim == dim &&
+          !board.Demand(out, {place, board.At(in)->period})) {
+        return false;
+      }
+    }
+    ++place;
+  }
+  return true;
+}
+
+bool FollowSoftmax(const Node& node, SplitBoard& board) {
+  const std::int32_t rank = RankOf(board, node.outputs.front());
+  const std::int32_t along = DimOf(node, "dim", rank, -1);
+  for (const ValueId id : ValuesOf(node)) {
+    if (board.At(id) && board.At(id)->dim == along) return false;
+  }
+  return FollowElements(node, board);
+}
+
+/// Norms over last dimensions, by which no GPU shares; weights are whole.
+bool FollowNorm(const Node& node, SplitBoard& board) {
+  const auto normalized =
+      static_cast<std::int32_t>(node.Ints("normalized_shape", {}).size());
+  const Values ends = {node.inputs.front(), node.outputs.front()};
+  for (const ValueId id : ends) {
+    if (!board.At(id)) continue;
+    if (board.At(id)->dim >= RankOf(board, id) - normalized) return false;
+    if (!AlignLike(id, ends, board)) return false;
+  }
+  return true;
+}
+
+/// Products of matrices that are no layer's: GPUs share products or rows or
+/// columns, and none the sums.
+bool FollowProduct(const Node& node, SplitBoard& board) {
+  if (node.inputs.size() != 2) return false;
+  const ValueId left = node.inputs[0];
+  const ValueId right = node.inputs[1];
+  const ValueId out = node.outputs.front();
+  for (const ValueId id : {left, right, out}) {
+    if (RankOf(board, id) < 2) return false;
+    if (!board.At(id)) continue;
+    const Split split = *board.At(id);
+    const std::int32_t from_end = RankOf(board, id) - split.dim;
+    if (from_end > 2) {
+      if (!AlignLike(id, {left, right, out}, board)) return false;
+      continue;
+    }
+    const bool is_row = from_end == 2;
+    if ((id == left && !is_row) || (id == right && is_row)) return false;
+    const ValueId other = id == out ? (is_row ? left : right) : out;
+    if (!board.Demand(other, {RankOf(board, other) - from_end, split.period})) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Columns of a table, or of its gradient.
+bool FollowEmbedding(const Node& node, SplitBoard& board) {
+  const ValueId ends[] = {node.inputs.front(), node.outputs.front()};
+  for (const int from : {0, 1}) {
+    const ValueId here = ends[from];
+    const ValueId there = ends[1 - from];
+    const std::optional<Split> split = board.At(here);
+    if (!split) continue;
+    if (split->dim != RankOf(board, here) - 1) return false;
+    if (!board.Demand(there, {RankOf(board, there) - 1, split->period})) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Heads: the second of four dimensions. Keys and values may have fewer than
+/// queries; masks have all of them or one.
+bool FollowHeads(const Node& node, SplitBoard& board) {
+  constexpr std::int32_t kHeads = 1;
+  constexpr std::size_t kRank = 4;
+  const Values values = ValuesOf(node);
+  for (const ValueId id : values) {
+    if (board.At(id) && board.At(id)->dim != kHeads) return false;
+  }
+  const std::int64_t heads = ExtentOf(board, node.outputs.front(), kHeads);
+  for (const ValueId id : values) {
+    const std::size_t rank = board.ShapeOf(id).size();
+    if (rank < kRank - 1) continue;
+    const std::int64_t extent = ExtentOf(board, id, kHeads);
+    const bool has_heads = rank == kRank ? extent > 1 : extent == heads;
+    if (has_heads && !board.Demand(id, {kHeads, extent})) return false;
+  }
+  return true;
+}
+
+using Rule = bool (*)(const Node&, SplitBoard&);
+
+struct TargetRow {
+  std::string_view targets;  ///< Separated by blanks.
+  Rule rule;
+};
+
+/// What moves elements; a name is found before a kind.
+constexpr TargetRow kTargetRows[] = {
+    {"view reshape _unsafe_view _reshape_alias view_as unsqueeze squeeze "
+     "flatten unflatten",
+     &FollowReshape},
+    {"t transpose permute numpy_T swapaxes", &FollowOrder},
+    {"split chunk unsafe_split unsafe_chunk split_with_sizes tensor_split "
+     "narrow slice slice_backward narrow_backward cat concat index_select",
+     &FollowPieces},
+    {"select unbind", &FollowTaking},
+    {"stack select_backward", &FollowStacking},
+    {"expand expand_as detach alias to _to_copy clone contiguous copy_ "
+     "type_as lift_fresh",
+     &FollowElements},
+    {"mm bmm matmul", &FollowProduct},
+    {"embedding embedding_backward", &FollowEmbedding},
+    {"sum mean amax amin", &FollowReduction}};
+
+struct KindRow {
+  OpKind kind;
+  Rule rule;
+};
+
+constexpr KindRow kKindRows[] = {{OpKind::kRelu, &FollowElements},
+                                 {OpKind::kGelu, &FollowElements},
+                                 {OpKind::kSilu, &FollowElements},
+                                 {OpKind::kSigmoid, &FollowElements},
+                                 {OpKind::kTanh, &FollowElements},
+                                 {OpKind::kHardActivation, &FollowElements},
+                                 {OpKind::kOtherActivation, &FollowElements},
+                                 {OpKind::kActivationBackward, &FollowElements},
+                                 {OpKind::kAdd, &FollowElements},
+                                 {OpKind::kSubtract, &FollowElements},
+                                 {OpKind::kMultiply, &FollowElements},
+                                 {OpKind::kDivide, &FollowElements},
+                                 {OpKind::kElementwise, &FollowElements},
+                                 {OpKind::kCompare, &FollowElements},
+                                 {OpKind::kSelect, &FollowElements},
+                                 {OpKind::kCast, &FollowElements},
+                                 {OpKind::kFill, &FollowElements},
+                                 {OpKind::kRandom, &FollowElements},
+                                 {OpKind::kDropout, &FollowElements},
+                                 {OpKind::kSoftmax, &FollowSoftmax},
+                                 {OpKind::kSoftmaxBackward, &FollowSoftmax},
+                                 {OpKind::kLayerNorm, &FollowNorm},
+                                 {OpKind::kRmsNorm, &FollowNorm},
+                                 {OpKind::kAttention, &FollowHeads},
+                                 {OpKind::kAttentionBackward, &FollowHeads}};
+
+/// Whether `name` is one of `names`, which blanks separate.
+bool IsOneOf(std::string_view names, std::string_view name) {
+  for (std::size_t at = names.find(name); at != std::string_view::npos;
+       at = names.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || names[at - 1] == ' ') &&
+        (end == names.size() || names[end] == ' ')) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Rule RuleOf(const Node& node) {
+  for (const TargetRow& row : kTargetRows) {
+    if (IsOneOf(row.targets, node.target)) return row.rule;
+  }
+  const auto* const row =
+      std::ranges::find(kKindRows, node.kind, &KindRow::kind);
+  return row == std::end(kKindRows) ? nullptr : row->rule;
+}
+
+}  // namespace
+
+bool FollowSplits(const Node& node, SplitBoard& board) {
+  if (node.outputs.empty()) return true;
+  const Rule rule = RuleOf(node);
+  return rule != nullptr && rule(node, board);
+}
+
+}  // namespace foretell::parallel
