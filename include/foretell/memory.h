@@ -126,13 +126,15 @@ struct MemoryShortage {
 
 /// Device memory of one step, simulated; all sizes in bytes.
 struct MemoryBreakdown {
-  /// context + reserved_peak: what nvidia-smi would show for the process.
+  /// context + link_buffers + reserved_peak: what nvidia-smi would show for the process.
   std::int64_t total = 0;
   /// Range of `total` by what published peaks differed: docs/memory.md.
   std::int64_t total_low = 0;
   std::int64_t total_high = 0;
 
   std::int64_t context = 0;  ///< Property of the process, not of the model.
+  /// NCCL's buffers for exchanges with other GPUs, outside of the allocator.
+  std::int64_t link_buffers = 0;
   std::int64_t allocated_peak = 0;
   std::int64_t reserved_peak = 0;
   /// Most workspace ever live at once. Part of reserved_peak.

@@ -8,6 +8,7 @@
 
 #include "src/core/units.h"
 #include "src/memory/caching_allocator.h"
+#include "src/memory/link_buffers.h"
 #include "src/memory/schedule.h"
 #include "src/memory/workspace.h"
 
@@ -76,13 +77,14 @@ bool FitsInMemory(const OperatorGraph& graph, const MemoryOptions& options,
 std::optional<std::int64_t> MemoryWithin(const OperatorGraph& graph,
                                          const MemoryOptions& options,
                                          std::int64_t limit_bytes) {
-  const std::int64_t context = memory::ContextBytes(graph, options);
-  if (context > limit_bytes) return std::nullopt;
+  const std::int64_t outside = memory::ContextBytes(graph, options) +
+                               memory::LinkBufferBytes(graph, options.device);
+  if (outside > limit_bytes) return std::nullopt;
   const std::optional<std::int64_t> reserved = ReservedWithin(
       memory::AllocationsOf(memory::MakeSchedule(graph, options)),
-      options.allocator, limit_bytes - context);
+      options.allocator, limit_bytes - outside);
   if (!reserved) return std::nullopt;
-  return context + *reserved;
+  return outside + *reserved;
 }
 
 std::int64_t LeastMemory(const OperatorGraph& graph,
@@ -100,7 +102,7 @@ std::int64_t LeastMemory(const OperatorGraph& graph,
             .has_value();
     (runs ? good : bad) = middle;
   }
-  return simulated.context + good * kSegmentGranule;
+  return simulated.context + simulated.link_buffers + good * kSegmentGranule;
 }
 
 }  // namespace foretell

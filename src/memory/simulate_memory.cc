@@ -10,11 +10,12 @@
 #include "foretell/memory.h"
 #include "src/core/units.h"
 #include "src/memory/least_memory.h"
+#include "src/memory/link_buffers.h"
 #include "src/memory/schedule.h"
 
 // Memory of one step: what the process would show in nvidia-smi.
 //
-//   total = CUDA context + peak of the reserved segments
+//   total = CUDA context + NCCL's buffers + peak of the reserved segments
 //
 // The segments follow from replaying the lifetimes of the graph's storages and
 // of the libraries' workspaces through the caching allocator. Everything that
@@ -167,7 +168,8 @@ void SetTotal(const OperatorGraph& graph, const MemoryOptions& options,
               MemoryBreakdown& result) {
   const ContextModel& context = options.context;
   result.context = memory::ContextBytes(graph, options);
-  result.total = result.context + result.reserved_peak;
+  result.link_buffers = memory::LinkBufferBytes(graph, options.device);
+  result.total = result.context + result.link_buffers + result.reserved_peak;
   const std::int64_t standing = result.AtPeak(TensorRole::kParameter) +
                                 result.AtPeak(TensorRole::kBuffer);
   const auto moving = static_cast<double>(result.reserved_peak - standing);

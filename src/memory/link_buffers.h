@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+#include "foretell/device.h"
+#include "foretell/graph.h"
+
+namespace foretell::memory {
+
+/// Bytes that NCCL takes of a GPU for the exchanges of the step; 0 where there
+/// are none, and without NVLink, where data go through the host's memory. GPUs
+/// of one machine.
+std::int64_t LinkBufferBytes(const OperatorGraph& graph,
+                             const DeviceSpec& device);
+
+}  // namespace foretell::memory
