@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/print/print_report.h"
 #include "foretell/features.h"
 #include "foretell/graph_io.h"
 #include "src/core/json_text.h"
@@ -32,6 +33,13 @@ std::string Totals(const OperatorGraph& graph, const MemoryBreakdown& memory) {
       FormatCount(graph.ForwardMacs()),
       FormatSignificant(ToMiB(memory.allocated_peak)),
       FormatSignificant(ToMiB(memory.reserved_peak)));
+}
+
+/// How the linear layers of a graph of tensor parallelism are shared.
+std::string SharedLayersLine(const OperatorGraph& graph) {
+  const std::optional<SharedLayerCounts> layers = CountSharedLayers(graph);
+  return layers ? fmt::format("linear layers: {}\n", SharedLayersText(*layers))
+                : "";
 }
 
 std::string LargestTensors(const MemoryBreakdown& memory) {
@@ -94,8 +102,8 @@ std::string FormatGraphTable(const OperatorGraph& graph,
                   FormatSignificant(ToMiB(memory.timeline[i].allocated_after)),
                   FormatSignificant(prediction.cost.nodes[i].gpu_us)});
   }
-  return table.ToString() + Totals(graph, memory) + Figures(prediction) +
-         LargestTensors(memory);
+  return table.ToString() + Totals(graph, memory) + SharedLayersLine(graph) +
+         Figures(prediction) + LargestTensors(memory);
 }
 
 std::string FormatGraphJson(const OperatorGraph& graph,
@@ -119,6 +127,9 @@ std::string FormatGraphJson(const OperatorGraph& graph,
   for (const Target target : kAllTargets) {
     json["figures"][std::string(TargetField(target))] =
         FigureToJson(prediction[target]);
+  }
+  if (const auto layers = CountSharedLayers(graph)) {
+    json["shared_layers"] = SharedLayersToJson(*layers);
   }
   json["warnings"] = warnings;
   return DumpJson(json) + "\n";

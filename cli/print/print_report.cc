@@ -136,6 +136,11 @@ void AddMemory(const Report& report, ReportLines& lines) {
                         DistanceText(figure.source)));
   lines.Add("  context", fmt::format("{}   environment {}", Mib(memory.context),
                                      report.prediction.context));
+  if (memory.link_buffers > 0) {
+    lines.Add("  NCCL",
+              fmt::format("{}   its buffers for {} GPUs",
+                          Mib(memory.link_buffers), report.parallel->gpus));
+  }
   lines.Add(
       "  reserved",
       fmt::format("{}   by the caching allocator; {} allocated at the peak{}{}",
@@ -213,6 +218,8 @@ void AddParallel(const Report& report, ReportLines& lines) {
                   Mib(static_cast<std::int64_t>(cost.sent_bytes)),
                   FormatSignificant(cost.link_gb_s),
                   FormatSignificant(cost.exposed_link_ms)));
+  if (!report.parallel->layers) return;
+  lines.Add("  layers", SharedLayersText(*report.parallel->layers));
 }
 
 std::string FormatReport(const Report& report, const TerminalStyle& style) {
@@ -267,6 +274,11 @@ std::string FormatTable(std::span<const Report> reports) {
 }
 
 }  // namespace
+
+std::string SharedLayersText(const SharedLayerCounts& layers) {
+  return fmt::format("{} by columns, {} by rows, {} whole on every GPU",
+                     layers.columns, layers.rows, layers.whole);
+}
 
 std::string FormatReports(std::span<const Report> reports,
                           const TerminalStyle& style) {

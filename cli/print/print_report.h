@@ -13,6 +13,9 @@ namespace foretell::cli {
 std::string FormatReports(std::span<const Report> reports,
                           const TerminalStyle& style = {});
 
+/// "24 by columns, 12 by rows, 1 whole on every GPU".
+std::string SharedLayersText(const SharedLayerCounts& layers);
+
 /// A header line and a line per result, RFC 4180.
 std::string FormatCsv(std::span<const Report> reports);
 

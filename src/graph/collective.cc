@@ -12,4 +12,18 @@ std::optional<Collective> CollectiveOf(const Node& node) {
                     .bytes = node.Int(kBytesAttribute, 0)};
 }
 
+std::optional<SharedLayerCounts> CountSharedLayers(const OperatorGraph& graph) {
+  std::optional<SharedLayerCounts> counts;
+  for (const Node& node : graph.nodes()) {
+    const Attribute* share = node.FindAttribute(kShareAttribute);
+    if (share == nullptr || node.phase != Phase::kForward) continue;
+    if (!counts) counts.emplace();
+    const auto& name = std::get<std::string>(*share);
+    counts->columns += name == kColumnsShare ? 1 : 0;
+    counts->rows += name == kRowsShare ? 1 : 0;
+    counts->whole += name == kWholeShare ? 1 : 0;
+  }
+  return counts;
+}
+
 }  // namespace foretell

@@ -15,8 +15,11 @@ inline constexpr std::string_view kGpusAttribute = "gpus";
 inline constexpr std::string_view kBytesAttribute = "bytes";
 
 /// Attribute of linear layers in a graph of tensor parallelism: how they are
-/// shared.
+/// shared, by features out, by features in or not.
 inline constexpr std::string_view kShareAttribute = "shared";
+inline constexpr std::string_view kColumnsShare = "columns";
+inline constexpr std::string_view kRowsShare = "rows";
+inline constexpr std::string_view kWholeShare = "whole";
 
 /// Operators of OpKind::kCollective.
 inline constexpr std::string_view kAllReduce = "c10d::allreduce_";
@@ -34,6 +37,16 @@ struct Collective {
   /// Of the whole tensor: what is gathered, reduced, scattered or sent.
   std::int64_t bytes = 0;
 };
+
+/// Linear layers of the forward pass, by kShareAttribute.
+struct SharedLayerCounts {
+  std::int64_t columns = 0;
+  std::int64_t rows = 0;
+  std::int64_t whole = 0;
+};
+
+/// Empty for a graph that does not share layers.
+std::optional<SharedLayerCounts> CountSharedLayers(const OperatorGraph& graph);
 
 /// Empty for a node of another kind. It looks at `node`.
 std::optional<Collective> CollectiveOf(const Node& node);

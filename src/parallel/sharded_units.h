@@ -19,6 +19,9 @@ struct ShardedUnit {
   /// Whether autograd tells when its backward pass is over: by the gradient of
   /// what it was called with.
   bool inputs_need_gradients = false;
+
+  /// For labels: the path, or "root".
+  std::string Name() const { return path.empty() ? "root" : path; }
 };
 
 /// The units of a step: the root first, then blocks with parameters in the

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "foretell/error.h"
+#include "src/graph/collective.h"
 #include "src/parallel/split_rules.h"
 #include "src/parallel/step_rewriter.h"
 
@@ -38,8 +39,8 @@ std::string NameOf(const OperatorGraph& graph, const Parameter& weight) {
 }  // namespace
 
 std::string_view LayerShareName(LayerShare share) {
-  constexpr std::array<std::string_view, 3> kNames = {"whole", "columns",
-                                                      "rows"};
+  constexpr std::array<std::string_view, 3> kNames = {
+      kWholeShare, kColumnsShare, kRowsShare};
   return kNames[static_cast<std::size_t>(share)];
 }
 
@@ -64,12 +65,14 @@ SharedLayers::SharedLayers(const OperatorGraph& graph, const StepFacts& facts,
     shares_any = true;
   }
   if (shares_any) return;
+  const auto layers =
+      std::ranges::count(products_.all(), false, &LayerProduct::is_gradient);
   throw Error(
       ErrorCode::kInvalidArgument,
       fmt::format("{}: none of {} layers can be shared: expected two linear "
                   "layers with attention or operators of single elements "
                   "between them",
-                  ToString(spec), products_.all().size()));
+                  ToString(spec), layers));
 }
 
 LayerShare SharedLayers::ShareOf(ParameterIndex weight) const {

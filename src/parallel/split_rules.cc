@@ -1,6 +1,7 @@
 #include "src/parallel/split_rules.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <string_view>
@@ -58,16 +59,60 @@ bool AlignLike(ValueId id, const Values& values, SplitBoard& board) {
                        ExtentOf(board, id, split.dim), board);
 }
 
+/// Whether the last dimensions of `to` are those of `shape`, or lengths of 1.
+bool BroadcastsTo(const Shape& shape, const Shape& to) {
+  if (shape.size() > to.size()) return false;
+  const std::size_t before = to.size() - shape.size();
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] != 1 && shape[d] != to[before + d]) return false;
+  }
+  return true;
+}
+
+std::int64_t NumElements(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1},
+                         std::multiplies<>());
+}
+
+/// The split of a result of shape `to` that one of an operand means. An operand
+/// of as many elements in another shape is a view that the trace does not name.
+std::optional<Split> SplitOfResult(const Shape& shape, const Split& split,
+                                   const Shape& to) {
+  if (!BroadcastsTo(shape, to)) return ReshapedSplit(shape, split, to);
+  const auto before = static_cast<std::int32_t>(to.size() - shape.size());
+  return Split{split.dim + before, split.period};
+}
+
+/// Demands of an operand what the split of a result of shape `from` means.
+bool DemandOfOperand(ValueId id, const Shape& from, const Split& split,
+                     SplitBoard& board) {
+  const Shape& shape = board.ShapeOf(id);
+  if (!BroadcastsTo(shape, from)) {
+    if (NumElements(shape) != NumElements(from)) return false;
+    const std::optional<Split> mine = ReshapedSplit(from, split, shape);
+    return mine && board.Demand(id, *mine);
+  }
+  const auto before = static_cast<std::int32_t>(from.size() - shape.size());
+  const std::int32_t dim = split.dim - before;
+  if (dim < 0 || ExtentOf(board, id, dim) == 1) return true;
+  return board.Demand(id, {dim, split.period});
+}
+
 /// Operators of single elements, with broadcasting.
 bool FollowElements(const Node& node, SplitBoard& board) {
-  const Shape& shape = board.ShapeOf(node.outputs.front());
+  const Shape shape = board.ShapeOf(node.outputs.front());
   const Values values = ValuesOf(node);
   for (const ValueId output : node.outputs) {
     if (board.ShapeOf(output) != shape) return false;
   }
   for (const ValueId id : values) {
-    if (board.ShapeOf(id).size() > shape.size()) return false;
-    if (board.At(id) && !AlignLike(id, values, board)) return false;
+    if (!board.At(id)) continue;
+    const std::optional<Split> split =
+        SplitOfResult(board.ShapeOf(id), *board.At(id), shape);
+    if (!split) return false;
+    for (const ValueId other : values) {
+      if (!DemandOfOperand(other, shape, *split, board)) return false;
+    }
   }
   return true;
 }
@@ -227,10 +272,9 @@ bool FollowReduction(const Node& node, SplitBoard& board) {
 bool FollowSoftmax(const Node& node, SplitBoard& board) {
   const std::int32_t rank = RankOf(board, node.outputs.front());
   const std::int32_t along = DimOf(node, "dim", rank, -1);
-  for (const ValueId id : ValuesOf(node)) {
-    if (board.At(id) && board.At(id)->dim == along) return false;
-  }
-  return FollowElements(node, board);
+  if (!FollowElements(node, board)) return false;
+  const auto& split = board.At(node.outputs.front());
+  return !split || split->dim != along;
 }
 
 /// Norms over last dimensions, by which no GPU shares; weights are whole.
@@ -322,7 +366,8 @@ constexpr TargetRow kTargetRows[] = {
      &FollowReshape},
     {"t transpose permute numpy_T swapaxes", &FollowOrder},
     {"split chunk unsafe_split unsafe_chunk split_with_sizes tensor_split "
-     "narrow slice slice_backward narrow_backward cat concat index_select",
+     "narrow slice slice_backward narrow_backward cat concat index_select "
+     "gather",
      &FollowPieces},
     {"select unbind", &FollowTaking},
     {"stack select_backward", &FollowStacking},

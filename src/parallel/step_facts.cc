@@ -12,6 +12,16 @@ namespace {
 /// enough, since each state meets the gradient.
 constexpr int kRounds = 3;
 
+/// Adds another source in a known parameter's storage.
+void AddSource(const OperatorGraph& graph, ValueId id,
+               std::vector<Parameter>& parameters) {
+  const Value& value = graph.value(id);
+  Parameter& parameter =
+      *std::ranges::find(parameters, value.storage, &Parameter::storage);
+  if (graph.value(parameter.value).type != value.type) return;
+  parameter.sources.push_back(id);
+}
+
 std::vector<Parameter> FindParameters(
     const OperatorGraph& graph, std::span<const TrainedParameter> trained) {
   std::vector<Parameter> parameters;
@@ -21,9 +31,12 @@ std::vector<Parameter> FindParameters(
     const bool is_parameter =
         graph.storage(value.storage).role == TensorRole::kParameter;
     if (!is_parameter || value.producer != kNone) continue;
-    if (known[IndexOf(value.storage)]) continue;
+    if (known[IndexOf(value.storage)]) {
+      AddSource(graph, id, parameters);
+      continue;
+    }
     known[IndexOf(value.storage)] = true;
-    Parameter parameter{.value = id, .storage = value.storage};
+    Parameter parameter{.value = id, .storage = value.storage, .sources = {id}};
     const auto row =
         std::ranges::find(trained, value.storage, &TrainedParameter::parameter);
     if (row != trained.end()) parameter.gradient = row->gradient;

@@ -18,6 +18,9 @@ struct Parameter {
   StorageId storage = kNone;
   StorageId gradient = kNone;  ///< kNone: it is not trained.
   NodeId ready = kNone;        ///< The last node that writes the gradient.
+  /// Sources that are the whole parameter, `value` among them: where blocks are
+  /// computed again, the step reads what the optimizer of the one before wrote.
+  std::vector<ValueId> sources = {};
 };
 
 /// What plans have to know of a training step.

@@ -32,7 +32,11 @@ std::optional<ReportParallel> ParallelOf(const OperatorGraph& graph) {
   for (const Node& node : graph.nodes()) {
     const std::optional<Collective> one = CollectiveOf(node);
     if (!one) continue;
-    if (!found) found = {std::string(one->plan), one->gpus, 0};
+    if (!found) {
+      found = {.plan = std::string(one->plan),
+               .gpus = one->gpus,
+               .layers = CountSharedLayers(graph)};
+    }
     ++found->exchanges;
   }
   return found;

@@ -9,6 +9,7 @@
 #include "foretell/features.h"
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
+#include "src/graph/collective.h"
 
 namespace foretell {
 
@@ -29,6 +30,8 @@ struct ReportParallel {
   std::string plan;  ///< ToString of the ParallelSpec.
   std::int64_t gpus = 0;
   std::int64_t exchanges = 0;
+  /// Linear layers by how they are shared; empty: none is but as a whole.
+  std::optional<SharedLayerCounts> layers = {};
 };
 
 /// Everything that one file's answer says, independent of how it is printed.

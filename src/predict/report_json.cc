@@ -158,14 +158,19 @@ Json EnergyJson(const Prediction& prediction) {
 }
 
 /// What the GPUs of a plan send each other.
-Json ParallelJson(const ReportParallel& parallel, const CostEstimate& cost) {
-  return {{"plan", parallel.plan},
-          {"gpus", parallel.gpus},
-          {"exchanges", parallel.exchanges},
-          {"link_gb_s", Rounded(cost.link_gb_s)},
-          {"sent_mib", Mib(static_cast<std::int64_t>(cost.sent_bytes))},
-          {"link_ms", Rounded(cost.link_ms)},
-          {"exposed_link_ms", Rounded(cost.exposed_link_ms)}};
+Json ParallelJson(const ReportParallel& parallel,
+                  const Prediction& prediction) {
+  const CostEstimate& cost = prediction.cost;
+  Json json = {{"plan", parallel.plan},
+               {"gpus", parallel.gpus},
+               {"exchanges", parallel.exchanges},
+               {"link_buffers_mib", Mib(prediction.memory.link_buffers)},
+               {"link_gb_s", Rounded(cost.link_gb_s)},
+               {"sent_mib", Mib(static_cast<std::int64_t>(cost.sent_bytes))},
+               {"link_ms", Rounded(cost.link_ms)},
+               {"exposed_link_ms", Rounded(cost.exposed_link_ms)}};
+  if (parallel.layers) json["layers"] = SharedLayersToJson(*parallel.layers);
+  return json;
 }
 
 }  // namespace
@@ -178,6 +183,12 @@ double RoundedForJson(double value, int digits) {
   const double scale = std::pow(10.0, std::abs(decimals));
   return decimals >= 0 ? std::round(value * scale) / scale
                        : std::round(value / scale) * scale;
+}
+
+Json SharedLayersToJson(const SharedLayerCounts& layers) {
+  return {{"columns", layers.columns},
+          {"rows", layers.rows},
+          {"whole", layers.whole}};
 }
 
 Json FigureToJson(const Figure& figure) {
@@ -213,7 +224,7 @@ Json ReportToJson(const Report& report) {
                {"warnings", report.warnings},
                {"mig", MigJson(report.recommendation)}};
   if (report.parallel) {
-    json["parallel"] = ParallelJson(*report.parallel, prediction.cost);
+    json["parallel"] = ParallelJson(*report.parallel, prediction);
   }
   return json;
 }

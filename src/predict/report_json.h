@@ -19,6 +19,9 @@ nlohmann::ordered_json ReportToJson(const Report& report);
 /// To so many significant digits.
 double RoundedForJson(double value, int digits = 6);
 
+/// "columns", "rows", "whole".
+nlohmann::ordered_json SharedLayersToJson(const SharedLayerCounts& layers);
+
 /// A figure alone: "value", "interval" and "source".
 nlohmann::ordered_json FigureToJson(const Figure& figure);
 

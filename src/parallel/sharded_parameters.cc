@@ -1,0 +1,83 @@
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "src/graph/collective.h"
+#include "src/parallel/sharded_step.h"
+
+namespace foretell::parallel {
+
+void ShardedStep::Gather(std::size_t i, Phase phase) {
+  const ShardedUnit& unit = found_.units[i];
+  Added added{.target = {},
+              .inputs = {},
+              .types = {},
+              .storages = {},
+              .phase = phase,
+              .scope = unit.path};
+  for (const ParameterIndex index : unit.parameters) {
+    added.inputs.push_back(shards_[IndexOf(index)]);
+  }
+  // Not before what the unit before it gathered has been copied out.
+  if (last_copied_ != kNone) added.inputs.push_back(last_copied_);
+  const std::int64_t bytes = sizes_.WholeBytes(unit.parameters);
+  const StorageId buffer = builder().AddStorage(
+      bytes, TensorRole::kParameter, fmt::format("gathered {}", unit.Name()));
+  added.types = {sizes_.FlatType(unit.parameters, bytes)};
+  added.storages = {buffer};
+  states_[i].gathered =
+      AddCollective(kAllGather, bytes, std::move(added)).front();
+  builder().Allocate(buffer, Current());
+  states_[i].buffer = buffer;
+}
+
+void ShardedStep::CopyOut(std::size_t i, Phase phase) {
+  const ShardedUnit& unit = found_.units[i];
+  Added added{.target = "split_with_sizes_copy",
+              .inputs = {states_[i].gathered},
+              .types = {},
+              .storages = {},
+              .phase = phase,
+              .scope = unit.path};
+  for (const ParameterIndex index : unit.parameters) {
+    const std::string& label = graph().value(At(index).value).name;
+    added.types.push_back(sizes_.TypeOf(index));
+    added.storages.push_back(builder().AddStorage(
+        sizes_.WholeBytes(index), TensorRole::kParameter, label));
+  }
+  const std::vector<StorageId> storages = added.storages;
+  const std::vector<ValueId> values = Add(std::move(added));
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const ParameterIndex index = unit.parameters[k];
+    builder().Allocate(storages[k], Current());
+    whole_[IndexOf(index)] = storages[k];
+    SetStorage(At(index).storage, storages[k]);
+    for (const ValueId id : At(index).sources) SetValue(id, values[k]);
+  }
+  last_copied_ = values.front();
+  states_[i].is_whole = true;
+}
+
+void ShardedStep::FreeWhole(std::size_t i) {
+  if (!std::exchange(states_[i].is_whole, false)) return;
+  for (const ParameterIndex index : found_.units[i].parameters) {
+    Free(whole_[IndexOf(index)]);
+    for (const ValueId id : At(index).sources) {
+      SetValue(id, shards_[IndexOf(index)]);
+    }
+    SetStorage(At(index).storage,
+               builder().value(shards_[IndexOf(index)]).storage);
+  }
+}
+
+void ShardedStep::FreeBuffer(std::size_t i) {
+  const StorageId buffer = std::exchange(states_[i].buffer, kNone);
+  if (buffer != kNone) Free(buffer);
+}
+
+void ShardedStep::FreeWaiting() {
+  if (waiting_) FreeBuffer(*waiting_);
+  waiting_.reset();
+}
+
+}  // namespace foretell::parallel

@@ -1,0 +1,129 @@
+#include "src/parallel/sharded_step.h"
+
+#include <algorithm>
+
+// fully_shard, PyTorch's FSDP2: of every parameter each GPU keeps the rows of
+// its own, and a unit's parameters are whole only while it runs
+// (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py, 2.13).
+//
+//   forward    gather into one buffer, copy out; the buffer stays until the
+//              next unit has gathered, so that the copy can overlap that.
+//              Parameters go when the unit is done; those of the root stay.
+//   backward   gather again, one unit ahead; the buffer goes after the copy.
+//              When a unit is done its parameters go, its gradients are packed,
+//              reduced and scattered; the packed ones stay until the next unit
+//              is done. A unit whose inputs need no gradient, and the root, are
+//              done when the whole backward pass is.
+//
+// kZero2 is reshard_after_forward=False: what the forward pass gathered stays.
+//
+// Rows are split as torch.chunk does, so the first GPU, which is the one shown,
+// has most; what is gathered and scattered is padded to equal parts.
+
+namespace foretell::parallel {
+
+ShardedStep::ShardedStep(const OperatorGraph& graph, const ParallelSpec& spec,
+                         std::span<const TrainedParameter> trained)
+    : StepRewriter(graph, spec),
+      facts_(graph, trained),
+      sizes_(graph, facts_, spec.gpus),
+      found_(FindUnits(graph, facts_, spec)),
+      states_(found_.units.size()),
+      shards_(facts_.parameters.size(), kNone),
+      whole_(facts_.parameters.size(), kNone),
+      reduced_(facts_.parameters.size(), kNone) {}
+
+std::optional<std::int64_t> ShardedStep::BytesOf(StorageId id) const {
+  const ParameterIndex index = facts_.OwnerOf(id);
+  const std::int64_t bytes = graph().storage(id).bytes;
+  if (index == kNone || At(index).gradient == id) return bytes;
+  const std::int64_t elements = sizes_.TypeOf(index).NumElements();
+  if (elements == 0) return bytes;
+  return bytes / elements * sizes_.ShardType(index).NumElements();
+}
+
+TensorType ShardedStep::TypeOf(ValueId id) const {
+  const Value& value = graph().value(id);
+  const ParameterIndex index = facts_.OwnerOf(value.storage);
+  const bool is_sharded =
+      value.producer == kNone ||
+      graph().node(value.producer).phase == Phase::kOptimizer;
+  if (index == kNone || !is_sharded ||
+      value.type.NumElements() != sizes_.TypeOf(index).NumElements()) {
+    return value.type;
+  }
+  return {value.type.dtype, sizes_.ShardType(index).shape};
+}
+
+bool ShardedStep::Keeps(const MemoryEvent& event) const {
+  const ParameterIndex index = facts_.OwnerOf(event.storage);
+  return event.kind == MemoryEvent::Kind::kAllocate || index == kNone ||
+         At(index).gradient != event.storage;
+}
+
+void ShardedStep::Begin() {
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    shards_[i] = ValueNow(facts_.parameters[i].value);
+  }
+}
+
+void ShardedStep::BeforeNode(NodeId id) {
+  if (id == facts_.first_forward) BeginForward(0);
+  for (std::size_t i = 1; i < states_.size(); ++i) {
+    if (found_.units[i].first_forward == id) BeginForward(i);
+  }
+  if (id == found_.backward) BeginNetworkBackward();
+  for (std::size_t i = 1; i < states_.size(); ++i) {
+    if (found_.units[i].first_backward == id) BeginBackward(i);
+  }
+}
+
+void ShardedStep::AfterNode(NodeId id) {
+  for (std::size_t i = 1; i < states_.size(); ++i) {
+    const ShardedUnit& unit = found_.units[i];
+    if (unit.last_forward == id) EndForward(i);
+    if (unit.last_backward == id && unit.inputs_need_gradients) {
+      EndBackward(i);
+    }
+  }
+  if (id == facts_.last_forward) FreeWaiting();
+  if (id == facts_.last_backward) EndAll();
+}
+
+void ShardedStep::BeginForward(std::size_t i) {
+  if (!HasParameters(i) || states_[i].is_whole) return;
+  Gather(i, Phase::kForward);
+  FreeWaiting();
+  CopyOut(i, Phase::kForward);
+  waiting_ = i;
+  order_.push_back(i);
+}
+
+void ShardedStep::EndForward(std::size_t i) {
+  if (spec().kind == ParallelKind::kFsdp) FreeWhole(i);
+}
+
+void ShardedStep::BeginNetworkBackward() {
+  if (HasParameters(0)) Prefetch(order_.size());
+}
+
+void ShardedStep::Prefetch(std::size_t place) {
+  if (place == 0) return;
+  const std::size_t i = order_[place - 1];
+  if (!states_[i].is_whole && states_[i].buffer == kNone) {
+    Gather(i, Phase::kBackward);
+  }
+}
+
+void ShardedStep::BeginBackward(std::size_t i) {
+  if (!HasParameters(i)) return;
+  if (!states_[i].is_whole) {
+    if (states_[i].buffer == kNone) Gather(i, Phase::kBackward);
+    CopyOut(i, Phase::kBackward);
+    FreeBuffer(i);
+  }
+  const auto place = std::ranges::find(order_, i);
+  Prefetch(static_cast<std::size_t>(place - order_.begin()));
+}
+
+}  // namespace foretell::parallel

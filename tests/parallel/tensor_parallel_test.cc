@@ -1,0 +1,158 @@
+// Layers that GPUs share, on the steps of tests/golden/parallel and on graphs
+// of a few operators, counted by hand.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "foretell/graph_io.h"
+#include "src/graph/collective.h"
+#include "src/parallel/parallelize.h"
+#include "tests/graph/expect_error.h"
+#include "tests/parallel/step_files.h"
+
+namespace foretell {
+namespace {
+
+/// Three heads of 8 in one projection, a mask, and a unit behind them.
+constexpr char kAttention[] = R"(graph "attention" batch=2
+%x = input f32[2,5,24]
+%qkv = linear(%x, weight f32[72,24]) : f32[2,5,72]
+%q, %k, %v = chunk(%qkv) {chunks=3, dim=-1} : f32[2,5,24] alias %qkv, f32[2,5,24] alias %qkv, f32[2,5,24] alias %qkv
+%q.h = view(%q) {size=[2,5,3,8]} : f32[2,5,3,8] alias %q
+%k.h = view(%k) {size=[2,5,3,8]} : f32[2,5,3,8] alias %k
+%v.h = view(%v) {size=[2,5,3,8]} : f32[2,5,3,8] alias %v
+%q.t = transpose(%q.h) {dim0=1, dim1=2} : f32[2,3,5,8] alias %q.h
+%k.t = transpose(%k.h) {dim0=1, dim1=2} : f32[2,3,5,8] alias %k.h
+%v.t = transpose(%v.h) {dim0=1, dim1=2} : f32[2,3,5,8] alias %v.h
+%a = scaled_dot_product_attention(%q.t, %k.t, %v.t) : f32[2,3,5,8]
+%a.t = transpose(%a) {dim0=1, dim1=2} : f32[2,5,3,8] alias %a
+%a.r = reshape(%a.t) {shape=[2,5,24]} : f32[2,5,24]
+%out = linear(%a.r, weight f32[24,24]) : f32[2,5,24]
+%norm = layer_norm(%out) {normalized_shape=[24]} : f32[2,5,24]
+%head = linear(%norm, weight f32[10,24]) : f32[2,5,10]
+output %head
+)";
+
+OperatorGraph Shared(const std::string& text, const std::string& plan) {
+  return parallel::Parallelize(ParseGraph(text), ParseParallel("plan", plan),
+                               {});
+}
+
+TensorType TypeOf(const OperatorGraph& graph, const std::string& name) {
+  for (const Value& value : graph.values()) {
+    if (value.name == name) return value.type;
+  }
+  ADD_FAILURE() << "no value " << name;
+  return {};
+}
+
+struct Sums {
+  int forward = 0;
+  int backward = 0;
+  std::int64_t bytes = 0;
+};
+
+Sums SumsOf(const OperatorGraph& graph) {
+  Sums sums;
+  for (const Node& node : graph.nodes()) {
+    const std::optional<Collective> one = CollectiveOf(node);
+    if (!one) continue;
+    EXPECT_EQ(one->target, kAllReduce);
+    ++(node.phase == Phase::kForward ? sums.forward : sums.backward);
+    sums.bytes += one->bytes;
+  }
+  return sums;
+}
+
+TEST(TensorParallel, SharesHeadsAndWhatFollowsThem) {
+  const OperatorGraph graph = Shared(kAttention, "tp:3");
+  EXPECT_EQ(ToString(TypeOf(graph, "qkv")), "f32[2,5,24]");
+  EXPECT_EQ(ToString(TypeOf(graph, "q")), "f32[2,5,8]");
+  EXPECT_EQ(ToString(TypeOf(graph, "k.t")), "f32[2,1,5,8]");
+  EXPECT_EQ(ToString(TypeOf(graph, "a.r")), "f32[2,5,8]");
+  EXPECT_EQ(ToString(TypeOf(graph, "out")), "f32[2,5,24]");
+  const std::optional<SharedLayerCounts> layers = CountSharedLayers(graph);
+  ASSERT_TRUE(layers);
+  EXPECT_EQ(layers->columns, 1);
+  EXPECT_EQ(layers->rows, 1);
+  EXPECT_EQ(layers->whole, 1);
+  const Sums sums = SumsOf(graph);
+  EXPECT_EQ(sums.forward, 1);
+  EXPECT_EQ(sums.bytes, 2 * 5 * 24 * 4);
+  // A third of both layers' work, all of the head's.
+  EXPECT_EQ(graph.ForwardMacs(),
+            10 * (24 * 24 + 8 * 24 + 10 * 24) + 2 * 2 * 1 * 5 * 5 * 8);
+}
+
+TEST(TensorParallel, NamesTheLayerThatCannotBeSharedEvenly) {
+  ExpectError([] { Shared(kAttention, "tp:2"); }, ErrorCode::kInvalidArgument,
+              "reads 3 heads, which 2 GPUs cannot share evenly");
+  ExpectError([] { parallel_test::ReadStep("blocks").Under("tp:8"); },
+              ErrorCode::kInvalidArgument,
+              "tp:8: layer 'blocks.0.out' reads 4 heads, which 8 GPUs cannot "
+              "share evenly");
+}
+
+TEST(TensorParallel, RefusesWhereNothingCanBeShared) {
+  // Norms stand between the layers.
+  ExpectError([] { parallel_test::ReadStep("mlp").Under("tp:2"); },
+              ErrorCode::kInvalidArgument,
+              "tp:2: none of 4 layers can be shared");
+}
+
+TEST(TensorParallel, SharesACacheByHeads) {
+  const OperatorGraph graph = Shared(R"(graph "decode" batch=2
+%x = input f32[2,1,32]
+%past = input f32[2,4,7,8]
+%k = linear(%x, weight f32[32,32]) : f32[2,1,32]
+%k.h = view(%k) {size=[2,1,4,8]} : f32[2,1,4,8] alias %k
+%k.t = transpose(%k.h) {dim0=1, dim1=2} : f32[2,4,1,8] alias %k.h
+%all = cat(%past, %k.t) {dim=2} : f32[2,4,8,8]
+%a = scaled_dot_product_attention(%k.t, %all, %all) : f32[2,4,1,8]
+%a.t = transpose(%a) {dim0=1, dim1=2} : f32[2,1,4,8] alias %a
+%a.r = view(%a.t) {size=[2,1,32]} : f32[2,1,32] alias %a.t
+%out = linear(%a.r, weight f32[32,32]) : f32[2,1,32]
+output %out
+output %all
+)",
+                                     "tp:4");
+  EXPECT_EQ(ToString(TypeOf(graph, "past")), "f32[2,1,7,8]");
+  EXPECT_EQ(ToString(TypeOf(graph, "all")), "f32[2,1,8,8]");
+  EXPECT_EQ(ToString(TypeOf(graph, "x")), "f32[2,1,32]");
+}
+
+TEST(TensorParallel, LeavesAPartAloneThatSomethingElseNeedsWhole) {
+  // The middle features are softmax's too.
+  ExpectError(
+      [] {
+        Shared(R"(graph "leak" batch=2
+%x = input f32[2,8]
+%a = linear(%x, weight f32[16,8]) : f32[2,16]
+%p = softmax(%a) {dim=-1} : f32[2,16]
+%b = linear(%a, weight f32[8,16]) : f32[2,8]
+output %b
+output %p
+)",
+               "tp:2");
+      },
+      ErrorCode::kInvalidArgument, "none of 2 layers can be shared");
+}
+
+TEST(TensorParallel, AddsUpBehindRowsAndBeforeColumns) {
+  const OperatorGraph fused = parallel_test::ReadStep("blocks").Under("tp:2");
+  const Sums of_fused = SumsOf(fused);
+  EXPECT_EQ(of_fused.forward, 6);
+  EXPECT_EQ(of_fused.backward, 6);
+  EXPECT_EQ(of_fused.bytes, 12 * 4 * 12 * 16 * 4);
+  // Query, key, value, gate and up add up their gradients each.
+  const OperatorGraph gated = parallel_test::ReadStep("gated").Under("tp:2");
+  EXPECT_EQ(SumsOf(gated).forward, 6);
+  EXPECT_EQ(SumsOf(gated).backward, 15);
+  EXPECT_EQ(CountSharedLayers(gated)->columns, 15);
+  EXPECT_EQ(CountSharedLayers(gated)->rows, 6);
+  EXPECT_EQ(CountSharedLayers(gated)->whole, 1);
+}
+
+}  // namespace
+}  // namespace foretell
