@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "cli/commands/command.h"
-#include "cli/commands/swept_model.h"
+#include "cli/commands/fit_rows.h"
 #include "cli/flags/model_options.h"
-#include "cli/flags/number_checks.h"
 #include "cli/flags/named_flag.h"
+#include "cli/flags/number_checks.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_fit.h"
 #include "cli/print/progress_bar.h"
-#include "foretell/predictor.h"
 #include "src/core/files.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
@@ -44,93 +43,11 @@ constexpr char kFitExamples[] =
 /// What a formula in the place of a simulation is meant to keep.
 constexpr double kWantedError = 0.01;
 
-struct FitCommand {
-  ModelOptions model;  ///< Its only name is the table where none is swept.
-  PredictorFlags predictor;
-  std::string target;
-  std::vector<std::string> columns;
-  std::vector<SurrogateMethod> methods;
-  surrogate::EvolveOptions evolve;
-  double held_out = 0.3;
-  std::string sweep;
-  int points = 60;
-  int checks = 30;
-  std::string judge;
-  std::string out;
-  bool json = false;
-
-  const std::string& input() const { return model.models.front(); }
-};
-
 std::vector<SurrogateMethod> MethodsOf(const FitCommand& command) {
   if (!command.methods.empty()) return command.methods;
   if (command.sweep.empty()) return {SurrogateMethod::kSymbolic};
   return {SurrogateMethod::kSymbolic, SurrogateMethod::kPolynomial,
           SurrogateMethod::kLinear};
-}
-
-ComparedRows RowsOfTable(const FitCommand& command) {
-  const surrogate::Table table =
-      surrogate::ReadTable(command.input(), command.target, command.columns);
-  surrogate::SplitTable split =
-      surrogate::Split(table, command.held_out, command.evolve.seed);
-  return {.fitted = std::move(split.fitted),
-          .choosing = surrogate::TakeRows(table, {}),
-          .held_out = std::move(split.held_out)};
-}
-
-/// Predictions at every point of a sweep, in one table.
-surrogate::Table PredictPoints(const FitCommand& command, SweptModel& model,
-                               const Eigen::MatrixXd& points) {
-  const Target target = *ParseTarget(command.target);
-  const DeviceCatalog catalog = command.predictor.device.Catalog();
-  PredictorOptions options = command.predictor.ToOptions(catalog);
-  options.with_slices = false;
-  const Predictor predictor =
-      Predictor::Make(catalog.FindDevice(command.predictor.device.device),
-                      command.model.run, options);
-  ProgressBar progress;
-  Eigen::VectorXd values(points.rows());
-  for (Eigen::Index i = 0; i < points.rows(); ++i) {
-    progress.Show(i, points.rows(), 0, "simulating");
-    values[i] = predictor.Predict(model.GraphAt(points.row(i)))[target].value;
-  }
-  return {.columns = model.Names(),
-          .target = std::string(TargetName(target)),
-          .inputs = points,
-          .values = values};
-}
-
-/// The first rows are the corners, which are fitted; a third of the others
-/// chooses and the last `checks` judge.
-ComparedRows RowsOfSweep(const FitCommand& command) {
-  if (!ParseTarget(command.target)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--target '{}': a sweep predicts memory, latency "
-                            "or energy",
-                            command.target));
-  }
-  SweptModel model(command.model, surrogate::ParseAxes(command.sweep));
-  const Eigen::MatrixXd points =
-      DrawPoints(model.axes(), command.points + command.checks,
-                 /*with_corners=*/true, command.evolve.seed);
-  if (points.rows() < command.points + command.checks) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--sweep {}: has {} points, expected --points {} "
-                            "and --checks {}",
-                            command.sweep, points.rows(), command.points,
-                            command.checks));
-  }
-  const surrogate::Table table = PredictPoints(command, model, points);
-  const int choosing = command.points / 4;
-  std::vector<Eigen::Index> parts[3];
-  for (int i = 0; i < table.rows(); ++i) {
-    const int part = (i >= command.points - choosing) + (i >= command.points);
-    parts[part].push_back(i);
-  }
-  return {.fitted = TakeRows(table, parts[0]),
-          .choosing = TakeRows(table, parts[1]),
-          .held_out = TakeRows(table, parts[2])};
 }
 
 Comparison CompareWithProgress(const FitCommand& command,
@@ -164,19 +81,9 @@ ExitCode RunJudge(const FitCommand& command) {
   const surrogate::Table table =
       surrogate::ReadTable(command.input(), fitted.target, fitted.columns);
   const surrogate::HeldOutError error = JudgeModel(*fitted.model, table);
-  if (command.json) {
-    std::cout << DumpJson({{"schema_version", surrogate::kModelSchemaVersion},
-                           {"method", MethodName(fitted.method)},
-                           {"rows", error.rows},
-                           {"error", error.mean},
-                           {"largest_error", error.largest}})
-              << "\n";
-  } else {
-    std::cout << fmt::format("{}: {} off on {} rows, at most {}\n",
-                             MethodName(fitted.method),
-                             FormatPercent(error.mean, 2), error.rows,
-                             FormatPercent(error.largest, 2));
-  }
+  std::cout << (command.json
+                    ? DumpJson(JudgementToJson(fitted.method, error)) + "\n"
+                    : FormatJudgement(fitted.method, error));
   return kExitOk;
 }
 

@@ -109,6 +109,42 @@ std::vector<std::string> SweptModel::Names() const {
   return names;
 }
 
+std::vector<CalibratedFactor> SweptModel::Factors() const {
+  using Place = CalibratedFactor::Place;
+  std::vector<CalibratedFactor> factors;
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    const std::string& name = axes_[i].name;
+    if (kinds_[i] == Kind::kBatch || kinds_[i] == Kind::kField) {
+      const bool is_field = kinds_[i] == Kind::kField;
+      factors.push_back(
+          {.name = name, .place = is_field ? Place::kField : Place::kBatch});
+    } else {
+      factors.push_back(LengthFactor(kinds_[i], name));
+    }
+  }
+  return factors;
+}
+
+/// The first input that has the dimension, or is an image.
+CalibratedFactor SweptModel::LengthFactor(Kind kind,
+                                          const std::string& name) const {
+  CalibratedFactor factor{.name = name,
+                          .place = CalibratedFactor::Place::kLength};
+  for (const InputSpec& input : programs_.begin()->second.inputs()) {
+    if (!input.dims) continue;
+    factor.input = input.name;
+    factor.dim = std::ssize(*input.dims) - 1;
+    if (kind == Kind::kResolution) {
+      if (IsImage(input)) return factor;
+      continue;
+    }
+    const auto found = std::ranges::find(*input.dims, name, &InputDim::symbol);
+    factor.dim = found - input.dims->begin();
+    if (found != input.dims->end()) return factor;
+  }
+  return factor;
+}
+
 const Program& SweptModel::Open(const std::string& model) {
   const auto found = programs_.find(model);
   if (found != programs_.end()) return found->second;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/flags/model_options.h"
+#include "foretell/calibration.h"
 #include "foretell/features.h"
 #include "foretell/program.h"
 #include "src/surrogate/axis.h"
@@ -34,6 +35,8 @@ class SweptModel {
   const std::vector<surrogate::Axis>& axes() const { return axes_; }
   /// Names of the axes.
   std::vector<std::string> Names() const;
+  /// The axes by where a graph of the model shows them, without ranges.
+  std::vector<CalibratedFactor> Factors() const;
   /// What the model is at `point` [axes]. Throws what BindInputs throws.
   SweptPoint At(const Eigen::VectorXd& point);
   /// The step at `point`, traced. Throws what TraceProgram throws, with the
@@ -44,6 +47,7 @@ class SweptModel {
   enum class Kind { kBatch, kResolution, kDimension, kField };
 
   Kind KindOf(const std::string& name) const;
+  CalibratedFactor LengthFactor(Kind kind, const std::string& name) const;
   const Program& Open(const std::string& model);
   std::string Describe(const Eigen::VectorXd& point) const;
 

@@ -4,6 +4,7 @@
 #include "foretell/error.h"
 #include "src/core/files.h"
 #include "src/host/host_store.h"
+#include "src/predict/read_correction.h"
 
 namespace foretell::cli {
 namespace {
@@ -109,7 +110,8 @@ void PredictorFlags::AddTo(CLI::App& command, Run& run) {
                   "default: the device's")
       ->check(CLI::Range(1e-3, 1e6));
   command.add_option("--adaptation", adaptation,
-                     "What `foretell adapt` made of measurements of your own");
+                     "What `foretell adapt` or `foretell calibrate` made of "
+                     "measurements of your own");
 }
 
 PredictorOptions PredictorFlags::ToOptions(const DeviceCatalog& catalog) const {
@@ -124,7 +126,7 @@ PredictorOptions PredictorFlags::ToOptions(const DeviceCatalog& catalog) const {
     options.context = catalog.FindContext(device.environment);
   }
   if (!adaptation.empty()) {
-    options.adaptation = AdaptationFromJson(ReadText(adaptation), adaptation);
+    ReadCorrection(ReadText(adaptation), adaptation, options);
   }
   return options;
 }

@@ -23,15 +23,16 @@ struct PredictorFlags {
   DeviceFlags device;
   Method method = Method::kAuto;
   std::vector<std::string> checkpoints;  ///< Files of the user's own networks.
-  HostSpec host;           ///< The machine that --host names; or the typical.
-  std::string adaptation;  ///< File that `foretell adapt` wrote; or empty.
+  HostSpec host;  ///< The machine that --host names; or the typical.
+  /// File that `foretell adapt` or `foretell calibrate` wrote; or empty.
+  std::string adaptation;
   bool expandable_segments = false;  ///< Of the caching allocator.
   double link_gb_s = 0;              ///< As CostOptions.
 
   /// `run` must outlive the command.
   void AddTo(CLI::App& command, Run& run);
   /// Settings for Predictor::Make, of which `catalog` is a part. Throws what
-  /// FindContext and AdaptationFromJson throw.
+  /// FindContext and ReadCorrection throw.
   PredictorOptions ToOptions(const DeviceCatalog& catalog) const;
   /// Throws what ToOptions, Predictor::Make and DeviceFlags::Catalog throw.
   Predictor Make(const Run& run) const;

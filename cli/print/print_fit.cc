@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
 
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
+#include "src/surrogate/model_json.h"
 
 namespace foretell::cli {
 namespace {
@@ -97,6 +99,22 @@ std::string FormatComparison(const Comparison& comparison,
     text += fmt::format("\n{}", FrontTable(fitted, rows.held_out));
   }
   return PrintableLines(text);
+}
+
+std::string FormatJudgement(surrogate::Method method,
+                            const surrogate::HeldOutError& error) {
+  return fmt::format("{}: {} off on {} rows, at most {}\n", MethodName(method),
+                     ErrorText(error.mean), error.rows,
+                     ErrorText(error.largest));
+}
+
+nlohmann::ordered_json JudgementToJson(surrogate::Method method,
+                                       const surrogate::HeldOutError& error) {
+  return {{"schema_version", surrogate::kModelSchemaVersion},
+          {"method", MethodName(method)},
+          {"rows", error.rows},
+          {"error", error.mean},
+          {"largest_error", error.largest}};
 }
 
 }  // namespace foretell::cli

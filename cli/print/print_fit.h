@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "src/surrogate/comparison.h"
@@ -12,5 +13,11 @@ namespace foretell::cli {
 std::string FormatComparison(const surrogate::Comparison& comparison,
                              const surrogate::ComparedRows& rows,
                              const std::string& unit);
+
+/// How far off a stored model is on a table.
+std::string FormatJudgement(surrogate::Method method,
+                            const surrogate::HeldOutError& error);
+nlohmann::ordered_json JudgementToJson(surrogate::Method method,
+                                       const surrogate::HeldOutError& error);
 
 }  // namespace foretell::cli

@@ -80,6 +80,9 @@ struct Adaptation {
 /// Version of the document; grows when a field changes its meaning.
 inline constexpr int kAdaptationSchemaVersion = 1;
 
+/// Its "format"; documents of before there was one have none.
+inline constexpr std::string_view kAdaptationFormat = "adaptation";
+
 /// A JSON document, docs/adapting.md describes every field.
 std::string AdaptationToJson(const Adaptation& adaptation);
 /// Reads what AdaptationToJson writes. Throws Error that names `origin`, the

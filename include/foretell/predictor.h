@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "foretell/adaptation.h"
+#include "foretell/calibration.h"
 #include "foretell/cost.h"
 #include "foretell/device.h"
 #include "foretell/figure.h"
@@ -132,6 +133,9 @@ struct PredictorOptions {
   bool with_least = true;
   /// Brings the figures into line with rows of one machine.
   std::optional<Adaptation> adaptation = {};
+  /// Adds what estimates of the memory of one model lack; its memory is then
+  /// analytic, and Predict refuses graphs of other models.
+  std::optional<Calibration> calibration = {};
 };
 
 /// Predicts what a graph takes on one device. A value; safe to use from
@@ -146,7 +150,7 @@ class Predictor {
   ///
   /// Throws Error: kInvalidArgument for a device that EstimateCost would
   /// refuse, for a host with a factor or spread outside its range, for an
-  /// adaptation that was fitted to another device, run or host, for two
+  /// adaptation or a calibration of another device, run or host, for two
   /// checkpoints of one figure and for one that corrects a prior other than the
   /// analytic one; kNotFound, kCorrupt or kUnsupported for checkpoints that
   /// cannot be read and for context models that they name.
@@ -185,6 +189,8 @@ class Predictor {
   Predictor(DeviceSpec device, const Run& run, PredictorOptions options);
   MemoryOptions ToMemoryOptions() const;
   MemoryBreakdown MemoryOf(const OperatorGraph& graph) const;
+  void Correct(const OperatorGraph& graph, const Figure& simulated_memory,
+               Prediction& prediction) const;
   void SetHost(const HostSpec& host);
   void SetContextSaved(std::vector<SliceRatio>& slices) const;
   void SetLeast(const OperatorGraph& graph, Prediction& prediction) const;

@@ -124,7 +124,8 @@ Json ConstantDocument(const char* name, double value,
 }  // namespace
 
 std::string AdaptationToJson(const Adaptation& adaptation) {
-  Json json = {{"schema_version", kAdaptationSchemaVersion},
+  Json json = {{"format", kAdaptationFormat},
+               {"schema_version", kAdaptationSchemaVersion},
                {"device", adaptation.device},
                {"environment", adaptation.context},
                {"run", Json::parse(RunToJson(adaptation.run))},
@@ -150,6 +151,7 @@ Adaptation AdaptationFromJson(std::string_view json,
   const nlohmann::json document = ParseJson(json, origin);
   JsonObject root(document, origin, "");
   root.RequireSchemaVersion(kAdaptationSchemaVersion);
+  root.Has("format");  // Who chose this reader has looked at it.
   Adaptation adaptation{
       .origin = origin,
       .device = root.String("device"),

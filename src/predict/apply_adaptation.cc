@@ -14,22 +14,13 @@
 namespace foretell {
 namespace {
 
-[[noreturn]] void RefuseOther(const Adaptation& adaptation,
-                              const std::string& what, const std::string& mine,
-                              const std::string& asked) {
+[[noreturn]] void RefuseAnother(const std::string& origin,
+                                const std::string& what,
+                                const std::string& mine,
+                                const std::string& asked) {
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{}: was fitted to rows with {} {}; asked for is {}",
-                          adaptation.origin, what, mine, asked));
-}
-
-void CheckRun(const Adaptation& adaptation, const Run& run) {
-  const auto mine = nlohmann::json::parse(RunToJson(adaptation.run));
-  const auto asked = nlohmann::json::parse(RunToJson(run));
-  for (const auto& [field, value] : mine.items()) {
-    if (field == "optimizer" && run.mode != Mode::kTraining) continue;
-    if (asked.at(field) == value) continue;
-    RefuseOther(adaptation, field, value.dump(), asked.at(field).dump());
-  }
+                          origin, what, mine, asked));
 }
 
 std::string NameOf(const HostSpec& host) {
@@ -83,19 +74,32 @@ double Adaptation::LatencyFactor(double macs, double predicted_ms) const {
       std::log(rate / reference_rate)));
 }
 
+void RequireSameRun(const std::string& origin, const Run& mine,
+                    const Run& run) {
+  const auto fields = nlohmann::json::parse(RunToJson(mine));
+  const auto asked = nlohmann::json::parse(RunToJson(run));
+  for (const auto& [field, value] : fields.items()) {
+    if (field == "optimizer" && run.mode != Mode::kTraining) continue;
+    if (asked.at(field) == value) continue;
+    RefuseAnother(origin, field, value.dump(), asked.at(field).dump());
+  }
+}
+
 void CheckAdaptation(const Adaptation& adaptation, const DeviceSpec& device,
                      const ContextModel& context, const Run& run,
                      const HostSpec& host) {
   if (adaptation.device != device.name) {
-    RefuseOther(adaptation, "device", adaptation.device, device.name);
+    RefuseAnother(adaptation.origin, "device", adaptation.device, device.name);
   }
   if (adaptation[Target::kMemory] && adaptation.context != context.name) {
-    RefuseOther(adaptation, "environment", adaptation.context, context.name);
+    RefuseAnother(adaptation.origin, "environment", adaptation.context,
+                  context.name);
   }
   if (host.IsNamed() && host.name != HostOf(adaptation, host).name) {
-    RefuseOther(adaptation, "host", NameOf(adaptation.host), NameOf(host));
+    RefuseAnother(adaptation.origin, "host", NameOf(adaptation.host),
+                  NameOf(host));
   }
-  CheckRun(adaptation, run);
+  RequireSameRun(adaptation.origin, adaptation.run, run);
 }
 
 const HostSpec& HostOf(const Adaptation& adaptation, const HostSpec& asked) {

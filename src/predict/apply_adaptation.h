@@ -12,6 +12,10 @@ void CheckAdaptation(const Adaptation& adaptation, const DeviceSpec& device,
                      const ContextModel& context, const Run& run,
                      const HostSpec& host);
 
+/// Error(kInvalidArgument) that begins with `origin` where `run` is not `mine`;
+/// the optimizer matters in training.
+void RequireSameRun(const std::string& origin, const Run& mine, const Run& run);
+
 /// The host of predictions that are adapted: the adaptation's, or the `asked`
 /// one where neither latency nor energy was adapted.
 const HostSpec& HostOf(const Adaptation& adaptation, const HostSpec& asked);

@@ -14,6 +14,7 @@
 #include "src/core/units.h"
 #include "src/cost/launched_step.h"
 #include "src/predict/apply_adaptation.h"
+#include "src/predict/apply_calibration.h"
 #include "src/predict/follow_power_limit.h"
 #include "src/predict/learned_figures.h"
 #include "src/predict/slices.h"
@@ -160,6 +161,9 @@ Predictor::Predictor(DeviceSpec device, const Run& run,
                     options_.host);
     options_.host = HostOf(*options_.adaptation, options_.host);
   }
+  if (options_.calibration) {
+    CheckCalibration(*options_.calibration, device_, context_, run_);
+  }
   SetHost(options_.host);
 }
 
@@ -218,6 +222,9 @@ MemoryBreakdown Predictor::MemoryOf(const OperatorGraph& graph) const {
   if (options_.adaptation) {
     MoveContext(options_.adaptation->memory_mib, memory);
   }
+  if (options_.calibration) {
+    MoveContext(GapOf(*options_.calibration, graph).mib, memory);
+  }
   return memory;
 }
 
@@ -248,6 +255,20 @@ void Predictor::PutAnalyticTimes(Prediction& prediction) const {
       prediction.cost.energy_j, kEnergyFactor, fast.energy_j, slow.energy_j);
 }
 
+void Predictor::Correct(const OperatorGraph& graph,
+                        const Figure& simulated_memory,
+                        Prediction& prediction) const {
+  if (options_.adaptation) {
+    const StaticFeatures statics = CountStaticFeatures(graph);
+    ApplyAdaptation(*options_.adaptation, static_cast<double>(statics.macs),
+                    prediction);
+  }
+  if (!options_.calibration) return;
+  prediction[Target::kMemory] = simulated_memory;
+  MarkCalibrated(*options_.calibration, GapOf(*options_.calibration, graph),
+                 prediction[Target::kMemory]);
+}
+
 Prediction Predictor::Predict(const OperatorGraph& graph) const {
   Prediction result{.device = device_.name,
                     .context = context_.name,
@@ -260,6 +281,7 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
   result[Target::kMemory] = {.value = ToMiB(result.memory.total),
                              .interval = {ToMiB(result.memory.total_low),
                                           ToMiB(result.memory.total_high)}};
+  const Figure simulated_memory = result[Target::kMemory];
   PutAnalyticTimes(result);
   if (options_.with_slices) {
     result.slices = CompareSlices(step, device_, options_.cost, result.cost);
@@ -280,11 +302,7 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
       FollowPowerLimit(step, device_, options_.cost, result);
     }
   }
-  if (options_.adaptation) {
-    const StaticFeatures statics = CountStaticFeatures(graph);
-    ApplyAdaptation(*options_.adaptation, static_cast<double>(statics.macs),
-                    result);
-  }
+  Correct(graph, simulated_memory, result);
   SetOnDevice(graph, result);
   return result;
 }

@@ -633,10 +633,39 @@ class Parallel(unittest.TestCase):
 
     def test_shards_keep_an_eighth_of_the_state(self):
         alone, shared = self.result(), self.result("--parallel", "fsdp:8")
-        self.assertLess(shared["memory"]["total_mib"], alone["memory"]["total_mib"])
+        self.assertLess(shared["memory"]["reserved_mib"],
+                        alone["memory"]["reserved_mib"])
+        # NCCL's rings: 24 channels of 12 MiB.
+        self.assertEqual(shared["parallel"]["link_buffers_mib"], 288)
+        self.assertNotIn("layers", shared["parallel"])
         self.assertLess(shared["memory"]["optimizer_mib"],
                         alone["memory"]["optimizer_mib"] / 7)
         self.assertEqual(shared["parallel"]["link_gb_s"], 300)
+
+    def test_blocks_that_are_computed_again_are_gathered_whole(self):
+        alone = self.result()
+        for plan in ("fsdp:8", "zero2:8"):
+            shared = self.result("--parallel", plan, "--recompute", "auto")
+            self.assertEqual(shared["static_features"]["macs"],
+                             alone["static_features"]["macs"])
+
+    def test_layers_are_shared_in_inference_too(self):
+        model = ("zoo:gpt2", "--batch", "2", "--device", "h100-sxm5-80gb")
+        (alone,) = predict_json(*model)["results"]
+        (shared,) = predict_json(*model, "--parallel", "tp:4")["results"]
+        self.assertEqual(shared["parallel"]["layers"],
+                         {"columns": 24, "rows": 24, "whole": 0})
+        self.assertEqual(shared["parallel"]["exchanges"], 24)
+        # Blocks are 85 of 124 million parameters.
+        self.assertAlmostEqual(
+            alone["memory"]["parameters_mib"] - shared["memory"]["parameters_mib"],
+            0.75 * 85e6 * 4 / 2**20, delta=2)
+        outcome = run("inspect", *model, "--parallel", "tp:4")
+        self.assertIn("linear layers: 24 by columns, 24 by rows, 0 whole on every "
+                      "GPU", outcome.stdout)
+        outcome = run("predict", *model, "--parallel", "tp:5")
+        self.assertIn("reads 12 heads, which 5 GPUs cannot share evenly",
+                      outcome.stderr)
 
     def test_a_slow_link_makes_the_step_longer(self):
         fast = self.result("--parallel", "ddp:8")
@@ -648,7 +677,8 @@ class Parallel(unittest.TestCase):
 
     def test_refuses_what_cannot_be_shared(self):
         for flags, text in (
-                (("--parallel", "tp:4"), "--parallel 'tp:4': expected ddp:N"),
+                (("--parallel", "tp:4"), "tp:4: none of 1 layers can be shared"),
+                (("--parallel", "pp:4"), "--parallel 'pp:4': expected ddp:N"),
                 (("--parallel", "ddp:1"), "--parallel 'ddp:1': expected ddp:N"),
                 (("--parallel", "fsdp:2", "--accumulate", "2"), "fsdp:2: gradients"),
                 (("--parallel", "fsdp:2,blocks=no.*"), "no block 'no.*'"),
@@ -870,10 +900,65 @@ class Calibrate(unittest.TestCase):
                              3 * levels[:1] + 3 * levels[-1:])
         for row in document["rows"]:
             self.assertGreater(row["measured_mib"], 0.9 * row["estimated_mib"])
-        self.assertEqual([one["name"] for one in gap["columns"]],
+        self.assertEqual(gap["format"], "calibration")
+        self.assertEqual([one["name"] for one in gap["factors"]],
                          ["batch", "inputs", "hidden"])
+        self.assertEqual(document["failed"], [])
         self.assertIsNone(document["random_fit"])
         self.assertGreaterEqual(document["fit"]["error_left_out"], 0)
+
+    def test_leaves_out_runs_that_fail(self):
+        # Five poolings leave nothing of 16 pixels.
+        model = "zoo:vgg11?width=4&hidden=16"
+        outcome = self.calibrate(model, "--sweep",
+                                 "batch=1|2|4,resolution=16|32|64")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        document = json.loads(outcome.stdout)
+        self.assertEqual((len(document["rows"]), len(document["failed"])), (6, 3))
+        self.assertEqual({one["resolution"] for one in document["failed"]}, {16})
+        self.assertRegex(outcome.stderr, r"batch=\d,resolution=16: failed: .*; "
+                                         r"the run is left out")
+        outcome = self.calibrate(model, "--sweep",
+                                 "batch=1|2|4,resolution=8|12|16")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn("0 of 9 runs could be measured, and a polynomial of 2 "
+                      "factors needs 4", outcome.stderr)
+
+    def test_predictions_take_the_gap_of_a_gpu(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stored = pathlib.Path(folder) / "gap.json"
+            model = "zoo:mlp?inputs=64"
+            outcome = self.calibrate(model, "--sweep",
+                                     "batch=1|16|256,hidden=64|128|256",
+                                     "--out", str(stored))
+            self.assertEqual(outcome.returncode, OK, outcome.stderr)
+            step = (f"{model}&hidden=64", "--batch", "16", "--mode", "training")
+            flags = ("--adaptation", str(stored))
+            outcome = run("predict", *step, *flags)
+            self.assertIn("was measured on the CPU", outcome.stderr)
+            gap = json.loads(stored.read_text())
+            gap["measured_on"] = "cuda:0"
+            gap["gap_mib"] = [{"coefficient": 1000, "powers": [0, 0]},
+                              {"coefficient": 5, "powers": [1, 0]}]
+            stored.write_text(json.dumps(gap))
+            plain, more = (predict_json(*step, *extra)["results"][0]
+                           for extra in ((), flags))
+            self.assertAlmostEqual(
+                more["memory"]["total_mib"] - plain["memory"]["total_mib"],
+                1080, delta=0.01)
+            self.assertIn("calibrated by 9 runs", more["memory"]["source"]["method"])
+            limit = ("--max-memory", "1500", "--mode", "training")
+            self.assertEqual(run("fits", *step, "--max-memory", "1500").returncode,
+                             OK)
+            self.assertEqual(
+                run("fits", *step, "--max-memory", "1500", *flags).returncode,
+                DOES_NOT_FIT)
+            batches = [int(run("max-batch", step[0], *limit, "--limit", "200",
+                               *extra).stdout) for extra in ((), flags)]
+            self.assertEqual(batches[0], 200)
+            self.assertLess(batches[1], 16)
+            outcome = run("predict", ONNX, "--mode", "training", *flags)
+            self.assertIn("was calibrated with the model zoo:mlp", outcome.stderr)
 
     def test_refuses_factors_that_no_array_has(self):
         outcome = self.calibrate(self.MODEL, "--sweep",

@@ -1,0 +1,81 @@
+#include "cli/commands/fit_rows.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "cli/commands/swept_model.h"
+#include "cli/print/progress_bar.h"
+#include "foretell/error.h"
+#include "foretell/predictor.h"
+
+namespace foretell::cli {
+namespace {
+
+/// Predictions at every point of a sweep, in one table.
+surrogate::Table PredictPoints(const FitCommand& command, SweptModel& model,
+                               const Eigen::MatrixXd& points) {
+  const Target target = *ParseTarget(command.target);
+  const DeviceCatalog catalog = command.predictor.device.Catalog();
+  PredictorOptions options = command.predictor.ToOptions(catalog);
+  options.with_slices = false;
+  const Predictor predictor =
+      Predictor::Make(catalog.FindDevice(command.predictor.device.device),
+                      command.model.run, options);
+  ProgressBar progress;
+  Eigen::VectorXd values(points.rows());
+  for (Eigen::Index i = 0; i < points.rows(); ++i) {
+    progress.Show(i, points.rows(), 0, "simulating");
+    values[i] = predictor.Predict(model.GraphAt(points.row(i)))[target].value;
+  }
+  return {.columns = model.Names(),
+          .target = std::string(TargetName(target)),
+          .inputs = points,
+          .values = values};
+}
+
+}  // namespace
+
+surrogate::ComparedRows RowsOfTable(const FitCommand& command) {
+  const surrogate::Table table =
+      surrogate::ReadTable(command.input(), command.target, command.columns);
+  surrogate::SplitTable split =
+      surrogate::Split(table, command.held_out, command.evolve.seed);
+  return {.fitted = std::move(split.fitted),
+          .choosing = surrogate::TakeRows(table, {}),
+          .held_out = std::move(split.held_out)};
+}
+
+/// The first rows are the corners, which are fitted; a third of the others
+/// chooses and the last `checks` judge.
+surrogate::ComparedRows RowsOfSweep(const FitCommand& command) {
+  if (!ParseTarget(command.target)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("--target '{}': a sweep predicts memory, latency "
+                            "or energy",
+                            command.target));
+  }
+  SweptModel model(command.model, surrogate::ParseAxes(command.sweep));
+  const Eigen::MatrixXd points =
+      DrawPoints(model.axes(), command.points + command.checks,
+                 /*with_corners=*/true, command.evolve.seed);
+  if (points.rows() < command.points + command.checks) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("--sweep {}: has {} points, expected --points {} "
+                            "and --checks {}",
+                            command.sweep, points.rows(), command.points,
+                            command.checks));
+  }
+  const surrogate::Table table = PredictPoints(command, model, points);
+  const int choosing = command.points / 4;
+  std::vector<Eigen::Index> parts[3];
+  for (int i = 0; i < table.rows(); ++i) {
+    const int part = (i >= command.points - choosing) + (i >= command.points);
+    parts[part].push_back(i);
+  }
+  return {.fitted = TakeRows(table, parts[0]),
+          .choosing = TakeRows(table, parts[1]),
+          .held_out = TakeRows(table, parts[2])};
+}
+
+}  // namespace foretell::cli

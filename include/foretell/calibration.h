@@ -1,0 +1,79 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "foretell/run.h"
+
+// What estimates of one model's memory lack on one machine: `foretell
+// calibrate` measures a few runs and fits it, PredictorOptions::calibration
+// adds it. docs/calibrating.md has the method.
+
+namespace foretell {
+
+/// A number that a calibration's gap depends on, and where a graph shows it.
+struct CalibratedFactor {
+  enum class Place {
+    kBatch,
+    kLength,  ///< Dimension `dim` of the input `input`.
+    kField,   ///< A number in the model's name: {NAME} in Calibration::model.
+  };
+
+  std::string name;
+  Place place = Place::kBatch;
+  std::string input = {};
+  std::int64_t dim = 0;
+  /// Of the runs that were measured.
+  double lowest = 0;
+  double highest = 0;
+};
+
+/// coefficient * factor^power * …, in MiB.
+struct GapTerm {
+  double coefficient = 0;
+  std::vector<int> powers;  ///< One per factor, each 0 or above.
+};
+
+/// Measured minus estimated memory of a model, as a polynomial of its factors.
+struct Calibration {
+  std::string origin;  ///< File, as errors name it; not part of the document.
+  std::string model;   ///< File, or name in the zoo with {NAME} for fields.
+  std::string measured_on;  ///< "cpu", "cuda:0", a MIG instance's UUID.
+  std::string device;       ///< DeviceSpec::name that was estimated.
+  std::string context;      ///< ContextModel::name that was.
+  Run run;
+  int runs = 0;
+  /// Shares of 1, of runs that were left out of the fit one at a time.
+  double error_left_out = 0;
+  double largest_error_left_out = 0;
+  std::vector<CalibratedFactor> factors;
+  std::vector<GapTerm> gap;
+};
+
+/// The gap at one graph.
+struct GapAt {
+  double mib = 0;
+  /// Factors that lie outside of the runs, "batch 64, of 1 to 32": the gap is
+  /// that of the nearest point inside.
+  std::vector<std::string> outside;
+};
+
+/// Throws Error(kInvalidArgument) that names the calibration's origin and both
+/// models where `graph` is of another one, and for an input that it lacks.
+GapAt GapOf(const Calibration& calibration, const OperatorGraph& graph);
+
+/// Version of the document; grows when a field changes its meaning.
+inline constexpr int kCalibrationSchemaVersion = 1;
+/// Its "format".
+inline constexpr std::string_view kCalibrationFormat = "calibration";
+
+/// A JSON document, docs/calibrating.md describes every field.
+std::string CalibrationToJson(const Calibration& calibration);
+/// Reads what CalibrationToJson writes. Throws Error that names `origin`, the
+/// field and its value: kCorrupt, and kUnsupported for another version.
+Calibration CalibrationFromJson(std::string_view json,
+                                const std::string& origin);
+
+}  // namespace foretell

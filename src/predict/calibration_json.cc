@@ -1,0 +1,119 @@
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "foretell/calibration.h"
+#include "src/core/json_object.h"
+#include "src/core/json_text.h"
+
+namespace foretell {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Place = CalibratedFactor::Place;
+
+constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr int kMostPowers = 64;
+constexpr int kMostRuns = 1'000'000;
+constexpr std::array<std::string_view, 3> kPlaces = {"batch", "length",
+                                                     "field"};
+
+std::optional<Place> ParsePlace(std::string_view name) {
+  for (std::size_t i = 0; i < kPlaces.size(); ++i) {
+    if (kPlaces[i] == name) return static_cast<Place>(i);
+  }
+  return std::nullopt;
+}
+
+Json FactorJson(const CalibratedFactor& factor) {
+  Json json = {{"name", factor.name},
+               {"place", kPlaces[static_cast<std::size_t>(factor.place)]},
+               {"lowest", factor.lowest},
+               {"highest", factor.highest}};
+  if (factor.place == Place::kLength) {
+    json["input"] = factor.input;
+    json["dim"] = factor.dim;
+  }
+  return json;
+}
+
+CalibratedFactor ReadFactor(JsonObject& object) {
+  CalibratedFactor factor{.name = object.String("name"),
+                          .place = object.Named("place", &ParsePlace),
+                          .lowest = object.Number("lowest", 0, kLargest)};
+  factor.highest = object.Number("highest", factor.lowest, kLargest);
+  if (factor.place == Place::kLength) {
+    factor.input = object.String("input");
+    factor.dim = object.Int("dim", 0, kMostPowers);
+  }
+  object.Finish();
+  return factor;
+}
+
+GapTerm ReadTerm(JsonObject& object, std::size_t factors) {
+  GapTerm term{object.Number("coefficient", -kLargest, kLargest),
+               object.Ints("powers", 0, kMostPowers)};
+  if (term.powers.size() != factors) {
+    object.Fail("powers", fmt::format("has {} numbers, expected {}",
+                                      term.powers.size(), factors));
+  }
+  object.Finish();
+  return term;
+}
+
+}  // namespace
+
+std::string CalibrationToJson(const Calibration& calibration) {
+  Json json = {{"format", kCalibrationFormat},
+               {"schema_version", kCalibrationSchemaVersion},
+               {"model", calibration.model},
+               {"measured_on", calibration.measured_on},
+               {"device", calibration.device},
+               {"environment", calibration.context},
+               {"run", Json::parse(RunToJson(calibration.run))},
+               {"runs", calibration.runs},
+               {"error_left_out", calibration.error_left_out},
+               {"largest_error_left_out", calibration.largest_error_left_out},
+               {"factors", Json::array()},
+               {"gap_mib", Json::array()}};
+  for (const CalibratedFactor& factor : calibration.factors) {
+    json["factors"].push_back(FactorJson(factor));
+  }
+  for (const GapTerm& term : calibration.gap) {
+    json["gap_mib"].push_back(
+        {{"coefficient", term.coefficient}, {"powers", term.powers}});
+  }
+  return DumpJson(std::move(json)) + "\n";
+}
+
+Calibration CalibrationFromJson(std::string_view json,
+                                const std::string& origin) {
+  const nlohmann::json document = ParseJson(json, origin);
+  JsonObject root(document, origin, "");
+  root.RequireSchemaVersion(kCalibrationSchemaVersion);
+  root.String("format");
+  Calibration calibration{
+      .origin = origin,
+      .model = root.String("model"),
+      .measured_on = root.String("measured_on"),
+      .device = root.String("device"),
+      .context = root.String("environment"),
+      .runs = static_cast<int>(root.Int("runs", 1, kMostRuns)),
+      .error_left_out = root.Number("error_left_out", 0, kLargest),
+      .largest_error_left_out =
+          root.Number("largest_error_left_out", 0, kLargest)};
+  root.Object("run");  // Its own reader says what is wrong with its fields.
+  calibration.run = RunFromJson(document.at("run").dump(), origin + ": run");
+  for (JsonObject& factor : root.Objects("factors")) {
+    calibration.factors.push_back(ReadFactor(factor));
+  }
+  for (JsonObject& term : root.Objects("gap_mib")) {
+    calibration.gap.push_back(ReadTerm(term, calibration.factors.size()));
+  }
+  root.Finish();
+  return calibration;
+}
+
+}  // namespace foretell
