@@ -6,38 +6,13 @@
 #include <numeric>
 #include <string_view>
 
+#include "src/parallel/split_moves.h"
+
 // Which dimension of a result is which of an operand, by operator. Whatever is
 // not here needs its tensors whole.
 
 namespace foretell::parallel {
 namespace {
-
-using Values = std::vector<ValueId>;
-
-Values ValuesOf(const Node& node) {
-  Values values = node.inputs;
-  values.insert(values.end(), node.outputs.begin(), node.outputs.end());
-  return values;
-}
-
-std::int32_t RankOf(const SplitBoard& board, ValueId id) {
-  return static_cast<std::int32_t>(board.ShapeOf(id).size());
-}
-
-std::int64_t ExtentOf(const SplitBoard& board, ValueId id, std::int32_t dim) {
-  return board.ShapeOf(id)[static_cast<std::size_t>(dim)];
-}
-
-/// The dimension that an attribute says, counted from the front.
-std::int32_t DimOf(const Node& node, std::string_view name, std::int32_t rank,
-                   std::int64_t fallback = 0) {
-  const std::int64_t dim = node.Int(name, fallback);
-  return static_cast<std::int32_t>(dim < 0 ? dim + rank : dim);
-}
-
-bool IsEmpty(const SplitBoard& board, ValueId id) {
-  return std::ranges::count(board.ShapeOf(id), 0) > 0;
-}
 
 /// Demands the split at the same place from the end of all `values`; a length
 /// of 1 there is everybody's.
@@ -115,125 +90,6 @@ bool FollowElements(const Node& node, SplitBoard& board) {
     }
   }
   return true;
-}
-
-/// One operand and one result with the same elements in their order.
-bool FollowReshape(const Node& node, SplitBoard& board) {
-  if (node.inputs.empty() || node.outputs.size() != 1) return false;
-  const ValueId ends[] = {node.inputs.front(), node.outputs.front()};
-  for (const int from : {0, 1}) {
-    const ValueId here = ends[from];
-    const ValueId there = ends[1 - from];
-    if (!board.At(here)) continue;
-    const std::optional<Split> split = ReshapedSplit(
-        board.ShapeOf(here), *board.At(here), board.ShapeOf(there));
-    if (!split || !board.Demand(there, *split)) return false;
-  }
-  return true;
-}
-
-/// The operand's dimension by the result's.
-std::vector<std::int32_t> OrderOf(const Node& node, std::int32_t rank) {
-  std::vector<std::int32_t> order;
-  if (node.target == "permute") {
-    for (const std::int64_t dim : node.Ints("dims", {})) {
-      order.push_back(static_cast<std::int32_t>(dim < 0 ? dim + rank : dim));
-    }
-    return order;
-  }
-  order.resize(static_cast<std::size_t>(rank));
-  std::iota(order.begin(), order.end(), 0);
-  if (rank < 2) return order;
-  const bool is_matrix = node.target == "t" || node.target == "numpy_T";
-  const auto first = is_matrix ? std::int32_t{0} : DimOf(node, "dim0", rank);
-  const auto second = is_matrix ? std::int32_t{1} : DimOf(node, "dim1", rank);
-  std::swap(order[static_cast<std::size_t>(first)],
-            order[static_cast<std::size_t>(second)]);
-  return order;
-}
-
-/// A tensor whose dimensions are those of the result before they are turned:
-/// the operand itself, or a view of it that the trace does not name.
-bool FollowOrder(const Node& node, SplitBoard& board) {
-  const ValueId in = node.inputs.front();
-  const ValueId out = node.outputs.front();
-  const Shape& turned = board.ShapeOf(out);
-  const auto order = OrderOf(node, RankOf(board, out));
-  if (order.size() != turned.size()) return false;
-  Shape straight(turned.size());
-  for (std::size_t d = 0; d < order.size(); ++d) {
-    straight[static_cast<std::size_t>(order[d])] = turned[d];
-  }
-  if (const auto& split = board.At(out)) {
-    const auto dim = order[static_cast<std::size_t>(split->dim)];
-    const auto mine =
-        ReshapedSplit(straight, {dim, split->period}, board.ShapeOf(in));
-    if (!mine || !board.Demand(in, *mine)) return false;
-  }
-  if (const auto& split = board.At(in)) {
-    const auto mine = ReshapedSplit(board.ShapeOf(in), *split, straight);
-    if (!mine) return false;
-    const auto place = std::ranges::find(order, mine->dim) - order.begin();
-    if (!board.Demand(out, {static_cast<std::int32_t>(place), mine->period})) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/// Pieces along a dimension, of a tensor or to make one: they are whole runs
-/// where it is the one that is shared.
-bool FollowPieces(const Node& node, SplitBoard& board) {
-  Values values;
-  for (const ValueId id : ValuesOf(node)) {
-    if (!IsEmpty(board, id)) values.push_back(id);
-  }
-  const std::int32_t rank = RankOf(board, node.outputs.front());
-  const std::int32_t along = DimOf(node, "dim", rank);
-  for (const ValueId id : values) {
-    if (RankOf(board, id) != rank) return false;
-    if (!board.At(id)) continue;
-    const Split split = *board.At(id);
-    if (split.dim == along && (node.Int("start", 0) % split.period != 0 ||
-                               node.Int("step", 1) != 1)) {
-      return false;
-    }
-    for (const ValueId other : values) {
-      if (!board.Demand(other, split)) return false;
-    }
-  }
-  return true;
-}
-
-/// Tensors beside each other in a dimension that only one side has: `inner` is
-/// without it.
-bool FollowSelected(const Node& node, bool is_added, SplitBoard& board) {
-  const Values& outer = is_added ? node.outputs : node.inputs;
-  const Values& inner = is_added ? node.inputs : node.outputs;
-  const std::int32_t rank = RankOf(board, outer.front());
-  const std::int32_t along = DimOf(node, "dim", rank);
-  const auto demand_inner = [&](const Split& split) {
-    const std::int32_t dim = split.dim - (split.dim > along ? 1 : 0);
-    return split.dim != along && std::ranges::all_of(inner, [&](ValueId id) {
-             return board.Demand(id, {dim, split.period});
-           });
-  };
-  for (const ValueId id : inner) {
-    if (!board.At(id)) continue;
-    const Split split = *board.At(id);
-    const std::int32_t dim = split.dim + (split.dim >= along ? 1 : 0);
-    if (!board.Demand(outer.front(), {dim, split.period})) return false;
-  }
-  const std::optional<Split> whole = board.At(outer.front());
-  return !whole || demand_inner(*whole);
-}
-
-bool FollowTaking(const Node& node, SplitBoard& board) {
-  return FollowSelected(node, /*is_added=*/false, board);
-}
-
-bool FollowStacking(const Node& node, SplitBoard& board) {
-  return FollowSelected(node, /*is_added=*/true, board);
 }
 
 /// Sums and means over dimensions that no GPU shares.
