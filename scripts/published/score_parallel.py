@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Compares the memory of data-parallel training with published H100 measurements.
+"""Compares the memory of data-parallel training with published measurements.
 
-    scripts/published/score_parallel.py [--batches 128,264,288]
+    scripts/published/score_parallel.py [--rows N]
 
-milabench (../shared/data/more/train_memory_milabench.csv.gz) trains ResNet-152 on one
-H100 and, under DistributedDataParallel, on all of a machine, at the same batches per GPU,
-and notes the memory of one device. It states neither precision nor optimizer; memory by
-sample is that of mixed precision, with which `foretell predict` is asked, and SGD with
-momentum. Prints by batch what was measured and predicted alone and shared, the error of
-the latter, and by how much sharing takes more: the rest is NCCL's own buffers. Its rates
-are sums over a number of GPUs that is not stated, and wait for data; they are not used.
+milabench (../shared/data/more/train_memory_milabench.csv.gz) trains ResNet-152 on one GPU
+and, under DistributedDataParallel, on all of a machine, by a loop of its own
+(resnet152-ddp-gpus) and by Lightning (lightning-gpus), and notes the memory of one device.
+It states neither precision nor optimizer; memory by sample is that of mixed precision, with
+which `foretell predict` is asked, and SGD with momentum; nor the number of GPUs, for which
+eight are taken. L40S rows are left out: the catalogue has no such GPU. Of the batches from 100 that were run alone and shared, N are taken of each
+machine (default 3). Prints by row what was measured and predicted, the error without NCCL's
+buffers and with them, and by how much sharing takes more. Its rates are sums that wait for
+data; they are not used. Its other runs on several GPUs are not of networks that can be
+built from what it states (reinforcement learning, V-JEPA, a 70B model by pipeline).
 """
 
 import argparse
@@ -23,43 +26,71 @@ import foretell  # noqa: E402
 import published  # noqa: E402
 
 TABLE = published.TABLES / "more" / "train_memory_milabench.csv.gz"
-ALONE, SHARED = "lightning", "resnet152-ddp-gpus"
+DEVICES = {"H100": "h100-sxm5-80gb", "H200": "h200-sxm-141gb"}
+ALONE, SHARED = "lightning", ("resnet152-ddp-gpus", "lightning-gpus")
+LEAST_BATCH = 100  # Below it runs stand that were cut short.
 
 
 def measured():
-    """Medians of MiB by network and batch."""
+    """Medians of MiB by GPU, network and batch."""
     found = collections.defaultdict(list)
     for row in published.rows(TABLE):
-        if row["device"] == "H100" and row["model"] in (ALONE, SHARED):
-            found[row["model"], int(row["batch"])].append(float(row["memory_mb"]))
+        if row["device"] in DEVICES and row["model"] in (ALONE, *SHARED):
+            found[row["device"], row["model"], int(row["batch"])].append(
+                float(row["memory_mb"]))
     return {key: statistics.median(values) for key, values in found.items()}
 
 
-def predicted(batches, *flags):
+def batches(truth, device, name, count):
+    both = sorted(batch for gpu, model, batch in truth
+                  if (gpu, model) == (device, name) and batch >= LEAST_BATCH
+                  and (device, ALONE, batch) in truth)
+    step = max(1, (len(both) - 1) // (count - 1)) if count > 1 else len(both)
+    return both[::step][:count]
+
+
+def predicted(device, wanted, *flags):
     document = foretell.run_json(
         "predict", "zoo:resnet152", "--json", "--mode", "training", "--optimizer",
-        "momentum", "--autocast", "--device", "h100-sxm5-80gb", "--batch",
-        ",".join(map(str, batches)), *flags)
-    return {one["batch"]: one["memory"]["total_mib"] for one in document["results"]}
+        "momentum", "--autocast", "--device", DEVICES[device], "--batch",
+        ",".join(map(str, wanted)), *flags)
+    return {one["batch"]: one for one in document["results"]}
+
+
+def print_rows(truth, device, name, wanted, errors):
+    alone = predicted(device, wanted) if wanted else {}
+    shared = predicted(device, wanted, "--parallel", "ddp:8") if wanted else {}
+    for batch in wanted:
+        one, many = truth[device, ALONE, batch], truth[device, name, batch]
+        mine = alone[batch]["memory"]["total_mib"]
+        ours = shared[batch]["memory"]["total_mib"]
+        buffers = shared[batch]["parallel"]["link_buffers_mib"]
+        before, after = (ours - buffers) / many - 1, ours / many - 1
+        errors["without"].append(abs(before))
+        errors["with"].append(abs(after))
+        print(f"| {device} | {name.removesuffix('-gpus')} | {batch} | {one:.0f} "
+              f"| {mine:.0f} | {many:.0f} | {ours:.0f} | {100 * before:+.1f} % "
+              f"| {100 * after:+.1f} % | {many - one:.0f} | {ours - mine:.0f} |",
+              flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--batches", default="128,264,288")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=3)
     published.need(TABLE)
-    batches = [int(batch) for batch in parser.parse_args().batches.split(",")]
+    count = parser.parse_args().rows
     truth = measured()
-    alone, shared = predicted(batches), predicted(batches, "--parallel", "ddp:8")
-    print("batch  alone          shared         error   more")
-    errors = []
-    for batch in batches:
-        one, many = truth[ALONE, batch], truth[SHARED, batch]
-        errors.append(shared[batch] / many - 1)
-        print(f"{batch:5d}  {one:6.0f} {alone[batch]:6.0f}  {many:6.0f} "
-              f"{shared[batch]:6.0f}  {errors[-1]:+6.1%}  {many - one:5.0f} "
-              f"{shared[batch] - alone[batch]:5.0f}")
-    print(f"median absolute error of the shared ones: "
-          f"{statistics.median(map(abs, errors)):.1%}")
+    print("| GPU | loop | batch | alone | | shared | | without NCCL | with | "
+          "more than alone | |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    errors = collections.defaultdict(list)
+    for device in DEVICES:
+        for name in SHARED:
+            print_rows(truth, device, name, batches(truth, device, name, count), errors)
+    for what, found in errors.items():
+        print(f"{what} NCCL's buffers: median absolute error "
+              f"{100 * statistics.median(found):.1f} %, mean "
+              f"{100 * statistics.mean(found):.1f} %")
 
 
 if __name__ == "__main__":
