@@ -920,7 +920,7 @@ class Calibrate(unittest.TestCase):
                                          r"the run is left out")
         outcome = self.calibrate(model, "--sweep",
                                  "batch=1|2|4,resolution=8|12|16")
-        self.assertEqual(outcome.returncode, USAGE)
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
         self.assertIn("0 of 9 runs could be measured, and a polynomial of 2 "
                       "factors needs 4", outcome.stderr)
 
@@ -957,7 +957,8 @@ class Calibrate(unittest.TestCase):
                                *extra).stdout) for extra in ((), flags)]
             self.assertEqual(batches[0], 200)
             self.assertLess(batches[1], 16)
-            outcome = run("predict", ONNX, "--mode", "training", *flags)
+            outcome = run("predict", ONNX, "--batch", "2", "--mode", "training",
+                          *flags)
             self.assertIn("was calibrated with the model zoo:mlp", outcome.stderr)
 
     def test_refuses_factors_that_no_array_has(self):
