@@ -37,6 +37,11 @@ from memory_tools import TOOLS, Step, timm  # noqa: E402
 FORK = multiprocessing.get_context("fork")
 PICTURE = foretell.ROOT / "docs" / "images" / "comparison_memory.svg"
 
+# Names for which the picture has no room.
+SHORT = {"FakeTensor with MemTracker": "MemTracker",
+         "accelerate estimate-memory": "accelerate",
+         "DeepSpeed's estimator": "DeepSpeed"}
+
 HEAD = """# Beside other tools
 
 This page is printed by a script, which runs all of them:
@@ -56,7 +61,7 @@ NOTES = """
 - Seconds are processor time (user and system) of one answer, the median, because the
   machine did much else: for foretell of a whole process, start and reading of its data
   included. Making the module is part of the others' answers, as they cannot be asked
-  without one.
+  without one; importing them, and PyTorch, is not.
 """
 
 
@@ -194,7 +199,8 @@ def installed():
 
 
 def draw(found):
-    points = [(tool.name, measured, mib, False) for tool, answers in found.items()
+    points = [(SHORT.get(tool.name, tool.name), measured, mib, False)
+              for tool, answers in found.items()
               for mib, measured, _ in answers if mib is not None]
     return plot_published.draw("Memory of training steps on an A100, by tool", "MiB",
                                points)
