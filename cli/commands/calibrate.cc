@@ -63,7 +63,7 @@ ExitCode RunCalibrate(const CalibrateCommand& command) {
   const CalibrationResult found = RunCalibrationPlan(plan, model);
   std::cout << (command.json ? DumpJson(CalibrationResultToJson(found)) + "\n"
                              : FormatCalibration(found));
-  for (const std::string& line : FailedRunLines(found)) PrintWarning(line);
+  for (const std::string& line : FailedPointLines(found)) PrintWarning(line);
   if (!command.out.empty()) {
     WriteWhole(command.out,
                CalibrationToJson(ToCalibration(plan, model, found)));

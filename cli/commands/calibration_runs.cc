@@ -37,7 +37,7 @@ class Bench {
     std::vector<Eigen::Index> good;
     Eigen::VectorXd measured(points.rows());
     Eigen::VectorXd estimated(points.rows());
-    std::vector<FailedRun> failed;
+    std::vector<FailedPoint> failed;
     for (Eigen::Index i = 0; i < points.rows(); ++i) {
       progress_.Show(done_++, total_, failures_, "measuring");
       if (Run(points.row(i), measured[i], estimated[i], failed)) {
@@ -55,7 +55,7 @@ class Bench {
  private:
   /// False where the point is one of those that failed.
   bool Run(const Eigen::VectorXd& point, double& measured, double& estimated,
-           std::vector<FailedRun>& failed) {
+           std::vector<FailedPoint>& failed) {
     const auto fail = [&](std::string_view status, std::string message) {
       ++failures_;
       failed.push_back({{point.begin(), point.end()},

@@ -18,17 +18,17 @@ constexpr int kCalibrateSchemaVersion = 1;
 
 /// Calls `use` with every run that failed, of all designs.
 void ForEachFailed(const CalibrationResult& found,
-                   const std::function<void(const FailedRun&)>& use) {
-  for (const FailedRun& run : found.runs.failed) use(run);
+                   const std::function<void(const FailedPoint&)>& use) {
+  for (const FailedPoint& run : found.runs.failed) use(run);
   for (const auto* runs : {&found.checks, &found.random_runs}) {
     if (!*runs) continue;
-    for (const FailedRun& run : (*runs)->failed) use(run);
+    for (const FailedPoint& run : (*runs)->failed) use(run);
   }
 }
 
 nlohmann::ordered_json FailedJson(const CalibrationResult& found) {
   auto list = nlohmann::ordered_json::array();
-  ForEachFailed(found, [&](const FailedRun& run) {
+  ForEachFailed(found, [&](const FailedPoint& run) {
     nlohmann::ordered_json one;
     for (std::size_t i = 0; i < run.factors.size(); ++i) {
       one[found.runs.measured.columns[i]] = run.factors[i];
@@ -141,9 +141,9 @@ std::string FormatCalibration(const CalibrationResult& found) {
   return text;
 }
 
-std::vector<std::string> FailedRunLines(const CalibrationResult& found) {
+std::vector<std::string> FailedPointLines(const CalibrationResult& found) {
   std::vector<std::string> lines;
-  ForEachFailed(found, [&](const FailedRun& run) {
+  ForEachFailed(found, [&](const FailedPoint& run) {
     std::string point;
     for (std::size_t i = 0; i < run.factors.size(); ++i) {
       point += fmt::format("{}{}={}", point.empty() ? "" : ",",

@@ -10,7 +10,7 @@
 namespace foretell::cli {
 
 /// A point that could not be measured.
-struct FailedRun {
+struct FailedPoint {
   std::vector<double> factors;
   std::string status;  ///< MeasureStatusName, "failed" where it has no graph.
   std::string message;
@@ -20,7 +20,7 @@ struct FailedRun {
 struct CalibrationRuns {
   surrogate::Table measured;
   Eigen::VectorXd estimated;
-  std::vector<FailedRun> failed;  ///< Points that are not among the others.
+  std::vector<FailedPoint> failed;  ///< Points that are not among the others.
 };
 
 /// What a calibration found.
@@ -43,6 +43,6 @@ nlohmann::ordered_json CalibrationResultToJson(const CalibrationResult& found);
 std::string FormatCalibration(const CalibrationResult& found);
 
 /// "batch=8,width=64: out_of_memory: …; left out" of every run that failed.
-std::vector<std::string> FailedRunLines(const CalibrationResult& found);
+std::vector<std::string> FailedPointLines(const CalibrationResult& found);
 
 }  // namespace foretell::cli

@@ -21,8 +21,8 @@ struct Shipped {
 };
 
 constexpr Shipped kShipped[] = {
-    {"latency-autocast-portable.safetensors", 0x4bc63902b5860122},
-    {"latency-autocast.safetensors", 0x94400ab4dd3eed72},
+    {"latency-autocast-portable.safetensors", 0x15f5886cc8cd92e3},
+    {"latency-autocast.safetensors", 0xa5315af244c33397},
     {"memory-training.safetensors", 0xf0831d8da40dbcfa},
     {"pmgns/inference-autocast.safetensors", 0x4614dd0145f8765d},
     {"pmgns/inference.safetensors", 0x511acf39a4a4074b},
