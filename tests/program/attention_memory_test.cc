@@ -61,10 +61,10 @@ TEST(AttentionMemory, HoldsTheResultAloneWhereItIsFused) {
 TEST(AttentionMemory, HoldsScoresAndProbabilitiesBeforeTorch2) {
   const OperatorGraph graph =
       GraphOf(SelfAttention(), kHeads, {.torch = kUnfused});
-  // Scaled queries, scores (gone once they are normalised), probabilities;
-  // then the result.
+  // Scores and scaled ones, those and probabilities; then the result, when
+  // all scores are gone.
   EXPECT_EQ(PeakOfActivations(graph),
-            std::max(4096 + 2048 + 2048, 4096 + 2048 + 4096));
+            std::max({2048 + 2048, 2048 + 2048, 2048 + 4096}));
   EXPECT_EQ(LiveBytesAfter(graph, 0), 4096 + 4096);
 }
 
@@ -81,17 +81,16 @@ program_test::Network AttentionOfParameter(double dropout) {
 TEST(AttentionMemory, KeepsProbabilitiesForGradientsBeforeTorch2) {
   const TraceOptions options{.grad_mode = true, .torch = kUnfused};
   constexpr std::int64_t kSources = 4096 + 4096;
-  constexpr std::int64_t kQueries = 4096;
   constexpr std::int64_t kProbabilities = 2048;
   constexpr std::int64_t kResult = 4096;
   EXPECT_EQ(
       LiveBytesAfter(GraphOf(AttentionOfParameter(0), kHeads, options), 0),
-      kSources + kQueries + kProbabilities + kResult);
+      kSources + kProbabilities + kResult);
   // Dropout keeps its mask of one byte per element, the product what dropout
   // left of the probabilities.
   EXPECT_EQ(
       LiveBytesAfter(GraphOf(AttentionOfParameter(0.5), kHeads, options), 0),
-      kSources + kQueries + 2 * kProbabilities + 512 + kResult);
+      kSources + 2 * kProbabilities + 512 + kResult);
 }
 
 TEST(AttentionMemory, GivesItsGradientByProductsBeforeTorch2) {
