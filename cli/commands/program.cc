@@ -29,8 +29,9 @@ namespace foretell::cli {
 namespace {
 
 constexpr char kExitCodes[] =
-    "Exit status: 0 done; 1 it does not fit (fits, max-batch, mig pack), or\n"
-    "adapt would make things worse;\n"
+    "Exit status: 0 done;\n"
+    "1 it does not fit (fits, max-batch, plan, mig pack), or adapt would make\n"
+    "things worse;\n"
     "2 wrong usage; 3 at least one model failed; 4 a bug in foretell;\n"
     "5 training was interrupted and can be resumed.";
 
