@@ -8,14 +8,6 @@
 namespace foretell::memory {
 namespace {
 
-using Kind = AllocationEvent::Kind;
-
-/// Whether the first step has this storage before its first node.
-bool StandsAtStart(TensorRole role) {
-  return role == TensorRole::kParameter || role == TensorRole::kBuffer ||
-         role == TensorRole::kInput;
-}
-
 bool IsOfOptimizer(const OperatorGraph& graph, const ScheduledEvent& event) {
   if (event.node != kNone &&
       graph.node(event.node).phase == Phase::kOptimizer) {
@@ -30,7 +22,7 @@ bool IsOfOptimizer(const OperatorGraph& graph, const ScheduledEvent& event) {
 bool IsBorn(const OperatorGraph& graph, const ScheduledEvent& event) {
   if (IsOfOptimizer(graph, event)) return false;
   return event.node != kNone || event.storage == kNone ||
-         StandsAtStart(graph.storage(event.storage).role);
+         IsSource(graph.storage(event.storage).role);
 }
 
 }  // namespace
@@ -41,7 +33,7 @@ ColdStep ReplayColdStep(const OperatorGraph& graph,
   std::set<std::int64_t> live;
   for (const ScheduledEvent& event : MakeStepSchedule(graph, options)) {
     const std::int64_t id = event.allocation.id;
-    const bool kept = event.allocation.kind == Kind::kAllocate
+    const bool kept = event.IsBirth()
                           ? IsBorn(graph, event) && live.insert(id).second
                           : live.erase(id) > 0;
     if (kept) events.push_back(event.allocation);

@@ -23,43 +23,23 @@ using Kind = AllocationEvent::Kind;
 /// Allocations of the pass have ids from here on, beyond those of any graph.
 constexpr std::int64_t kFirstId = std::int64_t{1} << 40;
 
-bool Allocates(const ScheduledEvent& event) {
-  return event.allocation.kind == Kind::kAllocate;
-}
-
-/// Workspaces that nothing frees.
-std::set<std::int64_t> LastingWorkspaces(
-    const std::vector<ScheduledEvent>& schedule) {
-  std::set<std::int64_t> lasting;
-  for (const ScheduledEvent& event : schedule) {
-    if (event.storage != kNone) continue;
-    const std::int64_t id = event.allocation.id;
-    if (Allocates(event)) {
-      lasting.insert(id);
-    } else {
-      lasting.erase(id);
-    }
-  }
-  return lasting;
-}
-
 /// Whether the pass has this event of a training step: its input is made, or a
 /// forward operator runs.
 bool IsOfPass(const OperatorGraph& graph, const ScheduledEvent& event) {
   if (event.node != kNone) {
     return graph.node(event.node).phase == Phase::kForward;
   }
-  return event.storage != kNone && Allocates(event) &&
+  return event.storage != kNone && event.IsBirth() &&
          graph.storage(event.storage).role == TensorRole::kInput;
 }
 
 /// Whether the process has it before any pass.
 bool StandsFirst(const OperatorGraph& graph, const ScheduledEvent& event) {
-  if (event.node != kNone || event.storage == kNone || !Allocates(event)) {
+  if (event.node != kNone || event.storage == kNone || !event.IsBirth()) {
     return false;
   }
   const TensorRole role = graph.storage(event.storage).role;
-  return role == TensorRole::kParameter || role == TensorRole::kBuffer;
+  return IsSource(role) && role != TensorRole::kInput;
 }
 
 /// Adds the pass, all of whose tensors are dropped at its end.
@@ -73,8 +53,8 @@ void AddPass(const OperatorGraph& graph, const MemoryOptions& options,
     AllocationEvent one = event.allocation;
     const bool lasts = event.storage == kNone && lasting.contains(one.id);
     one.id += kFirstId;
-    if (!Allocates(event) && live.erase(one.id) == 0) continue;
-    if (Allocates(event) && !lasts) live.insert(one.id);
+    if (!event.IsBirth() && live.erase(one.id) == 0) continue;
+    if (event.IsBirth() && !lasts) live.insert(one.id);
     events.push_back(one);
   }
   for (const std::int64_t id : live) events.push_back({Kind::kFree, id});

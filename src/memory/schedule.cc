@@ -116,6 +116,26 @@ std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
   return WithWarmUp(graph, MakeStepSchedule(graph, options));
 }
 
+std::set<std::int64_t> LastingWorkspaces(
+    const std::vector<ScheduledEvent>& schedule) {
+  std::set<std::int64_t> lasting;
+  for (const ScheduledEvent& event : schedule) {
+    if (event.storage != kNone) continue;
+    const std::int64_t id = event.allocation.id;
+    if (event.IsBirth()) {
+      lasting.insert(id);
+    } else {
+      lasting.erase(id);
+    }
+  }
+  return lasting;
+}
+
+bool IsSource(TensorRole role) {
+  return role == TensorRole::kParameter || role == TensorRole::kBuffer ||
+         role == TensorRole::kInput;
+}
+
 std::vector<AllocationEvent> AllocationsOf(
     const std::vector<ScheduledEvent>& schedule) {
   std::vector<AllocationEvent> events;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <vector>
 
 #include "foretell/graph.h"
@@ -14,6 +16,10 @@ struct ScheduledEvent {
   NodeId node = kNone;        ///< Node during which it happens.
   bool warms_up = false;  ///< During the process's first step, see WithWarmUp.
 
+  /// Whether something is allocated, in place of freed.
+  bool IsBirth() const {
+    return allocation.kind == AllocationEvent::Kind::kAllocate;
+  }
   /// Before the first node of the graph's own step.
   bool IsBeforeStep() const { return warms_up || node == kNone; }
 };
@@ -29,6 +35,13 @@ std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
 /// The same, after the first step of the process (WithWarmUp).
 std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
                                          const MemoryOptions& options);
+
+/// Ids of the workspaces that `schedule` allocates for good: cuBLAS's.
+std::set<std::int64_t> LastingWorkspaces(
+    const std::vector<ScheduledEvent>& schedule);
+
+/// Whether a process has it before its first step: parameters, buffers, inputs.
+bool IsSource(TensorRole role);
 
 /// The events as an allocator takes them.
 std::vector<AllocationEvent> AllocationsOf(

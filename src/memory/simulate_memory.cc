@@ -58,7 +58,7 @@ Snapshot SnapshotAfter(const std::vector<ScheduledEvent>& schedule,
   Snapshot snapshot;
   for (std::size_t i = 0; i < count; ++i) {
     const ScheduledEvent& event = schedule[i];
-    const bool born = event.allocation.kind == AllocationEvent::Kind::kAllocate;
+    const bool born = event.IsBirth();
     if (event.storage == kNone) {
       snapshot.workspace +=
           born ? event.allocation.bytes : -event.allocation.bytes;

@@ -10,10 +10,6 @@ namespace {
 
 using Kind = AllocationEvent::Kind;
 
-bool IsBirth(const ScheduledEvent& event) {
-  return event.allocation.kind == Kind::kAllocate;
-}
-
 /// What a step leaves to the next one is freed in two goes.
 enum class Leaving { kGradient, kResult };
 
@@ -27,8 +23,8 @@ class WarmUp {
         [](const ScheduledEvent& event) { return event.node != kNone; });
     start_ = {schedule.begin(), begin};
     step_ = {begin, schedule.end()};
-    FindForeign();
-    if (!IsTraining()) foreign_.clear();
+    lasting_ = LastingWorkspaces(step_);
+    if (IsTraining()) FindForeign();
   }
 
   std::vector<ScheduledEvent> Make() {
@@ -50,25 +46,15 @@ class WarmUp {
                                                   : Leaving::kResult;
   }
 
-  bool IsSource(const ScheduledEvent& event) const {
-    const TensorRole role = RoleOf(event);
-    return role == TensorRole::kParameter || role == TensorRole::kBuffer ||
-           role == TensorRole::kInput;
-  }
-
-  /// What the step frees without having made it, and the workspaces that it
-  /// makes for good.
+  /// What the step frees without having made it.
   void FindForeign() {
     std::set<std::int64_t> born;
     for (const ScheduledEvent& event : step_) {
       const std::int64_t id = event.allocation.id;
-      if (IsBirth(event)) {
+      if (event.IsBirth()) {
         born.insert(id);
-        if (event.storage == kNone) lasting_.insert(id);
       } else if (!born.contains(id)) {
         foreign_.insert(id);
-      } else {
-        lasting_.erase(id);
       }
     }
   }
@@ -82,11 +68,12 @@ class WarmUp {
     }
     std::set<std::int64_t> gone = foreign_;
     for (const ScheduledEvent& event : start_) {
-      if (!IsBirth(event)) gone.insert(event.allocation.id);
+      if (!event.IsBirth()) gone.insert(event.allocation.id);
     }
     for (const ScheduledEvent& event : start_) {
-      if (!IsBirth(event)) continue;
-      const bool stays = IsSource(event) || !gone.contains(event.allocation.id);
+      if (!event.IsBirth()) continue;
+      const bool stays =
+          IsSource(RoleOf(event)) || !gone.contains(event.allocation.id);
       if (!stays) continue;
       const bool waits = RoleOf(event) == TensorRole::kOptimizerState;
       (waits ? states_ : result_).push_back(event);
@@ -111,7 +98,7 @@ class WarmUp {
       event.warms_up = true;
       const std::int64_t id = event.allocation.id;
       if (!lasting_.contains(id)) event.allocation.id = -1 - id;
-      if (IsBirth(event)) {
+      if (event.IsBirth()) {
         result_.push_back(event);
         if (!lasting_.contains(id)) live[id] = event;
       } else if (live.erase(id) > 0) {
@@ -153,15 +140,15 @@ class WarmUp {
   }
 
   bool IsForeignFree(const ScheduledEvent& event) const {
-    return !IsBirth(event) && foreign_.contains(event.allocation.id) &&
-           !IsSource(event);
+    return !event.IsBirth() && foreign_.contains(event.allocation.id) &&
+           !IsSource(RoleOf(event));
   }
 
   const OperatorGraph& graph_;
   std::vector<ScheduledEvent> start_;  ///< Before the first operator.
   std::vector<ScheduledEvent> step_;
   std::set<std::int64_t> foreign_;
-  std::set<std::int64_t> lasting_;
+  std::set<std::int64_t> lasting_;  ///< Workspaces.
   std::vector<ScheduledEvent> states_;
   std::map<Leaving, std::vector<ScheduledEvent>> left_;
   std::vector<ScheduledEvent> result_;
