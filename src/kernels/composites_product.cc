@@ -18,7 +18,7 @@ bool Bilinear(CompositeSteps& steps) {
   const ValueId weight = steps.Operand(2);
   if (shape.empty() || steps.RankOf(weight) != 3) return false;
   const std::int64_t features = steps.Size(weight, 0);
-  const std::int64_t rows = NumElements({shape.begin(), shape.end() - 1});
+  const std::int64_t rows = ProductBefore(shape, 1);
   const std::int64_t left = steps.Size(weight, 1);
   const std::int64_t right = steps.Size(weight, 2);
   const ValueId sum = steps.Call("zeros", {}, {rows, features});

@@ -27,12 +27,6 @@ std::int64_t Ratio(std::int64_t dividend, std::int64_t divisor) {
   return divisor == 0 ? 0 : dividend / divisor;
 }
 
-std::int64_t ProductBefore(const Shape& shape, std::size_t dims_left) {
-  return NumElements(
-      {shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(
-                                        std::min(dims_left, shape.size()))});
-}
-
 /// PyTorch leaves depthwise convolutions to cuDNN in the channels-last format,
 /// and in 16 bit for the windows that are fast there; else it takes a kernel of
 /// its own.

@@ -39,12 +39,11 @@ AttentionSizes SizesOf(const Expansion& expansion, const Node& node) {
   const Shape& query = expansion.tensors.ShapeOf(node.inputs[0]);
   const Shape& key = expansion.tensors.ShapeOf(node.inputs[1]);
   const Shape& value = expansion.tensors.ShapeOf(node.inputs[2]);
-  const AttentionSizes sizes = {
-      .batch = NumElements({query.begin(), query.end() - 2}),
-      .queries = query[query.size() - 2],
-      .keys = key[key.size() - 2],
-      .key_width = query.back(),
-      .value_width = value.back()};
+  const AttentionSizes sizes = {.batch = ProductBefore(query, 2),
+                                .queries = query[query.size() - 2],
+                                .keys = key[key.size() - 2],
+                                .key_width = query.back(),
+                                .value_width = value.back()};
   const std::string& name = expansion.graph.value(node.outputs.front()).name;
   RequireRepresentable(name, {sizes.batch, sizes.queries, sizes.keys});
   RequireRepresentable(name, {sizes.batch, sizes.queries, sizes.value_width});
@@ -112,7 +111,7 @@ class UnfusedAttention {
   std::int64_t RepeatHeads(ValueId id) {
     const Shape& shape = expansion_.tensors.ShapeOf(id);
     const std::int64_t own = expansion_.tensors.Elements(id);
-    const std::int64_t heads = NumElements({shape.begin(), shape.end() - 2});
+    const std::int64_t heads = ProductBefore(shape, 2);
     if (heads == 0 || heads >= sizes_.batch) return own;
     const std::int64_t all = own / heads * sizes_.batch;
     Emit({.kernel_class = KernelClass::kHiddenCopy,

@@ -73,8 +73,7 @@ LayoutEffect Linear(Expansion& expansion, const ExpandedNode& expanded) {
   const ValueId input = MainOperand(expansion, expanded);
   const Shape& shape = expansion.tensors.ShapeOf(input);
   if (shape.size() <= 2) return {};
-  const Shape rows = {NumElements({shape.begin(), shape.end() - 1}),
-                      shape.back()};
+  const Shape rows = {ProductBefore(shape, 1), shape.back()};
   if (!ViewStrides(shape, expansion.tensors.StridesOf(input), rows)) {
     EmitHiddenCopy(expansion, expanded, input);
   }
@@ -122,11 +121,9 @@ LayoutEffect Attention(Expansion& expansion, const ExpandedNode& expanded) {
   const Shape& shape = expansion.tensors.ShapeOf(result);
   const std::vector<ValueId>& inputs = expanded.node.inputs;
   if (IsUnfusedAttention(expansion, expanded.node)) {
-    const auto matrices = [&](ValueId id) {
-      const Shape& of = expansion.tensors.ShapeOf(id);
-      return NumElements({of.begin(), of.end() - 2});
-    };
-    const bool repeats = matrices(inputs[1]) < matrices(inputs[0]);
+    const bool repeats =
+        ProductBefore(expansion.tensors.ShapeOf(inputs[1]), 2) <
+        ProductBefore(expansion.tensors.ShapeOf(inputs[0]), 2);
     CopyUnfit(expansion, expanded, repeats ? 1 : kAttentionOperands);
     return {};
   }

@@ -63,6 +63,12 @@ std::int64_t NumElements(const Shape& shape) {
                          std::multiplies<>());
 }
 
+std::int64_t ProductBefore(const Shape& shape, std::size_t dims_left) {
+  return NumElements(
+      {shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(
+                                        std::min(dims_left, shape.size()))});
+}
+
 Strides ContiguousStrides(const Shape& shape) {
   return StridesInOrder(shape, InnermostFirst(shape.size()));
 }
