@@ -9,6 +9,7 @@ import contextlib
 import csv
 import gzip
 import pathlib
+import statistics
 import sys
 import tarfile
 import tempfile
@@ -67,6 +68,13 @@ def unpacked(archive, inside="truth.csv"):
 def truth(folder):
     """The rows of the folder's truth.csv by network."""
     return {row["model"]: row for row in rows(folder / "truth.csv")}
+
+
+def error_cells(percents):
+    """Median and mean absolute error and signed median, as cells of a table."""
+    sizes = [abs(error) for error in percents]
+    return (f"{statistics.median(sizes):.1f} | {statistics.fmean(sizes):.1f} | "
+            f"{statistics.median(percents):+.1f}")
 
 
 def input_flag(shape, batch):

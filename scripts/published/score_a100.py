@@ -155,10 +155,8 @@ def latency_runs(rows, predictions):
 
 
 def summary(errors):
-    """Median and mean absolute error and signed median of shares, as cells."""
-    sizes = [abs(100 * error) for error in errors]
-    return (f"{statistics.median(sizes):.1f} | {statistics.fmean(sizes):.1f} | "
-            f"{100 * statistics.median(errors):+.1f}")
+    """Cells of a table, of errors as shares."""
+    return published.error_cells([100 * error for error in errors])
 
 
 def print_latency(title, runs, factors, key):

@@ -93,9 +93,7 @@ def print_table(groups):
         errors = [100 * error for error, _ in rows]
         above = [flag for _, flag in rows if flag is not None]
         share = f"{100 * statistics.fmean(above):.0f}" if above else "–"
-        sizes = list(map(abs, errors))
-        print(f"| {source} | {len(rows)} | {statistics.median(sizes):.1f} | "
-              f"{statistics.fmean(sizes):.1f} | {statistics.median(errors):+.1f} | "
+        print(f"| {source} | {len(rows)} | {published.error_cells(errors)} | "
               f"{share} |")
 
 

@@ -19,7 +19,6 @@ scripts/published/devices.
 import argparse
 import collections
 import pathlib
-import statistics
 import sys
 import tempfile
 
@@ -103,10 +102,8 @@ def print_table(errors, by_size, least):
     for (kind, device, table), group in sorted(groups.items()):
         if len(group) < least:
             continue
-        sizes = [abs(error) for error in group]
         print(f"| {kind} | {device} | {table} | {len(group)} | "
-              f"{statistics.median(sizes):.1f} | {statistics.fmean(sizes):.1f} | "
-              f"{statistics.median(group):+.1f} |")
+              f"{published.error_cells(group)} |")
 
 
 def main():

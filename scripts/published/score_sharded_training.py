@@ -20,7 +20,6 @@ import argparse
 import collections
 import pathlib
 import re
-import statistics
 import sys
 import tempfile
 
@@ -82,12 +81,9 @@ def table(errors):
     everything = [one for group in errors.values() for one in group]
     for (device, checkpoints), group in (*sorted(errors.items()),
                                          (("all", None), everything)):
-        absolute = [abs(error) for error in group]
         words = {True: "yes", False: "no", None: ""}[checkpoints]
         print(f"| {device} | {words} | {len(group)} "
-              f"| {100 * statistics.median(absolute):.1f} "
-              f"| {100 * statistics.mean(absolute):.1f} "
-              f"| {100 * statistics.median(group):+.1f} |")
+              f"| {published.error_cells(group)} |")
 
 
 def main():
@@ -101,12 +97,13 @@ def main():
         for row in taken(options.every):
             result = predicted(row, pathlib.Path(folder))
             truth, found = float(row["latency_ms"]), result["latency"]["ms"]
-            errors[row["device"], row["checkpoints"]].append(found / truth - 1)
+            error = 100 * (found / truth - 1)
+            errors[row["device"], row["checkpoints"]].append(error)
             if options.rows:
                 print(row["device"], row["model"], row["batch"], row["seq_len"],
                       "recompute" if row["checkpoints"] else "-",
                       f"{truth:.0f} ms {found:.0f} ms "
-                      f"{100 * (found / truth - 1):+.1f} %, link "
+                      f"{error:+.1f} %, link "
                       f"{result['parallel']['link_ms']:.0f} ms, exposed "
                       f"{result['parallel']['exposed_link_ms']:.1f} ms", flush=True)
     table(errors)

@@ -17,7 +17,6 @@ configuration, or whose batch is another than the export's, are left out.
 import argparse
 import collections
 import pathlib
-import statistics
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
@@ -68,7 +67,7 @@ def export(name, path):
 
 
 def errors_of(folder):
-    """Pairs of (precision, network) and predicted over published time less 1."""
+    """Pairs of (precision, network) and the error of a time, in percent."""
     for row in published.rows(TABLE):
         name = row["model"]
         if row["runtime"] != "eager" or name not in NETWORKS:
@@ -83,8 +82,8 @@ def errors_of(folder):
                 "predict", path, "--mode", "training", "--device", "a100-sxm4-40gb",
                 "--torch", "2.0", "--method", "analytic", *flags,
                 "--json")["results"][0]
-            yield (precision, name), (result["latency"]["ms"] /
-                                      float(row["latency_ms"]) - 1)
+            ratio = result["latency"]["ms"] / float(row["latency_ms"])
+            yield (precision, name), 100 * (ratio - 1)
 
 
 def main():
@@ -100,10 +99,8 @@ def main():
     print("| training step, transformers | rows | median | mean | signed |\n"
           "|---|---|---|---|---|")
     for key, errors in sorted(groups.items()):
-        sizes = [abs(100 * error) for error in errors]
-        print(f"| {key} | {len(errors)} | {statistics.median(sizes):.1f} | "
-              f"{statistics.fmean(sizes):.1f} | {100 * statistics.median(errors):+.1f} |")
+        print(f"| {key} | {len(errors)} | {published.error_cells(errors)} |")
 
 
 if __name__ == "__main__":
-    main()
+    foretell.main(main)

@@ -75,11 +75,8 @@ class Errors:
             self.above.append(100 * (measured > high))
 
     def cells(self):
-        sizes = [abs(one) for one in self.signed]
         above = f"{statistics.fmean(self.above):.0f}" if self.above else "–"
-        return (f"{len(sizes)} | {statistics.median(sizes):.1f} | "
-                f"{statistics.fmean(sizes):.1f} | "
-                f"{statistics.median(self.signed):+.1f} | {above}")
+        return f"{len(self.signed)} | {published.error_cells(self.signed)} | {above}"
 
 
 def print_table(title, table):
