@@ -10,6 +10,7 @@
 #include "foretell/error.h"
 #include "foretell/trace.h"
 #include "foretell/zoo.h"
+#include "src/predict/model_field.h"
 
 namespace foretell::cli {
 namespace {
@@ -19,20 +20,6 @@ constexpr std::size_t kLeadingDims = 2;
 constexpr std::size_t kFewestImageDims = 4;
 
 bool IsZoo(const std::string& model) { return model.starts_with(zoo::kPrefix); }
-
-std::string PlaceFor(const std::string& axis) { return "{" + axis + "}"; }
-
-/// `model` with `size` in the place of {NAME}, or as a field of the zoo.
-std::string WithField(std::string model, const std::string& name,
-                      std::int64_t size) {
-  const std::string place = PlaceFor(name);
-  const std::size_t at = model.find(place);
-  if (at != std::string::npos) {
-    return model.replace(at, place.size(), fmt::format("{}", size));
-  }
-  const char sign = model.find('?') == std::string::npos ? '?' : '&';
-  return fmt::format("{}{}{}={}", model, sign, name, size);
-}
 
 bool IsImage(const InputSpec& input) {
   return input.dims && input.dims->size() >= kFewestImageDims;
@@ -88,7 +75,7 @@ SweptModel::SweptModel(const ModelOptions& options,
 SweptModel::Kind SweptModel::KindOf(const std::string& name) const {
   const std::string& model = options_.models.front();
   if (model.find('{') != std::string::npos) {
-    const bool named = model.find(PlaceFor(name)) != std::string::npos;
+    const bool named = model.find(FieldPlace(name)) != std::string::npos;
     return named || name != "resolution" ? Kind::kField : Kind::kResolution;
   }
   const Program program = OpenModel(model, options_.ToLoadOptions());
@@ -162,7 +149,8 @@ SweptPoint SweptModel::At(const Eigen::VectorXd& point) {
     if (kinds_[i] == Kind::kResolution) resolution = size;
     if (kinds_[i] == Kind::kDimension) request.dims[axes_[i].name] = size;
     if (kinds_[i] != Kind::kField) continue;
-    swept.model = WithField(swept.model, axes_[i].name, size);
+    swept.model = WithField(std::move(swept.model), axes_[i].name,
+                            fmt::format("{}", size));
   }
   const Program& program = Open(swept.model);
   if (resolution) NameLengths(program, *resolution, request);

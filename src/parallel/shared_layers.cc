@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "foretell/error.h"
+#include "src/core/name_table.h"
 #include "src/graph/collective.h"
 #include "src/parallel/split_rules.h"
 #include "src/parallel/step_rewriter.h"
@@ -39,9 +39,8 @@ std::string NameOf(const OperatorGraph& graph, const Parameter& weight) {
 }  // namespace
 
 std::string_view LayerShareName(LayerShare share) {
-  constexpr std::array<std::string_view, 3> kNames = {
-      kWholeShare, kColumnsShare, kRowsShare};
-  return kNames[static_cast<std::size_t>(share)];
+  constexpr NameTable<3> kNames = {kWholeShare, kColumnsShare, kRowsShare};
+  return NameIn(kNames, share);
 }
 
 SharedLayers::SharedLayers(const OperatorGraph& graph, const StepFacts& facts,

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "foretell/error.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 #include "src/core/text.h"
 #include "src/predict/apply_adaptation.h"
+#include "src/predict/model_field.h"
 
 namespace foretell {
 namespace {
@@ -27,10 +29,8 @@ std::string PatternOf(const Calibration& calibration) {
   std::string pattern = calibration.model;
   for (const CalibratedFactor& factor : calibration.factors) {
     if (factor.place != Place::kField) continue;
-    const std::string place = fmt::format("{{{}}}", factor.name);
-    if (pattern.find(place) != std::string::npos) continue;
-    const char sign = pattern.find('?') == std::string::npos ? '?' : '&';
-    pattern += fmt::format("{}{}={}", sign, factor.name, place);
+    pattern =
+        WithField(std::move(pattern), factor.name, FieldPlace(factor.name));
   }
   return pattern;
 }

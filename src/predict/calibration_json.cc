@@ -1,4 +1,3 @@
-#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -7,6 +6,7 @@
 #include "foretell/calibration.h"
 #include "src/core/json_object.h"
 #include "src/core/json_text.h"
+#include "src/core/name_table.h"
 
 namespace foretell {
 namespace {
@@ -17,19 +17,15 @@ using Place = CalibratedFactor::Place;
 constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr int kMostPowers = 64;
 constexpr int kMostRuns = 1'000'000;
-constexpr std::array<std::string_view, 3> kPlaces = {"batch", "length",
-                                                     "field"};
+constexpr NameTable<3> kPlaces = {"batch", "length", "field"};
 
 std::optional<Place> ParsePlace(std::string_view name) {
-  for (std::size_t i = 0; i < kPlaces.size(); ++i) {
-    if (kPlaces[i] == name) return static_cast<Place>(i);
-  }
-  return std::nullopt;
+  return FindIn<Place>(kPlaces, name);
 }
 
 Json FactorJson(const CalibratedFactor& factor) {
   Json json = {{"name", factor.name},
-               {"place", kPlaces[static_cast<std::size_t>(factor.place)]},
+               {"place", NameIn(kPlaces, factor.place)},
                {"lowest", factor.lowest},
                {"highest", factor.highest}};
   if (factor.place == Place::kLength) {
