@@ -165,6 +165,8 @@ std::string Server::State::MetricsText() {
   return metrics.Text(
       {{"workers", "Worker processes",
         static_cast<double>(options.pool.workers)},
+       {"workers_busy", "Workers that answer a request now",
+        static_cast<double>(pool.busy())},
        {"workers_replaced", "Workers started in the place of others",
         static_cast<double>(pool.replaced())},
        {"queue", "Requests that wait for a worker",

@@ -50,6 +50,7 @@ WorkerPool::Worker WorkerPool::Take() {
   --waiting_;
   Worker worker = std::move(free_.back());
   free_.pop_back();
+  ++busy_;
   return worker;
 }
 
@@ -57,6 +58,7 @@ void WorkerPool::GiveBack(Worker worker) {
   {
     const std::scoped_lock lock(mutex_);
     free_.push_back(std::move(worker));
+    --busy_;
   }
   is_free_.notify_one();
 }
@@ -69,6 +71,7 @@ void WorkerPool::Replace(Worker worker) {
     worker.process.Kill();
     worker = Start();
     free_.push_back(std::move(worker));
+    --busy_;
   }
   is_free_.notify_one();
 }

@@ -229,15 +229,16 @@ class Limits(unittest.TestCase):
 
     def test_a_request_without_end_is_ended(self):
         with service("--workers", "1", "--queue", "0", "--timeout",
-                     "3") as running, \
+                     "5") as running, \
                 concurrent.futures.ThreadPoolExecutor() as pool:
             endless = pool.submit(running.ask, "/v1/predict?input=f32[2,2]",
                                   endless_file(), BYTES)
-            status = 200
-            while status != 429 and not endless.done():
-                status, headers, _ = running.ask(
-                    "/v1/predict",
-                    b'{"model": "zoo:vgg11", "options": {"batch": 1}}', JSON)
+            while running.metric("workers_busy") == 0:
+                self.assertFalse(endless.done(), "answered before it was seen")
+                time.sleep(0.01)
+            status, headers, _ = running.ask(
+                "/v1/predict",
+                b'{"model": "zoo:vgg11", "options": {"batch": 1}}', JSON)
             self.assertEqual((status, headers["Retry-After"]), (429, "1"))
             self.assertEqual(endless.result()[0], 504, endless.result())
             self.assertEqual(running.metric("workers_replaced"), 1)
