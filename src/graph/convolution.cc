@@ -78,6 +78,7 @@ std::optional<Convolution> ConvolutionOf(const OperatorGraph& graph,
   result.transposed = node.kind == OpKind::kTransposedConvolution ||
                       node.Int("transposed", 0) != 0;
   result.stride = node.Ints("stride", {1});
+  result.dilation = node.Ints("dilation", {1});
   if (result.weight->shape.size() < 2) return std::nullopt;
   if (node.target == "conv_tbc") {
     SetTimeBatchChannel(result);

@@ -27,6 +27,7 @@ struct Convolution {
   std::int64_t positions_out = 1;  ///< The same of the output.
   Shape window;                    ///< Extents; empty for a weight without.
   Shape stride;                    ///< As the operator gives them.
+  Shape dilation;                  ///< The same.
 
   /// Elements of the window.
   std::int64_t Taps() const;

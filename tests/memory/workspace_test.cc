@@ -105,6 +105,37 @@ TEST(Workspace, OfAUnitStride3x3HasNoneForTheGradientOfItsWeight) {
   EXPECT_EQ(blocks[0].bytes, kDenseBytes);
 }
 
+/// Backward pass of a 3 x 3 convolution of `channels` to 8 channels.
+std::string UnitStride3x3(int channels) {
+  const std::string image = "f32[2," + std::to_string(channels) + ",16,16]";
+  const std::string weight = "f32[8," + std::to_string(channels) + ",3,3]";
+  return "%d = input f32[2,8,16,16]\n%x = input " + image +
+         "\n%dx, %dw = convolution_backward(%d, %x, weight " + weight +
+         ") {stride=[1,1], padding=[1,1], output_mask=[1,1,0]} : " + image +
+         ", " + weight + "\n";
+}
+
+TEST(Workspace, OfA3x3OfMediumWidthIsAWinogradTransform) {
+  for (const auto& [channels, multiple] : std::vector<std::pair<int, double>>{
+           {40, 1}, {41, 2.25}, {160, 2.25}, {161, 1}}) {
+    const auto blocks = BlocksOf(UnitStride3x3(channels));
+    ASSERT_EQ(blocks.size(), 1u) << channels;
+    const double bytes =
+        4 * (2 * channels * 256 + 8 * channels * 9 + 2 * 8 * 256);
+    EXPECT_EQ(blocks[0].bytes, static_cast<std::int64_t>(multiple * bytes))
+        << channels;
+  }
+}
+
+TEST(Workspace, OfA3x3x3IsNoWinogradTransform) {
+  const auto blocks = BlocksOf(R"(%d = input f32[2,64,4,8,8]
+%x = input f32[2,64,4,8,8]
+%dx, %dw = convolution_backward(%d, %x, weight f32[64,64,3,3,3]) {stride=[1,1,1], padding=[1,1,1], output_mask=[1,1,0]} : f32[2,64,4,8,8], f32[64,64,3,3,3]
+)");
+  ASSERT_EQ(blocks.size(), 1u);
+  EXPECT_EQ(blocks[0].bytes, 4 * (2 * 2 * 64 * 256 + 64 * 64 * 27));
+}
+
 TEST(Workspace, OfAPassThatDoesNotRunIsNotThere) {
   const auto blocks = BlocksOf(R"(%d = input f32[2,4,8,8]
 %x = input f32[2,8,16,16]
