@@ -15,6 +15,7 @@ context of that environment was suggested by an earlier look at the same table.
 
 import argparse
 import collections
+import dataclasses
 import pathlib
 import statistics
 import sys
@@ -60,11 +61,21 @@ def print_faketensor(batches, keys):
               f"median signed error {statistics.median(errors):+.1%}")
 
 
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """Networks to take, by name with commas between or the first so many; all else."""
+    networks: str = ""
+    limit: int | None = None
+    optimizer: str = "momentum"
+    flags: str = ""
+
+
 def predict(paths, shape, batches, options):
     """(model, batch) -> result of one process of `foretell predict`."""
     document = foretell.run_json(
         "predict", *paths, "--json", "--mode", "training", "--optimizer",
-        options.optimizer, *options.flags.split(), "--device", DEVICE, "--environment", ENVIRONMENT, "--input",
+        options.optimizer, *options.flags.split(), "--device", DEVICE, "--environment",
+        ENVIRONMENT, "--input",
         published.input_flag(shape, 1), "--batch", ",".join(map(str, batches)),
         accept=(foretell.DONE, foretell.MODEL_FAILED))
     for error in document["errors"]:
@@ -96,9 +107,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batches", default="8,64")
     parser.add_argument("--limit", type=int, help="only so many networks")
-    parser.add_argument("--networks", help="only these, separated by commas")
-    parser.add_argument("--optimizer", default="momentum")
-    parser.add_argument("--flags", default="",
+    parser.add_argument("--networks", default=Options.networks,
+                        help="only these, separated by commas")
+    parser.add_argument("--optimizer", default=Options.optimizer)
+    parser.add_argument("--flags", default=Options.flags,
                         help='of `predict`, e.g. "--set-to-none off"')
     options = parser.parse_args()
     published.need(published.TRAINING_TRACES, published.TRAINING_MEMORY)

@@ -60,7 +60,6 @@ constexpr WorkspaceRule kWorkspaceRules[] = {
     // class                      half  forward  d input  d weight  for TF32
     {ConvolutionClass::kStem, false, 0.5, 0, 0, true},
     {ConvolutionClass::kUnitStride3x3, false, 0.5, 1, 0, true},
-    {ConvolutionClass::kWinograd3x3, false, 0.5, 2.25, 0, true},
     {ConvolutionClass::kDense, false, 0.5, 0.5, 1, true},
     {ConvolutionClass::kGrouped, false, 0.5, 0.5, 1},
     {ConvolutionClass::kPointwise, false, 0, 0, 0},
@@ -68,7 +67,6 @@ constexpr WorkspaceRule kWorkspaceRules[] = {
     {ConvolutionClass::kDepthwise, false, 0.5, 0, 0},
     {ConvolutionClass::kStem, true, 1, 1, 1},
     {ConvolutionClass::kUnitStride3x3, true, 1, 1, 1},
-    {ConvolutionClass::kWinograd3x3, true, 1, 1, 1},
     {ConvolutionClass::kDense, true, 1, 1, 1},
     {ConvolutionClass::kGrouped, true, 1, 1, 1},
     {ConvolutionClass::kPointwise, true, 1, 1, 1},
@@ -77,7 +75,11 @@ constexpr WorkspaceRule kWorkspaceRules[] = {
 };
 
 constexpr std::int64_t kStemChannels = 4;
-// Channels of the larger side for which published peaks show a transform.
+
+// Where the gradient of the input is a Winograd transform, and the channels of
+// the larger side for which published peaks show one.
+constexpr WorkspaceRule kWinogradRule = {
+    ConvolutionClass::kUnitStride3x3, false, 0.5, 2.25, 0, true};
 constexpr std::int64_t kLeastWinogradChannels = 41;
 constexpr std::int64_t kMostWinogradChannels = 160;
 
@@ -92,15 +94,6 @@ bool AllAre(std::span<const std::int64_t> numbers, std::int64_t value) {
       numbers, [value](std::int64_t number) { return number == value; });
 }
 
-/// Of convolutions of 3 taps a dimension and stride 1.
-bool TakesWinograd(const Convolution& convolution) {
-  const std::int64_t channels =
-      std::max(convolution.channels_in, convolution.channels_out);
-  return channels >= kLeastWinogradChannels &&
-         channels <= kMostWinogradChannels && convolution.window.size() == 2 &&
-         AllAre(convolution.dilation, 1);
-}
-
 ConvolutionClass Classify(const Convolution& convolution) {
   const bool grouped = convolution.groups > 1;
   if (convolution.IsDepthwise()) return ConvolutionClass::kDepthwise;
@@ -110,11 +103,10 @@ ConvolutionClass Classify(const Convolution& convolution) {
   }
   if (grouped) return ConvolutionClass::kGrouped;
   if (convolution.channels_in <= kStemChannels) return ConvolutionClass::kStem;
-  if (!AllAre(convolution.window, 3) || !AllAre(convolution.stride, 1)) {
-    return ConvolutionClass::kDense;
-  }
-  return TakesWinograd(convolution) ? ConvolutionClass::kWinograd3x3
-                                    : ConvolutionClass::kUnitStride3x3;
+  const bool unit_stride = AllAre(convolution.stride, 1);
+  return AllAre(convolution.window, 3) && unit_stride
+             ? ConvolutionClass::kUnitStride3x3
+             : ConvolutionClass::kDense;
 }
 
 bool IsHalf(DType dtype) {
@@ -128,9 +120,22 @@ bool GainsByTf32(const DeviceSpec& device) {
   return tf32 != end && fp32 != end && tf32->second > fp32->second;
 }
 
+/// Of 32-bit convolutions of 3 taps a dimension and stride 1.
+bool TakesWinograd(const Convolution& convolution) {
+  const std::int64_t channels =
+      std::max(convolution.channels_in, convolution.channels_out);
+  return channels >= kLeastWinogradChannels &&
+         channels <= kMostWinogradChannels && convolution.window.size() == 2 &&
+         AllAre(convolution.dilation, 1);
+}
+
 const WorkspaceRule& RuleOf(const Convolution& convolution) {
   const ConvolutionClass found = Classify(convolution);
   const bool half = IsHalf(convolution.input->dtype);
+  if (found == kWinogradRule.convolution && half == kWinogradRule.half &&
+      TakesWinograd(convolution)) {
+    return kWinogradRule;
+  }
   return *std::ranges::find_if(kWorkspaceRules, [&](const WorkspaceRule& rule) {
     return rule.convolution == found && rule.half == half;
   });

@@ -22,14 +22,13 @@ bool UsesCudnn(const Node& node);
 enum class ConvolutionClass {
   kStem,  ///< Dense, of at most four channels: the first layer.
   kUnitStride3x3,
-  kWinograd3x3,  ///< The same in two dimensions, of 41 to 160 channels.
-  kDense,        ///< Any other with more than one tap.
+  kDense,  ///< Any other with more than one tap.
   kGrouped,
   kPointwise,
   kGroupedPointwise,
   kDepthwise,
 };
-inline constexpr int kNumConvolutionClasses = 8;
+inline constexpr int kNumConvolutionClasses = 7;
 
 /// A convolution, forward or backward.
 struct ConvolutionFacts {
