@@ -33,7 +33,7 @@ using memory::ScheduledEvent;
 /// sources, each weighing the same, rounded up: scripts/published/
 /// score_interval.py prints them, and what they hold of a source left out.
 constexpr double kShareAboveOfInference = 0.36;
-constexpr double kShareAboveOfTraining = 0.22;
+constexpr double kShareAboveOfTraining = 0.23;
 constexpr double kShareBelow = 0.10;
 
 /// Takes the workspaces that were refused out of the account. Each is freed by
