@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "foretell/error.h"
+#include "src/core/units.h"
 
 namespace foretell {
 namespace {
@@ -196,11 +197,13 @@ ProcessEnd ChildProcess::Bury() {
          errno == EINTR) {
   }
   int status = 0;
-  while (waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+  rusage usage = {};
+  while (wait4(id_, &status, 0, &usage) < 0 && errno == EINTR) {
   }
   end_ = WIFSIGNALED(status) ? ProcessEnd{.kind = ProcessEnd::Kind::kSignalled,
                                           .signal = WTERMSIG(status)}
                              : ProcessEnd{.status = WEXITSTATUS(status)};
+  end_->peak_bytes = usage.ru_maxrss * kKiB;
   return *end_;
 }
 

@@ -32,6 +32,10 @@ struct ProcessEnd {
   Kind kind = Kind::kExited;
   int status = 0;  ///< Exit status, where it is kExited.
   int signal = 0;  ///< Signal, where it is kSignalled.
+  /// Most bytes that it, or a process that it waited for, had resident. At
+  /// least what this process held as it forked, even if another program was
+  /// executed: the kernel counts that too.
+  std::int64_t peak_bytes = 0;
 };
 
 /// "ended by SIGSEGV (11)", "ended with status 7", "killed at its deadline".

@@ -10,6 +10,7 @@
 #include "src/core/printable.h"
 #include "src/core/resident_memory.h"
 #include "src/core/text.h"
+#include "src/core/units.h"
 #include "src/core/work_folder.h"
 #include "src/sandbox/run_program.h"
 
@@ -17,6 +18,7 @@ namespace foretell::plan {
 namespace {
 
 constexpr std::size_t kMostWords = 300;
+constexpr double kSecondsOfNothing = 60;
 
 std::string WithShape(std::string command, const std::string& sizes) {
   constexpr std::string_view kPlace = kShapePlace;
@@ -42,6 +44,16 @@ std::string WithShape(std::string command, const std::string& sizes) {
                           words.empty() ? "" : ": ", words));
 }
 
+/// What the end of a command that takes nothing says: a process that does not
+/// take more cannot be told from this one, whose copy it was.
+std::int64_t InheritedPeak(const WorkFolder& work) {
+  return sandbox::Run({.argv = {"/bin/sh", "-c", ":"},
+                       .folder = work.path(),
+                       .log = work / "nothing.txt",
+                       .deadline_s = kSecondsOfNothing})
+      .peak_bytes;
+}
+
 }  // namespace
 
 std::string SizesText(const std::vector<std::int64_t>& shape) {
@@ -58,19 +70,22 @@ std::int64_t MeasurePeak(const std::string& command,
   const std::string line = WithShape(command, SizesText(shape));
   const WorkFolder work;
   const std::string log = work / "log.txt";
-  std::int64_t peak = 0;
+  std::int64_t seen = 0;
   const ProcessEnd end =
       sandbox::Run({.argv = {"/bin/sh", "-c", line},
                     .folder = std::filesystem::current_path(),
                     .log = log,
                     .deadline_s = deadline_s,
-                    .watch = [&peak](pid_t process) {
-                      peak = std::max(peak, LargestPeakOfTree(process));
+                    .watch = [&seen](pid_t process) {
+                      seen = std::max(seen, LargestPeakOfTree(process));
                     }});
   if (end.kind != ProcessEnd::Kind::kExited || end.status != 0) {
     FailToRun(line, end, log);
   }
-  if (peak > 0) return peak;
+  if (end.peak_bytes > InheritedPeak(work) + kMiB) {
+    return std::max(seen, end.peak_bytes);
+  }
+  if (seen > 0) return seen;
   throw Error(ErrorCode::kUnsupported,
               fmt::format("'{}': ended before its memory could be read",
                           Printable(line)));

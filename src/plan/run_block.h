@@ -14,8 +14,9 @@ std::string SizesText(const std::vector<std::int64_t>& shape);
 
 /// Runs `command` by the shell with the sizes in the place of {shape}
 /// ("64,64,64") and answers with the peak resident memory of the largest of the
-/// processes that it starts, looked at every few milliseconds: what it takes in
-/// the last ones may be missed.
+/// processes that it starts and waits for: exact where it is more than this
+/// process holds; else, and of those not waited for, as it is looked at every
+/// few milliseconds, so that what is taken in the last ones may be missed.
 ///
 /// Throws Error(kInvalidArgument) for a command without {shape};
 /// Error(kUnsupported) that quotes the command with its last words, on one

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/core/units.h"
 #include "tests/graph/expect_error.h"
 
 namespace foretell {
@@ -55,6 +56,27 @@ TEST_F(Child, SendsAMessageFromAnotherProcess) {
       Fork([](Channel& channel) { channel.Send(std::to_string(getpid())); });
   EXPECT_EQ(child.channel().Receive(), std::to_string(child.id()));
   EXPECT_EQ(ToString(child.Wait()), "ended with status 0");
+}
+
+/// Holds as many MiB until it returns.
+void Hold(std::int64_t mib) {
+  const std::vector<char> block(static_cast<std::size_t>(mib * kMiB), 1);
+}
+
+TEST_F(Child, SaysHowMuchItHadResident) {
+  const auto peak = [](const std::function<void(Channel&)>& work) {
+    return Fork(work).Wait().peak_bytes;
+  };
+  const std::int64_t idle = peak([](Channel&) {});
+  EXPECT_GT(idle, 0);
+  const auto added_mib = [idle](std::int64_t bytes) {
+    return static_cast<double>(bytes - idle) / static_cast<double>(kMiB);
+  };
+  EXPECT_NEAR(added_mib(peak([](Channel&) { Hold(16); })), 16, 2);
+  // And what one that it waits for has.
+  EXPECT_NEAR(added_mib(peak(
+                  [](Channel&) { Fork([](Channel&) { Hold(24); }).Wait(); })),
+              24, 2);
 }
 
 TEST_F(Child, IsAbandonedAndBuriedLater) {

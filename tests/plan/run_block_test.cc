@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "foretell/error.h"
 #include "src/core/units.h"
 #include "tests/graph/expect_error.h"
@@ -9,25 +11,29 @@
 namespace foretell::plan {
 namespace {
 
-/// Fills and keeps as many MiB as the product of the sizes, until somebody must
-/// have looked.
+/// Fills a block of as many MiB, and ends at once.
 constexpr char kTakesMiB[] =
-    "python3 -c 'import math, time; sizes = [{shape}];"
-    " bytes_taken = bytearray(b\"x\" * (math.prod(sizes) << 20));"
-    " time.sleep(0.5)'";
+    "dd if=/dev/zero of=/dev/null bs={shape}M count=1 2>&1";
+
+double PeakMiB(const std::string& command, std::int64_t size) {
+  return static_cast<double>(MeasurePeak(command, {size}, 60)) /
+         static_cast<double>(kMiB);
+}
 
 TEST(MeasurePeak, IsWhatTheCommandTakes) {
-  const std::int64_t small = MeasurePeak(kTakesMiB, {1, 1}, 60);
-  const std::int64_t large = MeasurePeak(kTakesMiB, {5, 20}, 60);
-  // The literal and its copy.
-  const auto difference = static_cast<double>(large - small);
-  EXPECT_NEAR(difference / static_cast<double>(kMiB), 2 * 99, 2);
+  const double least = PeakMiB(kTakesMiB, 128);
+  EXPECT_GT(least, 128);
+  EXPECT_NEAR(PeakMiB(kTakesMiB, 176) - least, 48, 0.5);
 }
 
 TEST(MeasurePeak, CountsWhatTheCommandStarts) {
-  const std::string command =
-      std::string("true {shape}; ") + kTakesMiB + "; true";
-  EXPECT_GT(MeasurePeak(command, {50}, 60), 100 * kMiB);
+  const std::string command = std::string(kTakesMiB) + "; true";
+  EXPECT_NEAR(PeakMiB(command, 128), PeakMiB(kTakesMiB, 128), 0.5);
+}
+
+TEST(MeasurePeak, IsNotWhatThisProcessTakes) {
+  const std::vector<char> mine(static_cast<std::size_t>(96 * kMiB), 1);
+  EXPECT_LT(PeakMiB("sleep 0.1; : {shape}", 1), 64);
 }
 
 TEST(MeasurePeak, SaysWhyACommandFailed) {
