@@ -70,11 +70,15 @@ def truth(folder):
     return {row["model"]: row for row in rows(folder / "truth.csv")}
 
 
-def error_cells(percents):
-    """Median and mean absolute error and signed median, as cells of a table."""
+def error_cells(percents, between=" | "):
+    """Median and mean absolute error and signed median, as cells of a table; dashes
+    where there are none."""
+    if not percents:
+        return between.join("–––")
     sizes = [abs(error) for error in percents]
-    return (f"{statistics.median(sizes):.1f} | {statistics.fmean(sizes):.1f} | "
-            f"{statistics.median(percents):+.1f}")
+    return between.join((f"{statistics.median(sizes):.1f}",
+                         f"{statistics.fmean(sizes):.1f}",
+                         f"{statistics.median(percents):+.1f}"))
 
 
 def input_flag(shape, batch):

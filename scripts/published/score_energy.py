@@ -64,13 +64,7 @@ def predictions_of(runs):
 
 
 def error_cells(errors):
-    """Median, mean and signed median in percent; dashes without errors."""
-    if not errors:
-        return "– / – / –"
-    percent = [100 * error for error in errors]
-    sizes = [abs(error) for error in percent]
-    return (f"{statistics.median(sizes):.1f} / {statistics.fmean(sizes):.1f} / "
-            f"{statistics.median(percent):+.1f}")
+    return published.error_cells([100 * error for error in errors], " / ")
 
 
 def groups_of(pairs):

@@ -154,10 +154,7 @@ def print_errors(title, errors):
     print(f"\n| {title} | rows | median | mean | signed |\n|---|---|---|---|---|")
     for name in sorted(errors):
         group = [100 * error for error in errors[name]]
-        sizes = [abs(error) for error in group]
-        print(f"| {name} | {len(group)} | {statistics.median(sizes):.1f} % | "
-              f"{statistics.mean(sizes):.1f} % | "
-              f"{statistics.median(group):+.1f} % |")
+        print(f"| {name} | {len(group)} | {published.error_cells(group)} |")
 
 
 def score_products(every):

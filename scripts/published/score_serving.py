@@ -21,7 +21,6 @@ networks that the zoo lacks.
 import argparse
 import collections
 import pathlib
-import statistics
 import sys
 import tempfile
 
@@ -49,12 +48,6 @@ def predict(row, host):
     latency = result["latency"]
     ms = latency["compute_ms"] + latency["memory_ms"]
     return ms, result["energy"]["average_power_w"] * ms / 1e3 / batch
-
-
-def cells(errors):
-    sizes = [abs(error) for error in errors]
-    return (f"{statistics.median(sizes):.1f} / {statistics.fmean(sizes):.1f} / "
-            f"{statistics.median(errors):+.1f}")
 
 
 def errors_of(rows, host, shows_each):
@@ -86,8 +79,9 @@ def main():
           "|---|---|---|---|---|")
     for (model, device), pairs in sorted(groups.items()):
         times, energies = zip(*pairs)
-        print(f"| {model} | {device} | {len(pairs)} | {cells(times)} | "
-              f"{cells(energies)} |")
+        print(f"| {model} | {device} | {len(pairs)} | "
+              f"{published.error_cells(times, ' / ')} | "
+              f"{published.error_cells(energies, ' / ')} |")
 
 
 if __name__ == "__main__":
