@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -58,9 +60,14 @@ TEST_F(Child, SendsAMessageFromAnotherProcess) {
   EXPECT_EQ(ToString(child.Wait()), "ended with status 0");
 }
 
-/// Holds as many MiB until it returns.
+/// Holds as many MiB until it ends, of the kernel's: what the heap has free may
+/// be resident already.
 void Hold(std::int64_t mib) {
-  const std::vector<char> block(static_cast<std::size_t>(mib * kMiB), 1);
+  const auto bytes = static_cast<std::size_t>(mib * kMiB);
+  void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) _exit(1);
+  std::memset(block, 1, bytes);
 }
 
 TEST_F(Child, SaysHowMuchItHadResident) {
