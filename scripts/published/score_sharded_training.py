@@ -8,7 +8,9 @@ to 30 billion parameters on eight A100s or H100s, under FSDP (FULL_SHARD), and n
 per second by batch and length, with and without activation checkpointing. The networks are
 GPT-2's with GELU as one operator, no dropout and 50368 words (scripts/lib/
 language_models.py), asked for with `--precision bf16 --parallel fsdp:8`: FSDP gathers and
-multiplies in BF16 whether the source says bf16 or amp_bf16. Its rate is over many
+multiplies in BF16 whether the source says bf16 or amp_bf16. Its attention is
+FlashAttention 1 in Triton (`attn_impl: triton` of its scripts/train/benchmarking, images of
+PyTorch 1.13 and 2.1), so it is predicted as of PyTorch 2.1. Its rate is over many
 micro-batches to one step of the optimizer, so the optimizer is SGD, the cheapest. Rows in
 FP8 are left out, which foretell does not know. Prints by GPU and checkpointing, in percent,
 how many rows there are, median and mean absolute error and the signed median of the time of
@@ -38,6 +40,7 @@ NETWORKS = {"mpt-125m": (768, 12, 12), "mpt-350m": (1024, 24, 16),
 VOCABULARY = 50368
 # A trace leaves the container out of the paths: "0.qkv".
 BLOCKS = "*"
+TORCH = "2.1"
 NOTE = re.compile(r"8 GPUs, sharding FULL_SHARD, activation checkpointing (True|False)")
 
 
@@ -70,8 +73,9 @@ def predicted(row, folder):
     (result,) = foretell.run_json(
         "predict", export(row["model"], tokens, folder), "--json", "--input",
         f"i64[{row['batch']},{tokens}]", "--mode", "training", "--optimizer", "sgd",
-        "--precision", "bf16", "--parallel", f"fsdp:8,blocks={BLOCKS}", "--device",
-        DEVICES[row["device"]], *flags)["results"]
+        "--precision", "bf16", "--torch", TORCH, "--parallel",
+        f"fsdp:8,blocks={BLOCKS}", "--device", DEVICES[row["device"]],
+        *flags)["results"]
     return result
 
 
