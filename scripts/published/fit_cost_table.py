@@ -24,10 +24,27 @@ BANDWIDTH_GB_S = {"A100-SXM-80GB": 2039, "A100-PCIE-80GB": 1935,
                   "A100-PCIE-40GB": 1555}
 TENSOR_TILES = [(256, 128), (128, 128), (128, 64), (64, 64), (32, 64), (16, 64)]
 SIMT_TILES = [(256, 128), (128, 128), (128, 64), (64, 64), (32, 64), (32, 32)]
-# As in src/cost/gemm.cc.
-TENSOR_EFFICIENCIES = [.83, .56, .50, .49, .21, .15]
+# As in src/cost/gemm.cc: of products, and of convolutions, which have no start of their
+# own; cycles in which a tile of 256 x 128 starts.
+TENSOR_EFFICIENCIES = [.85, .80, .71, .65, .20, .19]
+CONVOLUTION_EFFICIENCIES = [.83, .56, .50, .49, .21, .15]
+START_CYCLES = 3000
+LARGEST_TILE = 256 * 128
 # Name, FP16 peak with FP32 accumulation, bandwidth, multiprocessors.
 DEEPBENCH_DEVICES = [("V100", 125, 900, 80), ("T4", 65, 320, 40)]
+# Tables of 16-bit products: file, what rows of it, peak (of devices whose products were
+# measured, 1 / 0.86 of that), bandwidth, multiprocessors, clock in MHz as the FP32 peak
+# says. Only the first one was fitted.
+PRODUCT_TABLES = [
+    ("A100, serving", "gemm_bf16_a100", {}, 312, 2039, A100_SMS, 1410),
+    ("A100, Vidur", "llm_layer_ops_fp16_a100", {}, 312, 2039, A100_SMS, 1410),
+    ("A40, Vidur", "llm_layer_ops_fp16_other_gpus", {"device": "A40-48GB"}, 149.7, 696,
+     84, 1740),
+    ("H100, Vidur", "llm_layer_ops_fp16_other_gpus", {"device": "H100-80GB"}, 921, 3350,
+     132, 1803),
+    ("H100, serving", "gemm_bf16_h100", {}, 921, 3350, 132, 1803),
+    ("H200, serving", "gemm_bf16_power_h200", {}, 921, 4800, 132, 1983)]
+SUMS = [256, 512, 1024, 2048, 4096, 10 ** 9]
 # The same with the FP32 peak.
 FLOAT_DEVICES = [("V100", 15.7, 900, 80), ("P100", 9.3, 732, 56)]
 
@@ -38,17 +55,17 @@ def column(rows, name, default=1.0):
 
 def gemm_us(shapes, parameters, tiles, peak_tflops, bandwidth_gb_s, width,
             sms=A100_SMS):
-    """Time by src/cost/gemm.cc; parameters: tile efficiencies, floor in
-    microseconds, share of the bandwidth."""
+    """Time by src/cost/gemm.cc; parameters: tile efficiencies, elements of the sum that
+    starting a tile costs, floor in microseconds, share of the bandwidth."""
     batch, m, n, k = shapes
-    *efficiencies, floor, memory_share = parameters
+    *efficiencies, depth, floor, memory_share = parameters
     per_sm = peak_tflops * 1e6 / sms
     best = np.full(m.shape, np.inf)
     for (tile_m, tile_n), efficiency in zip(tiles, efficiencies):
         count = np.ceil(m / tile_m) * np.ceil(n / tile_n) * batch
         for split in (1, 2, 4, 8, 16):
             waves = np.ceil(count * split / sms)
-            us = waves * 2 * tile_m * tile_n * np.ceil(k / split)
+            us = waves * 2 * tile_m * tile_n * (np.ceil(k / split) + depth)
             us = us / (per_sm * efficiency)
             if split > 1:
                 us = us + batch * m * n * 8 / (bandwidth_gb_s * 1e3)
@@ -64,7 +81,7 @@ def random_search(error, start, rng, rounds):
     for _ in range(rounds):
         mask = rng.random(best.size) < 0.4
         trial = best * np.exp(rng.normal(0, 0.08, best.size) * mask)
-        trial[:-2] = np.minimum(trial[:-2], 1)
+        trial[:-3] = np.minimum(trial[:-3], 1)
         trial[-1] = min(trial[-1], 1)
         now = error(trial)
         if now < lowest:
@@ -75,6 +92,7 @@ def random_search(error, start, rng, rounds):
 def fit_gemm(title, shapes, measured, floors, options, rng):
     tiles = options["tiles"]
     bandwidth = options.pop("bandwidth_gb_s")
+    depth = options.pop("start_depth")
     sample = rng.choice(measured.size, min(12000, measured.size), replace=False)
 
     def errors(parameters, index):
@@ -82,7 +100,7 @@ def fit_gemm(title, shapes, measured, floors, options, rng):
                      bandwidth_gb_s=bandwidth[index], **options)
         return np.abs(np.log(np.maximum(us, floors[index]) / measured[index]))
 
-    start = [.85, .75, .6, .45, .3, .15, 4, .7]
+    start = [.85, .75, .6, .45, .3, .15, depth, 4, .7]
     found = random_search(lambda p: errors(p, sample).mean(), start, rng, 600)
     everything = np.arange(measured.size)
     error = errors(found, everything)
@@ -91,7 +109,8 @@ def fit_gemm(title, shapes, measured, floors, options, rng):
           f"{np.median(error[measured > 100]):.3f}")
     for tile, efficiency in zip(tiles, found):
         print(f"  tile {tile[0]} x {tile[1]}: {efficiency:.2f}")
-    print(f"  floor {found[-2]:.1f} us, bandwidth share {found[-1]:.2f}")
+    print(f"  start as {found[-3]:.0f} elements, floor {found[-2]:.1f} us, "
+          f"bandwidth share {found[-1]:.2f}")
 
 
 def fit_bf16(folder, rng):
@@ -100,9 +119,34 @@ def fit_bf16(folder, rng):
     m, n, k = (column(rows, name) for name in "mnk")
     measured = column(rows, "latency_ms") * 1e3
     options = {"tiles": TENSOR_TILES, "peak_tflops": 312, "width": 2,
+               "start_depth": 60,
                "bandwidth_gb_s": np.full(m.shape, 2039.0)}
     fit_gemm("BF16 products", [np.ones_like(m), m, n, k], measured,
              np.zeros_like(m), options, rng)
+
+
+def print_short_sums(folder):
+    print("large 16-bit products above 100 us, by the least k: signed median error, "
+          "with and without the start of a tile (%)")
+    for title, table, wanted, peak, bandwidth, sms, mhz in PRODUCT_TABLES:
+        rows = [row for row in published.rows(folder / f"{table}.csv.gz")
+                if wanted.items() <= row.items() and row["n"] and row["k"]]
+        m = column([{"m": row.get("m") or row["num_tokens"]} for row in rows], "m")
+        n, k = column(rows, "n"), column(rows, "k")
+        measured = column(rows, "latency_ms") * 1e3
+        start = START_CYCLES * peak * 1e6 / sms / mhz / (2 * LARGEST_TILE)
+        errors = [100 * (gemm_us([np.ones_like(m), m, n, k],
+                                 [*TENSOR_EFFICIENCIES, depth, 5.5, .74], TENSOR_TILES,
+                                 peak, bandwidth, 2, sms) / measured - 1)
+                  for depth in (start, 0)]
+        cells = []
+        for least, most in zip(SUMS, SUMS[1:]):
+            chosen = ((measured > 100) & (np.minimum(m, 2 * n) >= 1024) &
+                      (k >= least) & (k < most))
+            if chosen.sum() > 5:
+                cells.append(f"{least}: " + " ".join(
+                    f"{np.median(error[chosen]):+.1f}" for error in errors))
+        print(f"  {title:14s} start {start:3.0f} elements;  " + ",  ".join(cells))
 
 
 def fit_fp32(rows, rng):
@@ -114,6 +158,7 @@ def fit_fp32(rows, rng):
     # Each call was timed with its launch gap.
     floors = np.where(linear, 54.0, 31.0)
     options = {"tiles": SIMT_TILES, "peak_tflops": 19.5, "width": 4,
+               "start_depth": 0,
                "bandwidth_gb_s": bandwidth}
     fit_gemm("FP32 products", [batch, m, n, k],
              column(rows, "latency_ms") * 1e3, floors, options, rng)
@@ -164,7 +209,7 @@ def print_convolutions(folder):
                 and row["pass"] == "forward"]
         shapes, traffic = convolution_shapes(rows)
         measured = column(rows, "latency_ms") * 1e3
-        product = gemm_us(shapes, [*TENSOR_EFFICIENCIES, 0, np.inf],
+        product = gemm_us(shapes, [*CONVOLUTION_EFFICIENCIES, 0, 0, np.inf],
                           TENSOR_TILES, peak, bandwidth, 2, sms)
         memory = traffic / (bandwidth * 1e3) / 0.7
 
@@ -188,7 +233,7 @@ def print_float_convolutions(folder):
                 and row["dtype"] == "fp32" and row["pass"] == "forward"]
         shapes, _ = convolution_shapes(rows)
         measured = column(rows, "latency_ms") * 1e3
-        product = gemm_us(shapes, [*TENSOR_EFFICIENCIES, 0, np.inf],
+        product = gemm_us(shapes, [*CONVOLUTION_EFFICIENCIES, 0, 0, np.inf],
                           TENSOR_TILES, peak, bandwidth, 4, sms)
         window, stride = column(rows, "filter_h"), column(rows, "stride_h")
         for edge, step in ((1, 1), (1, 2), (3, 1), (5, 2)):
@@ -235,6 +280,7 @@ def main():
     rng = np.random.default_rng(options.seed)
     operators = published.rows(options.data / "ops_fp32_a100.csv.gz")
     fit_bf16(options.data, rng)
+    print_short_sums(options.data)
     fit_fp32(operators, rng)
     print_bandwidth_shares(operators)
     print_reductions(options.data)

@@ -13,15 +13,24 @@
 // over k is split among several blocks whose partial results are added through
 // memory. Large tiles reuse operands better and run closer to the peak.
 //
-//   time(tile, split) = waves * 2 * tile_m * tile_n * ceil(k / split)
+//   time(tile, split) = waves * 2 * tile_m * tile_n * (ceil(k / split) + start)
 //                         / (peak per SM * efficiency(tile))
 //                       + (split > 1) * partial results written and read
 //   waves             = ceil(ceil(m / tile_m) * ceil(n / tile_n) * batch
 //                            * split / SMs)
 //
-// Kernels for convolutions on FP32 lanes have tiles as narrow as 32 that still
-// run near the peak, cost as much as 12 more elements of the sum to start and
-// to end, and divide the long sums of a weight's gradient further.
+// On tensor cores a tile of 256 x 128 takes 3,000 cycles to load its first
+// elements and to write its results, others as much per result, and products
+// overlap with neither: short sums run far from the peak. That is as long as 94
+// elements of the sum take on an A100 and 161 on an H200, whose published
+// products show both (fit_cost_table.py), but 30 on an RTX 3090, which
+// multiplies less per cycle.
+//
+// Kernels for convolutions on tensor cores have no start of their own: it is
+// part of the share in tensor_convolution.cc. Those on FP32 lanes have tiles as
+// narrow as 32 that still run near the peak, cost as much as 12 more elements
+// of the sum to start and to end, and divide the long sums of a weight's
+// gradient further.
 //
 // A product with a single row or column on FP32 lanes is a matrix-vector
 // product, for which libraries have kernels of their own: its arithmetic hides
@@ -29,7 +38,7 @@
 //
 // The library's heuristic is taken to find the best (tile, split). The tile
 // efficiencies are fitted to published A100 measurements
-// (scripts/published/fit_cost_table.py): 54,222 BF16 products, median error 9
+// (scripts/published/fit_cost_table.py): 54,222 BF16 products, median error 8
 // %, and 29,969 FP32 ones, median error 6 %.
 
 namespace foretell::cost {
@@ -42,6 +51,11 @@ struct Tile {
 };
 
 constexpr Tile kTensorCoreTiles[] = {
+    {256, 128, 0.85}, {128, 128, 0.80}, {128, 64, 0.71},
+    {64, 64, 0.65},   {32, 64, 0.20},   {16, 64, 0.19},
+};
+/// Of convolutions: what starting a tile takes is part of their share.
+constexpr Tile kTensorConvolutionTiles[] = {
     {256, 128, 0.83}, {128, 128, 0.56}, {128, 64, 0.50},
     {64, 64, 0.49},   {32, 64, 0.21},   {16, 64, 0.15},
 };
@@ -66,13 +80,25 @@ struct Library {
 /// A block sums over at least this many k; shorter sums are not split.
 constexpr double kMinSplitDepth = 128;
 constexpr double kVectorEfficiency = 0.50;
+/// Cycles of a multiprocessor for each result of a tile on tensor cores, beside
+/// those of its products.
+constexpr double kStartCycles = 3000.0 / (256 * 128);
 /// A partial result is a 4-byte float, written once and read once.
 constexpr double kPartialResultBytes = 8;
 
-Library LibraryOf(MatrixUnit unit) {
+/// Elements of a tile's sum in whose time tensor cores could start and end it.
+double TensorStartDepth(double flops_per_us, const Machine& machine) {
+  const double cycles_per_us = machine.CyclesPerUs() * machine.sms;
+  return kStartCycles / 2 * flops_per_us / cycles_per_us;
+}
+
+Library LibraryOf(MatrixUnit unit, double flops_per_us,
+                  const Machine& machine) {
   switch (unit) {
     case MatrixUnit::kTensorCore:
-      return {kTensorCoreTiles, 16, 0};
+      return {kTensorCoreTiles, 16, TensorStartDepth(flops_per_us, machine)};
+    case MatrixUnit::kTensorConvolution:
+      return {kTensorConvolutionTiles, 16, 0};
     case MatrixUnit::kSimt:
       return {kSimtTiles, 16, 0};
     case MatrixUnit::kSimtConvolution:
@@ -112,7 +138,7 @@ double GemmUs(const GemmShape& shape, MatrixUnit unit, double flops_per_us,
     return 2 * shape.Macs() / flops_per_us / kVectorEfficiency;
   }
   double best = std::numeric_limits<double>::infinity();
-  const Library library = LibraryOf(unit);
+  const Library library = LibraryOf(unit, flops_per_us, machine);
   for (const Tile& tile : library.tiles) {
     for (double split = 1; split <= library.most_splits; split *= 2) {
       if (split > 1 && shape.k / split < kMinSplitDepth) break;

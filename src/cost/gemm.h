@@ -17,8 +17,9 @@ struct GemmShape {
 /// Units that a matrix product runs on.
 enum class MatrixUnit {
   kTensorCore,
-  kSimt,             ///< FP32 lanes.
-  kSimtConvolution,  ///< FP32 lanes, kernels made for convolutions.
+  kTensorConvolution,  ///< Tensor cores, kernels made for convolutions.
+  kSimt,               ///< FP32 lanes.
+  kSimtConvolution,    ///< FP32 lanes, kernels made for convolutions.
 };
 
 /// Microseconds of arithmetic of the product at `flops_per_us`, when every SM

@@ -135,8 +135,9 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
   }
   const bool on_lanes = ArithmeticOf(kernel, machine) == Precision::kFp32;
   if (on_lanes && kernel.groups > 0) return FloatConvolutionUs(kernel, machine);
-  const MatrixUnit unit =
-      on_lanes ? MatrixUnit::kSimt : MatrixUnit::kTensorCore;
+  const MatrixUnit unit = on_lanes            ? MatrixUnit::kSimt
+                          : kernel.groups > 0 ? MatrixUnit::kTensorConvolution
+                                              : MatrixUnit::kTensorCore;
   const double us =
       GemmUs(shape, unit, PeakFlopsPerUs(kernel, machine), machine) / share;
   if (kernel.groups > 0) return us / TensorConvolutionShare(kernel, machine);

@@ -83,6 +83,14 @@ double Machine::FlopsPerUs(Precision precision) const {
   return peak->second * kFlopsPerUsOfATflops * share * clock;
 }
 
+double Machine::CyclesPerUs() const {
+  const int capability = device->compute_capability;
+  const bool has_many =
+      capability > kAmpereData || capability == kPascalGeForce;
+  const double lanes = sms * (has_many ? 128.0 : 64.0);
+  return FlopsPerUs(Precision::kFp32) / (2 * lanes);
+}
+
 Machine MakeMachine(const DeviceSpec& device, const CostOptions& options) {
   if (device.sms <= 0) Refuse(device, "no multiprocessors");
   if (!(device.bandwidth_gb_s > 0)) Refuse(device, "no memory bandwidth");

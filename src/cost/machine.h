@@ -40,6 +40,10 @@ struct Machine {
   /// is set, the one of which they reach the share that they reach on an A100.
   /// Throws Error(kInvalidArgument) when the device names none for `precision`.
   double FlopsPerUs(Precision precision) const;
+
+  /// Clock of its multiprocessors in cycles per microsecond, from their lanes
+  /// and the peak rate of those; errors as FlopsPerUs.
+  double CyclesPerUs() const;
 };
 
 /// Checks `options` against `device`; see EstimateCost for the errors.

@@ -52,15 +52,6 @@ double ThreadsPerSm(int compute_capability) {
   return is_small ? 1536 : 2048;
 }
 
-/// Boost clock in cycles per microsecond, from lanes and their peak rate.
-double CyclesPerUs(const Machine& machine) {
-  const int capability = machine.device->compute_capability;
-  const bool has_many =
-      capability > kAmpereData || capability == kPascalGeForce;
-  const double lanes = machine.sms * (has_many ? 128.0 : 64.0);
-  return machine.FlopsPerUs(Precision::kFp32) / (2 * lanes);
-}
-
 const RowKernel* RowKernelOf(const Kernel& kernel) {
   if (kernel.kernel_class == KernelClass::kLayerNorm) return &kLayerNorm;
   const bool takes_blocks = kernel.kernel_class == KernelClass::kSoftmax &&
@@ -90,7 +81,7 @@ double RowStartsUs(const Kernel& kernel, const Machine& machine) {
   const std::int64_t row_bytes = kernel.inner_extent * kernel.element_bytes_in;
   if (RowKernelOf(kernel) != &kLayerNorm || row_bytes == 0) return 0;
   const double rows = Real(kernel.bytes_in) / Real(row_bytes);
-  return rows * kRowStartCycles / CyclesPerUs(machine) / machine.sms;
+  return rows * kRowStartCycles / machine.CyclesPerUs() / machine.sms;
 }
 
 double RowAlignmentShare(const Kernel& kernel) {

@@ -155,7 +155,7 @@ phase backward
   const double weight_us = 0.5 * 2 * 2'359'296.0 / 1e6 / 0.8;
   const auto product_us = [](double m, double n, double k) {
     const DeviceSpec device = test::RoundDevice();
-    return cost::GemmUs({1, m, n, k}, cost::MatrixUnit::kTensorCore, 1e8,
+    return cost::GemmUs({1, m, n, k}, cost::MatrixUnit::kTensorConvolution, 1e8,
                         cost::MakeMachine(device, {})) /
            0.8;
   };

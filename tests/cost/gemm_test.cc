@@ -67,6 +67,29 @@ TEST_F(Gemm, IsFasterOnTensorCores) {
             SimtUs(shape) / 5);
 }
 
+TEST_F(Gemm, StartsATileOfTensorCoresInCycles) {
+  // An SM does 2 x 10^6 FLOP per microsecond; 10 TFLOP/s on 100 SMs of 64 lanes
+  // are 781.25 cycles. A tile is 256 x 128.
+  const Machine machine = MakeMachine(device_, {});
+  const double start_us = 3000 / 781.25;
+  for (const double k : {64, 768, 8192}) {
+    const GemmShape shape = {1, 2560, 1280, k};
+    const double product_us = 2.0 * 256 * 128 * k / 2e6;
+    EXPECT_NEAR(GemmUs(shape, MatrixUnit::kTensorCore, 2e8, machine),
+                (product_us + start_us) / 0.85, 1e-6);
+    EXPECT_NEAR(GemmUs(shape, MatrixUnit::kTensorConvolution, 2e8, machine),
+                product_us / 0.83, 1e-6);
+  }
+}
+
+TEST_F(Gemm, StartsATileOnASliceAsOnTheWhole) {
+  const Machine whole = MakeMachine(device_, {});
+  const Machine slice = MakeMachine(device_, {.sms = 10});
+  EXPECT_NEAR(GemmUs({1, 256, 1280, 64}, MatrixUnit::kTensorCore, 2e7, slice),
+              GemmUs({1, 2560, 1280, 64}, MatrixUnit::kTensorCore, 2e8, whole),
+              1e-6);
+}
+
 TEST_F(Gemm, NeverExceedsThePeak) {
   for (const double size : {64, 300, 1000, 4096, 10000}) {
     const GemmShape shape = {1, size, size, size};

@@ -163,10 +163,16 @@ TEST(KernelTime, OfAProductInTf32WasMoreThanTwiceThatInSixteenBits) {
   };
   constexpr TorchVersion kOld = {.major = 1, .minor = 13};
   constexpr TorchVersion kNew = {.major = 2, .minor = 0};
-  const double half = arithmetic_us("f16", "fp16", kOld);
-  EXPECT_DOUBLE_EQ(arithmetic_us("f32", "tf32", kOld), 2 * half / 0.80);
-  EXPECT_DOUBLE_EQ(arithmetic_us("f32", "tf32", kNew), 2 * half);
-  EXPECT_DOUBLE_EQ(arithmetic_us("f16", "fp16", kNew), half);
+  // 2 x 10^6 FLOP of 16 bits in a microsecond of an SM, of 781.25 cycles.
+  const double half_us = 2.0 * 256 * 128 * 512 / 2e6;
+  const double start_us = 3000 / 781.25;
+  const double tf32_us = (2 * half_us + start_us) / 0.85;
+  EXPECT_NEAR(arithmetic_us("f16", "fp16", kOld), (half_us + start_us) / 0.85,
+              1e-9);
+  EXPECT_NEAR(arithmetic_us("f32", "tf32", kOld), tf32_us / 0.80, 1e-9);
+  EXPECT_NEAR(arithmetic_us("f32", "tf32", kNew), tf32_us, 1e-9);
+  EXPECT_DOUBLE_EQ(arithmetic_us("f16", "fp16", kNew),
+                   arithmetic_us("f16", "fp16", kOld));
 }
 
 TEST(KernelTime, OfAProductStartsWithItsFirstTiles) {
