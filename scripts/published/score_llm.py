@@ -12,7 +12,9 @@ layers (vidur, FP16), of which every N-th row is taken (default 40). All by the 
 model, which is not fitted to any of them; score_operators.py has attention.
 
 optimum's prefill returns logits of every token in 32 bits and a full cache; its decode
-grew the cache by a copy, where the zoo's appends.
+grew the cache by a copy, where the zoo's appends. Its configurations name one EPYC 7742 of
+128 threads with 540 GB, which is a DGX Station A100 (a DGX A100 has two), whose cards
+nvidia-smi lists at 275 W: so it is predicted.
 """
 
 import argparse
@@ -30,6 +32,7 @@ RUNS = published.TABLES / "e2e_a100.csv.gz"
 LARGER_RUNS = published.TABLES / "more" / "e2e_llm_diffusion_memory_hf.csv"
 PRODUCTS = published.TABLES / "llm_layer_ops_fp16_a100.csv.gz"
 DEVICE = ("--device", "a100-sxm4-80gb", "--method", "analytic")
+STATION_W = 275
 MIB = 1024 * 1024 / 1e6  # The sources print MB of 10^6 bytes.
 # Runs whose device memory says what loading left in the allocator's cache: 25,843 MB at
 # batch 1 and 25,845 at 2, where llama_baseline has 16,449 and 17,238 for the same work. The
@@ -53,10 +56,10 @@ def gpu_ms(result):
     return result["latency"]["compute_ms"] + result["latency"]["memory_ms"]
 
 
-def prefill(name, batch, tokens, torch):
+def prefill(name, batch, tokens, torch, *flags):
     model = f"zoo:{name}?phase=prefill&all_logits=true&seq={tokens}"
     return predict(model, "--batch", batch, "--precision", "fp16", "--torch",
-                   torch)
+                   torch, *flags)
 
 
 def decode(name, batch, cache, torch):
@@ -128,7 +131,8 @@ def add_smaller(runs):
     for (kind, tokens, batch), rows in sorted(groups.items()):
         torch = "1.13" if kind == "eager" else "2.1"  # Attention fused or not.
         runs.add(f"7B, {kind}, prefill of {tokens}", batch,
-                 prefill("llama2_7b", batch, tokens, torch), rows)
+                 prefill("llama2_7b", batch, tokens, torch, "--power-limit",
+                         STATION_W), rows)
 
 
 def add_larger(runs):
