@@ -93,19 +93,24 @@ void AddVolumeFlags(CLI::App& command, PlanOptions& plan) {
         ->allow_extra_args(false);
   };
   add_list("--shape", plan.shape, "Elements of the volume along each axis")
-      ->check(AboveZero());
+      ->check(SizeInList());
   command.add_option("--dtype", plan.dtype,
                      "Type of its elements; default: f64, or that of "
                      "--footprint");
   add_list("--align", plan.align,
            "Chunks of the storage, of which ours are multiples")
-      ->check(AboveZero());
+      ->check(SizeInList());
   add_list("--halo", plan.halo,
            "Elements that a task reads beyond its chunk, on each side: for "
            "all axes, or one per axis; default: the footprint's")
       ->check(FromZero());
   add_list("--whole", plan.whole,
            "Axes that are not cut; default: the footprint's");
+  command
+      .add_option("--array", plan.arrays,
+                  "Axes of an array that is cut, where they are several: "
+                  "--array m,k --array k,n; default: the footprint's")
+      ->allow_extra_args(false);
   command.add_option("--footprint", plan.footprint,
                      "Footprint that --out stored, in place of a built-in one");
 }
@@ -155,7 +160,8 @@ void AddPlan(CLI::App& app, ExitCode& exit_code) {
       ->add_option("WHAT", options->model.models,
                    "ONNX, TorchScript or torch.export file, or zoo:NAME; "
                    "with --shape or --run an algorithm")
-      ->expected(0, 1);
+      ->expected(0, 1)
+      ->check(NoSize());
   AddMemoryFlags(*command, *options);
   AddVolumeFlags(*command, *options);
   AddRunsFlags(*command, *options);

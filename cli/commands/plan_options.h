@@ -26,6 +26,7 @@ struct PlanOptions {
   std::vector<std::int64_t> align;
   std::vector<std::int64_t> halo;  ///< One for all axes, or one per axis.
   std::vector<std::string> whole;
+  std::vector<std::string> arrays;  ///< Axes of each, as "m,k".
   std::string footprint;  ///< File; empty: one that is built in, or learned.
   std::string run;        ///< Command to learn one from; empty: none.
   std::string axes;       ///< Of the blocks that it is run on.

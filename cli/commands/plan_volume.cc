@@ -1,4 +1,5 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <iostream>
@@ -35,19 +36,33 @@ std::vector<std::int64_t> HaloOf(const PlanOptions& options,
                           options.halo.size(), axes.size(), Joined(axes)));
 }
 
-/// Lets --halo and --whole replace what the footprint says.
+/// `names`, which `flag` says. Throws Error(kInvalidArgument) for one that is
+/// no axis.
+std::vector<std::string> AxesOf(const Footprint& footprint,
+                                std::string_view flag,
+                                std::vector<std::string> names) {
+  for (const std::string& name : names) {
+    if (std::ranges::count(footprint.axes, name) > 0) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} {}: no axis of {}, which has {}", flag, name,
+                            footprint.algorithm, Joined(footprint.axes)));
+  }
+  return names;
+}
+
+/// Lets --halo, --whole and --array replace what the footprint says.
 void ApplyGeometry(const PlanOptions& options, Footprint& footprint) {
   if (!options.halo.empty()) {
     footprint.halo = HaloOf(options, footprint.axes);
   }
-  if (options.whole.empty()) return;
-  for (const std::string& axis : options.whole) {
-    if (std::ranges::count(footprint.axes, axis) > 0) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--whole {}: no axis of {}, which has {}", axis,
-                            footprint.algorithm, Joined(footprint.axes)));
+  if (!options.whole.empty()) {
+    footprint.whole = AxesOf(footprint, "--whole", options.whole);
   }
-  footprint.whole = options.whole;
+  if (!options.arrays.empty()) footprint.arrays.clear();
+  for (const std::string& array : options.arrays) {
+    footprint.arrays.push_back(
+        AxesOf(footprint, "--array", CLI::detail::split(array, ',')));
+  }
 }
 
 Footprint StoredFootprint(const PlanOptions& options) {
@@ -79,7 +94,8 @@ Footprint LearnFootprint(const PlanOptions& options) {
        .seed = options.seed,
        .on_run =
            [&](int done, const std::vector<std::int64_t>& shape) {
-             progress.Show(done, options.runs, 0, plan::SizesText(shape));
+             progress.Show(done, options.runs, 0,
+                           fmt::format("{}", fmt::join(shape, ",")));
            }},
       [&](const std::vector<std::int64_t>& shape) {
         return plan::MeasurePeak(options.run, shape, options.deadline_s);

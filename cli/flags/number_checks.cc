@@ -18,6 +18,9 @@ std::string Complaint(const std::string& text, bool (*holds)(double),
   return fmt::format("'{}': expected a number {}", text, expected);
 }
 
+constexpr char kHowListed[] =
+    "sizes are listed with commas between them: --shape 4000,4000";
+
 }  // namespace
 
 const CLI::Validator& AboveZero() {
@@ -27,6 +30,26 @@ const CLI::Validator& AboveZero() {
             text, [](double number) { return number > 0; }, "above 0");
       },
       "POSITIVE");
+  return check;
+}
+
+const CLI::Validator& SizeInList() {
+  static const CLI::Validator check(
+      [](std::string& text) {
+        if (ParseNumber<std::int64_t>(text)) return AboveZero()(text);
+        return fmt::format("'{}': {}", text, kHowListed);
+      },
+      "POSITIVE");
+  return check;
+}
+
+const CLI::Validator& NoSize() {
+  static const CLI::Validator check(
+      [](std::string& text) {
+        if (!ParseNumber<std::int64_t>(text)) return std::string();
+        return fmt::format("'{}': {}", text, kHowListed);
+      },
+      "");
   return check;
 }
 

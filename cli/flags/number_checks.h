@@ -7,6 +7,12 @@ namespace foretell::cli {
 /// Numbers above 0. CLI11's own check names the largest double there is, with
 /// all of its 309 digits.
 const CLI::Validator& AboveZero();
+/// Sizes of a list, above 0. What is none, as "400x400", is told how a list is
+/// written.
+const CLI::Validator& SizeInList();
+/// Anything but a size, which belongs to a list whose commas are missing: the
+/// second of "--shape 400 400".
+const CLI::Validator& NoSize();
 /// 0 and the numbers above it.
 const CLI::Validator& FromZero();
 

@@ -26,12 +26,11 @@ VOLUME_EDGES = "z=16..192,y=16..192,x=16..192"
 LEARNED = {
     "convolution3d": (VOLUME_EDGES, ("--halo", "1")),
     "fft": (VOLUME_EDGES, ("--whole", "x")),
-    "matmul": ("m=64..2048,k=64..2048,n=64..2048", ("--whole", "k")),
+    "matmul": ("m=64..2048,k=64..2048,n=64..2048",
+               ("--whole", "k", "--array", "m,k", "--array", "k,n")),
     "sort": (VOLUME_EDGES, ("--whole", "x")),
     "stencil": (VOLUME_EDGES, ("--halo", "1")),
 }
-# No flag says that two arrays are cut.
-ARRAYS = {"matmul": [["m", "k"], ["k", "n"]]}
 
 
 def versions():
@@ -47,11 +46,7 @@ def learn(algorithm, dtype):
                  f"python3 {PROGRAM} {algorithm} {dtype} {{shape}}", "--axes",
                  axes, "--dtype", dtype, *flags, "--runs", RUNS, "--note",
                  versions(), "--out", path, environment=ONE_THREAD)
-    document = json.loads(path.read_text())
-    if algorithm in ARRAYS:
-        document["arrays"] = ARRAYS[algorithm]
-        path.write_text(json.dumps(document, indent=2) + "\n")
-    print(path, document["formula"], flush=True)
+    print(path, json.loads(path.read_text())["formula"], flush=True)
 
 
 def main():

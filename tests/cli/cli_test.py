@@ -1126,6 +1126,22 @@ class Plan(unittest.TestCase):
         self.assertIn("--shape: '0': expected a number above 0",
                       outcome.stderr)
 
+    def test_says_how_a_shape_is_written(self):
+        for shape in (("400", "400", "400"), ("400x400x400",), ("400,400 400",)):
+            with self.subTest(shape=shape):
+                outcome = run("plan", "stencil", "--shape", *shape, "--memory",
+                              "1GiB")
+                self.assertEqual(outcome.returncode, USAGE)
+                self.assertIn("with commas between them: --shape 4000,4000",
+                              outcome.stderr)
+
+    def test_flags_name_the_arrays_that_are_cut(self):
+        found = self.plan(*self.VOLUME, "--array", "z,y", "--array", "x")
+        z, y, x = found["chunk"]
+        self.assertEqual(found["dask_chunks"], [f"({z}, {y})", f"({x},)"])
+        self.expect_refusal("--array w: no axis of stencil", *self.VOLUME,
+                            "--array", "z,w")
+
     def test_says_what_the_smallest_block_takes(self):
         self.expect_refusal("the smallest block, 3 x 3 x 3, takes",
                             *self.VOLUME[:-1], "16MiB", status=DOES_NOT_FIT)
