@@ -18,6 +18,7 @@
 #include "foretell/frontends.h"
 #include "src/core/json_text.h"
 #include "src/core/output_file.h"
+#include "src/core/printable.h"
 #include "src/page/html_page.h"
 #include "src/pictures/batch_points.h"
 #include "src/pictures/device_json.h"
@@ -44,12 +45,20 @@ struct MaxBatchOptions {
   std::string html;
 };
 
+/// What was found, and what was tried on the way.
+struct Search {
+  LargestBatchFound found;
+  std::map<std::int64_t, Prediction> tried;
+  std::string refusal;  ///< Why the model takes no larger batch; or empty.
+};
+
 void PrintDocument(std::span<const LargestBatchFound> found,
                    std::span<const ReportError> errors) {
   std::cout << DumpJson(LargestBatchesToJson(found, errors)) << "\n";
 }
 
-void Print(const LargestBatchFound& found, bool as_json) {
+void Print(const Search& search, bool as_json) {
+  const LargestBatchFound& found = search.found;
   if (as_json) {
     PrintDocument({&found, 1}, {});
     return;
@@ -59,13 +68,11 @@ void Print(const LargestBatchFound& found, bool as_json) {
     std::cerr << "foretell: note: batch " << found.batch
               << " is the limit of the search (--limit)\n";
   }
+  if (!search.refusal.empty()) {
+    std::cerr << "foretell: note: the model takes no more: "
+              << Printable(search.refusal) << "\n";
+  }
 }
-
-/// What was found, and what was tried on the way.
-struct Search {
-  LargestBatchFound found;
-  std::map<std::int64_t, Prediction> tried;
-};
 
 /// The page of a search: the document, the device, and what was tried.
 void WriteSearchPage(const std::string& path, const Search& search,
@@ -87,39 +94,39 @@ Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
   options.model.WarnOfMissingLocks();
   const Program program =
       OpenModel(options.model.models.front(), options.model.ToLoadOptions());
+  const TraceOptions trace_options = options.model.ToTraceOptions();
   std::map<std::int64_t, Prediction> tried;
+  std::map<std::int64_t, std::string> refusals;
   const std::int64_t best = LargestBatch(
       options.most,
       [&](std::int64_t batch) {
         const std::vector<BoundInput> inputs = BindInputs(
             program.inputs(), options.model.ToRequest(batch), program.name());
-        return tried[batch] = predictor.Predict(
-                   TraceProgram(program, inputs, options.model.ToTraceOptions())
-                       .graph);
+        try {
+          return tried[batch] = predictor.Predict(
+                     TraceProgram(program, inputs, trace_options).graph);
+        } catch (const Error& error) {
+          refusals[batch] = error.what();
+          throw;
+        }
       },
       device, options.limits);
-  return {{program.name(), place, best, options.most}, std::move(tried)};
-}
-
-/// The predictor of the search. What a step needs at least takes a dozen
-/// simulations, and only a tight fit and the page read it.
-Predictor MakePredictor(const MaxBatchOptions& options) {
-  const DeviceFlags& flags = options.predictor.device;
-  const DeviceCatalog catalog = flags.Catalog();
-  PredictorOptions made = options.predictor.ToOptions(catalog);
-  made.with_least = options.limits.tight || !options.html.empty();
-  return Predictor::Make(catalog.FindDevice(flags.device), options.model.run,
-                         made);
+  return {{program.name(), place, best, options.most},
+          std::move(tried),
+          best > 0 ? refusals[best + 1] : ""};
 }
 
 ExitCode RunMaxBatch(const MaxBatchOptions& options) {
   try {
-    const Predictor predictor = MakePredictor(options);
+    // What a step needs at least takes a dozen simulations, and only a tight
+    // fit and the page read it.
+    const Predictor predictor = options.predictor.Make(
+        options.model.run, options.limits.tight || !options.html.empty());
     const Search search = Find(options, predictor);
     if (!options.html.empty()) {
       WriteSearchPage(options.html, search, predictor.device());
     }
-    Print(search.found, options.json);
+    Print(search, options.json);
     return search.found.batch > 0 ? kExitOk : kExitDoesNotFit;
   } catch (const Error& error) {
     const ReportError report = {options.model.models.front(), error.code(),

@@ -4,12 +4,14 @@
 #include <bit>
 #include <iostream>
 #include <map>
+#include <string>
 
 #include "cli/commands/plan_options.h"
 #include "cli/commands/swept_model.h"
 #include "cli/flags/fit_flags.h"
 #include "cli/print/print_plan.h"
 #include "cli/print/progress_bar.h"
+#include "foretell/error.h"
 #include "foretell/fit.h"
 #include "src/core/json_text.h"
 #include "src/core/units.h"
@@ -77,21 +79,30 @@ PlannedModel Search(const PlanOptions& options) {
   FitLimits limits;
   limits.max_memory_mib = (1 - options.margin) * memory;
   std::map<std::int64_t, double> needed;
+  std::map<std::int64_t, std::string> refusals;
   const std::int64_t steps = LargestBatch(
       std::max<std::int64_t>(options.limit / step, 1),
       [&](std::int64_t count) {
-        Prediction prediction = axis.At(count * step);
-        needed[count] = NeededMiB(prediction, axis.device(), limits);
-        return prediction;
+        try {
+          Prediction prediction = axis.At(count * step);
+          needed[count] = NeededMiB(prediction, axis.device(), limits);
+          return prediction;
+        } catch (const Error& error) {
+          refusals[count] = error.what();
+          throw;
+        }
       },
       axis.device(), limits);
+  const auto shown = steps > 0 ? needed.find(steps) : needed.begin();
   return {.model = options.model.models.front(),
           .place = PlaceName(axis.device(), ""),
           .axis = options.axis,
           .value = steps * step,
           .step = step,
+          .smallest = needed.begin()->first * step,
           .is_limit = (steps + 1) * step > options.limit,
-          .needed_mib = needed.at(std::max<std::int64_t>(steps, 1)),
+          .refusal = steps > 0 ? refusals[steps + 1] : "",
+          .needed_mib = shown->second,
           .memory_mib = memory,
           .usable_mib = limits.max_memory_mib};
 }

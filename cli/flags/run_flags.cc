@@ -131,10 +131,11 @@ PredictorOptions PredictorFlags::ToOptions(const DeviceCatalog& catalog) const {
   return options;
 }
 
-Predictor PredictorFlags::Make(const Run& run) const {
+Predictor PredictorFlags::Make(const Run& run, bool with_least) const {
   const DeviceCatalog catalog = device.Catalog();
-  return Predictor::Make(catalog.FindDevice(device.device), run,
-                         ToOptions(catalog));
+  PredictorOptions options = ToOptions(catalog);
+  options.with_least = with_least;
+  return Predictor::Make(catalog.FindDevice(device.device), run, options);
 }
 
 }  // namespace foretell::cli

@@ -34,8 +34,9 @@ struct PredictorFlags {
   /// Settings for Predictor::Make, of which `catalog` is a part. Throws what
   /// FindContext and ReadCorrection throw.
   PredictorOptions ToOptions(const DeviceCatalog& catalog) const;
-  /// Throws what ToOptions, Predictor::Make and DeviceFlags::Catalog throw.
-  Predictor Make(const Run& run) const;
+  /// `with_least` as PredictorOptions. Throws what ToOptions, Predictor::Make
+  /// and DeviceFlags::Catalog throw.
+  Predictor Make(const Run& run, bool with_least = true) const;
 };
 
 }  // namespace foretell::cli

@@ -1,10 +1,11 @@
 #include "cli/print/print_plan.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "src/core/numbers.h"
+#include "src/core/printable.h"
 #include "src/core/text.h"
 #include "src/core/units.h"
 #include "src/predict/report_json.h"
@@ -18,10 +19,7 @@ std::string UsableText(double usable, double memory) {
 }
 
 std::string ShapeText(const std::vector<std::int64_t>& sizes) {
-  std::vector<std::string> words;
-  for (const std::int64_t size : sizes)
-    words.push_back(fmt::format("{}", size));
-  return Joined(words, " x ");
+  return fmt::format("{}", fmt::join(sizes, " x "));
 }
 
 double MiBOf(double bytes) { return bytes / static_cast<double>(kMiB); }
@@ -44,16 +42,21 @@ std::string DaskText(const PlannedVolume& planned) {
 }  // namespace
 
 std::string FormatPlannedModel(const PlannedModel& planned) {
-  return fmt::format("{} {}{}\n{} on {} needs up to {} MiB; {}\n", planned.axis,
-                     planned.value, planned.is_limit ? " (--limit)" : "",
-                     planned.model, planned.place,
-                     FormatNumber(planned.needed_mib, 1),
-                     UsableText(planned.usable_mib, planned.memory_mib));
+  std::string text = fmt::format(
+      "{} {}{}\n{} on {} needs up to {} MiB; {}\n", planned.axis, planned.value,
+      planned.is_limit ? " (--limit)" : "", planned.model, planned.place,
+      FormatNumber(planned.needed_mib, 1),
+      UsableText(planned.usable_mib, planned.memory_mib));
+  if (!planned.refusal.empty()) {
+    text += fmt::format("the model takes no more: {}\n",
+                        Printable(planned.refusal));
+  }
+  return text;
 }
 
 std::string SmallestDoesNotFit(const PlannedModel& planned) {
   return fmt::format("{}: {} {} needs up to {} MiB, and {}", planned.model,
-                     planned.axis, planned.step,
+                     planned.axis, planned.smallest,
                      FormatNumber(planned.needed_mib, 1),
                      UsableText(planned.usable_mib, planned.memory_mib));
 }
@@ -66,6 +69,9 @@ nlohmann::ordered_json PlannedModelToJson(const PlannedModel& planned) {
           {"value", planned.value},
           {"step", planned.step},
           {"is_limit", planned.is_limit},
+          {"refusal", planned.refusal.empty()
+                          ? nlohmann::ordered_json()
+                          : nlohmann::ordered_json(planned.refusal)},
           {"needed_mib", RoundedForJson(planned.needed_mib)},
           {"memory_mib", RoundedForJson(planned.memory_mib)},
           {"usable_mib", RoundedForJson(planned.usable_mib)}};

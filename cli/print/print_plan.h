@@ -16,17 +16,19 @@ struct PlannedModel {
   std::string model;
   std::string place;
   std::string axis;
-  std::int64_t value = 0;  ///< 0: not even one step of the axis fits.
+  std::int64_t value = 0;  ///< 0: not even `smallest` fits.
   std::int64_t step = 1;
-  bool is_limit = false;  ///< --limit ended the search.
-  double needed_mib = 0;  ///< Upper end, at `value` or else at `step`.
+  std::int64_t smallest = 1;  ///< That the model takes.
+  bool is_limit = false;      ///< --limit ended the search.
+  std::string refusal;    ///< Why the model takes no larger value; or empty.
+  double needed_mib = 0;  ///< Upper end, at `value` or else at `smallest`.
   double memory_mib = 0;
   double usable_mib = 0;  ///< Memory without the margin.
 };
 
 /// "zoo:resnet50 on a100-sxm4-40gb: batch 212 …", with a line of its memory.
 std::string FormatPlannedModel(const PlannedModel& planned);
-/// Says that not even one step fits, with both values.
+/// Says that not even the smallest value fits, with both sizes.
 std::string SmallestDoesNotFit(const PlannedModel& planned);
 nlohmann::ordered_json PlannedModelToJson(const PlannedModel& planned);
 

@@ -64,7 +64,12 @@ FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
 /// halved. JudgeFit refuses the answer + 1 unless the answer is `most`; where
 /// figures do not grow with the batch, a still larger one may be accepted.
 ///
-/// Requires `most` >= 1. Throws what `predict` and JudgeFit throw.
+/// Batches for which `predict` throws Error(kInvalidArgument) are taken for
+/// larger than the model allows; where it does so for 1, the first is 2, since
+/// torch.export bounds open sizes by 2 from below.
+///
+/// Requires `most` >= 1. Throws what else `predict` and JudgeFit throw, and
+/// what `predict` threw for 1 where it refuses 2 as well.
 std::int64_t LargestBatch(
     std::int64_t most, const std::function<Prediction(std::int64_t)>& predict,
     const DeviceSpec& device, const FitLimits& limits = {});

@@ -49,21 +49,35 @@ FitCheck CheckEstimate(std::string_view what, double value, double limit,
 
 /// Batch sizes between which the answer lies.
 struct Bracket {
-  std::int64_t good = 0;  ///< Accepted; 0 is not asked for.
-  std::int64_t bad = 1;   ///< Refused, or above the most that is wanted.
+  std::int64_t good;  ///< Accepted.
+  std::int64_t bad;   ///< Refused, or above the most that is wanted.
 };
 
-template <typename Accepts>
-Bracket BracketByDoubling(std::int64_t most, const Accepts& accepts) {
-  Bracket bracket;
-  while (bracket.bad <= most && accepts(bracket.bad)) {
-    bracket.good = bracket.bad;
-    bracket.bad =
-        bracket.good == most
-            ? most + 1
-            : bracket.good + std::min(bracket.good, most - bracket.good);
+/// 1, or 2 where the model refuses 1; 0 where that does not fit.
+template <typename Fits>
+std::int64_t SmallestBatch(std::int64_t most, const Fits& fits) {
+  try {
+    return fits(1) ? 1 : 0;
+  } catch (const Error& refusal) {
+    if (refusal.code() != ErrorCode::kInvalidArgument || most < 2) throw;
+    const Error of_one = refusal;
+    try {
+      return fits(2) ? 2 : 0;
+    } catch (const Error&) {
+      throw of_one;
+    }
   }
-  return bracket;
+}
+
+template <typename Fits>
+Bracket BracketByDoubling(std::int64_t good, std::int64_t most,
+                          const Fits& fits) {
+  while (good < most) {
+    const std::int64_t next = good + std::min(good, most - good);
+    if (!fits(next)) return {good, next};
+    good = next;
+  }
+  return {most, most + 1};
 }
 
 }  // namespace
@@ -102,13 +116,23 @@ FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
 std::int64_t LargestBatch(
     std::int64_t most, const std::function<Prediction(std::int64_t)>& predict,
     const DeviceSpec& device, const FitLimits& limits) {
-  const auto accepts = [&](std::int64_t batch) {
+  const auto fits = [&](std::int64_t batch) {
     return JudgeFit(predict(batch), device, limits).fits;
   };
-  Bracket bracket = BracketByDoubling(most, accepts);
+  const auto fits_and_allowed = [&fits](std::int64_t batch) {
+    try {
+      return fits(batch);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kInvalidArgument) throw;
+      return false;
+    }
+  };
+  const std::int64_t smallest = SmallestBatch(most, fits);
+  if (smallest == 0) return 0;
+  Bracket bracket = BracketByDoubling(smallest, most, fits_and_allowed);
   while (bracket.bad - bracket.good > 1) {
     const std::int64_t middle = bracket.good + (bracket.bad - bracket.good) / 2;
-    (accepts(middle) ? bracket.good : bracket.bad) = middle;
+    (fits_and_allowed(middle) ? bracket.good : bracket.bad) = middle;
   }
   return bracket.good;
 }

@@ -20,6 +20,8 @@ BINARY = sys.argv.pop(1)
 SOURCE = pathlib.Path(sys.argv.pop(1))
 ONNX = str(SOURCE / "examples" / "resnet18.onnx")
 SCRIPT = str(SOURCE / "examples" / "resnet18.pt")
+# Allows batches of 2 to 64.
+RANGED = str(SOURCE / "tests/frontends/data/exported/conv_train.pt2")
 
 OK, DOES_NOT_FIT, USAGE, MODEL_FAILED = 0, 1, 2, 3
 
@@ -996,6 +998,23 @@ class Plan(unittest.TestCase):
         larger = self.plan("zoo:unet", "--axis", "resolution", "--batch",
                            "2", "--memory", "16GiB", "--step", "16")
         self.assertLess(larger["value"], found["value"])
+
+    def test_a_search_keeps_to_the_batches_that_a_file_allows(self):
+        found = self.plan(RANGED, "--memory", "16GiB")
+        self.assertEqual(found["value"], 64)
+        why = "dimension 0 is 65, the file allows batch = 2 to 64"
+        self.assertIn(why, found["refusal"])
+        self.assertIn(why, run("plan", RANGED, "--memory", "16GiB").stdout)
+        found = self.plan(RANGED, "--memory", "16GiB", "--limit", "20",
+                          "--step", "3")
+        self.assertEqual((found["value"], found["is_limit"]), (18, True))
+        self.assertIsNone(found["refusal"])
+        self.expect_refusal("the file allows batch = 2 to 64", RANGED, "--memory",
+                            "16GiB", "--limit", "1")
+        most = run("max-batch", RANGED)
+        self.assertEqual(most.stdout, "64\n")
+        self.assertIn(f"note: the model takes no more: {RANGED}: ", most.stderr)
+        self.assertIn(why, most.stderr)
 
     def test_says_what_the_smallest_batch_needs(self):
         self.expect_refusal("batch 1 needs up to", ONNX, "--memory", "600MiB",

@@ -1,5 +1,6 @@
 #include "foretell/fit.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -280,6 +281,24 @@ TEST(LargestBatch, NeverAsksForMoreThanTheMost) {
     EXPECT_EQ(best, most);
     EXPECT_EQ(largest, most);
   }
+}
+
+TEST(LargestBatch, KeepsToWhatTheModelAllows) {
+  const auto search = [](std::int64_t least, std::int64_t most) {
+    return LargestBatch(
+        1000,
+        [&](std::int64_t batch) {
+          if (batch >= least && batch <= most) return Small();
+          throw Error(ErrorCode::kInvalidArgument,
+                      fmt::format("{} is too many", batch));
+        },
+        A100());
+  };
+  EXPECT_EQ(search(1, 64), 64);
+  EXPECT_EQ(search(2, 37), 37);
+  EXPECT_EQ(search(1, 1), 1);
+  ExpectError([&] { search(4, 4); }, ErrorCode::kInvalidArgument,
+              "1 is too many");
 }
 
 TEST(LargestBatch, AsksTwiceThePowerOfTwo) {
