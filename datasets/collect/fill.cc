@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "datasets/collect/order.h"
+#include "datasets/collect/timed_batch.h"
 #include "src/core/bytes.h"
 #include "src/core/clock.h"
 #include "src/sandbox/pool.h"
@@ -16,7 +17,7 @@ namespace foretell::dataset {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kFillCommitInterval(1000);
+constexpr double kCommitEveryS = 1;
 
 std::string Encode(const Label& label) {
   ByteWriter out;
@@ -57,7 +58,8 @@ class Filling {
         into_(into),
         label_(label),
         options_(options),
-        started_(Clock::now()) {}
+        started_(Clock::now()),
+        batch_(into, options.workers == 0 ? 0 : kCommitEveryS) {}
 
   FillSummary Run() {
     const std::vector<std::int64_t> tasks = Plan();
@@ -77,7 +79,7 @@ class Filling {
             }
           });
     }
-    Commit();
+    batch_.Commit();
     return std::move(summary_);
   }
 
@@ -159,7 +161,6 @@ class Filling {
         label = FailureOf(error.what());
       }
       Take(TaskOf(task), std::move(label));
-      Commit();
     }
   }
 
@@ -175,10 +176,7 @@ class Filling {
   }
 
   void Take(const LabelTask& task, Label label) {
-    if (!batch_) {
-      batch_.emplace(into_);
-      batch_started_ = Clock::now();
-    }
+    batch_.Begin();
     const std::string name = ToString(task.point.point);
     label.point = RowIn(task.point);
     label.device = options_.device;
@@ -193,7 +191,7 @@ class Filling {
     if (failed) {
       summary_.failures.push_back(fmt::format("{}: {}", name, label.reason));
     }
-    if (Clock::now() - batch_started_ > kFillCommitInterval) Commit();
+    batch_.End();
     Report(name);
   }
 
@@ -201,11 +199,6 @@ class Filling {
   RowId RowIn(const StoredPoint& point) {
     return into_.path() == from_.path() ? point.id
                                         : into_.AddUntraced(point.point);
-  }
-
-  void Commit() {
-    if (batch_) batch_->Commit();
-    batch_.reset();
   }
 
   void Report(const std::string& name) {
@@ -220,12 +213,11 @@ class Filling {
   const LabelFunction& label_;
   const FillOptions& options_;
   Clock::time_point started_;
+  TimedBatch batch_;
   std::vector<LabelTask> tasks_;
   std::map<std::string, std::int64_t> history_;
   FillSummary summary_;
   Progress progress_;
-  std::optional<Dataset::Batch> batch_;
-  Clock::time_point batch_started_;
 };
 
 }  // namespace

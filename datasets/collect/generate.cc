@@ -2,11 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <chrono>
 #include <map>
 #include <optional>
 #include <tuple>
 
+#include "datasets/collect/timed_batch.h"
 #include "datasets/store/store.h"
 #include "src/core/bytes.h"
 #include "src/sandbox/pool.h"
@@ -15,7 +15,6 @@ namespace foretell::dataset {
 namespace {
 
 using sandbox::Outcome;
-using Clock = std::chrono::steady_clock;
 
 void Write(ByteWriter& out, const PackedBlob& blob) {
   out.Number(blob.raw_bytes);
@@ -68,7 +67,11 @@ class Generation {
  public:
   Generation(Dataset& dataset, const std::vector<Point>& plan,
              const TraceFunction& trace, const GenerateOptions& options)
-      : dataset_(dataset), plan_(plan), trace_(trace), options_(options) {}
+      : dataset_(dataset),
+        plan_(plan),
+        trace_(trace),
+        options_(options),
+        batch_(dataset, options.commit_every_s) {}
 
   GenerateSummary Run() {
     dataset::StoreOf(dataset_).CheckFeatureVersion();
@@ -85,7 +88,7 @@ class Generation {
           });
       tasks = again_;
     }
-    Commit();
+    batch_.Commit();
     return summary_;
   }
 
@@ -123,10 +126,7 @@ class Generation {
 
   void Take(std::int64_t task, const Outcome& outcome) {
     const Point& point = PointOf(task);
-    if (!batch_) {
-      batch_.emplace(dataset_);
-      batch_started_ = Clock::now();
-    }
+    batch_.Begin();
     if (outcome.kind == Outcome::Kind::kDone) {
       const TracedPoint traced = Decode(point, outcome.text);
       dataset::StoreOf(dataset_).AddPacked(traced.point, traced.graph,
@@ -140,8 +140,7 @@ class Generation {
             fmt::format("{}: {}", ToString(point), outcome.text));
       }
     }
-    const std::chrono::duration<double> open = Clock::now() - batch_started_;
-    if (open.count() >= options_.commit_every_s) Commit();
+    batch_.End();
     Report(point);
   }
 
@@ -152,11 +151,6 @@ class Generation {
     if (!may_pass || attempts >= options_.max_attempts) return false;
     again_.push_back(task);
     return true;
-  }
-
-  void Commit() {
-    if (batch_) batch_->Commit();
-    batch_.reset();
   }
 
   void Report(const Point& point) {
@@ -170,12 +164,11 @@ class Generation {
   const std::vector<Point>& plan_;
   const TraceFunction& trace_;
   const GenerateOptions& options_;
+  TimedBatch batch_;
   GenerateSummary summary_;
   Progress progress_;
   std::vector<std::int64_t> attempts_;
   std::vector<std::int64_t> again_;
-  std::optional<Dataset::Batch> batch_;
-  Clock::time_point batch_started_;
 };
 
 }  // namespace

@@ -154,6 +154,20 @@ TEST_F(FillTest, StartsNothingBeyondItsBudget) {
   EXPECT_EQ(Fill(&Measured).left, 6);
 }
 
+TEST_F(FillTest, CommitsEachLabelInThisProcessAndTheFirstOfWorkers) {
+  std::vector<std::int64_t> seen;
+  options_.progress = [&](const Progress&) {
+    seen.push_back(std::ssize(Dataset::Open(scratch_ / "d.sqlite").Labels()));
+  };
+  Fill(&Measured);
+  EXPECT_THAT(seen, ElementsAre(1, 2, 3, 4, 5, 6));
+  seen.clear();
+  options_.source = "again";
+  options_.workers = 2;
+  Fill(&Measured);
+  EXPECT_EQ(seen.front(), 7);
+}
+
 TEST_F(FillTest, RunsInWorkersThatMayDie) {
   options_.workers = 2;
   const FillSummary summary = Fill([](const LabelTask& task) {

@@ -146,8 +146,10 @@ TEST_F(GenerateTest, CommitsAsOftenAsItIsTold) {
   options_.commit_every_s = 0;
   Run({Planned("a"), Planned("b")}, &TraceToy);
   options_.commit_every_s = 1000;
-  Run({Planned("c"), Planned("d")}, &TraceToy);
-  EXPECT_THAT(seen, ElementsAre(1, 2, 2, 2));
+  // The first at once: nobody knows when the next one comes.
+  Run({Planned("c"), Planned("d"), Planned("e")}, &TraceToy);
+  EXPECT_THAT(seen, ElementsAre(1, 2, 3, 3, 3));
+  EXPECT_EQ(dataset_.NumPoints(), 5);
 }
 
 }  // namespace
