@@ -87,6 +87,9 @@ void RunConverter(const Conversion& conversion,
                   const LoadOptions& options) {
   const Converter& converter = *conversion.converter;
   WriteWhole(work / kProgram, ConverterFile(converter, ".py"));
+  if (!converter.module.empty()) {
+    WriteWhole(work / converter.module, ConverterModule(converter));
+  }
   Command command{
       .argv = {environment.interpreter, "-I", work / kProgram, conversion.model,
                work / converter.result, work / kNote},

@@ -34,7 +34,7 @@ constexpr Converter kConverters[] = {
      "figures are those of PyTorch running these operators; Paddle itself runs "
      "other kernels and keeps other memory",
      950},
-    {"huggingface", "model.pt2", "", 1200},
+    {"huggingface", "model.pt2", "", 1200, "_on_meta.py"},
 };
 constexpr const Converter& kTensorFlow = kConverters[0];
 constexpr const Converter& kPaddle = kConverters[1];
@@ -141,6 +141,13 @@ Conversion OfFolder(const std::string& path) {
                           path));
 }
 
+std::string BuiltIn(const std::string& name) {
+  for (const EmbeddedFile& file : ConverterFiles()) {
+    if (file.path.ends_with("/" + name)) return std::string(file.bytes);
+  }
+  throw Error(ErrorCode::kInternal, name + ": is not built in");
+}
+
 }  // namespace
 
 std::optional<Conversion> FindConversion(const std::string& path) {
@@ -165,10 +172,11 @@ std::string ConverterFile(const Converter& converter, std::string_view suffix) {
   if (const char* folder = std::getenv("FORETELL_CONVERTERS")) {
     return ReadText(fs::path(folder) / name);
   }
-  for (const EmbeddedFile& file : ConverterFiles()) {
-    if (file.path.ends_with("/" + name)) return std::string(file.bytes);
-  }
-  throw Error(ErrorCode::kInternal, name + ": is not built in");
+  return BuiltIn(name);
+}
+
+std::string ConverterModule(const Converter& converter) {
+  return BuiltIn(std::string(converter.module));
 }
 
 std::string PackagesOf(const Converter& converter) {

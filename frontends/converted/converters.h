@@ -17,6 +17,9 @@ struct Converter {
   std::string_view
       meaning;           ///< What the figures of its result are, and are not.
   std::int64_t mib = 0;  ///< Size of its environment on a disk.
+  /// File of the Python package that its program reads from beside it; empty:
+  /// none.
+  std::string_view module = {};
 };
 
 /// A model that has to be converted.
@@ -43,6 +46,9 @@ std::vector<const Converter*> AllConverters();
 /// the requirements of its environment. From the folder $FORETELL_CONVERTERS
 /// where that is set, else as built in. Throws what ReadText does.
 std::string ConverterFile(const Converter& converter, std::string_view suffix);
+
+/// The text of its module, as built in.
+std::string ConverterModule(const Converter& converter);
 
 /// Its requirements as words for people: "tensorflow-cpu 2.21.0, tf2onnx
 /// 1.17.0".

@@ -7,6 +7,7 @@ Code of the folder is never run. The batch is left open, and so is the length of
 text, under the name "sequence", where the network's code allows it.
 """
 
+import importlib.util
 import inspect
 import json
 import logging
@@ -19,9 +20,22 @@ import zipfile
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
+HERE = pathlib.Path(__file__).resolve().parent
 BATCH = 2
 TOKENS = 128
 SEQUENCE = "sequence"
+
+
+def of_package(name):
+    """A file of the Python package, which `foretell` puts beside this one: the package
+    itself is not installed here."""
+    folders = (HERE, HERE.parent / "foretell")
+    path = next(folder / f"{name}.py" for folder in folders
+                if (folder / f"{name}.py").exists())
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def read_config(folder):
@@ -63,15 +77,15 @@ def image_of(config):
     return torch.zeros(BATCH, channels, *size)
 
 
-def inputs_of(model, tokens=TOKENS):
-    """What forward takes, by the names of its inputs, with texts of so many tokens
-    where it has as many positions: types alone count. Other scripts export on these,
-    too (scripts/lib/export_sources.py)."""
+def inputs_of(model):
+    """What forward takes, by the names of its inputs, with texts of TOKENS where it has
+    as many positions: types alone count. Other scripts export on these, too
+    (scripts/lib/export_sources.py)."""
     import torch
     config = model.config
     names = inspect.signature(model.forward).parameters
     text = getattr(config, "text_config", config)
-    length = min(tokens, getattr(text, "max_position_embeddings", None) or tokens)
+    length = min(TOKENS, getattr(text, "max_position_embeddings", None) or TOKENS)
     ids = torch.zeros(BATCH, length, dtype=torch.long)
     bins = getattr(config, "num_mel_bins", None) or 80
     frames = 2 * (getattr(config, "max_source_positions", None) or 512)
@@ -92,23 +106,19 @@ def export(model, inputs):
     shapes = {name: {0: auto, 1: auto} if name in texts else {0: auto}
               for name in inputs}
     batches = {name: {0: auto} for name in inputs}
+    on_meta = of_package("_on_meta")
     failure = None
     for dynamic in (shapes, batches, None):
         try:
-            return torch.export.export(model, (), inputs, dynamic_shapes=dynamic,
-                                       strict=False)
+            program = on_meta.tried_on_meta(lambda: torch.export.export(
+                model, (), inputs, dynamic_shapes=dynamic, strict=False))
         except Exception as error:  # torch.export raises whatever the network does
             failure = failure or error
+        else:
+            on_meta.allow_one(program)
+            return program
     lines = str(failure).strip().splitlines() or [type(failure).__name__]
     sys.exit(f"Error: {type(model).__name__}: torch.export cannot export it: {lines[0]}")
-
-
-def allow_one(program):
-    """Opens sizes to 1 too, which no example can be."""
-    from torch.utils._sympy.value_ranges import ValueRanges
-    for symbol, reach in program.range_constraints.items():
-        if reach.lower == 2:
-            program.range_constraints[symbol] = ValueRanges(1, reach.upper)
 
 
 def length_symbol(program):
@@ -147,9 +157,7 @@ def main(folder, output, note):
     if not inputs:
         sys.exit(f"Error: {type(model).__name__}: takes none of the inputs that are "
                  "known; export it by torch.export")
-    program = export(model, inputs)
-    allow_one(program)
-    save(program, output)
+    save(export(model, inputs), output)
     shapes = ", ".join(f"{name} {list(value.shape)}" for name, value in inputs.items())
     pathlib.Path(note).write_text(f"{type(model).__name__} without its weights, made "
                                   f"with {shapes}\n", encoding="utf-8")

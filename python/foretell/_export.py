@@ -14,10 +14,9 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
-from torch.utils._sympy.value_ranges import ValueRanges
 
 from ._errors import Error
-from ._on_meta import tried_on_meta
+from ._on_meta import allow_one, tried_on_meta
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -102,15 +101,6 @@ def _silence() -> Iterator[None]:
         logging.disable(before)
 
 
-def _allow_one(program: ExportedProgram) -> None:
-    """Opens sizes that are left open to 1 too: torch.export bounds each by 2, because
-    its example could not be 1."""
-    ranges = program.range_constraints
-    for symbol, reach in ranges.items():
-        if reach.lower == 2:
-            ranges[symbol] = ValueRanges(1, reach.upper)
-
-
 def _export_quietly(module: torch.nn.Module, arguments: Arguments,
                     shapes: Any) -> ExportedProgram:
     """torch.export of a module on the meta device."""
@@ -152,7 +142,7 @@ def export(module: torch.nn.Module, inputs: Any, *, training: bool,
                     f"{_first_line(error)}; a file of torch.jit.trace or "
                     "torch.onnx may do",
                     "unsupported") from error
-    _allow_one(program)
+    allow_one(program)
     return program
 
 

@@ -3,28 +3,17 @@ SOURCES returns the names that a library has and what makes (model, args, kwargs
 of one, under `torch.device("meta")`; nothing is downloaded. `tried_on_meta` is how the
 Python package exports them."""
 
-import importlib.util
 import inspect
 import pathlib
 import sys
 
 import torch
 
-PYTHON = pathlib.Path(__file__).resolve().parents[2] / "python"
-sys.path.append(str(PYTHON / "converters"))
-from huggingface import BATCH, inputs_of  # noqa: E402
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "python/converters"))
+from huggingface import BATCH, inputs_of, of_package  # noqa: E402
 
-
-def module_of_package(name):
-    """A file of the Python package by its path: `foretell` is another module here."""
-    spec = importlib.util.spec_from_file_location(name, PYTHON / f"foretell/{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-tried_on_meta = module_of_package("_on_meta").tried_on_meta
-TOKENS = 32
+tried_on_meta = of_package("_on_meta").tried_on_meta
 
 
 def timm_networks():
@@ -130,7 +119,7 @@ def transformers_networks():
         config.architectures = config.architectures or []  # Funnel's are walked.
         shorten(config)
         model = AutoModel.from_config(config)
-        return model, (), inputs_of(model, TOKENS)
+        return model, (), inputs_of(model)
 
     return sorted(CONFIG_MAPPING), build
 

@@ -42,6 +42,9 @@ elif words.startswith(b"sleep"):
     time.sleep(600)
 elif words.startswith(b"rubbish"):
     pathlib.Path(output).write_text("rubbish")
+elif words.startswith(b"beside"):
+    beside = pathlib.Path(__file__).parent.glob("*.py")
+    sys.exit("Error: " + " ".join(sorted(path.name for path in beside)))
 elif words.startswith(b"reach "):
     secret = words.split()[1].decode()
     pathlib.Path("made").write_text("in its folder")
@@ -145,6 +148,14 @@ class Convert(Case):
         for path in (folder, f"{folder}/", folder / "config.json", weights):
             result, _ = self.answer(path)
             self.assertIn("/huggingface-", result["warnings"][0], path)
+
+    def test_the_exporter_has_its_module_of_the_package_beside_it(self):
+        folder = self.folder / "bert"
+        for path, files in ((self.model("net.keras", "beside"), "convert.py"),
+                            (self.model("bert/config.json", "beside"),
+                             "_on_meta.py convert.py")):
+            self.assertIn(f": Error: {files}\n", self.predict(path).stderr)
+        self.assertTrue(folder.is_dir())
 
     def test_python_and_others_go_on_after_a_failure(self):
         good = self.folder / "good.keras"
