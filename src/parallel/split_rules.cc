@@ -1,11 +1,10 @@
 #include "src/parallel/split_rules.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
-#include <numeric>
 #include <string_view>
 
+#include "src/core/checked.h"
 #include "src/parallel/split_moves.h"
 
 // Which dimension of a result is which of an operand, by operator. Whatever is
@@ -44,11 +43,6 @@ bool BroadcastsTo(const Shape& shape, const Shape& to) {
   return true;
 }
 
-std::int64_t NumElements(const Shape& shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1},
-                         std::multiplies<>());
-}
-
 /// The split of a result of shape `to` that one of an operand means. An operand
 /// of as many elements in another shape is a view that the trace does not name.
 std::optional<Split> SplitOfResult(const Shape& shape, const Split& split,
@@ -63,7 +57,7 @@ bool DemandOfOperand(ValueId id, const Shape& from, const Split& split,
                      SplitBoard& board) {
   const Shape& shape = board.ShapeOf(id);
   if (!BroadcastsTo(shape, from)) {
-    if (NumElements(shape) != NumElements(from)) return false;
+    if (CheckedProduct(shape) != CheckedProduct(from)) return false;
     const std::optional<Split> mine = ReshapedSplit(from, split, shape);
     return mine && board.Demand(id, *mine);
   }

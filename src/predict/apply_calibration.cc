@@ -21,8 +21,6 @@ namespace {
 using Place = CalibratedFactor::Place;
 using Fields = std::map<std::string, double>;
 
-constexpr std::string_view kZoo = "zoo:";
-
 /// The model with {NAME} for all of its fields: those that it does not place
 /// are added, as a sweep adds them.
 std::string PatternOf(const Calibration& calibration) {
@@ -35,9 +33,8 @@ std::string PatternOf(const Calibration& calibration) {
   return pattern;
 }
 
-/// A file may lie elsewhere.
+/// A file may lie elsewhere; names of the zoo have no slash.
 std::string_view WithoutFolder(std::string_view name) {
-  if (name.starts_with(kZoo)) return name;
   const std::size_t slash = name.rfind('/');
   return slash == std::string_view::npos ? name : name.substr(slash + 1);
 }
