@@ -1,7 +1,7 @@
 #include "src/network/weights.h"
 
 #include <ATen/ATen.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -18,16 +18,6 @@ constexpr std::array<std::pair<std::string_view, at::ScalarType>, 4> kTypes = {
      {"F64", at::kDouble},
      {"I64", at::kLong},
      {"U8", at::kByte}}};
-
-std::string ShapeText(const std::vector<std::int64_t>& shape) {
-  std::string text = "[";
-  for (const std::int64_t size : shape) {
-    if (text.size() > 1) text += ",";
-    text += fmt::format("{}", size);
-  }
-  text += "]";
-  return text;
-}
 
 std::vector<std::pair<std::string, at::Tensor>> TensorsOf(
     const torch::nn::Module& network) {
@@ -129,9 +119,9 @@ void LoadWeights(const std::map<std::string, StoredTensor>& weights,
         found->second.shape != expected.shape) {
       FailWeights(
           origin,
-          fmt::format("tensor '{}' is {}{}, expected {}{}", name,
-                      found->second.dtype, ShapeText(found->second.shape),
-                      expected.dtype, ShapeText(expected.shape)));
+          fmt::format("tensor '{}' is {}[{}], expected {}[{}]", name,
+                      found->second.dtype, fmt::join(found->second.shape, ","),
+                      expected.dtype, fmt::join(expected.shape, ",")));
     }
     tensor.copy_(ToTensor(found->second));
     ++used;

@@ -4,7 +4,7 @@
 // the chain holds the one before, footprints never shrink, so that the last one
 // that fits is found by bisection, and more memory never gives less.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -26,10 +26,7 @@ using Shape = std::vector<std::int64_t>;
 constexpr std::int64_t kLongestEdge = std::int64_t{1} << 40;
 
 std::string ShapeText(const Shape& shape) {
-  std::vector<std::string> words;
-  for (const std::int64_t size : shape)
-    words.push_back(fmt::format("{}", size));
-  return Joined(words, " x ");
+  return fmt::format("{}", fmt::join(shape, " x "));
 }
 
 [[noreturn]] void RefuseRequest(const Footprint& footprint,

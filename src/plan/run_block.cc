@@ -1,6 +1,6 @@
 #include "src/plan/run_block.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,6 @@
 #include "foretell/error.h"
 #include "src/core/printable.h"
 #include "src/core/resident_memory.h"
-#include "src/core/text.h"
 #include "src/core/units.h"
 #include "src/core/work_folder.h"
 #include "src/sandbox/run_program.h"
@@ -56,18 +55,11 @@ std::int64_t InheritedPeak(const WorkFolder& work) {
 
 }  // namespace
 
-std::string SizesText(const std::vector<std::int64_t>& shape) {
-  std::vector<std::string> words;
-  for (const std::int64_t size : shape) {
-    words.push_back(fmt::format("{}", size));
-  }
-  return Joined(words, ",");
-}
-
 std::int64_t MeasurePeak(const std::string& command,
                          const std::vector<std::int64_t>& shape,
                          double deadline_s) {
-  const std::string line = WithShape(command, SizesText(shape));
+  const std::string line =
+      WithShape(command, fmt::format("{}", fmt::join(shape, ",")));
   const WorkFolder work;
   const std::string log = work / "log.txt";
   std::int64_t seen = 0;

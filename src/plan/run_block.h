@@ -9,9 +9,6 @@ namespace foretell::plan {
 /// Stands for the block in a command: "python algo.py {shape}".
 inline constexpr char kShapePlace[] = "{shape}";
 
-/// "64,64,64": sizes as a command takes them.
-std::string SizesText(const std::vector<std::int64_t>& shape);
-
 /// Runs `command` by the shell with the sizes in the place of {shape}
 /// ("64,64,64") and answers with the peak resident memory of the largest of the
 /// processes that it starts and waits for: exact where it is more than this

@@ -1,6 +1,6 @@
 #include "src/predict/measured_cells.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
@@ -48,12 +48,9 @@ std::string TextOf(const nlohmann::json& value) {
 std::string InputsText(JsonObject& row) {
   std::vector<std::string> texts;
   for (JsonObject& input : row.Objects("inputs")) {
-    std::vector<std::string> sizes;
-    for (const auto size : input.Get<std::vector<std::int64_t>>("shape")) {
-      sizes.push_back(fmt::format("{}", size));
-    }
+    const auto shape = input.Get<std::vector<std::int64_t>>("shape");
     texts.push_back(fmt::format("{}={}[{}]", input.String("name"),
-                                input.String("dtype"), Joined(sizes, ",")));
+                                input.String("dtype"), fmt::join(shape, ",")));
   }
   return Joined(texts, " ");
 }
