@@ -170,10 +170,7 @@ void AddSweepFlags(CLI::App& command, FitCommand& fit) {
   command.add_option("--checks", fit.checks, "Further points that judge it")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  command
-      .add_option("-i,--input", fit.model.inputs,
-                  "Type of an input: name=f32[8,3,224,224]")
-      ->allow_extra_args(false);
+  fit.model.AddInputFlag(command);
   fit.model.AddTraceFlags(command);
   fit.predictor.AddTo(command, fit.model.run);
   command.remove_option(command.get_option("--method"));

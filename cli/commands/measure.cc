@@ -130,10 +130,7 @@ void AddWhat(CLI::App& command, MeasureFlags& flags) {
   AddNamed(command, "--optimizer", flags.model.run.optimizer,
            {kAllOptimizers.begin(), kAllOptimizers.end()}, &OptimizerName,
            "Optimizer of --mode training");
-  command
-      .add_option("-i,--input", flags.model.inputs,
-                  "Type of an input: name=f32[8,3,224,224]")
-      ->allow_extra_args(false);
+  flags.model.AddInputFlag(command);
   command
       .add_option("-d,--dim", flags.model.dims,
                   "Size of a named dimension: seq=128")

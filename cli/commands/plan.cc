@@ -77,10 +77,7 @@ void AddModelFlags(CLI::App& command, PlanOptions& plan) {
   command.add_option("--limit", plan.limit, "Largest value to try")
       ->check(AboveZero())
       ->capture_default_str();
-  command
-      .add_option("-i,--input", plan.model.inputs,
-                  "Type of an input: name=f32[8,3,224,224]")
-      ->allow_extra_args(false);
+  plan.model.AddInputFlag(command);
   plan.model.AddTraceFlags(command);
   plan.predictor.AddTo(command, plan.model.run);
 }

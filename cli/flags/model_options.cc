@@ -84,6 +84,14 @@ Precision UncastPrecision(Precision precision) {
 
 }  // namespace
 
+void ModelOptions::AddInputFlag(CLI::App& command) {
+  command
+      .add_option("-i,--input", inputs,
+                  "Type of an input: name=f32[8,3,224,224]; the name may "
+                  "be left out for the only one")
+      ->allow_extra_args(false);
+}
+
 void ModelOptions::AddTo(CLI::App& command, bool many) {
   CLI::Option* files =
       command
@@ -94,11 +102,7 @@ void ModelOptions::AddTo(CLI::App& command, bool many) {
                              "of another framework is converted")
           ->required();
   if (!many) files->expected(1);
-  command
-      .add_option("-i,--input", inputs,
-                  "Type of an input: name=f32[8,3,224,224]; the name may "
-                  "be left out for the only one")
-      ->allow_extra_args(false);
+  AddInputFlag(command);
   if (many) {
     command
         .add_option("-b,--batch", batches,

@@ -36,6 +36,8 @@ struct ModelOptions {
 
   /// Adds the flags to a subcommand; `many` allows several models and batches.
   void AddTo(CLI::App& command, bool many);
+  /// Adds --input.
+  void AddInputFlag(CLI::App& command);
   /// Adds those that do not name models, their inputs or batches.
   void AddTraceFlags(CLI::App& command);
   /// With Run::autocast the trace is one under autocast: to BF16 where that is
