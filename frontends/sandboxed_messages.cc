@@ -56,17 +56,29 @@ std::vector<std::string> TakeTexts(ByteReader& reader) {
   return texts;
 }
 
+void PutSizeIfAny(ByteWriter& writer, std::optional<std::int64_t> size) {
+  writer.Number(std::uint8_t{size.has_value()});
+  writer.Number(size.value_or(0));
+}
+
+std::optional<std::int64_t> TakeSizeIfAny(ByteReader& reader) {
+  const bool has_size = TakeFlag(reader);
+  const std::int64_t size = TakeSize(reader);
+  return has_size ? std::optional(size) : std::nullopt;
+}
+
 void PutDim(ByteWriter& writer, const InputDim& dim) {
-  writer.Number(std::uint8_t{dim.value.has_value()});
-  writer.Number(dim.value.value_or(0));
   writer.Text(dim.symbol);
+  PutSizeIfAny(writer, dim.value);
+  PutSizeIfAny(writer, dim.at_least);
+  PutSizeIfAny(writer, dim.at_most);
 }
 
 InputDim TakeDim(ByteReader& reader) {
-  const bool has_value = TakeFlag(reader);
-  const std::int64_t value = TakeSize(reader);
   InputDim dim{.value = std::nullopt, .symbol = reader.Text()};
-  if (has_value) dim.value = value;
+  dim.value = TakeSizeIfAny(reader);
+  dim.at_least = TakeSizeIfAny(reader);
+  dim.at_most = TakeSizeIfAny(reader);
   return dim;
 }
 

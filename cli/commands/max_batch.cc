@@ -1,5 +1,7 @@
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -65,12 +67,11 @@ void Print(const Search& search, bool as_json) {
   }
   std::cout << found.batch << "\n";
   if (found.batch == found.most) {
-    std::cerr << "foretell: note: batch " << found.batch
-              << " is the limit of the search (--limit)\n";
+    PrintNote(fmt::format("note: batch {} is the limit of the search (--limit)",
+                          found.batch));
   }
   if (!search.refusal.empty()) {
-    std::cerr << "foretell: note: the model takes no more: "
-              << Printable(search.refusal) << "\n";
+    PrintNote("note: the model takes no more: " + search.refusal);
   }
 }
 
@@ -88,6 +89,15 @@ void WriteSearchPage(const std::string& path, const Search& search,
   WriteWhole(path, HtmlPage(PageView::kBatches, search.found.model, document));
 }
 
+void RefuseLimitBelow(const BatchRange& allowed, std::int64_t limit,
+                      const std::string& model) {
+  if (limit >= allowed.least) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}: --limit is {}, and the file allows batches from "
+                          "{}",
+                          model, limit, allowed.least));
+}
+
 Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
   const DeviceSpec& device = predictor.device();
   const std::string place = PlaceName(device, options.limits.profile);
@@ -95,11 +105,15 @@ Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
   const Program program =
       OpenModel(options.model.models.front(), options.model.ToLoadOptions());
   const TraceOptions trace_options = options.model.ToTraceOptions();
+  const BatchRange allowed = AllowedBatches(program.inputs());
+  RefuseLimitBelow(allowed, options.most, program.name());
   std::map<std::int64_t, Prediction> tried;
   std::map<std::int64_t, std::string> refusals;
   const std::int64_t best = LargestBatch(
       options.most,
-      [&](std::int64_t batch) {
+      [&](std::int64_t asked) {
+        // Below the least there is nothing to try: all stand or fall with it.
+        const std::int64_t batch = std::max(asked, allowed.least);
         const std::vector<BoundInput> inputs = BindInputs(
             program.inputs(), options.model.ToRequest(batch), program.name());
         try {

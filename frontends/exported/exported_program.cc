@@ -194,7 +194,8 @@ class ExportedSource final : public Program::Source {
         parameter_elements_(ParameterElements(contents_->model)),
         weight_elements_(WeightElements(contents_->model)) {
     for (const ModelInput& input : contents_->model.inputs) {
-      if (input.kind == InputKind::kUser) inputs_.push_back(SpecOf(input));
+      if (input.kind == InputKind::kUser)
+        inputs_.push_back(SpecOf(contents_->model, input));
     }
   }
 
@@ -237,12 +238,15 @@ class ExportedSource final : public Program::Source {
   }
 
  private:
-  static InputSpec SpecOf(const ModelInput& input) {
+  static InputSpec SpecOf(const Model& model, const ModelInput& input) {
     InputSpec spec{.name = input.name, .dtype = ToDType(input.tensor.type)};
     spec.dims.emplace();
     for (const Size& size : input.tensor.sizes) {
       InputDim dim{.value = size.example};
       if (size.is_known && !size.symbol.empty()) dim.symbol = ToString(size);
+      const AllowedSizes allowed = AllowedFor(model, size);
+      if (allowed.least > 0) dim.at_least = allowed.least;
+      dim.at_most = allowed.most;
       spec.dims->push_back(std::move(dim));
     }
     return spec;

@@ -114,15 +114,15 @@ const SizeRange* RangeOf(const Model& model, const std::string& symbol) {
   return nullptr;
 }
 
-/// "at least 2", "2 to 64".
-std::string Describe(const SizeRange& range) {
-  if (!range.at_most) return fmt::format("at least {}", *range.at_least);
-  return fmt::format("{} to {}", range.at_least.value_or(0), *range.at_most);
+/// "at least 3", "at most 64", "3 to 64".
+std::string Describe(const AllowedSizes& sizes) {
+  if (!sizes.most) return fmt::format("at least {}", sizes.least);
+  if (sizes.least == 0) return fmt::format("at most {}", *sizes.most);
+  return fmt::format("{} to {}", sizes.least, *sizes.most);
 }
 
-bool Contains(const SizeRange& range, std::int64_t value) {
-  return value >= range.at_least.value_or(value) &&
-         value <= range.at_most.value_or(value);
+bool Contains(const AllowedSizes& sizes, std::int64_t value) {
+  return value >= sizes.least && value <= sizes.most.value_or(value);
 }
 
 [[noreturn]] void Refuse(const std::string& input, std::size_t dim,
@@ -151,6 +151,19 @@ std::string ToString(const Size& size) {
   if (size.offset > 0) text += fmt::format("+{}", size.offset);
   if (size.offset < 0) text += fmt::format("{}", size.offset);
   return text;
+}
+
+AllowedSizes AllowedBy(const SizeRange& range) {
+  constexpr std::int64_t kLeastOfOpen = 2;
+  const std::int64_t least = range.at_least.value_or(0);
+  return {.least = least > kLeastOfOpen ? least : 0, .most = range.at_most};
+}
+
+AllowedSizes AllowedFor(const Model& model, const Size& size) {
+  const bool is_symbol =
+      size.is_known && !size.symbol.empty() && ToString(size) == size.symbol;
+  const SizeRange* range = is_symbol ? RangeOf(model, size.symbol) : nullptr;
+  return range == nullptr ? AllowedSizes() : AllowedBy(*range);
 }
 
 Symbols::Symbols(const Model& model,
@@ -200,10 +213,11 @@ void Symbols::Check(const Model& model, const ModelInput& input,
     const SizeRange* range = RangeOf(model, size.symbol);
     const auto value = values_.find(size.symbol);
     if (range == nullptr || value == values_.end()) continue;
-    if (!Contains(*range, value->second)) {
+    const AllowedSizes allowed = AllowedBy(*range);
+    if (!Contains(allowed, value->second)) {
       Refuse(input.name, i, shape[i],
              fmt::format("the file allows {} = {}", size.symbol,
-                         Describe(*range)));
+                         Describe(allowed)));
     }
   }
 }

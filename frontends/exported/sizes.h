@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,21 @@ Size ParseSize(std::string_view text);
 
 /// "2*s77+1", "s77", "64".
 std::string ToString(const Size& size);
+
+/// What a file allows a size to be.
+struct AllowedSizes {
+  std::int64_t least = 0;
+  std::optional<std::int64_t> most;
+};
+
+/// What PyTorch's check of inputs lets pass: every size that is left open has
+/// a range from 2, as torch.export tells 0 and 1 apart from other sizes, and
+/// neither is refused (`torch/_export/utils.py`).
+AllowedSizes AllowedBy(const SizeRange& range);
+
+/// The same for `size` of `model`. Where a size is no symbol alone, its check
+/// is left to the run.
+AllowedSizes AllowedFor(const Model& model, const Size& size);
 
 /// Sizes of symbols in one run.
 class Symbols {

@@ -21,6 +21,9 @@ namespace foretell {
 struct InputDim {
   std::optional<std::int64_t> value;
   std::string symbol;  ///< "batch", "seq_len"; empty when it has no name.
+  /// Sizes that the file allows; empty: any.
+  std::optional<std::int64_t> at_least = {};
+  std::optional<std::int64_t> at_most = {};
 };
 
 /// What a file says of one of its inputs.
@@ -30,6 +33,15 @@ struct InputSpec {
   /// Empty optional when the file does not even give the rank.
   std::optional<std::vector<InputDim>> dims;
 };
+
+/// Batches that a file allows.
+struct BatchRange {
+  std::int64_t least = 1;
+  std::optional<std::int64_t> most;  ///< Empty: any above.
+};
+
+/// What is allowed for the leading dimension of the first input that has one.
+BatchRange AllowedBatches(std::span<const InputSpec> specs);
 
 /// An input with its exact type.
 struct BoundInput {

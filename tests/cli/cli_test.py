@@ -19,6 +19,7 @@ import unittest
 BINARY = sys.argv.pop(1)
 SOURCE = pathlib.Path(sys.argv.pop(1))
 ONNX = str(SOURCE / "examples" / "resnet18.onnx")
+BOUNDED = str(SOURCE / "tests/frontends/data/exported/conv_train.pt2")
 SCRIPT = str(SOURCE / "examples" / "resnet18.pt")
 # Allows batches of 2 to 64.
 RANGED = str(SOURCE / "tests/frontends/data/exported/conv_train.pt2")
@@ -476,6 +477,12 @@ class MaxBatch(unittest.TestCase):
 
     def test_limit_ends_the_search(self):
         self.assertEqual(run("max-batch", ONNX, "--limit", "3").stdout, "3\n")
+
+    def test_the_largest_batch_is_one_that_the_file_allows(self):
+        outcome = run("max-batch", BOUNDED)
+        self.assertEqual(outcome.stdout, "64\n")
+        self.assertIn("the model takes no more", outcome.stderr)
+        self.assertEqual(run("max-batch", BOUNDED, "--limit", "5").stdout, "5\n")
 
     def test_json_says_the_same(self):
         flags = ("--profile", "1g.5gb")

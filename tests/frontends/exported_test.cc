@@ -77,9 +77,15 @@ TEST(Exported, RefusesAnotherBatchThanTheFileFixes) {
 TEST(Exported, TakesBatchesInTheRangeOfTheFile) {
   const Trace trace = RunFile("conv_train", {}, {.batch = 64});
   EXPECT_EQ(trace.graph.ForwardMacs(), 64 * kConvMacs);
-  ExpectError([] { RunFile("conv_train", {}, {.batch = 65}); },
-              ErrorCode::kInvalidArgument,
-              "input 'x': dimension 0 is 65, the file allows batch = 2 to 64");
+  ExpectError(
+      [] { RunFile("conv_train", {}, {.batch = 65}); },
+      ErrorCode::kInvalidArgument,
+      "input 'x': dimension 0 is 65, the file allows batch = at most 64");
+}
+
+TEST(Exported, TakesOneWhereTheExampleCouldNotBeOne) {
+  const Trace trace = RunFile("conv_train", {}, {.batch = 1});
+  EXPECT_EQ(trace.graph.ForwardMacs(), kConvMacs);
 }
 
 TEST(Exported, DimsFollowTheSymbolsOfTheFile) {

@@ -95,6 +95,16 @@ TEST(BindInputs, ANamelessRequestMeansTheOnlyInput) {
               HasSubstr("--input names ''"));
 }
 
+TEST(BindInputs, BatchesAreAllowedByTheFirstInputThatHasOne) {
+  const auto dim =
+      InputDim{.value = 4, .symbol = "batch", .at_least = 3, .at_most = 64};
+  const std::vector<InputSpec> specs = {Spec("scale", {}), Spec("x", {dim})};
+  EXPECT_EQ(AllowedBatches(specs).least, 3);
+  EXPECT_EQ(AllowedBatches(specs).most, 64);
+  EXPECT_EQ(AllowedBatches({}).least, 1);
+  EXPECT_EQ(AllowedBatches({}).most, std::nullopt);
+}
+
 TEST(BindInputs, BatchBindsDimensionsCalledBatch) {
   InputRequest request;
   request.batch = 8;
