@@ -1,5 +1,6 @@
 #include "cli/commands/program.h"
 
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <charconv>
@@ -15,14 +16,15 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "cli/commands/exit_code.h"
 #include "cli/commands/lab_program.h"
+#include "cli/commands/usage_problem.h"
 #include "cli/flags/model_options.h"
 #include "foretell/error.h"
 #include "foretell/version.h"
 #include "src/core/parse_number.h"
-#include "src/core/printable.h"
 #include "src/core/text.h"
 
 namespace foretell::cli {
@@ -61,6 +63,9 @@ std::string NumberProblem(std::string_view type, const std::string& text) {
     if (status == std::errc::result_out_of_range) {
       return text + " is beyond 64 bits";
     }
+    if (!CLI::detail::lexical_cast(text, number)) {
+      return fmt::format("'{}': expected a whole number", text);
+    }
   }
   return "";
 }
@@ -75,20 +80,31 @@ void CheckNumbers(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands({})) CheckNumbers(*command);
 }
 
-/// Prints the help or what is wrong with the command line, which may hold the
-/// names of files.
+/// Prints the help, or what is wrong with the command line.
 ExitCode PrintEnd(const CLI::App& app, const CLI::ParseError& error) {
-  std::ostringstream output;
-  std::ostringstream errors;
-  const int status = app.exit(error, output, errors);
-  std::cout << output.str();
-  std::cerr << PrintableLines(errors.str());
-  return status == 0 ? kExitOk : kExitUsage;
+  if (error.get_exit_code() != 0) {
+    PrintError(UsageProblem(app, error));
+    return kExitUsage;
+  }
+  std::ostringstream nothing;
+  app.exit(error, std::cout, nothing);
+  return kExitOk;
+}
+
+/// `foretell help predict` as `foretell predict --help`.
+std::vector<char*> WithHelpAsFlag(std::span<char* const> arguments) {
+  static char flag[] = "--help";
+  std::vector<char*> words(arguments.begin(), arguments.end());
+  if (words.size() < 2 || std::string_view(words[1]) != "help") return words;
+  words.erase(words.begin() + 1);
+  words.push_back(flag);
+  return words;
 }
 
 /// All but the last look at what was printed.
 ExitCode RunCommand(std::span<const CommandRow> commands,
-                    std::span<char* const> arguments) {
+                    std::span<char* const> given) {
+  std::vector<char*> arguments = WithHelpAsFlag(given);
   CLI::App app(
       "Predicts memory, latency and energy of a deep network on an NVIDIA GPU, "
       "and the MIG slice that it fits, without a GPU.",

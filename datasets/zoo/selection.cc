@@ -4,17 +4,14 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <ranges>
 
 #include "datasets/zoo/families.h"
 #include "foretell/error.h"
 #include "foretell/zoo.h"
+#include "src/core/nearest.h"
 
 namespace foretell::zoo {
 namespace {
-
-constexpr std::size_t kSuggestions = 3;
 
 struct Stock {
   const Family* family;
@@ -36,34 +33,12 @@ const std::map<std::string_view, Stock>& Stocks() {
   return kStocks;
 }
 
-/// Levenshtein distance.
-std::size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t k = 1; k <= b.size(); ++k) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[k - 1] ? 0 : 1);
-      diagonal = row[k];
-      row[k] = std::min({row[k] + 1, row[k - 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
-/// Names the nearest ones: first those that go on where `name` ends.
 [[noreturn]] void RefuseName(std::string_view name) {
-  std::vector<std::pair<std::size_t, std::string_view>> near;
-  for (const auto& [known, stock] : Stocks()) {
-    const bool abbreviated = !name.empty() && known.starts_with(name);
-    near.emplace_back(abbreviated ? 0 : Distance(name, known), known);
-  }
-  std::sort(near.begin(), near.end());
-  near.resize(std::min(kSuggestions, near.size()));
+  std::vector<std::string> known;
+  for (const auto& [stock, changes] : Stocks()) known.emplace_back(stock);
   throw Error(ErrorCode::kNotFound,
               fmt::format("zoo:{}: no such network; near: {}", name,
-                          fmt::join(near | std::views::values, ", ")));
+                          fmt::join(Nearest(name, known), ", ")));
 }
 
 std::unique_ptr<Configuration> Configured(const Stock& stock) {

@@ -323,7 +323,7 @@ class Usage(unittest.TestCase):
         for batch in ("0", "-1", "many"):
             outcome = run("predict", "zoo:resnet18", "--batch", batch)
             self.assertEqual(outcome.returncode, USAGE)
-            self.assertIn(f"--batch: '{batch}': expected a number above 0\n",
+            self.assertIn(f"--batch: '{batch}': expected a number above 0;",
                           outcome.stderr)
 
     def test_unknown_flag_and_value_are_usage_errors(self):
@@ -339,6 +339,27 @@ class Usage(unittest.TestCase):
                 outcome = run(*arguments)
                 self.assertEqual(outcome.returncode, USAGE, outcome.stderr)
                 self.assertEqual(outcome.stdout, "")
+
+    def test_wrong_words_are_one_line_that_says_what_may_be_meant(self):
+        for arguments, words in (
+                (["preditc", ONNX], "no command 'preditc'; near: predict"),
+                (["mig", "profile"], "no command 'profile'; near: profiles"),
+                (["predict", ONNX, "--btach", "8"], "no flag '--btach'; near: --batch"),
+                (["predict", ONNX, "--batch", "1e3"], "'1e3': expected a whole number"),
+                (["max-batch", ONNX, "--batch", "8"], "no flag '--batch'; near: "),
+                (["devices", "h100"], "'h100' is not expected"),
+                (["predict"], "MODEL is required"),
+                (["--hlep"], "no flag '--hlep'; near: --help")):
+            with self.subTest(arguments=arguments):
+                outcome = run(*arguments)
+                self.assertEqual(outcome.returncode, USAGE, outcome.stderr)
+                (line,) = outcome.stderr.splitlines()
+                self.assertTrue(line.startswith("foretell: error: "), line)
+                self.assertIn(words, line)
+
+    def test_help_may_stand_in_front(self):
+        self.assertEqual(run("help", "fits").stdout, run("fits", "--help").stdout)
+        self.assertEqual(run("help").stdout, run("--help").stdout)
 
     def test_missing_file_and_directory_are_named(self):
         for path in ("/nonexistent/model.onnx", str(SOURCE)):

@@ -1,0 +1,80 @@
+#include "cli/commands/usage_problem.h"
+
+#include <fmt/core.h>
+
+#include <string_view>
+#include <vector>
+
+#include "cli/commands/visible_commands.h"
+#include "src/core/nearest.h"
+#include "src/core/text.h"
+
+namespace foretell::cli {
+namespace {
+
+/// The first command that was given a word which it does not know, or else the
+/// innermost one.
+const CLI::App& Wrong(const CLI::App& app) {
+  const std::vector<CLI::App*> inner = app.get_subcommands();
+  if (inner.empty() || !app.remaining().empty()) return app;
+  return Wrong(*inner.front());
+}
+
+/// "foretell mig pack"
+std::string FullName(const CLI::App& command) {
+  if (command.get_parent() == nullptr) return command.get_name();
+  return FullName(*command.get_parent()) + " " + command.get_name();
+}
+
+std::vector<std::string> CommandNames(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* inner : VisibleCommands(command)) {
+    names.push_back(inner->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> FlagNames(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+/// Complains of a word that `command` does not know.
+std::string UnknownWord(const CLI::App& command, const std::string& word) {
+  const bool is_flag = word.size() > 1 && word.starts_with('-');
+  const std::string_view name =
+      std::string_view(word).substr(0, word.find('='));
+  const std::vector<std::string> known =
+      is_flag ? FlagNames(command) : CommandNames(command);
+  const char* kind = is_flag ? "flag" : "command";
+  if (known.empty()) return fmt::format("'{}' is not expected", word);
+  return fmt::format("no {} '{}'; near: {}", kind, word,
+                     Joined(Nearest(name, known)));
+}
+
+std::string Complaint(const CLI::App& command, const CLI::ParseError& error) {
+  const bool is_word = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const bool is_missing =
+      dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  const std::vector<std::string> unknown = command.remaining();
+  if (unknown.empty()) return error.what();
+  // The value of an unknown flag is taken for one more MODEL.
+  const bool is_flag = unknown.front().starts_with('-');
+  if (!is_word && !is_missing && !is_flag) return error.what();
+  return UnknownWord(command, unknown.front());
+}
+
+}  // namespace
+
+std::string UsageProblem(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = Wrong(app);
+  return fmt::format("{}; see {} --help", Complaint(command, error),
+                     FullName(command));
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace foretell::cli {
+
+/// What is wrong with the command line that `app` could not parse, on one line:
+/// the word, what may have been meant by it, and whose help says more.
+std::string UsageProblem(const CLI::App& app, const CLI::ParseError& error);
+
+}  // namespace foretell::cli
