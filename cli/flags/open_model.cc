@@ -1,9 +1,13 @@
 #include "cli/flags/open_model.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <functional>
 #include <thread>
 #include <utility>
 
+#include "foretell/error.h"
 #include "foretell/zoo.h"
 
 namespace foretell::cli {
@@ -12,11 +16,27 @@ namespace {
 /// Each is a process with a graph in it.
 constexpr std::size_t kMostAhead = 8;
 
+/// What `open` gives. Where `name` is no file, but a network of the zoo, its
+/// error says so.
+Program OpenFile(const std::string& name,
+                 const std::function<Program()>& open) {
+  try {
+    return open();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound ||
+        std::ranges::count(zoo::Names(), name) == 0) {
+      throw;
+    }
+    throw Error(error.code(), fmt::format("{}; {}{} is a stock network",
+                                          error.what(), zoo::kPrefix, name));
+  }
+}
+
 }  // namespace
 
 Program OpenModel(const std::string& name, const LoadOptions& options) {
-  return name.starts_with(zoo::kPrefix) ? zoo::Load(name)
-                                        : LoadModel(name, options);
+  if (name.starts_with(zoo::kPrefix)) return zoo::Load(name);
+  return OpenFile(name, [&] { return LoadModel(name, options); });
 }
 
 ModelQueue::ModelQueue(std::vector<std::string> names, LoadOptions options,
@@ -44,7 +64,8 @@ Program ModelQueue::Next() {
   ahead_.pop_front();
   ++next_;
   start_until(next_ + most_ahead_);
-  return now ? now->Wait() : OpenModel(name, options_);
+  if (!now) return OpenModel(name, options_);
+  return OpenFile(name, [&] { return now->Wait(); });
 }
 
 }  // namespace foretell::cli

@@ -361,6 +361,12 @@ class Usage(unittest.TestCase):
         self.assertEqual(run("help", "fits").stdout, run("fits", "--help").stdout)
         self.assertEqual(run("help").stdout, run("--help").stdout)
 
+    def test_names_of_the_zoo_without_its_prefix_are_told(self):
+        outcome = run("predict", "resnet50", "--batch", "1")
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
+        self.assertIn("resnet50: no such file; zoo:resnet50 is a stock network", outcome.stderr)
+        self.assertNotIn("zoo:", run("predict", "gone.onnx").stderr)
+
     def test_missing_file_and_directory_are_named(self):
         for path in ("/nonexistent/model.onnx", str(SOURCE)):
             outcome = run("predict", path, "--batch", "1")
