@@ -9,6 +9,7 @@
 #include "cli/flags/number_checks.h"
 #include "foretell/error.h"
 #include "src/core/parse_number.h"
+#include "src/core/text.h"
 
 namespace foretell::cli {
 namespace {
@@ -107,14 +108,19 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
   return words;
 }
 
-void RequireTraining(const TrainingLoop& loop, Mode mode) {
-  TrainingLoop shared;
-  if (SharesInference(loop.parallel)) shared.parallel = loop.parallel;
-  if (mode == Mode::kTraining || loop == shared) return;
+void RequireTraining(const TrainingLoop& loop, const Run& run) {
+  if (run.mode == Mode::kTraining) return;
+  TrainingLoop of_training = loop;
+  if (SharesInference(loop.parallel)) of_training.parallel = {};
+  std::vector<std::string> words = LoopWords(of_training);
+  if (run.optimizer != Run().optimizer) {
+    words.push_back(
+        fmt::format("--optimizer {}", OptimizerName(run.optimizer)));
+  }
+  if (words.empty()) return;
   throw Error(ErrorCode::kInvalidArgument,
-              "--foreach, --fused, --set-to-none, --accumulate, --trainable, "
-              "--lora, --recompute and --parallel say how training is done; "
-              "add --mode training");
+              fmt::format("{}: only training is done so; add --mode training",
+                          Joined(words)));
 }
 
 }  // namespace foretell::cli

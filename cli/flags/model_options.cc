@@ -171,7 +171,7 @@ TraceOptions ModelOptions::ToTraceOptions() const {
       .grad_mode = run.grad_mode,
       .torch = run.torch,
       .loop = loop};
-  RequireTraining(loop, run.mode);
+  RequireTraining(loop, run);
   if (run.grad_mode && run.mode == Mode::kTraining) {
     throw Error(ErrorCode::kInvalidArgument,
                 "--grad says how inference runs; with --mode training leave it "
@@ -201,7 +201,14 @@ InputRequest ModelOptions::ToRequest(std::optional<std::int64_t> batch) const {
   for (const std::string& text : inputs) {
     request.inputs.push_back(ParseInput(text));
   }
-  for (const std::string& text : dims) request.dims.insert(ParseDim(text));
+  for (const std::string& text : dims) {
+    const auto [name, size] = ParseDim(text);
+    const auto [said, is_new] = request.dims.emplace(name, size);
+    if (is_new || said->second == size) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("--dim {}={} and --dim {}={}: one of the two", name,
+                            said->second, name, size));
+  }
   return request;
 }
 

@@ -81,6 +81,20 @@ std::string Names(std::span<const InputSpec> specs) {
       "'{}'", Joined(specs | std::views::transform(&InputSpec::name), "', '"));
 }
 
+/// Refuses two types of one input.
+void RefuseTwice(const InputRequest& request, const std::string& origin) {
+  const std::vector<BoundInput>& inputs = request.inputs;
+  for (auto one = inputs.begin(); one != inputs.end(); ++one) {
+    const auto other =
+        std::ranges::find(one + 1, inputs.end(), one->name, &BoundInput::name);
+    if (other == inputs.end()) continue;
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: --input '{}' and '{}' are for the same input", origin,
+                    ToString(one->type), ToString(other->type)));
+  }
+}
+
 void RefuseUnknownNames(std::span<const InputSpec> specs,
                         const InputRequest& request,
                         const std::string& origin) {
@@ -90,6 +104,14 @@ void RefuseUnknownNames(std::span<const InputSpec> specs,
         specs.begin(), specs.end(),
         [&](const InputSpec& spec) { return spec.name == input.name; });
     if (known) continue;
+    if (input.name.empty()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: --input '{}' names none of the model's "
+                              "inputs {}; write {}={}",
+                              origin, ToString(input.type), Names(specs),
+                              specs.empty() ? "name" : specs.front().name,
+                              ToString(input.type)));
+    }
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: --input names '{}', the model's inputs are {}",
                             origin, input.name, Names(specs)));
@@ -153,7 +175,19 @@ bool Bind(std::vector<Draft>& drafts, std::int64_t size,
   return any;
 }
 
-void BindBatch(std::vector<Draft>& drafts, std::int64_t batch) {
+/// Refuses a batch where `--dim` has given that dimension another size.
+void RefuseOtherBatch(const InputDim& dim, const InputRequest& request,
+                      const std::string& origin) {
+  const auto said = request.dims.find(dim.symbol);
+  if (said == request.dims.end() || said->second == *request.batch) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}: --batch {} and --dim {}={} contradict", origin,
+                          *request.batch, said->first, said->second));
+}
+
+void BindBatch(std::vector<Draft>& drafts, const InputRequest& request,
+               const std::string& origin) {
+  const std::int64_t batch = *request.batch;
   const bool named = Bind(drafts, batch, [](const InputDim& dim, bool) {
     return !dim.value && NamesBatch(dim.symbol);
   });
@@ -166,6 +200,7 @@ void BindBatch(std::vector<Draft>& drafts, std::int64_t batch) {
   for (const Draft& draft : drafts) {
     if (draft.dims.empty()) continue;
     given = draft.dims.front().value;
+    RefuseOtherBatch(draft.dims.front(), request, origin);
     break;
   }
   Bind(drafts, batch, [&](const InputDim& dim, bool first) {
@@ -260,6 +295,7 @@ std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
                                    const InputRequest& request,
                                    const std::string& origin) {
   RefuseUnknownNames(specs, request, origin);
+  RefuseTwice(request, origin);
   std::vector<Draft> drafts = MakeDrafts(specs, request);
   for (const auto& [symbol, size] : request.dims) {
     Bind(drafts, size, [&symbol = symbol](const InputDim& dim, bool) {
@@ -272,7 +308,7 @@ std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
                   fmt::format("{}: --batch is {}, expected at least 1", origin,
                               *request.batch));
     }
-    BindBatch(drafts, *request.batch);
+    BindBatch(drafts, request, origin);
   }
   const std::string open = OpenDimensions(drafts);
   if (!open.empty()) {

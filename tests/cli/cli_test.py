@@ -349,7 +349,13 @@ class Usage(unittest.TestCase):
                 (["max-batch", ONNX, "--batch", "8"], "no flag '--batch'; near: "),
                 (["devices", "h100"], "'h100' is not expected"),
                 (["predict"], "MODEL is required"),
-                (["--hlep"], "no flag '--hlep'; near: --help")):
+                (["--hlep"], "no flag '--hlep'; near: --help"),
+                (["predict", ONNX, "--batch", "8", "--optimizer", "adam"],
+                 "--optimizer adam: only training is done so; add --mode training"),
+                (["predict", ONNX, "--batch", "8", "--fused", "on"],
+                 "--fused on: only training is done so"),
+                (["predict", ONNX, "--dim", "batch=1", "--dim", "batch=2"],
+                 "--dim batch=1 and --dim batch=2: one of the two")):
             with self.subTest(arguments=arguments):
                 outcome = run(*arguments)
                 self.assertEqual(outcome.returncode, USAGE, outcome.stderr)

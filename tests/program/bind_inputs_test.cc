@@ -91,8 +91,28 @@ TEST(BindInputs, ANamelessRequestMeansTheOnlyInput) {
   request.inputs = {ParseInput("[4,5]")};
   EXPECT_THAT(Bind({Spec("x", {Free(), Free()})}, request),
               ElementsAre("x=f32[4,5]"));
-  EXPECT_THAT(Refusal({Spec("x", {Fixed(1)}), Spec("y", {Fixed(1)})}, request),
-              HasSubstr("--input names ''"));
+  EXPECT_THAT(
+      Refusal({Spec("x", {Fixed(1)}), Spec("y", {Fixed(1)})}, request),
+      HasSubstr("--input 'f32[4,5]' names none of the model's inputs 'x', 'y'; "
+                "write x=f32[4,5]"));
+}
+
+TEST(BindInputs, RefusesTwoTypesOfOneInput) {
+  InputRequest request;
+  request.inputs = {ParseInput("x=[4,5]"), ParseInput("x=[4,6]")};
+  EXPECT_THAT(Refusal({Spec("x", {Free(), Free()})}, request),
+              HasSubstr("--input 'f32[4,5]' and 'f32[4,6]' are for the same"));
+}
+
+TEST(BindInputs, RefusesABatchThatContradictsADimension) {
+  InputRequest request;
+  request.batch = 8;
+  request.dims = {{"batch", 4}};
+  EXPECT_THAT(Refusal({Spec("x", {Named("batch"), Fixed(3)})}, request),
+              HasSubstr("--batch 8 and --dim batch=4 contradict"));
+  request.dims = {{"batch", 8}};
+  EXPECT_THAT(Bind({Spec("x", {Named("batch"), Fixed(3)})}, request),
+              ElementsAre("x=f32[8,3]"));
 }
 
 TEST(BindInputs, BatchesAreAllowedByTheFirstInputThatHasOne) {
