@@ -121,13 +121,30 @@ class TensorReplacement {
   c10::IValue::HashAliasedIValues seen_;
 };
 
+bool HoldsTensor(const torch::jit::Node& node) {
+  return node.kind() == c10::prim::Constant &&
+         node.hasAttribute(c10::attr::value) &&
+         node.kindOf(c10::attr::value) == torch::jit::AttributeKind::t;
+}
+
+/// Whether a tracer makes `constant` of a number in Python's code: of an int,
+/// a float or a complex.
+bool WasNumber(const at::Tensor& constant) {
+  const at::ScalarType type = constant.scalar_type();
+  return constant.dim() == 0 && (type == at::kLong || type == at::kDouble ||
+                                 type == at::kComplexDouble);
+}
+
+/// Numbers stay on the host, where shapes are computed of them. Files do not
+/// say that they were numbers, which decides the type of a result: integers
+/// times 0.5 are of the default type, times a tensor of a double doubles.
 void MoveConstantsOf(torch::jit::Block& block, const InstanceOptions& options) {
   for (torch::jit::Node* node : block.nodes()) {
-    if (node->kind() == c10::prim::Constant &&
-        node->hasAttribute(c10::attr::value) &&
-        node->kindOf(c10::attr::value) == torch::jit::AttributeKind::t) {
+    if (HoldsTensor(*node)) {
       const at::Tensor constant = node->t(c10::attr::value);
-      if (constant.dim() > 0) {
+      if (WasNumber(constant)) {
+        constant.unsafeGetTensorImpl()->set_wrapped_number(true);
+      } else if (constant.dim() > 0) {
         node->t_(c10::attr::value,
                  constant.to(options.device, StoredAs(constant.scalar_type(),
                                                       options.precision)));

@@ -45,6 +45,24 @@ def forward(self, x):
 
 constexpr std::int64_t kSmallNetElements = 8 * 3 * 3 * 3 + 8 + 8 + 4 * 8;
 
+TEST(TorchScript, TakesNumbersOfATraceForNumbers) {
+  // What a tracer makes of arange(4) * 0.5, which is of the default type.
+  torch::jit::Module module = Script(
+      "def forward(self, x):\n"
+      "    return torch.arange(4) * x");
+  const auto graph =
+      torch::jit::toGraphFunction(module.get_method("forward").function())
+          .graph();
+  for (torch::jit::Node* node : graph->nodes()) {
+    if (node->kind() != c10::aten::mul) continue;
+    const torch::jit::WithInsertPoint at(node);
+    node->replaceInput(1,
+                       graph->insertConstant(torch::tensor(0.5, at::kDouble)));
+  }
+  const Trace trace = SavedModule(module).Run({"x=f32[4]"});
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[4]");
+}
+
 TEST(TorchScript, TracesAScriptedModule) {
   const SavedModule saved(SmallNet());
   const Trace trace = saved.Run({"x=f32[2,3,8,8]"});
