@@ -342,6 +342,10 @@ class Tracer {
                          " has no meta kernel: it was run on the CPU for "
                          "its shapes");
     }
+    if (options_.mode == Mode::kTraining && trained_.empty() &&
+        program_.parameter_elements() > 0) {
+      warnings.push_back(WhyNothingIsTrained(TrainableTensors().size()));
+    }
     OperatorGraph graph = recorder_.Finish();
     if (options_.mode == Mode::kTraining && recomputes()) {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);

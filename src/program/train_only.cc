@@ -32,4 +32,16 @@ void TrainOnly(const std::string& pattern, const ProgramInstance& instance) {
                                                    parameters.front().name)));
 }
 
+std::string WhyNothingIsTrained(std::size_t trainable) {
+  if (trainable == 0) {
+    return "nothing is trained: none of the parameters requires a gradient";
+  }
+  return fmt::format(
+      "nothing is trained: none of {} tensors that require a gradient gets "
+      "one; the results are detached or made under torch.no_grad(), as "
+      "torch.export makes those of torch.utils.checkpoint, unless "
+      "use_reentrant=False",
+      trainable);
+}
+
 }  // namespace foretell

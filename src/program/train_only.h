@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "foretell/program.h"
@@ -11,5 +12,9 @@ namespace foretell {
 /// Error(kInvalidArgument) where it is no expression, or leaves nothing to be
 /// trained.
 void TrainOnly(const std::string& pattern, const ProgramInstance& instance);
+
+/// What a training step says in which no parameter gets a gradient, though
+/// `trainable` tensors require one.
+std::string WhyNothingIsTrained(std::size_t trainable);
 
 }  // namespace foretell

@@ -63,6 +63,24 @@ TEST(TorchScript, TakesNumbersOfATraceForNumbers) {
   EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[4]");
 }
 
+TEST(TorchScript, SaysWhereNothingIsTrained) {
+  for (const bool trainable : {true, false}) {
+    torch::jit::Module module("Net");
+    module.register_parameter("w",
+                              torch::ones({4}).set_requires_grad(trainable),
+                              /*is_buffer=*/false);
+    module.define(
+        "def forward(self, x):\n"
+        "    return (x * self.w).detach()\n");
+    EXPECT_THAT(
+        SavedModule(module)
+            .Run({"x=f32[4]"}, {.mode = Mode::kTraining})
+            .warnings,
+        Contains(HasSubstr(trainable ? "none of 1 tensors that require"
+                                     : "none of the parameters requires")));
+  }
+}
+
 TEST(TorchScript, TracesAScriptedModule) {
   const SavedModule saved(SmallNet());
   const Trace trace = saved.Run({"x=f32[2,3,8,8]"});
