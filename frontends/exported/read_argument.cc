@@ -109,7 +109,9 @@ class ArgumentReader {
     if (code == kStrided) {
       return Constant(static_cast<std::int64_t>(at::Layout::Strided));
     }
-    document_.Refuse(fmt::format("layout {} is not strided", code));
+    document_.Refuse(fmt::format(
+        "layout {}: sparse tensors are not supported, only strided ones",
+        code));
   }
   Argument Device(const Json&) const { return Constant(at::Device(at::kMeta)); }
   Argument Complex(const Json& value) const {
