@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
 
@@ -77,10 +78,32 @@ def _values(name: str, value: Any) -> list[str]:
         return ["on" if value else "off"]
     if isinstance(value, Mapping):
         return [f"{key}={one}" for key, one in value.items()]
+    if name == "batch":
+        return [",".join(_batches(value))]
     if isinstance(value, Sequence) and not isinstance(value, str):
-        texts = [str(one) for one in value]
-        return [",".join(texts)] if name == "batch" else texts
+        return [str(one) for one in value]
     return [str(value)]
+
+
+def _whole(number: Any) -> str:
+    """A whole number as a text. A text is left to the program."""
+    if isinstance(number, str):
+        return number
+    try:
+        if isinstance(number, bool):
+            raise TypeError
+        return str(operator.index(number))
+    except TypeError:
+        raise Error(f"batch={number!r}: expected a whole number from 1") from None
+
+
+def _batches(value: Any) -> list[str]:
+    """One batch or several."""
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return [_whole(value)]
+    if not value:
+        raise Error(f"batch={value!r}: expected at least one batch")
+    return [_whole(one) for one in value]
 
 
 def refuse_batches(function: str, options: Mapping[str, Any]) -> None:
@@ -100,9 +123,9 @@ def to_words(options: Mapping[str, Any]) -> list[str]:
         options = {"fused": True, **options}
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
-        if value is None or (value is False and name not in _SWITCHES):
+        if value is None or (value is False and name not in (*_SWITCHES, "batch")):
             continue
-        if value is True and name not in _SWITCHES:
+        if value is True and name not in (*_SWITCHES, "batch"):
             words.append(flag)
         else:
             words += [f"{flag}={text}" for text in _values(name, value)]

@@ -191,6 +191,13 @@ class Refusals(unittest.TestCase):
         self.assertIn("Flattening", str(caught.exception))
         self.assertNotIn("/", str(caught.exception).split(":")[0])
 
+    def test_of_batches_that_are_no_numbers(self):
+        for batch in (True, 8.0, iter([1])):
+            with self.assertRaisesRegex(foretell.Error, "expected a whole number"):
+                foretell.predict("zoo:resnet18", batch=batch)
+        with self.assertRaisesRegex(foretell.Error, "at least one batch"):
+            foretell.compare("zoo:resnet18", batches=[])
+
     def test_an_empty_batch(self):
         with self.assertRaisesRegex(foretell.Error, "the batch, .*, is 0, expected"):
             foretell.predict(Flattening(), torch.zeros(0, 3, 16, 16))
