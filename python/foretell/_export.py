@@ -7,6 +7,7 @@ import copy
 import io
 import logging
 import pathlib
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -15,10 +16,13 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
 
-from ._errors import Error
-from ._on_meta import allow_one, tried_on_meta
+from ._call import (Arguments, refuse_bad_inputs, with_plain_results,
+                    without_checkpoints)
+from ._errors import Error, warn
+from ._on_meta import tried_on_meta
 
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+# torch.export and the streams that it prints to belong to the whole process.
+_EXPORTING = threading.Lock()
 
 
 def _on_meta(tensor: torch.Tensor) -> torch.Tensor:
@@ -31,7 +35,14 @@ def _on_meta(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _hollow_copy(module: torch.nn.Module) -> torch.nn.Module:
-    """A copy on the meta device. No weight is read; shared tensors stay shared."""
+    """A copy on the meta device. No weight is read; shared tensors stay shared.
+
+    Raises Error for a lazy module that has not been called yet.
+    """
+    for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+        if torch.nn.parameter.is_lazy(tensor):
+            raise Error(f"{type(module).__name__}: '{name}' has no shape yet; call the "
+                        "module once with an example, so that its lazy layers have one")
     copies: dict[int, Any] = {}
     for part in module.modules():
         held = [*part._parameters.values(), *part._buffers.values(),
@@ -65,6 +76,11 @@ def _batch(arguments: Arguments) -> int | None:
     """The leading dimension of the first tensor that has one."""
     return next((int(tensor.size(0)) for tensor in _tensors(arguments)
                  if tensor.dim() > 0), None)
+
+
+def has_batch(inputs: Any, batch: Any) -> bool:
+    """Whether `inputs` are of the batch that is asked for; None asks for theirs."""
+    return batch is None or bool(batch == _batch(_arguments(inputs)))
 
 
 def _with_free_batch(arguments: Arguments) -> Arguments:
@@ -101,6 +117,22 @@ def _silence() -> Iterator[None]:
         logging.disable(before)
 
 
+def _refuse_fixed_batch(name: str, program: ExportedProgram) -> None:
+    """Raises Error where the leading dimension of the first input is not free."""
+    users = set(program.graph_signature.user_inputs)
+    for node in program.graph.nodes:
+        value = node.meta.get("val")
+        if (node.op != "placeholder" or node.name not in users
+                or not isinstance(value, torch.Tensor) or value.dim() == 0):
+            continue
+        size = value.size(0)
+        if isinstance(size, int) or size.node.maybe_as_int() is not None:
+            raise Error(f"{name}: its code fixes the leading dimension of '{node.name}', "
+                        f"which would be the batch, at {size}: leave batch "
+                        "out and give an example of the size that is wanted")
+        return
+
+
 def _export_quietly(module: torch.nn.Module, arguments: Arguments,
                     shapes: Any) -> ExportedProgram:
     """torch.export of a module on the meta device."""
@@ -108,7 +140,13 @@ def _export_quietly(module: torch.nn.Module, arguments: Arguments,
         with _silence():
             return torch.export.export(module, *arguments, dynamic_shapes=shapes,
                                        strict=False)
-    return tried_on_meta(once)
+    with _EXPORTING, without_checkpoints() as seen:
+        program = tried_on_meta(once)
+    if seen and module.training:
+        warn(f"{type(module).__name__}: torch.export leaves torch.utils.checkpoint out, "
+             f"here around {', '.join(sorted(set(seen)))}: activations count as kept; "
+             "recompute='PATH' computes the modules at a path again")
+    return program
 
 
 def _first_line(error: Exception) -> str:
@@ -123,13 +161,15 @@ def export(module: torch.nn.Module, inputs: Any, *, training: bool,
     stands; in inference always in eval mode. With `any_batch` the leading dimension
     of the inputs is left open.
 
-    Raises Error where torch.export does, with its first line, and for an empty batch.
+    Raises Error where torch.export does, with its first line; for inputs that are not
+    the module's, an empty batch, and a batch that its code fixes.
     """
     arguments = _map_tensors(_on_meta, _arguments(inputs))
+    refuse_bad_inputs(module, arguments)
     if _batch(arguments) == 0:
         raise Error(f"{type(module).__name__}: the batch, the leading dimension of its "
                     "first input, is 0, expected at least 1", "invalid_argument")
-    hollow = _hollow_copy(module)
+    hollow = with_plain_results(_hollow_copy(module))
     if not training or not module.training:
         hollow.train(training)
     if any_batch:
@@ -142,7 +182,8 @@ def export(module: torch.nn.Module, inputs: Any, *, training: bool,
                     f"{_first_line(error)}; a file of torch.jit.trace or "
                     "torch.onnx may do",
                     "unsupported") from error
-    allow_one(program)
+    if any_batch:
+        _refuse_fixed_batch(type(module).__name__, program)
     return program
 
 
@@ -188,7 +229,7 @@ def to_file(program: ExportedProgram, folder: pathlib.Path, model: str,
     hollow._module_call_graph = []
     path = folder / f"{model}.pt2"
     try:
-        with _silence():
+        with _EXPORTING, _silence():
             torch.export.save(hollow, path,
                               extra_files={"mode": mode} if mode else None)
     except Exception as error:

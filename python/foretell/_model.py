@@ -91,6 +91,10 @@ def open_model(model: Model, inputs: Any, options: Mapping[str, Any],
     if not is_module and not _is_torch(model, "export.ExportedProgram"):
         raise Error(f"model is a {type(model).__name__}, expected an nn.Module, an "
                     "ExportedProgram, a path, or 'zoo:NAME'")
+    if _is_torch(model, "jit.ScriptModule"):
+        raise Error(f"{type(model).__name__}: TorchScript is read from a file: "
+                    "model.save('model.pt'), then 'model.pt' in place of the model, and "
+                    "input='f32[8,3,224,224]'", "unsupported")
     if is_module and inputs is None:
         raise Error(f"{type(model).__name__}: a module says nothing of its inputs; "
                     "give an example, e.g. torch.empty(8, 3, 224, 224)")
@@ -102,7 +106,7 @@ def open_model(model: Model, inputs: Any, options: Mapping[str, Any],
         mode = options.get("mode", "inference")
         program = _export.export(
             program, inputs, training=mode == "training",
-            any_batch=any_batch or options.get("batch") is not None)
+            any_batch=any_batch or not _export.has_batch(inputs, options.get("batch")))
     name = type(model).__name__
     folder = pathlib.Path(tempfile.mkdtemp(prefix="foretell-"))
     try:

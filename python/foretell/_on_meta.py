@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import torch
-from torch.export import ExportedProgram
-from torch.utils._sympy.value_ranges import ValueRanges
 
 Result = TypeVar("Result")
 
@@ -29,12 +27,3 @@ def tried_on_meta(export: Callable[[], Result]) -> Result:
                 return export()
         except Exception:
             raise first from None
-
-
-def allow_one(program: ExportedProgram) -> None:
-    """Opens sizes that are left open to 1 too: torch.export bounds each by 2, because
-    its example could not be 1."""
-    ranges = program.range_constraints
-    for symbol, reach in ranges.items():
-        if reach.lower == 2:
-            ranges[symbol] = ValueRanges(1, reach.upper)

@@ -4,13 +4,15 @@ import gc
 import pathlib
 import sys
 import tempfile
+import threading
 import unittest
 import warnings
 
 import foretell
 import torch
-from small_networks import (Autoencoder, Convolutions, DependsOnData, Flattening,
-                            Frozen, Language, Named, Stateful, Towers)
+from small_networks import (Autoencoder, Blocks, Convolutions, DependsOnData,
+                            Flattening, Frozen, Language, Named, Recorded, Stateful,
+                            TimeFirst, Towers)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IMAGE = torch.zeros(2, 3, 16, 16)
@@ -141,6 +143,36 @@ class Modules(unittest.TestCase):
     def test_may_have_a_named_tuple_of_results(self):
         self.assertEqual(foretell.predict(Named(), torch.ones(2, 8)).operators, 2)
 
+    def test_may_have_a_dataclass_of_results(self):
+        answer = foretell.predict(Recorded(), torch.ones(2, 8), batch=3)
+        self.assertEqual([one["shape"] for one in answer.outputs], [[3, 4], [3]])
+
+    def test_may_be_asked_about_in_threads(self):
+        stderr, totals = sys.stderr, []
+
+        def ask():
+            totals.append(foretell.predict(Flattening(), IMAGE).memory.total_mib)
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(totals, 4 * totals[:1])
+        self.assertIs(sys.stderr, stderr)
+
+    def test_with_checkpoints_count_all_activations_and_say_so(self):
+        x = torch.zeros(64, 32)
+        plain = foretell.predict(Blocks(), x, mode="training")
+        for reentrant in (True, False):
+            with self.assertWarnsRegex(foretell.Warning, "utils.checkpoint out"):
+                answer = foretell.predict(Blocks(reentrant), x, mode="training")
+            self.assertEqual(answer.operators, plain.operators)
+            self.assertEqual(answer.memory.total_mib, plain.memory.total_mib)
+        module = Blocks(True)
+        module(x.requires_grad_()).sum().backward()
+        self.assertIsNotNone(module.blocks[0].weight.grad)
+
     def test_are_named_beside_their_operators(self):
         rows = foretell.inspect(Flattening(), IMAGE)
         found = {row["operator"]: row["module"] for row in rows}
@@ -190,6 +222,30 @@ class Refusals(unittest.TestCase):
             foretell.predict(Flattening(), IMAGE, input="x=f32[2,3,16,16]")
         self.assertIn("Flattening", str(caught.exception))
         self.assertNotIn("/", str(caught.exception).split(":")[0])
+
+    def test_of_inputs_that_forward_does_not_take(self):
+        for inputs, words in (({"picture": IMAGE}, "missing a required argument"),
+                              ((IMAGE, IMAGE, IMAGE), "too many positional"),
+                              ((2, 3, 16, 16), "no tensor, only int"),
+                              (IMAGE.numpy(), "no tensor, only ndarray")):
+            with self.assertRaisesRegex(foretell.Error, f"Convolutions: .*{words}"):
+                foretell.predict(Convolutions(), inputs)
+
+    def test_of_a_batch_that_the_code_fixes(self):
+        with self.assertRaisesRegex(foretell.Error, "TimeFirst: its code fixes .* 5: "
+                                    "leave batch"):
+            foretell.predict(TimeFirst(), torch.zeros(5, 2, 8), batch=3)
+        for batch in (None, 5):
+            answer = foretell.predict(TimeFirst(), torch.zeros(5, 2, 8), batch=batch)
+            self.assertEqual(answer.batch, 5)
+
+    def test_of_lazy_layers_that_have_no_shape(self):
+        with self.assertRaisesRegex(foretell.Error, "LazyLinear: 'weight' has no shape"):
+            foretell.predict(torch.nn.LazyLinear(4), torch.zeros(2, 8))
+
+    def test_of_torchscript_say_what_to_do(self):
+        with self.assertRaisesRegex(foretell.Error, r"model.save\('model.pt'\)"):
+            foretell.predict(torch.jit.trace(torch.nn.ReLU(), IMAGE), IMAGE)
 
     def test_of_batches_that_are_no_numbers(self):
         for batch in (True, 8.0, iter([1])):

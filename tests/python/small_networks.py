@@ -1,9 +1,11 @@
 """Small networks for the tests."""
 
 import collections
+import dataclasses
 
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 
 class Convolutions(nn.Module):
@@ -130,6 +132,53 @@ class Named(nn.Module):
 
     def forward(self, x):
         return Pair(self.head(x), x * 2)
+
+
+@dataclasses.dataclass
+class Record:
+    logits: torch.Tensor
+    score: torch.Tensor
+    note: str = ""
+
+
+class Recorded(nn.Module):
+    """A dataclass of results, which PyTorch does not know."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, x):
+        logits = self.head(x)
+        return Record(logits, logits.sum(-1))
+
+
+class Blocks(nn.Module):
+    """Blocks whose activations are computed again, or kept (None)."""
+
+    def __init__(self, reentrant=None):
+        super().__init__()
+        self.reentrant = reentrant
+        self.blocks = nn.ModuleList(nn.Linear(32, 32) for _ in range(3))
+
+    def forward(self, x):
+        for block in self.blocks:
+            if self.reentrant is None:
+                x = block(x)
+            else:
+                x = checkpoint(block, x, use_reentrant=self.reentrant)
+        return x
+
+
+class TimeFirst(nn.Module):
+    """Time is the leading dimension, which PyTorch unrolls."""
+
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.RNN(8, 16)
+
+    def forward(self, x):
+        return self.rnn(x)[0]
 
 
 class DependsOnData(nn.Module):
