@@ -110,12 +110,10 @@ def export(model, inputs):
     failure = None
     for dynamic in (shapes, batches, None):
         try:
-            program = on_meta.tried_on_meta(lambda: torch.export.export(
+            return on_meta.tried_on_meta(lambda: torch.export.export(
                 model, (), inputs, dynamic_shapes=dynamic, strict=False))
         except Exception as error:  # torch.export raises whatever the network does
             failure = failure or error
-        else:
-            return program
     lines = str(failure).strip().splitlines() or [type(failure).__name__]
     sys.exit(f"Error: {type(model).__name__}: torch.export cannot export it: {lines[0]}")
 
