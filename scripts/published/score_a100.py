@@ -74,7 +74,8 @@ def flags_of(row, method="analytic"):
     precision = PRECISION.get(row["precision"],
                               ("--precision", row["precision"]))
     optimizer = (("--optimizer", OPTIMIZER[row["trace"]])
-                 if row["trace"] in OPTIMIZER else ())
+                 if row["trace"] in OPTIMIZER and row["mode"] == "training"
+                 else ())
     name = ENVIRONMENT.get((row["source"], row["precision"]))
     environment = ("--environment", name) if name else ()
     grad = ("--grad",) if RECORDED in row["latency_kind"] else ()
