@@ -13,7 +13,7 @@ model, which is not fitted to any of them; score_operators.py has attention.
 
 optimum's prefill returns logits of every token in 32 bits and a full cache; its decode
 grew the cache by a copy, where the zoo's appends. Its configurations name one EPYC 7742 of
-128 threads with 540 GB, which is a DGX Station A100 (a DGX A100 has two), whose cards
+128 threads with 540 GB, by all signs a DGX Station A100 (a DGX A100 has two), whose cards
 nvidia-smi lists at 275 W: so it is predicted.
 """
 
