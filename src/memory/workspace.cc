@@ -31,8 +31,9 @@
 // error. The minimum is flat: 0 and 0.5 often differ by less than 0.02 points.
 // The 2.25 are a Winograd transform in a kernel of its own: 4 x 4 outputs of a
 // 3 x 3 window are 6 x 6 products, 36 numbers in place of 16. Channels that
-// take it were read off generated CNNs of the same source, and the timm
-// networks, which had no part in it, agree (docs/memory.md).
+// take it were read off generated CNNs of the same source, and timm's networks,
+// which had no part in it, agree; but their stems of 32 to 64 channels do not,
+// and the generated networks leave open whether those take it (docs/memory.md).
 // They are copies for tensor cores, whose kernels want channels innermost. A
 // card that multiplies TF32 no faster than FP32, as GeForce cards do, runs
 // dense 32-bit convolutions where the tensors are: on such cards published
@@ -76,12 +77,13 @@ constexpr WorkspaceRule kWorkspaceRules[] = {
 
 constexpr std::int64_t kStemChannels = 4;
 
-// Where the gradient of the input is a Winograd transform, and the channels of
-// the larger side for which published peaks show one.
+// Where the gradient of the input is a Winograd transform, and the channels for
+// which published peaks show one: of the larger side, and of the input.
 constexpr WorkspaceRule kWinogradRule = {
     ConvolutionClass::kUnitStride3x3, false, 0.5, 2.25, 0, true};
 constexpr std::int64_t kLeastWinogradChannels = 41;
 constexpr std::int64_t kMostWinogradChannels = 160;
+constexpr std::int64_t kLeastWinogradInputs = 33;
 
 double BytesOf(const Convolution& convolution) {
   return static_cast<double>(convolution.input->Bytes()) +
@@ -125,8 +127,9 @@ bool TakesWinograd(const Convolution& convolution) {
   const std::int64_t channels =
       std::max(convolution.channels_in, convolution.channels_out);
   return channels >= kLeastWinogradChannels &&
-         channels <= kMostWinogradChannels && convolution.window.size() == 2 &&
-         AllAre(convolution.dilation, 1);
+         channels <= kMostWinogradChannels &&
+         convolution.channels_in >= kLeastWinogradInputs &&
+         convolution.window.size() == 2 && AllAre(convolution.dilation, 1);
 }
 
 const WorkspaceRule& RuleOf(const Convolution& convolution) {

@@ -105,25 +105,34 @@ TEST(Workspace, OfAUnitStride3x3HasNoneForTheGradientOfItsWeight) {
   EXPECT_EQ(blocks[0].bytes, kDenseBytes);
 }
 
-/// Backward pass of a 3 x 3 convolution of `channels` to 8 channels.
-std::string UnitStride3x3(int channels) {
-  const std::string image = "f32[2," + std::to_string(channels) + ",16,16]";
-  const std::string weight = "f32[8," + std::to_string(channels) + ",3,3]";
-  return "%d = input f32[2,8,16,16]\n%x = input " + image +
+/// Backward pass of a 3 x 3 convolution.
+std::string UnitStride3x3(int in, int out) {
+  const std::string input = "f32[2," + std::to_string(in) + ",16,16]";
+  const std::string output = "f32[2," + std::to_string(out) + ",16,16]";
+  const std::string weight =
+      "f32[" + std::to_string(out) + "," + std::to_string(in) + ",3,3]";
+  return "%d = input " + output + "\n%x = input " + input +
          "\n%dx, %dw = convolution_backward(%d, %x, weight " + weight +
-         ") {stride=[1,1], padding=[1,1], output_mask=[1,1,0]} : " + image +
+         ") {stride=[1,1], padding=[1,1], output_mask=[1,1,0]} : " + input +
          ", " + weight + "\n";
 }
 
 TEST(Workspace, OfA3x3OfMediumWidthIsAWinogradTransform) {
-  for (const auto& [channels, multiple] : std::vector<std::pair<int, double>>{
-           {40, 1}, {41, 2.25}, {160, 2.25}, {161, 1}}) {
-    const auto blocks = BlocksOf(UnitStride3x3(channels));
-    ASSERT_EQ(blocks.size(), 1u) << channels;
-    const double bytes =
-        4 * (2 * channels * 256 + 8 * channels * 9 + 2 * 8 * 256);
-    EXPECT_EQ(blocks[0].bytes, static_cast<std::int64_t>(multiple * bytes))
-        << channels;
+  struct Width {
+    int in;
+    int out;
+    double multiple;
+  };
+  for (const Width& width :
+       {Width{40, 8, 1}, Width{41, 8, 2.25}, Width{160, 8, 2.25},
+        Width{161, 8, 1}, Width{33, 41, 2.25}, Width{32, 41, 1}}) {
+    const auto blocks = BlocksOf(UnitStride3x3(width.in, width.out));
+    ASSERT_EQ(blocks.size(), 1u) << width.in;
+    const double bytes = 4 * (2 * width.in * 256 + 9 * width.in * width.out +
+                              2 * width.out * 256);
+    EXPECT_EQ(blocks[0].bytes,
+              static_cast<std::int64_t>(width.multiple * bytes))
+        << width.in;
   }
 }
 
