@@ -40,6 +40,11 @@ WorkerPool::Worker WorkerPool::Start() const {
       {}, [this](Channel& channel) { Become(options_.argv, channel); })};
 }
 
+int WorkerPool::busy() const {
+  const std::scoped_lock lock(mutex_);
+  return options_.workers - static_cast<int>(free_.size());
+}
+
 WorkerPool::Worker WorkerPool::Take() {
   std::unique_lock lock(mutex_);
   if (free_.empty() && waiting_ >= options_.queue) {
@@ -50,7 +55,6 @@ WorkerPool::Worker WorkerPool::Take() {
   --waiting_;
   Worker worker = std::move(free_.back());
   free_.pop_back();
-  ++busy_;
   return worker;
 }
 
@@ -58,7 +62,6 @@ void WorkerPool::GiveBack(Worker worker) {
   {
     const std::scoped_lock lock(mutex_);
     free_.push_back(std::move(worker));
-    --busy_;
   }
   is_free_.notify_one();
 }
@@ -71,7 +74,6 @@ void WorkerPool::Replace(Worker worker) {
     worker.process.Kill();
     worker = Start();
     free_.push_back(std::move(worker));
-    --busy_;
   }
   is_free_.notify_one();
 }

@@ -46,7 +46,7 @@ class WorkerPool {
   /// Jobs that wait for a worker now.
   int waiting() const { return waiting_; }
   /// Workers that have a job now.
-  int busy() const { return busy_; }
+  int busy() const;
   /// Workers that were started in the place of others.
   std::int64_t replaced() const { return replaced_; }
 
@@ -61,11 +61,10 @@ class WorkerPool {
   void Replace(Worker worker);
 
   const PoolOptions options_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable is_free_;
   std::vector<Worker> free_;
   std::atomic<int> waiting_ = 0;
-  std::atomic<int> busy_ = 0;
   std::atomic<std::int64_t> replaced_ = 0;
 };
 

@@ -20,7 +20,6 @@
 #include "foretell/frontends.h"
 #include "src/core/json_text.h"
 #include "src/core/output_file.h"
-#include "src/core/printable.h"
 #include "src/page/html_page.h"
 #include "src/pictures/batch_points.h"
 #include "src/pictures/device_json.h"

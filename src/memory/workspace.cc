@@ -29,17 +29,18 @@
 // over published peaks of training on an A100 (GPUMemNet's table of timm
 // networks; every third row), under the median of the absolute percentage
 // error. The minimum is flat: 0 and 0.5 often differ by less than 0.02 points.
-// The 2.25 are a Winograd transform in a kernel of its own: 4 x 4 outputs of a
-// 3 x 3 window are 6 x 6 products, 36 numbers in place of 16. Channels that
-// take it were read off generated CNNs of the same source, and timm's networks,
-// which had no part in it, agree; but their stems of 32 to 64 channels do not,
-// and the generated networks leave open whether those take it (docs/memory.md).
 // They are copies for tensor cores, whose kernels want channels innermost. A
 // card that multiplies TF32 no faster than FP32, as GeForce cards do, runs
 // dense 32-bit convolutions where the tensors are: on such cards published
 // peaks of training leave no room for a workspace (docs/memory.md). Those of
 // 16-bit convolutions are not fitted to anything: tensor-core kernels want
 // channels innermost, so all three tensors are copied.
+//
+// The 2.25 are a Winograd transform in a kernel of its own: 4 x 4 outputs of a
+// 3 x 3 window are 6 x 6 products, 36 numbers in place of 16. Channels that
+// take it were read off generated CNNs of the same source, and timm's networks,
+// which had no part in it, agree; but their stems of 32 to 64 channels do not,
+// and the generated networks leave open whether those take it (docs/memory.md).
 
 namespace foretell {
 namespace {

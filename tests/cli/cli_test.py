@@ -19,10 +19,9 @@ import unittest
 BINARY = sys.argv.pop(1)
 SOURCE = pathlib.Path(sys.argv.pop(1))
 ONNX = str(SOURCE / "examples" / "resnet18.onnx")
+# Allows batches of 2 to 64.
 BOUNDED = str(SOURCE / "tests/frontends/data/exported/conv_train.pt2")
 SCRIPT = str(SOURCE / "examples" / "resnet18.pt")
-# Allows batches of 2 to 64.
-RANGED = str(SOURCE / "tests/frontends/data/exported/conv_train.pt2")
 
 OK, DOES_NOT_FIT, USAGE, MODEL_FAILED = 0, 1, 2, 3
 
@@ -1040,18 +1039,18 @@ class Plan(unittest.TestCase):
         self.assertLess(larger["value"], found["value"])
 
     def test_a_search_keeps_to_the_batches_that_a_file_allows(self):
-        found = self.plan(RANGED, "--memory", "16GiB")
+        found = self.plan(BOUNDED, "--memory", "16GiB")
         self.assertEqual(found["value"], 64)
         why = "dimension 0 is 65, the file allows batch = at most 64"
         self.assertIn(why, found["refusal"])
-        self.assertIn(why, run("plan", RANGED, "--memory", "16GiB").stdout)
-        found = self.plan(RANGED, "--memory", "16GiB", "--limit", "20",
+        self.assertIn(why, run("plan", BOUNDED, "--memory", "16GiB").stdout)
+        found = self.plan(BOUNDED, "--memory", "16GiB", "--limit", "20",
                           "--step", "3")
         self.assertEqual((found["value"], found["is_limit"]), (18, True))
         self.assertIsNone(found["refusal"])
-        most = run("max-batch", RANGED)
+        most = run("max-batch", BOUNDED)
         self.assertEqual(most.stdout, "64\n")
-        self.assertIn(f"note: the model takes no more: {RANGED}: ", most.stderr)
+        self.assertIn(f"note: the model takes no more: {BOUNDED}: ", most.stderr)
         self.assertIn(why, most.stderr)
 
     def test_says_what_the_smallest_batch_needs(self):
