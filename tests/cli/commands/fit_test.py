@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Tests of `fit`."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+from calls import ONNX, OK, USAGE, MODEL_FAILED, run, predict_json
+
+
+class Fit(unittest.TestCase):
+    SEARCH = ("--population", "100", "--generations", "15")
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.table = self.folder / "rows.csv"
+        rows = [(batch, edge, 100 + 0.001 * batch * edge ** 3)
+                for batch in (1, 2, 4, 8) for edge in (16, 32, 48, 64, 80)]
+        self.table.write_text("batch,edge,memory\n" + "".join(
+            f"{batch},{edge},{memory}\n" for batch, edge, memory in rows))
+
+    def fit(self, *arguments):
+        return run("fit", str(self.table), *arguments)
+
+    def evaluate(self, formula, **values):
+        """A formula as Python runs it."""
+        return eval(formula, {"__builtins__": {}}, values)
+
+    def test_prints_a_formula_that_python_runs(self):
+        outcome = self.fit("--target", "memory", "--json", *self.SEARCH,
+                           "--method", "symbolic,polynomial,forest")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        document = json.loads(outcome.stdout)
+        self.assertEqual(document["method"], "symbolic")
+        self.assertEqual((document["rows"], document["held_out_rows"]), (14, 6))
+        (symbolic, polynomial, forest) = document["methods"]
+        self.assertLess(symbolic["error"], 0.02)
+        self.assertIsNone(forest["formula"])
+        self.assertAlmostEqual(
+            self.evaluate(document["formula"], batch=4, edge=64),
+            100 + 0.001 * 4 * 64 ** 3, delta=60)
+        self.assertIn("batch", polynomial["formula"])
+        sizes = [one["size"] for one in document["front"]]
+        self.assertEqual(sizes, sorted(sizes))
+        self.assertIn(document["formula"],
+                      [one["formula"] for one in document["front"]])
+
+    def test_text_has_formula_errors_and_front(self):
+        outcome = self.fit("--target", "memory", *self.SEARCH)
+        self.assertRegex(outcome.stdout, r"(?m)^memory = .*batch")
+        self.assertIn("batch from 1 to 8, edge from 16 to 80", outcome.stdout)
+        self.assertRegex(outcome.stdout, r"symbolic +\d+\.\d\d %")
+        self.assertIn("size  error of fit  expected  held out  formula", outcome.stdout)
+
+    def test_stores_a_model_and_judges_it(self):
+        stored = str(self.folder / "model.json")
+        for method in ("polynomial", "extra-trees", "network"):
+            outcome = self.fit("--target", "memory", "--method", method,
+                               "--out", stored, "--json")
+            self.assertEqual(outcome.returncode, OK, outcome.stderr)
+            judged = json.loads(self.fit("--judge", stored, "--json").stdout)
+            self.assertEqual(judged["rows"], 20)
+            self.assertEqual(judged["method"], method)
+            (fitted,) = json.loads(outcome.stdout)["methods"]
+            self.assertLessEqual(fitted["error"] * 6 / 20,
+                                 judged["error"] + 1e-9)
+
+    def test_names_what_is_wrong_with_a_table(self):
+        bad = (("batch,memory\n1,2\n", "has 1 rows"),
+               ("batch,memory\n1,2\n2,x\n", "rows.csv:3: memory is 'x'"),
+               ("batch,memory\n1,2\n2,nan\n", "rows.csv:3: memory is 'nan'"),
+               ("batch,latency\n1,2\n", "'memory'"),
+               ("batch,memory\n1,2\n2,2\n3,2\n4,2\n", "in all 4 rows"))
+        for text, complaint in bad:
+            self.table.write_text(text)
+            outcome = self.fit("--target", "memory")
+            self.assertIn(outcome.returncode, (USAGE, MODEL_FAILED))
+            self.assertEqual(len(outcome.stderr.splitlines()), 1)
+            self.assertIn(complaint, outcome.stderr)
+
+    def test_sweeps_a_model_as_predict_would(self):
+        outcome = run("fit", ONNX, "--target", "memory", "--sweep",
+                      "batch=1..64", "--points", "16", "--checks", "8",
+                      "--method", "polynomial,linear", "--json")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        document = json.loads(outcome.stdout)
+        self.assertEqual(document["ranges"], {"batch": [1, 64]})
+        self.assertEqual(
+            (document["rows"], document["choosing_rows"],
+             document["held_out_rows"]), (12, 4, 8))
+        (result,) = predict_json(ONNX, "--batch", "48")["results"]
+        predicted = result["memory"]["total_mib"]
+        self.assertAlmostEqual(
+            self.evaluate(document["formula"], batch=48), predicted,
+            delta=0.06 * predicted)
+
+    def test_sweeps_resolutions_and_fields_of_the_zoo(self):
+        outcome = run("fit", "zoo:vgg11", "--target", "memory", "--sweep",
+                      "resolution=64..256:32,classes=10|1000|2000,batch=1|2",
+                      "--points", "16", "--checks", "2", "--method", "linear",
+                      "--json")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        self.assertEqual(json.loads(outcome.stdout)["ranges"],
+                         {"resolution": [64, 256], "classes": [10, 2000],
+                          "batch": [1, 2]})
+
+    def test_refuses_sweeps_that_a_model_does_not_have(self):
+        for sweep, complaint in (
+                ("depth=1..4", "no such dimension"),
+                ("batch=1..4", "has 4 points"),
+                ("batch=4..1", "fewer than two values")):
+            outcome = run("fit", ONNX, "--target", "memory", "--sweep", sweep)
+            self.assertEqual(outcome.returncode, USAGE, outcome.stderr)
+            self.assertIn(complaint, outcome.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Tests of `fits`."""
+
+import json
+import re
+import unittest
+
+from calls import ONNX, OK, DOES_NOT_FIT, USAGE, run, predict_json
+
+
+class Fits(unittest.TestCase):
+    def test_exit_status_is_the_answer(self):
+        fits = lambda *flags: run("fits", ONNX, "-b", "8", *flags).returncode
+        self.assertEqual(fits("--profile", "1g.5gb"), OK)
+        self.assertEqual(fits("--max-memory", "100"), DOES_NOT_FIT)
+        self.assertEqual(fits("--max-latency", "0.0001"), DOES_NOT_FIT)
+        self.assertEqual(fits("--max-energy", "1e-6"), DOES_NOT_FIT)
+        self.assertEqual(fits("--max-memory", "40000", "--max-latency", "1e6",
+                              "--max-energy", "1e6"), OK)
+        self.assertEqual(fits("--profile", "9g.9gb"), USAGE)
+
+    def test_tells_a_tight_fit_from_none(self):
+        step = ("zoo:vgg11", "--batch", "32", "--mode", "training")
+        (result,) = predict_json(*step)["results"]
+        memory = result["memory"]
+        high = memory["interval_mib"][1]
+        cache = memory["total_mib"] - memory["least_mib"]
+        self.assertGreater(cache, 100)
+
+        def judged(max_memory, *flags):
+            outcome = run("fits", *step, "--max-memory", str(max_memory),
+                          "--json", *flags)
+            (one,) = json.loads(outcome.stdout)["results"]
+            return one["fit"], outcome.returncode
+
+        tight = "fits when the cache is given back"
+        self.assertEqual(judged(high + 1), ("fits", OK))
+        self.assertEqual(judged(high - cache / 2), (tight, DOES_NOT_FIT))
+        self.assertEqual(judged(high - cache / 2, "--tight"), (tight, OK))
+        self.assertEqual(judged(high - cache - 1, "--tight"),
+                         ("does not fit", DOES_NOT_FIT))
+
+    def test_judges_the_figures_that_predict_gives(self):
+        for flags in ((), ("--autocast",),
+                      ("--autocast", "--method", "analytic"),
+                      ("--autocast", "--channels-last", "--torch", "2.4"),
+                      ("--host", "cpp"),
+                      ("--mode", "training", "--method", "learned")):
+            with self.subTest(flags=flags):
+                arguments = (ONNX, "--batch", "256", "--device", "rtx-4090",
+                             *flags)
+                (result,) = predict_json(*arguments)["results"]
+                judged = run("fits", *arguments, "--max-latency", "1e6",
+                             "--max-energy", "1e6").stdout
+                for pattern, figure in (
+                        (r"memory at most ([\d.]+) MiB",
+                         result["memory"]["interval_mib"][1]),
+                        (r"latency ([\d.]+) ms", result["latency"]["ms"]),
+                        (r"energy ([\d.]+) J", result["energy"]["j"])):
+                    found = float(re.search(pattern, judged)[1])
+                    # Three digits are printed.
+                    self.assertAlmostEqual(found / figure, 1, delta=5e-3)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Tests of `plan`."""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+from calls import ONNX, BOUNDED, OK, DOES_NOT_FIT, USAGE, MODEL_FAILED, run
+
+
+class Plan(unittest.TestCase):
+    def expect_refusal(self, words, *arguments, status=USAGE):
+        outcome = run("plan", *arguments)
+        self.assertEqual(outcome.returncode, status, outcome.stdout)
+        self.assertEqual(len(outcome.stderr.splitlines()), 1, outcome.stderr)
+        self.assertIn(words, outcome.stderr)
+
+    def plan(self, *arguments):
+        outcome = run("plan", *arguments, "--json")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        return json.loads(outcome.stdout)
+
+    def test_a_model_gets_the_batch_that_max_batch_names(self):
+        found = self.plan(ONNX, "--memory", "2GiB", "--margin", "0.25")
+        self.assertEqual(found["usable_mib"], 0.75 * 2048)
+        most = run("max-batch", ONNX, "--max-memory", "1536").stdout
+        self.assertEqual(f"{found['value']}\n", most)
+        text = run("plan", ONNX, "--memory", "2GiB", "--margin", "0.25").stdout
+        self.assertIn(f"batch {found['value']}\n", text)
+
+    def test_a_tile_grows_in_steps_at_a_batch(self):
+        found = self.plan("zoo:unet", "--axis", "resolution", "--batch", "1",
+                          "--memory", "16GiB", "--step", "16")
+        self.assertEqual(found["value"] % 16, 0)
+        self.assertLessEqual(found["needed_mib"], found["usable_mib"])
+        larger = self.plan("zoo:unet", "--axis", "resolution", "--batch",
+                           "2", "--memory", "16GiB", "--step", "16")
+        self.assertLess(larger["value"], found["value"])
+
+    def test_a_search_keeps_to_the_batches_that_a_file_allows(self):
+        found = self.plan(BOUNDED, "--memory", "16GiB")
+        self.assertEqual(found["value"], 64)
+        why = "dimension 0 is 65, the file allows batch = at most 64"
+        self.assertIn(why, found["refusal"])
+        self.assertIn(why, run("plan", BOUNDED, "--memory", "16GiB").stdout)
+        found = self.plan(BOUNDED, "--memory", "16GiB", "--limit", "20",
+                          "--step", "3")
+        self.assertEqual((found["value"], found["is_limit"]), (18, True))
+        self.assertIsNone(found["refusal"])
+        most = run("max-batch", BOUNDED)
+        self.assertEqual(most.stdout, "64\n")
+        self.assertIn(f"note: the model takes no more: {BOUNDED}: ", most.stderr)
+        self.assertIn(why, most.stderr)
+
+    def test_says_what_the_smallest_batch_needs(self):
+        self.expect_refusal("batch 1 needs up to", ONNX, "--memory", "600MiB",
+                            status=DOES_NOT_FIT)
+
+    def test_refuses_memory_in_wrong_units(self):
+        for size in ("16", "16Gigs", "GiB", "-1GiB", "0GiB", "nanGiB",
+                     "1e30GiB"):
+            with self.subTest(size=size):
+                self.expect_refusal(f"--memory '{size}'", ONNX,
+                                    f"--memory={size}")
+
+    VOLUME = ("stencil", "--shape", "400,400,400", "--memory", "512MiB")
+
+    def test_a_volume_gets_chunks(self):
+        found = self.plan(*self.VOLUME, "--dtype", "f64")
+        self.assertLessEqual(found["peak_mib"], found["usable_mib"])
+        self.assertEqual(found["block"], [size + 2 for size in found["chunk"]])
+        self.assertEqual(found["dask_chunks"], [str(tuple(found["chunk"]))])
+        text = run("plan", *self.VOLUME, "--dtype", "f64").stdout
+        self.assertIn(f"chunks={tuple(found['chunk'])}\n", text)
+        self.assertIn("stencil f64", text)
+
+    def test_elements_half_as_large_take_larger_chunks(self):
+        for algorithm in ("convolution3d", "fft", "matmul", "sort", "stencil"):
+            request = (algorithm, "--shape", "3000,1000,3000", "--memory",
+                       "192MiB")
+            chunks = [self.plan(*request, "--dtype", dtype)["chunk"]
+                      for dtype in ("f64", "f32")]
+            with self.subTest(algorithm=algorithm):
+                for small, large in zip(*chunks):
+                    self.assertLessEqual(small, large)
+                self.assertNotEqual(*chunks)
+
+    def test_more_memory_larger_chunks_and_a_margin_smaller_ones(self):
+        chunks = [self.plan(*self.VOLUME[:-1], memory)["chunk"]
+                  for memory in ("192MiB", "512MiB", "2GiB")]
+        self.assertEqual(chunks, sorted(chunks))
+        self.assertLess(chunks[0][0], chunks[2][0])
+        self.assertLess(self.plan(*self.VOLUME, "--margin", "0.5")["chunk"],
+                        self.plan(*self.VOLUME, "--margin", "0")["chunk"])
+
+    def test_chunks_follow_storage_halo_and_whole_axes(self):
+        aligned = self.plan(*self.VOLUME, "--align", "64,64,64")["chunk"]
+        self.assertEqual([size % 64 for size in aligned], [0, 0, 0])
+        wide = self.plan(*self.VOLUME, "--halo", "4,2,1")
+        self.assertEqual([b - c for b, c in zip(wide["block"], wide["chunk"])],
+                         [8, 4, 2])
+        whole = self.plan(*self.VOLUME, "--whole", "x")
+        self.assertEqual(whole["chunk"][2], 400)
+
+    def test_a_product_has_chunks_of_two_arrays(self):
+        found = self.plan("matmul", "--shape", "4000,500,4000", "--memory",
+                          "192MiB")
+        rows, inner, columns = found["chunk"]
+        self.assertEqual(inner, 500)
+        self.assertEqual(found["dask_chunks"],
+                         [f"({rows}, 500)", f"(500, {columns})"])
+
+    def test_learns_a_command_and_keeps_what_it_learned(self):
+        # 10 MiB or so of Python and 2000 bytes per element, kept until somebody
+        # must have looked.
+        command = (f"{sys.executable} -c 'import time; a, b = {{shape}};"
+                   " block = bytearray(2000 * a * b); time.sleep(0.5)'")
+        with tempfile.TemporaryDirectory() as folder:
+            stored = str(pathlib.Path(folder) / "mine.json")
+            outcome = run("plan", "mine", "--run", command, "--axes",
+                          "a=8..128,b=8..128", "--runs", "6", "--out", stored)
+            self.assertEqual(outcome.returncode, OK, outcome.stderr)
+            self.assertIn("6 runs", outcome.stdout)
+            found = self.plan("--footprint", stored, "--shape", "2000,2000",
+                              "--memory", "1GiB", "--margin", "0")
+            rows, columns = found["block"]
+            bare = 1024 - rows * columns * 2000 / 2 ** 20
+            self.assertGreater(bare, -0.02 * 1024)
+            self.assertAlmostEqual(
+                found["peak_mib"] - rows * columns * 2000 / 2 ** 20, 10,
+                delta=0.02 * 1024)
+            self.expect_refusal("is of dtype ''", "--footprint", stored,
+                                "--shape", "9,9", "--memory", "1GiB",
+                                "--dtype", "f32")
+            document = json.loads(pathlib.Path(stored).read_text())
+            self.assertEqual(document["command"], command)
+            document["schema_version"] = 2
+            pathlib.Path(stored).write_text(json.dumps(document))
+            self.expect_refusal("schema_version", "--footprint", stored,
+                                "--shape", "9,9", "--memory", "1GiB",
+                                status=MODEL_FAILED)
+
+    def test_keeps_the_runs_that_failed(self):
+        command = (f"{sys.executable} -c 'import time; a, b = {{shape}};"
+                   " assert a * b < 16000, a; block = bytearray(2000 * a * b);"
+                   " time.sleep(0.5)'")
+        outcome = run("plan", "--run", command, "--axes", "a=8..128,b=8..128",
+                      "--runs", "8", "--json")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        (failed, *_) = json.loads(outcome.stdout)["failed"]
+        self.assertEqual(failed["shape"], [128, 128])
+        self.assertIn("AssertionError: 128", failed["message"])
+        self.expect_refusal("AssertionError: nothing", "--run",
+                            f"{sys.executable} -c 'assert [{{shape}}] == 0,"
+                            ' "nothing"\'', "--axes", "a=8..128", status=MODEL_FAILED)
+
+    def test_refuses_what_makes_no_plan(self):
+        for words, arguments in (
+                ("algorithm 'warp' is unknown, expected one of convolution3d",
+                 ("warp", "--shape", "8,8,8", "--memory", "1GiB")),
+                ("dtype 'i8' has no footprint, expected one of f32, f64",
+                 ("sort", "--shape", "8,8,8", "--memory", "1GiB", "--dtype",
+                  "i8")),
+                ("plan sort needs the --shape", ("sort", "--memory", "1GiB")),
+                ("plan needs --memory", ("sort", "--shape", "8,8,8")),
+                ("shape has 4 dimensions, expected 3: z, y, x",
+                 ("sort", "--shape", "8,8,8,8", "--memory", "1GiB")),
+                ("--halo has 2 numbers", (*self.VOLUME, "--halo", "1,2")),
+                ("--whole w: no axis", (*self.VOLUME, "--whole", "w")),
+                ("has no {shape}", ("--run", "python algo.py", "--axes",
+                                    "a=8..128")),
+                ("--run needs --axes", ("--run", "algo {shape}")),
+                ("--axes 'a': ", ("--run", "algo {shape}", "--axes", "a")),
+                ("plan needs a model", ("--memory", "1GiB"))):
+            with self.subTest(words=words):
+                self.expect_refusal(words, *arguments)
+
+    def test_refuses_a_shape_of_nothing(self):
+        outcome = run("plan", "sort", "--shape", "8,0,8", "--memory", "1GiB")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn("--shape: '0': expected a number above 0",
+                      outcome.stderr)
+
+    def test_says_how_a_shape_is_written(self):
+        for shape in (("400", "400", "400"), ("400x400x400",), ("400,400 400",)):
+            with self.subTest(shape=shape):
+                outcome = run("plan", "stencil", "--shape", *shape, "--memory",
+                              "1GiB")
+                self.assertEqual(outcome.returncode, USAGE)
+                self.assertIn("with commas between them: --shape 4000,4000",
+                              outcome.stderr)
+
+    def test_flags_name_the_arrays_that_are_cut(self):
+        found = self.plan(*self.VOLUME, "--array", "z,y", "--array", "x")
+        z, y, x = found["chunk"]
+        self.assertEqual(found["dask_chunks"], [f"({z}, {y})", f"({x},)"])
+        self.expect_refusal("--array w: no axis of stencil", *self.VOLUME,
+                            "--array", "z,w")
+
+    def test_says_what_the_smallest_block_takes(self):
+        self.expect_refusal("the smallest block, 3 x 3 x 3, takes",
+                            *self.VOLUME[:-1], "16MiB", status=DOES_NOT_FIT)
+
+    def test_refuses_an_axis_that_a_model_lacks(self):
+        self.expect_refusal("--axis frames", ONNX, "--memory", "1GiB",
+                            "--axis", "frames")
+
+
+if __name__ == "__main__":
+    unittest.main()

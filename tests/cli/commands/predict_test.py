@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Tests of `predict`: its forms of output, counts, parts of memory, power limits."""
+
+import csv
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+
+from calls import ONNX, SCRIPT, USAGE, MODEL_FAILED, run, predict_json
+
+
+class Predict(unittest.TestCase):
+    def test_json_has_every_documented_field(self):
+        document = predict_json(ONNX, "--batch", "8")
+        self.assertEqual(document["schema_version"], 1)
+        self.assertEqual(document["errors"], [])
+        (result,) = document["results"]
+        for field in ("model format device mode precision batch parameters "
+                      "operators static_features inputs outputs memory latency "
+                      "energy method coverage warnings mig").split():
+            self.assertIn(field, result)
+        for field in ("total_mib interval_mib allocated_mib reserved_mib "
+                      "context_mib workspace_mib parameters_mib "
+                      "activations_mib gradients_mib optimizer_mib").split():
+            self.assertIn(field, result["memory"])
+        self.assertEqual(set(result["static_features"]),
+                         {"macs", "batch", "convolutions", "dense", "relus"})
+        self.assertIn("uncalibrated", result["method"])
+
+    def test_counts_resnet18_as_the_literature_does(self):
+        (result,) = predict_json(ONNX, "--batch", "1")["results"]
+        # 11,689,512 parameters, of which 4,800 weights and 4,800 biases of
+        # batch norms; the export folds both into one bias per channel.
+        self.assertEqual(result["parameters"], 11_689_512 - 4_800)
+        # 1,814,073,344 MACs: 20 convolutions and one dense layer.
+        self.assertEqual(result["static_features"],
+                         {"macs": 1_814_073_344, "batch": 1,
+                          "convolutions": 20, "dense": 1, "relus": 17})
+        self.assertEqual(result["inputs"], [{"name": "image", "dtype": "f32",
+                                             "shape": [1, 3, 224, 224]}])
+
+    def test_torchscript_and_onnx_agree_on_macs(self):
+        (onnx,) = predict_json(ONNX, "--batch", "4")["results"]
+        (script,) = predict_json(SCRIPT, "-i", "f32[4,3,224,224]")["results"]
+        self.assertEqual(onnx["static_features"], script["static_features"])
+        self.assertEqual(script["parameters"], 11_689_512)
+
+    def test_memory_parts_add_up(self):
+        (result,) = predict_json(ONNX, "--batch", "8")["results"]
+        memory = result["memory"]
+        self.assertAlmostEqual(memory["context_mib"] + memory["reserved_mib"],
+                               memory["total_mib"], delta=0.01)
+        low, high = memory["interval_mib"]
+        self.assertLess(low, memory["total_mib"])
+        self.assertGreater(high, memory["total_mib"])
+
+    def test_training_needs_more_than_inference(self):
+        infer, train = (
+            predict_json(SCRIPT, "-i", "f32[8,3,224,224]", "--mode", mode)
+            ["results"][0]["memory"] for mode in ("inference", "training"))
+        self.assertGreater(train["reserved_mib"], infer["reserved_mib"])
+        # All 11,689,512 float32 gradients are alive at the end of the step.
+        self.assertEqual(infer["gradients_mib"], 0)
+        self.assertGreater(train["gradients_mib"], 0)
+
+    def test_half_precision_halves_the_parameters(self):
+        full, half = (
+            predict_json(ONNX, "--batch", "8", "--precision", precision)
+            ["results"][0]["memory"] for precision in ("fp32", "fp16"))
+        self.assertAlmostEqual(full["parameters_mib"],
+                               2 * half["parameters_mib"], delta=0.01)
+
+    def test_many_batches_are_many_results(self):
+        results = predict_json(ONNX, "--batch", "1,8,32")["results"]
+        self.assertEqual([r["batch"] for r in results], [1, 8, 32])
+        totals = [r["memory"]["total_mib"] for r in results]
+        self.assertEqual(totals, sorted(totals))
+
+    def test_one_bad_file_does_not_hide_the_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bad = pathlib.Path(folder) / "bad.onnx"
+            bad.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+            outcome = run("predict", str(bad), ONNX, "--batch", "1", "--json")
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
+        document = json.loads(outcome.stdout)
+        self.assertEqual(len(document["results"]), 1)
+        (error,) = document["errors"]
+        self.assertEqual(error["model"], str(bad))
+        self.assertEqual(error["code"], "corrupt")
+        self.assertIn("bad.onnx", outcome.stderr)
+
+    def test_open_dimensions_name_the_flag(self):
+        outcome = run("predict", ONNX)
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
+        self.assertIn("--batch", outcome.stderr)
+        self.assertIn("'image'", outcome.stderr)
+        self.assertEqual(len(outcome.stderr.strip().splitlines()), 1)
+
+    def test_csv_has_a_line_per_result(self):
+        outcome = run("predict", ONNX, "--batch", "1,2", "--csv")
+        rows = list(csv.DictReader(io.StringIO(outcome.stdout)))
+        self.assertEqual([row["batch"] for row in rows], ["1", "2"])
+        self.assertGreater(float(rows[0]["memory_mib"]), 0)
+
+    def test_text_names_unit_method_and_profile(self):
+        text = run("predict", ONNX, "--batch", "8").stdout
+        for word in ("MiB", " ms", " J", "analytic, uncalibrated", "1g.5gb"):
+            self.assertIn(word, text)
+
+    def test_a_power_limit_costs_time_and_saves_energy(self):
+        run_of = (ONNX, "--batch", "64", "--device", "v100", "--autocast")
+        free, limited = (predict_json(*run_of, *flags)["results"][0]
+                         for flags in ([], ["--power-limit", "120"]))
+        self.assertIn("learned", free["latency"]["source"]["method"])
+        self.assertGreater(limited["latency"]["ms"], 1.1 * free["latency"]["ms"])
+        self.assertLess(limited["energy"]["j"], 0.9 * free["energy"]["j"])
+        self.assertLessEqual(limited["energy"]["average_power_w"], 120)
+        self.assertAlmostEqual(
+            limited["energy"]["average_power_w"],
+            1000 * limited["energy"]["j"] / limited["latency"]["ms"], places=2)
+        self.assertEqual((free["energy"]["power_limit_w"],
+                          limited["energy"]["power_limit_w"]), (None, 120))
+        self.assertIn("at most 120 W",
+                      run("predict", *run_of, "--power-limit", "120").stdout)
+
+    def test_a_power_limit_must_be_the_boards_to_keep(self):
+        for limit, problem in (("38", "expected more than 38 (idle)"),
+                               ("251", "at most 250"), ("much", "--power-limit")):
+            outcome = run("predict", ONNX, "--batch", "1", "--device", "v100",
+                          "--power-limit", limit)
+            self.assertEqual(outcome.returncode, USAGE, limit)
+            self.assertIn(problem, outcome.stderr)
+
+    def test_older_environment_has_a_larger_context(self):
+        new, old = (predict_json(ONNX, "--batch", "1", *flags)["results"][0]
+                    for flags in ([], ["--environment", "cuda11.6-eager"]))
+        self.assertGreater(old["memory"]["context_mib"],
+                           new["memory"]["context_mib"] + 1000)
+
+    def test_paper_rule_can_be_asked_for(self):
+        (result,) = predict_json(ONNX, "--batch", "1", "--mig-rule",
+                                 "dippm")["results"]
+        self.assertEqual(result["mig"]["rule"], "dippm")
+        self.assertEqual(result["mig"]["profile"], "1g.5gb")
+
+
+if __name__ == "__main__":
+    unittest.main()
