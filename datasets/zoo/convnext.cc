@@ -15,6 +15,7 @@
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
 #include "datasets/zoo/stochastic_depth.h"
+#include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
 namespace {
@@ -82,9 +83,9 @@ class ConvNextBlock : public torch::nn::Module {
     branch_->Add(
         std::make_shared<Permute>(std::vector<std::int64_t>{0, 2, 3, 1}));
     branch_->Add(ChannelNorm(width));
-    branch_->Add(torch::nn::Linear(width, kConvNextMlpRatio * width));
+    branch_->Add(Dense(width, kConvNextMlpRatio * width));
     AddActivation(branch_, "gelu");
-    branch_->Add(torch::nn::Linear(kConvNextMlpRatio * width, width));
+    branch_->Add(Dense(kConvNextMlpRatio * width, width));
     branch_->Add(
         std::make_shared<Permute>(std::vector<std::int64_t>{0, 3, 1, 2}));
     register_module("branch", branch_);

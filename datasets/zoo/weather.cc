@@ -21,6 +21,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/transformer_layers.h"
 #include "datasets/zoo/unet_network.h"
 
 namespace foretell::zoo {
@@ -99,17 +100,15 @@ class ColumnNetwork final : public Network {
  public:
   explicit ColumnNetwork(const WeatherConfig& config) {
     encoder_ = register_module(
-        "encoder",
-        torch::nn::Linear(config.channels + config.scalars, config.features));
+        "encoder", Dense(config.channels + config.scalars, config.features));
     recurrence_ = register_module(
         "recurrence", Recurrence(Options(config.features, config.features)
                                      .num_layers(config.depth)
                                      .batch_first(true)
                                      .bidirectional(true)));
-    decoder_ = register_module(
-        "decoder", torch::nn::Linear(2 * config.features, config.features));
-    result_ = register_module(
-        "result", torch::nn::Linear(config.features, config.outputs));
+    decoder_ =
+        register_module("decoder", Dense(2 * config.features, config.features));
+    result_ = register_module("result", Dense(config.features, config.outputs));
   }
 
   std::vector<at::Tensor> Run(const std::vector<at::Tensor>& inputs) override {
@@ -131,10 +130,10 @@ class ColumnNetwork final : public Network {
     return at::cat({profiles, repeated}, 2);
   }
 
-  torch::nn::Linear encoder_ = nullptr;
+  Dense encoder_ = nullptr;
   Recurrence recurrence_ = nullptr;
-  torch::nn::Linear decoder_ = nullptr;
-  torch::nn::Linear result_ = nullptr;
+  Dense decoder_ = nullptr;
+  Dense result_ = nullptr;
 };
 
 std::shared_ptr<Network> MakeWeatherUNet(const WeatherConfig& config) {

@@ -36,13 +36,6 @@ namespace {
 /// shortest measured ones on A100, 4.7 us fitted to matrix products.
 constexpr double kKernelFloorUs = 3.0;
 
-/// What matrix products in TF32 reached of their peak before PyTorch 2.0, as a
-/// share of what those of 16 bits reach of theirs: published latencies of text
-/// encoders on four slices of an A100, which in FP32 are right. From 2.0 on,
-/// with a newer cuBLAS, they reach as much: training steps of seven
-/// transformers in PyTorch's own benchmark of 2023.
-constexpr double kOldTf32ProductShare = 0.80;
-constexpr TorchVersion kFullTf32 = {.major = 2, .minor = 0};
 /// What a product takes until its first tiles are loaded, or as long as its
 /// work where that is less; published BF16 products on A100.
 constexpr double kProductStartUs = 2.5;
@@ -140,11 +133,7 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
                                               : MatrixUnit::kTensorCore;
   const double us =
       GemmUs(shape, unit, PeakFlopsPerUs(kernel, machine), machine) / share;
-  if (kernel.groups > 0) return us / TensorConvolutionShare(kernel, machine);
-  const bool is_tf32_product =
-      kernel.arithmetic == Precision::kTf32 && unit == MatrixUnit::kTensorCore;
-  const bool lags = is_tf32_product && kernel.torch < kFullTf32;
-  return lags ? us / kOldTf32ProductShare : us;
+  return kernel.groups > 0 ? us / TensorConvolutionShare(kernel, machine) : us;
 }
 
 double BandwidthShare(const Kernel& kernel) {

@@ -68,18 +68,6 @@ LayoutEffect Convolution(Expansion& expansion, const ExpandedNode& expanded) {
   return {.channels_last = channels_last};
 }
 
-/// All but the last dimension must fold into rows.
-LayoutEffect Linear(Expansion& expansion, const ExpandedNode& expanded) {
-  const ValueId input = MainOperand(expansion, expanded);
-  const Shape& shape = expansion.tensors.ShapeOf(input);
-  if (shape.size() <= 2) return {};
-  const Shape rows = {ProductBefore(shape, 1), shape.back()};
-  if (!ViewStrides(shape, expansion.tensors.StridesOf(input), rows)) {
-    EmitHiddenCopy(expansion, expanded, input);
-  }
-  return {};
-}
-
 /// The dimensions before the matrix must fold into one, and the matrix must be
 /// row- or column-major.
 bool FitsABatchedProduct(const Shape& shape, const Strides& strides) {
@@ -93,6 +81,26 @@ bool FitsABatchedProduct(const Shape& shape, const Strides& strides) {
   const std::int64_t row = strides[shape.size() - 2];
   const bool is_matrix = row == 1 || strides.back() == 1;
   return is_matrix || shape[shape.size() - 2] * shape.back() <= 1;
+}
+
+/// Rows that do not fold are multiplied as a batch of matrices, but where a
+/// gradient of the weight is wanted (PyTorch's pull requests 73115 and 76828).
+constexpr TorchVersion kMultipliesBatches = {.major = 1, .minor = 12};
+
+/// All but the last dimension must fold into rows, or be a batch of matrices.
+LayoutEffect Linear(Expansion& expansion, const ExpandedNode& expanded) {
+  const ValueId input = MainOperand(expansion, expanded);
+  const Shape& shape = expansion.tensors.ShapeOf(input);
+  const Strides& strides = expansion.tensors.StridesOf(input);
+  if (shape.size() <= 2) return {};
+  const Run& mode = expansion.mode;
+  const bool records = mode.mode == Mode::kTraining || mode.grad_mode;
+  const bool takes_batches = mode.torch >= kMultipliesBatches && !records;
+  const Shape rows = {ProductBefore(shape, 1), shape.back()};
+  const bool fits = ViewStrides(shape, strides, rows).has_value() ||
+                    (takes_batches && FitsABatchedProduct(shape, strides));
+  if (!fits) EmitHiddenCopy(expansion, expanded, input);
+  return {};
 }
 
 /// Copies those of the first `count` inputs that are no batch of matrices.

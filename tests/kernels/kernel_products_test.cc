@@ -1,12 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <tuple>
 
 #include "tests/kernels/kernels_of.h"
 
 namespace foretell::cost {
 namespace {
+
+using testing::ElementsAre;
 
 using ProductSizes =
     std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
@@ -171,6 +174,78 @@ TEST(KernelProducts, SixteenBitTensorsMultiplyInTheirOwnType) {
                    "%y = linear(%x, parameter bf16[4,8]) : bf16[2,4]\n")
                 .arithmetic,
             Precision::kBf16);
+}
+
+/// Kernels of a linear layer with a bias on an input of these dimensions, as a
+/// version of PyTorch launches them.
+std::vector<Kernel> LinearKernels(const std::string& dims,
+                                  const TorchVersion& torch) {
+  return KernelsOf("%x = input f16[" + dims +
+                       ",32]\n%y = linear(%x, parameter f16[64,32], parameter "
+                       "f16[64]) : f16[" +
+                       dims + ",64]\n",
+                   {.torch = torch});
+}
+
+TEST(KernelProducts, ABiasIsAddedByTheProduct) {
+  for (const std::string dims : {"48", "4,12", "4,3,4", "2,2,3,4"}) {
+    EXPECT_THAT(ClassesOf(LinearKernels(dims, {})), ElementsAre("linear"));
+  }
+}
+
+struct OldBias {
+  std::string dims;
+  TorchVersion torch;
+  std::vector<std::string> classes;
+};
+
+TEST(KernelProducts, ABiasWasAddedApartInOlderVersions) {
+  constexpr TorchVersion k1x11 = {.major = 1, .minor = 11};
+  constexpr TorchVersion k1x12 = {.major = 1, .minor = 12};
+  constexpr TorchVersion k1x13 = {.major = 1, .minor = 13};
+  constexpr TorchVersion k2x0 = {.major = 2, .minor = 0};
+  constexpr TorchVersion k2x1 = {.major = 2, .minor = 1};
+  const std::vector<OldBias> cases = {
+      {"48", k1x11, {"copy", "linear"}},  {"48", k1x13, {"linear"}},
+      {"4,12", k1x11, {"linear", "add"}}, {"4,12", k1x12, {"copy", "linear"}},
+      {"4,12", k1x13, {"linear"}},        {"4,3,4", k1x12, {"linear", "add"}},
+      {"4,3,4", k2x0, {"linear", "add"}}, {"4,3,4", k2x1, {"linear"}},
+  };
+  for (const OldBias& one : cases) {
+    EXPECT_EQ(ClassesOf(LinearKernels(one.dims, one.torch)), one.classes)
+        << one.dims << " under " << ToString(one.torch);
+  }
+}
+
+TEST(KernelProducts, AnAddedBiasMovesTheResultOnceMore) {
+  constexpr std::int64_t kResult = 2 * 48 * 64;
+  const std::vector<Kernel> copied =
+      LinearKernels("4,12", {.major = 1, .minor = 12});
+  EXPECT_EQ(copied[0].bytes_out, kResult);
+  EXPECT_EQ(copied[1].bytes_in, 2 * 48 * 32 + kResult);
+  EXPECT_EQ(copied[1].macs, 48 * 32 * 64);
+  const std::vector<Kernel> added =
+      LinearKernels("4,12", {.major = 1, .minor = 11});
+  EXPECT_EQ(added[0].bytes_in, 2 * 48 * 32);
+  EXPECT_EQ(added[1].bytes_in, kResult);
+  EXPECT_EQ(added[1].bytes_weight, 2 * 64);
+  EXPECT_EQ(added[1].bytes_out, kResult);
+}
+
+constexpr char kTransposed[] = R"(%x = input f16[4,32,12]
+%v = transpose(%x) {dim0=1, dim1=2} : f16[4,12,32]
+%y = linear(%v, parameter f16[64,32], parameter f16[64]) : f16[4,12,64]
+)";
+
+TEST(KernelProducts, ABiasBehindTransposedRowsIsAddedApart) {
+  EXPECT_THAT(ClassesOf(kTransposed), ElementsAre("linear", "add"));
+}
+
+TEST(KernelProducts, TransposedRowsAreCopiedForAGradientOrAnOldVersion) {
+  EXPECT_THAT(ClassesOf(kTransposed, {.grad_mode = true}),
+              ElementsAre("copy_hidden", "linear", "add"));
+  EXPECT_THAT(ClassesOf(kTransposed, {.torch = {.major = 1, .minor = 11}}),
+              ElementsAre("copy_hidden", "linear", "add"));
 }
 
 }  // namespace
