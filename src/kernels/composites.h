@@ -27,6 +27,7 @@ struct Composite {
 std::span<const Composite> AttentionComposites();
 std::span<const Composite> CellComposites();
 std::span<const Composite> ClassificationComposites();
+std::span<const Composite> LinearComposites();
 std::span<const Composite> LossComposites();
 std::span<const Composite> PlainComposites();
 std::span<const Composite> ProductComposites();
@@ -38,7 +39,7 @@ bool Einsum(CompositeSteps& steps);
 /// All families.
 inline constexpr std::span<const Composite> (*kCompositeFamilies[])() = {
     &AttentionComposites, &CellComposites,  &ClassificationComposites,
-    &LossComposites,      &PlainComposites, &ProductComposites,
-    &RecurrentComposites};
+    &LinearComposites,    &LossComposites,  &PlainComposites,
+    &ProductComposites,   &RecurrentComposites};
 
 }  // namespace foretell::cost

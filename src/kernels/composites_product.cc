@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 
 #include "src/kernels/composite_calls.h"
@@ -10,62 +9,6 @@
 
 namespace foretell::cost {
 namespace {
-
-/// What becomes of a linear layer's bias.
-enum class BiasKernel : std::uint8_t {
-  kNone,  ///< The product adds it.
-  kCopy,  ///< It fills the result, to which the product is added.
-  kAdd,   ///< It is added to the product.
-};
-
-/// The first version that flattens sequences, so that their layers are products
-/// of matrices with a bias; the first whose binaries were all built with CUDA
-/// 11.4 or later, without which such a product does not add it; the first that
-/// flattens any rank (PyTorch's pull requests 74070, 71200, 106433).
-constexpr TorchVersion kFlattensSequences = {.major = 1, .minor = 12};
-constexpr TorchVersion kProductAddsBias = {.major = 1, .minor = 13};
-constexpr TorchVersion kFlattensAll = {.major = 2, .minor = 1};
-constexpr std::size_t kSequenceRank = 3;
-
-BiasKernel BiasKernelOf(const CompositeSteps& steps, std::size_t rank) {
-  const TorchVersion& torch = steps.torch_version();
-  const bool flattens =
-      steps.IsContiguous(0) &&
-      torch >= (rank <= kSequenceRank ? kFlattensSequences : kFlattensAll);
-  if (rank > 2 && !flattens) return BiasKernel::kAdd;
-  return torch < kProductAddsBias ? BiasKernel::kCopy : BiasKernel::kNone;
-}
-
-/// The bias repeated for all rows, and the product added to it.
-ValueId AddedToBias(CompositeSteps& steps) {
-  const Shape shape = steps.result().shape;
-  const ValueId input = steps.Operand(0);
-  const ValueId sum = Elementwise(
-      steps, "copy", {steps.View("expand", steps.Operand(2), shape)});
-  const std::int64_t rows = ProductBefore(shape, 1);
-  const ValueId product = steps.InPlace(
-      "addmm_", {Reshape(steps, sum, {rows, steps.Size(sum, -1)}),
-                 Reshape(steps, input, {rows, steps.Size(input, -1)}),
-                 Transpose(steps, steps.Operand(1), 0, 1)});
-  return Reshape(steps, product, shape);
-}
-
-bool LinearWithBias(CompositeSteps& steps) {
-  if (steps.num_operands() != 3) return false;
-  const ValueId input = steps.Operand(0);
-  switch (BiasKernelOf(steps, steps.RankOf(input))) {
-    case BiasKernel::kNone:
-      return false;
-    case BiasKernel::kCopy:
-      steps.Return(AddedToBias(steps));
-      return true;
-    case BiasKernel::kAdd:
-      const ValueId product = Linear(steps, input, steps.Operand(1));
-      steps.Return(steps.InPlace("add_", {product, steps.Operand(2)}));
-      return true;
-  }
-  return false;
-}
 
 /// For every feature of the result: a product of `left` with its matrix, the
 /// products of its rows with those of `right`, and their addition to the rest.
@@ -275,7 +218,6 @@ constexpr Composite kProductComposites[] = {
     {"linalg_matrix_power", kInside, &MatrixPower},
     {"linalg_multi_dot", kBefore, &MatrixChain},
     {"linalg_vecdot", kBefore, &VectorDot},
-    {"linear", kBefore, &LinearWithBias},
     {"matrix_power", kInside, &MatrixPower},
     {"tensordot", kInside, &Tensordot},
 };

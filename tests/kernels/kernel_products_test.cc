@@ -217,6 +217,18 @@ TEST(KernelProducts, ABiasWasAddedApartInOlderVersions) {
   }
 }
 
+TEST(KernelProducts, ABiasThatANetworkAddsItselfIsNoOther) {
+  const auto classes = [](const TorchVersion& torch) {
+    return ClassesOf(
+        "%x = input f16[48,32]\n%y = addmm(parameter f16[64], %x, "
+        "parameter f16[32,64]) : f16[48,64]\n",
+        {.torch = torch});
+  };
+  EXPECT_THAT(classes({.major = 1, .minor = 12}),
+              ElementsAre("copy", "linear"));
+  EXPECT_THAT(classes({.major = 1, .minor = 13}), ElementsAre("linear"));
+}
+
 TEST(KernelProducts, AnAddedBiasMovesTheResultOnceMore) {
   constexpr std::int64_t kResult = 2 * 48 * 64;
   const std::vector<Kernel> copied =
