@@ -5,9 +5,9 @@
     export = Export("exported/")
     for graph in export.graphs():          # NumPy arrays
         graph["x"], graph["edge_index"], graph["static_features"]
-    dataset = export.to_pyg(target="latency_ms", device="a100-sxm4-40gb")
+    export.values("latency_ms", device="a100-sxm4-40gb")
 
-Needs NumPy; `to_pyg` also PyTorch and PyTorch Geometric.
+Needs NumPy. `foretell.dataset(path).to_pyg(…)` gives PyTorch Geometric's objects.
 """
 
 import csv
@@ -45,30 +45,6 @@ class Export:
                 for label in self.labels
                 if label[target] and all(value is None or label[key] == value
                                          for key, value in wanted.items())}
-
-    def to_pyg(self, target=None, split=None, part=None, **which):
-        """torch_geometric Data objects; with a target only labelled points,
-        with a split only those of one part."""
-        import torch
-        from torch_geometric.data import Data
-
-        values = None if target is None else self.values(target, **which)
-        dataset = []
-        for graph in self.graphs():
-            point = graph["point"]
-            if values is not None and point not in values:
-                continue
-            if split and self.points[point]["split:" + split] != part:
-                continue
-            data = Data(x=torch.from_numpy(graph["x"]),
-                        edge_index=torch.from_numpy(graph["edge_index"]),
-                        static_features=torch.from_numpy(
-                            graph["static_features"]).float()[None])
-            data.point = point
-            if values is not None:
-                data.y = torch.tensor([values[point]])
-            dataset.append(data)
-        return dataset
 
 
 def _split(arrays):

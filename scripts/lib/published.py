@@ -70,12 +70,13 @@ def truth(folder):
     return {row["model"]: row for row in rows(folder / "truth.csv")}
 
 
-def error_cells(percents, between=" | "):
-    """Median and mean absolute error and signed median, as cells of a table; dashes
-    where there are none."""
-    if not percents:
+def error_cells(errors, between=" | "):
+    """Median and mean absolute error and signed median of relative errors, in percent,
+    as cells of a table; dashes where there are none."""
+    if not errors:
         return between.join("–––")
-    sizes = [abs(error) for error in percents]
+    percents = [100 * error for error in errors]
+    sizes = [abs(percent) for percent in percents]
     return between.join((f"{statistics.median(sizes):.1f}",
                          f"{statistics.fmean(sizes):.1f}",
                          f"{statistics.median(percents):+.1f}"))

@@ -155,11 +155,6 @@ def latency_runs(rows, predictions):
         for row in rows if row["latency_ms"]]
 
 
-def summary(errors):
-    """Cells of a table, of errors as shares."""
-    return published.error_cells([100 * error for error in errors])
-
-
 def print_latency(title, runs, factors, key):
     """A row per key: errors at factor 1, then at each run's own factor."""
     groups = collections.defaultdict(list)
@@ -171,7 +166,8 @@ def print_latency(title, runs, factors, key):
           "| signed |\n|---|---|---|---|---|---|---|---|")
     for name in sorted(groups):
         plain, fitted = zip(*groups[name])
-        print(f"| {name} | {len(plain)} | {summary(plain)} | {summary(fitted)} |")
+        print(f"| {name} | {len(plain)} | {published.error_cells(plain)} | "
+              f"{published.error_cells(fitted)} |")
 
 
 def print_factors(runs):
@@ -195,7 +191,8 @@ def print_left_out(runs, source):
     print("\n| latency, source left out | rows | factor of the others | median | mean "
           "| signed |\n|---|---|---|---|---|---|")
     for (name, factor), errors in sorted(groups.items()):
-        print(f"| {name} | {len(errors)} | {factor:.2f} | {summary(errors)} |")
+        print(f"| {name} | {len(errors)} | {factor:.2f} | "
+              f"{published.error_cells(errors)} |")
 
 
 def bound_of(run):
@@ -243,7 +240,8 @@ def print_memory(title, errors, key):
           "|---|---|---|---|---|---|")
     for name in sorted(groups):
         shares, flags = zip(*groups[name])
-        print(f"| {name} | {len(shares)} | {summary(shares)} | {share_of(flags)} |")
+        print(f"| {name} | {len(shares)} | {published.error_cells(shares)} | "
+              f"{share_of(flags)} |")
 
 
 def print_contexts(rows, predictions):

@@ -64,7 +64,7 @@ def predictions_of(runs):
 
 
 def error_cells(errors):
-    return published.error_cells([100 * error for error in errors], " / ")
+    return published.error_cells(errors, " / ")
 
 
 def groups_of(pairs):

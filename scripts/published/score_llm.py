@@ -156,8 +156,7 @@ def add_larger(runs):
 
 def print_errors(title, errors):
     print(f"\n| {title} | rows | median | mean | signed |\n|---|---|---|---|---|")
-    for name in sorted(errors):
-        group = [100 * error for error in errors[name]]
+    for name, group in sorted(errors.items()):
         print(f"| {name} | {len(group)} | {published.error_cells(group)} |")
 
 

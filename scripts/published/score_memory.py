@@ -90,7 +90,7 @@ def print_table(groups):
     print("\n| memory by source | rows | median | mean | signed | above |\n"
           "|---|---|---|---|---|---|")
     for source, rows in groups.items():
-        errors = [100 * error for error, _ in rows]
+        errors = [error for error, _ in rows]
         above = [flag for _, flag in rows if flag is not None]
         share = f"{100 * statistics.fmean(above):.0f}" if above else "–"
         print(f"| {source} | {len(rows)} | {published.error_cells(errors)} | "

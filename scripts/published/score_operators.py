@@ -96,7 +96,7 @@ def print_table(errors, by_size, least):
     groups = collections.defaultdict(list)
     for row, error in errors:
         kind = f"{row.kind}, {size_of(row.us)}" if by_size else row.kind
-        groups[kind, row.device, row.table].append(100 * error)
+        groups[kind, row.device, row.table].append(error)
     print("| operator | device | source | rows | median | mean | signed |\n"
           "|---|---|---|---|---|---|---|")
     for (kind, device, table), group in sorted(groups.items()):

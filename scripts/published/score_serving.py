@@ -61,7 +61,7 @@ def errors_of(rows, host, shows_each):
                   f"{ms:.1f} / {measured[0]:.1f} ms, "
                   f"{joules:.4f} / {measured[1]:.4f} J")
         groups[row["model"], DEVICES[row["device"]]].append(
-            (100 * (ms / measured[0] - 1), 100 * (joules / measured[1] - 1)))
+            (ms / measured[0] - 1, joules / measured[1] - 1))
     return groups
 
 

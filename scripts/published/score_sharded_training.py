@@ -101,13 +101,13 @@ def main():
         for row in taken(options.every):
             result = predicted(row, pathlib.Path(folder))
             truth, found = float(row["latency_ms"]), result["latency"]["ms"]
-            error = 100 * (found / truth - 1)
+            error = found / truth - 1
             errors[row["device"], row["checkpoints"]].append(error)
             if options.rows:
                 print(row["device"], row["model"], row["batch"], row["seq_len"],
                       "recompute" if row["checkpoints"] else "-",
                       f"{truth:.0f} ms {found:.0f} ms "
-                      f"{error:+.1f} %, link "
+                      f"{100 * error:+.1f} %, link "
                       f"{result['parallel']['link_ms']:.0f} ms, exposed "
                       f"{result['parallel']['exposed_link_ms']:.1f} ms", flush=True)
     table(errors)

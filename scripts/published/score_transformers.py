@@ -83,7 +83,7 @@ def errors_of(folder):
                 "--torch", "2.0", "--method", "analytic", *flags,
                 "--json")["results"][0]
             ratio = result["latency"]["ms"] / float(row["latency_ms"])
-            yield (precision, name), 100 * (ratio - 1)
+            yield (precision, name), ratio - 1
 
 
 def main():

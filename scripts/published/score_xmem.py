@@ -70,7 +70,7 @@ class Errors:
     def add(self, estimate, measured, high=None):
         if not estimate:
             return
-        self.signed.append(100 * (estimate / measured - 1))
+        self.signed.append(estimate / measured - 1)
         if high is not None:
             self.above.append(100 * (measured > high))
 

@@ -287,26 +287,6 @@ class Views(DatasetTest):
         self.assertEqual(export.values("latency_ms", provenance="measured"),
                          {})
 
-    def test_pytorch_geometric_loads_an_export(self):
-        try:
-            import torch
-            from torch_geometric.loader import DataLoader
-            from torch_geometric.nn import SAGEConv
-        except ImportError:
-            self.skipTest("PyTorch Geometric is not installed")
-        from foretell_export import Export
-        folder = self.folder / "out"
-        self.ok("export", self.path, "--out", folder)
-        dataset = Export(folder).to_pyg("latency_ms")
-        self.assertTrue(all(data.validate() for data in dataset))
-        (batch,) = DataLoader(dataset, batch_size=2)
-        self.assertEqual(batch.x.shape, (49 * 2, 32))
-        self.assertEqual(batch.static_features.shape, (2, 5))
-        self.assertEqual(batch.y.shape, (2,))
-        convolution = SAGEConv(32, 4)
-        self.assertTrue(torch.isfinite(
-            convolution(batch.x, batch.edge_index)).all())
-
 
 class Files(DatasetTest):
     def test_shards_merge_into_the_same_dataset(self):

@@ -73,6 +73,18 @@ class Dataset(unittest.TestCase):
             self.dataset.values("latency_ms")[data[0].point]))
         self.assertEqual(self.dataset.to_pyg(split=name, part="test"), [])
 
+    def test_becomes_batches_of_pyg(self):
+        try:
+            from torch_geometric.loader import DataLoader
+        except ImportError:
+            self.skipTest("PyTorch Geometric is not installed")
+        data = self.dataset.to_pyg("latency_ms")
+        self.assertTrue(all(one.validate() for one in data))
+        (batch,) = DataLoader(data, batch_size=len(data))
+        self.assertEqual(batch.x.shape, (sum(len(one.x) for one in data), 32))
+        self.assertEqual(batch.static_features.shape, (len(data), 5))
+        self.assertEqual(batch.y.shape, (len(data),))
+
     def test_names_what_it_lacks(self):
         with self.assertRaisesRegex(foretell.Error, "no split 'x', expected one of: c"):
             self.dataset.split("x")
