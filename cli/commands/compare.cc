@@ -174,6 +174,7 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
                    "Batch size: the leading dimension of every input")
       ->check(AboveZero());
   options->predictor.AddTo(*command, options->model.run);
+  command->remove_option(command->get_option("--device"));
   command
       ->add_option("--devices", options->devices,
                    "Devices by name, or all that `foretell devices` lists")

@@ -99,7 +99,7 @@ void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand(
       "generate", "Trace models into a dataset; does only what is missing");
   command->footer(kDatasetGenerateExamples);
-  options->model.AddTo(*command, /*many=*/true);
+  options->model.AddTo(*command, /*many=*/true, /*with_loop=*/false);
   command->get_option("MODEL")->required(false);
   command->add_option("--sweep", options->sweep, "Networks of the zoo: dippm");
   command->add_option("--files", options->files,

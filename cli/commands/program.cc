@@ -22,6 +22,7 @@
 #include "cli/commands/lab_program.h"
 #include "cli/commands/usage_problem.h"
 #include "cli/flags/model_options.h"
+#include "cli/flags/partners.h"
 #include "foretell/error.h"
 #include "foretell/version.h"
 #include "src/core/parse_number.h"
@@ -115,6 +116,7 @@ ExitCode RunCommand(std::span<const CommandRow> commands,
   ExitCode exit_code = kExitOk;
   AddCommands(commands, app, exit_code);
   CheckNumbers(app);
+  app.parse_complete_callback([&app] { RequirePartners(app); });
   try {
     PassOnToLab(arguments, commands);
     app.parse(static_cast<int>(arguments.size()), arguments.data());

@@ -37,10 +37,9 @@ void AddList(CLI::App& zoo, ExitCode& exit_code) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* list =
       zoo.add_subcommand("list", "Stock networks, or the points of a sweep");
-  CLI::Option* sweep = list->add_option(
-      "--sweep", options->sweep, "Points of this sweep instead of names");
-  list->add_flag("--count", options->count, "How many points per family")
-      ->needs(sweep);
+  list->add_option("--sweep", options->sweep,
+                   "Points of this sweep instead of names");
+  list->add_flag("--count", options->count, "How many points per family");
   list->add_flag("--json", options->json, "JSON document on stdout");
   list->callback([options, &exit_code] {
     std::cout << FormatList(*options);

@@ -9,7 +9,6 @@
 #include "cli/flags/number_checks.h"
 #include "foretell/error.h"
 #include "src/core/parse_number.h"
-#include "src/core/text.h"
 
 namespace foretell::cli {
 namespace {
@@ -106,21 +105,6 @@ std::vector<std::string> LoopWords(const TrainingLoop& loop) {
     words.push_back(fmt::format("--parallel {}", ToString(loop.parallel)));
   }
   return words;
-}
-
-void RequireTraining(const TrainingLoop& loop, const Run& run) {
-  if (run.mode == Mode::kTraining) return;
-  TrainingLoop of_training = loop;
-  if (SharesInference(loop.parallel)) of_training.parallel = {};
-  std::vector<std::string> words = LoopWords(of_training);
-  if (run.optimizer != Run().optimizer) {
-    words.push_back(
-        fmt::format("--optimizer {}", OptimizerName(run.optimizer)));
-  }
-  if (words.empty()) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: only training is done so; add --mode training",
-                          Joined(words)));
 }
 
 }  // namespace foretell::cli

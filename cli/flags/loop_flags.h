@@ -21,8 +21,4 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop);
 /// The flags of what differs from PyTorch's default: "--foreach off".
 std::vector<std::string> LoopWords(const TrainingLoop& loop);
 
-/// Throws Error(kInvalidArgument) that lists the flags of a training step in
-/// `loop` and `run`, where `run` is inference.
-void RequireTraining(const TrainingLoop& loop, const Run& run);
-
 }  // namespace foretell::cli

@@ -92,7 +92,7 @@ void ModelOptions::AddInputFlag(CLI::App& command) {
       ->allow_extra_args(false);
 }
 
-void ModelOptions::AddTo(CLI::App& command, bool many) {
+void ModelOptions::AddTo(CLI::App& command, bool many, bool with_loop) {
   CLI::Option* files =
       command
           .add_option("MODEL", models,
@@ -112,14 +112,14 @@ void ModelOptions::AddTo(CLI::App& command, bool many) {
         ->allow_extra_args(false)
         ->check(AboveZero());
   }
-  AddTraceFlags(command);
+  AddTraceFlags(command, with_loop);
 }
 
-void ModelOptions::AddTraceFlags(CLI::App& command) {
+void ModelOptions::AddTraceFlags(CLI::App& command, bool with_loop) {
   command.add_option("-d,--dim", dims, "Size of a named dimension: seq=128")
       ->allow_extra_args(false);
   AddStepFlags(command, run);
-  AddLoopFlags(command, loop);
+  if (with_loop) AddLoopFlags(command, loop);
   phase.AddTo(command);
   command.parse_complete_callback([this] {
     for (std::string& model : models) model = phase.Apply(model);
@@ -171,12 +171,6 @@ TraceOptions ModelOptions::ToTraceOptions() const {
       .grad_mode = run.grad_mode,
       .torch = run.torch,
       .loop = loop};
-  RequireTraining(loop, run);
-  if (run.grad_mode && run.mode == Mode::kTraining) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--grad says how inference runs; with --mode training leave it "
-                "out");
-  }
   if (!run.autocast) return options;
   options.autocast = AutocastType(run.precision);
   options.precision = UncastPrecision(run.precision);

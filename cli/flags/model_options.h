@@ -34,12 +34,13 @@ struct ModelOptions {
   bool no_convert = false;
   PhaseFlags phase;  ///< Behind the names of `models` once flags are parsed.
 
-  /// Adds the flags to a subcommand; `many` allows several models and batches.
-  void AddTo(CLI::App& command, bool many);
+  /// Adds the flags to a subcommand; `many` allows several models and batches,
+  /// `with_loop` adds those of `loop`.
+  void AddTo(CLI::App& command, bool many, bool with_loop = true);
   /// Adds --input.
   void AddInputFlag(CLI::App& command);
   /// Adds those that do not name models, their inputs or batches.
-  void AddTraceFlags(CLI::App& command);
+  void AddTraceFlags(CLI::App& command, bool with_loop = true);
   /// With Run::autocast the trace is one under autocast: to BF16 where that is
   /// the precision, else to FP16.
   TraceOptions ToTraceOptions() const;

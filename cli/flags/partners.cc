@@ -1,0 +1,277 @@
+// Which flags go with which, for all commands in one table: a flag that has no
+// effect is a mistake of whoever gave it, and would else show in no answer.
+// CLI11's needs() knows neither values ("--mode training") nor alternatives.
+
+#include "cli/flags/partners.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/error.h"
+#include "src/core/text.h"
+
+namespace foretell::cli {
+namespace {
+
+/// What was given to one command.
+class Given {
+ public:
+  explicit Given(const CLI::App& command) : command_(command) {}
+
+  bool Has(const std::string& flag) const {
+    const CLI::Option* option = command_.get_option_no_throw(flag);
+    return option != nullptr && IsGiven(*option);
+  }
+  /// Values of a flag or a positional; its default where it was not given.
+  std::vector<std::string> Values(const std::string& flag) const {
+    const CLI::Option* option = command_.get_option_no_throw(flag);
+    if (option == nullptr) return {};
+    if (!option->empty()) return option->results();
+    return {option->get_default_str()};
+  }
+  bool Is(const std::string& flag, std::string_view value) const {
+    return std::ranges::count(Values(flag), value) > 0;
+  }
+  bool Trains() const { return Is("--mode", "training"); }
+
+  static bool IsGiven(const CLI::Option& option) {
+    return !option.empty() && ValueOf(option) != option.get_default_str();
+  }
+  /// "--link 300"; "--strict"; the words of a positional.
+  static std::string WordsOf(const CLI::Option& option) {
+    if (option.get_positional()) return ValueOf(option);
+    const bool is_switch = option.get_expected_max() == 0;
+    return is_switch ? option.get_name()
+                     : fmt::format("{} {}", option.get_name(), ValueOf(option));
+  }
+
+ private:
+  static std::string ValueOf(const CLI::Option& option) {
+    return fmt::format("{}", fmt::join(option.results(), ","));
+  }
+
+  const CLI::App& command_;
+};
+
+/// When flags count.
+struct PartnerRow {
+  /// "mig pack"; empty: every command that has the flags.
+  std::string_view command;
+  enum { kFlags, kAllBut } which = kFlags;
+  std::vector<std::string_view> flags;
+  bool (*count)(const Given& given);
+  std::string_view why;  ///< What is said where they do not.
+};
+
+const std::vector<PartnerRow>& Rows() {
+  using G = const Given&;
+  constexpr auto kFlags = PartnerRow::kFlags;
+  constexpr auto kAllBut = PartnerRow::kAllBut;
+  constexpr std::string_view kTraining =
+      "only training is done so; add --mode training";
+  static const std::vector<PartnerRow> kRows = {
+      {"",
+       kFlags,
+       {"--optimizer", "--foreach", "--fused", "--set-to-none", "--accumulate",
+        "--trainable", "--lora", "--recompute", "--try-trainable",
+        "--try-lora"},
+       [](G given) { return given.Trains(); },
+       kTraining},
+      {"",
+       kFlags,
+       {"--parallel"},
+       [](G given) {
+         const auto values = given.Values("--parallel");
+         return given.Trains() || values.front().starts_with("tp:");
+       },
+       kTraining},
+      {"",
+       kFlags,
+       {"--grad"},
+       [](G given) {
+         return !given.Trains() || given.Is("--mode", "inference");
+       },
+       "says how inference runs; with --mode training leave it out"},
+      {"",
+       kFlags,
+       {"--link"},
+       [](G given) { return given.Has("--parallel"); },
+       "joins the GPUs of --parallel, which is not given"},
+      {"",
+       kFlags,
+       {"--strict"},
+       [](G given) {
+         return given.Has("--max-latency") || given.Has("--max-energy");
+       },
+       "judges --max-latency and --max-energy, of which none is given"},
+      {"",
+       kFlags,
+       {"--timeout"},
+       [](G given) { return !given.Is("--sandbox", "off"); },
+       "limits a sandbox, and there is none with --sandbox off"},
+      {"",
+       kFlags,
+       {"--markdown"},
+       [](G given) { return !given.Has("--json"); },
+       "there is one output, and --json is given too"},
+      {"diff",
+       kAllBut,
+       {"--modules", "--json", "--html"},
+       [](G given) {
+         return !std::ranges::all_of(
+             given.Values("MODEL"),
+             [](const std::string& name) { return name.ends_with(".json"); });
+       },
+       "says how models are predicted, and both sides are saved answers"},
+      {"measure",
+       kFlags,
+       {"--energy-repeats"},
+       [](G given) { return given.Has("--energy"); },
+       "says how energy is measured; add --energy"},
+      {"mig layouts",
+       kFlags,
+       {"--json"},
+       [](G given) { return given.Has("--count"); },
+       "only counts are printed as JSON; add --count"},
+      {"mig layouts",
+       kFlags,
+       {"--all"},
+       [](G given) { return !given.Has("--count"); },
+       "says which layouts are listed; --count counts all of them anyway"},
+      {"mig pack",
+       kAllBut,
+       {"--job", "--device", "--device-file", "--max-devices",
+        "--media-extensions", "--format", "--html"},
+       [](G given) { return given.Has("MODEL"); },
+       "says how models are predicted, and none is named"},
+      {"zoo list",
+       kFlags,
+       {"--count"},
+       [](G given) { return given.Has("--sweep"); },
+       "counts the points of a sweep; add --sweep"},
+      {"classify",
+       kFlags,
+       {"--estimator"},
+       [](G given) { return !given.Has("--checkpoint"); },
+       "chooses a built-in estimator; that of --checkpoint is known"},
+      {"fit",
+       kAllBut,
+       {"--judge", "--target", "--json"},
+       [](G given) { return !given.Has("--judge"); },
+       "says how a model is fitted; --judge fits none"},
+      {"fit",
+       kAllBut,
+       {"--judge", "--target", "--columns", "--method", "--held-out", "--seed",
+        "--population", "--generations", "--out", "--json"},
+       [](G given) { return given.Has("--sweep"); },
+       "says how a model is swept; add --sweep"},
+      {"fit",
+       kFlags,
+       {"--columns", "--held-out"},
+       [](G given) { return !given.Has("--sweep"); },
+       "divides a table; --sweep has --points and --checks"},
+      {"fit",
+       kFlags,
+       {"--population", "--generations"},
+       [](G given) {
+         return !given.Has("--method") || given.Is("--method", "symbolic");
+       },
+       "says how formulas are searched; only --method symbolic does"},
+      {"plan",
+       kFlags,
+       {"--axes", "--runs", "--deadline", "--seed", "--note", "--out"},
+       [](G given) { return given.Has("--run"); },
+       "says how a footprint is learned; add --run"},
+      {"plan",
+       kFlags,
+       {"--memory", "--margin", "--align"},
+       [](G given) { return !given.Has("--run") || given.Has("--shape"); },
+       "says what has to fit; --run alone learns a footprint, add --shape"},
+      {"plan",
+       kFlags,
+       {"--dtype", "--halo", "--whole", "--array", "--align"},
+       [](G given) { return given.Has("--shape") || given.Has("--run"); },
+       "says how a volume is cut; add --shape"},
+      {"plan",
+       kAllBut,
+       {"--memory", "--margin", "--json", "--shape", "--dtype", "--align",
+        "--halo", "--whole", "--array", "--footprint", "--run", "--axes",
+        "--runs", "--deadline", "--seed", "--note", "--out"},
+       [](G given) { return !given.Has("--shape") && !given.Has("--run"); },
+       "says how a model is predicted, and none is planned here"},
+      {"plan",
+       kFlags,
+       {"WHAT"},
+       [](G given) { return !given.Has("--footprint"); },
+       "names an algorithm; --footprint is of one already"},
+      {"plan",
+       kFlags,
+       {"--batch"},
+       [](G given) { return !given.Is("--axis", "batch"); },
+       "holds the batch while another --axis grows; here it is what grows"},
+      {"calibrate",
+       kFlags,
+       {"--seed"},
+       [](G given) { return given.Has("--checks") || given.Has("--random"); },
+       "draws points of --checks and --random, of which none is given"},
+      {"dataset split",
+       kFlags,
+       {"--family"},
+       [](G given) { return given.Is("--kind", "family"); },
+       "is left out by --kind family; add it"},
+      {"train",
+       kAllBut,
+       {"--resume", "--epochs", "--patience", "--dataset", "--threads",
+        "--cache-mib", "--worker-timeout"},
+       [](G given) { return !given.Has("--resume"); },
+       "is stored in the run that --resume goes on with"},
+  };
+  return kRows;
+}
+
+/// Words of the flags of `row` that were given to `command`.
+std::vector<std::string> WordsOf(const PartnerRow& row,
+                                 const CLI::App& command) {
+  std::vector<std::string> words;
+  for (const CLI::Option* option : command.get_options()) {
+    const bool is_listed =
+        std::ranges::count(row.flags, option->get_name()) > 0;
+    const bool all_but = row.which == PartnerRow::kAllBut;
+    if (all_but && option->get_positional()) continue;
+    if (is_listed != all_but && Given::IsGiven(*option)) {
+      words.push_back(Given::WordsOf(*option));
+    }
+  }
+  return words;
+}
+
+void RequirePartnersOf(const CLI::App& command, const std::string& name) {
+  const Given given(command);
+  for (const PartnerRow& row : Rows()) {
+    if (!row.command.empty() && row.command != name) continue;
+    const std::vector<std::string> words = WordsOf(row, command);
+    if (words.empty() || row.count(given)) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: {}", Joined(words), row.why));
+  }
+}
+
+/// `path` is the command's name with those that it stands under: "mig pack".
+void RequirePartnersBelow(const CLI::App& app, const std::string& path) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    const std::string name =
+        path.empty() ? command->get_name() : path + " " + command->get_name();
+    RequirePartnersOf(*command, name);
+    RequirePartnersBelow(*command, name);
+  }
+}
+
+}  // namespace
+
+void RequirePartners(const CLI::App& app) { RequirePartnersBelow(app, ""); }
+
+}  // namespace foretell::cli
