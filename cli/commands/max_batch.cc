@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -48,18 +47,18 @@ struct MaxBatchOptions {
 
 /// What was found, and what was tried on the way.
 struct Search {
-  LargestBatchFound found;
+  LargestBatchOfModel found;
   std::map<std::int64_t, Prediction> tried;
   std::string refusal;  ///< Why the model takes no larger batch; or empty.
 };
 
-void PrintDocument(std::span<const LargestBatchFound> found,
+void PrintDocument(std::span<const LargestBatchOfModel> found,
                    std::span<const ReportError> errors) {
   std::cout << DumpJson(LargestBatchesToJson(found, errors)) << "\n";
 }
 
 void Print(const Search& search, bool as_json) {
-  const LargestBatchFound& found = search.found;
+  const LargestBatchOfModel& found = search.found;
   if (as_json) {
     PrintDocument({&found, 1}, {});
     return;
@@ -88,13 +87,12 @@ void WriteSearchPage(const std::string& path, const Search& search,
   WriteWhole(path, HtmlPage(PageView::kBatches, search.found.model, document));
 }
 
-void RefuseLimitBelow(const BatchRange& allowed, std::int64_t limit,
-                      const std::string& model) {
-  if (limit >= allowed.least) return;
+void RefuseLimitBelow(const BatchRange& range, const std::string& model) {
+  if (range.most >= range.least) return;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{}: --limit is {}, and the file allows batches from "
                           "{}",
-                          model, limit, allowed.least));
+                          model, range.most, range.least));
 }
 
 Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
@@ -104,29 +102,22 @@ Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
   const Program program =
       OpenModel(options.model.models.front(), options.model.ToLoadOptions());
   const TraceOptions trace_options = options.model.ToTraceOptions();
-  const BatchRange allowed = AllowedBatches(program.inputs());
-  RefuseLimitBelow(allowed, options.most, program.name());
+  const BatchRange range = {.least = LeastBatch(program.inputs()),
+                            .most = options.most};
+  RefuseLimitBelow(range, program.name());
   std::map<std::int64_t, Prediction> tried;
-  std::map<std::int64_t, std::string> refusals;
-  const std::int64_t best = LargestBatch(
-      options.most,
-      [&](std::int64_t asked) {
-        // Below the least there is nothing to try: all stand or fall with it.
-        const std::int64_t batch = std::max(asked, allowed.least);
+  LargestBatchFound found = LargestBatch(
+      range,
+      [&](std::int64_t batch) {
         const std::vector<BoundInput> inputs = BindInputs(
             program.inputs(), options.model.ToRequest(batch), program.name());
-        try {
-          return tried[batch] = predictor.Predict(
-                     TraceProgram(program, inputs, trace_options).graph);
-        } catch (const Error& error) {
-          refusals[batch] = error.what();
-          throw;
-        }
+        return tried[batch] = predictor.Predict(
+                   TraceProgram(program, inputs, trace_options).graph);
       },
       device, options.limits);
-  return {{program.name(), place, best, options.most},
+  return {{program.name(), place, found.batch, options.most},
           std::move(tried),
-          best > 0 ? refusals[best + 1] : ""};
+          std::move(found.refusal)};
 }
 
 ExitCode RunMaxBatch(const MaxBatchOptions& options) {

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "cli/commands/plan_options.h"
 #include "cli/commands/swept_model.h"
@@ -79,20 +80,15 @@ PlannedModel Search(const PlanOptions& options) {
   FitLimits limits;
   limits.max_memory_mib = (1 - options.margin) * memory;
   std::map<std::int64_t, double> needed;
-  std::map<std::int64_t, std::string> refusals;
-  const std::int64_t steps = LargestBatch(
-      std::max<std::int64_t>(options.limit / step, 1),
+  LargestBatchFound found = LargestBatch(
+      {.most = std::max<std::int64_t>(options.limit / step, 1)},
       [&](std::int64_t count) {
-        try {
-          Prediction prediction = axis.At(count * step);
-          needed[count] = NeededMiB(prediction, axis.device(), limits);
-          return prediction;
-        } catch (const Error& error) {
-          refusals[count] = error.what();
-          throw;
-        }
+        Prediction prediction = axis.At(count * step);
+        needed[count] = NeededMiB(prediction, axis.device(), limits);
+        return prediction;
       },
       axis.device(), limits);
+  const std::int64_t steps = found.batch;
   const auto shown = steps > 0 ? needed.find(steps) : needed.begin();
   return {.model = options.model.models.front(),
           .place = PlaceName(axis.device(), ""),
@@ -101,7 +97,7 @@ PlannedModel Search(const PlanOptions& options) {
           .step = step,
           .smallest = needed.begin()->first * step,
           .is_limit = (steps + 1) * step > options.limit,
-          .refusal = steps > 0 ? refusals[steps + 1] : "",
+          .refusal = std::move(found.refusal),
           .needed_mib = shown->second,
           .memory_mib = memory,
           .usable_mib = limits.max_memory_mib};

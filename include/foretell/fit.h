@@ -58,20 +58,36 @@ struct FitVerdict {
 FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
                     const FitLimits& limits = {});
 
-/// The largest batch from 1 to `most` that JudgeFit accepts; 0 when it refuses
-/// batch 1. `predict` is asked for the prediction of a batch size, about
-/// 2 log2(answer) times: sizes double until one is refused, then the gap is
-/// halved. JudgeFit refuses the answer + 1 unless the answer is `most`; where
-/// figures do not grow with the batch, a still larger one may be accepted.
+/// Batches to search, both included.
+struct BatchRange {
+  std::int64_t least = 1;
+  std::int64_t most = 1;
+};
+
+/// What LargestBatch found.
+struct LargestBatchFound {
+  std::int64_t batch = 0;  ///< 0: not even the least fits.
+  /// What `predict` threw for batch + 1; empty where JudgeFit refuses that, or
+  /// it was not to be searched.
+  std::string refusal;
+};
+
+/// The largest batch of `range` that JudgeFit accepts. `predict` is asked for
+/// the prediction of a batch size, about 2 log2(answer) times: sizes double
+/// until one is refused, then the gap is halved. JudgeFit refuses the answer
+/// + 1 unless the answer is the most; where figures do not grow with the batch,
+/// a still larger one may be accepted.
 ///
 /// Batches for which `predict` throws Error(kInvalidArgument) are taken for
 /// larger than the model allows; where it does so for 1, the first is 2, since
 /// torch.export bounds open sizes by 2 from below.
 ///
-/// Requires `most` >= 1. Throws what else `predict` and JudgeFit throw, and
-/// what `predict` threw for 1 where it refuses 2 as well.
-std::int64_t LargestBatch(
-    std::int64_t most, const std::function<Prediction(std::int64_t)>& predict,
+/// Requires 1 <= range.least <= range.most. Throws what else `predict` and
+/// JudgeFit throw, and what `predict` threw for the least where it refuses that
+/// (and 2, where that is 1).
+LargestBatchFound LargestBatch(
+    const BatchRange& range,
+    const std::function<Prediction(std::int64_t)>& predict,
     const DeviceSpec& device, const FitLimits& limits = {});
 
 }  // namespace foretell

@@ -34,14 +34,9 @@ struct InputSpec {
   std::optional<std::vector<InputDim>> dims;
 };
 
-/// Batches that a file allows.
-struct BatchRange {
-  std::int64_t least = 1;
-  std::optional<std::int64_t> most;  ///< Empty: any above.
-};
-
-/// What is allowed for the leading dimension of the first input that has one.
-BatchRange AllowedBatches(std::span<const InputSpec> specs);
+/// The least batch that a file allows: by the leading dimension of the first
+/// input that has one.
+std::int64_t LeastBatch(std::span<const InputSpec> specs);
 
 /// An input with its exact type.
 struct BoundInput {

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "foretell/error.h"
 #include "foretell/mig.h"
@@ -53,13 +55,16 @@ struct Bracket {
   std::int64_t bad;   ///< Refused, or above the most that is wanted.
 };
 
-/// 1, or 2 where the model refuses 1; 0 where that does not fit.
+/// The least batch, or 2 where the model refuses 1; 0 where that does not fit.
 template <typename Fits>
-std::int64_t SmallestBatch(std::int64_t most, const Fits& fits) {
+std::int64_t SmallestBatch(const BatchRange& range, const Fits& fits) {
   try {
-    return fits(1) ? 1 : 0;
+    return fits(range.least) ? range.least : 0;
   } catch (const Error& refusal) {
-    if (refusal.code() != ErrorCode::kInvalidArgument || most < 2) throw;
+    if (refusal.code() != ErrorCode::kInvalidArgument || range.least > 1 ||
+        range.most < 2) {
+      throw;
+    }
     const Error of_one = refusal;
     try {
       return fits(2) ? 2 : 0;
@@ -113,28 +118,31 @@ FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
   return result;
 }
 
-std::int64_t LargestBatch(
-    std::int64_t most, const std::function<Prediction(std::int64_t)>& predict,
+LargestBatchFound LargestBatch(
+    const BatchRange& range,
+    const std::function<Prediction(std::int64_t)>& predict,
     const DeviceSpec& device, const FitLimits& limits) {
   const auto fits = [&](std::int64_t batch) {
     return JudgeFit(predict(batch), device, limits).fits;
   };
-  const auto fits_and_allowed = [&fits](std::int64_t batch) {
+  std::map<std::int64_t, std::string> refusals;
+  const auto fits_and_allowed = [&](std::int64_t batch) {
     try {
       return fits(batch);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kInvalidArgument) throw;
+      refusals[batch] = error.what();
       return false;
     }
   };
-  const std::int64_t smallest = SmallestBatch(most, fits);
-  if (smallest == 0) return 0;
-  Bracket bracket = BracketByDoubling(smallest, most, fits_and_allowed);
+  const std::int64_t smallest = SmallestBatch(range, fits);
+  if (smallest == 0) return {};
+  Bracket bracket = BracketByDoubling(smallest, range.most, fits_and_allowed);
   while (bracket.bad - bracket.good > 1) {
     const std::int64_t middle = bracket.good + (bracket.bad - bracket.good) / 2;
     (fits_and_allowed(middle) ? bracket.good : bracket.bad) = middle;
   }
-  return bracket.good;
+  return {bracket.good, refusals[bracket.good + 1]};
 }
 
 }  // namespace foretell

@@ -46,10 +46,10 @@ Json FitsToJson(std::span<const JudgedModel> judged,
   return Document(std::move(results), errors);
 }
 
-Json LargestBatchesToJson(std::span<const LargestBatchFound> found,
+Json LargestBatchesToJson(std::span<const LargestBatchOfModel> found,
                           std::span<const ReportError> errors) {
   Json results = Json::array();
-  for (const LargestBatchFound& one : found) {
+  for (const LargestBatchOfModel& one : found) {
     results.push_back({{"model", one.model},
                        {"place", one.place},
                        {"batch", one.batch},

@@ -21,7 +21,7 @@ struct JudgedModel {
 };
 
 /// What LargestBatch found for one model.
-struct LargestBatchFound {
+struct LargestBatchOfModel {
   std::string model;       ///< As the user named it.
   std::string place;       ///< As JudgedModel.
   std::int64_t batch = 0;  ///< 0: not even batch 1 fits.
@@ -34,7 +34,7 @@ nlohmann::ordered_json FitsToJson(std::span<const JudgedModel> judged,
 
 /// What `max-batch --json` writes; docs/json_output.md has its fields.
 nlohmann::ordered_json LargestBatchesToJson(
-    std::span<const LargestBatchFound> found,
+    std::span<const LargestBatchOfModel> found,
     std::span<const ReportError> errors);
 
 }  // namespace foretell

@@ -281,14 +281,12 @@ BoundInput ParseInput(std::string_view text) {
   return input;
 }
 
-BatchRange AllowedBatches(std::span<const InputSpec> specs) {
+std::int64_t LeastBatch(std::span<const InputSpec> specs) {
   for (const InputSpec& spec : specs) {
     if (!spec.dims || spec.dims->empty()) continue;
-    const InputDim& dim = spec.dims->front();
-    return {.least = std::max<std::int64_t>(dim.at_least.value_or(1), 1),
-            .most = dim.at_most};
+    return std::max<std::int64_t>(spec.dims->front().at_least.value_or(1), 1);
   }
-  return {};
+  return 1;
 }
 
 std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,

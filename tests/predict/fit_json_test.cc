@@ -38,7 +38,7 @@ TEST(FitJson, SaysHowAModelFitsAndWhetherThatIsAccepted) {
 
 TEST(FitJson, SaysWhetherTheLimitEndedTheSearch) {
   const auto is_limit = [](std::int64_t batch) {
-    const std::vector<LargestBatchFound> found = {
+    const std::vector<LargestBatchOfModel> found = {
         {"a.onnx", "a100", batch, 64}};
     return LargestBatchesToJson(found, {})["results"].at(0)["is_limit"];
   };

@@ -160,6 +160,12 @@ TEST(JudgeFit, RefusesLimitsThatAreNone) {
 
 using Predict = std::function<Prediction(std::int64_t)>;
 
+/// The largest batch from 1 to `most`.
+std::int64_t Largest(std::int64_t most, const Predict& predict,
+                     const DeviceSpec& device, const FitLimits& limits = {}) {
+  return LargestBatch({.most = most}, predict, device, limits).batch;
+}
+
 /// Asserts that JudgeFit draws the line where LargestBatch says it is, on the
 /// device without MIG and on every profile.
 void ExpectOneJudge(const DeviceSpec& device, const Predict& predict) {
@@ -171,7 +177,7 @@ void ExpectOneJudge(const DeviceSpec& device, const Predict& predict) {
   for (const std::string& place : places) {
     SCOPED_TRACE(device.name + " " + place);
     const FitLimits limits{.profile = place};
-    const std::int64_t best = LargestBatch(kMost, predict, device, limits);
+    const std::int64_t best = Largest(kMost, predict, device, limits);
     ASSERT_LT(best, kMost);
     EXPECT_TRUE(best == 0 || JudgeFit(predict(best), device, limits).fits);
     EXPECT_FALSE(JudgeFit(predict(best + 1), device, limits).fits);
@@ -249,11 +255,11 @@ TEST(LargestBatch, KeepsEveryLimitOfTheJudge) {
     prediction[Target::kLatency] = {.value = ms, .interval = {ms, 2 * ms}};
     return prediction;
   };
-  EXPECT_EQ(LargestBatch(1000, predict, A100(), {.max_latency_ms = 20}), 28);
-  EXPECT_EQ(LargestBatch(1000, predict, A100(),
-                         {.max_latency_ms = 20, .strict = true}),
-            14);
-  EXPECT_EQ(LargestBatch(1000, predict, A100(), {.max_memory_mib = 99}), 0);
+  EXPECT_EQ(Largest(1000, predict, A100(), {.max_latency_ms = 20}), 28);
+  EXPECT_EQ(
+      Largest(1000, predict, A100(), {.max_latency_ms = 20, .strict = true}),
+      14);
+  EXPECT_EQ(Largest(1000, predict, A100(), {.max_memory_mib = 99}), 0);
 }
 
 TEST(LargestBatch, CountsTightFitsWhenTold) {
@@ -262,16 +268,16 @@ TEST(LargestBatch, CountsTightFitsWhenTold) {
     prediction.cache_mib = static_cast<double>(batch);
     return prediction;
   };
-  EXPECT_EQ(LargestBatch(1000, predict, A100(), {.max_memory_mib = 900}), 90);
-  EXPECT_EQ(LargestBatch(1000, predict, A100(),
-                         {.max_memory_mib = 900, .tight = true}),
-            100);
+  EXPECT_EQ(Largest(1000, predict, A100(), {.max_memory_mib = 900}), 90);
+  EXPECT_EQ(
+      Largest(1000, predict, A100(), {.max_memory_mib = 900, .tight = true}),
+      100);
 }
 
 TEST(LargestBatch, NeverAsksForMoreThanTheMost) {
   for (const std::int64_t most : {1, 2, 3, 4, 6, 7, 8, 1000}) {
     std::int64_t largest = 0;
-    const std::int64_t best = LargestBatch(
+    const std::int64_t best = Largest(
         most,
         [&](std::int64_t batch) {
           largest = std::max(largest, batch);
@@ -285,7 +291,7 @@ TEST(LargestBatch, NeverAsksForMoreThanTheMost) {
 
 TEST(LargestBatch, KeepsToWhatTheModelAllows) {
   const auto search = [](std::int64_t least, std::int64_t most) {
-    return LargestBatch(
+    return Largest(
         1000,
         [&](std::int64_t batch) {
           if (batch >= least && batch <= most) return Small();
@@ -301,9 +307,34 @@ TEST(LargestBatch, KeepsToWhatTheModelAllows) {
               "1 is too many");
 }
 
+TEST(LargestBatch, BeginsAtTheLeastAndSaysWhatTheModelRefused) {
+  std::int64_t smallest = 1000;
+  const auto search = [&](BatchRange range, const FitLimits& limits = {}) {
+    return LargestBatch(
+        range,
+        [&](std::int64_t batch) {
+          smallest = std::min(smallest, batch);
+          if (batch > 37) {
+            throw Error(ErrorCode::kInvalidArgument,
+                        fmt::format("{} is too many", batch));
+          }
+          return Needing(10.0 * static_cast<double>(batch));
+        },
+        A100(), limits);
+  };
+  const LargestBatchFound refused = search({.least = 3, .most = 1000});
+  EXPECT_EQ(refused.batch, 37);
+  EXPECT_EQ(refused.refusal, "38 is too many");
+  EXPECT_EQ(smallest, 3);
+  // Above the answer there is no room, or nothing to search.
+  EXPECT_EQ(search({.most = 1000}, {.max_memory_mib = 95}).refusal, "");
+  EXPECT_EQ(search({.most = 37}).refusal, "");
+  EXPECT_EQ(search({.least = 3, .most = 9}, {.max_memory_mib = 20}).batch, 0);
+}
+
 TEST(LargestBatch, AsksTwiceThePowerOfTwo) {
   int asked = 0;
-  const std::int64_t best = LargestBatch(
+  const std::int64_t best = Largest(
       std::int64_t{1} << 40,
       [&](std::int64_t batch) {
         ++asked;
@@ -319,7 +350,7 @@ TEST(LargestBatch, DrawsATrueLineWhereMemoryGoesUpAndDown) {
   const Predict predict = [](std::int64_t batch) {
     return Needing(batch % 7 == 6 || batch > 50 ? 50000 : 100);
   };
-  const std::int64_t best = LargestBatch(1000, predict, A100());
+  const std::int64_t best = Largest(1000, predict, A100());
   EXPECT_TRUE(JudgeFit(predict(best), A100()).fits);
   EXPECT_FALSE(JudgeFit(predict(best + 1), A100()).fits);
 }

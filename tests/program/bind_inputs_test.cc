@@ -115,15 +115,12 @@ TEST(BindInputs, RefusesABatchThatContradictsADimension) {
               ElementsAre("x=f32[8,3]"));
 }
 
-TEST(BindInputs, BatchesAreAllowedByTheFirstInputThatHasOne) {
+TEST(BindInputs, LeastBatchIsThatOfTheFirstInputThatHasOne) {
   const auto dim =
       InputDim{.value = 4, .symbol = "batch", .at_least = 3, .at_most = 64};
   const std::vector<InputSpec> specs = {Spec("scale", {}), Spec("x", {dim})};
-  EXPECT_EQ(AllowedBatches(specs).least, 3);
-  EXPECT_EQ(AllowedBatches(specs).most, 64);
-  EXPECT_EQ(AllowedBatches({}).least, 1);
-  EXPECT_EQ(AllowedBatches({}).most, std::nullopt);
-}
+  EXPECT_EQ(LeastBatch(specs), 3);
+  EXPECT_EQ(LeastBatch({}), 1);
 
 TEST(BindInputs, BatchBindsDimensionsCalledBatch) {
   InputRequest request;
