@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "foretell/error.h"
+#include "src/core/parse_json.h"
 
 namespace foretell::exported {
 namespace {
@@ -48,6 +49,8 @@ Document::Document(std::string_view text, std::string origin)
   };
   try {
     root_ = Json::parse(text, keep);
+  } catch (const Json::parse_error& error) {
+    Fail(JsonProblem(text, error.byte, error.what()));
   } catch (const Json::exception& error) {
     Fail(error.what());
   }

@@ -8,11 +8,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "foretell/error.h"
+#include "src/core/printable.h"
 
 namespace foretell {
 namespace {
@@ -23,10 +26,126 @@ constexpr std::size_t kMaxDepth = 16;
 constexpr std::size_t kMaxValues = 1'000'000;
 constexpr std::size_t kMaxShown = 60;
 
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool IsWordCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("+-._").find(c) != std::string_view::npos;
+}
+
+/// Where the string, the word, the number or the sign begins that ends before
+/// `end`, which is above 0.
+std::size_t TokenStart(std::string_view text, std::size_t end) {
+  std::size_t start = end - 1;
+  if (text[start] == '"') {
+    while (start > 0) {
+      --start;
+      const bool is_escaped = start > 0 && text[start - 1] == '\\';
+      if (text[start] == '"' && !is_escaped) break;
+    }
+    return start;
+  }
+  if (!IsWordCharacter(text[start])) return start;
+  while (start > 0 && IsWordCharacter(text[start - 1])) --start;
+  return start;
+}
+
+/// What begins there, as a message shows it.
+std::string TokenAt(std::string_view text, std::size_t start) {
+  constexpr std::size_t kMostShownOfToken = 20;
+  if (start >= text.size()) return "the end of the text";
+  std::size_t end = start + 1;
+  if (text[start] == '"') {
+    end = std::min(text.find('"', end), text.size() - 1) + 1;
+  } else if (IsWordCharacter(text[start])) {
+    while (end < text.size() && IsWordCharacter(text[end])) ++end;
+  }
+  return fmt::format(
+      "'{}'",
+      Printable(text.substr(start, std::min(end - start, kMostShownOfToken))));
+}
+
+/// Where a document is that ends after some of its text, all of which was good.
+struct Syntax {
+  std::string open;       ///< '{' and '[' that are not closed.
+  char last = '\0';       ///< Sign that was read last; '"' for a string.
+  bool has_name = false;  ///< The last string names a field.
+};
+
+Syntax SyntaxAfter(std::string_view text) {
+  Syntax syntax;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+      continue;
+    }
+    if (std::string_view(" \t\r\n").find(c) != std::string_view::npos) continue;
+    if (c == '"') {
+      in_string = true;
+      const bool in_object = syntax.open.ends_with('{');
+      syntax.has_name = in_object && (syntax.last == '{' || syntax.last == ',');
+    }
+    if (c == '{' || c == '[') syntax.open += c;
+    if ((c == '}' || c == ']') && !syntax.open.empty()) syntax.open.pop_back();
+    syntax.last = c;
+  }
+  return syntax;
+}
+
+std::string_view Expected(const Syntax& syntax) {
+  const bool in_object = syntax.open.ends_with('{');
+  switch (syntax.last) {
+    case '{':
+      return "a field's name in quotes or '}'";
+    case '[':
+      return "a value or ']'";
+    case ',':
+      return in_object ? "a field's name in quotes" : "a value";
+    case '\0':
+    case ':':
+      return "a value";
+    default:
+      if (syntax.last == '"' && syntax.has_name) return "':'";
+      if (syntax.open.empty()) return "the end of the text";
+      return in_object ? "',' or '}'" : "',' or ']'";
+  }
+}
+
+/// "line 2, column 7", both from 1, in characters.
+std::string PlaceOf(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = std::ranges::count(before, '\n') + 1;
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0.
+  const auto column =
+      std::ranges::count_if(before.substr(line_start),
+                            [](char c) {
+                              return (static_cast<unsigned char>(c) & 0xC0) !=
+                                     0x80;
+                            }) +
+      1;
+  return fmt::format("line {}, column {}", line, column);
+}
+
+/// What the parser says of a string it cannot read: "missing closing quote";
+/// empty where the problem is no string.
+std::string StringProblem(std::string_view cause) {
+  constexpr std::string_view kBegin = "invalid string: ";
+  const std::size_t begin = cause.find(kBegin);
+  if (begin == std::string_view::npos) return "";
+  cause.remove_prefix(begin + kBegin.size());
+  return std::string(cause.substr(0, cause.find("; last read")));
+}
+
 /// Builds a document from the parser's events.
 class DocumentBuilder final : public nlohmann::json_sax<json> {
  public:
-  explicit DocumentBuilder(std::string_view origin) : origin_(origin) {}
+  DocumentBuilder(std::string_view text, std::string_view origin)
+      : text_(text), origin_(origin) {}
 
   json Take() { return std::move(root_); }
 
@@ -52,9 +171,9 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
     return true;
   }
 
-  bool parse_error(std::size_t, const std::string&,
+  bool parse_error(std::size_t position, const std::string&,
                    const json::exception& error) override {
-    Fail(error.what());
+    Fail(JsonProblem(text_, position, error.what()));
   }
 
  private:
@@ -98,6 +217,7 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
     return true;
   }
 
+  std::string_view text_;
   std::string_view origin_;
   json root_;
   std::vector<json*> open_;  ///< Containers, the outermost first.
@@ -107,8 +227,27 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
 
 }  // namespace
 
+std::string JsonProblem(std::string_view text, std::size_t position,
+                        std::string_view cause) {
+  const std::size_t end = std::min(position, text.size());
+  const std::string string_problem = StringProblem(cause);
+  if (!string_problem.empty()) {
+    return fmt::format("{}: a string that is not valid: {}",
+                       PlaceOf(text, end == 0 ? 0 : end - 1), string_problem);
+  }
+  const bool is_end = end == 0 || Contains(cause, "unexpected end of input");
+  const std::size_t start = is_end ? text.size() : TokenStart(text, end);
+  const std::string found =
+      fmt::format("{}: found {}", PlaceOf(text, start), TokenAt(text, start));
+  if (Contains(cause, "number overflow")) {
+    return found + ", expected a number that fits 64 bits";
+  }
+  return fmt::format("{}, expected {}", found,
+                     Expected(SyntaxAfter(text.substr(0, start))));
+}
+
 json ParseJson(std::string_view text, std::string_view origin) {
-  DocumentBuilder builder(origin);
+  DocumentBuilder builder(text, origin);
   json::sax_parse(text, &builder);
   return builder.Take();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -9,9 +10,16 @@ namespace foretell {
 /// Parses a JSON document of anybody: the one place where foretell does. Takes
 /// time in proportion to the text.
 ///
-/// Throws Error(kCorrupt) that names `origin` for a syntax error, a field that
-/// is given twice, nesting beyond 16 levels, or more than a million values.
+/// Throws Error(kCorrupt) that names `origin` for a syntax error (as
+/// JsonProblem), a field that is given twice, nesting beyond 16 levels, or more
+/// than a million values.
 nlohmann::json ParseJson(std::string_view text, std::string_view origin);
+
+/// A syntax error as a reader of the file wants it: "line 2, column 7: found
+/// 'nope', expected a value". `position` and `cause` are what nlohmann's parser
+/// gives: the bytes it has read, and its own message.
+std::string JsonProblem(std::string_view text, std::size_t position,
+                        std::string_view cause);
 
 /// The value as a message shows it: its JSON in ASCII, cut after 60 bytes.
 std::string ShowJson(const nlohmann::json& value);

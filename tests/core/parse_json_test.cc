@@ -1,5 +1,6 @@
 #include "src/core/parse_json.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -29,13 +30,47 @@ TEST(ParseJson, ReadsEveryKindOfValue) {
   EXPECT_EQ(ParseJson("7", "a.json"), nlohmann::json(7));
 }
 
-TEST(ParseJson, RefusesWhatIsNoDocument) {
-  ExpectRefused("{", "[json.exception.parse_error");
-  ExpectRefused("", "[json.exception.parse_error");
-  ExpectRefused("{} 1", "[json.exception.parse_error");
-  ExpectRefused("[NaN]", "[json.exception.parse_error");
-  ExpectRefused("[1e999]", "[json.exception.out_of_range");
-  ExpectRefused("[\"\xff\"]", "[json.exception.parse_error");
+TEST(ParseJson, SaysWhereATextIsNoDocumentAndWhatWasExpected) {
+  struct Case {
+    std::string text;
+    std::string problem;
+  };
+  const Case cases[] = {
+      {"", "line 1, column 1: found the end of the text, expected a value"},
+      {"{\n",
+       "line 2, column 1: found the end of the text, expected a "
+       "field's name in quotes or '}'"},
+      {"{\"a\": [1, 2\n", "found the end of the text, expected ',' or ']'"},
+      {"{} 1", "line 1, column 4: found '1', expected the end of the text"},
+      {"[NaN]", "line 1, column 2: found 'NaN', expected a value or ']'"},
+      {"{\"größe\": nope}",
+       "line 1, column 11: found 'nope', expected a value"},
+      {"{\"a\" 1}", "line 1, column 6: found '1', expected ':'"},
+      {"{\"a\": 1 \"b\": 2}",
+       "line 1, column 9: found '\"b\"', expected ',' or '}'"},
+      {"{\"a\": \"x, {\",}", "found '}', expected a field's name in quotes"},
+      {"{a: 1}",
+       "line 1, column 2: found 'a', expected a field's name in "
+       "quotes or '}'"},
+      {"[1, ]", "line 1, column 5: found ']', expected a value"},
+      {"[-]", "line 1, column 2: found '-', expected a value or ']'"},
+      {"tru", "line 1, column 1: found 'tru', expected a value"},
+      {"[1e999]",
+       "line 1, column 2: found '1e999', expected a number that "
+       "fits 64 bits"},
+      {"[\"\xff\"]", "line 1, column 3: a string that is not valid: "},
+      {"[\"a]", "a string that is not valid: missing closing quote"},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.text);
+    ExpectRefused(one.text, "");
+    try {
+      ParseJson(one.text, "a.json");
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(one.problem));
+      EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("json.exc")));
+    }
+  }
 }
 
 TEST(ParseJson, RefusesFieldsGivenTwice) {

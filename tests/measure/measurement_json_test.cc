@@ -100,7 +100,7 @@ void ExpectCorrupt(const std::string& json, const std::string& place) {
 }
 
 TEST(MeasurementJson, NamesWhatIsWrong) {
-  ExpectCorrupt("", "measurement: [json.exception.parse_error");
+  ExpectCorrupt("", "measurement: line 1, column 1: found the end of the text");
   ExpectCorrupt("[1]", "is [1], expected an object");
   ExpectCorrupt("{}", "model is missing");
   ExpectCorrupt(R"({"model": "x"})", "status is missing");

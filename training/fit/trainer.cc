@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/parse_json.h"
 #include "src/network/weights.h"
 #include "training/fit/fit_info.h"
 #include "training/fit/predict_samples.h"
@@ -217,7 +218,7 @@ std::string Trainer::PositionToJson() const {
 void Trainer::RestorePosition(const std::string& json,
                               const std::string& origin) {
   try {
-    const Json position = Json::parse(json);
+    const Json position = ParseJson(json, origin);
     const auto sums =
         position.at("sums").get<std::array<double, PassSums::kNumbers>>();
     position_ = {.epoch = position.at("epoch"),
@@ -242,8 +243,8 @@ TrainerOptions OptionsOf(const learned::Checkpoint& last,
         fmt::format("{}: is for predicting; it has no state of a run", origin));
   }
   try {
-    return TrainerOptionsFromJson(Json::parse(last.training).at("options"),
-                                  origin);
+    return TrainerOptionsFromJson(
+        ParseJson(last.training, origin).at("options"), origin);
   } catch (const Json::exception& error) {
     throw Error(ErrorCode::kCorrupt,
                 fmt::format("{}: state of the run: {}", origin, error.what()));

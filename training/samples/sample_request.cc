@@ -7,6 +7,7 @@
 
 #include "foretell/error.h"
 #include "src/core/name_table.h"
+#include "src/core/parse_json.h"
 #include "src/features/terms.h"
 
 namespace foretell::training {
@@ -155,7 +156,7 @@ nlohmann::json SampleRequestToJson(const SampleRequest& request) {
 void ReadSampleRequest(const std::string& json, const std::string& origin,
                        SampleRequest& request) {
   try {
-    const nlohmann::json object = nlohmann::json::parse(json);
+    const nlohmann::json object = ParseJson(json, origin);
     const NameReader names(object, origin);
     ReadLabels(object, names, request);
     ReadInputs(object, names, request);
