@@ -118,7 +118,15 @@ std::vector<std::pair<std::string, std::string>> ParseChanges(
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("'{}': expected field=value", part));
     }
-    changes.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    const std::string field(part.substr(0, equals));
+    const std::string value(part.substr(equals + 1));
+    for (const auto& [earlier, said] : changes) {
+      if (earlier != field) continue;
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{}={} and {}={}: one of the two", field, said,
+                              field, value));
+    }
+    changes.emplace_back(field, value);
   }
   return changes;
 }

@@ -58,7 +58,7 @@ void SetField(Config& config, std::string_view name, std::string_view text) {
 }
 
 /// "layers=2,2&width=64" as pairs; throws Error(kInvalidArgument) for a part
-/// without "=".
+/// without "=" and a field that is said twice.
 std::vector<std::pair<std::string, std::string>> ParseChanges(
     std::string_view text);
 

@@ -8,6 +8,13 @@ from calls import ONNX, USAGE, MODEL_FAILED, run, predict_json
 
 
 class Zoo(unittest.TestCase):
+    def test_a_field_has_one_value(self):
+        name = "zoo:resnet18?image_size=64&image_size=128"
+        outcome = run("predict", name, "--batch", "1")
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
+        self.assertIn(f"{name[4:]}: image_size=64 and image_size=128: one of the two",
+                      outcome.stderr)
+
     def test_a_stock_network_is_predicted_like_a_file(self):
         ours = predict_json("zoo:resnet18", "--batch", "2")["results"][0]
         file = predict_json(ONNX, "--batch", "2")["results"][0]

@@ -76,5 +76,11 @@ TEST(Fields, RefuseChangesWithoutFieldOrValue) {
   }
 }
 
+TEST(Fields, RefuseTwoValuesOfOneField) {
+  ExpectError([] { ParseChanges("width=64&layers=2&width=32"); },
+              ErrorCode::kInvalidArgument,
+              "width=64 and width=32: one of the two");
+}
+
 }  // namespace
 }  // namespace foretell::zoo
