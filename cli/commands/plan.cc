@@ -113,17 +113,14 @@ void AddVolumeFlags(CLI::App& command, PlanOptions& plan) {
 }
 
 void AddRunsFlags(CLI::App& command, PlanOptions& plan) {
-  CLI::Option* run =
-      command
-          .add_option("--run", plan.run,
-                      "Command that works on one block, to learn a footprint "
-                      "from its peak memory: python algo.py {shape}")
-          ->excludes(command.get_option("--footprint"));
   command
-      .add_option("--axes", plan.axes,
-                  "Blocks that may be run, slowest axis first: "
-                  "z=16..128,y=16..128,x=16..128")
-      ->needs(run);
+      .add_option("--run", plan.run,
+                  "Command that works on one block, to learn a footprint "
+                  "from its peak memory: python algo.py {shape}")
+      ->excludes(command.get_option("--footprint"));
+  command.add_option("--axes", plan.axes,
+                     "Blocks that may be run, slowest axis first: "
+                     "z=16..128,y=16..128,x=16..128");
   command.add_option("--runs", plan.runs, "Runs at most")
       ->check(CLI::Range(4, 1000))
       ->capture_default_str();
@@ -132,10 +129,8 @@ void AddRunsFlags(CLI::App& command, PlanOptions& plan) {
       ->capture_default_str();
   command.add_option("--seed", plan.seed, "Seed of the blocks to choose from")
       ->capture_default_str();
-  command.add_option("--note", plan.note, "Words that --out keeps as a source")
-      ->needs(run);
-  command.add_option("--out", plan.out, "File to store the footprint in")
-      ->needs(run);
+  command.add_option("--note", plan.note, "Words that --out keeps as a source");
+  command.add_option("--out", plan.out, "File to store the footprint in");
 }
 
 }  // namespace

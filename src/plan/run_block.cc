@@ -19,7 +19,21 @@ namespace {
 constexpr std::size_t kMostWords = 300;
 constexpr double kSecondsOfNothing = 60;
 
+/// Refuses what only says ":" to the shell, or nothing at all: each block would
+/// be measured to take what a shell takes.
+void RefuseNothing(const std::string& command) {
+  std::string words = command;
+  for (std::size_t at = words.find(kShapePlace); at != std::string::npos;
+       at = words.find(kShapePlace)) {
+    words.erase(at, std::string_view(kShapePlace).size());
+  }
+  if (words.find_first_not_of(" \t\n:;") != std::string::npos) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("command '{}': runs nothing", Printable(command)));
+}
+
 std::string WithShape(std::string command, const std::string& sizes) {
+  RefuseNothing(command);
   constexpr std::string_view kPlace = kShapePlace;
   std::size_t at = command.find(kPlace);
   if (at == std::string::npos) {

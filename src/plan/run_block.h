@@ -15,7 +15,8 @@ inline constexpr char kShapePlace[] = "{shape}";
 /// process holds; else, and of those not waited for, as it is looked at every
 /// few milliseconds, so that what is taken in the last ones may be missed.
 ///
-/// Throws Error(kInvalidArgument) for a command without {shape};
+/// Throws Error(kInvalidArgument) for a command without {shape}, or with no more
+/// than that;
 /// Error(kUnsupported) that quotes the command with its last words, on one
 /// line, where it ends with another status than 0, by a signal or after
 /// `deadline_s`.

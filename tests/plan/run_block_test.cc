@@ -56,5 +56,13 @@ TEST(MeasurePeak, NeedsAPlaceForTheShape) {
               "command 'python algo.py': has no {shape}");
 }
 
+TEST(MeasurePeak, RefusesACommandThatRunsNothing) {
+  for (const char* command : {":", " : {shape}", "{shape}", "", ": {shape};"}) {
+    SCOPED_TRACE(command);
+    ExpectError([&] { MeasurePeak(command, {8}, 60); },
+                ErrorCode::kInvalidArgument, "runs nothing");
+  }
+}
+
 }  // namespace
 }  // namespace foretell::plan

@@ -171,6 +171,8 @@ class Plan(unittest.TestCase):
                 ("--whole w: no axis", (*self.VOLUME, "--whole", "w")),
                 ("has no {shape}", ("--run", "python algo.py", "--axes",
                                     "a=8..128")),
+                ("command ': {shape}': runs nothing",
+                 ("--run", ": {shape}", "--axes", "a=8..128")),
                 ("--run needs --axes", ("--run", "algo {shape}")),
                 ("--axes 'a': ", ("--run", "algo {shape}", "--axes", "a")),
                 ("plan needs a model", ("--memory", "1GiB"))):
