@@ -109,6 +109,10 @@ void WritePackPage(const std::string& path, const mig::Packing& packing,
 }
 
 ExitCode RunPack(const PackCommand& options) {
+  if (options.model.models.empty() && options.jobs.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "mig pack needs a model, or --job NAME=MIB");
+  }
   const Predictor predictor = options.predictor.Make(options.model.run);
   std::vector<mig::Job> jobs;
   for (const std::string& text : options.jobs) {

@@ -4,7 +4,7 @@
 import json
 import unittest
 
-from calls import ONNX, OK, DOES_NOT_FIT, run, predict_json
+from calls import ONNX, OK, DOES_NOT_FIT, USAGE, run, predict_json
 
 
 class Mig(unittest.TestCase):
@@ -39,6 +39,12 @@ class Mig(unittest.TestCase):
         self.assertEqual([instance["profile"]
                           for instance in packed["instances"]],
                          [result["mig"]["profile"]])
+
+    def test_nothing_to_pack_is_a_usage_error(self):
+        outcome = run("mig", "pack")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn("mig pack needs a model, or --job NAME=MIB", outcome.stderr)
+        self.assertEqual(outcome.stdout, "")
 
     def test_too_much_is_told_by_the_exit_status(self):
         outcome = run("mig", "pack", "--job", "a=39000", "--job", "b=3000")
