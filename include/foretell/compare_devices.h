@@ -16,7 +16,7 @@ using DevicePrices = std::map<std::string, double>;
 /// Reads a CSV table with the columns device and usd_per_hour, devices by name
 /// or alias of `catalog`. Throws what ForEachCsvRow throws, Error(kNotFound)
 /// for a device that the catalogue lacks and Error(kCorrupt) for a price that
-/// is no number above 0 or a device that has two.
+/// is no number above 0, a device that has two, or a table without rows.
 DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog);
 
 /// One step on one device.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
@@ -42,7 +43,13 @@ class Comparison(Sequence[Prediction]):
 
     def priced(self, usd_per_hour: Mapping[str, float]) -> list[dict[str, Any]]:
         """The rows with usd_per_hour and usd_per_thousand_batches, by prices of your
-        own by device; the cheapest that fits first, then those without a price."""
+        own by device; the cheapest that fits first, then those without a price.
+
+        Raises Error for a price that is no number above 0."""
+        for device, price in usd_per_hour.items():
+            if not (isinstance(price, (int, float)) and 0 < price < math.inf):
+                raise Error(f"usd_per_hour[{device!r}] is {price!r}, expected a number "
+                            "above 0")
         rows = []
         for one, row in zip(self._predictions, self.rows):
             price = usd_per_hour.get(one.device)

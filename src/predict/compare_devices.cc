@@ -29,12 +29,23 @@ double ParsePrice(const std::string& path, const CsvRow& row) {
                           path, row.line(), text));
 }
 
+/// Name of the device of a row.
+std::string ParseDevice(const std::string& path, const CsvRow& row,
+                        const DeviceCatalog& catalog) {
+  try {
+    return catalog.FindDevice(row.At("device")).name;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    throw WithContext(fmt::format("{}:{}", path, row.line()), error);
+  }
+}
+
 }  // namespace
 
 DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog) {
   DevicePrices prices;
   ForEachCsvRow(path, [&](const CsvRow& row) {
-    const std::string name = catalog.FindDevice(row.At("device")).name;
+    const std::string name = ParseDevice(path, row, catalog);
     const double price = ParsePrice(path, row);
     if (!prices.emplace(name, price).second) {
       throw Error(ErrorCode::kCorrupt,
@@ -42,6 +53,12 @@ DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog) {
                               row.line(), name, prices.at(name)));
     }
   });
+  if (prices.empty()) {
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("{}: has no price, expected a row with device and "
+                            "usd_per_hour",
+                            path));
+  }
   return prices;
 }
 

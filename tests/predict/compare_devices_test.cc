@@ -49,10 +49,15 @@ TEST_F(Prices, AreNumbersAboveZeroOfKnownDevices) {
   EXPECT_THAT(Refusal("device,usd_per_hour\na100,0\n"), HasSubstr("is '0'"));
   EXPECT_THAT(Refusal("device,usd_per_hour\na100,inf\n"),
               HasSubstr("is 'inf'"));
-  EXPECT_THAT(Refusal("device,usd_per_hour\nabacus,1\n"), HasSubstr("abacus"));
+  EXPECT_THAT(Refusal("device,usd_per_hour\nabacus,1\n"),
+              HasSubstr("prices.csv:2: device 'abacus' is unknown"));
+  EXPECT_THAT(Refusal("device,usd_per_hour\na100,nan\n"),
+              HasSubstr(":2: usd_per_hour is 'nan', expected a number"));
+  EXPECT_THAT(Refusal("device,usd_per_hour\n"), HasSubstr("has no price"));
   EXPECT_THAT(Refusal("device,usd_per_hour\na100,1\na100-sxm4-40gb,2\n"),
               HasSubstr(":3: a100-sxm4-40gb has a price of 1 already"));
-  EXPECT_THAT(Refusal("device,price\na100,1\n"), HasSubstr("usd_per_hour"));
+  EXPECT_THAT(Refusal("device,price\na100,1\n"),
+              HasSubstr("no column 'usd_per_hour'; there are: device, price"));
 }
 
 Prediction TakingMs(double ms, double mib = 100) {

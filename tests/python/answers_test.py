@@ -121,6 +121,9 @@ class Others(unittest.TestCase):
         self.assertAlmostEqual(rows[0]["usd_per_thousand_batches"],
                                0.01 * rows[0]["latency_ms"] / 3600)
         self.assertIsNone(rows[2]["usd_per_thousand_batches"])
+        for price in (0, -1, float("nan"), "2"):
+            with self.assertRaisesRegex(foretell.Error, r"usd_per_hour\['a30'\] is"):
+                compared.priced({"a30": price})
 
     def test_inspect_has_a_row_per_operator(self):
         rows = foretell.inspect(ONNX, batch=2)

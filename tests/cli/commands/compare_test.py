@@ -26,6 +26,26 @@ class Compare(unittest.TestCase):
         (same,) = predict_json(ONNX, "--batch", "8", "--device", "a30")["results"]
         self.assertEqual(first["latency_ms"], same["latency"]["ms"])
 
+    def test_prices_that_say_nothing_are_refused(self):
+        for text, words in (
+                ("gpu,price\na30,1\n", "no column 'device'; there are: gpu, price"),
+                ("device,price\na30,1\n", "no column 'usd_per_hour'; there are:"),
+                ("device,usd_per_hour\n", "has no price"),
+                ("device,usd_per_hour\na30,1\na31,1\n", ":3: device 'a31' is unknown"),
+                ("device,usd_per_hour\na30,-1\n",
+                 ":2: usd_per_hour is '-1', expected a number above 0"),
+                ("device,usd_per_hour\na30,nan\n", ":2: usd_per_hour is 'nan'"),
+                ("device,usd_per_hour\na30,cheap\n", ":2: usd_per_hour is 'cheap'")):
+            with tempfile.TemporaryDirectory() as folder, self.subTest(text=text):
+                prices = pathlib.Path(folder, "prices.csv")
+                prices.write_text(text)
+                outcome = run("compare", ONNX, "--batch", "8", "--devices", "a30",
+                              "--prices", str(prices))
+                self.assertNotEqual(outcome.returncode, OK)
+                (line,) = outcome.stderr.splitlines()
+                self.assertTrue(line.startswith(f"foretell: error: {prices}:"), line)
+                self.assertIn(words, line)
+
     def test_all_devices_are_those_of_the_catalogue(self):
         outcome = run("compare", ONNX, "--batch", "1", "--json")
         (result,) = json.loads(outcome.stdout)["results"]
