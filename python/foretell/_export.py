@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import inspect
 import io
 import logging
 import pathlib
@@ -117,7 +118,18 @@ def _silence() -> Iterator[None]:
         logging.disable(before)
 
 
-def _refuse_fixed_batch(name: str, program: ExportedProgram) -> None:
+def _names_of_inputs(module: torch.nn.Module,
+                     program: ExportedProgram) -> dict[str, str]:
+    """What the caller calls each input of the graph: by the argument of forward, and
+    inside it by index and key: batch['x'] for batch_x."""
+    signature = program.graph_signature.user_inputs
+    args, kwargs = _pytree.tree_unflatten(signature, program.call_spec.in_spec)
+    named = dict(zip(inspect.signature(module.forward).parameters, args)) | kwargs
+    leaves = _pytree.tree_flatten_with_path(named)[0]
+    return {leaf: path[0].key + _pytree.keystr(path[1:]) for path, leaf in leaves}
+
+
+def _refuse_fixed_batch(module: torch.nn.Module, program: ExportedProgram) -> None:
     """Raises Error where the leading dimension of the first input is not free."""
     users = set(program.graph_signature.user_inputs)
     for node in program.graph.nodes:
@@ -127,8 +139,9 @@ def _refuse_fixed_batch(name: str, program: ExportedProgram) -> None:
             continue
         size = value.size(0)
         if isinstance(size, int) or size.node.maybe_as_int() is not None:
-            raise Error(f"{name}: its code fixes the leading dimension of '{node.name}', "
-                        f"which would be the batch, at {size}: leave batch "
+            name = _names_of_inputs(module, program).get(node.name, node.name)
+            raise Error(f"{type(module).__name__}: its code fixes the leading dimension "
+                        f"of {name}, which would be the batch, at {size}: leave batch "
                         "out and give an example of the size that is wanted")
         return
 
@@ -183,7 +196,7 @@ def export(module: torch.nn.Module, inputs: Any, *, training: bool,
                     "torch.onnx may do",
                     "unsupported") from error
     if any_batch:
-        _refuse_fixed_batch(type(module).__name__, program)
+        _refuse_fixed_batch(module, program)
     return program
 
 

@@ -12,7 +12,7 @@ import foretell
 import torch
 from small_networks import (Autoencoder, Blocks, Convolutions, DependsOnData,
                             Flattening, Frozen, Language, Named, Recorded, Stateful,
-                            TimeFirst, Towers)
+                            TakesARecord, TimeFirst, Towers)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IMAGE = torch.zeros(2, 3, 16, 16)
@@ -230,6 +230,19 @@ class Refusals(unittest.TestCase):
                               (IMAGE.numpy(), "no tensor, only ndarray")):
             with self.assertRaisesRegex(foretell.Error, f"Convolutions: .*{words}"):
                 foretell.predict(Convolutions(), inputs)
+
+    def test_name_inputs_as_the_caller_does(self):
+        x = torch.zeros(8, 16)
+        for inputs in (({"x": x},), {"record": {"x": x}}):
+            with self.assertRaisesRegex(
+                    foretell.Error, r"leading dimension of record\['x'\], which"):
+                foretell.predict(TakesARecord(), inputs, batch=4)
+        with self.assertRaisesRegex(
+                foretell.Error, r"'record' itself stands in a tuple: \(\{'x': …\},\)"):
+            foretell.predict(TakesARecord(), {"x": x})
+        with self.assertRaisesRegex(
+                foretell.Error, r"give an example, e.g. \{'image': torch.empty"):
+            foretell.predict(Flattening(), {"image": 3})
 
     def test_of_a_batch_that_the_code_fixes(self):
         with self.assertRaisesRegex(foretell.Error, "TimeFirst: its code fixes .* 5: "

@@ -181,6 +181,17 @@ class TimeFirst(nn.Module):
         return self.rnn(x)[0]
 
 
+class TakesARecord(nn.Module):
+    """One input that is a dict, whose sizes the code fixes."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, record):
+        return self.head(record["x"].view(8, 16))
+
+
 class DependsOnData(nn.Module):
     def forward(self, x):
         return x * 2 if x.sum() > 0 else x
