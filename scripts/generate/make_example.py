@@ -5,6 +5,8 @@ exports them, without their weights:
 - examples/resnet18.*, the files of the README's first commands: ResNet-18 (He
   et al., 2015).
 - tests/frontends/data/vit_tiny.*: a vision transformer of two small blocks.
+- tests/frontends/data/groups.*: group norms, exported for training: the exporter
+  folds no weights.
 
 ONNX initializers above 1 kB are declared as external data in a file that does
 not exist; foretell never looks for it.
@@ -74,6 +76,12 @@ class ResNet18(nn.Module):
         return self.fc(torch.flatten(y, 1))
 
 
+class GroupNorms(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.Conv2d(3, 8, 3, padding=1), nn.GroupNorm(4, 8), nn.ReLU(),
+                         nn.Conv2d(8, 8, 3, padding=1), nn.GroupNorm(2, 8))
+
+
 def without_weights(model):
     """Declares every large initializer of an ONNX model as external data."""
     for tensor in model.graph.initializer:
@@ -88,10 +96,12 @@ def without_weights(model):
     return model
 
 
-def write_onnx(network, image, path):
+def write_onnx(network, image, path, for_training):
+    kind = torch.onnx.TrainingMode
     buffer = io.BytesIO()
     torch.onnx.export(network, (image,), buffer, dynamo=False,
-                      opset_version=17, input_names=["image"],
+                      training=kind.TRAINING if for_training else kind.EVAL,
+                      do_constant_folding=not for_training, opset_version=17, input_names=["image"],
                       output_names=["logits"],
                       dynamic_axes={"image": {0: "batch"},
                                     "logits": {0: "batch"}})
@@ -112,13 +122,13 @@ def write_torchscript(network, image, path):
             target.writestr(zipfile.ZipInfo(name), data)
 
 
-def write_pair(network, image, folder, name):
-    network.eval()
+def write_pair(network, image, folder, name, for_training=False):
+    network.train(for_training)
     # Distinct values: the exporter merges initializers that are equal.
     for parameter in network.parameters():
         nn.init.normal_(parameter)
     folder.mkdir(parents=True, exist_ok=True)
-    write_onnx(network, image, folder / f"{name}.onnx")
+    write_onnx(network, image, folder / f"{name}.onnx", for_training)
     write_torchscript(network, image, folder / f"{name}.pt")
 
 
@@ -126,6 +136,8 @@ def main():
     torch.manual_seed(0)
     write_pair(ResNet18(), torch.zeros(1, 3, 224, 224), EXAMPLES, "resnet18")
     write_pair(TinyVit(), torch.zeros(1, 3, 32, 32), TEST_DATA, "vit_tiny")
+    write_pair(GroupNorms(), torch.zeros(1, 3, 16, 16), TEST_DATA, "groups",
+               for_training=True)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 // The ONNX and the TorchScript file of one network give the same graph, up to
 // what the exporters themselves change, which is listed here.
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "foretell/frontends.h"
 #include "foretell/trace.h"
@@ -17,14 +19,15 @@ namespace {
 
 constexpr std::int64_t kBatch = 2;
 
-Trace TraceFile(const std::string& path, const std::string& input) {
+Trace TraceFile(const std::string& path, const std::string& input,
+                const TraceOptions& options = {}) {
   const Program program =
       LoadModel(std::string(FORETELL_SOURCE_DIR) + "/" + path);
   InputRequest request;
   request.inputs = {ParseInput(input)};
   request.batch = kBatch;
-  return TraceProgram(program,
-                      BindInputs(program.inputs(), request, program.name()));
+  return TraceProgram(
+      program, BindInputs(program.inputs(), request, program.name()), options);
 }
 
 Trace TraceOnnx(const std::string& stem, const std::string& shape) {
@@ -115,6 +118,29 @@ TEST(Agreement, TinyVisionTransformer) {
 
   ExpectSameOperators(onnx.graph, torchscript.graph, {});
   EXPECT_EQ(PeakLiveBytes(onnx.graph), PeakLiveBytes(torchscript.graph));
+}
+
+/// Every operator's kind with the bytes that are alive once it has run.
+std::vector<std::string> Steps(const OperatorGraph& graph) {
+  std::vector<std::string> lines;
+  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
+    lines.push_back(fmt::format("{}, alive {}", OpKindName(graph.node(id).kind),
+                                LiveBytesAfter(graph, id)));
+  }
+  return lines;
+}
+
+TEST(Agreement, TrainingOfGroupNormsExportedForTraining) {
+  const TraceOptions training = {.mode = Mode::kTraining,
+                                 .optimizer = Optimizer::kAdam};
+  const std::string stem = "tests/frontends/data/groups";
+  const Trace onnx =
+      TraceFile(stem + ".onnx", "image=f32[1,3,16,16]", training);
+  const Trace torchscript =
+      TraceFile(stem + ".pt", "input=f32[1,3,16,16]", training);
+  EXPECT_EQ(onnx.graph.ParameterElements(),
+            torchscript.graph.ParameterElements());
+  EXPECT_EQ(Steps(onnx.graph), Steps(torchscript.graph));
 }
 
 }  // namespace

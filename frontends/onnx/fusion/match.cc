@@ -175,15 +175,20 @@ std::optional<std::vector<std::int64_t>> IntegersOf(const Body& body,
   return values;
 }
 
-std::optional<std::vector<std::int64_t>> KeptAxesOf(const Body& body,
-                                                    const Node& node) {
-  if (IntOf(node, "keepdims", 1) != 1) return std::nullopt;
+std::optional<std::vector<std::int64_t>> AxesOf(const Body& body,
+                                                const Node& node) {
   const Attribute* attribute = node.FindAttribute("axes");
   if (attribute != nullptr && attribute->ref_attr_name.empty()) {
     return attribute->ints;
   }
   if (node.inputs.size() < 2) return std::nullopt;
   return IntegersOf(body, node.inputs[1]);
+}
+
+std::optional<std::vector<std::int64_t>> KeptAxesOf(const Body& body,
+                                                    const Node& node) {
+  if (IntOf(node, "keepdims", 1) != 1) return std::nullopt;
+  return AxesOf(body, node);
 }
 
 std::int64_t IntOf(const Node& node, std::string_view attribute,

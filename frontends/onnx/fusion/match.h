@@ -63,7 +63,10 @@ bool IsFilledWith(const Body& body, const std::string& name, double value);
 std::optional<std::vector<std::int64_t>> IntegersOf(const Body& body,
                                                     const std::string& name);
 
-/// Axes of a reduction with keepdims = 1, from its attribute or input.
+/// Constant axes of a node, from its attribute or second input.
+std::optional<std::vector<std::int64_t>> AxesOf(const Body& body,
+                                                const Node& node);
+/// The same of a reduction with keepdims = 1.
 std::optional<std::vector<std::int64_t>> KeptAxesOf(const Body& body,
                                                     const Node& node);
 

@@ -167,8 +167,38 @@ std::optional<NormQuotient> TakeQuotient(Match& match, const Name& name) {
 
 // ---- Group norm ------------------------------------------------------------
 
+/// Axes of size 1 that an Unsqueeze adds behind [channels], as an export in
+/// training mode does, which folds no weights; empty optional for others.
+std::optional<std::size_t> AxesAddedTo(const Body& body, const Name& name) {
+  const Node* unsqueeze = ProducerOfType(body, name, "Unsqueeze");
+  if (unsqueeze == nullptr || !IsWeight(body, unsqueeze->inputs[0], 1)) {
+    return std::nullopt;
+  }
+  const std::optional<Axes> axes = AxesOf(body, *unsqueeze);
+  if (!axes || axes->empty()) return std::nullopt;
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    if ((*axes)[i] != static_cast<std::int64_t>(i) + 1) return std::nullopt;
+  }
+  return axes->size();
+}
+
+/// γ and β as the file holds them, the Unsqueeze being part of the pattern. The
+/// axes that it adds; empty optional where γ and β differ in them.
+std::optional<std::size_t> TakeUnsqueezes(Match& match, AffineNames& affine) {
+  std::optional<std::size_t> added;
+  for (Name* weight : {&affine.scale, &affine.bias}) {
+    if (weight->empty()) continue;
+    const std::size_t axes = AxesAddedTo(match.body(), *weight).value_or(0);
+    if (added.value_or(axes) != axes) return std::nullopt;
+    added = axes;
+    if (axes > 0) *weight = match.Take(*weight, "Unsqueeze")->inputs[0];
+  }
+  return added.value_or(0);
+}
+
 /// True for γ and β of a group norm: [channels, 1, …].
 bool IsPerChannel(const Body& body, const Name& name) {
+  if (AxesAddedTo(body, name)) return true;
   const TensorLiteral* literal = body.InitializerOf(name);
   if (literal == nullptr || literal->dims.size() < 2) return false;
   for (std::size_t i = 1; i < literal->dims.size(); ++i) {
@@ -271,11 +301,14 @@ std::optional<Replacement> FuseGroupNorm(Match match) {
       !body.IsShapeArithmetic(after->inputs[1])) {
     return std::nullopt;
   }
+  const std::optional<std::size_t> added = TakeUnsqueezes(match, affine);
+  if (!added) return std::nullopt;
   const std::int64_t groups = (*IntegersOf(body, before->inputs[1]))[1];
   return match.By(
       "GroupNormalization",
       {before->inputs[0], affine.scale, affine.bias, after->inputs[1]},
       {MakeInt("num_groups", groups),
+       MakeInt("weight_axes", static_cast<std::int64_t>(*added)),
        MakeFloat("epsilon", FloatOf(*norm, "epsilon", 1e-5))});
 }
 

@@ -20,11 +20,7 @@ bool SplitsIntoOnes(const Body& body, const Node& split) {
 }
 
 bool SqueezesOnly(const Body& body, const Node& squeeze, std::int64_t axis) {
-  const std::vector<std::int64_t> axes = {axis};
-  const Attribute* attribute = squeeze.FindAttribute("axes");
-  if (attribute != nullptr) return attribute->ints == axes;
-  return squeeze.inputs.size() == 2 &&
-         IntegersOf(body, squeeze.inputs[1]) == axes;
+  return AxesOf(body, squeeze) == std::vector<std::int64_t>{axis};
 }
 
 }  // namespace

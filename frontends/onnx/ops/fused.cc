@@ -313,18 +313,28 @@ void LowerFusedRmsNorm(NodeContext& ctx) {
 
 // ---- Group norm ------------------------------------------------------------
 
-/// True for a parameter [channels, 1, …] of one dimension less than `x`.
-bool IsPerChannel(const at::Tensor& parameter, const at::Tensor& x) {
+/// True for a parameter [channels, 1, …] of one dimension less than `x`, once
+/// it has got further `axes` of size 1.
+bool IsPerChannel(const at::Tensor& parameter, std::int64_t axes,
+                  const at::Tensor& x) {
   return !parameter.defined() ||
-         (parameter.dim() == x.dim() - 1 && parameter.numel() == x.size(1) &&
-          parameter.size(0) == x.size(1) &&
+         (parameter.dim() + axes == x.dim() - 1 &&
+          parameter.numel() == x.size(1) && parameter.size(0) == x.size(1) &&
           TypesAgree(parameter.scalar_type(), x.scalar_type()));
 }
 
 at::Tensor Flat(const at::Tensor& parameter) {
-  if (!parameter.defined()) return parameter;
+  if (!parameter.defined() || parameter.dim() == 1) return parameter;
   return ViewOfWeight(parameter,
                       [](const at::Tensor& p) { return p.reshape(-1); });
+}
+
+/// `parameter` with further `axes` of size 1.
+at::Tensor WithAxes(const at::Tensor& parameter, std::int64_t axes) {
+  if (!parameter.defined() || axes == 0) return parameter;
+  std::vector<std::int64_t> shape = parameter.sizes().vec();
+  shape.resize(shape.size() + static_cast<std::size_t>(axes), 1);
+  return parameter.reshape(shape);
 }
 
 void LowerFusedGroupNorm(NodeContext& ctx) {
@@ -334,11 +344,12 @@ void LowerFusedGroupNorm(NodeContext& ctx) {
   const std::vector<std::int64_t> shape = ctx.Ints(3);
   const std::int64_t groups =
       ctx.RequireAttribute("num_groups", Attribute::Kind::kInt).i;
+  const std::int64_t axes = ctx.IntAttribute("weight_axes", 0);
   const double epsilon = ctx.FloatAttribute("epsilon", kFusedDefaultEpsilon);
   ctx.Check(x.dim() >= 2 && groups > 0,
             fmt::format("X has rank {} and {} groups", x.dim(), groups));
-  if (x.size(1) % groups == 0 && shape == x.sizes() && IsPerChannel(scale, x) &&
-      IsPerChannel(bias, x)) {
+  if (x.size(1) % groups == 0 && shape == x.sizes() &&
+      IsPerChannel(scale, axes, x) && IsPerChannel(bias, axes, x)) {
     ctx.Set(0, at::group_norm(x, groups, Flat(scale), Flat(bias), epsilon,
                               kFusedUseCudnn));
     return;
@@ -349,7 +360,8 @@ void LowerFusedGroupNorm(NodeContext& ctx) {
       epsilon, kFusedUseCudnn);
   const auto resolved = Resolved(shape, y.sizes());
   ctx.Check(resolved.has_value(), "X does not fit its own reshaped form");
-  ctx.Set(0, WithAffine(y.reshape(*resolved), scale, bias));
+  ctx.Set(0, WithAffine(y.reshape(*resolved), WithAxes(scale, axes),
+                        WithAxes(bias, axes)));
 }
 
 constexpr const char* kDomain = "foretell";

@@ -206,6 +206,34 @@ TEST(NormalizationFusion, GroupNormByInstanceNormBecomesOneOperator) {
   EXPECT_TRUE(ComputesTheSame(m.model()));
 }
 
+/// γ or β [channels] as an export in training mode has it: unsqueezed by a
+/// node.
+std::string Unsqueezed(ModelBuilder& m, std::int64_t channels,
+                       const Axes& axes) {
+  return m.Op("Unsqueeze", {m.RandomWeight({channels}), m.Integers(axes)});
+}
+
+TEST(NormalizationFusion, GroupNormTakesTheWeightsThatNodesUnsqueeze) {
+  ModelBuilder m;
+  const std::string x = m.Input({2, 6, 3, 4});
+  const std::string scaled =
+      m.Op("Mul", {Grouped(m, x, 2, at::ones({2})), Unsqueezed(m, 6, {1, 2})});
+  m.Output(m.Op("Add", {scaled, Unsqueezed(m, 6, {1, 2})}));
+  EXPECT_THAT(Rewritten(m.model()),
+              ElementsAre("Shape", "foretell.GroupNormalization"));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(NormalizationFusion, UnsqueezedWeightsOfAnotherAxisAreAppliedAsWritten) {
+  for (const Axes& axes : {Axes{1}, Axes{0, 1}, Axes{1, 2, 3}}) {
+    ModelBuilder m;
+    const std::string x = m.Input({6, 6, 6, 6});
+    m.Output(
+        m.Op("Mul", {Grouped(m, x, 2, at::ones({2})), Unsqueezed(m, 6, axes)}));
+    EXPECT_TRUE(ComputesTheSame(m.model())) << at::IntArrayRef(axes);
+  }
+}
+
 TEST(NormalizationFusion, GroupNormNeedsNoWeights) {
   ModelBuilder m;
   const std::string x = m.Input({2, 6, 3, 4});
