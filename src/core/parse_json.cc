@@ -236,7 +236,10 @@ std::string JsonProblem(std::string_view text, std::size_t position,
                        PlaceOf(text, end == 0 ? 0 : end - 1), string_problem);
   }
   const bool is_end = end == 0 || Contains(cause, "unexpected end of input");
-  const std::size_t start = is_end ? text.size() : TokenStart(text, end);
+  // The parser has read one more than a number that ends too early.
+  const bool is_cut = end > 1 && Contains(cause, "invalid number");
+  const std::size_t start =
+      is_end ? text.size() : TokenStart(text, is_cut ? end - 1 : end);
   const std::string found =
       fmt::format("{}: found {}", PlaceOf(text, start), TokenAt(text, start));
   if (Contains(cause, "number overflow")) {
