@@ -79,8 +79,8 @@ void AddLoopFlags(CLI::App& command, TrainingLoop& loop) {
         loop.parallel = ParseParallel("--parallel", text);
       },
       "GPUs that share the step, the batch being that of one: ddp:8, zero1:8, "
-      "zero2:8 or fsdp:8; or tp:4, layers by columns and rows, in inference "
-      "too");
+      "zero2:8 or fsdp:8; or tp:4, layers by columns and rows, and with "
+      "tp:4,vocabulary words too, in inference too");
 }
 
 std::vector<std::string> LoopWords(const TrainingLoop& loop) {

@@ -29,6 +29,8 @@ struct ParallelSpec {
   /// Path of the modules that kFsdp and kZero2 wrap, as RecomputeBlocks takes
   /// it; empty: modules whose path ends with the first number in it.
   std::string blocks = {};
+  /// kTensor: the table of words and the head are shared by words.
+  bool vocabulary = false;
 
   bool operator==(const ParallelSpec&) const = default;
 };
@@ -36,7 +38,8 @@ struct ParallelSpec {
 /// Whether GPUs share inference too, and not training alone.
 bool SharesInference(const ParallelSpec& spec);
 
-/// "fsdp:8", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*"; empty for kOneGpu.
+/// "fsdp:8", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*", "tp:8,vocabulary"; empty
+/// for kOneGpu.
 std::string ToString(const ParallelSpec& spec);
 /// Reads what ToString writes. Throws Error(kInvalidArgument) that begins with
 /// `flag` for an unknown kind or option, and for fewer than 2 or more than

@@ -21,6 +21,10 @@ inline constexpr std::string_view kColumnsShare = "columns";
 inline constexpr std::string_view kRowsShare = "rows";
 inline constexpr std::string_view kWholeShare = "whole";
 
+/// Attribute of copies in such a graph: the operand is whole, the result what a
+/// GPU has of it. It says the plan.
+inline constexpr std::string_view kOwnPartAttribute = "own_part";
+
 /// Operators of OpKind::kCollective.
 inline constexpr std::string_view kAllReduce = "c10d::allreduce_";
 inline constexpr std::string_view kAllGather = "c10d::_allgather_base_";

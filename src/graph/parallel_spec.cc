@@ -14,6 +14,7 @@ namespace {
 constexpr int kMostGpus = 65536;
 constexpr std::string_view kBucketView = "bucket-view";
 constexpr std::string_view kBlocks = "blocks=";
+constexpr std::string_view kVocabulary = "vocabulary";
 
 struct ParallelName {
   ParallelKind kind;
@@ -44,6 +45,10 @@ bool HasBlocks(ParallelKind kind) {
 bool ReadOption(std::string_view word, ParallelSpec& spec) {
   if (HasBuckets(spec.kind) && word == kBucketView) {
     spec.bucket_view = true;
+    return true;
+  }
+  if (spec.kind == ParallelKind::kTensor && word == kVocabulary) {
+    spec.vocabulary = true;
     return true;
   }
   if (!HasBlocks(spec.kind) || !word.starts_with(kBlocks)) return false;
@@ -77,6 +82,7 @@ std::string ToString(const ParallelSpec& spec) {
   std::string text = fmt::format("{}:{}", ParallelNameOf(spec.kind), spec.gpus);
   if (spec.bucket_view) text += fmt::format(",{}", kBucketView);
   if (!spec.blocks.empty()) text += fmt::format(",{}{}", kBlocks, spec.blocks);
+  if (spec.vocabulary) text += fmt::format(",{}", kVocabulary);
   return text;
 }
 
@@ -88,8 +94,8 @@ ParallelSpec ParseParallel(std::string_view flag, std::string_view text) {
       fmt::format("{} '{}': expected ddp:N, zero1:N, zero2:N, "
                   "fsdp:N or tp:N with 2 to {} GPUs; after ddp:N and zero1:N "
                   "',{}' may stand, after zero2:N and fsdp:N "
-                  "',{}PATH'",
-                  flag, text, kMostGpus, kBucketView, kBlocks));
+                  "',{}PATH', after tp:N ',{}'",
+                  flag, text, kMostGpus, kBucketView, kBlocks, kVocabulary));
 }
 
 }  // namespace foretell

@@ -63,6 +63,7 @@ SharedLayers::SharedLayers(const OperatorGraph& graph, const StepFacts& facts,
     RequireEvenParts(layer);
     shares_any = true;
   }
+  if (spec.vocabulary) ShareHeads();
   if (shares_any) return;
   const auto layers =
       std::ranges::count(products_.all(), false, &LayerProduct::is_gradient);
@@ -87,6 +88,26 @@ bool SharedLayers::TryRows(const LayerProduct& layer) {
          HasNewColumns();
 }
 
+void SharedLayers::ShareHeads() {
+  std::vector<bool> is_whole;
+  for (const Role& role : roles_) {
+    is_whole.push_back(role.share == LayerShare::kWhole);
+  }
+  vocabulary_ = FindVocabulary(graph(), facts_, products_, is_whole);
+  for (const ParameterIndex head : vocabulary_.heads) {
+    fresh_.clear();
+    fresh_roles_.clear();
+    if (Assign(head, {LayerShare::kColumns, vocabulary_.words}) && Spread()) {
+      continue;
+    }
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: head '{}' cannot be shared by its {} words",
+                            ToString(spec_),
+                            NameOf(graph(), facts_.parameters[IndexOf(head)]),
+                            vocabulary_.words));
+  }
+}
+
 bool SharedLayers::Spread() {
   for (std::size_t next = 0; next < fresh_.size(); ++next) {
     for (const NodeId node : touching_[IndexOf(fresh_[next])]) {
@@ -96,7 +117,21 @@ bool SharedLayers::Spread() {
   return true;
 }
 
+/// What is exchanged, or copied out of it, is whole on one side.
+bool SharedLayers::StaysWhole(const Node& node) const {
+  const bool is_copy = node.FindAttribute(kOwnPartAttribute) != nullptr;
+  const bool is_gathered = node.target == kAllGather;
+  const ValueId in = node.inputs.front();
+  const ValueId out = node.outputs.front();
+  return (is_gathered || !At(in)) && (is_copy || !At(out));
+}
+
 bool SharedLayers::Visit(NodeId node) {
+  const Node& one = graph().node(node);
+  if (one.kind == OpKind::kCollective ||
+      one.FindAttribute(kOwnPartAttribute) != nullptr) {
+    return StaysWhole(one);
+  }
   const LayerProduct* layer = products_.Of(node);
   return layer == nullptr ? FollowSplits(graph().node(node), *this)
                           : VisitProduct(*layer);

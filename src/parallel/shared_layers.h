@@ -7,6 +7,7 @@
 #include "foretell/parallel.h"
 #include "src/parallel/layer_products.h"
 #include "src/parallel/tensor_split.h"
+#include "src/parallel/vocabulary.h"
 
 namespace foretell::parallel {
 
@@ -36,6 +37,8 @@ class SharedLayers final : public SplitBoard {
                const ParallelSpec& spec);
 
   const LayerProducts& products() const { return products_; }
+  /// Empty unless `spec` shares it.
+  const Vocabulary& vocabulary() const { return vocabulary_; }
   LayerShare ShareOf(ParameterIndex weight) const;
   /// Features in one run of those that the layer shares.
   std::int64_t PeriodOf(ParameterIndex weight) const {
@@ -51,8 +54,11 @@ class SharedLayers final : public SplitBoard {
   };
 
   bool TryRows(const LayerProduct& layer);
+  /// Heads of a vocabulary by columns; their borders are there.
+  void ShareHeads();
   bool Spread();
   bool Visit(NodeId node);
+  bool StaysWhole(const Node& node) const;
   bool VisitProduct(const LayerProduct& layer);
   bool Assign(ParameterIndex weight, const Role& role);
   bool HasNewColumns() const;
@@ -62,7 +68,8 @@ class SharedLayers final : public SplitBoard {
   const ParallelSpec& spec_;
   const StepFacts& facts_;
   LayerProducts products_;
-  std::vector<Role> roles_;                    ///< By parameter.
+  std::vector<Role> roles_;  ///< By parameter.
+  Vocabulary vocabulary_;
   std::vector<std::vector<NodeId>> touching_;  ///< By value: nodes.
   std::vector<ValueId> fresh_;                 ///< Split in this try.
   std::vector<ParameterIndex> fresh_roles_;

@@ -171,4 +171,23 @@ std::vector<ValueId> StepRewriter::AddCollective(std::string_view target,
   return Add(std::move(added));
 }
 
+void StepRewriter::AddUp(ValueId id) {
+  const Value& value = graph_.value(id);
+  const StorageId part = StorageNow(value.storage);
+  const Storage storage = builder_.storage(part);
+  const StorageId sum =
+      Allocate(storage.bytes, storage.role, storage.label + ".sum");
+  const ValueId added =
+      AddCollective(kAllReduce, value.type.Bytes(),
+                    {.target = {},
+                     .inputs = {ValueNow(id)},
+                     .types = {value.type},
+                     .storages = {sum},
+                     .phase = graph_.node(value.producer).phase})
+          .front();
+  Free(part);
+  SetStorage(value.storage, sum);
+  SetValue(id, added);
+}
+
 }  // namespace foretell::parallel

@@ -91,6 +91,10 @@ class StepRewriter {
   std::vector<ValueId> AddCollective(std::string_view target,
                                      std::int64_t bytes, Added added);
 
+  /// Adds up all GPUs' parts of `id` into a tensor of its own, for which `id`
+  /// then stands.
+  void AddUp(ValueId id);
+
  private:
   void AddStorages();
   void AddSources();

@@ -7,6 +7,7 @@
 #include "src/parallel/shared_layers.h"
 #include "src/parallel/step_facts.h"
 #include "src/parallel/step_rewriter.h"
+#include "src/parallel/vocabulary.h"
 
 // Tensor parallelism as Megatron-LM has it, by PyTorch's parallelize_module
 // with ColwiseParallel and RowwiseParallel: all GPUs take the same batch, and
@@ -21,6 +22,9 @@
 namespace foretell::parallel {
 namespace {
 
+/// The optimizer whose state begins as a copy of the gradient.
+constexpr std::string_view kCopiesGradient = "momentum";
+
 class SharedStep final : public StepRewriter {
  public:
   SharedStep(const OperatorGraph& graph, const ParallelSpec& spec,
@@ -34,6 +38,7 @@ class SharedStep final : public StepRewriter {
       splits_[IndexOf(id)] = layers_.At(id);
     }
     SplitWeights();
+    SplitTable();
     SplitFollowers();
     MarkStorages();
   }
@@ -61,6 +66,37 @@ class SharedStep final : public StepRewriter {
     }
   }
 
+  /// The vocabulary's, by its rows.
+  void SplitTable() {
+    const Vocabulary& vocabulary = layers_.vocabulary();
+    if (vocabulary.table == kNone) return;
+    const Parameter& table = facts_.parameters[IndexOf(vocabulary.table)];
+    for (ValueId id = 0; id < std::ssize(splits_); ++id) {
+      const Value& value = graph().value(id);
+      if (value.storage != table.storage || splits_[IndexOf(id)]) continue;
+      const bool is_turned =
+          value.type.shape != graph().value(table.value).type.shape;
+      splits_[IndexOf(id)] = {is_turned ? 1 : 0, vocabulary.words};
+    }
+  }
+
+  /// The gradient of a table that only looks up, and SGD's momentum, which
+  /// begins as a copy of the gradient; other states begin as zeros like the
+  /// parameter.
+  bool IsWholeOnEveryGpu(StorageId storage) const {
+    const Vocabulary& vocabulary = layers_.vocabulary();
+    if (vocabulary.table == kNone ||
+        facts_.OwnerOf(storage) != vocabulary.table ||
+        vocabulary.IsHead(vocabulary.table)) {
+      return false;
+    }
+    const Parameter& table = facts_.parameters[IndexOf(vocabulary.table)];
+    const bool is_state =
+        graph().storage(storage).role == TensorRole::kOptimizerState;
+    return storage == table.gradient ||
+           (is_state && graph().info().optimizer == kCopiesGradient);
+  }
+
   std::int64_t LengthAt(ValueId id, std::int32_t dim) const {
     return graph().value(id).type.shape[IndexOf(dim)];
   }
@@ -70,6 +106,7 @@ class SharedStep final : public StepRewriter {
     for (ValueId id = 0; id < std::ssize(splits_); ++id) {
       const ParameterIndex owner = facts_.OwnerOf(graph().value(id).storage);
       if (owner == kNone || splits_[IndexOf(id)]) continue;
+      if (IsWholeOnEveryGpu(graph().value(id).storage)) continue;
       const ValueId parameter = facts_.parameters[IndexOf(owner)].value;
       const std::optional<Split> split = splits_[IndexOf(parameter)];
       const Shape& shape = graph().value(id).type.shape;
@@ -128,7 +165,43 @@ class SharedStep final : public StepRewriter {
     return attributes;
   }
 
+  void BeforeNode(NodeId id) override {
+    const Node& node = graph().node(id);
+    if (node.phase == Phase::kOptimizer) CopyParts(node);
+  }
+
+  /// An operator of the optimizer that writes a part takes it of operands that
+  /// are whole, by copies for itself.
+  void CopyParts(const Node& node) {
+    const std::size_t width = node.outputs.size();
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId operand = node.inputs[i];
+      const auto& split = splits_[IndexOf(node.outputs[i % width])];
+      if (!split || !IsWholeOnEveryGpu(graph().value(operand).storage)) {
+        continue;
+      }
+      TensorType type = graph().value(operand).type;
+      type.shape[IndexOf(split->dim)] /= gpus();
+      const StorageId storage = builder().AddStorage(
+          type.Bytes(), TensorRole::kOptimizerTemporary, "own part");
+      const ValueId whole = ValueNow(operand);
+      const ValueId part = Add({.target = "clone",
+                                .inputs = {whole},
+                                .types = {type},
+                                .storages = {storage},
+                                .phase = Phase::kOptimizer})
+                               .front();
+      builder().Allocate(storage, Current());
+      SetValue(operand, part);
+      copies_.push_back({.operand = operand, .whole = whole, .part = storage});
+    }
+  }
+
   void AfterNode(NodeId id) override {
+    for (const PartCopy& copy : std::exchange(copies_, {})) {
+      Free(copy.part);
+      SetValue(copy.operand, copy.whole);
+    }
     const LayerProduct* layer = layers_.products().Of(id);
     if (layer == nullptr) return;
     const LayerShare sums =
@@ -136,26 +209,13 @@ class SharedStep final : public StepRewriter {
     if (layers_.ShareOf(layer->weight) == sums) AddUp(layer->product);
   }
 
-  /// Adds up all GPUs' parts of `id`, which the sum then stands for.
-  void AddUp(ValueId id) {
-    const Value& value = graph().value(id);
-    const StorageId part = StorageNow(value.storage);
-    const Storage storage = builder().storage(part);
-    const StorageId sum =
-        Allocate(storage.bytes, storage.role, storage.label + ".sum");
-    const ValueId added =
-        AddCollective(kAllReduce, value.type.Bytes(),
-                      {.target = {},
-                       .inputs = {ValueNow(id)},
-                       .types = {value.type},
-                       .storages = {sum},
-                       .phase = graph().node(value.producer).phase})
-            .front();
-    Free(part);
-    SetStorage(value.storage, sum);
-    SetValue(id, added);
-  }
+  struct PartCopy {
+    ValueId operand = kNone;  ///< Of the graph.
+    ValueId whole = kNone;    ///< In the new graph.
+    StorageId part = kNone;   ///< In the new graph.
+  };
 
+  std::vector<PartCopy> copies_;  ///< For the node that is next.
   StepFacts facts_;
   SharedLayers layers_;
   std::vector<std::optional<Split>> splits_;  ///< By value.
@@ -166,7 +226,9 @@ class SharedStep final : public StepRewriter {
 
 OperatorGraph ShareLayers(const OperatorGraph& graph, const ParallelSpec& spec,
                           std::span<const TrainedParameter> trained) {
-  return SharedStep(graph, spec, trained).Rewrite();
+  if (!spec.vocabulary) return SharedStep(graph, spec, trained).Rewrite();
+  const BorderedStep step = AddVocabularyBorders(graph, spec, trained);
+  return SharedStep(step.graph, spec, step.trained).Rewrite();
 }
 
 }  // namespace foretell::parallel

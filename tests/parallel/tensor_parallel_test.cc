@@ -154,5 +154,61 @@ TEST(TensorParallel, AddsUpBehindRowsAndBeforeColumns) {
   EXPECT_EQ(CountSharedLayers(gated)->whole, 1);
 }
 
+TEST(TensorParallel, SharesAVocabularyByWords) {
+  const OperatorGraph graph =
+      parallel_test::ReadStep("language").Under("tp:4,vocabulary");
+  EXPECT_EQ(ToString(TypeOf(graph, "embedding.weight")), "f32[12,16]");
+  EXPECT_EQ(ToString(TypeOf(graph, "head.weight")), "f32[12,16]");
+  EXPECT_EQ(ToString(TypeOf(graph, "head.bias")), "f32[12]");
+  EXPECT_EQ(CountSharedLayers(graph)->whole, 0);
+  int gathered = 0;
+  int summed = 0;
+  for (const Node& node : graph.nodes()) {
+    const std::optional<Collective> one = CollectiveOf(node);
+    if (!one) continue;
+    gathered += one->target == kAllGather ? 1 : 0;
+    summed += one->target == kAllReduce ? 1 : 0;
+  }
+  EXPECT_EQ(gathered, 1);
+  // Of layers 12, of the look-up and of the gradient of the head's input.
+  EXPECT_EQ(summed, 14);
+  for (const ValueId output : graph.outputs()) {
+    EXPECT_EQ(ToString(graph.value(output).type), "f32[4,12,48]");
+  }
+}
+
+/// A table of 12 words, one of 3 positions, two layers that are shared and a
+/// head that reads the table.
+constexpr char kTied[] = R"(graph "tied" batch=2
+%words = parameter f32[12,4]
+%x = input i64[2,5]
+%places = input i64[5]
+%e = embedding(%words, %x) : f32[2,5,4]
+%p = embedding(parameter f32[3,4], %places) : f32[5,4]
+%s = add(%e, %p) : f32[2,5,4]
+%a = linear(%s, weight f32[8,4]) : f32[2,5,8]
+%b = relu(%a) : f32[2,5,8]
+%c = linear(%b, weight f32[4,8]) : f32[2,5,4]
+%head = linear(%c, %words) : f32[2,5,12]
+output %head
+)";
+
+TEST(TensorParallel, SharesATableThatTheHeadReadsToo) {
+  const OperatorGraph whole = Shared(kTied, "tp:2");
+  EXPECT_EQ(ToString(TypeOf(whole, "words")), "f32[12,4]");
+  const OperatorGraph graph = Shared(kTied, "tp:2,vocabulary");
+  EXPECT_EQ(ToString(TypeOf(graph, "words")), "f32[6,4]");
+  EXPECT_EQ(ToString(TypeOf(graph, "p")), "f32[5,4]");
+  EXPECT_EQ(ToString(graph.value(graph.outputs().front()).type), "f32[2,5,12]");
+}
+
+TEST(TensorParallel, RefusesVocabulariesThatCannotBeShared) {
+  ExpectError([] { Shared(kTied, "tp:8,vocabulary"); },
+              ErrorCode::kInvalidArgument,
+              "table 'words' has 12 words, which 8 GPUs cannot share evenly");
+  ExpectError([] { Shared(kAttention, "tp:3,vocabulary"); },
+              ErrorCode::kInvalidArgument, "the network has no table of words");
+}
+
 }  // namespace
 }  // namespace foretell
