@@ -16,8 +16,8 @@ on CPUs Adam's counter of steps is a tensor too, which on GPUs it is not. What G
 allocates within a gathering or a scattering, copies of the whole, does not count
 towards `peak`: NCCL makes none.
 
-`live_bytes.csv` has the figures, `blocks.graph`, `gated.graph`, `language.graph` and
-`mlp.graph` the same steps of one process, as foretell traces them on the CPU, whose kernels take memory of
+`live_bytes.csv` has the figures, `blocks.graph`, `gated.graph`, `language.graph`,
+`tied.graph` and `mlp.graph` the same steps of one process, as foretell traces them on the CPU, whose kernels take memory of
 their own: the gradient of a batch norm makes its result twice.
 """
 
@@ -145,6 +145,17 @@ class Language(Blocks):
         super().__init__(words=48, classes=48)
 
 
+class Tied(Language):
+    """A language model whose head reads the table of the embedding."""
+
+    def __init__(self):
+        super().__init__()
+        self.tie()
+
+    def tie(self):
+        self.head.weight = self.embedding.weight
+
+
 class Mlp(nn.Module):
     """zoo:mlp?inputs=512&hidden=1024,1024,1024&batch_norm=true: more than a bucket,
     and buffers."""
@@ -169,7 +180,8 @@ class Mlp(nn.Module):
 
 #: Networks by name, and the plans that are wanted of them.
 NETWORKS = {"blocks": (Blocks, PLANS[:-1]), "gated": (Gated, PLANS[-2:-1]),
-            "language": (Language, PLANS[-1:]), "mlp": (Mlp, PLANS[:-2])}
+            "language": (Language, PLANS[-1:]), "tied": (Tied, PLANS[-1:]),
+            "mlp": (Mlp, PLANS[:-2])}
 
 
 def shard(network, mesh, reshard):
@@ -188,6 +200,8 @@ def share_layers(network, mesh, vocabulary):
         parallelize_module(network, mesh, {
             "embedding": RowwiseParallel(input_layouts=Replicate()),
             "head": ColwiseParallel(output_layouts=Replicate())})
+        if isinstance(network, Tied):
+            network.tie()  # Each layer got a parameter of its own.
     for block in network.units():
         plan = {name: ColwiseParallel() for name in block.COLUMNS}
         plan |= {name: RowwiseParallel() for name in block.ROWS}
@@ -347,7 +361,7 @@ def graph_of(model, *flags):
 
 
 def write_graphs(out):
-    for name in ("blocks", "gated", "language"):
+    for name in ("blocks", "gated", "language", "tied"):
         network = NETWORKS[name][0]()
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, f"{name}.pt")

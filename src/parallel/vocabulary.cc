@@ -137,7 +137,8 @@ class Borders final : public StepRewriter {
     if (IsLookUp(node)) AddUpRows(node);
     const LayerProduct* head = HeadOf(id);
     if (head != nullptr && !head->is_gradient) Gather(head->product, node);
-    if (IsGradientOfTiedTable(node)) TakeOwnPart(node.outputs.front(), node);
+    ReturnOwnPart(node);
+    if (IsGradientOfTiedTable(node)) LendOwnPart(node);
   }
 
   bool IsGradientOfTiedTable(const Node& node) const {
@@ -246,17 +247,15 @@ class Borders final : public StepRewriter {
     }
   }
 
-  /// The whole goes with it; views of it that were there before are views of
-  /// the part.
-  void TakeOwnPart(ValueId id, const Node& node) {
-    const StorageId storage = graph().value(id).storage;
-    const TensorType& type = graph().value(id).type;
-    const Storage like = builder().storage(StorageNow(storage));
-    const StorageId part =
-        builder().AddStorage(type.Bytes(), like.role, like.label + ".part");
+  /// A GPU's own part of `id`, in a storage of its own.
+  ValueId CopyPart(ValueId id, const Node& node) {
+    const Value& value = graph().value(id);
+    const Storage like = builder().storage(StorageNow(value.storage));
+    const StorageId part = builder().AddStorage(value.type.Bytes(), like.role,
+                                                like.label + ".part");
     const ValueId copy = Add({.target = "clone",
                               .inputs = {ValueNow(id)},
-                              .types = {type},
+                              .types = {value.type},
                               .storages = {part},
                               .phase = node.phase,
                               .scope = node.scope,
@@ -264,13 +263,34 @@ class Borders final : public StepRewriter {
                                               ToString(spec())}}})
                              .front();
     builder().Allocate(part, Current());
+    return copy;
+  }
+
+  /// The part stands for the whole, which goes; views of it that were there
+  /// before are views of the part.
+  void TakeOwnPart(ValueId id, const Node& node) {
+    const ValueId copy = CopyPart(id, node);
+    const StorageId storage = graph().value(id).storage;
     Free(StorageNow(storage));
-    SetStorage(storage, part);
+    SetStorage(storage, StorageOf(copy));
     SetValue(id, copy);
     for (ValueId view = 0; view < std::ssize(graph().values()); ++view) {
       if (view == id || graph().value(view).storage != storage) continue;
       if (IsReadFrom(view, node)) SetValue(view, ViewOf(copy, view, node));
     }
+  }
+
+  /// The part of a tied table's gradient is there until it is added to that of
+  /// the head; the whole goes when it would.
+  void LendOwnPart(const Node& node) {
+    lent_ = node.outputs.front();
+    SetValue(lent_, CopyPart(lent_, node));
+  }
+
+  void ReturnOwnPart(const Node& node) {
+    if (lent_ == kNone || std::ranges::count(node.inputs, lent_) == 0) return;
+    Free(StorageOf(ValueNow(lent_)));
+    lent_ = kNone;
   }
 
   /// Whether a node from `first` on reads what was there before it.
@@ -301,6 +321,7 @@ class Borders final : public StepRewriter {
   ValueId words_ = kNone;           ///< Looked up, in the graph.
   ValueId whole_words_ = kNone;     ///< The same in the new graph.
   ValueId mask_ = kNone;            ///< In the new graph.
+  ValueId lent_ = kNone;            ///< A gradient of a table, in the graph.
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ struct RealStep {
   OperatorGraph Under(const std::string& plan) const;
 };
 
-/// `network` is "blocks", "gated", "language" or "mlp".
+/// `network` is "blocks", "gated", "language", "tied" or "mlp".
 RealStep ReadStep(const std::string& network);
 
 }  // namespace foretell::parallel_test
