@@ -4,9 +4,11 @@
     packaging_test.py FORETELL-LAB [unittest arguments]
 """
 
+import csv
 import json
 import os
 import pathlib
+import platform
 import re
 import subprocess
 import sys
@@ -14,7 +16,8 @@ import tempfile
 import unittest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-LICENSES = REPOSITORY / "packaging" / "licenses"
+PACKAGING = REPOSITORY / "packaging"
+LICENSES = PACKAGING / "licenses"
 PROGRAM = sys.argv.pop(1)
 
 
@@ -86,6 +89,55 @@ class Licenses(unittest.TestCase):
                          env={**os.environ, "PATH": path})
         self.assertEqual(result.returncode, 1)
         self.assertIn("libodd.so.1", result.stderr)
+
+
+def linked_packages():
+    """Debian packages of the libraries that the program itself asks for."""
+    with open(PACKAGING / "components.csv", encoding="utf-8", newline="") as file:
+        package = {name: row["package"] for row in csv.DictReader(file)
+                   for name in row["library"].split("|")}
+    listing = run("readelf", "-d", PROGRAM, env={**os.environ, "LC_ALL": "C"})
+    names = re.findall(r"\(NEEDED\).*\[(.*)\]", listing.stdout)
+    return {package[name] for name in names} - {"torch"}
+
+
+def packages_below(*roots):
+    """The packages `roots` and all that they depend on, as dpkg has them."""
+    found, left = set(), list(roots)
+    while left:
+        package = left.pop()
+        if package not in found:
+            found.add(package)
+            said = run("dpkg-query", "-W", "-f", "${Pre-Depends}, ${Depends}",
+                       package).stdout
+            left += re.findall(r"(?:^|, )([a-z0-9][a-z0-9+.-]*)", said)
+    return found
+
+
+class Image(unittest.TestCase):
+
+    DOCKERFILE = (PACKAGING / "Dockerfile").read_text()
+
+    def setUp(self):
+        release = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+        if not re.search(rf"^FROM \S+-{release or '?'}$", self.DOCKERFILE, re.M):
+            self.skipTest(f"packages of {release} are not those of the image")
+
+    def installed(self):
+        (words,) = re.findall(r"apt-get install(.*?)&&", self.DOCKERFILE, re.S)
+        return set(re.findall(r"(?<=\s)[a-z]\S*", words))
+
+    def test_installs_what_is_linked_and_nothing_else(self):
+        linked = linked_packages()
+        self.assertIn("libfmt9", linked)
+        self.assertLessEqual(self.installed(), linked)
+        # Every image of Debian has what its package manager needs.
+        self.assertEqual(linked - self.installed() - packages_below("apt", "dpkg"),
+                         set())
+
+    def test_installs_packages_that_exist(self):
+        for package in self.installed():
+            self.assertEqual(run("dpkg-query", "-W", package).returncode, 0, package)
 
 
 class Workflows(unittest.TestCase):
