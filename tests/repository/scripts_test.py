@@ -133,7 +133,7 @@ class BuildOnce(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         for name in ("src", "frontends", "datasets", "training", "serve",
                      "include", "data", "cmake", "scripts", "build/release/cli",
-                     "cli/commands"):
+                     "cli/commands", "python/converters"):
             (self.root / name).mkdir(parents=True)
         (self.root / "CMakeLists.txt").touch()
         table = pathlib.Path("cli", "commands", "command_table.h")
@@ -177,6 +177,38 @@ class BuildOnce(unittest.TestCase):
         os.utime(source, (later, later))
         self.assertEqual(self.call("predict")[1], ["foretell"])
         self.assertEqual(self.call("train")[1], ["foretell", "foretell-lab"])
+
+    def call_as_stranger(self, *arguments):
+        """What happens to somebody who may only read the tree."""
+        folders = [self.root, *filter(pathlib.Path.is_dir, self.root.rglob("*"))]
+        for folder in folders:
+            folder.chmod(0o555)
+            self.addCleanup(folder.chmod, 0o755)
+        stranger = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+        return subprocess.run([self.root / "scripts" / "foretell", *arguments],
+                              text=True, capture_output=True, **stranger)
+
+    def test_says_who_can_build_where_nothing_may_be_written(self):
+        self.call("predict")
+        result = self.call_as_stranger("train")
+        self.assertEqual((result.returncode, result.stdout), (126, ""))
+        self.assertRegex(result.stderr, r"^foretell: error: /\S+/foretell-lab is missing, "
+                         r"and /\S+ cannot be written: .* foretell-lab\n$")
+
+    def test_runs_what_is_older_where_nothing_may_be_written(self):
+        self.call("predict")
+        later = time.time() + 10
+        source = self.root / "src" / "new.cc"
+        source.touch()
+        os.utime(source, (later, later))
+        result = self.call_as_stranger("predict", "x")
+        self.assertEqual((result.returncode, result.stdout), (0, "foretell predict x\n"))
+        self.assertIn("warning: foretell in ", result.stderr)
+
+    def test_does_not_end_as_a_model_that_does_not_fit_when_a_build_fails(self):
+        (self.root / "scripts" / "build").write_text("#!/bin/sh\nexit 1\n")
+        result = subprocess.run([self.root / "scripts" / "foretell", "fits", "x"])
+        self.assertEqual(result.returncode, 126)
 
     def test_says_where_the_program_is_once_it_is_built(self):
         printed, built = self.call("--program", "dataset")
