@@ -36,13 +36,13 @@ std::string Branches(const CLI::App& command, const std::string& path) {
   return text;
 }
 
-/// Paths of the commands below `command`, as patterns of "$path $word": each
+/// Paths of the commands below `command`, as patterns of "$names $word": each
 /// one leads to the branch of its own.
 std::string Paths(const CLI::App& command, const std::string& path) {
   std::string text;
   for (const CLI::App* inner : VisibleCommands(command)) {
     const std::string longer = path + " " + inner->get_name();
-    text += "      '" + longer + "') path='" +
+    text += "      '" + longer + "') names='" +
             longer.substr(longer.find_first_not_of(' ')) + "' ;;\n";
     text += Paths(*inner, longer.substr(longer.find_first_not_of(' ')));
   }
@@ -50,16 +50,17 @@ std::string Paths(const CLI::App& command, const std::string& path) {
 }
 
 /// Walks the words before the cursor for the command path, then offers its
-/// words, or files.
+/// words, or files. Zsh runs it too: a variable `path` would be its PATH, and
+/// it has no arithmetic in a slice.
 std::string BashScript(const CLI::App& app) {
   return "_foretell() {\n"
-         "  local path='' words='' word\n"
-         "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-         "    case \"$path $word\" in\n" +
+         "  local names='' words='' word\n"
+         "  for word in \"${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}\"; do\n"
+         "    case \"$names $word\" in\n" +
          Paths(app, "") +
          "    esac\n"
          "  done\n"
-         "  case \"$path\" in\n" +
+         "  case \"$names\" in\n" +
          Branches(app, "") +
          "  esac\n"
          "  COMPREPLY=($(compgen -W \"$words\" -- "

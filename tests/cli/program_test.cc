@@ -195,8 +195,8 @@ TEST(RunProgram, HasOneHelpForBothPrograms) {
 TEST(Completion, KnowsNestedCommandsAndTheirFlags) {
   const Outcome bash = RunWords(kLabRows, {"completion", "bash"});
   EXPECT_THAT(bash.out, HasSubstr("'mig pack') words='"));
-  EXPECT_THAT(bash.out, HasSubstr("' predict') path='predict' ;;"));
-  EXPECT_THAT(bash.out, HasSubstr("'mig pack') path='mig pack' ;;"));
+  EXPECT_THAT(bash.out, HasSubstr("' predict') names='predict' ;;"));
+  EXPECT_THAT(bash.out, HasSubstr("'mig pack') names='mig pack' ;;"));
   EXPECT_THAT(bash.out, HasSubstr("--max-devices"));
   EXPECT_THAT(bash.out, HasSubstr("--learning-rate"));
   const Outcome zsh = RunWords(kLabRows, {"completion", "zsh"});
