@@ -121,6 +121,7 @@ TEST(BindInputs, LeastBatchIsThatOfTheFirstInputThatHasOne) {
   const std::vector<InputSpec> specs = {Spec("scale", {}), Spec("x", {dim})};
   EXPECT_EQ(LeastBatch(specs), 3);
   EXPECT_EQ(LeastBatch({}), 1);
+}
 
 TEST(BindInputs, BatchBindsDimensionsCalledBatch) {
   InputRequest request;
