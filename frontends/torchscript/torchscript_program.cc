@@ -24,6 +24,7 @@
 #include "frontends/torchscript/guarded_operators.h"
 #include "frontends/torchscript/loaded_values.h"
 #include "frontends/torchscript/module_on_device.h"
+#include "frontends/torchscript/module_paths.h"
 #include "frontends/torchscript/operators.h"
 #include "frontends/torchscript/references.h"
 #include "frontends/torchscript/safety.h"
@@ -256,6 +257,7 @@ class TorchScriptSource final : public Program::Source {
     if (found != modules_.end()) return found->second;
     torch::jit::Module module = Load();
     MoveConstants(module, options);
+    CallThroughContainers(module);
     BreakChains(module);
     return modules_.emplace(place, std::move(module)).first->second;
   }

@@ -377,6 +377,29 @@ TEST(TorchScript, ScopesAreModulePaths) {
   EXPECT_EQ(trace.graph.node(0).scope, "head");
 }
 
+TEST(TorchScript, ScopesNameTheListsOfModules) {
+  torch::jit::Module net("Net");
+  for (const char* name : {"first", "second"}) {
+    torch::jit::Module leaf(std::string(name) + "Leaf");
+    leaf.define("def forward(self, x, y):\n    return torch.add(x, y)\n");
+    torch::jit::Module inner(std::string(name) + "Inner");
+    inner.register_module("0", leaf);
+    torch::jit::Module list(std::string(name) + "List");
+    list.register_module("layers", inner);
+    net.register_module(name, list);
+  }
+  net.define(R"(
+def forward(self, x):
+    a = getattr(self.first.layers, "0")
+    b = getattr(self.second.layers, "0")
+    return b.forward(a.forward(x, x), x)
+)");
+  const Trace trace = SavedModule(net).Run({"x=f32[4]"});
+  ASSERT_EQ(trace.graph.nodes().size(), 2u);
+  EXPECT_EQ(trace.graph.node(0).scope, "first.layers.0");
+  EXPECT_EQ(trace.graph.node(1).scope, "second.layers.0");
+}
+
 // ---- What tracing leaves behind ---------------------------------------------
 
 TEST(TorchScript, TracedConvolutionsAreConvolutions) {
