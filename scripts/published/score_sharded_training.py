@@ -3,19 +3,20 @@
 
     scripts/published/score_sharded_training.py [--every N] [--rows]
 
-llm-foundry (../shared/data/more/train_latency_llm_foundry.csv) trained MPTs of 125 million
-to 30 billion parameters on eight A100s or H100s, under FSDP (FULL_SHARD), and notes tokens
-per second by batch and length, with and without activation checkpointing. The networks are
-GPT-2's with GELU as one operator, no dropout and 50368 words (scripts/lib/
-language_models.py), asked for with `--precision bf16 --parallel fsdp:8`: FSDP gathers and
-multiplies in BF16 whether the source says bf16 or amp_bf16. Its attention is
-FlashAttention 1 in Triton (`attn_impl: triton` of its scripts/train/benchmarking, images of
-PyTorch 1.13 and 2.1), so it is predicted as of PyTorch 2.1. Its rate is over many
-micro-batches to one step of the optimizer, so the optimizer is SGD, the cheapest. Rows in
-FP8 are left out, which foretell does not know. Prints by GPU and checkpointing, in percent,
-how many rows there are, median and mean absolute error and the signed median of the time of
-a micro-batch. Of the rows, in the order of the source, every N-th is taken (default 12).
-Needs torch.
+llm-foundry (../shared/data/more/train_latency_llm_foundry.csv) trained MPTs of 125
+million to 30 billion parameters on eight A100s or H100s, under FSDP (FULL_SHARD), and
+notes tokens per second by batch and length, with and without activation checkpointing.
+The networks are GPT-2's with GELU as one operator, no dropout and 50368 words
+(scripts/lib/ language_models.py), asked for with `--precision bf16 --parallel fsdp:8`:
+FSDP gathers and multiplies in BF16 whether the source says bf16 or amp_bf16. Its
+attention is FlashAttention 1 in Triton (`attn_impl: triton` of its
+scripts/train/benchmarking, images of PyTorch 1.13 and 2.1), so it is predicted as of
+PyTorch 2.1. Its rate is over many micro-batches to one step of the optimizer, so the
+optimizer is SGD, the cheapest. Rows in FP8 are left out, which foretell does not know.
+Prints by GPU and checkpointing, in percent, how many rows there are, median and mean
+absolute error and the signed median of the time of a micro-batch, and how many of the
+measured times lie in the predicted interval. Of the rows, in the order of the source,
+every N-th is taken (default 12). Needs torch.
 """
 
 import argparse
@@ -79,15 +80,18 @@ def predicted(row, folder):
     return result
 
 
-def table(errors):
-    print("| GPU | recompute | rows | median error | mean error | signed median |")
-    print("|---|---|---|---|---|---|")
-    everything = [one for group in errors.values() for one in group]
-    for (device, checkpoints), group in (*sorted(errors.items()),
+def table(found):
+    """Of pairs by GPU and checkpointing: an error, and whether the interval holds it."""
+    print("| GPU | recompute | rows | median error | mean error | signed median "
+          "| inside the interval |")
+    print("|---|---|---|---|---|---|---|")
+    everything = [one for group in found.values() for one in group]
+    for (device, checkpoints), group in (*sorted(found.items()),
                                          (("all", None), everything)):
         words = {True: "yes", False: "no", None: ""}[checkpoints]
+        errors, inside = zip(*group)
         print(f"| {device} | {words} | {len(group)} "
-              f"| {published.error_cells(group)} |")
+              f"| {published.error_cells(errors)} | {sum(inside)} |")
 
 
 def main():
@@ -96,13 +100,15 @@ def main():
     parser.add_argument("--rows", action="store_true")
     options = parser.parse_args()
     published.need(TABLE)
-    errors = collections.defaultdict(list)
+    pairs = collections.defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         for row in taken(options.every):
             result = predicted(row, pathlib.Path(folder))
             truth, found = float(row["latency_ms"]), result["latency"]["ms"]
             error = found / truth - 1
-            errors[row["device"], row["checkpoints"]].append(error)
+            low, high = result["latency"]["interval_ms"]
+            pairs[row["device"], row["checkpoints"]].append(
+                (error, low <= truth <= high))
             if options.rows:
                 print(row["device"], row["model"], row["batch"], row["seq_len"],
                       "recompute" if row["checkpoints"] else "-",
@@ -110,7 +116,7 @@ def main():
                       f"{100 * error:+.1f} %, link "
                       f"{result['parallel']['link_ms']:.0f} ms, exposed "
                       f"{result['parallel']['exposed_link_ms']:.1f} ms", flush=True)
-    table(errors)
+    table(pairs)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,23 @@ bool FollowSelected(const Node& node, bool is_added, SplitBoard& board) {
   return !whole || demand_inner(*whole);
 }
 
+/// The dimension of a table along which pieces of shape `found` are looked up;
+/// empty where shapes leave several, or none.
+std::optional<std::int32_t> IndexedDim(const Shape& table, const Shape& index,
+                                       const Shape& found) {
+  std::optional<std::int32_t> along;
+  for (std::size_t d = 0; d < table.size(); ++d) {
+    Shape expected(table.begin(), table.begin() + static_cast<long>(d));
+    expected.insert(expected.end(), index.begin(), index.end());
+    expected.insert(expected.end(), table.begin() + static_cast<long>(d) + 1,
+                    table.end());
+    if (expected != found) continue;
+    if (along) return std::nullopt;
+    along = static_cast<std::int32_t>(d);
+  }
+  return along;
+}
+
 }  // namespace
 
 bool FollowReshape(const Node& node, SplitBoard& board) {
@@ -128,6 +145,36 @@ bool FollowTaking(const Node& node, SplitBoard& board) {
 
 bool FollowStacking(const Node& node, SplitBoard& board) {
   return FollowSelected(node, /*is_added=*/true, board);
+}
+
+bool FollowIndex(const Node& node, SplitBoard& board) {
+  const bool writes = node.target.starts_with("index_put");
+  if (node.inputs.size() != (writes ? 3U : 2U)) return false;
+  const ValueId index = node.inputs[1];
+  const ValueId pieces = writes ? node.inputs[2] : node.outputs.front();
+  Values tables = {node.inputs.front()};
+  if (writes) tables.push_back(node.outputs.front());
+  const std::optional<std::int32_t> along =
+      IndexedDim(board.ShapeOf(tables.front()), board.ShapeOf(index),
+                 board.ShapeOf(pieces));
+  const bool is_mask = board.graph().value(index).type.dtype == DType::kBool;
+  if (!along || is_mask || board.At(index)) return false;
+  const std::int32_t shift = RankOf(board, index) - 1;
+  std::optional<Split> split = board.At(pieces);
+  if (split) {
+    if (split->dim >= *along && split->dim <= *along + shift) return false;
+    if (split->dim > *along) split->dim -= shift;
+  }
+  for (const ValueId table : tables) {
+    if (!split) split = board.At(table);
+  }
+  if (!split) return true;
+  const Split of_pieces{split->dim + (split->dim > *along ? shift : 0),
+                        split->period};
+  return split->dim != *along && board.Demand(pieces, of_pieces) &&
+         std::ranges::all_of(tables, [&](ValueId table) {
+           return board.Demand(table, *split);
+         });
 }
 
 }  // namespace foretell::parallel

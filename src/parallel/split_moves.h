@@ -46,6 +46,10 @@ bool FollowPieces(const Node& node, SplitBoard& board);
 bool FollowTaking(const Node& node, SplitBoard& board);
 /// A result with a dimension that operands do not have.
 bool FollowStacking(const Node& node, SplitBoard& board);
+/// Rows of a table by one tensor of indices, read or written: what is shared is
+/// another dimension. A node does not say along which dimension it looks up, so
+/// shapes have to.
+bool FollowIndex(const Node& node, SplitBoard& board);
 /// @}
 
 }  // namespace foretell::parallel

@@ -202,6 +202,9 @@ bool FollowHeads(const Node& node, SplitBoard& board) {
   return true;
 }
 
+/// Constants: of the operand they take no element.
+bool FollowNothing(const Node& /*node*/, SplitBoard& /*board*/) { return true; }
+
 using Rule = bool (*)(const Node&, SplitBoard&);
 
 struct TargetRow {
@@ -224,6 +227,8 @@ constexpr TargetRow kTargetRows[] = {
     {"expand expand_as detach alias to _to_copy clone contiguous copy_ "
      "type_as lift_fresh",
      &FollowElements},
+    {"index _unsafe_index index_put index_put_", &FollowIndex},
+    {"new_zeros new_ones new_empty new_full", &FollowNothing},
     {"mm bmm matmul", &FollowProduct},
     {"embedding embedding_backward", &FollowEmbedding},
     {"sum mean amax amin", &FollowReduction}};

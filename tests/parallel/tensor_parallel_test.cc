@@ -85,6 +85,59 @@ TEST(TensorParallel, SharesHeadsAndWhatFollowsThem) {
             10 * (24 * 24 + 8 * 24 + 10 * 24) + 2 * 2 * 1 * 5 * 5 * 8);
 }
 
+/// Attention of three heads on windows of 4 tokens, with relative positions
+/// that are looked up.
+std::string WindowsWith(const std::string& look_up) {
+  return R"(graph "windows" batch=2
+%x = input f32[2,4,24]
+%table = parameter f32[7,3]
+%places = buffer i64[16]
+%qk = linear(%x, weight f32[24,24]) : f32[2,4,24]
+%h = view(%qk) {size=[2,4,3,8]} : f32[2,4,3,8] alias %qk
+%q = transpose(%h) {dim0=1, dim1=2} : f32[2,3,4,8] alias %h
+%k = transpose(%q) {dim0=2, dim1=3} : f32[2,3,8,4] alias %q
+%scores = matmul(%q, %k) : f32[2,3,4,4]
+)" + look_up +
+         R"(%sum = add(%scores, %bias) : f32[2,3,4,4]
+%p = softmax(%sum) {dim=-1} : f32[2,3,4,4]
+%a = matmul(%p, %q) : f32[2,3,4,8]
+%a.t = transpose(%a) {dim0=1, dim1=2} : f32[2,4,3,8] alias %a
+%a.r = reshape(%a.t) {shape=[2,4,24]} : f32[2,4,24]
+%out = linear(%a.r, weight f32[24,24]) : f32[2,4,24]
+output %out
+)";
+}
+
+TEST(TensorParallel, SharesATableOfPositionsByHeads) {
+  const OperatorGraph graph =
+      Shared(WindowsWith(
+                 R"(%found = index(%table, %places) : f32[16,3]
+%square = view(%found) {size=[4,4,3]} : f32[4,4,3] alias %found
+%bias = permute(%square) {dims=[2,0,1]} : f32[3,4,4] alias %square
+)"),
+             "tp:3");
+  EXPECT_EQ(ToString(TypeOf(graph, "table")), "f32[7,1]");
+  EXPECT_EQ(ToString(TypeOf(graph, "bias")), "f32[1,4,4]");
+  EXPECT_EQ(ToString(TypeOf(graph, "scores")), "f32[2,1,4,4]");
+  EXPECT_EQ(ToString(TypeOf(graph, "places")), "i64[16]");
+}
+
+TEST(TensorParallel, LeavesATableAloneThatIsLookedUpByHeads) {
+  // Along the heads, which no GPU has all of.
+  ExpectError(
+      [] {
+        Shared(
+            WindowsWith(
+                R"(%turned = view(%table) {size=[7,3]} : f32[7,3] alias %table
+%found = index(%turned, parameter i64[3]) : f32[7,3]
+%few = slice(%found) {dim=0, start=0, end=1, step=1} : f32[1,3] alias %found
+%bias = view(%few) {size=[3,1,1]} : f32[3,1,1] alias %few
+)"),
+            "tp:3");
+      },
+      ErrorCode::kInvalidArgument, "none of 2 layers can be shared");
+}
+
 TEST(TensorParallel, NamesTheLayerThatCannotBeSharedEvenly) {
   ExpectError([] { Shared(kAttention, "tp:2"); }, ErrorCode::kInvalidArgument,
               "reads 3 heads, which 2 GPUs cannot share evenly");
