@@ -147,6 +147,39 @@ bool FollowStacking(const Node& node, SplitBoard& board) {
   return FollowSelected(node, /*is_added=*/true, board);
 }
 
+bool FollowGather(const Node& node, SplitBoard& board) {
+  const Values values = ValuesOf(node);
+  const std::int32_t rank = RankOf(board, node.outputs.front());
+  const std::int32_t along = DimOf(node, "dim", rank);
+  for (const ValueId id : values) {
+    if (RankOf(board, id) != rank) return false;
+    const std::optional<Split> split = board.At(id);
+    if (!split) continue;
+    for (const ValueId other : values) {
+      const bool is_as_long =
+          ExtentOf(board, other, split->dim) == ExtentOf(board, id, split->dim);
+      if (split->dim == along || !is_as_long || !board.Demand(other, *split)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool FollowRepeat(const Node& node, SplitBoard& board) {
+  const ValueId in = node.inputs.front();
+  const ValueId out = node.outputs.front();
+  const std::int32_t before = RankOf(board, out) - RankOf(board, in);
+  if (const std::optional<Split> split = board.At(in)) {
+    if (!board.Demand(out, {split->dim + before, split->period})) return false;
+  }
+  if (const std::optional<Split> split = board.At(out)) {
+    const std::int32_t dim = split->dim - before;
+    return dim >= 0 && board.Demand(in, {dim, split->period});
+  }
+  return true;
+}
+
 bool FollowIndex(const Node& node, SplitBoard& board) {
   const bool writes = node.target.starts_with("index_put");
   if (node.inputs.size() != (writes ? 3U : 2U)) return false;

@@ -46,6 +46,11 @@ bool FollowPieces(const Node& node, SplitBoard& board);
 bool FollowTaking(const Node& node, SplitBoard& board);
 /// A result with a dimension that operands do not have.
 bool FollowStacking(const Node& node, SplitBoard& board);
+/// Elements along one dimension, which is not the one that is shared, by a
+/// tensor of indices, or their gradient.
+bool FollowGather(const Node& node, SplitBoard& board);
+/// An operand several times over: runs stay what they are.
+bool FollowRepeat(const Node& node, SplitBoard& board);
 /// Rows of a table by one tensor of indices, read or written: what is shared is
 /// another dimension. A node does not say along which dimension it looks up, so
 /// shapes have to.

@@ -219,14 +219,15 @@ constexpr TargetRow kTargetRows[] = {
      &FollowReshape},
     {"t transpose permute numpy_T swapaxes", &FollowOrder},
     {"split chunk unsafe_split unsafe_chunk split_with_sizes tensor_split "
-     "narrow slice slice_backward narrow_backward cat concat index_select "
-     "gather",
+     "narrow slice slice_backward narrow_backward cat concat index_select",
      &FollowPieces},
+    {"gather gather_backward scatter_add", &FollowGather},
     {"select unbind", &FollowTaking},
     {"stack select_backward", &FollowStacking},
     {"expand expand_as detach alias to _to_copy clone contiguous copy_ "
      "type_as lift_fresh",
      &FollowElements},
+    {"repeat tile", &FollowRepeat},
     {"index _unsafe_index index_put index_put_", &FollowIndex},
     {"new_zeros new_ones new_empty new_full", &FollowNothing},
     {"mm bmm matmul", &FollowProduct},

@@ -122,6 +122,36 @@ TEST(TensorParallel, SharesATableOfPositionsByHeads) {
   EXPECT_EQ(ToString(TypeOf(graph, "places")), "i64[16]");
 }
 
+TEST(TensorParallel, SharesWhatIsRepeatedForTheBatch) {
+  const OperatorGraph graph =
+      Shared(WindowsWith(
+                 R"(%of_heads = linear(%x, weight f32[24,24]) : f32[2,4,24]
+%first = slice(%of_heads) {dim=0, start=0, end=1, step=1} : f32[1,4,24] alias %of_heads
+%by_head = view(%first) {size=[1,4,3,8]} : f32[1,4,3,8] alias %first
+%turned = transpose(%by_head) {dim0=1, dim1=2} : f32[1,3,4,8] alias %by_head
+%flat = view(%turned) {size=[3,4,8]} : f32[3,4,8] alias %turned
+%twice = repeat(%flat) {repeats=[2,1,1]} : f32[6,4,8]
+%both = view(%twice) {size=[2,3,4,8]} : f32[2,3,4,8] alias %twice
+%bias = matmul(%both, %k) : f32[2,3,4,4]
+)"),
+             "tp:3");
+  EXPECT_EQ(ToString(TypeOf(graph, "twice")), "f32[2,4,8]");
+  EXPECT_EQ(CountSharedLayers(graph)->columns, 2);
+}
+
+TEST(TensorParallel, GathersAlongOtherDimensionsThanHeads) {
+  const auto gathered = [](const std::string& dim) {
+    return Shared(
+        WindowsWith(R"(%bias = gather(%scores, buffer i64[2,3,4,4]) {dim=)" +
+                    dim + R"(, sparse_grad=false} : f32[2,3,4,4]
+)"),
+        "tp:3");
+  };
+  EXPECT_EQ(ToString(TypeOf(gathered("-1"), "bias")), "f32[2,1,4,4]");
+  ExpectError([&] { gathered("1"); }, ErrorCode::kInvalidArgument,
+              "none of 2 layers can be shared");
+}
+
 TEST(TensorParallel, LeavesATableAloneThatIsLookedUpByHeads) {
   // Along the heads, which no GPU has all of.
   ExpectError(
