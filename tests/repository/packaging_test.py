@@ -91,6 +91,33 @@ class Licenses(unittest.TestCase):
         self.assertIn("libodd.so.1", result.stderr)
 
 
+# A LibTorch with CUDA, as far as CMake asks for it.
+TORCH_WITH_CUDA = """
+add_library(torch INTERFACE)
+set(Torch_VERSION 2.13.0)
+set(C10_CUDA_LIBRARY /opt/torch/lib/libc10_cuda.so)
+"""
+
+
+class Wheel(unittest.TestCase):
+
+    def test_refuses_to_hold_a_libtorch_with_cuda(self):
+        """CUDA's own libraries, which it needs, would stay outside."""
+        with tempfile.TemporaryDirectory() as folder:
+            torch = pathlib.Path(folder) / "torch"
+            torch.mkdir()
+            (torch / "TorchConfig.cmake").write_text(TORCH_WITH_CUDA)
+            (torch / "TorchConfigVersion.cmake").write_text(
+                "set(PACKAGE_VERSION 2.13.0)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n")
+            (torch / "onnx-ml.proto").touch()
+            result = run("cmake", "-S", REPOSITORY, "-B", f"{folder}/build",
+                         f"-DTorch_DIR={torch}", f"-DONNX_PROTO_DIR={torch}",
+                         "-DFORETELL_LIBTORCH_INSIDE=ON")
+        self.assertEqual(result.returncode, 1)
+        said = " ".join(result.stderr.split())
+        self.assertIn("found 2.13.0 with CUDA (/opt/torch/lib/libc10_cuda.so)", said)
+
+
 def linked_packages():
     """Debian packages of the libraries that the program itself asks for."""
     with open(PACKAGING / "components.csv", encoding="utf-8", newline="") as file:
