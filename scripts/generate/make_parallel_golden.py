@@ -17,8 +17,9 @@ allocates within a gathering or a scattering, copies of the whole, does not coun
 towards `peak`: NCCL makes none.
 
 `live_bytes.csv` has the figures, `blocks.graph`, `gated.graph`, `language.graph`,
-`tied.graph` and `mlp.graph` the same steps of one process, as foretell traces them on the CPU, whose kernels take memory of
-their own: the gradient of a batch norm makes its result twice.
+`tied.graph`, `placed.graph` and `mlp.graph` the same steps of one process, as foretell
+traces them on the CPU, whose kernels take memory of their own: the gradient of a batch
+norm makes its result twice.
 """
 
 import argparse
@@ -48,7 +49,8 @@ import foretell  # noqa: E402
 
 COLUMNS = ("network", "plan", "standing", "forward", "backward", "peak")
 STEPS = 4
-RUNS = 5
+RUNS = 6
+STEADY = 2  # The last steps, which are alike.
 MARK, EXCHANGE = "foretell: ", "exchange"
 GPUS = (2, 4)
 PLANS = ("ddp:{}", "ddp:{},bucket-view", "zero1:{}", "zero2:{}", "fsdp:{}", "tp:{}",
@@ -69,8 +71,11 @@ class Block(nn.Module):
         batch, tokens, _ = x.shape
         q, k, v = self.qkv(x).view(batch, tokens, 3, self.heads, -1).permute(
             2, 0, 3, 1, 4).unbind(0)
-        scores = (q @ k.transpose(-2, -1)).softmax(-1)
+        scores = self.score(q, k).softmax(-1)
         return self.out((scores @ v).transpose(1, 2).reshape(batch, tokens, -1))
+
+    def score(self, q, k):
+        return q @ k.transpose(-2, -1)
 
     def forward(self, x):
         x = x + self.attend(self.norm1(x))
@@ -109,6 +114,26 @@ class GatedBlock(nn.Module):
         return x + self.down(nn.functional.silu(self.gate(y)) * self.up(y))
 
 
+class PlacedBlock(Block):
+    """A block with a table of relative positions by heads, as Swin's."""
+
+    TOKENS = 12
+
+    def __init__(self, width, heads):
+        super().__init__(width, heads)
+        self.table = nn.Parameter(torch.zeros(2 * self.TOKENS - 1, heads))
+        places = torch.arange(self.TOKENS)
+        self.register_buffer(
+            "places", (places[:, None] - places + self.TOKENS - 1).flatten())
+
+    def score(self, q, k):
+        bias = self.table[self.places].view(self.TOKENS, self.TOKENS, -1)
+        return super().score(q, k) + bias.permute(2, 0, 1).unsqueeze(0)
+
+    def keep_heads(self):
+        self.table = nn.Parameter(self.table.detach()[:, :self.heads].clone())
+
+
 class Blocks(nn.Module):
     """An embedding, three blocks, a norm and a head of a width that four processes
     cannot share evenly."""
@@ -136,6 +161,10 @@ class Blocks(nn.Module):
 
 class Gated(Blocks):
     BLOCK = GatedBlock
+
+
+class Placed(Blocks):
+    BLOCK = PlacedBlock
 
 
 class Language(Blocks):
@@ -181,6 +210,7 @@ class Mlp(nn.Module):
 #: Networks by name, and the plans that are wanted of them.
 NETWORKS = {"blocks": (Blocks, PLANS[:-1]), "gated": (Gated, PLANS[-2:-1]),
             "language": (Language, PLANS[-1:]), "tied": (Tied, PLANS[-1:]),
+            "placed": (Placed, PLANS[-2:-1]),
             "mlp": (Mlp, PLANS[:-2])}
 
 
@@ -207,6 +237,8 @@ def share_layers(network, mesh, vocabulary):
         plan |= {name: RowwiseParallel() for name in block.ROWS}
         parallelize_module(block, mesh, plan)
         block.heads //= mesh.size()
+        if isinstance(block, PlacedBlock):
+            block.keep_heads()
     return network
 
 
@@ -273,8 +305,8 @@ def take_steps(make, plan, mesh):
 
 
 def figures(events):
-    """Bytes at the marks of the last step, by name, and the peak in it."""
-    live, found, quiet_until = 0, {}, 0
+    """Bytes at the marks of each step, by name, and the peak in it."""
+    steps, live, found, quiet_until = [], 0, {}, 0
     for time, name, size in sorted(events, key=lambda event: event[0]):
         if name == EXCHANGE:
             quiet_until = time + size
@@ -282,11 +314,12 @@ def figures(events):
         live += size
         if name == "begin":
             found = {"peak": 0}
+            steps.append(found)
         elif name:
             found[name] = live
         if "standing" in found and time > quiet_until:
             found["peak"] = max(found["peak"], live)
-    return found
+    return steps
 
 
 def events_of(run):
@@ -303,9 +336,12 @@ def events_of(run):
 
 def least(make, plan, mesh):
     """Gloo's own threads, which the profiler does not see, may be the last to let go
-    of a tensor: a run shows too much then, and never too little."""
-    runs = [measure(make, plan, mesh) for _ in range(RUNS)]
-    return {name: min(run[name] for run in runs) for name in COLUMNS[2:]}
+    of a tensor: all that follows in a run shows too much then, never too little."""
+    steps = [step for _ in range(RUNS)
+             for step in measure(make, plan, mesh)[-STEADY:]]
+    standing = min(step["standing"] for step in steps)
+    return {name: standing + min(step[name] - step["standing"] for step in steps)
+            for name in COLUMNS[2:]}
 
 
 def measure(make, plan, mesh):
@@ -361,7 +397,7 @@ def graph_of(model, *flags):
 
 
 def write_graphs(out):
-    for name in ("blocks", "gated", "language", "tied"):
+    for name in ("blocks", "gated", "language", "tied", "placed"):
         network = NETWORKS[name][0]()
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, f"{name}.pt")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace foretell::parallel {
@@ -181,7 +182,7 @@ bool FollowRepeat(const Node& node, SplitBoard& board) {
 }
 
 bool FollowIndex(const Node& node, SplitBoard& board) {
-  const bool writes = node.target.starts_with("index_put");
+  const bool writes = node.target.find("index_put") != std::string::npos;
   if (node.inputs.size() != (writes ? 3U : 2U)) return false;
   const ValueId index = node.inputs[1];
   const ValueId pieces = writes ? node.inputs[2] : node.outputs.front();

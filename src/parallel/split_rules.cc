@@ -228,7 +228,7 @@ constexpr TargetRow kTargetRows[] = {
      "type_as lift_fresh",
      &FollowElements},
     {"repeat tile", &FollowRepeat},
-    {"index _unsafe_index index_put index_put_", &FollowIndex},
+    {"index _unsafe_index index_put index_put_ _index_put_impl_", &FollowIndex},
     {"new_zeros new_ones new_empty new_full", &FollowNothing},
     {"mm bmm matmul", &FollowProduct},
     {"embedding embedding_backward", &FollowEmbedding},

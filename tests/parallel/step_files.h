@@ -18,7 +18,8 @@ struct RealStep {
   OperatorGraph Under(const std::string& plan) const;
 };
 
-/// `network` is "blocks", "gated", "language", "tied" or "mlp".
+/// `network` is "blocks", "gated", "language", "tied", "placed" or
+/// "mlp".
 RealStep ReadStep(const std::string& network);
 
 }  // namespace foretell::parallel_test
