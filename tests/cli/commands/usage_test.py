@@ -114,7 +114,7 @@ class Usage(unittest.TestCase):
         refused = run("predict", ONNX, "--batch", "1", "--grad", "--mode",
                       "training")
         self.assertEqual(refused.returncode, USAGE)
-        self.assertIn("--grad says how inference runs", refused.stderr)
+        self.assertIn("--grad: says how inference runs", refused.stderr)
 
     def test_a_batch_of_0_is_a_usage_error(self):
         for batch in ("0", "-1", "many"):
