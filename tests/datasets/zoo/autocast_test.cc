@@ -30,7 +30,6 @@ OperatorGraph TraceOf(const std::string& name, const TraceOptions& options,
 /// Networks in which casts are others than those that a plain trace in FP16 is
 /// given. Each time the trace is right.
 const std::map<std::string, std::string> kDifferent = {
-    {"convnext_tiny", "an addition in place keeps f16"},
     {"deberta_v2_base", "what the network casts to f32 has been f32"},
     {"gpt2", "a constant is made in the type of an f16 activation"},
     {"t5_small", "what the network casts to f32 has been f32"},

@@ -22,9 +22,10 @@ TEST(Selection, LeavesOutFieldsThatAreAtTheStockValue) {
             "mnasnet1_3");
 }
 
-TEST(Selection, TakesTheLastOfTwoChangesToOneField) {
-  EXPECT_EQ(Select("vgg11?classes=10&classes=20").canonical_name,
-            "vgg11?classes=20");
+TEST(Selection, RefusesTwoChangesToOneField) {
+  ExpectError([] { Select("vgg11?classes=10&classes=20"); },
+              ErrorCode::kInvalidArgument,
+              "zoo:vgg11?classes=10&classes=20: classes=10 and classes=20");
 }
 
 TEST(Selection, KnowsFamiliesBesideStockNetworks) {
