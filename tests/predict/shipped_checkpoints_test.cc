@@ -22,10 +22,10 @@ struct Shipped {
 
 constexpr Shipped kShipped[] = {
     {"latency-autocast-portable.safetensors", 0xda793b457e34a58a},
-    {"latency-autocast.safetensors", 0x1381564574e86e0},
+    {"latency-autocast.safetensors", 0x01381564574e86e0},
     {"memory-training.safetensors", 0xaccd7e0e3bf7728b},
     {"pmgns/inference-autocast.safetensors", 0xad57cbf80313d038},
-    {"pmgns/inference.safetensors", 0x511acf39a4a4074b},
+    {"pmgns/inference.safetensors", 0xe621b7b8738cff4b},
     {"pmgns/training-memory.safetensors", 0x241f11a73bed74ef},
     {"pmgns/training.safetensors", 0x8941a2bcb3d7eae7},
 };
