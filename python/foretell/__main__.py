@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 from ._command import environment, program
@@ -10,6 +11,8 @@ from ._errors import Error
 
 
 def main() -> None:
+    # Python ignores what ends a program whose reader has gone, `| head` say.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         os.execve(program(), [program(), *sys.argv[1:]], dict(environment()))
     except Error as error:

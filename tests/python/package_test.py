@@ -3,6 +3,7 @@
 import importlib.metadata
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import unittest
@@ -30,6 +31,13 @@ class Program(unittest.TestCase):
             self.assertEqual(
                 output(PROGRAM, *words),
                 output(_command.program(), *words))
+
+    def test_ends_silently_where_nobody_reads(self):
+        with subprocess.Popen((PROGRAM, "devices"), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            process.stdout.close()
+            self.assertEqual(process.stderr.read(), b"")
+            self.assertEqual(process.wait(), -signal.SIGPIPE)
 
     def test_has_the_version_of_the_package(self):
         self.assertIn(importlib.metadata.version("foretell"), _command.run(["version"]))

@@ -3,7 +3,7 @@
 
 import unittest
 
-from calls import SCRIPT, OK, run, predict_json
+from calls import SCRIPT, OK, MODEL_FAILED, run, predict_json
 
 
 class Parallel(unittest.TestCase):
@@ -69,6 +69,20 @@ class Parallel(unittest.TestCase):
         outcome = run("predict", *model, "--parallel", "tp:5")
         self.assertIn("reads 12 heads, which 5 GPUs cannot share evenly",
                       outcome.stderr)
+
+    def test_words_are_shared_where_asked_for(self):
+        model = ("zoo:llama3_2_1b", "--batch", "1", "--precision", "bf16",
+                 "--device", "h100-sxm5-80gb", "--parallel")
+        (layers,) = predict_json(*model, "tp:4")["results"]
+        (words,) = predict_json(*model, "tp:4,vocabulary")["results"]
+        # Three quarters of a table of 128,256 words are on other GPUs.
+        self.assertAlmostEqual(
+            layers["memory"]["parameters_mib"] - words["memory"]["parameters_mib"],
+            0.75 * 128256 * 2048 * 2 / 2**20, delta=0.1)
+        refused = run("predict", "zoo:gpt2", "--batch", "1", "--parallel",
+                      "tp:4,vocabulary")
+        self.assertEqual(refused.returncode, MODEL_FAILED)
+        self.assertRegex(refused.stderr, "50257.* 4 ")
 
     def test_a_slow_link_makes_the_step_longer(self):
         fast = self.result("--parallel", "ddp:8")
