@@ -52,10 +52,10 @@ class Comparison(Sequence[Prediction]):
                             "above 0")
         rows = []
         for one, row in zip(self._predictions, self.rows):
-            price = usd_per_hour.get(one.device)
-            thousand = None if price is None else price * one.latency.ms / 3600
+            hour = usd_per_hour.get(one.device)
+            thousand = None if hour is None else hour * one.latency.ms / 3600
             rows.append({**row, "fits": one.mig.whole_device.fits,
-                         "usd_per_hour": price,
+                         "usd_per_hour": hour,
                          "usd_per_thousand_batches": thousand})
         return sorted(rows, key=_by_price)
 

@@ -125,8 +125,8 @@ def _names_of_inputs(module: torch.nn.Module,
     signature = program.graph_signature.user_inputs
     args, kwargs = _pytree.tree_unflatten(signature, program.call_spec.in_spec)
     named = dict(zip(inspect.signature(module.forward).parameters, args)) | kwargs
-    leaves = _pytree.tree_flatten_with_path(named)[0]
-    return {leaf: path[0].key + _pytree.keystr(path[1:]) for path, leaf in leaves}
+    return {leaf: name + _pytree.keystr(path) for name, value in named.items()
+            for path, leaf in _pytree.tree_flatten_with_path(value)[0]}
 
 
 def _refuse_fixed_batch(module: torch.nn.Module, program: ExportedProgram) -> None:
