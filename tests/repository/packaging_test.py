@@ -110,8 +110,9 @@ class Wheel(unittest.TestCase):
             (torch / "TorchConfigVersion.cmake").write_text(
                 "set(PACKAGE_VERSION 2.13.0)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n")
             (torch / "onnx-ml.proto").touch()
-            result = run("cmake", "-S", REPOSITORY, "-B", f"{folder}/build",
-                         f"-DTorch_DIR={torch}", f"-DONNX_PROTO_DIR={torch}",
+            result = run("cmake", "-G", "Ninja", "-S", REPOSITORY,
+                         "-B", f"{folder}/build", f"-DTorch_DIR={torch}",
+                         f"-DONNX_PROTO_DIR={torch}",
                          "-DFORETELL_LIBTORCH_INSIDE=ON")
         self.assertEqual(result.returncode, 1)
         said = " ".join(result.stderr.split())
