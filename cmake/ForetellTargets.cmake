@@ -184,3 +184,19 @@ function(foretell_add_test name)
                  "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()
+
+# foretell_add_command_tests(<prefix> <python>)
+# makes each commands/*_test.py beside the caller a test of the program, <prefix>.
+# and its name: none can be left out of a list.
+function(foretell_add_command_tests prefix python)
+  file(GLOB tests CONFIGURE_DEPENDS
+       "${CMAKE_CURRENT_SOURCE_DIR}/commands/*_test.py")
+  foreach(test ${tests})
+    cmake_path(GET test STEM name)
+    string(REGEX REPLACE "_test$" "" name "${name}")
+    add_test(NAME ${prefix}.${name}
+             COMMAND ${python} "${test}" $<TARGET_FILE:foretell>
+                     "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(${prefix}.${name} PROPERTIES LABELS unit TIMEOUT 600)
+  endforeach()
+endfunction()

@@ -28,14 +28,14 @@ class CompositeSteps {
                  std::optional<std::int64_t> read_as);
 
   const Node& node() const { return expanded_.node; }
-  TorchGeneration torch() const { return outer_.mode.torch.Generation(); }
-  const TorchVersion& torch_version() const { return outer_.mode.torch; }
+  const TorchVersion& torch() const { return outer_.mode.torch; }
   bool autocast() const { return outer_.mode.autocast; }
   /// Tensors among the operator's arguments, in order.
   std::size_t num_operands() const { return node().inputs.size(); }
   bool TakesTwo() const { return num_operands() >= 2; }
   /// The `index`-th of them; the same tensor twice is one value.
   ValueId Operand(std::size_t index);
+  /// Whether the `index`-th argument lies contiguously.
   bool IsContiguous(std::size_t index) const {
     return outer_.tensors.IsContiguous(node().inputs[index]);
   }

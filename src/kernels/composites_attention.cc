@@ -44,11 +44,11 @@ bool IsUnderstood(CompositeSteps& steps, const Block& block) {
 }
 
 bool IsFused(CompositeSteps& steps, const Block& block) {
-  return FusesMultiHead(
-      steps.torch(), {.is_self_attention =
-                          block.query == block.key && block.key == block.value,
-                      .head_size = steps.Size(block.query, -1) / block.heads,
-                      .need_weights = block.need_weights});
+  return FusesMultiHead(steps.torch().Generation(),
+                        {.is_self_attention = block.query == block.key &&
+                                              block.key == block.value,
+                         .head_size = steps.Size(block.query, -1) / block.heads,
+                         .need_weights = block.need_weights});
 }
 
 ValueId Fused(CompositeSteps& steps, const Block& block) {

@@ -26,7 +26,7 @@ constexpr TorchVersion kFlattensAll = {.major = 2, .minor = 1};
 constexpr std::size_t kSequenceRank = 3;
 
 BiasKernel BiasKernelOf(const CompositeSteps& steps, std::size_t rank) {
-  const TorchVersion& torch = steps.torch_version();
+  const TorchVersion& torch = steps.torch();
   const bool flattens =
       steps.IsContiguous(0) &&
       torch >= (rank <= kSequenceRank ? kFlattensSequences : kFlattensAll);
@@ -71,7 +71,7 @@ bool LinearLayer(CompositeSteps& steps) {
 bool AddedProduct(CompositeSteps& steps) {
   const bool has_bias =
       steps.num_operands() == 3 && steps.RankOf(steps.Operand(0)) == 1;
-  if (!has_bias || steps.torch_version() >= kProductAddsBias) return false;
+  if (!has_bias || steps.torch() >= kProductAddsBias) return false;
   ReturnAddedToBias(steps, steps.Operand(0), steps.Operand(1),
                     steps.Operand(2));
   return true;

@@ -79,6 +79,14 @@ LayerShare SharedLayers::ShareOf(ParameterIndex weight) const {
   return roles_[IndexOf(weight)].share;
 }
 
+std::vector<bool> SharedLayers::WholeWeights() const {
+  std::vector<bool> is_whole;
+  for (const Role& role : roles_) {
+    is_whole.push_back(role.share == LayerShare::kWhole);
+  }
+  return is_whole;
+}
+
 bool SharedLayers::TryRows(const LayerProduct& layer) {
   fresh_.clear();
   fresh_roles_.clear();
@@ -89,11 +97,7 @@ bool SharedLayers::TryRows(const LayerProduct& layer) {
 }
 
 void SharedLayers::ShareHeads() {
-  std::vector<bool> is_whole;
-  for (const Role& role : roles_) {
-    is_whole.push_back(role.share == LayerShare::kWhole);
-  }
-  vocabulary_ = FindVocabulary(graph(), facts_, products_, is_whole);
+  vocabulary_ = FindVocabulary(graph(), facts_, products_, WholeWeights());
   for (const ParameterIndex head : vocabulary_.heads) {
     fresh_.clear();
     fresh_roles_.clear();

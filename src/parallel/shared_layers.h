@@ -40,6 +40,8 @@ class SharedLayers final : public SplitBoard {
   /// Empty unless `spec` shares it.
   const Vocabulary& vocabulary() const { return vocabulary_; }
   LayerShare ShareOf(ParameterIndex weight) const;
+  /// By parameter: whether every GPU has the layer whole.
+  std::vector<bool> WholeWeights() const;
   /// Features in one run of those that the layer shares.
   std::int64_t PeriodOf(ParameterIndex weight) const {
     return roles_[static_cast<std::size_t>(weight)].period;

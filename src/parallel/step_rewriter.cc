@@ -171,6 +171,15 @@ std::vector<ValueId> StepRewriter::AddCollective(std::string_view target,
   return Add(std::move(added));
 }
 
+ValueId StepRewriter::AddTensor(Added added, std::int64_t bytes,
+                                TensorRole role, std::string label) {
+  const StorageId storage = builder_.AddStorage(bytes, role, std::move(label));
+  added.storages = {storage};
+  const ValueId result = Add(std::move(added)).front();
+  builder_.Allocate(storage, Current());
+  return result;
+}
+
 void StepRewriter::AddUp(ValueId id) {
   const Value& value = graph_.value(id);
   const StorageId part = StorageNow(value.storage);

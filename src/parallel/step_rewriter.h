@@ -87,6 +87,10 @@ class StepRewriter {
   void Free(StorageId storage) { builder_.Free(storage, Current()); }
   /// Results of the node in their order.
   std::vector<ValueId> Add(Added added);
+  /// Adds a node whose one result is in a storage of its own, of `bytes`, that
+  /// is allocated during it; `added` has neither storages nor more types.
+  ValueId AddTensor(Added added, std::int64_t bytes, TensorRole role,
+                    std::string label);
   /// Adds an exchange of `bytes` (src/graph/collective.h) between the GPUs.
   std::vector<ValueId> AddCollective(std::string_view target,
                                      std::int64_t bytes, Added added);

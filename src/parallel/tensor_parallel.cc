@@ -182,18 +182,17 @@ class SharedStep final : public StepRewriter {
       }
       TensorType type = graph().value(operand).type;
       type.shape[IndexOf(split->dim)] /= gpus();
-      const StorageId storage = builder().AddStorage(
-          type.Bytes(), TensorRole::kOptimizerTemporary, "own part");
       const ValueId whole = ValueNow(operand);
-      const ValueId part = Add({.target = "clone",
-                                .inputs = {whole},
-                                .types = {type},
-                                .storages = {storage},
-                                .phase = Phase::kOptimizer})
-                               .front();
-      builder().Allocate(storage, Current());
+      const ValueId part =
+          AddTensor({.target = "clone",
+                     .inputs = {whole},
+                     .types = {type},
+                     .phase = Phase::kOptimizer},
+                    type.Bytes(), TensorRole::kOptimizerTemporary, "own part");
       SetValue(operand, part);
-      copies_.push_back({.operand = operand, .whole = whole, .part = storage});
+      copies_.push_back({.operand = operand,
+                         .whole = whole,
+                         .part = builder().value(part).storage});
     }
   }
 

@@ -65,13 +65,9 @@ class Borders final : public StepRewriter {
         lives_before_(LivesBefore(graph)) {
     ParallelSpec without = spec;
     without.vocabulary = false;
-    const SharedLayers layers(graph, facts_, without);
-    std::vector<bool> is_whole;
-    for (std::size_t i = 0; i < facts_.parameters.size(); ++i) {
-      is_whole.push_back(layers.ShareOf(static_cast<ParameterIndex>(i)) ==
-                         LayerShare::kWhole);
-    }
-    vocabulary_ = FindVocabulary(graph, facts_, products_, is_whole);
+    vocabulary_ =
+        FindVocabulary(graph, facts_, products_,
+                       SharedLayers(graph, facts_, without).WholeWeights());
     RequireEvenParts();
   }
 
@@ -149,22 +145,18 @@ class Borders final : public StepRewriter {
   }
 
   /// A node with one result in a storage of its own.
-  ValueId AddTensor(std::string target, std::vector<ValueId> inputs,
-                    const TensorType& type, const Node& like) {
+  ValueId AddOfWords(std::string target, std::vector<ValueId> inputs,
+                     const TensorType& type, const Node& like) {
     const TensorRole role = like.phase == Phase::kForward
                                 ? TensorRole::kActivation
                                 : TensorRole::kBackwardTemporary;
-    const StorageId storage =
-        builder().AddStorage(type.Bytes(), role, target + ".words");
-    const ValueId added = Add({.target = std::move(target),
-                               .inputs = std::move(inputs),
-                               .types = {type},
-                               .storages = {storage},
-                               .phase = like.phase,
-                               .scope = like.scope})
-                              .front();
-    builder().Allocate(storage, Current());
-    return added;
+    std::string label = target + ".words";
+    return AddTensor({.target = std::move(target),
+                      .inputs = std::move(inputs),
+                      .types = {type},
+                      .phase = like.phase,
+                      .scope = like.scope},
+                     type.Bytes(), role, std::move(label));
   }
 
   /// A node that writes into its first operand.
@@ -187,13 +179,13 @@ class Borders final : public StepRewriter {
     whole_words_ = ValueNow(words_);
     const TensorType type = graph().value(words_).type;
     const TensorType marks{DType::kBool, type.shape};
-    const ValueId below = AddTensor("lt", {whole_words_}, marks, node);
-    const ValueId above = AddTensor("ge", {whole_words_}, marks, node);
-    mask_ = AddTensor("bitwise_or", {below, above}, marks, node);
+    const ValueId below = AddOfWords("lt", {whole_words_}, marks, node);
+    const ValueId above = AddOfWords("ge", {whole_words_}, marks, node);
+    mask_ = AddOfWords("bitwise_or", {below, above}, marks, node);
     Free(StorageOf(below));
     Free(StorageOf(above));
-    const ValueId copy = AddTensor("clone", {whole_words_}, type, node);
-    const ValueId own = AddTensor("sub", {copy}, type, node);
+    const ValueId copy = AddOfWords("clone", {whole_words_}, type, node);
+    const ValueId own = AddOfWords("sub", {copy}, type, node);
     Free(StorageOf(copy));
     SetValue(words_, AddInPlace("masked_fill_", {own, mask_}, node));
   }
@@ -222,19 +214,16 @@ class Borders final : public StepRewriter {
                                             .scope = node.scope})
                                  .front();
     builder().Allocate(buffer, Current());
-    const StorageId whole =
-        builder().AddStorage(like.bytes, like.role, like.label + ".whole");
-    const ValueId side_by_side = Add({.target = "cat",
-                                      .inputs = {gathered},
-                                      .types = {value.type},
-                                      .storages = {whole},
-                                      .phase = node.phase,
-                                      .scope = node.scope})
-                                     .front();
-    builder().Allocate(whole, Current());
+    const ValueId side_by_side =
+        AddTensor({.target = "cat",
+                   .inputs = {gathered},
+                   .types = {value.type},
+                   .phase = node.phase,
+                   .scope = node.scope},
+                  like.bytes, like.role, like.label + ".whole");
     Free(buffer);
     Free(StorageOf(part));
-    SetStorage(value.storage, whole);
+    SetStorage(value.storage, StorageOf(side_by_side));
     SetValue(id, side_by_side);
     FreeReplaced(node);
   }
@@ -251,19 +240,14 @@ class Borders final : public StepRewriter {
   ValueId CopyPart(ValueId id, const Node& node) {
     const Value& value = graph().value(id);
     const Storage like = builder().storage(StorageNow(value.storage));
-    const StorageId part = builder().AddStorage(value.type.Bytes(), like.role,
-                                                like.label + ".part");
-    const ValueId copy = Add({.target = "clone",
-                              .inputs = {ValueNow(id)},
-                              .types = {value.type},
-                              .storages = {part},
-                              .phase = node.phase,
-                              .scope = node.scope,
-                              .attributes = {{std::string(kOwnPartAttribute),
-                                              ToString(spec())}}})
-                             .front();
-    builder().Allocate(part, Current());
-    return copy;
+    return AddTensor(
+        {.target = "clone",
+         .inputs = {ValueNow(id)},
+         .types = {value.type},
+         .phase = node.phase,
+         .scope = node.scope,
+         .attributes = {{std::string(kOwnPartAttribute), ToString(spec())}}},
+        value.type.Bytes(), like.role, like.label + ".part");
   }
 
   /// The part stands for the whole, which goes; views of it that were there
