@@ -16,9 +16,9 @@ SCRIPT = str(SOURCE / "examples" / "resnet18.pt")
 OK, DOES_NOT_FIT, USAGE, MODEL_FAILED = 0, 1, 2, 3
 
 
-def run(*arguments):
+def run(*arguments, **options):
     return subprocess.run([BINARY, *arguments], capture_output=True, text=True,
-                          timeout=120)
+                          timeout=120, **options)
 
 
 def predict_json(*arguments):

@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 """Tests of `report`, `diff`, and of `predict` on a terminal, as users call them;
-what a browser makes of pages: tests/browser.
-
-    pictures_test.py BINARY SOURCE_DIR [unittest arguments]
-"""
+what a browser makes of pages: tests/browser."""
 
 import fcntl
 import json
@@ -13,23 +10,14 @@ import pty
 import re
 import struct
 import subprocess
-import sys
 import tempfile
 import termios
 import unicodedata
 import unittest
 
-BINARY = sys.argv.pop(1)
-SOURCE = pathlib.Path(sys.argv.pop(1))
-ONNX = str(SOURCE / "examples" / "resnet18.onnx")
-SCRIPT = str(SOURCE / "examples" / "resnet18.pt")
-OK, USAGE, MODEL_FAILED = 0, 2, 3
+from calls import BINARY, SOURCE, ONNX, SCRIPT, OK, USAGE, MODEL_FAILED, run
+
 COLOR = re.compile(r"\033\[\d+m")
-
-
-def run(*arguments):
-    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True,
-                          text=True, timeout=120)
 
 
 class PicturesTest(unittest.TestCase):
@@ -39,8 +27,8 @@ class PicturesTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def ok(self, *arguments):
-        outcome = run(*arguments)
+    def ok(self, *arguments, **options):
+        outcome = run(*arguments, **options)
         self.assertEqual(outcome.returncode, OK, outcome.stderr)
         return outcome.stdout
 
@@ -180,7 +168,8 @@ class Diff(PicturesTest):
             self.assertIn("expected two", outcome.stderr)
 
     def test_keeps_to_80_columns(self):
-        text = self.ok("diff", "examples/resnet18.onnx", "--batch", "8,16")
+        text = self.ok("diff", "examples/resnet18.onnx", "--batch", "8,16",
+                       cwd=SOURCE)
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
 
 
