@@ -35,18 +35,29 @@ bool IsWordCharacter(char c) {
          std::string_view("+-._").find(c) != std::string_view::npos;
 }
 
+/// Behind the string that begins at `start`, or the end of the text.
+std::size_t StringEnd(std::string_view text, std::size_t start) {
+  std::size_t end = start + 1;
+  while (end < text.size() && text[end] != '"')
+    end += text[end] == '\\' ? 2 : 1;
+  return std::min(end + 1, text.size());
+}
+
+/// Where the string begins that ends before `end`; only from the front can be
+/// told which quotes are escaped.
+std::size_t StringStart(std::string_view text, std::size_t end) {
+  std::size_t start = text.find('"');
+  while (StringEnd(text, start) < end) {
+    start = text.find('"', StringEnd(text, start));
+  }
+  return start;
+}
+
 /// Where the string, the word, the number or the sign begins that ends before
 /// `end`, which is above 0.
 std::size_t TokenStart(std::string_view text, std::size_t end) {
   std::size_t start = end - 1;
-  if (text[start] == '"') {
-    while (start > 0) {
-      --start;
-      const bool is_escaped = start > 0 && text[start - 1] == '\\';
-      if (text[start] == '"' && !is_escaped) break;
-    }
-    return start;
-  }
+  if (text[start] == '"') return StringStart(text.substr(0, end), end);
   if (!IsWordCharacter(text[start])) return start;
   while (start > 0 && IsWordCharacter(text[start - 1])) --start;
   return start;
@@ -58,7 +69,7 @@ std::string TokenAt(std::string_view text, std::size_t start) {
   if (start >= text.size()) return "the end of the text";
   std::size_t end = start + 1;
   if (text[start] == '"') {
-    end = std::min(text.find('"', end), text.size() - 1) + 1;
+    end = StringEnd(text, start);
   } else if (IsWordCharacter(text[start])) {
     while (end < text.size() && IsWordCharacter(text[end])) ++end;
   }

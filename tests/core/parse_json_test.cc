@@ -48,6 +48,10 @@ TEST(ParseJson, SaysWhereATextIsNoDocumentAndWhatWasExpected) {
       {"{\"a\" 1}", "line 1, column 6: found '1', expected ':'"},
       {"{\"a\": 1 \"b\": 2}",
        "line 1, column 9: found '\"b\"', expected ',' or '}'"},
+      {R"({"a": 1 "b\\"})",
+       R"(line 1, column 9: found '"b\\"', expected ',' or '}')"},
+      {R"({"\\": 1 "c\"d"})",
+       R"(line 1, column 10: found '"c\"d"', expected ',' or '}')"},
       {"{\"a\": \"x, {\",}", "found '}', expected a field's name in quotes"},
       {"{a: 1}",
        "line 1, column 2: found 'a', expected a field's name in "
