@@ -187,10 +187,13 @@ endfunction()
 
 # foretell_add_command_tests(<prefix> <python>)
 # makes each commands/*_test.py beside the caller a test of the program, <prefix>.
-# and its name: none can be left out of a list.
+# and its name: none can be left out of a list. A change of the folder configures
+# anew; by GLOB's own CONFIGURE_DEPENDS a dry run of ninja, which
+# scripts/lib/build_progress.py plans by, would show nothing but that.
 function(foretell_add_command_tests prefix python)
-  file(GLOB tests CONFIGURE_DEPENDS
-       "${CMAKE_CURRENT_SOURCE_DIR}/commands/*_test.py")
+  set(folder "${CMAKE_CURRENT_SOURCE_DIR}/commands")
+  file(GLOB tests "${folder}/*_test.py")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}")
   foreach(test ${tests})
     cmake_path(GET test STEM name)
     string(REGEX REPLACE "_test$" "" name "${name}")

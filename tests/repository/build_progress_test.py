@@ -108,6 +108,18 @@ class Build(unittest.TestCase):
         self.assertEqual(outcome.returncode, 1)
         self.assertIn("unknown target 'c.o'", outcome.stderr)
 
+    def test_can_plan_what_is_configured(self):
+        """Ninja's dry run ends at globs that it would have to look at first."""
+        root = pathlib.Path(__file__).parents[2]
+        folders = [folder for folder in root.iterdir() if folder.is_dir()
+                   and folder.name != "build" and folder.name[0] != "."]
+        for path in (root / "CMakeLists.txt", *root.glob("cmake/*.cmake"),
+                     *(path for folder in folders
+                       for path in folder.rglob("CMakeLists.txt"))):
+            with self.subTest(path.relative_to(root)):
+                self.assertNotRegex(path.read_text(),
+                                    r"file\(GLOB(_RECURSE)?\s+\w+\s+CONFIGURE_DEPENDS")
+
 
 if __name__ == "__main__":
     unittest.main()
