@@ -42,6 +42,14 @@ std::vector<std::string> ModulesOfConstants(const OperatorGraph& graph) {
   return modules;
 }
 
+/// Whether the file says of any operator in which module it is: those of the
+/// forward pass without one are the network's own then.
+bool HasPaths(const OperatorGraph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const Node& node) {
+    return node.phase == Phase::kForward && !ModulePath(node.scope).empty();
+  });
+}
+
 /// What an operator without a scope belongs to, by what it reads.
 class Operands {
  public:
@@ -114,11 +122,13 @@ std::vector<std::string> ModulesOfNodes(const OperatorGraph& graph) {
   std::vector<std::string> modules;
   modules.reserve(graph.nodes().size());
   const Operands operands(graph, constants, modules);
+  const bool has_paths = HasPaths(graph);
   for (const Node& node : graph.nodes()) {
     std::string module;
     if (node.phase != Phase::kOptimizer) {
       module = ModulePath(node.scope);
-      if (module.empty()) module = operands.ModuleOf(node);
+      const bool is_root = has_paths && node.phase == Phase::kForward;
+      if (module.empty() && !is_root) module = operands.ModuleOf(node);
     }
     modules.push_back(std::move(module));
   }

@@ -43,6 +43,18 @@ output %b, %c
               ElementsAre("mlp.0", "mlp.0", "mlp.0", ""));
 }
 
+TEST(ModulesOfNodes, LeaveTheNetworkItsOwnOperators) {
+  const OperatorGraph graph = ParseGraph(R"(graph "flat"
+%x = input f32[4,8]
+%w = parameter f32[8,8] label="fc.weight"
+%a = mm(%x, %w) : f32[4,8] @ "/fc/MatMul"
+%b = relu(%a) : f32[4,8] @ "/Relu"
+%c = mm(%b, %w) : f32[4,8]
+output %c
+)");
+  EXPECT_THAT(ModulesOfNodes(graph), ElementsAre("fc", "", ""));
+}
+
 TEST(ModulesOfNodes, LeadTheBackwardPassHome) {
   const OperatorGraph graph = ParseGraph(R"(graph "trained" mode=training
 %x = input f32[4,8]
