@@ -25,15 +25,33 @@ std::string TimeText(const Remedy& remedy) {
   return fmt::format("{:+.0f} %", 100 * (remedy.time_factor - 1));
 }
 
+/// Whether the table, in whole MiB, would show that anything is saved.
+bool Saves(const Remedy& remedy) { return std::round(remedy.saved_mib) > 0; }
+
 std::string RemedyTable(const Advice& advice) {
   TextTable table({"remedy", "MiB at most", "saved", "ms", "time", "fits"});
   for (const Remedy& remedy : advice.remedies) {
+    if (!Saves(remedy)) continue;
     table.AddRow({Joined(remedy.names, " + "), MibText(remedy.step.needed_mib),
                   MibText(remedy.saved_mib),
                   FormatSignificant(remedy.step.latency_ms), TimeText(remedy),
                   remedy.step.fits ? "yes" : "no"});
   }
   return table.ToString();
+}
+
+/// "Nothing is saved by foreach=False (0 MiB), optimizer adam (+64)".
+std::string UselessText(const Advice& advice) {
+  std::string text;
+  for (const Remedy& remedy : advice.remedies) {
+    if (Saves(remedy)) continue;
+    const double more = -std::round(remedy.saved_mib);
+    text += fmt::format("{} {} ({}{} MiB)",
+                        text.empty() ? "Nothing is saved by" : ",",
+                        Joined(remedy.names, " + "), more > 0 ? "+" : "",
+                        MibText(more));
+  }
+  return text.empty() ? "" : text + "\n";
 }
 
 std::string SmallestText(const Advice& advice) {
@@ -69,7 +87,10 @@ std::string FormatAdvice(const AdvisedModel& advised) {
       Printable(advised.model), advised.place,
       MibText(advice.unchanged.needed_mib), MibText(advised.usable_mib),
       FormatSignificant(advice.unchanged.latency_ms));
-  text += RemedyTable(advice) + "\n";
+  if (std::ranges::any_of(advice.remedies, &Saves)) {
+    text += RemedyTable(advice) + "\n";
+  }
+  text += UselessText(advice);
   for (const UntriedRemedy& one : advice.untried) {
     text += fmt::format("not simulated: {}: {}\n", Printable(one.name),
                         Printable(one.reason));
