@@ -7,6 +7,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
@@ -67,6 +68,7 @@ class Embeddings final : public torch::nn::Module {
 
   /// tokens: i64[batch, seq]; returns [batch, seq, width].
   at::Tensor forward(const at::Tensor& tokens) {
+    const ModuleScope scope(*this);
     const at::Tensor position_ids = position_ids_.slice(1, 0, tokens.size(1));
     const at::Tensor segment_ids =
         at::gather(segment_ids_, 1, position_ids).expand(tokens.sizes());
@@ -99,6 +101,7 @@ class BertSelfAttention final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     const at::Tensor query = SplitHeads(query_->forward(x), heads_);
     const at::Tensor key = SplitHeads(key_->forward(x), heads_);
     const at::Tensor value = SplitHeads(value_->forward(x), heads_);
@@ -126,6 +129,7 @@ class BranchOutput final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& branch, const at::Tensor& input) {
+    const ModuleScope scope(*this);
     at::Tensor y = dense_->forward(branch);
     y = dropout_->forward(y);
     return norm_->forward(at::add(y, input));
@@ -152,6 +156,7 @@ struct BertLayer : torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     const at::Tensor attended = Attend(x);
     const at::Tensor inner = intermediate_->forward(attended);
     return output_->forward(inner, attended);

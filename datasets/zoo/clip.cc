@@ -9,6 +9,7 @@
 #include "datasets/zoo/encoder_block.h"
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 
 namespace foretell::zoo {
 namespace {
@@ -85,6 +86,7 @@ class ImageTower final : public torch::nn::Module {
 
   /// x: f32[batch, 3, size, size]; returns [batch, projection].
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = Embed(x);
     y = first_norm_->forward(y);
     y = blocks_->forward(y);
@@ -135,6 +137,7 @@ class TextTower final : public torch::nn::Module {
   /// tokens: i64[batch, seq]; returns [batch, projection] of each text's last
   /// token, which has the largest number.
   at::Tensor forward(const at::Tensor& tokens) {
+    const ModuleScope scope(*this);
     const at::Tensor words = words_->forward(tokens);
     const at::Tensor ids =
         at::arange(tokens.size(1), tokens.options()).unsqueeze(0);

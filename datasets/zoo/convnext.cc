@@ -14,6 +14,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/stochastic_depth.h"
 #include "datasets/zoo/transformer_layers.h"
 
@@ -67,6 +68,7 @@ struct LayerNorm2d : torch::nn::Module {
     register_module("norm", norm_);
   }
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = x.permute({0, 2, 3, 1});
     y = norm_->forward(y);
     return y.permute({0, 3, 1, 2});
@@ -97,6 +99,7 @@ class ConvNextBlock : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = layer_scale_ * branch_->forward(x);
     y = stochastic_depth_->forward(y);
     y += x;

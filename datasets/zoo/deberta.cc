@@ -10,6 +10,7 @@
 #include "datasets/zoo/disentangled_attention.h"
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
@@ -58,6 +59,7 @@ class SumAndNorm final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& branch, const at::Tensor& input) {
+    const ModuleScope scope(*this);
     at::Tensor y = dense_->forward(branch);
     y = dropout_->forward(y);
     return norm_->forward(at::add(y, input));
@@ -94,6 +96,7 @@ struct DebertaLayer : torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x, const Places& places) {
+    const ModuleScope scope(*this);
     const at::Tensor attended = Attend(x, places);
     const at::Tensor inner = intermediate_->forward(attended);
     return output_->forward(inner, attended);

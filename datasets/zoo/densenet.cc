@@ -12,6 +12,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 
 namespace foretell::zoo {
 namespace {
@@ -93,6 +94,7 @@ class DenseBlock : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     std::vector<at::Tensor> features = {x};
     for (const std::shared_ptr<DenseLayer>& layer : layers_) {
       features.push_back(layer->Forward(features));

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "datasets/zoo/module_scope.h"
+
 namespace foretell::zoo {
 namespace {
 
@@ -77,6 +79,7 @@ DetrLayer::DetrLayer(const DetrWidths& widths, bool is_decoder) {
 }
 
 at::Tensor DetrLayer::Run(const at::Tensor& x, const DetrContext& context) {
+  const ModuleScope scope(*this);
   const at::Tensor placed = x + (cross_ ? context.queries : context.positions);
   at::Tensor branch =
       self_->Attend(placed, placed, x, cross_ ? at::Tensor() : context.mask);

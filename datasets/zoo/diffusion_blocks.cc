@@ -7,6 +7,7 @@
 
 #include "datasets/zoo/family.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 
 namespace foretell::zoo {
 namespace {
@@ -64,6 +65,7 @@ DiffusionResidualBlock::DiffusionResidualBlock(std::int64_t in,
 
 at::Tensor DiffusionResidualBlock::forward(const at::Tensor& x,
                                            const at::Tensor& time) {
+  const ModuleScope scope(*this);
   at::Tensor y = norm1_->forward(x);
   y = at::silu(y);
   y = conv1_->forward(y);
@@ -86,6 +88,7 @@ ConditionEmbedding::ConditionEmbedding(std::int64_t in, std::int64_t out) {
 }
 
 at::Tensor ConditionEmbedding::forward(const at::Tensor& x) {
+  const ModuleScope scope(*this);
   at::Tensor y = first_->forward(x);
   y = at::silu(y);
   return second_->forward(y);

@@ -10,6 +10,7 @@
 #include "datasets/zoo/diffusion_blocks.h"
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/spatial_transformer.h"
 
 namespace foretell::zoo {
@@ -108,6 +109,7 @@ class UNetUnit final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x, const Conditions& conditions) {
+    const ModuleScope scope(*this);
     const at::Tensor y = residual_->forward(x, conditions.time);
     return attention_ ? attention_->forward(y, conditions.text) : y;
   }

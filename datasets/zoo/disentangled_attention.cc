@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "datasets/zoo/module_scope.h"
+
 namespace foretell::zoo {
 namespace {
 
@@ -71,6 +73,7 @@ at::Tensor DisentangledAttention::forward(const at::Tensor& x,
                                           const at::Tensor& mask,
                                           const at::Tensor& distances,
                                           const at::Tensor& positions) {
+  const ModuleScope scope(*this);
   const std::int64_t seq = x.size(1);
   const at::Tensor query = Split(query_->forward(x));
   const at::Tensor key = Split(key_->forward(x));

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "datasets/zoo/module_scope.h"
+
 namespace foretell::zoo {
 namespace {
 
@@ -34,6 +36,7 @@ EncoderBlock::EncoderBlock(const EncoderBlockOptions& options)
 }
 
 at::Tensor EncoderBlock::forward(const at::Tensor& x) {
+  const ModuleScope scope(*this);
   at::Tensor y = attention_norm_->forward(x);
   y = Attend(y);
   y = at::add(x, y);

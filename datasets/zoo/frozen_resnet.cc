@@ -3,6 +3,7 @@
 #include <torch/nn/modules/pooling.h>
 
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 
 namespace foretell::zoo {
 namespace {
@@ -23,6 +24,7 @@ class FrozenNorm final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     const auto by_channel = [](const at::Tensor& values) {
       return values.reshape({1, -1, 1, 1});
     };
@@ -52,6 +54,7 @@ class FrozenConv final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     return at::conv2d(x, weight_, {}, stride_, padding_);
   }
 
@@ -105,6 +108,7 @@ class FrozenBottleneck final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     return ResidualRelu(branch_, downsample_, x);
   }
 

@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "datasets/zoo/families.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
@@ -60,6 +61,7 @@ class Projection final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = at::addmm(bias_, x.view({-1, x.size(-1)}), weight_);
     return y.view({x.size(0), x.size(1), -1});
   }
@@ -104,6 +106,7 @@ class CausalAttention final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x, Cache& cache) {
+    const ModuleScope scope(*this);
     std::vector<at::Tensor> parts = in_->forward(x).split(x.size(2), 2);
     for (at::Tensor& part : parts) part = SplitHeads(part, heads_);
     if (use_cache_) {
@@ -141,6 +144,7 @@ struct GptBlock : torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x, Cache& cache) {
+    const ModuleScope scope(*this);
     at::Tensor y = at::add(Attend(x, cache), x);
     y = at::add(y, Mlp(y));
     return y;

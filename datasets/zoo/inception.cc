@@ -12,6 +12,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 
 namespace foretell::zoo {
 namespace {
@@ -81,6 +82,7 @@ class Mixed : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     std::vector<at::Tensor> results;
     for (Chain& branch : branches_) results.push_back(branch->forward(x));
     return at::cat(results, 1);

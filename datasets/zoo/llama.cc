@@ -19,6 +19,7 @@
 #include <array>
 
 #include "datasets/zoo/families.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/rms_norm.h"
 #include "datasets/zoo/rotary.h"
 #include "datasets/zoo/transformer_layers.h"
@@ -123,6 +124,7 @@ class GroupedAttention final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x, const Pass& pass) {
+    const ModuleScope scope(*this);
     at::Tensor q = Heads(q_->forward(x), heads_, q_norm_);
     at::Tensor k = Heads(k_->forward(x), kv_heads_, k_norm_);
     at::Tensor v = SplitHeads(v_->forward(x), kv_heads_);
@@ -170,7 +172,10 @@ class SwiGlu final : public torch::nn::Module {
     down_ = register_module("down_proj", Dense(config.inner, width, false));
   }
 
-  at::Tensor forward(const at::Tensor& x) { return down_->forward(Gated(x)); }
+  at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
+    return down_->forward(Gated(x));
+  }
 
  private:
   at::Tensor Gated(const at::Tensor& x) {
@@ -197,6 +202,7 @@ struct LlamaBlock : torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x, const Pass& pass) {
+    const ModuleScope scope(*this);
     at::Tensor y = attention_norm_->forward(x);
     y = attention_->forward(y, pass);
     y = at::add(x, y);

@@ -5,6 +5,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
@@ -58,6 +59,7 @@ struct MixerBlock : torch::nn::Module {
 
   /// x: [batch, patches, width].
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = at::add(x, MixTokens(x));
     y = at::add(y, channels_->forward(y));
     return y;

@@ -6,6 +6,8 @@
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
 
+#include "datasets/zoo/module_scope.h"
+
 namespace foretell::zoo {
 namespace {
 
@@ -30,6 +32,7 @@ SqueezeExcitation::SqueezeExcitation(const SqueezeShape& shape)
 }
 
 at::Tensor SqueezeExcitation::forward(const at::Tensor& x) {
+  const ModuleScope scope(*this);
   at::Tensor scale = at::adaptive_avg_pool2d(x, {1, 1});
   scale = reduce_->forward(scale);
   scale = shape_.uses_silu ? at::silu_(scale) : at::relu(scale);
@@ -68,6 +71,7 @@ InvertedResidual::InvertedResidual(const InvertedResidualShape& shape)
 }
 
 at::Tensor InvertedResidual::forward(const at::Tensor& x) {
+  const ModuleScope scope(*this);
   at::Tensor y = branch_->forward(x);
   if (!has_identity_) return y;
   y = stochastic_depth_->forward(y);

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "datasets/zoo/module_scope.h"
+
 namespace foretell::zoo {
 
 /// A network with all its inputs: what a family's configuration makes.
@@ -54,6 +56,7 @@ class ChainImpl : public torch::nn::Module {
   at::Tensor forward(const at::Tensor& x) {
     at::Tensor y = x;
     for (torch::nn::AnyModule& module : modules_) {
+      const ModuleScope scope(*module.ptr());
       y = module.forward<at::Tensor>(y);
     }
     return y;

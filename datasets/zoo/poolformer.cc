@@ -8,6 +8,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
@@ -52,6 +53,7 @@ struct Pooling : torch::nn::Module {
                                              .count_include_pad(false)))) {}
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     const at::Tensor y = pool_->forward(x);
     return y - x;
   }
@@ -67,6 +69,7 @@ struct LayerScale : torch::nn::Module {
             register_parameter("scale", at::ones({width}).mul_(kLayerScale))) {}
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     return x * scale_.view({-1, 1, 1});
   }
 
@@ -97,6 +100,7 @@ struct PoolFormerBlock : torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = at::add(x, mixer_->forward(x));
     y = at::add(y, mlp_->forward(y));
     return y;

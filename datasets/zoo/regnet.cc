@@ -13,6 +13,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/mobile_blocks.h"
+#include "datasets/zoo/module_scope.h"
 
 namespace foretell::zoo {
 namespace {
@@ -118,6 +119,7 @@ class RegNetBlock : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = projection_->is_empty() ? x : projection_->forward(x);
     y = y + branch_->forward(x);
     return at::relu_(y);

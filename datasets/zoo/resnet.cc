@@ -9,6 +9,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 
 namespace foretell::zoo {
 namespace {
@@ -75,6 +76,7 @@ struct ResidualBlock : torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     return ResidualRelu(branch_, downsample_, x);
   }
 

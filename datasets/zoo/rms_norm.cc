@@ -2,6 +2,8 @@
 
 #include <ATen/Functions.h>
 
+#include "datasets/zoo/module_scope.h"
+
 namespace foretell::zoo {
 namespace {
 
@@ -13,6 +15,7 @@ RmsNorm::RmsNorm(std::int64_t width)
     : weight_(register_parameter("weight", at::ones({width}))) {}
 
 at::Tensor RmsNorm::forward(const at::Tensor& x) {
+  const ModuleScope scope(*this);
   at::Tensor y = x.to(at::kFloat);
   at::Tensor variance = at::pow(y, 2);
   variance = variance.mean(-1, /*keepdim=*/true);

@@ -13,6 +13,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
@@ -67,6 +68,7 @@ class SamAttention final : public torch::nn::Module {
 
   /// x: [images, side, side, width].
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     const std::int64_t images = x.size(0);
     const std::int64_t patches = x.size(1) * x.size(2);
     at::Tensor qkv = qkv_->forward(x)
@@ -161,6 +163,7 @@ struct SamBlock : torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = norm1_->forward(x);
     if (window_ > 0) y = CutWindows(y, window_);
     y = attention_->forward(y);

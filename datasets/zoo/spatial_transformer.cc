@@ -5,6 +5,7 @@
 
 #include "datasets/zoo/diffusion_blocks.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 
 namespace foretell::zoo {
 namespace {
@@ -26,6 +27,7 @@ CrossAttention::CrossAttention(std::int64_t width, std::int64_t context,
 
 at::Tensor CrossAttention::forward(const at::Tensor& x,
                                    const at::Tensor& context) {
+  const ModuleScope scope(*this);
   const at::Tensor q = SplitHeads(q_->forward(x), heads_);
   const at::Tensor k = SplitHeads(k_->forward(context), heads_);
   const at::Tensor v = SplitHeads(v_->forward(context), heads_);
@@ -52,6 +54,7 @@ class SpatialTransformer::Block final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x, const at::Tensor& text) {
+    const ModuleScope scope(*this);
     at::Tensor normed = norm1_->forward(x);
     at::Tensor branch = self_->forward(normed, normed);
     at::Tensor y = branch + x;
@@ -115,6 +118,7 @@ at::Tensor SpatialTransformer::ImageOf(const at::Tensor& tokens,
 
 at::Tensor SpatialTransformer::forward(const at::Tensor& x,
                                        const at::Tensor& text) {
+  const ModuleScope scope(*this);
   at::Tensor y = norm_->forward(x);
   y = TokensOf(y);
   for (const auto& block : blocks_) y = block->forward(y, text);

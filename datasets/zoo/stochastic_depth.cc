@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "datasets/zoo/family.h"
+#include "datasets/zoo/module_scope.h"
 
 namespace foretell::zoo {
 
@@ -18,6 +19,7 @@ StochasticDepth::StochasticDepth(double probability)
 }
 
 at::Tensor StochasticDepth::forward(const at::Tensor& x) {
+  const ModuleScope scope(*this);
   if (!is_training() || probability_ == 0) return x;
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(x.dim()), 1);
   sizes[0] = x.size(0);

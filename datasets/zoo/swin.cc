@@ -9,6 +9,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/transformer_layers.h"
 #include "datasets/zoo/window_attention.h"
 
@@ -86,6 +87,7 @@ struct SwinBlock : torch::nn::Module {
 
   /// x: [batch, height, width, channels].
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = at::add(x, Attend(x));
     y = y.reshape({x.size(0), -1, x.size(3)});
     y = at::add(y, mlp_->forward(y));
@@ -130,6 +132,7 @@ struct PatchMerging : torch::nn::Module {
 
   /// x: [batch, height, width, channels].
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = PadImage(x, x.size(1) % 2);
     const std::int64_t half = y.size(1) / 2;
     y = y.reshape({x.size(0), half, 2, half, 2, x.size(3)})

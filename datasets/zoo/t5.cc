@@ -13,6 +13,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
@@ -60,6 +61,7 @@ class RootMeanSquareNorm final : public torch::nn::Module {
       : weight_(register_parameter("weight", at::ones({width}))) {}
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     const at::Tensor variance = MeanSquare(x);
     at::Tensor y = x * at::rsqrt(variance + kT5Epsilon);
     const at::ScalarType type = weight_.scalar_type();
@@ -121,6 +123,7 @@ class RelativeAttention final : public torch::nn::Module {
 
   /// bias: [1, heads, seq, seq].
   at::Tensor forward(const at::Tensor& x, const at::Tensor& bias) {
+    const ModuleScope scope(*this);
     const at::Tensor q = SplitHeads(q_->forward(x), heads_);
     const at::Tensor k = SplitHeads(k_->forward(x), heads_);
     const at::Tensor v = SplitHeads(v_->forward(x), heads_);
@@ -174,6 +177,7 @@ struct T5Block : torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x, const at::Tensor& bias) {
+    const ModuleScope scope(*this);
     at::Tensor y = at::add(x, Attend(x, bias));
     y = Clamp(y);
     y = at::add(y, mlp_->forward(y));

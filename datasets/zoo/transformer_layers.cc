@@ -4,6 +4,7 @@
 
 #include "datasets/zoo/family.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 
 namespace foretell::zoo {
 
@@ -11,10 +12,12 @@ DenseImpl::DenseImpl(std::int64_t in, std::int64_t out, bool has_bias)
     : LinearImpl(torch::nn::LinearOptions(in, out).bias(has_bias)) {}
 
 at::Tensor DenseImpl::forward(const at::Tensor& x) {
+  const ModuleScope scope(*this);
   return at::linear(x, weight, bias);
 }
 
 at::Tensor DropPathImpl::forward(const at::Tensor& x) {
+  const ModuleScope scope(*this);
   if (rate_ == 0 || !is_training()) return x;
   std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
   shape.front() = x.size(0);

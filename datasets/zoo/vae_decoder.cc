@@ -9,6 +9,7 @@
 #include "datasets/zoo/diffusion_blocks.h"
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/spatial_transformer.h"
 
 namespace foretell::zoo {
@@ -51,6 +52,7 @@ class LatentAttention final : public torch::nn::Module {
 
   /// x: [batch, width, h, w]; returns the same shape.
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     const at::Tensor rows = x.flatten(2);
     at::Tensor y = norm_->forward(rows);
     y = y.transpose(1, 2);

@@ -8,6 +8,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
@@ -64,6 +65,7 @@ class ImageAttention final : public torch::nn::Module {
 
   /// x: [batch, width, height, width].
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = qkv_->forward(x);
     y = y.reshape({x.size(0), 3, heads_, x.size(1) / heads_, -1})
             .permute({1, 0, 2, 4, 3});
@@ -113,6 +115,7 @@ struct VisformerBlock : torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = x;
     if (!attention_->is_empty()) y = at::add(y, attention_->forward(y));
     y = at::add(y, mlp_->forward(y));
@@ -146,6 +149,7 @@ struct VisformerStage : torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = patches_->forward(x);
     y = at::add(y, position_);
     return blocks_->forward(y);

@@ -6,6 +6,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/transformer_layers.h"
 
 namespace foretell::zoo {
@@ -50,6 +51,7 @@ class VitSelfAttention final : public torch::nn::Module {
 
   /// x: [batch, tokens, width].
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     const at::Tensor qkv =
         qkv_->forward(x)
             .reshape({x.size(0), x.size(1), 3, heads_, x.size(2) / heads_})
@@ -80,6 +82,7 @@ struct VitBlock : torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x) {
+    const ModuleScope scope(*this);
     at::Tensor y = at::add(x, attention_->forward(x));
     y = at::add(y, mlp_->forward(y));
     return y;

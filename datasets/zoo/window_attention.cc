@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "datasets/zoo/module_scope.h"
+
 namespace foretell::zoo {
 namespace {
 
@@ -76,6 +78,7 @@ WindowAttention::WindowAttention(std::int64_t width, std::int64_t heads,
 
 at::Tensor WindowAttention::forward(const at::Tensor& x,
                                     const at::Tensor& mask) {
+  const ModuleScope scope(*this);
   const std::int64_t tokens = x.size(1);
   const at::Tensor qkv =
       qkv_->forward(x)

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/selection.h"
 #include "foretell/error.h"
 #include "foretell/trace.h"
@@ -35,7 +36,7 @@ std::shared_ptr<Network> Make(const Configuration& configuration,
 class ZooInstance final : public ProgramInstance {
  public:
   ZooInstance(std::shared_ptr<Network> network, Mode mode)
-      : network_(std::move(network)) {
+      : network_(std::move(network)), paths_(*network_) {
     network_->train(mode == Mode::kTraining);
   }
 
@@ -49,7 +50,7 @@ class ZooInstance final : public ProgramInstance {
   std::vector<NamedTensor> Buffers() const override {
     return Once(network_->named_buffers());
   }
-  std::string CurrentScope() const override { return ""; }
+  std::string CurrentScope() const override { return paths_.Current(); }
 
  private:
   /// Weights that modules share appear under their first name.
@@ -65,6 +66,7 @@ class ZooInstance final : public ProgramInstance {
   }
 
   std::shared_ptr<Network> network_;
+  ModulePaths paths_;
 };
 
 class ZooSource final : public Program::Source {

@@ -1,11 +1,14 @@
-// Every stock network, small, through two training steps on the meta device.
+// Every stock network, small, through two training steps on the meta device,
+// and in which module each operator runs.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "datasets/zoo/selection.h"
+#include "src/graph/block_paths.h"
 #include "tests/datasets/zoo/trace_network.h"
 
 namespace foretell {
@@ -53,6 +56,28 @@ std::string SmallName(const std::string& name) {
   return found == Small().end() ? name : name + "?" + found->second;
 }
 
+/// Operators that read a parameter of a numbered block run in that block, and
+/// their module is that of the parameter or one around it. Weights that modules
+/// share have the name of the first.
+void ExpectModulesOfParameters(const OperatorGraph& graph) {
+  const BlockOf block_of = BlocksOfNumber(0);
+  std::set<ValueId> seen;
+  for (const Node& node : graph.nodes()) {
+    if (node.phase != Phase::kForward) continue;
+    for (const ValueId input : node.inputs) {
+      const Value& value = graph.value(input);
+      if (graph.storage(value.storage).role != TensorRole::kParameter ||
+          value.producer != kNone || !seen.insert(input).second) {
+        continue;
+      }
+      EXPECT_TRUE(node.scope.empty() ||
+                  value.name.starts_with(node.scope + "."))
+          << value.name << " is read in '" << node.scope << "'";
+      EXPECT_EQ(block_of(node.scope), block_of(value.name)) << value.name;
+    }
+  }
+}
+
 TEST(Training, EveryStockNetworkLearns) {
   for (const std::string& name : zoo::Names()) {
     SCOPED_TRACE(name);
@@ -64,6 +89,7 @@ TEST(Training, EveryStockNetworkLearns) {
     EXPECT_TRUE(std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
       return node.phase == Phase::kBackward;
     }));
+    ExpectModulesOfParameters(trace.graph);
     // Two steps, each with a gradient of every parameter.
     std::int64_t gradient_bytes = 0;
     for (const Storage& storage : trace.graph.storages()) {
