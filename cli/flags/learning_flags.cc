@@ -85,6 +85,8 @@ void LearningFlags::AddSize(CLI::App& command) {
   Add(command, "--head-blocks", &Size::head_blocks, "Fully connected blocks");
   Add(command, "--heads", &Size::heads,
       "Corrections of the sum that are averaged; networks over terms");
+  Add(command, "--members", &Size::members,
+      "Networks that learn side by side, of which the mean is predicted");
   Add(command, "--dropout", &Size::dropout,
       "Share of elements dropped in training");
 }

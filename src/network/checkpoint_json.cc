@@ -212,9 +212,12 @@ NetworkOptions ReadNetwork(JsonObject object) {
           .outputs = object.Int("outputs", 0, kMaxWidth),
           .dropout = object.Get<double>("dropout"),
           .pooling = object.Named("pooling", &ParsePooling),
-          // Absent in checkpoints older than the kinds that have heads.
+          // Absent in checkpoints that are older than they.
           .heads = object.Has("heads") ? object.Int("heads", 0, kMaxBlocks)
-                                       : NetworkOptions{}.heads};
+                                       : NetworkOptions{}.heads,
+          .members = object.Has("members")
+                         ? object.Int("members", 1, kMaxBlocks)
+                         : NetworkOptions{}.members};
 }
 
 }  // namespace
@@ -230,7 +233,8 @@ Json NetworkToJson(const NetworkOptions& options) {
           {"outputs", options.outputs},
           {"dropout", options.dropout},
           {"pooling", PoolingName(options.pooling)},
-          {"heads", options.heads}};
+          {"heads", options.heads},
+          {"members", options.members}};
 }
 
 NetworkOptions NetworkFromJson(const Json& json, const std::string& origin) {

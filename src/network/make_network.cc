@@ -1,6 +1,11 @@
 #include <fmt/core.h>
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "foretell/error.h"
+#include "src/network/ensemble.h"
 #include "src/network/graph_network.h"
 #include "src/network/network.h"
 #include "src/network/term_network.h"
@@ -24,6 +29,7 @@ void CheckOptions(const NetworkOptions& options) {
   check("head_blocks", options.head_blocks, 1);
   check("outputs", options.outputs, 1);
   check("heads", options.heads, 0);
+  check("members", options.members, 1);
   if (!(options.dropout >= 0 && options.dropout < 1)) {
     throw Error(
         ErrorCode::kInvalidArgument,
@@ -33,12 +39,23 @@ void CheckOptions(const NetworkOptions& options) {
   }
 }
 
+std::shared_ptr<Network> MakeMember(const NetworkOptions& options) {
+  return options.kind.terms ? MakeTermNetwork(options)
+                            : MakeGraphNetwork(options);
+}
+
 }  // namespace
 
 std::shared_ptr<Network> MakeNetwork(const NetworkOptions& options) {
   CheckOptions(options);
-  return options.kind.terms ? MakeTermNetwork(options)
-                            : MakeGraphNetwork(options);
+  if (options.members == 1) return MakeMember(options);
+  NetworkOptions member = options;
+  member.members = 1;
+  std::vector<std::shared_ptr<Network>> members;
+  for (std::int64_t i = 0; i < options.members; ++i) {
+    members.push_back(MakeMember(member));
+  }
+  return MakeEnsemble(options, std::move(members));
 }
 
 }  // namespace foretell::learned

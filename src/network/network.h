@@ -27,6 +27,9 @@ struct NetworkOptions {
   /// Corrections of the sum that are averaged, in term networks; 0: the
   /// sum itself is the prediction.
   std::int64_t heads = 3;
+  /// Networks alike but for their random numbers that learn side by side and of
+  /// which the mean is the prediction.
+  std::int64_t members = 1;
 };
 
 /// What a step of training compares with the targets.

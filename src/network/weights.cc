@@ -38,7 +38,7 @@ std::vector<std::pair<std::string, at::Tensor>> TensorsOf(
 
 /// Most of a network are square matrices: one per layer but the first at least;
 /// in a term network also one per head.
-std::int64_t CountLayers(const NetworkOptions& options) {
+std::int64_t CountMemberLayers(const NetworkOptions& options) {
   const std::int64_t graph = options.graph_blocks * options.layers_per_block;
   const std::optional<TermSet>& terms = options.kind.terms;
   if (!terms) {
@@ -52,8 +52,8 @@ void CheckSizes(const NetworkOptions& options,
                 const std::string& origin) {
   std::int64_t elements = 0;
   for (const auto& [name, tensor] : weights) elements += tensor.NumElements();
-  const std::int64_t layers = CountLayers(options);
-  if (options.hidden * options.hidden * (layers - 1) > elements ||
+  const std::int64_t layers = options.members * CountMemberLayers(options);
+  if (options.hidden * options.hidden * (layers - options.members) > elements ||
       options.hidden > elements || layers > elements) {
     FailWeights(
         origin,
