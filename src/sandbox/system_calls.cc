@@ -31,6 +31,9 @@ constexpr int kAllowed[] = {
     SCMP_SYS(gettid),        SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigreturn),  SCMP_SYS(restart_syscall),
     SCMP_SYS(exit),          SCMP_SYS(exit_group),
+#if defined(__SANITIZE_ADDRESS__)
+    SCMP_SYS(sigaltstack),  // By the sanitizer, whenever something is thrown.
+#endif
 };
 
 /// Threads, and looking at files and the machine.
