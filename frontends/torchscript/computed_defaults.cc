@@ -18,6 +18,7 @@
 
 #include "foretell/error.h"
 #include "frontends/torchscript/tokens.h"
+#include "src/core/printable.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -63,13 +64,14 @@ class Scanner {
          token = tokens_.Next()) {
       if (tokens_.IsForeign()) {
         return fmt::format("has '{}', which LibTorch does not write",
-                           token.text.substr(0, 20));
+                           Printable(token.text.substr(0, 20)));
       }
       if (token.begins_line) BeginLine(token);
       if (holds_defaults_ && previous == "def") subject_ = token.text;
       if (in_value_ && Computes(previous, token.text)) {
         return fmt::format(
-            "the default or constant '{}' is more than a literal", subject_);
+            "the default or constant '{}' is more than a literal",
+            Printable(subject_));
       }
       FollowValue(token.text);
       previous = token.text;
