@@ -53,13 +53,24 @@ void SetFormat(Expansion& expansion, const Node& node, bool channels_last) {
   }
 }
 
+/// Whether the convolution's weight is one of the network that was converted to
+/// channels-last; one that the network computes, as a standardised weight is,
+/// has the format of what computes it.
+bool HasChannelsLastWeight(const Expansion& expansion, const Node& node) {
+  const ValueId weight = BeforeAutocast(expansion.graph, node.inputs.at(1));
+  return expansion.graph.value(weight).producer == kNone
+             ? expansion.mode.channels_last
+             : expansion.tensors.IsChannelsLast(weight);
+}
+
+/// cuDNN works on channels-last images where the input or the weight is so.
 LayoutEffect Convolution(Expansion& expansion, const ExpandedNode& expanded) {
   const ValueId input = MainOperand(expansion, expanded);
   const TensorStates& tensors = expansion.tensors;
   const Shape& shape = tensors.ShapeOf(input);
-  const bool channels_last =
-      tensors.IsChannelsLast(input) ||
-      (expansion.mode.channels_last && shape.size() == kImageRank);
+  const bool channels_last = tensors.IsChannelsLast(input) ||
+                             (shape.size() == kImageRank &&
+                              HasChannelsLastWeight(expansion, expanded.node));
   const bool fits = channels_last
                         ? FitsChannelsLast(shape, tensors.StridesOf(input))
                         : tensors.IsContiguous(input);

@@ -92,6 +92,30 @@ TEST(KernelLayout, AConvolutionHandsChannelsLastOn) {
   EXPECT_TRUE(std::ranges::none_of(kernels, &Kernel::mixed_layouts));
 }
 
+// A group norm leaves the format; a weight of the network brings it back, one
+// that the network standardises does not have it either.
+TEST(KernelLayout, AConvolutionTakesTheFormatOfItsWeight) {
+  const std::string normalised = R"(%x = input f32[2,8,6,6]
+%w = parameter f32[8,8,3,3]
+%n = group_norm(%x) {num_groups=2} : f32[2,8,6,6]
+)";
+  const std::string own = "%c = conv2d(%n, %w) {padding=[1, 1]} : f32[2,8,6,6]";
+  EXPECT_THAT(
+      ClassesOf(normalised + own + "\n", kChannelsLast),
+      ElementsAre("copy_hidden", "group_norm", "copy_hidden", "conv_dense"));
+  const std::string standardised = R"(%f = clone(%w) : f32[8,8,3,3]
+%g = reshape(%f) {shape=[1, 8, 72]} : f32[1,8,72]
+%s = batch_norm(%g) {training=true} : f32[1,8,72]
+%v = view(%s) {size=[8, 8, 3, 3]} : f32[8,8,3,3] alias %s
+%c = conv2d(%n, %v) {padding=[1, 1]} : f32[2,8,6,6]
+)";
+  const std::vector<Kernel> kernels =
+      KernelsOf(normalised + standardised, kChannelsLast);
+  EXPECT_EQ(kernels.back().kernel_class, KernelClass::kDenseConvolution);
+  EXPECT_FALSE(kernels.back().channels_last);
+  EXPECT_NE(kernels[kernels.size() - 2].kernel_class, KernelClass::kHiddenCopy);
+}
+
 TEST(KernelLayout, IsContiguousUnlessConverted) {
   EXPECT_FALSE(KernelsOf(R"(%x = input f32[2,8,6,6]
 %a = conv2d(%x, parameter f32[8,8,1,1]) : f32[2,8,6,6]
