@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <unordered_set>
@@ -166,19 +167,24 @@ class OnnxInstance final : public ProgramInstance {
   Evaluator evaluator_;
 };
 
+/// What the file has of weights, copies that no operator needs included.
+struct FileWeights {
+  std::int64_t floats = 0;
+  std::map<DType, std::int64_t> by_type;
+};
+
 class OnnxSource final : public Program::Source {
  public:
-  explicit OnnxSource(Model model)
+  OnnxSource(Model model, FileWeights weights)
       : model_(std::make_shared<const Model>(std::move(model))),
+        weights_(std::move(weights)),
         inputs_(ToSpecs(*model_)) {}
 
   std::string_view format() const override { return "onnx"; }
   std::span<const InputSpec> inputs() const override { return inputs_; }
-  std::int64_t parameter_elements() const override {
-    return model_->FloatInitializerElements();
-  }
+  std::int64_t parameter_elements() const override { return weights_.floats; }
   std::map<DType, std::int64_t> weight_elements() const override {
-    return model_->WeightElements();
+    return weights_.by_type;
   }
 
   std::vector<std::string> warnings(Mode mode) const override {
@@ -205,6 +211,7 @@ class OnnxSource final : public Program::Source {
 
  private:
   std::shared_ptr<const Model> model_;
+  FileWeights weights_;
   std::vector<InputSpec> inputs_;
 };
 
@@ -219,8 +226,11 @@ Program MakeProgram(Model model, const LoadOptions& options) {
                             model.path, Joined(missing, "; ")));
   }
   const std::string path = model.path;
+  FileWeights weights = {model.FloatInitializerElements(),
+                         model.WeightElements()};
   model = RecogniseFusedPatterns(std::move(model), options.fusion);
-  return Program(path, std::make_shared<OnnxSource>(std::move(model)));
+  return Program(
+      path, std::make_shared<OnnxSource>(std::move(model), std::move(weights)));
 }
 
 Program ReadProgram(RegularFile file, const LoadOptions& options) {

@@ -37,20 +37,6 @@ bool IsArithmetic(const Node& node) {
              kArithmetic.end();
 }
 
-/// Counts every name that `graph` or a graph inside of it reads.
-void CountReadsInside(const Graph& graph, int change,
-                      std::unordered_map<std::string, int>& reads) {
-  for (const ValueInfo& output : graph.outputs) reads[output.name] += change;
-  for (const Node& node : graph.nodes) {
-    for (const std::string& input : node.inputs) reads[input] += change;
-    for (const Attribute& attribute : node.attributes) {
-      for (const auto& inner : attribute.graphs) {
-        CountReadsInside(*inner, change, reads);
-      }
-    }
-  }
-}
-
 bool IsSmall(const TensorLiteral& literal) {
   return literal.payload == TensorLiteral::Payload::kInline &&
          literal.dims.size() <= 1 && literal.NumElements() <= kMaxSmallElements;
@@ -76,6 +62,19 @@ std::string OriginOf(std::vector<const Node*> nodes) {
 }
 
 }  // namespace
+
+void CountReadsInside(const Graph& graph, int change,
+                      std::unordered_map<std::string, int>& reads) {
+  for (const ValueInfo& output : graph.outputs) reads[output.name] += change;
+  for (const Node& node : graph.nodes) {
+    for (const std::string& input : node.inputs) reads[input] += change;
+    for (const Attribute& attribute : node.attributes) {
+      for (const auto& inner : attribute.graphs) {
+        CountReadsInside(*inner, change, reads);
+      }
+    }
+  }
+}
 
 Body::Body(std::vector<Node> nodes, Scope scope)
     : nodes_(std::move(nodes)),

@@ -23,6 +23,11 @@ struct Replacement {
   std::vector<const Node*> absorbed;
 };
 
+/// Adds `change` to every name that `graph` or a graph inside of it reads, its
+/// outputs included.
+void CountReadsInside(const Graph& graph, int change,
+                      std::unordered_map<std::string, int>& reads);
+
 /// The nodes of one graph or function body while patterns in it are replaced:
 /// who computes a name, who reads it, what is constant.
 class Body {

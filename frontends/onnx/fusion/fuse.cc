@@ -5,6 +5,9 @@
 #include "frontends/onnx/fusion/fuse.h"
 
 #include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "frontends/onnx/fusion/rules.h"
@@ -24,6 +27,31 @@ std::vector<std::string> InputNames(const Graph& graph) {
   std::vector<std::string> names;
   for (const ValueInfo& input : graph.inputs) names.push_back(input.name);
   return names;
+}
+
+using Reads = std::unordered_map<std::string, int>;
+
+Reads ReadsInside(const Graph& graph) {
+  Reads reads;
+  CountReadsInside(graph, 1, reads);
+  return reads;
+}
+
+/// Drops initializers that nothing reads any more, also where they are inputs.
+void DropUnread(const Reads& before, Graph& graph) {
+  const Reads after = ReadsInside(graph);
+  const auto is_unread = [&](const auto& one) {
+    return before.contains(one.name) && !after.contains(one.name);
+  };
+  std::unordered_set<std::string> dropped;
+  for (const TensorLiteral& literal : graph.initializers) {
+    if (is_unread(literal)) dropped.insert(literal.name);
+  }
+  const auto is_dropped = [&](const auto& one) {
+    return dropped.contains(one.name);
+  };
+  std::erase_if(graph.initializers, is_dropped);
+  std::erase_if(graph.inputs, is_dropped);
 }
 
 class Rewriter {
@@ -91,8 +119,10 @@ class Rewriter {
 Model RecogniseFusedPatterns(Model model, Fusion setting) {
   if (setting == Fusion::kOff) return model;
   const Rewriter rewriter(setting);
+  const Reads reads = ReadsInside(model.graph);
   rewriter.Rewrite(model.graph, OnnxOpset(model.opset_imports), nullptr);
   for (Function& function : model.functions) rewriter.Rewrite(function);
+  DropUnread(reads, model.graph);
   return model;
 }
 

@@ -12,7 +12,8 @@ namespace foretell::onnx {
 ///
 /// The function that the model computes does not change beyond rounding, except
 /// for rows of attention in which the mask hides every key: they become 0, as
-/// in PyTorch, instead of NaN. Initializers are not touched.
+/// in PyTorch, instead of NaN. Initializers that only such patterns read are
+/// dropped.
 Model RecogniseFusedPatterns(Model model, Fusion setting = Fusion::kExported);
 
 }  // namespace foretell::onnx

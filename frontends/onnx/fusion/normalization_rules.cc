@@ -6,6 +6,11 @@
 //   group norm  Reshape([0, groups, -1]) → InstanceNormalization(1, 0) →
 //               Reshape(shape of x) · γ + β
 //
+// A batch norm without running statistics (`F.batch_norm(x, None, None, …,
+// training=True)`, by which networks standardise their weights) gets some all
+// the same: the mean and the variance of x, computed from a copy of its weights
+// that the exporter has transposed. Nobody reads what becomes of them.
+//
 // γ and β belong to the norm where they are weights of the file. Axes go into
 // the new node; that they are the last ones is seen when it runs and its rank
 // is known.
@@ -310,6 +315,24 @@ std::optional<Replacement> FuseGroupNorm(Match match) {
       {MakeInt("num_groups", groups),
        MakeInt("weight_axes", static_cast<std::int64_t>(*added)),
        MakeFloat("epsilon", FloatOf(*norm, "epsilon", 1e-5))});
+}
+
+std::optional<Replacement> FuseBatchStatistics(Match match) {
+  constexpr std::size_t kMean = 3;
+  constexpr std::size_t kVariance = 4;
+  const Body& body = match.body();
+  const Node& norm = match.last();
+  // Statistics of a network's own, which training updates, are initializers.
+  if (IntOf(norm, "training_mode", 0) == 0 || norm.inputs.size() != 5 ||
+      body.ProducerOf(norm.inputs[kMean]) == nullptr ||
+      body.ProducerOf(norm.inputs[kVariance]) == nullptr) {
+    return std::nullopt;
+  }
+  Replacement found = match.By(
+      "BatchNormalization", {norm.inputs[0], norm.inputs[1], norm.inputs[2]},
+      {MakeFloat("epsilon", FloatOf(norm, "epsilon", 1e-5))});
+  found.node.outputs.resize(1);
+  return found;
 }
 
 }  // namespace foretell::onnx

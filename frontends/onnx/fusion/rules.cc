@@ -7,6 +7,7 @@ constexpr FusionRow kFusionRows[] = {
     {"Add", &FuseLayerNorm},
     {"Add", &FuseGroupNorm},
     {"Add", &FuseLinear},
+    {"BatchNormalization", &FuseBatchStatistics},
     {"Div", &FuseLayerNorm},
     {"Div", &FuseClippedHardSwish},
     {"Div", &FuseWrittenOutRmsNorm, Fusion::kEquivalent},

@@ -41,6 +41,7 @@ std::optional<Replacement> FuseLayerNorm(Match match);
 std::optional<Replacement> FuseRmsNorm(Match match);
 std::optional<Replacement> FuseWrittenOutRmsNorm(Match match);
 std::optional<Replacement> FuseGroupNorm(Match match);
+std::optional<Replacement> FuseBatchStatistics(Match match);
 
 // view_rules.cc
 std::optional<Replacement> FuseUnbind(Match match);

@@ -364,10 +364,21 @@ void LowerFusedGroupNorm(NodeContext& ctx) {
                         WithAxes(bias, axes)));
 }
 
+// ---- Batch norm ------------------------------------------------------------
+
+/// Of the batch, without running statistics.
+void LowerFusedBatchNorm(NodeContext& ctx) {
+  const double epsilon = ctx.FloatAttribute("epsilon", kFusedDefaultEpsilon);
+  ctx.Set(0, at::batch_norm(ctx.Tensor(0), ctx.Tensor(1), ctx.Tensor(2),
+                            std::nullopt, std::nullopt, /*training=*/true,
+                            /*momentum=*/0, epsilon, kFusedUseCudnn));
+}
+
 constexpr const char* kDomain = "foretell";
 
 constexpr OnnxOperator kFusedOperators[] = {
     {"Attention", {1, kAny}, &LowerFusedAttention, kDomain},
+    {"BatchNormalization", {1, kAny}, &LowerFusedBatchNorm, kDomain},
     {"Gelu", {1, kAny}, &LowerFusedGelu, kDomain},
     {"GroupNormalization", {1, kAny}, &LowerFusedGroupNorm, kDomain},
     {"HardSwish", {1, kAny}, &LowerFunction<&at::hardswish>, kDomain},
