@@ -61,6 +61,7 @@ def fits(model: Model, inputs: Any = None, **options: Unpack[FitOptions]) -> Fit
     Takes what predict takes, and profile, max_memory (MiB), max_latency (ms),
     max_energy (J), strict and tight. The answer is true or false.
     """
+    refuse_batches("fits", options)
     opened = open_model(model, inputs, options)
     words = [*opened.words("fits", options), "--json"]
     result = the_result(opened.run_json(words, (DONE, DOES_NOT_FIT)))

@@ -92,11 +92,11 @@ def _named(models: Any) -> list[Any]:
 def _answers(opened: Opened, options: Mapping[str, Any]) -> list[Prediction]:
     """A batch that fails is a warning; the others are answered."""
     document = opened.run_json([*opened.words("predict", options), "--json"])
-    for error in document["errors"]:
-        warn(error["message"])
     if not document["results"]:
         error = document["errors"][0]
         raise Error(error["message"], error["code"])
+    for error in document["errors"]:
+        warn(error["message"])
     return [prediction(result, opened, options) for result in document["results"]]
 
 
@@ -112,7 +112,11 @@ def compare(models: Union[Model, Sequence[Model]], inputs: Any = None, *,
     Raises Error where a model cannot be answered at all on a device; single batches
     that fail are warnings.
     """
-    asked: dict[str, Any] = {**options, "batch": batches}
+    asked: dict[str, Any] = {**options}
+    for one, several in (("device", "devices"), ("batch", "batches")):
+        if asked.get(one) is not None:
+            raise Error(f"{one}={asked[one]!r}: compare takes {several}")
+    asked["batch"] = batches
     predictions = []
     for model in _named(models):
         opened = open_model(model, None if isinstance(model, str) else inputs, asked)

@@ -109,7 +109,8 @@ def _batches(value: Any) -> list[str]:
 def refuse_batches(function: str, options: Mapping[str, Any]) -> None:
     """Raises Error where options name several batches."""
     batch = options.get("batch")
-    if isinstance(batch, Sequence) and not isinstance(batch, str):
+    is_list = isinstance(batch, Sequence) and not isinstance(batch, str)
+    if is_list or "," in str(batch):
         raise Error(f"batch={batch}: {function} answers one batch; compare takes "
                     "several")
 

@@ -241,8 +241,17 @@ class Errors(unittest.TestCase):
             "invalid_argument", lambda: foretell.predict(ONNX, no_such_flag=1)))
 
     def test_refuse_several_batches_for_one_answer(self):
-        self.assertIn("compare takes several", self.expect(
-            "invalid_argument", lambda: foretell.predict(ONNX, batch=[1, 2])))
+        for call in (foretell.predict, foretell.fits):
+            for batch in ([1, 2], "1,2"):
+                with self.subTest(call=call.__name__, batch=batch):
+                    self.assertIn("compare takes several", self.expect(
+                        "invalid_argument", lambda: call(ONNX, batch=batch)))
+
+    def test_refuse_one_device_or_batch_for_a_comparison(self):
+        for option in ({"device": "a30"}, {"batch": 8}):
+            (name,) = option
+            with self.assertRaisesRegex(foretell.Error, f"{name}=.*compare takes {name}"):
+                foretell.compare("zoo:resnet18", **option)
 
     def test_refuse_what_is_no_model(self):
         self.assertIn("expected an nn.Module", self.expect(
@@ -259,9 +268,9 @@ class Errors(unittest.TestCase):
             warnings.simplefilter("always")
             self.assertEqual(len(foretell.compare(
                 [static], batches=[1], input="f32[8,3,224,224]")), 1)
+            with self.assertRaises(foretell.Error):
+                foretell.compare([static], batches=[1])
         self.assertEqual(given, [])
-        with self.assertRaises(foretell.Error):
-            foretell.compare([static], batches=[1])
 
 
 class Package(unittest.TestCase):
