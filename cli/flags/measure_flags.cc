@@ -14,9 +14,10 @@ void AddMeasuredRunFlags(CLI::App& command, Run& run) {
 }
 
 void AddTrust(CLI::App& command, MeasureOptions& options) {
-  command.add_flag("--trust", options.trusts_code,
-                   "Lets the code of TorchScript files run on a GPU, where it "
-                   "cannot be locked");
+  command.add_flag(
+      "--trust", options.trusts_code,
+      "Lets what TorchScript and torch.export files choose run on a "
+      "GPU, where it cannot be locked");
 }
 
 }  // namespace foretell::cli

@@ -53,8 +53,9 @@ struct MeasureOptions {
   EnergyOptions energy_options;
   double deadline_s = 300;  ///< Limit of MeasureIsolated: start-up included.
   int threads = 0;          ///< CPU threads; 0: LibTorch's default.
-  /// Lets MeasureIsolated run a TorchScript file on a device that is not the
-  /// CPU: such a file is a program, and there it cannot be locked.
+  /// Lets MeasureIsolated run a TorchScript or torch.export file on a device
+  /// that is not the CPU: such a file chooses the operators that run, and there
+  /// they cannot be locked.
   bool trusts_code = false;
   /// NVIDIA's management library; empty: the environment variable
   /// FORETELL_NVML, else libnvidia-ml.so.1.
@@ -206,8 +207,8 @@ using MeasureFunction = std::function<Measurement(const MeasureRequest&)>;
 /// is locked before it looks at the first byte of a file (docs/security.md).
 ///
 /// The child sees the MIG instance named by the request as its only CUDA
-/// device. A TorchScript file for a GPU is refused before anything is started,
-/// unless options.trusts_code. `measure` is MeasureHere on the file or network
+/// device. A TorchScript or torch.export file for a GPU is refused before
+/// anything is started, unless options.trusts_code. `measure` is MeasureHere on the file or network
 /// of the zoo that the request names, where it is empty.
 ///
 /// The child is a fork of this process, which must then have no other threads

@@ -32,15 +32,25 @@ void ShowDevice(const std::string& name) {
   }
 }
 
+/// The file's first bytes; nothing of a network of the zoo, and of no file.
+std::string StartOf(const std::string& model) {
+  try {
+    return FirstBytes(OpenModelFile(model), 4);
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 /// A GPU's driver needs calls that a lock would forbid.
 void RefuseUntrustedCode(const MeasureRequest& request) {
   const bool is_locked = measure::ParseDeviceName(request.device).kind ==
                          measure::DeviceKind::kCpu;
   if (is_locked || request.options.trusts_code) return;
-  if (!torchscript::LooksLikeZip(FirstBytes(request.model, 4))) return;
+  if (!torchscript::LooksLikeZip(StartOf(request.model))) return;
   throw Error(ErrorCode::kUnsupported,
-              fmt::format("a TorchScript file is a program, and on {} it runs "
-                          "with all rights of yours: --trust allows it",
+              fmt::format("a TorchScript or torch.export file chooses what "
+                          "runs, and on {} with all rights of yours: --trust "
+                          "allows it",
                           request.device));
 }
 

@@ -74,7 +74,7 @@ TEST(MeasureIsolated, RecordsAFileThatIsNone) {
 
 TEST(MeasureIsolated, RunsNoStrangersCodeOnAGpuUnlessItIsTrusted) {
   const std::string path =
-      testing::TempDir() + "measured_" + std::to_string(getpid()) + ".pt";
+      testing::TempDir() + "measured_" + std::to_string(getpid()) + ".pt2";
   std::ofstream(path) << "PK\3\4 and so on";
   MeasureRequest request = IsolatedRequest();
   request.model = path;
@@ -83,6 +83,9 @@ TEST(MeasureIsolated, RunsNoStrangersCodeOnAGpuUnlessItIsTrusted) {
   Measurement row = Work(leave, request);
   EXPECT_EQ(row.status, MeasureStatus::kFailed);
   EXPECT_THAT(row.message, HasSubstr("--trust"));
+  request.model = path + ":model";
+  EXPECT_THAT(Work(leave, request).message, HasSubstr("--trust"));
+  request.model = path;
   request.options.trusts_code = true;
   EXPECT_THAT(Work(leave, request).message, HasSubstr("status 7"));
   request.options.trusts_code = false;

@@ -185,6 +185,14 @@ class Modules(unittest.TestCase):
                     for mode in ("inference", "training")]
         self.assertEqual(dropouts, [0, 1])
 
+    def test_are_trusted_when_they_are_measured(self):
+        for model in (Flattening().eval(),
+                      torch.export.export(Flattening().eval(), (IMAGE,))):
+            inputs = IMAGE if isinstance(model, torch.nn.Module) else None
+            (row,) = foretell.measure(model, inputs, device="cuda:0", warmup=0,
+                                      min_runs=1, min_seconds=0)
+            self.assertNotIn("--trust", row.message or "")
+
     def test_may_be_exported_already(self):
         program = torch.export.export(Convolutions().eval(), (IMAGE,))
         self.assertEqual(foretell.predict(program).latency,
