@@ -141,7 +141,8 @@ ExitCode RunAdvise(const AdviseOptions& options) {
     if (options.json) {
       std::cout << DumpJson(AdviceToJson({}, {&report, 1})) << "\n";
     }
-    throw;
+    PrintError(error.what());
+    return ExitCodeOf(error, report.model);
   }
 }
 

@@ -157,7 +157,8 @@ ExitCode RunCompare(const CompareOptions& options) {
     const ReportError report = {options.model.models.front(), error.code(),
                                 error.what()};
     if (options.json) PrintJson(nullptr, {&report, 1});
-    throw;
+    PrintError(error.what());
+    return ExitCodeOf(error, report.model);
   }
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "foretell/error.h"
 
 namespace foretell::cli {
@@ -17,5 +19,9 @@ enum ExitCode : int {
 
 /// The status of a command that ended with such an error.
 ExitCode ExitCodeOf(ErrorCode code);
+
+/// The same for a command whose only model is `model`: an error that names it
+/// first is the model's, as it is where there are several.
+ExitCode ExitCodeOf(const Error& error, const std::string& model);
 
 }  // namespace foretell::cli

@@ -136,7 +136,8 @@ ExitCode RunMaxBatch(const MaxBatchOptions& options) {
     const ReportError report = {options.model.models.front(), error.code(),
                                 error.what()};
     if (options.json) PrintDocument({}, {&report, 1});
-    throw;
+    PrintError(error.what());
+    return ExitCodeOf(error, report.model);
   }
 }
 

@@ -8,6 +8,19 @@ from calls import (SOURCE, ONNX, OK, DOES_NOT_FIT, USAGE, MODEL_FAILED, run,
 
 
 class Usage(unittest.TestCase):
+    def test_a_model_that_cannot_be_answered_has_one_status(self):
+        for words in (("predict",), ("inspect",), ("fits",), ("max-batch",),
+                      ("advise",), ("compare",), ("report", "--json")):
+            for model in ("missing.onnx", "zoo:missing"):
+                with self.subTest(command=words[0], model=model):
+                    outcome = run(*words, model)
+                    self.assertEqual(outcome.returncode, MODEL_FAILED)
+                    self.assertRegex(outcome.stderr,
+                                     f"^foretell: error: {model}: no such .*\n$")
+            if words[0] != "inspect":
+                outcome = run(*words, ONNX, "--device-file", "missing.json")
+                self.assertEqual(outcome.returncode, USAGE, words)
+
     def test_latency_under_autocast_is_learned(self):
         (result,) = predict_json(ONNX, "--batch", "256", "--autocast",
                                  "--device", "rtx-4090")["results"]
