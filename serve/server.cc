@@ -21,6 +21,12 @@ namespace {
 
 constexpr char kJson[] = "application/json";
 constexpr char kMultipart[] = "multipart/form-data";
+/// What curl says of a body where it is told nothing else.
+constexpr char kUrlEncoded[] = "application/x-www-form-urlencoded";
+constexpr char kTypes[] =
+    "application/json, multipart/form-data or application/octet-stream";
+/// In front of what a command says on stderr of its failure.
+constexpr std::string_view kErrorMark = "foretell: error: ";
 constexpr char kFilePart[] = "model";
 constexpr char kOptionsPart[] = "options";
 constexpr char kNameless[] = "model";
@@ -59,6 +65,23 @@ void ReuseAddress(socket_t socket) {
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 }
 
+/// The first error of `errors`, a command's stderr; else its first line.
+std::string FirstError(std::string_view errors) {
+  const std::size_t mark = errors.find(kErrorMark);
+  if (mark != std::string_view::npos) {
+    errors.remove_prefix(mark + kErrorMark.size());
+  }
+  return FirstLine(errors);
+}
+
+bool IsUrlEncoded(const httplib::Request& http) {
+  return http.get_header_value("Content-Type").starts_with(kUrlEncoded);
+}
+
+std::string UrlEncodedText() {
+  return fmt::format("Content-Type is {}, expected {}", kUrlEncoded, kTypes);
+}
+
 Request ReadMultipart(const httplib::Request& http) {
   Request request;
   for (const auto& [part, content] : http.files) {
@@ -80,6 +103,9 @@ Request ReadMultipart(const httplib::Request& http) {
 Request ReadRequest(const httplib::Request& http) {
   const std::string type = http.get_header_value("Content-Type");
   if (type.starts_with(kJson)) return ReadJsonRequest(http.body);
+  if (IsUrlEncoded(http)) {
+    throw Error(ErrorCode::kInvalidArgument, UrlEncodedText());
+  }
   Request request;
   if (type.starts_with(kMultipart)) {
     request = ReadMultipart(http);
@@ -142,7 +168,7 @@ void Server::State::Serve(const ServedCommand& command,
     const Answer answer = AnswerTo(MakeJob(command, ReadRequest(request)));
     const int status = StatusOf(answer);
     if (answer.output.empty()) {
-      SetError(status, FirstLine(answer.errors), response);
+      SetError(status, FirstError(answer.errors), response);
     } else {
       response.status = status;
       response.set_content(answer.output, kJson);
@@ -220,15 +246,20 @@ void Server::State::AddLimits() {
         SetError(401, "the bearer token is missing or wrong", response);
         return httplib::Server::HandlerResponse::Handled;
       });
-  http.set_error_handler([](const httplib::Request& request,
-                            httplib::Response& response) {
-    if (!response.body.empty()) return;
-    const std::string reason =
-        response.status == 413
-            ? "the body is larger than allowed"
-            : fmt::format("{} {}: no such route", request.method, request.path);
-    SetError(response.status, reason, response);
-  });
+  http.set_error_handler(
+      [](const httplib::Request& request, httplib::Response& response) {
+        if (!response.body.empty()) return;
+        if (response.status == 413 && IsUrlEncoded(request)) {
+          SetError(400, UrlEncodedText(), response);
+        } else if (response.status == 413) {
+          SetError(413, "the body is larger than allowed", response);
+        } else {
+          SetError(
+              response.status,
+              fmt::format("{} {}: no such route", request.method, request.path),
+              response);
+        }
+      });
 }
 
 Server::Server(ServerOptions options, std::vector<ServedCommand> commands)

@@ -25,8 +25,8 @@ namespace {
 constexpr char kWorkerCommand[] = "serve-worker";
 constexpr int kBytesPerMib = 1 << 20;
 constexpr char kServeExamples[] =
-    "POST /v1/predict, /v1/fits and /v1/mig/pack answer what the commands of\n"
-    "those names answer with --json: docs/serve.md.\n"
+    "POST /v1/predict, /v1/fits, /v1/advise and /v1/mig/pack answer what the\n"
+    "commands of those names answer with --json: docs/serve.md.\n"
     "Examples:\n"
     "  foretell serve --port 8080\n"
     "  foretell serve --address 0.0.0.0 --token-file token\n"

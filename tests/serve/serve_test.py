@@ -172,14 +172,27 @@ class Answers(unittest.TestCase):
                                       "options": {"device": "k80"}}, "k80"),
                 (400, "/v1/predict", {"model": "zoo:vgg11",
                                       "options": {"mode": "sleep"}}, "sleep"),
+                (400, "/v1/advise", {"model": "zoo:vgg11",
+                                     "options": {"device": "k80"}}, "k80"),
                 (422, "/v1/predict", {"model": "zoo:nonsense"}, "nonsense"),
+                (422, "/v1/advise", {"model": "zoo:nonsense"}, "nonsense"),
                 (422, "/v1/predict", {
                     "model": "zoo:vgg11", "options": {"input": "f32[0,3,224,224]"}},
                  "the batch, its leading dimension, is 0"),
                 (404, "/v1/nonsense", {}, "no such route")):
             answered, document = self.service.ask_json(route, body)
             self.assertEqual(answered, status, document)
-            self.assertIn(message, document["errors"][0]["message"])
+            said = document["errors"][0]["message"]
+            self.assertIn(message, said)
+            self.assertFalse(said.startswith("foretell:"), said)
+
+    def test_name_the_types_of_a_body(self):
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        for body in (b'{"model": "zoo:vgg11"}', ONNX.read_bytes(), b"a" * 9000):
+            status, _, text = self.service.ask("/v1/predict?batch=1", body, form)
+            self.assertEqual(status, 400)
+            self.assertIn("x-www-form-urlencoded, expected application/json",
+                          json.loads(text)["errors"][0]["message"])
 
     def test_of_a_file_that_is_no_model(self):
         status, _, text = self.service.ask("/v1/predict", *multipart(
