@@ -27,9 +27,10 @@ std::string Mib(std::int64_t bytes) {
 
 /// Column in which what a line says begins, but for long labels.
 constexpr std::size_t kTextColumn = 15;
-/// Columns of the longest bar, and of the figure before it.
+/// Columns of the longest bar, and of the figure and the label before it.
 constexpr std::size_t kBarColumns = 32;
 constexpr std::size_t kFigureColumns = 12;
+constexpr std::size_t kPartColumns = 15;
 
 /// Labels with what is said of them, in the style of a terminal.
 class ReportLines {
@@ -48,7 +49,7 @@ class ReportLines {
   void AddPart(const std::string& label, std::int64_t bytes,
                std::int64_t whole) {
     if (bytes == 0) return;
-    text_ += fmt::format("  {:<12} ", "    " + label);
+    text_ += fmt::format("  {:<{}} ", "    " + label, kPartColumns);
     if (style_.width == 0) {
       text_ += Mib(bytes) + "\n";
       return;

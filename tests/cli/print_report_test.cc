@@ -90,6 +90,17 @@ TEST(FormatReports, TellsOneResultInFull) {
   EXPECT_THAT(text, HasSubstr("1g.5gb"));
 }
 
+TEST(FormatReports, BeginsTheBarsOfAllPartsInOneColumn) {
+  const std::string text =
+      FormatReports(std::vector{ReportOf()}, {.width = 80});
+  std::vector<std::size_t> columns;
+  for (const char* part : {"weights", "inputs", "activations"}) {
+    columns.push_back(LineOf(text, part).find("\xe2\x96"));
+  }
+  EXPECT_THAT(columns, testing::Each(columns.front()));
+  EXPECT_NE(columns.front(), std::string::npos);
+}
+
 TEST(FormatReports, NamesOptimizerAutocastAndHost) {
   Report report = ReportOf();
   report.mode = Mode::kTraining;
