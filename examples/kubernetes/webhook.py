@@ -8,9 +8,9 @@ slice that foretell names.
 Annotations of the pod: `foretell.dev/model` is a name of the zoo (`zoo:resnet50`) or a
 file below --models; `foretell.dev/options` is a JSON object of what /v1/predict takes,
 {"batch": 8, "mode": "training"}. The first container is given one
-`nvidia.com/mig-…`, unless a container asks for a GPU by itself. A pod whose network fits no slice is refused
-with the reason; one that cannot be judged passes unchanged, with a warning. Needs
-nothing but Python.
+`nvidia.com/mig-…`, unless a container asks for a GPU by itself. A pod whose network
+fits no slice is refused with the reason; one that cannot be judged passes unchanged,
+with a warning. Needs nothing but Python.
 """
 
 import argparse
@@ -42,13 +42,21 @@ def body_of(model, models):
     return path.read_bytes()
 
 
+def query_of(options):
+    """Options of JSON in a URL: true as `true`, a list as one pair for each."""
+    return urllib.parse.urlencode([
+        (name, one if isinstance(one, str) else json.dumps(one))
+        for name, value in options.items()
+        for one in (value if isinstance(value, list) else [value])])
+
+
 def predict(service, model, options, models, token=""):
     content = body_of(model, models)
     if content is None:
         url, body = "/v1/predict", json.dumps({"model": model, "options": options})
         content, kind = body.encode(), "application/json"
     else:
-        url = "/v1/predict?" + urllib.parse.urlencode(options, doseq=True)
+        url = "/v1/predict?" + query_of(options)
         kind = "application/octet-stream"
     headers = {"Content-Type": kind}
     if token:

@@ -101,10 +101,13 @@ class Webhook(unittest.TestCase):
                          {"limits": slices, "requests": {"cpu": "4", **slices}})
 
     def test_reads_files_below_its_folder_alone(self):
-        pod, response = self.review("resnet18.onnx", {"batch": 8},
-                                    [{"name": "a"}, {"name": "b"}])
-        self.assertEqual(self.resources(pod, response)["limits"],
-                         {"nvidia.com/mig-1g.5gb": "1"})
+        for options in ({"batch": 8}, {"batch": 8, "autocast": True},
+                        {"input": ["f32[8,3,224,224]"], "grad": False}):
+            pod, response = self.review("resnet18.onnx", options,
+                                        [{"name": "a"}, {"name": "b"}])
+            self.assertNotIn("warnings", response)
+            self.assertEqual(self.resources(pod, response)["limits"],
+                             {"nvidia.com/mig-1g.5gb": "1"})
         for name in ("/etc/passwd", "../other.onnx", "none.onnx", "."):
             _, response = self.review(name, {"batch": 8})
             self.assertIn("no such file", response["warnings"][0])
