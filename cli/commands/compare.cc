@@ -14,8 +14,10 @@
 #include "foretell/compare_devices.h"
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
+#include "src/core/output_file.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
+#include "src/page/html_page.h"
 #include "src/predict/report_json.h"
 
 namespace foretell::cli {
@@ -42,6 +44,7 @@ struct CompareOptions {
   std::optional<std::int64_t> batch;
   std::vector<std::string> devices = {kAllDevices};
   std::string prices;
+  std::string html;
   bool json = false;
 };
 
@@ -134,29 +137,32 @@ Json ComparedToJson(const Compared& compared) {
           {"untried", compared.untried}};
 }
 
-void PrintJson(const Compared* compared, std::span<const ReportError> errors) {
+Json Document(const Compared* compared, std::span<const ReportError> errors) {
   Json results = Json::array();
   if (compared != nullptr) results.push_back(ComparedToJson(*compared));
-  std::cout << DumpJson(Json{{"schema_version", kReportSchemaVersion},
-                             {"results", std::move(results)},
-                             {"errors", ErrorsToJson(errors)}})
-            << "\n";
+  return {{"schema_version", kReportSchemaVersion},
+          {"results", std::move(results)},
+          {"errors", ErrorsToJson(errors)}};
 }
 
 ExitCode RunCompare(const CompareOptions& options) {
   try {
     const Compared compared = CompareModel(options);
-    if (options.json) {
-      PrintJson(&compared, {});
-    } else {
-      std::cout << FormatCompared(compared);
+    const Json document = Document(&compared, {});
+    if (!options.html.empty()) {
+      WriteWhole(options.html,
+                 HtmlPage(PageView::kDevices, compared.model, document));
     }
+    std::cout << (options.json ? DumpJson(document) + "\n"
+                               : FormatCompared(compared));
     const bool any = !compared.choices.empty() && compared.choices[0].fits;
     return any ? kExitOk : kExitDoesNotFit;
   } catch (const Error& error) {
     const ReportError report = {options.model.models.front(), error.code(),
                                 error.what()};
-    if (options.json) PrintJson(nullptr, {&report, 1});
+    if (options.json) {
+      std::cout << DumpJson(Document(nullptr, {&report, 1})) << "\n";
+    }
     PrintError(error.what());
     return ExitCodeOf(error, report.model);
   }
@@ -185,6 +191,8 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--prices", options->prices,
                       "CSV file with the columns device and usd_per_hour");
   command->add_flag("--json", options->json, "JSON document on stdout");
+  command->add_option("--html", options->html,
+                      "Page with the devices side by side, written beside it");
   command->callback(
       [options, &exit_code] { exit_code = RunCompare(*options); });
 }

@@ -19,9 +19,10 @@ std::span<const EmbeddedFile> PageFiles();
 
 namespace {
 
-constexpr NameTable<10> kViews = {
-    "step",     "predictions",   "batches",    "packing",    "dataset",
-    "training", "learning_rate", "evaluation", "comparison", "difference"};
+constexpr NameTable<11> kViews = {"step",          "predictions", "batches",
+                                  "packing",       "dataset",     "training",
+                                  "learning_rate", "evaluation",  "comparison",
+                                  "difference",    "devices"};
 
 constexpr char kTemplate[] = "src/page/page.html";
 

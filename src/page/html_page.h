@@ -16,8 +16,9 @@ enum class PageView {
   kTraining,      ///< `train`.
   kLearningRate,  ///< The range test of `train`.
   kEvaluation,    ///< `evaluate`.
-  kComparison,    ///< `compare`.
+  kComparison,    ///< `compare-networks`.
   kDifference,    ///< `diff`.
+  kDevices,       ///< `compare`.
 };
 
 /// A page that shows `document` and loads nothing from elsewhere: style, charts

@@ -5,6 +5,7 @@ const VIEWS = {
   step: stepView, predictions: predictionsView, batches: batchesView, packing: packingView,
   dataset: datasetView, training: trainingView, learning_rate: learningRateView,
   evaluation: evaluationView, comparison: comparisonView, difference: differenceView,
+  devices: devicesView,
 };
 
 /** Light, dark, or as the system has it. */

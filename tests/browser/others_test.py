@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Pages of max-batch, mig pack, dataset stats, train, evaluate and compare.
+"""Pages of max-batch, mig pack, compare, dataset stats, train, evaluate and
+compare-networks.
 
     others_test.py BINARY ROOT [unittest arguments]
 """
@@ -7,7 +8,7 @@
 import json
 import sys
 
-from chromium_page import PHONE, PageTest, main
+from chromium_page import DESK, PHONE, PageTest, main
 
 TRAINING = ("--hidden", 8, "--graph-blocks", 1, "--head-blocks", 1,
             "--learning-rate", "3e-3", "--threads", 1, "--batch-size", 4)
@@ -37,6 +38,29 @@ class Sizing(PageTest):
             slots = page.locator(".slots .slot").all_inner_texts()
             self.assertEqual(len(slots), 2)
             self.assertIn("<i>detector</i>", "".join(slots))
+
+
+    def test_compare_shows_devices_side_by_side(self):
+        prices = self.folder / "prices.csv"
+        prices.write_text("device,usd_per_hour\na30,0.5\n")
+        path = self.folder / "compare.html"
+        text = self.foretell("compare", self.ROOT / "examples/resnet18.onnx",
+                             "--batch", 1500, "--devices", "a30,rtx-3060,h100",
+                             "--prices", prices, "--html", path)
+        for size in (DESK, PHONE):
+            page = self.open(path, size)
+            self.expect_sound(page, path)
+            labels = page.locator("figure svg[aria-label]").evaluate_all(
+                "all => all.map(one => one.getAttribute('aria-label'))")
+            self.assertEqual(labels, ["Memory", "Latency", "Energy", "Price"])
+            rows = [row.split("\t") for row in
+                    page.locator("tbody tr").all_inner_texts()]
+            printed = [line.split() for line in text.splitlines()[2:]]
+            self.assertEqual([(row[1], row[4]) for row in rows],
+                             [(line[0], "✓" if line[3] == "yes" else "✗")
+                              for line in printed])
+            self.assertEqual([row[4] for row in rows], ["✓", "✓", "✗"])
+            self.assertEqual((rows[0][1], rows[0][7]), ("a30", "0.5"))
 
 
 class Learning(PageTest):

@@ -63,6 +63,8 @@ TEST(HtmlPage, NamesItsView) {
               HasSubstr("<body data-view=\"learning_rate\">"));
   EXPECT_THAT(HtmlPage(PageView::kDifference, "toy", Json::object()),
               HasSubstr("<body data-view=\"difference\">"));
+  EXPECT_THAT(HtmlPage(PageView::kDevices, "toy", Json::object()),
+              HasSubstr("<body data-view=\"devices\">"));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ function comparisonChart(field, rows, networks) {
   });
 }
 
-/** `compare`: networks trained on one split. */
+/** `compare-networks`: networks trained on one split. */
 function comparisonView(data) {
   const networks = data.networks.map((network) => network.network);
   const rows = errorRows(data.networks);

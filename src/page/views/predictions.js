@@ -10,7 +10,7 @@ const FIGURES = [
 function figureBars(rows, [name, unit, value, interval]) {
   const label = (row) => `${row.index + 1}. ${row.model.split('/').at(-1).slice(0, 16)} ×${row.batch}`;
   return figure(`${name[0].toUpperCase()}${name.slice(1)}`, null, (width) => Plot.plot({
-    width, height: 60 + 22 * rows.length, marginLeft: Math.min(180, width * 0.5), marginRight: 24, marginTop: 30,
+    width, height: 70 + 22 * rows.length, marginLeft: Math.min(180, width * 0.5), marginRight: 24, marginTop: 30, marginBottom: 40,
     ariaLabel: name, style: {fontSize: '12px', background: 'transparent', overflow: 'visible'},
     x: {label: `${unit} →`, grid: true}, y: {label: null, domain: rows.map(label)},
     marks: [
