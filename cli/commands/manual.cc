@@ -68,6 +68,21 @@ std::string CommandList(const CLI::App& command, const std::string& path) {
   return text.empty() ? text : ".SH COMMANDS\n" + text;
 }
 
+/// What may stand behind the command's name: " [options] MODEL...".
+std::string Arguments(const CLI::App& command) {
+  std::string text = " [options]";
+  if (!VisibleCommands(command).empty()) text += " COMMAND";
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_positional()) continue;
+    const std::string name = option->get_single_name();
+    const std::string several =
+        option->get_items_expected_max() > 1 ? "..." : "";
+    text += option->get_required() ? fmt::format(" {}{}", name, several)
+                                   : fmt::format(" [{}{}]", name, several);
+  }
+  return text;
+}
+
 std::string Page(const CLI::App& command, const std::string& path) {
   const std::string name = PageName(path);
   std::string text =
@@ -75,7 +90,8 @@ std::string Page(const CLI::App& command, const std::string& path) {
                   kVersion) +
       fmt::format(".SH NAME\n{} \\- {}\n", Roff(name),
                   Roff(command.get_description())) +
-      fmt::format(".SH SYNOPSIS\n\\fB{}\\fR [options]\n", Roff(path)) +
+      fmt::format(".SH SYNOPSIS\n\\fB{}\\fR{}\n", Roff(path),
+                  Roff(Arguments(command))) +
       CommandList(command, path) + ".SH OPTIONS\n";
   for (const CLI::Option* option : command.get_options()) {
     text += OptionText(*option);

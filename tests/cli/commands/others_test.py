@@ -61,6 +61,14 @@ class Others(unittest.TestCase):
                                   "foretell-mig-pack.1"}, names)
             self.assertNotIn("foretell-manual.1", names)
             page = (pages / "foretell-predict.1").read_text()
+            for name, synopsis in (
+                    ("foretell", "foretell\\fR [options] COMMAND"),
+                    ("foretell-predict", "foretell predict\\fR [options] MODEL..."),
+                    ("foretell-advise", "foretell advise\\fR [options] MODEL"),
+                    ("foretell-mig-pack", "foretell mig pack\\fR [options] [MODEL...]"),
+                    ("foretell-doctor", "foretell doctor\\fR [options]")):
+                written = (pages / f"{name}.1").read_text()
+                self.assertIn(f".SH SYNOPSIS\n\\fB{synopsis}\n", written)
         self.assertIn(r"\fB\-p,\-\-precision\fR", page)
         self.assertFalse([line for line in page.splitlines()
                           if line.startswith(".")
