@@ -70,11 +70,18 @@ SlimArchive Slim(const std::string& path,
                  const std::shared_ptr<OpenArchive>& file) {
   caffe2::serialize::PyTorchStreamReader reader(file);
   const std::vector<std::string> names = RecordNames(path, reader);
-  if (!reader.hasRecord("data.pkl") || !reader.hasRecord("constants.pkl")) {
+  if (!reader.hasRecord("data.pkl")) {
     throw Error(ErrorCode::kCorrupt,
                 path +
-                    ": a zip archive, but not TorchScript: no data.pkl or "
-                    "no constants.pkl");
+                    ": a zip archive, but neither TorchScript (it has no "
+                    "data.pkl) nor of torch.export");
+  }
+  if (!reader.hasRecord("constants.pkl")) {
+    throw Error(ErrorCode::kUnsupported,
+                path +
+                    ": weights or objects of Python that torch.save wrote, and "
+                    "no network; write one by torch.export.save, "
+                    "torch.jit.save or torch.onnx.export");
   }
   RefuseLargeRecords(path, reader, names, file->size());
   RefuseShortConstants(path, reader);

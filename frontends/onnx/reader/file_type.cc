@@ -13,6 +13,10 @@ struct Signature {
   std::string_view type;
 };
 
+constexpr std::string_view kPickle =
+    "a Python pickle, such as weights, and no network; write one by "
+    "torch.export.save, torch.jit.save or torch.onnx.export";
+
 constexpr Signature kSignatures[] = {
     {0, "\x89PNG\r\n"sv, "a PNG image"},
     {0, "\xff\xd8\xff"sv, "a JPEG image"},
@@ -35,8 +39,8 @@ constexpr Signature kSignatures[] = {
      "an ELF program, such as a TensorRT plug-in"},
     {0, "GGUF"sv, "a GGUF model"},
     {4, "TFL3"sv, "a TensorFlow Lite model"},
-    {0, "\x80\x02"sv, "a Python pickle"},
-    {0, "\x80\x04"sv, "a Python pickle"},
+    {0, "\x80\x02"sv, kPickle},
+    {0, "\x80\x04"sv, kPickle},
     {8, "{\""sv, "a safetensors file"},
     {0, "version https://git-lfs"sv,
      "a git-lfs pointer, so the model itself was not downloaded"},

@@ -1,13 +1,31 @@
 #!/usr/bin/env python3
 """Tests of flags that many commands take, and of what is a usage error."""
 
+import pathlib
+import tempfile
 import unittest
+import zipfile
 
 from calls import (SOURCE, ONNX, OK, DOES_NOT_FIT, USAGE, MODEL_FAILED, run,
                    predict_json)
 
 
 class Usage(unittest.TestCase):
+    def test_weights_alone_are_no_network(self):
+        pickle = b"\x80\x02}q\x00."
+        with tempfile.TemporaryDirectory() as folder:
+            new = pathlib.Path(folder, "new.pth")
+            with zipfile.ZipFile(new, "w") as archive:
+                archive.writestr("new/data.pkl", pickle)
+                archive.writestr("new/version", "3\n")
+            old = pathlib.Path(folder, "old.pth")
+            old.write_bytes(pickle)
+            for path in (new, old):
+                outcome = run("predict", str(path))
+                self.assertEqual(outcome.returncode, MODEL_FAILED)
+                self.assertRegex(outcome.stderr, "weights.* no network; write one by "
+                                 "torch.export.save")
+
     def test_a_model_that_cannot_be_answered_has_one_status(self):
         for words in (("predict",), ("inspect",), ("fits",), ("max-batch",),
                       ("advise",), ("compare",), ("report", "--json")):
