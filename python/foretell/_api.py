@@ -11,6 +11,7 @@ from ._errors import Error, warn
 from ._flags import refuse_batches
 from ._model import Model, Opened, open_model
 from ._prediction import Prediction, prediction
+from ._text import number
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -32,6 +33,22 @@ class Fit:
 
     def __bool__(self) -> bool:
         return self.accepted
+
+    def __str__(self) -> str:
+        """What `foretell fits` prints."""
+        return "\n".join([f"{self.model} on {self.place}:",
+                          *(f"  {_check_text(check)}" for check in self.checks),
+                          f"  {self.fit}"])
+
+
+def _check_text(check: Mapping[str, Any]) -> str:
+    unit = check["unit"]
+    sign = "<=" if check["value"] <= check["limit"] else ">"
+    text = (f"{check['what']} {number(check['value'])} {unit} {sign} "
+            f"{number(check['limit'])} {unit}")
+    if check["value"] > check["limit"] >= check["least"]:
+        text += f", {number(check['least'])} {unit} without its cache"
+    return text
 
 
 def predict(model: Model, inputs: Any = None,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from ._errors import Error, warn
+from ._local import catalogue
 from ._model import Model, Opened, open_model
 from ._prediction import Prediction, prediction
 from ._text import table_html, table_text
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ._flags import Options
 
 DEVICE = "a100-sxm4-40gb"
+ALL_DEVICES = "all"
 
 
 class Comparison(Sequence[Prediction]):
@@ -104,7 +106,8 @@ def compare(models: Union[Model, Sequence[Model]], inputs: Any = None, *,
             batches: Union[int, Sequence[int], None] = None,
             devices: Union[str, Sequence[str]] = DEVICE,
             **options: Unpack[Options]) -> Comparison:
-    """Predicts every model at every batch on every device.
+    """Predicts every model at every batch on every device; devices="all" are those
+    that `foretell devices` lists.
 
     Modules share `inputs`; paths and names of the zoo need `batches`. The other
     options are those of predict. Every model is exported once.
@@ -117,6 +120,8 @@ def compare(models: Union[Model, Sequence[Model]], inputs: Any = None, *,
         if asked.get(one) is not None:
             raise Error(f"{one}={asked[one]!r}: compare takes {several}")
     asked["batch"] = batches
+    if devices == ALL_DEVICES:
+        devices = [one["name"] for one in catalogue()]
     predictions = []
     for model in _named(models):
         opened = open_model(model, None if isinstance(model, str) else inputs, asked)

@@ -90,6 +90,15 @@ class Others(unittest.TestCase):
         self.assertEqual(answer.fit, "does not fit")
         self.assertEqual(answer.checks[-1]["limit"], 100)
 
+    def test_fits_prints_what_the_program_prints(self):
+        for limits in ({"max_memory": 750, "max_latency": 0.5},
+                       {"max_memory": 768, "tight": True}, {"profile": "1g.5gb"}):
+            words = [word for name, value in limits.items() for word in
+                     (["--tight"] if value is True else
+                      ["--" + name.replace("_", "-"), str(value)])]
+            self.assertEqual(f"{foretell.fits(ONNX, batch=8, **limits)}\n",
+                             printed("fits", ONNX, "--batch", "8", *words).stdout)
+
     def test_fits_gives_warnings_of_the_trace(self):
         with self.assertWarnsRegex(foretell.Warning, "batch norm"):
             foretell.fits(ONNX, batch=8, mode="training")
@@ -169,6 +178,12 @@ class Others(unittest.TestCase):
         self.assertEqual(table[-1].to_dict()["latency"],
                          alone.to_dict()["latency"])
         self.assertIn("samples_per_s", str(table))
+
+    def test_compares_all_devices_of_the_catalogue(self):
+        two = [{"name": "a30"}, {"name": "rtx-4090"}]
+        with mock.patch("foretell._compare.catalogue", lambda: two):
+            compared = foretell.compare("zoo:resnet18", batches=1, devices="all")
+        self.assertEqual([p.device for p in compared], ["a30", "rtx-4090"])
 
     def test_measures_on_the_cpu(self):
         (row,) = foretell.measure(ONNX, batch=1, device="cpu", warmup=0,
