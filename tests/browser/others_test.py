@@ -63,6 +63,23 @@ class Sizing(PageTest):
             self.assertEqual((rows[0][1], rows[0][7]), ("a30", "0.5"))
 
 
+    def test_diff_says_units_and_changes_as_the_command(self):
+        path = self.folder / "diff.html"
+        text = self.foretell("diff", "zoo:resnet18", "zoo:resnet50", "--batch", 8,
+                             "--html", path)
+        page = self.open(path)
+        self.expect_sound(page, path)
+        rows = page.locator("table").first.locator("tbody tr").all_inner_texts()
+        shown = {row.split("\t")[0]: row.split("\t")[3:] for row in rows}
+        self.assertEqual(shown["memory"], ["MiB", "+13.3 %"])
+        self.assertIn("+13.3 %", text)
+        self.assertEqual(shown["latency"][0], "ms")
+        # A part of the memory is told from the count by its blanks.
+        self.assertEqual(shown["parameters"][0], "")
+        self.assertEqual(shown["\u00a0" * 4 + "parameters"][0], "MiB")
+        self.assertEqual(shown["\u00a0" * 4 + "inputs"], ["MiB", ""])
+
+
 class Learning(PageTest):
     """Pages around a dataset of ResNet-18 at 24 batch sizes."""
 

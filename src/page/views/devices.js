@@ -2,8 +2,7 @@
 
 /** Bars with a row per device, in the order of the answer; the tip says `text`. */
 function deviceBars(title, unit, rows, value, text, ...marks) {
-  const remark = marks.length ? 'At most; lines: what may be used.' : null;
-  return figure(title, remark, (width) => Plot.plot({
+  return figure(title, null, (width) => Plot.plot({
     width, height: 70 + 22 * rows.length, marginLeft: Math.min(150, width * 0.45), marginRight: 24, marginTop: 30, marginBottom: 40,
     ariaLabel: title, style: {fontSize: '12px', background: 'transparent', overflow: 'visible'},
     x: {label: `${unit} →`, grid: true, tickFormat: tickText}, y: {label: null, domain: rows.map((row) => row.device)},
@@ -18,9 +17,9 @@ function deviceBars(title, unit, rows, value, text, ...marks) {
 function deviceCharts(rows) {
   const priced = rows.filter((row) => row.usd_per_thousand_batches !== null);
   return element('div', {class: 'charts'},
-    deviceBars('Memory', 'MiB', rows, 'needed_mib',
+    deviceBars('Memory', '% of what may be used, at most', rows, (row) => 100 * row.needed_mib / row.usable_mib,
       (row) => `${formatNumber(row.needed_mib)} of ${formatNumber(row.usable_mib)} MiB`,
-      Plot.tickX(rows, {x: 'usable_mib', y: 'device', stroke: 'var(--ink)'})),
+      Plot.ruleX([100], {stroke: 'var(--ink)', strokeDasharray: '4 3'})),
     deviceBars('Latency', 'ms', rows, 'latency_ms', (row) => `${formatNumber(row.latency_ms)} ms`),
     deviceBars('Energy', 'J', rows, 'energy_j', (row) => `${formatNumber(row.energy_j)} J`),
     priced.length === 0 ? null : deviceBars('Price', 'USD per 1000 batches', priced, 'usd_per_thousand_batches',

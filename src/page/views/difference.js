@@ -1,6 +1,14 @@
 'use strict';
 
-const change = ({a, b}) => a && b ? formatPercent(b / a - 1) : '–';
+/** "+12.3 %", as the command prints it. */
+function change({a, b}) {
+  if (a === b) return '';
+  return a === 0 ? 'new' : `${b > a ? '+' : ''}${formatPercent(b / a - 1)}`;
+}
+
+/** Blanks before a name, which say that it is a part, shown as blanks. */
+const indented = (name) => name.replace(/^ +/, (blanks) => '\u00a0'.repeat(2 * blanks.length));
+
 const changeStyle = ({a, b}) => a === b ? '' : b > a ? 'bad' : 'good';
 
 /** `diff`: two answers beside each other, then module by module. */
@@ -15,8 +23,8 @@ function differenceView(data) {
     element('p', {}, element('b', {}, 'A: '), `${data.a.model}, ${settingsText(data.a)}`),
     element('p', {}, element('b', {}, 'B: '), `${data.b.model}, ${settingsText(data.b)}`),
     section('What changed', table('What changed', [
-      {title: '', value: (row) => row.name}, {title: 'A', value: (row) => row.a}, {title: 'B', value: (row) => row.b},
-      {title: 'B over A', value: change, style: changeStyle},
+      {title: '', value: (row) => indented(row.name)}, {title: 'A', value: (row) => row.a}, {title: 'B', value: (row) => row.b},
+      {title: 'unit', value: (row) => row.unit}, {title: 'change', value: change, style: changeStyle},
     ], data.figures)),
     section('Modules that changed', data.modules.length === 0 ? note('none') :
       table('Modules that changed', [{title: 'module', value: (row) => row.path || NO_MODULE}, ...fields.flatMap(pair)], data.modules)),
