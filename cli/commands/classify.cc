@@ -10,6 +10,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/flags/model_options.h"
+#include "cli/print/progress_bar.h"
 #include "src/classify/built_in.h"
 #include "src/classify/class_checkpoint.h"
 #include "src/core/json_text.h"
@@ -169,6 +170,7 @@ ExitCode RunClassify(const ClassifyOptions& options) {
         if (options.json) {
           results.push_back(ToJson(step));
         } else {
+          WipeProgress();
           std::cout << Format(step);
         }
       });

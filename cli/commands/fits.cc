@@ -10,6 +10,7 @@
 #include "cli/flags/fit_flags.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
+#include "cli/print/progress_bar.h"
 #include "foretell/fit.h"
 #include "foretell/predictor.h"
 #include "src/core/json_text.h"
@@ -81,7 +82,9 @@ ExitCode RunFits(const FitsOptions& options) {
                           JudgeFit(prediction, device, options.limits),
                           Warnings(trace, prediction)});
         all_fit &= judged.back().verdict.fits;
-        if (!options.json) std::cout << Format(judged.back());
+        if (options.json) return;
+        WipeProgress();
+        std::cout << Format(judged.back());
       });
   if (options.json) std::cout << DumpJson(FitsToJson(judged, errors)) << "\n";
   for (const ReportError& error : errors) PrintError(error.message);

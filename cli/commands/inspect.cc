@@ -9,6 +9,7 @@
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_graph.h"
+#include "cli/print/progress_bar.h"
 #include "foretell/graph_io.h"
 #include "src/core/json_text.h"
 #include "src/predict/report_json.h"
@@ -45,7 +46,9 @@ ExitCode RunInspect(const InspectOptions& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   const std::vector<ReportError> errors =
       ForEachTrace(options.model, [&](const Program&, const Trace& trace) {
-        std::cout << Format(options, predictor, trace);
+        const std::string text = Format(options, predictor, trace);
+        WipeProgress();
+        std::cout << text;
         for (const std::string& warning : trace.warnings) {
           PrintWarning(warning);
         }

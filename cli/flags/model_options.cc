@@ -267,14 +267,17 @@ std::vector<ReportError> ForEachTrace(
 }
 
 void PrintError(const std::string& message) {
+  WipeProgress();
   std::cerr << fmt::format("foretell: error: {}\n", OnALine(message));
 }
 
 void PrintWarning(const std::string& message) {
+  WipeProgress();
   std::cerr << fmt::format("foretell: warning: {}\n", OnALine(message));
 }
 
 void PrintNote(const std::string& message) {
+  WipeProgress();
   std::cerr << fmt::format("foretell: {}\n", OnALine(message));
 }
 

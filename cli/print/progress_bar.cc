@@ -15,6 +15,8 @@ constexpr int kBarWidth = 20;
 constexpr std::size_t kNameWidth = 40;
 constexpr std::chrono::milliseconds kRedraw(100);
 
+bool line_stands = false;
+
 std::string Duration(double seconds) {
   const auto whole = static_cast<std::int64_t>(seconds + 0.5);
   if (whole < 60) return fmt::format("{} s", whole);
@@ -27,9 +29,7 @@ std::string Duration(double seconds) {
 ProgressBar::ProgressBar()
     : shown_(isatty(STDERR_FILENO) == 1), started_(Clock::now()) {}
 
-ProgressBar::~ProgressBar() {
-  if (shown_) std::cerr << "\r\033[K" << std::flush;
-}
+ProgressBar::~ProgressBar() { WipeProgress(); }
 
 void ProgressBar::Show(std::int64_t done, std::int64_t total,
                        std::int64_t failed, const std::string& current) {
@@ -40,6 +40,12 @@ void ProgressBar::Show(std::int64_t done, std::int64_t total,
   std::cerr << "\r\033[K"
             << ProgressLine(done, total, failed, passed.count(), current)
             << std::flush;
+  line_stands = true;
+}
+
+void WipeProgress() {
+  if (line_stands) std::cerr << "\r\033[K" << std::flush;
+  line_stands = false;
 }
 
 std::string ProgressLine(std::int64_t done, std::int64_t total,

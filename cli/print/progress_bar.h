@@ -27,6 +27,10 @@ class ProgressBar {
   Clock::time_point drawn_;
 };
 
+/// Wipes the line of a ProgressBar that stands, for other lines to be printed;
+/// it is drawn again when there is something new to show.
+void WipeProgress();
+
 /// The line that ProgressBar draws after `seconds`, without control characters.
 std::string ProgressLine(std::int64_t done, std::int64_t total,
                          std::int64_t failed, double seconds,

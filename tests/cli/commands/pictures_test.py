@@ -174,17 +174,21 @@ class Diff(PicturesTest):
 
 
 class Terminal(PicturesTest):
-    """predict with stdout on a terminal of 80 columns."""
+    """Commands with stdout on a terminal of 80 columns."""
 
-    def predict(self, *flags, columns=80, **environment):
+    def predict(self, *flags, **options):
+        return self.show("predict", ONNX, "--batch", "8", *flags, **options)
+
+    def show(self, *arguments, columns=80, with_progress=False, **environment):
+        """What the terminal gets; the lines of stderr too `with_progress`."""
         leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ,
                     struct.pack("HHHH", 24, columns, 0, 0))
         inherited = {name: value for name, value in os.environ.items()
                      if name != "NO_COLOR"}
         process = subprocess.Popen(
-            [BINARY, "predict", ONNX, "--batch", "8", *flags], stdout=follower,
-            stderr=subprocess.PIPE,
+            [BINARY, *arguments], stdout=follower,
+            stderr=follower if with_progress else subprocess.DEVNULL,
             env={**inherited, "TERM": "xterm", **environment})
         os.close(follower)
         text = b""
@@ -196,8 +200,6 @@ class Terminal(PicturesTest):
             if not part:
                 break
             text += part
-        process.stderr.read()
-        process.stderr.close()
         self.assertEqual(process.wait(), OK)
         os.close(leader)
         return text.decode().replace("\r\n", "\n")
@@ -226,6 +228,16 @@ class Terminal(PicturesTest):
                                      columns, line)
         self.assertLessEqual(
             max(map(len, COLOR.sub("", self.predict()).splitlines())), 80)
+
+    def test_progress_leaves_nothing_in_answers(self):
+        for command in ("classify", "fits", "inspect"):
+            with self.subTest(command=command):
+                text = self.show(command, "zoo:resnet18", "--batch", "2,4",
+                                 with_progress=True)
+                self.assertIn("] 0/2", text)
+                for line in text.split("\n"):
+                    left = line.split("\033[K")[-1]
+                    self.assertNotRegex(left, r"\] \d/2")
 
     def test_is_plain_in_a_pipe(self):
         text = self.ok("predict", ONNX, "--batch", "8")
