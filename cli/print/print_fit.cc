@@ -10,6 +10,7 @@
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
+#include "src/surrogate/formula_names.h"
 #include "src/surrogate/model_json.h"
 
 namespace foretell::cli {
@@ -35,12 +36,17 @@ std::string MethodTable(const Comparison& comparison) {
   return table.ToString();
 }
 
+/// Ranges by column, and its name in formulas where that is another one.
 std::string RangeText(const FittedModel& fitted) {
+  const std::vector<std::string> names =
+      surrogate::FormulaNames(fitted.columns);
   std::string text;
   for (std::size_t i = 0; i < fitted.columns.size(); ++i) {
-    text += fmt::format("{}{} from {} to {}", text.empty() ? "" : ", ",
-                        fitted.columns[i], FormatExact(fitted.lowest[i]),
-                        FormatExact(fitted.highest[i]));
+    const std::string& column = fitted.columns[i];
+    text += fmt::format(
+        "{}{}{} from {} to {}", text.empty() ? "" : ", ", names[i],
+        names[i] == column ? "" : fmt::format(" ('{}')", column),
+        FormatExact(fitted.lowest[i]), FormatExact(fitted.highest[i]));
   }
   return text;
 }

@@ -11,6 +11,7 @@
 
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
+#include "src/surrogate/formula_names.h"
 
 namespace foretell::surrogate {
 namespace {
@@ -18,18 +19,22 @@ namespace {
 constexpr int kMostPower = 1000;
 constexpr int kMostDigits = 17;
 constexpr int kFewestDigits = 3;
+/// Share of a tolerance below which a term is left over from a search.
+constexpr double kUnseen = 1e-2;
 
 int Degree(const Term& term) {
   return std::accumulate(term.powers.begin(), term.powers.end(), 0);
 }
 
+/// Powers are written out: `**` is unknown to many an awk, `^` is another
+/// operator in Python and JavaScript.
 std::string ProductText(const Term& term,
-                        const std::vector<std::string>& columns) {
+                        const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < term.powers.size(); ++i) {
-    if (term.powers[i] == 0) continue;
-    text += fmt::format("{}{}", text.empty() ? "" : "*", columns[i]);
-    if (term.powers[i] > 1) text += fmt::format("**{}", term.powers[i]);
+    for (int k = 0; k < term.powers[i]; ++k) {
+      text += fmt::format("{}{}", text.empty() ? "" : "*", names[i]);
+    }
   }
   return text;
 }
@@ -72,6 +77,7 @@ Eigen::VectorXd PowerSum::Predict(const Eigen::MatrixXd& inputs) const {
 }
 
 std::string PowerSum::Formula(const std::vector<std::string>& columns) const {
+  const std::vector<std::string> names = FormulaNames(columns);
   std::string text;
   for (const Term& term : terms_) {
     const bool negative = term.coefficient < 0;
@@ -79,7 +85,7 @@ std::string PowerSum::Formula(const std::vector<std::string>& columns) const {
         text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
     text += fmt::format(
         "{}{}", sign,
-        TermText(std::abs(term.coefficient), ProductText(term, columns)));
+        TermText(std::abs(term.coefficient), ProductText(term, names)));
   }
   return text.empty() ? "0" : text;
 }
@@ -112,8 +118,15 @@ std::unique_ptr<Model> PowerSum::FromJson(JsonObject object,
 PowerSum PowerSum::Rounded(const Eigen::MatrixXd& inputs,
                            double tolerance) const {
   const Eigen::ArrayXd exact = Predict(inputs).array();
+  std::vector<Term> visible;
+  for (const Term& term : terms_) {
+    const Eigen::ArrayXd part = PowerSum({term}).Predict(inputs).array();
+    if ((part.abs() > kUnseen * tolerance * exact.abs()).any()) {
+      visible.push_back(term);
+    }
+  }
   for (int digits = kFewestDigits; digits < kMostDigits; ++digits) {
-    std::vector<Term> terms = terms_;
+    std::vector<Term> terms = visible;
     for (Term& term : terms) {
       term.coefficient =
           *ParseNumber<double>(FormatShort(term.coefficient, digits));

@@ -25,7 +25,8 @@ class PowerSum final : public Model {
 
   const std::vector<Term>& terms() const { return terms_; }
   Eigen::VectorXd Predict(const Eigen::MatrixXd& inputs) const override;
-  /// "1.2e+09 + 3.5*batch*edge**3": highest powers first.
+  /// "3.5*batch*edge*edge + 1.2e+09": highest powers first, columns by their
+  /// FormulaNames (formula_names.h).
   std::string Formula(const std::vector<std::string>& columns) const override;
   nlohmann::ordered_json ToJson() const override;
   /// Reads what ToJson writes, over `columns` inputs. Throws what JsonObject
@@ -33,9 +34,9 @@ class PowerSum final : public Model {
   static std::unique_ptr<Model> FromJson(JsonObject object,
                                          std::size_t columns);
 
-  /// The same with coefficients of so few digits that no prediction for
-  /// `inputs` moves by more than the share `tolerance` of itself: what is fit
-  /// to be read.
+  /// The same without terms that no prediction for `inputs` shows, and with
+  /// coefficients of so few digits that none moves by more than the share
+  /// `tolerance` of itself: what is fit to be read.
   PowerSum Rounded(const Eigen::MatrixXd& inputs, double tolerance) const;
 
  private:

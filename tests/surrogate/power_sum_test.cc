@@ -7,9 +7,13 @@ namespace {
 
 const std::vector<std::string> kNames = {"batch", "edge"};
 
-TEST(PowerSum, SaysItsFormulaInPython) {
+TEST(PowerSum, SaysItsFormulaForEveryLanguage) {
   const PowerSum sum({{-2, {0, 0}}, {1, {1, 0}}, {-0.5, {1, 3}}, {3, {0, 1}}});
-  EXPECT_EQ(sum.Formula(kNames), "-0.5*batch*edge**3 + batch + 3*edge - 2");
+  EXPECT_EQ(sum.Formula(kNames),
+            "-0.5*batch*edge*edge*edge + batch + 3*edge - 2");
+  EXPECT_EQ(
+      sum.Formula({"batch size", "lambda"}),
+      "-0.5*batch_size*lambda_*lambda_*lambda_ + batch_size + 3*lambda_ - 2");
   EXPECT_EQ(PowerSum({}).Formula(kNames), "0");
 }
 
@@ -23,6 +27,14 @@ TEST(PowerSum, PredictsEveryRow) {
   Eigen::MatrixXd inputs(2, 2);
   inputs << 3, 2, 1, 10;
   EXPECT_EQ(sum.Predict(inputs), Eigen::Vector2d(23, 199));
+}
+
+TEST(PowerSum, RoundsAwayTermsThatNoPredictionShows) {
+  const PowerSum sum({{-5e-16, {0, 1}}, {0.035, {1, 2}}, {480, {0, 0}}});
+  Eigen::MatrixXd inputs(2, 2);
+  inputs << 1, 16, 8, 64;
+  EXPECT_EQ(sum.Rounded(inputs, 1e-4).Formula(kNames),
+            "0.035*batch*edge*edge + 480");
 }
 
 TEST(PowerSum, RoundsAsFarAsPredictionsStay) {

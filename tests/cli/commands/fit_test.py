@@ -3,6 +3,8 @@
 
 import json
 import pathlib
+import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -73,6 +75,8 @@ class Fit(unittest.TestCase):
                ("batch,memory\n1,2\n2,x\n", "rows.csv:3: memory is 'x'"),
                ("batch,memory\n1,2\n2,nan\n", "rows.csv:3: memory is 'nan'"),
                ("batch,latency\n1,2\n", "'memory'"),
+               ("batch;memory\n1;2\n", "there are: 'batch;memory'"),
+               ("batch,memory\n1,2\n2,1e40\n", "rows.csv:3: memory is '1e40'"),
                ("batch,memory\n1,2\n2,2\n3,2\n4,2\n", "in all 4 rows"))
         for text, complaint in bad:
             self.table.write_text(text)
@@ -80,6 +84,43 @@ class Fit(unittest.TestCase):
             self.assertIn(outcome.returncode, (USAGE, MODEL_FAILED))
             self.assertEqual(len(outcome.stderr.splitlines()), 1)
             self.assertIn(complaint, outcome.stderr)
+
+    def test_refuses_a_column_twice_and_searches_without_end(self):
+        for flags, complaint in (
+                (("--columns", "edge,edge"), "'edge' is asked for twice"),
+                (("--population", "2000000000"), "--population"),
+                (("--generations", "2000000000"), "--generations")):
+            outcome = self.fit("--target", "memory", *flags)
+            self.assertEqual(outcome.returncode, USAGE, outcome.stdout)
+            self.assertIn(complaint, outcome.stderr)
+
+    def test_a_model_needs_a_sweep(self):
+        for model in (ONNX, "zoo:resnet18"):
+            outcome = run("fit", model, "--target", "memory")
+            self.assertEqual(outcome.returncode, USAGE)
+            self.assertIn("is a model", outcome.stderr)
+            self.assertIn("--sweep", outcome.stderr)
+
+    def test_pastes_into_python_awk_and_javascript(self):
+        self.table.write_text(self.table.read_text().replace(
+            "batch,edge", "batch size,length"))
+        outcome = self.fit("--target", "memory", "--json", *self.SEARCH)
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        formula = json.loads(outcome.stdout)["formula"]
+        expected = self.evaluate(formula, batch_size=4, length_=64)
+        for program, flag, code in (
+                ("awk", None, "BEGIN {batch_size = 4; length_ = 64; "
+                              f"printf \"%.6f\", {formula}}}"),
+                ("node", "-e", "const batch_size = 4, length_ = 64; "
+                               f"console.log({formula})")):
+            if shutil.which(program) is None:
+                continue
+            answer = subprocess.run([program, *filter(None, [flag]), code],
+                                    capture_output=True, text=True)
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            self.assertAlmostEqual(float(answer.stdout), expected, delta=0.01)
+        self.assertIn("batch_size ('batch size') from 1 to 8",
+                      self.fit("--target", "memory", *self.SEARCH).stdout)
 
     def test_sweeps_a_model_as_predict_would(self):
         outcome = run("fit", ONNX, "--target", "memory", "--sweep",
