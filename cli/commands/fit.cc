@@ -11,7 +11,6 @@
 #include "cli/commands/fit_rows.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/named_flag.h"
-#include "cli/flags/number_checks.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_fit.h"
 #include "cli/print/progress_bar.h"
@@ -143,12 +142,12 @@ void AddSearchFlags(CLI::App& command, FitCommand& fit) {
   command
       .add_option("--population", fit.evolve.population,
                   "Formulas of a generation")
-      ->check(AboveZero())
+      ->check(CLI::Range(2, 100000))
       ->capture_default_str();
   command
       .add_option("--generations", fit.evolve.generations,
                   "Generations of the search")
-      ->check(AboveZero())
+      ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   CLI::Option* judge = command.add_option(
       "--judge", fit.judge, "Judge a stored model by the table, and fit none");

@@ -2,12 +2,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "cli/commands/swept_model.h"
 #include "cli/print/progress_bar.h"
 #include "foretell/error.h"
 #include "foretell/predictor.h"
+#include "foretell/zoo.h"
 
 namespace foretell::cli {
 namespace {
@@ -34,9 +37,25 @@ surrogate::Table PredictPoints(const FitCommand& command, SweptModel& model,
           .values = values};
 }
 
+/// Throws Error(kInvalidArgument) where the table is a model by its name.
+void RequireTable(const std::string& name) {
+  constexpr std::string_view kEndings[] = {".onnx", ".pt", ".pt2", ".pth"};
+  const bool is_model =
+      name.starts_with(zoo::kPrefix) ||
+      std::ranges::any_of(kEndings, [&](std::string_view ending) {
+        return name.ends_with(ending);
+      });
+  if (!is_model) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}: is a model, expected a CSV table; a model is "
+                          "fitted over --sweep batch=1..256, say",
+                          name));
+}
+
 }  // namespace
 
 surrogate::ComparedRows RowsOfTable(const FitCommand& command) {
+  RequireTable(command.input());
   const surrogate::Table table =
       surrogate::ReadTable(command.input(), command.target, command.columns);
   surrogate::SplitTable split =

@@ -175,7 +175,7 @@ const std::string& CsvRow::At(std::string_view column) const {
   if (cell != nullptr) return *cell;
   std::string there;
   for (const std::string& name : header_) {
-    there += (there.empty() ? "" : ", ") + name;
+    there += fmt::format("{}'{}'", there.empty() ? "" : ", ", name);
   }
   throw Error(
       ErrorCode::kInvalidArgument,

@@ -40,6 +40,10 @@ double NumberAt(const RawTable& raw, const CsvRow& row,
   if (!number || !std::isfinite(*number)) {
     RefuseCell(raw, row, column, "a finite number");
   }
+  if (std::abs(*number) > kLargestNumber) {
+    RefuseCell(raw, row, column,
+               fmt::format("a number of at most {:g}", kLargestNumber));
+  }
   return *number;
 }
 
@@ -73,6 +77,13 @@ void AddRow(RawTable& raw, const CsvRow& row) {
 }
 
 void CheckNames(const RawTable& raw) {
+  std::set<std::string> names;
+  for (const std::string& column : raw.columns) {
+    if (names.insert(column).second) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: column '{}' is asked for twice", raw.path,
+                            Printable(column)));
+  }
   if (std::ranges::find(raw.columns, raw.target) == raw.columns.end()) return;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{}: column '{}' is the target, and cannot be an "

@@ -13,6 +13,10 @@ namespace foretell::surrogate {
 /// Fewest rows of a table: some to fit, one to judge by.
 inline constexpr std::int64_t kFewestTableRows = 4;
 
+/// Largest magnitude of a cell: products of a few columns, and squares of
+/// these, are doubles too.
+inline constexpr double kLargestNumber = 1e30;
+
 /// Rows that a model is fitted to or judged by.
 struct Table {
   std::vector<std::string> columns;  ///< Names of the inputs.
@@ -28,7 +32,8 @@ struct Table {
 ///
 /// Throws what ForEachCsvRow throws, and Error that names the path, the line,
 /// the column and the value: kInvalidArgument for a column that is missing or
-/// both input and target, kCorrupt for a cell that is no finite number, a
+/// both input and target or asked for twice, kCorrupt for a cell that is no
+/// finite number or beyond kLargestNumber, a
 /// target of 0 (errors are shares of it), fewer rows than kFewestTableRows, a
 /// target that is the same in all of them or two columns of one name.
 Table ReadTable(const std::string& path, const std::string& target,

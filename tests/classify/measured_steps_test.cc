@@ -64,7 +64,7 @@ TEST(MeasuredSteps, RefuseATableWithoutRowsOrAColumn) {
   };
   expect(std::string(kHeader) + "\n", "has 0 rows, expected one a step");
   expect("name,set,model,batch,optimizer,memory_mib\na,s,m.pt,2,adam,9\n",
-         "no column 'input'; there are: name, set, model, batch");
+         "no column 'input'; there are: 'name', 'set', 'model', 'batch'");
 }
 
 TEST(SeveralClasses, AreNeededToLearn) {

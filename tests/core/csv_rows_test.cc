@@ -107,7 +107,7 @@ TEST_F(CsvTest, NamesLinesThatMakeNoSense) {
   ExpectError(ErrorCode::kCorrupt, "line 2: a quote is not closed",
               [&] { Read("a,b\n\"1,2\n"); });
   ExpectError(ErrorCode::kCorrupt, "an empty table", [&] { Read(""); });
-  ExpectError(ErrorCode::kInvalidArgument, "no column 'b'; there are: a, c",
+  ExpectError(ErrorCode::kInvalidArgument, "no column 'b'; there are: 'a', 'c'",
               [&] { Read("a,c\n1,2\n"); });
   ExpectError(ErrorCode::kNotFound, "nothing.csv",
               [&] { ReadPath(scratch_ / "nothing.csv"); });

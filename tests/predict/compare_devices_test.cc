@@ -56,8 +56,9 @@ TEST_F(Prices, AreNumbersAboveZeroOfKnownDevices) {
   EXPECT_THAT(Refusal("device,usd_per_hour\n"), HasSubstr("has no price"));
   EXPECT_THAT(Refusal("device,usd_per_hour\na100,1\na100-sxm4-40gb,2\n"),
               HasSubstr(":3: a100-sxm4-40gb has a price of 1 already"));
-  EXPECT_THAT(Refusal("device,price\na100,1\n"),
-              HasSubstr("no column 'usd_per_hour'; there are: device, price"));
+  EXPECT_THAT(
+      Refusal("device,price\na100,1\n"),
+      HasSubstr("no column 'usd_per_hour'; there are: 'device', 'price'"));
 }
 
 Prediction TakingMs(double ms, double mib = 100) {

@@ -98,7 +98,7 @@ TEST_F(MeasuredRows, NameTheLineAndTheCell) {
 
 TEST_F(MeasuredRows, NameAColumnThatIsMissing) {
   ExpectRefusal("model,latency_ms\na,2\n", ErrorCode::kInvalidArgument,
-                ": no column 'batch'; there are: model, latency_ms");
+                ": no column 'batch'; there are: 'model', 'latency_ms'");
 }
 
 TEST_F(MeasuredRows, RefuseTooFew) {

@@ -28,7 +28,7 @@ class Compare(unittest.TestCase):
 
     def test_prices_that_say_nothing_are_refused(self):
         for text, words in (
-                ("gpu,price\na30,1\n", "no column 'device'; there are: gpu, price"),
+                ("gpu,price\na30,1\n", "no column 'device'; there are: 'gpu', 'price'"),
                 ("device,price\na30,1\n", "no column 'usd_per_hour'; there are:"),
                 ("device,usd_per_hour\n", "has no price"),
                 ("device,usd_per_hour\na30,1\na31,1\n", ":3: device 'a31' is unknown"),
