@@ -102,12 +102,14 @@ class Bench {
   Eigen::Index failures_ = 0;
 };
 
-/// A line in every factor, and a row to leave out.
+/// A line in every factor, and a point to leave out.
 void RequireEnough(const CalibrationRuns& runs) {
   const auto factors = std::ssize(runs.measured.columns);
   const Eigen::Index needed = factors + 2;
   const Eigen::Index there = runs.estimated.size();
-  if (there >= needed) return;
+  const auto points =
+      std::ssize(surrogate::FirstRowsOfPoints(runs.measured.inputs));
+  if (points >= needed || runs.failed.empty()) return;
   throw Error(
       ErrorCode::kUnsupported,
       fmt::format("{} of {} runs could be measured, and a polynomial of {} "

@@ -9,6 +9,32 @@
 namespace foretell::surrogate {
 namespace {
 
+/// Runs and estimates, one row per point.
+struct GapPoints {
+  Table measured;
+  Eigen::VectorXd estimated;
+};
+
+/// Runs of the same point as one, at their means: a run that is left out must
+/// not be predicted by its own repetition.
+GapPoints MeanOfRepeats(const Table& measured,
+                        const Eigen::VectorXd& estimated) {
+  const std::vector<Eigen::Index> firsts = FirstRowsOfPoints(measured.inputs);
+  GapPoints points{TakeRows(measured, firsts), estimated(firsts)};
+  for (std::size_t i = 0; i < firsts.size(); ++i) {
+    std::vector<Eigen::Index> same;
+    for (Eigen::Index row = firsts[i]; row < measured.rows(); ++row) {
+      if (measured.inputs.row(row) == measured.inputs.row(firsts[i])) {
+        same.push_back(row);
+      }
+    }
+    const auto at = static_cast<Eigen::Index>(i);
+    points.measured.values[at] = measured.values(same).mean();
+    points.estimated[at] = estimated(same).mean();
+  }
+  return points;
+}
+
 PowerSum FitRows(const Table& measured, const Eigen::VectorXd& estimated,
                  const std::vector<Eigen::Index>& rows) {
   Table gaps = TakeRows(measured, rows);
@@ -46,7 +72,19 @@ double Mean(const std::vector<double>& values) {
 
 }  // namespace
 
-GapFit FitGap(const Table& measured, const Eigen::VectorXd& estimated) {
+std::vector<Eigen::Index> FirstRowsOfPoints(const Eigen::MatrixXd& inputs) {
+  std::vector<Eigen::Index> firsts;
+  for (Eigen::Index row = 0; row < inputs.rows(); ++row) {
+    const bool is_new = std::ranges::none_of(firsts, [&](Eigen::Index first) {
+      return inputs.row(row) == inputs.row(first);
+    });
+    if (is_new) firsts.push_back(row);
+  }
+  return firsts;
+}
+
+GapFit FitGap(const Table& runs, const Eigen::VectorXd& estimates) {
+  const auto [measured, estimated] = MeanOfRepeats(runs, estimates);
   std::vector<Eigen::Index> all(static_cast<std::size_t>(measured.rows()));
   std::iota(all.begin(), all.end(), 0);
   const std::vector<double> before = Errors(estimated, measured.values);

@@ -19,10 +19,13 @@ struct GapFit {
   double after_largest = 0;  ///< Largest of the same errors.
 };
 
-/// Fits the gap. `measured` has the factors and what was measured;
-/// `estimated` [rows] is what was estimated of the same rows. Requires two
-/// rows.
-GapFit FitGap(const Table& measured, const Eigen::VectorXd& estimated);
+/// The first row of each point among `inputs` [rows, columns], in their order.
+std::vector<Eigen::Index> FirstRowsOfPoints(const Eigen::MatrixXd& inputs);
+
+/// Fits the gap. `runs` has the factors and what was measured; `estimates`
+/// [rows] is what was estimated of the same rows. Runs of one point are one
+/// row, at their means. Requires two points.
+GapFit FitGap(const Table& runs, const Eigen::VectorXd& estimates);
 
 /// Error of estimates and a gap on other rows, as FitGap has it.
 double MeanErrorWith(const PowerSum& gap, const Table& measured,

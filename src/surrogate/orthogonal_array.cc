@@ -91,10 +91,15 @@ OrthogonalArray DevelopedArray() {
 /// Axes of more values are ranges, of which a few will do.
 constexpr int kMostLevels = 4;
 
-/// `count` of the values of a range, evenly spread, the first and the last
-/// among them.
-Axis Thinned(const Axis& axis, int count) {
-  if (std::ssize(axis.values) <= kMostLevels) return axis;
+/// One factor has no pairs: its values are run once each.
+constexpr int kMostOfOne = 9;
+/// A line, and a point to leave out.
+constexpr int kFewestOfOne = 3;
+
+/// `count` of the values of a range that has more than `most`, evenly spread,
+/// the first and the last among them.
+Axis Thinned(const Axis& axis, int count, int most = kMostLevels) {
+  if (std::ssize(axis.values) <= most) return axis;
   Axis thinned{axis.name, {}};
   const auto last = axis.values.size() - 1;
   for (int i = 0; i < count; ++i) {
@@ -137,6 +142,36 @@ Eigen::MatrixXd PointsOf(const std::vector<Axis>& axes,
   return points;
 }
 
+PlannedRuns PlanOneFactor(const Axis& axis) {
+  if (std::ssize(axis.values) < kFewestOfOne) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("--sweep: {} has {} values, expected at least {} "
+                            "of a single factor",
+                            axis.name, axis.values.size(), kFewestOfOne));
+  }
+  const Axis thinned = Thinned(axis, kMostOfOne, kMostOfOne);
+  Eigen::MatrixXd points(std::ssize(thinned.values), 1);
+  for (Eigen::Index i = 0; i < points.rows(); ++i) {
+    points(i, 0) =
+        static_cast<double>(thinned.values[static_cast<std::size_t>(i)]);
+  }
+  return {"one factor", points};
+}
+
+[[noreturn]] void RefuseAxes(const std::vector<Axis>& axes) {
+  std::string counts;
+  for (const Axis& axis : axes) {
+    counts += fmt::format("{}{} has {} values", counts.empty() ? "" : ", ",
+                          axis.name, axis.values.size());
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("--sweep: {}; no orthogonal array has a column for "
+                          "each: expected at most 13 of three values, five of "
+                          "four, or one of two and seven of three; of more "
+                          "than four values those that are needed are taken",
+                          counts));
+}
+
 }  // namespace
 
 std::vector<OrthogonalArray> OrthogonalArrays() {
@@ -163,6 +198,7 @@ bool HasStrengthTwo(const OrthogonalArray& array) {
 }
 
 PlannedRuns PlanRuns(const std::vector<Axis>& axes) {
+  if (axes.size() == 1) return PlanOneFactor(axes.front());
   for (const OrthogonalArray& array : OrthogonalArrays()) {
     const int most = std::ranges::max(array.levels);
     std::vector<Axis> thinned;
@@ -171,12 +207,7 @@ PlannedRuns PlanRuns(const std::vector<Axis>& axes) {
       return {array.name, PointsOf(thinned, array, *columns)};
     }
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--sweep has {} axes; no orthogonal array has a "
-                          "column for each: expected at most 13 of three "
-                          "values, five of four, or one of two and seven of "
-                          "three",
-                          axes.size()));
+  RefuseAxes(axes);
 }
 
 }  // namespace foretell::surrogate

@@ -32,14 +32,15 @@ bool HasStrengthTwo(const OrthogonalArray& array);
 
 /// Points to measure at.
 struct PlannedRuns {
-  std::string_view array;  ///< "L9".
+  std::string_view array;  ///< "L9", or "one factor".
   Eigen::MatrixXd points;  ///< [runs, axes]
 };
 
 /// Points by the smallest array that has a column of as many levels for each
 /// axis as it has values; of more than four, as many evenly spread ones as the
-/// array has levels are taken. Throws Error(kInvalidArgument) where no array
-/// has these columns.
+/// array has levels are taken. One axis alone has no pairs and needs no array:
+/// up to nine of its values, once each. Throws Error(kInvalidArgument) where no
+/// array has these columns, or a single axis fewer than three values.
 PlannedRuns PlanRuns(const std::vector<Axis>& axes);
 
 }  // namespace foretell::surrogate

@@ -32,6 +32,22 @@ TEST(Gap, IsJudgedByRowsThatWereLeftOut) {
   EXPECT_LE(fit.before_median, 1e-12);
 }
 
+TEST(Gap, LeavesOutAllRunsOfAPoint) {
+  // Four points, four times each. The others of its point would tell a run
+  // that was left out its own value, which nothing else does.
+  Table measured =
+      ToyTable(4, 4, [](double batch, double) { return 100 * batch; });
+  measured.inputs.col(1).setOnes();
+  const Eigen::VectorXd estimated = measured.values;
+  for (Eigen::Index row = 0; row < measured.rows(); ++row) {
+    if (measured.inputs(row, 0) == measured.inputs(5, 0)) {
+      measured.values[row] *= 2;
+    }
+  }
+  EXPECT_EQ(FirstRowsOfPoints(measured.inputs).size(), 4u);
+  EXPECT_GE(FitGap(measured, estimated).after_largest, 0.49);
+}
+
 TEST(Gap, MayBeNothing) {
   const Table measured =
       ToyTable(3, 3, [](double batch, double edge) { return batch * edge; });

@@ -78,6 +78,16 @@ TEST(PlanRuns, MixesTwoAndThreeLevels) {
             "L27");
 }
 
+TEST(PlanRuns, RunsValuesOfOneFactorOnceEach) {
+  const PlannedRuns few = PlanRuns(ParseAxes("batch=1|2|4|8"));
+  EXPECT_EQ(few.array, "one factor");
+  EXPECT_EQ(few.points, Eigen::Vector4d(1, 2, 4, 8));
+  const PlannedRuns many = PlanRuns(ParseAxes("batch=1..65"));
+  EXPECT_EQ(many.points.rows(), 9);
+  EXPECT_EQ(many.points.sum(), 1 + 9 + 17 + 25 + 33 + 41 + 49 + 57 + 65);
+  EXPECT_THROW(PlanRuns(ParseAxes("batch=1|2")), Error);
+}
+
 TEST(PlanRuns, RefusesFactorsThatNoArrayHas) {
   EXPECT_THROW(PlanRuns(ParseAxes("a=1|2,b=1|2")), Error);
   EXPECT_THROW(PlanRuns(ParseAxes("a=1|2|3,b=1|2|3|4")), Error);

@@ -42,6 +42,19 @@ class Calibrate(unittest.TestCase):
         self.assertIsNone(document["random_fit"])
         self.assertGreaterEqual(document["fit"]["error_left_out"], 0)
 
+    def test_runs_values_of_one_factor_once_each(self):
+        outcome = self.calibrate("zoo:mlp", "--sweep", "batch=1..64")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        document = json.loads(outcome.stdout)
+        self.assertEqual(document["array"], "one factor")
+        batches = [row["batch"] for row in document["rows"]]
+        self.assertEqual(len(set(batches)), 9)
+        self.assertEqual((batches[0], batches[-1]), (1, 64))
+        outcome = self.calibrate("zoo:mlp", "--sweep", "batch=1|2")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn("batch has 2 values, expected at least 3",
+                      outcome.stderr)
+
     def test_leaves_out_runs_that_fail(self):
         # Five poolings leave nothing of 16 pixels.
         model = "zoo:vgg11?width=4&hidden=16"
