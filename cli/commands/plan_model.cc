@@ -67,10 +67,10 @@ class AxisOfModel {
   std::int64_t tried_ = 0;
 };
 
-/// What JudgeFit compares with the memory, in MiB.
-double NeededMiB(const Prediction& prediction, const DeviceSpec& device,
-                 const FitLimits& limits) {
-  return JudgeFit(prediction, device, limits).checks.front().value;
+/// What JudgeFit compares with the memory of the device: `value`, `limit`.
+FitCheck DeviceCheck(const Prediction& prediction, const DeviceSpec& device,
+                     const FitLimits& limits) {
+  return JudgeFit(prediction, device, limits).checks.front();
 }
 
 PlannedModel Search(const PlanOptions& options) {
@@ -79,12 +79,12 @@ PlannedModel Search(const PlanOptions& options) {
   const double memory = ToMiB(options.memory_bytes());
   FitLimits limits;
   limits.max_memory_mib = (1 - options.margin) * memory;
-  std::map<std::int64_t, double> needed;
+  std::map<std::int64_t, FitCheck> needed;
   LargestBatchFound found = LargestBatch(
       {.most = std::max<std::int64_t>(options.limit / step, 1)},
       [&](std::int64_t count) {
         Prediction prediction = axis.At(count * step);
-        needed[count] = NeededMiB(prediction, axis.device(), limits);
+        needed[count] = DeviceCheck(prediction, axis.device(), limits);
         return prediction;
       },
       axis.device(), limits);
@@ -98,9 +98,10 @@ PlannedModel Search(const PlanOptions& options) {
           .smallest = needed.begin()->first * step,
           .is_limit = (steps + 1) * step > options.limit,
           .refusal = std::move(found.refusal),
-          .needed_mib = shown->second,
+          .needed_mib = shown->second.value,
           .memory_mib = memory,
-          .usable_mib = limits.max_memory_mib};
+          .usable_mib = limits.max_memory_mib,
+          .device_mib = shown->second.limit};
 }
 
 }  // namespace

@@ -118,6 +118,11 @@ ExitCode PlanBy(const PlanOptions& options, Footprint footprint) {
     planned.plan = PlanChunk(planned.footprint, planned.request);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
+    if (options.json) {
+      planned.plan.usable_bytes =
+          (1 - options.margin) * static_cast<double>(options.memory_bytes());
+      std::cout << DumpJson(PlannedVolumeToJson(planned)) << "\n";
+    }
     PrintError(error.what());
     return kExitDoesNotFit;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
@@ -16,6 +17,14 @@ namespace {
 std::string UsableText(double usable, double memory) {
   return fmt::format("{} of {} MiB are usable", FormatNumber(usable, 1),
                      FormatNumber(memory, 1));
+}
+
+/// Where the device holds less than is usable, it decides.
+std::string UsableText(const PlannedModel& planned) {
+  const std::string text = UsableText(planned.usable_mib, planned.memory_mib);
+  if (planned.device_mib >= planned.usable_mib) return text;
+  return fmt::format("{}, but {} on the device", text,
+                     FormatNumber(planned.device_mib, 1));
 }
 
 std::string ShapeText(const std::vector<std::int64_t>& sizes) {
@@ -45,8 +54,7 @@ std::string FormatPlannedModel(const PlannedModel& planned) {
   std::string text = fmt::format(
       "{} {}{}\n{} on {} needs up to {} MiB; {}\n", planned.axis, planned.value,
       planned.is_limit ? " (--limit)" : "", planned.model, planned.place,
-      FormatNumber(planned.needed_mib, 1),
-      UsableText(planned.usable_mib, planned.memory_mib));
+      FormatNumber(planned.needed_mib, 1), UsableText(planned));
   if (!planned.refusal.empty()) {
     text += fmt::format("the model takes no more: {}\n",
                         Printable(planned.refusal));
@@ -57,8 +65,7 @@ std::string FormatPlannedModel(const PlannedModel& planned) {
 std::string SmallestDoesNotFit(const PlannedModel& planned) {
   return fmt::format("{}: {} {} needs up to {} MiB, and {}", planned.model,
                      planned.axis, planned.smallest,
-                     FormatNumber(planned.needed_mib, 1),
-                     UsableText(planned.usable_mib, planned.memory_mib));
+                     FormatNumber(planned.needed_mib, 1), UsableText(planned));
 }
 
 nlohmann::ordered_json PlannedModelToJson(const PlannedModel& planned) {
@@ -74,7 +81,8 @@ nlohmann::ordered_json PlannedModelToJson(const PlannedModel& planned) {
                           : nlohmann::ordered_json(planned.refusal)},
           {"needed_mib", RoundedForJson(planned.needed_mib)},
           {"memory_mib", RoundedForJson(planned.memory_mib)},
-          {"usable_mib", RoundedForJson(planned.usable_mib)}};
+          {"usable_mib", RoundedForJson(planned.usable_mib)},
+          {"device_mib", RoundedForJson(planned.device_mib)}};
 }
 
 std::string FormatPlannedVolume(const PlannedVolume& planned) {
@@ -94,16 +102,21 @@ std::string FormatPlannedVolume(const PlannedVolume& planned) {
 nlohmann::ordered_json PlannedVolumeToJson(const PlannedVolume& planned) {
   const Footprint& footprint = planned.footprint;
   const ChunkPlan& plan = planned.plan;
+  const bool fits = plan.chunks > 0;
+  const auto or_null = [fits](nlohmann::ordered_json value) {
+    return fits ? std::move(value) : nlohmann::ordered_json();
+  };
   return {{"schema_version", kPlanSchemaVersion},
           {"algorithm", footprint.algorithm},
           {"dtype", footprint.dtype},
           {"axes", footprint.axes},
           {"shape", planned.request.shape},
-          {"chunk", plan.chunk},
-          {"block", plan.block},
+          {"chunk", or_null(plan.chunk)},
+          {"block", or_null(plan.block)},
           {"chunks", plan.chunks},
-          {"dask_chunks", DaskChunks(footprint, plan)},
-          {"peak_mib", RoundedForJson(MiBOf(plan.peak_bytes))},
+          {"dask_chunks",
+           fits ? DaskChunks(footprint, plan) : std::vector<std::string>()},
+          {"peak_mib", or_null(RoundedForJson(MiBOf(plan.peak_bytes)))},
           {"usable_mib", RoundedForJson(MiBOf(plan.usable_bytes))},
           {"memory_mib", RoundedForJson(ToMiB(planned.request.memory_bytes))},
           {"formula", FootprintFormula(footprint)},

@@ -24,6 +24,7 @@ struct PlannedModel {
   double needed_mib = 0;  ///< Upper end, at `value` or else at `smallest`.
   double memory_mib = 0;
   double usable_mib = 0;  ///< Memory without the margin.
+  double device_mib = 0;  ///< Usable on the device, which may be less.
 };
 
 /// "zoo:resnet50 on a100-sxm4-40gb: batch 212 …", with a line of its memory.
@@ -36,7 +37,7 @@ nlohmann::ordered_json PlannedModelToJson(const PlannedModel& planned);
 struct PlannedVolume {
   Footprint footprint;
   ChunkRequest request;
-  ChunkPlan plan;
+  ChunkPlan plan;  ///< Of 0 chunks where not even the smallest block fits.
 };
 
 /// Dask's argument, the chunks and what a worker takes.

@@ -54,6 +54,16 @@ class Plan(unittest.TestCase):
         self.assertIn(f"note: the model takes no more: {BOUNDED}: ", most.stderr)
         self.assertIn(why, most.stderr)
 
+    def test_says_where_the_device_is_smaller_than_the_memory(self):
+        arguments = ("plan", ONNX, "--memory", "80GiB")
+        found = json.loads(run(*arguments, "--json").stdout)
+        self.assertLess(found["device_mib"], found["usable_mib"])
+        self.assertLessEqual(found["needed_mib"], found["device_mib"])
+        words = f"but {found['device_mib']:.1f} on the device"
+        self.assertIn(words, run(*arguments).stdout)
+        self.assertNotIn("on the device",
+                         run("plan", ONNX, "--memory", "2GiB").stdout)
+
     def test_says_what_the_smallest_batch_needs(self):
         self.expect_refusal("batch 1 needs up to", ONNX, "--memory", "600MiB",
                             status=DOES_NOT_FIT)
@@ -204,6 +214,13 @@ class Plan(unittest.TestCase):
     def test_says_what_the_smallest_block_takes(self):
         self.expect_refusal("the smallest block, 3 x 3 x 3, takes",
                             *self.VOLUME[:-1], "16MiB", status=DOES_NOT_FIT)
+        outcome = run("plan", *self.VOLUME[:-1], "16MiB", "--json")
+        self.assertEqual(outcome.returncode, DOES_NOT_FIT)
+        found = json.loads(outcome.stdout)
+        self.assertEqual((found["chunk"], found["block"], found["chunks"],
+                          found["dask_chunks"], found["peak_mib"]),
+                         (None, None, 0, [], None))
+        self.assertAlmostEqual(found["usable_mib"], 0.9 * 16, places=3)
 
     def test_refuses_an_axis_that_a_model_lacks(self):
         self.expect_refusal("--axis frames", ONNX, "--memory", "1GiB",
