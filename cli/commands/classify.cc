@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands/command.h"
+#include "cli/flags/loop_flags.h"
 #include "cli/flags/model_options.h"
 #include "cli/print/progress_bar.h"
 #include "src/classify/built_in.h"
@@ -47,6 +48,9 @@ struct ClassifyOptions {
 struct ClassifiedStep {
   std::string model;
   std::string optimizer;
+  Precision precision = Precision::kFp32;
+  std::vector<std::string> setup;  ///< Flags of the loop: "--parallel ddp:4".
+  std::vector<std::string> warnings;
   StepInputs inputs;
   const EnsembleInfo* info = nullptr;
   ClassAnswer answer;
@@ -64,11 +68,30 @@ std::string SourceText(const EnsembleInfo& info) {
                      InputSetName(info.inputs), info.steps);
 }
 
+std::string SetupText(const std::vector<std::string>& setup) {
+  std::string text;
+  for (const std::string& flag : setup) {
+    text += fmt::format(", {}", Printable(flag));
+  }
+  return text;
+}
+
+/// That a built-in ensemble has seen no such step; empty where it has.
+std::string UnlikeLearned(const ClassifiedStep& step) {
+  if (step.precision == Precision::kFp32 && step.setup.empty()) return "";
+  return fmt::format(
+      "classes were learned from steps in fp32 in PyTorch's plain loop; this "
+      "one has {}{}",
+      PrecisionName(step.precision), SetupText(step.setup));
+}
+
 std::string Format(const ClassifiedStep& step) {
   const MemoryClasses& classes = step.info->classes;
-  std::string text =
-      fmt::format("{}: training, batch {}, {}, on {}\n", Printable(step.model),
-                  step.inputs.batch, step.optimizer, step.info->device);
+  std::string text = fmt::format(
+      "{}: training with {}, {}, batch {}{}\non {}, environment {}\n",
+      Printable(step.model), step.optimizer, PrecisionName(step.precision),
+      step.inputs.batch, SetupText(step.setup), step.info->device,
+      step.info->environment);
   TextTable table({"memory", "probability"});
   for (int i = 0; i < classes.size(); ++i) {
     const double share = step.answer.probabilities[static_cast<std::size_t>(i)];
@@ -83,6 +106,9 @@ std::string Format(const ClassifiedStep& step) {
                       FormatNumber(step.inputs.simulated.total_mib, 0),
                       step.inputs.simulated.held_mib ? "" : ", out of memory",
                       classes.Name(step.AnalyticClass()));
+  for (const std::string& warning : step.warnings) {
+    text += fmt::format("warning: {}\n", Printable(warning));
+  }
   return text;
 }
 
@@ -108,6 +134,8 @@ nlohmann::ordered_json ToJson(const ClassifiedStep& step) {
   return {
       {"model", step.model},
       {"optimizer", step.optimizer},
+      {"precision", PrecisionName(step.precision)},
+      {"setup", step.setup},
       {"device", step.info->device},
       {"environment", step.info->environment},
       {"estimator", EstimatorName(step.info->kind)},
@@ -118,7 +146,8 @@ nlohmann::ordered_json ToJson(const ClassifiedStep& step) {
       {"class", ClassToJson(classes, step.answer.Cautious())},
       {"not_exceeded_99", ClassToJson(classes, step.answer.NotExceeded(kSafe))},
       {"analytic_class", ClassToJson(classes, step.AnalyticClass())},
-      {"inputs", StepInputsToJson(step.inputs)}};
+      {"inputs", StepInputsToJson(step.inputs)},
+      {"warnings", step.warnings}};
 }
 
 void RequireTrainingMode(const ModelOptions& model) {
@@ -131,19 +160,26 @@ void RequireTrainingMode(const ModelOptions& model) {
 class Classifier {
  public:
   explicit Classifier(const ClassifyOptions& options)
-      : kind_(*classify::ParseEstimator(options.estimator)) {
+      : kind_(*classify::ParseEstimator(options.estimator)),
+        setup_(LoopWords(options.model.loop)) {
     if (options.checkpoint.empty()) return;
     own_ = classify::ReadEnsemble(options.checkpoint);
   }
 
-  ClassifiedStep Classify(const std::string& model,
-                          const OperatorGraph& graph) const {
+  ClassifiedStep Classify(const std::string& model, const Trace& trace) const {
+    const OperatorGraph& graph = trace.graph;
     const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
     // All built-in ensembles are for the device and environment of their rows.
     const std::string device = own_ ? own_->info().device : "a100-sxm4-40gb";
     const std::string environment =
         own_ ? own_->info().environment : "cuda12-eager";
-    ClassifiedStep step{.model = model, .optimizer = graph.info().optimizer};
+    ClassifiedStep step{.model = model,
+                        .optimizer = graph.info().optimizer,
+                        .precision = graph.info().precision,
+                        .setup = setup_,
+                        .warnings = trace.warnings};
+    const std::string unlike = own_ ? "" : UnlikeLearned(step);
+    if (!unlike.empty()) step.warnings.push_back(unlike);
     step.inputs = classify::StepInputsOf(
         graph, {.device = catalog.FindDevice(device),
                 .context = catalog.FindContext(environment)});
@@ -156,6 +192,7 @@ class Classifier {
 
  private:
   classify::EstimatorKind kind_;
+  std::vector<std::string> setup_;
   std::optional<Ensemble> own_;
 };
 
@@ -165,8 +202,7 @@ ExitCode RunClassify(const ClassifyOptions& options) {
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
-        const ClassifiedStep step =
-            classifier.Classify(program.name(), trace.graph);
+        const ClassifiedStep step = classifier.Classify(program.name(), trace);
         if (options.json) {
           results.push_back(ToJson(step));
         } else {

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Tests of `classify`."""
+
+import json
+import unittest
+
+from calls import ONNX, SCRIPT, OK, MODEL_FAILED, run
+
+
+class Classify(unittest.TestCase):
+    STEP = (SCRIPT, "--input", "f32[8,3,64,64]")
+
+    def classify(self, *arguments):
+        outcome = run("classify", *arguments, "--json")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        (result,) = json.loads(outcome.stdout)["results"]
+        return result
+
+    def test_gives_probabilities_of_every_class(self):
+        found = self.classify(*self.STEP)
+        classes = found["classes"]
+        self.assertAlmostEqual(sum(one["probability"] for one in classes), 1,
+                               delta=1e-4)
+        for below, above in zip(classes, classes[1:]):
+            self.assertEqual(below["to_mib"], above["from_mib"])
+        self.assertLessEqual(found["class"]["index"],
+                             found["not_exceeded_99"]["index"])
+        self.assertEqual(found["warnings"], [])
+
+    def test_says_which_step_it_is(self):
+        text = run("classify", *self.STEP, "--precision", "bf16",
+                   "--parallel", "ddp:4").stdout
+        self.assertIn("training with adam, bf16, batch 8, --parallel ddp:4\n"
+                      "on a100-sxm4-40gb, environment cuda12-eager\n", text)
+
+    def test_warns_of_steps_unlike_those_it_learned_from(self):
+        for flags in (("--precision", "bf16"), ("--accumulate", "2")):
+            (warning,) = self.classify(*self.STEP, *flags)["warnings"]
+            self.assertIn("classes were learned from steps in fp32", warning)
+
+    def test_warns_of_what_an_export_has_lost(self):
+        step = (ONNX, "--batch", "8")
+        warnings = self.classify(*step)["warnings"]
+        self.assertIn("batch norms", " ".join(warnings))
+        text = run("classify", *step).stdout
+        for warning in warnings:
+            self.assertIn(f"warning: {warning}\n", text)
+
+    def test_answers_the_others_where_one_model_fails(self):
+        outcome = run("classify", "none.onnx", "zoo:resnet18", "--batch", "4",
+                      "--json")
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
+        document = json.loads(outcome.stdout)
+        self.assertEqual((len(document["results"]), len(document["errors"])),
+                         (1, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
