@@ -26,6 +26,8 @@ HYBRID = ["--prior", "analytic", "--prior-features", "--hidden", "64",
           "--learning-rate", "2e-3", "--schedule", "cosine", "--warmup", "1",
           "--decoupled-weight-decay", "--weight-decay", "0.01", "--clip", "0.1",
           "--huber-delta", "0.1", "--batch-size", "16"]
+# Of what predict uses: networks whose random numbers cancel out.
+TOGETHER = ["--members", "5"]
 NETWORKS = ("pmgns", "gcn", "gat", "gin", "mlp")
 
 
@@ -81,10 +83,11 @@ SETS = {
         ["--device", "all"],
         {"analytic": None,
          "kernels, stage 1 alone": (["--network", "kernels", "--heads", "0"], 8),
-         "kernels": (["--network", "kernels"], 8),
-         "portable-kernels": (["--network", "portable-kernels"], 8),
+         "kernels": (["--network", "kernels", *TOGETHER], 8),
+         "portable-kernels": (["--network", "portable-kernels", *TOGETHER], 8),
          "portable-kernels with analytic":
-             (["--network", "portable-kernels", "--prior", "analytic"], 8),
+             (["--network", "portable-kernels", *TOGETHER, "--prior",
+               "analytic"], 8),
          "pmgns-kernels": (["--network", "pmgns-kernels"], 8),
          "pmgns-kernels without edges":
              (["--network", "pmgns-kernels", "--edges", "none"], 8),
@@ -97,7 +100,7 @@ SETS = {
         ["--device", "all", "--environment", "cuda11.6-eager"],
         {"analytic": None,
          "replay, stage 1 alone": (["--network", "replay", "--heads", "0"], 8),
-         "replay": (["--network", "replay"], 8),
+         "replay": (["--network", "replay", *TOGETHER], 8),
          **hybrids("--epochs", "6")},
         ("random", "model", "family")),
     "ablation": Set("latency", ["--device", "all"], ablations(), ("random",)),

@@ -21,10 +21,10 @@ struct Shipped {
 };
 
 constexpr Shipped kShipped[] = {
-    {"latency-autocast-portable.safetensors", 0xda793b457e34a58a},
-    {"latency-autocast.safetensors", 0x01381564574e86e0},
-    {"memory-training.safetensors", 0xaccd7e0e3bf7728b},
-    {"pmgns/inference-autocast.safetensors", 0xad57cbf80313d038},
+    {"latency-autocast-portable.safetensors", 0xf58e2aa539102030},
+    {"latency-autocast.safetensors", 0xfc661269c415b627},
+    {"memory-training.safetensors", 0x2cfdee5960940bc8},
+    {"pmgns/inference-autocast.safetensors", 0xe322d1753bb681f4},
     {"pmgns/inference.safetensors", 0xe621b7b8738cff4b},
     {"pmgns/training-memory.safetensors", 0x241f11a73bed74ef},
     {"pmgns/training.safetensors", 0x8941a2bcb3d7eae7},
