@@ -57,12 +57,27 @@ std::string UnknownWord(const CLI::App& command, const std::string& word) {
                      Joined(Nearest(name, known)));
 }
 
+/// Complains of a value: CLI11 says of a flag that it cannot convert it.
+std::string BadValue(const CLI::App& command, const std::string& what) {
+  constexpr std::string_view kBegin = "Could not convert: ";
+  constexpr std::string_view kBetween = " = ";
+  const std::size_t between = what.find(kBetween);
+  if (!what.starts_with(kBegin) || between == std::string::npos) return what;
+  const std::string name = what.substr(kBegin.size(), between - kBegin.size());
+  const std::string value = what.substr(between + kBetween.size());
+  const CLI::Option* option = command.get_option_no_throw(name);
+  const bool is_flag =
+      option != nullptr && option->get_items_expected_max() == 0;
+  return fmt::format("{}: {} '{}'", name,
+                     is_flag ? "takes no value, got" : "cannot be", value);
+}
+
 std::string Complaint(const CLI::App& command, const CLI::ParseError& error) {
   const bool is_word = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   const bool is_missing =
       dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const std::vector<std::string> unknown = command.remaining();
-  if (unknown.empty()) return error.what();
+  if (unknown.empty()) return BadValue(command, error.what());
   // The value of an unknown flag is taken for one more MODEL.
   const bool is_flag = unknown.front().starts_with('-');
   if (!is_word && !is_missing && !is_flag) return error.what();

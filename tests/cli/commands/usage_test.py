@@ -11,6 +11,13 @@ from calls import (SOURCE, ONNX, OK, DOES_NOT_FIT, USAGE, MODEL_FAILED, run,
 
 
 class Usage(unittest.TestCase):
+    def test_a_flag_takes_no_value(self):
+        for flag in ("autocast", "json"):
+            outcome = run("predict", ONNX, "--batch", "1", f"--{flag}=bf16")
+            self.assertEqual(outcome.returncode, USAGE)
+            self.assertEqual(outcome.stderr, f"foretell: error: --{flag}: takes no value,"
+                             " got 'bf16'; see foretell predict --help\n")
+
     def test_weights_alone_are_no_network(self):
         pickle = b"\x80\x02}q\x00."
         with tempfile.TemporaryDirectory() as folder:
