@@ -43,11 +43,12 @@ class Opened:
         try:
             document = _command.run_json(words, accept)
         except Error as error:
-            raise Error(self._named(str(error)), error.code) from None
+            raise Error(self.named(str(error)), error.code) from None
         named: dict[str, Any] = self._rename(document)
         return named
 
-    def _named(self, text: str) -> str:
+    def named(self, text: str) -> str:
+        """The text with the model's name for the path of a file of our own."""
         return text.replace(self.path, self.name)
 
     def _rename(self, value: Any) -> Any:
@@ -55,7 +56,7 @@ class Opened:
             return {key: self._rename(one) for key, one in value.items()}
         if isinstance(value, list):
             return [self._rename(one) for one in value]
-        return self._named(value) if isinstance(value, str) else value
+        return self.named(value) if isinstance(value, str) else value
 
 
 def _is_torch(model: Any, name: str) -> bool:

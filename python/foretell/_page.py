@@ -22,4 +22,4 @@ def report_page(prediction: Prediction, opened: Opened,
         words = opened.words("report", {**options, "batch": prediction.batch})
         _command.run([*words, f"--name={opened.name}", f"--out={path}",
                       f"--batches={'auto' if batches else 'none'}"])
-        return path.read_text(encoding="utf-8")
+        return opened.named(path.read_text(encoding="utf-8"))

@@ -172,7 +172,7 @@ class Prediction:
 
         return plot_memory(self, self._opened, self._options, axes)
 
-    def to_html(self, batches: bool = True) -> str:
+    def to_html(self, *, batches: bool = True) -> str:
         """The page of `foretell report`, which loads nothing from elsewhere.
 
         With `batches` it compares batch sizes, each a trace of its own.

@@ -1,7 +1,9 @@
 """Modules in memory: answered as their TorchScript traces are, and left alone."""
 
 import gc
+import json
 import pathlib
+import re
 import sys
 import tempfile
 import threading
@@ -192,6 +194,15 @@ class Modules(unittest.TestCase):
             (row,) = foretell.measure(model, inputs, device="cuda:0", warmup=0,
                                       min_runs=1, min_seconds=0)
             self.assertNotIn("--trust", row.message or "")
+
+    def test_have_a_page_that_names_no_file_of_ours(self):
+        page = foretell.predict(Flattening(), IMAGE).to_html()
+        (data,) = re.findall('id="data">(.*?)</script>', page, re.DOTALL)
+        self.assertRegex(json.loads(data)["batches"]["ended"],
+                         "^Flattening: input 'image': dimension 0")
+        self.assertNotIn("/foretell-", data)
+        with self.assertRaises(TypeError):
+            foretell.predict(Flattening(), IMAGE).to_html("page.html")
 
     def test_may_be_exported_already(self):
         program = torch.export.export(Convolutions().eval(), (IMAGE,))
