@@ -133,6 +133,13 @@ class Webhook(unittest.TestCase):
         self.assertEqual(response.keys(), {"uid", "allowed"})
 
 
+class Readme(unittest.TestCase):
+    def test_makes_the_namespace_before_what_lies_in_it(self):
+        text = (KUBERNETES / "README.md").read_text()
+        self.assertIn("kind: Namespace", (KUBERNETES / "foretell.yaml").read_text())
+        self.assertLess(text.index("kubectl apply"), text.index("kubectl create"))
+
+
 class Slurm(unittest.TestCase):
     def run_words(self, *words, url=None):
         return subprocess.run(
