@@ -20,6 +20,7 @@
 #include "src/page/html_page.h"
 #include "src/pictures/step_difference.h"
 #include "src/pictures/step_json.h"
+#include "src/predict/report_json.h"
 
 namespace foretell::cli {
 namespace {
@@ -70,31 +71,37 @@ nlohmann::ordered_json ReadStep(const std::string& path) {
   return document;
 }
 
-/// Empty where the model failed, which is then said on stderr.
+/// Empty where the model failed, which is then one of `errors`.
 std::optional<nlohmann::ordered_json> StepOf(const DiffCommand& command,
                                              const Predictor& predictor,
-                                             const Side& side) {
+                                             const Side& side,
+                                             std::vector<ReportError>& errors) {
   if (side.name.ends_with(".json")) return ReadStep(side.name);
   ModelOptions model = command.model;
   model.models = {side.name};
   model.batches = side.batches;
   std::optional<nlohmann::ordered_json> document;
-  const std::vector<ReportError> errors =
+  const std::vector<ReportError> own =
       ForEachTrace(model, [&](const Program& program, const Trace& trace) {
         const Report report = AnswerTrace(predictor, program, trace, {});
         document =
             pictures::StepToJson(report, trace.graph, predictor.device());
       });
-  for (const ReportError& error : errors) PrintError(error.message);
+  errors.insert(errors.end(), own.begin(), own.end());
   return document;
 }
 
 ExitCode RunDiff(const DiffCommand& command) {
   const std::vector<Side> sides = SidesOf(command.model);
   const Predictor predictor = command.predictor.Make(command.model.run);
-  const auto a = StepOf(command, predictor, sides[0]);
-  const auto b = StepOf(command, predictor, sides[1]);
-  if (!a || !b) return kExitModelFailed;
+  std::vector<ReportError> errors;
+  const auto a = StepOf(command, predictor, sides[0], errors);
+  const auto b = StepOf(command, predictor, sides[1], errors);
+  if (!a || !b) {
+    if (command.json) std::cout << DumpJson(ReportsToJson({}, errors)) << "\n";
+    for (const ReportError& error : errors) PrintError(error.message);
+    return kExitModelFailed;
+  }
   const nlohmann::ordered_json difference = pictures::DifferenceToJson(*a, *b);
   if (!command.html.empty()) {
     WriteWhole(command.html,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of flags that many commands take, and of what is a usage error."""
 
+import json
 import pathlib
 import tempfile
 import unittest
@@ -11,6 +12,18 @@ from calls import (SOURCE, ONNX, OK, DOES_NOT_FIT, USAGE, MODEL_FAILED, run,
 
 
 class Usage(unittest.TestCase):
+    def test_a_model_that_failed_is_in_the_json(self):
+        for words in (("predict",), ("fits",), ("max-batch",), ("advise",),
+                      ("compare",), ("report",), ("diff", ONNX, "--batch", "1")):
+            with self.subTest(command=words[0]):
+                outcome = run(*words, "zoo:missing", "--json")
+                self.assertEqual(outcome.returncode, MODEL_FAILED)
+                document = json.loads(outcome.stdout)
+                self.assertEqual(document["results"], [])
+                self.assertEqual([(one["model"], one["code"])
+                                  for one in document["errors"]],
+                                 [("zoo:missing", "not_found")])
+
     def test_a_flag_takes_no_value(self):
         for flag in ("autocast", "json"):
             outcome = run("predict", ONNX, "--batch", "1", f"--{flag}=bf16")
