@@ -44,19 +44,23 @@ bool IsLoopback(const std::string& address) {
          address.starts_with("127.");
 }
 
+/// The first line of a file, without blanks at its end, which HTTP would drop
+/// from a request. Throws Error(kInvalidArgument) where that leaves nothing.
+std::string ReadToken(const std::string& path) {
+  std::string token = FirstLine(ReadText(path));
+  token.erase(token.find_last_not_of(" \t\r") + 1);
+  if (!token.empty()) return token;
+  throw Error(ErrorCode::kInvalidArgument,
+              path + ": has no token in its first line");
+}
+
 serve::ServerOptions Complete(const ServeOptions& options) {
   serve::ServerOptions server = options.server;
   server.most_body_bytes = std::int64_t{options.most_body_mib} * kBytesPerMib;
   server.cache_bytes = std::size_t(options.cache_mib) * kBytesPerMib;
   server.pool.argv = {std::filesystem::read_symlink("/proc/self/exe"),
                       kWorkerCommand};
-  if (!options.token_file.empty()) {
-    server.token = FirstLine(ReadText(options.token_file));
-    if (server.token.empty()) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  options.token_file + ": has no token in its first line");
-    }
-  }
+  if (!options.token_file.empty()) server.token = ReadToken(options.token_file);
   return server;
 }
 
