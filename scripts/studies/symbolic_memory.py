@@ -14,7 +14,6 @@ unet3d_memory.csv beside this script.
 import argparse
 import concurrent.futures
 import csv
-import math
 import os
 import pathlib
 import statistics
@@ -23,6 +22,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import foretell
+from percent_bars import PercentBars
 
 NETWORK = ("zoo:unet3d?width=16&depth=4&classes=1&channels=1"
            "&doubles_late=false&edge={edge}")
@@ -159,55 +159,17 @@ def print_table(rows, formulas):
         print(f"\n{title}, the shortest formula ({100 * error:.1f} %): `{formula}`")
 
 
-class Bars:
-    """Horizontal bars of percent on a logarithmic axis, as SVG."""
-
-    WIDTH, LEFT, RIGHT, TOP, STEP = 640, 110, 60, 46, 44
-    LOW, DECADES = 0.1, 4
-
-    def __init__(self, title, count):
-        height = self.TOP + self.STEP * count + 30
-        self.parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.WIDTH}" '
-            f'height="{height}" viewBox="0 0 {self.WIDTH} {height}" '
-            'font-family="sans-serif" font-size="12">',
-            f'<rect width="{self.WIDTH}" height="{height}" fill="white"/>']
-        self.text(10, 20, title)
-        for i in range(self.DECADES + 1):
-            x = self.x(self.LOW * 10 ** i)
-            self.parts.append(f'<line x1="{x:.0f}" y1="{self.TOP - 10}" '
-                              f'x2="{x:.0f}" y2="{height - 24}" '
-                              'stroke="#e0e0e0"/>')
-            self.text(x - 12, height - 8, f"{self.LOW * 10 ** i:g} %")
-
-    def x(self, percent):
-        share = math.log10(max(percent, self.LOW) / self.LOW) / self.DECADES
-        return self.LEFT + share * (self.WIDTH - self.LEFT - self.RIGHT)
-
-    def text(self, x, y, words, colour="black"):
-        self.parts.append(
-            f'<text x="{x:.0f}" y="{y:.0f}" fill="{colour}">{words}</text>')
-
-    def bar(self, row, place, percent, colour):
-        y = self.TOP + row * self.STEP + place * 12
-        self.parts.append(
-            f'<rect x="{self.LEFT}" y="{y}" height="10" fill="{colour}" '
-            f'width="{max(self.x(percent) - self.LEFT, 1):.0f}"/>')
-        self.text(self.x(percent) + 4, y + 9, f"{percent:.1f}", colour)
-
-
 def plot(rows, picture):
     colours = ("#4269d0", "#6cc5b0", "#bbbbbb")
-    bars = Bars("Mean error on held-out rows: resident (blue), allocated "
-                "(green), published (grey)", len(rows))
+    bars = PercentBars("Mean error on held-out rows: resident (blue), allocated "
+                       "(green), published (grey)", len(rows))
     for i, (method, *cells, published) in enumerate(rows):
         bars.text(10, bars.TOP + i * bars.STEP + 20, method)
         for j, (mean, _, _) in enumerate(cells):
             bars.bar(i, j, mean, colours[j])
         if published is not None:
             bars.bar(i, len(cells), published, colours[-1])
-    pathlib.Path(picture).write_text("\n".join([*bars.parts, "</svg>", ""]),
-                                     encoding="utf-8")
+    bars.write(picture)
 
 
 def main():
