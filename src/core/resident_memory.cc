@@ -35,10 +35,19 @@ std::int64_t PeakResidentBytesOf(pid_t process) {
   return 0;
 }
 
+std::vector<pid_t> ProcessTree(pid_t root) {
+  std::vector<pid_t> tree = {root};
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    const std::vector<pid_t> children = ChildrenOf(tree[i]);
+    tree.insert(tree.end(), children.begin(), children.end());
+  }
+  return tree;
+}
+
 std::int64_t LargestPeakOfTree(pid_t root) {
-  std::int64_t bytes = PeakResidentBytesOf(root);
-  for (const pid_t child : ChildrenOf(root)) {
-    bytes = std::max(bytes, LargestPeakOfTree(child));
+  std::int64_t bytes = 0;
+  for (const pid_t process : ProcessTree(root)) {
+    bytes = std::max(bytes, PeakResidentBytesOf(process));
   }
   return bytes;
 }

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace foretell {
 
@@ -11,8 +12,11 @@ namespace foretell {
 /// (getrusage's figure would count all of its parent's at the fork too.)
 std::int64_t PeakResidentBytesOf(pid_t process);
 
-/// The largest of the same over a process and those that it started and that
-/// live. (A sum would count the pages that a forked child shares twice.)
+/// A process and those that it started and that live, itself first.
+std::vector<pid_t> ProcessTree(pid_t root);
+
+/// The largest peak, as of PeakResidentBytesOf, in a ProcessTree. (A sum would
+/// count the pages that a forked child shares twice.)
 std::int64_t LargestPeakOfTree(pid_t root);
 
 }  // namespace foretell

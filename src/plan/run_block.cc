@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <string_view>
 
@@ -57,6 +58,12 @@ std::string WithShape(std::string command, const std::string& sizes) {
                           words.empty() ? "" : ": ", words));
 }
 
+/// The shell has been killed; what it had started would go on, and take memory
+/// from the next runs. `tree` is of its last moment, the shell first.
+void KillStarted(const std::vector<pid_t>& tree) {
+  for (std::size_t i = 1; i < tree.size(); ++i) kill(tree[i], SIGKILL);
+}
+
 /// What the end of a command that takes nothing says: a process that does not
 /// take more cannot be told from this one, whose copy it was.
 std::int64_t InheritedPeak(const WorkFolder& work) {
@@ -77,14 +84,17 @@ std::int64_t MeasurePeak(const std::string& command,
   const WorkFolder work;
   const std::string log = work / "log.txt";
   std::int64_t seen = 0;
+  std::vector<pid_t> tree;
   const ProcessEnd end =
       sandbox::Run({.argv = {"/bin/sh", "-c", line},
                     .folder = std::filesystem::current_path(),
                     .log = log,
                     .deadline_s = deadline_s,
-                    .watch = [&seen](pid_t process) {
+                    .watch = [&](pid_t process) {
+                      tree = ProcessTree(process);
                       seen = std::max(seen, LargestPeakOfTree(process));
                     }});
+  if (end.kind == ProcessEnd::Kind::kDeadline) KillStarted(tree);
   if (end.kind != ProcessEnd::Kind::kExited || end.status != 0) {
     FailToRun(line, end, log);
   }

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "foretell/error.h"
 #include "src/core/units.h"
+#include "src/core/work_folder.h"
 #include "tests/graph/expect_error.h"
 
 namespace foretell::plan {
@@ -48,6 +53,31 @@ TEST(MeasurePeak, SaysWhyACommandFailed) {
       "ended with status 3: ValueError: too thin: 8,9");
   ExpectError([] { MeasurePeak("sleep 60; true {shape}", {8}, 0.05); },
               ErrorCode::kUnsupported, "killed at its deadline");
+}
+
+/// 'Z' of one that has ended and that nobody has waited for.
+bool Runs(const std::string& process) {
+  std::ifstream stat("/proc/" + process + "/stat");
+  std::string number;
+  std::string name;
+  char state = 'Z';
+  stat >> number >> name >> state;
+  return state != 'Z';
+}
+
+TEST(MeasurePeak, LeavesNothingRunningBeyondItsDeadline) {
+  const WorkFolder work;
+  const std::string file = work / "started.txt";
+  EXPECT_THROW(
+      MeasurePeak("sleep 600 & echo $! >" + file + "; wait # {shape}", {8}, 2),
+      Error);
+  std::string process;
+  std::ifstream(file) >> process;
+  ASSERT_FALSE(process.empty());
+  for (int tries = 0; tries < 500 && Runs(process); ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_FALSE(Runs(process)) << process;
 }
 
 TEST(MeasurePeak, NeedsAPlaceForTheShape) {
