@@ -60,6 +60,7 @@ Calibration ToCalibration(const CalibrationPlan& plan, const SweptModel& model,
 ExitCode RunCalibrate(const CalibrateCommand& command) {
   const CalibrationPlan& plan = command.plan;
   SweptModel model(plan.model, surrogate::ParseAxes(plan.sweep));
+  if (!command.out.empty()) RequireWritable(command.out);
   const CalibrationResult found = RunCalibrationPlan(plan, model);
   std::cout << (command.json ? DumpJson(CalibrationResultToJson(found)) + "\n"
                              : FormatCalibration(found));

@@ -92,6 +92,7 @@ ExitCode RunFit(const FitCommand& command) {
     throw Error(ErrorCode::kInvalidArgument,
                 "fit needs --target, the column that a formula shall say");
   }
+  if (!command.out.empty()) RequireWritable(command.out);
   const bool sweeps = !command.sweep.empty();
   const ComparedRows rows =
       sweeps ? RowsOfSweep(command) : RowsOfTable(command);

@@ -82,14 +82,32 @@ Footprint FootprintOf(const PlanOptions& options) {
       options.what(), options.dtype.empty() ? kDefaultDType : options.dtype);
 }
 
+/// What is wrong with the flags of a volume is said before blocks are run.
+void RequireGeometry(const PlanOptions& options,
+                     const std::vector<surrogate::Axis>& axes) {
+  Footprint footprint;
+  footprint.algorithm = options.what().empty() ? kUnnamed : options.what();
+  for (const surrogate::Axis& axis : axes) footprint.axes.push_back(axis.name);
+  ApplyGeometry(options, footprint);
+  if (options.shape.empty() || options.shape.size() == axes.size()) return;
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("--shape has {} dimensions, expected {}: {}",
+                  options.shape.size(), axes.size(), Joined(footprint.axes)));
+}
+
 Footprint LearnFootprint(const PlanOptions& options) {
   if (options.axes.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "--run needs --axes, the blocks that may be run");
   }
+  const std::vector<surrogate::Axis> axes =
+      surrogate::ParseAxes(options.axes, "--axes");
+  RequireGeometry(options, axes);
+  if (!options.out.empty()) RequireWritable(options.out);
   ProgressBar progress;
   Footprint footprint = plan::ExploreFootprint(
-      {.axes = surrogate::ParseAxes(options.axes, "--axes"),
+      {.axes = axes,
        .runs = options.runs,
        .seed = options.seed,
        .on_run =

@@ -46,6 +46,8 @@ void OutputFile::Close() {
   }
 }
 
+void RequireWritable(const std::string& path) { const OutputFile file(path); }
+
 void WriteWhole(const std::string& path, std::string_view bytes) {
   OutputFile file(path);
   file.Write(bytes);

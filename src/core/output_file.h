@@ -27,6 +27,10 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
+/// Throws what WriteWhole throws where no such file can be made, and leaves
+/// nothing there: to be asked before long work.
+void RequireWritable(const std::string& path);
+
 /// Writes a file that is either the old one or the new one, whatever happens;
 /// flushed to the disk. Throws Error(kIo) that names the path.
 void WriteWhole(const std::string& path, std::string_view bytes);

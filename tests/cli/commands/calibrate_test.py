@@ -55,6 +55,13 @@ class Calibrate(unittest.TestCase):
         self.assertIn("batch has 2 values, expected at least 3",
                       outcome.stderr)
 
+    def test_tries_the_file_before_the_runs(self):
+        outcome = self.calibrate(self.MODEL, "--sweep", self.SWEEP, "--out",
+                                 "/none/gap.json")
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
+        self.assertEqual(outcome.stdout, "")
+        self.assertIn("/none/gap.json: cannot be created", outcome.stderr)
+
     def test_leaves_out_runs_that_fail(self):
         # Five poolings leave nothing of 16 pixels.
         model = "zoo:vgg11?width=4&hidden=16"

@@ -94,6 +94,14 @@ class Fit(unittest.TestCase):
             self.assertEqual(outcome.returncode, USAGE, outcome.stdout)
             self.assertIn(complaint, outcome.stderr)
 
+    def test_tries_the_file_before_the_search(self):
+        outcome = self.fit("--target", "memory", "--out",
+                           str(self.folder / "none" / "model.json"))
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
+        self.assertEqual(outcome.stdout, "")
+        self.assertIn("model.json: cannot be created", outcome.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [self.table])
+
     def test_a_model_needs_a_sweep(self):
         for model in (ONNX, "zoo:resnet18"):
             outcome = run("fit", model, "--target", "memory")

@@ -204,6 +204,22 @@ class Plan(unittest.TestCase):
                 self.assertIn("with commas between them: --shape 4000,4000",
                               outcome.stderr)
 
+    def test_refuses_flags_of_a_volume_before_blocks_are_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ran = pathlib.Path(folder) / "ran.txt"
+            command = ("mine", "--run", f"echo {{shape}} >> {ran}", "--axes",
+                       "z=8..64,y=8..64")
+            for flags, words in (
+                    (("--halo", "1,2,3"), "--halo has 3 numbers"),
+                    (("--whole", "x"), "--whole x"),
+                    (("--shape", "9,9,9", "--memory", "1GiB"),
+                     "--shape has 3 dimensions, expected 2: z, y")):
+                self.expect_refusal(words, *command, *flags)
+            self.expect_refusal("cannot be created", *command, "--out",
+                                f"{folder}/none/mine.json",
+                                status=MODEL_FAILED)
+            self.assertFalse(ran.exists())
+
     def test_flags_name_the_arrays_that_are_cut(self):
         found = self.plan(*self.VOLUME, "--array", "z,y", "--array", "x")
         z, y, x = found["chunk"]
