@@ -67,11 +67,14 @@ void WarnOfCoarseFormula(const FitCommand& command,
                          const Comparison& comparison) {
   const double error = comparison.errors[comparison.chosen].mean;
   if (command.sweep.empty() || error <= kWantedError) return;
+  const std::string_view why =
+      ParseTarget(command.target) == Target::kMemory
+          ? "memory grows in stairs and by whichever layer is largest"
+          : "other sizes take other kernels, and small ones wait for the host";
   PrintNote(fmt::format(
-      "the formula is {} off, more than {}: memory grows in stairs and by "
-      "whichever layer is largest; sweep a smaller range, or ask `foretell "
-      "predict` for the point",
-      FormatPercent(error, 2), FormatPercent(kWantedError, 0)));
+      "the formula is {} off, more than {}: {}; sweep a smaller range, or ask "
+      "`foretell predict` for the point",
+      FormatPercent(error, 2), FormatPercent(kWantedError, 0), why));
 }
 
 ExitCode RunJudge(const FitCommand& command) {

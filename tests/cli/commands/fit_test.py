@@ -156,6 +156,15 @@ class Fit(unittest.TestCase):
                          {"resolution": [64, 256], "classes": [10, 2000],
                           "batch": [1, 2]})
 
+    def test_says_why_a_formula_is_coarse(self):
+        for target, why in (("memory", "memory grows in stairs"),
+                            ("latency", "other sizes take other kernels")):
+            outcome = run("fit", ONNX, "--target", target, "--sweep",
+                          "batch=1..64,resolution=64..256:32", "--points",
+                          "16", "--checks", "8", "--method", "linear")
+            self.assertEqual(outcome.returncode, OK, outcome.stderr)
+            self.assertIn(f"more than 1 %: {why}", outcome.stderr)
+
     def test_refuses_sweeps_that_a_model_does_not_have(self):
         for sweep, complaint in (
                 ("depth=1..4", "no such dimension"),
