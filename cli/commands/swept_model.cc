@@ -60,25 +60,32 @@ std::int64_t SizeAt(const Eigen::VectorXd& point, std::size_t axis) {
   return static_cast<std::int64_t>(point[static_cast<Eigen::Index>(axis)]);
 }
 
+/// Whether fields of the name are factors: "zoo:mlp?widths={width}".
+bool HasPlaces(const std::string& model) {
+  return model.find('{') != std::string::npos;
+}
+
 }  // namespace
 
 SweptModel::SweptModel(const ModelOptions& options,
                        std::vector<surrogate::Axis> axes, std::string flag)
     : options_(options), axes_(std::move(axes)), flag_(std::move(flag)) {
   options_.WarnOfMissingLocks();
+  // A model that cannot be read is no matter of the axes.
+  if (!HasPlaces(options_.models.front())) Open(options_.models.front());
   for (const surrogate::Axis& axis : axes_) {
     // A field that is none is told by whoever reads the name.
     kinds_.push_back(axis.name == "batch" ? Kind::kBatch : KindOf(axis.name));
   }
 }
 
-SweptModel::Kind SweptModel::KindOf(const std::string& name) const {
+SweptModel::Kind SweptModel::KindOf(const std::string& name) {
   const std::string& model = options_.models.front();
-  if (model.find('{') != std::string::npos) {
+  if (HasPlaces(model)) {
     const bool named = model.find(FieldPlace(name)) != std::string::npos;
     return named || name != "resolution" ? Kind::kField : Kind::kResolution;
   }
-  const Program program = OpenModel(model, options_.ToLoadOptions());
+  const Program& program = Open(model);
   if (HasDimension(program, name)) return Kind::kDimension;
   if (name == "resolution" && std::ranges::any_of(program.inputs(), &IsImage)) {
     return Kind::kResolution;

@@ -46,7 +46,7 @@ class SweptModel {
  private:
   enum class Kind { kBatch, kResolution, kDimension, kField };
 
-  Kind KindOf(const std::string& name) const;
+  Kind KindOf(const std::string& name);
   CalibratedFactor LengthFactor(Kind kind, const std::string& name) const;
   const Program& Open(const std::string& model);
   std::string Describe(const Eigen::VectorXd& point) const;

@@ -7,6 +7,8 @@
 docs/python.md is the manual.
 """
 
+from typing import TYPE_CHECKING
+
 from . import dippm
 from ._advise import Advice, Remedy, advise
 from ._api import Fit, fits, max_batch, predict
@@ -26,3 +28,13 @@ __all__ = [
     "estimate_memory", "fits", "inspect", "load_ipython_extension", "max_batch",
     "measure", "predict",
 ]
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+    def __getattr__(name):
+        """The package's version, looked up where it is asked for: slow to import."""
+        if name == "__version__":
+            import importlib.metadata
+            return importlib.metadata.version("foretell")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -41,6 +41,9 @@ class Program(unittest.TestCase):
 
     def test_has_the_version_of_the_package(self):
         self.assertIn(importlib.metadata.version("foretell"), _command.run(["version"]))
+        self.assertEqual(foretell.__version__, importlib.metadata.version("foretell"))
+        with self.assertRaisesRegex(AttributeError, "no attribute 'nonsense'"):
+            foretell.nonsense
 
     def test_brings_what_measures_and_keeps_datasets(self):
         self.assertIn("generate", _command.run(["dataset", "--help"]))

@@ -22,6 +22,10 @@ class Plan(unittest.TestCase):
         self.assertEqual(outcome.returncode, OK, outcome.stderr)
         return json.loads(outcome.stdout)
 
+    def test_a_missing_model_is_no_matter_of_the_axis(self):
+        self.expect_refusal("error: missing.onnx: no such file", "missing.onnx",
+                            "--memory", "2GiB")
+
     def test_a_model_gets_the_batch_that_max_batch_names(self):
         found = self.plan(ONNX, "--memory", "2GiB", "--margin", "0.25")
         self.assertEqual(found["usable_mib"], 0.75 * 2048)
