@@ -39,8 +39,7 @@ NETWORKS = {"mpt-125m": (768, 12, 12), "mpt-350m": (1024, 24, 16),
             "mpt-3b": (2560, 32, 20), "mpt-7b": (4096, 32, 32),
             "mpt-13b": (5120, 40, 40), "mpt-30b": (7168, 48, 56)}
 VOCABULARY = 50368
-# A trace leaves the container out of the paths: "0.qkv".
-BLOCKS = "*"
+BLOCKS = "blocks.*"
 TORCH = "2.1"
 NOTE = re.compile(r"8 GPUs, sharding FULL_SHARD, activation checkpointing (True|False)")
 
