@@ -215,7 +215,7 @@ TEST(TorchScriptFile, AnotherZipIsNamedSo) {
     writer.writeEndOfFile();
   }
   ExpectError([&] { LoadTorchScript(file.path()); }, ErrorCode::kCorrupt,
-              "not TorchScript");
+              "a zip archive, but neither TorchScript");
 }
 
 TEST(TorchScriptFile, AConstantMustBeAsLongAsItsTensor) {
