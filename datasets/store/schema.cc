@@ -10,6 +10,7 @@
 
 #include "datasets/store/rows.h"
 #include "src/core/clock.h"
+#include "src/core/printable.h"
 
 namespace foretell::dataset {
 namespace {
@@ -62,10 +63,11 @@ void RefuseCode(Connection& connection) {
       "SELECT type, name FROM sqlite_schema WHERE type NOT IN ('table', "
       "'index') OR sql LIKE 'CREATE VIRTUAL%' LIMIT 1");
   if (rows.empty()) return;
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{}: has a {} '{}', expected only tables and indexes",
-                          connection.path(), Text(rows.front().at(0)),
-                          Text(rows.front().at(1))));
+  throw Error(
+      ErrorCode::kCorrupt,
+      fmt::format("{}: has a {} '{}', expected only tables and indexes",
+                  connection.path(), Printable(Text(rows.front().at(0))),
+                  Printable(Text(rows.front().at(1)))));
 }
 
 }  // namespace
