@@ -14,6 +14,7 @@
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
 #include "src/core/parse_number.h"
+#include "src/core/printable.h"
 
 namespace foretell::dataset {
 namespace {
@@ -63,7 +64,7 @@ std::optional<T> Number(const Fields& fields, const std::string& field) {
   const std::optional<T> value = ParseNumber<T>(text);
   if (value) return value;
   throw Error(ErrorCode::kCorrupt,
-              fmt::format("{} '{}' is no number", field, text));
+              fmt::format("{} '{}' is no number", field, Printable(text)));
 }
 
 std::string TextOf(const Fields& fields, const std::string& field) {

@@ -10,6 +10,7 @@
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
 #include "src/core/parse_number.h"
+#include "src/core/printable.h"
 
 namespace foretell::dataset {
 namespace {
@@ -146,7 +147,7 @@ std::map<std::string, std::set<std::int64_t>> ReadBatches(
     if (!batch || *batch <= 0) {
       throw Error(ErrorCode::kCorrupt,
                   fmt::format("{}: line {}: batch '{}' is no positive number",
-                              path, row.line(), text));
+                              path, row.line(), Printable(text)));
     }
     batches[row.At("model")].insert(*batch);
   });

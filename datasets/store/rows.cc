@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/printable.h"
 
 namespace foretell::dataset {
 namespace {
@@ -49,7 +50,7 @@ const T& Known(const std::optional<T>& value, const Connection& connection,
                const std::string& word) {
   if (value) return *value;
   throw CorruptRow(connection, table, IdOf(row),
-                   fmt::format("unknown word '{}'", word));
+                   fmt::format("unknown word '{}'", Printable(word)));
 }
 
 template <typename Enum, std::size_t N>

@@ -143,6 +143,12 @@ TEST_F(ImportTest, RefusesNonsenseAndLeavesTheDatasetAlone) {
                     "device,model,batch,mode,latency_ms\n"
                     "gpu,toy,1,inference,5\ngpu,toy,8,inference,fast\n");
               });
+  ExpectError(ErrorCode::kCorrupt, "line 2: latency_ms '5\\x0a6' is no number",
+              [&] {
+                Import(
+                    "device,model,batch,mode,latency_ms\n"
+                    "gpu,toy,1,inference,\"5\n6\"\n");
+              });
   ExpectError(ErrorCode::kInvalidArgument,
               "line 2: nothing says what the "
               "device is",
