@@ -322,10 +322,15 @@ std::optional<Replacement> FuseBatchStatistics(Match match) {
   constexpr std::size_t kVariance = 4;
   const Body& body = match.body();
   const Node& norm = match.last();
-  // Statistics of a network's own, which training updates, are initializers.
+  // Statistics of a network's own, which training updates, are initializers,
+  // or an Identity of one where exporters have merged equal ones.
+  const auto is_computed = [&body](const Name& statistic) {
+    return body.ProducerOf(statistic) != nullptr &&
+           body.InitializerOf(statistic) == nullptr;
+  };
   if (IntOf(norm, "training_mode", 0) == 0 || norm.inputs.size() != 5 ||
-      body.ProducerOf(norm.inputs[kMean]) == nullptr ||
-      body.ProducerOf(norm.inputs[kVariance]) == nullptr) {
+      !is_computed(norm.inputs[kMean]) ||
+      !is_computed(norm.inputs[kVariance])) {
     return std::nullopt;
   }
   Replacement found = match.By(

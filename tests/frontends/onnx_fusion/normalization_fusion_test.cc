@@ -306,6 +306,18 @@ TEST(NormalizationFusion, StatisticsOfANetworksOwnStay) {
   EXPECT_THAT(Fused(m.model()), IsEmpty());
 }
 
+// Exporters write equal initializers once, and the others as Identity of it.
+TEST(NormalizationFusion, MergedStatisticsOfANetworksOwnStay) {
+  ModelBuilder m;
+  const std::string zeros = m.Weight(at::zeros({4}));
+  const std::string ones = m.Weight(at::ones({4}));
+  m.Output(m.Op("BatchNormalization",
+                {m.Input({2, 4, 6}), ones, zeros, m.Op("Identity", {zeros}),
+                 m.Op("Identity", {ones})},
+                {MakeInt("training_mode", 1)}));
+  EXPECT_THAT(Fused(m.model()), IsEmpty());
+}
+
 TEST(NormalizationFusion, StatisticsThatAreReadStay) {
   ModelBuilder m;
   const std::vector<std::string> outputs = Standardised(m, /*has_own=*/false);
