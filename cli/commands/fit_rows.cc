@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "cli/commands/swept_model.h"
@@ -11,6 +9,7 @@
 #include "foretell/error.h"
 #include "foretell/predictor.h"
 #include "foretell/zoo.h"
+#include "src/core/model_endings.h"
 
 namespace foretell::cli {
 namespace {
@@ -39,12 +38,7 @@ surrogate::Table PredictPoints(const FitCommand& command, SweptModel& model,
 
 /// Throws Error(kInvalidArgument) where the table is a model by its name.
 void RequireTable(const std::string& name) {
-  constexpr std::string_view kEndings[] = {".onnx", ".pt", ".pt2", ".pth"};
-  const bool is_model =
-      name.starts_with(zoo::kPrefix) ||
-      std::ranges::any_of(kEndings, [&](std::string_view ending) {
-        return name.ends_with(ending);
-      });
+  const bool is_model = name.starts_with(zoo::kPrefix) || HasModelEnding(name);
   if (!is_model) return;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{}: is a model, expected a CSV table; a model is "

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <unordered_map>
 
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
+#include "src/core/model_endings.h"
 #include "src/core/parse_number.h"
 #include "src/core/printable.h"
 
@@ -17,19 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 6> kEndings = {
-    ".onnx", ".pt", ".pt2", ".pth", ".ts", ".torchscript"};
-
-bool IsModelFile(const fs::path& path) {
-  return std::ranges::find(kEndings, path.extension().string()) !=
-         kEndings.end();
-}
-
 void AddFolder(const fs::path& folder, std::vector<std::string>& files) {
   const std::size_t before = files.size();
   for (const fs::directory_entry& entry :
        fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file() && IsModelFile(entry.path())) {
+    if (entry.is_regular_file() && HasModelEnding(entry.path())) {
       files.push_back(entry.path().string());
     }
   }
