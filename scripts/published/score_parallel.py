@@ -12,9 +12,9 @@ of GPUs, for which eight are taken. L40S rows are left out: the catalogue has no
 Of the batches from 100 that were run alone and shared, N are taken of each machine
 (default 3). Prints by row what was measured and predicted, the error without NCCL's
 buffers and with them, and by how much sharing takes more; then how many of the shared lie
-in the predicted interval; --picture draws both errors. Its rates are sums that wait for data; they are not used. Its
-other runs on several GPUs are not of networks that can be built from what it states
-(reinforcement learning, V-JEPA, a 70B model by pipeline).
+in the predicted interval; --picture draws both errors. Its rates are sums that wait for
+data; they are not used. Its other runs on several GPUs are not of networks that can be
+built from what it states (reinforcement learning, V-JEPA, a 70B model by pipeline).
 """
 
 import argparse
