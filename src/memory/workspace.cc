@@ -36,60 +36,89 @@
 // 16-bit convolutions are not fitted to anything: tensor-core kernels want
 // channels innermost, so all three tensors are copied.
 //
-// The 2.25 are a Winograd transform in a kernel of its own: 4 x 4 outputs of a
-// 3 x 3 window are 6 x 6 products, 36 numbers in place of 16. Channels that
-// take it were read off generated CNNs of the same source, and timm's networks,
-// which had no part in it, agree; but their stems of 32 to 64 channels do not,
-// and the generated networks leave open whether those take it (docs/memory.md).
+// Convolutions of 3 x 3 taps and stride 1 were read off generated CNNs of the
+// same source, whose channels are any number:
+//
+// - Kernels for tensor cores load and store four channels at a time. A side
+// whose
+//   channels are no multiple of four is copied, and padded, in the forward
+//   pass, and the other is not. Up to 32 output channels nothing is copied.
+// - Where the gradient of the input is computed the weight is copied twice: it
+// is
+//   turned around, too.
+// - The 2.25 are a Winograd transform in a kernel of its own: 4 x 4 outputs of
+// a
+//   3 x 3 window are 6 x 6 products, 36 numbers in place of 16. Timm's
+//   networks, which had no part in it, agree; but their stems of 32 to 64
+//   channels do not, and the generated networks leave open whether those take
+//   it (docs/memory.md).
 
 namespace foretell {
 namespace {
 
 using memory::ConvolutionClass;
 
-/// Workspaces as multiples of the bytes of input, output and weight together.
+/// Of the bytes of each tensor.
+struct Multiples {
+  double input = 0;
+  double output = 0;
+  double weight = 0;
+};
+
+constexpr Multiples Each(double multiple) {
+  return {multiple, multiple, multiple};
+}
+
 struct WorkspaceRule {
   ConvolutionClass convolution;
   bool half;  ///< Convolves 16-bit floats.
-  double forward;
-  double input_gradient;
-  double weight_gradient;
+  Multiples forward;
+  Multiples input_gradient;
+  Multiples weight_gradient;
   /// Copies for TF32's kernels: nothing on a device that gains nothing by them.
   bool for_tf32 = false;
 };
 
 constexpr WorkspaceRule kWorkspaceRules[] = {
-    // class                      half  forward  d input  d weight  for TF32
-    {ConvolutionClass::kStem, false, 0.5, 0, 0, true},
-    {ConvolutionClass::kUnitStride3x3, false, 0.5, 1, 0, true},
-    {ConvolutionClass::kDense, false, 0.5, 0.5, 1, true},
-    {ConvolutionClass::kGrouped, false, 0.5, 0.5, 1},
-    {ConvolutionClass::kPointwise, false, 0, 0, 0},
-    {ConvolutionClass::kGroupedPointwise, false, 2, 4, 0},
-    {ConvolutionClass::kDepthwise, false, 0.5, 0, 0},
-    {ConvolutionClass::kStem, true, 1, 1, 1},
-    {ConvolutionClass::kUnitStride3x3, true, 1, 1, 1},
-    {ConvolutionClass::kDense, true, 1, 1, 1},
-    {ConvolutionClass::kGrouped, true, 1, 1, 1},
-    {ConvolutionClass::kPointwise, true, 1, 1, 1},
-    {ConvolutionClass::kGroupedPointwise, true, 1, 1, 1},
-    {ConvolutionClass::kDepthwise, true, 0, 0, 0},
+    // class, half, forward, gradient of the input, of the weight, for TF32
+    {ConvolutionClass::kStem, false, Each(0.5), {}, {}, true},
+    {ConvolutionClass::kUnitStride3x3, false, Each(0.5), {1, 1, 2}, {}, true},
+    {ConvolutionClass::kDense, false, Each(0.5), Each(0.5), Each(1), true},
+    {ConvolutionClass::kGrouped, false, Each(0.5), Each(0.5), Each(1)},
+    {ConvolutionClass::kPointwise, false, {}, {}, {}},
+    {ConvolutionClass::kGroupedPointwise, false, Each(2), Each(4), {}},
+    {ConvolutionClass::kDepthwise, false, Each(0.5), {}, {}},
+    {ConvolutionClass::kStem, true, Each(1), Each(1), Each(1)},
+    {ConvolutionClass::kUnitStride3x3, true, Each(1), Each(1), Each(1)},
+    {ConvolutionClass::kDense, true, Each(1), Each(1), Each(1)},
+    {ConvolutionClass::kGrouped, true, Each(1), Each(1), Each(1)},
+    {ConvolutionClass::kPointwise, true, Each(1), Each(1), Each(1)},
+    {ConvolutionClass::kGroupedPointwise, true, Each(1), Each(1), Each(1)},
+    {ConvolutionClass::kDepthwise, true, {}, {}, {}},
 };
 
 constexpr std::int64_t kStemChannels = 4;
 
 // Where the gradient of the input is a Winograd transform, and the channels for
 // which published peaks show one: of the larger side, and of the input.
-constexpr WorkspaceRule kWinogradRule = {
-    ConvolutionClass::kUnitStride3x3, false, 0.5, 2.25, 0, true};
+constexpr Multiples kWinogradTransform = {2.25, 2.25, 2};
 constexpr std::int64_t kLeastWinogradChannels = 41;
 constexpr std::int64_t kMostWinogradChannels = 160;
 constexpr std::int64_t kLeastWinogradInputs = 33;
 
-double BytesOf(const Convolution& convolution) {
-  return static_cast<double>(convolution.input->Bytes()) +
-         static_cast<double>(convolution.weight->Bytes()) +
-         static_cast<double>(convolution.output->Bytes());
+// What tensor cores load and store at a time, in 32 bits.
+constexpr std::int64_t kVectorChannels = 4;
+// Channels to which published peaks show no copy in the forward pass.
+constexpr std::int64_t kMostUncopiedOutputs = 32;
+
+std::int64_t WorkspaceOf(const Convolution& convolution,
+                         const Multiples& multiples) {
+  const auto bytes = [](double multiple, const TensorType* type) {
+    return multiple * static_cast<double>(type->Bytes());
+  };
+  return static_cast<std::int64_t>(bytes(multiples.input, convolution.input) +
+                                   bytes(multiples.weight, convolution.weight) +
+                                   bytes(multiples.output, convolution.output));
 }
 
 bool AllAre(std::span<const std::int64_t> numbers, std::int64_t value) {
@@ -133,27 +162,39 @@ bool TakesWinograd(const Convolution& convolution) {
          convolution.window.size() == 2 && AllAre(convolution.dilation, 1);
 }
 
-const WorkspaceRule& RuleOf(const Convolution& convolution) {
+/// Of 32-bit convolutions of 3 taps a dimension and stride 1.
+Multiples ForwardCopies(const Convolution& convolution,
+                        const Multiples& aligned) {
+  if (convolution.channels_out <= kMostUncopiedOutputs) return {};
+  const bool pads_input = convolution.channels_in % kVectorChannels != 0;
+  const bool pads_output = convolution.channels_out % kVectorChannels != 0;
+  if (!pads_input && !pads_output) return aligned;
+  return {pads_input ? 1.0 : 0.0, pads_output ? 1.0 : 0.0, 1.0};
+}
+
+WorkspaceRule RuleOf(const Convolution& convolution) {
   const ConvolutionClass found = Classify(convolution);
   const bool half = IsHalf(convolution.input->dtype);
-  if (found == kWinogradRule.convolution && half == kWinogradRule.half &&
-      TakesWinograd(convolution)) {
-    return kWinogradRule;
+  WorkspaceRule rule =
+      *std::ranges::find_if(kWorkspaceRules, [&](const WorkspaceRule& one) {
+        return one.convolution == found && one.half == half;
+      });
+  if (found == ConvolutionClass::kUnitStride3x3 && !half) {
+    rule.forward = ForwardCopies(convolution, rule.forward);
+    if (TakesWinograd(convolution)) rule.input_gradient = kWinogradTransform;
   }
-  return *std::ranges::find_if(kWorkspaceRules, [&](const WorkspaceRule& rule) {
-    return rule.convolution == found && rule.half == half;
-  });
+  return rule;
 }
 
 /// Workspaces of the passes that output_mask asks for; without one, of both.
-std::vector<memory::WorkspaceBlock> BackwardBlocks(const Node& node,
-                                                   const WorkspaceRule& rule,
-                                                   double bytes) {
+std::vector<memory::WorkspaceBlock> BackwardBlocks(
+    const Node& node, const WorkspaceRule& rule,
+    const Convolution& convolution) {
   const WantedGradients wanted = WantedGradientsOf(node);
   std::vector<memory::WorkspaceBlock> blocks;
   std::size_t output = 0;
-  const auto add = [&](double multiple) {
-    const auto size = static_cast<std::int64_t>(multiple * bytes);
+  const auto add = [&](const Multiples& multiples) {
+    const std::int64_t size = WorkspaceOf(convolution, multiples);
     if (size > 0) blocks.push_back({output, size});
     ++output;
   };
@@ -188,11 +229,10 @@ std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
     const OperatorGraph& graph, const Node& node, const DeviceSpec& device) {
   const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
   if (!convolution || node.outputs.empty()) return {};
-  const WorkspaceRule& rule = RuleOf(*convolution);
+  const WorkspaceRule rule = RuleOf(*convolution);
   if (rule.for_tf32 && !GainsByTf32(device)) return {};
-  const double bytes = BytesOf(*convolution);
-  if (convolution->backward) return BackwardBlocks(node, rule, bytes);
-  const auto size = static_cast<std::int64_t>(rule.forward * bytes);
+  if (convolution->backward) return BackwardBlocks(node, rule, *convolution);
+  const std::int64_t size = WorkspaceOf(*convolution, rule.forward);
   if (size <= 0) return {};
   return {{node.outputs.size() - 1, size}};
 }

@@ -26,15 +26,35 @@ std::vector<memory::WorkspaceBlock> BlocksOf(const std::string& body) {
   return memory::WorkspaceBlocks(graph, graph.nodes().back(), A100());
 }
 
-// Bytes of input, output and weight of the convolutions below.
-constexpr std::int64_t kDenseBytes =
-    4 * (2 * 8 * 256 + 4 * 8 * 9 + 2 * 4 * 256);
-
 TEST(Workspace, OfADenseConvolutionIsHalfItsThreeTensors) {
   EXPECT_EQ(WorkspaceOfLast(R"(%x = input f32[2,8,16,16]
-%y = conv2d(%x, weight f32[4,8,3,3]) {padding=[1,1]} : f32[2,4,16,16]
+%y = conv2d(%x, weight f32[4,8,5,5]) {padding=[2,2]} : f32[2,4,16,16]
 )"),
-            kDenseBytes / 2);
+            4 * (2 * 8 * 256 + 4 * 8 * 25 + 2 * 4 * 256) / 2);
+}
+
+/// Forward pass of a 3 x 3 convolution.
+std::string ForwardUnitStride3x3(int in, int out) {
+  return "%x = input f32[2," + std::to_string(in) +
+         ",16,16]\n%y = conv2d(%x, weight f32[" + std::to_string(out) + "," +
+         std::to_string(in) + ",3,3]) {padding=[1,1]} : f32[2," +
+         std::to_string(out) + ",16,16]\n";
+}
+
+TEST(Workspace, OfA3x3CopiesTheSideWhoseChannelsFillNoVector) {
+  const auto tensor = [](int channels) { return 4 * 2 * channels * 256; };
+  const auto weight = [](int in, int out) { return 4 * 9 * in * out; };
+  EXPECT_EQ(WorkspaceOfLast(ForwardUnitStride3x3(37, 43)),
+            tensor(37) + tensor(43) + weight(37, 43));
+  EXPECT_EQ(WorkspaceOfLast(ForwardUnitStride3x3(37, 44)),
+            tensor(37) + weight(37, 44));
+  EXPECT_EQ(WorkspaceOfLast(ForwardUnitStride3x3(36, 43)),
+            tensor(43) + weight(36, 43));
+  EXPECT_EQ(WorkspaceOfLast(ForwardUnitStride3x3(36, 44)),
+            (tensor(36) + tensor(44) + weight(36, 44)) / 2);
+  EXPECT_EQ(WorkspaceOfLast(ForwardUnitStride3x3(37, 33)),
+            tensor(37) + tensor(33) + weight(37, 33));
+  EXPECT_EQ(WorkspaceOfLast(ForwardUnitStride3x3(37, 32)), 0);
 }
 
 TEST(Workspace, IsNoCopyForTensorCoresOnACardThatGainsNothingByThem) {
@@ -102,7 +122,7 @@ TEST(Workspace, OfAUnitStride3x3HasNoneForTheGradientOfItsWeight) {
 )");
   ASSERT_EQ(blocks.size(), 1u);
   EXPECT_EQ(blocks[0].output, 0u);
-  EXPECT_EQ(blocks[0].bytes, kDenseBytes);
+  EXPECT_EQ(blocks[0].bytes, 4 * (2 * 8 * 256 + 2 * 4 * 8 * 9 + 2 * 4 * 256));
 }
 
 /// Backward pass of a 3 x 3 convolution.
@@ -128,10 +148,10 @@ TEST(Workspace, OfA3x3OfMediumWidthIsAWinogradTransform) {
         Width{161, 8, 1}, Width{33, 41, 2.25}, Width{32, 41, 1}}) {
     const auto blocks = BlocksOf(UnitStride3x3(width.in, width.out));
     ASSERT_EQ(blocks.size(), 1u) << width.in;
-    const double bytes = 4 * (2 * width.in * 256 + 9 * width.in * width.out +
-                              2 * width.out * 256);
+    const double images = 4 * (2 * width.in * 256 + 2 * width.out * 256);
+    const double weight = 4 * 9 * width.in * width.out;
     EXPECT_EQ(blocks[0].bytes,
-              static_cast<std::int64_t>(width.multiple * bytes))
+              static_cast<std::int64_t>(width.multiple * images + 2 * weight))
         << width.in;
   }
 }
@@ -142,7 +162,7 @@ TEST(Workspace, OfA3x3x3IsNoWinogradTransform) {
 %dx, %dw = convolution_backward(%d, %x, weight f32[64,64,3,3,3]) {stride=[1,1,1], padding=[1,1,1], output_mask=[1,1,0]} : f32[2,64,4,8,8], f32[64,64,3,3,3]
 )");
   ASSERT_EQ(blocks.size(), 1u);
-  EXPECT_EQ(blocks[0].bytes, 4 * (2 * 2 * 64 * 256 + 64 * 64 * 27));
+  EXPECT_EQ(blocks[0].bytes, 4 * (2 * 2 * 64 * 256 + 2 * 64 * 64 * 27));
 }
 
 TEST(Workspace, OfAPassThatDoesNotRunIsNotThere) {
