@@ -218,7 +218,7 @@ void AddLearning(CLI::App& command, LearnCommand& options) {
       ->check(CLI::Range(1, Ensemble::kMostMembers));
   command
       .add_option("--epochs", options.fit.epochs,
-                  "Passes over the steps; default: 15 of mlp, 10 of "
+                  "Passes over the steps; default: 5 of mlp, 4 of "
                   "transformer; 150 and 40 with published inputs")
       ->check(AboveZero());
   command.add_option("--seed", options.fit.seed, "Seed of weights and order")

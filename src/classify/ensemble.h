@@ -23,7 +23,7 @@ struct ClassAnswer {
   /// The answer: of classes that are nearly as likely the higher one, because a
   /// step that takes more than it was told fails. NotExceeded(kCaution).
   int Cautious() const { return NotExceeded(kCaution); }
-  static constexpr double kCaution = 0.7;
+  static constexpr double kCaution = 0.6;
   /// The lowest class that is not exceeded with this probability.
   int NotExceeded(double probability) const;
 };

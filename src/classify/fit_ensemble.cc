@@ -133,7 +133,7 @@ int DefaultMembers(EstimatorKind kind) {
 }
 
 int DefaultEpochs(EstimatorKind kind, InputSet inputs) {
-  constexpr int kEpochs[2][2] = {{150, 15}, {40, 10}};
+  constexpr int kEpochs[2][2] = {{150, 5}, {40, 4}};
   return kEpochs[static_cast<int>(kind)][static_cast<int>(inputs)];
 }
 
