@@ -23,11 +23,11 @@ std::string_view ErrorCodeName(ErrorCode code);
 ///
 /// `what()` is a single line that names the file, the place in it and both
 /// values, e.g. `model.onnx: node 'conv1' (Conv): kernel_shape has rank 1,
-/// expected 2`.
+/// expected 2`. What a file's names hold that would steer a terminal or begin
+/// another line becomes `\xNN`.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorCode code, const std::string& message)
-      : std::runtime_error(message), code_(code) {}
+  Error(ErrorCode code, const std::string& message);
 
   ErrorCode code() const { return code_; }
 

@@ -1,6 +1,11 @@
 #include "foretell/error.h"
 
+#include "src/core/printable.h"
+
 namespace foretell {
+
+Error::Error(ErrorCode code, const std::string& message)
+    : std::runtime_error(Printable(message)), code_(code) {}
 
 std::string_view ErrorCodeName(ErrorCode code) {
   switch (code) {

@@ -12,6 +12,13 @@ TEST(Error, KeepsItsCodeWhenContextIsAdded) {
   EXPECT_STREQ(outer.what(), "model.onnx: line 3: no type");
 }
 
+TEST(Error, IsOneLineThatCannotSteerATerminal) {
+  const Error error(ErrorCode::kCorrupt, "node 'a\nb\x1b[2J': \xff");
+  EXPECT_STREQ(error.what(), R"(node 'a\x0ab\x1b[2J': \xff)");
+  EXPECT_STREQ(WithContext("c\n", error).what(),
+               R"(c\x0a: node 'a\x0ab\x1b[2J': \xff)");
+}
+
 TEST(Error, HasAStableNamePerCode) {
   EXPECT_EQ(ErrorCodeName(ErrorCode::kInvalidArgument), "invalid_argument");
   EXPECT_EQ(ErrorCodeName(ErrorCode::kNotFound), "not_found");
