@@ -13,10 +13,13 @@ namespace {
 constexpr std::int64_t kRowBytes = kNumNodeFeatures * sizeof(float);
 constexpr std::int64_t kEdgeBytes = sizeof(std::int32_t);
 
-void CheckSize(const char* what, std::int64_t bytes, std::int64_t expected) {
-  if (bytes == expected) return;
-  throw Error(ErrorCode::kCorrupt, fmt::format("{} has {} bytes, expected {}",
-                                               what, bytes, expected));
+/// Throws unless `bytes` are those of `count` elements; the file may say any.
+void CheckSize(const char* what, std::int64_t bytes, std::int64_t count,
+               std::int64_t element_bytes) {
+  if (bytes % element_bytes == 0 && bytes / element_bytes == count) return;
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("{} has {} bytes, expected {} times {}", what, bytes,
+                          count, element_bytes));
 }
 
 std::vector<std::int64_t> DecodeNodeIds(std::string_view bytes,
@@ -57,8 +60,8 @@ std::string EncodeEdges(const GraphFeatures& features) {
 
 GraphFeatures DecodeFeatures(const GraphSummary& summary,
                              std::string_view nodes, std::string_view edges) {
-  CheckSize("nodes", std::ssize(nodes), summary.num_nodes * kRowBytes);
-  CheckSize("edges", std::ssize(edges), summary.num_edges * 2 * kEdgeBytes);
+  CheckSize("nodes", std::ssize(nodes), summary.num_nodes, kRowBytes);
+  CheckSize("edges", std::ssize(edges), summary.num_edges, 2 * kEdgeBytes);
   GraphFeatures features{
       .nodes = {}, .sources = {}, .targets = {}, .statics = summary.statics};
   features.nodes.resize(static_cast<std::size_t>(summary.num_nodes));

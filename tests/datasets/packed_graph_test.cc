@@ -67,12 +67,26 @@ TEST(DecodeFeatures, InvertsTheEncoding) {
 TEST(DecodeFeatures, RefusesWrongSizesAndNodes) {
   const GraphSummary summary = PackGraph(ToyGraph()).summary;
   const std::string nodes(2 * 32 * 4, '\0');
-  ExpectError(ErrorCode::kCorrupt, "nodes has 4 bytes, expected 256",
+  ExpectError(ErrorCode::kCorrupt, "nodes has 4 bytes, expected 2 times 128",
               [&] { DecodeFeatures(summary, "abcd", "12345678"); });
-  ExpectError(ErrorCode::kCorrupt, "edges has 4 bytes, expected 8",
+  ExpectError(ErrorCode::kCorrupt, "edges has 4 bytes, expected 1 times 8",
               [&] { DecodeFeatures(summary, nodes, "1234"); });
   const std::string edge("\0\0\0\0\2\0\0\0", 8);
   ExpectError(ErrorCode::kCorrupt, "node 2 of 2",
+              [&] { DecodeFeatures(summary, nodes, edge); });
+}
+
+/// Whose bytes are the right ones modulo 2^64.
+TEST(DecodeFeatures, RefusesCountsBeyondInt64) {
+  const std::string nodes(2 * 32 * 4, '\0');
+  const std::string edge("\0\0\0\0\1\0\0\0", 8);
+  GraphSummary summary = PackGraph(ToyGraph()).summary;
+  summary.num_nodes += std::int64_t{1} << 57;
+  ExpectError(ErrorCode::kCorrupt, "nodes has 256 bytes, expected 144115188",
+              [&] { DecodeFeatures(summary, nodes, edge); });
+  summary = PackGraph(ToyGraph()).summary;
+  summary.num_edges += std::int64_t{1} << 61;
+  ExpectError(ErrorCode::kCorrupt, "edges has 8 bytes, expected 230584300",
               [&] { DecodeFeatures(summary, nodes, edge); });
 }
 
