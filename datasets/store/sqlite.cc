@@ -12,8 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "datasets/store/checksum.h"
@@ -53,8 +55,13 @@ ErrorCode CodeOf(int status) {
   }
 }
 
-/// SQLite gives an empty name and names with a leading colon a meaning.
-std::string PlainPath(const std::string& path) {
+/// The file that SQLite opens for `path`, and beside which it looks for a
+/// journal: links are followed. SQLite gives an empty name and names with a
+/// leading colon a meaning.
+std::string FileOf(const std::string& path) {
+  std::error_code missing;
+  const std::filesystem::path real = std::filesystem::canonical(path, missing);
+  if (!missing) return real.string();
   return path.empty() || path.front() == ':' ? "./" + path : path;
 }
 
@@ -190,9 +197,10 @@ const std::string& Bytes(const Cell& cell) {
 
 Connection::Connection(const std::string& path, Access access) : path_(path) {
   RequireFile(path, access);
-  const std::string journal = PlainPath(path) + "-journal";
+  const std::string file = FileOf(path);
+  const std::string journal = file + "-journal";
   RefuseSuperJournal(journal);
-  const int status = sqlite3_open_v2(PlainPath(path).c_str(), &handle_,
+  const int status = sqlite3_open_v2(file.c_str(), &handle_,
                                      FlagsOf(access, journal), nullptr);
   try {
     if (status != SQLITE_OK) Fail(status, "cannot be opened");

@@ -149,8 +149,12 @@ class DatasetFiles(unittest.TestCase):
         victim.write_text("precious")
         pathlib.Path(f"{self.path}-journal").write_bytes(
             super_journal(self.path.read_bytes(), victim))
-        self.check_refused(self.dataset("stats", self.path), self.path,
-                           "names a super-journal")
+        link = self.folder / "link.sqlite"
+        link.symlink_to(self.path)
+        for path in (self.path, link):
+            for words in (["stats", path], ["split", path, "--kind", "random"]):
+                self.check_refused(self.dataset(*words), self.path,
+                                   "names a super-journal")
         self.assertEqual(victim.read_text(), "precious")
 
     def test_what_is_no_dataset(self):

@@ -57,11 +57,10 @@ TEST_F(HostileFile, HasNoVirtualTables) {
               "has a table 'box'");
 }
 
-TEST_F(HostileFile, DeletesNoOtherFile) {
-  const std::string victim = scratch_ / "victim.txt";
-  std::ofstream(victim) << "precious";
-  // The end of a journal that names a super-journal: its name's length, the
-  // sum of its bytes, and a magic number (SQLite's pager.c).
+/// Writes the journal of `path` that names a super-journal, `victim`.
+void NameSuperJournal(const std::string& path, const std::string& victim) {
+  // The end of it: the name, its length, the sum of its bytes, and a magic
+  // number (SQLite's pager.c).
   std::string end = victim;
   unsigned sum = 0;
   for (const char c : victim) sum += static_cast<unsigned char>(c);
@@ -71,9 +70,27 @@ TEST_F(HostileFile, DeletesNoOtherFile) {
     }
   }
   end += "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
-  std::ofstream(path_ + "-journal", std::ios::binary)
+  std::ofstream(path + "-journal", std::ios::binary)
       << "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" << std::string(504, '\0') << end;
+}
+
+TEST_F(HostileFile, DeletesNoOtherFile) {
+  const std::string victim = scratch_ / "victim.txt";
+  std::ofstream(victim) << "precious";
+  NameSuperJournal(path_, victim);
   ExpectError([&] { Dataset::Open(path_); }, ErrorCode::kCorrupt,
+              "-journal: names a super-journal");
+  EXPECT_TRUE(std::filesystem::exists(victim));
+}
+
+/// The journal lies beside the file that a link leads to.
+TEST_F(HostileFile, DeletesNoOtherFileBehindALink) {
+  const std::string victim = scratch_ / "victim.txt";
+  std::ofstream(victim) << "precious";
+  NameSuperJournal(path_, victim);
+  const std::string link = scratch_ / "link.sqlite";
+  std::filesystem::create_symlink(path_, link);
+  ExpectError([&] { Dataset::OpenForWriting(link); }, ErrorCode::kCorrupt,
               "-journal: names a super-journal");
   EXPECT_TRUE(std::filesystem::exists(victim));
 }
