@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "foretell/error.h"
@@ -32,13 +33,8 @@ std::string Parameters(const Table& table) {
   return parameters;
 }
 
-std::string Str(std::string_view text) { return std::string(text); }
-
 void CreateTables(Connection& connection) {
-  for (const Table* table : kTables) {
-    connection.Run(CreateSql(*table));
-    if (!table->index.empty()) connection.Run(Str(table->index));
-  }
+  for (const std::string& sql : SchemaSql()) connection.Run(sql);
   const std::pair<const char*, std::string> metadata[] = {
       {"created_at", NowUtc()},
       {"created_by", fmt::format("foretell {}", kVersion)},
@@ -56,18 +52,19 @@ bool IsEmpty(Connection& connection) {
          connection.Integer("PRAGMA user_version") == 0;
 }
 
-/// A view, a trigger or a virtual table in the place of a table would run what
-/// the file's author wrote whenever we read or write.
-void RefuseCode(Connection& connection) {
-  const std::vector<Row> rows = connection.All(
-      "SELECT type, name FROM sqlite_schema WHERE type NOT IN ('table', "
-      "'index') OR sql LIKE 'CREATE VIRTUAL%' LIMIT 1");
-  if (rows.empty()) return;
-  throw Error(
-      ErrorCode::kCorrupt,
-      fmt::format("{}: has a {} '{}', expected only tables and indexes",
-                  connection.path(), Printable(Text(rows.front().at(0))),
-                  Printable(Text(rows.front().at(1)))));
+/// Views, triggers, virtual tables, computed columns, defaults and conditions
+/// would run what the file's author wrote whenever we read or write. Of an
+/// index that belongs to a constraint SQLite keeps no statement.
+void RefuseForeign(Connection& connection) {
+  const std::vector<std::string> ours = SchemaSql();
+  for (const Row& row : connection.All(
+           "SELECT type, name, sql FROM sqlite_schema WHERE sql NOT NULL")) {
+    if (std::ranges::find(ours, Text(row.at(2))) != ours.end()) continue;
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("{}: has a {} '{}' that foretell does not make",
+                            connection.path(), Printable(Text(row.at(0))),
+                            Printable(Text(row.at(1)))));
+  }
 }
 
 }  // namespace
@@ -80,6 +77,15 @@ std::string CreateSql(const Table& table) {
   }
   return fmt::format("{}, crc INTEGER NOT NULL{}) STRICT", sql,
                      table.constraints);
+}
+
+std::vector<std::string> SchemaSql() {
+  std::vector<std::string> statements;
+  for (const Table* table : kTables) {
+    statements.push_back(CreateSql(*table));
+    if (!table->index.empty()) statements.emplace_back(table->index);
+  }
+  return statements;
 }
 
 std::string InsertSql(const Table& table) {
@@ -118,7 +124,7 @@ void CreateOrCheckSchema(Connection& connection, Access access) {
                 fmt::format("{}: schema version {}, this foretell reads {}",
                             connection.path(), version, kSchemaVersion));
   }
-  RefuseCode(connection);
+  RefuseForeign(connection);
 }
 
 const Cell& CellOf(const Table& table, const Row& row, std::string_view name) {

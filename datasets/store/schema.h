@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "datasets/store/sqlite.h"
 
@@ -129,6 +130,8 @@ inline constexpr const Table* kTables[] = {
 
 /// The statement that makes `table`.
 std::string CreateSql(const Table& table);
+/// The statements that make all tables and indexes: a dataset holds no others.
+std::vector<std::string> SchemaSql();
 /// Inserts a row with ?1 as its id and ?2, … as `columns`.
 std::string InsertSql(const Table& table);
 /// Replaces all columns of the row ?1.
@@ -137,9 +140,10 @@ std::string UpdateSql(const Table& table);
 /// WHERE and ORDER BY.
 std::string SelectSql(const Table& table, std::string_view rest);
 
-/// Makes all tables in an empty file; otherwise checks the file's header.
-/// Throws Error(kCorrupt) for a file that is no dataset and Error(kUnsupported)
-/// with both numbers for another version.
+/// Makes all tables in an empty file; otherwise checks the file's header and
+/// that its schema has no statement that is not ours to the letter. Throws
+/// Error(kCorrupt) for a file that is no dataset and Error(kUnsupported) with
+/// both numbers for another version.
 void CreateOrCheckSchema(Connection& connection, Access access);
 
 /// The column `name` of a row that SelectSql gave (id is in front).

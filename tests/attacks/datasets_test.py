@@ -26,16 +26,18 @@ LAST_BYTE_LOCKED = 0x40000000  # SQLite leaves the page of it empty.
 ODD_NAME = "<img src=q onerror=alert(1)>\x1b[31m,\"=1+1.onnx"
 COUNT = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) "
 
+FOREIGN = "that foretell does not make"
+
 # What is done to an honest dataset, and a part of the refusal.
 SQL = {
     "a view for a table": (
         ["ALTER TABLE labels RENAME TO labels2",
-         "CREATE VIEW labels AS SELECT * FROM labels2"], "has a view"),
+         "CREATE VIEW labels AS SELECT * FROM labels2"], FOREIGN),
     "a view without end": (
         ["ALTER TABLE metadata RENAME TO metadata2",
          "CREATE VIEW metadata AS " + COUNT +
          "SELECT i AS id, 'k' AS key, 'v' AS value, 0 AS crc FROM c"],
-        "has a view"),
+        FOREIGN),
     "a trigger that deletes": (
         ["CREATE TRIGGER evil AFTER INSERT ON splits BEGIN "
          "DELETE FROM points; END"], "has a trigger 'evil'"),
@@ -43,6 +45,16 @@ SQL = {
         ["CREATE TRIGGER evil AFTER INSERT ON splits BEGIN "
          "INSERT INTO metadata(key, value, crc) " + COUNT +
          "SELECT i, i, i FROM c; END"], "has a trigger 'evil'"),
+    "a table under another spelling": (
+        ["CREATE VIRTUAL TABLE box USING rtree(id, a, b)",
+         "PRAGMA writable_schema=ON",
+         "UPDATE sqlite_schema SET sql = replace(sql, ' ', '  ') "
+         "WHERE name = 'box'"], FOREIGN),
+    "a column that is computed": (
+        ["ALTER TABLE metadata ADD COLUMN odd TEXT GENERATED ALWAYS AS "
+         "(hex(zeroblob(400000000)))"], FOREIGN),
+    "an index that is computed": (
+        ["CREATE INDEX odd ON points (upper(model))"], FOREIGN),
     "blobs of 120 MB": (["UPDATE blobs SET data = zeroblob(120000000)"],
                         "the checksum does not match"),
     "blobs that say 4e18": (
