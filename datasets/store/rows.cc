@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "foretell/error.h"
@@ -15,6 +16,9 @@ namespace {
 constexpr char kBadChecksum[] = "the checksum does not match";
 /// Rows that are skipped at most, at once, behind an unreadable part.
 constexpr RowId kMaxSkip = 4096;
+constexpr RowId kLastRow = std::numeric_limits<RowId>::max();
+/// Places in a table that cannot be read, after which it is given up.
+constexpr int kMostGaps = 10'000;
 
 Row WithId(RowId id, Row columns) {
   Row row;
@@ -80,7 +84,7 @@ void ReadFrom(Connection& connection, const Table& table, RowId& next,
                      } else {
                        damaged({std::string(table.name), id, kBadChecksum});
                      }
-                     next = id + 1;
+                     next = id < kLastRow ? id + 1 : id;
                    });
 }
 
@@ -128,7 +132,7 @@ void ForEachGoodRow(Connection& connection, const Table& table,
   const RowId last = LastId(connection, table);
   RowId next = 1;
   RowId skip = 1;
-  while (true) {
+  for (int gaps = 0; gaps < kMostGaps; ++gaps) {
     const RowId before = next;
     try {
       ReadFrom(connection, table, next, use, damaged);
@@ -138,8 +142,8 @@ void ForEachGoodRow(Connection& connection, const Table& table,
       damaged({std::string(table.name), next, error.what()});
     }
     skip = next == before ? std::min(skip * 2, kMaxSkip) : 1;
+    if (next > last - skip) return;
     next += skip;
-    if (next > last) return;
   }
 }
 

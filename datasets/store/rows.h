@@ -24,7 +24,7 @@ void ForEachRow(Connection& connection, const Table& table,
                 const std::function<void(const Row&)>& use);
 
 /// Hands every row that can be trusted to `use` and every other to `damaged`,
-/// going on behind parts of the file that cannot be read at all.
+/// going on behind parts of the file that cannot be read at all, up to 10,000.
 void ForEachGoodRow(Connection& connection, const Table& table,
                     const std::function<void(const Row&)>& use,
                     const std::function<void(const Damage&)>& damaged);

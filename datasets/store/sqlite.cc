@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -22,6 +24,7 @@
 #include "foretell/error.h"
 #include "src/core/files.h"
 #include "src/core/printable.h"
+#include "src/core/units.h"
 
 namespace foretell::dataset {
 namespace {
@@ -29,6 +32,9 @@ namespace {
 constexpr int kBusyTimeoutMs = 60'000;
 /// Longest TEXT or BLOB that is accepted from a file.
 constexpr int kMaxCellBytes = 1 << 29;
+/// Of SQLite's machine, a hundred times what an honest file's checks take.
+constexpr std::int64_t kStepsPerByte = 100;
+constexpr int kStepsAtOnce = 1000;
 
 constexpr const char* kPragmas[] = {
     "PRAGMA journal_mode=DELETE", "PRAGMA synchronous=EXTRA",
@@ -43,6 +49,7 @@ ErrorCode CodeOf(int status) {
     case SQLITE_MISMATCH:
     case SQLITE_TOOBIG:
     case SQLITE_SCHEMA:
+    case SQLITE_INTERRUPT:  // By LimitWork.
     case SQLITE_ERROR:  // A schema that does not have our tables or columns.
       return ErrorCode::kCorrupt;
     case SQLITE_CONSTRAINT:
@@ -288,6 +295,22 @@ std::int64_t Connection::Integer(const std::string& sql, const Row& cells) {
                 fmt::format("{}: '{}' does not give one integer", path_, sql));
   }
   return dataset::Integer(rows[0][0]);
+}
+
+void Connection::LimitWork() {
+  std::error_code unknown;
+  const std::uintmax_t size = std::filesystem::file_size(path_, unknown);
+  const auto bytes = static_cast<std::int64_t>(unknown ? 0 : size);
+  const auto cell = std::clamp<std::int64_t>(bytes, kMiB, kMaxCellBytes);
+  sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, static_cast<int>(cell));
+  steps_left_ = bytes * kStepsPerByte;
+  sqlite3_progress_handler(handle_, kStepsAtOnce, &CountSteps, this);
+}
+
+int Connection::CountSteps(void* connection) {
+  auto& left = static_cast<Connection*>(connection)->steps_left_;
+  left -= kStepsAtOnce;
+  return left < 0 ? 1 : 0;
 }
 
 bool Connection::InTransaction() const {

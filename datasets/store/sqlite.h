@@ -68,10 +68,16 @@ class Connection {
   /// The only integer of a query's only row.
   std::int64_t Integer(const std::string& sql, const Row& cells = {});
 
+  /// For a file whose pages nobody has checked, which may contain each other:
+  /// from now on all statements together take at most so many steps as its
+  /// bytes allow, and no cell is longer than the file; more is Error(kCorrupt).
+  void LimitWork();
+
   /// True between BEGIN and COMMIT.
   bool InTransaction() const;
 
  private:
+  static int CountSteps(void* connection);
   sqlite3_stmt* Prepare(const std::string& sql);
   void BindAll(sqlite3_stmt* statement, const Row& cells);
   void Configure(Access access);
@@ -79,6 +85,7 @@ class Connection {
 
   std::string path_;
   sqlite3* handle_ = nullptr;
+  std::int64_t steps_left_ = 0;  ///< Once they are limited.
   std::unordered_map<std::string, sqlite3_stmt*> statements_;
 };
 

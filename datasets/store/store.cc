@@ -57,6 +57,7 @@ void CheckValues(const Label& label) {
 dataset::Store::Store(const std::string& path, dataset::Access access,
                       Trust trust)
     : connection_(path, access) {
+  if (trust == Trust::kUnchecked) connection_.LimitWork();
   dataset::CreateOrCheckSchema(connection_, access);
   if (trust == Trust::kChecked) CheckStructure();
 }

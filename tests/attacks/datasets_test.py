@@ -7,6 +7,7 @@ A dataset is SQLite, which a file can make run things; a table is CSV, plain or
 gzipped. Each is refused with one line that names it, or read within bounds.
 """
 
+import contextlib
 import glob
 import gzip
 import os
@@ -22,6 +23,7 @@ import onnx_file
 
 LAB = sys.argv.pop(1)
 JOURNAL = bytes.fromhex("d9d505f920a163d7")
+PAGE = 4096
 LAST_BYTE_LOCKED = 0x40000000  # SQLite leaves the page of it empty.
 ODD_NAME = "<img src=q onerror=alert(1)>\x1b[31m,\"=1+1.onnx"
 COUNT = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) "
@@ -99,6 +101,29 @@ def super_journal(dataset, victim):
     return (header.ljust(512, b"\0") +
             struct.pack(">I", LAST_BYTE_LOCKED // page + 1) + name +
             struct.pack(">II", len(name), sum(name)) + JOURNAL)
+
+
+def inner_page(child, cells):
+    """A page of a table's tree that leads to one child again and again."""
+    page = bytearray(PAGE)
+    page[:12] = struct.pack(">BHHHBI", 5, 0, cells, PAGE - 5 * cells, 0, child)
+    for k in range(cells):
+        at = PAGE - 5 * (k + 1)
+        page[at:at + 5] = struct.pack(">IB", child, k + 1)
+        page[12 + 2 * k:14 + 2 * k] = struct.pack(">H", at)
+    return page
+
+
+def nested_pages(dataset, root, levels=18, cells=2):
+    """The page `root` begins a tree of some pages and 3^18 leaves."""
+    dataset = bytearray(dataset)
+    place = slice((root - 1) * PAGE, root * PAGE)
+    dataset += dataset[place]
+    for _ in range(levels - 1):
+        dataset += inner_page(len(dataset) // PAGE, cells)
+    dataset[place] = inner_page(len(dataset) // PAGE, cells)
+    dataset[28:32] = struct.pack(">I", len(dataset) // PAGE)
+    return dataset
 
 
 class DatasetFiles(unittest.TestCase):
@@ -196,6 +221,25 @@ class DatasetFiles(unittest.TestCase):
             with self.subTest(page=begin // 4096):
                 outcome = self.dataset("check", self.path)
                 self.assertNotEqual(outcome.status, 0, outcome.out)
+
+    def test_pages_that_contain_each_other(self):
+        """Rows without end: found at once, or within some work."""
+        for table in ("points", "blobs", "metadata"):
+            shutil.copy(self.honest, self.path)
+            last = 1 << 62
+            self.execute(f"UPDATE {table} SET id = {last} WHERE id = 2")
+            with contextlib.closing(sqlite3.connect(self.path)) as connection:
+                root, = connection.execute(
+                    "SELECT rootpage FROM sqlite_schema WHERE name = ?",
+                    (table,)).fetchone()
+            self.path.write_bytes(nested_pages(self.path.read_bytes(), root))
+            with self.subTest(table=table):
+                self.check_refused(self.dataset("stats", self.path), self.path,
+                                   "the file is damaged")
+                outcome = self.dataset("check", self.path)
+                self.assertEqual(outcome.status, 3, outcome.err)
+                self.dataset("merge", self.path, "--salvage", "--out",
+                             self.folder / f"{table}.sqlite")
 
     def test_odd_names_stay_text(self):
         odd = self.folder / "odd.sqlite"

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "datasets/store/sqlite.h"
 #include "foretell/dataset.h"
 #include "foretell/error.h"
 #include "scratch.h"
@@ -117,6 +118,20 @@ TEST_F(HostileFile, DeletesNoOtherFileBehindALink) {
   ExpectError([&] { Dataset::OpenForWriting(link); }, ErrorCode::kCorrupt,
               "-journal: names a super-journal");
   EXPECT_TRUE(std::filesystem::exists(victim));
+}
+
+/// As pages that contain each other would take.
+TEST_F(HostileFile, IsNotReadForEver) {
+  dataset::Connection connection(path_, dataset::Access::kRead);
+  connection.LimitWork();
+  EXPECT_EQ(connection.Integer("SELECT count(*) FROM points"), 0);
+  ExpectError(
+      [&] {
+        connection.Run(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+            "SELECT sum(i) FROM n");
+      },
+      ErrorCode::kCorrupt, "interrupted");
 }
 
 TEST_F(HostileFile, IsARegularFile) {
