@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -211,6 +212,7 @@ Connection::Connection(const std::string& path, Access access) : path_(path) {
                                      FlagsOf(access, journal), nullptr);
   try {
     if (status != SQLITE_OK) Fail(status, "cannot be opened");
+    if (access == Access::kRead) RefuseLog();
     Configure(access);
   } catch (...) {
     sqlite3_close_v2(handle_);
@@ -221,6 +223,27 @@ Connection::Connection(const std::string& path, Access access) : path_(path) {
 Connection::~Connection() {
   for (const auto& [sql, statement] : statements_) sqlite3_finalize(statement);
   sqlite3_close_v2(handle_);
+}
+
+/// SQLite would make a log and its index beside a file that is only read. The
+/// header is read through SQLite, as closing the file would drop its locks.
+void Connection::RefuseLog() {
+  constexpr int kVersionsAt = 18;
+  constexpr char kLogVersion = 2;
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(handle_, "main", SQLITE_FCNTL_FILE_POINTER,
+                       static_cast<void*>(&file));
+  std::array<char, 2> versions = {};
+  if (file == nullptr || file->pMethods == nullptr ||
+      file->pMethods->xRead(file, versions.data(), versions.size(),
+                            kVersionsAt) != SQLITE_OK ||
+      versions.back() != kLogVersion) {
+    return;
+  }
+  throw Error(ErrorCode::kUnsupported,
+              path_ +
+                  ": has a write-ahead log, which foretell does not read; "
+                  "PRAGMA journal_mode=DELETE in sqlite3 ends it");
 }
 
 void Connection::Configure(Access access) {

@@ -80,6 +80,7 @@ class Connection {
   static int CountSteps(void* connection);
   sqlite3_stmt* Prepare(const std::string& sql);
   void BindAll(sqlite3_stmt* statement, const Row& cells);
+  void RefuseLog();
   void Configure(Access access);
   [[noreturn]] void Fail(int status, const std::string& what) const;
 

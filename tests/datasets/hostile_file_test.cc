@@ -120,6 +120,15 @@ TEST_F(HostileFile, DeletesNoOtherFileBehindALink) {
   EXPECT_TRUE(std::filesystem::exists(victim));
 }
 
+/// Which reading would make two files for, beside it.
+TEST_F(HostileFile, HasNoWriteAheadLog) {
+  Execute("PRAGMA journal_mode=WAL");
+  ExpectError([&] { Dataset::Open(path_); }, ErrorCode::kUnsupported,
+              "data.sqlite: has a write-ahead log");
+  EXPECT_FALSE(std::filesystem::exists(path_ + "-wal"));
+  EXPECT_FALSE(std::filesystem::exists(path_ + "-shm"));
+}
+
 /// As pages that contain each other would take.
 TEST_F(HostileFile, IsNotReadForEver) {
   dataset::Connection connection(path_, dataset::Access::kRead);
