@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import urllib.parse
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x46544453
 SCHEMA = 1
+# Of the statements that made its tables and indexes, sorted, a line each. Others could
+# run what a stranger wrote.
+SCHEMA_SHA256 = "08129d1469b7bc6bdd3e833450a0af9d38b0810bbded0421b1140b04b46ea2f2"
 FEATURES = 32
 STATIC_FEATURES = ("macs", "batch", "convolutions", "dense", "relus")
 # More than any network has: a damaged count must not take all memory.
@@ -46,6 +50,17 @@ class Dataset:
             if found != expected:
                 raise Error(f"{self.path}: {name} is {found}, expected {expected} "
                             "in a dataset of foretell", "corrupt")
+        statements = sorted(row["sql"] for row in self._select(
+            "SELECT sql FROM sqlite_schema WHERE sql NOT NULL"))
+        schema = hashlib.sha256("\n".join(statements).encode()).hexdigest()
+        if schema != SCHEMA_SHA256:
+            raise Error(f"{self.path}: its tables, indexes, views and triggers are not "
+                        "those that foretell makes", "corrupt")
+        # Pages that contain each other would be read for ever.
+        (found,) = self._select("PRAGMA integrity_check(1)")[0].values()
+        if found != "ok":
+            raise Error(f"{self.path}: the file is damaged: "
+                        f"{' '.join(found.split())}", "corrupt")
 
     def _select(self, query: str, *values: Any) -> list[dict[str, Any]]:
         try:
@@ -88,7 +103,10 @@ class Dataset:
     def _array(self, blob: int, kind: str, shape: tuple[int, int]) -> ndarray:
         import numpy
 
-        (row,) = self._select("SELECT raw_bytes, data FROM blobs WHERE id = ?", blob)
+        rows = self._select("SELECT raw_bytes, data FROM blobs WHERE id = ?", blob)
+        if not rows:
+            raise Error(f"{self.path}: blob {blob} is missing", "corrupt")
+        (row,) = rows
         expected = 4 * shape[0] * shape[1]
         if row["raw_bytes"] != expected or expected > MOST_BYTES:
             raise Error(f"{self.path}: blob {blob} has {row['raw_bytes']} bytes, "
@@ -109,11 +127,14 @@ class Dataset:
                 "SELECT points.id AS point, graphs.* FROM points "
                 "JOIN graphs ON graphs.id = points.graph ORDER BY points.id"):
             nodes, edges = row["num_nodes"], row["num_edges"]
+            ends = self._array(row["edges"], "<i4", (2, edges)).astype("int64")
+            if ends.size and not 0 <= ends.min() <= ends.max() < nodes:
+                raise Error(f"{self.path}: blob {row['edges']} has edges of nodes that "
+                            f"are not there, of {nodes}", "corrupt")
             yield {
                 "point": row["point"],
                 "x": self._array(row["nodes"], "<f4", (nodes, FEATURES)),
-                "edge_index": self._array(row["edges"], "<i4",
-                                          (2, edges)).astype("int64"),
+                "edge_index": ends,
                 "static_features": numpy.array(
                     [row[name] for name in STATIC_FEATURES], "float64"),
             }

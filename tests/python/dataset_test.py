@@ -1,5 +1,6 @@
 """A dataset file read in Python: what `foretell dataset export` writes."""
 
+import contextlib
 import pathlib
 import shutil
 import sqlite3
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 import foretell
 import numpy
@@ -102,6 +104,58 @@ class Dataset(unittest.TestCase):
             foretell.dataset(self.folder / "text")
         with self.assertRaisesRegex(foretell.Error, "missing: no such file"):
             foretell.dataset(self.folder / "missing")
+
+    def changed(self, *statements):
+        path = self.folder / "changed.sqlite"
+        shutil.copy(self.path, path)
+        with contextlib.closing(sqlite3.connect(path)) as rows:
+            for statement in statements:
+                rows.execute(statement)
+            rows.commit()
+        return path
+
+    def test_refuses_what_would_run(self):
+        """An honest file's statements are those of the C++ side: it opens."""
+        endless = ("WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "
+                   "SELECT id FROM n")
+        for statements in (
+                ["ALTER TABLE points RENAME TO p2", f"CREATE VIEW points AS {endless}"],
+                ["CREATE TRIGGER t AFTER INSERT ON points BEGIN SELECT 1; END"],
+                ["ALTER TABLE points ADD COLUMN x TEXT AS (hex(zeroblob(400000000)))"],
+                ["CREATE VIRTUAL TABLE x USING rtree(id, a, b)"],
+                ["DROP INDEX blobs_by_hash"]):
+            with (self.subTest(statements=statements),
+                  self.assertRaisesRegex(foretell.Error, "not those that foretell")):
+                foretell.dataset(self.changed(*statements))
+
+    def test_refuses_pages_that_are_damaged(self):
+        """Both children of a table are the same page."""
+        path = self.changed()
+        with contextlib.closing(sqlite3.connect(path)) as rows:
+            root, = rows.execute("SELECT rootpage FROM sqlite_schema "
+                                 "WHERE name = 'points'").fetchone()
+        content = bytearray(path.read_bytes())
+        place = slice((root - 1) * 4096, root * 4096)
+        leaf = len(content) // 4096 + 1
+        content += content[place]
+        content[28:32] = leaf.to_bytes(4, "big")
+        cell = leaf.to_bytes(4, "big") + b"\2"
+        content[place] = (b"\5\0\0\0\1" + (4091).to_bytes(2, "big") + b"\0" +
+                          cell[:4] + (4091).to_bytes(2, "big")).ljust(4091, b"\0") + cell
+        path.write_bytes(content)
+        with self.assertRaisesRegex(foretell.Error, "the file is damaged: .*page"):
+            foretell.dataset(path)
+
+    def test_refuses_graphs_that_lack_something(self):
+        ends = zlib.compress(b"\xff\xff\xff\x7f" * 1000000)
+        for change, part in (
+                ("UPDATE graphs SET nodes = 999999", "blob 999999 is missing"),
+                (f"UPDATE blobs SET data = x'{ends.hex()}' WHERE kind = 'edges'",
+                 "edges of nodes that are not there")):
+            with (self.subTest(change=change[:40]),
+                  foretell.dataset(self.changed(change)) as opened,
+                  self.assertRaisesRegex(foretell.Error, part)):
+                list(opened.graphs())
 
     def test_refuses_a_blob_that_is_not_what_its_graph_says(self):
         damaged = self.folder / "damaged.sqlite"
