@@ -10,6 +10,7 @@
 
 #include "foretell/error.h"
 #include "serve/answer_cache.h"
+#include "serve/body.h"
 #include "serve/job.h"
 #include "serve/metrics.h"
 #include "serve/openapi.h"
@@ -27,6 +28,7 @@ constexpr char kTypes[] =
     "application/json, multipart/form-data or application/octet-stream";
 /// In front of what a command says on stderr of its failure.
 constexpr std::string_view kErrorMark = "foretell: error: ";
+constexpr char kTooLarge[] = "the body is larger than allowed";
 constexpr char kFilePart[] = "model";
 constexpr char kOptionsPart[] = "options";
 constexpr char kNameless[] = "model";
@@ -74,43 +76,38 @@ std::string FirstError(std::string_view errors) {
   return FirstLine(errors);
 }
 
-bool IsUrlEncoded(const httplib::Request& http) {
-  return http.get_header_value("Content-Type").starts_with(kUrlEncoded);
-}
-
-std::string UrlEncodedText() {
-  return fmt::format("Content-Type is {}, expected {}", kUrlEncoded, kTypes);
-}
-
-Request ReadMultipart(const httplib::Request& http) {
+Request ReadParts(std::vector<httplib::MultipartFormData> parts) {
   Request request;
-  for (const auto& [part, content] : http.files) {
-    if (part == kOptionsPart) {
-      request.settings = ReadSettings(content.content);
-    } else if (part == kFilePart && content.filename.empty()) {
-      request.zoo.push_back(content.content);
-    } else if (part == kFilePart) {
-      request.files.push_back({content.filename, content.content});
+  for (httplib::MultipartFormData& part : parts) {
+    if (part.name == kOptionsPart) {
+      request.settings = ReadSettings(part.content);
+    } else if (part.name == kFilePart && part.filename.empty()) {
+      request.zoo.push_back(std::move(part.content));
+    } else if (part.name == kFilePart) {
+      request.files.push_back(
+          {std::move(part.filename), std::move(part.content)});
     } else {
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("part '{}': expected {} and {}", part, kFilePart,
-                              kOptionsPart));
+                  fmt::format("part '{}': expected {} and {}", part.name,
+                              kFilePart, kOptionsPart));
     }
   }
   return request;
 }
 
-Request ReadRequest(const httplib::Request& http) {
+Request ReadRequest(const httplib::Request& http, Body body) {
   const std::string type = http.get_header_value("Content-Type");
-  if (type.starts_with(kJson)) return ReadJsonRequest(http.body);
-  if (IsUrlEncoded(http)) {
-    throw Error(ErrorCode::kInvalidArgument, UrlEncodedText());
+  if (type.starts_with(kJson)) return ReadJsonRequest(body.bytes);
+  if (type.starts_with(kUrlEncoded)) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("Content-Type is {}, expected {}", kUrlEncoded, kTypes));
   }
   Request request;
   if (type.starts_with(kMultipart)) {
-    request = ReadMultipart(http);
-  } else if (!http.body.empty()) {
-    request.files.push_back({kNameless, http.body});
+    request = ReadParts(std::move(body.parts));
+  } else if (!body.bytes.empty()) {
+    request.files.push_back({kNameless, std::move(body.bytes)});
   }
   for (const auto& [name, value] : http.params) {
     request.settings.emplace_back(name, value);
@@ -130,7 +127,7 @@ struct Server::State {
   void AddRoutes();
   void AddLimits();
   void Serve(const ServedCommand& command, const httplib::Request& http,
-             httplib::Response& response);
+             const httplib::ContentReader& read, httplib::Response& response);
   Answer AnswerTo(const Job& job);
   bool IsAllowed(const httplib::Request& http) const;
   std::string MetricsText();
@@ -163,9 +160,19 @@ Answer Server::State::AnswerTo(const Job& job) {
 
 void Server::State::Serve(const ServedCommand& command,
                           const httplib::Request& request,
+                          const httplib::ContentReader& read,
                           httplib::Response& response) {
+  Body body = ReadBody(request, read,
+                       static_cast<std::size_t>(options.most_body_bytes));
+  if (!body.is_whole) {
+    // httplib has said why; its words are those of the error handler.
+    response.status = std::max(response.status, 400);
+    return;
+  }
+  if (body.is_too_large) return SetError(413, kTooLarge, response);
   try {
-    const Answer answer = AnswerTo(MakeJob(command, ReadRequest(request)));
+    const Answer answer =
+        AnswerTo(MakeJob(command, ReadRequest(request, std::move(body))));
     const int status = StatusOf(answer);
     if (answer.output.empty()) {
       SetError(status, FirstError(answer.errors), response);
@@ -204,10 +211,12 @@ std::string Server::State::MetricsText() {
 void Server::State::AddRoutes() {
   using Clock = std::chrono::steady_clock;
   for (const ServedCommand& command : commands) {
-    http.Post(command.route, [this, &command](const httplib::Request& request,
-                                              httplib::Response& response) {
+    http.Post(command.route, [this, &command](
+                                 const httplib::Request& request,
+                                 httplib::Response& response,
+                                 const httplib::ContentReader& read) {
       const Clock::time_point begin = Clock::now();
-      Serve(command, request, response);
+      Serve(command, request, read, response);
       const std::chrono::duration<double> seconds = Clock::now() - begin;
       metrics.CountRequest(command.route, response.status, seconds.count());
     });
@@ -249,15 +258,15 @@ void Server::State::AddLimits() {
   http.set_error_handler(
       [](const httplib::Request& request, httplib::Response& response) {
         if (!response.body.empty()) return;
-        if (response.status == 413 && IsUrlEncoded(request)) {
-          SetError(400, UrlEncodedText(), response);
-        } else if (response.status == 413) {
-          SetError(413, "the body is larger than allowed", response);
-        } else {
+        if (response.status == 413) {
+          SetError(413, kTooLarge, response);
+        } else if (response.status == 404) {
           SetError(
-              response.status,
+              404,
               fmt::format("{} {}: no such route", request.method, request.path),
               response);
+        } else {
+          SetError(response.status, "the request is not understood", response);
         }
       });
 }

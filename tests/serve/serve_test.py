@@ -6,6 +6,8 @@
 
 import concurrent.futures
 import contextlib
+import gzip
+import http.client
 import json
 import os
 import pathlib
@@ -225,6 +227,38 @@ class Limits(unittest.TestCase):
             self.assertEqual(status, 413)
             self.assertIn("larger than allowed", text)
             self.assertEqual(running.ask("/healthz")[0], 200)
+
+    def test_a_body_that_does_not_say_its_length_is_bounded(self):
+        """In chunks, compressed, or as parts of a form: the next request on the
+        connection is answered."""
+        large = bytes(3 << 20)
+        chunks = (large[:1 << 20] for _ in range(3))
+        compressed = {**BYTES, "Content-Encoding": "gzip"}
+        form, form_type = multipart(*[("", b"")] * 9000)
+        with service("--max-body", "1") as running, contextlib.closing(
+                http.client.HTTPConnection(
+                    running.url.removeprefix("http://"))) as connection:
+            for body, headers in ((chunks, BYTES),
+                                  (gzip.compress(large), compressed),
+                                  (form, form_type)):
+                connection.request("POST", "/v1/predict", body, headers)
+                response = connection.getresponse()
+                self.assertEqual(response.status, 413)
+                self.assertIn(b"larger than allowed", response.read())
+                connection.request("GET", "/healthz")
+                response = connection.getresponse()
+                self.assertEqual((response.status, response.read()),
+                                 (200, b'{"status": "ok"}\n'))
+            chunks = (ONNX.read_bytes()[k:k + 4096] for k in range(0, 1 << 20, 4096))
+            connection.request("POST", "/v1/predict?batch=1", chunks, BYTES)
+            self.assertEqual(connection.getresponse().status, 200)
+
+    def test_a_form_without_an_end_is_not_understood(self):
+        with service() as running:
+            status, _, text = running.ask("/v1/predict", b"model", {
+                "Content-Type": "multipart/form-data"})
+            self.assertEqual(status, 400)
+            self.assertIn("not understood", text)
 
     def test_who_has_no_token_is_sent_away(self):
         with tempfile.NamedTemporaryFile("w") as file:
