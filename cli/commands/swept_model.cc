@@ -10,6 +10,7 @@
 #include "foretell/error.h"
 #include "foretell/trace.h"
 #include "foretell/zoo.h"
+#include "src/core/text.h"
 #include "src/predict/model_field.h"
 
 namespace foretell::cli {
@@ -21,26 +22,37 @@ constexpr std::size_t kFewestImageDims = 4;
 
 bool IsZoo(const std::string& model) { return model.starts_with(zoo::kPrefix); }
 
-bool IsImage(const InputSpec& input) {
-  return input.dims && input.dims->size() >= kFewestImageDims;
+/// Dimensions of an input, as --input or else the file says; 0: neither does.
+std::size_t RankOf(const InputSpec& input, const InputRequest& request) {
+  for (const BoundInput& said : request.inputs) {
+    const bool is_it = said.name.empty() || said.name == input.name;
+    if (is_it) return said.type.shape.size();
+  }
+  return input.dims ? input.dims->size() : 0;
 }
 
-bool HasDimension(const Program& program, const std::string& name) {
+bool IsImage(const InputSpec& input, const InputRequest& request) {
+  return RankOf(input, request) >= kFewestImageDims;
+}
+
+/// Names that the file gives to dimensions, in their order, each once.
+std::vector<std::string> DimensionNames(const Program& program) {
+  std::vector<std::string> names;
   for (const InputSpec& input : program.inputs()) {
     if (!input.dims) continue;
-    if (std::ranges::find(*input.dims, name, &InputDim::symbol) !=
-        input.dims->end()) {
-      return true;
+    for (const InputDim& dim : *input.dims) {
+      const bool is_new = std::ranges::count(names, dim.symbol) == 0;
+      if (is_new && !dim.symbol.empty()) names.push_back(dim.symbol);
     }
   }
-  return false;
+  return names;
 }
 
 /// Gives the lengths of images that have names their size.
 void NameLengths(const Program& program, std::int64_t size,
                  InputRequest& request) {
   for (const InputSpec& input : program.inputs()) {
-    if (!IsImage(input)) continue;
+    if (!input.dims || !IsImage(input, request)) continue;
     for (std::size_t i = kLeadingDims; i < input.dims->size(); ++i) {
       const std::string& symbol = (*input.dims)[i].symbol;
       if (!symbol.empty()) request.dims[symbol] = size;
@@ -86,15 +98,21 @@ SweptModel::Kind SweptModel::KindOf(const std::string& name) {
     return named || name != "resolution" ? Kind::kField : Kind::kResolution;
   }
   const Program& program = Open(model);
-  if (HasDimension(program, name)) return Kind::kDimension;
-  if (name == "resolution" && std::ranges::any_of(program.inputs(), &IsImage)) {
-    return Kind::kResolution;
-  }
+  const InputRequest request = options_.ToRequest(std::nullopt);
+  std::vector<std::string> known = DimensionNames(program);
+  if (std::ranges::count(known, name) > 0) return Kind::kDimension;
+  const bool has_images =
+      std::ranges::any_of(program.inputs(), [&](const InputSpec& input) {
+        return IsImage(input, request);
+      });
+  if (name == "resolution" && has_images) return Kind::kResolution;
   if (IsZoo(model)) return Kind::kField;
+  if (has_images) known.insert(known.begin(), "resolution");
+  std::erase(known, "batch");
+  known.insert(known.begin(), "batch");
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} {}: {} has no such dimension; expected "
-                          "batch, resolution or the name of a dimension",
-                          flag_, name, model));
+              fmt::format("{} {}: {} has no such dimension; there are: {}",
+                          flag_, name, model, Joined(known)));
 }
 
 std::vector<std::string> SweptModel::Names() const {
@@ -124,14 +142,15 @@ CalibratedFactor SweptModel::LengthFactor(Kind kind,
                                           const std::string& name) const {
   CalibratedFactor factor{.name = name,
                           .place = CalibratedFactor::Place::kLength};
+  const InputRequest request = options_.ToRequest(std::nullopt);
   for (const InputSpec& input : programs_.begin()->second.inputs()) {
-    if (!input.dims) continue;
     factor.input = input.name;
-    factor.dim = std::ssize(*input.dims) - 1;
     if (kind == Kind::kResolution) {
-      if (IsImage(input)) return factor;
+      factor.dim = static_cast<std::int64_t>(RankOf(input, request)) - 1;
+      if (IsImage(input, request)) return factor;
       continue;
     }
+    if (!input.dims) continue;
     const auto found = std::ranges::find(*input.dims, name, &InputDim::symbol);
     factor.dim = found - input.dims->begin();
     if (found != input.dims->end()) return factor;

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from calls import ONNX, OK, USAGE, MODEL_FAILED, run, predict_json
+from calls import ONNX, OK, SCRIPT, USAGE, MODEL_FAILED, run, predict_json
 
 
 class Fit(unittest.TestCase):
@@ -156,6 +156,15 @@ class Fit(unittest.TestCase):
                          {"resolution": [64, 256], "classes": [10, 2000],
                           "batch": [1, 2]})
 
+    def test_sweeps_the_resolution_that_a_script_is_given(self):
+        outcome = run("fit", SCRIPT, "--input", "f32[1,3,64,64]", "--target",
+                      "memory", "--sweep", "batch=1..8,resolution=64..128:32",
+                      "--points", "16", "--checks", "4", "--method", "linear",
+                      "--json")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        self.assertEqual(json.loads(outcome.stdout)["ranges"],
+                         {"batch": [1, 8], "resolution": [64, 128]})
+
     def test_says_why_a_formula_is_coarse(self):
         for target, why in (("memory", "memory grows in stairs"),
                             ("latency", "other sizes take other kernels")):
@@ -167,7 +176,7 @@ class Fit(unittest.TestCase):
 
     def test_refuses_sweeps_that_a_model_does_not_have(self):
         for sweep, complaint in (
-                ("depth=1..4", "no such dimension"),
+                ("depth=1..4", "no such dimension; there are: batch"),
                 ("batch=1..4", "has 4 points"),
                 ("batch=4..1", "fewer than two values")):
             outcome = run("fit", ONNX, "--target", "memory", "--sweep", sweep)
