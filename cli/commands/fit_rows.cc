@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/commands/swept_model.h"
@@ -36,7 +37,21 @@ surrogate::Table PredictPoints(const FitCommand& command, SweptModel& model,
           .values = values};
 }
 
-/// Throws Error(kInvalidArgument) where the table is a model by its name.
+/// Of `there` points those that are not for judging: --points, or as large a
+/// share of a sweep that has fewer.
+int FittingPoints(const FitCommand& command, int there) {
+  const int asked = command.points + command.checks;
+  const int fitting =
+      std::min(command.points, there * command.points / asked);
+  if (fitting >= kFewestPoints) return fitting;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("--sweep {}: has {} points, of which {} would be "
+                          "fitted, expected at least {}",
+                          command.sweep, there, fitting, kFewestPoints));
+}
+
+}  // namespace
+
 void RequireTable(const std::string& name) {
   const bool is_model = name.starts_with(zoo::kPrefix) || HasModelEnding(name);
   if (!is_model) return;
@@ -45,8 +60,6 @@ void RequireTable(const std::string& name) {
                           "fitted over --sweep batch=1..256, say",
                           name));
 }
-
-}  // namespace
 
 surrogate::ComparedRows RowsOfTable(const FitCommand& command) {
   RequireTable(command.input());
@@ -59,8 +72,8 @@ surrogate::ComparedRows RowsOfTable(const FitCommand& command) {
           .held_out = std::move(split.held_out)};
 }
 
-/// The first rows are the corners, which are fitted; a third of the others
-/// chooses and the last `checks` judge.
+/// The first rows are the corners, which are fitted; the last quarter of those
+/// to fit chooses, and what comes behind these judges.
 surrogate::ComparedRows RowsOfSweep(const FitCommand& command) {
   if (!ParseTarget(command.target)) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -72,18 +85,12 @@ surrogate::ComparedRows RowsOfSweep(const FitCommand& command) {
   const Eigen::MatrixXd points =
       DrawPoints(model.axes(), command.points + command.checks,
                  /*with_corners=*/true, command.evolve.seed);
-  if (points.rows() < command.points + command.checks) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--sweep {}: has {} points, expected --points {} "
-                            "and --checks {}",
-                            command.sweep, points.rows(), command.points,
-                            command.checks));
-  }
+  const int fitting = FittingPoints(command, static_cast<int>(points.rows()));
   const surrogate::Table table = PredictPoints(command, model, points);
-  const int choosing = command.points / 4;
+  const int choosing = fitting / 4;
   std::vector<Eigen::Index> parts[3];
   for (int i = 0; i < table.rows(); ++i) {
-    const int part = (i >= command.points - choosing) + (i >= command.points);
+    const int part = (i >= fitting - choosing) + (i >= fitting);
     parts[part].push_back(i);
   }
   return {.fitted = TakeRows(table, parts[0]),

@@ -165,6 +165,32 @@ class Fit(unittest.TestCase):
         self.assertEqual(json.loads(outcome.stdout)["ranges"],
                          {"batch": [1, 8], "resolution": [64, 128]})
 
+    def test_shares_out_the_points_of_a_small_sweep(self):
+        outcome = run("fit", ONNX, "--target", "memory", "--sweep",
+                      "batch=1..30", "--method", "linear", "--json")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        document = json.loads(outcome.stdout)
+        self.assertEqual(
+            (document["rows"], document["choosing_rows"],
+             document["held_out_rows"]), (18, 6, 6))
+
+    def test_refuses_flags_that_would_say_nothing(self):
+        stored = str(self.folder / "model.json")
+        self.fit("--target", "memory", "--method", "linear", "--out", stored)
+        for flags, complaint in (
+                (("--target", "memory", "--points", "20"), "--points"),
+                (("--target", "memory", "--checks", "20"), "--checks"),
+                (("--judge", stored, "--target", "latency"),
+                 "says 'memory', and --target is 'latency'")):
+            outcome = self.fit(*flags)
+            self.assertEqual(outcome.returncode, USAGE, outcome.stdout)
+            self.assertIn(complaint, outcome.stderr)
+        for flags in (("--columns", "batch"), ("--held-out", "0.2"),
+                      ("--judge", stored)):
+            outcome = run("fit", ONNX, "--sweep", "batch=1..64", *flags)
+            self.assertEqual(outcome.returncode, USAGE, outcome.stdout)
+            self.assertIn(flags[0], outcome.stderr)
+
     def test_says_why_a_formula_is_coarse(self):
         for target, why in (("memory", "memory grows in stairs"),
                             ("latency", "other sizes take other kernels")):
