@@ -40,7 +40,9 @@ Eigen::VectorXd SolveNonNegative(const Eigen::MatrixXd& a,
   Columns free;
   for (Eigen::Index turn = 0; turn < 3 * a.cols(); ++turn) {
     Eigen::VectorXd gain = a.transpose() * (b - a * x);
-    gain(free).setConstant(-std::numeric_limits<double>::infinity());
+    for (const Eigen::Index i : free) {
+      gain[i] = -std::numeric_limits<double>::infinity();
+    }
     Eigen::Index best = 0;
     if (gain.maxCoeff(&best) <= tolerance) break;
     free.push_back(best);
