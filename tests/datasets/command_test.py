@@ -6,6 +6,7 @@
 Where PyTorch Geometric is installed, it loads an export too.
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -17,21 +18,18 @@ import tempfile
 import unittest
 import zlib
 
-BINARY = sys.argv.pop(1)
-SOURCE = pathlib.Path(sys.argv.pop(1))
-ONNX = str(SOURCE / "examples" / "resnet18.onnx")
-SCRIPT = str(SOURCE / "examples" / "resnet18.pt")
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "cli/commands"))
+
+import calls  # noqa: E402
+from calls import (  # noqa: E402
+    BINARY, SOURCE, ONNX, SCRIPT, OK, USAGE, MODEL_FAILED, predict_json)
+
 sys.path.insert(0, str(SOURCE / "scripts" / "lib"))
 sys.path.insert(0, str(SOURCE / "tests" / "browser"))
 
 from page_document import document_of  # noqa: E402
 
-OK, USAGE, MODEL_FAILED = 0, 2, 3
-
-
-def run(*arguments):
-    return subprocess.run([BINARY, "dataset", *map(str, arguments)],
-                          capture_output=True, text=True, timeout=300)
+run = functools.partial(calls.run, "dataset")
 
 
 class DatasetTest(unittest.TestCase):
@@ -134,9 +132,7 @@ class Labels(DatasetTest):
             "SELECT device, source, provenance, memory_mib, latency_ms, "
             "energy_j FROM labels JOIN points ON points.id = point "
             "ORDER BY batch")
-        predicted = json.loads(subprocess.run(
-            [BINARY, "predict", ONNX, "--batch", "1,8", "--json"],
-            capture_output=True, text=True, check=True).stdout)["results"]
+        predicted = predict_json(ONNX, "--batch", "1,8")["results"]
         for label, result in zip(labels, predicted):
             self.assertEqual(label[:3], ("a100-sxm4-40gb", "foretell analytic",
                                          "simulated"))
@@ -162,9 +158,7 @@ class Labels(DatasetTest):
         self.assertEqual([label[0] for label in labels],
                          ["foretell analytic", "foretell analytic --grad"])
         self.assertEqual(json.loads(labels[1][2])["grad_mode"], "true")
-        recorded = json.loads(subprocess.run(
-            [BINARY, "predict", ONNX, "--batch", "8", "--grad", "--json"],
-            capture_output=True, text=True, check=True).stdout)["results"][0]
+        recorded = predict_json(ONNX, "--batch", "8", "--grad")["results"][0]
         self.assertAlmostEqual(
             labels[1][1] / recorded["memory"]["total_mib"], 1, delta=1e-5)
 

@@ -1,5 +1,6 @@
-"""Calls of the `foretell` program for the tests beside this file, whose first two
-arguments are the program and the repository."""
+"""Calls of the `foretell` program for the tests beside this file and those of
+datasets and training, whose first two arguments are the program and the
+repository."""
 
 import json
 import pathlib
@@ -17,8 +18,8 @@ OK, DOES_NOT_FIT, USAGE, MODEL_FAILED = 0, 1, 2, 3
 
 
 def run(*arguments, **options):
-    return subprocess.run([BINARY, *arguments], capture_output=True, text=True,
-                          timeout=120, **options)
+    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True,
+                          text=True, timeout=300, **options)
 
 
 def predict_json(*arguments):

@@ -1,25 +1,21 @@
-"""Calls of the `foretell` program for the tests beside this file, whose first two
-arguments are the program and the repository, and the dataset that they learn from."""
+"""Calls of the `foretell` program for the tests beside this file, and the dataset
+that they learn from."""
 
 import csv
 import pathlib
-import subprocess
 import sys
 import tempfile
 import unittest
 
-BINARY = sys.argv.pop(1)
-SOURCE = pathlib.Path(sys.argv.pop(1))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "cli/commands"))
 
-OK, USAGE, FAILED, INTERRUPTED = 0, 2, 3, 5
+from calls import (  # noqa: E402, F401
+    BINARY, SOURCE, OK, USAGE, MODEL_FAILED as FAILED, run)
+
+INTERRUPTED = 5
 
 SMALL = ("--hidden", "8", "--graph-blocks", "1", "--head-blocks", "1",
          "--learning-rate", "3e-3", "--threads", "1")
-
-
-def run(*arguments, **options):
-    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True,
-                          text=True, timeout=300, **options)
 
 
 def make_dataset(folder):
