@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <vector>
 
 #include "cli/commands/exit_code.h"
@@ -49,25 +50,33 @@ void AddCommands(std::span<const CommandRow> commands, CLI::App& app,
   }
 }
 
+/// What keeps `text` from being a whole number of type `Whole`. CLI11 takes
+/// numbers beyond 64 bits for the largest, and lets negative ones wrap around.
+template <typename Whole>
+std::string WholeNumberProblem(const std::string& text) {
+  constexpr bool kSigned = std::is_signed_v<Whole>;
+  Whole number = 0;
+  const auto status =
+      std::from_chars(text.data(), text.data() + text.size(), number).ec;
+  if (status == std::errc::result_out_of_range) {
+    return text + " is beyond 64 bits";
+  }
+  const bool wraps = !kSigned && text.find('-') != std::string::npos;
+  if (!wraps && CLI::detail::lexical_cast(text, number)) return "";
+  return fmt::format("'{}': expected a whole number{}", text,
+                     kSigned ? "" : " from 0");
+}
+
 /// What is wrong with `text` for a flag of CLI11's type `type`: NaN passes
-/// ranges, and is neither kept nor exceeded as a limit; whole numbers beyond 64
-/// bits become the largest. Empty: nothing that CLI11 does not find itself.
+/// ranges, and is neither kept nor exceeded as a limit. Empty: nothing that
+/// CLI11 does not find itself.
 std::string NumberProblem(std::string_view type, const std::string& text) {
   if (type.starts_with("FLOAT")) {
     const std::optional<double> number = ParseNumber<double>(text);
     if (number && !std::isfinite(*number)) return text + " is no finite number";
   }
-  if (type.starts_with("INT")) {
-    std::int64_t number = 0;
-    const auto status =
-        std::from_chars(text.data(), text.data() + text.size(), number).ec;
-    if (status == std::errc::result_out_of_range) {
-      return text + " is beyond 64 bits";
-    }
-    if (!CLI::detail::lexical_cast(text, number)) {
-      return fmt::format("'{}': expected a whole number", text);
-    }
-  }
+  if (type.starts_with("INT")) return WholeNumberProblem<std::int64_t>(text);
+  if (type.starts_with("UINT")) return WholeNumberProblem<std::uint64_t>(text);
   return "";
 }
 

@@ -168,6 +168,22 @@ TEST(RunProgram, RefusesFlagsThatAreNoNumber) {
   EXPECT_THAT(outcome.err, HasSubstr("9223372036854775808 is beyond 64 bits"));
 }
 
+TEST(RunProgram, RefusesSeedsThatWouldWrapAround) {
+  for (const char* command :
+       {"measure", "calibrate", "plan", "fit", "train", "cross-validate"}) {
+    const Outcome outcome = RunWords(kLabRows, {command, "--seed", "-1"});
+    EXPECT_EQ(outcome.status, kExitUsage);
+    EXPECT_THAT(outcome.err,
+                HasSubstr("--seed: '-1': expected a whole number from 0"));
+  }
+  const Outcome outcome =
+      RunWords(kLabRows, {"compare-networks", "--seeds", "1,-1"});
+  EXPECT_THAT(outcome.err, HasSubstr("--seeds: '-1': expected a whole number"));
+  const Outcome large = RunWords(
+      kLabRows, {"dataset", "split", "--seed", "18446744073709551616"});
+  EXPECT_THAT(large.err, HasSubstr("18446744073709551616 is beyond 64 bits"));
+}
+
 TEST(RunProgram, PrintsErrorsOfCommandsOnOneLine) {
   const Outcome outcome =
       RunWords(kForetellRows, {"mig", "profiles", "--device", "g\nt\x1bx"});
