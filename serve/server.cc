@@ -11,6 +11,7 @@
 #include "foretell/error.h"
 #include "serve/answer_cache.h"
 #include "serve/body.h"
+#include "serve/content_type.h"
 #include "serve/job.h"
 #include "serve/metrics.h"
 #include "serve/openapi.h"
@@ -20,6 +21,7 @@
 namespace foretell::serve {
 namespace {
 
+constexpr char kContentType[] = "Content-Type";
 constexpr char kJson[] = "application/json";
 constexpr char kMultipart[] = "multipart/form-data";
 /// What curl says of a body where it is told nothing else.
@@ -76,6 +78,19 @@ std::string FirstError(std::string_view errors) {
   return FirstLine(errors);
 }
 
+std::string TypeOf(const httplib::Request& http) {
+  return MediaType(http.get_header_value(kContentType));
+}
+
+/// httplib takes forms only by names in lower case; it has not read the body
+/// yet, and hands out as const what is its own variable.
+void LowerNamesOfType(const httplib::Request& http) {
+  auto& headers = const_cast<httplib::Request&>(http).headers;
+  const auto found = headers.find(kContentType);
+  if (found == headers.end()) return;
+  found->second = WithNamesInLowerCase(found->second);
+}
+
 Request ReadParts(std::vector<httplib::MultipartFormData> parts) {
   Request request;
   for (httplib::MultipartFormData& part : parts) {
@@ -96,15 +111,15 @@ Request ReadParts(std::vector<httplib::MultipartFormData> parts) {
 }
 
 Request ReadRequest(const httplib::Request& http, Body body) {
-  const std::string type = http.get_header_value("Content-Type");
-  if (type.starts_with(kJson)) return ReadJsonRequest(body.bytes);
-  if (type.starts_with(kUrlEncoded)) {
+  const std::string type = TypeOf(http);
+  if (type == kJson) return ReadJsonRequest(body.bytes);
+  if (type == kUrlEncoded) {
     throw Error(
         ErrorCode::kInvalidArgument,
         fmt::format("Content-Type is {}, expected {}", kUrlEncoded, kTypes));
   }
   Request request;
-  if (type.starts_with(kMultipart)) {
+  if (type == kMultipart) {
     request = ReadParts(std::move(body.parts));
   } else if (!body.bytes.empty()) {
     request.files.push_back({kNameless, std::move(body.bytes)});
@@ -249,6 +264,7 @@ void Server::State::AddLimits() {
   };
   http.set_pre_routing_handler(
       [this](const httplib::Request& request, httplib::Response& response) {
+        LowerNamesOfType(request);
         if (IsAllowed(request))
           return httplib::Server::HandlerResponse::Unhandled;
         response.set_header("WWW-Authenticate", "Bearer");

@@ -196,6 +196,23 @@ class Answers(unittest.TestCase):
             self.assertIn("x-www-form-urlencoded, expected application/json",
                           json.loads(text)["errors"][0]["message"])
 
+    def test_know_types_in_any_case(self):
+        def batch(status, _, text):
+            self.assertEqual(status, 200, text)
+            return json.loads(text)["results"][0]["batch"]
+        asked = json.dumps({"model": "zoo:vgg11", "options": {"batch": 3}}).encode()
+        self.assertEqual(3, batch(*self.service.ask(
+            "/v1/predict", asked, {"Content-Type": "Application/JSON; Charset=UTF-8"})))
+        body, headers = multipart(("a.onnx", ONNX.read_bytes()), options='{"batch": 3}')
+        shouted = headers["Content-Type"].replace(
+            "multipart/form-data; boundary", "Multipart/Form-Data; Boundary")
+        self.assertEqual(3, batch(*self.service.ask(
+            "/v1/predict", body, {"Content-Type": shouted})))
+        status, _, text = self.service.ask(
+            "/v1/predict?batch=1", b"a" * 9000,
+            {"Content-Type": "Application/X-WWW-Form-URLEncoded"})
+        self.assertEqual(status, 400, text)
+
     def test_of_a_file_that_is_no_model(self):
         status, _, text = self.service.ask("/v1/predict", *multipart(
             ("net.onnx", b"nonsense")))
