@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 
 namespace foretell::onnx {
@@ -61,8 +62,8 @@ std::string OriginOf(std::vector<const Node*> nodes) {
   return text;
 }
 
-}  // namespace
-
+/// Adds `change` to every name that `graph` or a graph inside of it reads, its
+/// outputs included.
 void CountReadsInside(const Graph& graph, int change,
                       std::unordered_map<std::string, int>& reads) {
   for (const ValueInfo& output : graph.outputs) reads[output.name] += change;
@@ -75,6 +76,8 @@ void CountReadsInside(const Graph& graph, int change,
     }
   }
 }
+
+}  // namespace
 
 Body::Body(std::vector<Node> nodes, Scope scope)
     : nodes_(std::move(nodes)),
@@ -98,6 +101,25 @@ Body::Body(std::vector<Node> nodes, Scope scope)
 
 const Node* Body::node(std::size_t i) const {
   return removed_[i] ? nullptr : &nodes_[i];
+}
+
+void Body::RewriteGraphsOf(std::size_t i,
+                           const std::function<void(Graph&)>& rewrite) {
+  if (removed_[i]) return;
+  for (Attribute& attribute : nodes_[i].attributes) {
+    for (std::shared_ptr<const Graph>& held : attribute.graphs) {
+      CountReadsInside(*held, -1, reads_);
+      Graph graph = *held;
+      rewrite(graph);
+      held = std::make_shared<const Graph>(std::move(graph));
+      CountReadsInside(*held, 1, reads_);
+    }
+  }
+}
+
+bool Body::IsReadNoMore(const std::string& name) const {
+  const auto found = reads_.find(name);
+  return found != reads_.end() && found->second == 0;
 }
 
 std::optional<std::size_t> Body::IndexOf(const std::string& name) const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,11 +23,6 @@ struct Replacement {
   /// everything that it reads must be known.
   std::vector<const Node*> absorbed;
 };
-
-/// Adds `change` to every name that `graph` or a graph inside of it reads, its
-/// outputs included.
-void CountReadsInside(const Graph& graph, int change,
-                      std::unordered_map<std::string, int>& reads);
 
 /// The nodes of one graph or function body while patterns in it are replaced:
 /// who computes a name, who reads it, what is constant.
@@ -52,10 +48,9 @@ class Body {
   std::size_t size() const { return nodes_.size(); }
   /// Node `i`, or nullptr once it has been removed.
   const Node* node(std::size_t i) const;
-  /// For rewriting the graphs that a node holds.
-  std::vector<Attribute>& attributes_of(std::size_t i) {
-    return nodes_[i].attributes;
-  }
+  /// Rewrites the graphs that node `i` holds, unless it has been removed.
+  void RewriteGraphsOf(std::size_t i,
+                       const std::function<void(Graph&)>& rewrite);
 
   /// The node of this body that computes `name`, or nullptr.
   const Node* ProducerOf(const std::string& name) const;
@@ -67,6 +62,8 @@ class Body {
   const TensorLiteral* LiteralOf(const std::string& name) const;
   /// As LiteralOf for initializers only, which weights are.
   const TensorLiteral* InitializerOf(const std::string& name) const;
+  /// True when `name` was read at the beginning or since, and no more.
+  bool IsReadNoMore(const std::string& name) const;
   /// True when `name` is computed from shapes and small constants alone, so
   /// that its value is known without data.
   bool IsShapeArithmetic(const std::string& name) const;

@@ -4,9 +4,7 @@
 
 #include "frontends/onnx/fusion/fuse.h"
 
-#include <memory>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -29,23 +27,11 @@ std::vector<std::string> InputNames(const Graph& graph) {
   return names;
 }
 
-using Reads = std::unordered_map<std::string, int>;
-
-Reads ReadsInside(const Graph& graph) {
-  Reads reads;
-  CountReadsInside(graph, 1, reads);
-  return reads;
-}
-
 /// Drops initializers that nothing reads any more, also where they are inputs.
-void DropUnread(const Reads& before, Graph& graph) {
-  const Reads after = ReadsInside(graph);
-  const auto is_unread = [&](const auto& one) {
-    return before.contains(one.name) && !after.contains(one.name);
-  };
+void DropUnread(const Body& body, Graph& graph) {
   std::unordered_set<std::string> dropped;
   for (const TensorLiteral& literal : graph.initializers) {
-    if (is_unread(literal)) dropped.insert(literal.name);
+    if (body.IsReadNoMore(literal.name)) dropped.insert(literal.name);
   }
   const auto is_dropped = [&](const auto& one) {
     return dropped.contains(one.name);
@@ -64,7 +50,9 @@ class Rewriter {
                                        .outputs = OutputNames(graph),
                                        .opset = opset,
                                        .outer = outer});
-    graph.nodes = Rewritten(std::move(body));
+    RewriteNodes(body);
+    if (outer == nullptr) DropUnread(body, graph);
+    graph.nodes = std::move(body).Release();
   }
 
   void Rewrite(Function& function) const {
@@ -73,27 +61,16 @@ class Rewriter {
                .inputs = function.inputs,
                .outputs = function.outputs,
                .opset = OnnxOpset(function.opset_imports)});
-    function.nodes = Rewritten(std::move(body));
+    RewriteNodes(body);
+    function.nodes = std::move(body).Release();
   }
 
  private:
-  std::vector<Node> Rewritten(Body&& body) const {
+  void RewriteNodes(Body& body) const {
     for (std::size_t i = body.size(); i-- > 0;) {
-      RewriteInside(body, i);
+      body.RewriteGraphsOf(
+          i, [&](Graph& graph) { Rewrite(graph, body.opset(), &body); });
       Apply(body, i);
-    }
-    return std::move(body).Release();
-  }
-
-  /// Rewrites the graphs that node `i` holds.
-  void RewriteInside(Body& body, std::size_t i) const {
-    if (body.node(i) == nullptr) return;
-    for (Attribute& attribute : body.attributes_of(i)) {
-      for (std::shared_ptr<const Graph>& held : attribute.graphs) {
-        Graph graph = *held;
-        Rewrite(graph, body.opset(), &body);
-        held = std::make_shared<const Graph>(std::move(graph));
-      }
     }
   }
 
@@ -119,10 +96,8 @@ class Rewriter {
 Model RecogniseFusedPatterns(Model model, Fusion setting) {
   if (setting == Fusion::kOff) return model;
   const Rewriter rewriter(setting);
-  const Reads reads = ReadsInside(model.graph);
   rewriter.Rewrite(model.graph, OnnxOpset(model.opset_imports), nullptr);
   for (Function& function : model.functions) rewriter.Rewrite(function);
-  DropUnread(reads, model.graph);
   return model;
 }
 

@@ -69,6 +69,20 @@ TEST(FusionBody, HeldGraphsSeeWeightsOfTheGraphAroundThem) {
   EXPECT_TRUE(ComputesTheSame(m.model()));
 }
 
+TEST(FusionBody, AHeldGraphThatIsRewrittenReadsWhatIsLeftOfIt) {
+  ModelBuilder m;
+  const std::string x = m.Input({2, 3});
+  AddIf(m, SiluOfOuter(x));
+  Body body(m.model().graph.nodes,
+            {.initializers = {}, .inputs = {x}, .outputs = {}});
+  EXPECT_FALSE(body.IsReadNoMore(x));
+  body.RewriteGraphsOf(0, [](Graph& held) { held.nodes.resize(1); });
+  EXPECT_FALSE(body.IsReadNoMore(x));
+  body.RewriteGraphsOf(0, [](Graph& held) { held.nodes.clear(); });
+  EXPECT_TRUE(body.IsReadNoMore(x));
+  EXPECT_FALSE(body.IsReadNoMore("never read"));
+}
+
 TEST(FusionBody, PatternsInFunctionBodiesAreReplaced) {
   ModelBuilder m;
   Function function;
