@@ -28,7 +28,8 @@ bool BeginsFormula(std::string_view text, std::size_t apostrophes) {
 std::string CsvCell(std::string_view text) {
   std::string plain = Printable(text);
   if (BeginsFormula(plain, 0) && !IsNumber(plain)) plain.insert(0, 1, '\'');
-  if (plain.find_first_of(",\"") == std::string::npos) return plain;
+  const bool has_edges = plain.starts_with(' ') || plain.ends_with(' ');
+  if (!has_edges && plain.find_first_of(",\"") == plain.npos) return plain;
   std::string cell = "\"";
   for (const char c : plain) {
     if (c == '"') cell += '"';

@@ -16,6 +16,7 @@
 namespace foretell {
 namespace {
 
+constexpr std::string_view kBlanks = " \t";
 constexpr std::size_t kMaxRowBytes = 16 * 1024 * 1024;
 /// A gzipped table of measurements unpacks to 5 to 20 times its size, a file
 /// made to hurt to 1,000 times; what is small does not matter.
@@ -104,17 +105,33 @@ class Reader {
     bool any = false;
     while (const std::optional<char> next = Take()) {
       any = true;
-      if (*next == '\n') return true;
+      if (*next == '\n') break;
       if (*next == ',') {
+        FinishCell(cells.back());
         cells.emplace_back();
-      } else if (*next == '"' && cells.back().empty()) {
+      } else if (*next == '"' && IsBeforeText(cells.back())) {
         has_quotes_ = true;
+        cells.back().clear();
         ReadQuoted(cells.back());
+        quoted_ = cells.back().size();
       } else if (*next != '\r') {
         cells.back() += *next;
       }
     }
+    FinishCell(cells.back());
     return any;
+  }
+
+  bool IsBeforeText(std::string_view cell) const {
+    return quoted_ == 0 && cell.find_first_not_of(kBlanks) == cell.npos;
+  }
+
+  /// Takes blanks away that are not in quotes.
+  void FinishCell(std::string& cell) {
+    const std::size_t end = cell.find_last_not_of(kBlanks) + 1;
+    cell.resize(std::max(end, quoted_));
+    if (quoted_ == 0) cell.erase(0, cell.find_first_not_of(kBlanks));
+    quoted_ = 0;
   }
 
   /// The rest of a quoted cell; "" stands for a quote.
@@ -155,6 +172,7 @@ class Reader {
   std::int64_t row_line_ = 1;
   std::size_t row_bytes_ = 0;
   bool has_quotes_ = false;  ///< The row has a cell in quotes, "" say.
+  std::size_t quoted_ = 0;   ///< Bytes of the cell so far that were in quotes.
 };
 
 void DropByteOrderMark(std::string& text) {

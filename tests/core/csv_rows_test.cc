@@ -49,6 +49,12 @@ TEST_F(CsvTest, KnowsQuotesAndWindowsLines) {
               ElementsAre("2:x,\"y\"\nz|2", "5:3|"));
 }
 
+TEST_F(CsvTest, TakesBlanksAroundCellsForNoPartOfThem) {
+  EXPECT_THAT(Read("b, a\n1 ,\t2 3\t\r\n , \n"), ElementsAre("2:2 3|1", "3:|"));
+  EXPECT_THAT(Read("a , \"b\" \n \" x \" , \"\"\n"), ElementsAre("2: x |"));
+  EXPECT_THAT(Read("a,b\n1,2\n   \n"), ElementsAre("2:1|2"));
+}
+
 TEST_F(CsvTest, TellsALoneEmptyCellInQuotesFromAnEmptyLine) {
   std::ofstream(path_, std::ios::binary) << "a\n\n\"\"\n1\n";
   std::vector<std::string> cells;
@@ -117,6 +123,11 @@ TEST_F(CsvTest, ReadsBackWhatLooksLikeAFormula) {
   EXPECT_THAT(
       Read("a,b\n" + CsvCell("=f(\"x\",1)") + "," + CsvCell("'-y") + "\n"),
       ElementsAre("2:=f(\"x\",1)|'-y"));
+}
+
+TEST_F(CsvTest, ReadsBackBlanksAtTheEdges) {
+  EXPECT_THAT(Read("a,b\n" + CsvLine(std::vector<std::string>{" x", "y "})),
+              ElementsAre("2: x|y "));
 }
 
 }  // namespace
