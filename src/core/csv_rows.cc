@@ -7,11 +7,13 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "foretell/error.h"
 #include "src/core/csv.h"
 #include "src/core/files.h"
+#include "src/core/printable.h"
 
 namespace foretell {
 namespace {
@@ -175,6 +177,18 @@ class Reader {
   std::size_t quoted_ = 0;   ///< Bytes of the cell so far that were in quotes.
 };
 
+/// Of two columns of one name only the first would be read.
+void CheckColumns(const std::string& path,
+                  const std::vector<std::string>& header) {
+  std::set<std::string_view> names;
+  for (const std::string& name : header) {
+    if (names.insert(name).second) continue;
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: two columns are named '{}'", path, Printable(name)));
+  }
+}
+
 void DropByteOrderMark(std::string& text) {
   constexpr std::string_view kMark = "\xef\xbb\xbf";
   if (text.starts_with(kMark)) text.erase(0, kMark.size());
@@ -208,6 +222,7 @@ void ForEachCsvRow(const std::string& path,
     throw Error(ErrorCode::kCorrupt, path + ": an empty table");
   }
   DropByteOrderMark(header[0]);
+  CheckColumns(path, header);
   std::vector<std::string> cells;
   while (reader.Next(cells)) {
     if (cells.size() != header.size()) {

@@ -36,7 +36,8 @@ class CsvRow {
 /// gzipped, and hands over its rows one by one. Empty lines are skipped (a lone
 /// "" is a cell); blanks around a cell, unless in quotes, and the apostrophe
 /// that CsvCell puts before a formula are taken away. Throws Error that names
-/// path and line: kNotFound, kIo, and kCorrupt for a row with another number of cells than the header, an open quote, a bad gzip
+/// path and line: kNotFound, kIo, and kCorrupt for two columns of one name, a
+/// row with another number of cells than the header, an open quote, a bad gzip
 /// stream or one of 16 MiB and more that unpacks to over 100 times its size, or
 /// a row longer than 16 MiB.
 void ForEachCsvRow(const std::string& path,

@@ -54,18 +54,7 @@ void ChooseColumns(RawTable& raw, const CsvRow& row) {
   }
 }
 
-void CheckHeader(const RawTable& raw, const CsvRow& row) {
-  std::set<std::string> names;
-  for (const std::string& column : row.columns()) {
-    if (names.insert(column).second) continue;
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: two columns are named '{}'", raw.path,
-                            Printable(column)));
-  }
-}
-
 void AddRow(RawTable& raw, const CsvRow& row) {
-  if (raw.values.empty()) CheckHeader(raw, row);
   if (raw.columns.empty()) ChooseColumns(raw, row);
   raw.values.push_back(NumberAt(raw, row, raw.target));
   if (raw.values.back() == 0) {

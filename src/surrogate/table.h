@@ -34,8 +34,8 @@ struct Table {
 /// the column and the value: kInvalidArgument for a column that is missing or
 /// both input and target or asked for twice, kCorrupt for a cell that is no
 /// finite number or beyond kLargestNumber, a
-/// target of 0 (errors are shares of it), fewer rows than kFewestTableRows, a
-/// target that is the same in all of them or two columns of one name.
+/// target of 0 (errors are shares of it), fewer rows than kFewestTableRows or a
+/// target that is the same in all of them.
 Table ReadTable(const std::string& path, const std::string& target,
                 const std::vector<std::string>& columns);
 

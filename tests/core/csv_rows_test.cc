@@ -55,6 +55,11 @@ TEST_F(CsvTest, TakesBlanksAroundCellsForNoPartOfThem) {
   EXPECT_THAT(Read("a,b\n1,2\n   \n"), ElementsAre("2:1|2"));
 }
 
+TEST_F(CsvTest, RefusesTwoColumnsOfOneName) {
+  ExpectError(ErrorCode::kCorrupt, "t.csv: two columns are named 'b'",
+              [&] { Read("a,b, b\n1,2,3\n"); });
+}
+
 TEST_F(CsvTest, TellsALoneEmptyCellInQuotesFromAnEmptyLine) {
   std::ofstream(path_, std::ios::binary) << "a\n\n\"\"\n1\n";
   std::vector<std::string> cells;
