@@ -211,10 +211,7 @@ ExitCode RunClassify(const ClassifyOptions& options) {
         }
       });
   if (options.json) {
-    std::cout << DumpJson({{"schema_version", kReportSchemaVersion},
-                           {"results", std::move(results)},
-                           {"errors", ErrorsToJson(errors)}})
-              << "\n";
+    std::cout << DumpJson(AnswersToJson(std::move(results), errors)) << "\n";
   }
   for (const ReportError& error : errors) PrintError(error.message);
   return errors.empty() ? kExitOk : kExitModelFailed;

@@ -60,9 +60,7 @@ Json AdviceToJson(std::span<const AdvisedModel> advised,
   for (const AdvisedModel& one : advised) {
     results.push_back(AdvisedToJson(one));
   }
-  return {{"schema_version", kReportSchemaVersion},
-          {"results", std::move(results)},
-          {"errors", ErrorsToJson(errors)}};
+  return AnswersToJson(std::move(results), errors);
 }
 
 }  // namespace foretell

@@ -31,19 +31,13 @@ Json JudgedToJson(const JudgedModel& judged) {
           {"warnings", judged.warnings}};
 }
 
-Json Document(Json results, std::span<const ReportError> errors) {
-  return {{"schema_version", kReportSchemaVersion},
-          {"results", std::move(results)},
-          {"errors", ErrorsToJson(errors)}};
-}
-
 }  // namespace
 
 Json FitsToJson(std::span<const JudgedModel> judged,
                 std::span<const ReportError> errors) {
   Json results = Json::array();
   for (const JudgedModel& one : judged) results.push_back(JudgedToJson(one));
-  return Document(std::move(results), errors);
+  return AnswersToJson(std::move(results), errors);
 }
 
 Json LargestBatchesToJson(std::span<const LargestBatchOfModel> found,
@@ -55,7 +49,7 @@ Json LargestBatchesToJson(std::span<const LargestBatchOfModel> found,
                        {"batch", one.batch},
                        {"is_limit", one.batch == one.most}});
   }
-  return Document(std::move(results), errors);
+  return AnswersToJson(std::move(results), errors);
 }
 
 }  // namespace foretell

@@ -243,13 +243,17 @@ Json ErrorsToJson(std::span<const ReportError> errors) {
   return failures;
 }
 
+Json AnswersToJson(Json results, std::span<const ReportError> errors) {
+  return {{"schema_version", kReportSchemaVersion},
+          {"results", std::move(results)},
+          {"errors", ErrorsToJson(errors)}};
+}
+
 Json ReportsToJson(std::span<const Report> reports,
                    std::span<const ReportError> errors) {
   Json results = Json::array();
   for (const Report& report : reports) results.push_back(ReportToJson(report));
-  return {{"schema_version", kReportSchemaVersion},
-          {"results", std::move(results)},
-          {"errors", ErrorsToJson(errors)}};
+  return AnswersToJson(std::move(results), errors);
 }
 
 }  // namespace foretell

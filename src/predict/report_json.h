@@ -31,7 +31,11 @@ nlohmann::ordered_json ReportErrorToJson(const ReportError& error);
 /// "errors" of every document.
 nlohmann::ordered_json ErrorsToJson(std::span<const ReportError> errors);
 
-/// The whole document: schema_version, results, errors.
+/// A whole document: schema_version, results, errors.
+nlohmann::ordered_json AnswersToJson(nlohmann::ordered_json results,
+                                     std::span<const ReportError> errors);
+
+/// The document of `reports`.
 nlohmann::ordered_json ReportsToJson(std::span<const Report> reports,
                                      std::span<const ReportError> errors);
 
