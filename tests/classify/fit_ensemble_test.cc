@@ -29,7 +29,7 @@ int Hits(const Ensemble& ensemble, const std::vector<LabelledStep>& steps) {
 }
 
 TEST(ClassAnswer, NamesTheLowestClassThatIsNotExceeded) {
-  const ClassAnswer answer{{0.2, 0.4, 0.3, 0.1}};
+  const ClassAnswer answer{{0.2, 0.35, 0.35, 0.1}};
   EXPECT_EQ(answer.NotExceeded(0.15), 0);
   EXPECT_EQ(answer.NotExceeded(0.85), 2);
   EXPECT_EQ(answer.NotExceeded(0.99), 3);
