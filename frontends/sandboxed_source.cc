@@ -37,8 +37,14 @@ using sandboxed::Request;
 /// Address space beside what the process has already.
 constexpr std::int64_t kTraceBytes = 4096 * kMiB;
 constexpr std::int64_t kArithmeticBytes = 8192 * kMiB;
+/// How LibTorch's interpreter, too, tells that there is no more.
+constexpr std::string_view kOutOfMemory = "std::bad_alloc";
 /// Processor seconds in all, should nobody be left to end the child.
 constexpr std::int64_t kMostCpuSeconds = 3600;
+
+std::int64_t MemoryBytes(const LoadOptions& options) {
+  return options.runs_arithmetic ? kArithmeticBytes : kTraceBytes;
+}
 
 /// Address space of this process: what LibTorch maps is no matter of the file.
 std::int64_t MappedBytes() {
@@ -54,9 +60,7 @@ sandbox::WorkerOptions WorkerOptionsOf(const LoadOptions& options,
   worker.limits.file_bytes = 0;
   worker.limits.core_bytes = 0;
 #ifndef __SANITIZE_ADDRESS__
-  worker.limits.memory_bytes =
-      MappedBytes() +
-      (options.runs_arithmetic ? kArithmeticBytes : kTraceBytes);
+  worker.limits.memory_bytes = MappedBytes() + MemoryBytes(options);
 #endif
   worker.lock = {.keep = {file.descriptor.number()},
                  .makes_code = options.runs_arithmetic};
@@ -88,6 +92,7 @@ class SandboxedSource final : public Program::Source {
                   const std::vector<ExpectedTrace>& expected)
       : path_(file.path),
         timeout_s_(options.timeout_s),
+        memory_mib_(MemoryBytes(options) / kMiB),
         expected_(expected),
         worker_(WorkerOptionsOf(options, file), [&file, &options] {
           const Program program = LoadHere(std::move(file), options);
@@ -176,6 +181,7 @@ class SandboxedSource final : public Program::Source {
       case Kind::kDone:
         return std::move(outcome.text);
       case Kind::kFailed:
+        if (outcome.text.ends_with(kOutOfMemory)) RefuseMemory();
         throw Error(outcome.code, outcome.text);
       case Kind::kTimedOut:
         throw Error(ErrorCode::kUnsupported,
@@ -189,8 +195,16 @@ class SandboxedSource final : public Program::Source {
                 "the process that opened it was " + outcome.text);
   }
 
+  [[noreturn]] void RefuseMemory() const {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("takes more memory than the {} MiB that a sandbox "
+                            "has",
+                            memory_mib_));
+  }
+
   std::string path_;
   double timeout_s_;
+  std::int64_t memory_mib_;
   std::vector<ExpectedTrace> expected_;
   mutable std::size_t next_expected_ = 0;
   mutable sandbox::Worker worker_;

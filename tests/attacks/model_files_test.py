@@ -176,6 +176,8 @@ class ModelFiles(unittest.TestCase):
         path = self.paths[name]
         errors = [line for line in outcome.errors() if str(path) in line]
         self.assertEqual(len(errors) + (path.name in found), 1, errors)
+        if "off" not in flags:
+            self.assertNotIn("bad_alloc", " ".join(errors))
         if expected == REFUSED:
             self.assertEqual(len(errors), 1)
         if expected == ANSWERED:
