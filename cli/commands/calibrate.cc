@@ -127,6 +127,7 @@ void AddCalibrate(CLI::App& app, ExitCode& exit_code) {
       ->expected(1);
   AddRunsFlags(*command, options->plan);
   AddCheckFlags(*command, options->plan);
+  options->plan.model.AddInputFlag(*command);
   options->plan.model.AddTraceFlags(*command, /*with_loop=*/false);
   command->add_option("--out", options->out,
                       "File to store the gap in, for `predict --adaptation`");

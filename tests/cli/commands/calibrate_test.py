@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
-from calls import (ONNX, OK, DOES_NOT_FIT, USAGE, MODEL_FAILED, run,
+from calls import (ONNX, OK, SCRIPT, DOES_NOT_FIT, USAGE, MODEL_FAILED, run,
                    predict_json)
 
 
@@ -54,6 +54,15 @@ class Calibrate(unittest.TestCase):
         self.assertEqual(outcome.returncode, USAGE)
         self.assertIn("batch has 2 values, expected at least 3",
                       outcome.stderr)
+
+    def test_runs_a_script_whose_input_is_given(self):
+        outcome = self.calibrate(SCRIPT, "--input", "f32[1,3,64,64]",
+                                 "--sweep", "resolution=32|48|64")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        document = json.loads(outcome.stdout)
+        self.assertEqual([row["resolution"] for row in document["rows"]],
+                         [32, 48, 64])
+        self.assertEqual(document["failed"], [])
 
     def test_tries_the_file_before_the_runs(self):
         outcome = self.calibrate(self.MODEL, "--sweep", self.SWEEP, "--out",
