@@ -92,6 +92,9 @@ void AddInputs(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand(
       "inputs", "What estimators see of measured steps, one JSON line each");
   options->model.AddTraceFlags(*command);
+  for (const char* said_by_table : {"--mode", "--optimizer"}) {
+    command->remove_option(command->get_option(said_by_table));
+  }
   command
       ->add_option("TABLE", options->table,
                    "CSV: name, set, model (a file), input, batch, optimizer, "

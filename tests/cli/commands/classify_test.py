@@ -4,7 +4,7 @@
 import json
 import unittest
 
-from calls import ONNX, SCRIPT, OK, MODEL_FAILED, run
+from calls import ONNX, SCRIPT, OK, USAGE, MODEL_FAILED, run
 
 
 class Classify(unittest.TestCase):
@@ -53,6 +53,13 @@ class Classify(unittest.TestCase):
         document = json.loads(outcome.stdout)
         self.assertEqual((len(document["results"]), len(document["errors"])),
                          (1, 1))
+
+    def test_takes_from_the_table_what_a_row_says(self):
+        for flag in (("--mode", "training"), ("--optimizer", "sgd")):
+            outcome = run("memory-classes", "inputs", "runs.csv", "--out",
+                          "inputs.jsonl", *flag)
+            self.assertEqual(outcome.returncode, USAGE)
+            self.assertIn(f"no flag '{flag[0]}'", outcome.stderr)
 
 
 if __name__ == "__main__":
