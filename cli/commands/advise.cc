@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
 #include "cli/commands/step_simulator.h"
 #include "cli/flags/fit_flags.h"
@@ -125,25 +126,19 @@ AdvisedModel Advised(const AdviseOptions& options) {
   return advised;
 }
 
+nlohmann::ordered_json NoAdvice(const ReportError& error) {
+  return AdviceToJson({}, {&error, 1});
+}
+
 ExitCode RunAdvise(const AdviseOptions& options) {
-  try {
-    const AdvisedModel advised = Advised(options);
-    if (options.json) {
-      std::cout << DumpJson(AdviceToJson({&advised, 1}, {})) << "\n";
-    } else {
-      std::cout << FormatAdvice(advised);
-    }
-    const Advice& advice = advised.advice;
-    return advice.unchanged.fits || advice.smallest ? kExitOk : kExitDoesNotFit;
-  } catch (const Error& error) {
-    const ReportError report = {options.model.models.front(), error.code(),
-                                error.what()};
-    if (options.json) {
-      std::cout << DumpJson(AdviceToJson({}, {&report, 1})) << "\n";
-    }
-    PrintError(error.what());
-    return ExitCodeOf(error, report.model);
+  const AdvisedModel advised = Advised(options);
+  if (options.json) {
+    std::cout << DumpJson(AdviceToJson({&advised, 1}, {})) << "\n";
+  } else {
+    std::cout << FormatAdvice(advised);
   }
+  const Advice& advice = advised.advice;
+  return advice.unchanged.fits || advice.smallest ? kExitOk : kExitDoesNotFit;
 }
 
 }  // namespace
@@ -171,7 +166,11 @@ void AddAdvise(CLI::App& app, ExitCode& exit_code) {
       },
       "A remedy: adapters as --lora makes them");
   command->add_flag("--json", options->json, "JSON document on stdout");
-  command->callback([options, &exit_code] { exit_code = RunAdvise(*options); });
+  command->callback([options, &exit_code] {
+    exit_code = AnswerForModels(
+        options->model.models, [&] { return RunAdvise(*options); },
+        options->json ? &NoAdvice : nullptr);
+  });
 }
 
 }  // namespace foretell::cli

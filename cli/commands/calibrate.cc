@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/calibration_runs.h"
 #include "cli/commands/command.h"
 #include "cli/commands/swept_model.h"
@@ -132,8 +133,10 @@ void AddCalibrate(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--out", options->out,
                       "File to store the gap in, for `predict --adaptation`");
   command->add_flag("--json", options->json, "JSON document on stdout");
-  command->callback(
-      [options, &exit_code] { exit_code = RunCalibrate(*options); });
+  command->callback([options, &exit_code] {
+    exit_code = AnswerForModels(options->plan.model.models,
+                                [&] { return RunCalibrate(*options); });
+  });
 }
 
 }  // namespace foretell::cli

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
 #include "cli/commands/step_simulator.h"
 #include "cli/flags/number_checks.h"
@@ -137,35 +138,22 @@ Json ComparedToJson(const Compared& compared) {
           {"untried", compared.untried}};
 }
 
-Json Document(const Compared* compared, std::span<const ReportError> errors) {
-  Json results = Json::array();
-  if (compared != nullptr) results.push_back(ComparedToJson(*compared));
-  return {{"schema_version", kReportSchemaVersion},
-          {"results", std::move(results)},
-          {"errors", ErrorsToJson(errors)}};
+Json NothingCompared(const ReportError& error) {
+  return AnswersToJson(Json::array(), {&error, 1});
 }
 
 ExitCode RunCompare(const CompareOptions& options) {
-  try {
-    const Compared compared = CompareModel(options);
-    const Json document = Document(&compared, {});
-    if (!options.html.empty()) {
-      WriteWhole(options.html,
-                 HtmlPage(PageView::kDevices, compared.model, document));
-    }
-    std::cout << (options.json ? DumpJson(document) + "\n"
-                               : FormatCompared(compared));
-    const bool any = !compared.choices.empty() && compared.choices[0].fits;
-    return any ? kExitOk : kExitDoesNotFit;
-  } catch (const Error& error) {
-    const ReportError report = {options.model.models.front(), error.code(),
-                                error.what()};
-    if (options.json) {
-      std::cout << DumpJson(Document(nullptr, {&report, 1})) << "\n";
-    }
-    PrintError(error.what());
-    return ExitCodeOf(error, report.model);
+  const Compared compared = CompareModel(options);
+  const Json document =
+      AnswersToJson(Json::array({ComparedToJson(compared)}), {});
+  if (!options.html.empty()) {
+    WriteWhole(options.html,
+               HtmlPage(PageView::kDevices, compared.model, document));
   }
+  std::cout << (options.json ? DumpJson(document) + "\n"
+                             : FormatCompared(compared));
+  const bool any = !compared.choices.empty() && compared.choices[0].fits;
+  return any ? kExitOk : kExitDoesNotFit;
 }
 
 }  // namespace
@@ -193,8 +181,11 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_option("--html", options->html,
                       "Page with the devices side by side, written beside it");
-  command->callback(
-      [options, &exit_code] { exit_code = RunCompare(*options); });
+  command->callback([options, &exit_code] {
+    exit_code = AnswerForModels(
+        options->model.models, [&] { return RunCompare(*options); },
+        options->json ? &NothingCompared : nullptr);
+  });
 }
 
 }  // namespace foretell::cli

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/dataset.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/open_model.h"
@@ -137,8 +138,10 @@ void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
       ->capture_default_str();
   command->add_flag("--retry", options->run.retry_given_up,
                     "Try again what was given up");
-  command->callback(
-      [options, &exit_code] { exit_code = RunGenerate(*options); });
+  command->callback([options, &exit_code] {
+    exit_code = AnswerForModels(options->model.models,
+                                [&] { return RunGenerate(*options); });
+  });
 }
 
 }  // namespace foretell::cli

@@ -1,5 +1,6 @@
 #include "cli/commands/exit_code.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace foretell::cli {
@@ -16,9 +17,13 @@ ExitCode ExitCodeOf(ErrorCode code) {
   }
 }
 
-ExitCode ExitCodeOf(const Error& error, const std::string& model) {
+ExitCode ExitCodeOf(const Error& error, std::span<const std::string> models) {
   const std::string_view message = error.what();
-  const bool is_of_model = message.starts_with(model + ":");
+  const bool is_of_model =
+      std::ranges::any_of(models, [message](const std::string& model) {
+        return message.starts_with(model + ":") ||
+               message.find(": " + model + ":") != message.npos;
+      });
   return is_of_model && error.code() != ErrorCode::kInternal
              ? kExitModelFailed
              : ExitCodeOf(error.code());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "foretell/error.h"
@@ -20,8 +21,8 @@ enum ExitCode : int {
 /// The status of a command that ended with such an error.
 ExitCode ExitCodeOf(ErrorCode code);
 
-/// The same for a command whose only model is `model`: an error that names it
-/// first is the model's, as it is where there are several.
-ExitCode ExitCodeOf(const Error& error, const std::string& model);
+/// The same for a command that an error ends although it is about one of
+/// `models`: it names the model first, or behind where that was run.
+ExitCode ExitCodeOf(const Error& error, std::span<const std::string> models);
 
 }  // namespace foretell::cli

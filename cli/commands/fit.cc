@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
 #include "cli/commands/fit_rows.h"
 #include "cli/flags/model_options.h"
@@ -211,7 +212,12 @@ void AddFit(CLI::App& app, ExitCode& exit_code) {
   AddSweepFlags(*command, *fit);
   AddWhatToFit(*command, *fit);
   AddSearchFlags(*command, *fit);
-  command->callback([fit, &exit_code] { exit_code = RunFit(*fit); });
+  command->callback([fit, &exit_code] {
+    exit_code =
+        fit->sweep.empty()
+            ? RunFit(*fit)
+            : AnswerForModels(fit->model.models, [&] { return RunFit(*fit); });
+  });
 }
 
 }  // namespace foretell::cli

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
 #include "cli/flags/fit_flags.h"
 #include "cli/flags/model_options.h"
@@ -52,15 +53,14 @@ struct Search {
   std::string refusal;  ///< Why the model takes no larger batch; or empty.
 };
 
-void PrintDocument(std::span<const LargestBatchOfModel> found,
-                   std::span<const ReportError> errors) {
-  std::cout << DumpJson(LargestBatchesToJson(found, errors)) << "\n";
+nlohmann::ordered_json NoLargestBatch(const ReportError& error) {
+  return LargestBatchesToJson({}, {&error, 1});
 }
 
 void Print(const Search& search, bool as_json) {
   const LargestBatchOfModel& found = search.found;
   if (as_json) {
-    PrintDocument({&found, 1}, {});
+    std::cout << DumpJson(LargestBatchesToJson({&found, 1}, {})) << "\n";
     return;
   }
   std::cout << found.batch << "\n";
@@ -121,24 +121,16 @@ Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
 }
 
 ExitCode RunMaxBatch(const MaxBatchOptions& options) {
-  try {
-    // What a step needs at least takes a dozen simulations, and only a tight
-    // fit and the page read it.
-    const Predictor predictor = options.predictor.Make(
-        options.model.run, options.limits.tight || !options.html.empty());
-    const Search search = Find(options, predictor);
-    if (!options.html.empty()) {
-      WriteSearchPage(options.html, search, predictor.device());
-    }
-    Print(search, options.json);
-    return search.found.batch > 0 ? kExitOk : kExitDoesNotFit;
-  } catch (const Error& error) {
-    const ReportError report = {options.model.models.front(), error.code(),
-                                error.what()};
-    if (options.json) PrintDocument({}, {&report, 1});
-    PrintError(error.what());
-    return ExitCodeOf(error, report.model);
+  // What a step needs at least takes a dozen simulations, and only a tight fit
+  // and the page read it.
+  const Predictor predictor = options.predictor.Make(
+      options.model.run, options.limits.tight || !options.html.empty());
+  const Search search = Find(options, predictor);
+  if (!options.html.empty()) {
+    WriteSearchPage(options.html, search, predictor.device());
   }
+  Print(search, options.json);
+  return search.found.batch > 0 ? kExitOk : kExitDoesNotFit;
 }
 
 }  // namespace
@@ -157,8 +149,11 @@ void AddMaxBatch(CLI::App& app, ExitCode& exit_code) {
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_option("--html", options->html,
                       "Page with the batch sizes tried, written beside it");
-  command->callback(
-      [options, &exit_code] { exit_code = RunMaxBatch(*options); });
+  command->callback([options, &exit_code] {
+    exit_code = AnswerForModels(
+        options->model.models, [&] { return RunMaxBatch(*options); },
+        options->json ? &NoLargestBatch : nullptr);
+  });
 }
 
 }  // namespace foretell::cli

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/plan_options.h"
 #include "cli/commands/swept_model.h"
 #include "cli/flags/fit_flags.h"
@@ -104,9 +105,7 @@ PlannedModel Search(const PlanOptions& options) {
           .device_mib = shown->second.limit};
 }
 
-}  // namespace
-
-ExitCode PlanModel(const PlanOptions& options) {
+ExitCode Answer(const PlanOptions& options) {
   const PlannedModel planned = Search(options);
   if (options.json) {
     std::cout << DumpJson(PlannedModelToJson(planned)) << "\n";
@@ -116,6 +115,12 @@ ExitCode PlanModel(const PlanOptions& options) {
   if (planned.value > 0) return kExitOk;
   PrintError(SmallestDoesNotFit(planned));
   return kExitDoesNotFit;
+}
+
+}  // namespace
+
+ExitCode PlanModel(const PlanOptions& options) {
+  return AnswerForModels(options.model.models, [&] { return Answer(options); });
 }
 
 }  // namespace foretell::cli

@@ -105,6 +105,13 @@ class Generate(DatasetTest):
         self.assertEqual(run("generate", ONNX, "--out", self.path, "--shard",
                              "3/2").returncode, USAGE)
 
+    def test_a_model_that_is_missing_is_a_model_that_failed(self):
+        result = run("generate", "gone.onnx", "--out", self.path)
+        self.assertEqual(result.returncode, MODEL_FAILED)
+        self.assertIn("gone.onnx: no such file or folder", result.stderr)
+        self.assertEqual(run("generate", "--files", "gone", "--out",
+                             self.path).returncode, USAGE)
+
     def test_says_what_is_missing(self):
         result = run("generate", "--out", self.path)
         self.assertEqual(result.returncode, USAGE)

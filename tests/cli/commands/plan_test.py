@@ -24,7 +24,7 @@ class Plan(unittest.TestCase):
 
     def test_a_missing_model_is_no_matter_of_the_axis(self):
         self.expect_refusal("error: missing.onnx: no such file", "missing.onnx",
-                            "--memory", "2GiB")
+                            "--memory", "2GiB", status=MODEL_FAILED)
 
     def test_a_model_gets_the_batch_that_max_batch_names(self):
         found = self.plan(ONNX, "--memory", "2GiB", "--margin", "0.25")

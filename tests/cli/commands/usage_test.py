@@ -227,6 +227,21 @@ class Usage(unittest.TestCase):
             self.assertEqual(outcome.returncode, MODEL_FAILED)
             self.assertIn(path, outcome.stderr)
 
+    def test_a_missing_model_failed_whoever_asks(self):
+        gone = "gone.onnx"
+        for arguments in (
+                ("predict", gone), ("report", gone, "--json"), ("inspect", gone),
+                ("diff", gone, ONNX), ("fits", gone), ("max-batch", gone),
+                ("advise", gone), ("compare", gone), ("mig", "pack", gone),
+                ("plan", gone, "--memory", "2GiB"), ("measure", gone),
+                ("classify", gone),
+                ("fit", gone, "--target", "memory", "--sweep", "batch=1..64"),
+                ("calibrate", gone, "--sweep", "batch=1..64")):
+            with self.subTest(arguments=arguments):
+                outcome = run(*arguments)
+                self.assertEqual(outcome.returncode, MODEL_FAILED, outcome.stderr)
+                self.assertIn("gone.onnx: no such file", outcome.stderr)
+
     def test_every_command_has_help_on_stdout(self):
         for command in ("predict inspect fits max-batch adapt mig devices version "
                         "completion").split():
