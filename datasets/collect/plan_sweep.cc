@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <set>
+#include <span>
 #include <utility>
 
 #include "foretell/error.h"
@@ -23,6 +24,16 @@ Point ToPoint(const zoo::SweepPoint& swept, std::int64_t batch,
           .optimizer = options.optimizer,
           .inputs = {},
           .image_size = {}};
+}
+
+void RefuseZoo(std::span<const std::string> paths) {
+  for (const std::string& path : paths) {
+    if (!path.starts_with(zoo::kPrefix)) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: is no file; networks of the zoo are taken by "
+                            "--sweep, as --sweep dippm",
+                            path));
+  }
 }
 
 }  // namespace
@@ -48,6 +59,7 @@ std::vector<Point> PlanSweep(const std::string& name,
 std::vector<Point> PlanAll(const PlanSources& sources, PlanOptions options) {
   std::vector<Point> points;
   if (!sources.sweep.empty()) points = PlanSweep(sources.sweep, options);
+  RefuseZoo(sources.paths);
   if (!sources.paths.empty()) {
     if (options.batches.empty()) options.batches = {1};
     if (!sources.batches_from.empty()) {

@@ -106,9 +106,11 @@ class Generate(DatasetTest):
                              "3/2").returncode, USAGE)
 
     def test_a_model_that_is_missing_is_a_model_that_failed(self):
-        result = run("generate", "gone.onnx", "--out", self.path)
-        self.assertEqual(result.returncode, MODEL_FAILED)
-        self.assertIn("gone.onnx: no such file or folder", result.stderr)
+        for model, words in (("gone.onnx", "gone.onnx: no such file or folder"),
+                             ("zoo:resnet18", "taken by --sweep")):
+            result = run("generate", model, "--out", self.path)
+            self.assertEqual(result.returncode, MODEL_FAILED)
+            self.assertIn(words, result.stderr)
         self.assertEqual(run("generate", "--files", "gone", "--out",
                              self.path).returncode, USAGE)
 

@@ -47,6 +47,17 @@ TEST(PlanSweep, TakesGivenBatchesOnceForEachModel) {
   EXPECT_EQ(points[1].precision, Precision::kFp16);
 }
 
+TEST(PlanAll, PointsFromNamesOfTheZooToSweeps) {
+  ExpectError(
+      ErrorCode::kInvalidArgument,
+      "zoo:resnet18: is no file; networks of the zoo are taken by "
+      "--sweep",
+      [] {
+        PlanAll({.sweep = {}, .paths = {"zoo:resnet18"}, .batches_from = {}},
+                {.batches = {}, .dims = {}});
+      });
+}
+
 TEST(PlanAll, PutsFilesBehindTheSweepAtBatchOne) {
   const Scratch scratch;
   std::ofstream(scratch / "net.onnx") << "x";
