@@ -59,11 +59,11 @@ class Operands {
       : graph_(graph), constants_(constants), nodes_(nodes) {}
 
   std::string ModuleOf(const Node& node) const {
-    std::string module = OfConstant(node);
-    if (module.empty() && node.phase == Phase::kBackward) {
-      module = OfLatestForward(node);
-    }
-    return module.empty() ? OfFirst(node) : module;
+    const std::string module = OfConstant(node);
+    if (!module.empty()) return module;
+    const NodeId forward = LatestForward(node);
+    const bool undoes = node.phase == Phase::kBackward && forward != kNone;
+    return undoes ? nodes_[Index(forward)] : OfFirst(node);
   }
 
  private:
@@ -76,7 +76,7 @@ class Operands {
     }
     return "";
   }
-  std::string OfLatestForward(const Node& node) const {
+  NodeId LatestForward(const Node& node) const {
     NodeId latest = kNone;
     for (const ValueId input : node.inputs) {
       const NodeId producer = graph_.value(input).producer;
@@ -84,7 +84,7 @@ class Operands {
         latest = std::max(latest, producer);
       }
     }
-    return latest == kNone ? "" : nodes_[Index(latest)];
+    return latest;
   }
   std::string OfFirst(const Node& node) const {
     if (node.inputs.empty()) return "";

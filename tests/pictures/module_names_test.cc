@@ -77,6 +77,21 @@ output %b
                           "first", "first", ""));
 }
 
+TEST(ModulesOfNodes, LeadTheGradientOfTheNetworksOwnHome) {
+  const OperatorGraph graph = ParseGraph(R"(graph "trained" mode=training
+%x = input f32[4,8]
+%w = parameter f32[8,8]
+%a = relu(%x) : f32[4,8] @ "/Relu"
+%b = mm(%a, %w) : f32[4,8] @ "/fc/MatMul"
+phase backward
+%u = t(%w) : f32[8,8] alias %w
+%g = mm(%b, %u) : f32[4,8] backward_temporary
+%h = threshold_backward(%g, %a) : f32[4,8] backward_temporary
+output %b
+)");
+  EXPECT_THAT(ModulesOfNodes(graph), ElementsAre("", "fc", "fc", "fc", ""));
+}
+
 TEST(ModulesOfStorages, AreThoseOfReadersAndMakers) {
   const OperatorGraph graph = ToyGraph();
   EXPECT_THAT(
