@@ -13,6 +13,7 @@
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_difference.h"
+#include "src/core/document_kind.h"
 #include "src/core/files.h"
 #include "src/core/json_text.h"
 #include "src/core/output_file.h"
@@ -66,9 +67,11 @@ std::vector<Side> SidesOf(const ModelOptions& model) {
 }
 
 nlohmann::ordered_json ReadStep(const std::string& path) {
-  const nlohmann::ordered_json document = ParseJson(ReadText(path), path);
-  pictures::CheckStep(document, path);
-  return document;
+  const nlohmann::json document = ParseJson(ReadText(path), path);
+  RefuseOtherKind(document, path, {DocumentKind::kStep});
+  nlohmann::ordered_json step = document;
+  pictures::CheckStep(step, path);
+  return step;
 }
 
 /// Empty where the model failed, which is then one of `errors`.

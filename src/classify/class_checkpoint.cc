@@ -15,7 +15,7 @@
 namespace foretell::classify {
 namespace {
 
-constexpr char kKey[] = "memory_classes";
+constexpr const char* kKey = learned::kSealedClasses.key;
 /// Some hundred times what an ensemble of the largest size takes.
 constexpr std::int64_t kMostClassBytes = 256 * kMiB;
 
@@ -71,7 +71,7 @@ std::string SerializeEnsemble(const Ensemble& ensemble) {
 
 Ensemble ParseEnsemble(std::string_view bytes, const std::string& origin) {
   const learned::SafeTensors content =
-      learned::ParseSealed(bytes, kKey, origin);
+      learned::ParseSealed(bytes, learned::kSealedClasses, origin);
   Ensemble ensemble(
       InfoFromJson(ParseJson(content.metadata.at(kKey), origin), origin));
   learned::LoadWeights(content.tensors, origin, ensemble.module());

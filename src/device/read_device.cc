@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/document_kind.h"
 #include "src/core/json_object.h"
 
 namespace foretell::device {
@@ -125,6 +126,7 @@ void ReadHardware(JsonObject& object, DeviceSpec* device) {
 
 DeviceSpec ReadDevice(std::string_view json, std::string_view origin) {
   const nlohmann::json document = ParseJson(json, origin);
+  RefuseOtherKind(document, std::string(origin), {DocumentKind::kDevice});
   JsonObject object(document, std::string(origin), "");
   DeviceSpec device;
   device.name = DeviceName(object);

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "src/core/document_kind.h"
 #include "src/core/json_object.h"
 #include "src/device/read_device.h"
 
@@ -42,6 +43,7 @@ DeclaredContext ReadContext(JsonObject& object) {
 std::vector<DeclaredContext> ReadContexts(std::string_view json,
                                           std::string_view origin) {
   const nlohmann::json document = ParseJson(json, origin);
+  RefuseOtherKind(document, std::string(origin), {DocumentKind::kEnvironments});
   JsonObject object(document, std::string(origin), "");
   std::vector<DeclaredContext> result;
   std::set<std::string> names;

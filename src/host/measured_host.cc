@@ -9,6 +9,7 @@
 
 #include "foretell/error.h"
 #include "foretell/run.h"
+#include "src/core/document_kind.h"
 #include "src/core/embedded_file.h"
 #include "src/core/json_object.h"
 #include "src/core/json_text.h"
@@ -105,6 +106,7 @@ std::string HostToJson(const MeasuredHost& host) {
 
 MeasuredHost HostFromJson(std::string_view json, const std::string& origin) {
   const nlohmann::json document = ParseJson(json, origin);
+  RefuseOtherKind(document, origin, {DocumentKind::kHost});
   JsonObject object(document, origin, "");
   MeasuredHost host;
   host.spec = {

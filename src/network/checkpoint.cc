@@ -32,7 +32,7 @@ std::string SerializeCheckpoint(const Checkpoint& checkpoint) {
     content.tensors[fmt::format("{}{}", kOptimizerPrefix, name)] = tensor;
   }
   content.metadata["format"] = kFormat;
-  content.metadata["checkpoint"] = InfoToJson(checkpoint.info).dump();
+  content.metadata[kSealedCheckpoint.key] = InfoToJson(checkpoint.info).dump();
   if (!checkpoint.training.empty()) {
     content.metadata["training"] = checkpoint.training;
   }
@@ -40,8 +40,8 @@ std::string SerializeCheckpoint(const Checkpoint& checkpoint) {
 }
 
 Checkpoint ParseCheckpoint(std::string_view bytes, const std::string& origin) {
-  SafeTensors content = ParseSealed(bytes, "checkpoint", origin);
-  const std::string& description = content.metadata.at("checkpoint");
+  SafeTensors content = ParseSealed(bytes, kSealedCheckpoint, origin);
+  const std::string& description = content.metadata.at(kSealedCheckpoint.key);
   Checkpoint checkpoint;
   checkpoint.info = InfoFromJson(ParseJson(description, origin), origin);
   for (auto& [name, tensor] : content.tensors) {

@@ -206,8 +206,9 @@ SafeTensors ParseSafeTensors(std::string_view bytes,
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMaxHeaderBytes || length > bytes.size() - kLengthBytes) {
-    FailFile(origin, fmt::format("header of {} bytes in a file of {}", length,
-                                 bytes.size()));
+    FailFile(origin, fmt::format("is no safetensors file: header of {} bytes "
+                                 "in a file of {}",
+                                 length, bytes.size()));
   }
   const Json header = ParseHeader(bytes.substr(kLengthBytes, length), origin);
   SafeTensors content;

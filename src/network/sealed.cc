@@ -59,6 +59,17 @@ std::string MetadataOf(const SafeTensors& content, const std::string& key,
                   origin, key));
 }
 
+void RefuseOtherSealed(const SafeTensors& content, const SealedKind& kind,
+                     const std::string& origin) {
+  if (content.metadata.contains(kind.key)) return;
+  for (const SealedKind& other : {kSealedCheckpoint, kSealedClasses}) {
+    if (!content.metadata.contains(other.key)) continue;
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: is {}, expected {}", origin, other.name, kind.name));
+  }
+}
+
 void CheckHash(const SafeTensors& content, const std::string& origin) {
   const std::string written = MetadataOf(content, "hash", origin);
   const std::string found = HashOf(content);
@@ -75,10 +86,11 @@ std::string SerializeSealed(SafeTensors content) {
   return SerializeSafeTensors(content);
 }
 
-SafeTensors ParseSealed(std::string_view bytes, const std::string& key,
+SafeTensors ParseSealed(std::string_view bytes, const SealedKind& kind,
                         const std::string& origin) {
   SafeTensors content = ParseSafeTensors(bytes, origin);
-  MetadataOf(content, key, origin);
+  RefuseOtherSealed(content, kind, origin);
+  MetadataOf(content, kind.key, origin);
   CheckHash(content, origin);
   return content;
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "foretell/plan.h"
+#include "src/core/document_kind.h"
 #include "src/core/json_object.h"
 #include "src/core/json_text.h"
 
@@ -101,6 +102,7 @@ Json FailedJson(const Footprint& footprint) {
 
 Footprint FootprintFromJson(std::string_view json, const std::string& origin) {
   const nlohmann::json document = ParseJson(json, origin);
+  RefuseOtherKind(document, origin, {DocumentKind::kFootprint});
   JsonObject root(document, origin, "");
   root.RequireSchemaVersion(kFootprintSchemaVersion);
   Footprint footprint;

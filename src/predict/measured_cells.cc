@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/core/document_kind.h"
 #include "src/core/json_object.h"
 #include "src/core/numbers.h"
 #include "src/core/text.h"
@@ -60,6 +61,7 @@ std::string InputsText(JsonObject& row) {
 std::vector<MeasuredCells> CellsOfMeasurements(std::string_view json,
                                                const std::string& origin) {
   const nlohmann::json document = ParseJson(json, origin);
+  RefuseOtherKind(document, origin, {DocumentKind::kMeasurements});
   JsonObject root(document, origin, "");
   std::vector<JsonObject> rows = root.Objects("measurements");
   std::vector<MeasuredCells> table;

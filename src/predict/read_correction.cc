@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/core/document_kind.h"
 #include "src/core/json_object.h"
 
 namespace foretell {
@@ -9,6 +10,8 @@ namespace foretell {
 void ReadCorrection(std::string_view json, const std::string& origin,
                     PredictorOptions& options) {
   const nlohmann::json document = ParseJson(json, origin);
+  RefuseOtherKind(document, origin,
+                  {DocumentKind::kAdaptation, DocumentKind::kCalibration});
   JsonObject root(document, origin, "");
   const std::string format = root.IsGiven("format")
                                  ? root.String("format")

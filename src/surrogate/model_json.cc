@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "src/core/document_kind.h"
 #include "src/core/json_object.h"
 #include "src/core/json_text.h"
 #include "src/surrogate/forest.h"
@@ -56,6 +57,7 @@ std::string FittedToJson(const FittedModel& fitted) {
 FittedModel FittedFromJson(std::string_view json, const std::string& origin) {
   constexpr int kMostRows = std::numeric_limits<int>::max();
   const nlohmann::json document = ParseJson(json, origin);
+  RefuseOtherKind(document, origin, {DocumentKind::kFormula});
   JsonObject root(document, origin, "");
   root.RequireSchemaVersion(kModelSchemaVersion);
   FittedModel fitted{.method = root.Named("method", &ParseMethod),

@@ -19,8 +19,8 @@ Ensemble Toy() { return FitEnsemble(ToySteps(6), ToyInfo(), {.epochs = 1}); }
 
 /// A checkpoint with `from` in its description replaced, sealed anew.
 std::string Changed(const std::string& from, const std::string& to) {
-  learned::SafeTensors content =
-      learned::ParseSealed(SerializeEnsemble(Toy()), "memory_classes", "toy");
+  learned::SafeTensors content = learned::ParseSealed(
+      SerializeEnsemble(Toy()), learned::kSealedClasses, "toy");
   std::string& text = content.metadata["memory_classes"];
   const std::size_t place = text.find(from);
   EXPECT_NE(place, std::string::npos) << text;
