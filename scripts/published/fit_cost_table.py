@@ -24,6 +24,10 @@ BANDWIDTH_GB_S = {"A100-SXM-80GB": 2039, "A100-PCIE-80GB": 1935,
                   "A100-PCIE-40GB": 1555}
 TENSOR_TILES = [(256, 128), (128, 128), (128, 64), (64, 64), (32, 64), (16, 64)]
 SIMT_TILES = [(256, 128), (128, 128), (128, 64), (64, 64), (32, 64), (32, 32)]
+# As in src/cost/gemm.cc, of one product on FP32 lanes and of many at once.
+SINGLE_TILES = [(256, 128), (128, 128), (128, 64), (64, 128), (128, 32), (32, 128)]
+SINGLE_EFFICIENCIES = [.61, .87, .70, .70, .65, .65]
+BATCH_EFFICIENCIES = [.61, .87, .45, .16, .09, .06]
 # As in src/cost/gemm.cc: of products, and of convolutions, which have no start of their
 # own; cycles in which a tile of 256 x 128 starts.
 TENSOR_EFFICIENCIES = [.85, .80, .71, .65, .20, .19]
@@ -47,6 +51,7 @@ PRODUCT_TABLES = [
 SUMS = [256, 512, 1024, 2048, 4096, 10 ** 9]
 # The same with the FP32 peak.
 FLOAT_DEVICES = [("V100", 15.7, 900, 80), ("P100", 9.3, 732, 56)]
+NARROW = [1, 16, 32, 64, 128, 256]
 
 
 def column(rows, name, default=1.0):
@@ -162,6 +167,48 @@ def fit_fp32(rows, rng):
                "bandwidth_gb_s": bandwidth}
     fit_gemm("FP32 products", [batch, m, n, k],
              column(rows, "latency_ms") * 1e3, floors, options, rng)
+
+
+def print_narrow_table(title, shapes, measured, call_us, machine):
+    """Errors by the smaller of rows and columns, with tiles of one product and of many;
+    `call_us` is added to what is predicted."""
+    narrow = np.minimum(shapes[1], shapes[2])
+    errors = [100 * ((gemm_us(shapes, [*efficiencies, 0, 5.5, .74], tiles, **machine,
+                              width=4) + call_us) / measured - 1)
+              for efficiencies, tiles in ((SINGLE_EFFICIENCIES, SINGLE_TILES),
+                                          (BATCH_EFFICIENCIES, SIMT_TILES))]
+    cells = []
+    for least, most in zip(NARROW, NARROW[1:]):
+        chosen = (narrow > least) & (narrow <= most)
+        if chosen.any():
+            cells.append(f"{most}: " + " ".join(
+                f"{np.median(error[chosen]):+.0f}" for error in errors) +
+                f" ({chosen.sum()})")
+    print(f"  {title}: " + ",  ".join(cells))
+
+
+def print_narrow_products(folder, operators):
+    print("FP32 products of few rows or columns, by the most of them: signed median "
+          "error with tiles of one product and of many (%)")
+    linear = [row for row in operators
+              if row["op"] == "linear" and row["device"] == "A100-PCIE-40GB"]
+    shortest = column(linear, "latency_ms").min() * 1e3
+    for title, half in (("A100, fitted half", 0), ("A100, other half", 1)):
+        rows = [row for row in linear[half::2]
+                if float(row["latency_ms"]) * 1e3 > 5 * shortest]
+        batch, m, n, k = (column(rows, name) for name in ("batch", "m", "n", "k"))
+        print_narrow_table(title, [np.ones_like(m), m * batch, n, k],
+                           column(rows, "latency_ms") * 1e3, shortest / 2,
+                           {"peak_tflops": 19.5, "bandwidth_gb_s": 1555})
+    table = published.rows(folder / "more" / "ops_deepbench_v100_p100_t4.csv.gz")
+    for device, peak, bandwidth, sms in FLOAT_DEVICES:
+        rows = [row for row in table if row["device"].startswith(device)
+                and row["op"] == "gemm" and row["dtype"] == "fp32"]
+        m, n, k = (column(rows, name) for name in "mnk")
+        print_narrow_table(device, [np.ones_like(m), m, n, k],
+                           column(rows, "latency_ms") * 1e3, 0,
+                           {"peak_tflops": peak, "bandwidth_gb_s": bandwidth,
+                            "sms": sms})
 
 
 def print_bandwidth_shares(rows):
@@ -282,6 +329,7 @@ def main():
     fit_bf16(options.data, rng)
     print_short_sums(options.data)
     fit_fp32(operators, rng)
+    print_narrow_products(options.data, operators)
     print_bandwidth_shares(operators)
     print_reductions(options.data)
     print_convolutions(options.data)

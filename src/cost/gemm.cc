@@ -32,6 +32,13 @@
 // of the sum to start and to end, and divide the long sums of a weight's
 // gradient further.
 //
+// A single product of few rows or columns on FP32 lanes has tiles as narrow as
+// they are, which run nearly as fast as large ones. Fitted to half of a table of
+// linear layers of at most 256 rows or columns on an A100 (NeuSight); what DeepBench
+// publishes of a V100 is then -6 to +6 % off where it was 60 to 170 %
+// (fit_cost_table.py). Batches of small products take other kernels on an A100,
+// which are far slower.
+//
 // A product with a single row or column on FP32 lanes is a matrix-vector
 // product, for which libraries have kernels of their own: its arithmetic hides
 // behind its memory traffic.
@@ -60,6 +67,11 @@ constexpr Tile kTensorConvolutionTiles[] = {
     {64, 64, 0.49},   {32, 64, 0.21},   {16, 64, 0.15},
 };
 constexpr Tile kSimtTiles[] = {
+    {256, 128, 0.61}, {128, 128, 0.87}, {128, 64, 0.70},
+    {64, 128, 0.70},  {128, 32, 0.65},  {32, 128, 0.65},
+};
+/// Of many products at once.
+constexpr Tile kSimtBatchTiles[] = {
     {256, 128, 0.61}, {128, 128, 0.87}, {128, 64, 0.45},
     {64, 64, 0.16},   {32, 64, 0.09},   {32, 32, 0.06},
 };
@@ -92,7 +104,7 @@ double TensorStartDepth(double flops_per_us, const Machine& machine) {
   return kStartCycles / 2 * flops_per_us / cycles_per_us;
 }
 
-Library LibraryOf(MatrixUnit unit, double flops_per_us,
+Library LibraryOf(MatrixUnit unit, double batch, double flops_per_us,
                   const Machine& machine) {
   switch (unit) {
     case MatrixUnit::kTensorCore:
@@ -100,6 +112,7 @@ Library LibraryOf(MatrixUnit unit, double flops_per_us,
     case MatrixUnit::kTensorConvolution:
       return {kTensorConvolutionTiles, 16, 0};
     case MatrixUnit::kSimt:
+      if (batch > 1) return {kSimtBatchTiles, 16, 0};
       return {kSimtTiles, 16, 0};
     case MatrixUnit::kSimtConvolution:
       return {kSimtConvolutionTiles, 256, 12};
@@ -138,7 +151,7 @@ double GemmUs(const GemmShape& shape, MatrixUnit unit, double flops_per_us,
     return 2 * shape.Macs() / flops_per_us / kVectorEfficiency;
   }
   double best = std::numeric_limits<double>::infinity();
-  const Library library = LibraryOf(unit, flops_per_us, machine);
+  const Library library = LibraryOf(unit, shape.batch, flops_per_us, machine);
   for (const Tile& tile : library.tiles) {
     for (double split = 1; split <= library.most_splits; split *= 2) {
       if (split > 1 && shape.k / split < kMinSplitDepth) break;

@@ -40,17 +40,41 @@ TEST_F(Gemm, PaysForATileThatIsHardlyUsed) {
 }
 
 TEST_F(Gemm, SplitsALongSumWhenThereAreFewTiles) {
-  // Two tiles of 128 x 64, each in 16 blocks of k = 1024: 32 SMs work. Partial
+  // Four tiles of 128 x 32, each in 16 blocks of k = 1024: 64 SMs work. Partial
   // results are 128 x 128 of 8 bytes.
-  const double block_us = 2.0 * 128 * 64 * 1024 / (1e5 * 0.45);
+  const double block_us = 2.0 * 128 * 32 * 1024 / (1e5 * 0.65);
   const double partial_us = 128 * 128 * 8 / 1e6;
   EXPECT_NEAR(SimtUs({1, 128, 128, 16384}), block_us + partial_us, 1e-6);
 }
 
 TEST_F(Gemm, DoesNotSplitAShortSum) {
-  // Halves of k = 128 would be too short: 16 blocks of 32 x 32.
-  const double block_us = 2.0 * 32 * 32 * 128 / (1e5 * 0.06);
+  // Halves of k = 128 would be too short: 4 blocks of 128 x 32.
+  const double block_us = 2.0 * 128 * 32 * 128 / (1e5 * 0.65);
   EXPECT_NEAR(SimtUs({1, 128, 128, 128}), block_us, 1e-6);
+}
+
+TEST_F(Gemm, CutsFewRowsOrColumnsIntoTilesAsNarrow) {
+  // 100 tiles of 32 x 128 at once.
+  const double tile_us = 2.0 * 32 * 128 * 128 / (1e5 * 0.65);
+  EXPECT_NEAR(SimtUs({1, 16, 12800, 128}), tile_us, 1e-6);
+  EXPECT_NEAR(SimtUs({1, 12800, 16, 128}), tile_us, 1e-6);
+}
+
+TEST_F(Gemm, IsSlowOnManySmallProducts) {
+  // 100 tiles of 32 x 32, one per product.
+  EXPECT_NEAR(SimtUs({100, 32, 32, 128}), 2.0 * 32 * 32 * 128 / (1e5 * 0.06),
+              1e-6);
+}
+
+// DeepBench, V100: 2048 x 16 by 2048 in 42 us, of which 18.6 us are reading the
+// matrix.
+TEST_F(Gemm, TakesFewRowsAsLongAsTheyWereMeasured) {
+  DeviceSpec v100 = device_;
+  v100.sms = 80;
+  const Machine machine = MakeMachine(v100, {});
+  const double us =
+      GemmUs({1, 2048, 16, 2048}, MatrixUnit::kSimt, 15.7e6, machine);
+  EXPECT_NEAR(us, 42, 0.4 * 42);
 }
 
 TEST_F(Gemm, DoesNotTileAMatrixVectorProduct) {
