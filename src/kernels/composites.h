@@ -32,14 +32,15 @@ std::span<const Composite> LossComposites();
 std::span<const Composite> PlainComposites();
 std::span<const Composite> ProductComposites();
 std::span<const Composite> RecurrentComposites();
+std::span<const Composite> RecurrentGradientComposites();
 
 /// The writer of `einsum`, which belongs to the products.
 bool Einsum(CompositeSteps& steps);
 
 /// All families.
 inline constexpr std::span<const Composite> (*kCompositeFamilies[])() = {
-    &AttentionComposites, &CellComposites,  &ClassificationComposites,
-    &LinearComposites,    &LossComposites,  &PlainComposites,
-    &ProductComposites,   &RecurrentComposites};
+    &AttentionComposites, &CellComposites,      &ClassificationComposites,
+    &LinearComposites,    &LossComposites,      &PlainComposites,
+    &ProductComposites,   &RecurrentComposites, &RecurrentGradientComposites};
 
 }  // namespace foretell::cost

@@ -21,6 +21,10 @@ constexpr std::int64_t kInputs = 5;
 /// Too many for the kernels that run all steps at once.
 constexpr std::int64_t kUnits = 200;
 
+/// Attribute `mode` of the gradient (aten/src/ATen/native/cudnn/RNN.cpp).
+constexpr std::int64_t kLstmMode = 2;
+constexpr std::int64_t kGruMode = 3;
+
 at::Tensor M(std::vector<std::int64_t> shape) {
   return at::empty(shape, at::TensorOptions(at::kMeta).dtype(at::kFloat));
 }
@@ -145,6 +149,54 @@ TEST_F(RecurrentDecomposition, AProjectionFollowsEveryStep) {
             }),
             WorkOfCalls([&] {
               RunSteps(input_, {M({kBatch, kOutputs}), rows_}, w, projection);
+            }));
+}
+
+/// The gradient of one layer, of its input and of its weights.
+std::function<void()> Gradient(std::int64_t mode, const at::Tensor& input,
+                               const at::Tensor& state, const Weights& w) {
+  const at::Tensor output = M({kSteps, kBatch, kUnits});
+  const at::Tensor cell = mode == kLstmMode ? state : at::Tensor();
+  const at::Tensor buffer = M({1});
+  return [=] {
+    at::_cudnn_rnn_backward(input, w.All(), 4, buffer, state, cell, output,
+                            output, {}, {}, mode, kUnits, 0, 1, false, 0, true,
+                            false, at::IntArrayRef(), {}, buffer,
+                            {true, true, true, true});
+  };
+}
+
+/// What follows on the steps: the input, the weights, the biases.
+void RunProductsOfGradient(const at::Tensor& input, const Weights& w) {
+  const std::int64_t rows = kSteps * kBatch;
+  const at::Tensor gates = M({rows, w.state.size(0)});
+  at::mm(gates, w.input);
+  at::mm(gates.t(), input.view({rows, kInputs}));
+  at::mm(gates.t(), M({rows, kUnits}));
+  for (int i = 0; i < 2; ++i) at::sum(gates, at::IntArrayRef{0});
+}
+
+TEST_F(RecurrentDecomposition, AGradientTakesEveryStepBack) {
+  const Weights lstm = MakeWeights(4, kInputs);
+  const Weights gru = MakeWeights(3, kInputs);
+  EXPECT_EQ(WorkOfOne(Gradient(kLstmMode, input_, state_, lstm)),
+            WorkOfCalls([&] {
+              for (int step = 0; step < kSteps; ++step) {
+                at::_thnn_fused_lstm_cell_backward_impl(
+                    at::mm(M({kBatch, 4 * kUnits}), lstm.state), rows_,
+                    M({kBatch, kUnits}), M({kBatch, kUnits}),
+                    M({kBatch, 4 * kUnits}), false);
+              }
+              RunProductsOfGradient(input_, lstm);
+            }));
+  EXPECT_EQ(WorkOfOne(Gradient(kGruMode, input_, state_, gru)),
+            WorkOfCalls([&] {
+              for (int step = 0; step < kSteps; ++step) {
+                at::_thnn_fused_gru_cell_backward(
+                    at::mm(M({kBatch, 3 * kUnits}), gru.state),
+                    M({kBatch, 5 * kUnits}), false);
+              }
+              RunProductsOfGradient(input_, gru);
             }));
 }
 
