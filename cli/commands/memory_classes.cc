@@ -139,9 +139,8 @@ std::vector<LabelledStep> StepsOf(const LearnCommand& command) {
   }
   for (const std::string& set : command.sets) {
     if (std::ranges::count(steps, set, &LabelledStep::set) > 0) continue;
-    throw Error(ErrorCode::kNotFound,
-                fmt::format("{}: no step of the set '{}'",
-                            Joined(command.inputs), Printable(set)));
+    throw Error(ErrorCode::kNotFound, fmt::format("{}: no step of the set '{}'",
+                                                  Joined(command.inputs), set));
   }
   std::erase_if(steps, [&](const LabelledStep& step) {
     return !command.sets.empty() &&

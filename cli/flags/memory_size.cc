@@ -8,7 +8,6 @@
 
 #include "foretell/error.h"
 #include "src/core/parse_number.h"
-#include "src/core/printable.h"
 #include "src/core/units.h"
 
 namespace foretell::cli {
@@ -51,7 +50,7 @@ std::int64_t ParseMemorySize(const std::string& flag, const std::string& text) {
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{} '{}': expected a number above 0 and a unit, as "
                           "16GiB: B, KiB, MiB, GiB, TiB, kB, MB, GB or TB",
-                          flag, Printable(text)));
+                          flag, text));
 }
 
 }  // namespace foretell::cli

@@ -14,7 +14,6 @@
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
 #include "src/core/parse_number.h"
-#include "src/core/printable.h"
 
 namespace foretell::dataset {
 namespace {
@@ -64,7 +63,7 @@ std::optional<T> Number(const Fields& fields, const std::string& field) {
   const std::optional<T> value = ParseNumber<T>(text);
   if (value) return value;
   throw Error(ErrorCode::kCorrupt,
-              fmt::format("{} '{}' is no number", field, Printable(text)));
+              fmt::format("{} '{}' is no number", field, text));
 }
 
 std::string TextOf(const Fields& fields, const std::string& field) {

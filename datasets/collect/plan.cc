@@ -10,7 +10,6 @@
 #include "src/core/csv_rows.h"
 #include "src/core/model_endings.h"
 #include "src/core/parse_number.h"
-#include "src/core/printable.h"
 
 namespace foretell::dataset {
 namespace {
@@ -139,7 +138,7 @@ std::map<std::string, std::set<std::int64_t>> ReadBatches(
     if (!batch || *batch <= 0) {
       throw Error(ErrorCode::kCorrupt,
                   fmt::format("{}: line {}: batch '{}' is no positive number",
-                              path, row.line(), Printable(text)));
+                              path, row.line(), text));
     }
     batches[row.At("model")].insert(*batch);
   });

@@ -9,7 +9,6 @@
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
 #include "src/core/parse_number.h"
-#include "src/core/printable.h"
 #include "src/core/text.h"
 
 namespace foretell::dataset {
@@ -115,9 +114,9 @@ std::map<std::string, std::vector<BoundInput>> ReadInputTable(
     try {
       inputs[row.At("model")] = {{"", ParseSizes(sizes)}};
     } catch (const Error& error) {
-      throw WithContext(fmt::format("{}: line {}: input '{}'", path, row.line(),
-                                    Printable(sizes)),
-                        error);
+      throw WithContext(
+          fmt::format("{}: line {}: input '{}'", path, row.line(), sizes),
+          error);
     }
   });
   return inputs;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "foretell/error.h"
-#include "src/core/printable.h"
 
 namespace foretell::dataset {
 namespace {
@@ -54,7 +53,7 @@ const T& Known(const std::optional<T>& value, const Connection& connection,
                const std::string& word) {
   if (value) return *value;
   throw CorruptRow(connection, table, IdOf(row),
-                   fmt::format("unknown word '{}'", Printable(word)));
+                   fmt::format("unknown word '{}'", word));
 }
 
 template <typename Enum, std::size_t N>

@@ -11,7 +11,6 @@
 
 #include "datasets/store/rows.h"
 #include "src/core/clock.h"
-#include "src/core/printable.h"
 
 namespace foretell::dataset {
 namespace {
@@ -62,8 +61,8 @@ void RefuseForeign(Connection& connection) {
     if (std::ranges::find(ours, Text(row.at(2))) != ours.end()) continue;
     throw Error(ErrorCode::kCorrupt,
                 fmt::format("{}: has a {} '{}' that foretell does not make",
-                            connection.path(), Printable(Text(row.at(0))),
-                            Printable(Text(row.at(1)))));
+                            connection.path(), Text(row.at(0)),
+                            Text(row.at(1))));
   }
 }
 

@@ -24,7 +24,6 @@
 #include "datasets/store/checksum.h"
 #include "foretell/error.h"
 #include "src/core/files.h"
-#include "src/core/printable.h"
 #include "src/core/units.h"
 
 namespace foretell::dataset {
@@ -259,9 +258,9 @@ void Connection::Configure(Access access) {
 }
 
 void Connection::Fail(int status, const std::string& what) const {
-  throw Error(CodeOf(status), fmt::format("{}: {}: {} ({})", path_, what,
-                                          Printable(sqlite3_errmsg(handle_)),
-                                          sqlite3_errstr(status)));
+  throw Error(CodeOf(status),
+              fmt::format("{}: {}: {} ({})", path_, what,
+                          sqlite3_errmsg(handle_), sqlite3_errstr(status)));
 }
 
 sqlite3_stmt* Connection::Prepare(const std::string& sql) {

@@ -12,7 +12,6 @@
 #include "datasets/store/rows.h"
 #include "datasets/store/schema.h"
 #include "foretell/error.h"
-#include "src/core/printable.h"
 
 namespace foretell {
 
@@ -38,7 +37,7 @@ std::string Canonical(const std::string& text, const char* what) {
   if (json.is_object()) return json.dump();
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("label: {} '{}' is not a JSON object", what,
-                          Printable(text.substr(0, 60))));
+                          text.substr(0, 60)));
 }
 
 void CheckValues(const Label& label) {

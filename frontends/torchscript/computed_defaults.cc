@@ -18,7 +18,6 @@
 
 #include "foretell/error.h"
 #include "frontends/torchscript/tokens.h"
-#include "src/core/printable.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -64,14 +63,13 @@ class Scanner {
          token = tokens_.Next()) {
       if (tokens_.IsForeign()) {
         return fmt::format("has '{}', which LibTorch does not write",
-                           Printable(token.text.substr(0, 20)));
+                           token.text.substr(0, 20));
       }
       if (token.begins_line) BeginLine(token);
       if (holds_defaults_ && previous == "def") subject_ = token.text;
       if (in_value_ && Computes(previous, token.text)) {
         return fmt::format(
-            "the default or constant '{}' is more than a literal",
-            Printable(subject_));
+            "the default or constant '{}' is more than a literal", subject_);
       }
       FollowValue(token.text);
       previous = token.text;

@@ -9,7 +9,6 @@
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
 #include "src/core/parse_number.h"
-#include "src/core/printable.h"
 
 namespace foretell::classify {
 namespace {
@@ -21,10 +20,9 @@ struct Cells {
 
   [[noreturn]] void Refuse(const char* column,
                            const std::string& expected) const {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: line {}: {} '{}': expected {}", path, row.line(),
-                    column, Printable(row.At(column)), expected));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: line {}: {} '{}': expected {}", path,
+                            row.line(), column, row.At(column), expected));
   }
 
   std::string Text(const char* column) const {

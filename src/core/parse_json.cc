@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "foretell/error.h"
-#include "src/core/printable.h"
 
 namespace foretell {
 namespace {
@@ -74,8 +73,7 @@ std::string TokenAt(std::string_view text, std::size_t start) {
     while (end < text.size() && IsWordCharacter(text[end])) ++end;
   }
   return fmt::format(
-      "'{}'",
-      Printable(text.substr(start, std::min(end - start, kMostShownOfToken))));
+      "'{}'", text.substr(start, std::min(end - start, kMostShownOfToken)));
 }
 
 /// Where a document is that ends after some of its text, all of which was good.

@@ -6,7 +6,6 @@
 
 #include "foretell/error.h"
 #include "src/core/parse_number.h"
-#include "src/core/printable.h"
 #include "src/graph/text_quote.h"
 
 namespace foretell {
@@ -174,7 +173,7 @@ void TextCursor::Fail(const std::string& message) const {
   const std::size_t line_start = before.rfind('\n') + 1;
   throw Error(ErrorCode::kCorrupt,
               fmt::format("{}:{}:{}: {}", origin_, line, mark_ - line_start + 1,
-                          Printable(message)));
+                          message));
 }
 
 void TextCursor::Expected(std::string_view what) {

@@ -70,11 +70,10 @@ MeasuredHost HostStore::Find(const std::string& name) const {
   if (std::ranges::find(names, name) != names.end()) {
     return ReadHost(PathOf(name));
   }
-  throw Error(
-      ErrorCode::kNotFound,
-      fmt::format("host '{}' is unknown; known are: python, cpp{}{}; "
-                  "`foretell host --name NAME` adds one",
-                  Printable(name), names.empty() ? "" : ", ", Joined(names)));
+  throw Error(ErrorCode::kNotFound,
+              fmt::format("host '{}' is unknown; known are: python, cpp{}{}; "
+                          "`foretell host --name NAME` adds one",
+                          name, names.empty() ? "" : ", ", Joined(names)));
 }
 
 std::vector<std::string> HostStore::Names() const {

@@ -13,7 +13,6 @@
 #include "src/core/embedded_file.h"
 #include "src/core/json_object.h"
 #include "src/core/json_text.h"
-#include "src/core/printable.h"
 
 namespace foretell::host {
 
@@ -80,7 +79,7 @@ void CheckHostName(std::string_view name) {
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("host '{}': expected 1 to {} letters, digits, '.', "
                           "'_' or '-', the first a letter or a digit",
-                          Printable(name), kLongestName));
+                          name, kLongestName));
 }
 
 const MeasuredHost& ReferenceHost() {

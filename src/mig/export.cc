@@ -59,9 +59,11 @@ std::string Quote(const std::string& text) {
 
 std::string MigPartedConfig(const Packing& packing, std::string_view name) {
   if (!IsConfigName(name)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "mig-parted: the configuration's name is '" + Printable(name) +
-                    "', expected letters, digits, '-', '_' and '.'");
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("mig-parted: the configuration's name is '{}', expected "
+                    "letters, digits, '-', '_' and '.'",
+                    name));
   }
   std::string text = fmt::format("version: v1\nmig-configs:\n  {}:\n", name);
   if (packing.num_devices == 0) {

@@ -5,7 +5,6 @@
 #include "foretell/error.h"
 #include "foretell/plan.h"
 #include "src/core/embedded_file.h"
-#include "src/core/printable.h"
 #include "src/core/text.h"
 
 namespace foretell {
@@ -59,11 +58,11 @@ Footprint BuiltInFootprint(std::string_view algorithm, std::string_view dtype) {
     throw Error(ErrorCode::kNotFound,
                 fmt::format("algorithm '{}' is unknown, expected one of {}, or "
                             "--footprint",
-                            Printable(algorithm), Joined(BuiltInAlgorithms())));
+                            algorithm, Joined(BuiltInAlgorithms())));
   }
   throw Error(ErrorCode::kNotFound,
               fmt::format("{}: dtype '{}' has no footprint, expected one of {}",
-                          algorithm, Printable(dtype), Joined(dtypes)));
+                          algorithm, dtype, Joined(dtypes)));
 }
 
 }  // namespace foretell

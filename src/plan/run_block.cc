@@ -30,7 +30,7 @@ void RefuseNothing(const std::string& command) {
   }
   if (words.find_first_not_of(" \t\n:;") != std::string::npos) return;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("command '{}': runs nothing", Printable(command)));
+              fmt::format("command '{}': runs nothing", command));
 }
 
 std::string WithShape(std::string command, const std::string& sizes) {
@@ -39,8 +39,7 @@ std::string WithShape(std::string command, const std::string& sizes) {
   std::size_t at = command.find(kPlace);
   if (at == std::string::npos) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("command '{}': has no {}", Printable(command),
-                            kShapePlace));
+                fmt::format("command '{}': has no {}", command, kShapePlace));
   }
   for (; at != std::string::npos; at = command.find(kPlace, at)) {
     command.replace(at, kPlace.size(), sizes);
@@ -54,7 +53,7 @@ std::string WithShape(std::string command, const std::string& sizes) {
   const std::string words =
       Printable(sandbox::LastWords(log)).substr(0, kMostWords);
   throw Error(ErrorCode::kUnsupported,
-              fmt::format("'{}': {}{}{}", Printable(line), ToString(end),
+              fmt::format("'{}': {}{}{}", line, ToString(end),
                           words.empty() ? "" : ": ", words));
 }
 
@@ -103,8 +102,7 @@ std::int64_t MeasurePeak(const std::string& command,
   }
   if (seen > 0) return seen;
   throw Error(ErrorCode::kUnsupported,
-              fmt::format("'{}': ended before its memory could be read",
-                          Printable(line)));
+              fmt::format("'{}': ended before its memory could be read", line));
 }
 
 }  // namespace foretell::plan

@@ -9,7 +9,6 @@
 
 #include "foretell/error.h"
 #include "src/core/parse_number.h"
-#include "src/core/printable.h"
 #include "src/core/random.h"
 
 namespace foretell::surrogate {
@@ -25,7 +24,7 @@ constexpr std::size_t kMostCorneredAxes = 4;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("'{}': {}; expected NAME=LOW..HIGH, "
                           "NAME=LOW..HIGH:STEP or NAME=A|B|C",
-                          Printable(part), reason));
+                          part, reason));
 }
 
 /// What stands before `sign`, which is taken away with it; or all.
@@ -39,8 +38,7 @@ std::string_view TakeUntil(std::string_view& text, std::string_view sign) {
 std::int64_t ParseSize(std::string_view part, std::string_view text) {
   const auto number = ParseNumber<std::int64_t>(text);
   if (!number || *number < 1) {
-    RefusePart(part,
-               fmt::format("'{}' is no whole number above 0", Printable(text)));
+    RefusePart(part, fmt::format("'{}' is no whole number above 0", text));
   }
   return *number;
 }

@@ -10,7 +10,6 @@
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
 #include "src/core/parse_number.h"
-#include "src/core/printable.h"
 #include "src/core/random.h"
 
 namespace foretell::surrogate {
@@ -28,10 +27,9 @@ struct RawTable {
 [[noreturn]] void RefuseCell(const RawTable& raw, const CsvRow& row,
                              const std::string& column,
                              const std::string& expected) {
-  throw Error(
-      ErrorCode::kCorrupt,
-      fmt::format("{}:{}: {} is '{}', expected {}", raw.path, row.line(),
-                  Printable(column), Printable(row.At(column)), expected));
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("{}:{}: {} is '{}', expected {}", raw.path,
+                          row.line(), column, row.At(column), expected));
 }
 
 double NumberAt(const RawTable& raw, const CsvRow& row,
@@ -69,9 +67,9 @@ void CheckNames(const RawTable& raw) {
   std::set<std::string> names;
   for (const std::string& column : raw.columns) {
     if (names.insert(column).second) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: column '{}' is asked for twice", raw.path,
-                            Printable(column)));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: column '{}' is asked for twice", raw.path, column));
   }
   if (std::ranges::find(raw.columns, raw.target) == raw.columns.end()) return;
   throw Error(ErrorCode::kInvalidArgument,
@@ -93,11 +91,10 @@ void CheckRows(const RawTable& raw) {
   }
   const auto [least, most] = std::ranges::minmax(raw.values);
   if (least < most) return;
-  throw Error(
-      ErrorCode::kCorrupt,
-      fmt::format("{}: {} is {} in all {} rows: there is nothing to "
-                  "fit",
-                  raw.path, Printable(raw.target), least, raw.values.size()));
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("{}: {} is {} in all {} rows: there is nothing to "
+                          "fit",
+                          raw.path, raw.target, least, raw.values.size()));
 }
 
 }  // namespace

@@ -13,13 +13,8 @@ constexpr size_t kMostDims = 10;
 }  // namespace
 
 std::string Quoted(std::string_view name) {
-  std::string text = "'";
-  text += name.substr(0, kLongestName);
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; },
-      '?');
-  return text + (name.size() > kLongestName ? "…'" : "'");
+  return fmt::format("'{}{}'", name.substr(0, kLongestName),
+                     name.size() > kLongestName ? "…" : "");
 }
 
 std::string NodeLabel(const Node& node) {

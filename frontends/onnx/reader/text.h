@@ -11,8 +11,7 @@
 /// Wording of the reader's messages.
 namespace foretell::onnx {
 
-/// `name` in single quotes, fit for one line of a message: control characters
-/// become '?', long names are cut.
+/// `name` in single quotes, cut where it is long.
 std::string Quoted(std::string_view name);
 
 /// "node 'conv1' (Conv)"; a node without a name goes by its first output:
