@@ -28,6 +28,7 @@ namespace {
 
 using surrogate::ComparedRows;
 using surrogate::Comparison;
+using surrogate::kWantedError;
 using SurrogateMethod = surrogate::Method;
 
 constexpr char kFitExamples[] =
@@ -41,14 +42,12 @@ constexpr char kFitExamples[] =
     "  foretell fit rows.csv --judge mine.json\n"
     "  foretell fit model.onnx --target memory --mode training \\\n"
     "      --sweep batch=1..256,resolution=64..512:32";
-/// What a formula in the place of a simulation is meant to keep.
-constexpr double kWantedError = 0.01;
 
 std::vector<SurrogateMethod> MethodsOf(const FitCommand& command) {
   if (!command.methods.empty()) return command.methods;
   if (command.sweep.empty()) return {SurrogateMethod::kSymbolic};
-  return {SurrogateMethod::kSymbolic, SurrogateMethod::kPolynomial,
-          SurrogateMethod::kLinear};
+  return {SurrogateMethod::kPiecewise, SurrogateMethod::kSymbolic,
+          SurrogateMethod::kPolynomial, SurrogateMethod::kLinear};
 }
 
 Comparison CompareWithProgress(const FitCommand& command,

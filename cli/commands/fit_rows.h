@@ -22,7 +22,7 @@ struct FitCommand {
   surrogate::EvolveOptions evolve;
   double held_out = 0.3;
   std::string sweep;
-  int points = 60;
+  int points = 120;
   int checks = 30;
   std::string judge;
   std::string out;

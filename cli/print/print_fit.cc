@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -23,6 +24,7 @@ constexpr int kErrorDecimals = 2;
 constexpr double kHardlyBetter = 0.9;
 
 std::string ErrorText(double error) {
+  if (std::isinf(error)) return "?";
   return FormatPercent(error, kErrorDecimals);
 }
 
@@ -49,6 +51,21 @@ std::string RangeText(const FittedModel& fitted) {
         FormatExact(fitted.lowest[i]), FormatExact(fitted.highest[i]));
   }
   return text;
+}
+
+/// Where the chosen one is as near as wanted: small sizes are stairs.
+std::string CloseText(const surrogate::HeldOutError& error,
+                      const std::string& unit) {
+  const std::string wanted = FormatPercent(surrogate::kWantedError, 0);
+  if (error.close == error.rows) {
+    return fmt::format("within {} at all of them", wanted);
+  }
+  const std::string text =
+      fmt::format("within {} at {} of them", wanted, error.close);
+  if (!error.close_from) return text;
+  return fmt::format("{}, at all from {}{}{} on", text,
+                     FormatSignificant(*error.close_from),
+                     unit.empty() ? "" : " ", unit);
 }
 
 std::string ChosenText(const Comparison& comparison, const std::string& unit) {
@@ -100,6 +117,7 @@ std::string FormatComparison(const Comparison& comparison,
   text += MethodTable(comparison);
   text += fmt::format("fitted to {} rows, judged by {} that were held out\n",
                       rows.fitted.rows(), rows.held_out.rows());
+  text += CloseText(comparison.errors[comparison.chosen], unit) + "\n";
   for (const FittedModel& fitted : comparison.models) {
     if (fitted.front.empty()) continue;
     text += fmt::format("\n{}", FrontTable(fitted, rows.held_out));

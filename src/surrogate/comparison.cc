@@ -11,6 +11,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Of the models whose error is nearly the least, the one of the shortest
+/// formula, and the first of these.
+std::size_t ShortestGoodOne(const Comparison& comparison,
+                            const std::vector<double>& errors) {
+  const double least = std::ranges::min(errors);
+  std::size_t chosen = 0;
+  std::size_t shortest = std::string::npos;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    if (!IsNearlyAsGood(errors[i], least)) continue;
+    const FittedModel& one = comparison.models[i];
+    const std::size_t length = one.model->Formula(one.columns).size();
+    if (length >= shortest) continue;
+    shortest = length;
+    chosen = i;
+  }
+  return chosen;
+}
+
 std::size_t Choose(const Comparison& comparison, const Table& choosing) {
   if (choosing.rows() == 0) return 0;
   const bool any_formula = std::ranges::any_of(
@@ -22,10 +40,7 @@ std::size_t Choose(const Comparison& comparison, const Table& choosing) {
     errors.push_back(counts ? JudgeModel(*one.model, choosing).mean
                             : std::numeric_limits<double>::infinity());
   }
-  const double least = std::ranges::min(errors);
-  const auto chosen = std::ranges::find_if(
-      errors, [least](double error) { return IsNearlyAsGood(error, least); });
-  return static_cast<std::size_t>(chosen - errors.begin());
+  return ShortestGoodOne(comparison, errors);
 }
 
 Json FormulaJson(const FittedModel& fitted) {
@@ -37,6 +52,9 @@ Json MethodJson(const FittedModel& fitted, const HeldOutError& error) {
   return {{"method", MethodName(fitted.method)},
           {"error", error.mean},
           {"largest_error", error.largest},
+          {"within_1_percent", error.close},
+          {"within_1_percent_from",
+           error.close_from ? Json(*error.close_from) : Json()},
           {"formula", FormulaJson(fitted)}};
 }
 

@@ -25,8 +25,8 @@ struct Comparison {
 };
 
 /// Fits every method and judges it. Where there are rows for choosing, the
-/// first method that is nearly as good on them as any is chosen, among those
-/// that have a formula if any of them has one. `on_method` is told each method
+/// shortest formula that is nearly as good on them as any is chosen, or where
+/// no method has a formula the first method. `on_method` is told each method
 /// in turn.
 Comparison Compare(const ComparedRows& rows, const std::vector<Method>& methods,
                    const EvolveOptions& options,

@@ -91,12 +91,12 @@ double ExpectedError(const Individual& individual, const ScaledTable& table) {
   const auto rows = static_cast<double>(table.values.size());
   const auto constants =
       static_cast<double>(ConstantsOf(individual.expression).size());
-  if (constants >= rows) return std::numeric_limits<double>::max();
+  if (constants >= rows) return std::numeric_limits<double>::infinity();
   const double akaike =
       individual.error * (rows + constants) / (rows - constants);
   const double left_out = ErrorWhenLeftOut(individual.expression, table);
   return std::isfinite(left_out) ? std::max(akaike, left_out)
-                                 : std::numeric_limits<double>::max();
+                                 : std::numeric_limits<double>::infinity();
 }
 
 std::size_t SmallestGoodOne(const std::vector<SizedFormula>& front) {

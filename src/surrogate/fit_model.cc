@@ -1,17 +1,20 @@
 #include "src/surrogate/fit_model.h"
 
+#include <limits>
 #include <utility>
 
 #include "src/core/name_table.h"
 #include "src/surrogate/forest.h"
 #include "src/surrogate/network_model.h"
+#include "src/surrogate/piecewise.h"
 #include "src/surrogate/polynomial.h"
 
 namespace foretell::surrogate {
 namespace {
 
-constexpr NameTable<6> kModelNames = {"symbolic", "linear",      "polynomial",
-                                      "forest",   "extra-trees", "network"};
+constexpr NameTable<7> kModelNames = {
+    "symbolic", "linear",      "polynomial", "piecewise",
+    "forest",   "extra-trees", "network"};
 
 /// Coefficients are rounded as long as no row moves by more than this share.
 constexpr double kRounding = 1e-4;
@@ -35,6 +38,9 @@ std::unique_ptr<Model> FitOther(const Table& table, Method method,
   switch (method) {
     case Method::kLinear:
       return Rounded(FitLinear(table), table);
+    case Method::kPiecewise:
+      return std::make_unique<BentSum>(
+          FitPiecewise(table).Rounded(table.inputs, kRounding));
     case Method::kForest:
       return std::make_unique<Forest>(
           GrowForest(table, ForestKind::kRandom, seed));
@@ -70,7 +76,7 @@ std::vector<Method> AllMethods() {
 
 bool HasFormula(Method method) {
   return method == Method::kSymbolic || method == Method::kLinear ||
-         method == Method::kPolynomial;
+         method == Method::kPolynomial || method == Method::kPiecewise;
 }
 
 FittedModel FitModel(const Table& table, Method method,
@@ -93,9 +99,19 @@ FittedModel FitModel(const Table& table, Method method,
 
 HeldOutError JudgeModel(const Model& model, const Table& held_out) {
   const Eigen::VectorXd predicted = model.Predict(held_out.inputs);
-  return {.rows = static_cast<int>(held_out.rows()),
-          .mean = MeanError(predicted, held_out.values),
-          .largest = LargestError(predicted, held_out.values)};
+  HeldOutError error{.rows = static_cast<int>(held_out.rows()),
+                     .mean = MeanError(predicted, held_out.values),
+                     .largest = LargestError(predicted, held_out.values)};
+  const Eigen::ArrayXd values = held_out.values.array();
+  const auto is_close =
+      (predicted.array() - values).abs() <= kWantedError * values.abs();
+  error.close = static_cast<int>(is_close.count());
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  const double worst = is_close.select(kNone, values).maxCoeff();
+  const Eigen::ArrayXd larger =
+      (values > worst).select(values, std::numeric_limits<double>::infinity());
+  if (values.maxCoeff() > worst) error.close_from = larger.minCoeff();
+  return error;
 }
 
 }  // namespace foretell::surrogate

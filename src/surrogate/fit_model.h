@@ -17,11 +17,13 @@ enum class Method {
   kSymbolic,
   kLinear,
   kPolynomial,
+  kPiecewise,
   kForest,
   kExtraTrees,
   kNetwork
 };
-/// "symbolic", "linear", "polynomial", "forest", "extra-trees", "network".
+/// "symbolic", "linear", "polynomial", "piecewise", "forest", "extra-trees",
+/// "network".
 std::string_view MethodName(Method method);
 std::optional<Method> ParseMethod(std::string_view name);
 std::vector<Method> AllMethods();
@@ -47,11 +49,18 @@ struct FittedModel {
 FittedModel FitModel(const Table& table, Method method,
                      const EvolveOptions& options);
 
+/// What a formula in the place of a simulation is meant to keep, a share of 1.
+inline constexpr double kWantedError = 0.01;
+
 /// How far off a model is on rows that it was not fitted to.
 struct HeldOutError {
   int rows = 0;
   double mean = 0;     ///< Share of 1.
   double largest = 0;  ///< Share of 1.
+  int close = 0;       ///< Rows that are off by kWantedError at most.
+  /// Rows of this value and all larger ones are close; empty: the row of the
+  /// largest is not.
+  std::optional<double> close_from = {};
 };
 HeldOutError JudgeModel(const Model& model, const Table& held_out);
 

@@ -1,12 +1,14 @@
 #include "src/surrogate/model_json.h"
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "src/core/document_kind.h"
 #include "src/core/json_object.h"
 #include "src/core/json_text.h"
+#include "src/surrogate/bent_sum.h"
 #include "src/surrogate/forest.h"
 #include "src/surrogate/network_model.h"
 
@@ -16,9 +18,10 @@ namespace {
 using ReadModel = std::unique_ptr<Model> (*)(JsonObject, std::size_t);
 
 /// Readers by Method.
-constexpr std::array<ReadModel, 6> kReaders = {
+constexpr std::array<ReadModel, 7> kReaders = {
     &PowerSum::FromJson, &PowerSum::FromJson, &PowerSum::FromJson,
-    &Forest::FromJson,   &Forest::FromJson,   &NetworkModel::FromJson};
+    &BentSum::FromJson,  &Forest::FromJson,   &Forest::FromJson,
+    &NetworkModel::FromJson};
 
 nlohmann::ordered_json ColumnsJson(const FittedModel& fitted) {
   auto columns = nlohmann::ordered_json::array();
@@ -79,7 +82,10 @@ nlohmann::ordered_json FrontToJson(const FittedModel& fitted,
   for (const SizedFormula& one : fitted.front) {
     front.push_back({{"size", one.size},
                      {"error", one.error},
-                     {"expected_error", one.expected_error},
+                     {"expected_error",
+                      std::isfinite(one.expected_error)
+                          ? nlohmann::ordered_json(one.expected_error)
+                          : nlohmann::ordered_json()},
                      {"held_out_error", JudgeModel(one.formula, held_out).mean},
                      {"formula", one.formula.Formula(fitted.columns)}});
   }

@@ -11,7 +11,6 @@
 namespace foretell::surrogate {
 namespace {
 
-constexpr int kHighestDegree = 4;
 constexpr double kRidges[] = {1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1};
 
 /// Appends every product whose powers add up to `degree` at most.
@@ -26,22 +25,6 @@ void AddProducts(std::vector<std::vector<int>>& products,
     AddProducts(products, powers, column + 1, degree - power);
   }
   powers[column] = 0;
-}
-
-std::vector<std::vector<int>> Products(Eigen::Index columns, int degree) {
-  std::vector<std::vector<int>> products;
-  std::vector<int> powers(static_cast<std::size_t>(columns), 0);
-  AddProducts(products, powers, 0, degree);
-  return products;
-}
-
-/// Number of products of a degree: (columns + degree) over degree.
-double CountProducts(Eigen::Index columns, int degree) {
-  double count = 1;
-  for (int i = 1; i <= degree; ++i) {
-    count *= static_cast<double>(columns + i) / i;
-  }
-  return count;
 }
 
 /// Scaled least squares: rows divided by their scale, columns of length 1.
@@ -104,16 +87,31 @@ RidgeFit FitRidge(const Design& design, double ridge) {
 
 }  // namespace
 
+std::vector<std::vector<int>> ProductsUpTo(Eigen::Index columns, int degree) {
+  std::vector<std::vector<int>> products;
+  std::vector<int> powers(static_cast<std::size_t>(columns), 0);
+  AddProducts(products, powers, 0, degree);
+  return products;
+}
+
+double CountProducts(Eigen::Index columns, int degree) {
+  double count = 1;
+  for (int i = 1; i <= degree; ++i) {
+    count *= static_cast<double>(columns + i) / i;
+  }
+  return count;
+}
+
 PowerSum FitLinear(const Table& table) {
   const Design design = MakeDesign(table, table.values.cwiseAbs(),
-                                   Products(table.inputs.cols(), 1));
+                                   ProductsUpTo(table.inputs.cols(), 1));
   return design.Sum(
       design.matrix.completeOrthogonalDecomposition().solve(design.values));
 }
 
 PowerSum FitPowers(const Table& table, int degree, double ridge) {
   const Design design = MakeDesign(table, table.values.cwiseAbs(),
-                                   Products(table.inputs.cols(), degree));
+                                   ProductsUpTo(table.inputs.cols(), degree));
   return design.Sum(FitRidge(design, ridge).solution);
 }
 
@@ -134,7 +132,7 @@ PowerSum FitPolynomial(const Table& table, const Eigen::VectorXd& scale) {
     const double products = CountProducts(table.inputs.cols(), degree);
     if (degree > 1 && 2 * products > static_cast<double>(table.rows())) break;
     const Design design =
-        MakeDesign(table, scale, Products(table.inputs.cols(), degree));
+        MakeDesign(table, scale, ProductsUpTo(table.inputs.cols(), degree));
     for (const double ridge : kRidges) {
       const RidgeFit fit = FitRidge(design, ridge);
       if (fit.left_out >= best) continue;

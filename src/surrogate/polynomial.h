@@ -7,6 +7,15 @@
 
 namespace foretell::surrogate {
 
+/// The highest degree of products that is tried.
+inline constexpr int kHighestDegree = 4;
+
+/// Powers of every product of `columns` inputs up to a degree, the constant
+/// first.
+std::vector<std::vector<int>> ProductsUpTo(Eigen::Index columns, int degree);
+/// How many these are: (columns + degree) over degree.
+double CountProducts(Eigen::Index columns, int degree);
+
 /// Sum of coefficients times inputs, and a constant, by least squares of the
 /// relative errors: rows weigh 1 / value^2, because models are judged by
 /// shares. Where columns are not independent, the solution of least norm.

@@ -17,8 +17,6 @@ namespace foretell::surrogate {
 namespace {
 
 constexpr int kMostPower = 1000;
-constexpr int kMostDigits = 17;
-constexpr int kFewestDigits = 3;
 /// Share of a tolerance below which a term is left over from a search.
 constexpr double kUnseen = 1e-2;
 
@@ -52,6 +50,27 @@ Eigen::ArrayXd Power(const Eigen::ArrayXd& base, int exponent) {
 }
 
 }  // namespace
+
+double RoundedTo(double value, int digits) {
+  return *ParseNumber<double>(FormatShort(value, digits));
+}
+
+Term ReadTerm(JsonObject& object, std::size_t columns) {
+  Term term{object.Get<double>("coefficient"),
+            object.Ints("powers", 0, kMostPower)};
+  if (term.powers.size() == columns) return term;
+  object.Fail("powers", fmt::format("has {} numbers, expected {}",
+                                    term.powers.size(), columns));
+}
+
+std::vector<Term> ReadTerms(JsonObject& object, std::size_t columns) {
+  std::vector<Term> terms;
+  for (JsonObject& term : object.Objects("terms")) {
+    terms.push_back(ReadTerm(term, columns));
+    term.Finish();
+  }
+  return terms;
+}
 
 PowerSum::PowerSum(std::vector<Term> terms) {
   std::map<std::vector<int>, double, std::greater<>> by_powers;
@@ -101,16 +120,7 @@ nlohmann::ordered_json PowerSum::ToJson() const {
 
 std::unique_ptr<Model> PowerSum::FromJson(JsonObject object,
                                           std::size_t columns) {
-  std::vector<Term> terms;
-  for (JsonObject& term : object.Objects("terms")) {
-    terms.push_back(
-        {term.Get<double>("coefficient"), term.Ints("powers", 0, kMostPower)});
-    if (terms.back().powers.size() != columns) {
-      term.Fail("powers", fmt::format("has {} numbers, expected {}",
-                                      terms.back().powers.size(), columns));
-    }
-    term.Finish();
-  }
+  std::vector<Term> terms = ReadTerms(object, columns);
   object.Finish();
   return std::make_unique<PowerSum>(std::move(terms));
 }
@@ -128,8 +138,7 @@ PowerSum PowerSum::Rounded(const Eigen::MatrixXd& inputs,
   for (int digits = kFewestDigits; digits < kMostDigits; ++digits) {
     std::vector<Term> terms = visible;
     for (Term& term : terms) {
-      term.coefficient =
-          *ParseNumber<double>(FormatShort(term.coefficient, digits));
+      term.coefficient = RoundedTo(term.coefficient, digits);
     }
     const PowerSum rounded(std::move(terms));
     const Eigen::ArrayXd moved =

@@ -16,6 +16,18 @@ struct Term {
   std::vector<int> powers;  ///< One per input, each 0 or above.
 };
 
+/// Coefficients are written with this many digits, as few as will do.
+inline constexpr int kFewestDigits = 3;
+inline constexpr int kMostDigits = 17;
+/// The number nearest to `value` that has `digits` digits.
+double RoundedTo(double value, int digits);
+
+/// Reads `coefficient` and `powers`, one of these per input. Throws what
+/// JsonObject throws, and Error(kCorrupt) for another number of powers.
+Term ReadTerm(JsonObject& object, std::size_t columns);
+/// Reads `terms`, which have nothing else.
+std::vector<Term> ReadTerms(JsonObject& object, std::size_t columns);
+
 /// A polynomial of the inputs: what linear, polynomial and symbolic regression
 /// over + * square cube all come down to.
 class PowerSum final : public Model {

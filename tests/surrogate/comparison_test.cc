@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "src/surrogate/model_json.h"
 #include "tests/surrogate/toy_table.h"
 
 namespace foretell::surrogate {
@@ -42,6 +45,47 @@ TEST(Comparison, TakesTheFirstOfMethodsThatAreNearlyAsGood) {
   EXPECT_TRUE(IsNearlyAsGood(0.109, 0.1));
   EXPECT_FALSE(IsNearlyAsGood(0.0121, 0.01));
   EXPECT_FALSE(IsNearlyAsGood(0.111, 0.1));
+}
+
+TEST(Comparison, TakesTheShorterOfFormulasThatAreNearlyAsGood) {
+  ComparedRows compared = Rows(10);
+  for (Table* part :
+       {&compared.fitted, &compared.choosing, &compared.held_out}) {
+    // Noise that a polynomial of many terms repeats.
+    const auto rows = Eigen::ArrayXd::LinSpaced(
+        part->rows(), 1, static_cast<double>(part->rows()));
+    part->values =
+        (450 + part->values.array()) * (1 + 1e-3 * (7 * rows).sin());
+  }
+  const Comparison comparison =
+      Compare(compared, {Method::kPolynomial, Method::kPiecewise}, {});
+  ASSERT_GT(comparison.models[0].model->Formula({"batch", "edge"}).size(),
+            comparison.models[1].model->Formula({"batch", "edge"}).size());
+  EXPECT_EQ(comparison.chosen, 1u);
+}
+
+TEST(Comparison, ExpectsNothingOfMoreConstantsThanRows) {
+  ComparedRows rows = Rows(10);
+  FittedModel fitted = FitModel(rows.fitted, Method::kLinear, {});
+  fitted.front.push_back(
+      {.size = 9,
+       .expected_error = std::numeric_limits<double>::infinity(),
+       .formula = PowerSum({{500, {0, 0}}})});
+  const auto front = FrontToJson(fitted, rows.held_out);
+  EXPECT_TRUE(front[0]["expected_error"].is_null());
+}
+
+TEST(Comparison, SaysFromWhichValueOnItIsClose) {
+  Table table = Rows(10).held_out;
+  table = TakeRows(table, {0, 1, 2, 3});
+  table.inputs << 1, 1, 2, 1, 3, 1, 4, 1;
+  table.values = Eigen::Vector4d(1.001, 2.2, 3, 4.01);  // The second is far.
+  const HeldOutError error = JudgeModel(PowerSum({{1, {1, 0}}}), table);
+  EXPECT_EQ(error.close, 3);
+  EXPECT_EQ(error.close_from, 3);
+  table.values[3] = 5;
+  EXPECT_EQ(JudgeModel(PowerSum({{1, {1, 0}}}), table).close_from,
+            std::nullopt);
 }
 
 TEST(Comparison, ChoosesAmongOthersWhereNoneHasAFormula) {

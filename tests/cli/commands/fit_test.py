@@ -109,12 +109,8 @@ class Fit(unittest.TestCase):
             self.assertIn("is a model", outcome.stderr)
             self.assertIn("--sweep", outcome.stderr)
 
-    def test_pastes_into_python_awk_and_javascript(self):
-        self.table.write_text(self.table.read_text().replace(
-            "batch,edge", "batch size,length"))
-        outcome = self.fit("--target", "memory", "--json", *self.SEARCH)
-        self.assertEqual(outcome.returncode, OK, outcome.stderr)
-        formula = json.loads(outcome.stdout)["formula"]
+    def paste(self, formula):
+        """Runs a formula of a table's columns in all languages."""
         expected = self.evaluate(formula, batch_size=4, length_=64)
         for program, flag, code in (
                 ("awk", None, "BEGIN {batch_size = 4; length_ = 64; "
@@ -127,8 +123,27 @@ class Fit(unittest.TestCase):
                                     capture_output=True, text=True)
             self.assertEqual(answer.returncode, 0, answer.stderr)
             self.assertAlmostEqual(float(answer.stdout), expected, delta=0.01)
+
+    def test_pastes_into_python_awk_and_javascript(self):
+        self.table.write_text(self.table.read_text().replace(
+            "batch,edge", "batch size,length"))
+        outcome = self.fit("--target", "memory", "--json", *self.SEARCH)
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        self.paste(json.loads(outcome.stdout)["formula"])
         self.assertIn("batch_size ('batch size') from 1 to 8",
                       self.fit("--target", "memory", *self.SEARCH).stdout)
+
+    def test_pastes_bends(self):
+        rows = [(batch, edge, 100 + max(batch * edge, 5 * batch * edge - 600))
+                for batch in range(1, 9) for edge in range(16, 81, 8)]
+        self.table.write_text("batch size,length,memory\n" + "".join(
+            f"{batch},{edge},{memory}\n" for batch, edge, memory in rows))
+        outcome = self.fit("--target", "memory", "--method", "piecewise",
+                           "--json")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        formula = json.loads(outcome.stdout)["formula"]
+        self.assertIn("(batch_size*length_ > ", formula)
+        self.paste(formula)
 
     def test_sweeps_a_model_as_predict_would(self):
         outcome = run("fit", ONNX, "--target", "memory", "--sweep",
@@ -173,6 +188,28 @@ class Fit(unittest.TestCase):
         self.assertEqual(
             (document["rows"], document["choosing_rows"],
              document["held_out_rows"]), (18, 6, 6))
+
+    def test_bends_where_a_line_does_not_hold(self):
+        outcome = run("fit", ONNX, "--target", "memory", "--mode",
+                      "training", "--optimizer", "adam", "--sweep",
+                      "batch=1..128,resolution=64..256:32", "--method",
+                      "piecewise,linear", "--points", "60", "--checks", "16",
+                      "--json")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        document = json.loads(outcome.stdout)
+        self.assertEqual(document["method"], "piecewise")
+        (piecewise, linear) = document["methods"]
+        self.assertLess(piecewise["error"], 0.01)
+        self.assertGreater(linear["error"], 0.1)
+        self.assertGreater(piecewise["within_1_percent"],
+                           linear["within_1_percent"])
+        (result,) = predict_json(
+            ONNX, "--mode", "training", "--optimizer", "adam", "--input",
+            "f32[100,3,256,256]")["results"]
+        predicted = result["memory"]["total_mib"]
+        self.assertAlmostEqual(
+            self.evaluate(document["formula"], batch=100, resolution=256),
+            predicted, delta=0.03 * predicted)
 
     def test_refuses_flags_that_would_say_nothing(self):
         stored = str(self.folder / "model.json")

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/surrogate/power_sum.h"
+
+namespace foretell::surrogate {
+
+/// coefficient * max(0, product - knot): nothing below the knot.
+struct Bend {
+  Term product;  ///< Coefficient and powers.
+  double knot = 0;
+};
+
+/// A polynomial with bends: what grows at one rate up to a size and at another
+/// beyond it, as memory does where another layer becomes the largest.
+class BentSum final : public Model {
+ public:
+  BentSum(PowerSum sum, std::vector<Bend> bends)
+      : sum_(std::move(sum)), bends_(std::move(bends)) {}
+
+  const PowerSum& sum() const { return sum_; }
+  const std::vector<Bend>& bends() const { return bends_; }
+  Eigen::VectorXd Predict(const Eigen::MatrixXd& inputs) const override;
+  /// "2*batch + 480 - 1.5*(batch > 64)*(batch - 64)": a comparison is 1 where
+  /// it is true and else 0, in Python, awk and JavaScript alike.
+  std::string Formula(const std::vector<std::string>& columns) const override;
+  nlohmann::ordered_json ToJson() const override;
+  /// Reads what ToJson writes, over `columns` inputs. Throws what JsonObject
+  /// throws, and Error(kCorrupt) for another number of powers.
+  static std::unique_ptr<Model> FromJson(JsonObject object,
+                                         std::size_t columns);
+
+  /// The same with numbers of so few digits that no prediction for `inputs`
+  /// moves by more than the share `tolerance` of itself.
+  BentSum Rounded(const Eigen::MatrixXd& inputs, double tolerance) const;
+
+ private:
+  PowerSum sum_;
+  std::vector<Bend> bends_;
+};
+
+}  // namespace foretell::surrogate
