@@ -11,11 +11,13 @@ namespace {
 constexpr double kDetrEpsilon = 1e-5;
 
 /// Minus infinity where `mask` says that nothing is there, for every head:
-/// [batch x heads, 1, S].
-at::Tensor AddedMask(const at::Tensor& mask, std::int64_t heads) {
+/// [batch x heads, 1, S]. As PyTorch makes it of a mask of keys, in the type of
+/// the queries.
+at::Tensor AddedMask(const at::Tensor& mask, std::int64_t heads,
+                     at::ScalarType dtype) {
   const std::int64_t batch = mask.size(0);
   const std::int64_t keys = mask.size(1);
-  at::Tensor added = at::zeros_like(mask, mask.options().dtype(at::kFloat));
+  at::Tensor added = at::zeros_like(mask, mask.options().dtype(dtype));
   added.masked_fill_(mask, -std::numeric_limits<double>::infinity());
   added = added.view({batch, 1, 1, keys}).expand({-1, heads, -1, -1});
   return added.reshape({batch * heads, 1, keys});
@@ -51,7 +53,8 @@ at::Tensor WeighedAttention::Attend(const at::Tensor& query,
                     static_cast<double>(widths_.width));
   at::Tensor scores =
       mask.defined()
-          ? at::baddbmm(AddedMask(mask, widths_.heads), q, k.transpose(1, 2))
+          ? at::baddbmm(AddedMask(mask, widths_.heads, query.scalar_type()), q,
+                        k.transpose(1, 2))
           : at::bmm(q, k.transpose(1, 2));
   scores = at::softmax(scores, -1);
   if (is_training()) scores = at::dropout(scores, widths_.dropout, true);

@@ -120,6 +120,14 @@ TEST(Detr, GivesAClassAndABoxForEveryQuery) {
   EXPECT_EQ(CountNodes(trace, "softmax"), 6 + 2 * 6);
 }
 
+TEST(Detr, RunsInSixteenBits) {
+  for (const Precision precision : {Precision::kFp16, Precision::kBf16}) {
+    const Trace trace = TraceNetwork("detr_resnet50?height=96&width=128", 1,
+                                     Mode::kInference, precision);
+    EXPECT_EQ(ByteWidth(trace.outputs.at(0).type.dtype), 2);
+  }
+}
+
 TEST(ConvNext, DrawsPathsOnlyInTraining) {
   // The first of 18 blocks is never dropped.
   const std::string name = "convnext_tiny?image_size=32";

@@ -9,11 +9,12 @@ namespace foretell::zoo_test {
 
 /// The trace of network `name` at `batch`.
 inline Trace TraceNetwork(const std::string& name, std::int64_t batch,
-                          Mode mode = Mode::kInference) {
+                          Mode mode = Mode::kInference,
+                          Precision precision = Precision::kFp32) {
   const Program program = zoo::Load(name);
   const std::vector<BoundInput> inputs =
       BindInputs(program.inputs(), {.batch = batch}, program.name());
-  return TraceProgram(program, inputs, {.mode = mode});
+  return TraceProgram(program, inputs, {.mode = mode, .precision = precision});
 }
 
 }  // namespace foretell::zoo_test
