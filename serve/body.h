@@ -12,8 +12,8 @@ namespace foretell::serve {
 struct Body {
   std::string bytes;
   std::vector<httplib::MultipartFormData> parts;
-  bool is_whole = true;      ///< Otherwise the answer has a status already.
-  bool is_too_large = false; ///< Then some of it is missing.
+  bool is_whole = true;       ///< Otherwise the answer has a status already.
+  bool is_too_large = false;  ///< Then some of it is missing.
 };
 
 /// Reads all that a request sends and keeps at most `most` bytes, whatever it

@@ -226,15 +226,15 @@ std::string Server::State::MetricsText() {
 void Server::State::AddRoutes() {
   using Clock = std::chrono::steady_clock;
   for (const ServedCommand& command : commands) {
-    http.Post(command.route, [this, &command](
-                                 const httplib::Request& request,
-                                 httplib::Response& response,
-                                 const httplib::ContentReader& read) {
-      const Clock::time_point begin = Clock::now();
-      Serve(command, request, read, response);
-      const std::chrono::duration<double> seconds = Clock::now() - begin;
-      metrics.CountRequest(command.route, response.status, seconds.count());
-    });
+    http.Post(
+        command.route, [this, &command](const httplib::Request& request,
+                                        httplib::Response& response,
+                                        const httplib::ContentReader& read) {
+          const Clock::time_point begin = Clock::now();
+          Serve(command, request, read, response);
+          const std::chrono::duration<double> seconds = Clock::now() - begin;
+          metrics.CountRequest(command.route, response.status, seconds.count());
+        });
   }
   http.Get("/healthz",
            [](const httplib::Request&, httplib::Response& response) {

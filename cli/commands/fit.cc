@@ -82,10 +82,10 @@ ExitCode RunJudge(const FitCommand& command) {
   const surrogate::FittedModel fitted =
       surrogate::FittedFromJson(ReadText(command.judge), command.judge);
   if (!command.target.empty() && command.target != fitted.target) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: says '{}', and --target is '{}'",
-                            command.judge, Printable(fitted.target),
-                            Printable(command.target)));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: says '{}', and --target is '{}'", command.judge,
+                    Printable(fitted.target), Printable(command.target)));
   }
   RequireTable(command.input());
   const surrogate::Table table =

@@ -41,8 +41,7 @@ surrogate::Table PredictPoints(const FitCommand& command, SweptModel& model,
 /// share of a sweep that has fewer.
 int FittingPoints(const FitCommand& command, int there) {
   const int asked = command.points + command.checks;
-  const int fitting =
-      std::min(command.points, there * command.points / asked);
+  const int fitting = std::min(command.points, there * command.points / asked);
   if (fitting >= kFewestPoints) return fitting;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("--sweep {}: has {} points, of which {} would be "

@@ -101,10 +101,9 @@ SweptModel::Kind SweptModel::KindOf(const std::string& name) {
   const InputRequest request = options_.ToRequest(std::nullopt);
   std::vector<std::string> known = DimensionNames(program);
   if (std::ranges::count(known, name) > 0) return Kind::kDimension;
-  const bool has_images =
-      std::ranges::any_of(program.inputs(), [&](const InputSpec& input) {
-        return IsImage(input, request);
-      });
+  const bool has_images = std::ranges::any_of(
+      program.inputs(),
+      [&](const InputSpec& input) { return IsImage(input, request); });
   if (name == "resolution" && has_images) return Kind::kResolution;
   if (IsZoo(model)) return Kind::kField;
   if (has_images) known.insert(known.begin(), "resolution");

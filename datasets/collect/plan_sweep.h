@@ -24,8 +24,8 @@ std::vector<Point> PlanSweep(const std::string& name,
 
 /// The points of a sweep, then those of files, at batch 1 unless
 /// `options.batches` has some. Throws Error(kInvalidArgument) where `sources`
-/// name nothing, or a network of the zoo for a file, and what PlanSweep, FindModelFiles, PlanFiles and ReadBatches
-/// throw.
+/// name nothing, or a network of the zoo for a file, and what PlanSweep,
+/// FindModelFiles, PlanFiles and ReadBatches throw.
 std::vector<Point> PlanAll(const PlanSources& sources, PlanOptions options);
 
 /// What opens the model of a point: its file, or its name in the zoo.

@@ -1,7 +1,7 @@
 // Damage is looked for on four levels, the lowest first, since each takes the
 // one below for granted: the pages (SQLite's own integrity_check, which also
-// compares indices with tables and types with STRICT columns), the schema (is it
-// whole?), every row's checksum, and what rows mean (references, decodable
+// compares indices with tables and types with STRICT columns), the schema (is
+// it whole?), every row's checksum, and what rows mean (references, decodable
 // graphs). A flipped byte is found by one of them unless
 // it lies in space that holds nothing.
 
@@ -58,8 +58,8 @@ class Checker {
   /// What is there is ours, or the file would not be open.
   void CheckSchema() {
     std::vector<std::string> found;
-    for (const Row& row : connection_.All(
-             "SELECT sql FROM sqlite_schema WHERE sql NOT NULL")) {
+    for (const Row& row :
+         connection_.All("SELECT sql FROM sqlite_schema WHERE sql NOT NULL")) {
       found.push_back(Text(row.at(0)));
     }
     for (const std::string& sql : dataset::SchemaSql()) {

@@ -59,10 +59,10 @@ void RefuseForeign(Connection& connection) {
   for (const Row& row : connection.All(
            "SELECT type, name, sql FROM sqlite_schema WHERE sql NOT NULL")) {
     if (std::ranges::find(ours, Text(row.at(2))) != ours.end()) continue;
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: has a {} '{}' that foretell does not make",
-                            connection.path(), Text(row.at(0)),
-                            Text(row.at(1))));
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: has a {} '{}' that foretell does not make",
+                    connection.path(), Text(row.at(0)), Text(row.at(1))));
   }
 }
 

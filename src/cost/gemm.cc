@@ -33,9 +33,9 @@
 // gradient further.
 //
 // A single product of few rows or columns on FP32 lanes has tiles as narrow as
-// they are, which run nearly as fast as large ones. Fitted to half of a table of
-// linear layers of at most 256 rows or columns on an A100 (NeuSight); what DeepBench
-// publishes of a V100 is then -6 to +6 % off where it was 60 to 170 %
+// they are, which run nearly as fast as large ones. Fitted to half of a table
+// of linear layers of at most 256 rows or columns on an A100 (NeuSight); what
+// DeepBench publishes of a V100 is then -6 to +6 % off where it was 62 to 174 %
 // (fit_cost_table.py). Batches of small products take other kernels on an A100,
 // which are far slower.
 //

@@ -18,8 +18,7 @@ namespace {
 /// forward pass reserved, of an LSTM also the cell state before and after the
 /// step and its gradient; of a simple layer its result.
 std::vector<ValueId> GateOperands(CompositeSteps& steps,
-                                  const RecurrentKind& kind,
-                                  ValueId gradient) {
+                                  const RecurrentKind& kind, ValueId gradient) {
   const DType dtype = steps.TypeOf(gradient);
   const Shape state = steps.ShapeOf(gradient);
   std::vector<ValueId> operands = {gradient};
@@ -42,8 +41,8 @@ void StepBack(CompositeSteps& steps, const RecurrentKind& kind,
   const std::int64_t width = steps.Size(cell.state_weight, 0);
   const std::int64_t units = width / kind.gates;
   steps.Repeat(times);
-  ValueId gradient = Product(
-      steps, "mm", steps.Memory({rows, width}, dtype), cell.state_weight);
+  ValueId gradient = Product(steps, "mm", steps.Memory({rows, width}, dtype),
+                             cell.state_weight);
   if (cell.output_weight) {
     gradient = Product(steps, "mm", gradient, *cell.output_weight);
   }
@@ -103,9 +102,9 @@ bool WantsInput(const Node& node) {
 /// Takes every layer back, the last one first.
 void RunLayersBack(CompositeSteps& steps, const RecurrentKind& kind,
                    const Layers& layers, ValueId input) {
-  const std::int64_t rows =
-      steps.RankOf(input) == 3 ? steps.Size(input, 0) * steps.Size(input, 1)
-                               : steps.Size(input, 0);
+  const std::int64_t rows = steps.RankOf(input) == 3
+                                ? steps.Size(input, 0) * steps.Size(input, 1)
+                                : steps.Size(input, 0);
   for (std::size_t i = layers.cells.size(); i-- > 0;) {
     const Cell& cell = layers.cells[i];
     RunStepsBack(steps, kind, layers, cell, input);
@@ -130,8 +129,8 @@ bool RecurrentGradient(CompositeSteps& steps) {
   const Node& node = steps.node();
   const RecurrentKind* kind = KindOfMode(node.Int("mode", -1));
   const std::int64_t directions = node.Int("bidirectional", 0) != 0 ? 2 : 1;
-  const std::int64_t num_weights = node.Int("weight_stride0", 0) * directions *
-                                   node.Int("num_layers", 0);
+  const std::int64_t num_weights =
+      node.Int("weight_stride0", 0) * directions * node.Int("num_layers", 0);
   if (kind == nullptr || num_weights < 2 ||
       num_weights >= static_cast<std::int64_t>(steps.num_operands())) {
     return false;

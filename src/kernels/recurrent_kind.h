@@ -16,21 +16,14 @@ struct RecurrentKind {
   bool has_cell_state;
 };
 
-inline constexpr RecurrentKind kLstm = {4,
-                                        192,
-                                        4,
-                                        "_thnn_fused_lstm_cell",
-                                        "_thnn_fused_lstm_cell_backward_impl",
-                                        true};
-inline constexpr RecurrentKind kGru = {3,
-                                       192,
-                                       5,
-                                       "_thnn_fused_gru_cell",
-                                       "_thnn_fused_gru_cell_backward",
-                                       false};
-inline constexpr RecurrentKind kTanh = {1, 384, 0, "tanh", "tanh_backward",
+inline constexpr RecurrentKind kLstm = {
+    4,   192, 4, "_thnn_fused_lstm_cell", "_thnn_fused_lstm_cell_backward_impl",
+    true};
+inline constexpr RecurrentKind kGru = {
+    3, 192, 5, "_thnn_fused_gru_cell", "_thnn_fused_gru_cell_backward", false};
+inline constexpr RecurrentKind kTanh = {1,    384, 0, "tanh", "tanh_backward",
                                         false};
-inline constexpr RecurrentKind kRelu = {1, 384, 0, "relu", "threshold_backward",
-                                        false};
+inline constexpr RecurrentKind kRelu = {
+    1, 384, 0, "relu", "threshold_backward", false};
 
 }  // namespace foretell::cost

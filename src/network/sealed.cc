@@ -60,7 +60,7 @@ std::string MetadataOf(const SafeTensors& content, const std::string& key,
 }
 
 void RefuseOtherSealed(const SafeTensors& content, const SealedKind& kind,
-                     const std::string& origin) {
+                       const std::string& origin) {
   if (content.metadata.contains(kind.key)) return;
   for (const SealedKind& other : {kSealedCheckpoint, kSealedClasses}) {
     if (!content.metadata.contains(other.key)) continue;

@@ -12,9 +12,9 @@
 namespace foretell::surrogate {
 namespace {
 
-constexpr NameTable<7> kModelNames = {
-    "symbolic", "linear",      "polynomial", "piecewise",
-    "forest",   "extra-trees", "network"};
+constexpr NameTable<7> kModelNames = {"symbolic",  "linear", "polynomial",
+                                      "piecewise", "forest", "extra-trees",
+                                      "network"};
 
 /// Coefficients are rounded as long as no row moves by more than this share.
 constexpr double kRounding = 1e-4;

@@ -19,8 +19,8 @@ using ReadModel = std::unique_ptr<Model> (*)(JsonObject, std::size_t);
 
 /// Readers by Method.
 constexpr std::array<ReadModel, 7> kReaders = {
-    &PowerSum::FromJson, &PowerSum::FromJson, &PowerSum::FromJson,
-    &BentSum::FromJson,  &Forest::FromJson,   &Forest::FromJson,
+    &PowerSum::FromJson,    &PowerSum::FromJson, &PowerSum::FromJson,
+    &BentSum::FromJson,     &Forest::FromJson,   &Forest::FromJson,
     &NetworkModel::FromJson};
 
 nlohmann::ordered_json ColumnsJson(const FittedModel& fitted) {
@@ -80,14 +80,14 @@ nlohmann::ordered_json FrontToJson(const FittedModel& fitted,
                                    const Table& held_out) {
   auto front = nlohmann::ordered_json::array();
   for (const SizedFormula& one : fitted.front) {
-    front.push_back({{"size", one.size},
-                     {"error", one.error},
-                     {"expected_error",
-                      std::isfinite(one.expected_error)
-                          ? nlohmann::ordered_json(one.expected_error)
-                          : nlohmann::ordered_json()},
-                     {"held_out_error", JudgeModel(one.formula, held_out).mean},
-                     {"formula", one.formula.Formula(fitted.columns)}});
+    front.push_back(
+        {{"size", one.size},
+         {"error", one.error},
+         {"expected_error", std::isfinite(one.expected_error)
+                                ? nlohmann::ordered_json(one.expected_error)
+                                : nlohmann::ordered_json()},
+         {"held_out_error", JudgeModel(one.formula, held_out).mean},
+         {"formula", one.formula.Formula(fitted.columns)}});
   }
   return front;
 }

@@ -146,10 +146,9 @@ std::optional<Eigen::Index> BestColumn(const Eigen::MatrixXd& columns,
 
 std::size_t FewestThatAreGood(const std::vector<double>& expected_errors) {
   const double least = std::ranges::min(expected_errors);
-  const auto kept =
-      std::ranges::find_if(expected_errors, [least](double error) {
-        return IsNearlyAsGood(error, least);
-      });
+  const auto kept = std::ranges::find_if(
+      expected_errors,
+      [least](double error) { return IsNearlyAsGood(error, least); });
   return static_cast<std::size_t>(kept - expected_errors.begin()) + 1;
 }
 

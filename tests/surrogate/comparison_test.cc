@@ -54,8 +54,7 @@ TEST(Comparison, TakesTheShorterOfFormulasThatAreNearlyAsGood) {
     // Noise that a polynomial of many terms repeats.
     const auto rows = Eigen::ArrayXd::LinSpaced(
         part->rows(), 1, static_cast<double>(part->rows()));
-    part->values =
-        (450 + part->values.array()) * (1 + 1e-3 * (7 * rows).sin());
+    part->values = (450 + part->values.array()) * (1 + 1e-3 * (7 * rows).sin());
   }
   const Comparison comparison =
       Compare(compared, {Method::kPolynomial, Method::kPiecewise}, {});

@@ -28,9 +28,9 @@ TEST(Piecewise, KeepsAPolynomialFreeOfBends) {
   const Table table = ToyTable(6, 6, [](double batch, double edge) {
     return 500 + 0.01 * batch * edge * edge;
   });
-  EXPECT_EQ(FitPiecewise(table).Rounded(table.inputs, 1e-4).Formula(
-                table.columns),
-            "0.01*batch*edge*edge + 500");
+  EXPECT_EQ(
+      FitPiecewise(table).Rounded(table.inputs, 1e-4).Formula(table.columns),
+      "0.01*batch*edge*edge + 500");
 }
 
 TEST(Piecewise, DoesWithFewRowsAndColumnsThatNeverChange) {
@@ -48,9 +48,9 @@ TEST(Piecewise, TakesMoreRowsThanItChoosesBy) {
   table.inputs = Eigen::VectorXd::LinSpaced(9000, 1, 9000);
   table.values = 100 + 2 * table.inputs.col(0).array() -
                  (table.inputs.col(0).array() - 5000).max(0);
-  EXPECT_LT(LargestError(FitPiecewise(table).Predict(table.inputs),
-                         table.values),
-            0.05);
+  EXPECT_LT(
+      LargestError(FitPiecewise(table).Predict(table.inputs), table.values),
+      0.05);
 }
 
 }  // namespace
