@@ -19,7 +19,6 @@
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/output_file.h"
-#include "src/core/printable.h"
 #include "src/surrogate/comparison.h"
 #include "src/surrogate/model_json.h"
 
@@ -82,10 +81,9 @@ ExitCode RunJudge(const FitCommand& command) {
   const surrogate::FittedModel fitted =
       surrogate::FittedFromJson(ReadText(command.judge), command.judge);
   if (!command.target.empty() && command.target != fitted.target) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: says '{}', and --target is '{}'", command.judge,
-                    Printable(fitted.target), Printable(command.target)));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: says '{}', and --target is '{}'",
+                            command.judge, fitted.target, command.target));
   }
   RequireTable(command.input());
   const surrogate::Table table =
@@ -122,22 +120,6 @@ ExitCode RunFit(const FitCommand& command) {
   return kExitOk;
 }
 
-/// Flags of a table, which a sweep does without.
-void AddTableFlags(CLI::App& command, FitCommand& fit) {
-  CLI::Option* sweep = command.get_option("--sweep");
-  command
-      .add_option("--columns", fit.columns,
-                  "Columns that the formula may use; default: all others")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->excludes(sweep);
-  command
-      .add_option("--held-out", fit.held_out,
-                  "Share of the table's rows that judge")
-      ->capture_default_str()
-      ->excludes(sweep);
-}
-
 void AddWhatToFit(CLI::App& command, FitCommand& fit) {
   command
       .add_option("TABLE", fit.model.models,
@@ -146,7 +128,15 @@ void AddWhatToFit(CLI::App& command, FitCommand& fit) {
       ->expected(1);
   command.add_option("--target", fit.target,
                      "Column to fit; of a sweep memory, latency or energy");
-  AddTableFlags(command, fit);
+  command
+      .add_option("--columns", fit.columns,
+                  "Columns that the formula may use; default: all others")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      .add_option("--held-out", fit.held_out,
+                  "Share of the table's rows that judge")
+      ->capture_default_str();
   AddNamedList(command, "--method", fit.methods, surrogate::AllMethods(),
                static_cast<std::string_view (*)(SurrogateMethod)>(
                    &surrogate::MethodName),
@@ -171,7 +161,6 @@ void AddSearchFlags(CLI::App& command, FitCommand& fit) {
       ->capture_default_str();
   CLI::Option* judge = command.add_option(
       "--judge", fit.judge, "Judge a stored model by the table, and fit none");
-  judge->excludes(command.get_option("--sweep"));
   command
       .add_option("--out", fit.out, "File to store the model in, for --judge")
       ->excludes(judge);
@@ -179,22 +168,19 @@ void AddSearchFlags(CLI::App& command, FitCommand& fit) {
 }
 
 void AddSweepFlags(CLI::App& command, FitCommand& fit) {
-  CLI::Option* sweep = command.add_option(
-      "--sweep", fit.sweep,
-      "Ranges of batch, resolution, named dimensions or fields "
-      "of the zoo: batch=1..256,resolution=64..512:32");
+  command.add_option("--sweep", fit.sweep,
+                     "Ranges of batch, resolution, named dimensions or fields "
+                     "of the zoo: batch=1..256,resolution=64..512:32");
   command
       .add_option("--points", fit.points,
                   "Points of a sweep that fit and choose a formula, at most")
       ->check(CLI::Range(kFewestPoints, 10000))
-      ->capture_default_str()
-      ->needs(sweep);
+      ->capture_default_str();
   command
       .add_option("--checks", fit.checks,
                   "Further points that judge it, at most")
       ->check(CLI::Range(1, 10000))
-      ->capture_default_str()
-      ->needs(sweep);
+      ->capture_default_str();
   fit.model.AddInputFlag(command);
   fit.model.AddTraceFlags(command);
   fit.predictor.AddTo(command, fit.model.run);

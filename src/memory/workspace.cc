@@ -40,15 +40,12 @@
 // same source, whose channels are any number:
 //
 // - Kernels for tensor cores load and store four channels at a time. A side
-// whose
-//   channels are no multiple of four is copied, and padded, in the forward
-//   pass, and the other is not. Up to 32 output channels nothing is copied.
+//   whose channels are no multiple of four is copied, and padded, in the
+//   forward pass, and the other is not, nor either to at most 32 channels.
 // - Where the gradient of the input is computed the weight is copied twice: it
-// is
-//   turned around, too.
+//   is turned around, too.
 // - The 2.25 are a Winograd transform in a kernel of its own: 4 x 4 outputs of
-// a
-//   3 x 3 window are 6 x 6 products, 36 numbers in place of 16. Timm's
+//   a 3 x 3 window are 6 x 6 products, 36 numbers in place of 16. Timm's
 //   networks, which had no part in it, agree; but their stems of 32 to 64
 //   channels do not, and the generated networks leave open whether those take
 //   it (docs/memory.md).
@@ -165,10 +162,10 @@ bool TakesWinograd(const Convolution& convolution) {
 /// Of 32-bit convolutions of 3 taps a dimension and stride 1.
 Multiples ForwardCopies(const Convolution& convolution,
                         const Multiples& aligned) {
-  if (convolution.channels_out <= kMostUncopiedOutputs) return {};
   const bool pads_input = convolution.channels_in % kVectorChannels != 0;
   const bool pads_output = convolution.channels_out % kVectorChannels != 0;
   if (!pads_input && !pads_output) return aligned;
+  if (convolution.channels_out <= kMostUncopiedOutputs) return {};
   return {pads_input ? 1.0 : 0.0, pads_output ? 1.0 : 0.0, 1.0};
 }
 

@@ -73,7 +73,7 @@ TABLES = {
     "nothing": ("", "an empty table"),
     "an open quote": ('model,batch\n"abc', "a quote is not closed"),
     "NULs": ("model,batch\n\0\0,1\n", "nothing says what the device is"),
-    "a column twice": ("model,model\na,b\n", "nothing says what the batch is"),
+    "a column twice": ("model,model\na,b\n", "two columns are named 'model'"),
     "NaN": (HEADER + "ok,1,a100,nan\n", "latency_ms is nan"),
     "a number below 0": (HEADER + "ok,1,a100,-1e308\n", "latency_ms is -1"),
     "a number without end": (HEADER + "ok,1,a100,1e999\n", "is no number"),
@@ -86,7 +86,8 @@ TABLES = {
         gzip.compress(HEADER.encode() + b"a,1,b,2\n" * 30000000, 1),
         "unpacks to more than 100 times its size"),
     "only a header": (HEADER, None),
-    "8 million commas": ("a," * 8000000, None),
+    "8 million commas": ("," * 8000000, None),
+    "8 million columns of one name": ("a," * 8000000, "two columns are named 'a'"),
     "escapes": ("model,batch,device\n\x1b[31mred\x1b]0;t\x07,1,a100\n", None),
 }
 

@@ -55,6 +55,8 @@ TEST(Workspace, OfA3x3CopiesTheSideWhoseChannelsFillNoVector) {
   EXPECT_EQ(WorkspaceOfLast(ForwardUnitStride3x3(37, 33)),
             tensor(37) + tensor(33) + weight(37, 33));
   EXPECT_EQ(WorkspaceOfLast(ForwardUnitStride3x3(37, 32)), 0);
+  EXPECT_EQ(WorkspaceOfLast(ForwardUnitStride3x3(36, 32)),
+            (tensor(36) + tensor(32) + weight(36, 32)) / 2);
 }
 
 TEST(Workspace, IsNoCopyForTensorCoresOnACardThatGainsNothingByThem) {
