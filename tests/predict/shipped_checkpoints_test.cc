@@ -23,7 +23,7 @@ struct Shipped {
 constexpr Shipped kShipped[] = {
     {"latency-autocast-portable.safetensors", 0xf58e2aa539102030},
     {"latency-autocast.safetensors", 0xfc661269c415b627},
-    {"memory-training.safetensors", 0x8d13acb20762dc6b},
+    {"memory-training.safetensors", 0xecfac1fda4d6aa38},
     {"pmgns/inference-autocast.safetensors", 0xe322d1753bb681f4},
     {"pmgns/inference.safetensors", 0xe621b7b8738cff4b},
     {"pmgns/training-memory.safetensors", 0x241f11a73bed74ef},
