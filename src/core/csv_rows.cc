@@ -13,7 +13,6 @@
 #include "foretell/error.h"
 #include "src/core/csv.h"
 #include "src/core/files.h"
-#include "src/core/printable.h"
 
 namespace foretell {
 namespace {
@@ -177,15 +176,15 @@ class Reader {
   std::size_t quoted_ = 0;   ///< Bytes of the cell so far that were in quotes.
 };
 
-/// Of two columns of one name only the first would be read.
+/// Of two columns of one name only the first would be read; spreadsheets write
+/// columns without a name, which nobody reads.
 void CheckColumns(const std::string& path,
                   const std::vector<std::string>& header) {
   std::set<std::string_view> names;
   for (const std::string& name : header) {
-    if (names.insert(name).second) continue;
-    throw Error(
-        ErrorCode::kCorrupt,
-        fmt::format("{}: two columns are named '{}'", path, Printable(name)));
+    if (name.empty() || names.insert(name).second) continue;
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("{}: two columns are named '{}'", path, name));
   }
 }
 

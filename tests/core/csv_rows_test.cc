@@ -58,6 +58,7 @@ TEST_F(CsvTest, TakesBlanksAroundCellsForNoPartOfThem) {
 TEST_F(CsvTest, RefusesTwoColumnsOfOneName) {
   ExpectError(ErrorCode::kCorrupt, "t.csv: two columns are named 'b'",
               [&] { Read("a,b, b\n1,2,3\n"); });
+  EXPECT_THAT(Read("a,b,,\n1,2,,\n"), ElementsAre("2:1|2"));
 }
 
 TEST_F(CsvTest, TellsALoneEmptyCellInQuotesFromAnEmptyLine) {
