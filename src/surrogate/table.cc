@@ -45,8 +45,13 @@ double NumberAt(const RawTable& raw, const CsvRow& row,
   return *number;
 }
 
-/// Every column of `row` but the target.
+/// Every column of `row` but the target. Only columns without a name can have
+/// one name, and of these only the first can be read.
 void ChooseColumns(RawTable& raw, const CsvRow& row) {
+  if (std::ranges::count(row.columns(), "") > 1) {
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("{}: two columns are named ''", raw.path));
+  }
   for (const std::string& column : row.columns()) {
     if (column != raw.target) raw.columns.push_back(column);
   }

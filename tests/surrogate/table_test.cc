@@ -70,6 +70,8 @@ TEST_F(TableFile, RefusesAColumnThatIsMissing) {
 TEST_F(TableFile, RefusesTwoColumnsOfOneName) {
   EXPECT_EQ(ErrorOf("batch,batch,memory\n1,1,10\n2,2,20\n"),
             path_ + ": two columns are named 'batch'");
+  EXPECT_EQ(ErrorOf("batch,,,memory\n1,2,3,10\n2,3,4,20\n"),
+            path_ + ": two columns are named ''");
 }
 
 TEST_F(TableFile, RefusesTooFewRows) {
