@@ -218,6 +218,8 @@ def flagperf_graph(op, parameters, dtype):
         return text.matmul(4096, 4096, 4096, dtype)
     if op == "bmm":
         return text.bmm(2, 4096, 4096, 4096, dtype)
+    if op == "group_norm":  # torch.nn.GroupNorm(3, 6), as their main.py has it.
+        return text.unary(op, (20, 6, 65536), "num_groups=3", dtype)
     return None
 
 
@@ -230,7 +232,8 @@ def flagperf(path):
         if graph is None:
             continue
         kind = ("product" if row["op"] in ("mm", "addmm", "bmm") else
-                "reduction" if row["op"] in REDUCTIONS else "element-wise")
+                "reduction" if row["op"] in REDUCTIONS else
+                "norm" if row["op"] == "group_norm" else "element-wise")
         yield Row("flagperf", number, f"{kind} {dtype}", row["op"],
                   CATALOGUE[row["device"]], float(row["kernel_latency_us"]),
                   graph, tf32=False)

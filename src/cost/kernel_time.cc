@@ -180,7 +180,9 @@ KernelTime TimeOf(const Kernel& kernel, const Machine& machine) {
   const KernelRoofline roofline = RooflineOf(kernel, machine);
   KernelTime time = {.launch_us = Real(kernel.launches) * kKernelFloorUs,
                      .traffic_us = roofline.memory_us};
-  time.memory_us = std::max(TrafficUs(kernel, machine), roofline.serial_us);
+  const double traffic_us = TrafficUs(kernel, machine);
+  time.memory_us = std::max({traffic_us, roofline.serial_us,
+                             GroupLoopUs(kernel, machine, traffic_us)});
   time.conversion_us = ConversionUs(kernel, machine);
   if (kernel.macs == 0) return time;
   time.at_peak_us =

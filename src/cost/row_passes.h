@@ -14,6 +14,12 @@ double RereadBytes(const Kernel& kernel, const Machine& machine);
 /// which short rows feel; 0 for every other kernel.
 double RowStartsUs(const Kernel& kernel, const Machine& machine);
 
+/// Time of a group norm whose blocks, one for each group of an image, do not
+/// fill the GPU; `traffic_us` is what its bytes take where they do. 0 for every
+/// other kernel.
+double GroupLoopUs(const Kernel& kernel, const Machine& machine,
+                   double traffic_us);
+
 /// Share of its usual bandwidth that a softmax over rows too long for one warp
 /// reaches when they do not start at addresses that vector loads take; 1 for
 /// every other kernel.

@@ -37,6 +37,17 @@ void ChannelNorm(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.channels_in = shape.size() > 1 ? shape[1] : 1;
 }
 
+void GroupNorm(const Expansion& expansion, const ExpandedNode& expanded,
+               Kernel& kernel) {
+  ChannelNorm(expansion, expanded, kernel);
+  const Shape& shape = expansion.tensors.ShapeOf(expanded.result());
+  const Node& node = expanded.node;
+  const std::int64_t groups =
+      node.Int("num_groups", node.Int("group", kernel.channels_in));
+  kernel.group_elements = kernel.channels_in * PositionsOf(shape) /
+                          std::max<std::int64_t>(1, groups);
+}
+
 /// Broadcasts an operand with dimensions that is smaller than the result.
 void Broadcasting(const Expansion& expansion, const ExpandedNode& expanded,
                   Kernel& kernel) {
@@ -128,7 +139,7 @@ constexpr auto kKindRows = std::to_array<KindRow>({
     {OpKind::kEmbedding,         KernelClass::kGather, &Rows},
     {OpKind::kBatchNorm,         KernelClass::kBatchNorm, &ChannelNorm},
     {OpKind::kLayerNorm,         KernelClass::kLayerNorm, &Rows},
-    {OpKind::kGroupNorm,         KernelClass::kGroupNorm, &ChannelNorm},
+    {OpKind::kGroupNorm,         KernelClass::kGroupNorm, &GroupNorm, 3},
     {OpKind::kInstanceNorm,      KernelClass::kGroupNorm, &ChannelNorm},
     {OpKind::kRmsNorm,           KernelClass::kLayerNorm, &Rows},
     {OpKind::kLocalResponseNorm, KernelClass::kGroupNorm, &ChannelNorm},

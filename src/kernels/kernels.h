@@ -44,6 +44,8 @@ struct Kernel {
   std::int64_t channels_in = 0;
   std::int64_t channels_out = 0;
   std::int64_t groups = 0;
+  /// Elements of an image that a group norm takes one mean of.
+  std::int64_t group_elements = 0;
   /// What one thread of an interpolating upsampling does one after the other
   /// (SerialSteps).
   std::int64_t serial_steps = 0;
@@ -67,7 +69,7 @@ struct Kernel {
   /// Attention: with a mask. Reduction: over the last dimension. Element-wise:
   /// an operand is broadcast.
   bool variant = false;
-  bool causal = false;  ///< Attention that skips the keys after a query.
+  bool causal = false;      ///< Attention that skips the keys after a query.
   TorchVersion torch = {};  ///< That launches it.
 
   std::strong_ordering operator<=>(const Kernel&) const = default;
