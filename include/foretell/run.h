@@ -79,6 +79,9 @@ struct Run {
   bool autocast = false;
   /// Network and input were converted to the channels-last format.
   bool channels_last = false;
+  /// Group norms keep to 16 bits under autocast, as those of timm's fast norm
+  /// do; false: they run in FP32, as autocast has it.
+  bool half_group_norm = false;
   TorchVersion torch = {};
   Host host = Host::kPython;
   /// The file was exported with its batch norms folded into convolutions, and
@@ -104,8 +107,8 @@ Run RunOf(const GraphInfo& info, const Run& run);
 /// An object on one line, with all fields: {"autocast":false, …}.
 std::string RunToJson(const Run& run);
 /// Reads what RunToJson writes: every field once and no other; a power limit
-/// may be absent. Throws Error(kCorrupt) that names `origin`, the field and its
-/// value; so for a grad mode in training.
+/// and the group norms' type may be absent. Throws Error(kCorrupt) that names
+/// `origin`, the field and its value; so for a grad mode in training.
 Run RunFromJson(std::string_view json, const std::string& origin);
 
 }  // namespace foretell

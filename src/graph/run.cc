@@ -93,6 +93,7 @@ std::string RunToJson(const Run& run) {
                         {"optimizer", OptimizerName(run.optimizer)},
                         {"autocast", run.autocast},
                         {"channels_last", run.channels_last},
+                        {"half_group_norm", run.half_group_norm},
                         {"torch", ToString(run.torch)},
                         {"host", HostName(run.host)},
                         {"restore_folded_norms", run.restore_folded_norms},
@@ -117,6 +118,9 @@ Run RunFromJson(std::string_view json, const std::string& origin) {
           .restore_folded_norms = object.Bool("restore_folded_norms"),
           .grad_mode = object.Bool("grad_mode")};
   object.Read("power_limit_w", run.power_limit_w);
+  std::optional<bool> half_group_norm;
+  object.Read("half_group_norm", half_group_norm);
+  run.half_group_norm = half_group_norm.value_or(false);
   object.Finish();
   if (run.grad_mode && run.mode == Mode::kTraining) {
     throw Error(ErrorCode::kCorrupt,

@@ -13,6 +13,8 @@ constexpr char kAutocast[] = "autocast";
 constexpr char kMemoryFormat[] = "memory_format";
 constexpr char kChannelsLast[] = "channels_last";
 constexpr char kGradMode[] = "grad_mode";
+constexpr char kGroupNorm[] = "group_norm";
+constexpr char kHalf[] = "half";
 constexpr char kTrue[] = "true";
 
 /// Null where the text is no JSON: labels come from files.
@@ -39,7 +41,9 @@ Setting::Setting(const Run& run)
           {{kAutocast, run.autocast ? kTrue : "false"},
            {kGradMode, run.grad_mode ? kTrue : "false"},
            {kMemoryFormat, run.channels_last ? kChannelsLast : "contiguous"},
-           {kVersionKeys.front(), ToString(run.torch)}}) {}
+           {kVersionKeys.front(), ToString(run.torch)}}) {
+  if (run.half_group_norm) values_[kGroupNorm] = kHalf;
+}
 
 void Setting::Set(const std::string& key, const std::string& value) {
   values_[key] = value;
@@ -56,6 +60,7 @@ Run Setting::ToRun() const {
   const std::string format = ValueOf(kMemoryFormat);
   Run run{.autocast = ValueOf(kAutocast) == kTrue,
           .channels_last = format == "nhwc" || format == kChannelsLast,
+          .half_group_norm = ValueOf(kGroupNorm) == kHalf,
           .grad_mode = ValueOf(kGradMode) == kTrue};
   for (const char* key : kVersionKeys) {
     if (const auto version = ParseTorchVersion(ValueOf(key))) {

@@ -91,7 +91,8 @@ std::string_view WithoutUnderscore(std::string_view target) {
 
 }  // namespace
 
-AutocastRule AutocastRuleOf(const Node& node) {
+AutocastRule AutocastRuleOf(const Node& node, const Run& run) {
+  if (run.half_group_norm && node.kind == OpKind::kGroupNorm) return kHalf;
   const auto* const by_kind =
       std::ranges::find(kKindRules, node.kind, &KindRule::kind);
   const bool has_kind = by_kind != std::end(kKindRules);

@@ -107,7 +107,7 @@ void ExpandCasts(Expansion& expansion, ExpandedNode& expanded) {
   if (node.phase != Phase::kForward) {
     return SetResults(expansion, node, FirstBytes(expansion, floats));
   }
-  switch (AutocastRuleOf(node)) {
+  switch (AutocastRuleOf(node, expansion.mode)) {
     case AutocastRule::kHalf:
       for (const ValueId id : floats) CastDown(expansion, expanded.id, id);
       expanded.read_as = kHalfBytes;

@@ -14,6 +14,7 @@ constexpr Run kUnusual = {.mode = Mode::kTraining,
                           .optimizer = Optimizer::kAdamW,
                           .autocast = true,
                           .channels_last = true,
+                          .half_group_norm = true,
                           .torch = {.major = 1, .minor = 13, .patch = 1},
                           .host = Host::kCpp,
                           .restore_folded_norms = true,
@@ -25,11 +26,12 @@ TEST(Run, ComesBackFromItsJson) {
   for (const foretell::Run& run : {foretell::Run{}, kUnusual, kRecorded}) {
     EXPECT_EQ(RunFromJson(RunToJson(run), "test"), run);
   }
-  EXPECT_EQ(RunToJson({}),
-            R"({"autocast":false,"channels_last":false,"grad_mode":false,)"
-            R"("host":"python","mode":"inference","optimizer":"sgd",)"
-            R"("power_limit_w":null,"precision":"fp32",)"
-            R"("restore_folded_norms":false,"torch":"2.9"})");
+  EXPECT_EQ(
+      RunToJson({}),
+      R"({"autocast":false,"channels_last":false,"grad_mode":false,)"
+      R"("half_group_norm":false,"host":"python","mode":"inference","optimizer":"sgd",)"
+      R"("power_limit_w":null,"precision":"fp32",)"
+      R"("restore_folded_norms":false,"torch":"2.9"})");
 }
 
 /// The JSON of a plain run with `from` replaced by `to`.
@@ -38,8 +40,10 @@ std::string Edited(const std::string& from, const std::string& to) {
   return json.replace(json.find(from), from.size(), to);
 }
 
-TEST(Run, MayLeaveItsPowerLimitOut) {
+TEST(Run, MayLeaveOutItsPowerLimitAndTheTypeOfGroupNorms) {
   EXPECT_EQ(RunFromJson(Edited("\"power_limit_w\":null,", ""), "test"),
+            foretell::Run{});
+  EXPECT_EQ(RunFromJson(Edited("\"half_group_norm\":false,", ""), "test"),
             foretell::Run{});
 }
 

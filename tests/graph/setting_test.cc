@@ -14,6 +14,8 @@ TEST(Setting, SaysHowALabelsNetworkRan) {
   EXPECT_TRUE(run.channels_last);
   EXPECT_EQ(run.torch, (TorchVersion{.major = 1, .minor = 13, .patch = 1}));
   EXPECT_TRUE(Setting(R"({"autocast": true})").ToRun().autocast);
+  EXPECT_TRUE(Setting(R"({"group_norm": "half"})").ToRun().half_group_norm);
+  EXPECT_FALSE(Setting(R"({"group_norm": "float"})").ToRun().half_group_norm);
 }
 
 TEST(Setting, TakesWhatIsMissingForThePlainCase) {
@@ -36,6 +38,7 @@ TEST(Setting, TakesTheFirstVersionThereIs) {
 TEST(Setting, OfARunLeadsBackToIt) {
   const foretell::Run run{.autocast = true,
                           .channels_last = true,
+                          .half_group_norm = true,
                           .torch = {.major = 2, .minor = 4, .patch = 1},
                           .grad_mode = true};
   const Setting setting(run);

@@ -28,6 +28,15 @@ TEST(Autocast, NormalisesAndTakesPowersInFloat) {
   EXPECT_EQ(RuleOf("pow"), AutocastRule::kFloat);
 }
 
+TEST(Autocast, LeavesGroupNormsInHalfWhereTheRunDoes) {
+  const Node norm = {.target = "group_norm", .kind = OpKindOf("group_norm")};
+  EXPECT_EQ(AutocastRuleOf(norm, {.half_group_norm = true}),
+            AutocastRule::kHalf);
+  const Node layer = {.target = "layer_norm", .kind = OpKindOf("layer_norm")};
+  EXPECT_EQ(AutocastRuleOf(layer, {.half_group_norm = true}),
+            AutocastRule::kFloat);
+}
+
 TEST(Autocast, TakesLossesAndDistancesInFloat) {
   EXPECT_EQ(RuleOf("mse_loss"), AutocastRule::kFloat);
   EXPECT_EQ(RuleOf("nll_loss"), AutocastRule::kFloat);

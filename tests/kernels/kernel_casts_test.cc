@@ -131,6 +131,19 @@ TEST(KernelCasts, TakeALayerNormToFloat) {
   EXPECT_EQ(norm.inner_extent, 32);
 }
 
+TEST(KernelCasts, LeaveAGroupNormInHalfWhereTheRunDoes) {
+  const std::string body =
+      std::string(kHalf) + "%y = group_norm(%h) {num_groups=4} : f32[8,32]\n";
+  foretell::Run run = kAutocast;
+  EXPECT_EQ(KernelsOf(body, run).back().bytes_in, 8 * 32 * 4);
+  run.half_group_norm = true;
+  const std::vector<Kernel> kernels = KernelsOf(body, run);
+  ASSERT_EQ(kernels.size(), kBefore + 1);
+  EXPECT_EQ(kernels[kBefore].bytes_in, 8 * 32 * 2);
+  EXPECT_EQ(kernels[kBefore].bytes_out, 8 * 32 * 2);
+  EXPECT_EQ(kernels[kBefore].group_elements, 8);
+}
+
 TEST(KernelCasts, LetASoftmaxReadHalfAndWriteFloat) {
   const std::vector<Kernel> kernels =
       KernelsOf(std::string(kHalf) + "%y = softmax(%h) {dim=-1} : f32[8,32]\n",
