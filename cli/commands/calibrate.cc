@@ -46,7 +46,8 @@ Calibration ToCalibration(const CalibrationPlan& plan, const SweptModel& model,
       .runs = static_cast<int>(table.rows()),
       .error_left_out = found.fit.after,
       .largest_error_left_out = found.fit.after_largest,
-      .factors = model.Factors()};
+      .factors = model.Factors(),
+      .step = CommonStep(found.runs.shown, table.columns)};
   for (std::size_t i = 0; i < calibration.factors.size(); ++i) {
     const auto column = table.inputs.col(static_cast<Eigen::Index>(i));
     calibration.factors[i].lowest = column.minCoeff();

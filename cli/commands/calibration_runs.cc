@@ -38,10 +38,12 @@ class Bench {
     Eigen::VectorXd measured(points.rows());
     Eigen::VectorXd estimated(points.rows());
     std::vector<FailedPoint> failed;
+    std::vector<ShownStep> shown;
     for (Eigen::Index i = 0; i < points.rows(); ++i) {
       progress_.Show(done_++, total_, failures_, "measuring");
       if (Run(points.row(i), measured[i], estimated[i], failed)) {
         good.push_back(i);
+        shown.push_back(std::move(shown_));
       }
     }
     return {.measured = {.columns = model_.Names(),
@@ -49,6 +51,7 @@ class Bench {
                          .inputs = points(good, Eigen::all),
                          .values = measured(good)},
             .estimated = estimated(good),
+            .shown = std::move(shown),
             .failed = std::move(failed)};
   }
 
@@ -88,8 +91,9 @@ class Bench {
   }
 
   double Estimate(const Eigen::VectorXd& point) {
-    const MemoryBreakdown memory =
-        SimulateMemory(model_.GraphAt(point), memory_);
+    const OperatorGraph graph = model_.GraphAt(point);
+    shown_ = ShownBy(graph, {point.begin(), point.end()});
+    const MemoryBreakdown memory = SimulateMemory(graph, memory_);
     return ToMiB(plan_.device == "cpu" ? memory.allocated_peak : memory.total);
   }
 
@@ -97,6 +101,7 @@ class Bench {
   SweptModel& model_;
   Eigen::Index total_;
   MemoryOptions memory_;
+  ShownStep shown_;  ///< Of the last estimate.
   ProgressBar progress_;
   Eigen::Index done_ = 0;
   Eigen::Index failures_ = 0;

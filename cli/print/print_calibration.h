@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "foretell/calibration.h"
 #include "src/surrogate/gap.h"
 
 namespace foretell::cli {
@@ -20,6 +21,7 @@ struct FailedPoint {
 struct CalibrationRuns {
   surrogate::Table measured;
   Eigen::VectorXd estimated;
+  std::vector<ShownStep> shown;
   std::vector<FailedPoint> failed;  ///< Points that are not among the others.
 };
 

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "foretell/graph.h"
@@ -36,6 +40,48 @@ struct GapTerm {
   std::vector<int> powers;  ///< One per factor, each 0 or above.
 };
 
+/// A dimension of an input in the runs. Without either field it changed as no
+/// factor did, which nothing is compared with.
+struct CalibratedSize {
+  std::optional<std::int64_t> size = {};  ///< In all runs.
+  std::string factor = {};                ///< Was as large in every run.
+
+  bool operator==(const CalibratedSize&) const = default;
+};
+
+struct CalibratedInput {
+  std::string name;
+  std::vector<CalibratedSize> shape;
+};
+
+/// The fewest and the most of something in the runs.
+struct CalibratedRange {
+  std::int64_t lowest = 0;
+  std::int64_t highest = 0;
+};
+
+/// What graphs of the runs show beside the factors: sizes that were none, and
+/// by their operators and parameters another loop or another file of that name.
+struct CalibratedStep {
+  std::vector<CalibratedInput> inputs;
+  CalibratedRange operators;
+  CalibratedRange parameters;  ///< Elements.
+};
+
+/// What one run's graph shows.
+struct ShownStep {
+  std::vector<double> factors;  ///< Values, in the order of the names.
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> inputs;
+  std::int64_t operators = 0;
+  std::int64_t parameters = 0;
+};
+ShownStep ShownBy(const OperatorGraph& graph, std::vector<double> factors);
+
+/// What is common to `runs`, one at least, of one model with the factors
+/// `names`.
+CalibratedStep CommonStep(std::span<const ShownStep> runs,
+                          std::span<const std::string> names);
+
 /// Measured minus estimated memory of a model, as a polynomial of its factors.
 struct Calibration {
   std::string origin;  ///< File, as errors name it; not part of the document.
@@ -50,13 +96,15 @@ struct Calibration {
   double largest_error_left_out = 0;
   std::vector<CalibratedFactor> factors;
   std::vector<GapTerm> gap;
+  std::optional<CalibratedStep> step = {};  ///< Files of before lack it.
 };
 
 /// The gap at one graph.
 struct GapAt {
   double mib = 0;
-  /// Factors that lie outside of the runs, "batch 64, of 1 to 32": the gap is
-  /// that of the nearest point inside.
+  /// What lies outside of the runs, "batch 64, of 1 to 32": the gap is that of
+  /// the nearest point inside. Factors, sizes that were none, and counts of
+  /// CalibratedStep.
   std::vector<std::string> outside;
 };
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -13,13 +13,13 @@
 #include "src/core/parse_number.h"
 #include "src/core/text.h"
 #include "src/predict/apply_adaptation.h"
+#include "src/predict/calibrated_step.h"
 #include "src/predict/model_field.h"
 
 namespace foretell {
 namespace {
 
 using Place = CalibratedFactor::Place;
-using Fields = std::map<std::string, double>;
 
 /// The model with {NAME} for all of its fields: those that it does not place
 /// are added, as a sweep adds them.
@@ -40,9 +40,9 @@ std::string_view WithoutFolder(std::string_view name) {
 }
 
 /// What stands in `name` in the places of `pattern`; empty: they differ.
-std::optional<Fields> FieldsOf(std::string_view pattern,
-                               std::string_view name) {
-  Fields fields;
+std::optional<FactorValues> FieldsOf(std::string_view pattern,
+                                     std::string_view name) {
+  FactorValues fields;
   while (!pattern.empty()) {
     if (pattern.front() != '{') {
       if (name.empty() || name.front() != pattern.front()) return {};
@@ -112,24 +112,31 @@ GapAt GapOf(const Calibration& calibration, const OperatorGraph& graph) {
   }
   GapAt gap;
   std::vector<double> at;
+  FactorValues values;
   for (const CalibratedFactor& factor : calibration.factors) {
     double value = static_cast<double>(graph.info().batch);
     if (factor.place == Place::kField) value = fields->at(factor.name);
     if (factor.place == Place::kLength) {
       value = LengthOf(calibration, factor, graph);
     }
+    values[factor.name] = value;
     at.push_back(std::clamp(value, factor.lowest, factor.highest));
     if (at.back() == value) continue;
     gap.outside.push_back(
         fmt::format("{} {}, of {} to {}", factor.name, FormatExact(value),
                     FormatExact(factor.lowest), FormatExact(factor.highest)));
   }
+  if (calibration.step) {
+    std::ranges::move(DifferencesFrom(*calibration.step, graph, values),
+                      std::back_inserter(gap.outside));
+  }
   gap.mib = SumOf(calibration.gap, at);
   return gap;
 }
 
 void CheckCalibration(const Calibration& calibration, const DeviceSpec& device,
-                      const ContextModel& context, const Run& run) {
+                      const ContextModel& context, const Run& run,
+                      const CachingAllocatorConfig& allocator) {
   if (calibration.measured_on == "cpu") {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: was measured on the CPU; predictions are of "
@@ -141,6 +148,10 @@ void CheckCalibration(const Calibration& calibration, const DeviceSpec& device,
   }
   if (calibration.context != context.name) {
     RefuseOther(calibration, "environment", calibration.context, context.name);
+  }
+  if (allocator.expandable_segments) {
+    RefuseOther(calibration, "allocator", "PyTorch's default",
+                "--expandable-segments");
   }
   Run mine = calibration.run;
   mine.host = run.host;
@@ -160,6 +171,12 @@ void MarkCalibrated(const Calibration& calibration, const GapAt& gap,
         fmt::format("memory: {} lies outside of the runs of {}; calibrated by "
                     "the nearest",
                     Joined(gap.outside), calibration.origin));
+  }
+  if (!calibration.step) {
+    memory.warnings.push_back(
+        fmt::format("memory: {} does not say at which other sizes its runs "
+                    "were; calibrate anew to have them compared",
+                    calibration.origin));
   }
   memory.source.method += fmt::format(", calibrated by {} runs of {}",
                                       calibration.runs, calibration.model);

@@ -1,7 +1,10 @@
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "foretell/calibration.h"
 #include "src/core/json_object.h"
@@ -17,6 +20,7 @@ using Place = CalibratedFactor::Place;
 constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr int kMostPowers = 64;
 constexpr int kMostRuns = 1'000'000;
+constexpr std::int64_t kMostCount = std::numeric_limits<std::int64_t>::max();
 constexpr NameTable<3> kPlaces = {"batch", "length", "field"};
 
 std::optional<Place> ParsePlace(std::string_view name) {
@@ -46,6 +50,71 @@ CalibratedFactor ReadFactor(JsonObject& object) {
   }
   object.Finish();
   return factor;
+}
+
+Json RangeJson(const CalibratedRange& range) {
+  return {{"lowest", range.lowest}, {"highest", range.highest}};
+}
+
+Json InputJson(const CalibratedInput& input) {
+  Json shape = Json::array();
+  for (const CalibratedSize& one : input.shape) {
+    Json size = Json::object();
+    if (one.size) size["size"] = *one.size;
+    if (!one.factor.empty()) size["factor"] = one.factor;
+    shape.push_back(std::move(size));
+  }
+  return {{"name", input.name}, {"shape", std::move(shape)}};
+}
+
+Json StepJson(const CalibratedStep& step) {
+  Json json = {{"operators", RangeJson(step.operators)},
+               {"parameters", RangeJson(step.parameters)},
+               {"inputs", Json::array()}};
+  for (const CalibratedInput& input : step.inputs) {
+    json["inputs"].push_back(InputJson(input));
+  }
+  return json;
+}
+
+CalibratedRange ReadRange(JsonObject object) {
+  CalibratedRange range;
+  range.lowest = object.Int("lowest", 0, kMostCount);
+  range.highest = object.Int("highest", range.lowest, kMostCount);
+  object.Finish();
+  return range;
+}
+
+CalibratedSize ReadSize(JsonObject& object, const Calibration& calibration) {
+  CalibratedSize size;
+  if (object.IsGiven("size")) size.size = object.Int("size", 0, kMostCount);
+  if (object.IsGiven("factor")) {
+    size.factor = object.String("factor");
+    const bool is_one = std::ranges::count(calibration.factors, size.factor,
+                                           &CalibratedFactor::name) > 0;
+    if (!is_one) {
+      object.Fail("factor", fmt::format("is '{}', which is none of the factors",
+                                        size.factor));
+    }
+  }
+  object.Finish();
+  return size;
+}
+
+CalibratedStep ReadStep(JsonObject object, const Calibration& calibration) {
+  CalibratedStep step{.inputs = {},
+                      .operators = ReadRange(object.Object("operators")),
+                      .parameters = ReadRange(object.Object("parameters"))};
+  for (JsonObject& input : object.Objects("inputs")) {
+    CalibratedInput read{.name = input.String("name"), .shape = {}};
+    for (JsonObject& size : input.Objects("shape")) {
+      read.shape.push_back(ReadSize(size, calibration));
+    }
+    input.Finish();
+    step.inputs.push_back(std::move(read));
+  }
+  object.Finish();
+  return step;
 }
 
 GapTerm ReadTerm(JsonObject& object, std::size_t factors) {
@@ -81,6 +150,7 @@ std::string CalibrationToJson(const Calibration& calibration) {
     json["gap_mib"].push_back(
         {{"coefficient", term.coefficient}, {"powers", term.powers}});
   }
+  if (calibration.step) json["step"] = StepJson(*calibration.step);
   return DumpJson(std::move(json)) + "\n";
 }
 
@@ -107,6 +177,9 @@ Calibration CalibrationFromJson(std::string_view json,
   }
   for (JsonObject& term : root.Objects("gap_mib")) {
     calibration.gap.push_back(ReadTerm(term, calibration.factors.size()));
+  }
+  if (root.IsGiven("step")) {
+    calibration.step = ReadStep(root.Object("step"), calibration);
   }
   root.Finish();
   return calibration;

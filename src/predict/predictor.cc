@@ -162,7 +162,8 @@ Predictor::Predictor(DeviceSpec device, const Run& run,
     options_.host = HostOf(*options_.adaptation, options_.host);
   }
   if (options_.calibration) {
-    CheckCalibration(*options_.calibration, device_, context_, run_);
+    CheckCalibration(*options_.calibration, device_, context_, run_,
+                     options_.allocator);
   }
   SetHost(options_.host);
 }

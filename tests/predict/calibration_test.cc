@@ -1,9 +1,11 @@
 #include "foretell/calibration.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "foretell/graph_io.h"
 #include "foretell/predictor.h"
@@ -40,7 +42,9 @@ Calibration SampleGap() {
                        .dim = 1,
                        .lowest = 3,
                        .highest = 3}},
-          .gap = {{100, {0, 0, 0}}, {2, {1, 1, 0}}}};
+          .gap = {{100, {0, 0, 0}}, {2, {1, 1, 0}}},
+          .step = CalibratedStep{
+              .inputs = {}, .operators = {1, 1}, .parameters = {}}};
 }
 
 OperatorGraph NamedGraph(const std::string& name, int batch) {
@@ -132,6 +136,132 @@ TEST(Calibration, AddsTheGapToTheMemory) {
   EXPECT_THAT(beyond[Target::kMemory].warnings,
               ElementsAre(HasSubstr("batch 32, of 4 to 16 lies outside of the "
                                     "runs of gap.json")));
+}
+
+/// `height` x `width` of images that two operators take.
+OperatorGraph Images(int batch, int height, int width) {
+  const std::string type = fmt::format("f32[{},3,{},{}]", batch, height, width);
+  return ParseGraph(fmt::format(
+      "graph \"net.onnx\" batch={}\n%x = input {}\n%n = input f32[7]\n"
+      "%y = relu(%x) : {}\n%z = relu(%y) : {}\noutput %z\n",
+      batch, type, type, type));
+}
+
+/// Runs of 1 to 8 images of the height 32 and the width of the factor.
+Calibration GapOfImages() {
+  Calibration gap = SampleGap();
+  gap.model = "net.onnx";
+  gap.factors = {{.name = "batch", .lowest = 1, .highest = 8},
+                 {.name = "edge",
+                  .place = Place::kLength,
+                  .input = "x",
+                  .dim = 3,
+                  .lowest = 16,
+                  .highest = 64}};
+  gap.gap = {{5, {0, 0}}};
+  const std::vector<std::string> names = {"batch", "edge"};
+  gap.step =
+      CommonStep(std::vector<ShownStep>{ShownBy(Images(1, 32, 64), {1, 64}),
+                                        ShownBy(Images(8, 32, 16), {8, 16})},
+                 names);
+  return gap;
+}
+
+TEST(Calibration, KnowsTheSizesThatWereNoFactor) {
+  const CalibratedStep step = *GapOfImages().step;
+  ASSERT_EQ(step.inputs.size(), 2);
+  EXPECT_EQ(step.inputs[0].name, "x");
+  EXPECT_THAT(step.inputs[0].shape,
+              ElementsAre(CalibratedSize{.factor = "batch"},
+                          CalibratedSize{.size = 3}, CalibratedSize{.size = 32},
+                          CalibratedSize{.factor = "edge"}));
+  EXPECT_THAT(step.inputs[1].shape, ElementsAre(CalibratedSize{.size = 7}));
+  EXPECT_EQ(step.operators.lowest, 2);
+  EXPECT_EQ(step.operators.highest, 2);
+  const std::string json = CalibrationToJson(GapOfImages());
+  EXPECT_EQ(CalibrationToJson(CalibrationFromJson(json, "gap.json")), json);
+}
+
+TEST(Calibration, ComparesNothingWithSizesThatNoFactorSays) {
+  const std::vector<std::string> names = {"batch"};
+  const CalibratedStep step =
+      CommonStep(std::vector<ShownStep>{ShownBy(Images(1, 32, 64), {1}),
+                                        ShownBy(Images(8, 16, 64), {8})},
+                 names);
+  EXPECT_EQ(step.inputs[0].shape[2], CalibratedSize{});
+  Calibration gap = GapOfImages();
+  gap.step = step;
+  EXPECT_THAT(GapOf(gap, Images(4, 50, 64)).outside, IsEmpty());
+}
+
+TEST(Calibration, SaysWhereTheSizesAreOthers) {
+  EXPECT_THAT(GapOf(GapOfImages(), Images(4, 32, 48)).outside, IsEmpty());
+  EXPECT_THAT(GapOf(GapOfImages(), Images(4, 48, 48)).outside,
+              ElementsAre("dimension 2 of input 'x' 48, of 32"));
+  Calibration square = GapOfImages();
+  square.step->inputs[0].shape[2] = {.factor = "edge"};
+  EXPECT_THAT(GapOf(square, Images(4, 48, 16)).outside,
+              ElementsAre("dimension 2 of input 'x' 48, of 16 (edge)"));
+  const Figure memory =
+      CalibratedBy(GapOfImages()).Predict(Images(4, 48, 48))[Target::kMemory];
+  EXPECT_THAT(memory.warnings,
+              ElementsAre("memory: dimension 2 of input 'x' 48, of 32 lies "
+                          "outside of the runs of gap.json; calibrated by the "
+                          "nearest"));
+  EXPECT_GE(memory.interval.hi, memory.value * 1.25);
+}
+
+TEST(Calibration, SaysWhereTheStepIsAnother) {
+  Calibration gap = GapOfImages();
+  gap.step->operators = {3, 5};
+  gap.step->parameters = {1, 1};
+  gap.step->inputs[1].name = "gone";
+  EXPECT_THAT(GapOf(gap, Images(4, 32, 48)).outside,
+              ElementsAre("no input 'gone'", "operators 2, of 3 to 5",
+                          "parameters 0, of 1"));
+  gap = GapOfImages();
+  gap.step->inputs[1].shape.clear();
+  EXPECT_THAT(GapOf(gap, Images(4, 32, 48)).outside,
+              ElementsAre("dimensions of input 'n' 1, of 0"));
+}
+
+TEST(Calibration, SaysOnceWhatAnOldFileLacks) {
+  Calibration old = GapOfImages();
+  old.step.reset();
+  const std::string json = CalibrationToJson(old);
+  EXPECT_EQ(json.find("\"step\""), std::string::npos);
+  const Prediction prediction =
+      CalibratedBy(CalibrationFromJson(json, "gap.json"))
+          .Predict(Images(4, 48, 48));
+  EXPECT_THAT(prediction[Target::kMemory].warnings,
+              ElementsAre("memory: gap.json does not say at which other sizes "
+                          "its runs were; calibrate anew to have them "
+                          "compared"));
+}
+
+TEST(Calibration, NamesTheFactorThatIsNone) {
+  std::string json = CalibrationToJson(GapOfImages());
+  const std::string factor = "\"factor\": \"edge\"";
+  ASSERT_NE(json.find(factor), std::string::npos) << json;
+  json.replace(json.find(factor), factor.size(), "\"factor\": \"depth\"");
+  ExpectError([&] { CalibrationFromJson(json, "gap.json"); },
+              ErrorCode::kCorrupt,
+              "step.inputs[0].shape[3].factor is 'depth', which is none of "
+              "the factors");
+}
+
+TEST(Calibration, IsOfOneAllocator) {
+  ExpectError(
+      [] {
+        Predictor::Analytic(
+            DeviceCatalog::BuiltIn().FindDevice("a100"), {},
+            {.context = DeviceCatalog::BuiltIn().FindContext("cuda13-lazy"),
+             .allocator = {.expandable_segments = true},
+             .calibration = SampleGap()});
+      },
+      ErrorCode::kInvalidArgument,
+      "gap.json: was calibrated with allocator PyTorch's default; asked for is "
+      "--expandable-segments");
 }
 
 TEST(Calibration, IsRefusedElsewhere) {

@@ -38,6 +38,9 @@ class Calibrate(unittest.TestCase):
         self.assertEqual(gap["format"], "calibration")
         self.assertEqual([one["name"] for one in gap["factors"]],
                          ["batch", "inputs", "hidden"])
+        self.assertEqual(gap["step"]["inputs"], [
+            {"name": "features", "shape": [{"factor": "batch"},
+                                    {"factor": "inputs"}]}])
         self.assertEqual(document["failed"], [])
         self.assertIsNone(document["random_fit"])
         self.assertGreaterEqual(document["fit"]["error_left_out"], 0)
@@ -121,6 +124,15 @@ class Calibrate(unittest.TestCase):
                                *extra).stdout) for extra in ((), flags)]
             self.assertEqual(batches[0], 200)
             self.assertLess(batches[1], 16)
+            other = predict_json(*step, *flags, "--foreach", "off")["results"][0]
+            self.assertRegex(other["warnings"][-1],
+                             r"memory: operators \d+, of \d+ lies outside of the "
+                             r"runs of .*gap.json; calibrated by the nearest")
+            gap["step"]["inputs"][0]["shape"][1] = {"size": 32}
+            stored.write_text(json.dumps(gap))
+            other = predict_json(*step, *flags)["results"][0]
+            self.assertIn("memory: dimension 1 of input 'features' 64, of 32 lies "
+                          "outside", other["warnings"][-1])
             outcome = run("predict", ONNX, "--batch", "2", "--mode", "training",
                           *flags)
             self.assertIn("was calibrated with the model zoo:mlp", outcome.stderr)
