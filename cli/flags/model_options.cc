@@ -63,6 +63,9 @@ ReportError ToReportError(const std::string& model,
           fmt::format("{}: {}", model, FirstLine(error.what()))};
 }
 
+/// Of one model: it is opened, traced, and predicted.
+constexpr int kStages = 3;
+
 /// `message` on one line that a terminal holds, whatever a file's names are.
 std::string OnALine(const std::string& message) {
   constexpr std::size_t kMostBytes = 4000;
@@ -243,12 +246,17 @@ std::vector<ReportError> ForEachTrace(
   ProgressBar progress;
   std::int64_t done = 0;
   std::vector<ReportError> errors;
+  // Where there is but one, all that can be shown is what it is at.
+  const auto stage = [&](int number, const std::string& what) {
+    if (total == 1) progress.ShowStage(number, kStages, what);
+  };
   options.WarnOfMissingLocks();
   ModelQueue queue(options.models, options.ToLoadOptions(),
                    WithOthers(traces, also));
   for (const std::string& path : options.models) {
     const std::int64_t done_with_it = done + std::ssize(traces);
     try {
+      stage(0, "opening " + path);
       const Program program = queue.Next();
       for (const ExpectedTrace& trace : traces) {
         if (total > 1) {
@@ -256,7 +264,10 @@ std::vector<ReportError> ForEachTrace(
         }
         const std::vector<BoundInput> inputs =
             BindInputs(program.inputs(), trace.inputs, path);
-        use(program, TraceProgram(program, inputs, trace.options));
+        stage(1, "tracing " + path);
+        const Trace traced = TraceProgram(program, inputs, trace.options);
+        stage(2, "predicting " + path);
+        use(program, traced);
       }
     } catch (const std::exception& error) {
       errors.push_back(ToReportError(path, error));

@@ -68,8 +68,8 @@ struct DeviceFlags {
 /// Traces every model at every batch size, in order, and hands each trace to
 /// `use` with the model's path and program. A model that fails, in here or in
 /// `use`, becomes an entry of the result; the others go on. Progress goes to
-/// stderr when that is a terminal and there is more than one run. `also` are
-/// traces of the same inputs that `use` will ask for, in this order.
+/// stderr when that is a terminal: runs, or the stages of a single one. `also`
+/// are traces of the same inputs that `use` will ask for, in this order.
 std::vector<ReportError> ForEachTrace(
     const ModelOptions& options,
     const std::function<void(const Program&, const Trace&)>& use,

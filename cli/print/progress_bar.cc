@@ -37,9 +37,16 @@ void ProgressBar::Show(std::int64_t done, std::int64_t total,
   if (!shown_ || (done < total && now - drawn_ < kRedraw)) return;
   drawn_ = now;
   const std::chrono::duration<double> passed = now - started_;
-  std::cerr << "\r\033[K"
-            << ProgressLine(done, total, failed, passed.count(), current)
-            << std::flush;
+  Draw(ProgressLine(done, total, failed, passed.count(), current));
+}
+
+void ProgressBar::ShowStage(std::int64_t done, std::int64_t total,
+                            const std::string& current) {
+  if (shown_) Draw(ProgressLine(done, total, 0, 0, current));
+}
+
+void ProgressBar::Draw(const std::string& line) {
+  std::cerr << "\r\033[K" << line << std::flush;
   line_stands = true;
 }
 

@@ -19,8 +19,13 @@ class ProgressBar {
   /// Redraws at most ten times a second, and at the end.
   void Show(std::int64_t done, std::int64_t total, std::int64_t failed,
             const std::string& current);
+  /// Redraws at once, without a rate: stages take different times.
+  void ShowStage(std::int64_t done, std::int64_t total,
+                 const std::string& current);
 
  private:
+  void Draw(const std::string& line);
+
   using Clock = std::chrono::steady_clock;
   bool shown_;
   Clock::time_point started_;

@@ -4,11 +4,15 @@
 import csv
 import io
 import json
+import os
 import pathlib
+import pty
+import subprocess
 import tempfile
 import unittest
 
-from calls import ONNX, SCRIPT, USAGE, MODEL_FAILED, run, predict_json
+from calls import (BINARY, ONNX, SCRIPT, USAGE, MODEL_FAILED, run,
+                   predict_json)
 
 
 class Predict(unittest.TestCase):
@@ -132,6 +136,20 @@ class Predict(unittest.TestCase):
                           "--power-limit", limit)
             self.assertEqual(outcome.returncode, USAGE, limit)
             self.assertIn(problem, outcome.stderr)
+
+    def test_a_terminal_shows_what_is_done(self):
+        terminal, stderr = pty.openpty()
+        outcome = subprocess.run([BINARY, "predict", ONNX, "--batch", "1"],
+                                 stdout=subprocess.PIPE, stderr=stderr,
+                                 text=True, timeout=300)
+        os.close(stderr)
+        shown = os.read(terminal, 10_000).decode()
+        os.close(terminal)
+        stages = [line for line in shown.split("\r\x1b[K") if line]
+        self.assertEqual([line.split("  ")[-1].split()[0] for line in stages],
+                         ["opening", "tracing", "predicting"])
+        self.assertTrue(shown.endswith("\r\x1b[K"), shown)
+        self.assertNotIn("tracing", outcome.stdout)
 
     def test_older_environment_has_a_larger_context(self):
         new, old = (predict_json(ONNX, "--batch", "1", *flags)["results"][0]
