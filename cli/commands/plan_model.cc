@@ -4,7 +4,9 @@
 #include <bit>
 #include <iostream>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "cli/commands/answer_for_models.h"
@@ -26,6 +28,9 @@ constexpr char kBatchAxis[] = "batch";
 constexpr char kResolutionAxis[] = "resolution";
 /// Networks that halve images a few times take no other edges.
 constexpr std::int64_t kResolutionStep = 32;
+/// Halvings and doublings: to the least that the model takes and to the most
+/// that fits.
+constexpr int kSearches = 3;
 
 std::int64_t StepOf(const PlanOptions& options) {
   if (options.step > 0) return options.step;
@@ -44,13 +49,23 @@ class AxisOfModel {
 
   Prediction At(std::int64_t value) {
     const auto most = static_cast<std::uint64_t>(options_.limit);
-    progress_.Show(tried_++, 2 * std::bit_width(most), 0,
+    progress_.Show(tried_++, kSearches * std::bit_width(most), 0,
                    fmt::format("{} {}", options_.axis, value));
     Eigen::VectorXd point(model_.axes().size());
     point[0] = static_cast<double>(value);
     if (point.size() > 1) point[1] = static_cast<double>(options_.batch);
-    return predictor_.Predict(model_.GraphAt(point));
+    try {
+      return predictor_.Predict(model_.GraphAt(point));
+    } catch (const Error& refusal) {
+      const std::string_view words = refusal.what();
+      refusals_.emplace(words.substr(std::min(words.find(": "), words.size())));
+      throw;
+    }
   }
+
+  /// Whether values were refused in other words: what is the same for all of
+  /// them is no matter of the size.
+  bool RefusesBySize() const { return refusals_.size() > 1; }
 
  private:
   static std::vector<surrogate::Axis> AxesOf(const PlanOptions& options) {
@@ -66,6 +81,7 @@ class AxisOfModel {
   Predictor predictor_;
   ProgressBar progress_;
   std::int64_t tried_ = 0;
+  std::set<std::string> refusals_;  ///< Behind the value that was tried.
 };
 
 /// What JudgeFit compares with the memory of the device: `value`, `limit`.
@@ -74,21 +90,37 @@ FitCheck DeviceCheck(const Prediction& prediction, const DeviceSpec& device,
   return JudgeFit(prediction, device, limits).checks.front();
 }
 
+/// The most steps that fit; what each needs that was tried goes to `needed`.
+LargestBatchFound MostSteps(const PlanOptions& options, const FitLimits& limits,
+                            AxisOfModel& axis,
+                            std::map<std::int64_t, FitCheck>& needed) {
+  const std::int64_t step = StepOf(options);
+  const BatchRange range = {
+      .most = std::max<std::int64_t>(options.limit / step, 1)};
+  const auto predict = [&](std::int64_t count) {
+    Prediction prediction = axis.At(count * step);
+    needed[count] = DeviceCheck(prediction, axis.device(), limits);
+    return prediction;
+  };
+  try {
+    return LargestBatch(range, predict, axis.device(), limits);
+  } catch (const Error& error) {
+    const bool is_refusal = error.code() == ErrorCode::kInvalidArgument;
+    if (!is_refusal || !needed.empty() || !axis.RefusesBySize()) throw;
+    throw Error(error.code(),
+                fmt::format("{}; nor was one of its doubles up to {} taken",
+                            error.what(), range.most * step));
+  }
+}
+
 PlannedModel Search(const PlanOptions& options) {
   AxisOfModel axis(options);
-  const std::int64_t step = StepOf(options);
   const double memory = ToMiB(options.memory_bytes());
   FitLimits limits;
   limits.max_memory_mib = (1 - options.margin) * memory;
   std::map<std::int64_t, FitCheck> needed;
-  LargestBatchFound found = LargestBatch(
-      {.most = std::max<std::int64_t>(options.limit / step, 1)},
-      [&](std::int64_t count) {
-        Prediction prediction = axis.At(count * step);
-        needed[count] = DeviceCheck(prediction, axis.device(), limits);
-        return prediction;
-      },
-      axis.device(), limits);
+  LargestBatchFound found = MostSteps(options, limits, axis, needed);
+  const std::int64_t step = StepOf(options);
   const std::int64_t steps = found.batch;
   const auto shown = steps > 0 ? needed.find(steps) : needed.begin();
   return {.model = options.model.models.front(),
@@ -96,7 +128,8 @@ PlannedModel Search(const PlanOptions& options) {
           .axis = options.axis,
           .value = steps * step,
           .step = step,
-          .smallest = needed.begin()->first * step,
+          .smallest = found.least * step,
+          .smallest_refusal = std::move(found.least_refusal),
           .is_limit = (steps + 1) * step > options.limit,
           .refusal = std::move(found.refusal),
           .needed_mib = shown->second.value,

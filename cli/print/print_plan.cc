@@ -27,6 +27,10 @@ std::string UsableText(const PlannedModel& planned) {
                      FormatNumber(planned.device_mib, 1));
 }
 
+nlohmann::ordered_json OrNull(const std::string& text) {
+  return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
+}
+
 std::string ShapeText(const std::vector<std::int64_t>& sizes) {
   return fmt::format("{}", fmt::join(sizes, " x "));
 }
@@ -55,6 +59,10 @@ std::string FormatPlannedModel(const PlannedModel& planned) {
       "{} {}{}\n{} on {} needs up to {} MiB; {}\n", planned.axis, planned.value,
       planned.is_limit ? " (--limit)" : "", planned.model, planned.place,
       FormatNumber(planned.needed_mib, 1), UsableText(planned));
+  if (!planned.smallest_refusal.empty()) {
+    text += fmt::format("the model takes none below {}: {}\n", planned.smallest,
+                        Printable(planned.smallest_refusal));
+  }
   if (!planned.refusal.empty()) {
     text += fmt::format("the model takes no more: {}\n",
                         Printable(planned.refusal));
@@ -76,9 +84,9 @@ nlohmann::ordered_json PlannedModelToJson(const PlannedModel& planned) {
           {"value", planned.value},
           {"step", planned.step},
           {"is_limit", planned.is_limit},
-          {"refusal", planned.refusal.empty()
-                          ? nlohmann::ordered_json()
-                          : nlohmann::ordered_json(planned.refusal)},
+          {"refusal", OrNull(planned.refusal)},
+          {"smallest", planned.smallest},
+          {"smallest_refusal", OrNull(planned.smallest_refusal)},
           {"needed_mib", RoundedForJson(planned.needed_mib)},
           {"memory_mib", RoundedForJson(planned.memory_mib)},
           {"usable_mib", RoundedForJson(planned.usable_mib)},

@@ -18,8 +18,9 @@ struct PlannedModel {
   std::string axis;
   std::int64_t value = 0;  ///< 0: not even `smallest` fits.
   std::int64_t step = 1;
-  std::int64_t smallest = 1;  ///< That the model takes.
-  bool is_limit = false;      ///< --limit ended the search.
+  std::int64_t smallest = 1;     ///< That the model takes.
+  std::string smallest_refusal;  ///< Why it takes none below; or empty.
+  bool is_limit = false;         ///< --limit ended the search.
   std::string refusal;    ///< Why the model takes no larger value; or empty.
   double needed_mib = 0;  ///< Upper end, at `value` or else at `smallest`.
   double memory_mib = 0;

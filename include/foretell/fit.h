@@ -70,6 +70,9 @@ struct LargestBatchFound {
   /// What `predict` threw for batch + 1; empty where JudgeFit refuses that, or
   /// it was not to be searched.
   std::string refusal;
+  std::int64_t least = 0;  ///< That `predict` takes.
+  /// What it threw for least - 1; empty where that was not to be searched.
+  std::string least_refusal;
 };
 
 /// The largest batch of `range` that JudgeFit accepts. `predict` is asked for
@@ -79,12 +82,13 @@ struct LargestBatchFound {
 /// a still larger one may be accepted.
 ///
 /// Batches for which `predict` throws Error(kInvalidArgument) are taken for
-/// larger than the model allows; where it does so for 1, the first is 2, since
-/// torch.export bounds open sizes by 2 from below.
+/// larger than the model allows; where it does so for the least, sizes double
+/// until it takes one, and the search begins at the least that it takes:
+/// torch.export bounds open sizes by 2 from below, poolings need lengths.
 ///
 /// Requires 1 <= range.least <= range.most. Throws what else `predict` and
 /// JudgeFit throw, and what `predict` threw for the least where it refuses that
-/// (and 2, where that is 1).
+/// and all of its doubles.
 LargestBatchFound LargestBatch(
     const BatchRange& range,
     const std::function<Prediction(std::int64_t)>& predict,

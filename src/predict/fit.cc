@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "foretell/error.h"
@@ -55,23 +56,46 @@ struct Bracket {
   std::int64_t bad;   ///< Refused, or above the most that is wanted.
 };
 
-/// The least batch, or 2 where the model refuses 1; 0 where that does not fit.
+/// Where a search begins.
+struct Begin {
+  std::int64_t least = 0;  ///< That the model takes.
+  std::int64_t good = 0;   ///< Accepted, the least or larger; 0: none is.
+};
+
+/// Asks `fits` for the least of `range` and its doubles until the model takes
+/// one, then for the least that it takes. `refusals` holds the last batch that
+/// was refused below that. Throws what was thrown for the least of `range`
+/// where all are refused.
 template <typename Fits>
-std::int64_t SmallestBatch(const BatchRange& range, const Fits& fits) {
-  try {
-    return fits(range.least) ? range.least : 0;
-  } catch (const Error& refusal) {
-    if (refusal.code() != ErrorCode::kInvalidArgument || range.least > 1 ||
-        range.most < 2) {
-      throw;
-    }
-    const Error of_one = refusal;
+Begin FindBegin(const BatchRange& range, const Fits& fits,
+                std::map<std::int64_t, Error>& refusals) {
+  // Without a value where the model refuses the size.
+  const auto try_fits = [&](std::int64_t batch) -> std::optional<bool> {
     try {
-      return fits(2) ? 2 : 0;
-    } catch (const Error&) {
-      throw of_one;
+      return fits(batch);
+    } catch (const Error& refusal) {
+      if (refusal.code() != ErrorCode::kInvalidArgument) throw;
+      refusals.emplace(batch, refusal);
+      return std::nullopt;
     }
+  };
+  std::int64_t taken = range.least;
+  std::optional<bool> is_good = try_fits(taken);
+  while (!is_good) {
+    if (taken == range.most) throw Error(refusals.begin()->second);
+    taken += std::min(taken, range.most - taken);
+    is_good = try_fits(taken);
   }
+  Begin begin{.least = taken, .good = *is_good ? taken : 0};
+  while (begin.least > range.least && !refusals.contains(begin.least - 1)) {
+    const std::int64_t refused = refusals.rbegin()->first;
+    const std::int64_t middle = refused + (begin.least - refused) / 2;
+    const std::optional<bool> middle_is_good = try_fits(middle);
+    if (!middle_is_good) continue;
+    begin.least = middle;
+    if (begin.good == 0 && *middle_is_good) begin.good = middle;
+  }
+  return begin;
 }
 
 template <typename Fits>
@@ -135,14 +159,19 @@ LargestBatchFound LargestBatch(
       return false;
     }
   };
-  const std::int64_t smallest = SmallestBatch(range, fits);
-  if (smallest == 0) return {};
-  Bracket bracket = BracketByDoubling(smallest, range.most, fits_and_allowed);
+  std::map<std::int64_t, Error> below;
+  const Begin begin = FindBegin(range, fits, below);
+  LargestBatchFound found{.least = begin.least};
+  if (!below.empty()) found.least_refusal = below.rbegin()->second.what();
+  if (begin.good == 0) return found;
+  Bracket bracket = BracketByDoubling(begin.good, range.most, fits_and_allowed);
   while (bracket.bad - bracket.good > 1) {
     const std::int64_t middle = bracket.good + (bracket.bad - bracket.good) / 2;
     (fits_and_allowed(middle) ? bracket.good : bracket.bad) = middle;
   }
-  return {bracket.good, refusals[bracket.good + 1]};
+  found.batch = bracket.good;
+  found.refusal = refusals[bracket.good + 1];
+  return found;
 }
 
 }  // namespace foretell

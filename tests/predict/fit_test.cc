@@ -303,8 +303,36 @@ TEST(LargestBatch, KeepsToWhatTheModelAllows) {
   EXPECT_EQ(search(1, 64), 64);
   EXPECT_EQ(search(2, 37), 37);
   EXPECT_EQ(search(1, 1), 1);
-  ExpectError([&] { search(4, 4); }, ErrorCode::kInvalidArgument,
+  EXPECT_EQ(search(5, 900), 900);
+  ExpectError([&] { search(5, 7); }, ErrorCode::kInvalidArgument,
               "1 is too many");
+}
+
+TEST(LargestBatch, BeginsAtTheLeastThatTheModelTakes) {
+  const auto search = [](double max_memory_mib, std::int64_t most = 1000) {
+    return LargestBatch({.most = most},
+                        [](std::int64_t length) {
+                          if (length < 37) {
+                            throw Error(ErrorCode::kInvalidArgument,
+                                        fmt::format("{} is too few", length));
+                          }
+                          return Needing(10.0 * static_cast<double>(length));
+                        },
+                        A100(), {.max_memory_mib = max_memory_mib});
+  };
+  const LargestBatchFound found = search(1000);
+  EXPECT_EQ(found.batch, 100);
+  EXPECT_EQ(found.least, 37);
+  EXPECT_EQ(found.least_refusal, "36 is too few");
+  EXPECT_EQ(search(1e9).batch, 1000);
+  // 64, the first that is taken, does not fit.
+  EXPECT_EQ(search(500).batch, 50);
+  EXPECT_EQ(search(370).batch, 37);
+  EXPECT_EQ(search(369).batch, 0);
+  EXPECT_EQ(search(369).least, 37);
+  EXPECT_EQ(search(1e9, 40).batch, 40);
+  ExpectError([&] { search(1e9, 36); }, ErrorCode::kInvalidArgument,
+              "1 is too few");
 }
 
 TEST(LargestBatch, BeginsAtTheLeastAndSaysWhatTheModelRefused) {

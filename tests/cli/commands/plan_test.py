@@ -58,6 +58,33 @@ class Plan(unittest.TestCase):
         self.assertIn(f"note: the model takes no more: {BOUNDED}: ", most.stderr)
         self.assertIn(why, most.stderr)
 
+    def test_begins_at_the_least_that_the_model_takes(self):
+        # Five poolings leave nothing of less than 32 pixels.
+        arguments = ("zoo:vgg11?width=4&hidden=16", "--axis", "resolution",
+                     "--batch", "1", "--step", "1", "--limit", "100", "--memory", "16GiB")
+        found = self.plan(*arguments)
+        self.assertEqual((found["value"], found["smallest"]), (100, 32))
+        self.assertIn("resolution=31", found["smallest_refusal"])
+        self.assertIn("the model takes none below 32: ",
+                      run("plan", *arguments).stdout)
+        found = self.plan(ONNX, "--memory", "2GiB")
+        self.assertEqual((found["smallest"], found["smallest_refusal"]),
+                         (1, None))
+        self.expect_refusal("resolution 32 needs up to", *arguments[:-1],
+                            "400MiB", status=DOES_NOT_FIT)
+
+    def test_says_that_the_model_takes_nothing(self):
+        arguments = ("zoo:vgg11?width=4&hidden=16", "--axis", "resolution",
+                     "--batch", "1", "--step", "1", "--limit", "24", "--memory", "16GiB")
+        self.expect_refusal("--axis resolution=1,batch=1: ", *arguments,
+                            status=MODEL_FAILED)
+        self.expect_refusal("; nor was one of its doubles up to 24 taken",
+                            *arguments, status=MODEL_FAILED)
+        outcome = run("plan", "zoo:vgg11", "--axis", "resolution",
+                      "--memory", "16GiB")
+        self.assertIn("--batch N", outcome.stderr)
+        self.assertNotIn("doubles", outcome.stderr)
+
     def test_says_where_the_device_is_smaller_than_the_memory(self):
         arguments = ("plan", ONNX, "--memory", "80GiB")
         found = json.loads(run(*arguments, "--json").stdout)
