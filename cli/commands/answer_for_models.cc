@@ -4,8 +4,26 @@
 
 #include "cli/flags/model_options.h"
 #include "src/core/json_text.h"
+#include "src/core/output_file.h"
+#include "src/predict/report_json.h"
 
 namespace foretell::cli {
+namespace {
+
+void PrintFailure(const std::string& subject, const Error& error,
+                  ErrorDocument document) {
+  if (document != nullptr) {
+    std::cout << DumpJson(document({subject, error.code(), error.what()}))
+              << "\n";
+  }
+  PrintError(error.what());
+}
+
+}  // namespace
+
+nlohmann::ordered_json NoResults(const ReportError& error) {
+  return AnswersToJson(nlohmann::ordered_json::array(), {&error, 1});
+}
 
 ExitCode AnswerForModels(std::span<const std::string> models,
                          const std::function<ExitCode()>& run,
@@ -13,14 +31,30 @@ ExitCode AnswerForModels(std::span<const std::string> models,
   try {
     return run();
   } catch (const Error& error) {
-    if (document != nullptr) {
-      std::cout << DumpJson(
-                       document({models.front(), error.code(), error.what()}))
-                << "\n";
-    }
-    PrintError(error.what());
+    PrintFailure(models.front(), error, document);
     return ExitCodeOf(error, models);
   }
+}
+
+ExitCode AnswerFor(const std::string& subject,
+                   const std::function<ExitCode()>& run,
+                   ErrorDocument document) {
+  try {
+    return run();
+  } catch (const Error& error) {
+    PrintFailure(subject, error, document);
+    return ExitCodeOf(error.code());
+  }
+}
+
+ExitCode WriteBesideAnswer(const std::string& path, std::string_view content) {
+  return AnswerFor(
+      path,
+      [&] {
+        WriteWhole(path, content);
+        return kExitOk;
+      },
+      nullptr);
 }
 
 }  // namespace foretell::cli

@@ -67,11 +67,9 @@ ExitCode RunCalibrate(const CalibrateCommand& command) {
   std::cout << (command.json ? DumpJson(CalibrationResultToJson(found)) + "\n"
                              : FormatCalibration(found));
   for (const std::string& line : FailedPointLines(found)) PrintWarning(line);
-  if (!command.out.empty()) {
-    WriteWhole(command.out,
-               CalibrationToJson(ToCalibration(plan, model, found)));
-  }
-  return kExitOk;
+  if (command.out.empty()) return kExitOk;
+  return WriteBesideAnswer(
+      command.out, CalibrationToJson(ToCalibration(plan, model, found)));
 }
 
 void AddRunsFlags(CLI::App& command, CalibrationPlan& calibrate) {
@@ -135,8 +133,9 @@ void AddCalibrate(CLI::App& app, ExitCode& exit_code) {
                       "File to store the gap in, for `predict --adaptation`");
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->callback([options, &exit_code] {
-    exit_code = AnswerForModels(options->plan.model.models,
-                                [&] { return RunCalibrate(*options); });
+    exit_code = AnswerForModels(
+        options->plan.model.models, [&] { return RunCalibrate(*options); },
+        options->json ? &NoResults : nullptr);
   });
 }
 

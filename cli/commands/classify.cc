@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
 #include "cli/flags/loop_flags.h"
 #include "cli/flags/model_options.h"
@@ -236,8 +237,11 @@ void AddClassify(CLI::App& app, ExitCode& exit_code) {
                       "Ensemble of `memory-classes train` in the place of "
                       "those built in");
   command->add_flag("--json", options->json, "JSON document on stdout");
-  command->callback(
-      [options, &exit_code] { exit_code = RunClassify(*options); });
+  command->callback([options, &exit_code] {
+    exit_code = AnswerFor(
+        options->model.models.front(), [&] { return RunClassify(*options); },
+        options->json ? &NoResults : nullptr);
+  });
 }
 
 }  // namespace foretell::cli

@@ -138,10 +138,6 @@ Json ComparedToJson(const Compared& compared) {
           {"untried", compared.untried}};
 }
 
-Json NothingCompared(const ReportError& error) {
-  return AnswersToJson(Json::array(), {&error, 1});
-}
-
 ExitCode RunCompare(const CompareOptions& options) {
   const Compared compared = CompareModel(options);
   const Json document =
@@ -184,7 +180,7 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
   command->callback([options, &exit_code] {
     exit_code = AnswerForModels(
         options->model.models, [&] { return RunCompare(*options); },
-        options->json ? &NothingCompared : nullptr);
+        options->json ? &NoResults : nullptr);
   });
 }
 

@@ -114,10 +114,9 @@ ExitCode RunFit(const FitCommand& command) {
     std::cout << FormatComparison(comparison, rows, unit);
   }
   WarnOfCoarseFormula(command, comparison);
-  if (!command.out.empty()) {
-    WriteWhole(command.out, FittedToJson(comparison.models[comparison.chosen]));
-  }
-  return kExitOk;
+  if (command.out.empty()) return kExitOk;
+  return WriteBesideAnswer(command.out,
+                           FittedToJson(comparison.models[comparison.chosen]));
 }
 
 void AddWhatToFit(CLI::App& command, FitCommand& fit) {
@@ -198,10 +197,11 @@ void AddFit(CLI::App& app, ExitCode& exit_code) {
   AddWhatToFit(*command, *fit);
   AddSearchFlags(*command, *fit);
   command->callback([fit, &exit_code] {
-    exit_code =
-        fit->sweep.empty()
-            ? RunFit(*fit)
-            : AnswerForModels(fit->model.models, [&] { return RunFit(*fit); });
+    const ErrorDocument document = fit->json ? &NoResults : nullptr;
+    const auto run = [&] { return RunFit(*fit); };
+    exit_code = fit->sweep.empty()
+                    ? AnswerFor(fit->input(), run, document)
+                    : AnswerForModels(fit->model.models, run, document);
   });
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/number_checks.h"
@@ -21,6 +22,7 @@
 #include "src/core/output_file.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
+#include "src/predict/report_json.h"
 
 namespace foretell::cli {
 namespace {
@@ -39,6 +41,7 @@ struct InputsCommand {
   ModelOptions model;
   std::string table;
   std::string out;
+  bool json = false;
 };
 
 std::vector<ReportError> WriteInputs(const InputsCommand& command,
@@ -72,19 +75,26 @@ ExitCode RunInputs(const InputsCommand& command) {
       classify::ReadMeasuredSteps(command.table);
   OutputFile file(command.out);
   ProgressBar bar;
-  std::int64_t failed = 0;
+  std::vector<ReportError> errors;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    bar.Show(static_cast<std::int64_t>(i), std::ssize(steps), failed,
-             steps[i].step.name);
-    for (const ReportError& error : WriteInputs(command, steps[i], file)) {
+    bar.Show(static_cast<std::int64_t>(i), std::ssize(steps),
+             std::ssize(errors), steps[i].step.name);
+    for (ReportError& error : WriteInputs(command, steps[i], file)) {
       PrintError(error.message);
-      ++failed;
+      errors.push_back(std::move(error));
     }
   }
   file.Close();
-  std::cout << fmt::format("{}: {} steps, {} failed\n", Printable(command.out),
-                           std::ssize(steps) - failed, failed);
-  return failed == 0 ? kExitOk : kExitModelFailed;
+  WipeProgress();
+  const std::int64_t written = std::ssize(steps) - std::ssize(errors);
+  if (command.json) {
+    nlohmann::ordered_json result = {{"file", command.out}, {"steps", written}};
+    std::cout << DumpJson(AnswersToJson({std::move(result)}, errors)) << "\n";
+  } else {
+    std::cout << fmt::format("{}: {} steps, {} failed\n",
+                             Printable(command.out), written, errors.size());
+  }
+  return errors.empty() ? kExitOk : kExitModelFailed;
 }
 
 void AddInputs(CLI::App& app, ExitCode& exit_code) {
@@ -102,7 +112,12 @@ void AddInputs(CLI::App& app, ExitCode& exit_code) {
                    "samples of a forward pass before the first step")
       ->required();
   command->add_option("-o,--out", options->out, "File to write")->required();
-  command->callback([options, &exit_code] { exit_code = RunInputs(*options); });
+  command->add_flag("--json", options->json, "JSON document on stdout");
+  command->callback([options, &exit_code] {
+    exit_code = AnswerFor(
+        options->table, [&] { return RunInputs(*options); },
+        options->json ? &NoResults : nullptr);
+  });
 }
 
 struct LearnCommand {
@@ -114,6 +129,7 @@ struct LearnCommand {
   int members = 0;  ///< 0: DefaultMembers.
   int folds = 3;
   std::string out;
+  bool json = false;
   classify::FitOptions fit;
 };
 
@@ -159,12 +175,31 @@ classify::FitOptions WithBar(const LearnCommand& command, ProgressBar& bar) {
   return fit;
 }
 
+nlohmann::ordered_json LearnedToJson(const std::string& file,
+                                     const EnsembleInfo& info) {
+  return {{"file", file},
+          {"estimator", EstimatorName(info.kind)},
+          {"input_set", InputSetName(info.inputs)},
+          {"members", info.members},
+          {"edges_mib", info.classes.edges_mib()},
+          {"sets", info.sets},
+          {"steps", info.steps}};
+}
+
 ExitCode RunTrainClasses(const LearnCommand& command) {
   const std::vector<LabelledStep> steps = StepsOf(command);
+  RequireWritable(command.out);
   ProgressBar bar;
   const Ensemble ensemble =
       FitEnsemble(steps, InfoOf(command), WithBar(command, bar));
   WriteWhole(command.out, SerializeEnsemble(ensemble));
+  WipeProgress();
+  if (command.json) {
+    const nlohmann::ordered_json result =
+        LearnedToJson(command.out, ensemble.info());
+    std::cout << DumpJson(AnswersToJson({result}, {})) << "\n";
+    return kExitOk;
+  }
   std::cout << fmt::format("{}: learned from {} steps\n",
                            Printable(command.out), steps.size());
   return kExitOk;
@@ -234,8 +269,12 @@ void AddLearn(CLI::App& app, ExitCode& exit_code) {
   AddLearning(*command, *train);
   command->add_option("-o,--out", train->out, "Checkpoint to write")
       ->required();
-  command->callback(
-      [train, &exit_code] { exit_code = RunTrainClasses(*train); });
+  command->add_flag("--json", train->json, "JSON document on stdout");
+  command->callback([train, &exit_code] {
+    exit_code = AnswerFor(
+        train->inputs.front(), [&] { return RunTrainClasses(*train); },
+        train->json ? &NoResults : nullptr);
+  });
 
   auto judge = std::make_shared<LearnCommand>();
   command = app.add_subcommand("cross-validate",

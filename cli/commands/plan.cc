@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
 #include "cli/commands/plan_options.h"
 #include "cli/flags/memory_size.h"
@@ -158,7 +159,11 @@ void AddPlan(CLI::App& app, ExitCode& exit_code) {
   AddVolumeFlags(*command, *options);
   AddRunsFlags(*command, *options);
   AddModelFlags(*command, *options);
-  command->callback([options, &exit_code] { exit_code = RunPlan(*options); });
+  command->callback([options, &exit_code] {
+    exit_code = AnswerFor(
+        options->what(), [&] { return RunPlan(*options); },
+        options->json ? &NoResults : nullptr);
+  });
 }
 
 }  // namespace foretell::cli

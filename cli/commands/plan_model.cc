@@ -153,7 +153,9 @@ ExitCode Answer(const PlanOptions& options) {
 }  // namespace
 
 ExitCode PlanModel(const PlanOptions& options) {
-  return AnswerForModels(options.model.models, [&] { return Answer(options); });
+  return AnswerForModels(
+      options.model.models, [&] { return Answer(options); },
+      options.json ? &NoResults : nullptr);
 }
 
 }  // namespace foretell::cli

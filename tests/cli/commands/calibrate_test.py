@@ -71,8 +71,10 @@ class Calibrate(unittest.TestCase):
         outcome = self.calibrate(self.MODEL, "--sweep", self.SWEEP, "--out",
                                  "/none/gap.json")
         self.assertEqual(outcome.returncode, MODEL_FAILED)
-        self.assertEqual(outcome.stdout, "")
         self.assertIn("/none/gap.json: cannot be created", outcome.stderr)
+        (error,) = json.loads(outcome.stdout)["errors"]
+        self.assertEqual((error["model"], error["code"]), (self.MODEL, "io"))
+        self.assertIn(error["message"], outcome.stderr)
 
     def test_leaves_out_runs_that_fail(self):
         # Five poolings leave nothing of 16 pixels.

@@ -2,6 +2,8 @@
 """Tests of `classify`."""
 
 import json
+import pathlib
+import tempfile
 import unittest
 
 from calls import ONNX, SCRIPT, OK, USAGE, MODEL_FAILED, run
@@ -60,6 +62,46 @@ class Classify(unittest.TestCase):
                           "inputs.jsonl", *flag)
             self.assertEqual(outcome.returncode, USAGE)
             self.assertIn(f"no flag '{flag[0]}'", outcome.stderr)
+
+    def test_learning_answers_as_json(self):
+        header = "name,set,model,input,batch,optimizer,memory_mib\n"
+        rows = [f"{i},mine,zoo:mlp,,{8 << i},adam,{3000 if i < 4 else 9000}\n"
+                for i in range(8)]
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder)
+            (place / "runs.csv").write_text(
+                header + "".join(rows) + "8,mine,zoo:none,,8,adam,1\n")
+            inputs, out = str(place / "inputs.jsonl"), str(place / "mine.st")
+            outcome = run("memory-classes", "inputs", place / "runs.csv",
+                          "--out", inputs, "--json")
+            self.assertEqual(outcome.returncode, MODEL_FAILED)
+            document = json.loads(outcome.stdout)
+            self.assertEqual(document["results"],
+                             [{"file": inputs, "steps": 8}])
+            self.assertEqual([one["model"] for one in document["errors"]],
+                             ["zoo:none"])
+            outcome = run("memory-classes", "train", inputs, "--out", out,
+                          "--members", "1", "--epochs", "1", "--edges",
+                          "4000,8000", "--json")
+            self.assertEqual(outcome.returncode, OK, outcome.stderr)
+            (learned,) = json.loads(outcome.stdout)["results"]
+            self.assertEqual(
+                (learned["file"], learned["estimator"], learned["members"],
+                 learned["edges_mib"], learned["sets"], learned["steps"]),
+                (out, "mlp", 1, [4000, 8000], ["mine"], 8))
+            found = self.classify(*self.STEP, "--checkpoint", out)
+            self.assertEqual(found["sets"], ["mine"])
+
+    def test_errors_are_json_too(self):
+        for arguments in (("classify", SCRIPT, "--mode", "inference"),
+                          ("memory-classes", "inputs", "none.csv", "--out",
+                           "/none/x"),
+                          ("memory-classes", "train", "none.jsonl", "--out",
+                           "/none/x")):
+            outcome = run(*arguments, "--json")
+            (error,) = json.loads(outcome.stdout)["errors"]
+            self.assertEqual(outcome.stderr,
+                             f"foretell: error: {error['message']}\n")
 
 
 if __name__ == "__main__":

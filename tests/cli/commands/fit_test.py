@@ -85,6 +85,20 @@ class Fit(unittest.TestCase):
             self.assertEqual(len(outcome.stderr.splitlines()), 1)
             self.assertIn(complaint, outcome.stderr)
 
+    def test_errors_are_json_too(self):
+        self.table.write_text("batch,memory\n1,2\n2,x\n")
+        table = str(self.table)
+        for arguments, subject in (((table,), table),
+                                   (("missing.csv",), "missing.csv"),
+                                   ((ONNX, "--sweep", "depth=1..9"), ONNX),
+                                   ((ONNX,), ONNX)):
+            outcome = run("fit", *arguments, "--target", "memory", "--json")
+            self.assertIn(outcome.returncode, (USAGE, MODEL_FAILED))
+            (error,) = json.loads(outcome.stdout)["errors"]
+            self.assertEqual(error["model"], subject)
+            self.assertEqual(outcome.stderr,
+                             f"foretell: error: {error['message']}\n")
+
     def test_refuses_a_column_twice_and_searches_without_end(self):
         for flags, complaint in (
                 (("--columns", "edge,edge"), "'edge' is asked for twice"),

@@ -85,6 +85,24 @@ class Plan(unittest.TestCase):
         self.assertIn("--batch N", outcome.stderr)
         self.assertNotIn("doubles", outcome.stderr)
 
+    def test_errors_are_json_too(self):
+        for arguments, model, code in (
+                (("missing.onnx", "--memory", "2GiB"), "missing.onnx",
+                 "not_found"),
+                ((ONNX,), ONNX, "invalid_argument"),
+                (("stencil", "--shape", "9,9", "--memory", "2GiB"), "stencil",
+                 "invalid_argument"),
+                (("--footprint", "missing.json", "--shape", "9", "--memory",
+                  "2GiB"), "", "not_found")):
+            outcome = run("plan", *arguments, "--json")
+            self.assertIn(outcome.returncode, (USAGE, MODEL_FAILED))
+            document = json.loads(outcome.stdout)
+            self.assertEqual(document["results"], [])
+            (error,) = document["errors"]
+            self.assertEqual((error["model"], error["code"]), (model, code))
+            self.assertEqual(outcome.stderr,
+                             f"foretell: error: {error['message']}\n")
+
     def test_says_where_the_device_is_smaller_than_the_memory(self):
         arguments = ("plan", ONNX, "--memory", "80GiB")
         found = json.loads(run(*arguments, "--json").stdout)
