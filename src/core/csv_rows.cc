@@ -18,6 +18,7 @@ namespace foretell {
 namespace {
 
 constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::size_t kMaxRowBytes = 16 * 1024 * 1024;
 /// A gzipped table of measurements unpacks to 5 to 20 times its size, a file
 /// made to hurt to 1,000 times; what is small does not matter.
@@ -53,11 +54,13 @@ class Characters {
       throw Error(status == Z_ERRNO ? ErrorCode::kIo : ErrorCode::kCorrupt,
                   fmt::format("{}: cannot be read: {}", path_, message));
     }
-    at_ = 0;
     size_ = static_cast<std::size_t>(count);
+    const std::string_view bytes(buffer_.data(), size_);
+    const bool has_mark = unpacked_ == 0 && bytes.starts_with(kByteOrderMark);
+    at_ = has_mark ? kByteOrderMark.size() : 0;
     unpacked_ += count;
     RefuseBomb();
-    return size_ > 0;
+    return at_ < size_;
   }
 
   /// Time is to be in proportion to the file's size.
@@ -188,11 +191,6 @@ void CheckColumns(const std::string& path,
   }
 }
 
-void DropByteOrderMark(std::string& text) {
-  constexpr std::string_view kMark = "\xef\xbb\xbf";
-  if (text.starts_with(kMark)) text.erase(0, kMark.size());
-}
-
 }  // namespace
 
 const std::string* CsvRow::Find(std::string_view column) const {
@@ -220,7 +218,6 @@ void ForEachCsvRow(const std::string& path,
   if (!reader.Next(header)) {
     throw Error(ErrorCode::kCorrupt, path + ": an empty table");
   }
-  DropByteOrderMark(header[0]);
   CheckColumns(path, header);
   std::vector<std::string> cells;
   while (reader.Next(cells)) {

@@ -73,6 +73,14 @@ TEST_F(CsvTest, SkipsAByteOrderMark) {
   EXPECT_THAT(Read("\xef\xbb\xbf"
                    "a,b\n1,2\n"),
               ElementsAre("2:1|2"));
+  EXPECT_THAT(Read("\xef\xbb\xbf"
+                   "\"a\",b\n1,2\n"),
+              ElementsAre("2:1|2"));
+  EXPECT_THAT(Read("\xef\xbb\xbf"
+                   "\r\na,b\n1,2\n"),
+              ElementsAre("3:1|2"));
+  ExpectError(ErrorCode::kCorrupt, "an empty table",
+              [&] { Read("\xef\xbb\xbf"); });
 }
 
 /// Writes `text` so many times, gzipped.
