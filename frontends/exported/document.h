@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,9 +19,9 @@ using Json = nlohmann::json;
 /// wrong there.
 class Document {
  public:
-  /// Parses `text`. Throws also for nesting beyond kMostLevels and for more
-  /// than kMostValues values. Metadata that nothing here reads is dropped while
-  /// it is parsed.
+  /// Parses `text` by ParseJson, nested to kMostLevels and of kMostValues
+  /// values at most. Metadata that nothing here reads is dropped while it is
+  /// parsed.
   Document(std::string_view text, std::string origin);
 
   const Json& root() const { return root_; }
@@ -60,7 +61,7 @@ class Document {
 };
 
 /// Graphs nest seven levels each.
-inline constexpr int kMostLevels = 160;
-inline constexpr std::int64_t kMostValues = 20'000'000;
+inline constexpr std::size_t kMostLevels = 160;
+inline constexpr std::size_t kMostValues = 20'000'000;
 
 }  // namespace foretell::exported

@@ -21,8 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaxDepth = 16;
-constexpr std::size_t kMaxValues = 1'000'000;
 constexpr std::size_t kMaxShown = 60;
 
 bool Contains(std::string_view text, std::string_view part) {
@@ -153,8 +151,9 @@ std::string StringProblem(std::string_view cause) {
 /// Builds a document from the parser's events.
 class DocumentBuilder final : public nlohmann::json_sax<json> {
  public:
-  DocumentBuilder(std::string_view text, std::string_view origin)
-      : text_(text), origin_(origin) {}
+  DocumentBuilder(std::string_view text, std::string_view origin,
+                  const JsonLimits& limits)
+      : text_(text), origin_(origin), limits_(limits) {}
 
   json Take() { return std::move(root_); }
 
@@ -173,6 +172,11 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
   bool end_array() override { return Close(); }
 
   bool key(string_t& name) override {
+    if (is_dropped_ ||
+        std::ranges::find(limits_.dropped, name) != limits_.dropped.end()) {
+      is_dropped_ = true;
+      return true;
+    }
     auto& fields = open_.back()->get_ref<json::object_t&>();
     const auto [field, is_new] = fields.try_emplace(name);
     if (!is_new) Fail("field " + ShowJson(name) + " is given twice");
@@ -185,6 +189,11 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
     Fail(JsonProblem(text_, position, error.what()));
   }
 
+  /// The text is no JSON from the byte before `position` on.
+  [[noreturn]] void Refuse(std::size_t position) const {
+    Fail(JsonProblem(text_, position, ""));
+  }
+
  private:
   [[noreturn]] void Fail(const std::string& problem) const {
     throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", origin_, problem));
@@ -192,15 +201,18 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
 
   bool Add(json value) {
     Place(std::move(value));
+    if (dropped_levels_ == 0) is_dropped_ = false;
     return true;
   }
 
   /// Puts `value` where the next one belongs. What is returned stays there
-  /// while it is open: nothing is added beside it.
+  /// while it is open: nothing is added beside it. Null for one that is
+  /// dropped.
   json* Place(json value) {
-    if (++values_ > kMaxValues) {
-      Fail(fmt::format("more than {} values", kMaxValues));
+    if (++values_ > limits_.values) {
+      Fail(fmt::format("more than {} values", limits_.values));
     }
+    if (is_dropped_) return nullptr;
     if (open_.empty()) {
       root_ = std::move(value);
       return &root_;
@@ -214,23 +226,35 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
   }
 
   bool Open(json container) {
-    if (open_.size() == kMaxDepth) {
-      Fail(fmt::format("nested deeper than {} levels", kMaxDepth));
+    if (open_.size() + dropped_levels_ == limits_.levels) {
+      Fail(fmt::format("nested deeper than {} levels", limits_.levels));
     }
-    open_.push_back(Place(std::move(container)));
+    json* const place = Place(std::move(container));
+    if (is_dropped_) {
+      ++dropped_levels_;
+    } else {
+      open_.push_back(place);
+    }
     return true;
   }
 
   bool Close() {
-    open_.pop_back();
+    if (!is_dropped_) {
+      open_.pop_back();
+    } else if (--dropped_levels_ == 0) {
+      is_dropped_ = false;
+    }
     return true;
   }
 
   std::string_view text_;
   std::string_view origin_;
+  const JsonLimits& limits_;
   json root_;
   std::vector<json*> open_;  ///< Containers, the outermost first.
   json* field_ = nullptr;    ///< Where the value of the last name belongs.
+  bool is_dropped_ = false;  ///< Within a field that nobody reads.
+  std::size_t dropped_levels_ = 0;
   std::size_t values_ = 0;
 };
 
@@ -258,9 +282,13 @@ std::string JsonProblem(std::string_view text, std::size_t position,
                      Expected(SyntaxAfter(text.substr(0, start))));
 }
 
-json ParseJson(std::string_view text, std::string_view origin) {
-  DocumentBuilder builder(text, origin);
+json ParseJson(std::string_view text, std::string_view origin,
+               const JsonLimits& limits) {
+  DocumentBuilder builder(text, origin, limits);
   json::sax_parse(text, &builder);
+  // The parser takes it for the end, whatever follows.
+  const std::size_t zero = text.find('\0');
+  if (zero != std::string_view::npos) builder.Refuse(zero + 1);
   return builder.Take();
 }
 

@@ -2,18 +2,27 @@
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace foretell {
 
+/// What a document may be.
+struct JsonLimits {
+  std::size_t levels = 16;
+  std::size_t values = 1'000'000;
+  /// Names of fields that nobody reads: they are counted and not kept.
+  std::span<const std::string_view> dropped = {};
+};
+
 /// Parses a JSON document of anybody: the one place where foretell does. Takes
 /// time in proportion to the text.
 ///
 /// Throws Error(kCorrupt) that names `origin` for a syntax error (as
-/// JsonProblem), a field that is given twice, nesting beyond 16 levels, or more
-/// than a million values.
-nlohmann::json ParseJson(std::string_view text, std::string_view origin);
+/// JsonProblem), a field that is given twice, and what exceeds `limits`.
+nlohmann::json ParseJson(std::string_view text, std::string_view origin,
+                         const JsonLimits& limits = {});
 
 /// A syntax error as a reader of the file wants it: "line 2, column 7: found
 /// 'nope', expected a value". `position` and `cause` are what nlohmann's parser

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "tests/graph/expect_error.h"
 
@@ -64,6 +66,8 @@ TEST(ParseJson, SaysWhereATextIsNoDocumentAndWhatWasExpected) {
        "fits 64 bits"},
       {"[\"\xff\"]", "line 1, column 3: a string that is not valid: "},
       {"[\"a]", "a string that is not valid: missing closing quote"},
+      {std::string("{} \0[", 5),
+       "line 1, column 4: found '\\x00', expected the end of the text"},
   };
   for (const Case& one : cases) {
     SCOPED_TRACE(one.text);
@@ -95,6 +99,22 @@ TEST(ParseJson, RefusesMoreThanAMillionValues) {
             999'999);
   ExpectRefused("[" + Repeated("{},", 999'999) + "{}]",
                 "more than 1000000 values");
+}
+
+TEST(ParseJson, CountsWhatItDropsAndKeepsNothingOfIt) {
+  const std::array<std::string_view, 2> dropped = {"trace", "custom"};
+  const JsonLimits limits = {.levels = 3, .values = 9, .dropped = dropped};
+  const nlohmann::json kept = ParseJson(
+      R"({"trace": [{"trace": 1, "x": [2]}], "x": {"custom": 3, "y": 4},
+                    "custom": {}})",
+      "a.json", {.levels = 4, .dropped = dropped});
+  EXPECT_EQ(kept, nlohmann::json::parse(R"({"x": {"y": 4}})"));
+  const auto refuse = [&](const std::string& text, const std::string& problem) {
+    ExpectError([&] { ParseJson(text, "a.json", limits); }, ErrorCode::kCorrupt,
+                problem);
+  };
+  refuse(R"({"trace": [[[]]]})", "nested deeper than 3 levels");
+  refuse(R"({"trace": [1, 2, 3, 4, 5, 6, 7, 8]})", "more than 9 values");
 }
 
 TEST(ShowJson, IsShortAndAscii) {

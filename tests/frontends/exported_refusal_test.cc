@@ -188,6 +188,12 @@ TEST(ExportedRefusal, DeepJsonIsRefused) {
                 "nested deeper than 160 levels");
 }
 
+TEST(ExportedRefusal, AFieldTwiceIsRefused) {
+  const std::string model = ModelJson(kLinear, kResult);
+  ExpectRefusal(R"({"schema_version": {}, )" + model.substr(1),
+                ErrorCode::kCorrupt, "\"schema_version\" is given twice");
+}
+
 TEST(ExportedRefusal, DamagedTextIsRefused) {
   const std::string model = ModelJson(kLinear, kResult);
   for (std::size_t length = 0; length < model.size(); length += 7) {
