@@ -37,7 +37,7 @@ std::string Document::InPlace(const std::string& problem) const {
                      problem);
 }
 
-const Json* Document::Find(const Json& object, const char* key) const {
+const Json* Document::Find(const Json& object, std::string_view key) const {
   if (!object.is_object()) {
     Fail(fmt::format("{} is no object with '{}'", ShowJson(object), key));
   }
@@ -46,30 +46,30 @@ const Json* Document::Find(const Json& object, const char* key) const {
   return &*found;
 }
 
-const Json& Document::Member(const Json& object, const char* key) const {
+const Json& Document::Member(const Json& object, std::string_view key) const {
   const Json* found = Find(object, key);
   if (found == nullptr)
     Fail(fmt::format("{} lacks '{}'", ShowJson(object), key));
   return *found;
 }
 
-std::string Document::Text(const Json& object, const char* key) const {
+std::string Document::Text(const Json& object, std::string_view key) const {
   return ToText(Member(object, key));
 }
 
-std::int64_t Document::Int(const Json& object, const char* key) const {
+std::int64_t Document::Int(const Json& object, std::string_view key) const {
   return ToInt(Member(object, key));
 }
 
-bool Document::Bool(const Json& object, const char* key) const {
+bool Document::Bool(const Json& object, std::string_view key) const {
   return ToBool(Member(object, key));
 }
 
-const Json& Document::List(const Json& object, const char* key) const {
+const Json& Document::List(const Json& object, std::string_view key) const {
   return ToList(Member(object, key));
 }
 
-const Json& Document::Object(const Json& object, const char* key) const {
+const Json& Document::Object(const Json& object, std::string_view key) const {
   const Json& member = Member(object, key);
   if (!member.is_object()) Fail(fmt::format("'{}' is no object", key));
   return member;

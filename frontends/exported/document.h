@@ -29,14 +29,14 @@ class Document {
   void SetPlace(std::string place) { place_ = std::move(place); }
   const std::string& place() const { return place_; }
 
-  const Json& Member(const Json& object, const char* key) const;
+  const Json& Member(const Json& object, std::string_view key) const;
   /// Null where the member is missing or null.
-  const Json* Find(const Json& object, const char* key) const;
-  std::string Text(const Json& object, const char* key) const;
-  std::int64_t Int(const Json& object, const char* key) const;
-  bool Bool(const Json& object, const char* key) const;
-  const Json& List(const Json& object, const char* key) const;
-  const Json& Object(const Json& object, const char* key) const;
+  const Json* Find(const Json& object, std::string_view key) const;
+  std::string Text(const Json& object, std::string_view key) const;
+  std::int64_t Int(const Json& object, std::string_view key) const;
+  bool Bool(const Json& object, std::string_view key) const;
+  const Json& List(const Json& object, std::string_view key) const;
+  const Json& Object(const Json& object, std::string_view key) const;
 
   std::string ToText(const Json& value) const;
   std::int64_t ToInt(const Json& value) const;

@@ -131,7 +131,7 @@ class ModelReader {
     }
     if (kind == "as_sym_int" && document_.Find(*content, "as_name")) {
       std::string name = document_.Text(*content, "as_name");
-      const Size size = ReadSize(document_.Member(*numbers_, name.c_str()));
+      const Size size = ReadSize(document_.Member(*numbers_, name));
       return {
           .kind = InputKind::kUserSize, .name = std::move(name), .size = size};
     }
@@ -139,7 +139,7 @@ class ModelReader {
   }
 
   TensorInfo ReadTensor(const std::string& name) const {
-    const Json& value = document_.Object(*tensors_, name.c_str());
+    const Json& value = document_.Object(*tensors_, name);
     TensorInfo info{
         .type = ReadScalarType(document_, document_.Int(value, "dtype")),
         .requires_grad = document_.Bool(value, "requires_grad")};

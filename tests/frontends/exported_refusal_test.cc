@@ -183,6 +183,14 @@ TEST(ExportedRefusal, BranchesOnContentAreNamed) {
                 "--trace cpu");
 }
 
+TEST(ExportedRefusal, ANameIsAllOfItsBytes) {
+  std::string model = ModelJson(kLinear, kResult);
+  const std::string weight = R"("arg": {"name": "w"})";
+  model.replace(model.find(weight), weight.size(),
+                R"("arg": {"name": "w\u0000v"})");
+  ExpectRefusal(model, ErrorCode::kCorrupt, R"(lacks 'w\x00v')");
+}
+
 TEST(ExportedRefusal, DeepJsonIsRefused) {
   ExpectRefusal(std::string(100'000, '['), ErrorCode::kCorrupt,
                 "nested deeper than 160 levels");
