@@ -141,12 +141,23 @@ Values WhileLoop(Interpreter& interpreter, HigherOrderCall call) {
   }
 }
 
+/// Of all sequences; Error(kCorrupt) where there are none, or of two lengths.
 std::int64_t LengthOf(const Values& sequences) {
-  if (sequences.empty() || !sequences.front().isTensor() ||
-      sequences.front().toTensor().dim() == 0) {
-    throw Error(ErrorCode::kCorrupt, "has nothing to go through");
+  std::optional<std::int64_t> length;
+  for (const c10::IValue& sequence : sequences) {
+    if (!sequence.isTensor() || sequence.toTensor().dim() == 0) {
+      throw Error(ErrorCode::kCorrupt, "is given a sequence that is none");
+    }
+    const std::int64_t other = sequence.toTensor().size(0);
+    if (length.value_or(other) != other) {
+      throw Error(ErrorCode::kCorrupt,
+                  fmt::format("is given sequences of {} and of {} elements",
+                              *length, other));
+    }
+    length = other;
   }
-  return sequences.front().toTensor().size(0);
+  if (length) return *length;
+  throw Error(ErrorCode::kCorrupt, "has nothing to go through");
 }
 
 Values ElementsAt(const Values& sequences, std::int64_t index) {

@@ -170,6 +170,20 @@ TEST(ExportedRefusal, LoopsEnd) {
                 "a loop in it does not end");
 }
 
+TEST(ExportedRefusal, SequencesOfOneOperatorHaveOneLength) {
+  const std::string same = GraphJson({"s", "t"}, "", TensorArgument("s"));
+  for (const std::string target : {"map_impl", "scan"}) {
+    const std::string carried =
+        target == "scan" ? Named("", R"({"as_tensors": []})") + ", " : "";
+    const std::string node = NodeJson(
+        "y", "torch.ops.higher_order." + target,
+        Named("", GraphArgument(same)) + ", " + carried +
+            Named("", R"({"as_tensors": [{"name": "w"}, {"name": "x"}]})"));
+    ExpectRefusal(ModelJson(node, kResult), ErrorCode::kCorrupt,
+                  "is given sequences of 4 and of 2 elements");
+  }
+}
+
 TEST(ExportedRefusal, BranchesOnContentAreNamed) {
   const std::string same = GraphJson({"t"}, "", TensorArgument("t"));
   const std::string node = NodeJson(
