@@ -99,12 +99,16 @@ Values WithAutocast(Interpreter& interpreter, HigherOrderCall call) {
     const AutocastPause pause;
     return interpreter.Run(graph, std::move(operands));
   }
-  const at::ScalarType type =
-      dtype.isInt() ? static_cast<at::ScalarType>(dtype.toInt()) : at::kHalf;
-  if (type != at::kHalf && type != at::kBFloat16) {
-    Refuse(fmt::format("autocast to {}, expected f16 or bf16",
-                       at::toString(type)));
+  constexpr auto kF16 = static_cast<std::int64_t>(at::kHalf);
+  constexpr auto kBf16 = static_cast<std::int64_t>(at::kBFloat16);
+  const std::int64_t code = dtype.isInt() ? dtype.toInt() : kF16;
+  if (code != kF16 && code != kBf16) {
+    Refuse(
+        fmt::format("autocast to element type {}, expected f16 ({}) or "
+                    "bf16 ({})",
+                    code, kF16, kBf16));
   }
+  const auto type = static_cast<at::ScalarType>(code);
   const AutocastRegion region(interpreter.device(), type);
   return interpreter.Run(graph, std::move(operands));
 }

@@ -184,6 +184,20 @@ TEST(ExportedRefusal, SequencesOfOneOperatorHaveOneLength) {
   }
 }
 
+TEST(ExportedRefusal, AutocastTakesTypesAndNotWhatIsLeftOfANumber) {
+  const std::string same = GraphJson({"t"}, "", TensorArgument("t"));
+  const std::string node =
+      NodeJson("y", "torch.ops.higher_order.wrap_with_autocast",
+               Named("", R"({"as_string": "cpu"})") + ", " +
+                   Named("", R"({"as_int": 261})") + ", " +
+                   Named("", R"({"as_bool": true})") + ", " +
+                   Named("", R"({"as_bool": false})") + ", " +
+                   Named("", GraphArgument(same)) + ", " +
+                   Named("", TensorArgument("x")));
+  ExpectRefusal(ModelJson(node, kResult), ErrorCode::kUnsupported,
+                "autocast to element type 261, expected f16 (5) or bf16 (15)");
+}
+
 TEST(ExportedRefusal, BranchesOnContentAreNamed) {
   const std::string same = GraphJson({"t"}, "", TensorArgument("t"));
   const std::string node = NodeJson(
