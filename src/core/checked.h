@@ -20,6 +20,8 @@ inline std::optional<std::int64_t> CheckedProduct(
   std::int64_t product = 1;
   for (const std::int64_t factor : factors) {
     if (factor < 0) return std::nullopt;
+  }
+  for (const std::int64_t factor : factors) {
     if (factor == 0) return 0;
   }
   for (const std::int64_t factor : factors) {

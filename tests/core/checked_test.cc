@@ -22,6 +22,8 @@ TEST(CheckedProduct, IsOneForNoFactors) { EXPECT_EQ(CheckedProduct({}), 1); }
 TEST(CheckedProduct, IsEmptyForANegativeFactor) {
   const std::int64_t factors[] = {2, -1};
   EXPECT_EQ(CheckedProduct(factors), std::nullopt);
+  const std::int64_t with_zero[] = {0, -1};
+  EXPECT_EQ(CheckedProduct(with_zero), std::nullopt);
 }
 
 TEST(CheckedProduct, IsEmptyBeyondInt64) {
