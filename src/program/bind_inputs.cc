@@ -20,6 +20,7 @@
 #include "foretell/program.h"
 #include "src/core/parse_number.h"
 #include "src/core/text.h"
+#include "src/graph/validate.h"
 
 namespace foretell {
 namespace {
@@ -317,7 +318,7 @@ std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
   for (const Draft& draft : drafts) {
     TensorType type{draft.dtype, {}};
     for (const InputDim& dim : draft.dims) type.shape.push_back(*dim.value);
-    type.NumElements();  // Refuses what exceeds int64.
+    CheckType(type, origin + ": input", draft.spec->name);
     bound.push_back({draft.spec->name, std::move(type)});
   }
   RefuseEmptyBatch(bound, origin);
