@@ -145,6 +145,8 @@ class ModelReader {
         .requires_grad = document_.Bool(value, "requires_grad")};
     for (const Json& size : document_.List(value, "sizes")) {
       info.sizes.push_back(ReadSize(size));
+      const std::int64_t example = info.sizes.back().example.value_or(0);
+      if (example < 0) document_.Fail(fmt::format("a size is {}", example));
     }
     if (info.sizes.size() > kMostDimensions) {
       document_.Refuse(

@@ -40,7 +40,7 @@ class SizeParser {
 
   Size Integer() {
     const auto number = TakeNumber<std::int64_t>(rest_);
-    if (!number || !Take(")") || std::abs(*number) > kMostCoefficient) {
+    if (!number || !Take(")") || !IsSmall(*number)) {
       failed_ = true;
       return {};
     }
@@ -50,8 +50,8 @@ class SizeParser {
   Size Symbol() {
     const std::size_t quote = rest_.find('\'');
     const std::size_t end = rest_.find(')');
-    if (quote == std::string_view::npos || end == std::string_view::npos ||
-        end < quote) {
+    if (quote == 0 || quote == std::string_view::npos ||
+        end == std::string_view::npos || end < quote) {
       failed_ = true;
       return {};
     }
@@ -64,8 +64,7 @@ class SizeParser {
     Size size = Term(level + 1);
     while (!failed_ && Take(", ")) {
       size = operation(size, Term(level + 1));
-      const bool fits = std::abs(size.factor) <= kMostCoefficient &&
-                        std::abs(size.offset) <= kMostCoefficient;
+      const bool fits = IsSmall(size.factor) && IsSmall(size.offset);
       if (!fits || size.symbol == kMixed) failed_ = true;
     }
     if (!Take(")")) failed_ = true;
@@ -94,6 +93,11 @@ class SizeParser {
             .factor = other.factor * number.offset,
             .offset = other.offset * number.offset,
             .example = {}};
+  }
+
+  /// Products of two such stay within 64 bits.
+  static bool IsSmall(std::int64_t number) {
+    return number >= -kMostCoefficient && number <= kMostCoefficient;
   }
 
   bool Take(std::string_view word) {
@@ -130,6 +134,11 @@ bool Contains(const AllowedSizes& sizes, std::int64_t value) {
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("input '{}': dimension {} is {}, {}", input, dim,
                           value, expected));
+}
+
+[[noreturn]] void RefuseBeyond(const Size& size) {
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("size '{}' exceeds int64", ToString(size)));
 }
 
 std::string HowToFree(const std::string& input, std::size_t dim,
@@ -184,9 +193,12 @@ void Symbols::Bind(const Model& model,
     const std::vector<Size>& sizes = input.tensor.sizes;
     for (std::size_t i = 0; i < std::min(shape.size(), sizes.size()); ++i) {
       const Size& size = sizes[i];
-      if (size.is_known && !size.symbol.empty() && size.factor == 1) {
-        values_.emplace(size.symbol, shape[i] - size.offset);
+      if (!size.is_known || size.symbol.empty() || size.factor != 1) continue;
+      std::int64_t value = 0;
+      if (__builtin_sub_overflow(shape[i], size.offset, &value)) {
+        RefuseBeyond(size);
       }
+      values_.emplace(size.symbol, value);
     }
   }
 }
@@ -226,7 +238,12 @@ std::int64_t Symbols::ValueOf(const Size& size) const {
   if (size.symbol.empty() && size.is_known) return size.offset;
   const auto value = values_.find(size.symbol);
   if (!size.is_known || value == values_.end()) return size.example.value_or(1);
-  return size.factor * value->second + size.offset;
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(size.factor, value->second, &result) ||
+      __builtin_add_overflow(result, size.offset, &result)) {
+    RefuseBeyond(size);
+  }
+  return result;
 }
 
 }  // namespace foretell::exported

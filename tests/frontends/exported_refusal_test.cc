@@ -198,6 +198,54 @@ TEST(ExportedRefusal, AutocastTakesTypesAndNotWhatIsLeftOfANumber) {
                 "autocast to element type 261, expected f16 (5) or bf16 (15)");
 }
 
+/// A model whose input has the formula as its leading size.
+std::string WithFormula(const std::string& formula, int example) {
+  std::string model = ModelJson(kLinear, kResult);
+  const std::string fixed = R"({"as_int": 2})";
+  model.replace(
+      model.find(fixed), fixed.size(),
+      fmt::format(
+          R"({{"as_expr": {{"expr_str": "{}", "hint": {{"as_int": {}}}}}}})",
+          formula, example));
+  return model;
+}
+
+TEST(ExportedRefusal, FormulasOfNumbersBeyondTheLimitAreTakenForUnknown) {
+  const std::string symbol = "Symbol('s77', positive=True)";
+  const std::pair<std::string, std::string> cases[] = {
+      {symbol, "batch"},
+      {"Add(Integer(-4), " + symbol + ")", "batch-4"},
+      {"Add(Integer(-9223372036854775808), " + symbol + ")", ""},
+      {"Integer(-9223372036854775808)", ""},
+      {"Mul(Integer(2147483648), Integer(4))", ""},
+      {"Symbol('')", ""}};
+  for (const auto& [formula, expected] : cases) {
+    SCOPED_TRACE(formula);
+    const SavedProgram saved(WithFormula(formula, 2));
+    EXPECT_EQ(saved.Load().inputs().front().dims->front().symbol, expected);
+    EXPECT_EQ(saved.Run().graph.ForwardMacs(), 2 * 4 * 4);
+  }
+}
+
+TEST(ExportedRefusal, ExamplesBelowZeroAreRefused) {
+  ExpectRefusal(WithFormula("Symbol('s77')", -1), ErrorCode::kCorrupt,
+                "signature, user_input: a size is -1");
+}
+
+TEST(ExportedRefusal, SizesThatOverflowAreNamed) {
+  std::string model = WithFormula("Add(Integer(-2), Symbol('s77'))", 2);
+  const SavedProgram saved(model);
+  const Program program = saved.Load();
+  const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  ExpectError(
+      [&] {
+        const std::vector<BoundInput> inputs = {
+            {"x", {DType::kF32, {huge, 0}}}};
+        TraceProgram(program, inputs);
+      },
+      ErrorCode::kInvalidArgument, "size 'batch-2' exceeds int64");
+}
+
 TEST(ExportedRefusal, BranchesOnContentAreNamed) {
   const std::string same = GraphJson({"t"}, "", TensorArgument("t"));
   const std::string node = NodeJson(
