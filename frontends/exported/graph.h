@@ -3,6 +3,7 @@
 #include <ATen/core/ivalue.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -94,7 +95,6 @@ struct ModelOutput {
 
 /// The range that a file allows for a symbol.
 struct SizeRange {
-  std::string symbol;
   std::optional<std::int64_t> at_least;
   std::optional<std::int64_t> at_most;
 };
@@ -102,9 +102,9 @@ struct SizeRange {
 /// A whole model.
 struct Model {
   Graph graph;
-  std::vector<ModelInput> inputs;    ///< One per input of the graph.
-  std::vector<ModelOutput> outputs;  ///< One per output of the graph.
-  std::vector<SizeRange> ranges;
+  std::vector<ModelInput> inputs;           ///< One per input of the graph.
+  std::vector<ModelOutput> outputs;         ///< One per output of the graph.
+  std::map<std::string, SizeRange> ranges;  ///< By symbol.
   std::int64_t minor_version = 0;
   std::string torch_version;
   bool is_decomposed = false;  ///< Into core ATen: run_decompositions().

@@ -35,6 +35,8 @@ class ModelReader {
     const Json& signature = document_.Object(module, "signature");
     for (const Json& spec : document_.List(signature, "input_specs")) {
       model_.inputs.push_back(ReadInput(spec));
+      const int number = static_cast<int>(model_.inputs.size()) - 1;
+      inputs_.emplace(model_.inputs.back().name, number);
     }
     for (const Json& spec : document_.List(signature, "output_specs")) {
       model_.outputs.push_back(ReadOutput(spec));
@@ -160,7 +162,6 @@ class ModelReader {
     const auto [kind, content] = document_.ToUnion(value);
     if (kind == "as_int") {
       const std::int64_t size = document_.ToInt(*content);
-      if (size < 0) document_.Fail(fmt::format("a size is {}", size));
       return {.factor = 0, .offset = size, .example = size};
     }
     Size size = ParseSize(document_.Text(*content, "expr_str"));
@@ -188,11 +189,8 @@ class ModelReader {
   }
 
   ModelOutput WrittenTo(const std::string& name) const {
-    for (std::size_t i = 0; i < model_.inputs.size(); ++i) {
-      if (model_.inputs[i].name == name) {
-        return {.written_to = static_cast<int>(i)};
-      }
-    }
+    const auto input = inputs_.find(name);
+    if (input != inputs_.end()) return {.written_to = input->second};
     document_.Fail(fmt::format("'{}' is no input", name));
   }
 
@@ -201,20 +199,21 @@ class ModelReader {
     if (ranges == nullptr) return;
     document_.SetPlace("range_constraints");
     for (const auto& [symbol, range] : ranges->items()) {
-      SizeRange entry{.symbol = symbol};
+      SizeRange entry;
       if (const Json* least = document_.Find(range, "min_val")) {
         entry.at_least = document_.ToInt(*least);
       }
       if (const Json* most = document_.Find(range, "max_val")) {
         entry.at_most = document_.ToInt(*most);
       }
-      model_.ranges.push_back(std::move(entry));
+      model_.ranges.emplace(symbol, entry);
     }
   }
 
   Document& document_;
   Model model_;
   std::map<std::string, int> slots_;
+  std::map<std::string, int> inputs_;  ///< The first of each name.
   const Json* tensors_ = nullptr;
   const Json* numbers_ = nullptr;
 };
@@ -237,7 +236,10 @@ void Rename(Model& model, const std::string& from, std::string_view to) {
     for (Size& size : input.tensor.sizes) rename(size.symbol);
     rename(input.size.symbol);
   }
-  for (SizeRange& range : model.ranges) rename(range.symbol);
+  auto range = model.ranges.extract(from);
+  if (range.empty()) return;
+  range.key() = to;
+  model.ranges.insert(std::move(range));
 }
 
 }  // namespace

@@ -129,20 +129,21 @@ using Rule = std::function<bool(const ModelInput& unread, int k)>;
 
 /// Looks for every unread parameter that is not tied yet.
 void Tie(Model& model, const Readers& readers, const Rule& is_other_name) {
-  const int count = static_cast<int>(model.inputs.size());
-  for (int i = 0; i < count; ++i) {
+  std::vector<int> read;
+  std::vector<int> unread;
+  for (std::size_t i = 0; i < model.inputs.size(); ++i) {
+    if (model.inputs[i].kind != InputKind::kParameter) continue;
+    const int number = static_cast<int>(i);
+    (readers.AreRead(number) ? read : unread).push_back(number);
+  }
+  for (const int i : unread) {
     ModelInput& input = model.inputs[static_cast<std::size_t>(i)];
-    if (input.kind != InputKind::kParameter || input.same_as >= 0 ||
-        readers.AreRead(i)) {
-      continue;
-    }
-    for (int k = 0; k < count && input.same_as < 0; ++k) {
-      const ModelInput& other = model.inputs[static_cast<std::size_t>(k)];
-      if (other.kind == InputKind::kParameter && readers.AreRead(k) &&
-          IsAlike(input, other) && is_other_name(input, k)) {
-        input.same_as = k;
-      }
-    }
+    if (input.same_as >= 0) continue;
+    const auto other = std::ranges::find_if(read, [&](int k) {
+      return IsAlike(input, model.inputs[static_cast<std::size_t>(k)]) &&
+             is_other_name(input, k);
+    });
+    if (other != read.end()) input.same_as = *other;
   }
 }
 

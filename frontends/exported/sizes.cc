@@ -112,10 +112,8 @@ class SizeParser {
 };
 
 const SizeRange* RangeOf(const Model& model, const std::string& symbol) {
-  for (const SizeRange& range : model.ranges) {
-    if (range.symbol == symbol) return &range;
-  }
-  return nullptr;
+  const auto range = model.ranges.find(symbol);
+  return range == model.ranges.end() ? nullptr : &range->second;
 }
 
 /// "at least 3", "at most 64", "3 to 64".
