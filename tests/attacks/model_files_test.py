@@ -3,7 +3,7 @@
 
     model_files_test.py FORETELL FORMAT [REGEX]
 
-FORMAT is torchscript or onnx; REGEX chooses cases by name. However the process ends
+FORMAT is torchscript, exported or onnx; REGEX chooses cases by name. However the process ends
 that opens a hostile file, the program must not: it exits with 0 or 3, each file is
 answered or has one error, which is a line that names it, and the honest files have
 the answers that they have alone.
@@ -16,6 +16,8 @@ import sys
 import unittest
 
 import bounded_run
+import exported_archive
+import exported_cases
 import onnx_cases
 import onnx_file
 import operator_cases
@@ -31,7 +33,7 @@ OFF = ["--sandbox", "off"]
 WITHOUT = " without a sandbox"
 
 
-def script_bytes(path, make, damage=None):
+def archive_bytes(path, make, damage=None):
     script_archive.write_records(path, make())
     if damage:
         content = bytearray(path.read_bytes())
@@ -53,7 +55,20 @@ def torchscript_rows():
             lambda path, case=case: script_archive.write(path, **case))
     for name, (make, damage) in pickle_cases.ARCHIVES.items():
         rows[name] = (EITHER, [], lambda path, make=make, damage=damage:
-                      script_bytes(path, make, damage))
+                      archive_bytes(path, make, damage))
+    return rows
+
+
+def exported_rows():
+    rows = {}
+    cases = {**exported_cases.ARCHIVES, **{
+        name: (*case, None) for name, case in exported_cases.CASES.items()}}
+    for name, (expected, make, damage) in cases.items():
+        flags = exported_cases.FLAGS.get(name, [])
+        rows[name] = (expected, flags, lambda path, make=make, damage=damage:
+                      archive_bytes(path, make, damage))
+        if name in exported_cases.SECOND_LINE:
+            rows[name + WITHOUT] = (expected, [*flags, *OFF], rows[name][2])
     return rows
 
 
@@ -81,6 +96,11 @@ def script_writer(body):
     return lambda path: script_archive.write(path, body)
 
 
+def exported_writer(*nodes):
+    return lambda path: script_archive.write_records(
+        path, exported_archive.records(exported_archive.model(*nodes)))
+
+
 def onnx_writer(*operators):
     names = ["x", *[f"h{k}" for k in range(1, len(operators))], "y"]
     nodes = [onnx_file.node(operator, names[k], names[k + 1])
@@ -97,13 +117,18 @@ FORMATS = {
         "relu": script_writer("return torch.relu(x)"),
         "square": script_writer("y = torch.mul(x, x)\n"
                                 "return torch.add(y, x)")}),
+    "exported": (".pt2", ["--mode", "training"], exported_rows, 15, {
+        "linear": exported_writer(),
+        "two": exported_writer(
+            exported_archive.linear("a"),
+            exported_archive.aten("tanh", "y", self="a"))}),
     "onnx": (".onnx", [], onnx_rows, 60, {
         "relu": onnx_writer("Relu"), "two": onnx_writer("Tanh", "Relu")}),
 }
 SUFFIX, FORMAT_FLAGS, MAKE_ROWS, SECONDS, HONEST = FORMATS[FORMAT]
 # Ended by their deadline or their memory, which a sanitizer says nothing of.
 ENDLESS = re.compile("without end|CPU$|long|factorial|combinations|dictionar|"
-                     "statements|140,000|in a loop|itself|meta kernel|letters|"
+                     "statements|140,000|in a loop|in maps|itself|meta kernel|letters|"
                      "levels|records of|for ever|2\\^40|1e9")
 ROWS = {name: row for name, row in MAKE_ROWS().items() if CHOSEN.search(name)}
 if bounded_run.SANITIZED:
