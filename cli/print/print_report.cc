@@ -191,6 +191,19 @@ std::string VerdictTable(const mig::Recommendation& advice,
   return text;
 }
 
+/// "GPU-bound", ….
+const char* BoundText(StepBound bound) {
+  switch (bound) {
+    case StepBound::kGpu:
+      return "GPU-bound";
+    case StepBound::kHost:
+      return "host-bound";
+    case StepBound::kLink:
+      return "link-bound";
+  }
+  return "GPU-bound";
+}
+
 void AddTimes(const Prediction& prediction, ReportLines& lines) {
   const Figure& latency = prediction[Target::kLatency];
   const Figure& energy = prediction[Target::kEnergy];
@@ -199,6 +212,11 @@ void AddTimes(const Prediction& prediction, ReportLines& lines) {
       fmt::format("{} ms   ({})   called from {}{}",
                   FormatSignificant(latency.value), Range(latency.interval),
                   HostText(prediction), DistanceText(latency.source)));
+  lines.Add("  " + std::string(BoundText(prediction.bound)),
+            fmt::format("kernels take {} ms on the GPU, their dispatch {} ms "
+                        "on the host",
+                        FormatSignificant(prediction.cost.gpu_ms),
+                        FormatSignificant(prediction.cost.dispatch_ms)));
   lines.Add("energy",
             fmt::format("{} J   ({}){}", FormatSignificant(energy.value),
                         Range(energy.interval), LimitText(prediction.run)));
@@ -257,13 +275,14 @@ std::string Whole(std::int64_t value) { return fmt::format("{}", value); }
 
 std::string FormatTable(std::span<const Report> reports) {
   TextTable table({"model", "batch", "memory MiB", "at most", "latency ms",
-                   "energy J", "MIG profile"});
+                   "waits for", "energy J", "MIG profile"});
   for (const Report& report : reports) {
     const Prediction& prediction = report.prediction;
     table.AddRow({report.model, fmt::format("{}", report.batch),
                   FormatSignificant(prediction[Target::kMemory].value),
                   FormatSignificant(prediction[Target::kMemory].interval.hi),
                   FormatSignificant(prediction[Target::kLatency].value),
+                  std::string(StepBoundName(prediction.bound)),
                   FormatSignificant(prediction[Target::kEnergy].value),
                   report.recommendation.profile.value_or("none")});
   }
@@ -295,7 +314,8 @@ std::string FormatCsv(std::span<const Report> reports) {
       "parameters,operators,macs,memory_mib,memory_lo_mib,memory_hi_mib,"
       "memory_least_mib,"
       "allocated_mib,reserved_mib,context_mib,latency_ms,latency_lo_ms,"
-      "latency_hi_ms,energy_j,energy_lo_j,energy_hi_j,mig_profile,method\n";
+      "latency_hi_ms,latency_bound,gpu_ms,dispatch_ms,energy_j,energy_lo_j,"
+      "energy_hi_j,mig_profile,method\n";
   for (const Report& report : reports) {
     const Prediction& p = report.prediction;
     const auto& [memory, latency, energy] = p.figures;
@@ -322,6 +342,9 @@ std::string FormatCsv(std::span<const Report> reports) {
         Decimal(latency.value),
         Decimal(latency.interval.lo),
         Decimal(latency.interval.hi),
+        std::string(StepBoundName(p.bound)),
+        Decimal(p.cost.gpu_ms),
+        Decimal(p.cost.dispatch_ms),
         Decimal(energy.value),
         Decimal(energy.interval.lo),
         Decimal(energy.interval.hi),

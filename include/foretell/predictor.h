@@ -56,6 +56,14 @@ struct SliceRatio {
   double context_saved_mib = 0;  ///< ContextModel::ContextSavedMib.
 };
 
+/// What a step waits for.
+enum class StepBound : std::uint8_t {
+  kGpu,   ///< Neither of the others.
+  kHost,  ///< A host of half the speed makes it more than half as long again.
+  kLink,  ///< Exchanges between GPUs make it more than half as long again.
+};
+std::string_view StepBoundName(StepBound bound);  ///< "gpu", "host", "link".
+
 /// What one step of a network needs on a whole device.
 struct Prediction {
   std::string device;   ///< DeviceSpec::name.
@@ -88,6 +96,7 @@ struct Prediction {
   /// Per operator, and how the latency divides; the totals and their parts
   /// follow a latency figure that was learned in proportion, so does energy.
   CostEstimate cost;
+  StepBound bound = StepBound::kGpu;  ///< By the analytic model.
   Coverage coverage;
   /// Sentences for the user that are not about one figure.
   std::vector<std::string> warnings;

@@ -71,6 +71,10 @@ class Latency:
     compute_ms: float
     memory_ms: float
     overhead_ms: float
+    bound: str
+    """What the step waits for: "gpu", "host" or "link"."""
+    gpu_ms: float
+    dispatch_ms: float
     host: str
     host_name: str | None
     host_factor: float

@@ -18,6 +18,7 @@
 #include "src/predict/follow_power_limit.h"
 #include "src/predict/learned_figures.h"
 #include "src/predict/slices.h"
+#include "src/predict/step_bound.h"
 
 namespace foretell {
 namespace {
@@ -284,6 +285,7 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
                                           ToMiB(result.memory.total_high)}};
   const Figure simulated_memory = result[Target::kMemory];
   PutAnalyticTimes(result);
+  result.bound = BoundOfStep(result.cost, device_, options_.cost);
   if (options_.with_slices) {
     result.slices = CompareSlices(step, device_, options_.cost, result.cost);
     SetContextSaved(result.slices);

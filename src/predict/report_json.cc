@@ -139,6 +139,9 @@ Json LatencyJson(const Prediction& prediction) {
           {"compute_ms", Rounded(cost.compute_ms)},
           {"memory_ms", Rounded(cost.memory_ms)},
           {"overhead_ms", Rounded(cost.overhead_ms)},
+          {"bound", StepBoundName(prediction.bound)},
+          {"gpu_ms", Rounded(cost.gpu_ms)},
+          {"dispatch_ms", Rounded(cost.dispatch_ms)},
           {"host", HostName(prediction.run.host)},
           {"host_name", TextOrNull(prediction.host.name)},
           {"host_factor", Rounded(prediction.host.factor)}};

@@ -9,8 +9,9 @@ void ScaleEnergy(double ratio, CostEstimate& cost) {
 }
 
 void ScaleLatency(double ratio, CostEstimate& cost) {
-  for (double* part : {&cost.latency_ms, &cost.compute_ms, &cost.memory_ms,
-                       &cost.overhead_ms}) {
+  for (double* part :
+       {&cost.latency_ms, &cost.compute_ms, &cost.memory_ms, &cost.overhead_ms,
+        &cost.gpu_ms, &cost.dispatch_ms, &cost.waiting_ms}) {
     *part *= ratio;
   }
 }

@@ -113,6 +113,24 @@ TEST(FormatReports, NamesOptimizerAutocastAndHost) {
   EXPECT_THAT(LineOf(text, "latency"), EndsWith("called from Python"));
 }
 
+TEST(FormatReports, SaysWhatTheStepWaitsFor) {
+  Report report = ReportOf();
+  report.prediction.cost.gpu_ms = 0.123;
+  report.prediction.cost.dispatch_ms = 4.56;
+  report.prediction.bound = StepBound::kHost;
+  EXPECT_EQ(LineOf(FormatReports(std::vector{report}), "host-bound"),
+            "    host-bound kernels take 0.123 ms on the GPU, their dispatch "
+            "4.56 ms on the host");
+  Report other = report;
+  other.prediction.bound = StepBound::kGpu;
+  EXPECT_THAT(LineOf(FormatReports(std::vector{other}), "GPU-bound"),
+              HasSubstr("kernels take 0.123 ms"));
+  other.model = "other.onnx";
+  const std::string table = FormatReports(std::vector{report, other});
+  EXPECT_THAT(LineOf(table, "network.onnx"), HasSubstr(" host "));
+  EXPECT_THAT(LineOf(table, "other.onnx"), HasSubstr(" gpu "));
+}
+
 TEST(FormatReports, SaysHowFarALearnedFigureReaches) {
   Report report = ReportOf();
   FigureSource& source = report.prediction.figures[1].source;
@@ -166,6 +184,9 @@ std::vector<std::string> CellsOf(const std::string& line) {
 TEST(FormatCsv, HasACellForEveryColumn) {
   Report report = ReportOf();
   report.prediction.figures[1].value = 0.5;
+  report.prediction.bound = StepBound::kGpu;
+  report.prediction.cost.gpu_ms = 4.5;
+  report.prediction.cost.dispatch_ms = 0.25;
   report.recommendation.profile = "2g.10gb";
   const std::vector<std::string> lines =
       LinesOf(FormatCsv(std::vector{report, report}));
@@ -186,6 +207,9 @@ TEST(FormatCsv, HasACellForEveryColumn) {
   EXPECT_EQ(cell("parameters"), "100864");
   EXPECT_EQ(cell("operators"), "4");
   EXPECT_EQ(cell("latency_ms"), "0.500000");
+  EXPECT_EQ(cell("latency_bound"), "gpu");
+  EXPECT_EQ(cell("gpu_ms"), "4.500000");
+  EXPECT_EQ(cell("dispatch_ms"), "0.250000");
   EXPECT_EQ(cell("mig_profile"), "2g.10gb");
   EXPECT_EQ(cell("optimizer"), "");
 }

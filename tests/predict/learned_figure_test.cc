@@ -21,6 +21,8 @@ Prediction Analytic() {
   prediction[Target::kEnergy] = {.value = 2, .interval = {1, 4}};
   prediction.cost.latency_ms = 10;
   prediction.cost.compute_ms = 6;
+  prediction.cost.gpu_ms = 8;
+  prediction.cost.dispatch_ms = 4;
   prediction.cost.energy_j = 2;
   prediction.slices = {{.profile = "1g.5gb", .latency = 4, .energy = 0.5}};
   return prediction;
@@ -86,6 +88,8 @@ TEST(PutFigure, LetsEnergyFollowTheLatency) {
   EXPECT_EQ(prediction[Target::kLatency].interval.hi, 10);
   EXPECT_EQ(prediction.cost.latency_ms, 5);
   EXPECT_EQ(prediction.cost.compute_ms, 3);
+  EXPECT_EQ(prediction.cost.gpu_ms, 4);
+  EXPECT_EQ(prediction.cost.dispatch_ms, 2);
   EXPECT_EQ(prediction.cost.energy_j, 1);
   EXPECT_EQ(energy.value, 1);
   EXPECT_EQ(energy.interval.hi, 2);

@@ -123,6 +123,7 @@ TEST(Predictor, LetsAHostChangeDispatchTimeAlone) {
   const Prediction slow = OnHost({.name = "old", .factor = 3, .spread = 1.1});
   EXPECT_DOUBLE_EQ(slow.cost.dispatch_ms, 3 * typical.cost.dispatch_ms);
   EXPECT_DOUBLE_EQ(slow.cost.gpu_ms, typical.cost.gpu_ms);
+  EXPECT_EQ(slow.bound, StepBound::kHost);
   EXPECT_EQ(slow.memory.total, typical.memory.total);
   EXPECT_GT(slow[Target::kLatency].value, typical[Target::kLatency].value);
   EXPECT_EQ(slow.host.name, "old");
@@ -166,6 +167,7 @@ TEST(Predictor, WidensIntervalsByWhatTheHostLeavesOpen) {
 TEST(Predictor, LeavesIntervalsWhereTheGpuDecides) {
   const Prediction prediction = OnHost({}, GpuBound());
   ASSERT_GT(prediction.cost.gpu_ms, 20 * prediction.cost.dispatch_ms);
+  EXPECT_EQ(prediction.bound, StepBound::kGpu);
   const Figure& latency = prediction[Target::kLatency];
   EXPECT_NEAR(latency.interval.hi / latency.value, 2, 0.01);
   EXPECT_NEAR(latency.value / latency.interval.lo, 2, 0.01);

@@ -64,7 +64,8 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
   EXPECT_THAT(
       KeysOf(json["latency"]),
       ElementsAre("ms", "interval_ms", "source", "compute_ms", "memory_ms",
-                  "overhead_ms", "host", "host_name", "host_factor"));
+                  "overhead_ms", "bound", "gpu_ms", "dispatch_ms", "host",
+                  "host_name", "host_factor"));
   EXPECT_THAT(KeysOf(json["energy"]),
               ElementsAre("j", "interval_j", "source", "average_power_w",
                           "power_limit_w"));

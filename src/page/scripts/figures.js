@@ -49,6 +49,8 @@ const settingsText = (result) => [result.format, result.mode + (result.optimizer
   result.precision + (result.autocast ? ` with autocast to ${result.autocast}` : ''), `batch ${result.batch}`,
   `on ${result.device}`, `context of ${result.environment}`].join(', ');
 
+const BOUND_TEXTS = {gpu: 'GPU-bound', host: 'host-bound', link: 'link-bound'};
+
 function figuresSection(result) {
   const {memory, latency, energy} = result;
   return element('section', {'aria-label': 'Figures'},
@@ -58,7 +60,9 @@ function figuresSection(result) {
       figureCard('Latency', latency.ms, latency.interval_ms, 'ms', latency.source,
         note(`${formatNumber(1000 * result.batch / latency.ms)} samples per second; bound by arithmetic ` +
           `${formatNumber(latency.compute_ms)} ms, by memory ${formatNumber(latency.memory_ms)} ms, ` +
-          `overhead ${formatNumber(latency.overhead_ms)} ms`)),
+          `overhead ${formatNumber(latency.overhead_ms)} ms`),
+        note(`${BOUND_TEXTS[latency.bound]}: kernels take ${formatNumber(latency.gpu_ms)} ms on the GPU, ` +
+          `their dispatch ${formatNumber(latency.dispatch_ms)} ms on the host`)),
       figureCard('Energy', energy.j, energy.interval_j, 'J', energy.source,
         note(`${formatNumber(energy.average_power_w)} W on average`))),
     memoryParts(memory),
