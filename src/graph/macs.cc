@@ -27,6 +27,7 @@
 #include "foretell/error.h"
 #include "src/core/checked.h"
 #include "src/graph/convolution.h"
+#include "src/graph/trilinear.h"
 
 namespace foretell {
 namespace {
@@ -99,6 +100,19 @@ std::int64_t MatrixPowerMacs(const Operands& op) {
   return MulMacs(products, MulMacs(op.Input(0).NumElements(), op.LastOf(0)));
 }
 
+std::int64_t TrilinearMacs(const Operands& op) {
+  const auto how = ReadTrilinear(
+      op.node(), {op.InputShape(0), op.InputShape(1), op.InputShape(2)});
+  if (!how) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "_trilinear is expanded along dimensions that do not fit its "
+                "operands");
+  }
+  std::int64_t macs = 1;
+  for (const std::int64_t extent : how->extents) macs = MulMacs(macs, extent);
+  return macs;
+}
+
 std::int64_t MatmulMacs(const Operands& op) {
   struct Rule {
     std::string_view target;
@@ -123,6 +137,7 @@ std::int64_t MatmulMacs(const Operands& op) {
   };
   static constexpr Rule kSpecial[] = {
       {"_grouped_mm", +kGrouped},
+      {"_trilinear", &TrilinearMacs},
       {"addbmm", +kSummedBatch},
       {"addr", +kOuter},
       {"chain_matmul", &ChainMacs},

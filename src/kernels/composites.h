@@ -33,6 +33,7 @@ std::span<const Composite> PlainComposites();
 std::span<const Composite> ProductComposites();
 std::span<const Composite> RecurrentComposites();
 std::span<const Composite> RecurrentGradientComposites();
+std::span<const Composite> TrilinearComposites();
 
 /// The writer of `einsum`, which belongs to the products.
 bool Einsum(CompositeSteps& steps);
@@ -41,6 +42,7 @@ bool Einsum(CompositeSteps& steps);
 inline constexpr std::span<const Composite> (*kCompositeFamilies[])() = {
     &AttentionComposites, &CellComposites,      &ClassificationComposites,
     &LinearComposites,    &LossComposites,      &PlainComposites,
-    &ProductComposites,   &RecurrentComposites, &RecurrentGradientComposites};
+    &ProductComposites,   &RecurrentComposites, &RecurrentGradientComposites,
+    &TrilinearComposites};
 
 }  // namespace foretell::cost

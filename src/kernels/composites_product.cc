@@ -10,36 +10,6 @@
 namespace foretell::cost {
 namespace {
 
-/// For every feature of the result: a product of `left` with its matrix, the
-/// products of its rows with those of `right`, and their addition to the rest.
-bool Bilinear(CompositeSteps& steps) {
-  if (steps.num_operands() < 3) return false;
-  const Shape shape = steps.result().shape;
-  const ValueId weight = steps.Operand(2);
-  if (shape.empty() || steps.RankOf(weight) != 3) return false;
-  const std::int64_t features = steps.Size(weight, 0);
-  const std::int64_t rows = ProductBefore(shape, 1);
-  const std::int64_t left = steps.Size(weight, 1);
-  const std::int64_t right = steps.Size(weight, 2);
-  const ValueId sum = steps.Call("zeros", {}, {rows, features});
-  const ValueId first = Reshape(steps, steps.Operand(0), {1, rows, left});
-  const ValueId second = Reshape(steps, steps.Operand(1), {rows, right, 1});
-  const ValueId matrix = Slice(steps, weight, 0, 1);
-  steps.Repeat(features);
-  const ValueId part = Product(steps, "bmm", first, matrix);
-  const ValueId column =
-      Product(steps, "bmm", Reshape(steps, part, {rows, 1, right}), second);
-  steps.InPlace(
-      "add_", {Reshape(steps, Slice(steps, sum, 1, 1), {rows, 1, 1}), column});
-  steps.Repeat(1);
-  ValueId result = Reshape(steps, sum, shape);
-  if (steps.num_operands() > 3) {
-    result = Elementwise(steps, "add", {result, steps.Operand(3)});
-  }
-  steps.Return(result);
-  return true;
-}
-
 /// Dimensions of `rank` counted from the front; empty when one is not there.
 std::optional<std::vector<std::int64_t>> Dimensions(
     std::vector<std::int64_t> dims, std::size_t rank) {
@@ -212,7 +182,6 @@ using enum CompositeCasts;
 
 constexpr Composite kProductComposites[] = {
     {"addbmm", kBefore, &SumOfProducts},
-    {"bilinear", kInside, &Bilinear},
     {"chain_matmul", kBefore, &MatrixChain},
     {"einsum", kBefore, &Einsum},
     {"linalg_matrix_power", kInside, &MatrixPower},

@@ -87,6 +87,25 @@ TEST(Macs, OfABilinearLayer) {
             7 * 60);
 }
 
+TEST(Macs, OfASumOverThree) {
+  EXPECT_EQ(MacsOf("%y = _trilinear(input f32[7,3], weight f32[5,3,4], input "
+                   "f32[7,4]) {expand1=[1,3], expand2=[0], expand3=[1,2], "
+                   "sumdim=[2,3], unroll_dim=1} : f32[7,5]"),
+            7 * 60);
+  // The gradient of the weight.
+  EXPECT_EQ(MacsOf("%y = _trilinear(input f32[7,3], input f32[7,5], input "
+                   "f32[7,4]) {expand1=[1,3], expand2=[2,3], expand3=[1,2], "
+                   "sumdim=[0], unroll_dim=1} : f32[5,3,4]"),
+            7 * 60);
+  ExpectError(
+      [] {
+        MacsOf(
+            "%y = _trilinear(input f32[7,3], input f32[7,5], input "
+            "f32[7,4]) {expand1=[1]} : f32[5,3,4]");
+      },
+      ErrorCode::kCorrupt, "do not fit its operands");
+}
+
 TEST(Macs, OfMatrixProducts) {
   EXPECT_EQ(MacsOf("%y = mm(input f32[3,4], input f32[4,5]) : f32[3,5]"), 60);
   EXPECT_EQ(MacsOf("%y = bmm(input f32[2,3,4], input f32[2,4,5]) : "

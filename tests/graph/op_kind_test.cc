@@ -22,6 +22,7 @@ constexpr Example kExamples[] = {
     {"addmm", OpKind::kMatmul},
     {"bmm", OpKind::kMatmul},
     {"einsum", OpKind::kEinsum},
+    {"_trilinear", OpKind::kMatmul},
     {"scaled_dot_product_attention", OpKind::kAttention},
     {"_scaled_dot_product_efficient_attention", OpKind::kAttention},
     {"_scaled_dot_product_flash_attention_backward",

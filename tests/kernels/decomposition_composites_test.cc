@@ -172,8 +172,25 @@ std::vector<Case> ProductCases() {
   const at::Tensor square = R({4, 4}), v = R({3});
   const at::Tensor batch = R({2, 3, 4}), other = R({2, 4, 5});
   const at::Tensor weight = R({6, 4, 5}), bias = R({6}), e = R({3, 5});
+  const at::Tensor grad = R({3, 6});
   return {
       {"Bilinear", [=] { at::bilinear(a, e, weight, bias); }},
+      {"Trilinear",
+       [=] {
+         at::_trilinear(a, weight, e, {1, 3}, {0}, {1, 2}, {2, 3});
+       }},
+      {"TrilinearOfTheLeftGradient",
+       [=] {
+         at::_trilinear(grad, weight, e, {2, 3}, {0}, {1, 2}, {1, 3});
+       }},
+      {"TrilinearOfTheWeightGradient",
+       [=] {
+         at::_trilinear(a, grad, e, {1, 3}, {2, 3}, {1, 2}, {0});
+       }},
+      {"TrilinearOfTheRightGradient",
+       [=] {
+         at::_trilinear(a, weight, grad, {1, 3}, {0}, {2, 3}, {1, 2});
+       }},
       {"Tensordot",
        [=] {
          at::tensordot(batch, other, {0, 2}, {0, 1});

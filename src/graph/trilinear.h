@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "src/graph/operands.h"
+
+namespace foretell {
+
+/// Which dimensions a sum of products of three tensors goes over, as PyTorch's
+/// `_trilinear` has it: every operand lacks those that it is expanded along.
+struct Trilinear {
+  static constexpr std::size_t kOperands = 3;
+
+  /// By operand: the dimensions that it has, in order.
+  std::array<std::vector<std::int64_t>, kOperands> dims;
+  Shape extents;                     ///< Of all dimensions.
+  std::vector<std::int64_t> summed;  ///< Those that the result lacks.
+  std::int64_t unrolled = 0;         ///< That of the loop.
+};
+
+/// Reads the attributes of a `_trilinear`; empty where they do not fit the
+/// shapes of its operands.
+std::optional<Trilinear> ReadTrilinear(
+    const Node& node, const std::array<Shape, Trilinear::kOperands>& shapes);
+
+/// That of `bilinear`, for operands of [rows, in], [out, in, in'] and
+/// [rows, in'], in this order.
+Trilinear BilinearDims(const Shape& left, const Shape& weight);
+
+}  // namespace foretell
