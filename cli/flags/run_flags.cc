@@ -57,7 +57,7 @@ void AddExecutionFlags(CLI::App& command, Run& run) {
       "Automatic mixed precision to FP16, or with --precision bf16 to "
       "BF16");
   command.add_flag("--channels-last", run.channels_last,
-                   "Network and images in channels-last; with --autocast");
+                   "Network and images in channels-last");
   AddTorch(command, run.torch);
   AddGradMode(command, run);
   AddPowerLimit(command, run);

@@ -76,6 +76,16 @@ class Predict(unittest.TestCase):
         self.assertAlmostEqual(full["parameters_mib"],
                                2 * half["parameters_mib"], delta=0.01)
 
+    def test_channels_last_counts_with_and_without_autocast(self):
+        for autocast in ((), ("--autocast",)):
+            usual, last = (
+                predict_json(ONNX, "--batch", "64", "--method", "analytic",
+                             *autocast, *flag)["results"][0]["latency"]["ms"]
+                for flag in ((), ("--channels-last",)))
+            self.assertLess(last, 0.95 * usual, autocast)
+        self.assertNotRegex(run("predict", "--help").stdout,
+                            r"--channels-last[^-]*--autocast")
+
     def test_many_batches_are_many_results(self):
         results = predict_json(ONNX, "--batch", "1,8,32")["results"]
         self.assertEqual([r["batch"] for r in results], [1, 8, 32])
