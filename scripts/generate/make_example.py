@@ -7,6 +7,7 @@ exports them, without their weights:
 - tests/frontends/data/vit_tiny.*: a vision transformer of two small blocks.
 - tests/frontends/data/groups.*: group norms, exported for training: the exporter
   folds no weights.
+- tests/frontends/data/norms.*: batch norms that the exporter is asked to leave.
 
 ONNX initializers above 1 kB are declared as external data in a file that does
 not exist; foretell never looks for it.
@@ -76,6 +77,15 @@ class ResNet18(nn.Module):
         return self.fc(torch.flatten(y, 1))
 
 
+class BatchNorms(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.Conv2d(3, 8, 3, bias=False), nn.BatchNorm2d(8), nn.PReLU(8),
+                         nn.Conv2d(8, 8, 3), nn.BatchNorm2d(8), nn.ReLU())
+        for statistic in self.buffers():
+            if statistic.is_floating_point():
+                nn.init.uniform_(statistic)
+
+
 class GroupNorms(nn.Sequential):
     def __init__(self):
         super().__init__(nn.Conv2d(3, 8, 3, padding=1), nn.GroupNorm(4, 8), nn.ReLU(),
@@ -96,12 +106,12 @@ def without_weights(model):
     return model
 
 
-def write_onnx(network, image, path, for_training):
+def write_onnx(network, image, path, folds):
     kind = torch.onnx.TrainingMode
     buffer = io.BytesIO()
     torch.onnx.export(network, (image,), buffer, dynamo=False,
-                      training=kind.TRAINING if for_training else kind.EVAL,
-                      do_constant_folding=not for_training, opset_version=17, input_names=["image"],
+                      training=kind.EVAL if folds else kind.PRESERVE,
+                      do_constant_folding=folds, opset_version=17, input_names=["image"],
                       output_names=["logits"],
                       dynamic_axes={"image": {0: "batch"},
                                     "logits": {0: "batch"}})
@@ -122,13 +132,13 @@ def write_torchscript(network, image, path):
             target.writestr(zipfile.ZipInfo(name), data)
 
 
-def write_pair(network, image, folder, name, for_training=False):
+def write_pair(network, image, folder, name, for_training=False, folds=True):
     network.train(for_training)
     # Distinct values: the exporter merges initializers that are equal.
     for parameter in network.parameters():
         nn.init.normal_(parameter)
     folder.mkdir(parents=True, exist_ok=True)
-    write_onnx(network, image, folder / f"{name}.onnx", for_training)
+    write_onnx(network, image, folder / f"{name}.onnx", folds)
     write_torchscript(network, image, folder / f"{name}.pt")
 
 
@@ -137,7 +147,8 @@ def main():
     write_pair(ResNet18(), torch.zeros(1, 3, 224, 224), EXAMPLES, "resnet18")
     write_pair(TinyVit(), torch.zeros(1, 3, 32, 32), TEST_DATA, "vit_tiny")
     write_pair(GroupNorms(), torch.zeros(1, 3, 16, 16), TEST_DATA, "groups",
-               for_training=True)
+               for_training=True, folds=False)
+    write_pair(BatchNorms(), torch.zeros(1, 3, 16, 16), TEST_DATA, "norms", folds=False)
 
 
 if __name__ == "__main__":

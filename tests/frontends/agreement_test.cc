@@ -120,6 +120,23 @@ TEST(Agreement, TinyVisionTransformer) {
   EXPECT_EQ(PeakLiveBytes(onnx.graph), PeakLiveBytes(torchscript.graph));
 }
 
+std::vector<OpKind> Kinds(const OperatorGraph& graph) {
+  std::vector<OpKind> kinds;
+  for (const Node& node : graph.nodes()) kinds.push_back(node.kind);
+  return kinds;
+}
+
+// A batch norm is one operator, and the shape of a slope no operation.
+TEST(Agreement, InferenceOfBatchNormsThatAreThere) {
+  const std::string stem = "tests/frontends/data/norms";
+  const Trace onnx = TraceOnnx(stem, "[1,3,16,16]");
+  const Trace torchscript = TraceFile(stem + ".pt", "input=f32[1,3,16,16]");
+  // An initializer does not say that it is a running statistic.
+  EXPECT_EQ(onnx.graph.ParameterElements(),
+            torchscript.graph.ParameterElements() + 2 * 2 * 8);
+  EXPECT_EQ(Kinds(onnx.graph), Kinds(torchscript.graph));
+}
+
 /// Every operator's kind with the bytes that are alive once it has run.
 std::vector<std::string> Steps(const OperatorGraph& graph) {
   std::vector<std::string> lines;

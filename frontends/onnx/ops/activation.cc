@@ -150,7 +150,9 @@ void LowerPRelu(NodeContext& ctx) {
   if (IsWideUnsigned(x.scalar_type())) {
     ctx.Set(0, x);
   } else if (x.is_floating_point() && IsSlopePerChannel(ctx, x, slope)) {
-    ctx.Set(0, at::prelu(x, slope.dim() == 1 ? slope : slope.reshape(-1)));
+    const auto flat = [](const at::Tensor& s) { return s.reshape(-1); };
+    ctx.Set(0,
+            at::prelu(x, slope.dim() == 1 ? slope : ViewOfWeight(slope, flat)));
   } else {
     ctx.Set(0, at::where(at::lt(x, 0), x * slope, x));
   }

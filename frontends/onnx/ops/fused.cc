@@ -66,13 +66,6 @@ void LowerFusedGelu(NodeContext& ctx) {
 
 // ---- Linear ----------------------------------------------------------------
 
-/// A view of a weight as the layer keeps it: not an operation of the network.
-at::Tensor ViewOfWeight(const at::Tensor& weight,
-                        at::Tensor (*view)(const at::Tensor&)) {
-  const UnrecordedScope unrecorded(TensorRole::kParameter);
-  return view(weight);
-}
-
 void LowerLinear(NodeContext& ctx) {
   at::Tensor weight = ctx.Tensor(1);
   if (ctx.IntAttribute("weight_transposed", 0) == 0) {

@@ -79,6 +79,12 @@ at::Tensor MovedTo(const at::Tensor& host, at::Device device) {
   return host.to(device);
 }
 
+at::Tensor ViewOfWeight(const at::Tensor& weight,
+                        at::Tensor (*view)(const at::Tensor&)) {
+  const UnrecordedScope unrecorded(TensorRole::kParameter);
+  return view(weight);
+}
+
 void RequireData(const NodeContext& ctx, const at::Tensor& tensor) {
   if (!tensor.is_meta()) return;
   ctx.Fail(ErrorCode::kUnsupported,

@@ -40,6 +40,10 @@ std::int64_t Product(at::IntArrayRef dims);
 /// Boolean or floating point).
 at::Scalar HostScalar(NodeContext& ctx, size_t input);
 
+/// A view of a weight as the layer keeps it: not an operation of the network.
+at::Tensor ViewOfWeight(const at::Tensor& weight,
+                        at::Tensor (*view)(const at::Tensor&));
+
 /// A host tensor on `device`. The copy is no operator of a trace: it stands for
 /// a table that the network holds ready.
 at::Tensor MovedTo(const at::Tensor& host, at::Device device);

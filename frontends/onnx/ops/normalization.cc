@@ -114,7 +114,7 @@ void LowerBatchNormalization(NodeContext& ctx) {
   const at::Tensor y =
       BatchNorm(ctx, in, /*uses_running_statistics=*/!uses_batch || trains,
                 /*trains=*/uses_batch || trains);
-  ctx.Set(0, y.reshape(shape));
+  ctx.Set(0, y.sizes() == at::IntArrayRef(shape) ? y : y.reshape(shape));
   if (uses_batch && ctx.Wants(1)) SetRunningStatistics(ctx, original);
 }
 
