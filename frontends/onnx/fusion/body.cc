@@ -173,6 +173,19 @@ const TensorLiteral* Body::InitializerOf(const std::string& name) const {
   return FindInitializer(name);
 }
 
+std::vector<const Node*> Body::Following(const Node& node,
+                                         std::size_t most) const {
+  std::vector<const Node*> following;
+  const std::size_t begin = IndexOf(node) + 1;
+  const std::size_t end = std::min(nodes_.size(), begin + most);
+  for (std::size_t i = begin; i < end; ++i) {
+    if (!removed_[i] && !nodes_[i].inputs.empty()) {
+      following.push_back(&nodes_[i]);
+    }
+  }
+  return following;
+}
+
 const TensorLiteral* Body::LiteralOf(const std::string& name) const {
   const TensorLiteral* initializer = InitializerOf(name);
   if (initializer != nullptr) return initializer;

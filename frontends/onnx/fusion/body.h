@@ -57,6 +57,9 @@ class Body {
   /// The only node that reads `name`; nullptr when there is none or another
   /// reader, graphs that nodes hold and outputs counted.
   const Node* SoleReaderOf(const std::string& name) const;
+  /// Those of the next `most` nodes after `node` that are left, in order; each
+  /// has an input.
+  std::vector<const Node*> Following(const Node& node, std::size_t most) const;
   /// The constant that `name` stands for, through Identity: an initializer or
   /// the tensor of a Constant node, here or in an enclosing body; else nullptr.
   const TensorLiteral* LiteralOf(const std::string& name) const;

@@ -24,6 +24,7 @@ constexpr FusionRow kFusionRows[] = {
     {"Mul", &FuseRegroupedGelu, Fusion::kEquivalent},
     {"Mul", &FuseWrittenOutRmsNorm, Fusion::kEquivalent},
     {"Reshape", &FuseGroupNorm},
+    {"Slice", &FuseSlicedUnbind},
     {"Split", &FuseUnbind},
 };
 

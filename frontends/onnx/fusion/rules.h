@@ -45,6 +45,7 @@ std::optional<Replacement> FuseBatchStatistics(Match match);
 
 // view_rules.cc
 std::optional<Replacement> FuseUnbind(Match match);
+std::optional<Replacement> FuseSlicedUnbind(Match match);
 
 // linear_rules.cc
 std::optional<Replacement> FuseLinear(Match match);

@@ -1,9 +1,13 @@
-// unbind(x, axis) is exported as Split into parts of one, each squeezed.
+// unbind(x, axis) is exported as Split into parts of one, each squeezed, or by
+// the newer exporter as one Slice for each of them.
 //
 // Views cost no memory, but eager PyTorch runs one operator here and not one
 // plus the number of parts; vision transformers take q, k and v apart this way.
 
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "frontends/onnx/fusion/rules.h"
 
@@ -23,6 +27,37 @@ bool SqueezesOnly(const Body& body, const Node& squeeze, std::int64_t axis) {
   return AxesOf(body, squeeze) == std::vector<std::int64_t>{axis};
 }
 
+/// How far apart an exporter writes the parts, in nodes, and then some.
+constexpr std::size_t kNodesBetween = 64;
+
+/// The axis along which `slice` takes element `index` alone; empty optional
+/// where it does something else.
+std::optional<std::int64_t> AxisOfOne(const Body& body, const Node& slice,
+                                      std::int64_t index) {
+  using Integers = std::vector<std::int64_t>;
+  const std::vector<std::string>& inputs = slice.inputs;
+  if (inputs.size() < 4 || slice.outputs.size() != 1 ||
+      IntegersOf(body, inputs[1]) != Integers{index} ||
+      IntegersOf(body, inputs[2]) != Integers{index + 1} ||
+      (inputs.size() > 4 && IntegersOf(body, inputs[4]) != Integers{1})) {
+    return std::nullopt;
+  }
+  const std::optional<Integers> axes = IntegersOf(body, inputs[3]);
+  if (!axes || axes->size() != 1) return std::nullopt;
+  return axes->front();
+}
+
+/// The node that does nothing but squeeze `part`; nullptr where there is none.
+const Node* SqueezeOf(const Body& body, const std::string& part,
+                      std::int64_t axis) {
+  const Node* squeeze = body.SoleReaderOf(part);
+  const bool fits =
+      squeeze != nullptr && squeeze->domain.empty() &&
+      squeeze->op_type == "Squeeze" && squeeze->inputs[0] == part &&
+      squeeze->outputs.size() == 1 && SqueezesOnly(body, *squeeze, axis);
+  return fits ? squeeze : nullptr;
+}
+
 }  // namespace
 
 std::optional<Replacement> FuseUnbind(Match match) {
@@ -32,17 +67,42 @@ std::optional<Replacement> FuseUnbind(Match match) {
   if (!SplitsIntoOnes(body, split)) return std::nullopt;
   std::vector<std::string> parts;
   for (const std::string& output : split.outputs) {
-    const Node* squeeze = body.SoleReaderOf(output);
-    if (squeeze == nullptr || !squeeze->domain.empty() ||
-        squeeze->op_type != "Squeeze" || squeeze->inputs[0] != output ||
-        squeeze->outputs.size() != 1 || !SqueezesOnly(body, *squeeze, axis)) {
-      return std::nullopt;
-    }
+    const Node* squeeze = SqueezeOf(body, output, axis);
+    if (squeeze == nullptr) return std::nullopt;
     match.Absorb(squeeze);
     parts.push_back(squeeze->outputs[0]);
   }
   Replacement unbind =
       match.By("Unbind", {split.inputs[0]}, {MakeInt("axis", axis)});
+  unbind.node.outputs = std::move(parts);
+  return unbind;
+}
+
+std::optional<Replacement> FuseSlicedUnbind(Match match) {
+  const Body& body = match.body();
+  const Node& first = match.last();
+  const std::optional<std::int64_t> axis = AxisOfOne(body, first, 0);
+  if (!axis) return std::nullopt;
+  std::vector<const Node*> slices = {&first};
+  for (const Node* node : body.Following(first, kNodesBetween)) {
+    const bool reads = node->domain.empty() && node->op_type == "Slice" &&
+                       node->inputs[0] == first.inputs[0];
+    if (reads && AxisOfOne(body, *node, std::ssize(slices)) == axis) {
+      slices.push_back(node);
+    }
+  }
+  if (slices.size() < 2) return std::nullopt;
+  std::vector<std::string> parts;
+  for (const Node* slice : slices) {
+    const Node* squeeze = SqueezeOf(body, slice->outputs[0], *axis);
+    if (squeeze == nullptr) return std::nullopt;
+    if (slice != &first) match.Absorb(slice);
+    match.Absorb(squeeze);
+    parts.push_back(squeeze->outputs[0]);
+  }
+  Replacement unbind =
+      match.By("Unbind", {first.inputs[0]},
+               {MakeInt("axis", *axis), MakeInt("may_leave_parts", 1)});
   unbind.node.outputs = std::move(parts);
   return unbind;
 }

@@ -18,6 +18,7 @@
 #include <ATen/ops/rsqrt.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/silu.h>
+#include <ATen/ops/slice.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/unbind.h>
 #include <ATen/ops/where.h>
@@ -46,16 +47,29 @@ void LowerFunction(NodeContext& ctx) {
   ctx.Set(0, function(ctx.Tensor(0)));
 }
 
+/// The first parts of x along a dimension, one after another.
+void SliceParts(NodeContext& ctx, const at::Tensor& x, std::int64_t axis) {
+  for (size_t i = 0; i < ctx.num_outputs(); ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    ctx.Set(i, at::slice(x, axis, index, index + 1).squeeze(axis));
+  }
+}
+
 /// The parts of x along a dimension in which it has as many as the node has
-/// outputs.
+/// outputs, or more where the node may leave some.
 void LowerUnbind(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const std::int64_t axis =
       NormalizeAxis(ctx, ctx.IntAttribute("axis", 0), x.dim());
+  const auto count = static_cast<std::int64_t>(ctx.num_outputs());
+  if (x.size(axis) > count && ctx.IntAttribute("may_leave_parts", 0) != 0) {
+    SliceParts(ctx, x, axis);
+    return;
+  }
   const std::vector<at::Tensor> parts = at::unbind(x, axis);
-  ctx.Check(parts.size() == ctx.num_outputs(),
+  ctx.Check(std::ssize(parts) == count,
             fmt::format("dimension {} is {}, expected {}", axis, parts.size(),
-                        ctx.num_outputs()));
+                        count));
   for (size_t i = 0; i < parts.size(); ++i) ctx.Set(i, parts[i]);
 }
 

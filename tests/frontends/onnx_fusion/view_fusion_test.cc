@@ -36,6 +36,52 @@ TEST(ViewFusion, SplitIntoSqueezedOnesIsUnbind) {
   EXPECT_TRUE(ComputesTheSame(m.model()));
 }
 
+/// Element `index` of x along dimension 0, as the newer exporter takes it.
+std::string Sliced(ModelBuilder& m, const std::string& x, std::int64_t index,
+                   std::int64_t step = 1) {
+  return m.Op("Slice", {x, m.Integers({index}), m.Integers({index + 1}),
+                        m.Integers({0}), m.Integers({step})});
+}
+
+TEST(ViewFusion, SlicesOfOneAreUnbind) {
+  ModelBuilder m;
+  const std::string x = m.Input({3, 2, 5});
+  for (const std::int64_t index : {0, 1, 2}) {
+    m.Output(m.Op("Relu", {Squeezed(m, Sliced(m, x, index))}));
+  }
+  EXPECT_THAT(Rewritten(m.model()),
+              ElementsAre("foretell.Unbind", "Relu", "Relu", "Relu"));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(ViewFusion, SlicesOfSomePartsStaySlices) {
+  ModelBuilder m;
+  const std::string x = m.Input({4, 2, 5});
+  for (const std::int64_t index : {0, 1}) {
+    m.Output(Squeezed(m, Sliced(m, x, index)));
+  }
+  EXPECT_THAT(Fused(m.model()), ElementsAre("Unbind"));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+TEST(ViewFusion, OtherSlicesAreNoUnbind) {
+  ModelBuilder alone;
+  alone.Output(Squeezed(alone, Sliced(alone, alone.Input({3, 2}), 0)));
+  EXPECT_THAT(Fused(alone.model()), IsEmpty());
+
+  ModelBuilder stepped;
+  const std::string x = stepped.Input({3, 2});
+  stepped.Output(Squeezed(stepped, Sliced(stepped, x, 0)));
+  stepped.Output(Squeezed(stepped, Sliced(stepped, x, 1, 2)));
+  EXPECT_THAT(Fused(stepped.model()), IsEmpty());
+
+  ModelBuilder whole;
+  const std::string y = whole.Input({2, 2});
+  whole.Output(Squeezed(whole, Sliced(whole, y, 0)));
+  whole.Output(Sliced(whole, y, 1));
+  EXPECT_THAT(Fused(whole.model()), IsEmpty());
+}
+
 TEST(ViewFusion, UnboundPartsMayBeOutputsAndAttended) {
   ModelBuilder m;
   const auto parts = Split(m, m.Input({3, 2, 5, 4}), {1, 1, 1});
