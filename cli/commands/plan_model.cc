@@ -105,8 +105,8 @@ LargestBatchFound MostSteps(const PlanOptions& options, const FitLimits& limits,
   try {
     return LargestBatch(range, predict, axis.device(), limits);
   } catch (const Error& error) {
-    const bool is_refusal = error.code() == ErrorCode::kInvalidArgument;
-    if (!is_refusal || !needed.empty() || !axis.RefusesBySize()) throw;
+    const bool tried_all = RefusesSize(error) && needed.empty();
+    if (!tried_all || !axis.RefusesBySize()) throw;
     throw Error(error.code(),
                 fmt::format("{}; nor was one of its doubles up to {} taken",
                             error.what(), range.most * step));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "foretell/device.h"
+#include "foretell/error.h"
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
 
@@ -75,13 +76,18 @@ struct LargestBatchFound {
   std::string least_refusal;
 };
 
+/// Whether a trace that ended so may succeed at another size:
+/// kInvalidArgument, and kCorrupt, since a node of ONNX that has nothing left
+/// to work on contradicts its file.
+bool RefusesSize(const Error& error);
+
 /// The largest batch of `range` that JudgeFit accepts. `predict` is asked for
 /// the prediction of a batch size, about 2 log2(answer) times: sizes double
 /// until one is refused, then the gap is halved. JudgeFit refuses the answer
 /// + 1 unless the answer is the most; where figures do not grow with the batch,
 /// a still larger one may be accepted.
 ///
-/// Batches for which `predict` throws Error(kInvalidArgument) are taken for
+/// Batches for which `predict` throws what RefusesSize names are taken for
 /// larger than the model allows; where it does so for the least, sizes double
 /// until it takes one, and the search begins at the least that it takes:
 /// torch.export bounds open sizes by 2 from below, poolings need lengths.

@@ -74,7 +74,7 @@ Begin FindBegin(const BatchRange& range, const Fits& fits,
     try {
       return fits(batch);
     } catch (const Error& refusal) {
-      if (refusal.code() != ErrorCode::kInvalidArgument) throw;
+      if (!RefusesSize(refusal)) throw;
       refusals.emplace(batch, refusal);
       return std::nullopt;
     }
@@ -142,6 +142,11 @@ FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
   return result;
 }
 
+bool RefusesSize(const Error& error) {
+  return error.code() == ErrorCode::kInvalidArgument ||
+         error.code() == ErrorCode::kCorrupt;
+}
+
 LargestBatchFound LargestBatch(
     const BatchRange& range,
     const std::function<Prediction(std::int64_t)>& predict,
@@ -154,7 +159,7 @@ LargestBatchFound LargestBatch(
     try {
       return fits(batch);
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kInvalidArgument) throw;
+      if (!RefusesSize(error)) throw;
       refusals[batch] = error.what();
       return false;
     }

@@ -335,6 +335,31 @@ TEST(LargestBatch, BeginsAtTheLeastThatTheModelTakes) {
               "1 is too few");
 }
 
+TEST(LargestBatch, TakesAContradictedFileForARefusalOfTheSize) {
+  const Predict predict = [](std::int64_t length) {
+    if (length < 37 || length > 90) {
+      throw Error(ErrorCode::kCorrupt, fmt::format("{} is nothing", length));
+    }
+    return Small();
+  };
+  const LargestBatchFound found = LargestBatch({.most = 1000}, predict, A100());
+  EXPECT_EQ(found.least, 37);
+  EXPECT_EQ(found.least_refusal, "36 is nothing");
+  EXPECT_EQ(found.batch, 90);
+  EXPECT_EQ(found.refusal, "91 is nothing");
+}
+
+TEST(LargestBatch, EndsAtWhatIsNoMatterOfTheSize) {
+  std::int64_t calls = 0;
+  const Predict predict = [&](std::int64_t) -> Prediction {
+    ++calls;
+    throw Error(ErrorCode::kUnsupported, "data-dependent");
+  };
+  ExpectError([&] { Largest(1000, predict, A100()); }, ErrorCode::kUnsupported,
+              "data-dependent");
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(LargestBatch, BeginsAtTheLeastAndSaysWhatTheModelRefused) {
   std::int64_t smallest = 1000;
   const auto search = [&](BatchRange range, const FitLimits& limits = {}) {
