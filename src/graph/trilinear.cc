@@ -2,9 +2,21 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <numeric>
 
 namespace foretell {
 namespace {
+
+/// `shape` with its leading dimensions as one, down to `rank`.
+std::optional<Shape> WithRank(const Shape& shape, std::size_t rank) {
+  if (shape.size() < rank || rank == 0) return std::nullopt;
+  const auto kept = shape.end() - static_cast<std::ptrdiff_t>(rank - 1);
+  Shape result = {
+      std::accumulate(shape.begin(), kept, std::int64_t{1}, std::multiplies{})};
+  result.insert(result.end(), kept, shape.end());
+  return result;
+}
 
 /// Adds an operand of `shape`; false where it does not fit.
 bool AddOperand(const std::vector<std::int64_t>& expanded, const Shape& shape,
@@ -14,7 +26,9 @@ bool AddOperand(const std::vector<std::int64_t>& expanded, const Shape& shape,
     if (std::ranges::count(expanded, dim) > 0) continue;
     if (dims.size() == shape.size()) return false;
     std::int64_t& extent = extents[static_cast<std::size_t>(dim)];
-    extent = std::max(extent, shape[dims.size()]);
+    const std::int64_t size = shape[dims.size()];
+    if (extent > 1 && size > 1 && extent != size) return false;
+    extent = std::max(extent, size);
     dims.push_back(dim);
   }
   return dims.size() == shape.size();
@@ -26,13 +40,18 @@ std::optional<Trilinear> ReadTrilinear(
     const Node& node, const std::array<Shape, Trilinear::kOperands>& shapes) {
   constexpr std::array kExpanded = {"expand1", "expand2", "expand3"};
   Trilinear result;
-  result.extents.assign(node.Ints(kExpanded[0], {}).size() + shapes[0].size(),
-                        0);
+  const std::size_t rank =
+      node.Ints(kExpanded[1], {}).size() + shapes[1].size();
+  result.extents.assign(rank, 0);
   for (std::size_t i = 0; i < Trilinear::kOperands; ++i) {
-    if (!AddOperand(node.Ints(kExpanded[i], {}), shapes[i], result.dims[i],
-                    result.extents)) {
+    const std::vector<std::int64_t> expanded = node.Ints(kExpanded[i], {});
+    if (expanded.size() > rank) return std::nullopt;
+    const auto shape = WithRank(shapes[i], rank - expanded.size());
+    if (!shape ||
+        !AddOperand(expanded, *shape, result.dims[i], result.extents)) {
       return std::nullopt;
     }
+    result.shapes[i] = *shape;
   }
   result.summed = node.Ints("sumdim", {});
   result.unrolled = node.Int("unroll_dim", 1);
@@ -44,6 +63,7 @@ std::optional<Trilinear> ReadTrilinear(
 
 Trilinear BilinearDims(const Shape& left, const Shape& weight) {
   return {.dims = {{{0, 2}, {1, 2, 3}, {0, 3}}},
+          .shapes = {left, weight, {left.front(), weight[2]}},
           .extents = {left.front(), weight[0], weight[1], weight[2]},
           .summed = {2, 3},
           .unrolled = 1};

@@ -17,6 +17,10 @@ struct Trilinear {
 
   /// By operand: the dimensions that it has, in order.
   std::array<std::vector<std::int64_t>, kOperands> dims;
+  /// By operand: its shape, the leading dimensions as one where `bilinear` had
+  /// flattened them: a gradient reads what it kept of an input, whose recorded
+  /// shape is the input's own.
+  std::array<Shape, kOperands> shapes;
   Shape extents;                     ///< Of all dimensions.
   std::vector<std::int64_t> summed;  ///< Those that the result lacks.
   std::int64_t unrolled = 0;         ///< That of the loop.

@@ -72,12 +72,14 @@ ValueId SumOf(CompositeSteps& steps, const Operands& operands,
 
 bool WriteTrilinear(CompositeSteps& steps) {
   if (steps.num_operands() != Trilinear::kOperands) return false;
-  const Operands operands = {steps.Operand(0), steps.Operand(1),
-                             steps.Operand(2)};
+  Operands operands = {steps.Operand(0), steps.Operand(1), steps.Operand(2)};
   const auto how = ReadTrilinear(
       steps.node(), {steps.ShapeOf(operands[0]), steps.ShapeOf(operands[1]),
                      steps.ShapeOf(operands[2])});
   if (!how) return false;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    operands[i] = Reshape(steps, operands[i], how->shapes[i]);
+  }
   steps.Return(SumOf(steps, operands, *how));
   return true;
 }

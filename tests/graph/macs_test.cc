@@ -97,6 +97,12 @@ TEST(Macs, OfASumOverThree) {
                    "f32[7,4]) {expand1=[1,3], expand2=[2,3], expand3=[1,2], "
                    "sumdim=[0], unroll_dim=1} : f32[5,3,4]"),
             7 * 60);
+  // Of inputs of three dimensions: the gradient reads the flattened ones, which
+  // are recorded as they were.
+  EXPECT_EQ(MacsOf("%y = _trilinear(input f32[7,2,3], input f32[14,5], input "
+                   "f32[7,2,4]) {expand1=[1,3], expand2=[2,3], expand3=[1,2], "
+                   "sumdim=[0], unroll_dim=1} : f32[5,3,4]"),
+            14 * 60);
   ExpectError(
       [] {
         MacsOf(
