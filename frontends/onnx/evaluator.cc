@@ -65,16 +65,22 @@ class DepthScope {
   int& depth_;
 };
 
-/// Inputs of batch norms that no gradient reaches: running mean and variance.
+/// Inputs of batch norms that no gradient reaches: running mean and variance,
+/// but for those that a file shares with a weight of the same values.
 std::set<std::string> RunningStatistics(const Graph& graph) {
-  std::set<std::string> names;
+  constexpr std::size_t kFirstStatistic = 3;
+  std::set<std::string> statistics;
+  std::set<std::string> others;
   for (const Node& node : graph.nodes) {
-    if (node.op_type != "BatchNormalization") continue;
-    for (std::size_t i = 3; i < node.inputs.size(); ++i) {
-      names.insert(node.inputs[i]);
+    const bool has_statistics = node.op_type == "BatchNormalization";
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      (has_statistics && i >= kFirstStatistic ? statistics : others)
+          .insert(node.inputs[i]);
     }
   }
-  return names;
+  std::erase_if(statistics,
+                [&](const std::string& name) { return others.contains(name); });
+  return statistics;
 }
 
 }  // namespace

@@ -111,6 +111,29 @@ TEST(OnnxEvaluator, RunningStatisticsAreBuffers) {
   EXPECT_EQ(BytesOfRole(trace.graph, TensorRole::kBuffer), 2 * 64);
 }
 
+/// Exporters store the ones and zeros of an untrained batch norm once.
+TEST(OnnxEvaluator, TrainsWeightsThatAreStatisticsToo) {
+  const std::vector<TensorLiteral> weights = {Weight("scale", {16}),
+                                              Weight("bias", {16})};
+  const Trace direct =
+      TraceOf(MakeModel(GraphOf(
+                  {MakeNode("BatchNormalization",
+                            {"x", "scale", "bias", "bias", "scale"}, {"y"})},
+                  weights)),
+              {.mode = Mode::kTraining});
+  EXPECT_EQ(BytesOfRole(direct.graph, TensorRole::kGradient), 2 * 2 * 64);
+
+  const Trace by_identity =
+      TraceOf(MakeModel(GraphOf(
+                  {MakeNode("Identity", {"bias"}, {"mean"}),
+                   MakeNode("Identity", {"scale"}, {"var"}),
+                   MakeNode("BatchNormalization",
+                            {"x", "scale", "bias", "mean", "var"}, {"y"})},
+                  weights)),
+              {.mode = Mode::kTraining});
+  EXPECT_EQ(BytesOfRole(by_identity.graph, TensorRole::kGradient), 2 * 2 * 64);
+}
+
 TEST(OnnxEvaluator, SmallIntegersStayOnTheHost) {
   const Trace trace =
       TraceOf(MakeModel(GraphOf({MakeNode("Reshape", {"x", "shape"}, {"y"})},

@@ -51,11 +51,18 @@ bool UsesBatchStatistics(const NodeContext& ctx) {
   return ctx.IntAttribute("training_mode", 0) != 0;
 }
 
+/// No gradient reaches `statistic`, even where a file shares it with a weight
+/// of the same values: exporters store ones and zeros once.
+at::Tensor Detached(const at::Tensor& statistic) {
+  return statistic.requires_grad() ? statistic.variable_data() : statistic;
+}
+
 at::Tensor BatchNorm(const NodeContext& ctx, const BatchNormInputs& in,
                      bool uses_running_statistics, bool trains) {
   const auto running = [&](const at::Tensor& statistic) {
-    return uses_running_statistics ? std::optional<at::Tensor>(statistic)
-                                   : std::nullopt;
+    return uses_running_statistics
+               ? std::optional<at::Tensor>(Detached(statistic))
+               : std::nullopt;
   };
   const double kept = ctx.FloatAttribute("momentum", 0.9);
   return at::batch_norm(in.x, in.scale, in.bias, running(in.mean),
