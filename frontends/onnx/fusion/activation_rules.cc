@@ -173,6 +173,20 @@ std::optional<Replacement> FuseMish(Match match) {
   return match.By("Mish", {*x});
 }
 
+std::optional<Replacement> FuseSoftplus(Match match) {
+  constexpr double kThreshold = 20;  // PyTorch's default.
+  const Node& where = match.last();
+  if (where.inputs.size() != 3) return std::nullopt;
+  const Name& x = where.inputs[1];
+  const Node* greater = match.Take(where.inputs[0], "Greater");
+  const Node* curve = match.Take(where.inputs[2], "Softplus");
+  const bool fits = greater != nullptr && curve != nullptr &&
+                    curve->inputs[0] == x && greater->inputs.size() == 2 &&
+                    greater->inputs[0] == x &&
+                    IsNumber(match.body(), greater->inputs[1], kThreshold);
+  return fits ? std::optional(match.By("Softplus", {x})) : std::nullopt;
+}
+
 std::optional<Replacement> FuseHardSwish(Match match) {
   constexpr double kTolerance = 1e-6;
   const Node* gate = nullptr;

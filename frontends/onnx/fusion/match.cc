@@ -191,6 +191,21 @@ std::optional<std::vector<std::int64_t>> KeptAxesOf(const Body& body,
   return AxesOf(body, node);
 }
 
+std::optional<SliceRange> RangeOf(const Body& body, const Node& slice) {
+  const std::vector<std::string>& inputs = slice.inputs;
+  if (inputs.size() < 4 || slice.outputs.size() != 1) return std::nullopt;
+  const auto integer = [&](std::size_t i) -> std::optional<std::int64_t> {
+    const auto values = IntegersOf(body, inputs[i]);
+    if (!values || values->size() != 1) return std::nullopt;
+    return values->front();
+  };
+  const auto begin = integer(1), end = integer(2), axis = integer(3);
+  if (!begin || !end || !axis || (inputs.size() > 4 && integer(4) != 1)) {
+    return std::nullopt;
+  }
+  return SliceRange{.axis = *axis, .begin = *begin, .end = *end};
+}
+
 std::int64_t IntOf(const Node& node, std::string_view attribute,
                    std::int64_t fallback) {
   const Attribute* found = node.FindAttribute(attribute);

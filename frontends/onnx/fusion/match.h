@@ -70,6 +70,18 @@ std::optional<std::vector<std::int64_t>> AxesOf(const Body& body,
 std::optional<std::vector<std::int64_t>> KeptAxesOf(const Body& body,
                                                     const Node& node);
 
+/// What a Slice along one axis keeps, as it says it: negative numbers count
+/// from the end.
+struct SliceRange {
+  std::int64_t axis = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// The range of a Slice of every element between two constants along one
+/// constant axis; empty optional for any other.
+std::optional<SliceRange> RangeOf(const Body& body, const Node& slice);
+
 std::int64_t IntOf(const Node& node, std::string_view attribute,
                    std::int64_t fallback);
 double FloatOf(const Node& node, std::string_view attribute, double fallback);

@@ -8,6 +8,7 @@ constexpr FusionRow kFusionRows[] = {
     {"Add", &FuseGroupNorm},
     {"Add", &FuseLinear},
     {"BatchNormalization", &FuseBatchStatistics},
+    {"Concat", &FuseRoll},
     {"Div", &FuseLayerNorm},
     {"Div", &FuseClippedHardSwish},
     {"Div", &FuseWrittenOutRmsNorm, Fusion::kEquivalent},
@@ -26,6 +27,7 @@ constexpr FusionRow kFusionRows[] = {
     {"Reshape", &FuseGroupNorm},
     {"Slice", &FuseSlicedUnbind},
     {"Split", &FuseUnbind},
+    {"Where", &FuseSoftplus},
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ std::optional<Replacement> FuseGelu(Match match);
 std::optional<Replacement> FuseRegroupedGelu(Match match);
 std::optional<Replacement> FuseSilu(Match match);
 std::optional<Replacement> FuseMish(Match match);
+std::optional<Replacement> FuseSoftplus(Match match);
 std::optional<Replacement> FuseHardSwish(Match match);
 std::optional<Replacement> FuseClippedHardSwish(Match match);
 
@@ -46,6 +47,9 @@ std::optional<Replacement> FuseBatchStatistics(Match match);
 // view_rules.cc
 std::optional<Replacement> FuseUnbind(Match match);
 std::optional<Replacement> FuseSlicedUnbind(Match match);
+
+// roll_rules.cc
+std::optional<Replacement> FuseRoll(Match match);
 
 // linear_rules.cc
 std::optional<Replacement> FuseLinear(Match match);

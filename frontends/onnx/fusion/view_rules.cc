@@ -34,17 +34,11 @@ constexpr std::size_t kNodesBetween = 64;
 /// where it does something else.
 std::optional<std::int64_t> AxisOfOne(const Body& body, const Node& slice,
                                       std::int64_t index) {
-  using Integers = std::vector<std::int64_t>;
-  const std::vector<std::string>& inputs = slice.inputs;
-  if (inputs.size() < 4 || slice.outputs.size() != 1 ||
-      IntegersOf(body, inputs[1]) != Integers{index} ||
-      IntegersOf(body, inputs[2]) != Integers{index + 1} ||
-      (inputs.size() > 4 && IntegersOf(body, inputs[4]) != Integers{1})) {
+  const std::optional<SliceRange> range = RangeOf(body, slice);
+  if (!range || range->begin != index || range->end != index + 1) {
     return std::nullopt;
   }
-  const std::optional<Integers> axes = IntegersOf(body, inputs[3]);
-  if (!axes || axes->size() != 1) return std::nullopt;
-  return axes->front();
+  return range->axis;
 }
 
 /// The node that does nothing but squeeze `part`; nullptr where there is none.

@@ -4,6 +4,7 @@
 // step.
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/hardswish.h>
@@ -15,11 +16,13 @@
 #include <ATen/ops/mish.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rms_norm.h>
+#include <ATen/ops/roll.h>
 #include <ATen/ops/rsqrt.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/slice.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/softplus.h>
 #include <ATen/ops/unbind.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
@@ -72,6 +75,36 @@ void LowerUnbind(NodeContext& ctx) {
                         count));
   for (size_t i = 0; i < parts.size(); ++i) ctx.Set(i, parts[i]);
 }
+
+/// For each axis in turn the elements from a begin to an end, then those before
+/// the begin: one roll where the end is that of the axis.
+void LowerRoll(NodeContext& ctx) {
+  at::Tensor x = ctx.Tensor(0);
+  const auto ints = [&](const char* name) {
+    return ctx.RequireAttribute(name, Attribute::Kind::kInts).ints;
+  };
+  const std::vector<std::int64_t> begins = ints("begins"), ends = ints("ends");
+  std::vector<std::int64_t> axes = ints("axes"), shifts;
+  bool rolls = true;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    axes[i] = NormalizeAxis(ctx, axes[i], x.dim());
+    const std::int64_t size = x.size(axes[i]);
+    rolls = rolls && begins[i] >= -size && begins[i] <= size && ends[i] >= size;
+    shifts.push_back(begins[i] < 0 ? -begins[i] : size - begins[i]);
+  }
+  if (rolls) {
+    ctx.Set(0, at::roll(x, shifts, axes));
+    return;
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    x = at::cat({at::slice(x, axes[i], begins[i], ends[i]),
+                 at::slice(x, axes[i], 0, begins[i])},
+                axes[i]);
+  }
+  ctx.Set(0, x);
+}
+
+at::Tensor FusedSoftplus(const at::Tensor& x) { return at::softplus(x); }
 
 void LowerFusedGelu(NodeContext& ctx) {
   ctx.Set(0,
@@ -393,7 +426,9 @@ constexpr OnnxOperator kFusedOperators[] = {
     {"Linear", {1, kAny}, &LowerLinear, kDomain},
     {"Mish", {1, kAny}, &LowerFunction<&at::mish>, kDomain},
     {"RmsNormalization", {1, kAny}, &LowerFusedRmsNorm, kDomain},
+    {"Roll", {1, kAny}, &LowerRoll, kDomain},
     {"Silu", {1, kAny}, &LowerFunction<&at::silu>, kDomain},
+    {"Softplus", {1, kAny}, &LowerFunction<&FusedSoftplus>, kDomain},
     {"Unbind", {1, kAny}, &LowerUnbind, kDomain},
 };
 

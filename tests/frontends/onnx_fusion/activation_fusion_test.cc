@@ -143,6 +143,24 @@ TEST(ActivationFusion, AGateOfAnotherValueIsNoSilu) {
   EXPECT_THAT(Fused(m.model()), IsEmpty());
 }
 
+/// Softplus of x below a threshold, as the newer exporter writes it.
+std::string ThresholdedSoftplus(ModelBuilder& m, const std::string& x,
+                                float threshold) {
+  const std::string above = m.Op("Greater", {x, m.Number(threshold)});
+  return m.Op("Where", {above, x, m.Op("Softplus", {x})});
+}
+
+TEST(ActivationFusion, ThresholdedSoftplusIsSoftplus) {
+  ModelBuilder m;
+  m.Output(ThresholdedSoftplus(m, m.Input({2, 5}), 20));
+  EXPECT_THAT(Rewritten(m.model()), ElementsAre("foretell.Softplus"));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+
+  ModelBuilder other;
+  other.Output(ThresholdedSoftplus(other, other.Input({2, 5}), 1));
+  EXPECT_THAT(Fused(other.model()), IsEmpty());
+}
+
 TEST(ActivationFusion, InputTimesTanhOfSoftplusIsMish) {
   ModelBuilder m;
   const std::string x = m.Input({2, 9});
@@ -175,21 +193,21 @@ std::string ClipOfShifted(ModelBuilder& m, const std::string& x,
 
 TEST(ActivationFusion, ClippedHardSwishIsRecognisedInEveryGrouping) {
   using Form = std::string (*)(ModelBuilder&, const std::string& x);
-  const Form forms[] = {
-      [](ModelBuilder& m, const std::string& x) {
-        const std::string product = m.Op("Mul", {x, ClipOfShifted(m, x)});
-        return m.Op("Div", {product, m.Number(6)});
-      },
-      [](ModelBuilder& m, const std::string& x) {
-        const std::string gate =
-            m.Op("Div", {ClipOfShifted(m, x), m.Number(6)});
-        return m.Op("Mul", {x, gate});
-      },
-      [](ModelBuilder& m, const std::string& x) {
-        const std::string gate =
-            m.Op("Mul", {ClipOfShifted(m, x), m.Number(1.0 / 6)});
-        return m.Op("Mul", {gate, x});
-      }};
+  const Form forms[] = {[](ModelBuilder& m, const std::string& x) {
+                          const std::string product =
+                              m.Op("Mul", {x, ClipOfShifted(m, x)});
+                          return m.Op("Div", {product, m.Number(6)});
+                        },
+                        [](ModelBuilder& m, const std::string& x) {
+                          const std::string gate =
+                              m.Op("Div", {ClipOfShifted(m, x), m.Number(6)});
+                          return m.Op("Mul", {x, gate});
+                        },
+                        [](ModelBuilder& m, const std::string& x) {
+                          const std::string gate = m.Op(
+                              "Mul", {ClipOfShifted(m, x), m.Number(1.0 / 6)});
+                          return m.Op("Mul", {gate, x});
+                        }};
   for (const Form form : forms) {
     ModelBuilder m(13);
     m.Output(form(m, m.Input({2, 9})));
