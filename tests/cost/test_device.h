@@ -4,6 +4,10 @@
 
 namespace foretell::test {
 
+inline const DeviceSpec& A100() {
+  return DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb");
+}
+
 /// A device with round numbers: 100 SMs, 10^6 bytes per microsecond, 10^7
 /// (FP32), 10^8 (TF32) and 2 * 10^8 (16 bit) FLOP per microsecond, 50 to 250 W,
 /// 2,048 threads per SM and an L2 cache of 40 MiB.

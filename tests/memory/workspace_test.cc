@@ -7,11 +7,12 @@
 
 #include "foretell/graph_io.h"
 #include "foretell/memory.h"
+#include "tests/cost/test_device.h"
 
 namespace foretell {
 namespace {
 
-const DeviceSpec& A100() { return DeviceCatalog::BuiltIn().FindDevice("a100"); }
+using test::A100;
 
 /// Workspace of the last node of a graph in text form.
 std::int64_t WorkspaceOfLast(const std::string& body,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "foretell/device.h"
+#include "tests/cost/test_device.h"
 
 namespace foretell::mig {
 
@@ -14,9 +15,7 @@ inline DeviceSpec DeviceWithoutMig() {
   return device;
 }
 
-inline const DeviceSpec& A100() {
-  return DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb");
-}
+using test::A100;
 
 inline const DeviceSpec& A30() {
   return DeviceCatalog::BuiltIn().FindDevice("a30");

@@ -6,14 +6,13 @@
 
 #include "foretell/cost.h"
 #include "foretell/error.h"
+#include "tests/cost/test_device.h"
 #include "tests/parallel/step_files.h"
 
 namespace foretell {
 namespace {
 
-const DeviceSpec& A100() {
-  return DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb");
-}
+using test::A100;
 
 CostEstimate CostOf(const std::string& plan, double link_gb_s) {
   return EstimateCost(parallel_test::ReadStep("mlp").Under(plan), A100(),

@@ -12,14 +12,14 @@
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
 #include "src/core/units.h"
+#include "tests/cost/test_device.h"
 #include "tests/graph/expect_error.h"
 
 namespace foretell {
 namespace {
 
+using test::A100;
 using testing::ElementsAre;
-
-const DeviceSpec& A100() { return DeviceCatalog::BuiltIn().FindDevice("a100"); }
 
 Prediction Needing(double hi_mib) {
   Prediction prediction;

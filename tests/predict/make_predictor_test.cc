@@ -6,12 +6,14 @@
 
 #include "foretell/graph_io.h"
 #include "foretell/predictor.h"
+#include "tests/cost/test_device.h"
 #include "tests/datasets/expect_error.h"
 
 namespace foretell {
 namespace {
 
 using dataset_test::ExpectError;
+using test::A100;
 using testing::HasSubstr;
 
 constexpr char kFirst[] =
@@ -22,10 +24,6 @@ constexpr char kText[] = R"(graph "g" batch=64
 %b = relu(%a) : f32[64,64,112,112]
 output %b
 )";
-
-const DeviceSpec& A100() {
-  return DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb");
-}
 
 TEST(MakePredictor, TakesEachFigureFromWhereItIsKnown) {
   const OperatorGraph graph = ParseGraph(kText);

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "src/cost/launched_step.h"
+#include "tests/cost/test_device.h"
 
 namespace foretell {
 namespace {
 
-const DeviceSpec& A100() { return DeviceCatalog::BuiltIn().FindDevice("a100"); }
+using test::A100;
 
 StepBound BoundOf(std::vector<NodeCost> nodes) {
   const CostEstimate nodes_alone{.nodes = std::move(nodes)};
