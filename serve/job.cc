@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "foretell/error.h"
 #include "src/core/parse_json.h"
@@ -84,14 +85,15 @@ void AddSetting(const ServedFlag& flag, const std::string& value, Job& job) {
   job.words.push_back(fmt::format("{}={}", flag.flag, value));
 }
 
-void RefuseRepeated(const ServedCommand& command, const Settings& settings) {
-  for (auto one = settings.begin(); one != settings.end(); ++one) {
-    const bool again = std::any_of(
-        settings.begin(), one,
-        [&](const auto& other) { return other.first == one->first; });
-    if (again && !FindFlag(command, one->first).is_list) {
-      Refuse(fmt::format("option '{}': given more than once", one->first));
+void AddSettings(const ServedCommand& command, const Settings& settings,
+                 Job& job) {
+  std::set<const ServedFlag*> given;
+  for (const auto& [name, value] : settings) {
+    const ServedFlag& flag = FindFlag(command, name);
+    if (!given.insert(&flag).second && !flag.is_list) {
+      Refuse(fmt::format("option '{}': given more than once", name));
     }
+    AddSetting(flag, value, job);
   }
 }
 
@@ -142,10 +144,7 @@ Job MakeJob(const ServedCommand& command, const Request& request) {
     Refuse(fmt::format("request: {} takes one model, not {}", command.route,
                        models));
   }
-  RefuseRepeated(command, request.settings);
-  for (const auto& [name, value] : request.settings) {
-    AddSetting(FindFlag(command, name), value, job);
-  }
+  AddSettings(command, request.settings, job);
   job.words.insert(job.words.end(), command.json.begin(), command.json.end());
   return job;
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "foretell/error.h"
 
 namespace foretell::serve {
@@ -95,6 +97,20 @@ TEST(MakeJob, RefusesWhatIsNotServed) {
       {"{", "request"}};
   for (const auto& [body, message] : cases) {
     EXPECT_THAT(Refusal(body), HasSubstr(message)) << body;
+  }
+}
+
+// So many that comparing each with all others would take hours.
+TEST(MakeJob, RefusesTheFirstOfAMillionOptions) {
+  Request request{.zoo = {"zoo:a"}};
+  for (int i = 0; i < 1'000'000; ++i) {
+    request.settings.emplace_back(std::to_string(i), "1");
+  }
+  try {
+    MakeJob(Command(), request);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("option '0': unknown to"));
   }
 }
 
