@@ -70,6 +70,13 @@ SlimArchive Slim(const std::string& path,
                  const std::shared_ptr<OpenArchive>& file) {
   caffe2::serialize::PyTorchStreamReader reader(file);
   const std::vector<std::string> names = RecordNames(path, reader);
+  if (reader.hasRecord("model.json")) {
+    throw Error(ErrorCode::kUnsupported,
+                path +
+                    ": is in the old format of TorchScript, whose code runs "
+                    "unread (record 'model.json'); load it in PyTorch and "
+                    "write it anew by torch.jit.save");
+  }
   if (!reader.hasRecord("data.pkl")) {
     throw Error(ErrorCode::kCorrupt,
                 path +

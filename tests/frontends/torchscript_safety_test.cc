@@ -218,6 +218,19 @@ TEST(TorchScriptFile, AnotherZipIsNamedSo) {
               "a zip archive, but neither TorchScript");
 }
 
+TEST(TorchScriptFile, TheOldFormatIsRefusedByItsRecord) {
+  const TemporaryFile file("old.pt");
+  {
+    caffe2::serialize::PyTorchStreamWriter writer(file.path());
+    for (const char* name : {"data.pkl", "constants.pkl", "model.json"}) {
+      writer.writeRecord(name, "{}", 2);
+    }
+    writer.writeEndOfFile();
+  }
+  ExpectError([&] { LoadTorchScript(file.path()); }, ErrorCode::kUnsupported,
+              "(record 'model.json')");
+}
+
 TEST(TorchScriptFile, AConstantMustBeAsLongAsItsTensor) {
   torch::jit::Module net =
       Script("def forward(self, x):\n    return torch.mul(x, x)");
