@@ -15,6 +15,7 @@
 #include "frontends/exported/sizes.h"
 #include "frontends/exported/tensors.h"
 #include "frontends/exported/unknown_operators.h"
+#include "src/core/libtorch_message.h"
 #include "src/core/text.h"
 #include "src/program/recorder.h"
 
@@ -67,11 +68,11 @@ class ExportedInstance final : public ProgramInstance {
       const auto* missing =
           dynamic_cast<const c10::NotImplementedError*>(&error);
       const auto* raised = dynamic_cast<const c10::Error*>(&error);
-      throw InPlace(
-          missing == nullptr ? ErrorCode::kInvalidArgument
-                             : ErrorCode::kUnsupported,
-          FirstLine(raised == nullptr ? error.what()
-                                      : raised->what_without_backtrace()));
+      throw InPlace(missing == nullptr ? ErrorCode::kInvalidArgument
+                                       : ErrorCode::kUnsupported,
+                    LibTorchMessage(raised == nullptr
+                                        ? error.what()
+                                        : raised->what_without_backtrace()));
     }
   }
 

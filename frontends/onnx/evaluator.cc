@@ -22,7 +22,7 @@
 #include "frontends/onnx/literals.h"
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/reader/liveness.h"
-#include "src/core/text.h"
+#include "src/core/libtorch_message.h"
 #include "src/program/recorder.h"
 
 namespace foretell::onnx {
@@ -330,10 +330,10 @@ void Evaluator::Execute(const Node& node, Frame& frame) {
     Rethrow(node, error.code(), error.what());
   } catch (const c10::NotImplementedError& error) {
     Rethrow(node, ErrorCode::kUnsupported,
-            FirstLine(error.what_without_backtrace()));
+            LibTorchMessage(error.what_without_backtrace()));
   } catch (const c10::Error& error) {
     Rethrow(node, ErrorCode::kInvalidArgument,
-            FirstLine(error.what_without_backtrace()));
+            LibTorchMessage(error.what_without_backtrace()));
   }
   scope_ = outer_scope;
 }

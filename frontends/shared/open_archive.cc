@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <exception>
 
-#include "src/core/text.h"
+#include "src/core/libtorch_message.h"
 
 namespace foretell {
 namespace {
@@ -51,7 +51,7 @@ Error DamagedArchive(const std::string& path) {
   try {
     throw;
   } catch (const c10::Error& error) {
-    what = FirstLine(error.what_without_backtrace());
+    what = LibTorchMessage(error.what_without_backtrace());
   } catch (const std::exception& error) {
     what = error.what();
   }

@@ -10,7 +10,7 @@
 
 #include "foretell/error.h"
 #include "frontends/torchscript/pickle_check.h"
-#include "src/core/text.h"
+#include "src/core/libtorch_message.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -100,9 +100,9 @@ void RefuseShortConstants(const std::string& path,
   try {
     constants = Unpickle(reader, std::move(text), records);
   } catch (const std::exception& error) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        path + ": constants cannot be checked: " + FirstLine(error.what()));
+    throw Error(ErrorCode::kUnsupported, path +
+                                             ": constants cannot be checked: " +
+                                             LibTorchMessage(error.what()));
   }
   CheckInside(path, constants, records);
 }

@@ -29,7 +29,7 @@
 #include "frontends/torchscript/references.h"
 #include "frontends/torchscript/safety.h"
 #include "frontends/torchscript/silent_warnings.h"
-#include "src/core/text.h"
+#include "src/core/libtorch_message.h"
 #include "src/program/recorder.h"
 
 namespace foretell {
@@ -169,8 +169,8 @@ class TorchScriptInstance final : public ProgramInstance {
   /// The interpreter puts its call stack before the message that matters.
   static std::string LastLine(const std::string& text) {
     const std::size_t runtime = text.rfind("RuntimeError: ");
-    return FirstLine(runtime == std::string::npos ? text
-                                                  : text.substr(runtime + 14));
+    return LibTorchMessage(
+        runtime == std::string::npos ? text : text.substr(runtime + 14));
   }
 
   /// "Could not run 'torchvision::nms' …" without the advice for developers.
@@ -279,7 +279,7 @@ class TorchScriptSource final : public Program::Source {
       throw;
     } catch (const std::exception& error) {
       throw Error(ErrorCode::kCorrupt, path_ + ": LibTorch cannot load it: " +
-                                           FirstLine(error.what()));
+                                           LibTorchMessage(error.what()));
     }
   }
 

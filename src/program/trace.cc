@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/libtorch_message.h"
 #include "src/core/name_table.h"
 #include "src/core/text.h"
 #include "src/graph/recompute_blocks.h"
@@ -414,13 +415,13 @@ Trace TraceProgram(const Program& program,
         std::string_view(error.what()).starts_with(program.name());
     throw named ? error : WithContext(program.name(), error);
   } catch (const c10::NotImplementedError& error) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        program.name() + ": " + FirstLine(error.what_without_backtrace()));
+    throw Error(ErrorCode::kUnsupported,
+                program.name() + ": " +
+                    LibTorchMessage(error.what_without_backtrace()));
   } catch (const c10::Error& error) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        program.name() + ": " + FirstLine(error.what_without_backtrace()));
+    throw Error(ErrorCode::kInvalidArgument,
+                program.name() + ": " +
+                    LibTorchMessage(error.what_without_backtrace()));
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::kUnsupported,
                 program.name() +
@@ -428,7 +429,7 @@ Trace TraceProgram(const Program& program,
                     "have");
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kInvalidArgument,
-                program.name() + ": " + FirstLine(error.what()));
+                program.name() + ": " + LibTorchMessage(error.what()));
   }
 }
 

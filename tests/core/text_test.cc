@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "src/core/libtorch_message.h"
+
 namespace foretell {
 namespace {
 
@@ -27,6 +29,16 @@ TEST(Joined, PutsTheSeparatorBetweenWords) {
   EXPECT_EQ(Joined(std::vector<std::string>{"a", "", "c"}), "a, , c");
   EXPECT_EQ(Joined(std::set<std::string>{"b", "a"}, "\n"), "a\nb");
   EXPECT_EQ(Joined(std::vector<std::string>{}), "");
+}
+
+TEST(LibTorchMessage, OfAnAssertionIsWhatItSays) {
+  constexpr const char* kPlace =
+      "x > 1 INTERNAL ASSERT FAILED at \"/a/b.h\":7, please report a bug to "
+      "PyTorch. ";
+  EXPECT_EQ(LibTorchMessage(std::string(kPlace) + "expected 2\nat frame 1"),
+            "expected 2");
+  EXPECT_EQ(LibTorchMessage(kPlace), "LibTorch expects x > 1");
+  EXPECT_EQ(LibTorchMessage("cannot run\nat frame 1"), "cannot run");
 }
 
 }  // namespace
