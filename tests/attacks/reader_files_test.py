@@ -61,7 +61,7 @@ SAFETENSORS = {
     "nothing": lambda: b"",
     "odd type": lambda: safetensors({"a": entry(0, 8, (2,), "F99\x1b[31m")},
                                     bytes(8)),
-    "300,000 members": lambda: safetensors(members(300000)),
+    "900,000 members": lambda: safetensors(members(900000)),
     "huge numbers": lambda: safetensors(
         b'{"a":{"dtype":"F32","shape":[1e999,-0],"data_offsets":[0,1e400]}}'),
     "a name of 10 MB": lambda: safetensors({"a" * 10000000: entry(0, 8)}),
@@ -209,7 +209,7 @@ DEVICES = {
         {**evil_device(), "display_name": "A\u202eB"}),
     "a field twice": lambda: json.dumps(evil_device()).replace(
         "{", '{"name":"a","name":"b",', 1),
-    "300,000 members": lambda: members(300000),
+    "900,000 members": lambda: members(900000),
     **{f"{value} at {'.'.join(map(str, place))}":
        lambda place=place, value=value: replaced(place, value)
        for k, place in enumerate(numbers_in(DEVICE))
