@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "foretell/error.h"
@@ -234,6 +236,16 @@ Row LabelColumns(const Label& label, RowId environment) {
   return columns;
 }
 
+std::optional<std::string> ValueProblem(const Label& label) {
+  for (const LabelQuantity& quantity : LabelQuantities()) {
+    const std::optional<double> value = label.*quantity.value;
+    if (!value || (std::isfinite(*value) && *value >= 0)) continue;
+    return fmt::format("{} is {:f}, expected a finite number from 0 on",
+                       quantity.name, *value);
+  }
+  return std::nullopt;
+}
+
 Label LabelOf(const Connection& connection, const Row& row,
               const std::string& setting) {
   const auto cell = [&row](std::string_view name) -> const Cell& {
@@ -252,6 +264,9 @@ Label LabelOf(const Connection& connection, const Row& row,
       Parse(kLabelStatuses, &LabelStatusName, Text(cell("status"))), "status");
   for (const LabelQuantity& quantity : LabelQuantities()) {
     label.*quantity.value = OptionalReal(cell(quantity.name));
+  }
+  if (const auto problem = ValueProblem(label)) {
+    throw CorruptRow(connection, kLabels.name, IdOf(row), *problem);
   }
   label.details = Text(cell("details"));
   label.measured_at = Text(cell("measured_at"));

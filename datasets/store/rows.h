@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,9 +34,13 @@ void ForEachGoodRow(Connection& connection, const Table& table,
 Error CorruptRow(const Connection& connection, std::string_view table,
                  RowId row, const std::string& what);
 
+/// What is wrong with a figure of `label`: "latency_ms is inf, expected …".
+std::optional<std::string> ValueProblem(const Label& label);
+
 /// @name Structs from and to rows
 /// Rows are those of SelectSql, so [id, columns…]; what is written has no id.
-/// Unknown enumerators throw Error(kCorrupt).
+/// Unknown enumerators and figures that none can be
+/// throw Error(kCorrupt).
 /// @{
 Row PointColumns(const StoredPoint& point);
 StoredPoint PointOf(const Connection& connection, const Row& row);

@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "datasets/store/checksum.h"
 #include "datasets/store/rows.h"
 #include "datasets/store/schema.h"
 #include "foretell/error.h"
+#include "src/core/parse_json.h"
 
 namespace foretell {
 
@@ -30,25 +30,15 @@ Row KeyCells(const Point& point) {
           std::string(PrecisionName(point.precision)), point.optimizer};
 }
 
-/// `text` as a JSON object with sorted keys and no blanks.
+/// `text` as a JSON object with sorted keys and no blanks. It may be of
+/// anybody: what nests deep would fill the stack when it is written.
 std::string Canonical(const std::string& text, const char* what) {
-  const nlohmann::json json =
-      nlohmann::json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  const std::string origin = fmt::format("label: {}", what);
+  const nlohmann::json json = ParseJson(text, origin);
   if (json.is_object()) return json.dump();
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("label: {} '{}' is not a JSON object", what,
-                          text.substr(0, 60)));
-}
-
-void CheckValues(const Label& label) {
-  for (const LabelQuantity& quantity : LabelQuantities()) {
-    const std::optional<double> value = label.*quantity.value;
-    if (!value || (std::isfinite(*value) && *value >= 0)) continue;
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("label: {} is {:f}, expected a finite number from 0 on",
-                    quantity.name, *value));
-  }
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} '{}' is not a JSON object", origin, text.substr(0, 60)));
 }
 
 }  // namespace
@@ -166,7 +156,9 @@ RowId dataset::Store::PutPoint(const StoredPoint& point) {
 }
 
 void dataset::Store::PutLabel(const Label& given) {
-  CheckValues(given);
+  if (const auto problem = dataset::ValueProblem(given)) {
+    throw Error(ErrorCode::kInvalidArgument, "label: " + *problem);
+  }
   Label label = given;
   label.setting = Canonical(label.setting, "environment");
   if (!label.details.empty())

@@ -176,6 +176,32 @@ TEST_F(DatasetTest, RefusesLabelsThatMakeNoSense) {
   EXPECT_THAT(dataset_.Labels(), IsEmpty());
 }
 
+TEST_F(DatasetTest, RefusesJsonThatWouldFillTheStack) {
+  Label label = ToyLabel(dataset_.AddUntraced(ToyPoint()), 1.0);
+  label.details = R"({"a":)" + std::string(1'000'000, '[') +
+                  std::string(1'000'000, ']') + "}";
+  ExpectError(ErrorCode::kCorrupt, "label: details: nested deeper than 16",
+              [&] { dataset_.PutLabel(label); });
+  std::swap(label.details, label.setting);
+  ExpectError(ErrorCode::kCorrupt, "label: environment: nested deeper than 16",
+              [&] { dataset_.PutLabel(label); });
+}
+
+TEST_F(DatasetTest, RefusesFiguresThatNoneCanBeWhateverTheirChecksum) {
+  dataset_.PutLabel(ToyLabel(dataset_.AddUntraced(ToyPoint()), 1.0));
+  dataset::Connection& connection = dataset::StoreOf(dataset_).connection();
+  for (const std::string value : {"-1.0", "9e999"}) {
+    connection.Run("UPDATE labels SET latency_ms = " + value);
+    connection.Run(
+        "UPDATE labels SET crc = row_crc(id, point, device, environment, "
+        "source, provenance, status, memory_mib, allocated_mib, reserved_mib, "
+        "latency_ms, energy_j, details, measured_at, attempts, reason)");
+    ExpectError(ErrorCode::kCorrupt, "labels row 1: latency_ms is ",
+                [&] { dataset_.Labels(); });
+    EXPECT_EQ(CheckDataset(path_).size(), 1U);
+  }
+}
+
 TEST_F(DatasetTest, RemovesFailuresOfOneDeviceAndSource) {
   const RowId point = dataset_.AddUntraced(ToyPoint());
   Label label = ToyLabel(point, 1.0);
