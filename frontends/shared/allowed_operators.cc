@@ -66,8 +66,10 @@ constexpr std::string_view kPrivate[] = {
     "_unwrap_optional",
     "_upsample_bicubic2d_aa",
     "_upsample_bilinear2d_aa",
+    "_upsample_lanczos2d_aa",
     "_upsample_nearest_exact1d",
     "_upsample_nearest_exact2d",
+    "_upsample_nearest_exact3d",
     "_weight_norm",
     "_weight_norm_interface"};
 

@@ -95,6 +95,19 @@ TEST(TorchScript, TracesAScriptedModule) {
   EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[2,4]");
 }
 
+/// A scripted nn.Upsample names all that any mode and rank would call.
+TEST(TorchScript, MayNameEveryUpsampling) {
+  const SavedModule saved(Script(R"(
+def forward(self, x):
+    if x.dim() == 5:
+        return torch._upsample_nearest_exact3d(x, [4, 4, 4], None)
+    if x.dim() == 2:
+        return torch._upsample_lanczos2d_aa(x, [4, 4], False, None)
+    return torch._upsample_nearest_exact2d(x, [4, 4], None))"));
+  const Trace trace = saved.Run({"x=f32[2,3,2,2]"});
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[2,3,4,4]");
+}
+
 TEST(TorchScript, TrainsAfterInferenceWithTheSameProgram) {
   const SavedModule saved(SmallNet());
   const Program program = saved.Load();
