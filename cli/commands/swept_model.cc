@@ -35,6 +35,20 @@ bool IsImage(const InputSpec& input, const InputRequest& request) {
   return RankOf(input, request) >= kFewestImageDims;
 }
 
+/// Throws Error(kInvalidArgument) where an input may be an image and neither
+/// --input nor the file says.
+void RequireRanks(const Program& program, const InputRequest& request,
+                  const std::string& flag) {
+  for (const InputSpec& input : program.inputs()) {
+    if (input.dims || RankOf(input, request) > 0) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} resolution: {}: input '{}' has no shape; say "
+                            "by --input that it is an image, as {}=f32[1,3,"
+                            "224,224]",
+                            flag, program.name(), input.name, input.name));
+  }
+}
+
 /// Names that the file gives to dimensions, in their order, each once.
 std::vector<std::string> DimensionNames(const Program& program) {
   std::vector<std::string> names;
@@ -106,6 +120,7 @@ SweptModel::Kind SweptModel::KindOf(const std::string& name) {
       [&](const InputSpec& input) { return IsImage(input, request); });
   if (name == "resolution" && has_images) return Kind::kResolution;
   if (IsZoo(model)) return Kind::kField;
+  if (name == "resolution") RequireRanks(program, request, flag_);
   if (has_images) known.insert(known.begin(), "resolution");
   std::erase(known, "batch");
   known.insert(known.begin(), "batch");

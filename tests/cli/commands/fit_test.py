@@ -251,6 +251,12 @@ class Fit(unittest.TestCase):
             self.assertEqual(outcome.returncode, OK, outcome.stderr)
             self.assertIn(f"more than 1 %: {why}", outcome.stderr)
 
+    def test_asks_for_the_shape_that_a_trace_lacks(self):
+        outcome = run("fit", SCRIPT, "--target", "memory", "--sweep",
+                      "batch=1..8,resolution=64..128:32")
+        self.assertEqual(outcome.returncode, MODEL_FAILED, outcome.stderr)
+        self.assertIn("has no shape; say by --input", outcome.stderr)
+
     def test_refuses_sweeps_that_a_model_does_not_have(self):
         for sweep, complaint in (
                 ("depth=1..4", "no such dimension; there are: batch"),
