@@ -2,10 +2,12 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <utility>
 
 #include "cli/commands/plan_options.h"
+#include "cli/flags/model_options.h"
 #include "cli/print/print_plan.h"
 #include "cli/print/progress_bar.h"
 #include "foretell/error.h"
@@ -126,6 +128,20 @@ Footprint LearnFootprint(const PlanOptions& options) {
   return footprint;
 }
 
+/// Says so where the runs were too small for what will be planned by them.
+void WarnOfSmallRuns(const Footprint& footprint, double margin) {
+  const double error = ErrorOfGrowth(footprint);
+  if (error <= margin) return;
+  const std::string known = std::isfinite(error)
+                                ? fmt::format("known to {:.0f} %", 100 * error)
+                                : "not known";
+  PrintNote(
+      fmt::format("note: what a larger block takes is {}, and the margin is "
+                  "{:g} %: beside the process itself the blocks that ran take "
+                  "too little; run larger ones (--axes)",
+                  known, 100 * margin));
+}
+
 ExitCode PlanBy(const PlanOptions& options, Footprint footprint) {
   ChunkRequest request{.shape = options.shape,
                        .memory_bytes = options.memory_bytes(),
@@ -156,6 +172,7 @@ ExitCode PlanBy(const PlanOptions& options, Footprint footprint) {
 
 ExitCode PlanByRuns(const PlanOptions& options) {
   const Footprint footprint = LearnFootprint(options);
+  WarnOfSmallRuns(footprint, options.margin);
   const std::string document = FootprintToJson(footprint);
   if (!options.out.empty()) WriteWhole(options.out, document);
   if (!options.shape.empty()) return PlanBy(options, footprint);

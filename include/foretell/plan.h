@@ -59,7 +59,13 @@ struct Footprint {
 double PeakBytes(const Footprint& footprint,
                  std::span<const std::int64_t> shape);
 
-/// The same as an expression of Python over the names of the axes.
+/// How far off the part that grows with a block may be, share of 1: the largest
+/// error of a run left out, as a share of what the largest run takes beyond the
+/// process's own. A block much larger than those that ran is as far off.
+/// Infinite where no run takes more. Requires a run.
+double ErrorOfGrowth(const Footprint& footprint);
+
+/// PeakBytes as an expression of Python over the names of the axes.
 std::string FootprintFormula(const Footprint& footprint);
 
 /// The algorithms that the library carries footprints of: "convolution3d",

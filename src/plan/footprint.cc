@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 #include "foretell/plan.h"
 #include "src/core/text.h"
@@ -31,6 +32,16 @@ double PeakBytes(const Footprint& footprint,
     bytes += product;
   }
   return bytes;
+}
+
+double ErrorOfGrowth(const Footprint& footprint) {
+  const std::vector<std::int64_t> nothing(footprint.axes.size(), 0);
+  const auto largest = static_cast<double>(
+      std::ranges::max(footprint.runs, {}, &FootprintRun::peak_bytes)
+          .peak_bytes);
+  const double growth = largest - PeakBytes(footprint, nothing);
+  if (growth <= 0) return std::numeric_limits<double>::infinity();
+  return footprint.largest_error * largest / growth;
 }
 
 std::string FootprintFormula(const Footprint& footprint) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "foretell/plan.h"
 #include "tests/graph/expect_error.h"
@@ -26,6 +27,18 @@ Shape ChunkFor(const Footprint& footprint, const Shape& shape,
                                .margin = 0,
                                .align = align})
       .chunk;
+}
+
+TEST(ErrorOfGrowth, IsLargeWhereRunsAreMostlyTheProcess) {
+  Footprint footprint = Cube();
+  footprint.largest_error = 0.02;
+  // 1000 of 1250 bytes are the process's: 25 are a tenth of the rest.
+  footprint.runs = {{{1, 1, 1}, 1010}, {{5, 5, 1}, 1250}};
+  EXPECT_DOUBLE_EQ(ErrorOfGrowth(footprint), 0.1);
+  footprint.runs.push_back({{10, 10, 10}, 11000});
+  EXPECT_DOUBLE_EQ(ErrorOfGrowth(footprint), 0.022);
+  footprint.runs = {{{1, 1, 1}, 1000}};
+  EXPECT_EQ(ErrorOfGrowth(footprint), std::numeric_limits<double>::infinity());
 }
 
 TEST(PlanChunk, IsTheLargestCube) {
@@ -139,9 +152,7 @@ TEST(PlanChunk, NamesBothValuesWhereNothingFits) {
   Footprint cube = Cube();
   cube.terms[0].bytes = 3 << 20;
   ExpectError(
-      [&] {
-        PlanChunk(cube, {.shape = {8, 8, 8}, .memory_bytes = 2 << 20});
-      },
+      [&] { PlanChunk(cube, {.shape = {8, 8, 8}, .memory_bytes = 2 << 20}); },
       ErrorCode::kUnsupported,
       "cube: the smallest block, 1 x 1 x 1, takes 3.0 MiB, and 1.8 MiB are "
       "usable");

@@ -201,6 +201,16 @@ class Plan(unittest.TestCase):
                                 "--shape", "9,9", "--memory", "1GiB",
                                 status=MODEL_FAILED)
 
+    def test_says_that_blocks_were_too_small(self):
+        # 4 KiB at most, beside 10 MiB or so of Python.
+        command = (f"{sys.executable} -c 'import time; a, b = {{shape}};"
+                   " block = bytearray(a * b); time.sleep(0.3)'")
+        outcome = run("plan", "--run", command, "--axes", "a=8..64,b=8..64",
+                      "--runs", "4")
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        self.assertIn("and the margin is 10 %", outcome.stderr)
+        self.assertIn("run larger ones (--axes)", outcome.stderr)
+
     def test_keeps_the_runs_that_failed(self):
         command = (f"{sys.executable} -c 'import time; a, b = {{shape}};"
                    " assert a * b < 16000, a; block = bytearray(2000 * a * b);"
