@@ -86,12 +86,17 @@ std::vector<GraphSummary> Dataset::Graphs() const {
 GraphFeatures Dataset::Features(RowId graph) const {
   store_->CheckFeatureVersion();
   const Row row = store_->GraphRow(graph);
-  const auto blob = [&](std::string_view name) {
-    return store_->Unpacked(Integer(CellOf(dataset::kGraphs, row, name)));
-  };
+  const RowId nodes = Integer(CellOf(dataset::kGraphs, row, "nodes"));
+  const RowId edges = Integer(CellOf(dataset::kGraphs, row, "edges"));
+  const GraphSummary summary = dataset::SummaryOf(row);
   try {
-    return dataset::DecodeFeatures(dataset::SummaryOf(row), blob("nodes"),
-                                   blob("edges"));
+    const dataset::PackedBlob packed_nodes = store_->ReadBlob(nodes);
+    const dataset::PackedBlob packed_edges = store_->ReadBlob(edges);
+    dataset::CheckFeatureSizes(summary, packed_nodes.raw_bytes,
+                               packed_edges.raw_bytes);
+    return dataset::DecodeFeatures(summary,
+                                   store_->Unpacked(nodes, packed_nodes),
+                                   store_->Unpacked(edges, packed_edges));
   } catch (const Error& error) {
     throw WithContext(fmt::format("{}: graphs row {}", path(), graph), error);
   }
@@ -99,8 +104,8 @@ GraphFeatures Dataset::Features(RowId graph) const {
 
 OperatorGraph Dataset::Graph(RowId graph) const {
   const Row row = store_->GraphRow(graph);
-  const std::string text =
-      store_->Unpacked(Integer(CellOf(dataset::kGraphs, row, "text")));
+  const RowId blob = Integer(CellOf(dataset::kGraphs, row, "text"));
+  const std::string text = store_->Unpacked(blob, store_->ReadBlob(blob));
   return ParseGraph(text, fmt::format("{}: graphs row {}", path(), graph));
 }
 

@@ -58,10 +58,15 @@ std::string EncodeEdges(const GraphFeatures& features) {
   return bytes;
 }
 
+void CheckFeatureSizes(const GraphSummary& summary, std::int64_t node_bytes,
+                       std::int64_t edge_bytes) {
+  CheckSize("nodes", node_bytes, summary.num_nodes, kRowBytes);
+  CheckSize("edges", edge_bytes, summary.num_edges, 2 * kEdgeBytes);
+}
+
 GraphFeatures DecodeFeatures(const GraphSummary& summary,
                              std::string_view nodes, std::string_view edges) {
-  CheckSize("nodes", std::ssize(nodes), summary.num_nodes, kRowBytes);
-  CheckSize("edges", std::ssize(edges), summary.num_edges, 2 * kEdgeBytes);
+  CheckFeatureSizes(summary, std::ssize(nodes), std::ssize(edges));
   GraphFeatures features{
       .nodes = {}, .sources = {}, .targets = {}, .statics = summary.statics};
   features.nodes.resize(static_cast<std::size_t>(summary.num_nodes));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "datasets/store/compression.h"
@@ -23,6 +24,11 @@ PackedGraph PackGraph(const OperatorGraph& graph);
 std::string EncodeNodes(const std::vector<NodeFeatureRow>& nodes);
 /// Row-major little-endian int32 [2, num_edges]: sources, then targets.
 std::string EncodeEdges(const GraphFeatures& features);
+
+/// Throws Error(kCorrupt) unless blobs of so many bytes can be the features
+/// that `summary` counts: before they are unpacked, a file may say any size.
+void CheckFeatureSizes(const GraphSummary& summary, std::int64_t node_bytes,
+                       std::int64_t edge_bytes);
 
 /// Inverse of both. Throws Error(kCorrupt) when a size or a node's number does
 /// not fit `summary`.

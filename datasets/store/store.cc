@@ -207,8 +207,8 @@ dataset::PackedBlob dataset::Store::ReadBlob(RowId blob) {
   throw dataset::CorruptRow(connection_, "blobs", blob, "it is missing");
 }
 
-std::string dataset::Store::Unpacked(RowId blob) {
-  const dataset::PackedBlob packed = ReadBlob(blob);
+std::string dataset::Store::Unpacked(RowId blob,
+                                     const dataset::PackedBlob& packed) {
   try {
     return dataset::Unpack(packed.data, packed.raw_bytes);
   } catch (const Error& error) {

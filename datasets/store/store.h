@@ -35,8 +35,11 @@ class dataset::Store {
   void PutLabel(const Label& label);
   /// The graph's row with its summary. Throws Error(kNotFound).
   dataset::Row GraphRow(RowId graph);
-  /// Content of one of a graph's blobs, checked and decompressed.
-  std::string Unpacked(RowId blob);
+  /// One of a graph's blobs, checked. Throws Error(kCorrupt) when it is
+  /// missing.
+  dataset::PackedBlob ReadBlob(RowId blob);
+  /// What `packed`, the content of that row, decompresses to.
+  std::string Unpacked(RowId blob, const dataset::PackedBlob& packed);
 
   /// A graph as AddPacked takes it; checked, but not decompressed.
   dataset::PackedGraph Packed(RowId graph);
@@ -50,8 +53,6 @@ class dataset::Store {
 
  private:
   void CheckStructure();
-  /// A row of the table blobs. Throws Error(kCorrupt) when it is missing.
-  dataset::PackedBlob ReadBlob(RowId blob);
   RowId PutBlob(const char* kind, const dataset::PackedBlob& blob);
   RowId PutGraph(const dataset::PackedGraph& graph);
   /// Row of the first row that `where` selects from `table`; 0 for none.

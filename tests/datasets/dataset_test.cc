@@ -248,6 +248,18 @@ TEST_F(DatasetTest, DoesNotWriteWhenOpenedForReading) {
               [&] { read.AddTraced(ToyPoint(), ToyGraph()); });
 }
 
+TEST_F(DatasetTest, UnpacksNoMoreFeaturesThanTheGraphHas) {
+  dataset_.AddTraced(ToyPoint(), ToyGraph());
+  dataset_.Features(1);
+  dataset::StoreOf(dataset_).connection().Run(
+      "UPDATE blobs SET raw_bytes = 12800, crc = row_crc(id, kind, hash, "
+      "12800, "
+      "data) WHERE kind = 'nodes'");
+  ExpectError(ErrorCode::kCorrupt,
+              "graphs row 1: nodes has 12800 bytes, expected 2 times 128",
+              [&] { dataset_.Features(1); });
+}
+
 TEST_F(DatasetTest, RefusesFeaturesOfAnotherVersion) {
   dataset_.AddTraced(ToyPoint(), ToyGraph());
   dataset::StoreOf(dataset_).connection().Run(
