@@ -82,6 +82,8 @@ struct Run {
   /// Group norms keep to 16 bits under autocast, as those of timm's fast norm
   /// do; false: they run in FP32, as autocast has it.
   bool half_group_norm = false;
+  /// Layer norms do; timm's own do under its fast norm, PyTorch's never.
+  bool half_layer_norm = false;
   TorchVersion torch = {};
   Host host = Host::kPython;
   /// The file was exported with its batch norms folded into convolutions, and
@@ -107,7 +109,7 @@ Run RunOf(const GraphInfo& info, const Run& run);
 /// An object on one line, with all fields: {"autocast":false, …}.
 std::string RunToJson(const Run& run);
 /// Reads what RunToJson writes: every field once and no other; a power limit
-/// and the group norms' type may be absent. Throws Error(kCorrupt) that names
+/// and the types of norms may be absent. Throws Error(kCorrupt) that names
 /// `origin`, the field and its value; so for a grad mode in training.
 Run RunFromJson(std::string_view json, const std::string& origin);
 

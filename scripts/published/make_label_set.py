@@ -28,10 +28,12 @@ import published  # noqa: E402
 # norms of a network takes as little as a few thousand parameters away.
 PARAMETER_ROUNDING = 0.0051
 
-# timm's benchmark.py has a flag, --fast-norm, that the table does not state: its
-# group norms then keep to 16 bits under autocast. On this device networks of group
-# norms take twice as long beside those of batch norms as on all others.
-FLOAT_GROUP_NORMS = {"RTX-5090"}
+# timm's benchmark.py has a flag, --fast-norm, that the table does not state: its group
+# norms and those layer norms that are of its own class then keep to 16 bits under
+# autocast. On this device networks of group norms take twice as long beside those of
+# batch norms as on all others, and timm's layer norms as long as PyTorch's.
+FLOAT_NORMS = {"RTX-5090"}
+TIMM_LAYER_NORMS = pathlib.Path(__file__).with_name("timm_layer_norms.csv")
 
 
 class LabelSet:
@@ -60,6 +62,7 @@ SETS = {
          "--map", "framework=environment.framework",
          "--map", "memory_format=environment.memory_format",
          "--map", "group_norm=environment.group_norm",
+         "--map", "layer_norm=environment.layer_norm",
          "--set", "environment.autocast=true",
          "--word", "precision:amp (fp16)=tf32"]),
 }
@@ -92,9 +95,13 @@ def without_other_networks(table, truth, folder):
     kept = [row for row in rows if not is_other(row)]
     print(f"{table.name}: {len(rows) - len(kept)} of {len(rows)} rows measured "
           "another network than the one exported under their name")
+    with open(TIMM_LAYER_NORMS, newline="") as file:
+        timms = {(row["framework"], row["model"]) for row in csv.DictReader(file)}
     for row in kept:
-        row["group_norm"] = ("float" if row["device"] in FLOAT_GROUP_NORMS else
-                             "half")
+        fast = row["device"] not in FLOAT_NORMS
+        own = (row.get("framework"), row["model"]) in timms
+        row["group_norm"] = "half" if fast else "float"
+        row["layer_norm"] = "half" if fast and own else "float"
     copy = pathlib.Path(folder) / "labels.csv"
     with open(copy, "w", newline="") as file:
         writer = csv.DictWriter(file, kept[0].keys())

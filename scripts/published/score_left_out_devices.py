@@ -48,6 +48,13 @@ Point = collections.namedtuple("Point", "y x model strangeness", defaults=(0,))
 Fit = collections.namedtuple("Fit", "level slope low high")
 
 
+def of_device(environment):
+    """An environment without the types of norms, which are of the network."""
+    fields = json.loads(environment)
+    return json.dumps({key: value for key, value in sorted(fields.items())
+                       if not key.endswith("_norm")})
+
+
 def read(path):
     """Points by device and environment."""
     groups = collections.defaultdict(list)
@@ -56,7 +63,7 @@ def read(path):
             if row.get("target", "latency_ms") != "latency_ms":
                 continue
             predicted = float(row["prediction"])
-            groups[row["device"], row["environment"]].append(
+            groups[row["device"], of_device(row["environment"])].append(
                 Point(math.log(predicted / float(row["label"])),
                       math.log(max(int(row["macs"]), 1) / predicted),
                       row["model"]))

@@ -94,6 +94,7 @@ std::string RunToJson(const Run& run) {
                         {"autocast", run.autocast},
                         {"channels_last", run.channels_last},
                         {"half_group_norm", run.half_group_norm},
+                        {"half_layer_norm", run.half_layer_norm},
                         {"torch", ToString(run.torch)},
                         {"host", HostName(run.host)},
                         {"restore_folded_norms", run.restore_folded_norms},
@@ -118,9 +119,13 @@ Run RunFromJson(std::string_view json, const std::string& origin) {
           .restore_folded_norms = object.Bool("restore_folded_norms"),
           .grad_mode = object.Bool("grad_mode")};
   object.Read("power_limit_w", run.power_limit_w);
-  std::optional<bool> half_group_norm;
-  object.Read("half_group_norm", half_group_norm);
-  run.half_group_norm = half_group_norm.value_or(false);
+  const auto read_if_there = [&object](const char* key, bool& into) {
+    std::optional<bool> value;
+    object.Read(key, value);
+    into = value.value_or(false);
+  };
+  read_if_there("half_group_norm", run.half_group_norm);
+  read_if_there("half_layer_norm", run.half_layer_norm);
   object.Finish();
   if (run.grad_mode && run.mode == Mode::kTraining) {
     throw Error(ErrorCode::kCorrupt,

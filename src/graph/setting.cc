@@ -14,6 +14,7 @@ constexpr char kMemoryFormat[] = "memory_format";
 constexpr char kChannelsLast[] = "channels_last";
 constexpr char kGradMode[] = "grad_mode";
 constexpr char kGroupNorm[] = "group_norm";
+constexpr char kLayerNorm[] = "layer_norm";
 constexpr char kHalf[] = "half";
 constexpr char kTrue[] = "true";
 
@@ -43,6 +44,7 @@ Setting::Setting(const Run& run)
            {kMemoryFormat, run.channels_last ? kChannelsLast : "contiguous"},
            {kVersionKeys.front(), ToString(run.torch)}}) {
   if (run.half_group_norm) values_[kGroupNorm] = kHalf;
+  if (run.half_layer_norm) values_[kLayerNorm] = kHalf;
 }
 
 void Setting::Set(const std::string& key, const std::string& value) {
@@ -61,6 +63,7 @@ Run Setting::ToRun() const {
   Run run{.autocast = ValueOf(kAutocast) == kTrue,
           .channels_last = format == "nhwc" || format == kChannelsLast,
           .half_group_norm = ValueOf(kGroupNorm) == kHalf,
+          .half_layer_norm = ValueOf(kLayerNorm) == kHalf,
           .grad_mode = ValueOf(kGradMode) == kTrue};
   for (const char* key : kVersionKeys) {
     if (const auto version = ParseTorchVersion(ValueOf(key))) {

@@ -28,9 +28,9 @@ class Setting {
   std::string ValueOf(const std::string& key) const;
 
   /// How the label's network ran: "autocast" is true; "memory_format" is "nhwc"
-  /// or "channels_last"; "group_norm" is "half"; the version of PyTorch is the
-  /// first number in "torch", "framework" or "libtorch". What is missing is as
-  /// in Run.
+  /// or "channels_last"; "group_norm" and "layer_norm" are "half"; the version
+  /// of PyTorch is the first number in "torch", "framework" or "libtorch". What
+  /// is missing is as in Run.
   Run ToRun() const;
 
  private:

@@ -93,6 +93,7 @@ std::string_view WithoutUnderscore(std::string_view target) {
 
 AutocastRule AutocastRuleOf(const Node& node, const Run& run) {
   if (run.half_group_norm && node.kind == OpKind::kGroupNorm) return kHalf;
+  if (run.half_layer_norm && node.kind == OpKind::kLayerNorm) return kHalf;
   const auto* const by_kind =
       std::ranges::find(kKindRules, node.kind, &KindRule::kind);
   const bool has_kind = by_kind != std::end(kKindRules);

@@ -21,7 +21,7 @@ enum class AutocastRule : std::uint8_t {
 
 /// The rule of `node`: by its name where the name stands in autocast's list of
 /// FP32 operators (https://docs.pytorch.org/docs/stable/amp.html), else by its
-/// kind. With Run::half_group_norm, group norms are kHalf.
+/// kind. Norms that the run keeps in half are kHalf.
 AutocastRule AutocastRuleOf(const Node& node, const Run& run = {});
 
 }  // namespace foretell::cost

@@ -15,6 +15,7 @@ constexpr Run kUnusual = {.mode = Mode::kTraining,
                           .autocast = true,
                           .channels_last = true,
                           .half_group_norm = true,
+                          .half_layer_norm = true,
                           .torch = {.major = 1, .minor = 13, .patch = 1},
                           .host = Host::kCpp,
                           .restore_folded_norms = true,
@@ -29,8 +30,9 @@ TEST(Run, ComesBackFromItsJson) {
   EXPECT_EQ(
       RunToJson({}),
       R"({"autocast":false,"channels_last":false,"grad_mode":false,)"
-      R"("half_group_norm":false,"host":"python","mode":"inference","optimizer":"sgd",)"
-      R"("power_limit_w":null,"precision":"fp32",)"
+      R"("half_group_norm":false,"half_layer_norm":false,"host":"python",)"
+      R"("mode":"inference","optimizer":"sgd","power_limit_w":null,)"
+      R"("precision":"fp32",)"
       R"("restore_folded_norms":false,"torch":"2.9"})");
 }
 
@@ -40,10 +42,12 @@ std::string Edited(const std::string& from, const std::string& to) {
   return json.replace(json.find(from), from.size(), to);
 }
 
-TEST(Run, MayLeaveOutItsPowerLimitAndTheTypeOfGroupNorms) {
+TEST(Run, MayLeaveOutItsPowerLimitAndTheTypesOfNorms) {
   EXPECT_EQ(RunFromJson(Edited("\"power_limit_w\":null,", ""), "test"),
             foretell::Run{});
   EXPECT_EQ(RunFromJson(Edited("\"half_group_norm\":false,", ""), "test"),
+            foretell::Run{});
+  EXPECT_EQ(RunFromJson(Edited("\"half_layer_norm\":false,", ""), "test"),
             foretell::Run{});
 }
 

@@ -16,6 +16,7 @@ TEST(Setting, SaysHowALabelsNetworkRan) {
   EXPECT_TRUE(Setting(R"({"autocast": true})").ToRun().autocast);
   EXPECT_TRUE(Setting(R"({"group_norm": "half"})").ToRun().half_group_norm);
   EXPECT_FALSE(Setting(R"({"group_norm": "float"})").ToRun().half_group_norm);
+  EXPECT_TRUE(Setting(R"({"layer_norm": "half"})").ToRun().half_layer_norm);
 }
 
 TEST(Setting, TakesWhatIsMissingForThePlainCase) {
@@ -39,6 +40,7 @@ TEST(Setting, OfARunLeadsBackToIt) {
   const foretell::Run run{.autocast = true,
                           .channels_last = true,
                           .half_group_norm = true,
+                          .half_layer_norm = true,
                           .torch = {.major = 2, .minor = 4, .patch = 1},
                           .grad_mode = true};
   const Setting setting(run);

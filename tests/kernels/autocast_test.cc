@@ -28,13 +28,15 @@ TEST(Autocast, NormalisesAndTakesPowersInFloat) {
   EXPECT_EQ(RuleOf("pow"), AutocastRule::kFloat);
 }
 
-TEST(Autocast, LeavesGroupNormsInHalfWhereTheRunDoes) {
-  const Node norm = {.target = "group_norm", .kind = OpKindOf("group_norm")};
-  EXPECT_EQ(AutocastRuleOf(norm, {.half_group_norm = true}),
-            AutocastRule::kHalf);
+TEST(Autocast, LeavesNormsInHalfWhereTheRunDoes) {
+  const Node group = {.target = "group_norm", .kind = OpKindOf("group_norm")};
   const Node layer = {.target = "layer_norm", .kind = OpKindOf("layer_norm")};
-  EXPECT_EQ(AutocastRuleOf(layer, {.half_group_norm = true}),
-            AutocastRule::kFloat);
+  const foretell::Run group_run = {.half_group_norm = true};
+  EXPECT_EQ(AutocastRuleOf(group, group_run), AutocastRule::kHalf);
+  EXPECT_EQ(AutocastRuleOf(layer, group_run), AutocastRule::kFloat);
+  const foretell::Run layer_run = {.half_layer_norm = true};
+  EXPECT_EQ(AutocastRuleOf(group, layer_run), AutocastRule::kFloat);
+  EXPECT_EQ(AutocastRuleOf(layer, layer_run), AutocastRule::kHalf);
 }
 
 TEST(Autocast, TakesLossesAndDistancesInFloat) {

@@ -144,6 +144,20 @@ TEST(KernelCasts, LeaveAGroupNormInHalfWhereTheRunDoes) {
   EXPECT_EQ(kernels[kBefore].group_elements, 8);
 }
 
+TEST(KernelCasts, LeaveALayerNormInHalfWhereTheRunDoes) {
+  const std::string body =
+      std::string(kHalf) +
+      "%y = layer_norm(%h, parameter f32[32]) : f32[8,32]\n";
+  foretell::Run run = kAutocast;
+  run.half_layer_norm = true;
+  const std::vector<Kernel> kernels = KernelsOf(body, run);
+  const Kernel& norm = kernels.back();
+  EXPECT_EQ(norm.kernel_class, KernelClass::kLayerNorm);
+  EXPECT_EQ(norm.bytes_in, 8 * 32 * 2);
+  EXPECT_EQ(norm.bytes_weight, 32 * 2);
+  EXPECT_EQ(norm.bytes_out, 8 * 32 * 2);
+}
+
 TEST(KernelCasts, LetASoftmaxReadHalfAndWriteFloat) {
   const std::vector<Kernel> kernels =
       KernelsOf(std::string(kHalf) + "%y = softmax(%h) {dim=-1} : f32[8,32]\n",
