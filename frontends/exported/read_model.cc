@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "foretell/error.h"
+#include "foretell/program.h"
 #include "frontends/exported/document.h"
 #include "frontends/exported/read_argument.h"
 #include "frontends/exported/read_graph.h"
@@ -140,11 +142,22 @@ class ModelReader {
     return {.kind = InputKind::kValue};
   }
 
+  at::ScalarType ReadElementType(const std::string& name,
+                                 const Json& value) const {
+    const at::ScalarType type =
+        ReadScalarType(document_, document_.Int(value, "dtype"));
+    try {
+      ToDType(type);
+    } catch (const Error& error) {
+      document_.Refuse(fmt::format("'{}': {}", name, error.what()));
+    }
+    return type;
+  }
+
   TensorInfo ReadTensor(const std::string& name) const {
     const Json& value = document_.Object(*tensors_, name);
-    TensorInfo info{
-        .type = ReadScalarType(document_, document_.Int(value, "dtype")),
-        .requires_grad = document_.Bool(value, "requires_grad")};
+    TensorInfo info{.type = ReadElementType(name, value),
+                    .requires_grad = document_.Bool(value, "requires_grad")};
     for (const Json& size : document_.List(value, "sizes")) {
       info.sizes.push_back(ReadSize(size));
       const std::int64_t example = info.sizes.back().example.value_or(0);

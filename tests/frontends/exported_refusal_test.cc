@@ -104,6 +104,16 @@ TEST(ExportedRefusal, UnknownOperatorsAreListedAtOnce) {
       "torch.ops.mine.second.default");
 }
 
+TEST(ExportedRefusal, TypesThatNoGraphHasAreNamed) {
+  std::string model = ModelJson(kLinear, kResult);
+  const std::string dtype = R"("dtype": )";
+  for (std::size_t at = 0; (at = model.find(dtype + "7", at)) < model.size();) {
+    model.replace(at, dtype.size() + 1, dtype + "9");
+  }
+  ExpectRefusal(model, ErrorCode::kUnsupported,
+                ": 'w': element type ComplexHalf is not supported");
+}
+
 TEST(ExportedRefusal, OperatorsThatTouchFilesAreRefused) {
   ExpectRefusal(
       ModelJson(NodeJson("y", "torch.ops.aten.from_file.default",
