@@ -51,6 +51,9 @@ std::optional<Replacement> FuseSlicedUnbind(Match match);
 // roll_rules.cc
 std::optional<Replacement> FuseRoll(Match match);
 
+// recurrent_rules.cc
+std::optional<Replacement> FuseRecurrentWeights(Match match);
+
 // linear_rules.cc
 std::optional<Replacement> FuseLinear(Match match);
 

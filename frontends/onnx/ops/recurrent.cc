@@ -38,6 +38,9 @@
 namespace foretell::onnx {
 namespace {
 
+/// Inputs of a node of ai.onnx; a fused one has its weights behind them.
+constexpr size_t kOnnxInputs = 8;
+
 /// Longest sequence that is run step by step.
 constexpr std::int64_t kMaxSteps = 100000;
 
@@ -47,6 +50,10 @@ struct Layer {
   RecurrentCellKind kind = RecurrentCellKind::kRnn;
   at::Tensor x, weight, recurrent_weight, bias, lengths, peepholes;
   at::Tensor initial_hidden, initial_cell;
+  /// Of a fused node, in ATen's order: by direction the weights for the input
+  /// and the state, perhaps two biases. Then `weight` and `recurrent_weight`
+  /// are undefined.
+  std::vector<at::Tensor> own;
   std::string direction;
   std::int64_t directions = 1;
   std::int64_t hidden = 0;
@@ -58,6 +65,7 @@ struct Layer {
 
   std::int64_t steps() const { return x.size(batch_first ? 1 : 0); }
   std::int64_t batch() const { return x.size(batch_first ? 0 : 1); }
+  std::int64_t own_of_direction() const { return std::ssize(own) / directions; }
 };
 
 /// All hidden states [T, N, D · H] (or [N, T, D · H] with batch_first) and the
@@ -77,6 +85,25 @@ bool AllFull(NodeContext& ctx, size_t input, std::int64_t steps) {
                      [steps](std::int64_t length) { return length >= steps; });
 }
 
+void CheckOwn(const NodeContext& ctx, const Layer& layer) {
+  constexpr std::int64_t kWithoutBiases = 2, kWithBiases = 4;
+  const std::int64_t count = std::ssize(layer.own);
+  ctx.Check(
+      count == kWithoutBiases * layer.directions ||
+          count == kWithBiases * layer.directions,
+      fmt::format("{} weights for {} directions", count, layer.directions));
+  const std::int64_t rows = NumGates(layer.kind) * layer.hidden;
+  for (std::size_t i = 0; i < layer.own.size(); ++i) {
+    const at::Tensor& weight = layer.own[i];
+    const auto place = static_cast<std::int64_t>(i) % layer.own_of_direction();
+    const std::int64_t columns = place == 0 ? layer.x.size(2) : layer.hidden;
+    ctx.Check(weight.dim() == (place < 2 ? 2 : 1) && weight.size(0) == rows &&
+                  (place >= 2 || weight.size(1) == columns),
+              fmt::format("weight {} is not for {} rows and {} columns", i,
+                          rows, columns));
+  }
+}
+
 void CheckLayer(const NodeContext& ctx, const Layer& layer) {
   if (layer.direction != "forward" && layer.direction != "reverse" &&
       layer.direction != "bidirectional") {
@@ -86,6 +113,11 @@ void CheckLayer(const NodeContext& ctx, const Layer& layer) {
   ctx.Check(
       hidden == layer.hidden,
       fmt::format("hidden_size is {}, R is for {}", hidden, layer.hidden));
+  if (!layer.own.empty()) {
+    ctx.Check(layer.x.dim() == 3, "X does not have rank 3");
+    CheckOwn(ctx, layer);
+    return;
+  }
   const std::int64_t rows = NumGates(layer.kind) * layer.hidden;
   ctx.Check(layer.x.dim() == 3 && layer.weight.dim() == 3 &&
                 layer.recurrent_weight.dim() == 3,
@@ -104,15 +136,19 @@ void CheckLayer(const NodeContext& ctx, const Layer& layer) {
 Layer ReadLayer(NodeContext& ctx, RecurrentCellKind kind) {
   Layer layer{.kind = kind,
               .x = ctx.Tensor(0),
-              .weight = ctx.Tensor(1),
-              .recurrent_weight = ctx.Tensor(2),
+              .weight = ctx.OptionalTensor(1),
+              .recurrent_weight = ctx.OptionalTensor(2),
               .bias = ctx.OptionalTensor(3),
               .initial_hidden = ctx.OptionalTensor(5)};
   layer.direction = ctx.StringAttribute("direction", "forward");
   layer.directions = layer.direction == "bidirectional" ? 2 : 1;
   layer.batch_first = ctx.IntAttribute("layout", 0) != 0;
   layer.clip = ctx.FloatAttribute("clip", 0);
-  layer.hidden = layer.recurrent_weight.size(-1);
+  for (size_t i = kOnnxInputs; i < ctx.num_inputs(); ++i) {
+    layer.own.push_back(ctx.Tensor(i));
+  }
+  layer.hidden = layer.own.empty() ? ctx.Tensor(2).size(-1)
+                                   : ctx.IntAttribute("hidden_size", 0);
   layer.trains = ctx.IsTraining();
   layer.linear_before_reset = ctx.IntAttribute("linear_before_reset", 0) != 0;
   if (kind == RecurrentCellKind::kLstm) {
@@ -171,9 +207,15 @@ at::Tensor AtenWeight(const Layer& layer, const at::Tensor& all, std::int64_t d,
 std::vector<at::Tensor> AtenWeights(const Layer& layer) {
   const std::int64_t rows = NumGates(layer.kind) * layer.hidden;
   std::vector<at::Tensor> weights;
+  const std::int64_t own = layer.own_of_direction();
   for (std::int64_t d = 0; d < layer.directions; ++d) {
-    weights.push_back(AtenWeight(layer, layer.weight, d));
-    weights.push_back(AtenWeight(layer, layer.recurrent_weight, d));
+    if (own > 0) {
+      const auto first = layer.own.begin() + d * own;
+      weights.insert(weights.end(), first, first + own);
+    } else {
+      weights.push_back(AtenWeight(layer, layer.weight, d));
+      weights.push_back(AtenWeight(layer, layer.recurrent_weight, d));
+    }
     if (!layer.bias.defined()) continue;
     weights.push_back(AtenWeight(layer, layer.bias, d));
     weights.push_back(AtenWeight(layer, layer.bias, d, rows));
@@ -188,7 +230,7 @@ LayerResult RunAtOnce(const Layer& layer, bool uses_relu) {
   const std::vector<at::Tensor> weights = AtenWeights(layer);
   const at::Tensor hidden =
       StateOrZeros(layer, layer.initial_hidden).contiguous();
-  const bool biases = layer.bias.defined();
+  const bool biases = layer.bias.defined() || layer.own_of_direction() > 2;
   const bool bidirectional = layer.directions == 2;
   LayerResult r;
   if (layer.kind == RecurrentCellKind::kLstm) {
@@ -353,10 +395,15 @@ void LowerLstm(NodeContext& ctx) {
   Lower(ctx, RecurrentCellKind::kLstm, {"sigmoid", "tanh", "tanh"});
 }
 
+constexpr const char* kFused = "foretell";
+
 constexpr OnnxOperator kRecurrentOperators[] = {
     {"GRU", {7, kAny}, &LowerGru},
     {"LSTM", {7, kAny}, &LowerLstm},
     {"RNN", {7, kAny}, &LowerRnn},
+    {"GRU", {1, kAny}, &LowerGru, kFused},
+    {"LSTM", {1, kAny}, &LowerLstm, kFused},
+    {"RNN", {1, kAny}, &LowerRnn, kFused},
 };
 
 }  // namespace
