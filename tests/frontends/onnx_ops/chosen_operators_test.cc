@@ -100,11 +100,11 @@ TEST(ChosenOperators, PowWithANumberIsOneOperator) {
       ElementsAre("pow"));
 }
 
-TEST(ChosenOperators, PReluPerChannelReshapesTheSlope) {
+TEST(ChosenOperators, PReluPerChannelReadsTheSlopeAsPyTorchKeepsIt) {
   EXPECT_THAT(
       TraceNode({.op_type = "PRelu", .constants = {{1, at::ones({4, 1, 1})}}},
                 {{2, 4, 3, 3}}),
-      ElementsAre("reshape", "prelu"));
+      ElementsAre("prelu"));
 }
 
 }  // namespace
