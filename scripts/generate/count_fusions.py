@@ -22,20 +22,27 @@ SETTINGS = ("off", "exported", "equivalent")
 # Fused operator, and the calls in traced code that it stands for.
 FUSED = (
     ("Attention", ("scaled_dot_product_attention",)),
+    ("GRU", ("gru",)),
     ("Gelu", ("gelu",)),
     ("GroupNormalization", ("group_norm",)),
     ("HardSwish", ("hardswish", "hardswish_")),
+    ("LSTM", ("lstm",)),
     ("LayerNormalization", ("layer_norm",)),
     ("Linear", ("linear",)),
     ("Mish", ("mish", "mish_")),
+    ("RNN", ("rnn_relu", "rnn_tanh")),
     ("RmsNormalization", ("rms_norm",)),
+    ("Roll", ("roll",)),
     ("Silu", ("silu", "silu_")),
+    ("Softplus", ("softplus",)),
     ("Unbind", ("unbind",)),
 )
 # What the file itself has of an operator, fused or not.
-NATIVE = {"Gelu": ("Gelu",), "GroupNormalization": ("GroupNormalization",),
-          "HardSwish": ("HardSwish",), "Linear": ("Gemm",),
-          "LayerNormalization": ("LayerNormalization",), "Mish": ("Mish",)}
+NATIVE = {"GRU": ("GRU",), "Gelu": ("Gelu",),
+          "GroupNormalization": ("GroupNormalization",),
+          "HardSwish": ("HardSwish",), "LSTM": ("LSTM",), "Linear": ("Gemm",),
+          "LayerNormalization": ("LayerNormalization",), "Mish": ("Mish",),
+          "RNN": ("RNN",), "Softplus": ("Softplus",)}
 PIECES = ("Softmax", "Erf", "Tanh", "Sigmoid", "HardSigmoid",
           "InstanceNormalization", "ReduceMean", "Sqrt", "MatMul", "Add", "Mul")
 CALL = re.compile(r"torch\.(\w+)\(")
