@@ -16,6 +16,7 @@
 // is known.
 
 #include <string>
+#include <utility>
 
 #include "frontends/onnx/fusion/rules.h"
 
@@ -212,6 +213,36 @@ bool IsPerChannel(const Body& body, const Name& name) {
   return IsWeight(body, name, literal->dims.size());
 }
 
+/// True for a Constant of one element, perhaps unsqueezed by a node: exporters
+/// write 1 and 0 for the γ and β of a norm that has none.
+bool IsSingle(const Body& body, const Name& name, double value) {
+  const Node* unsqueeze = ProducerOfType(body, name, "Unsqueeze");
+  const Name& source = unsqueeze == nullptr ? name : unsqueeze->inputs[0];
+  const TensorLiteral* literal = body.LiteralOf(source);
+  return literal != nullptr && body.InitializerOf(source) == nullptr &&
+         literal->NumElements() == 1 && IsFilledWith(body, source, value);
+}
+
+bool IsIdentity(const Body& body, const AffineNames& names) {
+  return !names.normalized.empty() && IsSingle(body, names.scale, 1) &&
+         IsSingle(body, names.bias, 0);
+}
+
+/// γ and β of a group norm, perhaps those that change nothing.
+AffineNames TakePerChannel(Match& match) {
+  const Body& body = match.body();
+  Match attempt = match;
+  AffineNames constants = TakeAffine(attempt, [&](const Name& name) {
+    return IsSingle(body, name, 1) || IsSingle(body, name, 0);
+  });
+  if (IsIdentity(body, constants)) {
+    match = std::move(attempt);
+    return constants;
+  }
+  return TakeAffine(match,
+                    [&](const Name& name) { return IsPerChannel(body, name); });
+}
+
 /// True when the instance norm neither scales nor shifts, and its input is
 /// reshaped to [0, groups, -1].
 bool IsPlainGroups(const Body& body, const Node& norm, const Node& before) {
@@ -291,8 +322,7 @@ std::optional<Replacement> FuseGroupNorm(Match match) {
   AffineNames affine;
   const Node* after = &match.last();
   if (after->op_type != "Reshape") {
-    affine = TakeAffine(
-        match, [&](const Name& name) { return IsPerChannel(body, name); });
+    affine = TakePerChannel(match);
     after = affine.normalized.empty()
                 ? nullptr
                 : match.Take(affine.normalized, "Reshape");
@@ -309,11 +339,13 @@ std::optional<Replacement> FuseGroupNorm(Match match) {
   const std::optional<std::size_t> added = TakeUnsqueezes(match, affine);
   if (!added) return std::nullopt;
   const std::int64_t groups = (*IntegersOf(body, before->inputs[1]))[1];
+  const bool is_identity = IsIdentity(body, affine);
   return match.By(
       "GroupNormalization",
       {before->inputs[0], affine.scale, affine.bias, after->inputs[1]},
       {MakeInt("num_groups", groups),
        MakeInt("weight_axes", static_cast<std::int64_t>(*added)),
+       MakeInt("identity_weights", is_identity ? 1 : 0),
        MakeFloat("epsilon", FloatOf(*norm, "epsilon", 1e-5))});
 }
 

@@ -377,11 +377,24 @@ at::Tensor WithAxes(const at::Tensor& parameter, std::int64_t axes) {
   return parameter.reshape(shape);
 }
 
+/// True for a number that leaves type and shape of `x`, reshaped to `rank`.
+bool IsNumberFor(const at::Tensor& x, std::size_t rank,
+                 const at::Tensor& number) {
+  return number.defined() && number.numel() == 1 &&
+         static_cast<std::size_t>(number.dim()) <= rank &&
+         TypesAgree(number.scalar_type(), x.scalar_type());
+}
+
 void LowerFusedGroupNorm(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
-  const at::Tensor scale = ctx.OptionalTensor(1);
-  const at::Tensor bias = ctx.OptionalTensor(2);
+  at::Tensor scale = ctx.OptionalTensor(1);
+  at::Tensor bias = ctx.OptionalTensor(2);
   const std::vector<std::int64_t> shape = ctx.Ints(3);
+  if (ctx.IntAttribute("identity_weights", 0) != 0 &&
+      IsNumberFor(x, shape.size(), scale) &&
+      IsNumberFor(x, shape.size(), bias)) {
+    scale = bias = at::Tensor();
+  }
   const std::int64_t groups =
       ctx.RequireAttribute("num_groups", Attribute::Kind::kInt).i;
   const std::int64_t axes = ctx.IntAttribute("weight_axes", 0);

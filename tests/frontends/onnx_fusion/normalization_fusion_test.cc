@@ -7,12 +7,15 @@
 
 #include "frontends/onnx/fusion/fuse.h"
 #include "tests/frontends/onnx_fusion/model_builder.h"
+#include "tests/frontends/onnx_pieces.h"
 
 namespace foretell::onnx {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 using Axes = std::vector<std::int64_t>;
 
@@ -242,6 +245,42 @@ TEST(NormalizationFusion, GroupNormNeedsNoWeights) {
   m.Output(Grouped(m, x, 3, at::ones({3})));
   EXPECT_THAT(Fused(m.model()), ElementsAre("GroupNormalization"));
   EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+std::string Filled(ModelBuilder& m, const Axes& shape, double value) {
+  Attribute attribute{.name = "value", .kind = Attribute::Kind::kTensor};
+  attribute.tensors = {LiteralOf("", at::full(shape, value))};
+  return m.Op("Constant", {}, {attribute});
+}
+
+TEST(NormalizationFusion, GroupNormLeavesOutConstantsThatChangeNothing) {
+  for (const bool unsqueezes : {false, true}) {
+    ModelBuilder m;
+    const auto constant = [&](double value) {
+      return unsqueezes ? m.Op("Unsqueeze",
+                               {Filled(m, {1}, value), m.Integers({1, 2})})
+                        : Filled(m, {1, 1, 1}, value);
+    };
+    const std::string x = m.Input({2, 6, 3, 4});
+    const std::string norm = Grouped(m, x, 2, at::ones({2}));
+    const std::string scaled = m.Op("Mul", {norm, constant(1)});
+    m.Output(m.Op("Add", {scaled, constant(0)}));
+    EXPECT_THAT(Fused(m.model()), ElementsAre("GroupNormalization"));
+    EXPECT_THAT(Rewritten(m.model()), Not(Contains("Mul")));
+    EXPECT_TRUE(ComputesTheSame(m.model()));
+  }
+}
+
+TEST(NormalizationFusion, GroupNormAppliesConstantsThatChangeSomething) {
+  for (const Axes& shape : {Axes{1, 1, 1}, Axes{1, 1, 1, 1, 1}}) {
+    const double scale = shape.size() == 3 ? 2 : 1;
+    ModelBuilder m;
+    const std::string x = m.Input({6, 6, 3, 4});
+    const std::string norm = Grouped(m, x, 2, at::ones({2}));
+    const std::string scaled = m.Op("Mul", {norm, Filled(m, shape, scale)});
+    m.Output(m.Op("Add", {scaled, Filled(m, shape, 0)}));
+    EXPECT_TRUE(ComputesTheSame(m.model())) << at::IntArrayRef(shape);
+  }
 }
 
 TEST(NormalizationFusion, GroupsThatSplitChannelsAreComputedStepByStep) {
