@@ -58,7 +58,8 @@ std::int64_t FloorDivide(std::int64_t a, std::int64_t b) {
 std::int64_t PowerOf(std::int64_t base, std::int64_t exponent) {
   std::int64_t result = 1;
   // Beyond 64 steps every base but -1, 0 and 1 has overflown.
-  if (std::abs(base) <= 1 && exponent > 2) exponent = 2 + exponent % 2;
+  const bool keeps_its_size = base >= -1 && base <= 1;
+  if (keeps_its_size && exponent > 2) exponent = 2 + exponent % 2;
   for (std::int64_t i = 0; i < exponent; ++i) {
     Checked(__builtin_mul_overflow(result, base, &result), result);
   }

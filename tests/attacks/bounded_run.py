@@ -75,7 +75,8 @@ def run(*argv, cwd=None, stdout=None, seconds=HANG_SECONDS):
         outcome = Outcome(status, read_text(out), read_text(err),
                           usage.ru_maxrss / 1024)
     report = REPORT.search(outcome.err)
-    assert not report, outcome.err[report.start():][:4000]
+    begin = outcome.err.rfind("\n", 0, report.start()) + 1 if report else 0
+    assert not report, outcome.err[begin:][:4000]
     assert status in (0, 1, 2, 3), (status, outcome.err[:1000])
     assert not steering(outcome.out + outcome.err), outcome.err[:1000]
     assert SANITIZED or outcome.resident_mib < MOST_RESIDENT_MIB, outcome
