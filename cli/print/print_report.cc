@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/core/csv.h"
+#include "src/core/name_table.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
@@ -191,18 +192,7 @@ std::string VerdictTable(const mig::Recommendation& advice,
   return text;
 }
 
-/// "GPU-bound", ….
-const char* BoundText(StepBound bound) {
-  switch (bound) {
-    case StepBound::kGpu:
-      return "GPU-bound";
-    case StepBound::kHost:
-      return "host-bound";
-    case StepBound::kLink:
-      return "link-bound";
-  }
-  return "GPU-bound";
-}
+constexpr NameTable<3> kBoundTexts = {"GPU-bound", "host-bound", "link-bound"};
 
 void AddTimes(const Prediction& prediction, ReportLines& lines) {
   const Figure& latency = prediction[Target::kLatency];
@@ -212,7 +202,7 @@ void AddTimes(const Prediction& prediction, ReportLines& lines) {
       fmt::format("{} ms   ({})   called from {}{}",
                   FormatSignificant(latency.value), Range(latency.interval),
                   HostText(prediction), DistanceText(latency.source)));
-  lines.Add("  " + std::string(BoundText(prediction.bound)),
+  lines.Add("  " + std::string(NameIn(kBoundTexts, prediction.bound)),
             fmt::format("kernels take {} ms on the GPU, their dispatch {} ms "
                         "on the host",
                         FormatSignificant(prediction.cost.gpu_ms),

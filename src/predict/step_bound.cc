@@ -1,5 +1,6 @@
 #include "src/predict/step_bound.h"
 
+#include "src/core/name_table.h"
 #include "src/cost/launched_step.h"
 
 // A step overlaps host, GPU and link, so none of their times alone says which
@@ -10,6 +11,8 @@
 
 namespace foretell {
 namespace {
+
+constexpr NameTable<3> kBoundNames = {"gpu", "host", "link"};
 
 constexpr double kSlowHost = 2;
 /// Half as long again.
@@ -30,15 +33,7 @@ StepBound BoundOfStep(const CostEstimate& estimate, const DeviceSpec& device,
 }
 
 std::string_view StepBoundName(StepBound bound) {
-  switch (bound) {
-    case StepBound::kGpu:
-      return "gpu";
-    case StepBound::kHost:
-      return "host";
-    case StepBound::kLink:
-      return "link";
-  }
-  return "gpu";
+  return NameIn(kBoundNames, bound);
 }
 
 }  // namespace foretell
