@@ -119,13 +119,8 @@ Run RunFromJson(std::string_view json, const std::string& origin) {
           .restore_folded_norms = object.Bool("restore_folded_norms"),
           .grad_mode = object.Bool("grad_mode")};
   object.Read("power_limit_w", run.power_limit_w);
-  const auto read_if_there = [&object](const char* key, bool& into) {
-    std::optional<bool> value;
-    object.Read(key, value);
-    into = value.value_or(false);
-  };
-  read_if_there("half_group_norm", run.half_group_norm);
-  read_if_there("half_layer_norm", run.half_layer_norm);
+  object.Read("half_group_norm", run.half_group_norm);
+  object.Read("half_layer_norm", run.half_layer_norm);
   object.Finish();
   if (run.grad_mode && run.mode == Mode::kTraining) {
     throw Error(ErrorCode::kCorrupt,
