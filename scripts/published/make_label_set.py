@@ -39,11 +39,26 @@ TIMM_LAYER_NORMS = pathlib.Path(__file__).with_name("timm_layer_norms.csv")
 class LabelSet:
     """Where a set comes from and how its table is read."""
 
-    def __init__(self, archive, table, generate, load):
+    def __init__(self, archive, table, generate, load, completed=list):
         self.archive = archive
         self.table = table
         self.generate = generate
         self.load = load
+        self.completed = completed  # Rows with what the table does not state.
+
+
+def with_norm_types(rows):
+    """`rows` with columns for the types in which a network's norms ran."""
+    with open(TIMM_LAYER_NORMS, newline="") as file:
+        timms = {(row["framework"], row["model"]) for row in csv.DictReader(file)}
+
+    def types_of(row):
+        fast = row["device"] not in FLOAT_NORMS
+        own = (row["framework"], row["model"]) in timms
+        return {"group_norm": "half" if fast else "float",
+                "layer_norm": "half" if fast and own else "float"}
+
+    return [row | types_of(row) for row in rows]
 
 
 SETS = {
@@ -64,7 +79,8 @@ SETS = {
          "--map", "group_norm=environment.group_norm",
          "--map", "layer_norm=environment.layer_norm",
          "--set", "environment.autocast=true",
-         "--word", "precision:amp (fp16)=tf32"]),
+         "--word", "precision:amp (fp16)=tf32"],
+        with_norm_types),
 }
 
 
@@ -73,8 +89,8 @@ def run(*arguments):
     foretell.show(*arguments, accept=(foretell.DONE, foretell.MODEL_FAILED))
 
 
-def without_other_networks(table, truth, folder):
-    """A copy of `table` without rows of another network under the same name.
+def without_other_networks(table, truth):
+    """Rows of `table` without those of another network under the same name.
 
     Some of timm's networks were measured with their branches merged, which the
     exports are not: the table's parameters then differ from the export's. Others
@@ -95,19 +111,14 @@ def without_other_networks(table, truth, folder):
     kept = [row for row in rows if not is_other(row)]
     print(f"{table.name}: {len(rows) - len(kept)} of {len(rows)} rows measured "
           "another network than the one exported under their name")
-    with open(TIMM_LAYER_NORMS, newline="") as file:
-        timms = {(row["framework"], row["model"]) for row in csv.DictReader(file)}
-    for row in kept:
-        fast = row["device"] not in FLOAT_NORMS
-        own = (row.get("framework"), row["model"]) in timms
-        row["group_norm"] = "half" if fast else "float"
-        row["layer_norm"] = "half" if fast and own else "float"
-    copy = pathlib.Path(folder) / "labels.csv"
-    with open(copy, "w", newline="") as file:
-        writer = csv.DictWriter(file, kept[0].keys())
+    return kept
+
+
+def write(rows, path):
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
         writer.writeheader()
-        writer.writerows(kept)
-    return copy
+        writer.writerows(rows)
 
 
 def make(chosen, out, models, jobs):
@@ -117,8 +128,9 @@ def make(chosen, out, models, jobs):
         generate += ["--input-table", models / "truth.csv"]
     run(*generate)
     with tempfile.TemporaryDirectory() as folder:
-        labels = without_other_networks(chosen.table,
-                                        published.truth(models), folder)
+        labels = pathlib.Path(folder) / "labels.csv"
+        rows = without_other_networks(chosen.table, published.truth(models))
+        write(chosen.completed(rows), labels)
         run("dataset", "import", labels, "--into", out, *chosen.load)
     for kind in ("random", "configuration", "family"):
         run("dataset", "split", out, "--kind", kind, "--seed", 0)
