@@ -42,8 +42,7 @@ inline constexpr OpKindRow kOpKindRows[] = {
      "linalg_vecdot linalg_matrix_power matrix_power _addmm_activation _int_mm "
      "_scaled_mm _scaled_mm_v2 _grouped_mm _scaled_grouped_mm "
      "_scaled_grouped_mm_v2 _trilinear _weight_int8pack_mm _weight_int4pack_mm "
-     "sspaddmm "
-     "smm hspmm _sparse_mm _sparse_addmm"},
+     "sspaddmm smm hspmm _sparse_mm _sparse_addmm"},
     {OpKind::kEinsum, "einsum"},
     {OpKind::kAttention,
      "scaled_dot_product_attention _scaled_dot_product_attention_math "
