@@ -21,6 +21,7 @@ import zipfile
 SETTINGS = ("off", "exported", "equivalent")
 # Fused operator, and the calls in traced code that it stands for.
 FUSED = (
+    ("Addcmul", ("addcmul",)),
     ("Attention", ("scaled_dot_product_attention",)),
     ("GRU", ("gru",)),
     ("Gelu", ("gelu",)),

@@ -7,6 +7,7 @@ constexpr FusionRow kFusionRows[] = {
     {"Add", &FuseLayerNorm},
     {"Add", &FuseGroupNorm},
     {"Add", &FuseLinear},
+    {"Add", &FuseAddcmul},
     {"BatchNormalization", &FuseBatchStatistics},
     {"Concat", &FuseRoll},
     {"Div", &FuseLayerNorm},

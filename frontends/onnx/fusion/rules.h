@@ -37,6 +37,9 @@ std::optional<Replacement> FuseSoftplus(Match match);
 std::optional<Replacement> FuseHardSwish(Match match);
 std::optional<Replacement> FuseClippedHardSwish(Match match);
 
+// elementwise_rules.cc
+std::optional<Replacement> FuseAddcmul(Match match);
+
 // normalization_rules.cc
 std::optional<Replacement> FuseLayerNorm(Match match);
 std::optional<Replacement> FuseRmsNorm(Match match);

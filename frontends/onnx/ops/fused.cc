@@ -4,6 +4,7 @@
 // step.
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/addcmul.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/group_norm.h>
@@ -102,6 +103,11 @@ void LowerRoll(NodeContext& ctx) {
                 axes[i]);
   }
   ctx.Set(0, x);
+}
+
+/// PyTorch's operator takes operands of one type, as the file's have.
+void LowerAddcmul(NodeContext& ctx) {
+  ctx.Set(0, at::addcmul(ctx.Tensor(0), ctx.Tensor(1), ctx.Tensor(2)));
 }
 
 at::Tensor FusedSoftplus(const at::Tensor& x) { return at::softplus(x); }
@@ -430,6 +436,7 @@ void LowerFusedBatchNorm(NodeContext& ctx) {
 constexpr const char* kDomain = "foretell";
 
 constexpr OnnxOperator kFusedOperators[] = {
+    {"Addcmul", {1, kAny}, &LowerAddcmul, kDomain},
     {"Attention", {1, kAny}, &LowerFusedAttention, kDomain},
     {"BatchNormalization", {1, kAny}, &LowerFusedBatchNorm, kDomain},
     {"Gelu", {1, kAny}, &LowerFusedGelu, kDomain},
