@@ -27,6 +27,14 @@
 namespace foretell::cost {
 namespace {
 
+constexpr std::size_t kConvolutionBias = 2;
+
+bool IsBiasedConvolution(const Node& node) {
+  const bool convolves = node.kind == OpKind::kConvolution ||
+                         node.kind == OpKind::kTransposedConvolution;
+  return convolves && node.inputs.size() > kConvolutionBias;
+}
+
 bool IsNamed(const OperatorGraph& graph, ValueId id, std::string_view prefix) {
   return graph.value(id).name.starts_with(prefix);
 }
@@ -137,6 +145,28 @@ void ExpandFoldedNorm(Expansion& expansion, const Kernel& convolution) {
        .channels_last = convolution.channels_last});
 }
 
+/// PyTorch adds the bias of a convolution that cuDNN computes to the result, in
+/// place (aten/src/ATen/native/Convolution.cpp); its own depthwise kernel adds
+/// it on the way.
+void ExpandBias(Expansion& expansion, const ExpandedNode& expanded,
+                const Kernel& convolution) {
+  if (convolution.kernel_class == KernelClass::kNativeDepthwise) return;
+  const TensorStates& tensors = expansion.tensors;
+  const ValueId bias = expanded.node.inputs[kConvolutionBias];
+  const std::int64_t element_bytes = convolution.element_bytes_out;
+  expansion.kernels.push_back(
+      {.kernel_class = KernelClass::kAdd,
+       .node = convolution.node,
+       .bytes_in = convolution.bytes_out,
+       .bytes_weight = element_bytes * tensors.Elements(bias),
+       .bytes_out = convolution.bytes_out,
+       .element_bytes_in = element_bytes,
+       .element_bytes_out = element_bytes,
+       .inner_extent = tensors.ShapeOf(expanded.result()).back(),
+       .channels_last = convolution.channels_last,
+       .variant = true});
+}
+
 /// A batch norm in training reads its input once more, for the statistics.
 void ExpandStatistics(Expansion& expansion, const ExpandedNode& expanded,
                       const Kernel& norm) {
@@ -159,9 +189,12 @@ void ExpandOwnKernel(Expansion& expansion, const ExpandedNode& expanded,
   DescribeKernel(expansion, expanded, kernel);
   ExpandStatistics(expansion, expanded, kernel);
   expansion.kernels.push_back(kernel);
+  if (!IsBiasedConvolution(expanded.node)) return;
   if (expansion.mode.restore_folded_norms &&
       HasFoldedNorm(expansion.graph, expanded.node)) {
     ExpandFoldedNorm(expansion, kernel);
+  } else {
+    ExpandBias(expansion, expanded, kernel);
   }
 }
 
@@ -226,11 +259,9 @@ std::vector<Kernel> MergeEqual(const std::vector<Kernel>& kernels) {
 }
 
 bool HasFoldedNorm(const OperatorGraph& graph, const Node& node) {
-  const bool convolves = node.kind == OpKind::kConvolution ||
-                         node.kind == OpKind::kTransposedConvolution;
-  if (!convolves || node.inputs.size() < 3) return false;
+  if (!IsBiasedConvolution(node)) return false;
   const ValueId weight = BeforeAutocast(graph, node.inputs[1]);
-  const ValueId bias = BeforeAutocast(graph, node.inputs[2]);
+  const ValueId bias = BeforeAutocast(graph, node.inputs[kConvolutionBias]);
   constexpr std::string_view kAnonymous = "onnx::Conv";
   const bool both_anonymous =
       IsNamed(graph, weight, kAnonymous) && IsNamed(graph, bias, kAnonymous);

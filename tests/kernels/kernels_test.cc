@@ -168,14 +168,47 @@ TEST(FoldedNorm, IsRestoredWhereTheExportersNamesTell) {
 
 TEST(FoldedNorm, IsNotSeenInAnOrdinaryBias) {
   EXPECT_THAT(ClassesOf(Named("stem.weight", "stem.bias"), kRestored),
-              ElementsAre("conv_pointwise"));
+              ElementsAre("conv_pointwise", "add"));
   EXPECT_THAT(ClassesOf(Named("stem.weight", "onnx::Conv_11"), kRestored),
-              ElementsAre("conv_pointwise"));
+              ElementsAre("conv_pointwise", "add"));
 }
 
 TEST(FoldedNorm, IsLeftAloneUnlessAsked) {
   EXPECT_THAT(ClassesOf(Named("onnx::Conv_10", "onnx::Conv_11")),
-              ElementsAre("conv_pointwise"));
+              ElementsAre("conv_pointwise", "add"));
+}
+
+TEST(ConvolutionBias, IsAddedToTheResultInPlace) {
+  const Kernel bias = KernelsOf(Named("stem.weight", "stem.bias")).back();
+  EXPECT_EQ(bias.bytes_in, 4 * 2 * 8 * 16);
+  EXPECT_EQ(bias.bytes_weight, 4 * 8);
+  EXPECT_EQ(bias.bytes_out, 4 * 2 * 8 * 16);
+  EXPECT_EQ(bias.inner_extent, 4);
+  EXPECT_TRUE(bias.variant);
+}
+
+TEST(ConvolutionBias, IsOfTheResultsTypeUnderAutocast) {
+  const Kernel bias =
+      KernelsOf(Named("stem.weight", "stem.bias"), kAutocast).back();
+  EXPECT_EQ(bias.bytes_in, 2 * 2 * 8 * 16);
+  EXPECT_EQ(bias.bytes_weight, 2 * 8);
+  EXPECT_EQ(bias.element_bytes_out, 2);
+}
+
+TEST(ConvolutionBias, OfPyTorchsDepthwiseKernelIsAddedOnTheWay) {
+  const std::string depthwise =
+      "%x = input f32[2,8,4,4]\n%y = conv2d(%x, parameter f32[8,1,1,1], "
+      "parameter f32[8]) {groups=8} : f32[2,8,4,4]\n";
+  EXPECT_THAT(ClassesOf(depthwise), ElementsAre("conv_depthwise_native"));
+  EXPECT_THAT(ClassesOf(depthwise, {.channels_last = true}),
+              ElementsAre("conv_depthwise", "add"));
+}
+
+TEST(ConvolutionBias, OfTransposedConvolutionsIsAddedToo) {
+  EXPECT_THAT(ClassesOf("%x = input f32[2,8,4,4]\n%y = conv_transpose2d(%x, "
+                        "parameter f32[8,6,2,2], parameter f32[6]) "
+                        "{stride=[2, 2]} : f32[2,6,8,8]\n"),
+              ElementsAre("conv_transposed", "add"));
 }
 
 TEST(FoldedNorm, ReadsAndWritesTheConvolutionsResult) {
