@@ -12,10 +12,12 @@
 // other than four. Where several heads of the queries share keys and values, it
 // has one for 16 bits without a mask alone (flash attention); else keys and
 // values are repeated for every head. From 2.5 on the products of 16-bit
-// tensors then run in FP32, between casts there and back. Before 2.0 the
-// operator did not exist: a network wrote these steps itself, scaled the scores
-// in place of the operands (timm, transformers), and under autocast its softmax
-// returned f32.
+// tensors then run in FP32, between casts there and back, and the softmax is a
+// safe one, which looks for rows without a key and fills them with zeros; the
+// weights, which nobody reads, are cast too (the profiler shows all of them,
+// _scaled_dot_product_attention_math). Before 2.0 the operator did not exist: a
+// network wrote these steps itself, scaled the scores in place of the operands
+// (timm, transformers), and under autocast its softmax returned f32.
 
 namespace foretell::cost {
 namespace {
@@ -60,10 +62,9 @@ class UnfusedAttention {
     const Node& node = expanded.node;
     outside_ = expanded.read_as.value_or(
         expansion.tensors.ElementBytes(node.inputs[0]));
-    const bool in_float = expansion.mode.torch.Generation() ==
-                              TorchGeneration::kFloatAttentionFallback &&
-                          outside_ == kHalfBytes;
-    inside_ = in_float ? kFloatBytes : outside_;
+    is_safe_ = expansion.mode.torch.Generation() ==
+               TorchGeneration::kFloatAttentionFallback;
+    inside_ = is_safe_ && outside_ == kHalfBytes ? kFloatBytes : outside_;
     const bool autocast =
         expansion.mode.autocast || expansion.graph.info().autocast;
     scores_ = autocast && IsBeforeFusion() ? kFloatBytes : inside_;
@@ -90,6 +91,7 @@ class UnfusedAttention {
           .element_bytes_in = masked,
           .element_bytes_out = scores_,
           .inner_extent = sizes_.keys});
+    if (is_safe_) FillEmptyRows(masked);
     Convert(KernelClass::kCastDown, sizes_.Scores(), scores_, inside_);
     Multiply(sizes_.Scores() + value, sizes_.Results(), sizes_.value_width,
              sizes_.keys);
@@ -143,6 +145,34 @@ class UnfusedAttention {
           .inner_extent = row});
   }
 
+  /// Compares the scores with minus infinity, finds the rows where all are, and
+  /// puts zeros there; casts the weights to the type of the operands.
+  void FillEmptyRows(std::int64_t masked) {
+    const std::int64_t scores = sizes_.Scores();
+    const std::int64_t rows = sizes_.batch * sizes_.queries;
+    Emit({.kernel_class = KernelClass::kElementwise,
+          .bytes_in = masked * scores,
+          .bytes_out = scores,
+          .element_bytes_in = masked,
+          .element_bytes_out = 1,
+          .inner_extent = sizes_.keys});
+    Emit({.kernel_class = KernelClass::kReduce,
+          .bytes_in = scores,
+          .bytes_out = rows,
+          .element_bytes_in = 1,
+          .element_bytes_out = 1,
+          .inner_extent = sizes_.keys,
+          .variant = true});
+    Emit({.kernel_class = KernelClass::kElementwise,
+          .bytes_in = scores_ * scores + rows,
+          .bytes_out = scores_ * scores,
+          .element_bytes_in = scores_,
+          .element_bytes_out = scores_,
+          .inner_extent = sizes_.keys,
+          .variant = true});
+    Convert(KernelClass::kCastDown, scores, scores_, outside_);
+  }
+
   void Multiply(std::int64_t elements_in, std::int64_t elements_out,
                 std::int64_t columns, std::int64_t contracted) {
     const Precision arithmetic = Arithmetic();
@@ -158,6 +188,7 @@ class UnfusedAttention {
           .k = contracted,
           .element_bytes_in = inside_,
           .element_bytes_out = inside_,
+          .inner_extent = sizes_.keys,
           .arithmetic = arithmetic});
   }
 
@@ -200,6 +231,7 @@ class UnfusedAttention {
   std::int64_t outside_ = 0;  ///< Bytes of operands and result.
   std::int64_t inside_ = 0;   ///< Bytes in the products.
   std::int64_t scores_ = 0;   ///< Bytes of what the softmax returns.
+  bool is_safe_ = false;      ///< Rows without a key are looked for.
 };
 
 /// Whether heads share keys and values in a way that no fused kernel takes.

@@ -68,7 +68,8 @@ TEST(KernelAttention, OfGroupedHeadsIsFusedInSixteenBitsAlone) {
   const std::vector<Kernel> kernels = GroupedHeads("f32");
   EXPECT_THAT(ClassesOf(kernels),
               ElementsAre("copy_hidden", "copy_hidden", "multiply", "multiply",
-                          "matmul_fp32", "softmax", "matmul_fp32"));
+                          "matmul_fp32", "softmax", "elementwise", "reduce",
+                          "elementwise", "matmul_fp32"));
   EXPECT_EQ(kernels[0].bytes_in, 4 * 2 * 2 * 7 * 8);
   EXPECT_EQ(kernels[0].bytes_out, 4 * 2 * 6 * 7 * 8);
   EXPECT_EQ(kernels[4].bytes_in, 4 * (2 * 6 * 5 * 8 + 2 * 6 * 7 * 8));
@@ -147,20 +148,37 @@ TEST(KernelAttention, FallsBackToFloatFrom25On) {
   ASSERT_THAT(
       ClassesOf(kernels),
       ElementsAre("cast_up", "cast_up", "cast_up", "multiply", "multiply",
-                  "matmul_fp32", "softmax", "matmul_fp32", "cast_down"));
+                  "matmul_fp32", "softmax", "elementwise", "reduce",
+                  "elementwise", "cast_down", "matmul_fp32", "cast_down"));
   EXPECT_EQ(kernels[0].bytes_in, 240 * 2);
   EXPECT_EQ(kernels[0].bytes_out, 240 * 4);
   EXPECT_EQ(kernels[5].bytes_in, (240 + 336) * 4);
   EXPECT_EQ(kernels[5].arithmetic, Precision::kFp32);
-  EXPECT_EQ(kernels[8].bytes_out, 120 * 2);
+  EXPECT_EQ(kernels[11].bytes_in, (210 + 168) * 4);
+  EXPECT_EQ(kernels[12].bytes_out, 120 * 2);
+}
+
+// 210 scores in 30 rows: a Boolean for each, one for each row, the weights with
+// zeros where a row has no key, and the weights in the operands' type.
+TEST(KernelAttention, LooksForRowsWithoutKeysFrom25On) {
+  const std::vector<Kernel> kernels = KernelsOf(kThreeDims, {.torch = kFrom25});
+  EXPECT_EQ(kernels[7].bytes_in, 210 * 4);
+  EXPECT_EQ(kernels[7].bytes_out, 210);
+  EXPECT_EQ(kernels[8].bytes_in, 210);
+  EXPECT_EQ(kernels[8].bytes_out, 30);
+  EXPECT_EQ(kernels[9].bytes_in, 210 * 4 + 30);
+  EXPECT_EQ(kernels[9].bytes_out, 210 * 4);
+  EXPECT_EQ(kernels[10].bytes_in, 210 * 4);
+  EXPECT_EQ(kernels[10].bytes_out, 210 * 2);
 }
 
 TEST(KernelAttention, InFloatNeedsNoCastsToFallBack) {
-  EXPECT_THAT(ClassesOf(R"(%q = input f32[6,5,8]
+  EXPECT_THAT(
+      ClassesOf(R"(%q = input f32[6,5,8]
 %y = scaled_dot_product_attention(%q, %q, %q) : f32[6,5,8]
 )"),
-              ElementsAre("multiply", "multiply", "matmul_fp32", "softmax",
-                          "matmul_fp32"));
+      ElementsAre("multiply", "multiply", "matmul_fp32", "softmax",
+                  "elementwise", "reduce", "elementwise", "matmul_fp32"));
 }
 
 TEST(KernelAttention, AddsAMaskToTheScores) {
