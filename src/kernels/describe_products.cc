@@ -27,23 +27,54 @@ std::int64_t Ratio(std::int64_t dividend, std::int64_t divisor) {
   return divisor == 0 ? 0 : dividend / divisor;
 }
 
+bool AreAll(const Shape& extents, std::int64_t value) {
+  return std::ranges::count(extents, value) == std::ssize(extents);
+}
+
+/// Whether cuDNN is fast at an image with a stride of 2, as PyTorch's table has
+/// it: by images, channels and width.
+bool IsFastWithStride(const Kernel& kernel, std::int64_t images) {
+  const std::int64_t width = kernel.inner_extent;
+  if (images == 1) return kernel.window_width > 1 || width <= 28;
+  if (kernel.window_width == 1) {
+    return images <= 16 && kernel.channels_in >= 128 && width <= 7;
+  }
+  return kernel.channels_in >= 512 ||
+         (kernel.channels_in >= 256 && width >= 28);
+}
+
 /// PyTorch leaves depthwise convolutions to cuDNN in the channels-last format,
-/// and in 16 bit for the windows that are fast there; else it takes a kernel of
-/// its own.
-bool IsNativeDepthwise(const Kernel& kernel) {
+/// and in f16 where it knows cuDNN to be fast (use_cudnn_depthwise in
+/// aten/src/ATen/native/Convolution.cpp, from 1.9 on); else it takes a kernel
+/// of its own.
+bool IsNativeDepthwise(const Kernel& kernel, const Convolution& convolution) {
+  constexpr std::int64_t kLeastChannels = 32, kLeastWidth = 7;
   if (kernel.channels_last) return false;
-  const bool is_square = kernel.window_height == kernel.window_width;
+  const bool is_half = kernel.arithmetic == Precision::kFp16 &&
+                       kernel.element_bytes_in == kHalfBytes;
+  if (!is_half || kernel.channels_in < kLeastChannels ||
+      !AreAll(convolution.dilation, 1)) {
+    return true;
+  }
+  const bool is_row = convolution.window.size() == 1;
+  if (is_row && kernel.stride == 1) return false;
   const bool is_known =
-      std::ranges::count(kDepthwiseWindows, kernel.window_height) > 0;
-  return kernel.element_bytes_in != kHalfBytes || !is_square || !is_known;
+      convolution.window.size() == 2 &&
+      AreAll(convolution.window, kernel.window_width) &&
+      AreAll(convolution.stride, kernel.stride) &&
+      std::ranges::count(kDepthwiseWindows, kernel.window_width) > 0;
+  if (!is_known || kernel.inner_extent < kLeastWidth) return true;
+  if (kernel.stride == 1) return false;
+  return kernel.stride != 2 || !IsFastWithStride(kernel, convolution.images);
 }
 
 KernelClass KernelClassOf(const Kernel& kernel,
                           const Convolution& convolution) {
   if (convolution.transposed) return KernelClass::kTransposedConvolution;
   if (convolution.IsDepthwise()) {
-    return IsNativeDepthwise(kernel) ? KernelClass::kNativeDepthwise
-                                     : KernelClass::kDepthwiseConvolution;
+    return IsNativeDepthwise(kernel, convolution)
+               ? KernelClass::kNativeDepthwise
+               : KernelClass::kDepthwiseConvolution;
   }
   if (kernel.groups > 1) return KernelClass::kGroupedConvolution;
   if (kernel.channels_in <= kMaxStemChannels) {
@@ -81,6 +112,32 @@ void SetAttention(const Expansion& expansion, const Node& node,
   kernel.n = key[key.size() - 2];
   kernel.k = query.back();
   kernel.causal = node.Int("is_causal", 0) != 0;
+}
+
+/// Elements between two rows of a matrix whose rows, or columns, lie side by
+/// side; 1 for a vector.
+std::int64_t LeadingExtent(const TensorStates& tensors, ValueId id) {
+  const Shape& shape = tensors.ShapeOf(id);
+  const Strides& strides = tensors.StridesOf(id);
+  std::int64_t extent = 1;
+  for (std::size_t i = shape.size() < 2 ? 0 : shape.size() - 2;
+       i < shape.size(); ++i) {
+    if (shape[i] > 1) extent = std::max(extent, strides[i]);
+  }
+  return extent;
+}
+
+/// The leading extent of the operands and the result that the least power of
+/// two divides: their rows can be loaded in no larger pieces.
+std::int64_t LeastAlignedExtent(const Expansion& expansion,
+                                const ExpandedNode& expanded) {
+  const auto alignment = [](std::int64_t extent) { return extent & -extent; };
+  std::int64_t least = LeadingExtent(expansion.tensors, expanded.result());
+  for (const ValueId id : expanded.operands) {
+    const std::int64_t extent = LeadingExtent(expansion.tensors, id);
+    if (alignment(extent) < alignment(least)) least = extent;
+  }
+  return least;
 }
 
 }  // namespace
@@ -159,6 +216,7 @@ void DescribeMatmul(const Expansion& expansion, const ExpandedNode& expanded,
   kernel.m = result.size() > 1 ? result[result.size() - 2] : 1;
   kernel.batch = ProductBefore(result, 2);
   kernel.k = Ratio(kernel.macs, NumElements(result));
+  kernel.inner_extent = LeastAlignedExtent(expansion, expanded);
 }
 
 void DescribeEinsum(const Expansion& expansion, const ExpandedNode& expanded,

@@ -69,24 +69,90 @@ TEST(KernelProducts, ConvolutionsFallIntoClasses) {
   EXPECT_EQ(transposed.macs, 2 * 8 * 16 * 6 * 4);
 }
 
-/// A depthwise convolution whose window is `window`, such as "3,3".
-KernelClass DepthwiseClass(const std::string& dtype, const std::string& window,
-                           const Run& mode = {}) {
-  return Convolution(dtype + "[1,8,9,9]", dtype + "[8,1," + window + "]",
-                     "groups=8, padding=[4, 4]", dtype + "[1,8,9,9]", mode)
+/// A depthwise convolution of images of f16, as the rule of PyTorch sees it.
+struct DepthwiseCase {
+  std::string window = "3,3";
+  std::string options = "";  ///< Further attributes: ", stride=[2, 2]".
+  int images = 2;
+  int channels = 32;
+  int width = 9;
+  std::string dtype = "f16";
+};
+
+KernelClass ClassOf(const DepthwiseCase& depthwise, const Run& mode = {}) {
+  const std::string channels = std::to_string(depthwise.channels);
+  const std::string images = depthwise.dtype + "[" +
+                             std::to_string(depthwise.images) + "," + channels +
+                             ",9," + std::to_string(depthwise.width) + "]";
+  return Convolution(
+             images,
+             depthwise.dtype + "[" + channels + ",1," + depthwise.window + "]",
+             "groups=" + channels + depthwise.options, images, mode)
       .kernel_class;
 }
 
+constexpr KernelClass kCudnn = KernelClass::kDepthwiseConvolution;
+constexpr KernelClass kNative = KernelClass::kNativeDepthwise;
+constexpr char kStrided[] = ", stride=[2, 2]";
+
 TEST(KernelProducts, DepthwiseConvolutionsAreCudnnsForKnownWindows) {
-  const KernelClass cudnn = KernelClass::kDepthwiseConvolution;
-  const KernelClass native = KernelClass::kNativeDepthwise;
-  EXPECT_EQ(DepthwiseClass("f16", "3,3"), cudnn);
-  EXPECT_EQ(DepthwiseClass("f16", "5,5"), cudnn);
-  EXPECT_EQ(DepthwiseClass("f16", "9,9"), native);
-  EXPECT_EQ(DepthwiseClass("f16", "1,5"), native);
-  EXPECT_EQ(DepthwiseClass("f16", "9,9", {.channels_last = true}), cudnn);
-  EXPECT_EQ(DepthwiseClass("f32", "3,3"), native);
-  EXPECT_EQ(DepthwiseClass("f32", "3,3", {.autocast = true}), cudnn);
+  EXPECT_EQ(ClassOf({}), kCudnn);
+  EXPECT_EQ(ClassOf({.window = "5,5"}), kCudnn);
+  EXPECT_EQ(ClassOf({.window = "9,9"}), kNative);
+  EXPECT_EQ(ClassOf({.window = "1,5"}), kNative);
+  EXPECT_EQ(ClassOf({.window = "9,9"}, {.channels_last = true}), kCudnn);
+}
+
+TEST(KernelProducts, DepthwiseConvolutionsAreCudnnsInHalfPrecisionAlone) {
+  EXPECT_EQ(ClassOf({.dtype = "f32"}), kNative);
+  EXPECT_EQ(ClassOf({.dtype = "bf16"}), kNative);
+  EXPECT_EQ(ClassOf({.dtype = "bf16"}, {.channels_last = true}), kCudnn);
+  EXPECT_EQ(ClassOf({.dtype = "f32"}, {.autocast = true}), kCudnn);
+}
+
+TEST(KernelProducts, DepthwiseConvolutionsOfSmallImagesAreNative) {
+  EXPECT_EQ(ClassOf({.channels = 31}), kNative);
+  EXPECT_EQ(ClassOf({.width = 7}), kCudnn);
+  EXPECT_EQ(ClassOf({.width = 6}), kNative);
+  EXPECT_EQ(ClassOf({.options = ", dilation=[2, 2]"}), kNative);
+}
+
+TEST(KernelProducts, StridedDepthwiseConvolutionsAreCudnnsWhereItIsFast) {
+  EXPECT_EQ(ClassOf({.options = kStrided, .channels = 511}), kNative);
+  EXPECT_EQ(ClassOf({.options = kStrided, .channels = 512}), kCudnn);
+  EXPECT_EQ(ClassOf({.options = kStrided, .channels = 256}), kNative);
+  EXPECT_EQ(ClassOf({.options = kStrided, .channels = 256, .width = 28}),
+            kCudnn);
+  EXPECT_EQ(ClassOf({.options = kStrided, .images = 1}), kCudnn);
+  EXPECT_EQ(ClassOf({.options = ", stride=[3, 3]", .channels = 512}), kNative);
+  EXPECT_EQ(ClassOf({.options = ", stride=[1, 2]", .channels = 512}), kNative);
+  const std::string one = "1,1";
+  EXPECT_EQ(ClassOf({.window = one, .options = kStrided, .images = 1}), kCudnn);
+  EXPECT_EQ(
+      ClassOf({.window = one, .options = kStrided, .images = 1, .width = 29}),
+      kNative);
+  EXPECT_EQ(ClassOf({.window = one,
+                     .options = kStrided,
+                     .images = 16,
+                     .channels = 128,
+                     .width = 7}),
+            kCudnn);
+  EXPECT_EQ(ClassOf({.window = one,
+                     .options = kStrided,
+                     .images = 17,
+                     .channels = 128,
+                     .width = 7}),
+            kNative);
+}
+
+TEST(KernelProducts, DepthwiseConvolutionsOfSequencesAreCudnnsWithoutStride) {
+  const auto of_stride = [](const std::string& stride) {
+    return Convolution("f16[2,32,9]", "f16[32,1,4]",
+                       "groups=32, stride=" + stride, "f16[2,32,6]")
+        .kernel_class;
+  };
+  EXPECT_EQ(of_stride("[1]"), kCudnn);
+  EXPECT_EQ(of_stride("[2]"), kNative);
 }
 
 TEST(KernelProducts, DepthwiseConvolutionsRunOnFp32Lanes) {
@@ -103,6 +169,23 @@ TEST(KernelProducts, ALinearLayerHasRowsOfFeatures) {
   EXPECT_EQ(kernel.kernel_class, KernelClass::kLinear);
   EXPECT_EQ(ProductOf(kernel), ProductSizes(1, 10, 16, 8));
   EXPECT_EQ(kernel.macs, 10 * 16 * 8);
+}
+
+/// Elements of the rows that are hardest to load, of [2, 8, rows] transposed
+/// times [2, 8, 16].
+std::int64_t RowsOfTransposedProduct(const std::string& rows) {
+  return LastOf("%x = input f16[2,8," + rows +
+                "]\n%t = transpose(%x) {dim0=1, dim1=2} : f16[2," + rows +
+                ",8] alias %x\n%w = input f16[2,8,16]\n%y = matmul(%t, %w) : "
+                "f16[2," +
+                rows + ",16]\n")
+      .inner_extent;
+}
+
+TEST(KernelProducts, AProductKnowsTheRowsThatAreHardestToLoad) {
+  EXPECT_EQ(RowsOfTransposedProduct("12"), 12);
+  EXPECT_EQ(RowsOfTransposedProduct("49"), 49);
+  EXPECT_EQ(RowsOfTransposedProduct("32"), 16);
 }
 
 TEST(KernelProducts, ABatchTimesOneMatrixIsLinear) {
