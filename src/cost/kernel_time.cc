@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "src/cost/attention_time.h"
+#include "src/cost/depthwise.h"
 #include "src/cost/float_convolution.h"
 #include "src/cost/gemm.h"
 #include "src/cost/roofline.h"
@@ -19,7 +20,8 @@
 //   convolution         implicit matrix product, groups as batch; on FP32 lanes
 //                       in kernels of its own (float_convolution.cc), on
 //                       tensor cores with copies (tensor_convolution.cc)
-//   depthwise           FP32 lanes, no reuse
+//   depthwise           FP32 lanes; cuDNN's kernel in turn with its traffic
+//                       (depthwise.cc)
 //   linear, matmul …    matrix product
 //   fused attention     blocks of queries over the SMs (attention_time.cc)
 //   layer norm, softmax  traffic of every pass that misses the cache
@@ -44,6 +46,10 @@ constexpr double kProductStartUs = 2.5;
 /// of the bandwidth: published FP16 times on A100 (LLMCompass).
 constexpr double kHalfSoftmaxShare = 0.57;
 
+/// Of poolings whose images lie channels-last, on the one GPU of which there
+/// are labels (RTX 3090).
+constexpr double kChannelsLastPoolShare = 0.40;
+
 struct ClassCost {
   KernelClass kernel_class;
   double bandwidth_share;
@@ -59,15 +65,15 @@ constexpr ClassCost kClassCosts[] = {
     {KernelClass::kDenseConvolution,       0.70, 1.00},
     {KernelClass::kStemConvolution,        0.70, 1.00},
     {KernelClass::kGroupedConvolution,     0.70, 1.00},
-    {KernelClass::kDepthwiseConvolution,   0.70, 0.05},
+    {KernelClass::kDepthwiseConvolution,   0.70, 1.00},
     {KernelClass::kNativeDepthwise,        0.70, 1.00},
     {KernelClass::kTransposedConvolution,  0.60, 1.00},
     {KernelClass::kLinear,                 0.74, 1.00},
     {KernelClass::kMatmul,                 0.74, 1.00},
     {KernelClass::kFloatMatmul,            0.61, 1.00},
     {KernelClass::kAttention,              0.70, 1.00},
-    {KernelClass::kBatchNorm,              0.75, 1.00},
-    {KernelClass::kFoldedBatchNorm,        0.75, 1.00},
+    {KernelClass::kBatchNorm,              0.87, 1.00},
+    {KernelClass::kFoldedBatchNorm,        0.87, 1.00},
     {KernelClass::kLayerNorm,              0.88, 1.00},
     {KernelClass::kGroupNorm,              0.50, 1.00},
     {KernelClass::kSoftmax,                0.80, 1.00},
@@ -83,7 +89,7 @@ constexpr ClassCost kClassCosts[] = {
     {KernelClass::kMaxPool,                0.60, 1.00},
     {KernelClass::kCopy,                   0.60, 1.00},
     {KernelClass::kHiddenCopy,             0.60, 1.00},
-    {KernelClass::kConcat,                 0.70, 1.00},
+    {KernelClass::kConcat,                 0.87, 1.00},
     {KernelClass::kPad,                    0.60, 1.00},
     {KernelClass::kGather,                 0.50, 1.00},
     {KernelClass::kUpsample,               0.50, 1.00},
@@ -119,6 +125,9 @@ const ClassCost& CostOf(KernelClass kernel_class) {
 double ProductUs(const Kernel& kernel, double at_peak_us,
                  const Machine& machine) {
   const double share = CostOf(kernel.kernel_class).product_share;
+  if (kernel.kernel_class == KernelClass::kDepthwiseConvolution) {
+    return CudnnDepthwiseUs(kernel, machine);
+  }
   if (IsDepthwise(kernel.kernel_class)) return at_peak_us / share;
   const GemmShape shape = {Real(kernel.batch), Real(kernel.m), Real(kernel.n),
                            Real(kernel.k)};
@@ -137,6 +146,9 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
 }
 
 double BandwidthShare(const Kernel& kernel) {
+  const bool is_pool = kernel.kernel_class == KernelClass::kAveragePool ||
+                       kernel.kernel_class == KernelClass::kMaxPool;
+  if (is_pool && kernel.channels_last) return kChannelsLastPoolShare;
   const bool is_half_softmax = kernel.kernel_class == KernelClass::kSoftmax &&
                                kernel.element_bytes_in == kHalfElementBytes;
   return is_half_softmax ? kHalfSoftmaxShare

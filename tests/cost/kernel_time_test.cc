@@ -39,6 +39,20 @@ std::string Attention(const std::string& type) {
          "\n%y = scaled_dot_product_attention(%q, %q, %q) : " + full + "\n";
 }
 
+double PoolUs(const foretell::Run& run) {
+  const DeviceSpec device = test::RoundDevice();
+  const Kernel kernel = KernelsOf(
+      "%x = input f16[100,100,10,10]\n%y = max_pool2d(%x) "
+      "{kernel_size=[1, 1]} : f16[100,100,10,10]\n",
+      run)[0];
+  return TimeOf(kernel, MakeMachine(device, {})).memory_us;
+}
+
+TEST(KernelTime, PoolsChannelsLastImagesMoreSlowly) {
+  EXPECT_DOUBLE_EQ(PoolUs({}), 4 / 0.6);
+  EXPECT_DOUBLE_EQ(PoolUs({.channels_last = true}), 4 / 0.4);
+}
+
 /// A row of docs/cost.md: the unit of each kind of product.
 struct UnitRow {
   std::string tensors;

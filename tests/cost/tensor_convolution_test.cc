@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 #include "src/cost/kernel_time.h"
@@ -61,6 +62,26 @@ TEST(TensorConvolution, ReadsChannelsLastImagesOfSixteenBitsAtFullRate) {
   EXPECT_DOUBLE_EQ(share("f16"), 0.8);
   EXPECT_DOUBLE_EQ(share("f16", {.channels_last = true}), 1.0);
   EXPECT_DOUBLE_EQ(share("f32", {.channels_last = true}), 0.8);
+}
+
+/// 3 x 3 on channels-last images of 128 channels in groups.
+Kernel InGroups(std::int64_t groups) {
+  return KernelsOf(
+             "%x = input f16[8,128,16,16]\n%y = conv2d(%x, weight "
+             "f16[128," +
+                 std::to_string(128 / groups) +
+                 ",3,3]) {padding=[1,1], groups=" + std::to_string(groups) +
+                 "} : f16[8,128,16,16]\n",
+             {.channels_last = true})
+      .at(0);
+}
+
+TEST(TensorConvolution, ReachesHalfInChannelsLastGroupsOfManyChannels) {
+  DeviceSpec device = test::RoundDevice();
+  const Machine machine = MachineOf(device, 86);
+  EXPECT_DOUBLE_EQ(TensorConvolutionShare(InGroups(1), machine), 1.0);
+  EXPECT_DOUBLE_EQ(TensorConvolutionShare(InGroups(2), machine), 0.5);
+  EXPECT_DOUBLE_EQ(TensorConvolutionShare(InGroups(4), machine), 1.0);
 }
 
 TEST(TensorConvolution, MultipliesByAmperesInstructionOnHopper) {
