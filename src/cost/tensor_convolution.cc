@@ -4,11 +4,11 @@
 #include "src/cost/roofline.h"
 
 // Convolutions on tensor cores, as cuDNN computes them: the implicit product in
-// the tiles of matrix products (gemm.cc), at 0.80 of that, and copies around
-// it. Its kernels want channels innermost. Images that lie otherwise are copied
-// on the way in and on the way out:
+// the tiles of matrix products (gemm.cc), in 16 bits at 0.80 of that, and
+// copies around it. Its kernels want channels innermost. Images that lie
+// otherwise are copied on the way in and on the way out:
 //
-//   TF32      half of all images, seen in published A100 latencies of whole
+//   TF32      0.7 of all images, seen in published A100 latencies of whole
 //             convolutional networks
 //   16 bits   0.4 of all images, from labels of 500 networks on two GPUs of
 //             Blackwell; published A100 rows of ResNet-50 agree. The chips of
@@ -26,13 +26,14 @@
 namespace foretell::cost {
 namespace {
 
-constexpr double kTensorConvolutionShare = 0.80;
+constexpr double kTf32Share = 1.0;
+constexpr double kHalfShare = 0.80;
 constexpr double kChannelsLastShare = 1.0;
 constexpr double kWideGroupsShare = 0.5;
 constexpr std::int64_t kMostGroupedChannels = 32;
 constexpr double kOldInstructionShare = 0.63;
 
-constexpr double kConvertedShare = 0.5;
+constexpr double kConvertedShare = 0.7;
 constexpr double kConvertedHalfShare = 0.4;
 constexpr double kConversionBandwidthShare = 0.8;
 
@@ -63,11 +64,14 @@ double InstructionShare(const Kernel& kernel, const Machine& machine) {
 }
 
 double TensorConvolutionShare(const Kernel& kernel, const Machine& machine) {
+  if (ArithmeticOf(kernel, machine) == Precision::kTf32) {
+    return kTf32Share * InstructionShare(kernel, machine);
+  }
   const bool is_direct = kernel.channels_last && IsHalf(kernel, machine);
   const bool has_wide_groups =
       kernel.groups > 1 &&
       kernel.channels_in > kernel.groups * kMostGroupedChannels;
-  const double share = !is_direct        ? kTensorConvolutionShare
+  const double share = !is_direct        ? kHalfShare
                        : has_wide_groups ? kWideGroupsShare
                                          : kChannelsLastShare;
   return share * InstructionShare(kernel, machine);
