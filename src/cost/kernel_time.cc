@@ -46,8 +46,8 @@ constexpr double kProductStartUs = 2.5;
 /// of the bandwidth: published FP16 times on A100 (LLMCompass).
 constexpr double kHalfSoftmaxShare = 0.57;
 
-/// Of poolings whose images lie channels-last, on the one GPU of which there
-/// are labels (RTX 3090).
+/// Of average poolings whose images lie channels-last, on the one GPU of which
+/// there are labels (RTX 3090).
 constexpr double kChannelsLastPoolShare = 0.40;
 
 struct ClassCost {
@@ -72,8 +72,8 @@ constexpr ClassCost kClassCosts[] = {
     {KernelClass::kMatmul,                 0.74, 1.00},
     {KernelClass::kFloatMatmul,            0.61, 1.00},
     {KernelClass::kAttention,              0.70, 1.00},
-    {KernelClass::kBatchNorm,              0.80, 1.00},
-    {KernelClass::kFoldedBatchNorm,        0.80, 1.00},
+    {KernelClass::kBatchNorm,              0.87, 1.00},
+    {KernelClass::kFoldedBatchNorm,        0.87, 1.00},
     {KernelClass::kLayerNorm,              0.88, 1.00},
     {KernelClass::kGroupNorm,              0.50, 1.00},
     {KernelClass::kSoftmax,                0.80, 1.00},
@@ -89,7 +89,7 @@ constexpr ClassCost kClassCosts[] = {
     {KernelClass::kMaxPool,                0.60, 1.00},
     {KernelClass::kCopy,                   0.60, 1.00},
     {KernelClass::kHiddenCopy,             0.60, 1.00},
-    {KernelClass::kConcat,                 0.80, 1.00},
+    {KernelClass::kConcat,                 0.87, 1.00},
     {KernelClass::kPad,                    0.60, 1.00},
     {KernelClass::kGather,                 0.50, 1.00},
     {KernelClass::kUpsample,               0.50, 1.00},
@@ -146,8 +146,7 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
 }
 
 double BandwidthShare(const Kernel& kernel) {
-  const bool is_pool = kernel.kernel_class == KernelClass::kAveragePool ||
-                       kernel.kernel_class == KernelClass::kMaxPool;
+  const bool is_pool = kernel.kernel_class == KernelClass::kAveragePool;
   if (is_pool && kernel.channels_last) return kChannelsLastPoolShare;
   const bool is_half_softmax = kernel.kernel_class == KernelClass::kSoftmax &&
                                kernel.element_bytes_in == kHalfElementBytes;

@@ -104,6 +104,15 @@ std::int64_t ElementBytesIn(const Expansion& expansion,
       first == expanded.operands.end() ? expanded.operands.front() : *first);
 }
 
+/// Bytes of the indices that a maximum pooling on CUDA writes, whether the
+/// operator returns them or not.
+std::int64_t DroppedIndexBytes(const Expansion& expansion, const Node& node) {
+  constexpr std::int64_t kIndexBytes = 8;
+  const bool drops = node.kind == OpKind::kMaxPool && node.outputs.size() == 1;
+  return drops ? kIndexBytes * expansion.tensors.Elements(node.outputs.front())
+               : 0;
+}
+
 void CountBytes(const Expansion& expansion, const ExpandedNode& expanded,
                 Kernel& kernel) {
   const TensorStates& tensors = expansion.tensors;
@@ -119,6 +128,7 @@ void CountBytes(const Expansion& expansion, const ExpandedNode& expanded,
   for (const ValueId id : expanded.node.outputs) {
     kernel.bytes_out += tensors.Bytes(id);
   }
+  kernel.bytes_out += DroppedIndexBytes(expansion, expanded.node);
   if (kind == OpKind::kGather || kind == OpKind::kEmbedding) {
     kernel.bytes_in = std::min(kernel.bytes_in, kernel.bytes_out);
     kernel.bytes_weight = std::min(kernel.bytes_weight, kernel.bytes_out);
@@ -167,6 +177,22 @@ void ExpandBias(Expansion& expansion, const ExpandedNode& expanded,
        .variant = true});
 }
 
+/// Padding with a constant fills the result and copies the input into it;
+/// cutting copies alone.
+void ExpandFilling(Expansion& expansion, const ExpandedNode& expanded,
+                   Kernel& padding) {
+  if (expanded.node.target != "constant_pad_nd" ||
+      padding.bytes_out <= padding.bytes_in) {
+    return;
+  }
+  expansion.kernels.push_back({.kernel_class = KernelClass::kFill,
+                               .node = padding.node,
+                               .bytes_out = padding.bytes_out,
+                               .element_bytes_in = padding.element_bytes_out,
+                               .element_bytes_out = padding.element_bytes_out});
+  padding.bytes_out = padding.bytes_in;
+}
+
 /// A batch norm in training reads its input once more, for the statistics.
 void ExpandStatistics(Expansion& expansion, const ExpandedNode& expanded,
                       const Kernel& norm) {
@@ -188,6 +214,7 @@ void ExpandOwnKernel(Expansion& expansion, const ExpandedNode& expanded,
   CountBytes(expansion, expanded, kernel);
   DescribeKernel(expansion, expanded, kernel);
   ExpandStatistics(expansion, expanded, kernel);
+  ExpandFilling(expansion, expanded, kernel);
   expansion.kernels.push_back(kernel);
   if (!IsBiasedConvolution(expanded.node)) return;
   if (expansion.mode.restore_folded_norms &&

@@ -42,7 +42,7 @@ std::string Attention(const std::string& type) {
 double PoolUs(const foretell::Run& run) {
   const DeviceSpec device = test::RoundDevice();
   const Kernel kernel = KernelsOf(
-      "%x = input f16[100,100,10,10]\n%y = max_pool2d(%x) "
+      "%x = input f16[100,100,10,10]\n%y = avg_pool2d(%x) "
       "{kernel_size=[1, 1]} : f16[100,100,10,10]\n",
       run)[0];
   return TimeOf(kernel, MakeMachine(device, {})).memory_us;

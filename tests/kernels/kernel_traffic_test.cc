@@ -90,6 +90,40 @@ TEST(KernelTraffic, ReadsNoMoreOfAnExpandedTensorThanItsStorage) {
   EXPECT_EQ(kernel.bytes_out, 20'000);
 }
 
+TEST(KernelTraffic, OfAMaximumPoolingWritesIndicesThatNobodyGets) {
+  const std::string input = "%x = input f16[2,8,4,4]\n";
+  const std::int64_t values = 2 * 8 * 2 * 2;
+  EXPECT_EQ(LastKernel(input +
+                       "%y = max_pool2d(%x) {kernel_size=[2,2]} : "
+                       "f16[2,8,2,2]\n")
+                .bytes_out,
+            values * (2 + 8));
+  EXPECT_EQ(LastKernel(input +
+                       "%y, %i = max_pool2d_with_indices(%x) "
+                       "{kernel_size=[2,2]} : f16[2,8,2,2], i64[2,8,2,2]\n")
+                .bytes_out,
+            values * (2 + 8));
+}
+
+TEST(KernelTraffic, OfPaddingFillsAndCopies) {
+  const std::vector<Kernel> kernels = KernelsOf(
+      "%x = input f16[2,8]\n%y = constant_pad_nd(%x) {pad=[1,1]} : "
+      "f16[2,10]\n");
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_EQ(kernels[0].kernel_class, KernelClass::kFill);
+  EXPECT_EQ(kernels[0].Bytes(), 2 * 10 * 2);
+  EXPECT_EQ(kernels[1].kernel_class, KernelClass::kPad);
+  EXPECT_EQ(kernels[1].bytes_in, 2 * 8 * 2);
+  EXPECT_EQ(kernels[1].bytes_out, 2 * 8 * 2);
+}
+
+TEST(KernelTraffic, OfCuttingFillsNothing) {
+  EXPECT_EQ(KernelsOf("%x = input f16[2,8]\n%y = constant_pad_nd(%x) "
+                      "{pad=[-1,-1]} : f16[2,6]\n")
+                .size(),
+            1U);
+}
+
 TEST(KernelTraffic, OfFillReadsNothing) {
   const Kernel kernel = LastKernel(R"(%x = input f32[100]
 %z = zeros_like(%x) : f32[100]
