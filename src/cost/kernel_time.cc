@@ -183,8 +183,8 @@ double StartUs(const Kernel& kernel, const Machine& machine,
 
 }  // namespace
 
-double KernelTime::Us() const {
-  return launch_us + conversion_us + std::max(arithmetic_us, memory_us);
+double KernelTime::WorkUs() const {
+  return conversion_us + std::max(arithmetic_us, memory_us);
 }
 
 KernelTime TimeOf(const Kernel& kernel, const Machine& machine) {

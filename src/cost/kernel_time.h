@@ -14,8 +14,9 @@ struct KernelTime {
   double at_peak_us = 0;     ///< Its product at the peak of its unit.
   double traffic_us = 0;     ///< Its bytes at the peak bandwidth.
 
-  /// Arithmetic and traffic overlap; launching does not.
-  double Us() const;
+  /// Without the launch: arithmetic and traffic overlap.
+  double WorkUs() const;
+  double Us() const { return launch_us + WorkUs(); }
 };
 
 /// Time of `kernel` on `machine`, once whatever its count. docs/cost.md has the

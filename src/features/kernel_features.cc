@@ -18,6 +18,7 @@
 
 #include "foretell/error.h"
 #include "src/core/units.h"
+#include "src/cost/kernel_time.h"
 
 namespace foretell::cost {
 namespace {
@@ -93,6 +94,11 @@ double WaveFill(const KernelFacts& facts) {
 double Balance(const KernelFacts& facts) {
   return (facts.roofline.arithmetic_us + kSmallUs) /
          (facts.roofline.memory_us + kSmallUs);
+}
+
+double Work(const KernelFacts& facts) {
+  return (WorkUs(facts.kernel, facts.machine) + kSmallUs) /
+         (facts.roofline.memory_us + facts.roofline.arithmetic_us + kSmallUs);
 }
 
 double Encode(const KernelFeature& feature, const KernelFacts& facts) {
@@ -234,8 +240,16 @@ constexpr std::array<KernelFeature, kNumKernelFeatures> kKernelFeatures = {{
      kLinear, 1, 0, &WaveFill},
     {"balance", "(1 ns + arithmetic) / (1 ns + memory), at the peaks",
      kLog2, 8, 0, &Balance},
+    {"work", "(1 ns + time by the cost model without launch) / (1 ns + roofline)",
+     kLog2, 4, 0, &Work},
 }};
 // clang-format on
+
+double WorkUs(const Kernel& kernel, const Machine& machine) {
+  Kernel parallel = kernel;
+  parallel.serial_steps = 0;
+  return TimeOf(parallel, machine).WorkUs();
+}
 
 std::array<double, kNumKernelFeatures> KernelFeatures(const Kernel& kernel,
                                                       const Machine& machine,

@@ -39,10 +39,14 @@ struct KernelFeature {
 
 /// Slots that the kernel alone decides; the rest depends on device and mode.
 inline constexpr int kNumOwnKernelFeatures = 33;
-inline constexpr int kNumKernelFeatures = 45;
+inline constexpr int kNumKernelFeatures = 46;
 
 /// The slots in their order.
 extern const std::array<KernelFeature, kNumKernelFeatures> kKernelFeatures;
+
+/// Time of the kernel by the cost model, in microseconds, without its launch
+/// and without what threads do one after the other.
+double WorkUs(const Kernel& kernel, const Machine& machine);
 
 /// Numbers that describe `kernel` on `machine` to a learned model, in the order
 /// of kKernelFeatures. The class is not among them.

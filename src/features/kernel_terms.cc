@@ -119,15 +119,20 @@ KernelView ViewOf(const TermContext& context, bool portable) {
   return {machine, context.run, portable};
 }
 
+/// Where the correction of a kernel starts from that learns from the device.
+double RooflineUs(const cost::Kernel& kernel, const cost::Machine& machine) {
+  const cost::KernelRoofline roofline = cost::RooflineOf(kernel, machine);
+  return (roofline.memory_us + roofline.arithmetic_us) / kTypicalShareOfPeak;
+}
+
 void AddKernel(const cost::Kernel& kernel, const KernelView& view,
                TermTable& table) {
   table.classes.push_back(ClassOf(kernel));
   AppendFeatures(kernel, view.machine, view.run, view.portable, table.features);
-  const cost::KernelRoofline roofline = cost::RooflineOf(kernel, view.machine);
+  const double us = view.portable ? cost::WorkUs(kernel, view.machine)
+                                  : RooflineUs(kernel, view.machine);
   table.amounts.push_back(
-      static_cast<float>(static_cast<double>(kernel.count) *
-                         (roofline.memory_us + roofline.arithmetic_us) *
-                         kMsPerUs / kTypicalShareOfPeak));
+      static_cast<float>(static_cast<double>(kernel.count) * us * kMsPerUs));
 }
 
 KernelSums SumsOf(const OperatorGraph& graph,

@@ -125,7 +125,7 @@ TEST(KernelFeatures, KeepTheirOrder) {
           "is_batched", "channels_last", "mixed_layouts", "odd_window",
           "variant", "runs_channels_last", "torch_before_2_0", "torch_from_2_5",
           "bandwidth", "peak_fp16", "peak_fp32", "sms", "l2", "bytes_per_l2",
-          "waves", "wave_fill", "balance"));
+          "waves", "wave_fill", "balance", "work"));
 }
 
 TEST(KernelFeatures, AreLogarithmsOfExtents) {
@@ -154,6 +154,19 @@ TEST(KernelFeatures, SayWhatDivides) {
   EXPECT_EQ(FeatureOf({.channels_in = 48}, "channels_in_divide_by_32"), 0);
   EXPECT_EQ(FeatureOf({.channels_out = 3}, "channels_out_divide_by_8"), 0);
   EXPECT_EQ(FeatureOf({.inner_extent = 7}, "inner_extent_divides_by_8"), 0);
+}
+
+// 10^6 bytes at 0.87 of 10^6 per us.
+TEST(KernelFeatures, KnowWhatTheCostModelSaysOfTheWork) {
+  const Kernel sum = {.kernel_class = KernelClass::kAdd,
+                      .bytes_in = 500'000,
+                      .bytes_out = 500'000};
+  const double roofline_us = 1 + 1e-3;
+  EXPECT_NEAR(FeatureOf(sum, "work"),
+              std::log2((1 / 0.87 + 1e-3) / roofline_us) / 4, 1e-12);
+  Kernel serial = sum;
+  serial.serial_steps = 1000;
+  EXPECT_EQ(FeatureOf(serial, "work"), FeatureOf(sum, "work"));
 }
 
 TEST(KernelFeatures, KnowOddWindowsAndFlags) {

@@ -46,6 +46,20 @@ TEST(KernelTerms, AreTheRooflinesOfKernelsAndTheirLaunches) {
   EXPECT_NEAR(table.totals[0], std::log2(1 + 3.0) / 20 - 1, 1e-6);
 }
 
+TEST(KernelTerms, AreTimesOfTheCostModelWhereTheyHaveToCarryOver) {
+  const OperatorGraph graph = ParseGraph(R"(graph "g"
+%x = input f32[4096,4096]
+%a = relu(%x) : f32[4096,4096]
+)");
+  const double us = 2 * 4096.0 * 4096.0 * 4.0 / 0.87 /
+                    cost::MakeMachine(TermsDevice(), {}).bytes_per_us;
+  for (const auto terms : {&PortableKernelTerms, &KernelGraphTerms}) {
+    EXPECT_NEAR(AmountOf(terms(graph, {TermsDevice(), {}, {}}),
+                         static_cast<std::int32_t>(cost::KernelClass::kRelu)),
+                us / 1000, 1e-6);
+  }
+}
+
 TEST(KernelTerms, PutSerialThreadsBesideTheirBytes) {
   const OperatorGraph graph = ParseGraph(R"(graph "g"
 %x = input f16[1024,256,7,7]
@@ -92,9 +106,7 @@ TEST(KernelTerms, TakeMeasuredRatesWhereTheyHaveToCarryOver) {
                     static_cast<std::int32_t>(cost::KernelClass::kLinear));
   };
   EXPECT_EQ(amount(half, false), amount(TermsDevice(), false));
-  const double flops = 2 * 4096.0 * 4096.0 * 4096.0;
-  EXPECT_NEAR(amount(half, true) - amount(TermsDevice(), true),
-              flops / 312e12 * 1e3 / 0.6, 1e-5);
+  EXPECT_GT(amount(half, true), 1.9 * amount(TermsDevice(), true));
 }
 
 TEST(ReplayTerms, GiveCachedSegmentsBackOnAFullDevice) {
