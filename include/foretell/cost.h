@@ -101,8 +101,8 @@ struct CostEstimate {
 /// Exchanges between GPUs run on a third timeline, one after another, each once
 /// what it sends is there; who reads a result waits for it.
 ///
-/// A power limit of the run below the board's own makes the clock fall until
-/// the average power keeps to it.
+/// Where the average power would be above the board's own limit, or a lower one
+/// of the run, the clock falls until it keeps to it.
 ///
 /// Throws Error(kInvalidArgument) for options outside their ranges, for
 /// exchanges on a device without a link and for a device without bandwidth, SMs

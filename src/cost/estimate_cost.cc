@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <utility>
 
 #include "foretell/cost.h"
 #include "src/cost/host_time.h"
@@ -26,9 +25,9 @@
 // starts when what it sends is there and the one before it is done; a kernel
 // that reads what comes of it starts no earlier than that.
 //
-// A power limit below the board's own acts on the average over many steps, so
-// one clock is sought for the whole of a step: the highest at which its average
-// power is within the limit.
+// A power limit, the board's own or a lower one, acts on the average over many
+// steps, so one clock is sought for the whole of a step: the highest at which
+// its average power is within the limit.
 
 namespace foretell {
 namespace {
@@ -46,8 +45,6 @@ constexpr double kDispatchPerOptimizerTensorUs = 0.2;
 /// CPU time of every kernel of an operator after its first: called from C++,
 /// inside the operator. Judgement.
 constexpr double kFurtherKernelUs = 4;
-constexpr double kLowestClock = 0.01;
-constexpr int kClockBisections = 16;
 constexpr double kUsPerMs = 1e3;
 constexpr double kUsPerS = 1e6;
 
@@ -92,7 +89,7 @@ struct BoundTimes {
 
 void AddKernel(const Kernel& kernel, const Machine& machine, NodeCost& node,
                BoundTimes& bounds) {
-  const KernelTime time = cost::TimeOf(kernel, machine);
+  const KernelTime time = cost::TimeAtClock(kernel, machine);
   const double us = time.Us();
   const auto count = static_cast<double>(kernel.count);
   node.gpu_us += count * us;
@@ -226,20 +223,12 @@ CostEstimate EstimateOn(const cost::LaunchedStep& step, const Machine& machine,
 /// The step at the highest clock at which it keeps to the power limit.
 CostEstimate EstimateThrottled(const cost::LaunchedStep& step,
                                const Machine& machine, double link_gb_s) {
-  double low = kLowestClock;
-  double high = 1;
-  CostEstimate best = EstimateOn(step, machine.AtClock(low), link_gb_s);
-  for (int i = 0; i < kClockBisections; ++i) {
-    const double clock = (low + high) / 2;
-    CostEstimate tried = EstimateOn(step, machine.AtClock(clock), link_gb_s);
-    if (tried.average_power_w > cost::PowerLimitW(machine)) {
-      high = clock;
-    } else {
-      low = clock;
-      best = std::move(tried);
-    }
-  }
-  return best;
+  const auto at = [&](double clock) {
+    return EstimateOn(step, machine.AtClock(clock), link_gb_s);
+  };
+  return at(cost::HighestClock([&](double clock) {
+    return at(clock).average_power_w <= cost::PowerLimitW(machine);
+  }));
 }
 
 }  // namespace
@@ -274,17 +263,24 @@ cost::LaunchedStep cost::LaunchStep(const OperatorGraph& graph,
   return step;
 }
 
+CostEstimate cost::EstimateAtFullClock(const LaunchedStep& step,
+                                       const DeviceSpec& device,
+                                       const CostOptions& options) {
+  return EstimateOn(step, MakeMachine(device, options),
+                    step.links.empty() ? 0 : LinkGbS(device, options));
+}
+
 CostEstimate cost::EstimateLaunched(const LaunchedStep& step,
                                     const DeviceSpec& device,
                                     const CostOptions& options) {
+  const CostEstimate result = EstimateAtFullClock(step, device, options);
   const Machine machine = MakeMachine(device, options);
-  const double link_gb_s = step.links.empty() ? 0 : LinkGbS(device, options);
-  CostEstimate result = EstimateOn(step, machine, link_gb_s);
-  if (!options.run.power_limit_w ||
+  // Where the limit is no more than idle power, no clock keeps to it.
+  if (device.max_power_w <= device.idle_power_w ||
       result.average_power_w <= PowerLimitW(machine)) {
     return result;
   }
-  return EstimateThrottled(step, machine, link_gb_s);
+  return EstimateThrottled(step, machine, result.link_gb_s);
 }
 
 CostEstimate cost::EstimateOnHost(const CostEstimate& estimate,

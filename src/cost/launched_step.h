@@ -25,6 +25,11 @@ CostEstimate EstimateLaunched(const LaunchedStep& step,
                               const DeviceSpec& device,
                               const CostOptions& options);
 
+/// The same at the full clock, whatever power that takes.
+CostEstimate EstimateAtFullClock(const LaunchedStep& step,
+                                 const DeviceSpec& device,
+                                 const CostOptions& options);
+
 /// `estimate`, made on the same machine, where the host takes `slowdown` times
 /// as long to dispatch every operator: kernels take as long as they did.
 CostEstimate EstimateOnHost(const CostEstimate& estimate,

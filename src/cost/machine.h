@@ -15,7 +15,7 @@ struct Machine {
   double bytes_per_us = 0;
   double share = 1;            ///< sms / device->sms.
   double bandwidth_share = 1;  ///< Of the device's bandwidth, at full clock.
-  /// Of its multiprocessors, as a share of the one at the board's own limit.
+  /// Of its multiprocessors, as a share of the full one.
   double clock = 1;
   double power_limit_w = 0;  ///< Of the whole device.
   /// Whether rates that were measured stand for the data sheet's peaks.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "src/cost/kernel_time.h"
 #include "src/cost/machine.h"
 #include "src/kernels/kernels.h"
@@ -17,8 +19,17 @@ struct Activity {
 Activity ActivityOf(const Kernel& kernel, const KernelTime& time,
                     const Machine& machine);
 
-/// Watts of the machine while a kernel runs; at most PowerLimitW where the
-/// clock is the board's own. A slice draws its share of the SMs' power, idle
+/// The highest clock, (0, 1), at which `keeps` holds, as it does at all lower
+/// ones.
+double HighestClock(const std::function<bool(double)>& keeps);
+
+/// TimeOf at the machine's clock, but that arithmetic which alone would draw
+/// more than the board's own limit takes longer only below the clock at which
+/// it keeps to that: published times hold it.
+KernelTime TimeAtClock(const Kernel& kernel, const Machine& machine);
+
+/// Watts of the machine while a kernel runs, be it more than PowerLimitW, which
+/// is one for the average. A slice draws its share of the SMs' power, idle
 /// power included, and its share of the memory's power, by bandwidth.
 double BusyPowerW(const Machine& machine, const Activity& activity);
 

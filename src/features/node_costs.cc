@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "src/core/units.h"
+#include "src/cost/launched_step.h"
 
 namespace foretell::learned {
 namespace {
@@ -60,7 +61,8 @@ std::vector<std::string_view> NodeCostNames() {
 
 NodeCosts NodeCostsOf(const OperatorGraph& graph, const DeviceSpec& device,
                       const CostOptions& options) {
-  const CostEstimate estimate = EstimateCost(graph, device, options);
+  const CostEstimate estimate = cost::EstimateAtFullClock(
+      cost::LaunchStep(graph, options), device, options);
   double busy_us = 0;
   for (const NodeCost& node : estimate.nodes) busy_us += node.gpu_us;
   NodeCosts costs;

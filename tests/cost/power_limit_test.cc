@@ -1,4 +1,5 @@
-// A power limit below the board's own: what it costs and what it may not do.
+// A power limit, the board's own or a lower one: what it costs and what it may
+// not do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 #include "foretell/cost.h"
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
+#include "src/cost/launched_step.h"
 #include "tests/cost/test_device.h"
 
 namespace foretell {
@@ -30,6 +32,15 @@ const char* const kTiny = R"(graph "tiny"
 %x = input f32[64]
 %a = relu(%x) : f32[64]
 %b = relu(%a) : f32[64]
+output %b
+)";
+
+const char* const kHungryAndCalm = R"(graph "mixed"
+%x = input f16[8192,8192]
+%y = input f32[2048,2048]
+%a = linear(%x, weight f16[8192,8192]) : f16[8192,8192]
+%b = linear(%y, weight f32[2048,2048]) : f32[2048,2048]
+output %a
 output %b
 )";
 
@@ -78,6 +89,30 @@ TEST(PowerLimit, LeavesAStepAloneThatWaitsForTheHost) {
   const CostEstimate free = At(kTiny, std::nullopt);
   EXPECT_EQ(limited.latency_ms, free.latency_ms);
   EXPECT_EQ(limited.energy_j, free.energy_j);
+}
+
+TEST(PowerLimit, OfTheBoardItselfIsKeptToOnAverage) {
+  const OperatorGraph graph = ParseGraph(kHungryAndCalm);
+  const DeviceSpec device = test::RoundDevice();
+  const CostEstimate limited = EstimateCost(graph, device);
+  const CostEstimate full =
+      cost::EstimateAtFullClock(cost::LaunchStep(graph, {}), device, {});
+  EXPECT_GT(full.average_power_w, 255);
+  EXPECT_LE(limited.average_power_w, 250);
+  EXPECT_GT(limited.average_power_w, 249);
+  // The product in 16 bits would draw more alone, so its time holds a lower
+  // clock; that in 32 bits draws less.
+  EXPECT_DOUBLE_EQ(limited.nodes[0].gpu_us, full.nodes[0].gpu_us);
+  EXPECT_GT(limited.nodes[1].gpu_us, 1.02 * full.nodes[1].gpu_us);
+}
+
+TEST(PowerLimit, OfABoardThatDrawsNoMoreThanWhenIdleIsNone) {
+  const OperatorGraph graph = ParseGraph(kProductAndTraffic);
+  DeviceSpec device = test::RoundDevice();
+  const double usual_ms = EstimateCost(graph, device).latency_ms;
+  device.max_power_w = device.idle_power_w;
+  device.chip_power_w = 250;
+  EXPECT_EQ(EstimateCost(graph, device).latency_ms, usual_ms);
 }
 
 TEST(PowerLimit, OfTheBoardItselfChangesNothing) {

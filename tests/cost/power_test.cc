@@ -7,7 +7,7 @@
 namespace foretell::cost {
 namespace {
 
-TEST(Power, GrowsWithWhatAKernelUsesUpToTheLimit) {
+TEST(Power, GrowsWithWhatAKernelUses) {
   const DeviceSpec device = test::RoundDevice();
   const Machine machine = MakeMachine(device, {});
   EXPECT_DOUBLE_EQ(IdlePowerW(machine), 50);
@@ -16,29 +16,30 @@ TEST(Power, GrowsWithWhatAKernelUsesUpToTheLimit) {
   EXPECT_DOUBLE_EQ(BusyPowerW(machine, {.tensor = 0.5}), 50 + 200 * 0.87);
   EXPECT_DOUBLE_EQ(BusyPowerW(machine, {.lanes = 0.5}), 50 + 200 * 0.57);
   EXPECT_DOUBLE_EQ(BusyPowerW(machine, {.memory = 0.5}), 50 + 200 * 0.44);
-  EXPECT_DOUBLE_EQ(BusyPowerW(machine, {.tensor = 1, .memory = 1}), 250);
+}
+
+TEST(Power, OfAKernelMayBeAboveTheLimitOfTheBoard) {
+  DeviceSpec device = test::RoundDevice();
+  EXPECT_DOUBLE_EQ(
+      BusyPowerW(MakeMachine(device, {}), {.tensor = 1, .memory = 1}),
+      50 + 200 * (0.27 + 1.2 + 0.34));
+  device.chip_power_w = 450;
+  EXPECT_DOUBLE_EQ(
+      BusyPowerW(MakeMachine(device, {}), {.lanes = 1, .memory = 0.5}),
+      50 + 400 * (0.27 + 0.6 + 0.17));
 }
 
 TEST(Power, FallsWithTheClockAndItsVoltageDownToAFloor) {
   const DeviceSpec device = test::RoundDevice();
   const Machine machine = MakeMachine(device, {});
   const Activity busy{.lanes = 1, .memory = 0.5};
+  const double sm = 0.27 + 0.6;
   const double memory = 0.34 * 0.5;
   EXPECT_DOUBLE_EQ(BusyPowerW(machine.AtClock(0.8), busy),
-                   50 + 200 * (0.8 * 0.8 * 0.8 * (1 - memory) + memory));
-  EXPECT_DOUBLE_EQ(
-      BusyPowerW(machine.AtClock(0.5), busy),
-      50 + 200 * (0.5 * 0.6 * 0.6 * (1 - memory) + 0.5 / 0.6 * memory));
+                   50 + 200 * (0.8 * 0.8 * 0.8 * sm + memory));
+  EXPECT_DOUBLE_EQ(BusyPowerW(machine.AtClock(0.5), busy),
+                   50 + 200 * (0.5 * 0.6 * 0.6 * sm + 0.5 / 0.6 * memory));
   EXPECT_DOUBLE_EQ(IdlePowerW(machine.AtClock(0.5)), 50);
-}
-
-TEST(Power, OfAChipIsCutOffByItsBoard) {
-  DeviceSpec device = test::RoundDevice();
-  device.chip_power_w = 450;
-  const Machine machine = MakeMachine(device, {});
-  EXPECT_DOUBLE_EQ(BusyPowerW(machine, {}), 50 + 400 * 0.27);
-  EXPECT_DOUBLE_EQ(BusyPowerW(machine, {.memory = 0.5}), 50 + 400 * 0.44);
-  EXPECT_DOUBLE_EQ(BusyPowerW(machine, {.lanes = 1}), 250);
 }
 
 TEST(Power, OfASliceIsItsShareOfTheSmsAndOfTheMemory) {
@@ -49,8 +50,32 @@ TEST(Power, OfASliceIsItsShareOfTheSmsAndOfTheMemory) {
   EXPECT_DOUBLE_EQ(BusyPowerW(slice, {.memory = 1}),
                    10 + 200 * (0.2 * 0.27 + 0.5 * 0.34));
   EXPECT_DOUBLE_EQ(PowerLimitW(slice), 10 + 200 * (0.2 * 0.66 + 0.5 * 0.34));
-  EXPECT_DOUBLE_EQ(BusyPowerW(slice, {.tensor = 1, .memory = 1}),
-                   PowerLimitW(slice));
+}
+
+TEST(Clock, IsTheHighestAtWhichSomethingHolds) {
+  EXPECT_NEAR(HighestClock([](double clock) { return clock <= 0.7; }), 0.7,
+              1e-4);
+  EXPECT_NEAR(HighestClock([](double) { return true; }), 1, 1e-4);
+  EXPECT_DOUBLE_EQ(HighestClock([](double) { return false; }), 0.01);
+}
+
+TEST(TimeAtClock, OfAHungryProductGrowsBelowAClockOfItsOwn) {
+  const DeviceSpec device = test::RoundDevice();
+  const Machine machine = MakeMachine(device, {});
+  Kernel product{.kernel_class = KernelClass::kLinear,
+                 .macs = 1'000'000'000,
+                 .arithmetic = Precision::kTf32};
+  const auto arithmetic_us = [&](double clock) {
+    return TimeAtClock(product, machine.AtClock(clock)).arithmetic_us;
+  };
+  // 20 us, and 5.5 us to launch it. Alone it keeps to 250 W at a clock of
+  // 0.917: 0.917^3 * 0.27 + 0.917^2 * 1.2 * 20 / 25.5 = 1.
+  EXPECT_DOUBLE_EQ(arithmetic_us(1), 20);
+  EXPECT_DOUBLE_EQ(arithmetic_us(0.95), 20);
+  EXPECT_NEAR(arithmetic_us(0.5), 20 * 0.917 / 0.5, 0.01);
+  // 200 us on FP32 lanes take 221 W.
+  product.arithmetic = Precision::kFp32;
+  EXPECT_DOUBLE_EQ(arithmetic_us(0.5), 400);
 }
 
 TEST(Activity, OfTrafficIsTheShareOfTheTimeInWhichDataMoves) {

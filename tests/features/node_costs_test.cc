@@ -56,6 +56,22 @@ TEST(NodeCosts, AreAllZeroSharesWithoutAnyKernel) {
   EXPECT_EQ(costs.shares, std::vector<float>{0});
 }
 
+TEST(NodeCosts, AreThoseOfTheFullClock) {
+  const OperatorGraph graph = ParseGraph(R"(graph "g"
+%x = input f16[8192,8192]
+%y = input f32[4096,4096]
+%a = linear(%x, weight f16[8192,8192]) : f16[8192,8192]
+%b = linear(%y, weight f32[4096,4096]) : f32[4096,4096]
+output %a
+output %b
+)");
+  DeviceSpec device = A100();
+  const NodeCosts costs = NodeCostsOf(graph, device, {});
+  device.chip_power_w = device.max_power_w;
+  device.max_power_w = 200;
+  EXPECT_EQ(NodeCostsOf(graph, device, {}).shares, costs.shares);
+}
+
 TEST(NodeCosts, SayWhatBoundsANode) {
   // 64 x 4096 x 1024 multiply-accumulates; 17 MB of weights in float32.
   const NodeCosts costs = CostsOf(kNetwork);
