@@ -31,7 +31,8 @@ class Bench {
         total_(total),
         memory_{.device = plan.catalog.Find(),
                 .context = plan.catalog.Catalog().DefaultContext(),
-                .with_workspaces = plan.device != "cpu"} {}
+                .with_workspaces = plan.device != "cpu",
+                .torch = plan.model.run.torch} {}
 
   CalibrationRuns RunAll(const Eigen::MatrixXd& points) {
     std::vector<Eigen::Index> good;

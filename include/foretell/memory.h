@@ -11,6 +11,7 @@
 
 #include "foretell/device.h"
 #include "foretell/graph.h"
+#include "foretell/run.h"
 
 namespace foretell {
 
@@ -98,6 +99,8 @@ struct MemoryOptions {
   /// Adds the scratch memory of cuBLAS and cuDNN (docs/memory.md).
   bool with_workspaces = true;
   CachingAllocatorConfig allocator = {};
+  /// Whose convolutions run: some versions do without cuDNN.
+  TorchVersion torch = {};
 };
 
 /// A storage alive at the moment of the allocated peak.
@@ -195,9 +198,11 @@ std::int64_t LeastMemory(const OperatorGraph& graph,
                          const MemoryBreakdown& simulated);
 
 /// The most scratch bytes that the kernels of `node` take at once on `device`
-/// while it runs, beside its results; 0 for nodes without a workspace. The
-/// cuBLAS workspace, which is kept for the whole run, is not in it.
+/// under `torch` while it runs, beside its results; 0 for nodes without a
+/// workspace. The cuBLAS workspace, which is kept for the whole run, is not in
+/// it.
 std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node,
-                            const DeviceSpec& device);
+                            const DeviceSpec& device,
+                            const TorchVersion& torch = {});
 
 }  // namespace foretell

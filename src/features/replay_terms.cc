@@ -112,7 +112,9 @@ memory::ColdStep ReplayWithin(double limit_mib, const OperatorGraph& graph,
 }  // namespace
 
 TermTable ReplayTerms(const OperatorGraph& graph, const TermContext& context) {
-  MemoryOptions options{.device = context.device, .context = context.context};
+  MemoryOptions options{.device = context.device,
+                        .context = context.context,
+                        .torch = context.run.torch};
   const double context_mib = context.context.ContextMib(context.device);
   const double parameters = RoleMib(graph, TensorRole::kParameter);
   const double inputs = RoleMib(graph, TensorRole::kInput);

@@ -56,6 +56,9 @@ bool IsConvolutionGradient(const Node& node) {
 
 void ExpandConvolutionGradients(Expansion& expansion,
                                 const ExpandedNode& expanded) {
+  if (IsUnfolded(expansion, expanded)) {
+    return ExpandUnfoldedGradients(expansion, expanded);
+  }
   const WantedGradients wanted = WantedGradientsOf(expanded.node);
   if (wanted.input) {
     EmitProduct(expansion, expanded, ProductPass::kInputGradient, kWeight,

@@ -215,14 +215,16 @@ void ExpandOwnKernel(Expansion& expansion, const ExpandedNode& expanded,
   DescribeKernel(expansion, expanded, kernel);
   ExpandStatistics(expansion, expanded, kernel);
   ExpandFilling(expansion, expanded, kernel);
-  expansion.kernels.push_back(kernel);
-  if (!IsBiasedConvolution(expanded.node)) return;
-  if (expansion.mode.restore_folded_norms &&
-      HasFoldedNorm(expansion.graph, expanded.node)) {
-    ExpandFoldedNorm(expansion, kernel);
+  const bool restores = expansion.mode.restore_folded_norms &&
+                        HasFoldedNorm(expansion.graph, expanded.node);
+  const bool adds_bias = IsBiasedConvolution(expanded.node) && !restores;
+  if (IsUnfolded(expansion, expanded)) {
+    ExpandUnfolded(expansion, expanded, adds_bias);
   } else {
-    ExpandBias(expansion, expanded, kernel);
+    expansion.kernels.push_back(kernel);
+    if (adds_bias) ExpandBias(expansion, expanded, kernel);
   }
+  if (restores) ExpandFoldedNorm(expansion, kernel);
 }
 
 void ExpandNode(Expansion& expansion, NodeId id) {

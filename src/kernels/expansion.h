@@ -80,4 +80,17 @@ void ExpandConvolutionGradients(Expansion& expansion,
 void DescribeKernel(const Expansion& expansion, const ExpandedNode& expanded,
                     Kernel& kernel);
 
+/// True for a convolution, or the backward operator of one, that PyTorch runs
+/// without cuDNN: RunsUnfolded.
+bool IsUnfolded(const Expansion& expansion, const ExpandedNode& expanded);
+
+/// Emits the fills, copies and products of a convolution image by image;
+/// without `adds_bias` its bias is left out. Requires IsUnfolded.
+void ExpandUnfolded(Expansion& expansion, const ExpandedNode& expanded,
+                    bool adds_bias);
+
+/// The same for the gradients that the node is asked for. Requires IsUnfolded.
+void ExpandUnfoldedGradients(Expansion& expansion,
+                             const ExpandedNode& expanded);
+
 }  // namespace foretell::cost

@@ -43,14 +43,14 @@ class ScheduleMaker {
   void AddNode(NodeId id, std::span<const MemoryEvent> events) {
     if (!options_.with_workspaces) return AddEvents(events);
     AddCublasWorkspaceOnce(id);
-    for (const WorkspaceBlock& block :
-         WorkspaceBlocks(graph_, graph_.node(id), options_.device)) {
+    for (const WorkspaceBlock& block : WorkspaceBlocks(
+             graph_, graph_.node(id), options_.device, options_.torch)) {
       const std::size_t split = EndOfOutput(id, block.output, events);
       AddEvents(events.first(split));
       events = events.subspan(split);
       const std::int64_t workspace = next_workspace_id_++;
       AddWorkspace(Kind::kAllocate, workspace, block.bytes, id);
-      schedule_.back().allocation.optional = true;
+      schedule_.back().allocation.optional = block.optional;
       AddWorkspace(Kind::kFree, workspace, block.bytes, id);
     }
     AddEvents(events);
@@ -58,7 +58,10 @@ class ScheduleMaker {
 
   void AddCublasWorkspaceOnce(NodeId id) {
     const std::int64_t bytes = options_.device.cublas_workspace_bytes;
-    if (has_cublas_ || bytes <= 0 || !UsesCublas(graph_.node(id))) return;
+    if (has_cublas_ || bytes <= 0 ||
+        !UsesCublas(graph_, graph_.node(id), options_.torch)) {
+      return;
+    }
     has_cublas_ = true;
     AddWorkspace(Kind::kAllocate, next_workspace_id_++, bytes, id);
   }

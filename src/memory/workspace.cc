@@ -7,6 +7,7 @@
 
 #include "foretell/memory.h"
 #include "src/graph/convolution.h"
+#include "src/graph/unfolded_convolution.h"
 
 // Scratch memory of cuDNN's convolutions.
 //
@@ -200,11 +201,34 @@ std::vector<memory::WorkspaceBlock> BackwardBlocks(
   return blocks;
 }
 
+/// The columns of one image. Groups run one after the other, on a copy of their
+/// share of the operands, and their results are joined once the columns are
+/// gone.
+memory::WorkspaceBlock UnfoldedBlock(const Node& node,
+                                     const Convolution& convolution) {
+  std::int64_t bytes =
+      ColumnsOf(convolution).Elements() * ByteWidth(convolution.input->dtype);
+  if (convolution.groups > 1) {
+    const bool backward = convolution.backward;
+    const WantedGradients wanted = WantedGradientsOf(node);
+    const std::int64_t input = convolution.input->Bytes();
+    const std::int64_t output = convolution.output->Bytes();
+    const std::int64_t operands = input + (backward ? output : 0);
+    const std::int64_t gradients =
+        (wanted.input ? input : 0) +
+        (wanted.weight ? convolution.weight->Bytes() : 0);
+    bytes = std::max(bytes + operands / convolution.groups,
+                     backward ? gradients : output);
+  }
+  return {node.outputs.size() - 1, bytes, false};
+}
+
 }  // namespace
 
-bool memory::UsesCublas(const Node& node) {
+bool memory::UsesCublas(const OperatorGraph& graph, const Node& node,
+                        const TorchVersion& torch) {
   return node.kind == OpKind::kLinear || node.kind == OpKind::kMatmul ||
-         node.kind == OpKind::kEinsum;
+         node.kind == OpKind::kEinsum || RunsUnfolded(graph, node, torch);
 }
 
 bool memory::UsesCudnn(const Node& node) {
@@ -223,9 +247,15 @@ std::optional<memory::ConvolutionFacts> memory::ConvolutionFactsOf(
 }
 
 std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
-    const OperatorGraph& graph, const Node& node, const DeviceSpec& device) {
+    const OperatorGraph& graph, const Node& node, const DeviceSpec& device,
+    const TorchVersion& torch) {
   const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
   if (!convolution || node.outputs.empty()) return {};
+  if (RunsUnfolded(graph, node, torch)) {
+    const WorkspaceBlock block = UnfoldedBlock(node, *convolution);
+    if (block.bytes == 0) return {};
+    return {block};
+  }
   const WorkspaceRule rule = RuleOf(*convolution);
   if (rule.for_tf32 && !GainsByTf32(device)) return {};
   if (convolution->backward) return BackwardBlocks(node, rule, *convolution);
@@ -235,10 +265,11 @@ std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
 }
 
 std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node,
-                            const DeviceSpec& device) {
+                            const DeviceSpec& device,
+                            const TorchVersion& torch) {
   std::int64_t largest = 0;
   for (const memory::WorkspaceBlock& block :
-       memory::WorkspaceBlocks(graph, node, device)) {
+       memory::WorkspaceBlocks(graph, node, device, torch)) {
     largest = std::max(largest, block.bytes);
   }
   return largest;

@@ -7,12 +7,15 @@
 
 #include "foretell/device.h"
 #include "foretell/graph.h"
+#include "foretell/run.h"
 
 namespace foretell::memory {
 
 /// True for nodes whose first execution makes LibTorch create the cuBLAS
-/// handle and its workspace: linear layers, matrix products, einsum.
-bool UsesCublas(const Node& node);
+/// handle and its workspace: linear layers, matrix products, einsum, and
+/// convolutions that `torch` runs as products (RunsUnfolded).
+bool UsesCublas(const OperatorGraph& graph, const Node& node,
+                const TorchVersion& torch = {});
 
 /// True for nodes whose first execution makes LibTorch load cuDNN's kernels:
 /// convolutions and recurrent layers.
@@ -46,12 +49,14 @@ std::optional<ConvolutionFacts> ConvolutionFactsOf(const OperatorGraph& graph,
 struct WorkspaceBlock {
   std::size_t output = 0;
   std::int64_t bytes = 0;  ///< Above 0.
+  bool optional = true;    ///< As AllocationEvent: cuDNN's are.
 };
 
-/// The blocks of a node on `device` in the order in which they live, by
-/// ascending output; empty for nodes without a workspace.
+/// The blocks of a node on `device` under `torch` in the order in which they
+/// live, by ascending output; empty for nodes without a workspace.
 std::vector<WorkspaceBlock> WorkspaceBlocks(const OperatorGraph& graph,
                                             const Node& node,
-                                            const DeviceSpec& device);
+                                            const DeviceSpec& device,
+                                            const TorchVersion& torch = {});
 
 }  // namespace foretell::memory

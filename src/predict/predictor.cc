@@ -13,6 +13,7 @@
 #include "src/core/text.h"
 #include "src/core/units.h"
 #include "src/cost/launched_step.h"
+#include "src/graph/unfolded_convolution.h"
 #include "src/predict/apply_adaptation.h"
 #include "src/predict/apply_calibration.h"
 #include "src/predict/follow_power_limit.h"
@@ -99,6 +100,18 @@ void WarnOfWeakModels(const OperatorGraph& graph,
     warnings.push_back(
         "matrix products in double precision are taken at half the FP32 rate");
   }
+}
+
+void WarnOfUnfolded(const OperatorGraph& graph, const TorchVersion& torch,
+                    std::vector<std::string>& warnings) {
+  const bool unfolds = std::ranges::any_of(
+      graph.nodes(),
+      [&](const Node& node) { return RunsUnfolded(graph, node, torch); });
+  if (!unfolds) return;
+  warnings.push_back(fmt::format(
+      "PyTorch {} runs convolutions of three dimensions in 16 bits without "
+      "cuDNN, slowly and with more memory; 2.8, 2.10 and FP32 use cuDNN",
+      ToString(torch)));
 }
 
 void WarnOfMemory(const DeviceSpec& device, const Prediction& prediction,
@@ -193,7 +206,8 @@ MemoryOptions Predictor::ToMemoryOptions() const {
   return {.device = device_,
           .context = context_,
           .with_workspaces = options_.with_workspaces,
-          .allocator = options_.allocator};
+          .allocator = options_.allocator,
+          .torch = run_.torch};
 }
 
 void Predictor::SetLeast(const OperatorGraph& graph,
@@ -293,6 +307,7 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
   result.coverage = CoverageOf(graph, result.cost);
   WarnOfUnknownOperators(result, result.warnings);
   WarnOfWeakModels(graph, result.warnings);
+  WarnOfUnfolded(graph, run_.torch, result.warnings);
   WarnOfMemory(device_, result, result.warnings);
   if (learned_ && step.links.empty()) {
     learned_->Improve({.graph = graph,

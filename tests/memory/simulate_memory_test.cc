@@ -53,6 +53,22 @@ TEST(SimulateMemory, AddsUpTheTensorsThatLiveTogether) {
   EXPECT_EQ(memory.workspace_peak, 0);
 }
 
+TEST(SimulateMemory, HoldsTheColumnsThatPyTorch29Unfolds) {
+  constexpr std::int64_t kVolume = 2 * 64 * 64 * 64 * 8;
+  constexpr std::int64_t kFilters = 2 * 8 * 8 * 27;
+  const OperatorGraph graph = ParseGraph(R"(graph "volume" batch=1
+%x = input f16[1,8,64,64,64]
+%y = conv3d(%x, weight f16[8,8,3,3,3]) {padding=[1,1,1]} : f16[1,8,64,64,64]
+output %y
+)");
+  MemoryOptions options = TestOptions(true);
+  // The weight's 3,456 bytes fill seven blocks of 512.
+  EXPECT_EQ(SimulateMemory(graph, options).allocated_peak,
+            2 * kVolume + kFilters + 128 + 27 * kVolume + kCublas);
+  options.torch = {2, 10, {}};
+  EXPECT_LT(SimulateMemory(graph, options).allocated_peak, 5 * kVolume);
+}
+
 TEST(SimulateMemory, AddsTheContextToTheReservedSegments) {
   // One segment of 20 MiB holds the three maps, one of 2 MiB the weight.
   const MemoryBreakdown memory = SimulateText(kConvRelu);

@@ -186,6 +186,69 @@ TEST(Workspace, OfTheFirstLayerIsOfItsForwardPassOnly) {
                   .empty());
 }
 
+/// 16-bit convolutions of volumes, which PyTorch 2.9 unfolds.
+const char* const kVolumes = R"(graph "g"
+%x = input f16[2,4,6,6,6]
+%y = conv3d(%x, weight f16[8,4,3,3,3]) {padding=[1,1,1]} : f16[2,8,6,6,6]
+)";
+
+TEST(Workspace, OfAnUnfoldedConvolutionHoldsTheColumnsOfAnImage) {
+  const OperatorGraph graph = ParseGraph(kVolumes);
+  const std::vector<memory::WorkspaceBlock> blocks =
+      memory::WorkspaceBlocks(graph, graph.node(0), A100(), {2, 9, 1});
+  ASSERT_EQ(blocks.size(), 1U);
+  EXPECT_EQ(blocks[0].output, 0U);
+  EXPECT_EQ(blocks[0].bytes, 2 * (4 * 27) * (6 * 6 * 6));
+  EXPECT_FALSE(blocks[0].optional);
+}
+
+TEST(Workspace, IsCudnnsBeforeAndAfterPyTorch29) {
+  const OperatorGraph graph = ParseGraph(kVolumes);
+  constexpr std::int64_t kTensors =
+      2 * (2 * 4 * 216 + 8 * 4 * 27 + 2 * 8 * 216);
+  for (const int minor : {8, 10}) {
+    const TorchVersion torch = {2, minor, {}};
+    const std::vector<memory::WorkspaceBlock> blocks =
+        memory::WorkspaceBlocks(graph, graph.node(0), A100(), torch);
+    ASSERT_EQ(blocks.size(), 1U);
+    EXPECT_EQ(blocks[0].bytes, kTensors) << minor;
+    EXPECT_TRUE(blocks[0].optional);
+    EXPECT_EQ(WorkspaceBytes(graph, graph.node(0), A100(), torch), kTensors);
+    EXPECT_FALSE(memory::UsesCublas(graph, graph.node(0), torch));
+  }
+}
+
+TEST(Workspace, OfUnfoldedGradientsIsOneBlockAfterAllOfThem) {
+  const std::vector<memory::WorkspaceBlock> blocks =
+      BlocksOf(R"(%x = input f16[2,4,6,6,6]
+%dy = input f16[2,8,6,6,6]
+%w = parameter f16[8,4,3,3,3]
+phase backward
+%dx, %dw = convolution_backward(%dy, %x, %w) {padding=[1,1,1], output_mask=[1,1,0]} : f16[2,4,6,6,6], f16[8,4,3,3,3]
+)");
+  ASSERT_EQ(blocks.size(), 1U);
+  EXPECT_EQ(blocks[0].output, 1U);
+  EXPECT_EQ(blocks[0].bytes, 2 * (4 * 27) * (6 * 6 * 6));
+}
+
+TEST(Workspace, OfUnfoldedGroupsHoldsTheirShareOrTheirResults) {
+  // Columns of 2 x 27 rows and a group's half of the input.
+  EXPECT_EQ(WorkspaceOfLast(R"(%x = input f16[2,4,6,6,6]
+%y = conv3d(%x, weight f16[8,2,3,3,3]) {padding=[1,1,1], groups=2} : f16[2,8,6,6,6]
+)"),
+            2 * (2 * 27 * 216) + 2 * (2 * 2 * 216));
+  // The results of both groups, joined after the columns are gone.
+  EXPECT_EQ(WorkspaceOfLast(R"(%x = input f16[2,4,1,1,8]
+%y = conv3d(%x, weight f16[128,2,1,1,2]) {groups=2, stride=[1,1,2]} : f16[2,128,1,1,4]
+)"),
+            2 * (2 * 128 * 4));
+}
+
+TEST(Workspace, OfAnUnfoldedConvolutionComesBesideCublas) {
+  const OperatorGraph graph = ParseGraph(kVolumes);
+  EXPECT_TRUE(memory::UsesCublas(graph, graph.node(0)));
+}
+
 TEST(Workspace, OfOtherOperatorsIsNothing) {
   EXPECT_EQ(WorkspaceOfLast(R"(%x = input f32[2,8]
 %y = linear(%x, weight f32[4,8]) : f32[2,4]
@@ -200,9 +263,9 @@ TEST(Workspace, OfCublasComesWithMatrixProductsOnly) {
 %b = mm(%a, weight f32[8,8]) : f32[2,8]
 %c = relu(%b) : f32[2,8]
 )");
-  EXPECT_TRUE(memory::UsesCublas(graph.node(0)));
-  EXPECT_TRUE(memory::UsesCublas(graph.node(1)));
-  EXPECT_FALSE(memory::UsesCublas(graph.node(2)));
+  EXPECT_TRUE(memory::UsesCublas(graph, graph.node(0)));
+  EXPECT_TRUE(memory::UsesCublas(graph, graph.node(1)));
+  EXPECT_FALSE(memory::UsesCublas(graph, graph.node(2)));
 }
 
 }  // namespace

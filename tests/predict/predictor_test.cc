@@ -236,6 +236,26 @@ output %y
               ElementsAre(HasSubstr("double precision")));
 }
 
+TEST(Predictor, WarnsOnceOfConvolutionsWithoutCudnn) {
+  const OperatorGraph graph = ParseGraph(R"(graph "v"
+%x = input f16[1,4,6,6,6]
+%y = conv3d(%x, weight f16[4,4,3,3,3]) {padding=[1,1,1]} : f16[1,4,6,6,6]
+%z = conv3d(%y, weight f16[4,4,3,3,3]) {padding=[1,1,1]} : f16[1,4,6,6,6]
+output %z
+)");
+  const auto predict = [&graph](int minor) {
+    return Predictor::Analytic(PlainA100(), {.torch = {2, minor, {}}},
+                               {.context = Context(400)})
+        .Predict(graph);
+  };
+  EXPECT_THAT(predict(9).warnings,
+              ElementsAre(HasSubstr("PyTorch 2.9 runs convolutions of three "
+                                    "dimensions in 16 bits without cuDNN")));
+  EXPECT_THAT(predict(10).warnings, IsEmpty());
+  EXPECT_GT(predict(9).memory.workspace_peak,
+            predict(10).memory.workspace_peak);
+}
+
 TEST(Predictor, WarnsOfARunThatDoesNotFitTheDevice) {
   EXPECT_THAT(PredictText(R"(graph "huge"
 %x = input f32[16777216,1024]
