@@ -17,6 +17,7 @@
 namespace foretell {
 namespace {
 
+using dataset::DamageOf;
 using dataset::Integer;
 using dataset::Row;
 using dataset::Text;
@@ -44,7 +45,7 @@ class Checker {
       check();
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kIo) throw;
-      damage_.push_back({std::string(where), 0, error.what()});
+      damage_.push_back(DamageOf(connection_.path(), where, 0, error));
     }
   }
 
@@ -88,7 +89,7 @@ class Checker {
       }
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kUnsupported) return;
-      damage_.push_back({std::string(table.name), id, error.what()});
+      damage_.push_back(DamageOf(connection_.path(), table.name, id, error));
     }
   }
 
@@ -112,7 +113,7 @@ std::vector<Damage> CheckDataset(const std::string& path) {
     return Checker(dataset).Run();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kCorrupt) throw;
-    return {{"file", 0, error.what()}};
+    return {DamageOf(path, "file", 0, error)};
   }
 }
 

@@ -98,7 +98,9 @@ GraphFeatures Dataset::Features(RowId graph) const {
                                    store_->Unpacked(nodes, packed_nodes),
                                    store_->Unpacked(edges, packed_edges));
   } catch (const Error& error) {
-    throw WithContext(fmt::format("{}: graphs row {}", path(), graph), error);
+    const Damage damage =
+        dataset::DamageOf(path(), dataset::kGraphs.name, graph, error);
+    throw Error(error.code(), fmt::format("{}: {}", path(), ToString(damage)));
   }
 }
 

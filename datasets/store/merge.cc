@@ -53,8 +53,8 @@ class Merger {
             use(row);
           } catch (const Error& error) {
             if (error.code() != ErrorCode::kCorrupt) throw;
-            Damaged(
-                {std::string(table.name), Integer(row.front()), error.what()});
+            Damaged(DamageOf(from_.connection().path(), table.name,
+                             Integer(row.front()), error));
           }
         },
         [this](const Damage& damage) { Damaged(damage); });

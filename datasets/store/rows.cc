@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/printable.h"
 
 namespace foretell::dataset {
 namespace {
@@ -140,7 +141,7 @@ void ForEachGoodRow(Connection& connection, const Table& table,
       return;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kCorrupt) throw;
-      damaged({std::string(table.name), next, error.what()});
+      damaged(DamageOf(connection.path(), table.name, next, error));
     }
     skip = next == before ? std::min(skip * 2, kMaxSkip) : 1;
     if (next > last - skip) return;
@@ -153,6 +154,17 @@ Error CorruptRow(const Connection& connection, std::string_view table,
   return Error(ErrorCode::kCorrupt,
                fmt::format("{}: {}", connection.path(),
                            ToString(Damage{std::string(table), row, what})));
+}
+
+Damage DamageOf(const std::string& path, std::string_view table, RowId row,
+                const Error& error) {
+  std::string_view what = error.what();
+  const auto drop = [&what](const std::string& prefix) {
+    if (what.starts_with(prefix)) what.remove_prefix(prefix.size());
+  };
+  drop(Printable(path) + ": ");
+  drop(ToString(Damage{std::string(table), row, ""}));
+  return {std::string(table), row, std::string(what)};
 }
 
 Row PointColumns(const StoredPoint& stored) {

@@ -34,6 +34,12 @@ void ForEachGoodRow(Connection& connection, const Table& table,
 Error CorruptRow(const Connection& connection, std::string_view table,
                  RowId row, const std::string& what);
 
+/// What `error` says of a row, of the table where `row` is 0, without the path
+/// and the row where it begins with them: ToString puts the row before it, and
+/// who shows it the path.
+Damage DamageOf(const std::string& path, std::string_view table, RowId row,
+                const Error& error);
+
 /// What is wrong with a figure of `label`: "latency_ms is inf, expected …".
 std::optional<std::string> ValueProblem(const Label& label);
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "datasets/store/schema.h"
 #include "datasets/store/store.h"
 #include "expect_error.h"
 #include "foretell/graph_io.h"
@@ -16,6 +17,7 @@
 namespace foretell {
 namespace {
 
+using dataset::Row;
 using dataset_test::ExpectError;
 using dataset_test::Scratch;
 using dataset_test::ToyGraph;
@@ -341,6 +343,31 @@ TEST(CheckDataset, NamesTheRowThatSomebodyChanged) {
   EXPECT_EQ(ToString(damage[0]), "labels row 1: the checksum does not match");
   ExpectError(ErrorCode::kCorrupt, "labels row 1",
               [&] { Dataset::Open(path).Labels(); });
+}
+
+/// Writes `sql` into a table, with the checksums that its rows have then.
+void ChangeSoundly(Dataset& dataset, const dataset::Table& table,
+                   const std::string& sql) {
+  dataset::Connection& connection = dataset::StoreOf(dataset).connection();
+  connection.Run(sql);
+  for (Row row : connection.All(SelectSql(table, ""))) {
+    row.pop_back();
+    connection.Run(UpdateSql(table), row);
+  }
+}
+
+TEST(CheckDataset, NamesPathAndRowOnce) {
+  const Scratch scratch;
+  const std::string path = scratch / "d.sqlite";
+  Dataset dataset = Dataset::OpenOrCreate(path);
+  dataset.AddTraced(ToyPoint(), ToyGraph());
+  ChangeSoundly(dataset, dataset::kPoints, "UPDATE points SET mode = 'odd'");
+  ChangeSoundly(dataset, dataset::kGraphs, "UPDATE graphs SET num_nodes = 3");
+  const std::vector<Damage> damage = CheckDataset(path);
+  ASSERT_EQ(damage.size(), 2U);
+  EXPECT_EQ(ToString(damage[0]),
+            "graphs row 1: nodes has 256 bytes, expected 3 times 128");
+  EXPECT_EQ(ToString(damage[1]), "points row 1: unknown word 'odd'");
 }
 
 TEST(CheckDataset, NamesABrokenReference) {
