@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "foretell/error.h"
@@ -20,6 +21,20 @@ void CheckSize(const char* what, std::int64_t bytes, std::int64_t count,
   throw Error(ErrorCode::kCorrupt,
               fmt::format("{} has {} bytes, expected {} times {}", what, bytes,
                           count, element_bytes));
+}
+
+/// A network that learns from one value that is none has no weights after.
+void CheckFinite(const std::vector<NodeFeatureRow>& nodes) {
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    for (std::size_t slot = 0; slot < nodes[node].size(); ++slot) {
+      const float value = nodes[node][slot];
+      if (std::isfinite(value)) continue;
+      throw Error(
+          ErrorCode::kCorrupt,
+          fmt::format("nodes: node {}: {} is {}, expected a finite number",
+                      node, NodeFeatureSlots()[slot].name, value));
+    }
+  }
 }
 
 std::vector<std::int64_t> DecodeNodeIds(std::string_view bytes,
@@ -73,6 +88,7 @@ GraphFeatures DecodeFeatures(const GraphSummary& summary,
   if (!nodes.empty()) {
     std::memcpy(features.nodes.data(), nodes.data(), nodes.size());
   }
+  CheckFinite(features.nodes);
   const std::size_t half = edges.size() / 2;
   features.sources = DecodeNodeIds(edges.substr(0, half), summary.num_nodes);
   features.targets = DecodeNodeIds(edges.substr(half), summary.num_nodes);

@@ -31,7 +31,7 @@ void CheckFeatureSizes(const GraphSummary& summary, std::int64_t node_bytes,
                        std::int64_t edge_bytes);
 
 /// Inverse of both. Throws Error(kCorrupt) when a size or a node's number does
-/// not fit `summary`.
+/// not fit `summary`, and for a feature that is infinite or none.
 GraphFeatures DecodeFeatures(const GraphSummary& summary,
                              std::string_view nodes, std::string_view edges);
 

@@ -370,6 +370,28 @@ TEST(CheckDataset, NamesPathAndRowOnce) {
   EXPECT_EQ(ToString(damage[1]), "points row 1: unknown word 'odd'");
 }
 
+TEST(CheckDataset, NamesFeaturesAndLabelsThatAreNotFinite) {
+  const Scratch scratch;
+  const std::string path = scratch / "d.sqlite";
+  Dataset dataset = Dataset::OpenOrCreate(path);
+  std::vector<NodeFeatureRow> nodes = ExtractFeatures(ToyGraph()).nodes;
+  nodes[1][0] = std::numeric_limits<float>::quiet_NaN();
+  dataset::PackedGraph packed = dataset::PackGraph(ToyGraph());
+  packed.nodes = dataset::Pack(dataset::EncodeNodes(nodes));
+  dataset::StoreOf(dataset).AddPacked(ToyPoint(), packed, "");
+  dataset.PutLabel(ToyLabel(1, 3.0));
+  ChangeSoundly(dataset, dataset::kLabels,
+                "UPDATE labels SET energy_j = 9e999");
+  const std::vector<Damage> damage = CheckDataset(path);
+  ASSERT_EQ(damage.size(), 2U);
+  EXPECT_EQ(ToString(damage[0]),
+            "graphs row 1: nodes: node 1: is_convolution is nan, expected a "
+            "finite number");
+  EXPECT_EQ(ToString(damage[1]),
+            "labels row 1: energy_j is inf, expected a finite number from 0 "
+            "on");
+}
+
 TEST(CheckDataset, NamesABrokenReference) {
   const Scratch scratch;
   const std::string path = scratch / "d.sqlite";
