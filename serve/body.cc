@@ -1,7 +1,16 @@
 #include "serve/body.h"
 
+#include <memory>
+
 namespace foretell::serve {
 namespace {
+
+constexpr char kEncoding[] = "Content-Encoding";
+constexpr char kNotUnpacked[] =
+    "Content-Encoding is none of gzip, deflate and br, or of a form";
+constexpr char kNotPacked[] = "the body is not what its Content-Encoding says";
+
+using Unpacker = std::unique_ptr<httplib::detail::decompressor>;
 
 /// What a part takes beside its texts.
 constexpr std::size_t kPartBytes = sizeof(httplib::MultipartFormData);
@@ -25,10 +34,51 @@ class Taken {
   bool is_full_ = false;
 };
 
-}  // namespace
+/// What the body is packed by, not said any longer: httplib would unpack all
+/// of it. It has not read the body yet, and hands out as const what is its own
+/// variable.
+std::string TakeEncoding(httplib::Headers& headers) {
+  std::string encoding;
+  const auto [begin, end] = headers.equal_range(kEncoding);
+  for (auto header = begin; header != end; ++header) {
+    encoding += encoding.empty() ? header->second : ", " + header->second;
+  }
+  headers.erase(begin, end);
+  return encoding == "identity" ? "" : encoding;
+}
 
-Body ReadBody(const httplib::Request& http, const httplib::ContentReader& read,
-              std::size_t most) {
+/// Null for what nobody here unpacks.
+Unpacker UnpackerOf(const std::string& encoding) {
+  if (encoding == "gzip" || encoding == "deflate") {
+    return std::make_unique<httplib::detail::gzip_decompressor>();
+  }
+  if (encoding == "br") {
+    return std::make_unique<httplib::detail::brotli_decompressor>();
+  }
+  return nullptr;
+}
+
+Body ReadPacked(Unpacker unpacker, const httplib::ContentReader& read,
+                std::size_t most) {
+  Body body;
+  if (unpacker == nullptr) body = {.refusal = 415, .reason = kNotUnpacked};
+  Taken taken(most);
+  const auto add_bytes = [&](const char* data, std::size_t count) {
+    if (taken.Take(count)) body.bytes.append(data, count);
+    return !taken.is_full();
+  };
+  body.is_whole = read([&](const char* data, std::size_t count) {
+    if (body.refusal != 0) return true;
+    if (unpacker->decompress(data, count, add_bytes)) return true;
+    body.refusal = taken.is_full() ? 413 : 400;
+    body.reason = taken.is_full() ? kTooLarge : kNotPacked;
+    return true;
+  });
+  return body;
+}
+
+Body ReadPlain(const httplib::Request& http, const httplib::ContentReader& read,
+               std::size_t most) {
   Body body;
   Taken taken(most);
   const auto add_bytes = [&](const char* data, std::size_t count) {
@@ -47,8 +97,24 @@ Body ReadBody(const httplib::Request& http, const httplib::ContentReader& read,
   };
   body.is_whole = http.is_multipart_form_data() ? read(add_part, add_to_part)
                                                 : read(add_bytes);
-  body.is_too_large = taken.is_full();
+  if (taken.is_full()) {
+    body.refusal = 413;
+    body.reason = kTooLarge;
+  }
   return body;
+}
+
+}  // namespace
+
+Body ReadBody(const httplib::Request& http, const httplib::ContentReader& read,
+              std::size_t most) {
+  auto& headers = const_cast<httplib::Request&>(http).headers;
+  const std::string encoding = TakeEncoding(headers);
+  if (encoding.empty()) return ReadPlain(http, read, most);
+  const bool is_form = http.is_multipart_form_data();
+  // httplib would look for the parts of a form in packed bytes.
+  if (is_form) headers.erase("Content-Type");
+  return ReadPacked(is_form ? nullptr : UnpackerOf(encoding), read, most);
 }
 
 }  // namespace foretell::serve

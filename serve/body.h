@@ -12,14 +12,20 @@ namespace foretell::serve {
 struct Body {
   std::string bytes;
   std::vector<httplib::MultipartFormData> parts;
-  bool is_whole = true;       ///< Otherwise the answer has a status already.
-  bool is_too_large = false;  ///< Then some of it is missing.
+  bool is_whole = true;  ///< Otherwise the answer has a status already.
+  /// Status of HTTP of a body that is refused, and why; some of it is missing.
+  int refusal = 0;
+  const char* reason = "";
 };
+
+/// The reason of 413.
+inline constexpr char kTooLarge[] = "the body is larger than allowed";
 
 /// Reads all that a request sends and keeps at most `most` bytes, whatever it
 /// says of its length: chunks and compressed bodies say nothing of it. What is
-/// beyond is read and forgotten, so that the next request on the connection
-/// begins where it does.
+/// beyond is read, but not unpacked, and forgotten, so that the next request on
+/// the connection begins where it does. Bodies in gzip, deflate or br are
+/// unpacked, but no forms.
 Body ReadBody(const httplib::Request& http, const httplib::ContentReader& read,
               std::size_t most);
 

@@ -73,6 +73,7 @@ Json Responses() {
           {"400", described("The request makes no sense")},
           {"401", described("The token is missing or wrong")},
           {"413", described("The body is larger than allowed")},
+          {"415", described("Nobody here unpacks the body")},
           {"422", described("A model could not be answered; as 200")},
           {"429", described("Too many requests wait")},
           {"500", described("A bug, or a lost worker")},

@@ -30,7 +30,6 @@ constexpr char kTypes[] =
     "application/json, multipart/form-data or application/octet-stream";
 /// In front of what a command says on stderr of its failure.
 constexpr std::string_view kErrorMark = "foretell: error: ";
-constexpr char kTooLarge[] = "the body is larger than allowed";
 constexpr char kFilePart[] = "model";
 constexpr char kOptionsPart[] = "options";
 constexpr char kNameless[] = "model";
@@ -184,7 +183,7 @@ void Server::State::Serve(const ServedCommand& command,
     response.status = std::max(response.status, 400);
     return;
   }
-  if (body.is_too_large) return SetError(413, kTooLarge, response);
+  if (body.refusal != 0) return SetError(body.refusal, body.reason, response);
   try {
     const Answer answer =
         AnswerTo(MakeJob(command, ReadRequest(request, std::move(body))));

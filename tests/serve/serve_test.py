@@ -270,6 +270,28 @@ class Limits(unittest.TestCase):
             connection.request("POST", "/v1/predict?batch=1", chunks, BYTES)
             self.assertEqual(connection.getresponse().status, 200)
 
+    def test_a_compressed_body_is_unpacked_as_far_as_it_is_allowed(self):
+        """Damage behind the limit is never seen."""
+        form, form_type = multipart(("a.onnx", ONNX.read_bytes()))
+        large = bytearray(gzip.compress(bytes(64 << 20)))
+        large[-8:] = bytes(8)
+        with service("--max-body", "1") as running, contextlib.closing(
+                http.client.HTTPConnection(
+                    running.url.removeprefix("http://"))) as connection:
+            for body, headers, encoding, status, reason in (
+                    (large, BYTES, "gzip", 413, b"larger than allowed"),
+                    (bytes(1000), BYTES, "gzip", 400, b"what its Content-Encoding"),
+                    (bytes(1000), BYTES, "zstd", 415, b"none of gzip"),
+                    (gzip.compress(form), form_type, "gzip", 415, b"or of a form"),
+                    (gzip.compress(ONNX.read_bytes()), BYTES, "gzip", 200, b"results"),
+                    (ONNX.read_bytes(), BYTES, "identity", 200, b"results")):
+                connection.request("POST", "/v1/predict?batch=1", bytes(body),
+                                   {**headers, "Content-Encoding": encoding})
+                response = connection.getresponse()
+                text = response.read()
+                self.assertEqual(response.status, status, text)
+                self.assertIn(reason, text)
+
     def test_a_form_without_an_end_is_not_understood(self):
         with service() as running:
             status, _, text = running.ask("/v1/predict", b"model", {
