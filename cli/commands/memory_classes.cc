@@ -228,9 +228,9 @@ ExitCode RunCrossValidateClasses(const LearnCommand& command) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     rows.push_back(AnswerToJson(steps[i], answers[i], info.classes));
   }
-  std::cout << DumpJson({{"edges_mib", info.classes.edges_mib()},
-                         {"steps", std::move(rows)}},
-                        kOneLine)
+  nlohmann::ordered_json result = {{"edges_mib", info.classes.edges_mib()},
+                                   {"steps", std::move(rows)}};
+  std::cout << DumpJson(AnswersToJson({std::move(result)}, {}), kOneLine)
             << "\n";
   return kExitOk;
 }
@@ -283,8 +283,11 @@ void AddLearn(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--folds", judge->folds, "Parts of equal size")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
-  command->callback(
-      [judge, &exit_code] { exit_code = RunCrossValidateClasses(*judge); });
+  command->callback([judge, &exit_code] {
+    exit_code = AnswerFor(
+        judge->inputs.front(), [&] { return RunCrossValidateClasses(*judge); },
+        &NoResults);
+  });
 }
 
 }  // namespace

@@ -140,7 +140,8 @@ def answers(question, files, folder, estimator, inputs):
             *(files[kind] for kind in question.sets), "--edges", question.edges,
             "--estimator", estimator, "--inputs", inputs)
         path.write_text(text)
-    return json.loads(path.read_text())["steps"]
+    (result,) = json.loads(path.read_text())["results"]
+    return result["steps"]
 
 
 class Judge:

@@ -91,14 +91,26 @@ class Classify(unittest.TestCase):
                 (out, "mlp", 1, [4000, 8000], ["mine"], 8))
             found = self.classify(*self.STEP, "--checkpoint", out)
             self.assertEqual(found["sets"], ["mine"])
+            outcome = run("memory-classes", "cross-validate", inputs,
+                          "--members", "1", "--epochs", "1", "--edges",
+                          "4000,8000", "--folds", "2")
+            document = json.loads(outcome.stdout)
+            self.assertEqual((document["schema_version"], document["errors"]),
+                             (1, []))
+            (judged,) = document["results"]
+            self.assertEqual(judged["edges_mib"], [4000, 8000])
+            self.assertEqual([step["class"] for step in judged["steps"]],
+                             [0] * 4 + [2] * 4)
 
     def test_errors_are_json_too(self):
         for arguments in (("classify", SCRIPT, "--mode", "inference"),
                           ("memory-classes", "inputs", "none.csv", "--out",
                            "/none/x"),
                           ("memory-classes", "train", "none.jsonl", "--out",
-                           "/none/x")):
-            outcome = run(*arguments, "--json")
+                           "/none/x"),
+                          ("memory-classes", "cross-validate", "none.jsonl")):
+            always = "cross-validate" in arguments
+            outcome = run(*arguments, *([] if always else ["--json"]))
             (error,) = json.loads(outcome.stdout)["errors"]
             self.assertEqual(outcome.stderr,
                              f"foretell: error: {error['message']}\n")
