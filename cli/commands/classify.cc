@@ -1,6 +1,7 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -79,10 +80,14 @@ std::string SetupText(const std::vector<std::string>& setup) {
 
 /// That a built-in ensemble has seen no such step; empty where it has.
 std::string UnlikeLearned(const ClassifiedStep& step) {
-  if (step.precision == Precision::kFp32 && step.setup.empty()) return "";
+  const auto optimizers = classify::LearnedOptimizers(step.inputs);
+  const bool is_alike = step.precision == Precision::kFp32 &&
+                        std::ranges::count(optimizers, step.optimizer) > 0;
+  if (is_alike && step.setup.empty()) return "";
   return fmt::format(
-      "classes were learned from steps in fp32 in PyTorch's plain loop; this "
-      "one has {}{}",
+      "classes were learned from steps of {} in fp32 in PyTorch's plain loop; "
+      "this one has {}, {}{}",
+      fmt::join(optimizers, " and "), step.optimizer,
       PrecisionName(step.precision), SetupText(step.setup));
 }
 
@@ -179,11 +184,11 @@ class Classifier {
                         .precision = graph.info().precision,
                         .setup = setup_,
                         .warnings = trace.warnings};
-    const std::string unlike = own_ ? "" : UnlikeLearned(step);
-    if (!unlike.empty()) step.warnings.push_back(unlike);
     step.inputs = classify::StepInputsOf(
         graph, {.device = catalog.FindDevice(device),
                 .context = catalog.FindContext(environment)});
+    const std::string unlike = own_ ? "" : UnlikeLearned(step);
+    if (!unlike.empty()) step.warnings.push_back(unlike);
     const Ensemble& ensemble =
         own_ ? *own_ : classify::BuiltInEnsemble(step.inputs, kind_);
     step.info = &ensemble.info();

@@ -13,6 +13,9 @@ namespace {
 /// Estimators for each kind of network.
 constexpr std::size_t kEstimators = 2;
 
+/// GPUMemNet ran its own networks by Adam, timm's by SGD with momentum.
+constexpr std::string_view kOptimizers[] = {"adam", "momentum"};
+
 bool NeedsOtherClasses(LayerKind kind) {
   return kind == LayerKind::kConvolution || kind == LayerKind::kAttention ||
          kind == LayerKind::kEmbedding;
@@ -31,6 +34,10 @@ std::vector<Ensemble> ReadAll() {
 bool IsFullyConnected(const StepInputs& step) {
   return step.Count(LayerKind::kLinear) > 0 &&
          std::ranges::none_of(step.layers, NeedsOtherClasses, &Layer::kind);
+}
+
+std::span<const std::string_view> LearnedOptimizers(const StepInputs& step) {
+  return std::span(kOptimizers).first(IsFullyConnected(step) ? 1 : 2);
 }
 
 const Ensemble& BuiltInEnsemble(const StepInputs& step, EstimatorKind kind) {

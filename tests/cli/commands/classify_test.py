@@ -36,9 +36,19 @@ class Classify(unittest.TestCase):
                       "on a100-sxm4-40gb, environment cuda12-eager\n", text)
 
     def test_warns_of_steps_unlike_those_it_learned_from(self):
-        for flags in (("--precision", "bf16"), ("--accumulate", "2")):
+        for flags in (("--precision", "bf16"), ("--accumulate", "2"),
+                      ("--optimizer", "adagrad")):
             (warning,) = self.classify(*self.STEP, *flags)["warnings"]
-            self.assertIn("classes were learned from steps in fp32", warning)
+            self.assertIn("classes were learned from steps of adam and momentum "
+                          "in fp32", warning)
+
+    def test_knows_the_optimizers_of_each_kind_of_network(self):
+        momentum = ("--optimizer", "momentum")
+        self.assertEqual(self.classify(*self.STEP, *momentum)["warnings"], [])
+        (warning,) = self.classify("zoo:mlp", "--batch", "8",
+                                   *momentum)["warnings"]
+        self.assertIn("learned from steps of adam in fp32", warning)
+        self.assertIn("this one has momentum, fp32", warning)
 
     def test_warns_of_what_an_export_has_lost(self):
         step = (ONNX, "--batch", "8")
