@@ -16,6 +16,7 @@
 #include "cli/print/progress_bar.h"
 #include "foretell/features.h"
 #include "foretell/predictor.h"
+#include "src/core/numbers.h"
 #include "src/core/output_file.h"
 #include "src/predict/fit_adaptation.h"
 #include "src/predict/measured_rows.h"
@@ -126,9 +127,10 @@ std::vector<Target> TargetsOf(const AdaptCommand& options,
     if (count >= kFewestRows) {
       targets.push_back(target);
     } else if (count > 0) {
-      PrintWarning(fmt::format(
-          "{} is left alone: {} rows have {}, expected at least {}",
-          TargetName(target), count, TargetField(target), kFewestRows));
+      PrintWarning(
+          fmt::format("{} is left alone: {} with {}, expected at least {}",
+                      TargetName(target), Counted(count, "row"),
+                      TargetField(target), kFewestRows));
     }
   }
   return targets;

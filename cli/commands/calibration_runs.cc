@@ -8,6 +8,7 @@
 #include "cli/print/progress_bar.h"
 #include "foretell/error.h"
 #include "foretell/memory.h"
+#include "src/core/numbers.h"
 #include "src/core/units.h"
 #include "src/surrogate/orthogonal_array.h"
 
@@ -118,9 +119,10 @@ void RequireEnough(const CalibrationRuns& runs) {
   if (points >= needed || runs.failed.empty()) return;
   throw Error(
       ErrorCode::kUnsupported,
-      fmt::format("{} of {} runs could be measured, and a polynomial of {} "
-                  "factors needs {}; the first that failed: {}: {}",
-                  there, there + std::ssize(runs.failed), factors, needed,
+      fmt::format("{} of {} could be measured, and a polynomial of {} needs "
+                  "{}; the first that failed: {}: {}",
+                  there, Counted(there + std::ssize(runs.failed), "run"),
+                  Counted(factors, "factor"), needed,
                   runs.failed.front().status, runs.failed.front().message));
 }
 

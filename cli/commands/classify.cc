@@ -65,9 +65,9 @@ struct ClassifiedStep {
 };
 
 std::string SourceText(const EnsembleInfo& info) {
-  return fmt::format("{} of {}, inputs {}, learned from {} steps",
+  return fmt::format("{} of {}, inputs {}, learned from {}",
                      EstimatorName(info.kind), info.members,
-                     InputSetName(info.inputs), info.steps);
+                     InputSetName(info.inputs), Counted(info.steps, "step"));
 }
 
 std::string SetupText(const std::vector<std::string>& setup) {

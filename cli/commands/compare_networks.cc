@@ -11,6 +11,7 @@
 #include "cli/flags/learning_flags.h"
 #include "cli/flags/named_flag.h"
 #include "cli/flags/sample_flags.h"
+#include "src/core/numbers.h"
 #include "training/judge/compare_networks.h"
 
 namespace foretell::cli {
@@ -38,9 +39,9 @@ std::string HeadingOf(const CompareNetworksCommand& command,
        comparison.set().CountProvenance(comparison.data().train)) {
     text += fmt::format(" {} {}", count, ProvenanceName(provenance));
   }
-  return text + fmt::format("; {} epochs, {} seeds",
-                            command.learning.options.epochs,
-                            command.options.seeds.size());
+  return text + fmt::format("; {}, {}",
+                            Counted(command.learning.options.epochs, "epoch"),
+                            Counted(command.options.seeds.size(), "seed"));
 }
 
 void Print(const CompareNetworksCommand& command,

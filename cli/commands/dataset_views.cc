@@ -13,6 +13,7 @@
 #include "datasets/views/split.h"
 #include "datasets/views/stats.h"
 #include "foretell/dataset.h"
+#include "src/core/numbers.h"
 #include "src/core/output_file.h"
 #include "src/core/printable.h"
 

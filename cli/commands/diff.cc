@@ -16,6 +16,7 @@
 #include "src/core/document_kind.h"
 #include "src/core/files.h"
 #include "src/core/json_text.h"
+#include "src/core/numbers.h"
 #include "src/core/output_file.h"
 #include "src/core/parse_json.h"
 #include "src/page/html_page.h"
@@ -55,10 +56,11 @@ std::vector<Side> SidesOf(const ModelOptions& model) {
   std::vector<std::int64_t> batches = model.batches;
   const bool is_pair = names.size() == 2 || batches.size() == 2;
   if (!is_pair || names.size() > 2 || batches.size() > 2) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("diff got {} models and {} batch sizes, expected "
-                            "two of either and no more",
-                            names.size(), batches.size()));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("diff got {} and {}, expected two of either and no more",
+                    Counted(names.size(), "model"),
+                    Counted(batches.size(), "batch size")));
   }
   if (names.size() == 1) names.push_back(names.front());
   if (batches.size() == 1) batches.push_back(batches.front());

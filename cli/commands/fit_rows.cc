@@ -11,6 +11,7 @@
 #include "foretell/predictor.h"
 #include "foretell/zoo.h"
 #include "src/core/model_endings.h"
+#include "src/core/numbers.h"
 
 namespace foretell::cli {
 namespace {
@@ -44,9 +45,10 @@ int FittingPoints(const FitCommand& command, int there) {
   const int fitting = std::min(command.points, there * command.points / asked);
   if (fitting >= kFewestPoints) return fitting;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("--sweep {}: has {} points, of which {} would be "
-                          "fitted, expected at least {}",
-                          command.sweep, there, fitting, kFewestPoints));
+              fmt::format("--sweep {}: has {}, of which {} would be fitted, "
+                          "expected at least {}",
+                          command.sweep, Counted(there, "point"), fitting,
+                          kFewestPoints));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "src/classify/fit_ensemble.h"
 #include "src/classify/measured_steps.h"
 #include "src/core/json_text.h"
+#include "src/core/numbers.h"
 #include "src/core/output_file.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
@@ -91,8 +92,8 @@ ExitCode RunInputs(const InputsCommand& command) {
     nlohmann::ordered_json result = {{"file", command.out}, {"steps", written}};
     std::cout << DumpJson(AnswersToJson({std::move(result)}, errors)) << "\n";
   } else {
-    std::cout << fmt::format("{}: {} steps, {} failed\n",
-                             Printable(command.out), written, errors.size());
+    std::cout << fmt::format("{}: {}, {} failed\n", Printable(command.out),
+                             Counted(written, "step"), errors.size());
   }
   return errors.empty() ? kExitOk : kExitModelFailed;
 }
@@ -200,8 +201,8 @@ ExitCode RunTrainClasses(const LearnCommand& command) {
     std::cout << DumpJson(AnswersToJson({result}, {})) << "\n";
     return kExitOk;
   }
-  std::cout << fmt::format("{}: learned from {} steps\n",
-                           Printable(command.out), steps.size());
+  std::cout << fmt::format("{}: learned from {}\n", Printable(command.out),
+                           Counted(steps.size(), "step"));
   return kExitOk;
 }
 

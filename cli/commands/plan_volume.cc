@@ -14,6 +14,7 @@
 #include "foretell/plan.h"
 #include "src/core/files.h"
 #include "src/core/json_text.h"
+#include "src/core/numbers.h"
 #include "src/core/output_file.h"
 #include "src/core/text.h"
 #include "src/plan/explore.h"
@@ -92,10 +93,10 @@ void RequireGeometry(const PlanOptions& options,
   for (const surrogate::Axis& axis : axes) footprint.axes.push_back(axis.name);
   ApplyGeometry(options, footprint);
   if (options.shape.empty() || options.shape.size() == axes.size()) return;
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("--shape has {} dimensions, expected {}: {}",
-                  options.shape.size(), axes.size(), Joined(footprint.axes)));
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("--shape has {}, expected {}: {}",
+                          Counted(options.shape.size(), "dimension"),
+                          axes.size(), Joined(footprint.axes)));
 }
 
 Footprint LearnFootprint(const PlanOptions& options) {

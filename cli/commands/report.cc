@@ -12,6 +12,7 @@
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "src/core/json_text.h"
+#include "src/core/numbers.h"
 #include "src/core/output_file.h"
 #include "src/page/html_page.h"
 #include "src/pictures/batch_points.h"
@@ -46,9 +47,9 @@ void CheckFlags(const ReportCommand& command) {
   }
   if (command.model.batches.size() > 1) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--batch names {} sizes, expected one: a report "
-                            "compares batch sizes by itself",
-                            command.model.batches.size()));
+                fmt::format("--batch names {}, expected one: a report compares "
+                            "batch sizes by itself",
+                            Counted(command.model.batches.size(), "size")));
   }
 }
 

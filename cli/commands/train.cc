@@ -44,14 +44,15 @@ void PrintSamples(const TrainingRun& run) {
        run.set().CountProvenance(run.data().train)) {
     counts.push_back(fmt::format("{} {}", count, ProvenanceName(provenance)));
   }
-  std::cerr << fmt::format("training on {} samples ({}), validating on {}\n",
-                           run.data().train.size(), Joined(counts),
-                           run.data().validation.size());
+  std::cerr << fmt::format("training on {} ({}), validating on {}\n",
+                           Counted(run.data().train.size(), "sample"),
+                           Joined(counts), run.data().validation.size());
   const training::SampleSet& set = run.set();
   if (set.without_graph + set.without_prior > 0) {
     std::cerr << fmt::format(
-        "left out: {} labels without a graph, {} figures without a prior\n",
-        set.without_graph, set.without_prior);
+        "left out: {} without a graph, {} without a prior\n",
+        Counted(set.without_graph, "label"),
+        Counted(set.without_prior, "figure"));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "foretell/frontends.h"
 #include "foretell/zoo.h"
 #include "src/core/files.h"
+#include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
@@ -70,9 +71,9 @@ constexpr int kStages = 3;
 std::string OnALine(const std::string& message) {
   constexpr std::size_t kMostBytes = 4000;
   if (message.size() <= kMostBytes) return Printable(message);
-  return fmt::format("{} … and {} bytes more",
+  return fmt::format("{} … and {} more",
                      Printable(message.substr(0, kMostBytes)),
-                     message.size() - kMostBytes);
+                     Counted(message.size() - kMostBytes, "byte"));
 }
 
 /// What autocast casts to, beside parameters that stay in 32 bits.

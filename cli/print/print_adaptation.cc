@@ -47,10 +47,10 @@ std::string FormatAdaptation(const Adaptation& adaptation) {
                   ErrorsText(figure.after)});
   }
   return fmt::format(
-      "{}\n{} rows of {} networks on {}; errors are medians / means of rows "
-      "that were left out\n",
-      table.ToString(), adaptation.rows, adaptation.networks,
-      adaptation.device);
+      "{}\n{} of {} on {}; errors are medians / means of rows that were left "
+      "out\n",
+      table.ToString(), Counted(adaptation.rows, "row"),
+      Counted(adaptation.networks, "network"), adaptation.device);
 }
 
 std::string FormatWorse(const AdaptationFit& fit) {

@@ -131,9 +131,10 @@ nlohmann::ordered_json CalibrationResultToJson(const CalibrationResult& found) {
 }
 
 std::string FormatCalibration(const CalibrationResult& found) {
-  std::string text = fmt::format(
-      "{}: {} runs on {}\n{}\n{}", found.array, found.runs.estimated.size(),
-      found.device, RunTable(found.runs), GapFitText(found, found.fit));
+  std::string text =
+      fmt::format("{}: {} on {}\n{}\n{}", found.array,
+                  Counted(found.runs.estimated.size(), "run"), found.device,
+                  RunTable(found.runs), GapFitText(found, found.fit));
   if (found.random) {
     text += fmt::format("\nas many random points:\n{}",
                         GapFitText(found, *found.random));

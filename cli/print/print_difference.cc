@@ -94,8 +94,8 @@ std::string Modules(const Json& difference, std::size_t most) {
   }
   std::string text = "\n" + table.ToString();
   if (modules.size() > most) {
-    text +=
-        fmt::format("and {} modules more (--modules)\n", modules.size() - most);
+    text += fmt::format("and {} more (--modules)\n",
+                        Counted(modules.size() - most, "module"));
   }
   return text;
 }

@@ -115,8 +115,8 @@ std::string FormatComparison(const Comparison& comparison,
                              const std::string& unit) {
   std::string text = ChosenText(comparison, unit) + "\n";
   text += MethodTable(comparison);
-  text += fmt::format("fitted to {} rows, judged by {} that were held out\n",
-                      rows.fitted.rows(), rows.held_out.rows());
+  text += fmt::format("fitted to {}, judged by {} that were held out\n",
+                      Counted(rows.fitted.rows(), "row"), rows.held_out.rows());
   text += CloseText(comparison.errors[comparison.chosen], unit) + "\n";
   for (const FittedModel& fitted : comparison.models) {
     if (fitted.front.empty()) continue;
@@ -127,8 +127,8 @@ std::string FormatComparison(const Comparison& comparison,
 
 std::string FormatJudgement(surrogate::Method method,
                             const surrogate::HeldOutError& error) {
-  return fmt::format("{}: {} off on {} rows, at most {}\n", MethodName(method),
-                     ErrorText(error.mean), error.rows,
+  return fmt::format("{}: {} off on {}, at most {}\n", MethodName(method),
+                     ErrorText(error.mean), Counted(error.rows, "row"),
                      ErrorText(error.largest));
 }
 

@@ -27,10 +27,9 @@ std::string ResultOf(const OperatorGraph& graph, const Node& node) {
 
 std::string Totals(const OperatorGraph& graph, const MemoryBreakdown& memory) {
   return fmt::format(
-      "\n{} operators, {} parameters, {} MACs; peak {} MiB allocated, {} MiB "
-      "reserved\n",
-      graph.nodes().size(), FormatCount(graph.ParameterElements()),
-      FormatCount(graph.ForwardMacs()),
+      "\n{}, {} parameters, {} MACs; peak {} MiB allocated, {} MiB reserved\n",
+      Counted(graph.nodes().size(), "operator"),
+      FormatCount(graph.ParameterElements()), FormatCount(graph.ForwardMacs()),
       FormatSignificant(ToMiB(memory.allocated_peak)),
       FormatSignificant(ToMiB(memory.reserved_peak)));
 }

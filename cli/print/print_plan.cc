@@ -99,10 +99,8 @@ std::string FormatPlannedVolume(const PlannedVolume& planned) {
   return fmt::format(
       "{}{}{}{}: {} of {}, read as {}\na worker takes up to {} MiB; {}\n",
       DaskText(planned), planned.footprint.algorithm, dtype.empty() ? "" : " ",
-      dtype,
-      plan.chunks == 1 ? "1 chunk" : fmt::format("{} chunks", plan.chunks),
-      ShapeText(plan.chunk), ShapeText(plan.block),
-      FormatNumber(MiBOf(plan.peak_bytes), 1),
+      dtype, Counted(plan.chunks, "chunk"), ShapeText(plan.chunk),
+      ShapeText(plan.block), FormatNumber(MiBOf(plan.peak_bytes), 1),
       UsableText(MiBOf(plan.usable_bytes),
                  ToMiB(planned.request.memory_bytes)));
 }
@@ -133,8 +131,8 @@ nlohmann::ordered_json PlannedVolumeToJson(const PlannedVolume& planned) {
 
 std::string FormatFootprint(const Footprint& footprint) {
   std::string text = fmt::format(
-      "peak bytes = {}\n{} runs, each left out once: {} off, at most {}\n",
-      FootprintFormula(footprint), footprint.runs.size(),
+      "peak bytes = {}\n{}, each left out once: {} off, at most {}\n",
+      FootprintFormula(footprint), Counted(footprint.runs.size(), "run"),
       FormatPercent(footprint.error, 2),
       FormatPercent(footprint.largest_error, 2));
   for (const FailedRun& run : footprint.failed) {

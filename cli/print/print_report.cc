@@ -236,10 +236,10 @@ std::string FormatReport(const Report& report, const TerminalStyle& style) {
   ReportLines lines(style);
   lines.Add("device", prediction.device);
   lines.Add("method", prediction.Method());
-  lines.Add("network", fmt::format("{} parameters, {} MACs, {} operators",
+  lines.Add("network", fmt::format("{} parameters, {} MACs, {}",
                                    FormatCount(report.parameters),
                                    FormatCount(report.static_features.macs),
-                                   report.operators));
+                                   Counted(report.operators, "operator")));
   AddMemory(report, lines);
   AddTimes(prediction, lines);
   AddParallel(report, lines);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "src/core/numbers.h"
 #include "src/core/printable.h"
 
 namespace foretell::cli {
@@ -12,10 +13,6 @@ namespace {
 constexpr std::size_t kLinesShown = 20;
 
 }  // namespace
-
-std::string Counted(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 std::string FormatSome(const std::vector<std::string>& lines) {
   std::string text;

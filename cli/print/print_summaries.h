@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "datasets/collect/fill.h"
@@ -11,9 +10,6 @@
 #include "datasets/store/merge.h"
 
 namespace foretell::cli {
-
-/// "1 point", "3 points".
-std::string Counted(std::int64_t count, std::string_view noun);
 
 /// At most twenty of `lines`, indented and Printable, then how many more there
 /// are.

@@ -13,6 +13,7 @@
 
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
+#include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 
 namespace foretell::dataset {
@@ -162,7 +163,8 @@ class Import {
     } else {
       ++summary_.ambiguous;
       Note(row, fields,
-           fmt::format("{} points; more fields would tell", points.size()));
+           fmt::format("{}; more fields would tell",
+                       Counted(points.size(), "point")));
     }
   }
 

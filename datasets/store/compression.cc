@@ -5,6 +5,7 @@
 
 #include "datasets/store/checksum.h"
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 
 namespace foretell::dataset {
 namespace {
@@ -16,9 +17,8 @@ constexpr std::int64_t kMaxHeaderBytes = 64;
 Error BadStream(std::int64_t raw_bytes, std::int64_t packed) {
   return Error(
       ErrorCode::kCorrupt,
-      fmt::format(
-          "a zlib stream of {} bytes does not hold the {} bytes that it should",
-          packed, raw_bytes));
+      fmt::format("a zlib stream of {} does not hold the {} that it should",
+                  Counted(packed, "byte"), Counted(raw_bytes, "byte")));
 }
 
 }  // namespace
@@ -31,8 +31,8 @@ PackedBlob Pack(std::string_view bytes) {
                                bytes.size(), Z_DEFAULT_COMPRESSION);
   if (status != Z_OK) {
     throw Error(ErrorCode::kInternal,
-                fmt::format("zlib cannot compress {} bytes: status {}",
-                            bytes.size(), status));
+                fmt::format("zlib cannot compress {}: status {}",
+                            Counted(bytes.size(), "byte"), status));
   }
   data.resize(size);
   data.shrink_to_fit();

@@ -7,6 +7,7 @@
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
+#include "src/core/numbers.h"
 
 namespace foretell::dataset {
 namespace {
@@ -19,8 +20,8 @@ void CheckSize(const char* what, std::int64_t bytes, std::int64_t count,
                std::int64_t element_bytes) {
   if (bytes % element_bytes == 0 && bytes / element_bytes == count) return;
   throw Error(ErrorCode::kCorrupt,
-              fmt::format("{} has {} bytes, expected {} times {}", what, bytes,
-                          count, element_bytes));
+              fmt::format("{} has {}, expected {} times {}", what,
+                          Counted(bytes, "byte"), count, element_bytes));
 }
 
 /// A network that learns from one value that is none has no weights after.

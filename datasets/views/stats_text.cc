@@ -48,11 +48,10 @@ std::string Distributions(const std::vector<Distribution>& distributions) {
 
 std::string Coverage(const Stats& stats, const LabelCoverage& coverage) {
   std::string text = fmt::format(
-      "\nLabels on {} from {} ({}): {} of {} points, {} out of memory, {} "
-      "failed\n{}",
+      "\nLabels on {} from {} ({}): {} of {}, {} out of memory, {} failed\n{}",
       Printable(coverage.device), Printable(coverage.source),
-      ProvenanceName(coverage.provenance), coverage.points, stats.points,
-      coverage.out_of_memory, coverage.failed,
+      ProvenanceName(coverage.provenance), coverage.points,
+      Counted(stats.points, "point"), coverage.out_of_memory, coverage.failed,
       Distributions(coverage.quantities));
   text += "By family:";
   for (std::size_t i = 0; i < stats.families.size(); ++i) {
@@ -115,10 +114,10 @@ Json ToJson(const Stats& stats, const LabelCoverage& coverage) {
 
 std::string FormatStats(const Stats& stats) {
   std::string text = fmt::format(
-      "{}: {} points ({} traced, {} failed, {} untraced), {} graphs, {} "
-      "labels\n\n",
-      Printable(stats.path), stats.points, stats.traced, stats.failed,
-      stats.untraced, stats.graphs, stats.labels);
+      "{}: {} ({} traced, {} failed, {} untraced), {}, {}\n\n",
+      Printable(stats.path), Counted(stats.points, "point"), stats.traced,
+      stats.failed, stats.untraced, Counted(stats.graphs, "graph"),
+      Counted(stats.labels, "label"));
   text +=
       fmt::format("{}\n{}", Families(stats), Distributions(stats.graph_sizes));
   for (const LabelCoverage& coverage : stats.coverage) {

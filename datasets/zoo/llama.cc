@@ -23,6 +23,7 @@
 #include "datasets/zoo/rms_norm.h"
 #include "datasets/zoo/rotary.h"
 #include "datasets/zoo/transformer_layers.h"
+#include "src/core/numbers.h"
 
 namespace foretell::zoo {
 namespace {
@@ -294,8 +295,8 @@ std::shared_ptr<Network> LlamaConfig::Make() const {
   Require(
       kv_heads > 0 && heads % kv_heads == 0,
       fmt::format("heads={} do not split into kv_heads={}", heads, kv_heads));
-  Require(HeadWidth() % 2 == 0,
-          fmt::format("a head of {} values has no halves", HeadWidth()));
+  Require(HeadWidth() % 2 == 0, fmt::format("a head of {} has no halves",
+                                            Counted(HeadWidth(), "value")));
   Require(phase == "forward" || phase == "prefill" || IsDecoding(),
           fmt::format("phase={}: expected forward, prefill or decode", phase));
   Require(phase != "forward" || cache == 0,

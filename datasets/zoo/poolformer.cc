@@ -10,6 +10,7 @@
 #include "datasets/zoo/layers.h"
 #include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/transformer_layers.h"
+#include "src/core/numbers.h"
 
 namespace foretell::zoo {
 namespace {
@@ -156,8 +157,8 @@ class PoolFormer final : public UnaryNetwork {
 
 std::shared_ptr<Network> PoolFormerConfig::Make() const {
   Require(!layers.empty() && layers.size() == widths.size(),
-          fmt::format("layers has {} stages, widths has {}", layers.size(),
-                      widths.size()));
+          fmt::format("layers has {}, widths has {}",
+                      Counted(layers.size(), "stage"), widths.size()));
   Require(pool_size % 2 == 1,
           fmt::format("pool_size={}: expected an odd size", pool_size));
   return std::make_shared<PoolFormer>(*this);

@@ -18,6 +18,7 @@
 #include "datasets/zoo/selection.h"
 #include "datasets/zoo/sweep_files.h"
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 #include "src/core/text.h"
 
 namespace foretell::zoo {
@@ -137,7 +138,8 @@ std::vector<SweepPoint> BlockPoints(const std::string& family,
   if (block.contains("take")) {
     const auto count = block.at("take").get<std::size_t>();
     if (count > points.size()) {
-      Refuse(place, fmt::format("takes {} of {} points", count, points.size()));
+      Refuse(place, fmt::format("takes {} of {}", count,
+                                Counted(points.size(), "point")));
     }
     Take(points, count);
   }
@@ -162,8 +164,8 @@ std::vector<SweepPoint> FamilyPoints(const Json& family,
   }
   const auto expected = Member(family, "count", where).get<std::size_t>();
   if (points.size() != expected) {
-    Refuse(where, fmt::format("has {} points, its count says {}", points.size(),
-                              expected));
+    Refuse(where, fmt::format("has {}, its count says {}",
+                              Counted(points.size(), "point"), expected));
   }
   return points;
 }

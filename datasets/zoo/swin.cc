@@ -12,6 +12,7 @@
 #include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/transformer_layers.h"
 #include "datasets/zoo/window_attention.h"
+#include "src/core/numbers.h"
 
 namespace foretell::zoo {
 namespace {
@@ -210,8 +211,8 @@ class Swin final : public UnaryNetwork {
 
 std::shared_ptr<Network> SwinConfig::Make() const {
   Require(!layers.empty() && layers.size() == heads.size(),
-          fmt::format("layers has {} stages, heads has {}", layers.size(),
-                      heads.size()));
+          fmt::format("layers has {}, heads has {}",
+                      Counted(layers.size(), "stage"), heads.size()));
   Require(window > 0, "window=0: expected at least 1");
   RequireMultiple(image_size, patch_size);
   return std::make_shared<Swin>(*this);

@@ -10,6 +10,7 @@
 
 #include "datasets/zoo/family.h"
 #include "datasets/zoo/layers.h"
+#include "src/core/numbers.h"
 
 namespace foretell::zoo {
 namespace {
@@ -158,8 +159,9 @@ std::shared_ptr<UnaryNetwork> MakeUNet(const UNetShape& shape) {
 void RequireHalves(std::int64_t size, std::int64_t depth) {
   const std::int64_t divisor = std::int64_t{1}
                                << std::min(depth, kUNetMaxDepth);
-  Require(size > 0 && size % divisor == 0,
-          fmt::format("size {} cannot be halved {} times", size, depth));
+  Require(
+      size > 0 && size % divisor == 0,
+      fmt::format("size {} cannot be halved {}", size, Counted(depth, "time")));
 }
 
 }  // namespace foretell::zoo

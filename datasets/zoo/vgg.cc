@@ -11,6 +11,7 @@
 
 #include "datasets/zoo/families.h"
 #include "datasets/zoo/layers.h"
+#include "src/core/numbers.h"
 
 namespace foretell::zoo {
 namespace {
@@ -101,8 +102,8 @@ class Vgg final : public UnaryNetwork {
 std::shared_ptr<Network> VggConfig::Make() const {
   const std::size_t halvings = layers.size();
   Require(halvings < 20 && image_size >> halvings > 0,
-          fmt::format("image_size={}: too small for {} stages", image_size,
-                      halvings));
+          fmt::format("image_size={}: too small for {}", image_size,
+                      Counted(halvings, "stage")));
   return std::make_shared<Vgg>(*this);
 }
 

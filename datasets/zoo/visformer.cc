@@ -10,6 +10,7 @@
 #include "datasets/zoo/layers.h"
 #include "datasets/zoo/module_scope.h"
 #include "datasets/zoo/transformer_layers.h"
+#include "src/core/numbers.h"
 
 namespace foretell::zoo {
 namespace {
@@ -196,7 +197,8 @@ class Visformer final : public UnaryNetwork {
 
 std::shared_ptr<Network> VisformerConfig::Make() const {
   Require(layers.size() == kVisformerStages,
-          fmt::format("layers has {} stages, expected 3", layers.size()));
+          fmt::format("layers has {}, expected 3",
+                      Counted(layers.size(), "stage")));
   RequireHeads(width, 2);
   RequireHeads(width, heads);
   RequireMultiple(image_size, kReduction);

@@ -17,6 +17,7 @@
 #include "foretell/error.h"
 #include "src/core/checked.h"
 #include "src/core/files.h"
+#include "src/core/numbers.h"
 #include "src/core/parse_json.h"
 #include "src/core/text.h"
 
@@ -42,13 +43,14 @@ nlohmann::json ReadHeader(const RegularFile& file) {
   const std::string start = FirstBytes(file, kLengthBytes);
   const auto size = static_cast<std::uint64_t>(file.size);
   if (start.size() < kLengthBytes) {
-    Fail(file.path, fmt::format("has {} bytes, no safetensors file", size));
+    Fail(file.path,
+         fmt::format("has {}, no safetensors file", Counted(size, "byte")));
   }
   std::uint64_t length = 0;
   std::memcpy(&length, start.data(), kLengthBytes);
   if (length > kMostHeaderBytes || length > size - kLengthBytes) {
-    Fail(file.path,
-         fmt::format("header of {} bytes in a file of {}", length, size));
+    Fail(file.path, fmt::format("header of {} in a file of {}",
+                                Counted(length, "byte"), size));
   }
   const std::string text = FirstBytes(file, kLengthBytes + length);
   nlohmann::json header = ParseJson(std::string_view(text).substr(kLengthBytes),
@@ -66,8 +68,8 @@ std::int64_t ElementsOf(const RegularFile& file, const std::string& name,
   }
   const std::optional<std::int64_t> elements = CheckedProduct(sizes);
   if (!elements || *elements / 2 > file.size) {
-    Fail(file.path, fmt::format("tensor '{}' has the shape {} in {} bytes",
-                                name, ShowJson(shape), file.size));
+    Fail(file.path, fmt::format("tensor '{}' has the shape {} in {}", name,
+                                ShowJson(shape), Counted(file.size, "byte")));
   }
   return *elements;
 }
@@ -100,10 +102,11 @@ void RefuseSafetensors(const std::string& path) {
   }
   throw Error(
       ErrorCode::kUnsupported,
-      fmt::format("{}: holds weights and no network: {} tensors with {} "
-                  "elements ({}); put its config.json beside it, or export the "
-                  "network by torch.export",
-                  path, weights.tensors, weights.elements, Joined(types)));
+      fmt::format(
+          "{}: holds weights and no network: {} with {} ({}); put its "
+          "config.json beside it, or export the network by torch.export",
+          path, Counted(weights.tensors, "tensor"),
+          Counted(weights.elements, "element"), Joined(types)));
 }
 
 }  // namespace

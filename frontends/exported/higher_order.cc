@@ -12,6 +12,7 @@
 #include "foretell/error.h"
 #include "frontends/exported/checkpoint.h"
 #include "frontends/exported/interpreter.h"
+#include "src/core/numbers.h"
 #include "src/program/autocast.h"
 
 namespace foretell::exported {
@@ -155,8 +156,8 @@ std::int64_t LengthOf(const Values& sequences) {
     const std::int64_t other = sequence.toTensor().size(0);
     if (length.value_or(other) != other) {
       throw Error(ErrorCode::kCorrupt,
-                  fmt::format("is given sequences of {} and of {} elements",
-                              *length, other));
+                  fmt::format("is given sequences of {} and of {}", *length,
+                              Counted(other, "element")));
     }
     length = other;
   }

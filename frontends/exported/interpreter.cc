@@ -7,6 +7,7 @@
 #include "foretell/error.h"
 #include "frontends/exported/higher_order.h"
 #include "frontends/exported/number_operators.h"
+#include "src/core/numbers.h"
 
 namespace foretell::exported {
 namespace {
@@ -92,9 +93,10 @@ void StoreResults(const Node& node, Values results, Values& frame) {
 Values Interpreter::Run(const Graph& graph, Values inputs) {
   Count();
   if (inputs.size() != graph.inputs.size()) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("a graph takes {} values, is given {}",
-                            graph.inputs.size(), inputs.size()));
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("a graph takes {}, is given {}",
+                    Counted(graph.inputs.size(), "value"), inputs.size()));
   }
   Frame frame(static_cast<std::size_t>(graph.num_slots));
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 
 namespace foretell::exported {
@@ -206,8 +207,8 @@ void Symbols::Check(const Model& model, const ModelInput& input,
   const std::vector<Size>& sizes = input.tensor.sizes;
   if (shape.size() != sizes.size()) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("input '{}' has {} dimensions, the file fixes {}",
-                            input.name, shape.size(), sizes.size()));
+                fmt::format("input '{}' has {}, the file fixes {}", input.name,
+                            Counted(shape.size(), "dimension"), sizes.size()));
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const Size& size = sizes[i];

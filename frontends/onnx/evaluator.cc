@@ -23,6 +23,7 @@
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/reader/liveness.h"
 #include "src/core/libtorch_message.h"
+#include "src/core/numbers.h"
 #include "src/program/recorder.h"
 
 namespace foretell::onnx {
@@ -239,8 +240,8 @@ std::vector<Value> Evaluator::Run(std::vector<Value> inputs) {
   }
   if (next != inputs.size()) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: got {} inputs, expected {}", model_.path,
-                            inputs.size(), next));
+                fmt::format("{}: got {}, expected {}", model_.path,
+                            Counted(inputs.size(), "input"), next));
   }
   inputs.clear();
   return RunBody(model_.graph.nodes, OutputNames(model_.graph), frame);
@@ -257,8 +258,8 @@ std::vector<Value> Evaluator::RunGraph(
   if (inputs.size() > body.inputs.size()) {
     throw Error(
         ErrorCode::kCorrupt,
-        fmt::format("{}: graph '{}' takes {} inputs, got {}", model_.path,
-                    body.name, body.inputs.size(), inputs.size()));
+        fmt::format("{}: graph '{}' takes {}, got {}", model_.path, body.name,
+                    Counted(body.inputs.size(), "input"), inputs.size()));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     frame.Define(body.inputs[i].name, std::move(inputs[i]));

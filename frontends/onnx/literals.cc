@@ -13,6 +13,7 @@
 #include "foretell/error.h"
 #include "foretell/program.h"
 #include "frontends/onnx/reader/data_types.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -66,8 +67,8 @@ void CopyBytes(const TensorLiteral& literal, at::Tensor& tensor) {
   const std::int64_t needed = RawBytes(type, tensor.numel()).value_or(0);
   if (std::ssize(literal.bytes) != needed) {
     throw Error(ErrorCode::kCorrupt,
-                fmt::format("has {} bytes, its shape needs {}",
-                            literal.bytes.size(), needed));
+                fmt::format("has {}, its shape needs {}",
+                            Counted(literal.bytes.size(), "byte"), needed));
   }
   if (literal.bytes.empty()) return;
   if (type.bits < 8) {

@@ -6,6 +6,7 @@
 
 #include "frontends/onnx/evaluator.h"
 #include "frontends/onnx/literals.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -145,15 +146,15 @@ std::vector<double> NodeContext::Doubles(std::size_t i) {
 
 std::int64_t NodeContext::Int(std::size_t i) {
   const std::vector<std::int64_t> values = Ints(i);
-  Check(values.size() == 1,
-        fmt::format("input {} has {} elements, expected 1", i, values.size()));
+  Check(values.size() == 1, fmt::format("input {} has {}, expected 1", i,
+                                        Counted(values.size(), "element")));
   return values.front();
 }
 
 double NodeContext::Double(std::size_t i) {
   const std::vector<double> values = Doubles(i);
-  Check(values.size() == 1,
-        fmt::format("input {} has {} elements, expected 1", i, values.size()));
+  Check(values.size() == 1, fmt::format("input {} has {}, expected 1", i,
+                                        Counted(values.size(), "element")));
   return values.front();
 }
 

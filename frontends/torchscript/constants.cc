@@ -11,6 +11,7 @@
 #include "foretell/error.h"
 #include "frontends/torchscript/pickle_check.h"
 #include "src/core/libtorch_message.h"
+#include "src/core/numbers.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -61,10 +62,11 @@ void Check(const std::string& path, const at::Tensor& tensor,
   const auto record = records.find(tensor.storage().data());
   if (record == records.end()) return;
   if (tensor.storage().nbytes() <= record->second.size) return;
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{}: {} has {} bytes, its tensor needs {}", path,
-                          record->second.name, record->second.size,
-                          tensor.storage().nbytes()));
+  throw Error(
+      ErrorCode::kCorrupt,
+      fmt::format("{}: {} has {}, its tensor needs {}", path,
+                  record->second.name, Counted(record->second.size, "byte"),
+                  tensor.storage().nbytes()));
 }
 
 /// Checks the tensors in `value`, at any depth; pickle_check.h limits that, and

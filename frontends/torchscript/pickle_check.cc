@@ -15,6 +15,7 @@
 
 #include "foretell/error.h"
 #include "frontends/torchscript/pickle_nesting.h"
+#include "src/core/numbers.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -287,7 +288,7 @@ class PickleWalk {
   std::string_view Take(std::uint64_t count) {
     const std::size_t left = pickle_.size() - position_;
     if (count > left) {
-      Refuse(fmt::format("needs {} bytes, {} are left", count, left));
+      Refuse(fmt::format("needs {}, {} left", Counted(count, "byte"), left));
     }
     const std::string_view bytes =
         pickle_.substr(position_, static_cast<std::size_t>(count));

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 #include "src/core/random.h"
 
 namespace foretell::classify {
@@ -164,8 +165,8 @@ std::vector<HeldOutAnswer> CrossValidate(std::span<const LabelledStep> steps,
   const auto count = static_cast<std::int64_t>(steps.size());
   if (folds < 2 || folds > count) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} folds of {} steps, expected 2 to that many",
-                            folds, count));
+                fmt::format("{} of {}, expected 2 to that many",
+                            Counted(folds, "fold"), Counted(count, "step")));
   }
   const RowList order = Shuffled(AllRows(steps.size()), options.seed);
   std::vector<HeldOutAnswer> answers(steps.size());

@@ -8,6 +8,7 @@
 
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
+#include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 
 namespace foretell::classify {
@@ -92,10 +93,10 @@ void RequireSeveralClasses(const std::vector<LabelledStep>& steps,
   const bool all_alike = std::ranges::all_of(
       steps, [&](const LabelledStep& step) { return class_of(step) == first; });
   if (!all_alike) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: memory_mib of all {} steps is {}: there is "
-                          "nothing to learn",
-                          origin, steps.size(), classes.Name(first)));
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{}: memory_mib of all {} is {}: there is nothing to learn",
+                  origin, Counted(steps.size(), "step"), classes.Name(first)));
 }
 
 }  // namespace foretell::classify

@@ -17,8 +17,8 @@ MemoryClasses::MemoryClasses(std::vector<double> edges_mib)
     : edges_mib_(std::move(edges_mib)) {
   if (edges_mib_.empty() || edges_mib_.size() > kMostEdges) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} edges of memory classes, expected 1 to {}",
-                            edges_mib_.size(), kMostEdges));
+                fmt::format("{} of memory classes, expected 1 to {}",
+                            Counted(edges_mib_.size(), "edge"), kMostEdges));
   }
   double before = 0;
   for (const double edge : edges_mib_) {

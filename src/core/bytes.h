@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 
 namespace foretell {
 
@@ -18,7 +19,7 @@ namespace foretell {
 class ByteWriter {
  public:
   template <typename T>
-  requires std::is_trivially_copyable_v<T>
+    requires std::is_trivially_copyable_v<T>
   void Number(const T& value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
   }
@@ -38,7 +39,8 @@ class ByteReader {
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
 
   template <typename T>
-  requires std::is_trivially_copyable_v<T> T Number() {
+    requires std::is_trivially_copyable_v<T>
+  T Number() {
     T value;
     const std::string_view bytes = Next(sizeof(value));
     std::memcpy(&value, bytes.data(), sizeof(value));
@@ -50,9 +52,8 @@ class ByteReader {
   std::string_view Next(std::size_t size) {
     if (size > rest_.size()) {
       throw Error(ErrorCode::kInternal,
-                  fmt::format("a message ends early: {} bytes are left, "
-                              "expected {}",
-                              rest_.size(), size));
+                  fmt::format("a message ends early: {} left, expected {}",
+                              Counted(rest_.size(), "byte"), size));
     }
     const std::string_view bytes = rest_.substr(0, size);
     rest_.remove_prefix(size);

@@ -13,6 +13,7 @@
 #include "foretell/error.h"
 #include "src/core/csv.h"
 #include "src/core/files.h"
+#include "src/core/numbers.h"
 
 namespace foretell {
 namespace {
@@ -222,9 +223,10 @@ void ForEachCsvRow(const std::string& path,
   std::vector<std::string> cells;
   while (reader.Next(cells)) {
     if (cells.size() != header.size()) {
-      throw Error(ErrorCode::kCorrupt,
-                  fmt::format("{}: line {} has {} cells, the header {}", path,
-                              reader.line(), cells.size(), header.size()));
+      throw Error(
+          ErrorCode::kCorrupt,
+          fmt::format("{}: line {} has {}, the header {}", path, reader.line(),
+                      Counted(cells.size(), "cell"), header.size()));
     }
     use(CsvRow(path, header, cells, reader.line()));
   }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace foretell {
 
@@ -21,6 +23,13 @@ std::string FormatExact(double value);
 
 /// `share` of 1 in percent, with `decimals` digits: "12.50 %".
 std::string FormatPercent(double share, int decimals);
+
+/// "1 point", "3 points".
+std::string Counted(std::integral auto count, std::string_view noun) {
+  std::string text = std::to_string(count) + " ";
+  text.append(noun).append(count == 1 ? "" : "s");
+  return text;
+}
 
 /// With a decimal prefix: "25.6 M", "4.09 G", "512".
 std::string FormatCount(std::int64_t value);

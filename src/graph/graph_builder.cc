@@ -6,6 +6,7 @@
 #include "foretell/error.h"
 #include "foretell/graph.h"
 #include "src/core/checked.h"
+#include "src/core/numbers.h"
 #include "src/graph/validate.h"
 
 namespace foretell {
@@ -109,9 +110,8 @@ StorageId GraphBuilder::AddStorage(std::int64_t bytes, TensorRole role,
                                    std::string label) {
   const StorageId id = static_cast<StorageId>(graph_.storages_.size());
   if (bytes < 0) {
-    RefuseToBuild(
-        fmt::format("storage {} ('{}') has {} bytes, expected at least 0", id,
-                    label, bytes));
+    RefuseToBuild(fmt::format("storage {} ('{}') has {}, expected at least 0",
+                              id, label, Counted(bytes, "byte")));
   }
   graph_.storages_.push_back({bytes, role, std::move(label)});
   return id;

@@ -5,6 +5,7 @@
 
 #include "foretell/error.h"
 #include "foretell/memory.h"
+#include "src/core/numbers.h"
 #include "src/memory/caching_allocator.h"
 #include "src/memory/expandable_allocator.h"
 
@@ -47,8 +48,8 @@ class Replay {
  private:
   bool Allocate(const AllocationEvent& event, std::size_t index) {
     if (event.bytes < 0) {
-      Refuse(index,
-             fmt::format("size is {} bytes, expected at least 0", event.bytes));
+      Refuse(index, fmt::format("size is {}, expected at least 0",
+                                Counted(event.bytes, "byte")));
     }
     const auto [slot, is_new] = live_.try_emplace(event.id, kNoBlock);
     if (!is_new) {

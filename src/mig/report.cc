@@ -64,10 +64,6 @@ Json ProfileToJson(const MigProfile& profile) {
   return json;
 }
 
-std::string Plural(int count, const std::string& noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::string FormatTable(const Recommendation& recommendation) {
@@ -184,9 +180,9 @@ std::string FormatTable(const Packing& packing) {
   }
   std::string text =
       fmt::format("{}{} of {}, {} and {} used\n", table.ToString(),
-                  Plural(packing.num_devices, "device"), packing.device,
-                  Plural(packing.compute_slices, "compute slice"),
-                  Plural(packing.memory_slots, "memory slot"));
+                  Counted(packing.num_devices, "device"), packing.device,
+                  Counted(packing.compute_slices, "compute slice"),
+                  Counted(packing.memory_slots, "memory slot"));
   if (packing.fits) return text;
   for (const std::string& model : packing.unplaced) {
     text += "no place for " + Printable(model) + "\n";

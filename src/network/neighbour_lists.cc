@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 
 namespace foretell::learned {
 namespace {
@@ -20,8 +21,8 @@ namespace {
 using Ends = std::span<const std::int64_t>;
 
 // Compressed rows of the edges, by the end that `key` names.
-NeighbourLists MakeLists(std::span<const EdgeList> graphs, Ends EdgeList::*key,
-                         Ends EdgeList::*other) {
+NeighbourLists MakeLists(std::span<const EdgeList> graphs, Ends EdgeList::* key,
+                         Ends EdgeList::* other) {
   std::int64_t nodes = 0;
   std::int64_t edges = 0;
   for (const EdgeList& graph : graphs) {
@@ -72,8 +73,8 @@ void CheckEdges(const EdgeList& edges, std::string_view what,
     const std::int64_t source = edges.sources[e];
     const std::int64_t target = edges.targets[e];
     if (std::min(source, target) < 0 || std::max(source, target) >= num_nodes) {
-      refuse(fmt::format("edge {} -> {} leaves the {} nodes of the graph",
-                         source, target, num_nodes));
+      refuse(fmt::format("edge {} -> {} leaves the {} of the graph", source,
+                         target, Counted(num_nodes, "node")));
     }
     if (source == target) {
       refuse(fmt::format("edge {} -> {} is a loop", source, target));

@@ -17,6 +17,7 @@
 
 #include "foretell/error.h"
 #include "src/core/checked.h"
+#include "src/core/numbers.h"
 #include "src/core/parse_json.h"
 
 namespace foretell::learned {
@@ -117,8 +118,9 @@ Extent ReadEntry(const std::string& name, const Json& entry,
                 NonNegative(offsets[1], place + ": end", origin), name};
   const std::int64_t expected = ExpectedBytes(tensor, place, origin);
   if (extent.end - extent.begin != expected) {
-    FailFile(origin, fmt::format("{} has {} bytes, expected {}", place,
-                                 extent.end - extent.begin, expected));
+    FailFile(origin,
+             fmt::format("{} has {}, expected {}", place,
+                         Counted(extent.end - extent.begin, "byte"), expected));
   }
   return extent;
 }
@@ -149,8 +151,8 @@ void ReadData(std::vector<Extent> extents, std::string_view data,
     position = extent.end;
   }
   if (position != std::ssize(data)) {
-    FailFile(origin, fmt::format("data has {} bytes, expected {}", data.size(),
-                                 position));
+    FailFile(origin, fmt::format("data has {}, expected {}",
+                                 Counted(data.size(), "byte"), position));
   }
   for (const Extent& extent : extents) {
     content.tensors[extent.name].bytes =
@@ -178,10 +180,9 @@ std::string SerializeSafeTensors(const SafeTensors& content) {
   for (const auto& [name, tensor] : content.tensors) {
     if (tensor.NumElements() * BytesPerElement(tensor.dtype) !=
         std::ssize(tensor.bytes)) {
-      throw Error(
-          ErrorCode::kInternal,
-          fmt::format("tensor '{}' has {} bytes, which is not its shape", name,
-                      tensor.bytes.size()));
+      throw Error(ErrorCode::kInternal,
+                  fmt::format("tensor '{}' has {}, which is not its shape",
+                              name, Counted(tensor.bytes.size(), "byte")));
     }
     const std::size_t begin = data.size();
     data += tensor.bytes;
@@ -200,15 +201,15 @@ std::string SerializeSafeTensors(const SafeTensors& content) {
 SafeTensors ParseSafeTensors(std::string_view bytes,
                              const std::string& origin) {
   if (bytes.size() < kLengthBytes) {
-    FailFile(origin,
-             fmt::format("has {} bytes, expected at least 8", bytes.size()));
+    FailFile(origin, fmt::format("has {}, expected at least 8",
+                                 Counted(bytes.size(), "byte")));
   }
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMaxHeaderBytes || length > bytes.size() - kLengthBytes) {
-    FailFile(origin, fmt::format("is no safetensors file: header of {} bytes "
-                                 "in a file of {}",
-                                 length, bytes.size()));
+    FailFile(origin,
+             fmt::format("is no safetensors file: header of {} in a file of {}",
+                         Counted(length, "byte"), bytes.size()));
   }
   const Json header = ParseHeader(bytes.substr(kLengthBytes, length), origin);
   SafeTensors content;

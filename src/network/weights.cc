@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 
 namespace foretell::learned {
 namespace {
@@ -55,10 +56,9 @@ void CheckSizes(const NetworkOptions& options,
   const std::int64_t layers = options.members * CountMemberLayers(options);
   if (options.hidden * options.hidden * (layers - options.members) > elements ||
       options.hidden > elements || layers > elements) {
-    FailWeights(
-        origin,
-        fmt::format("network of {} layers and width {}, but only {} weights",
-                    layers, options.hidden, elements));
+    FailWeights(origin, fmt::format("network of {} and width {}, but only {}",
+                                    Counted(layers, "layer"), options.hidden,
+                                    Counted(elements, "weight")));
   }
 }
 
@@ -127,8 +127,8 @@ void LoadWeights(const std::map<std::string, StoredTensor>& weights,
     ++used;
   }
   if (used != weights.size()) {
-    FailWeights(origin, fmt::format("has {} tensors, the network {}",
-                                    weights.size(), used));
+    FailWeights(origin, fmt::format("has {}, the network {}",
+                                    Counted(weights.size(), "tensor"), used));
   }
 }
 

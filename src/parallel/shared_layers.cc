@@ -7,6 +7,7 @@
 
 #include "foretell/error.h"
 #include "src/core/name_table.h"
+#include "src/core/numbers.h"
 #include "src/graph/collective.h"
 #include "src/parallel/split_rules.h"
 #include "src/parallel/step_rewriter.h"
@@ -69,10 +70,9 @@ SharedLayers::SharedLayers(const OperatorGraph& graph, const StepFacts& facts,
       std::ranges::count(products_.all(), false, &LayerProduct::is_gradient);
   throw Error(
       ErrorCode::kInvalidArgument,
-      fmt::format("{}: none of {} layers can be shared: expected two linear "
-                  "layers with attention or operators of single elements "
-                  "between them",
-                  ToString(spec), layers));
+      fmt::format("{}: none of {} can be shared: expected two linear layers "
+                  "with attention or operators of single elements between them",
+                  ToString(spec), Counted(layers, "layer")));
 }
 
 LayerShare SharedLayers::ShareOf(ParameterIndex weight) const {
@@ -104,11 +104,11 @@ void SharedLayers::ShareHeads() {
     if (Assign(head, {LayerShare::kColumns, vocabulary_.words}) && Spread()) {
       continue;
     }
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: head '{}' cannot be shared by its {} words",
-                            ToString(spec_),
-                            NameOf(graph(), facts_.parameters[IndexOf(head)]),
-                            vocabulary_.words));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: head '{}' cannot be shared by its {}", ToString(spec_),
+                    NameOf(graph(), facts_.parameters[IndexOf(head)]),
+                    Counted(vocabulary_.words, "word")));
   }
 }
 

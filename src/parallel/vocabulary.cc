@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 #include "src/graph/collective.h"
 #include "src/parallel/shared_layers.h"
 #include "src/parallel/step_rewriter.h"
@@ -87,10 +88,9 @@ class Borders final : public StepRewriter {
     const Parameter& table = facts_.parameters[IndexOf(vocabulary_.table)];
     throw Error(
         ErrorCode::kInvalidArgument,
-        fmt::format("{}: table '{}' has {} words, which {} GPUs cannot share "
-                    "evenly",
+        fmt::format("{}: table '{}' has {}, which {} GPUs cannot share evenly",
                     ToString(spec()), graph().value(table.value).name,
-                    vocabulary_.words, spec().gpus));
+                    Counted(vocabulary_.words, "word"), spec().gpus));
   }
 
   bool IsLookUp(const Node& node) const {

@@ -38,10 +38,10 @@ std::string ShapeText(const Shape& shape) {
 void CheckSizes(const Footprint& footprint, const Shape& sizes,
                 std::string_view what) {
   if (sizes.size() != footprint.axes.size()) {
-    RefuseRequest(
-        footprint,
-        fmt::format("{} has {} dimensions, expected {}: {}", what, sizes.size(),
-                    footprint.axes.size(), Joined(footprint.axes)));
+    RefuseRequest(footprint,
+                  fmt::format("{} has {}, expected {}: {}", what,
+                              Counted(sizes.size(), "dimension"),
+                              footprint.axes.size(), Joined(footprint.axes)));
   }
   for (const std::int64_t size : sizes) {
     if (size >= 1 && size <= kLongestEdge) continue;
@@ -56,8 +56,8 @@ void CheckRequest(const Footprint& footprint, const ChunkRequest& request) {
   if (!request.align.empty()) CheckSizes(footprint, request.align, "align");
   if (request.memory_bytes < 1) {
     RefuseRequest(footprint,
-                  fmt::format("memory of {} bytes, expected at least 1",
-                              request.memory_bytes));
+                  fmt::format("memory of {}, expected at least 1",
+                              Counted(request.memory_bytes, "byte")));
   }
   if (!(request.margin >= 0 && request.margin < 1)) {
     RefuseRequest(

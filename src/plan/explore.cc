@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 #include "src/plan/fit_footprint.h"
 #include "src/surrogate/table.h"
 
@@ -158,9 +159,8 @@ Footprint ExploreFootprint(const ExploreOptions& options,
                            const MeasureBlock& measure) {
   if (options.runs < static_cast<int>(kFewestRuns)) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} runs are too few for a footprint, expected at "
-                            "least {}",
-                            options.runs, kFewestRuns));
+                fmt::format("a footprint of {}, expected at least {}",
+                            Counted(options.runs, "run"), kFewestRuns));
   }
   Footprint footprint;
   for (const surrogate::Axis& axis : options.axes) {
@@ -180,9 +180,10 @@ Footprint ExploreFootprint(const ExploreOptions& options,
   }
   if (footprint.runs.size() < kFewestRuns) {
     if (first) throw *first;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("the axes have {} blocks, expected at least {}",
-                            footprint.runs.size(), kFewestRuns));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("the axes have {}, expected at least {}",
+                    Counted(footprint.runs.size(), "block"), kFewestRuns));
   }
   SetTerms(footprint);
   return footprint;

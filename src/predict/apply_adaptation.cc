@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 #include "src/core/text.h"
 #include "src/predict/scale_figure.h"
 #include "src/predict/two_factors.h"
@@ -123,8 +124,9 @@ void ApplyAdaptation(const Adaptation& adaptation, double macs,
     Scale(figure.interval, factor);
     figure.interval = AdaptedInterval(figure, *adapted);
     WarnOfOtherSource(*adapted, target, figure);
-    figure.source.method += fmt::format(", adapted by {} rows of {}",
-                                        adapted->rows, adaptation.device);
+    figure.source.method +=
+        fmt::format(", adapted by {} of {}", Counted(adapted->rows, "row"),
+                    adaptation.device);
   }
 }
 

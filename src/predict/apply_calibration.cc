@@ -178,8 +178,9 @@ void MarkCalibrated(const Calibration& calibration, const GapAt& gap,
                     "were; calibrate anew to have them compared",
                     calibration.origin));
   }
-  memory.source.method += fmt::format(", calibrated by {} runs of {}",
-                                      calibration.runs, calibration.model);
+  memory.source.method +=
+      fmt::format(", calibrated by {} of {}", Counted(calibration.runs, "run"),
+                  calibration.model);
 }
 
 }  // namespace foretell

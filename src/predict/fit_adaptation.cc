@@ -107,8 +107,9 @@ AdaptedFigure Judge(const Rows& rows, Target target,
 void RequireRows(const Rows& rows, Target target) {
   if (rows.size() >= kFewestRows) return;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} rows have {}, expected at least {}", rows.size(),
-                          TargetField(target), kFewestRows));
+              fmt::format("{} with {}, expected at least {}",
+                          Counted(rows.size(), "row"), TargetField(target),
+                          kFewestRows));
 }
 
 void WarnOfAlikeRows(const Rows& rows, AdaptationFit& fit) {
@@ -119,10 +120,10 @@ void WarnOfAlikeRows(const Rows& rows, AdaptationFit& fit) {
                     "networks",
                     rows.front()->network));
   } else if (found.networks < static_cast<int>(kFewestNetworks)) {
-    fit.warnings.push_back(fmt::format(
-        "the rows are of {} networks only, which are not left out as a whole: "
-        "the errors are those of other batch sizes",
-        found.networks));
+    fit.warnings.push_back(
+        fmt::format("the rows are of {} only, which are not left out as a "
+                    "whole: the errors are those of other batch sizes",
+                    Counted(found.networks, "network")));
   }
   if (found[Target::kLatency] &&
       found.highest_rate < kNarrowRates * found.lowest_rate) {

@@ -209,12 +209,12 @@ class Table {
         })) {
       return;
     }
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: latency_ms is {} there and in all {} rows, "
-                            "expected measurements of different networks or "
-                            "batches",
-                            first.place, FormatExact(*latency(first)),
-                            table_.rows.size()));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: latency_ms is {} there and in all {}, expected "
+                    "measurements of different networks or batches",
+                    first.place, FormatExact(*latency(first)),
+                    Counted(table_.rows.size(), "row")));
   }
 
   std::string path_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 #include "src/program/name_pattern.h"
 
 namespace foretell {
@@ -24,12 +25,12 @@ void TrainOnly(const std::string& pattern, const ProgramInstance& instance) {
   if (trained > 0) return;
   throw Error(
       ErrorCode::kInvalidArgument,
-      fmt::format("'{}' is found in the name of none of {} parameters "
-                  "that can be trained{}",
-                  pattern, parameters.size(),
-                  parameters.empty() ? ""
-                                     : fmt::format(" ('{}' is one)",
-                                                   parameters.front().name)));
+      fmt::format(
+          "'{}' is found in the name of none of {} that can be trained{}",
+          pattern, Counted(parameters.size(), "parameter"),
+          parameters.empty()
+              ? ""
+              : fmt::format(" ('{}' is one)", parameters.front().name)));
 }
 
 std::string WhyNothingIsTrained(std::size_t trainable) {
@@ -37,11 +38,10 @@ std::string WhyNothingIsTrained(std::size_t trainable) {
     return "nothing is trained: none of the parameters requires a gradient";
   }
   return fmt::format(
-      "nothing is trained: none of {} tensors that require a gradient gets "
-      "one; the results are detached or made under torch.no_grad(), as "
-      "torch.export makes those of torch.utils.checkpoint, unless "
-      "use_reentrant=False",
-      trainable);
+      "nothing is trained: none of {} that require a gradient gets one; the "
+      "results are detached or made under torch.no_grad(), as torch.export "
+      "makes those of torch.utils.checkpoint, unless use_reentrant=False",
+      Counted(trainable, "tensor"));
 }
 
 }  // namespace foretell

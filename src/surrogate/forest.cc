@@ -1,4 +1,5 @@
 #include "src/surrogate/forest.h"
+#include "src/core/numbers.h"
 
 #include <fmt/core.h>
 
@@ -152,9 +153,9 @@ Tree ReadTree(JsonObject& object, std::size_t columns) {
   object.Finish();
   if (column.empty() || value.size() != column.size() ||
       right.size() != column.size()) {
-    object.Fail("column",
-                fmt::format("has {} nodes beside {} and {}", column.size(),
-                            value.size(), right.size()));
+    object.Fail("column", fmt::format("has {} beside {} and {}",
+                                      Counted(column.size(), "node"),
+                                      value.size(), right.size()));
   }
   Tree tree;
   for (std::size_t i = 0; i < column.size(); ++i) {
@@ -162,8 +163,9 @@ Tree ReadTree(JsonObject& object, std::size_t columns) {
                           right[i] > static_cast<int>(i) + 1 &&
                           right[i] < static_cast<int>(column.size());
     if (column[i] >= 0 && !leads_on) {
-      object.Fail("right", fmt::format("[{}] is {} of {} nodes, for column {}",
-                                       i, right[i], column.size(), column[i]));
+      object.Fail("right",
+                  fmt::format("[{}] is {} of {}, for column {}", i, right[i],
+                              Counted(column.size(), "node"), column[i]));
     }
     tree.push_back({column[i], value[i], right[i]});
   }

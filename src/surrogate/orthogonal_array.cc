@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 
 namespace foretell::surrogate {
 namespace {
@@ -144,10 +145,11 @@ Eigen::MatrixXd PointsOf(const std::vector<Axis>& axes,
 
 PlannedRuns PlanOneFactor(const Axis& axis) {
   if (std::ssize(axis.values) < kFewestOfOne) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("--sweep: {} has {} values, expected at least {} "
-                            "of a single factor",
-                            axis.name, axis.values.size(), kFewestOfOne));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "--sweep: {} has {}, expected at least {} of a single factor",
+            axis.name, Counted(axis.values.size(), "value"), kFewestOfOne));
   }
   const Axis thinned = Thinned(axis, kMostOfOne, kMostOfOne);
   Eigen::MatrixXd points(std::ssize(thinned.values), 1);
@@ -161,8 +163,8 @@ PlannedRuns PlanOneFactor(const Axis& axis) {
 [[noreturn]] void RefuseAxes(const std::vector<Axis>& axes) {
   std::string counts;
   for (const Axis& axis : axes) {
-    counts += fmt::format("{}{} has {} values", counts.empty() ? "" : ", ",
-                          axis.name, axis.values.size());
+    counts += fmt::format("{}{} has {}", counts.empty() ? "" : ", ", axis.name,
+                          Counted(axis.values.size(), "value"));
   }
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("--sweep: {}; no orthogonal array has a column for "

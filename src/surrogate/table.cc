@@ -9,6 +9,7 @@
 
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
+#include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 #include "src/core/random.h"
 
@@ -85,9 +86,10 @@ void CheckNames(const RawTable& raw) {
 
 void CheckRows(const RawTable& raw) {
   if (std::ssize(raw.values) < kFewestTableRows) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: has {} rows, expected at least {}", raw.path,
-                            raw.values.size(), kFewestTableRows));
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: has {}, expected at least {}", raw.path,
+                    Counted(raw.values.size(), "row"), kFewestTableRows));
   }
   if (raw.columns.empty()) {
     throw Error(
@@ -96,10 +98,10 @@ void CheckRows(const RawTable& raw) {
   }
   const auto [least, most] = std::ranges::minmax(raw.values);
   if (least < most) return;
-  throw Error(ErrorCode::kCorrupt,
-              fmt::format("{}: {} is {} in all {} rows: there is nothing to "
-                          "fit",
-                          raw.path, raw.target, least, raw.values.size()));
+  throw Error(
+      ErrorCode::kCorrupt,
+      fmt::format("{}: {} is {} in all {}: there is nothing to fit", raw.path,
+                  raw.target, least, Counted(raw.values.size(), "row")));
 }
 
 }  // namespace

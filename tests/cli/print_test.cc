@@ -67,12 +67,6 @@ TEST(ProgressBar, IsSilentWhereThereIsNoTerminal) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(Counted, HasAPluralForAllButOne) {
-  EXPECT_EQ(Counted(1, "point"), "1 point");
-  EXPECT_EQ(Counted(0, "point"), "0 points");
-  EXPECT_EQ(Counted(3, "row"), "3 rows");
-}
-
 TEST(FormatSome, ShowsTwentyAndCountsTheRest) {
   EXPECT_EQ(FormatSome({}), "");
   EXPECT_EQ(FormatSome({"a\nb", "c"}), "  a\\x0ab\n  c\n");

@@ -22,7 +22,7 @@ TEST(Bytes, BringNumbersAndTextsBack) {
 TEST(Bytes, RefuseAMessageThatEndsEarly) {
   ByteReader reader("abc");
   ExpectError([&reader] { reader.Number<std::uint64_t>(); },
-              ErrorCode::kInternal, "3 bytes are left, expected 8");
+              ErrorCode::kInternal, "3 bytes left, expected 8");
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ TEST_F(CsvTest, DoesNotWaitForAPipe) {
 }
 
 TEST_F(CsvTest, NamesLinesThatMakeNoSense) {
-  ExpectError(ErrorCode::kCorrupt, "line 3 has 1 cells, the header 2",
+  ExpectError(ErrorCode::kCorrupt, "line 3 has 1 cell, the header 2",
               [&] { Read("a,b\n1,2\n3\n"); });
   ExpectError(ErrorCode::kCorrupt, "line 2: a quote is not closed",
               [&] { Read("a,b\n\"1,2\n"); });

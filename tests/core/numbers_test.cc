@@ -33,6 +33,12 @@ TEST(Numbers, ReadBackExactly) {
   EXPECT_EQ(FormatExact(8), "8");
 }
 
+TEST(Numbers, CountNouns) {
+  EXPECT_EQ(Counted(1, "point"), "1 point");
+  EXPECT_EQ(Counted(0, "point"), "0 points");
+  EXPECT_EQ(Counted(std::size_t{3}, "row"), "3 rows");
+}
+
 TEST(Numbers, CountWithPrefixes) {
   EXPECT_EQ(FormatCount(512), "512");
   EXPECT_EQ(FormatCount(25'557'032), "25.6 M");

@@ -124,10 +124,10 @@ TEST(PickleCheck, AcceptsWhatIsComplete) {
 
 TEST(PickleCheck, NamesTheByteAndBothValues) {
   ExpectBadPickle(Pickle("X\xff\xff\xff\x7fxy."),
-                  "byte 5: needs 2147483647 bytes, 3 are left");
+                  "byte 5: needs 2147483647 bytes, 3 left");
   ExpectBadPickle(Pickle("Nr\0\0\0\1."),
                   "byte 6: memo number 16777216, expected less than 7");
-  ExpectBadPickle("N", "byte 1: needs 1 bytes, 0 are left");
+  ExpectBadPickle("N", "byte 1: needs 1 byte, 0 left");
   ExpectBadPickle("cno line", "byte 1: a line without an end");
   ExpectBadPickle("\1.", "byte 1: instruction 1 is none");
 }

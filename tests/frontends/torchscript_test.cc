@@ -76,7 +76,7 @@ TEST(TorchScript, SaysWhereNothingIsTrained) {
         SavedModule(module)
             .Run({"x=f32[4]"}, {.mode = Mode::kTraining})
             .warnings,
-        Contains(HasSubstr(trainable ? "none of 1 tensors that require"
+        Contains(HasSubstr(trainable ? "none of 1 tensor that require"
                                      : "none of the parameters requires")));
   }
 }
@@ -252,13 +252,10 @@ torch::jit::Module Calling(const char* op,
 TEST(TorchScript, AnOperatorWithoutAnyKernelIsNotSentToTheCpu) {
   const SavedModule saved(
       Calling("torchvision::nms", {"boxes", "scores"}, 0.5));
-  ExpectError(
-      [&] {
-        saved.Run({"boxes=f32[5,4]", "scores=f32[5]"});
-      },
-      ErrorCode::kUnsupported,
-      "LibTorch alone has no kernel that runs it; an ONNX export may "
-      "work");
+  ExpectError([&] { saved.Run({"boxes=f32[5,4]", "scores=f32[5]"}); },
+              ErrorCode::kUnsupported,
+              "LibTorch alone has no kernel that runs it; an ONNX export may "
+              "work");
 }
 
 /// Constants of the code, as tracing leaves them, follow the precision, too.

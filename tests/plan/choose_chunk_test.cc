@@ -169,7 +169,7 @@ TEST(PlanChunk, RefusesSizesThatAreNone) {
   expect({.shape = {8, 0, 8}, .memory_bytes = 1},
          "cube: shape 8 x 0 x 8 has a size of 0, expected 1 to 2^40");
   expect({.shape = {8, 8, 8}, .memory_bytes = 1, .align = {4}},
-         "cube: align has 1 dimensions, expected 3: z, y, x");
+         "cube: align has 1 dimension, expected 3: z, y, x");
   expect({.shape = {8, 8, 8}, .memory_bytes = 0},
          "cube: memory of 0 bytes, expected at least 1");
   expect({.shape = {8, 8, 8}, .memory_bytes = 1, .margin = 1},

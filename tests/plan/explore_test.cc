@@ -88,7 +88,7 @@ TEST(ExploreFootprint, EndsWhereNothingRuns) {
 TEST(ExploreFootprint, RefusesTooFewRuns) {
   ExpectError([] { ExploreFootprint({.axes = kVolume, .runs = 3}, {}); },
               ErrorCode::kInvalidArgument,
-              "3 runs are too few for a footprint, expected at least 4");
+              "a footprint of 3 runs, expected at least 4");
 }
 
 }  // namespace

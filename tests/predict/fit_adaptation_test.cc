@@ -191,7 +191,7 @@ TEST(FitAdaptation, RefusesAFigureThatTooFewRowsHave) {
   rows[1].measured[2].reset();
   ExpectError([&] { FitAdaptation(rows, kAllTargets, {}); },
               ErrorCode::kInvalidArgument,
-              "4 rows have energy_j, expected at least 5");
+              "4 rows with energy_j, expected at least 5");
 }
 
 }  // namespace

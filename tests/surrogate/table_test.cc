@@ -76,7 +76,7 @@ TEST_F(TableFile, RefusesTwoColumnsOfOneName) {
 
 TEST_F(TableFile, RefusesTooFewRows) {
   EXPECT_EQ(ErrorOf("batch,memory\n1,10\n"),
-            path_ + ": has 1 rows, expected at least 4");
+            path_ + ": has 1 row, expected at least 4");
   EXPECT_EQ(ErrorOf("batch,memory\n"),
             path_ + ": has 0 rows, expected at least 4");
 }

@@ -152,7 +152,7 @@ TEST_F(CrossValidationTest, JudgesAndWritesEveryForm) {
   const CrossValidation validation(Options());
   const auto predictions = validation.PredictFolds(Noting()).value();
   const Evaluation evaluation = validation.Judge(predictions);
-  EXPECT_EQ(evaluation.method, "pmgns 8, 1 epochs");
+  EXPECT_EQ(evaluation.method, "pmgns 8, 1 epoch");
   EXPECT_EQ(evaluation.dataset, path_);
   EXPECT_EQ(evaluation.selection,
             "each sample predicted without its model, 4 folds");
@@ -171,7 +171,7 @@ TEST_F(CrossValidationTest, NamesThePriorInItsMethod) {
   CrossValidationOptions options = Options();
   options.samples.prior = PriorSource::kAnalytic;
   const CrossValidation validation(options);
-  EXPECT_EQ(validation.Judge({}).method, "pmgns 8 x analytic, 1 epochs");
+  EXPECT_EQ(validation.Judge({}).method, "pmgns 8 x analytic, 1 epoch");
 }
 
 TEST_F(CrossValidationTest, NeedsAsManyGroupsAsFolds) {

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 #include "src/network/weights.h"
 
 namespace foretell::training {
@@ -26,10 +27,11 @@ void CopyState(const std::map<std::string, learned::StoredTensor>& state,
   }
   const learned::StoredTensor& stored = found->second;
   if (stored.dtype != "F32" || stored.shape != into.sizes().vec()) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: tensor 'optimizer.{}' has {} elements, "
-                            "expected {}",
-                            origin, name, stored.NumElements(), into.numel()));
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: tensor 'optimizer.{}' has {}, expected {}", origin,
+                    name, Counted(stored.NumElements(), "element"),
+                    into.numel()));
   }
   into.copy_(learned::ToTensor(stored));
 }

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 #include "src/page/html_page.h"
 #include "training/fit/fit_info.h"
 
@@ -43,8 +44,8 @@ BatchPlan PlanSteps(const TrainerOptions& options, const TrainingData& data,
 double SuggestRate(const std::vector<RateTest::Step>& steps) {
   if (steps.size() < 3) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("range test of {} steps, expected at least 3",
-                            steps.size()));
+                fmt::format("range test of {}, expected at least 3",
+                            Counted(steps.size(), "step")));
   }
   const auto lowest =
       std::ranges::min_element(steps, {}, &RateTest::Step::smoothed) -

@@ -8,6 +8,7 @@
 #include "foretell/error.h"
 #include "foretell/version.h"
 #include "src/core/json_text.h"
+#include "src/core/numbers.h"
 #include "src/core/output_file.h"
 #include "training/fit/run_folder.h"
 #include "training/judge/method_text.h"
@@ -112,7 +113,7 @@ std::optional<learned::Checkpoint> CrossValidation::TrainFinal(
       TrainOnAll(Task(), predictions, hooks);
   if (!checkpoint) return std::nullopt;
   checkpoint->info.environment["judged_by"] = fmt::format(
-      "{} folds by {}", options_.folds, FoldKindName(options_.kind));
+      "{} by {}", Counted(options_.folds, "fold"), FoldKindName(options_.kind));
   return checkpoint;
 }
 
@@ -124,12 +125,12 @@ Evaluation CrossValidation::Judge(
   Evaluation evaluation =
       Evaluate(set, answers, targets_, opened_.OnlyDevice());
   evaluation.method = fmt::format(
-      "{}, {} epochs", MethodText(options_.trainer.network, set.recipe.prior),
-      options_.trainer.epochs);
+      "{}, {}", MethodText(options_.trainer.network, set.recipe.prior),
+      Counted(options_.trainer.epochs, "epoch"));
   evaluation.dataset = options_.samples.dataset;
   evaluation.selection =
-      fmt::format("each sample predicted without its {}, {} folds",
-                  FoldKindName(options_.kind), options_.folds);
+      fmt::format("each sample predicted without its {}, {}",
+                  FoldKindName(options_.kind), Counted(options_.folds, "fold"));
   const auto write = [this](const char* name, const std::string& text) {
     WriteWhole(fmt::format("{}/{}", options_.folder, name), text);
   };

@@ -11,6 +11,7 @@
 #include "datasets/collect/order.h"
 #include "foretell/error.h"
 #include "src/core/name_table.h"
+#include "src/core/numbers.h"
 #include "src/network/weights.h"
 #include "training/fit/fit_info.h"
 #include "training/fit/predict_samples.h"
@@ -97,10 +98,10 @@ std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
     groups[GroupOf(set, set.samples[i], kind)].push_back(i);
   }
   if (count < 2 || std::ssize(groups) < count) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} folds by {}: expected 2 to {}, the number of "
-                            "groups",
-                            count, FoldKindName(kind), groups.size()));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} by {}: expected 2 to {}, the number of groups",
+                    Counted(count, "fold"), FoldKindName(kind), groups.size()));
   }
   std::vector<std::size_t> sizes(static_cast<std::size_t>(count), 0);
   std::vector<int> folds(set.samples.size(), 0);

@@ -14,6 +14,7 @@
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/linear_attention.h"
 #include "frontends/onnx/ops/type_support.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -172,8 +173,8 @@ void LowerRotaryEmbedding(NodeContext& ctx) {
   const std::int64_t rotated = ctx.IntAttribute("rotary_embedding_dim", 0);
   const std::int64_t expected = (rotated == 0 ? heads.size(3) : rotated) / 2;
   ctx.Check(rotation.cos.size(-1) == expected,
-            fmt::format("cos_cache has {} columns, expected {}",
-                        rotation.cos.size(-1), expected));
+            fmt::format("cos_cache has {}, expected {}",
+                        Counted(rotation.cos.size(-1), "column"), expected));
   const at::Tensor y = Rotate(heads, rotation);
   ctx.Set(0, x.dim() == 4 ? y : MergeHeads(y));
 }

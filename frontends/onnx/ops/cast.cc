@@ -15,6 +15,7 @@
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/small_types.h"
 #include "frontends/onnx/ops/type_support.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -118,9 +119,10 @@ void LowerBitCast(NodeContext& ctx) {
   const at::ScalarType type = ctx.TypeOf(ctx.IntAttribute("to", kOnnxFloat));
   const at::Tensor x = ctx.Tensor(0);
   if (x.element_size() != static_cast<std::int64_t>(c10::elementSize(type))) {
-    ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("elements of {} bytes cannot become ones of {}",
-                         x.element_size(), c10::elementSize(type)));
+    ctx.Fail(
+        ErrorCode::kCorrupt,
+        fmt::format("elements of {} cannot become ones of {}",
+                    Counted(x.element_size(), "byte"), c10::elementSize(type)));
   }
   ctx.Set(0, x.view(type));
 }

@@ -11,6 +11,7 @@
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -37,8 +38,8 @@ const Graph& Body(const NodeContext& ctx, std::string_view name) {
 
 void SetAll(NodeContext& ctx, std::vector<Value> values, size_t expected) {
   ctx.Check(values.size() == expected,
-            fmt::format("the body gives {} values, expected {}", values.size(),
-                        expected));
+            fmt::format("the body gives {}, expected {}",
+                        Counted(values.size(), "value"), expected));
   for (size_t i = 0; i < values.size(); ++i) ctx.Set(i, std::move(values[i]));
 }
 
@@ -189,8 +190,8 @@ std::vector<Value> ScanOver(NodeContext& ctx, const ScanPlan& plan,
 Ints PerScan(const NodeContext& ctx, std::string_view name, size_t count) {
   Ints values = ctx.IntsAttribute(name, Ints(count, 0));
   ctx.Check(values.size() == count,
-            fmt::format("{} has {} elements, expected {}", name, values.size(),
-                        count));
+            fmt::format("{} has {}, expected {}", name,
+                        Counted(values.size(), "element"), count));
   return values;
 }
 

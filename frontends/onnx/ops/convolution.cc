@@ -18,6 +18,7 @@
 
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/deform_conv.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -72,8 +73,8 @@ TransposedWindow ReadTransposedWindow(const NodeContext& ctx,
   const size_t rank = spatial.size();
   t.output_padding = ctx.IntsAttribute("output_padding", Ints(rank, 0));
   ctx.Check(t.output_padding.size() == rank,
-            fmt::format("output_padding has {} elements, expected {}",
-                        t.output_padding.size(), rank));
+            fmt::format("output_padding has {}, expected {}",
+                        Counted(t.output_padding.size(), "element"), rank));
   const std::string auto_pad = ctx.StringAttribute("auto_pad", "NOTSET");
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
   Ints output_shape = ctx.IntsAttribute("output_shape", {});
@@ -88,8 +89,8 @@ TransposedWindow ReadTransposedWindow(const NodeContext& ctx,
     output_shape.erase(output_shape.begin(), output_shape.begin() + 2);
   }
   ctx.Check(output_shape.size() == rank,
-            fmt::format("output_shape has {} elements, expected {}",
-                        output_shape.size(), rank));
+            fmt::format("output_shape has {}, expected {}",
+                        Counted(output_shape.size(), "element"), rank));
   FitOutputShape(t, spatial, output_shape, auto_pad == "SAME_UPPER");
   return t;
 }

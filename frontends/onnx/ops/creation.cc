@@ -18,6 +18,7 @@
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/type_support.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -91,7 +92,8 @@ void LowerConstantOfShape(NodeContext& ctx) {
         ctx.RequireAttribute("value", Attribute::Kind::kTensor);
     const at::Tensor one = ctx.Literal(value.tensors.front());
     ctx.Check(one.numel() == 1 && !one.is_meta(),
-              fmt::format("value has {} elements, expected 1", one.numel()));
+              fmt::format("value has {}, expected 1",
+                          Counted(one.numel(), "element")));
     type = one.scalar_type();
     fill = Computable(one).item();
   }

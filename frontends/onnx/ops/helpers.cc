@@ -7,6 +7,7 @@
 #include <string>
 
 #include "foretell/graph.h"
+#include "src/core/numbers.h"
 #include "src/program/recorder.h"
 
 namespace foretell::onnx {
@@ -67,8 +68,8 @@ at::Scalar HostScalar(NodeContext& ctx, size_t input) {
   const at::Tensor value = ctx.Host(input);
   if (value.numel() != 1) {
     ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("input {} has {} elements, expected 1", input,
-                         value.numel()));
+             fmt::format("input {} has {}, expected 1", input,
+                         Counted(value.numel(), "element")));
   }
   return value.item();
 }

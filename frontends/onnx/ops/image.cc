@@ -18,6 +18,7 @@
 #include "frontends/onnx/ops/resize.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "frontends/onnx/ops/window.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -130,8 +131,8 @@ void LowerCenterCropPad(NodeContext& ctx) {
   const Ints axes =
       NormalizeAxes(ctx, ctx.IntsAttribute("axes", Iota(x.dim())), x.dim());
   ctx.Check(axes.size() == wanted.size(),
-            fmt::format("shape has {} elements, expected {}", wanted.size(),
-                        axes.size()));
+            fmt::format("shape has {}, expected {}",
+                        Counted(wanted.size(), "element"), axes.size()));
   Ints pads(2 * static_cast<size_t>(x.dim()), 0);
   for (size_t k = 0; k < axes.size(); ++k) {
     const std::int64_t size = x.size(axes[k]);
@@ -212,8 +213,8 @@ void LowerCol2Im(NodeContext& ctx) {
   ctx.Check(
       x.dim() == 3 && x.size(1) % elements == 0 && x.size(2) == Product(blocks),
       fmt::format("input does not hold the blocks that the attributes "
-                  "describe: {} elements at {} positions",
-                  elements, Product(blocks)));
+                  "describe: {} at {} positions",
+                  Counted(elements, "element"), Product(blocks)));
   ctx.Set(0, w.rank() == 2 && w.HasSymmetricPads()
                  ? at::col2im(x, image, w.kernel, w.dilations, w.pads_begin,
                               w.strides)

@@ -24,6 +24,7 @@
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/type_support.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -42,8 +43,8 @@ at::Tensor Positions(NodeContext& ctx, size_t i, std::int64_t size) {
   for (std::int64_t& position : known) {
     if (position < -size || position >= size) {
       ctx.Fail(ErrorCode::kInvalidArgument,
-               fmt::format("index {} is outside of an axis of {} elements",
-                           position, size));
+               fmt::format("index {} is outside of an axis of {}", position,
+                           Counted(size, "element")));
     }
     if (position >= 0) continue;
     position += size;
@@ -252,7 +253,8 @@ void LowerOneHot(NodeContext& ctx) {
   const auto depth = static_cast<std::int64_t>(ctx.Double(1));
   const at::Tensor values = ctx.Tensor(2);
   ctx.Check(values.numel() == 2,
-            fmt::format("values has {} elements, expected 2", values.numel()));
+            fmt::format("values has {}, expected 2",
+                        Counted(values.numel(), "element")));
   const std::int64_t axis =
       NormalizeAxis(ctx, ctx.IntAttribute("axis", -1), given.dim() + 1);
   const at::Tensor from_front =

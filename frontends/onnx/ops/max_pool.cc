@@ -20,6 +20,7 @@
 #include "frontends/onnx/ops/pooling.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "frontends/onnx/ops/window.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -166,8 +167,8 @@ void LowerMaxUnpool(NodeContext& ctx) {
   if (ctx.Has(2)) {
     const Ints wanted = ctx.Ints(2);
     ctx.Check(wanted.size() == shape.size(),
-              fmt::format("output_shape has {} elements, expected {}",
-                          wanted.size(), shape.size()));
+              fmt::format("output_shape has {}, expected {}",
+                          Counted(wanted.size(), "element"), shape.size()));
     Window extension = WithoutPads(w);
     for (size_t i = 0; i < w.rank(); ++i) {
       extension.pads_end[i] = wanted[i + 2] - shape[i + 2];

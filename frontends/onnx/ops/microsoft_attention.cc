@@ -20,6 +20,7 @@
 #include "frontends/onnx/ops/attention.h"
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/type_support.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -114,9 +115,8 @@ std::vector<std::int64_t> ProjectionSizes(const NodeContext& ctx,
       "qkv_hidden_sizes", {columns / 3, columns / 3, columns / 3});
   ctx.Check(
       sizes.size() == 3 && sizes[0] + sizes[1] + sizes[2] == columns,
-      fmt::format(
-          "qkv_hidden_sizes do not add up to the {} columns of the weights",
-          columns));
+      fmt::format("qkv_hidden_sizes do not add up to the {} of the weights",
+                  Counted(columns, "column")));
   return sizes;
 }
 

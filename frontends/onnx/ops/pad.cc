@@ -19,6 +19,7 @@
 
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -43,8 +44,8 @@ Pads ReadPads(NodeContext& ctx, std::int64_t rank) {
                         : Iota(rank);
   if (given.size() != 2 * axes.size()) {
     ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("pads has {} elements, expected {}", given.size(),
-                         2 * axes.size()));
+             fmt::format("pads has {}, expected {}",
+                         Counted(given.size(), "element"), 2 * axes.size()));
   }
   Pads pads{.begin = Ints(static_cast<size_t>(rank), 0),
             .end = Ints(static_cast<size_t>(rank), 0)};

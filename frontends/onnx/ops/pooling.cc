@@ -41,6 +41,7 @@
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/roi.h"
 #include "frontends/onnx/ops/window.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -78,10 +79,9 @@ Pooling ReadPooling(const NodeContext& ctx, const at::Tensor& x) {
   p.ceil_mode = auto_pad == "NOTSET" && ctx.IntAttribute("ceil_mode", 0) != 0;
   for (size_t i = 0; i < p.spatial.size(); ++i) {
     p.outputs.push_back(Outputs(p, i));
-    ctx.Check(
-        p.outputs.back() > 0,
-        fmt::format("kernel_shape spans {} elements, more than axis {} has",
-                    p.window.Extent(i), i + 2));
+    ctx.Check(p.outputs.back() > 0,
+              fmt::format("kernel_shape spans {}, more than axis {} has",
+                          Counted(p.window.Extent(i), "element"), i + 2));
   }
   return p;
 }

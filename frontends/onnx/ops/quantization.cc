@@ -20,6 +20,7 @@
 #include "frontends/onnx/ops/convolution.h"
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/type_support.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -69,8 +70,8 @@ at::Tensor Spread(const NodeContext& ctx, const at::Tensor& parameter,
   const std::int64_t size = shape[static_cast<size_t>(axis)];
   if (block == 0) {
     ctx.Check(parameter.dim() == 1 && parameter.numel() == size,
-              fmt::format("the scale has {} elements, expected {}",
-                          parameter.numel(), size));
+              fmt::format("the scale has {}, expected {}",
+                          Counted(parameter.numel(), "element"), size));
     Ints spread(shape.size(), 1);
     spread[static_cast<size_t>(axis)] = size;
     return parameter.reshape(spread);

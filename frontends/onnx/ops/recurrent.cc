@@ -33,6 +33,7 @@
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/recurrent_cell.h"
 #include "frontends/onnx/ops/type_support.h"
+#include "src/core/numbers.h"
 #include "src/program/recorder.h"
 
 namespace foretell::onnx {
@@ -88,10 +89,10 @@ bool AllFull(NodeContext& ctx, size_t input, std::int64_t steps) {
 void CheckOwn(const NodeContext& ctx, const Layer& layer) {
   constexpr std::int64_t kWithoutBiases = 2, kWithBiases = 4;
   const std::int64_t count = std::ssize(layer.own);
-  ctx.Check(
-      count == kWithoutBiases * layer.directions ||
-          count == kWithBiases * layer.directions,
-      fmt::format("{} weights for {} directions", count, layer.directions));
+  ctx.Check(count == kWithoutBiases * layer.directions ||
+                count == kWithBiases * layer.directions,
+            fmt::format("{} for {} directions", Counted(count, "weight"),
+                        layer.directions));
   const std::int64_t rows = NumGates(layer.kind) * layer.hidden;
   for (std::size_t i = 0; i < layer.own.size(); ++i) {
     const at::Tensor& weight = layer.own[i];
@@ -99,8 +100,8 @@ void CheckOwn(const NodeContext& ctx, const Layer& layer) {
     const std::int64_t columns = place == 0 ? layer.x.size(2) : layer.hidden;
     ctx.Check(weight.dim() == (place < 2 ? 2 : 1) && weight.size(0) == rows &&
                   (place >= 2 || weight.size(1) == columns),
-              fmt::format("weight {} is not for {} rows and {} columns", i,
-                          rows, columns));
+              fmt::format("weight {} is not for {} and {}", i,
+                          Counted(rows, "row"), Counted(columns, "column")));
   }
 }
 
@@ -122,15 +123,16 @@ void CheckLayer(const NodeContext& ctx, const Layer& layer) {
   ctx.Check(layer.x.dim() == 3 && layer.weight.dim() == 3 &&
                 layer.recurrent_weight.dim() == 3,
             "X, W and R do not all have rank 3");
-  ctx.Check(layer.weight.size(0) == layer.directions &&
-                layer.weight.size(1) == rows &&
-                layer.weight.size(2) == layer.x.size(2),
-            fmt::format("W has {} rows for input size {}, expected {}",
-                        layer.weight.size(1), layer.x.size(2), rows));
+  ctx.Check(
+      layer.weight.size(0) == layer.directions &&
+          layer.weight.size(1) == rows &&
+          layer.weight.size(2) == layer.x.size(2),
+      fmt::format("W has {} for input size {}, expected {}",
+                  Counted(layer.weight.size(1), "row"), layer.x.size(2), rows));
   ctx.Check(layer.recurrent_weight.size(0) == layer.directions &&
                 layer.recurrent_weight.size(1) == rows,
-            fmt::format("R has {} rows, expected {}",
-                        layer.recurrent_weight.size(1), rows));
+            fmt::format("R has {}, expected {}",
+                        Counted(layer.recurrent_weight.size(1), "row"), rows));
 }
 
 Layer ReadLayer(NodeContext& ctx, RecurrentCellKind kind) {
@@ -319,7 +321,7 @@ LayerResult RunStepByStep(const NodeContext& ctx, const Layer& layer,
   ctx.Check(layer.steps() > 0, "the sequence is empty");
   if (layer.steps() > kMaxSteps) {
     ctx.Fail(ErrorCode::kUnsupported,
-             fmt::format("a sequence of {} steps", layer.steps()));
+             fmt::format("a sequence of {}", Counted(layer.steps(), "step")));
   }
   const at::Tensor x = layer.batch_first ? layer.x.transpose(0, 1) : layer.x;
   const at::Tensor hidden = StateOrZeros(layer, layer.initial_hidden);

@@ -1,4 +1,5 @@
 #include "frontends/onnx/ops/recurrent_cell.h"
+#include "src/core/numbers.h"
 
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/elu.h>
@@ -191,8 +192,8 @@ ActivationReader::ActivationReader(const NodeContext& ctx,
   }
   if (names_.size() < usual.size()) {
     ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("activations has {} elements, expected {}",
-                         names_.size(), usual.size()));
+             fmt::format("activations has {}, expected {}",
+                         Counted(names_.size(), "element"), usual.size()));
   }
   names_.resize(usual.size());
   is_default_ = names_ == usual;

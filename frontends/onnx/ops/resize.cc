@@ -20,6 +20,7 @@
 #include "frontends/onnx/ops/resample.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "frontends/onnx/ops/upsample.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -54,15 +55,16 @@ std::vector<AxisCoordinates> UnchangedAxes(const at::Tensor& x) {
 void CheckCount(const NodeContext& ctx, std::string_view what, size_t count,
                 size_t expected) {
   if (count == expected) return;
-  ctx.Fail(ErrorCode::kCorrupt, fmt::format("{} has {} elements, expected {}",
-                                            what, count, expected));
+  ctx.Fail(ErrorCode::kCorrupt,
+           fmt::format("{} has {}, expected {}", what,
+                       Counted(count, "element"), expected));
 }
 
 void SetOutput(const NodeContext& ctx, double length, AxisCoordinates& axis) {
   if (!(length >= 0 && length <= kMaxOutput)) {
     ctx.Fail(ErrorCode::kUnsupported,
-             fmt::format("an axis of {} elements becomes one of {:f}",
-                         axis.input, length));
+             fmt::format("an axis of {} becomes one of {:f}",
+                         Counted(axis.input, "element"), length));
   }
   axis.output = static_cast<std::int64_t>(length);
 }
@@ -178,11 +180,9 @@ at::Tensor InterpolateAxis(const NodeContext& ctx, const at::Tensor& x,
                            const Resizing& r, std::int64_t a) {
   const AxisCoordinates& axis = r.axes[static_cast<size_t>(a)];
   if (axis.output > 0 && axis.input > kMaxWeights / axis.output) {
-    ctx.Fail(
-        ErrorCode::kUnsupported,
-        fmt::format(
-            "interpolation from {} to {} elements without an ATen operator",
-            axis.input, axis.output));
+    ctx.Fail(ErrorCode::kUnsupported,
+             fmt::format("interpolation from {} to {} without an ATen operator",
+                         axis.input, Counted(axis.output, "element")));
   }
   const std::vector<double> weights =
       InterpolationWeights(r.rule, axis, PositionsOf(ctx, r, axis));

@@ -20,6 +20,7 @@
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/torchvision.h"
 #include "frontends/onnx/ops/type_support.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -283,9 +284,8 @@ void LowerRoiAlign(NodeContext& ctx) {
   s.pooled_width = ctx.IntAttribute("output_width", 1);
   ctx.Check(
       s.pooled_height > 0 && s.pooled_width > 0 && batches.numel() == s.rois,
-      fmt::format(
-          "output sizes are not positive or batch_indices has {} elements",
-          batches.numel()));
+      fmt::format("output sizes are not positive or batch_indices has {}",
+                  Counted(batches.numel(), "element")));
   const AlignRule rule = ReadAlignRule(ctx);
   if (!rule.maximum || x.is_meta()) {
     const at::Tensor boxes =

@@ -12,6 +12,7 @@
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "src/core/numbers.h"
 #include "src/program/call_checks.h"
 
 namespace foretell::onnx {
@@ -88,8 +89,8 @@ void RefuseManyParts(NodeContext& ctx, std::int64_t length) {
   const std::int64_t chunk = is_scalar ? ctx.Int(1) : 1;
   if (chunk <= 0 || length / chunk <= kMaxParts) return;
   ctx.Fail(ErrorCode::kUnsupported,
-           fmt::format("splits into {} parts, at most {} are accepted",
-                       length / chunk, kMaxParts));
+           fmt::format("splits into {}, at most {} are accepted",
+                       Counted(length / chunk, "part"), kMaxParts));
 }
 
 /// Sizes of the parts that SplitToSequence makes of an axis of `length`.
@@ -144,8 +145,8 @@ void LowerSequenceMap(NodeContext& ctx) {
         continue;
       }
       ctx.Check(sequence->size() == length,
-                fmt::format("sequences of {} and {} elements", length,
-                            sequence->size()));
+                fmt::format("sequences of {} and {}", length,
+                            Counted(sequence->size(), "element")));
       inputs.push_back((*sequence)[k]);
     }
     std::vector<Value> outputs = ctx.Run(body, std::move(inputs));

@@ -19,6 +19,7 @@
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/pad.h"
 #include "frontends/onnx/ops/slice.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -96,9 +97,9 @@ void LowerTranspose(NodeContext& ctx) {
   std::reverse(reversed.begin(), reversed.end());
   const Ints order = NormalizeAxes(
       ctx, ctx.IntsAttribute("perm", std::move(reversed)), x.dim());
-  ctx.Check(
-      static_cast<std::int64_t>(order.size()) == x.dim(),
-      fmt::format("perm has {} elements, expected {}", order.size(), x.dim()));
+  ctx.Check(static_cast<std::int64_t>(order.size()) == x.dim(),
+            fmt::format("perm has {}, expected {}",
+                        Counted(order.size(), "element"), x.dim()));
   ctx.Set(0, x.permute(order));
 }
 
@@ -188,8 +189,8 @@ void LowerTile(NodeContext& ctx) {
   }
   if (static_cast<std::int64_t>(repeats.size()) != x.dim()) {
     ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("repeats has {} elements, expected {}", repeats.size(),
-                         x.dim()));
+             fmt::format("repeats has {}, expected {}",
+                         Counted(repeats.size(), "element"), x.dim()));
   }
   ctx.Set(0, x.repeat(repeats));
 }

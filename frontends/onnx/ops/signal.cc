@@ -22,6 +22,7 @@
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/type_support.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -35,9 +36,8 @@ at::Tensor Signal(const NodeContext& ctx, const at::Tensor& x) {
   const std::int64_t parts = x.dim() > 0 ? x.size(-1) : 0;
   ctx.Check(
       parts == 1 || parts == 2,
-      fmt::format(
-          "the last axis has {} elements, expected 1 (real) or 2 (complex)",
-          parts));
+      fmt::format("the last axis has {}, expected 1 (real) or 2 (complex)",
+                  Counted(parts, "element")));
   // ATen transforms float and double only.
   const bool known =
       x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble;
@@ -99,8 +99,8 @@ void LowerStft(NodeContext& ctx) {
   if (ctx.Has(3)) length = ctx.Int(3);
   const std::int64_t step = ctx.Int(1);
   ctx.Check(step > 0 && length > 0 && length <= signal.size(1),
-            fmt::format("frames of {} every {} of {} samples", length, step,
-                        signal.size(1)));
+            fmt::format("frames of {} every {} of {}", length, step,
+                        Counted(signal.size(1), "sample")));
   const bool onesided = ctx.IntAttribute("onesided", 1) != 0;
   const at::ScalarType real = c10::toRealValueType(signal.scalar_type());
   const at::Tensor weights =

@@ -9,6 +9,7 @@
 
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/ops/helpers.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -37,11 +38,10 @@ Slices ReadSlices(NodeContext& ctx, std::int64_t rank) {
   }
   if (s.ends.size() != s.starts.size() || s.axes.size() != s.starts.size() ||
       s.steps.size() != s.starts.size()) {
-    ctx.Fail(
-        ErrorCode::kCorrupt,
-        fmt::format(
-            "starts, ends, axes and steps have {}, {}, {} and {} elements",
-            s.starts.size(), s.ends.size(), s.axes.size(), s.steps.size()));
+    ctx.Fail(ErrorCode::kCorrupt,
+             fmt::format("starts, ends, axes and steps have {}, {}, {} and {}",
+                         s.starts.size(), s.ends.size(), s.axes.size(),
+                         Counted(s.steps.size(), "element")));
   }
   s.axes = NormalizeAxes(ctx, std::move(s.axes), rank);
   return s;
@@ -88,10 +88,9 @@ Ints SplitSizes(NodeContext& ctx, std::int64_t length) {
             fmt::format("num_outputs is {}, expected {} as the node has", parts,
                         outputs));
   if (ctx.opset() < 18 && length % parts != 0) {
-    ctx.Fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("an axis of {} elements does not split into {} equal parts",
-                    length, parts));
+    ctx.Fail(ErrorCode::kInvalidArgument,
+             fmt::format("an axis of {} does not split into {} equal parts",
+                         Counted(length, "element"), parts));
   }
   const std::int64_t chunk = (length + parts - 1) / parts;
   Ints sizes;
@@ -127,10 +126,11 @@ void LowerSplit(NodeContext& ctx) {
   std::int64_t total = 0;
   for (const std::int64_t size : sizes) total += size;
   if (total != x.size(axis) || sizes.size() != ctx.num_outputs()) {
-    ctx.Fail(ErrorCode::kInvalidArgument,
-             fmt::format(
-                 "split gives {} parts of {} elements, expected {} parts of {}",
-                 sizes.size(), total, ctx.num_outputs(), x.size(axis)));
+    ctx.Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("split gives {} of {}, expected {} parts of {}",
+                    Counted(sizes.size(), "part"), Counted(total, "element"),
+                    ctx.num_outputs(), x.size(axis)));
   }
   const std::vector<at::Tensor> parts = at::split_with_sizes(x, sizes, axis);
   for (size_t i = 0; i < parts.size(); ++i) ctx.Set(i, parts[i]);

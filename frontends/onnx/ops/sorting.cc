@@ -17,6 +17,7 @@
 #include "frontends/onnx/operator_table.h"
 #include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/type_support.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -40,8 +41,8 @@ TopKOptions OptionsOf(NodeContext& ctx, const at::Tensor& x) {
   options.sorted = ctx.IntAttribute("sorted", 1) != 0;
   const std::int64_t size = x.dim() == 0 ? 1 : x.size(options.axis);
   ctx.Check(options.k >= 0 && options.k <= size,
-            fmt::format("k is {}, but axis {} has {} elements", options.k,
-                        options.axis, size));
+            fmt::format("k is {}, but axis {} has {}", options.k, options.axis,
+                        Counted(size, "element")));
   return options;
 }
 

@@ -1,4 +1,5 @@
 #include "frontends/onnx/ops/window.h"
+#include "src/core/numbers.h"
 
 #include <ATen/ops/constant_pad_nd.h>
 #include <fmt/core.h>
@@ -16,8 +17,9 @@ using Ints = std::vector<std::int64_t>;
 Ints PerAxis(const NodeContext& ctx, std::string_view name, size_t rank) {
   Ints values = ctx.IntsAttribute(name, Ints(rank, 1));
   if (values.size() != rank) {
-    ctx.Fail(ErrorCode::kCorrupt, fmt::format("{} has {} elements, expected {}",
-                                              name, values.size(), rank));
+    ctx.Fail(ErrorCode::kCorrupt,
+             fmt::format("{} has {}, expected {}", name,
+                         Counted(values.size(), "element"), rank));
   }
   for (const std::int64_t value : values) {
     if (value <= 0) {
@@ -34,8 +36,8 @@ void ReadExplicitPads(const NodeContext& ctx, Window& window) {
   const Ints pads = ctx.IntsAttribute("pads", Ints(2 * rank, 0));
   if (pads.size() != 2 * rank) {
     ctx.Fail(ErrorCode::kCorrupt,
-             fmt::format("pads has {} elements, expected {}", pads.size(),
-                         2 * rank));
+             fmt::format("pads has {}, expected {}",
+                         Counted(pads.size(), "element"), 2 * rank));
   }
   const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);
   window.pads_begin.assign(pads.begin(), middle);

@@ -8,6 +8,7 @@
 #include "frontends/onnx/reader/data_types.h"
 #include "frontends/onnx/reader/tensor.h"
 #include "frontends/onnx/reader/text.h"
+#include "src/core/numbers.h"
 
 namespace foretell::onnx {
 namespace {
@@ -34,8 +35,8 @@ void CheckParts(const TensorLiteral& values, const TensorLiteral& indices,
   const bool tuples = indices.dims == std::vector<std::int64_t>{count, rank};
   if (!linear && !tuples) {
     CorruptSparse(fmt::format(
-        "its indices have shape {}, its {} values need [{}] or [{},{}]",
-        DimsText(indices.dims), count, count, count, rank));
+        "its indices have shape {}, expected [{}] or [{},{}] for {}",
+        DimsText(indices.dims), count, count, rank, Counted(count, "value")));
   }
 }
 

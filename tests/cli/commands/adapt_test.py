@@ -139,7 +139,7 @@ class Adapt(unittest.TestCase):
         self.write_rows(lambda i: 1.25)
         outcome = self.adapt("--figure", "energy")
         self.assertEqual(outcome.returncode, USAGE)
-        self.assertIn(f"{self.rows}: 0 rows have energy_j, expected at least 5",
+        self.assertIn(f"{self.rows}: 0 rows with energy_j, expected at least 5",
                       outcome.stderr)
 
     def test_a_model_that_is_missing_names_its_line(self):

@@ -71,7 +71,7 @@ class Fit(unittest.TestCase):
                                  judged["error"] + 1e-9)
 
     def test_names_what_is_wrong_with_a_table(self):
-        bad = (("batch,memory\n1,2\n", "has 1 rows"),
+        bad = (("batch,memory\n1,2\n", "has 1 row"),
                ("batch,memory\n1,2\n2,x\n", "rows.csv:3: memory is 'x'"),
                ("batch,memory\n1,2\n2,nan\n", "rows.csv:3: memory is 'nan'"),
                ("batch,latency\n1,2\n", "'memory'"),

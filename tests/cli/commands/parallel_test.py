@@ -94,7 +94,7 @@ class Parallel(unittest.TestCase):
 
     def test_refuses_what_cannot_be_shared(self):
         for flags, text in (
-                (("--parallel", "tp:4"), "tp:4: none of 1 layers can be shared"),
+                (("--parallel", "tp:4"), "tp:4: none of 1 layer can be shared"),
                 (("--parallel", "pp:4"), "--parallel 'pp:4': expected ddp:N"),
                 (("--parallel", "ddp:1"), "--parallel 'ddp:1': expected ddp:N"),
                 (("--parallel", "fsdp:2", "--accumulate", "2"), "fsdp:2: gradients"),

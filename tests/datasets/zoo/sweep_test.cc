@@ -124,7 +124,7 @@ TEST(Sweep, RefusesImpossibleOnesWithTheirPlace) {
        "expected positive integers, found 0"},
       {Sweep("1", R"({"models": ["vgg11"]})"), "block 1: no member 'batch'"},
       {Sweep("1", R"({"models": ["vgg11"], "batch": [1], "take": 2})"),
-       "takes 2 of 1 points"},
+       "takes 2 of 1 point"},
       {Sweep("1", R"({"models": ["vgg11"], "batch": [1],
                       "fields": {"size": [1]}})"),
        "no field 'size'"},

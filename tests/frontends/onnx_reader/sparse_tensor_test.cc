@@ -91,8 +91,8 @@ TEST(ConvertSparseTensor, RefusesPartsThatDoNotFit) {
   SparseOf(shapes).mutable_indices()->set_dims(1, 1);
   EXPECT_EQ(ErrorOf(shapes),
             place +
-                "its indices have shape [2,1], its 1 values need [1] or "
-                "[1,2]");
+                "its indices have shape [2,1], expected [1] or [1,2] for 1 "
+                "value");
 
   ::onnx::ModelProto rank = SparseModel();
   SparseOf(rank).mutable_values()->add_dims(1);
