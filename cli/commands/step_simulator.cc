@@ -10,9 +10,9 @@ StepSimulator::StepSimulator(const ModelOptions& model,
                              const PredictorFlags& predictor,
                              std::optional<std::int64_t> batch)
     : model_(model),
-      predictor_(predictor),
       batch_(batch),
       catalog_(predictor.device.Catalog()),
+      options_(predictor.ToOptions(catalog_)),
       device_(catalog_.FindDevice(predictor.device.device)),
       program_(OpenModel(model.models.front(), model.ToLoadOptions())) {
   model.WarnOfMissingLocks();
@@ -22,7 +22,7 @@ StepSetup StepSimulator::Setup() const {
   model_.ToTraceOptions();
   return {.run = model_.run,
           .loop = model_.loop,
-          .expandable_segments = predictor_.expandable_segments};
+          .expandable_segments = options_.allocator.expandable_segments};
 }
 
 std::vector<BoundInput> StepSimulator::Inputs(std::int64_t parts) const {
@@ -55,7 +55,7 @@ Trace StepSimulator::TraceStep(const StepSetup& setup) const {
 
 Prediction StepSimulator::Predict(const StepSetup& setup, const Trace& trace,
                                   const DeviceSpec& device) const {
-  PredictorOptions options = predictor_.ToOptions(catalog_);
+  PredictorOptions options = options_;
   options.allocator.expandable_segments = setup.expandable_segments;
   return Predictor::Make(device, setup.run, options).Predict(trace.graph);
 }

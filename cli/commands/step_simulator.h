@@ -14,11 +14,14 @@ namespace foretell::cli {
 /// One model, whose step is predicted again and again with something changed.
 class StepSimulator {
  public:
-  /// Opens the only model of `model`; both must outlive it. `batch` is empty
-  /// where the file or --input says it. Throws what OpenModel and
-  /// DeviceFlags::Find throw.
+  /// Opens the only model of `model`, which must outlive it. `batch` is empty
+  /// where the file or --input says it. Throws what OpenModel,
+  /// DeviceFlags::Find and PredictorFlags::ToOptions throw.
   StepSimulator(const ModelOptions& model, const PredictorFlags& predictor,
                 std::optional<std::int64_t> batch);
+  /// Its options point to its catalogue.
+  StepSimulator(const StepSimulator&) = delete;
+  StepSimulator& operator=(const StepSimulator&) = delete;
 
   /// The step as the flags have it. Throws what ModelOptions::ToTraceOptions
   /// throws.
@@ -42,9 +45,9 @@ class StepSimulator {
   std::vector<BoundInput> Inputs(std::int64_t parts) const;
 
   const ModelOptions& model_;
-  const PredictorFlags& predictor_;
   std::optional<std::int64_t> batch_;
   DeviceCatalog catalog_;
+  PredictorOptions options_;
   DeviceSpec device_;
   Program program_;
 };

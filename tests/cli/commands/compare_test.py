@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
-from calls import ONNX, OK, DOES_NOT_FIT, run, predict_json
+from calls import ONNX, OK, DOES_NOT_FIT, USAGE, run, predict_json
 
 
 class Compare(unittest.TestCase):
@@ -45,6 +45,12 @@ class Compare(unittest.TestCase):
                 (line,) = outcome.stderr.splitlines()
                 self.assertTrue(line.startswith(f"foretell: error: {prices}:"), line)
                 self.assertIn(words, line)
+
+    def test_an_environment_that_is_unknown_is_one_error(self):
+        outcome = run("compare", ONNX, "--batch", "8", "--environment", "none")
+        self.assertEqual((outcome.returncode, outcome.stdout), (USAGE, ""))
+        (line,) = outcome.stderr.splitlines()
+        self.assertIn("environment 'none' is unknown", line)
 
     def test_all_devices_are_those_of_the_catalogue(self):
         outcome = run("compare", ONNX, "--batch", "1", "--json")
