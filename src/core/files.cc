@@ -27,7 +27,9 @@ std::string_view FileTypeName(mode_t mode) {
 
 [[noreturn]] void RefuseOpen(const std::string& path, int error) {
   if (error == ENOENT || error == ENOTDIR) {
-    throw Error(ErrorCode::kNotFound, fmt::format("{}: no such file", path));
+    throw Error(ErrorCode::kNotFound,
+                path.empty() ? "no such file: the name is empty"
+                             : fmt::format("{}: no such file", path));
   }
   throw Error(ErrorCode::kIo, fmt::format("{}: cannot be opened: {}", path,
                                           SystemMessage(error)));

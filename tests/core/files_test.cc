@@ -49,6 +49,8 @@ TEST_F(Files, ThatAreNotThereAreNamed) {
               path_ + ".no: no such file");
   ExpectError([this] { ReadFile(path_ + "/in", 9); }, ErrorCode::kNotFound,
               "/in: no such file");
+  ExpectError([] { ReadFile("", 9); }, ErrorCode::kNotFound,
+              "no such file: the name is empty");
   EXPECT_EQ(FirstBytes(path_ + ".no", 2), "");
 }
 

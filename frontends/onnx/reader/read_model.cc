@@ -34,7 +34,7 @@ void Parse(const std::string& bytes, ::onnx::ModelProto& proto) {
 
 Model ReadSource(ByteSource& source, const ReadOptions& options) {
   if (source.size() == 0) {
-    throw Error(ErrorCode::kCorrupt, "not an ONNX model: it is empty");
+    throw Error(ErrorCode::kCorrupt, "not a model: it is empty");
   }
   const SlimModel slim = ScanModel(source, options.max_payload_bytes);
   ::google::protobuf::Arena arena;

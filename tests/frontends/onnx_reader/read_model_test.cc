@@ -200,7 +200,7 @@ TEST(ReadModel, NamesAPathThatIsNoModel) {
   EXPECT_EQ(ErrorOf([] { ReadModel("/dev"); }),
             "io: /dev: is a directory, expected a regular file");
   EXPECT_EQ(ErrorOf([] { ReadModelFromBytes("", "m.onnx"); }),
-            "corrupt: m.onnx: not an ONNX model: it is empty");
+            "corrupt: m.onnx: not a model: it is empty");
 }
 
 }  // namespace
