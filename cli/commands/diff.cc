@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
 #include "cli/flags/model_options.h"
@@ -134,7 +135,11 @@ void AddDiff(CLI::App& app, ExitCode& exit_code) {
   json->excludes("--modules");
   command->add_option("--html", options->html,
                       "Page with tables that can be sorted");
-  command->callback([options, &exit_code] { exit_code = RunDiff(*options); });
+  command->callback([options, &exit_code] {
+    exit_code = AnswerForModels(
+        options->model.models, [&] { return RunDiff(*options); },
+        options->json ? &NoResults : nullptr);
+  });
 }
 
 }  // namespace foretell::cli

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/command.h"
 #include "cli/flags/fit_flags.h"
 #include "cli/flags/model_options.h"
@@ -103,7 +104,11 @@ void AddFits(CLI::App& app, ExitCode& exit_code) {
   options->predictor.AddTo(*command, options->model.run);
   AddFitFlags(*command, options->limits);
   command->add_flag("--json", options->json, "JSON document on stdout");
-  command->callback([options, &exit_code] { exit_code = RunFits(*options); });
+  command->callback([options, &exit_code] {
+    exit_code = AnswerForModels(
+        options->model.models, [&] { return RunFits(*options); },
+        options->json ? &NoResults : nullptr);
+  });
 }
 
 }  // namespace foretell::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
 #include "cli/flags/loop_flags.h"
@@ -137,8 +138,11 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
                     "Text without color on a terminal too, as with NO_COLOR");
   command->add_option("--html", options->html,
                       "Page with pictures, written beside the output");
-  command->callback(
-      [options, &exit_code] { exit_code = RunPredict(*options); });
+  command->callback([options, &exit_code] {
+    exit_code = AnswerForModels(
+        options->model.models, [&] { return RunPredict(*options); },
+        options->json ? &NoResults : nullptr);
+  });
 }
 
 }  // namespace foretell::cli

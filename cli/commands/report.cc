@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/commands/answer_for_models.h"
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
 #include "cli/flags/model_options.h"
@@ -133,7 +134,11 @@ void AddReport(CLI::App& app, ExitCode& exit_code) {
       ->capture_default_str();
   command->add_flag("--json", options->json,
                     "JSON document behind the page on stdout");
-  command->callback([options, &exit_code] { exit_code = RunReport(*options); });
+  command->callback([options, &exit_code] {
+    exit_code = AnswerForModels(
+        options->model.models, [&] { return RunReport(*options); },
+        options->json ? &NoResults : nullptr);
+  });
 }
 
 }  // namespace foretell::cli

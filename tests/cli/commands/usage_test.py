@@ -24,6 +24,21 @@ class Usage(unittest.TestCase):
                                   for one in document["errors"]],
                                  [("zoo:missing", "not_found")])
 
+    def test_a_device_that_is_unknown_is_in_the_json(self):
+        batch = ("--batch", "1")
+        for words in (("predict", *batch), ("fits", *batch), ("max-batch",),
+                      ("advise", *batch), ("report", *batch),
+                      ("diff", "--batch", "1,2")):
+            with self.subTest(command=words[0]):
+                outcome = run(*words, ONNX, "--device", "none", "--json")
+                self.assertEqual(outcome.returncode, USAGE)
+                document = json.loads(outcome.stdout)
+                (error,) = document["errors"]
+                self.assertEqual((document["results"], error["code"]),
+                                 ([], "not_found"))
+                self.assertEqual(outcome.stderr,
+                                 f"foretell: error: {error['message']}\n")
+
     def test_a_flag_takes_no_value(self):
         for flag in ("autocast", "json"):
             outcome = run("predict", ONNX, "--batch", "1", f"--{flag}=bf16")
