@@ -50,6 +50,10 @@ constexpr double kHalfSoftmaxShare = 0.57;
 /// there are labels (RTX 3090).
 constexpr double kChannelsLastPoolShare = 0.40;
 
+/// Of batch norms with the statistics of the batch; without, they move bytes as
+/// element-wise kernels do.
+constexpr double kTrainingNormShare = 0.75;
+
 struct ClassCost {
   KernelClass kernel_class;
   double bandwidth_share;
@@ -148,6 +152,9 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
 double BandwidthShare(const Kernel& kernel) {
   const bool is_pool = kernel.kernel_class == KernelClass::kAveragePool;
   if (is_pool && kernel.channels_last) return kChannelsLastPoolShare;
+  if (kernel.kernel_class == KernelClass::kBatchNorm && kernel.variant) {
+    return kTrainingNormShare;
+  }
   const bool is_half_softmax = kernel.kernel_class == KernelClass::kSoftmax &&
                                kernel.element_bytes_in == kHalfElementBytes;
   return is_half_softmax ? kHalfSoftmaxShare

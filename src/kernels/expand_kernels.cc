@@ -195,11 +195,12 @@ void ExpandFilling(Expansion& expansion, const ExpandedNode& expanded,
 
 /// A batch norm in training reads its input once more, for the statistics.
 void ExpandStatistics(Expansion& expansion, const ExpandedNode& expanded,
-                      const Kernel& norm) {
+                      Kernel& norm) {
   const bool trains = expanded.node.kind == OpKind::kBatchNorm &&
                       (expanded.node.Int("training", 0) != 0 ||
                        expanded.node.Int("train", 0) != 0);
   if (!trains) return;
+  norm.variant = true;
   Kernel statistics = norm;
   statistics.bytes_weight = 0;
   statistics.bytes_out = 0;

@@ -67,7 +67,7 @@ struct Kernel {
   /// Operands differ in layout, or have gaps.
   bool mixed_layouts = false;
   /// Attention: with a mask. Reduction: over the last dimension. Element-wise:
-  /// an operand is broadcast.
+  /// an operand is broadcast. Batch norm: with the statistics of the batch.
   bool variant = false;
   bool causal = false;      ///< Attention that skips the keys after a query.
   TorchVersion torch = {};  ///< That launches it.

@@ -48,6 +48,22 @@ double PoolUs(const foretell::Run& run) {
   return TimeOf(kernel, MakeMachine(device, {})).memory_us;
 }
 
+/// Of the last kernel, which normalises 10^6 elements of 2 bytes.
+double NormUs(const std::string& training) {
+  const DeviceSpec device = test::RoundDevice();
+  const Kernel kernel =
+      KernelsOf(
+          "%x = input f16[100,100,10,10]\n%y = batch_norm(%x) {training=" +
+          training + "} : f16[100,100,10,10]\n")
+          .back();
+  return TimeOf(kernel, MakeMachine(device, {})).memory_us;
+}
+
+TEST(KernelTime, NormalisesMoreSlowlyByTheBatch) {
+  EXPECT_DOUBLE_EQ(NormUs("false"), 4 / 0.87);
+  EXPECT_DOUBLE_EQ(NormUs("true"), 4 / 0.75);
+}
+
 TEST(KernelTime, PoolsChannelsLastImagesMoreSlowly) {
   EXPECT_DOUBLE_EQ(PoolUs({}), 4 / 0.6);
   EXPECT_DOUBLE_EQ(PoolUs({.channels_last = true}), 4 / 0.4);
