@@ -251,7 +251,7 @@ class Errors(unittest.TestCase):
 
     def test_name_unknown_devices_and_flags(self):
         self.assertIn("'zzz' is unknown", self.expect(
-            "invalid_argument", lambda: foretell.predict(ONNX, device="zzz")))
+            "not_found", lambda: foretell.predict(ONNX, device="zzz")))
         self.assertIn("--no-such-flag", self.expect(
             "invalid_argument", lambda: foretell.predict(ONNX, no_such_flag=1)))
 
