@@ -200,7 +200,7 @@ TEST(TermBatch, RefusesTablesThatContradictTheLayout) {
   TermTable short_one = ToyKernels({1}, {1});
   short_one.features.pop_back();
   EXPECT_EQ(message(short_one),
-            "terms 0 of the batch: the number of features is 44, expected 45");
+            "terms 0 of the batch: the number of features is 45, expected 46");
 }
 
 }  // namespace
