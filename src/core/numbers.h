@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/core.h>
+
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -26,9 +28,7 @@ std::string FormatPercent(double share, int decimals);
 
 /// "1 point", "3 points".
 std::string Counted(std::integral auto count, std::string_view noun) {
-  std::string text = std::to_string(count) + " ";
-  text.append(noun).append(count == 1 ? "" : "s");
-  return text;
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 /// With a decimal prefix: "25.6 M", "4.09 G", "512".
