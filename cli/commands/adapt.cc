@@ -178,7 +178,9 @@ ExitCode RunAdapt(const AdaptCommand& options) {
 void AddAdapt(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<AdaptCommand>();
   CLI::App* command = app.add_subcommand(
-      "adapt", "Correct predictions by a few measurements of your own GPU");
+      "adapt",
+      "Correct the predictions of all models by measurements of your own GPU "
+      "(of one model: calibrate)");
   command->footer(kAdaptExamples);
   command->add_option("ROWS", options->rows, "Table of measurements")
       ->required();

@@ -116,8 +116,8 @@ void AddCalibrate(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<CalibrateCommand>();
   CLI::App* command = app.add_subcommand(
       "calibrate",
-      "What estimates of memory lack, from a few runs chosen by an orthogonal "
-      "array");
+      "Correct the memory of one model by a few chosen runs of it (of all "
+      "models: adapt)");
   command->footer(kCalibrateExamples);
   options->plan.model.run.host = Host::kCpp;
   command

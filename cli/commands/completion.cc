@@ -1,72 +1,172 @@
 // Completion scripts are made from the command line's own definition, so they
 // cannot disagree with it.
 
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <iostream>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/commands/command.h"
+#include "cli/commands/completion_values.h"
 #include "cli/commands/visible_commands.h"
+#include "src/core/text.h"
 
 namespace foretell::cli {
 namespace {
 
+/// Commands below `command`, its flags, and the networks that it may be given.
 std::string Words(const CLI::App& command) {
   std::string words;
   for (const CLI::App* inner : VisibleCommands(command)) {
     words += inner->get_name() + " ";
   }
   for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      words += "--" + name + " ";
-    }
+    for (const std::string& flag : LongFlags(*option)) words += flag + " ";
+    if (option->get_positional()) words += Joined(ValuesOf(*option), " ");
   }
   return words;
 }
 
-/// A `case` branch per command, named by its path ("mig pack").
-std::string Branches(const CLI::App& command, const std::string& path) {
-  std::string text = "    '" + path + "') words='" + Words(command) + "' ;;\n";
+/// Calls `use(command, path)` for `command` and all below it; "mig pack" is a
+/// path.
+template <typename Use>
+void ForEachCommand(const CLI::App& command, const std::string& path,
+                    const Use& use) {
+  use(command, path);
   for (const CLI::App* inner : VisibleCommands(command)) {
     const std::string prefix = path.empty() ? "" : path + " ";
-    text += Branches(*inner, prefix + inner->get_name());
+    ForEachCommand(*inner, prefix + inner->get_name(), use);
   }
-  return text;
 }
 
-/// Paths of the commands below `command`, as patterns of "$names $word": each
-/// one leads to the branch of its own.
-std::string Paths(const CLI::App& command, const std::string& path) {
+/// A `case` branch per command, named by its path.
+std::string Branches(const CLI::App& app) {
   std::string text;
-  for (const CLI::App* inner : VisibleCommands(command)) {
-    const std::string longer = path + " " + inner->get_name();
-    text += "      '" + longer + "') names='" +
-            longer.substr(longer.find_first_not_of(' ')) + "' ;;\n";
-    text += Paths(*inner, longer.substr(longer.find_first_not_of(' ')));
+  ForEachCommand(app, "", [&](const CLI::App& command,
+                              const std::string& path) {
+    text += fmt::format("    '{}') words='{}' ;;\n", path, Words(command));
+  });
+  return text;
+}
+
+/// A branch per flag whose values are known: "mig pack --device".
+std::string ValueBranches(const CLI::App& app) {
+  std::string text;
+  ForEachCommand(app, "", [&](const CLI::App& command,
+                              const std::string& path) {
+    for (const CLI::Option* option : command.get_options()) {
+      const std::vector<std::string> values = ValuesOf(*option);
+      if (values.empty()) continue;
+      for (const std::string& flag : LongFlags(*option)) {
+        text += fmt::format("    '{} {}') words='{}' ;;\n", path, flag,
+                            Joined(values, " "));
+      }
+    }
+  });
+  return text;
+}
+
+/// Paths of the commands below the program, as patterns of "$names $word":
+/// each one leads to the branch of its own.
+std::string Paths(const CLI::App& app) {
+  std::string text;
+  ForEachCommand(app, "", [&](const CLI::App&, const std::string& path) {
+    if (path.empty()) return;
+    const bool is_inner = path.find(' ') != std::string::npos;
+    text += fmt::format("      '{}{}') names='{}' ;;\n", is_inner ? "" : " ",
+                        path, path);
+  });
+  return text;
+}
+
+/// Walks the words before the cursor for the command path, then offers values
+/// of the flag before the cursor, or the command's words, or files. Bash takes
+/// "zoo:res" for three words. Zsh runs it too: a variable `path` would be its
+/// PATH, and it has no arithmetic in a slice.
+std::string BashScript(const CLI::App& app) {
+  constexpr std::string_view kScript = R"(_foretell() {{
+  local names='' words='' word
+  local current="${{COMP_WORDS[COMP_CWORD]}}"
+  local before="${{COMP_WORDS[COMP_CWORD-1]}}"
+  for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD - 1))}}"; do
+    case "$names $word" in
+{}    esac
+  done
+  case "$names" in
+{}  esac
+  case "$names $before" in
+{}  esac
+  case "$before$current" in
+    zoo:*)
+      if [[ $current != zoo:* ]]; then
+        words="${{words//zoo:/}}"
+        [[ $current == : ]] && current=''
+      fi ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}}
+complete -o default -F _foretell foretell
+)";
+  return fmt::format(kScript, Paths(app), Branches(app), ValueBranches(app));
+}
+
+/// `text` within single quotes of fish.
+std::string FishQuoted(std::string text) {
+  for (std::size_t i = 0; (i = text.find('\'', i)) != std::string::npos; i += 2) {
+    text.insert(i, "\\");
+  }
+  return fmt::format("'{}'", text);
+}
+
+/// The condition under which words of a command are offered.
+std::string FishCondition(const std::string& path) {
+  if (path.empty()) return "__fish_use_subcommand";
+  std::string condition;
+  std::istringstream names(path);
+  for (std::string name; names >> name;) {
+    condition += fmt::format("{}__fish_seen_subcommand_from {}",
+                             condition.empty() ? "" : "; and ", name);
+  }
+  return condition;
+}
+
+std::string FishFlag(const CLI::Option& option, const std::string& condition) {
+  std::string text;
+  const std::string values = Joined(ValuesOf(option), " ");
+  const std::string what = FishQuoted(option.get_description());
+  if (option.get_positional() && !values.empty()) {
+    return fmt::format("complete -c foretell -n {} -a {} -d {}\n",
+                       FishQuoted(condition), FishQuoted(values), what);
+  }
+  for (const std::string& name : option.get_lnames()) {
+    text += fmt::format("complete -c foretell -n {} -l {}{} -d {}\n",
+                        FishQuoted(condition), name,
+                        values.empty() ? "" : " -xa " + FishQuoted(values),
+                        what);
   }
   return text;
 }
 
-/// Walks the words before the cursor for the command path, then offers its
-/// words, or files. Zsh runs it too: a variable `path` would be its PATH, and
-/// it has no arithmetic in a slice.
-std::string BashScript(const CLI::App& app) {
-  return "_foretell() {\n"
-         "  local names='' words='' word\n"
-         "  for word in \"${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}\"; do\n"
-         "    case \"$names $word\" in\n" +
-         Paths(app, "") +
-         "    esac\n"
-         "  done\n"
-         "  case \"$names\" in\n" +
-         Branches(app, "") +
-         "  esac\n"
-         "  COMPREPLY=($(compgen -W \"$words\" -- "
-         "\"${COMP_WORDS[COMP_CWORD]}\"))\n"
-         "}\n"
-         "complete -o default -F _foretell foretell\n";
+std::string FishScript(const CLI::App& app) {
+  std::string text;
+  ForEachCommand(app, "", [&](const CLI::App& command,
+                              const std::string& path) {
+    const std::string condition = FishCondition(path);
+    for (const CLI::App* inner : VisibleCommands(command)) {
+      text += fmt::format("complete -c foretell -n {} -a {} -d {}\n",
+                          FishQuoted(condition), inner->get_name(),
+                          FishQuoted(inner->get_description()));
+    }
+    for (const CLI::Option* option : command.get_options()) {
+      text += FishFlag(*option, condition);
+    }
+  });
+  return text;
 }
 
 }  // namespace
@@ -76,16 +176,20 @@ void AddCompletion(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand(
       "completion",
       "Prints a completion script: source <(foretell completion "
-      "bash)");
-  command->add_option("SHELL", *shell, "bash, or zsh")
+      "bash), or foretell completion fish | source");
+  command->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh"}));
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command->callback([&app, shell, &exit_code] {
+    exit_code = kExitOk;
+    if (*shell == "fish") {
+      std::cout << FishScript(app);
+      return;
+    }
     if (*shell == "zsh") {
       std::cout << "autoload -U +X bashcompinit && bashcompinit\n";
     }
     std::cout << BashScript(app);
-    exit_code = kExitOk;
   });
 }
 

@@ -138,7 +138,9 @@ ExitCode RunMaxBatch(const MaxBatchOptions& options) {
 void AddMaxBatch(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<MaxBatchOptions>();
   CLI::App* command = app.add_subcommand(
-      "max-batch", "Largest batch size that fits a device or profile");
+      "max-batch",
+      "Largest batch size that fits a device or profile (other sizes and "
+      "volumes: plan)");
   command->footer(kMaxBatchExamples);
   options->model.AddTo(*command, /*many=*/false);
   options->predictor.AddTo(*command, options->model.run);

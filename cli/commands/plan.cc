@@ -147,7 +147,9 @@ std::int64_t PlanOptions::memory_bytes() const {
 void AddPlan(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<PlanOptions>();
   CLI::App* command = app.add_subcommand(
-      "plan", "The largest batch, tile or chunk that fits a memory");
+      "plan",
+      "Largest resolution, length, tile or chunk that fits a memory (batch of "
+      "a model: max-batch)");
   command->footer(kPlanExamples);
   command
       ->add_option("WHAT", options->model.models,

@@ -8,6 +8,7 @@
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
+#include "cli/commands/suggest_change.h"
 #include "cli/flags/loop_flags.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
@@ -40,6 +41,7 @@ struct PredictOptions {
   std::string mig_rule = "usable-memory";
   bool json = false;
   bool csv = false;
+  bool verbose = false;
   bool no_color = false;
   std::string html;
 };
@@ -51,6 +53,12 @@ bool IsOne(const ModelOptions& model) {
 /// One result is printed in full, and so is JSON.
 bool IsInFull(const PredictOptions& options) {
   return options.json || (!options.csv && IsOne(options.model));
+}
+
+/// What forgetting torch.no_grad() would cost takes a second trace.
+bool SaysGradMode(const PredictOptions& options) {
+  return IsInFull(options) &&
+         (options.json || options.verbose || !options.html.empty());
 }
 
 /// Writes the page: one result in full, several beside each other.
@@ -90,8 +98,8 @@ ExitCode RunPredict(const PredictOptions& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   const mig::RecommendOptions rule{.rule = *mig::ParseRule(options.mig_rule)};
   const std::vector<TraceOptions> in_grad_mode =
-      IsInFull(options) ? TraceInGradMode(options.model)
-                        : std::vector<TraceOptions>();
+      SaysGradMode(options) ? TraceInGradMode(options.model)
+                            : std::vector<TraceOptions>();
   std::vector<Report> reports;
   PredictPage page(options);
   const std::vector<ReportError> errors = ForEachTrace(
@@ -101,6 +109,11 @@ ExitCode RunPredict(const PredictOptions& options) {
             AnswerTrace(predictor, program, trace,
                         {.mig = rule, .in_grad_mode = in_grad_mode}));
         reports.back().setup = SetupOf(options);
+        if (IsInFull(options)) {
+          reports.back().suggestion =
+              SuggestChange(options.model, options.predictor, program, trace,
+                            reports.back());
+        }
         page.Look(reports.back(), trace, predictor.device());
       },
       in_grad_mode);
@@ -110,7 +123,9 @@ ExitCode RunPredict(const PredictOptions& options) {
   } else if (options.csv) {
     std::cout << FormatCsv(reports);
   } else {
-    std::cout << FormatReports(reports, StyleOfStdout(options.no_color));
+    std::cout << FormatReports(reports, StyleOfStdout(options.no_color),
+                               options.verbose ? Detail::kAll
+                                               : Detail::kSummary);
   }
   for (const ReportError& error : errors) PrintError(error.message);
   return errors.empty() ? kExitOk : kExitModelFailed;
@@ -134,6 +149,8 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
       command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_flag("--csv", options->csv, "One line per result on stdout")
       ->excludes(json);
+  command->add_flag("-v,--verbose", options->verbose,
+                    "Every figure and all MIG profiles, not the summary alone");
   command->add_flag("--no-color", options->no_color,
                     "Text without color on a terminal too, as with NO_COLOR");
   command->add_option("--html", options->html,

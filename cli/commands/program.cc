@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <csignal>
@@ -17,13 +18,16 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/exit_code.h"
 #include "cli/commands/lab_program.h"
 #include "cli/commands/usage_problem.h"
+#include "cli/flags/flag_groups.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/partners.h"
+#include "cli/flags/synonyms.h"
 #include "foretell/error.h"
 #include "foretell/version.h"
 #include "src/core/parse_number.h"
@@ -38,6 +42,13 @@ constexpr char kExitCodes[] =
     "things worse;\n"
     "2 wrong usage; 3 at least one model failed; 4 a bug in foretell;\n"
     "5 training was interrupted and can be resumed.";
+
+constexpr char kHelpAll[] = "--help-all";
+
+bool AsksForHelp(std::span<const std::string> words) {
+  return std::ranges::count(words, "--help") > 0 ||
+         std::ranges::count(words, "-h") > 0;
+}
 
 void AddCommands(std::span<const CommandRow> commands, CLI::App& app,
                  ExitCode& exit_code) {
@@ -125,10 +136,19 @@ ExitCode RunCommand(std::span<const CommandRow> commands,
   ExitCode exit_code = kExitOk;
   AddCommands(commands, app, exit_code);
   CheckNumbers(app);
+  GroupFlags(app);
   app.parse_complete_callback([&app] { RequirePartners(app); });
   try {
     PassOnToLab(arguments, commands);
-    app.parse(static_cast<int>(arguments.size()), arguments.data());
+    std::vector<std::string> words =
+        InOwnWords(app, {arguments.begin() + 1, arguments.end()});
+    if (std::erase(words, kHelpAll) > 0) {
+      words.emplace_back("--help");
+    } else if (AsksForHelp(words)) {
+      HideAdvancedFlags(app);
+    }
+    std::ranges::reverse(words);  // CLI11 takes them from the back.
+    app.parse(std::move(words));
     return exit_code;
   } catch (const CLI::ParseError& error) {
     return PrintEnd(app, error);

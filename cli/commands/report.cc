@@ -27,25 +27,23 @@ constexpr char kReportExamples[] =
     "Figures, memory over the step, modules, kernels, MIG slices and batch\n"
     "sizes on one page for a browser, which loads nothing from elsewhere.\n"
     "Examples:\n"
-    "  foretell report resnet50.onnx --batch 8 --out report.html\n"
+    "  foretell report resnet50.onnx --batch 8\n"
     "  foretell report model.pt --input f32[8,3,224,224] --mode training "
-    "--optimizer adam --out report.html\n"
+    "--out training.html\n"
     "  foretell report model.pt2 --batches none --json";
+
+constexpr char kDefaultPage[] = "report.html";
 
 struct ReportCommand {
   ModelOptions model;
   PredictorFlags predictor;
   std::string name;
-  std::string out;
+  std::string out;  ///< Empty: report.html, unless only JSON is wanted.
   std::string batches = "auto";
   bool json = false;
 };
 
 void CheckFlags(const ReportCommand& command) {
-  if (command.out.empty() && !command.json) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "report needs --out FILE, or --json");
-  }
   if (command.model.batches.size() > 1) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("--batch names {}, expected one: a report compares "
@@ -94,6 +92,8 @@ Document MakeDocument(const ReportCommand& command, const Predictor& predictor,
 
 ExitCode RunReport(const ReportCommand& command) {
   CheckFlags(command);
+  const std::string out =
+      command.out.empty() && !command.json ? kDefaultPage : command.out;
   const Predictor predictor = command.predictor.Make(command.model.run);
   std::optional<Document> document;
   const std::vector<ReportError> errors = ForEachTrace(
@@ -102,9 +102,10 @@ ExitCode RunReport(const ReportCommand& command) {
         document = MakeDocument(command, predictor, program, trace);
       },
       TraceInGradMode(command.model));
-  if (document && !command.out.empty()) {
-    WriteWhole(command.out,
+  if (document && !out.empty()) {
+    WriteWhole(out,
                HtmlPage(PageView::kStep, document->title, document->json));
+    if (command.out.empty()) PrintNote("wrote " + out);
   }
   if (command.json) {
     std::cout << DumpJson(document ? document->json : ReportsToJson({}, errors))
@@ -126,7 +127,8 @@ void AddReport(CLI::App& app, ExitCode& exit_code) {
   options->predictor.AddTo(*command, options->model.run);
   command->add_option("--name", options->name,
                       "What to call the model; default: as it is named here");
-  command->add_option("-o,--out", options->out, "File to write the page to");
+  command->add_option("-o,--out", options->out, "File to write the page to; default: report.html, "
+                      "with --json none");
   command
       ->add_option("--batches", options->batches,
                    "auto: compare batch sizes from 1 on; none: only this one")

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/commands/visible_commands.h"
+#include "cli/flags/synonyms.h"
 #include "src/core/nearest.h"
 #include "src/core/text.h"
 
@@ -53,8 +54,11 @@ std::string UnknownWord(const CLI::App& command, const std::string& word) {
       is_flag ? FlagNames(command) : CommandNames(command);
   const char* kind = is_flag ? "flag" : "command";
   if (known.empty()) return fmt::format("'{}' is not expected", word);
-  return fmt::format("no {} '{}'; near: {}", kind, word,
-                     Joined(Nearest(name, known)));
+  const std::string_view hint = HintFor(name);
+  if (!hint.empty()) return fmt::format("no {} '{}': {}", kind, word, hint);
+  const std::vector<std::string> near = Nearest(name, known);
+  if (near.empty()) return fmt::format("no {} '{}'", kind, word);
+  return fmt::format("no {} '{}'; near: {}", kind, word, Joined(near));
 }
 
 /// Complains of a value: CLI11 says of a flag that it cannot convert it.

@@ -18,6 +18,7 @@
 #include "src/core/parse_number.h"
 #include "src/core/printable.h"
 #include "src/core/text.h"
+#include "src/device/local_gpu.h"
 
 namespace foretell::cli {
 namespace {
@@ -75,6 +76,18 @@ std::string OnALine(const std::string& message) {
                      Printable(message.substr(0, kMostBytes)),
                      Counted(message.size() - kMostBytes, "byte"));
 }
+
+/// The catalogue's name of the first GPU of this machine; empty for none.
+std::string LocalDevice() {
+  const std::string model = device::LocalGpuModel();
+  if (model.empty()) return "";
+  const DeviceSpec* known = DeviceCatalog::BuiltIn().DeviceNamed(model);
+  return known == nullptr ? "" : known->name;
+}
+
+/// Said where nobody chose a batch.
+constexpr char kBatchOfOne[] =
+    "batch 1: the model leaves its batch open; --batch N chooses another";
 
 /// What autocast casts to, beside parameters that stay in 32 bits.
 DType AutocastType(Precision precision) {
@@ -142,8 +155,8 @@ void ModelOptions::AddTraceFlags(CLI::App& command, bool with_loop) {
       ->capture_default_str();
   command
       .add_option("--sandbox", sandbox,
-                  "Open files in a process that can do nothing else: with the "
-                  "locks that the kernel has, with all of them, or not")
+                  "Isolation of the process that opens files: auto takes the "
+                  "locks that this kernel has, require refuses without all")
       ->check(CLI::IsMember({"auto", "require", "off"}))
       ->capture_default_str();
   command
@@ -211,7 +224,11 @@ InputRequest ModelOptions::ToRequest(std::optional<std::int64_t> batch) const {
 }
 
 void DeviceFlags::AddTo(CLI::App& command) {
-  command.add_option("--device", device, "GPU, see `foretell devices`")
+  if (const std::string own = LocalDevice(); !own.empty()) device = own;
+  command
+      .add_option("--device", device,
+                  "Target GPU: `foretell devices` lists them; default: the "
+                  "first GPU of this machine, else an A100")
       ->capture_default_str();
   command.add_option("--environment", environment,
                      "CUDA context model, see `foretell devices`; default: "
@@ -266,7 +283,10 @@ std::vector<ReportError> ForEachTrace(
         const std::vector<BoundInput> inputs =
             BindInputs(program.inputs(), trace.inputs, path);
         stage(1, "tracing " + path);
-        const Trace traced = TraceProgram(program, inputs, trace.options);
+        Trace traced = TraceProgram(program, inputs, trace.options);
+        if (TakesBatchOfOne(program.inputs(), trace.inputs)) {
+          traced.warnings.emplace_back(kBatchOfOne);
+        }
         stage(2, "predicting " + path);
         use(program, traced);
       }

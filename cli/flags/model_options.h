@@ -25,7 +25,8 @@ struct ModelOptions {
   std::vector<std::string> inputs;
   std::vector<std::string> dims;
   std::vector<std::int64_t> batches;
-  Run run;  ///< Mode, optimizer and precision have flags here.
+  /// Mode, optimizer and precision have flags here.
+  Run run = {.optimizer = Optimizer::kAdamW};
   TrainingLoop loop;
   std::string trace = "meta";
   std::string fuse = "exported";
@@ -53,7 +54,7 @@ struct ModelOptions {
 
 /// Flags that say on what the models are run.
 struct DeviceFlags {
-  std::string device = "a100-sxm4-40gb";
+  std::string device = "a100-sxm4-40gb";  ///< AddTo: this machine's GPU first.
   std::string environment;  ///< Name of a context model; empty: today's.
   std::vector<std::string> device_files;
   std::vector<std::string> environment_files;

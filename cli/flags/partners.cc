@@ -72,7 +72,7 @@ const std::vector<PartnerRow>& Rows() {
   constexpr auto kFlags = PartnerRow::kFlags;
   constexpr auto kAllBut = PartnerRow::kAllBut;
   constexpr std::string_view kTraining =
-      "only training is done so; add --mode training";
+      "needs --mode training";
   static const std::vector<PartnerRow> kRows = {
       {"",
        kFlags,

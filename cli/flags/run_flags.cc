@@ -39,9 +39,8 @@ void AddHostFlag(CLI::App& command, Run& run, HostSpec& host) {
               host = host::HostStore::OfUser().Find(name).spec;
             }
           },
-          "Who calls the operators: python (PyTorch) or cpp (LibTorch), which "
-          "dispatches faster; or a machine, by the name or the file "
-          "that `foretell host` gave it")
+          "Host runtime, whose launches the GPU may wait for: python (PyTorch) "
+          "or cpp (LibTorch); or a machine that `foretell host` timed")
       ->default_str(std::string(HostName(run.host)));
 }
 
@@ -51,11 +50,25 @@ void AddPowerLimit(CLI::App& command, Run& run) {
                      "own: what it costs and saves");
 }
 
-void AddExecutionFlags(CLI::App& command, Run& run) {
-  command.add_flag(
-      "--autocast", run.autocast,
-      "Automatic mixed precision to FP16, or with --precision bf16 to "
-      "BF16");
+/// --autocast, whose type follows from the device where --precision does not
+/// name one.
+void AddAutocast(CLI::App& command, Run& run, const DeviceFlags& device) {
+  command.add_flag_callback(
+      "--autocast",
+      [&command, &run, &device] {
+        run.autocast = true;
+        const CLI::Option* precision =
+            command.get_option_no_throw("--precision");
+        if (precision != nullptr && precision->empty()) {
+          run.precision = AutocastPrecision(device.Find());
+        }
+      },
+      "Automatic mixed precision: to BF16 from Ampere on, else to FP16; "
+      "--precision bf16 or fp16 chooses");
+}
+
+void AddExecutionFlags(CLI::App& command, Run& run, const DeviceFlags& device) {
+  AddAutocast(command, run, device);
   command.add_flag("--channels-last", run.channels_last,
                    "Network and images in channels-last");
   AddTorch(command, run.torch);
@@ -70,7 +83,7 @@ void AddStepFlags(CLI::App& command, Run& run) {
            &ModeName, "inference or training");
   AddNamed(command, "--optimizer", run.optimizer,
            {kAllOptimizers.begin(), kAllOptimizers.end()}, &OptimizerName,
-           "Steps --mode training");
+           "Optimizer of --mode training");
   AddNamed(
       command, "-p,--precision", run.precision,
       {Precision::kFp32, Precision::kTf32, Precision::kFp16, Precision::kBf16},
@@ -88,7 +101,7 @@ void AddGradMode(CLI::App& command, Run& run) {
 void PredictorFlags::AddTo(CLI::App& command, Run& run) {
   device.AddTo(command);
   AddHostFlag(command, run, host);
-  AddExecutionFlags(command, run);
+  AddExecutionFlags(command, run, device);
   CLI::Option* checkpoint =
       command
           .add_option("--checkpoint", checkpoints,

@@ -29,12 +29,17 @@ std::string TimeText(const Remedy& remedy) {
 bool Saves(const Remedy& remedy) { return std::round(remedy.saved_mib) > 0; }
 
 std::string RemedyTable(const Advice& advice) {
-  TextTable table({"remedy", "MiB at most", "saved", "ms", "time", "fits"});
-  for (const Remedy& remedy : advice.remedies) {
+  TextTable table({"remedy", "MiB at most", "saved", "ms", "time", "numerics",
+                   "fits"});
+  std::vector<Remedy> rows = advice.remedies;
+  rows.insert(rows.end(), advice.combinations.begin(),
+              advice.combinations.end());
+  for (const Remedy& remedy : rows) {
     if (!Saves(remedy)) continue;
     table.AddRow({Joined(remedy.names, " + "), MibText(remedy.step.needed_mib),
                   MibText(remedy.saved_mib),
                   FormatSignificant(remedy.step.latency_ms), TimeText(remedy),
+                  remedy.keeps_numerics ? "same" : "change",
                   remedy.step.fits ? "yes" : "no"});
   }
   return table.ToString();
@@ -58,7 +63,7 @@ std::string SmallestText(const Advice& advice) {
   if (advice.unchanged.fits) return "It fits as it is.\n";
   if (!advice.smallest) return "No combination that was tried fits.\n";
   const Remedy& smallest = *advice.smallest;
-  return fmt::format("Smallest that fits: {}: {} MiB at most, {} ms, {} time\n",
+  return fmt::format("Recommended: {}: {} MiB at most, {} ms, {} time\n",
                      Printable(Joined(smallest.names, " + ")),
                      MibText(smallest.step.needed_mib),
                      FormatSignificant(smallest.step.latency_ms),
@@ -67,7 +72,7 @@ std::string SmallestText(const Advice& advice) {
 
 std::string ElsewhereText(const AdvisedModel& advised) {
   if (advised.elsewhere.empty()) return "";
-  std::string text = "Unchanged it fits elsewhere:";
+  std::string text = "Fits unchanged on:";
   const std::size_t shown = std::min(advised.elsewhere.size(), kMostPlaces);
   for (std::size_t i = 0; i < shown; ++i) {
     const OtherPlace& place = advised.elsewhere[i];

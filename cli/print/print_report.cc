@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
 #include "src/core/units.h"
+#include "src/predict/summary.h"
 
 namespace foretell::cli {
 namespace {
@@ -67,31 +70,6 @@ class ReportLines {
   std::string text_;
 };
 
-/// "fp32", or "fp32 with autocast to f16".
-std::string PrecisionText(const Report& report) {
-  const std::string_view precision = PrecisionName(report.precision);
-  if (!report.autocast) return std::string(precision);
-  return fmt::format("{} with autocast to {}", precision,
-                     DTypeName(*report.autocast));
-}
-
-/// "training", or "inference in grad mode".
-std::string ModeText(const Report& report) {
-  return fmt::format("{}{}", ModeName(report.mode),
-                     report.grad_mode ? " in grad mode" : "");
-}
-
-std::string Settings(const Report& report) {
-  std::string text =
-      fmt::format("{}, {}{}{}, {}, batch {}", report.format, ModeText(report),
-                  report.optimizer.empty() ? "" : " with ", report.optimizer,
-                  PrecisionText(report), report.batch);
-  for (const std::string& flag : report.setup) {
-    text += fmt::format(", {}", Printable(flag));
-  }
-  return text;
-}
-
 /// How far a learned figure's network is from those learned from; empty for
 /// other figures.
 std::string DistanceText(const FigureSource& source) {
@@ -109,7 +87,7 @@ void AddGradMode(const Report& report, ReportLines& lines) {
   const double more =
       *report.grad_mode_mib - report.prediction[Target::kMemory].value;
   lines.Add("  autograd",
-            fmt::format("{} MiB where torch.no_grad() is forgotten, {} more",
+            fmt::format("{} MiB (+{}) without torch.no_grad()",
                         FormatSignificant(*report.grad_mode_mib),
                         FormatSignificant(more)));
 }
@@ -118,7 +96,7 @@ void AddParts(const MemoryBreakdown& memory, ReportLines& lines) {
   const auto add = [&](const char* label, std::int64_t bytes) {
     lines.AddPart(label, bytes, memory.allocated_peak);
   };
-  add("weights", memory.AtPeak(TensorRole::kParameter) +
+  add("parameters", memory.AtPeak(TensorRole::kParameter) +
                      memory.AtPeak(TensorRole::kBuffer));
   add("inputs", memory.AtPeak(TensorRole::kInput));
   add("activations", memory.ActivationsAtPeak());
@@ -145,20 +123,21 @@ void AddMemory(const Report& report, ReportLines& lines) {
   }
   lines.Add(
       "  reserved",
-      fmt::format("{}   by the caching allocator; {} allocated at the peak{}{}",
+      fmt::format("{}   by the caching allocator; peak of {} allocated{}{}",
                   Mib(memory.reserved_peak), Mib(memory.allocated_peak),
-                  report.peak_operator.empty() ? "" : ", in ",
+                  report.peak_operator.empty() ? "" : " during ",
                   report.peak_operator));
-  lines.Add("  at least",
-            fmt::format("{} MiB   when cached segments are given back",
+  lines.Add("  minimum",
+            fmt::format("{} MiB   with the allocator's cache emptied",
                         FormatSignificant(report.prediction.LeastMib())));
   AddParts(memory, lines);
   AddGradMode(report, lines);
 }
 
-/// "Python", or "Python on mine, host factor 1.3".
+/// "PyTorch", or "PyTorch on mine, host factor 1.3".
 std::string HostText(const Prediction& prediction) {
-  const char* caller = prediction.run.host == Host::kCpp ? "C++" : "Python";
+  const char* caller =
+      prediction.run.host == Host::kCpp ? "LibTorch (C++)" : "PyTorch";
   if (!prediction.host.IsNamed()) return caller;
   return fmt::format("{} on {}, host factor {}", caller, prediction.host.name,
                      FormatSignificant(prediction.host.factor));
@@ -199,12 +178,11 @@ void AddTimes(const Prediction& prediction, ReportLines& lines) {
   const Figure& energy = prediction[Target::kEnergy];
   lines.Add(
       "latency",
-      fmt::format("{} ms   ({})   called from {}{}",
+      fmt::format("{} ms   ({})   {}{}",
                   FormatSignificant(latency.value), Range(latency.interval),
                   HostText(prediction), DistanceText(latency.source)));
   lines.Add("  " + std::string(NameIn(kBoundTexts, prediction.bound)),
-            fmt::format("kernels take {} ms on the GPU, their dispatch {} ms "
-                        "on the host",
+            fmt::format("{} ms of kernels, {} ms of CPU launch time",
                         FormatSignificant(prediction.cost.gpu_ms),
                         FormatSignificant(prediction.cost.dispatch_ms)));
   lines.Add("energy",
@@ -231,31 +209,83 @@ void AddParallel(const Report& report, ReportLines& lines) {
   lines.Add("  layers", SharedLayersText(*report.parallel->layers));
 }
 
-std::string FormatReport(const Report& report, const TerminalStyle& style) {
+Tone ToneOf(Outcome outcome) {
+  constexpr Tone kTones[] = {Tone::kGood, Tone::kDoubtful, Tone::kBad};
+  return kTones[static_cast<std::size_t>(outcome)];
+}
+
+/// Each part's share of the total, as one bar; empty where no bars are drawn.
+std::string MemoryBar(const Report& report, const TerminalStyle& style) {
+  if (style.width == 0) return "";
+  constexpr std::string_view kShades[] = {"█", "▓", "▒", "░"};
+  const std::vector<MemoryPart> parts = MemoryParts(report);
+  double whole = 0;
+  for (const MemoryPart& part : parts) whole += part.mib;
+  std::string bar;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto columns =
+        std::lround(parts[i].mib / whole * static_cast<double>(kBarColumns));
+    for (long column = 0; column < columns; ++column) {
+      bar += kShades[i % std::size(kShades)];
+    }
+  }
+  return fmt::format("{:{}}{}\n", "", kTextColumn,
+                     Painted(bar, Tone::kBar, style));
+}
+
+std::string FormatSummary(const Report& report, const TerminalStyle& style) {
+  const Summary summary = Summarize(report);
+  std::string text =
+      Painted(Wrapped(Printable(summary.title), style.width, 2), Tone::kLabel,
+              style) +
+      "\n";
+  if (!summary.inputs.empty()) {
+    text += Wrapped("input " + Printable(summary.inputs), style.width, 2) + "\n";
+  }
+  text += Wrapped("on " + summary.place, style.width, 2) + "\n\n";
+  Tone tone = ToneOf(summary.outcome);
+  for (const SummaryLine& line : summary.lines) {
+    ReportLines lines(style);
+    lines.Add(line.label, line.text, tone);
+    text += lines.text();
+    if (line.label == "memory") text += MemoryBar(report, style);
+    tone = Tone::kPlain;
+  }
+  return text;
+}
+
+/// Every figure that the summary rounds or leaves out.
+std::string FormatDetails(const Report& report, const TerminalStyle& style) {
   const Prediction& prediction = report.prediction;
   ReportLines lines(style);
-  lines.Add("device", prediction.device);
   lines.Add("method", prediction.Method());
-  lines.Add("network", fmt::format("{} parameters, {} MACs, {}",
+  lines.Add("network", fmt::format("{} parameters, {} MACs, {} ({})",
                                    FormatCount(report.parameters),
                                    FormatCount(report.static_features.macs),
-                                   Counted(report.operators, "operator")));
+                                   Counted(report.operators, "operator"),
+                                   report.format));
   AddMemory(report, lines);
   AddTimes(prediction, lines);
   AddParallel(report, lines);
   const mig::Recommendation& advice = report.recommendation;
+  if (advice.profiles.empty()) return lines.text();
   lines.Add(
       "MIG",
       fmt::format("{}: {}", advice.profile.value_or("none"), advice.reason),
       advice.profile ? Tone::kGood : Tone::kPlain);
+  return fmt::format("{}\n{}", lines.text(), VerdictTable(advice, style));
+}
+
+std::string FormatReport(const Report& report, const TerminalStyle& style,
+                         Detail detail) {
+  std::string text = FormatSummary(report, style);
+  ReportLines warnings(style);
   for (const std::string& warning : report.warnings) {
-    lines.Add("warning", warning, Tone::kDoubtful);
+    warnings.Add("warning", warning, Tone::kDoubtful);
   }
-  const std::string title = Wrapped(
-      fmt::format("{}   ({})", Printable(report.model), Settings(report)),
-      style.width, 2);
-  return fmt::format("{}\n{}\n{}", Painted(title, Tone::kLabel, style),
-                     lines.text(), VerdictTable(advice, style));
+  text += warnings.text();
+  if (detail == Detail::kAll) text += "\n" + FormatDetails(report, style);
+  return text;
 }
 
 /// Figures of a CSV line: six digits behind the point.
@@ -264,11 +294,13 @@ std::string Decimal(double value) { return FormatNumber(value, 6); }
 std::string Whole(std::int64_t value) { return fmt::format("{}", value); }
 
 std::string FormatTable(std::span<const Report> reports) {
-  TextTable table({"model", "batch", "memory MiB", "at most", "latency ms",
-                   "waits for", "energy J", "MIG profile"});
+  TextTable table({"model", "batch", "", "memory MiB", "at most", "latency ms",
+                   "bound", "energy J", "MIG profile"});
   for (const Report& report : reports) {
     const Prediction& prediction = report.prediction;
     table.AddRow({report.model, fmt::format("{}", report.batch),
+                  std::string(OutcomeName(
+                      OutcomeOf(report.recommendation.whole_device))),
                   FormatSignificant(prediction[Target::kMemory].value),
                   FormatSignificant(prediction[Target::kMemory].interval.hi),
                   FormatSignificant(prediction[Target::kLatency].value),
@@ -291,9 +323,9 @@ std::string SharedLayersText(const SharedLayerCounts& layers) {
 }
 
 std::string FormatReports(std::span<const Report> reports,
-                          const TerminalStyle& style) {
+                          const TerminalStyle& style, Detail detail) {
   if (reports.empty()) return "";
-  return reports.size() == 1 ? FormatReport(reports.front(), style)
+  return reports.size() == 1 ? FormatReport(reports.front(), style, detail)
                              : FormatTable(reports);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -8,10 +9,18 @@
 
 namespace foretell::cli {
 
-/// For people: one result in full, several as a table with a row each. On a
-/// terminal with bars for the parts of memory, in color, and within its width.
+/// How much of one result is printed.
+enum class Detail : std::uint8_t {
+  kSummary,  ///< The verdict and what a reader asks first.
+  kAll,      ///< And every figure, with the table of MIG profiles.
+};
+
+/// For people: a summary of one result (src/predict/summary.h), of several a
+/// table with a row each. On a terminal with a bar for the parts of memory, in
+/// color, and within its width.
 std::string FormatReports(std::span<const Report> reports,
-                          const TerminalStyle& style = {});
+                          const TerminalStyle& style = {},
+                          Detail detail = Detail::kSummary);
 
 /// "24 by columns, 12 by rows, 1 whole on every GPU".
 std::string SharedLayersText(const SharedLayerCounts& layers);

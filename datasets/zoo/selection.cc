@@ -36,9 +36,13 @@ const std::map<std::string_view, Stock>& Stocks() {
 [[noreturn]] void RefuseName(std::string_view name) {
   std::vector<std::string> known;
   for (const auto& [stock, changes] : Stocks()) known.emplace_back(stock);
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("zoo:{}: no such network; near: {}", name,
-                          fmt::join(Nearest(name, known), ", ")));
+  const std::vector<std::string> near = Nearest(name, known);
+  throw Error(
+      ErrorCode::kNotFound,
+      fmt::format("zoo:{}: no such network; {}", name,
+                  near.empty()
+                      ? "`foretell zoo list` has their names"
+                      : fmt::format("near: {}", fmt::join(near, ", "))));
 }
 
 std::unique_ptr<Configuration> Configured(const Stock& stock) {

@@ -52,8 +52,12 @@ struct SimulatedStep {
 
 /// A change of the step, or several, and what came of it.
 struct Remedy {
-  std::vector<std::string> names;  ///< "autocast", "recompute blocks", …
-  StepSetup setup;                 ///< With the change.
+  /// "activation checkpointing", "optimizer sgd", …
+  std::vector<std::string> names;
+  /// The step computes the same numbers, but for the order of sums. Other
+  /// precisions, optimizers and trained parameters change what is learned.
+  bool keeps_numerics = true;
+  StepSetup setup;  ///< With the change.
   SimulatedStep step;
   double saved_mib = 0;    ///< Of needed_mib; negative: it takes more.
   double time_factor = 1;  ///< Latency by that of the unchanged step.
@@ -67,11 +71,18 @@ struct UntriedRemedy {
 
 struct Advice {
   SimulatedStep unchanged;
-  std::vector<Remedy> remedies;  ///< One change each, what saves most first.
+  /// One change each: those that keep the numerics first, and of both kinds
+  /// what saves most first.
+  std::vector<Remedy> remedies;
+  /// Of several changes, those that make the step fit, the fastest first; at
+  /// most three. Empty where a single one that keeps the numerics does.
+  std::vector<Remedy> combinations;
   std::vector<UntriedRemedy> untried;
-  /// The fewest changes that make the step fit, the fastest of these: single
-  /// remedies, then all pairs of those that save, then more by taking what
-  /// saves most until the step fits. Empty where it fits unchanged or none do.
+  /// What is recommended: of the changes that keep the numerics the fewest that
+  /// make the step fit, the fastest of these; where those are not enough, of
+  /// all changes. Single remedies are tried first, then all pairs of those that
+  /// save, then more by taking what saves most until the step fits. Empty where
+  /// it fits unchanged or none do.
   std::optional<Remedy> smallest;
 };
 

@@ -66,6 +66,10 @@ struct DeviceSpec {
   const MigProfile& FindMigProfile(std::string_view name) const;
 };
 
+/// What automatic mixed precision computes in: BF16 where tensor cores take it
+/// (compute capability 8.0 and later), which needs no loss scaling, else FP16.
+Precision AutocastPrecision(const DeviceSpec& device);
+
 /// How large a CUDA context is, by the software that makes it: an environment
 /// of data/environments.json.
 struct ContextModel {
@@ -107,11 +111,14 @@ class DeviceCatalog {
 
   const std::vector<DeviceSpec>& devices() const { return devices_; }
   const std::vector<ContextModel>& contexts() const { return contexts_; }
-  /// By name, alias or display name, case-insensitive; null for none.
+  /// By name, alias or display name, by its letters and digits alone, in any
+  /// case and with or without the vendor's words, "rtx" and a trailing "gb":
+  /// "4090", "RTX 4090", "a100_80"; null for none.
   const DeviceSpec* DeviceNamed(std::string_view name) const;
-  /// As DeviceNamed; throws Error(kNotFound) that lists the names there are.
+  /// As DeviceNamed; throws Error(kNotFound) that names the nearest.
   const DeviceSpec& FindDevice(std::string_view name) const;
-  /// By name, case-insensitive; errors as FindDevice.
+  /// By name, case-insensitive; throws Error(kNotFound) that lists the names
+  /// there are.
   const ContextModel& FindContext(std::string_view name) const;
   /// The context model last marked `"default": true`; today's. Throws
   /// Error(kNotFound) when there is none.

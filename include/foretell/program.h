@@ -61,12 +61,18 @@ BoundInput ParseInput(std::string_view text);
 /// An input named by the request takes its type. Otherwise the leading
 /// dimension becomes `batch` where it is free, or where it is fixed and every
 /// input has the same fixed leading dimension; named dimensions come from
-/// `dims`. Throws Error(kInvalidArgument) once for all dimensions that stay
+/// `dims`. Without a batch, one that is free becomes 1 (TakesBatchOfOne).
+/// Throws Error(kInvalidArgument) once for all dimensions that stay
 /// open, with the flag that would fix each, and for a request that names an
 /// input or dimension which the program does not have, or an empty batch.
 std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
                                    const InputRequest& request,
                                    const std::string& origin);
+
+/// Whether BindInputs would choose a batch of 1, as the request names none and
+/// an input leaves it open. Errors as BindInputs.
+bool TakesBatchOfOne(std::span<const InputSpec> specs,
+                     const InputRequest& request);
 
 /// A tensor of a program with the name that its file gives.
 struct NamedTensor {

@@ -22,6 +22,8 @@ class Remedy:
     """One change of the step, or several, as it was simulated."""
 
     remedies: list[str]
+    keeps_numerics: bool
+    """Whether the step computes the same numbers."""
     memory_mib: float
     needed_mib: float
     """The upper end, which decides what fits."""
@@ -42,11 +44,15 @@ class Advice:
     usable_mib: float
     unchanged: dict[str, Any]
     remedies: list[Remedy]
-    """One change each, what saves most first. `rows` are for pandas.DataFrame."""
+    """One change each, those that keep the numerics first, then by what they save.
+    `rows` are for pandas.DataFrame."""
+    combinations: list[Remedy]
+    """Several changes that make the step fit, the fastest first."""
     untried: list[dict[str, str]]
     """Changes that could not be simulated, and why."""
     smallest: Remedy | None
-    """The fewest changes that make the step fit, the fastest of these."""
+    """What is recommended: the fewest changes that make the step fit, the fastest of
+    these, and if possible without a change of the numerics."""
     elsewhere: list[dict[str, Any]]
     """Where the unchanged step fits, the smallest place first."""
 
@@ -82,7 +88,8 @@ def advise(model: Model, inputs: Any = None, *, try_trainable: str | None = None
     result = the_result(opened.run_json(words, (DONE, DOES_NOT_FIT)))
     for warning in result.pop("warnings"):
         warn(warning)
-    result["remedies"] = [Remedy(**one) for one in result["remedies"]]
+    for kind in ("remedies", "combinations"):
+        result[kind] = [Remedy(**one) for one in result[kind]]
     if result["smallest"] is not None:
         result["smallest"] = Remedy(**result["smallest"])
     return Advice(**result)

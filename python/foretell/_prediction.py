@@ -51,6 +51,8 @@ class Memory:
     workspace_at_peak_mib: float
     rounding_mib: float
     peak_operator: str | None
+    peak_phase: str
+    """"forward", "backward" or "optimizer"."""
     largest_tensors: list[dict[str, Any]]
     source: Source
 
@@ -150,6 +152,9 @@ class Prediction:
     autocast: str | None
     grad_mode: bool
     batch: int
+    verdict: dict[str, Any]
+    """What a reader asks first: "outcome" ("fits", "tight" or "does not fit"),
+    GB of GB, rates, parts of the memory, a suggestion, and these as "lines"."""
     parameters: int
     operators: int
     memory: Memory

@@ -16,42 +16,21 @@ def number(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _range(interval: list[float]) -> str:
-    return " – ".join(map(number, interval))
-
-
-def _settings(p: Prediction) -> str:
-    step = p.mode + (f" with {p.optimizer}" if p.optimizer else "")
-    grad = " in grad mode" if p.grad_mode else ""
-    autocast = f" with autocast to {p.autocast}" if p.autocast else ""
-    setup = "".join(f", {flag}" for flag in p.setup)
-    return f"{step}{grad}, {p.precision}{autocast}, batch {p.batch}{setup}"
-
-
 def _rows(p: Prediction) -> Rows:
-    memory, latency, energy = p.memory, p.latency, p.energy
-    parts = ", ".join(f"{name} {number(mib)}"
-                      for name, mib in memory.parts().items() if mib >= 0.05)
-    return [
-        ("device", f"{p.device}, {p.environment}"),
-        ("memory", f"{number(memory.total_mib)} MiB   "
-                   f"({_range(memory.interval_mib)})"),
-        ("  context", f"{number(memory.context_mib)} MiB"),
-        ("  reserved", f"{number(memory.reserved_mib)} MiB, of which at the peak: "
-                       + parts),
-        ("latency", f"{number(latency.ms)} ms   ({_range(latency.interval_ms)})"),
-        ("energy", f"{number(energy.j)} J   ({_range(energy.interval_j)})"),
-        ("MIG", f"{p.mig.profile or 'none'}: {p.mig.reason}"),
-        ("method", p.method),
-        *(("warning", warning) for warning in p.warnings),
-    ]
+    rows = [(line["label"], line["text"]) for line in p.verdict["lines"]]
+    return rows + [("warning", warning) for warning in p.warnings]
+
+
+def _heads(p: Prediction) -> list[str]:
+    inputs = p.verdict["inputs"]
+    return [p.verdict["title"], *([f"input {inputs}"] if inputs else []),
+            f"on {p.verdict['place']}"]
 
 
 def prediction_text(p: Prediction) -> str:
-    """A line per figure; `foretell predict` has more."""
-    lines = [f"{p.model}   ({_settings(p)})"]
-    lines += [f"  {label:<12}{text}" for label, text in _rows(p)]
-    return "\n".join(lines)
+    """The summary that `foretell predict` prints."""
+    lines = [f"  {label:<12} {text}" for label, text in _rows(p)]
+    return "\n".join([*_heads(p), "", *lines])
 
 
 def _table(rows: list[list[str]], head: list[str]) -> str:
@@ -65,9 +44,8 @@ def _table(rows: list[list[str]], head: list[str]) -> str:
 
 def prediction_html(p: Prediction) -> str:
     """The same as tables, with a row per MIG profile. Names stay text."""
-    rows = [[label.strip(), text] for label, text in _rows(p)]
-    text = (f"<p><b>{html.escape(p.model)}</b> ({html.escape(_settings(p))})</p>"
-            + _table(rows, []))
+    head = "<br>".join(html.escape(line) for line in _heads(p))
+    text = f"<p>{head}</p>" + _table([list(row) for row in _rows(p)], [])
     profiles = [[str(one.profile), one.fit, number(one.margin_mib),
                  number(one.latency_ms), number(one.energy_j)] for one in p.mig]
     if profiles:

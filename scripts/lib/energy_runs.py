@@ -151,7 +151,7 @@ def lightening_runs():
         seq = f"?seq={row['seq_len']}" if row["seq_len"] else ""
         clean = "sm clock 1410" in row["note"]
         yield run_of(row, "lightening-transformer, a100-sxm4-80gb", (
-            f"zoo:{LIGHTENING[row['model']]}{seq}", "--batch", 1, "--autocast",
+            f"zoo:{LIGHTENING[row['model']]}{seq}", "--batch", 1, "--autocast", "--precision", "fp16",
             "--device", "a100-sxm4-80gb", "--torch", "1.13"),
             unclean="" if clean else "its mean clock says that idle seconds "
                                      "were averaged in")

@@ -50,7 +50,7 @@ MACHINES = {"migperf"}
 # text by AdamW, images by SGD with momentum.
 OPTIMIZER = {"bert-base-multilingual-cased.train.pt": "adamw",
              "vit_b_16.train.pt": "momentum"}
-PRECISION = {"autocast": ("--autocast",)}
+PRECISION = {"autocast": ("--autocast", "--precision", "fp16")}
 # What a row's latency_kind says that was timed beside a plain step.
 RECORDED, COPIED = "no no_grad", "incl. host-to-device copy"
 # Bytes per ms at which such an input came from pageable memory, by the rows of

@@ -56,8 +56,8 @@ def batches(truth, device, name, count):
 def predicted(device, wanted, *flags):
     document = foretell.run_json(
         "predict", "zoo:resnet152", "--json", "--mode", "training", "--optimizer",
-        "momentum", "--autocast", "--device", DEVICES[device], "--batch",
-        ",".join(map(str, wanted)), *flags)
+        "momentum", "--autocast", "--precision", "fp16", "--device",
+        DEVICES[device], "--batch", ",".join(map(str, wanted)), *flags)
     return {one["batch"]: one for one in document["results"]}
 
 

@@ -33,7 +33,7 @@ NETWORKS = {"AlbertForMaskedLM": (4, 512), "BartForCausalLM": (4, 1024),
             "MegatronBertForQuestionAnswering": (8, 512),
             "PegasusForConditionalGeneration": (32, 128),
             "TrOCRForCausalLM": (32, 256)}
-PRECISIONS = {True: {"autocast": ["--autocast"]},
+PRECISIONS = {True: {"autocast": ["--autocast", "--precision", "fp16"]},
               False: {"FP32 products": ["--precision", "fp32"],
                       "TF32 products": ["--precision", "tf32"]}}
 

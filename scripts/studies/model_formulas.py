@@ -35,7 +35,7 @@ SWEEPS = (
     ("densenet121", "training", "batch=1..64,resolution=64..224:32",
      (*TRAINING, "adam")),
     ("convnext_tiny", "training", "batch=1..128,resolution=96..256:32",
-     (*TRAINING, "adamw", "--autocast")),
+     (*TRAINING, "adamw", "--autocast", "--precision", "fp16")),
     ("unet", "inference", "batch=1..32,resolution=64..512:32", ()),
     ("unet", "training", "batch=1..32,resolution=64..512:32",
      (*TRAINING, "sgd")),
@@ -46,7 +46,7 @@ SWEEPS = (
     ("bert_base", "training", "batch=1..64,seq=32..512:32",
      (*TRAINING, "sgd")),
     ("gpt2", "training", "batch=1..32,seq=64..1024:64",
-     (*TRAINING, "adamw", "--autocast")),
+     (*TRAINING, "adamw", "--autocast", "--precision", "fp16")),
     ("mlp_medium", "training", "batch=1..2048", (*TRAINING, "sgd")),
 )
 METHODS = "piecewise,polynomial,linear"

@@ -16,6 +16,23 @@ std::string InSmallLetters(std::string_view text) {
   return small;
 }
 
+/// Letters of `name` that may differ for it to be meant: two, one in names of
+/// up to three letters, a third of long ones. Leading dashes do not count.
+std::size_t MostDifferent(std::string_view name) {
+  const std::size_t letters =
+      name.size() - std::min(name.find_first_not_of('-'), name.size());
+  return letters <= 3 ? std::min<std::size_t>(letters, 1)
+                      : std::max<std::size_t>(2, letters / 3);
+}
+
+/// Whether one is the beginning of the other, and more than its dashes.
+bool GoOnFromEachOther(std::string_view meant, std::string_view known) {
+  constexpr std::size_t kLeastLetters = 4;
+  if (meant.find_first_not_of('-') == std::string_view::npos) return false;
+  return known.starts_with(meant) ||
+         (known.size() >= kLeastLetters && meant.starts_with(known));
+}
+
 std::size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -42,8 +59,9 @@ std::vector<std::string> Nearest(std::string_view name,
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const std::string& one : known) {
     const std::string small = InSmallLetters(one);
-    const bool goes_on = !meant.empty() && small.starts_with(meant);
-    near.emplace_back(goes_on ? 0 : Distance(meant, small), one);
+    const std::size_t distance =
+        GoOnFromEachOther(meant, small) ? 0 : Distance(meant, small);
+    if (distance <= MostDifferent(meant)) near.emplace_back(distance, one);
   }
   std::ranges::sort(near);
   near.resize(std::min(count, near.size()));

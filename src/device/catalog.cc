@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <ranges>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "foretell/device.h"
 #include "foretell/error.h"
+#include "src/core/nearest.h"
 #include "src/core/text.h"
 #include "src/device/embedded_data.h"
 #include "src/device/read_device.h"
@@ -22,13 +24,35 @@ bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
   });
 }
 
+/// Letters and digits of a name in lower case, without the vendor's words:
+/// "rtx4090" of "NVIDIA GeForce RTX 4090" and of "rtx-4090".
+std::string BareName(std::string_view name) {
+  std::string bare;
+  for (const char letter : name) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (std::isalnum(byte)) bare += static_cast<char>(std::tolower(byte));
+  }
+  for (const std::string_view vendor : {"nvidia", "geforce", "tesla"}) {
+    if (bare.starts_with(vendor)) bare.erase(0, vendor.size());
+  }
+  return bare;
+}
+
+/// Ways to write a bare name in full: "4090" is "rtx4090", "a10080" is
+/// "a10080gb".
+std::array<std::string, 3> FullForms(std::string_view name) {
+  const std::string bare = BareName(name);
+  return {bare, "rtx" + bare, bare + "gb"};
+}
+
 bool AnswersTo(const DeviceSpec& device, std::string_view name) {
-  if (EqualsIgnoringCase(device.name, name)) return true;
-  if (EqualsIgnoringCase(device.display_name, name)) return true;
-  return std::any_of(device.aliases.begin(), device.aliases.end(),
-                     [name](const std::string& alias) {
-                       return EqualsIgnoringCase(alias, name);
-                     });
+  std::vector<std::string> own = device.aliases;
+  own.push_back(device.name);
+  own.push_back(device.display_name);
+  const auto forms = FullForms(name);
+  return std::ranges::any_of(own, [&](const std::string& one) {
+    return std::ranges::count(forms, BareName(one)) > 0;
+  });
 }
 
 template <typename Item>
@@ -72,6 +96,12 @@ DeviceCatalog ReadBuiltIn() {
 }
 
 }  // namespace
+
+Precision AutocastPrecision(const DeviceSpec& device) {
+  constexpr int kBf16Capability = 80;
+  return device.compute_capability >= kBf16Capability ? Precision::kBf16
+                                                      : Precision::kFp16;
+}
 
 const MigProfile& DeviceSpec::FindMigProfile(
     std::string_view profile_name) const {
@@ -143,7 +173,14 @@ const DeviceSpec* DeviceCatalog::DeviceNamed(std::string_view name) const {
 
 const DeviceSpec& DeviceCatalog::FindDevice(std::string_view name) const {
   if (const DeviceSpec* device = DeviceNamed(name)) return *device;
-  ThrowNotFound("device", name, devices_);
+  std::vector<std::string> known;
+  for (const DeviceSpec& device : devices_) known.push_back(device.name);
+  const std::vector<std::string> near = Nearest(name, known);
+  throw Error(ErrorCode::kNotFound,
+              fmt::format("device '{}' is unknown{}; `foretell devices` lists "
+                          "all, --device-file adds one of your own",
+                          name,
+                          near.empty() ? "" : "; near: " + Joined(near)));
 }
 
 const ContextModel& DeviceCatalog::FindContext(std::string_view name) const {

@@ -17,7 +17,8 @@ Json StepToJson(const SimulatedStep& step) {
 }
 
 Json RemedyToJson(const Remedy& remedy) {
-  Json json = {{"remedies", remedy.names}};
+  Json json = {{"remedies", remedy.names},
+               {"keeps_numerics", remedy.keeps_numerics}};
   json.update(StepToJson(remedy.step));
   json["saved_mib"] = RoundedForJson(remedy.saved_mib);
   json["time_factor"] = RoundedForJson(remedy.time_factor);
@@ -29,6 +30,10 @@ Json AdvisedToJson(const AdvisedModel& advised) {
   Json remedies = Json::array();
   for (const Remedy& remedy : advice.remedies) {
     remedies.push_back(RemedyToJson(remedy));
+  }
+  Json combinations = Json::array();
+  for (const Remedy& remedy : advice.combinations) {
+    combinations.push_back(RemedyToJson(remedy));
   }
   Json untried = Json::array();
   for (const UntriedRemedy& one : advice.untried) {
@@ -46,6 +51,7 @@ Json AdvisedToJson(const AdvisedModel& advised) {
       {"usable_mib", advised.usable_mib},
       {"unchanged", StepToJson(advice.unchanged)},
       {"remedies", std::move(remedies)},
+      {"combinations", std::move(combinations)},
       {"untried", std::move(untried)},
       {"smallest", advice.smallest ? RemedyToJson(*advice.smallest) : Json()},
       {"elsewhere", std::move(elsewhere)},

@@ -1,6 +1,7 @@
 #include "foretell/advise.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "foretell/error.h"
@@ -12,15 +13,18 @@
 // A remedy's effect depends on the others: after autocast a checkpoint saves
 // half as much, and an optimizer's temporaries do not matter where the peak is
 // in the backward pass. So no effect is added up: each combination is traced
-// and replayed. All pairs are tried where no single change is enough, of each
-// group the two changes that save most; from three changes on the search is
-// greedy, which may miss a smaller combination. More GPUs, which not everybody
-// has, are the answer only where nothing else is.
+// and replayed. What keeps the numerics is tried first, alone and combined,
+// before another precision or optimizer is recommended. All pairs are tried
+// where no single change is enough, of each group the two changes that save
+// most; from three changes on the search is greedy, which may miss a smaller
+// combination. More GPUs, which not everyone has, are the answer only where
+// nothing else is.
 
 namespace foretell {
 namespace {
 
 constexpr std::size_t kMostOfAGroup = 2;
+constexpr std::size_t kMostCombinations = 3;
 
 /// A change with what it saves alone.
 struct Candidate {
@@ -36,11 +40,15 @@ class Adviser {
 
   Advice Run() {
     advice_.unchanged = Simulate(request_.setup);
-    for (const RemedyRow& row : RemediesFor(request_)) TryAlone(row);
+    for (const RemedyRow& row : RemediesFor(request_, device_)) TryAlone(row);
     SplitBatch();
-    std::ranges::stable_sort(advice_.remedies, std::ranges::greater(),
-                             &Remedy::saved_mib);
+    std::ranges::stable_sort(
+        advice_.remedies, [](const Remedy& a, const Remedy& b) {
+          if (a.keeps_numerics != b.keeps_numerics) return a.keeps_numerics;
+          return a.saved_mib > b.saved_mib;
+        });
     if (!advice_.unchanged.fits) FindSmallest();
+    SortCombinations();
     return std::move(advice_);
   }
 
@@ -63,6 +71,7 @@ class Adviser {
     Remedy remedy{.setup = request_.setup};
     for (const RemedyRow& row : rows) {
       remedy.names.push_back(row.name);
+      remedy.keeps_numerics &= row.keeps_numerics;
       row.apply(remedy.setup);
     }
     const SimulatedStep& unchanged = advice_.unchanged;
@@ -128,17 +137,27 @@ class Adviser {
         (!best || remedy.step.latency_ms < best->step.latency_ms)) {
       best = remedy;
     }
+    if (remedy.step.fits && remedy.names.size() > 1) {
+      advice_.combinations.push_back(remedy);
+    }
     if (!least_ || remedy.step.needed_mib < least_->step.needed_mib) {
       least_ = remedy;
     }
   }
 
+  void SortCombinations() {
+    std::vector<Remedy>& all = advice_.combinations;
+    std::ranges::stable_sort(
+        all, {}, [](const Remedy& one) { return one.step.latency_ms; });
+    if (all.size() > kMostCombinations) all.resize(kMostCombinations);
+  }
+
   /// The changes that save, at most kMostOfAGroup of each group.
-  void DropWeakCandidates() {
-    std::ranges::stable_sort(candidates_, std::ranges::greater(),
+  static std::vector<Candidate> Strongest(std::vector<Candidate> candidates) {
+    std::ranges::stable_sort(candidates, std::ranges::greater(),
                              &Candidate::saved_mib);
     std::vector<Candidate> kept;
-    for (Candidate& one : candidates_) {
+    for (Candidate& one : candidates) {
       const auto of_group =
           std::ranges::count_if(kept, [&one](const Candidate& other) {
             return other.row.group == one.row.group;
@@ -148,7 +167,16 @@ class Adviser {
         kept.push_back(std::move(one));
       }
     }
-    candidates_ = std::move(kept);
+    return kept;
+  }
+
+  /// Those that keep the numerics.
+  std::vector<Candidate> SafeCandidates() const {
+    std::vector<Candidate> safe;
+    std::ranges::copy_if(
+        candidates_, std::back_inserter(safe),
+        [](const Candidate& one) { return one.row.keeps_numerics; });
+    return safe;
   }
 
   bool TakesMoreGpus(const Remedy& remedy) const {
@@ -156,34 +184,41 @@ class Adviser {
   }
 
   void FindSmallest() {
-    FindSmallestOnOneGpu();
+    FindSmallestOf(SafeCandidates());
+    if (!advice_.smallest) FindSmallestOf(candidates_);
     if (advice_.smallest) return;
     for (const Remedy& remedy : advice_.remedies) {
       if (TakesMoreGpus(remedy)) Consider(remedy);
     }
   }
 
-  void FindSmallestOnOneGpu() {
+  /// Among changes on one GPU: single ones, then pairs, then more.
+  void FindSmallestOf(const std::vector<Candidate>& candidates) {
+    least_.reset();
     for (const Remedy& remedy : advice_.remedies) {
-      if (!TakesMoreGpus(remedy)) Consider(remedy);
+      const bool is_one = std::ranges::any_of(
+          candidates, [&remedy](const Candidate& candidate) {
+            return candidate.row.name == remedy.names.front();
+          });
+      if (is_one) Consider(remedy);
     }
     if (advice_.smallest) return;
-    DropWeakCandidates();
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      for (std::size_t k = i + 1; k < candidates_.size(); ++k) {
-        if (candidates_[i].row.group == candidates_[k].row.group) continue;
-        Consider({candidates_[i].row, candidates_[k].row});
+    const std::vector<Candidate> strong = Strongest(candidates);
+    for (std::size_t i = 0; i < strong.size(); ++i) {
+      for (std::size_t k = i + 1; k < strong.size(); ++k) {
+        if (strong[i].row.group == strong[k].row.group) continue;
+        Consider({strong[i].row, strong[k].row});
       }
     }
-    if (!advice_.smallest) AddGreedily();
+    if (!advice_.smallest) AddGreedily(strong);
   }
 
   /// Adds to the pair that needs least what lowers it most, one by one.
-  void AddGreedily() {
+  void AddGreedily(const std::vector<Candidate>& candidates) {
     while (least_ && !advice_.smallest) {
       const Remedy before = *least_;
-      const std::vector<RemedyRow> rows = RowsOf(before);
-      for (const Candidate& one : candidates_) {
+      const std::vector<RemedyRow> rows = RowsOf(before, candidates);
+      for (const Candidate& one : candidates) {
         const bool is_new =
             std::ranges::none_of(rows, [&one](const RemedyRow& row) {
               return row.group == one.row.group;
@@ -197,9 +232,10 @@ class Adviser {
     }
   }
 
-  std::vector<RemedyRow> RowsOf(const Remedy& remedy) const {
+  static std::vector<RemedyRow> RowsOf(
+      const Remedy& remedy, const std::vector<Candidate>& candidates) {
     std::vector<RemedyRow> rows;
-    for (const Candidate& one : candidates_) {
+    for (const Candidate& one : candidates) {
       if (std::ranges::count(remedy.names, one.row.name) > 0) {
         rows.push_back(one.row);
       }

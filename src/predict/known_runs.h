@@ -11,7 +11,7 @@ namespace foretell::learned {
 
 /// In which type operators compute.
 enum class Casting {
-  kAutocast,  ///< Autocast to f16.
+  kAutocast,  ///< Autocast to f16 or bf16.
   kFp32,      ///< FP32 or TF32 without autocast.
   kNone,      ///< Any precision without autocast.
 };

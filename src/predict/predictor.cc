@@ -126,9 +126,9 @@ void WarnOfMemory(const DeviceSpec& device, const Prediction& prediction,
       static_cast<std::int64_t>(runs ? total_mib
                                      : total_mib - prediction.cache_mib),
       device.name, device.usable_mib,
-      runs ? "it runs only as cached memory is given back, for which latency "
-             "and energy count nothing"
-           : "latency and energy describe a run that would not finish"));
+      runs ? "it only fits by emptying the allocator's cache, whose time is "
+             "not included"
+           : "latency and energy are hypothetical"));
 }
 
 /// Adds a constant to the context; no context is smaller than nothing.

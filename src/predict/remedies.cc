@@ -22,46 +22,45 @@ constexpr int kShardedOver[] = {2, 8};
 struct FixedRemedy {
   std::string_view name;
   std::string_view group;
+  bool keeps_numerics;
   bool (*helps)(const StepSetup& setup);
   void (*apply)(StepSetup& setup);
 };
 
 constexpr FixedRemedy kFixedRemedies[] = {
-    {"torch.no_grad()", "grad",
+    {"torch.no_grad()", "grad", true,
      [](const StepSetup& setup) { return setup.run.grad_mode; },
      [](StepSetup& setup) { setup.run.grad_mode = false; }},
-    {"autocast to fp16", "precision", &IsPlainFloat,
-     [](StepSetup& setup) { setup.run.autocast = true; }},
-    {"all of it in bf16", "precision", &IsPlainFloat,
+    {"pure bf16 (weights too)", "precision", false, &IsPlainFloat,
      [](StepSetup& setup) { setup.run.precision = Precision::kBf16; }},
-    {"recompute blocks", "recompute",
+    {"activation checkpointing", "recompute", true,
      [](const StepSetup& setup) {
        return Trains(setup) && setup.loop.recompute.empty();
      },
      [](StepSetup& setup) { setup.loop.recompute = "auto"; }},
-    {"foreach=False", "foreach",
+    {"foreach=False", "foreach", true,
      [](const StepSetup& setup) {
        return Trains(setup) && setup.loop.foreach && !setup.loop.fused &&
               setup.run.optimizer != Optimizer::kAdafactor;
      },
      [](StepSetup& setup) { setup.loop.foreach = false; }},
-    {"fused=True", "foreach",
+    {"fused=True", "foreach", true,
      [](const StepSetup& setup) {
        return Trains(setup) && !setup.loop.fused &&
               HasFusedStep(setup.run.optimizer);
      },
      [](StepSetup& setup) { setup.loop.fused = true; }},
-    {"set_to_none=True", "set_to_none",
+    {"set_to_none=True", "set_to_none", true,
      [](const StepSetup& setup) {
        return Trains(setup) && !setup.loop.set_to_none;
      },
      [](StepSetup& setup) { setup.loop.set_to_none = true; }},
-    {"channels_last", "channels_last",
+    {"channels_last", "channels_last", true,
      [](const StepSetup& setup) {
        return setup.run.autocast && !setup.run.channels_last;
      },
      [](StepSetup& setup) { setup.run.channels_last = true; }},
-    {"expandable segments", "allocator",
+    {"expandable segments", "allocator", true,
      [](const StepSetup& setup) { return !setup.expandable_segments; },
      [](StepSetup& setup) { setup.expandable_segments = true; }},
 };
@@ -75,7 +74,7 @@ void AddShards(const StepSetup& setup, std::vector<RemedyRow>& rows) {
   if (!can_shard) return;
   for (const int gpus : kShardedOver) {
     rows.push_back({fmt::format("shard over {} GPUs (fsdp:{})", gpus, gpus),
-                    "parallel", [gpus](StepSetup& changed) {
+                    "parallel", true, [gpus](StepSetup& changed) {
                       changed.loop.parallel = {.kind = ParallelKind::kFsdp,
                                                .gpus = gpus};
                     }});
@@ -87,26 +86,42 @@ void AddOptimizers(const StepSetup& setup, std::vector<RemedyRow>& rows) {
   for (const Optimizer optimizer : kAllOptimizers) {
     if (optimizer == setup.run.optimizer) continue;
     rows.push_back({fmt::format("optimizer {}", OptimizerName(optimizer)),
-                    "optimizer", [optimizer](StepSetup& changed) {
+                    "optimizer", false, [optimizer](StepSetup& changed) {
                       changed.run.optimizer = optimizer;
                       changed.loop.fused &= HasFusedStep(optimizer);
                     }});
   }
 }
 
+/// Automatic mixed precision, in the type that the device's tensor cores take:
+/// BF16 from Ampere on, which needs no loss scaling.
+void AddAutocast(const StepSetup& setup, const DeviceSpec& device,
+                 std::vector<RemedyRow>& rows) {
+  if (!IsPlainFloat(setup)) return;
+  const Precision precision = AutocastPrecision(device);
+  rows.push_back({fmt::format("autocast to {}", PrecisionName(precision)),
+                  "precision", false, [precision](StepSetup& changed) {
+                    changed.run.autocast = true;
+                    changed.run.precision = precision;
+                  }});
+}
+
 }  // namespace
 
-std::vector<RemedyRow> RemediesFor(const AdviceRequest& request) {
+std::vector<RemedyRow> RemediesFor(const AdviceRequest& request,
+                                   const DeviceSpec& device) {
   std::vector<RemedyRow> rows;
+  AddAutocast(request.setup, device, rows);
   for (const FixedRemedy& remedy : kFixedRemedies) {
     if (!remedy.helps(request.setup)) continue;
-    rows.push_back({std::string(remedy.name), remedy.group, remedy.apply});
+    rows.push_back({std::string(remedy.name), remedy.group,
+                    remedy.keeps_numerics, remedy.apply});
   }
   AddOptimizers(request.setup, rows);
   AddShards(request.setup, rows);
   if (!request.trainable.empty()) {
     rows.push_back({fmt::format("train only {}", request.trainable),
-                    "trainable",
+                    "trainable", false,
                     [pattern = request.trainable](StepSetup& setup) {
                       setup.loop.trainable = pattern;
                     }});
@@ -114,7 +129,7 @@ std::vector<RemedyRow> RemediesFor(const AdviceRequest& request) {
   if (request.lora != LoraSpec{}) {
     rows.push_back({fmt::format("LoRA of rank {} on {}", request.lora.rank,
                                 request.lora.targets),
-                    "trainable", [lora = request.lora](StepSetup& setup) {
+                    "trainable", false, [lora = request.lora](StepSetup& setup) {
                       setup.loop.lora = lora;
                     }});
   }
@@ -123,9 +138,10 @@ std::vector<RemedyRow> RemediesFor(const AdviceRequest& request) {
 
 RemedyRow SplitRemedy(std::int64_t batch, std::int64_t parts, Mode mode) {
   const bool trains = mode == Mode::kTraining;
-  return {fmt::format("{} batches of {}{}", parts, batch / parts,
-                      trains ? ", gradients added up" : ""),
-          "batch", [parts, trains](StepSetup& setup) {
+  return {trains ? fmt::format("gradient accumulation {} x {}", parts,
+                               batch / parts)
+                 : fmt::format("{} batches of {}", parts, batch / parts),
+          "batch", true, [parts, trains](StepSetup& setup) {
             setup.parts *= parts;
             if (trains) setup.loop.accumulation *= static_cast<int>(parts);
           }};

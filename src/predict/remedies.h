@@ -14,12 +14,14 @@ struct RemedyRow {
   std::string name;
   /// Changes of one group exclude each other.
   std::string_view group;
+  bool keeps_numerics = true;  ///< As Remedy.
   std::function<void(StepSetup&)> apply;
 };
 
-/// All that apply to the step of `request`, each once; of parts of the batch
-/// those in SplitRemedy.
-std::vector<RemedyRow> RemediesFor(const AdviceRequest& request);
+/// All that apply to the step of `request` on `device`, each once; of parts of
+/// the batch those in SplitRemedy.
+std::vector<RemedyRow> RemediesFor(const AdviceRequest& request,
+                                   const DeviceSpec& device);
 
 /// The batch in `parts` parts.
 RemedyRow SplitRemedy(std::int64_t batch, std::int64_t parts, Mode mode);

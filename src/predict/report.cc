@@ -27,6 +27,10 @@ std::string OperatorName(const OperatorGraph& graph, NodeId id) {
                             : fmt::format("{} ({})", node.scope, node.target);
 }
 
+Phase PhaseOf(const OperatorGraph& graph, NodeId id) {
+  return id == kNone ? Phase::kForward : graph.node(id).phase;
+}
+
 std::optional<ReportParallel> ParallelOf(const OperatorGraph& graph) {
   std::optional<ReportParallel> found;
   for (const Node& node : graph.nodes()) {
@@ -65,6 +69,7 @@ Report MakeReport(ReportedModel model, const OperatorGraph& graph,
       .outputs = TensorsOf(graph, graph.outputs()),
       .parallel = ParallelOf(graph),
       .peak_operator = OperatorName(graph, prediction.memory.peak_node),
+      .peak_phase = PhaseOf(graph, prediction.memory.peak_node),
       .warnings = std::move(warnings)};
   for (const LiveTensor& tensor : prediction.memory.largest_at_peak) {
     report.largest_at_peak.push_back(

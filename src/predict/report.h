@@ -25,6 +25,13 @@ struct ReportLiveTensor {
   std::string producer;  ///< Operator that made it; empty before the first.
 };
 
+/// A change that would help the step most, simulated as the step itself is.
+struct ReportSuggestion {
+  std::string flags;      ///< "--recompute auto"
+  double at_most_mib = 0; ///< Upper end of the memory with it.
+  double latency_ms = 0;
+};
+
 /// How GPUs share a step, for a report.
 struct ReportParallel {
   std::string plan;  ///< ToString of the ParallelSpec.
@@ -57,7 +64,9 @@ struct Report {
   /// Predictor::MemoryInGradMode. Empty where it is not known, or runs so.
   std::optional<double> grad_mode_mib = {};
   std::optional<ReportParallel> parallel = {};  ///< Empty: one GPU.
+  std::optional<ReportSuggestion> suggestion = {};  ///< Where one was tried.
   std::string peak_operator;  ///< Empty: before the first operator.
+  Phase peak_phase = Phase::kForward;  ///< Of that operator.
   std::vector<ReportLiveTensor> largest_at_peak;
   mig::Recommendation recommendation;
   /// Warnings of the frontend, the trace and the predictor, in this order.

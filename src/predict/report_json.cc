@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "src/core/units.h"
+#include "src/predict/summary.h"
 
 namespace foretell {
 namespace {
@@ -63,6 +64,53 @@ Json SourceJson(const FigureSource& source) {
           {"far_distance", OrNull(source.far_distance)}};
 }
 
+Json CardsJson(const Report& report) {
+  Json cards = Json::array();
+  for (const CardOutcome& card : CommonCards(report)) {
+    cards.push_back({{"gb", card.gb}, {"outcome", OutcomeName(card.outcome)}});
+  }
+  return cards;
+}
+
+Json SuggestionJson(const std::optional<ReportSuggestion>& suggestion) {
+  if (!suggestion) return nullptr;
+  return {{"flags", suggestion->flags},
+          {"at_most_mib", Rounded(suggestion->at_most_mib)},
+          {"latency_ms", Rounded(suggestion->latency_ms)}};
+}
+
+Json PartsJson(const Report& report) {
+  Json parts = Json::array();
+  for (const MemoryPart& part : MemoryParts(report)) {
+    parts.push_back({{"name", part.name}, {"mib", Rounded(part.mib)}});
+  }
+  return parts;
+}
+
+/// What a reader asks first, in numbers and as the lines that text shows.
+Json VerdictJson(const Report& report) {
+  const Summary summary = Summarize(report);
+  const mig::Verdict& device = report.recommendation.whole_device;
+  const Throughput rate = ThroughputOf(report);
+  Json lines = Json::array();
+  for (const auto& [label, text] : summary.lines) {
+    lines.push_back({{"label", label}, {"text", text}});
+  }
+  return {{"outcome", OutcomeName(summary.outcome)},
+          {"estimate_mib", Rounded(device.total_mib)},
+          {"at_most_mib", Rounded(device.needed_mib)},
+          {"usable_mib", device.usable_mib},
+          {"samples_per_s", Rounded(rate.samples_per_s)},
+          {"tokens_per_s", OrNull(rate.tokens_per_s)},
+          {"cards", CardsJson(report)},
+          {"parts", PartsJson(report)},
+          {"suggestion", SuggestionJson(report.suggestion)},
+          {"title", summary.title},
+          {"inputs", TextOrNull(summary.inputs)},
+          {"place", summary.place},
+          {"lines", std::move(lines)}};
+}
+
 Json MemoryJson(const Report& report) {
   const MemoryBreakdown& memory = report.prediction.memory;
   const Figure& figure = report.prediction[Target::kMemory];
@@ -89,6 +137,7 @@ Json MemoryJson(const Report& report) {
           {"workspace_at_peak_mib", Mib(memory.at_peak_workspace)},
           {"rounding_mib", Mib(memory.at_peak_rounding)},
           {"peak_operator", TextOrNull(report.peak_operator)},
+          {"peak_phase", PhaseName(report.peak_phase)},
           {"largest_tensors", LiveTensorsJson(report.largest_at_peak)}};
 }
 
@@ -214,6 +263,7 @@ Json ReportToJson(const Report& report) {
                 report.autocast ? Json(DTypeName(*report.autocast)) : Json()},
                {"grad_mode", report.grad_mode},
                {"batch", report.batch},
+               {"verdict", VerdictJson(report)},
                {"parameters", report.parameters},
                {"operators", report.operators},
                {"static_features", StaticFeaturesJson(report.static_features)},

@@ -4,7 +4,8 @@
 // `--dim` binds named dimensions. `--batch` binds dimensions that are called
 // batch; where nothing is, the leading free dimension of every input; and a
 // leading dimension that is given (by the file or by `--input`), where it
-// equals that of the first input.
+// equals that of the first input. Without `--batch` a batch that is left open
+// becomes 1.
 
 #include <fmt/core.h>
 
@@ -176,6 +177,18 @@ bool Bind(std::vector<Draft>& drafts, std::int64_t size,
   return any;
 }
 
+/// The drafts with the sizes of `--dim`.
+std::vector<Draft> DraftsWithDims(std::span<const InputSpec> specs,
+                                  const InputRequest& request) {
+  std::vector<Draft> drafts = MakeDrafts(specs, request);
+  for (const auto& [symbol, size] : request.dims) {
+    Bind(drafts, size, [&symbol = symbol](const InputDim& dim, bool) {
+      return dim.symbol == symbol;
+    });
+  }
+  return drafts;
+}
+
 /// Refuses a batch where `--dim` has given that dimension another size.
 void RefuseOtherBatch(const InputDim& dim, const InputRequest& request,
                       const std::string& origin) {
@@ -206,6 +219,17 @@ void BindBatch(std::vector<Draft>& drafts, const InputRequest& request,
   }
   Bind(drafts, batch, [&](const InputDim& dim, bool first) {
     return first && dim.value == given;
+  });
+}
+
+/// Whether a dimension that `--batch` would bind has no size.
+bool LeavesBatchOpen(const std::vector<Draft>& drafts) {
+  return std::ranges::any_of(drafts, [](const Draft& draft) {
+    if (draft.dims.empty()) return false;
+    return !draft.dims.front().value ||
+           std::ranges::any_of(draft.dims, [](const InputDim& dim) {
+             return !dim.value && NamesBatch(dim.symbol);
+           });
   });
 }
 
@@ -290,17 +314,17 @@ std::int64_t LeastBatch(std::span<const InputSpec> specs) {
   return 1;
 }
 
+bool TakesBatchOfOne(std::span<const InputSpec> specs,
+                     const InputRequest& request) {
+  return !request.batch && LeavesBatchOpen(DraftsWithDims(specs, request));
+}
+
 std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
                                    const InputRequest& request,
                                    const std::string& origin) {
   RefuseUnknownNames(specs, request, origin);
   RefuseTwice(request, origin);
-  std::vector<Draft> drafts = MakeDrafts(specs, request);
-  for (const auto& [symbol, size] : request.dims) {
-    Bind(drafts, size, [&symbol = symbol](const InputDim& dim, bool) {
-      return dim.symbol == symbol;
-    });
-  }
+  std::vector<Draft> drafts = DraftsWithDims(specs, request);
   if (request.batch) {
     if (*request.batch < 1) {
       throw Error(ErrorCode::kInvalidArgument,
@@ -308,6 +332,10 @@ std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
                               *request.batch));
     }
     BindBatch(drafts, request, origin);
+  } else if (LeavesBatchOpen(drafts)) {
+    InputRequest of_one = request;
+    of_one.batch = 1;
+    BindBatch(drafts, of_one, origin);
   }
   const std::string open = OpenDimensions(drafts);
   if (!open.empty()) {

@@ -69,20 +69,33 @@ std::string LineOf(const std::string& text, const std::string& label) {
 
 TEST(FormatReports, SaysNothingOfNothing) { EXPECT_EQ(FormatReports({}), ""); }
 
-TEST(FormatReports, TellsOneResultInFull) {
+/// One report with every figure.
+std::string InFull(const Report& report, const TerminalStyle& style = {}) {
+  return FormatReports(std::vector{report}, style, Detail::kAll);
+}
+
+TEST(FormatReports, BeginsWithTheVerdict) {
+  const std::string text = FormatReports(std::vector{ReportOf()});
+  const std::vector<std::string> lines = LinesOf(text);
+  EXPECT_EQ(lines[0], "network.onnx · inference · fp32 · batch 8");
+  EXPECT_EQ(lines[1], "input x f32[8,64,56,56]");
+  EXPECT_THAT(lines[2], StartsWith("on a100-sxm4-40gb"));
+  EXPECT_EQ(lines[3], "");
+  EXPECT_THAT(lines[4], StartsWith("  FITS         "));
+  EXPECT_EQ(LineOf(text, "warning"), "  warning      something odd");
+  EXPECT_THAT(LineOf(text, "method"), StartsWith("no line"));
+}
+
+TEST(FormatReports, TellsEveryFigureInFull) {
   Report report = ReportOf();
   report.prediction.figures[1].value = 12.34;
   report.prediction.figures[1].interval = {9, 15.6};
-  const std::string text = FormatReports(std::vector{report});
-  EXPECT_THAT(text,
-              StartsWith("network.onnx   (onnx, inference, fp32, batch 8)\n"));
-  EXPECT_EQ(LineOf(text, "device"), "  device       a100-sxm4-40gb");
+  const std::string text = InFull(report);
   EXPECT_EQ(LineOf(text, "network "),
-            "  network      101 k parameters, 925 M MACs, 4 operators");
+            "  network      101 k parameters, 925 M MACs, 4 operators (onnx)");
   EXPECT_EQ(LineOf(text, "latency"),
-            "  latency      12.3 ms   (9 – 15.6)   called from C++");
-  EXPECT_EQ(LineOf(text, "warning"), "  warning      something odd");
-  EXPECT_THAT(LineOf(text, "memory"), EndsWith(" as nvidia-smi would show it"));
+            "  latency      12.3 ms   (9 – 15.6)   LibTorch (C++)");
+  EXPECT_THAT(text, HasSubstr(" as nvidia-smi would show it"));
   EXPECT_THAT(LineOf(text, "activations"), EndsWith(" MiB"));
   // Inference keeps neither.
   EXPECT_THAT(LineOf(text, "gradients"), StartsWith("no line"));
@@ -92,9 +105,9 @@ TEST(FormatReports, TellsOneResultInFull) {
 
 TEST(FormatReports, BeginsTheBarsOfAllPartsInOneColumn) {
   const std::string text =
-      FormatReports(std::vector{ReportOf()}, {.width = 80});
+      InFull(ReportOf(), {.width = 80});
   std::vector<std::size_t> columns;
-  for (const char* part : {"weights", "inputs", "activations"}) {
+  for (const char* part : {"parameters", "inputs", "activations"}) {
     columns.push_back(LineOf(text, part).find("\xe2\x96"));
   }
   EXPECT_THAT(columns, testing::Each(columns.front()));
@@ -107,10 +120,10 @@ TEST(FormatReports, NamesOptimizerAutocastAndHost) {
   report.optimizer = "adam";
   report.autocast = DType::kF16;
   report.prediction.run.host = Host::kPython;
-  const std::string text = FormatReports(std::vector{report});
-  EXPECT_THAT(text, HasSubstr("(onnx, training with adam, fp32 with autocast "
-                              "to f16, batch 8)"));
-  EXPECT_THAT(LineOf(text, "latency"), EndsWith("called from Python"));
+  const std::string text = InFull(report);
+  EXPECT_THAT(text, HasSubstr("training with adam · fp32 with autocast to f16 "
+                              "· batch 8"));
+  EXPECT_THAT(LineOf(text, "latency"), EndsWith("PyTorch"));
 }
 
 TEST(FormatReports, SaysWhatTheStepWaitsFor) {
@@ -118,13 +131,13 @@ TEST(FormatReports, SaysWhatTheStepWaitsFor) {
   report.prediction.cost.gpu_ms = 0.123;
   report.prediction.cost.dispatch_ms = 4.56;
   report.prediction.bound = StepBound::kHost;
-  EXPECT_EQ(LineOf(FormatReports(std::vector{report}), "host-bound"),
-            "    host-bound kernels take 0.123 ms on the GPU, their dispatch "
-            "4.56 ms on the host");
+  EXPECT_EQ(LineOf(InFull(report), "host-bound"),
+            "    host-bound 0.123 ms of kernels, 4.56 ms of CPU launch time");
+  EXPECT_THAT(LineOf(InFull(report), "speed"), EndsWith(", host-bound"));
   Report other = report;
   other.prediction.bound = StepBound::kGpu;
-  EXPECT_THAT(LineOf(FormatReports(std::vector{other}), "GPU-bound"),
-              HasSubstr("kernels take 0.123 ms"));
+  EXPECT_THAT(LineOf(InFull(other), "GPU-bound"),
+              HasSubstr("0.123 ms of kernels"));
   other.model = "other.onnx";
   const std::string table = FormatReports(std::vector{report, other});
   EXPECT_THAT(LineOf(table, "network.onnx"), HasSubstr(" host "));
@@ -135,10 +148,10 @@ TEST(FormatReports, SaysHowFarALearnedFigureReaches) {
   Report report = ReportOf();
   FigureSource& source = report.prediction.figures[1].source;
   source.distance = 2.5;
-  EXPECT_THAT(LineOf(FormatReports(std::vector{report}), "latency"),
+  EXPECT_THAT(LineOf(InFull(report), "latency"),
               EndsWith("   learned, distance 2.5"));
   source.far_distance = 2;
-  EXPECT_THAT(LineOf(FormatReports(std::vector{report}), "latency"),
+  EXPECT_THAT(LineOf(InFull(report), "latency"),
               EndsWith("   learned, distance 2.5 (far: above 2)"));
 }
 
@@ -160,10 +173,10 @@ TEST(FormatReports, ShowsHostileNamesHarmless) {
   Report report = ReportOf("net\n\x1b[31m\xb1größe");
   report.warnings = {"line\nfeed"};
   report.peak_operator = "op\x07";
-  const std::string one = FormatReports(std::vector{report});
-  EXPECT_THAT(one, StartsWith("net\\x0a\\x1b[31m\\xb1größe   ("));
+  const std::string one = InFull(report);
+  EXPECT_THAT(one, StartsWith("net\\x0a\\x1b[31m\\xb1größe · "));
   EXPECT_EQ(LineOf(one, "warning"), "  warning      line\\x0afeed");
-  EXPECT_THAT(LineOf(one, "reserved"), EndsWith(", in op\\x07"));
+  EXPECT_THAT(LineOf(one, "reserved"), EndsWith(" during op\\x07"));
   const std::string several = FormatReports(std::vector{report, report});
   EXPECT_THAT(several, HasSubstr("net\\x0a\\x1b[31m\\xb1größe"));
   EXPECT_EQ(several.find('\x1b'), std::string::npos);

@@ -26,8 +26,22 @@ TEST(Nearest, DoesNotSeeCapitals) {
 }
 
 TEST(Nearest, GivesNoMoreThanThereAre) {
-  EXPECT_EQ(Nearest("", kKnown, 9).size(), kKnown.size());
+  EXPECT_EQ(Nearest("a100", kKnown, 9).size(), 2);
   EXPECT_THAT(Nearest("a100", {}), IsEmpty());
+}
+
+TEST(Nearest, IsSilentWhereNothingIsNear) {
+  const std::vector<std::string> flags = {"--batch", "--csv", "--dim",
+                                          "--device"};
+  EXPECT_THAT(Nearest("--gpu", flags), IsEmpty());
+  EXPECT_THAT(Nearest("--train", flags), IsEmpty());
+  EXPECT_THAT(Nearest("", flags), IsEmpty());
+  EXPECT_THAT(Nearest("--", flags), IsEmpty());
+}
+
+TEST(Nearest, KnowsANameWithMoreBehindIt) {
+  const std::vector<std::string> flags = {"--batch", "--dim"};
+  EXPECT_THAT(Nearest("--batchsize", flags), ElementsAre("--batch"));
 }
 
 }  // namespace

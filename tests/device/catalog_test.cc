@@ -11,6 +11,7 @@ namespace foretell {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr char kSmallDevice[] = R"({
   "name": "toy", "aliases": ["tiny"], "display_name": "Toy GPU",
@@ -58,6 +59,22 @@ TEST(DeviceCatalog, FindsByNameAliasAndDisplayNameInAnyCase) {
   EXPECT_EQ(catalog.FindDevice("NVIDIA H200").name, "h200-sxm-141gb");
 }
 
+TEST(DeviceCatalog, FindsNamesAsPeopleWriteThem) {
+  const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
+  const std::pair<const char*, const char*> names[] = {
+      {"RTX 4090", "rtx-4090"},
+      {"4090", "rtx-4090"},
+      {"NVIDIA GeForce RTX 4090", "rtx-4090"},
+      {"rtx_3090", "rtx-3090"},
+      {"a100_80", "a100-sxm4-80gb"},
+      {"A100 80GB", "a100-sxm4-80gb"},
+      {"H100 SXM5", "h100-sxm5-80gb"},
+      {"Tesla V100-PCIE-32GB", "v100-pcie-32gb"}};
+  for (const auto& [written, meant] : names) {
+    EXPECT_EQ(catalog.FindDevice(written).name, meant) << written;
+  }
+}
+
 TEST(DeviceCatalog, AnswersNullForAnUnknownDevice) {
   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
   EXPECT_EQ(catalog.DeviceNamed("A100"), &catalog.FindDevice("a100"));
@@ -65,11 +82,16 @@ TEST(DeviceCatalog, AnswersNullForAnUnknownDevice) {
   EXPECT_EQ(catalog.DeviceNamed(""), nullptr);
 }
 
-TEST(DeviceCatalog, ListsTheNamesThereAreForAnUnknownDevice) {
+TEST(DeviceCatalog, NamesTheNearestForAnUnknownDevice) {
   const std::string message = MessageOf(
       [] { DeviceCatalog::BuiltIn().FindDevice("a10"); }, ErrorCode::kNotFound);
   EXPECT_THAT(message, HasSubstr("device 'a10' is unknown"));
-  EXPECT_THAT(message, HasSubstr("a30, h100-sxm5-80gb"));
+  EXPECT_THAT(message, HasSubstr("near: a100-pcie-40gb"));
+  const std::string other = MessageOf(
+      [] { DeviceCatalog::BuiltIn().FindDevice("gaudi3"); },
+      ErrorCode::kNotFound);
+  EXPECT_THAT(other, HasSubstr("`foretell devices` lists all"));
+  EXPECT_THAT(other, Not(HasSubstr("near")));
 }
 
 TEST(DeviceCatalog, DoesNotTakeAPrefixForAName) {

@@ -20,6 +20,10 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::Not;
 
+const DeviceSpec& A100() {
+  return DeviceCatalog::BuiltIn().FindDevice("a100");
+}
+
 Prediction Taking(double mib, double ms) {
   Prediction prediction;
   prediction[Target::kMemory] = {.value = mib, .interval = {0, mib}};
@@ -36,7 +40,7 @@ Prediction SimulateTraining(const StepSetup& setup) {
   if (!setup.loop.recompute.empty()) mib -= 300, ms += 3;
   if (setup.loop.accumulation > 1) mib -= 100, ms += 1;
   if (setup.expandable_segments) mib -= 50;
-  if (setup.run.precision == Precision::kBf16) {
+  if (setup.run.precision == Precision::kBf16 && !setup.run.autocast) {
     throw Error(ErrorCode::kInvalidArgument, "the file fixes element types");
   }
   return Taking(mib, ms);
@@ -49,7 +53,7 @@ Advice AdviseTraining(double max_memory_mib,
                         .optimizer = Optimizer::kAdam}},
       .batch = 6,
       .limits = {.max_memory_mib = max_memory_mib}};
-  return Advise(request, DeviceCatalog::BuiltIn().FindDevice("a100"), simulate);
+  return Advise(request, A100(), simulate);
 }
 
 std::vector<std::string> NamesOfRemedies(const Advice& advice) {
@@ -60,19 +64,19 @@ std::vector<std::string> NamesOfRemedies(const Advice& advice) {
   return names;
 }
 
-TEST(Advise, RanksRemediesByWhatTheySave) {
+TEST(Advise, RanksWhatKeepsTheNumericsFirst) {
   const Advice advice = AdviseTraining(2000);
   EXPECT_TRUE(advice.unchanged.fits);
   EXPECT_FALSE(advice.smallest);
   // Of a batch of 6 only halves are whole.
   EXPECT_THAT(
       NamesOfRemedies(advice),
-      ElementsAre("recompute blocks", "optimizer sgd", "optimizer momentum",
-                  "optimizer adamw", "optimizer rmsprop", "optimizer adagrad",
-                  "optimizer adafactor", "2 batches of 3, gradients added up",
-                  "expandable segments", "autocast to fp16", "foreach=False",
-                  "fused=True", "shard over 2 GPUs (fsdp:2)",
-                  "shard over 8 GPUs (fsdp:8)"));
+      ElementsAre("activation checkpointing", "gradient accumulation 2 x 3",
+                  "expandable segments", "foreach=False", "fused=True",
+                  "shard over 2 GPUs (fsdp:2)", "shard over 8 GPUs (fsdp:8)",
+                  "optimizer sgd", "optimizer momentum", "optimizer adamw",
+                  "optimizer rmsprop", "optimizer adagrad",
+                  "optimizer adafactor", "autocast to bf16"));
   const Remedy& first = advice.remedies.front();
   EXPECT_EQ(first.saved_mib, 300);
   EXPECT_EQ(first.time_factor, 1.3);
@@ -101,20 +105,32 @@ TEST(Advise, AsksForMoreGpusOnlyWhereNothingElseHelps) {
 TEST(Advise, SaysWhatCouldNotBeSimulated) {
   const Advice advice = AdviseTraining(2000);
   ASSERT_EQ(advice.untried.size(), 1u);
-  EXPECT_EQ(advice.untried[0].name, "all of it in bf16");
+  EXPECT_EQ(advice.untried[0].name, "pure bf16 (weights too)");
   EXPECT_EQ(advice.untried[0].reason, "the file fixes element types");
 }
 
-TEST(Advise, PrefersTheFastestOfTheSmallest) {
+TEST(Advise, RecommendsWhatKeepsTheNumericsWhereThatIsEnough) {
   const Advice one = AdviseTraining(800);
   ASSERT_TRUE(one.smallest);
-  // Both fit alone; checkpointing takes 13 ms, SGD 10.
-  EXPECT_THAT(one.smallest->names, ElementsAre("optimizer sgd"));
-  const Advice two = AdviseTraining(500);
+  // SGD fits alone and is faster: 10 ms instead of 13.
+  EXPECT_THAT(one.smallest->names, ElementsAre("activation checkpointing"));
+  EXPECT_TRUE(one.combinations.empty());
+  const Advice two = AdviseTraining(600);
   ASSERT_TRUE(two.smallest);
   EXPECT_THAT(two.smallest->names,
-              ElementsAre("recompute blocks", "optimizer sgd"));
-  EXPECT_EQ(two.smallest->saved_mib, 500);
+              ElementsAre("activation checkpointing",
+                          "gradient accumulation 2 x 3"));
+  EXPECT_TRUE(two.smallest->keeps_numerics);
+}
+
+TEST(Advise, ChangesTheNumericsWhereNothingElseHelps) {
+  const Advice advice = AdviseTraining(500);
+  ASSERT_TRUE(advice.smallest);
+  EXPECT_THAT(advice.smallest->names,
+              ElementsAre("activation checkpointing", "optimizer sgd"));
+  EXPECT_FALSE(advice.smallest->keeps_numerics);
+  EXPECT_EQ(advice.smallest->saved_mib, 500);
+  EXPECT_EQ(advice.combinations.size(), 2u);  // With momentum, too.
 }
 
 TEST(Advise, AddsRemediesUntilItFits) {
@@ -143,7 +159,7 @@ TEST(Advise, HalvesABatchUntilItFits) {
     return Taking(10.0 * 64 / static_cast<double>(setup.parts), 8);
   };
   const Advice advice =
-      Advise(request, DeviceCatalog::BuiltIn().FindDevice("a100"), by_sample);
+      Advise(request, A100(), by_sample);
   ASSERT_TRUE(advice.smallest);
   EXPECT_THAT(advice.smallest->names, ElementsAre("8 batches of 8"));
   // 8 runs of 8 ms, where one of 64 took 8.
@@ -155,12 +171,14 @@ TEST(Advise, HalvesABatchUntilItFits) {
 TEST(Remedies, AreThoseThatApply) {
   const auto names_of = [](const AdviceRequest& request) {
     std::vector<std::string> names;
-    for (const RemedyRow& row : RemediesFor(request)) names.push_back(row.name);
+    for (const RemedyRow& row : RemediesFor(request, A100())) {
+      names.push_back(row.name);
+    }
     return names;
   };
   EXPECT_THAT(names_of({.setup = {.run = {.grad_mode = true}}}),
-              ElementsAre("torch.no_grad()", "autocast to fp16",
-                          "all of it in bf16", "expandable segments"));
+              ElementsAre("autocast to bf16", "torch.no_grad()",
+                          "pure bf16 (weights too)", "expandable segments"));
   EXPECT_THAT(names_of({.setup = {.run = {.autocast = true},
                                   .expandable_segments = true}}),
               ElementsAre("channels_last"));
@@ -171,15 +189,20 @@ TEST(Remedies, AreThoseThatApply) {
                                   .trainable = "head"};
   EXPECT_THAT(names_of(training), Contains("set_to_none=True"));
   EXPECT_THAT(names_of(training), Contains("train only head"));
-  EXPECT_THAT(names_of(training), Not(Contains("recompute blocks")));
+  EXPECT_THAT(names_of(training), Not(Contains("activation checkpointing")));
   EXPECT_THAT(names_of(training), Not(Contains("foreach=False")));
+}
+
+TEST(Remedies, CastToWhatTheTensorCoresTake) {
+  const DeviceSpec& v100 = DeviceCatalog::BuiltIn().FindDevice("v100");
+  EXPECT_EQ(RemediesFor({}, v100).front().name, "autocast to fp16");
 }
 
 TEST(Remedies, FuseOnlyWhatPyTorchHasFused) {
   AdviceRequest fused = {
       .setup = {.run = {.mode = Mode::kTraining, .optimizer = Optimizer::kAdam},
                 .loop = {.fused = true}}};
-  for (const RemedyRow& row : RemediesFor(fused)) {
+  for (const RemedyRow& row : RemediesFor(fused, A100())) {
     EXPECT_NE(row.name, "fused=True");
     EXPECT_NE(row.name, "foreach=False");
     StepSetup setup = fused.setup;
@@ -189,7 +212,7 @@ TEST(Remedies, FuseOnlyWhatPyTorchHasFused) {
   }
   fused.setup = {
       .run = {.mode = Mode::kTraining, .optimizer = Optimizer::kRmsProp}};
-  for (const RemedyRow& row : RemediesFor(fused)) {
+  for (const RemedyRow& row : RemediesFor(fused, A100())) {
     EXPECT_NE(row.name, "fused=True");
   }
 }
@@ -202,10 +225,11 @@ TEST(AdviceJson, HasTheStepAndItsRemedies) {
   const nlohmann::ordered_json json = AdviceToJson({&advised, 1}, {});
   const auto& result = json["results"][0];
   EXPECT_EQ(result["unchanged"]["needed_mib"], 1000);
-  EXPECT_EQ(result["remedies"][0]["remedies"][0], "recompute blocks");
+  EXPECT_EQ(result["remedies"][0]["remedies"][0], "activation checkpointing");
+  EXPECT_EQ(result["remedies"][0]["keeps_numerics"], true);
   EXPECT_EQ(result["remedies"][0]["saved_mib"], 300);
   EXPECT_EQ(result["smallest"]["needed_mib"], 500);
-  EXPECT_EQ(result["untried"][0]["remedy"], "all of it in bf16");
+  EXPECT_EQ(result["untried"][0]["remedy"], "pure bf16 (weights too)");
   EXPECT_TRUE(json["errors"].empty());
 }
 

@@ -47,8 +47,8 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
       KeysOf(json),
       ElementsAre("model", "format", "device", "environment", "mode",
                   "optimizer", "setup", "precision", "autocast", "grad_mode",
-                  "batch", "parameters", "operators", "static_features",
-                  "inputs", "outputs", "memory", "latency", "energy", "method",
+                  "batch", "verdict", "parameters", "operators",
+                  "static_features", "inputs", "outputs", "memory", "latency", "energy", "method",
                   "coverage", "warnings", "mig"));
   EXPECT_THAT(KeysOf(json["static_features"]),
               ElementsAre("macs", "batch", "convolutions", "dense", "relus"));
@@ -60,7 +60,12 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
                   "buffers_mib", "inputs_mib", "activations_mib",
                   "gradients_mib", "optimizer_mib", "temporaries_mib",
                   "workspace_at_peak_mib", "rounding_mib", "peak_operator",
-                  "largest_tensors"));
+                  "peak_phase", "largest_tensors"));
+  EXPECT_THAT(
+      KeysOf(json["verdict"]),
+      ElementsAre("outcome", "estimate_mib", "at_most_mib", "usable_mib",
+                  "samples_per_s", "tokens_per_s", "cards", "parts",
+                  "suggestion", "title", "inputs", "place", "lines"));
   EXPECT_THAT(
       KeysOf(json["latency"]),
       ElementsAre("ms", "interval_ms", "source", "compute_ms", "memory_ms",

@@ -191,11 +191,26 @@ TEST(BindInputs, ListsAllOpenDimensionsAtOnceWithTheFlagForEach) {
                Spec("y", {Fixed(2), Free()}), shapeless},
               {});
   EXPECT_THAT(message, HasSubstr("m.onnx: dimensions without a size"));
-  EXPECT_THAT(message, HasSubstr("'x' dimension 0 'batch' (use --batch N or "
-                                 "--dim batch=N)"));
+  EXPECT_THAT(message, Not(HasSubstr("--batch")));
   EXPECT_THAT(message, HasSubstr("'x' dimension 1 'seq' (use --dim seq=N)"));
   EXPECT_THAT(message, HasSubstr("'y' dimension 1 (use --input y=f32[2,?])"));
   EXPECT_THAT(message, HasSubstr("'z' has no shape (use --input z=i64["));
+}
+
+TEST(BindInputs, TakesABatchOfOneWhereNoneIsNamed) {
+  const std::vector<InputSpec> named = {Spec("x", {Named("batch"), Fixed(3)})};
+  EXPECT_THAT(Bind(named, {}), ElementsAre("x=f32[1,3]"));
+  EXPECT_TRUE(TakesBatchOfOne(named, {}));
+  const std::vector<InputSpec> leading = {Spec("x", {Free(), Fixed(3)})};
+  EXPECT_THAT(Bind(leading, {}), ElementsAre("x=f32[1,3]"));
+  InputRequest request;
+  request.batch = 1;
+  EXPECT_FALSE(TakesBatchOfOne(named, request));
+  request = {};
+  request.dims = {{"batch", 2}};
+  EXPECT_FALSE(TakesBatchOfOne(named, request));
+  EXPECT_THAT(Bind(named, request), ElementsAre("x=f32[2,3]"));
+  EXPECT_FALSE(TakesBatchOfOne({Spec("x", {Fixed(8), Fixed(3)})}, {}));
 }
 
 TEST(BindInputs, NamesOnlyWhatIsStillOpen) {

@@ -21,20 +21,32 @@ const figureCard = (name, value, interval, unit, source, ...more) => element('di
   name, element('b', {}, `${formatNumber(value)} ${unit}`), rangeBar(value, interval),
   element('span', {}, formatInterval(interval, unit)), note(sourceText(source)), more);
 
-const MEMORY_PARTS = [
-  ['context_mib', 'CUDA context'], ['parameters_mib', 'parameters'], ['buffers_mib', 'buffers'],
-  ['inputs_mib', 'inputs'], ['activations_mib', 'activations'], ['gradients_mib', 'gradients'],
-  ['optimizer_mib', 'optimizer state'], ['temporaries_mib', 'temporaries'],
-  ['workspace_at_peak_mib', 'workspaces'], ['rounding_mib', 'rounding'], ['cache', 'cache'],
-];
+/** Parts of the memory by the names of a verdict, each in the color that its
+ *  role has on all pictures. */
+const PART_ROLES = {
+  parameters: 'parameter', buffers: 'buffer', inputs: 'input', activations: 'activation',
+  gradients: 'gradient', 'optimizer states': 'optimizer_state', temporaries: 'backward_temporary',
+};
+const OTHER_PART_COLORS = {
+  'CUDA context': REST_COLOR, workspaces: 'var(--soft)', 'NCCL buffers': 'var(--accent)',
+  'allocator cache': 'var(--line)',
+};
+const partColor = (name) => PART_ROLES[name] ? roleColor(PART_ROLES[name]) : OTHER_PART_COLORS[name] ?? REST_COLOR;
 
-/** What the memory of the process consists of at the peak; cache is what the
- *  allocator holds beside that. */
-function memoryParts(memory) {
-  const all = {...memory, cache: Math.max(0, memory.reserved_mib - memory.allocated_mib)};
-  const colors = [REST_COLOR, ...PALETTE.slice(0, 9), 'var(--line)'];
-  const parts = MEMORY_PARTS.map(([field, name], i) => ({name, mib: all[field], color: colors[i]}))
-    .filter((part) => part.mib > 0);
+const OUTCOME_CLASSES = {fits: 'good', tight: 'tight', 'does not fit': 'bad'};
+
+/** What a reader asks first, as text shows it. */
+function verdictSection(verdict) {
+  const lines = verdict.lines.map(({label, text}) => [element('dt', {}, label), element('dd', {}, text)]);
+  lines[0][0].className = OUTCOME_CLASSES[verdict.outcome];
+  return element('section', {class: 'verdict', 'aria-label': 'Verdict'},
+    note([verdict.title, verdict.inputs].filter(Boolean).join(', ')), note(`on ${verdict.place}`),
+    element('dl', {}, lines));
+}
+
+/** What the memory of the process consists of at the peak. */
+function memoryParts(verdict) {
+  const parts = verdict.parts.map((part) => ({...part, color: partColor(part.name)}));
   const total = sum(parts.map((part) => part.mib));
   return [
     element('h3', {}, 'What the memory is made of at the peak'),
@@ -56,16 +68,16 @@ function figuresSection(result) {
   return element('section', {'aria-label': 'Figures'},
     element('div', {class: 'cards'},
       figureCard('Memory', memory.total_mib, memory.interval_mib, 'MiB', memory.source,
-        note(`at least ${formatNumber(memory.least_mib)} MiB when cached segments are given back`)),
+        note(`minimum ${formatNumber(memory.least_mib)} MiB with the allocator's cache emptied`)),
       figureCard('Latency', latency.ms, latency.interval_ms, 'ms', latency.source,
         note(`${formatNumber(1000 * result.batch / latency.ms)} samples per second; bound by arithmetic ` +
           `${formatNumber(latency.compute_ms)} ms, by memory ${formatNumber(latency.memory_ms)} ms, ` +
           `overhead ${formatNumber(latency.overhead_ms)} ms`),
-        note(`${BOUND_TEXTS[latency.bound]}: kernels take ${formatNumber(latency.gpu_ms)} ms on the GPU, ` +
-          `their dispatch ${formatNumber(latency.dispatch_ms)} ms on the host`)),
+        note(`${BOUND_TEXTS[latency.bound]}: ${formatNumber(latency.gpu_ms)} ms of kernels, ` +
+          `${formatNumber(latency.dispatch_ms)} ms of CPU launch time`)),
       figureCard('Energy', energy.j, energy.interval_j, 'J', energy.source,
         note(`${formatNumber(energy.average_power_w)} W on average`))),
-    memoryParts(memory),
+    memoryParts(result.verdict),
     note(`${formatCount(result.parameters)} parameters, ${formatCount(result.static_features.macs)} MACs, ` +
       `${result.operators} operators`));
 }

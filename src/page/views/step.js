@@ -1,10 +1,10 @@
 'use strict';
 
-/** One answer: figures, warnings, memory, modules, kernels, slices, batches. */
+/** One answer: verdict, figures, warnings, memory, modules, kernels, slices, batches. */
 function stepView(data) {
   const {result, device} = data;
   return [
-    note(settingsText(result)),
+    verdictSection(result.verdict),
     figuresSection(result),
     warningsList(result.warnings),
     memoryOverStep(data.memory_over_step),

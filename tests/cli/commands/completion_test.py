@@ -72,7 +72,10 @@ class Completion(unittest.TestCase):
         for words, expected in (("foretell pred", "foretell predict "),
                                 ("foretell mig pa", "foretell mig pack "),
                                 ("foretell predict --prec", "--precision "),
-                                ("foretell --no-color fits --max-l", "--max-latency ")):
+                                ("foretell fits --max-l", "--max-latency "),
+                                ("foretell predict --mode tr", "--mode training "),
+                                ("foretell predict --device rtx-40", "rtx-40"),
+                                ("foretell predict zoo:resnet10", "zoo:resnet101 ")):
             self.assertIn(expected, shell.complete(words, expected), words)
 
     def test_bash_completes_commands_and_flags(self):

@@ -80,10 +80,12 @@ class Report(PicturesTest):
         self.assertNotIn("does not fit", whole[:-1])
         self.assertNotEqual(whole[-1], "fits")
 
-    def test_needs_a_file_or_json(self):
-        outcome = run("report", ONNX, "--batch", "8")
-        self.assertEqual(outcome.returncode, USAGE)
-        self.assertIn("--out", outcome.stderr)
+    def test_writes_report_html_where_nothing_else_is_said(self):
+        outcome = run("report", pathlib.Path(ONNX).resolve(), "--batch", "8",
+                      "--batches", "none", cwd=self.folder)
+        self.assertEqual(outcome.returncode, OK, outcome.stderr)
+        self.assertIn("report.html", outcome.stderr)
+        self.assertIn("<html", (self.folder / "report.html").read_text())
 
     def test_shows_one_batch(self):
         outcome = run("report", ONNX, "--batch", "1,8", "--json")

@@ -80,10 +80,6 @@ class Plan(unittest.TestCase):
                             status=MODEL_FAILED)
         self.expect_refusal("; nor was one of its doubles up to 24 taken",
                             *arguments, status=MODEL_FAILED)
-        outcome = run("plan", "zoo:vgg11", "--axis", "resolution",
-                      "--memory", "16GiB")
-        self.assertIn("--batch N", outcome.stderr)
-        self.assertNotIn("doubles", outcome.stderr)
 
     def test_errors_are_json_too(self):
         for arguments, model, code in (

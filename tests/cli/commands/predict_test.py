@@ -105,12 +105,42 @@ class Predict(unittest.TestCase):
         self.assertEqual(error["code"], "corrupt")
         self.assertIn("bad.onnx", outcome.stderr)
 
-    def test_open_dimensions_name_the_flag(self):
-        outcome = run("predict", ONNX)
-        self.assertEqual(outcome.returncode, MODEL_FAILED)
-        self.assertIn("--batch", outcome.stderr)
-        self.assertIn("'image'", outcome.stderr)
-        self.assertEqual(len(outcome.stderr.strip().splitlines()), 1)
+    def test_the_batch_is_one_where_none_is_named(self):
+        (result,) = predict_json(ONNX)["results"]
+        self.assertEqual(result["batch"], 1)
+        self.assertRegex("\n".join(result["warnings"]), "batch 1: .*--batch N")
+        (named,) = predict_json(ONNX, "--batch", "1")["results"]
+        self.assertEqual(named["memory"], result["memory"])
+        self.assertEqual(named["warnings"], [])
+
+    def test_text_begins_with_the_verdict(self):
+        lines = run("predict", ONNX, "--batch", "8").stdout.splitlines()
+        self.assertRegex(lines[0], "inference · fp32 · batch 8$")
+        self.assertRegex(lines[1], r"^input image f32\[8,3,224,224\]$")
+        self.assertRegex(lines[4], "^  FITS  .* GiB .*smallest MIG slice 1g.5gb$")
+        too_large = run("predict", "zoo:llama2_13b", "--device", "rtx-4090").stdout
+        self.assertIn("  DOES NOT FIT ", too_large)
+
+    def test_words_of_other_tools_are_understood(self):
+        (theirs,), (ours,) = (
+            predict_json(SCRIPT, "-i", "f32[8,3,224,224]", *flags)["results"]
+            for flags in (("--train", "--optim", "AdamW", "--dtype", "bfloat16",
+                           "--gpu", "RTX 4090"),
+                          ("--mode", "training", "--optimizer", "adamw",
+                           "--precision", "bf16", "--device", "rtx-4090")))
+        self.assertEqual(theirs, ours)
+
+    def test_autocast_takes_the_type_of_the_device(self):
+        for device, flags, kind in (("a100", (), "bf16"), ("v100", (), "f16"),
+                                    ("a100", ("--precision", "fp16"), "f16")):
+            (result,) = predict_json(ONNX, "--batch", "8", "--autocast",
+                                     "--device", device, *flags)["results"]
+            self.assertEqual(result["autocast"], kind, (device, flags))
+
+    def test_training_takes_adamw_where_nothing_is_said(self):
+        (result,) = predict_json(SCRIPT, "-i", "f32[8,3,224,224]", "--mode",
+                                 "training")["results"]
+        self.assertEqual(result["optimizer"], "adamw")
 
     def test_csv_has_a_line_per_result(self):
         outcome = run("predict", ONNX, "--batch", "1,2", "--csv")
@@ -119,7 +149,7 @@ class Predict(unittest.TestCase):
         self.assertGreater(float(rows[0]["memory_mib"]), 0)
 
     def test_text_names_unit_method_and_profile(self):
-        text = run("predict", ONNX, "--batch", "8").stdout
+        text = run("predict", ONNX, "--batch", "8", "--verbose").stdout
         for word in ("MiB", " ms", " J", "analytic, uncalibrated", "1g.5gb"):
             self.assertIn(word, text)
 
@@ -137,7 +167,8 @@ class Predict(unittest.TestCase):
         self.assertEqual((free["energy"]["power_limit_w"],
                           limited["energy"]["power_limit_w"]), (None, 120))
         self.assertIn("at most 120 W",
-                      run("predict", *run_of, "--power-limit", "120").stdout)
+                      run("predict", *run_of, "--power-limit", "120",
+                          "--verbose").stdout)
 
     def test_a_power_limit_must_be_the_boards_to_keep(self):
         for limit, problem in (("38", "expected more than 38 (idle)"),

@@ -84,7 +84,7 @@ class Usage(unittest.TestCase):
         self.assertEqual(result["memory"]["source"]["method"],
                          "analytic, uncalibrated")
         self.assertEqual((result["precision"], result["autocast"]),
-                         ("fp32", "f16"))
+                         ("fp32", "bf16"))
         (analytic,) = predict_json(ONNX, "--batch", "256", "--autocast",
                                    "--device", "rtx-4090", "--method",
                                    "analytic")["results"]
@@ -209,14 +209,15 @@ class Usage(unittest.TestCase):
                 (["mig", "profile"], "no command 'profile'; near: profiles"),
                 (["predict", ONNX, "--btach", "8"], "no flag '--btach'; near: --batch"),
                 (["predict", ONNX, "--batch", "1e3"], "'1e3': expected a whole number"),
-                (["max-batch", ONNX, "--batch", "8"], "no flag '--batch'; near: "),
+                (["max-batch", ONNX, "--batch", "8"], "no flag '--batch'"),
+                (["predict", ONNX, "--seq-len", "8"], "--dim NAME=SIZE"),
                 (["devices", "h100"], "'h100' is not expected"),
                 (["predict"], "MODEL is required"),
                 (["--hlep"], "no flag '--hlep'; near: --help"),
                 (["predict", ONNX, "--batch", "8", "--optimizer", "adam"],
-                 "--optimizer adam: only training is done so; add --mode training"),
+                 "--optimizer adam: needs --mode training"),
                 (["predict", ONNX, "--batch", "8", "--fused", "on"],
-                 "--fused on: only training is done so"),
+                 "--fused on: needs --mode training"),
                 (["predict", ONNX, "--dim", "batch=1", "--dim", "batch=2"],
                  "--dim batch=1 and --dim batch=2: one of the two")):
             with self.subTest(arguments=arguments):

@@ -1,0 +1,107 @@
+#include "cli/commands/suggest_change.h"
+
+#include <string>
+
+#include "foretell/trace.h"
+#include "src/predict/summary.h"
+
+namespace foretell::cli {
+namespace {
+
+/// A change is worth a line where it saves this share of memory or time.
+constexpr double kLeastSaved = 0.1;
+
+bool ComputesInFp32(const ModelOptions& model) {
+  const Precision precision = model.run.precision;
+  return !model.run.autocast &&
+         (precision == Precision::kFp32 || precision == Precision::kTf32);
+}
+
+/// A change of the flags, where it applies to a step.
+struct ChangeRow {
+  const char* flags;
+  bool (*applies)(const ModelOptions& model, const DeviceSpec& device);
+  void (*apply)(ModelOptions& model, const DeviceSpec& device);
+};
+
+constexpr ChangeRow kGradMode = {
+    "torch.no_grad()",
+    [](const ModelOptions& model, const DeviceSpec&) {
+      return model.run.grad_mode;
+    },
+    [](ModelOptions& model, const DeviceSpec&) { model.run.grad_mode = false; }};
+constexpr ChangeRow kRecompute = {
+    "--recompute auto (activation checkpointing)",
+    [](const ModelOptions& model, const DeviceSpec&) {
+      return model.run.mode == Mode::kTraining && model.loop.recompute.empty();
+    },
+    [](ModelOptions& model, const DeviceSpec&) { model.loop.recompute = "auto"; }};
+constexpr ChangeRow kAutocast = {
+    "--autocast (mixed precision)",
+    [](const ModelOptions& model, const DeviceSpec&) {
+      return ComputesInFp32(model);
+    },
+    [](ModelOptions& model, const DeviceSpec& device) {
+      model.run.autocast = true;
+      model.run.precision = AutocastPrecision(device);
+    }};
+
+/// In the order in which they are tried.
+constexpr const ChangeRow* kToFit[] = {&kGradMode, &kRecompute, &kAutocast};
+constexpr const ChangeRow* kToSpeedUp[] = {&kGradMode, &kAutocast};
+
+/// The step with `change`; empty where it cannot be simulated.
+std::optional<ReportSuggestion> Simulate(const ChangeRow& change,
+                                         ModelOptions model,
+                                         const PredictorFlags& flags,
+                                         const Program& program,
+                                         const Trace& trace) {
+  change.apply(model, flags.device.Find());
+  try {
+    const Predictor predictor = flags.Make(model.run, /*with_least=*/false);
+    const Prediction prediction = predictor.Predict(
+        TraceProgram(program, trace.inputs, model.ToTraceOptions()).graph);
+    return ReportSuggestion{
+        .flags = change.flags,
+        .at_most_mib = prediction[Target::kMemory].interval.hi,
+        .latency_ms = prediction[Target::kLatency].value};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+bool IsWorthwhile(const ReportSuggestion& suggestion, const Report& report) {
+  const Prediction& now = report.prediction;
+  const double kept = 1 - kLeastSaved;
+  const bool saves =
+      suggestion.at_most_mib < kept * now[Target::kMemory].interval.hi;
+  if (OutcomeOf(report.recommendation.whole_device) != Outcome::kFits) {
+    return saves;
+  }
+  return saves ||
+         suggestion.latency_ms < kept * now[Target::kLatency].value;
+}
+
+}  // namespace
+
+std::optional<ReportSuggestion> SuggestChange(const ModelOptions& model,
+                                              const PredictorFlags& flags,
+                                              const Program& program,
+                                              const Trace& trace,
+                                              const Report& report) {
+  const bool fits =
+      OutcomeOf(report.recommendation.whole_device) == Outcome::kFits;
+  const std::span<const ChangeRow* const> rows =
+      fits ? std::span<const ChangeRow* const>(kToSpeedUp)
+           : std::span<const ChangeRow* const>(kToFit);
+  const DeviceSpec device = flags.device.Find();
+  for (const ChangeRow* row : rows) {
+    if (!row->applies(model, device)) continue;
+    const std::optional<ReportSuggestion> suggestion =
+        Simulate(*row, model, flags, program, trace);
+    if (suggestion && IsWorthwhile(*suggestion, report)) return suggestion;
+  }
+  return std::nullopt;
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+/// The order in which help shows flags: Model, Step, Device, Output, Advanced,
+/// by one table over all commands.
+namespace foretell::cli {
+
+/// Puts the flags of `app` and of its commands into their groups. Flags that
+/// the table does not know stay under "Options".
+void GroupFlags(CLI::App& app);
+
+/// Leaves the group Advanced out of the help of every command that has flags
+/// in others too, and says so in its last line.
+void HideAdvancedFlags(CLI::App& app);
+
+}  // namespace foretell::cli

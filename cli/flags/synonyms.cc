@@ -1,0 +1,191 @@
+#include "cli/flags/synonyms.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <utility>
+
+namespace foretell::cli {
+namespace {
+
+/// A flag of another tool; `value` is empty where it brings its own.
+struct FlagSynonym {
+  std::string_view theirs;
+  const char* ours;
+  const char* value = "";
+};
+
+constexpr FlagSynonym kFlags[] = {
+    {"--amp", "--autocast"},
+    {"--batch-size", "--batch"},
+    {"--batch_size", "--batch"},
+    {"--batches", "--batch"},
+    {"--bf16", "--precision", "bf16"},
+    {"--bfloat16", "--precision", "bf16"},
+    {"--bs", "--batch"},
+    {"--dev", "--device"},
+    {"--dtype", "--precision"},
+    {"--fp16", "--precision", "fp16"},
+    {"--fp32", "--precision", "fp32"},
+    {"--gpu", "--device"},
+    {"--gpu-type", "--device"},
+    {"--half", "--precision", "fp16"},
+    {"--inference", "--mode", "inference"},
+    {"--input-shape", "--input"},
+    {"--input-size", "--input"},
+    {"--max-vram", "--max-memory"},
+    {"--memory-limit", "--max-memory"},
+    {"--mig", "--profile"},
+    {"--optim", "--optimizer"},
+    {"--output", "--out"},
+    {"--slice", "--profile"},
+    {"--tf32", "--precision", "tf32"},
+    {"--train", "--mode", "training"},
+    {"--training", "--mode", "training"},
+    {"-o", "--out"},
+};
+
+struct FlagHint {
+  std::string_view flag;
+  std::string_view hint;
+};
+
+constexpr FlagHint kHints[] = {
+    {"--context-length", "lengths are dimensions: --dim NAME=SIZE, or "
+                         "zoo:NAME?seq=SIZE"},
+    {"--format", "text is the default; --json and --csv choose others"},
+    {"--gpus", "--parallel ddp:N, fsdp:N or tp:N shares a step among N GPUs"},
+    {"--image-size", "sizes are part of --input NAME=f32[8,3,224,224], or of "
+                     "zoo:NAME?image_size=SIZE"},
+    {"--max-seq-len", "lengths are dimensions: --dim NAME=SIZE, or "
+                      "zoo:NAME?seq=SIZE"},
+    {"--model", "the model is an argument of its own: foretell predict FILE"},
+    {"--seq-len", "lengths are dimensions: --dim NAME=SIZE, or "
+                  "zoo:NAME?seq=SIZE"},
+    {"--sequence-length", "lengths are dimensions: --dim NAME=SIZE, or "
+                          "zoo:NAME?seq=SIZE"},
+};
+
+/// Values of flags by the names of other tools.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15>
+    kValues = {{{"bfloat16", "bf16"},
+                {"eval", "inference"},
+                {"float", "fp32"},
+                {"float16", "fp16"},
+                {"float32", "fp32"},
+                {"half", "fp16"},
+                {"infer", "inference"},
+                {"predict", "inference"},
+                {"sgd_momentum", "momentum"},
+                {"test", "inference"},
+                {"torch.bfloat16", "bf16"},
+                {"torch.float16", "fp16"},
+                {"torch.float32", "fp32"},
+                {"tfloat32", "tf32"},
+                {"train", "training"}}};
+
+/// Flags whose values are names that other tools write differently.
+constexpr std::string_view kNamedFlags[] = {"--mode",      "-m",
+                                            "--precision", "-p",
+                                            "--optimizer"};
+
+std::string InSmallLetters(std::string_view text) {
+  std::string small(text);
+  std::ranges::transform(small, small.begin(), [](unsigned char letter) {
+    return static_cast<char>(std::tolower(letter));
+  });
+  return small;
+}
+
+std::string UsualName(std::string_view name) {
+  const std::string small = InSmallLetters(name);
+  const auto* row = std::ranges::find(
+      kValues, small, &std::pair<std::string_view, std::string_view>::first);
+  return row == kValues.end() ? small : std::string(row->second);
+}
+
+/// The innermost command that `words` name.
+const CLI::App& CalledIn(const CLI::App& app,
+                         std::span<const std::string> words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].starts_with('-')) continue;
+    const std::vector<const CLI::App*> called = app.get_subcommands(
+        [&](const CLI::App* inner) { return inner->get_name() == words[i]; });
+    if (called.empty()) return app;
+    return CalledIn(*called.front(), words.subspan(i + 1));
+  }
+  return app;
+}
+
+bool Knows(const CLI::App& command, const std::string& flag) {
+  return command.get_option_no_throw(flag) != nullptr;
+}
+
+/// The row for `flag` where `command` has our flag and not theirs.
+const FlagSynonym* SynonymIn(const CLI::App& command, const std::string& flag) {
+  const auto* row =
+      std::ranges::find(kFlags, flag, &FlagSynonym::theirs);
+  if (row == std::end(kFlags) || Knows(command, flag)) return nullptr;
+  return Knows(command, row->ours) ? row : nullptr;
+}
+
+/// A word of the command line in the command's own words.
+struct FlagWord {
+  std::string name;
+  std::string value = {};   ///< "=bf16", where it was given so.
+  std::string fixed_value = {};  ///< "training", of a flag that implies it.
+  bool takes_name = false;  ///< The next word is a name of kNamedFlags.
+};
+
+FlagWord OwnFlag(const CLI::App& command, const std::string& word) {
+  if (!word.starts_with('-')) return {.name = word};
+  const std::size_t equals = std::min(word.find('='), word.size());
+  FlagWord flag{.name = word.substr(0, equals), .value = word.substr(equals)};
+  if (const FlagSynonym* row = SynonymIn(command, flag.name)) {
+    flag.name = row->ours;
+    flag.fixed_value = row->value;
+  }
+  const bool is_named = std::ranges::count(kNamedFlags, flag.name) > 0;
+  if (is_named && !flag.value.empty()) {
+    flag.value = "=" + UsualName(flag.value.substr(1));
+  }
+  flag.takes_name =
+      is_named && flag.value.empty() && flag.fixed_value.empty();
+  return flag;
+}
+
+}  // namespace
+
+std::vector<std::string> InOwnWords(const CLI::App& app,
+                                    std::vector<std::string> words) {
+  const CLI::App& command = CalledIn(app, words);
+  std::vector<std::string> own;
+  bool is_named_value = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--") {
+      own.insert(own.end(), words.begin() + static_cast<std::ptrdiff_t>(i),
+                 words.end());
+      break;
+    }
+    if (is_named_value) {
+      own.push_back(UsualName(words[i]));
+      is_named_value = false;
+      continue;
+    }
+    const FlagWord flag = OwnFlag(command, words[i]);
+    own.push_back(flag.name + flag.value);
+    if (!flag.fixed_value.empty()) own.push_back(flag.fixed_value);
+    is_named_value = flag.takes_name;
+  }
+  return own;
+}
+
+std::string_view HintFor(std::string_view flag) {
+  const auto* row = std::ranges::find(kHints, flag, &FlagHint::flag);
+  return row == std::end(kHints) ? std::string_view() : row->hint;
+}
+
+}  // namespace foretell::cli

@@ -1,0 +1,77 @@
+#include "cli/flags/synonyms.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace foretell::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// A program with a command of the flags that predictions have.
+std::unique_ptr<CLI::App> SmallProgram() {
+  auto app = std::make_unique<CLI::App>("", "foretell");
+  CLI::App* predict = app->add_subcommand("predict");
+  for (const char* flag : {"-b,--batch", "--device", "-p,--precision",
+                           "-m,--mode", "--optimizer", "-o,--out"}) {
+    predict->add_option(flag);
+  }
+  predict->add_flag("--autocast");
+  CLI::App* train = app->add_subcommand("train");
+  train->add_option("--batch-size");
+  train->add_option("--batch");
+  return app;
+}
+
+std::vector<std::string> Own(std::vector<std::string> words) {
+  return InOwnWords(*SmallProgram(), std::move(words));
+}
+
+TEST(Synonyms, ReplaceFlagsOfOtherTools) {
+  EXPECT_THAT(Own({"predict", "m.onnx", "--batch-size", "8", "--gpu=a100"}),
+              ElementsAre("predict", "m.onnx", "--batch", "8",
+                          "--device=a100"));
+}
+
+TEST(Synonyms, GiveSwitchesTheirValue) {
+  EXPECT_THAT(Own({"predict", "--train", "--amp", "--fp16"}),
+              ElementsAre("predict", "--mode", "training", "--autocast",
+                          "--precision", "fp16"));
+}
+
+TEST(Synonyms, NameValuesAsUsual) {
+  EXPECT_THAT(Own({"predict", "--dtype", "torch.BFloat16", "-m", "train",
+                   "--optimizer=AdamW"}),
+              ElementsAre("predict", "--precision", "bf16", "-m", "training",
+                          "--optimizer=adamw"));
+}
+
+TEST(Synonyms, LeaveAFlagThatTheCommandHas) {
+  EXPECT_THAT(Own({"train", "--batch-size", "8"}),
+              ElementsAre("train", "--batch-size", "8"));
+}
+
+TEST(Synonyms, LeaveOtherWordsAlone) {
+  EXPECT_THAT(Own({"predict", "Train", "--nonsense", "--device", "A100"}),
+              ElementsAre("predict", "Train", "--nonsense", "--device",
+                          "A100"));
+  EXPECT_THAT(Own({"predict", "--autocast", "Model.ONNX"}),
+              ElementsAre("predict", "--autocast", "Model.ONNX"));
+  EXPECT_THAT(Own({"predict", "--", "--gpu"}),
+              ElementsAre("predict", "--", "--gpu"));
+  EXPECT_THAT(Own({}), IsEmpty());
+}
+
+TEST(Synonyms, HintAtWhatReplacesAFlag) {
+  EXPECT_THAT(std::string(HintFor("--seq-len")), HasSubstr("--dim"));
+  EXPECT_TRUE(HintFor("--batch").empty());
+}
+
+}  // namespace
+}  // namespace foretell::cli
