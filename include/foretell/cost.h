@@ -40,16 +40,25 @@ enum class CostBound : std::uint8_t {
 };
 std::string_view CostBoundName(CostBound bound);
 
+/// A kernel of a node that launches several, on the CPU's timeline.
+struct KernelLaunch {
+  double queued_us = 0;  ///< CPU time of the node until the kernel is queued.
+  double left_us = 0;    ///< GPU time of the kernel and those after it.
+};
+
 /// Analytic cost of one node; not calibrated.
 struct NodeCost {
   double flops = 0;          ///< 2 per multiply-accumulate.
   double bytes_read = 0;     ///< From device memory, every operand once.
   double bytes_written = 0;  ///< To device memory.
   double gpu_us = 0;         ///< Time of its kernels; 0 for a view.
-  double dispatch_us = 0;    ///< CPU time until the kernels are queued.
+  double dispatch_us = 0;    ///< CPU time until all kernels are queued.
   CostBound bound = CostBound::kLaunch;
   double energy_j = 0;  ///< While its kernels run, idle power included.
   double link_us = 0;   ///< Time on the link to other GPUs.
+  /// Kernels that the GPU may have to wait for; empty: one, queued after
+  /// dispatch_us.
+  std::vector<KernelLaunch> launches = {};
   /// An exchange: nodes that make what it sends; another node: exchanges whose
   /// results it reads.
   std::vector<NodeId> waits_for = {};
@@ -90,9 +99,9 @@ struct CostEstimate {
 /// Operators become the kernels that they launch (docs/kernels.md); a kernel
 /// takes its launch and the longer of its product (tiled over the SMs) and its
 /// memory traffic, each at the efficiency that its class reaches. The step is
-/// two timelines: the CPU dispatches node after node, a kernel starts when it
-/// has been dispatched and its predecessor is done. docs/cost.md has the
-/// formulas and their sources.
+/// two timelines: the CPU queues kernel after kernel, each starts when it is
+/// queued and its predecessor is done. docs/cost.md has the formulas and their
+/// sources.
 ///
 /// A node that only prepares a table of integers from constants costs nothing,
 /// nor do the indices of a lookup: exporters spell out what a network computes

@@ -4,6 +4,7 @@
 
 #include "foretell/cost.h"
 #include "src/cost/host_time.h"
+#include "src/cost/kernel_launches.h"
 #include "src/cost/kernel_time.h"
 #include "src/cost/launched_step.h"
 #include "src/cost/machine.h"
@@ -14,8 +15,11 @@
 // Latency and energy of one eager step: the kernels that it launches, on two
 // timelines.
 //
-//   start   = max(dispatched, previous kernel done)
+//   start   = max(queued, previous kernel done)
 //   latency = when CPU and GPU are both done
+//
+// An operator of many kernels queues them one by one (kernel_launches.h): the
+// GPU runs the first while the CPU queues the others.
 //
 // A sum of kernel times would be far too low for small batches, where eager
 // execution waits for the CPU; a sum of both would be too high for large ones,
@@ -50,15 +54,10 @@ constexpr double kFurtherKernelUs = 4;
 constexpr double kUsPerMs = 1e3;
 constexpr double kUsPerS = 1e6;
 
+/// Until the first kernel of a node is queued.
 double DispatchUs(const OperatorGraph& graph, const Node& node,
-                  std::span<const Kernel> kernels, const CostOptions& options) {
-  double repeats = 0;
-  for (const Kernel& kernel : kernels) {
-    repeats += static_cast<double>(kernel.count - 1);
-  }
-  const auto count = static_cast<double>(kernels.size());
-  double us =
-      cost::DispatchUs(node.kind) + kFurtherKernelUs * std::max(0.0, count - 1);
+                  const CostOptions& options) {
+  double us = cost::DispatchUs(node.kind);
   if (node.kind == OpKind::kOptimizerUpdate) {
     us +=
         kDispatchPerOptimizerTensorUs * static_cast<double>(node.inputs.size());
@@ -67,8 +66,12 @@ double DispatchUs(const OperatorGraph& graph, const Node& node,
   const bool records = info.grad_mode || (info.mode == Mode::kTraining &&
                                           node.phase == Phase::kForward);
   return options.host_factor *
-         (us * DispatchScale(options.run.host) + kFurtherKernelUs * repeats +
-          (records ? kRecordingUs : 0));
+         (us * DispatchScale(options.run.host) + (records ? kRecordingUs : 0));
+}
+
+cost::KernelDispatch FurtherDispatch(const CostOptions& options) {
+  const double us = options.host_factor * kFurtherKernelUs;
+  return {.other_us = us * DispatchScale(options.run.host), .repeat_us = us};
 }
 
 /// Microseconds of a node's kernels by what bounds them.
@@ -91,8 +94,9 @@ struct BoundTimes {
   }
 };
 
-void AddKernel(const Kernel& kernel, const Machine& machine, NodeCost& node,
-               BoundTimes& bounds) {
+/// Returns the microseconds of one launch.
+double AddKernel(const Kernel& kernel, const Machine& machine, NodeCost& node,
+                 BoundTimes& bounds) {
   const KernelTime time = cost::TimeAtClock(kernel, machine);
   const double us = time.Us();
   const auto count = static_cast<double>(kernel.count);
@@ -105,15 +109,23 @@ void AddKernel(const Kernel& kernel, const Machine& machine, NodeCost& node,
       cost::BusyPowerW(machine, cost::ActivityOf(kernel, time, machine));
   node.energy_j += count * watts * us / kUsPerS;
   bounds.Add(time, count);
+  return us;
 }
 
-NodeCost CostOfNode(std::span<const Kernel> kernels, const Machine& machine) {
+/// `first_us` is the CPU time until the first kernel is queued.
+NodeCost CostOfNode(std::span<const Kernel> kernels, double first_us,
+                    const cost::KernelDispatch& further,
+                    const Machine& machine) {
   NodeCost result;
   BoundTimes bounds;
+  std::vector<double> gpu_us;
+  gpu_us.reserve(kernels.size());
   for (const Kernel& kernel : kernels) {
-    AddKernel(kernel, machine, result, bounds);
+    gpu_us.push_back(AddKernel(kernel, machine, result, bounds));
   }
   result.bound = bounds.Largest();
+  result.dispatch_us = first_us + further.Us(kernels);
+  result.launches = cost::LaunchesOf(kernels, gpu_us, first_us, further);
   return result;
 }
 
@@ -128,6 +140,17 @@ std::span<const Kernel> TakeKernelsOf(NodeId node,
   return taken;
 }
 
+/// When the last kernel of a node is done that finds the GPU free, after the
+/// node's begin.
+double AloneUs(const NodeCost& node) {
+  if (node.launches.empty()) return node.dispatch_us + node.gpu_us;
+  double us = 0;
+  for (const KernelLaunch& launch : node.launches) {
+    us = std::max(us, launch.queued_us + launch.left_us);
+  }
+  return us;
+}
+
 /// CPU, GPU and link time so far, in microseconds.
 class Timelines {
  public:
@@ -135,18 +158,19 @@ class Timelines {
 
   /// Of all nodes, in their order.
   void Run(const NodeCost& node) {
+    const double begin_us = cpu_us_;
     cpu_us_ += node.dispatch_us;
-    double ready_us = cpu_us_;
+    double free_us = node.link_us > 0 ? link_us_ : gpu_us_;
     for (const NodeId id : node.waits_for) {
-      ready_us = std::max(ready_us, done_us_[static_cast<std::size_t>(id)]);
+      free_us = std::max(free_us, done_us_[static_cast<std::size_t>(id)]);
     }
     if (node.link_us > 0) {
-      link_us_ = std::max(ready_us, link_us_) + node.link_us;
+      link_us_ = std::max(cpu_us_, free_us) + node.link_us;
       done_us_.push_back(link_us_);
       return;
     }
     if (node.gpu_us > 0 || !node.waits_for.empty()) {
-      gpu_us_ = std::max(ready_us, gpu_us_) + node.gpu_us;
+      gpu_us_ = std::max(free_us + node.gpu_us, begin_us + AloneUs(node));
     }
     done_us_.push_back(gpu_us_);
   }
@@ -211,9 +235,10 @@ CostEstimate EstimateOn(const cost::LaunchedStep& step, const Machine& machine,
   Timelines timelines(step.dispatch_us.size());
   for (NodeId id = 0; id < std::ssize(step.dispatch_us); ++id) {
     const auto index = static_cast<std::size_t>(id);
-    result.nodes.push_back(CostOfNode(TakeKernelsOf(id, rest), machine));
+    result.nodes.push_back(CostOfNode(TakeKernelsOf(id, rest),
+                                      step.dispatch_us[index], step.further,
+                                      machine));
     NodeCost& node = result.nodes.back();
-    node.dispatch_us = step.dispatch_us[index];
     if (!step.links.empty()) {
       node.link_us = cost::LinkUs(step.links[index], link_gb_s);
       node.waits_for = step.links[index].waits_for;
@@ -253,16 +278,14 @@ cost::LaunchedStep cost::LaunchStep(const OperatorGraph& graph,
                                     const CostOptions& options) {
   LaunchedStep step{.kernels = ExpandKernels(graph, options.run),
                     .dispatch_us = {},
+                    .further = FurtherDispatch(options),
                     .links = LinkUses(graph)};
   const std::vector<bool> varying = VaryingValues(graph);
-  std::span<const Kernel> rest = step.kernels;
-  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
-    const std::span<const Kernel> own = TakeKernelsOf(id, rest);
-    const Node& node = graph.node(id);
+  for (const Node& node : graph.nodes()) {
     step.dispatch_us.push_back(
         IsConstantTable(graph, node, varying)
             ? 0
-            : foretell::DispatchUs(graph, node, own, options));
+            : foretell::DispatchUs(graph, node, options));
   }
   return step;
 }
@@ -296,6 +319,7 @@ CostEstimate cost::EstimateOnHost(const CostEstimate& estimate,
   Timelines timelines(result.nodes.size());
   for (NodeCost& node : result.nodes) {
     node.dispatch_us *= slowdown;
+    for (KernelLaunch& launch : node.launches) launch.queued_us *= slowdown;
     timelines.Run(node);
   }
   AddTotals(MakeMachine(device, options), timelines, result);

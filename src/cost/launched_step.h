@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "foretell/cost.h"
+#include "src/cost/kernel_launches.h"
 #include "src/cost/link.h"
 #include "src/kernels/kernels.h"
 
@@ -11,9 +12,11 @@ namespace foretell::cost {
 /// What a step is on every machine of a kind alike: made once, estimated on a
 /// device and on each of its slices.
 struct LaunchedStep {
-  std::vector<Kernel> kernels;      ///< ExpandKernels: node after node.
-  std::vector<double> dispatch_us;  ///< CPU time of each node.
-  std::vector<LinkUse> links;       ///< By node; empty: one GPU.
+  std::vector<Kernel> kernels;  ///< ExpandKernels: node after node.
+  /// CPU time of each node until its first kernel is queued.
+  std::vector<double> dispatch_us;
+  KernelDispatch further;      ///< CPU time of every other kernel.
+  std::vector<LinkUse> links;  ///< By node; empty: one GPU.
 };
 
 /// Reads the run and the host factor of `options`; errors as ExpandKernels.

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "src/graph/macs.h"
+#include "src/graph/recurrent_layer.h"
 
 namespace foretell {
 namespace {
@@ -95,7 +96,7 @@ std::int64_t AttentionBackwardMacs(const Operands& op) {
 // Hidden states of a cell have rank 2 too, or are missing when they are made on
 // the host; its two weights are the last matrices.
 std::int64_t RecurrentMacs(const Operands& op) {
-  if (!op.node().target.ends_with("_cell")) {
+  if (!IsRecurrentCell(op.node())) {
     return MulMacs(Tokens(op), WeightMatrixElements(op, 1));
   }
   std::size_t first = op.num_inputs();

@@ -11,7 +11,8 @@
 // right. An index that only one of two operands has, and nobody needs later, is
 // summed first. What both have and nobody needs later is contracted by one
 // batched product, for which both are turned and flattened; without any such
-// index they are multiplied element by element. The result is a view.
+// index they are multiplied element by element. A single operand is summed over
+// what the result lacks. The result is a view.
 //
 // Under autocast an explicit equation of two operands stays one product,
 // without the copies: the shipped models of latency learned it so, and err a
@@ -78,7 +79,7 @@ class Contraction {
       terms_.push_back({id, *labels});
       left.erase(0, comma + 1);
     }
-    if (!left.empty() || terms_.size() < 2) return false;
+    if (!left.empty() || terms_.empty()) return false;
     return ParseResult(arrow == std::string::npos ? "" : text.substr(arrow + 2),
                        arrow != std::string::npos);
   }
@@ -96,6 +97,7 @@ class Contraction {
   /// Requires Parse.
   ValueId Run() {
     Term product = Reduced(terms_.front(), 0);
+    if (terms_.size() == 1) product = SumAlone(product, {}, 0);
     for (std::size_t i = 1; i < terms_.size(); ++i) {
       product = Pair(product, Reduced(terms_[i], i), i);
     }

@@ -178,16 +178,57 @@ bool VectorDot(CompositeSteps& steps) {
   return true;
 }
 
+/// Every element of a vector by every one of another: a multiplication that
+/// broadcasts, no product of matrices. `kFirst` is the vector's place; what
+/// stands before it is added.
+template <std::size_t kFirst>
+bool OuterProduct(CompositeSteps& steps) {
+  if (steps.num_operands() != kFirst + 2) return false;
+  const ValueId left = steps.Operand(kFirst);
+  const ValueId right = steps.Operand(kFirst + 1);
+  if (steps.RankOf(left) != 1 || steps.RankOf(right) != 1) return false;
+  std::vector<ValueId> factors = {
+      Reshape(steps, left, {steps.Size(left, 0), 1}), right};
+  if (kFirst > 0) factors.insert(factors.begin(), steps.Operand(0));
+  steps.Return(Elementwise(steps, kFirst > 0 ? "addcmul" : "mul", factors));
+  return true;
+}
+
+/// Dimensions of both factors take turns, so that one multiplication has all
+/// pairs.
+bool Kronecker(CompositeSteps& steps) {
+  if (!steps.TakesTwo()) return false;
+  const ValueId left = steps.Operand(0);
+  const ValueId right = steps.Operand(1);
+  const auto rank = static_cast<std::int64_t>(
+      std::max(steps.RankOf(left), steps.RankOf(right)));
+  Shape spread, repeated;
+  for (std::int64_t back = rank; back > 0; --back) {
+    spread.insert(spread.end(), {steps.Size(left, -back), 1});
+    repeated.insert(repeated.end(), {1, steps.Size(right, -back)});
+  }
+  const ValueId product =
+      Elementwise(steps, "mul",
+                  {Reshape(steps, left, std::move(spread)),
+                   Reshape(steps, right, std::move(repeated))});
+  steps.Return(Reshape(steps, product, steps.result().shape));
+  return true;
+}
+
 using enum CompositeCasts;
 
 constexpr Composite kProductComposites[] = {
     {"addbmm", kBefore, &SumOfProducts},
+    {"addr", kBefore, &OuterProduct<1>},
     {"chain_matmul", kBefore, &MatrixChain},
     {"einsum", kBefore, &Einsum},
+    {"ger", kInside, &OuterProduct<0>},
+    {"kron", kInside, &Kronecker},
     {"linalg_matrix_power", kInside, &MatrixPower},
     {"linalg_multi_dot", kBefore, &MatrixChain},
     {"linalg_vecdot", kBefore, &VectorDot},
     {"matrix_power", kInside, &MatrixPower},
+    {"outer", kInside, &OuterProduct<0>},
     {"tensordot", kInside, &Tensordot},
 };
 

@@ -94,7 +94,8 @@ void SetConvolution(const Convolution& convolution, Kernel& kernel) {
   kernel.channels_in = convolution.channels_in;
   kernel.channels_out = convolution.channels_out;
   kernel.positions = convolution.positions_out;
-  kernel.inner_extent = convolution.input->shape.back();
+  const Shape& image = convolution.input->shape;
+  kernel.inner_extent = image.empty() ? 1 : image.back();
   kernel.batch = convolution.groups;
   kernel.kernel_class = KernelClassOf(kernel, convolution);
   if (IsDepthwise(kernel.kernel_class)) kernel.arithmetic = Precision::kFp32;

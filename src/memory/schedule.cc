@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "src/kernels/cublas.h"
 #include "src/memory/warm_up.h"
 #include "src/memory/workspace.h"
 
@@ -19,6 +20,9 @@ class ScheduleMaker {
       : graph_(graph),
         options_(options),
         next_workspace_id_(static_cast<std::int64_t>(graph.storages().size())) {
+    if (options.with_workspaces && options.device.cublas_workspace_bytes > 0) {
+      cublas_nodes_ = cost::CublasNodes(graph, {.torch = options.torch});
+    }
   }
 
   std::vector<ScheduledEvent> Make() {
@@ -42,7 +46,7 @@ class ScheduleMaker {
 
   void AddNode(NodeId id, std::span<const MemoryEvent> events) {
     if (!options_.with_workspaces) return AddEvents(events);
-    AddCublasWorkspaceOnce(id);
+    AddCublasWorkspace(id);
     for (const WorkspaceBlock& block : WorkspaceBlocks(
              graph_, graph_.node(id), options_.device, options_.torch)) {
       const std::size_t split = EndOfOutput(id, block.output, events);
@@ -56,14 +60,18 @@ class ScheduleMaker {
     AddEvents(events);
   }
 
-  void AddCublasWorkspaceOnce(NodeId id) {
-    const std::int64_t bytes = options_.device.cublas_workspace_bytes;
-    if (has_cublas_ || bytes <= 0 ||
-        !UsesCublas(graph_, graph_.node(id), options_.torch)) {
+  /// Before the first product of each thread: a handle of cuBLAS belongs to a
+  /// thread, and autograd runs the backward pass on one of its own.
+  void AddCublasWorkspace(NodeId id) {
+    if (cublas_nodes_.empty() || !cublas_nodes_[static_cast<std::size_t>(id)]) {
       return;
     }
-    has_cublas_ = true;
-    AddWorkspace(Kind::kAllocate, next_workspace_id_++, bytes, id);
+    const bool on_autograds = graph_.node(id).phase == Phase::kBackward;
+    bool& has_handle = on_autograds ? backward_has_handle_ : main_has_handle_;
+    if (has_handle) return;
+    has_handle = true;
+    AddWorkspace(Kind::kAllocate, next_workspace_id_++,
+                 options_.device.cublas_workspace_bytes, id);
   }
 
   /// How many of the events are over when the pass that makes `output` begins:
@@ -103,7 +111,9 @@ class ScheduleMaker {
   const MemoryOptions& options_;
   std::size_t next_event_ = 0;
   std::int64_t next_workspace_id_;
-  bool has_cublas_ = false;
+  std::vector<bool> cublas_nodes_;  ///< Empty: no workspace of cuBLAS.
+  bool main_has_handle_ = false;
+  bool backward_has_handle_ = false;
   std::vector<ScheduledEvent> schedule_;
 };
 

@@ -25,10 +25,11 @@ struct ScheduledEvent {
 };
 
 /// The graph's events, node by node, with those of the libraries' workspaces
-/// put where LibTorch has them: cuBLAS's before the first node that needs it,
-/// for good; each of a convolution's, optional where it is cuDNN's, once the
-/// result of its pass is allocated, until the next event. Without
-/// options.with_workspaces the graph's events alone.
+/// put where LibTorch has them: cuBLAS's before the first node that multiplies,
+/// in the backward pass another, both for good; each of a convolution's,
+/// optional where it is cuDNN's, once the result of its pass is allocated,
+/// until the next event. Without options.with_workspaces the graph's events
+/// alone.
 std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
                                              const MemoryOptions& options);
 

@@ -7,6 +7,7 @@
 
 #include "foretell/memory.h"
 #include "src/graph/convolution.h"
+#include "src/graph/recurrent_layer.h"
 #include "src/graph/unfolded_convolution.h"
 
 // Scratch memory of cuDNN's convolutions.
@@ -225,15 +226,8 @@ memory::WorkspaceBlock UnfoldedBlock(const Node& node,
 
 }  // namespace
 
-bool memory::UsesCublas(const OperatorGraph& graph, const Node& node,
-                        const TorchVersion& torch) {
-  return node.kind == OpKind::kLinear || node.kind == OpKind::kMatmul ||
-         node.kind == OpKind::kEinsum || RunsUnfolded(graph, node, torch);
-}
-
 bool memory::UsesCudnn(const Node& node) {
-  return IsConvolution(node.kind) || node.kind == OpKind::kRecurrent ||
-         node.kind == OpKind::kRecurrentBackward;
+  return IsConvolution(node.kind) || IsRecurrentLayer(node);
 }
 
 std::optional<memory::ConvolutionFacts> memory::ConvolutionFactsOf(

@@ -11,14 +11,8 @@
 
 namespace foretell::memory {
 
-/// True for nodes whose first execution makes LibTorch create the cuBLAS
-/// handle and its workspace: linear layers, matrix products, einsum, and
-/// convolutions that `torch` runs as products (RunsUnfolded).
-bool UsesCublas(const OperatorGraph& graph, const Node& node,
-                const TorchVersion& torch = {});
-
 /// True for nodes whose first execution makes LibTorch load cuDNN's kernels:
-/// convolutions and recurrent layers.
+/// convolutions and recurrent layers, cells aside.
 bool UsesCudnn(const Node& node);
 
 /// What decides the algorithm that cuDNN takes.

@@ -357,7 +357,8 @@ std::string DrawCall(std::string_view target, int operands,
   return text +
          ") {num_head=2, num_heads=2, equation=\"ij,jk->ik\", dim=[1], "
          "dims=[0, 1], dims_self=[1], dims_other=[0], n=5, p=2.0, train=true, "
-         "bidirectional=true, batch_first=true, label_smoothing=0.1} : " +
+         "bidirectional=true, batch_first=true, label_smoothing=0.1, "
+         "padding=\"same\"} : " +
          Drawn(state) + "\n";
 }
 

@@ -43,7 +43,7 @@ TEST(ColdStep, KeepsTheWorkspacesThatAreAskedFor) {
   MemoryOptions options;
   options.device.cublas_workspace_bytes = 8 * kMiB;
   const ColdStep step = ReplayColdStep(ParseGraph(kStep), options);
-  EXPECT_EQ(step.allocated, (4 * 16 + 8) * kMiB);
+  EXPECT_EQ(step.allocated, (4 * 16 + 2 * 8) * kMiB);
 }
 
 TEST(ColdStep, FitsWithinItsLimitOrSaysThatItDoesNot) {

@@ -150,6 +150,44 @@ output %b
   EXPECT_EQ(memory.timeline[2].allocated_after, weight + 2 * rows + kCublas);
 }
 
+/// A step whose backward pass multiplies, or only adds.
+std::string TrainingStep(const std::string& backward) {
+  return R"(graph "step" mode=training
+%x = input f32[64,64]
+%w = parameter f32[64,64]
+%y = mm(%x, %w) : f32[64,64]
+phase backward
+%g = )" + backward +
+         R"( : f32[64,64] gradient
+phase optimizer
+%s = mm(%w, %g) : f32[64,64] optimizer_temporary
+)";
+}
+
+TEST(SimulateMemory, HoldsAWorkspaceOfCublasForEachThreadThatMultiplies) {
+  EXPECT_EQ(SimulateText(TrainingStep("mm(%x, %y)"), true).workspace_peak,
+            2 * kCublas);
+  EXPECT_EQ(SimulateText(TrainingStep("add(%x, %y)"), true).workspace_peak,
+            kCublas);
+}
+
+TEST(SimulateMemory, HoldsCublasWorkspaceForProductsInsideOfOperators) {
+  const auto workspace = [](const std::string& body) {
+    return SimulateText("graph \"g\"\n" + body, true).workspace_peak;
+  };
+  const std::string states = "%x = input f32[2,8]\n%h = input f32[2,8]\n";
+  EXPECT_EQ(workspace(states + "%y = gru_cell(%x, %h, weight f32[24,8], weight "
+                               "f32[24,8]) : f32[2,8]\n"),
+            kCublas);
+  EXPECT_EQ(workspace(states + "%y = einsum(%x, %h) {equation=\"ab,ab->ab\"} : "
+                               "f32[2,8]\n"),
+            0);
+  EXPECT_EQ(workspace("%x = input f32[7,2,8]\n%h = input f32[1,2,8]\n"
+                      "%y, %n = gru(%x, %h, weight f32[24,8], weight "
+                      "f32[24,8]) : f32[7,2,8], f32[1,2,8]\n"),
+            0);
+}
+
 TEST(SimulateMemory, CountsTheBytesLostToRounding) {
   const MemoryBreakdown memory = SimulateText(R"(graph "tiny"
 %x = input f32[1]

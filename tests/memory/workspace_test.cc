@@ -214,7 +214,6 @@ TEST(Workspace, IsCudnnsBeforeAndAfterPyTorch29) {
     EXPECT_EQ(blocks[0].bytes, kTensors) << minor;
     EXPECT_TRUE(blocks[0].optional);
     EXPECT_EQ(WorkspaceBytes(graph, graph.node(0), A100(), torch), kTensors);
-    EXPECT_FALSE(memory::UsesCublas(graph, graph.node(0), torch));
   }
 }
 
@@ -244,11 +243,6 @@ TEST(Workspace, OfUnfoldedGroupsHoldsTheirShareOrTheirResults) {
             2 * (2 * 128 * 4));
 }
 
-TEST(Workspace, OfAnUnfoldedConvolutionComesBesideCublas) {
-  const OperatorGraph graph = ParseGraph(kVolumes);
-  EXPECT_TRUE(memory::UsesCublas(graph, graph.node(0)));
-}
-
 TEST(Workspace, OfOtherOperatorsIsNothing) {
   EXPECT_EQ(WorkspaceOfLast(R"(%x = input f32[2,8]
 %y = linear(%x, weight f32[4,8]) : f32[2,4]
@@ -256,16 +250,17 @@ TEST(Workspace, OfOtherOperatorsIsNothing) {
             0);
 }
 
-TEST(Workspace, OfCublasComesWithMatrixProductsOnly) {
+TEST(Workspace, ComesWithTheContextOfCudnnForLayersNotCells) {
   const OperatorGraph graph = ParseGraph(R"(graph "g"
 %x = input f32[2,8]
-%a = linear(%x, weight f32[8,8]) : f32[2,8]
-%b = mm(%a, weight f32[8,8]) : f32[2,8]
-%c = relu(%b) : f32[2,8]
+%h = input f32[2,8]
+%a, %b = lstm_cell(%x, %h, %h, weight f32[32,8], weight f32[32,8]) : f32[2,8], f32[2,8]
+%s = input f32[7,2,8]
+%n = input f32[1,2,8]
+%y, %c = gru(%s, %n, weight f32[24,8], weight f32[24,8]) : f32[7,2,8], f32[1,2,8]
 )");
-  EXPECT_TRUE(memory::UsesCublas(graph, graph.node(0)));
-  EXPECT_TRUE(memory::UsesCublas(graph, graph.node(1)));
-  EXPECT_FALSE(memory::UsesCublas(graph, graph.node(2)));
+  EXPECT_FALSE(memory::UsesCudnn(graph.node(0)));
+  EXPECT_TRUE(memory::UsesCudnn(graph.node(1)));
 }
 
 }  // namespace

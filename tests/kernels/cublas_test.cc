@@ -1,0 +1,234 @@
+#include "src/kernels/cublas.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/graph_io.h"
+#include "src/kernels/composites.h"
+#include "tests/kernels/kernels_of.h"
+
+// What PyTorch's source calls: at::cuda::blas and what is built on it (mm, bmm,
+// addmm, mv, dot) take a cuBLAS handle, everything else does not.
+
+namespace foretell::cost {
+namespace {
+
+/// One per node of a graph in text form without its header.
+std::vector<bool> CublasNodesOf(const std::string& body, const Run& run = {}) {
+  return CublasNodes(ParseGraph("graph \"g\"\n" + body), run);
+}
+
+bool UsesCublas(const std::string& body, const Run& run = {}) {
+  const std::vector<bool> nodes = CublasNodesOf(body, run);
+  return std::ranges::count(nodes, true) > 0;
+}
+
+struct Call {
+  std::string target;
+  std::string text;
+  bool uses_cublas = false;
+};
+
+/// Operands of an encoder layer of 16 units with two heads.
+constexpr char kLayer[] = R"(%x = input f32[3,5,16]
+%w = parameter f32[48,16]
+%b = parameter f32[48]
+%p = parameter f32[16,16]
+%c = parameter f32[16]
+%f = parameter f32[32,16]
+%g = parameter f32[32]
+%h = parameter f32[16,32]
+)";
+
+std::string CellCall(const std::string& target, const std::string& gates,
+                     bool has_cell_state) {
+  const std::string weight = "parameter f32[" + gates + ",8]";
+  return "%x = input f32[2,8]\n%h = input f32[2,8]\n%y" +
+         std::string(has_cell_state ? ", %c" : "") + " = " + target +
+         "(%x, %h" + (has_cell_state ? ", %h" : "") + ", " + weight + ", " +
+         weight + ") : f32[2,8]" + (has_cell_state ? ", f32[2,8]" : "") + "\n";
+}
+
+std::string LayerCall(const std::string& target, const std::string& gates,
+                      bool has_cell_state) {
+  const std::string weight = "parameter f32[" + gates + ",8]";
+  return "%x = input f32[7,2,8]\n%h = input f32[1,2,8]\n%y, %n" +
+         std::string(has_cell_state ? ", %c" : "") + " = " + target +
+         "(%x, %h" + (has_cell_state ? ", %h" : "") + ", " + weight + ", " +
+         weight + ") : f32[7,2,8], f32[1,2,8]" +
+         (has_cell_state ? ", f32[1,2,8]" : "") + "\n";
+}
+
+/// A convolution with the word "same" of an even window.
+std::string SameCall(const std::string& target, const std::string& sizes,
+                     const std::string& window) {
+  return "%x = input f32[2,4," + sizes + "]\n%y = " + target +
+         "(%x, parameter f32[6,4," + window +
+         "]) {padding=\"same\"} : f32[2,6," + sizes + "]\n";
+}
+
+std::string Einsum(const std::string& equation, const std::string& operands,
+                   const std::string& result) {
+  return "%y = einsum(" + operands + ") {equation=\"" + equation +
+         "\"} : " + result + "\n";
+}
+
+/// Composites whose kernels depend on their operands, and those that multiply.
+std::vector<Call> Calls() {
+  const std::string m = "input f32[4,4]";
+  return {
+      {"_native_multi_head_attention",
+       std::string(kLayer) +
+           "%y, %n = _native_multi_head_attention(%x, %x, %x, %w, %b, %p, %c) "
+           "{num_head=2, need_weights=false} : f32[3,5,16], f32[0]\n",
+       true},
+      {"_transformer_encoder_layer_fwd",
+       std::string(kLayer) +
+           "%y = _transformer_encoder_layer_fwd(%x, %w, %b, %p, %c, %c, %c, "
+           "%c, %c, %f, %g, %h, %c) {num_heads=2} : f32[3,5,16]\n",
+       true},
+      {"lstm_cell", CellCall("lstm_cell", "32", true), true},
+      {"gru_cell", CellCall("gru_cell", "24", false), true},
+      {"rnn_tanh_cell", CellCall("rnn_tanh_cell", "8", false), true},
+      {"rnn_relu_cell", CellCall("rnn_relu_cell", "8", false), true},
+      {"lstm", LayerCall("lstm", "32", true)},
+      {"gru", LayerCall("gru", "24", false)},
+      {"rnn_tanh", LayerCall("rnn_tanh", "8", false)},
+      {"rnn_relu", LayerCall("rnn_relu", "8", false)},
+      {"_cudnn_rnn_backward",
+       "%x = input f32[7,2,8]\n%h = input f32[1,2,8]\n"
+       "%w = parameter f32[24,8]\n"
+       "%g = _cudnn_rnn_backward(%x, %w, %w, %h, %x, %x) {mode=3, "
+       "num_layers=1, weight_stride0=2} : f32[7,2,8]\n"},
+      {"addmm", "%y = addmm(input f32[4], " + m + ", " + m + ") : f32[4,4]\n",
+       true},
+      {"linear", "%y = linear(" + m + ", " + m + ") : f32[4,4]\n", true},
+      {"addbmm",
+       "%y = addbmm(" + m +
+           ", input f32[2,4,3], input f32[2,3,4]) : "
+           "f32[4,4]\n",
+       true},
+      {"addr", "%y = addr(" + m + ", input f32[4], input f32[4]) : f32[4,4]\n"},
+      {"ger", "%y = ger(input f32[4], input f32[5]) : f32[4,5]\n"},
+      {"outer", "%y = outer(input f32[4], input f32[5]) : f32[4,5]\n"},
+      {"kron", "%y = kron(" + m + ", input f32[2]) : f32[4,8]\n"},
+      {"chain_matmul", "%y = chain_matmul(" + m + ", " + m + ") : f32[4,4]\n",
+       true},
+      {"linalg_multi_dot",
+       "%y = linalg_multi_dot(" + m + ", " + m + ", input f32[4]) : f32[4]\n",
+       true},
+      {"linalg_matrix_power",
+       "%y = linalg_matrix_power(" + m + ") {n=3} : f32[4,4]\n", true},
+      {"matrix_power", "%y = matrix_power(" + m + ") {n=3} : f32[4,4]\n", true},
+      {"matrix_power", "%y = matrix_power(" + m + ") {n=1} : f32[4,4]\n"},
+      {"linalg_vecdot", "%y = linalg_vecdot(" + m + ", " + m + ") : f32[4]\n"},
+      {"tensordot",
+       "%y = tensordot(" + m + ", " + m +
+           ") {dims_self=[1], dims_other=[0]} : f32[4,4]\n",
+       true},
+      {"bilinear",
+       "%y = bilinear(" + m + ", " + m + ", parameter f32[3,4,4]) : f32[4,3]\n",
+       true},
+      {"_trilinear",
+       "%y = _trilinear(input f32[5,4], parameter f32[3,4,2], input f32[5,2]) "
+       "{expand1=[1,3], expand2=[0], expand3=[1,2], sumdim=[2,3], "
+       "unroll_dim=1} : f32[5,3]\n",
+       true},
+      {"cdist",
+       "%y = cdist(input f32[40,4], input f32[9,4]) {p=2.0} : f32[40,9]\n",
+       true},
+      {"cdist",
+       "%y = cdist(input f32[20,4], input f32[9,4]) {p=2.0} : f32[20,9]\n"},
+      {"cdist",
+       "%y = cdist(input f32[40,4], input f32[9,4]) {p=1.0} : f32[40,9]\n"},
+      {"_euclidean_dist",
+       "%y = _euclidean_dist(input f32[9,4], input f32[8,4]) : f32[9,8]\n",
+       true},
+      {"einsum", Einsum("ij,jk->ik", m + ", " + m, "f32[4,4]"), true},
+      {"einsum", Einsum("ij,ij->", m + ", " + m, "f32[]"), true},
+      {"einsum", Einsum("ij,ij->ij", m + ", " + m, "f32[4,4]")},
+      {"einsum", Einsum("bc,bd->bcd", m + ", " + m, "f32[4,4,4]")},
+      {"einsum", Einsum("ij->ji", m, "f32[4,4]")},
+      {"einsum", Einsum("ij->i", m, "f32[4]")},
+      {"einsum", Einsum("bii->bi", "input f32[2,4,4]", "f32[2,4]")},
+      {"einsum", Einsum("i,->i", "input f32[4], input f32[]", "f32[4]")},
+      {"_convolution_mode", SameCall("_convolution_mode", "8,8", "4,4")},
+      {"conv1d", SameCall("conv1d", "8", "4")},
+      {"conv2d", SameCall("conv2d", "8,8", "4,4")},
+      {"conv3d", SameCall("conv3d", "8,8,8", "4,4,4")},
+  };
+}
+
+TEST(CublasNodes, AreThoseWhoseSourceMultipliesMatrices) {
+  for (const Call& call : Calls()) {
+    EXPECT_EQ(UsesCublas(call.text), call.uses_cublas) << call.text;
+  }
+}
+
+/// Losses, distances, fills: what they call takes two tensors alike.
+TEST(CublasNodes, AreNoneOfTheOtherComposites) {
+  const std::vector<Call> calls = Calls();
+  int others = 0;
+  for (const auto& family_of : kCompositeFamilies) {
+    for (const Composite& composite : family_of()) {
+      const std::string target(composite.target);
+      if (std::ranges::find(calls, target, &Call::target) != calls.end()) {
+        continue;
+      }
+      ++others;
+      EXPECT_FALSE(UsesCublas("%y = " + target +
+                              "(input f32[4,4], input f32[4,4]) {dim=[1], "
+                              "dims=[0, 1], train=true} : f32[4,4]\n"))
+          << target;
+    }
+  }
+  EXPECT_GT(others, 20);
+}
+
+TEST(CublasNodes, AreFoundNodeByNode) {
+  EXPECT_EQ(CublasNodesOf(R"(%x = input f32[2,8]
+%a = linear(%x, weight f32[8,8]) : f32[2,8]
+%b = mm(%a, weight f32[8,8]) : f32[2,8]
+%c = relu(%b) : f32[2,8]
+%d = mv(%c, weight f32[8]) : f32[2]
+%e = dot(%d, %d) : f32[]
+)"),
+            (std::vector<bool>{true, true, false, true, true}));
+}
+
+TEST(CublasNodes, HaveAttentionOnlyWhereNoKernelFusesIt) {
+  const std::string attention =
+      "%q = input f32[1,2,8,16]\n%y = scaled_dot_product_attention(%q, %q, %q) "
+      ": f32[1,2,8,16]\n";
+  EXPECT_FALSE(UsesCublas(attention));
+  EXPECT_TRUE(UsesCublas(attention, {.torch = {1, 13}}));
+  EXPECT_TRUE(UsesCublas(
+      "%q = input f32[8,16]\n%y = scaled_dot_product_attention(%q, %q, %q) : "
+      "f32[8,16]\n"));
+}
+
+TEST(CublasNodes, HaveConvolutionsOnlyWherePyTorchUnfoldsThem) {
+  const std::string volumes =
+      "%x = input f16[2,4,6,6,6]\n%y = conv3d(%x, weight f16[8,4,3,3,3]) "
+      "{padding=[1,1,1]} : f16[2,8,6,6,6]\n";
+  EXPECT_TRUE(UsesCublas(volumes, {.torch = {2, 9}}));
+  EXPECT_FALSE(UsesCublas(volumes, {.torch = {2, 8}}));
+  EXPECT_FALSE(UsesCublas(volumes, {.torch = {2, 10}}));
+}
+
+TEST(CublasNodes, LeaveSparseAndPackedProductsToOthers) {
+  EXPECT_FALSE(
+      UsesCublas("%y = _weight_int8pack_mm(input f16[4,8], weight i8[6,8], "
+                 "weight f16[6]) : f16[4,6]\n"));
+  EXPECT_FALSE(UsesCublas(
+      "%y = _sparse_mm(input f32[4,8], input f32[8,6]) : f32[4,6]\n"));
+  EXPECT_TRUE(
+      UsesCublas("%y = _int_mm(input i8[32,8], input i8[8,8]) : i32[32,8]\n"));
+}
+
+}  // namespace
+}  // namespace foretell::cost
