@@ -1,8 +1,16 @@
 #include "src/graph/convolution.h"
 
-#include <algorithm>
-#include <cstddef>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "foretell/error.h"
+#include "src/core/checked.h"
+#include "src/graph/attributes.h"
+#include "src/graph/limits.h"
 #include "src/graph/macs.h"
 
 namespace foretell {
@@ -30,7 +38,7 @@ void SetChannels(const Node& node, Convolution& result) {
   const Shape& weight = result.weight->shape;
   result.groups = std::max<std::int64_t>(1, node.Int("groups", 1));
   const std::int64_t outer = weight[0];
-  const std::int64_t inner = weight[1] * result.groups;
+  const std::int64_t inner = MulMacs(weight[1], result.groups);
   result.channels_in = result.transposed ? outer : inner;
   result.channels_out = result.transposed ? inner : outer;
   result.window.assign(weight.begin() + 2, weight.end());
@@ -51,6 +59,48 @@ void SetTimeBatchChannel(Convolution& result) {
   result.images = At(result.input->shape, 1);
   result.positions_in = At(result.input->shape, 0);
   result.positions_out = At(result.output->shape, 0);
+}
+
+[[noreturn]] void RefuseConvolution(const std::string& message) {
+  throw Error(ErrorCode::kInvalidArgument, message);
+}
+
+/// Images, with or without their batch, and a weight of as many dimensions.
+void RequireRanks(const Convolution& convolution) {
+  const std::size_t input = convolution.input->shape.size();
+  const std::size_t output = convolution.output->shape.size();
+  const std::size_t weight = convolution.weight->shape.size();
+  const bool fits = input + 1 >= weight && input <= weight && input > 0;
+  if (fits && output == input) return;
+  RefuseConvolution(fmt::format(
+      "a weight of rank {} has an input of rank {} and a result of rank {}, "
+      "expected the same or one less",
+      weight, input, output));
+}
+
+/// Product of sizes of which none is 0, so that it does not hide the others.
+std::int64_t ElementsOf(std::array<std::int64_t, 3> sizes) {
+  for (std::int64_t& size : sizes) size = std::max<std::int64_t>(1, size);
+  const std::optional<std::int64_t> product = CheckedProduct(sizes);
+  if (product && *product <= kMaxElements) return *product;
+  RefuseConvolution(fmt::format("a convolution of [{}] has more than 2^56 "
+                                "elements",
+                                fmt::join(sizes, ", ")));
+}
+
+/// Requires that whatever product of the sizes a reader forms fits int64.
+void RequireCountable(const Convolution& convolution) {
+  const std::int64_t in = std::max(convolution.channels_in, convolution.groups);
+  const std::int64_t out =
+      std::max(convolution.channels_out, convolution.groups);
+  const std::int64_t read =
+      ElementsOf({convolution.images, in, convolution.positions_in});
+  const std::int64_t written =
+      ElementsOf({convolution.images, out, convolution.positions_out});
+  const std::int64_t weights = ElementsOf({in, out, convolution.Taps()});
+  const bool transposed = convolution.transposed;
+  MulMacs(transposed ? read : written,
+          weights / std::max<std::int64_t>(1, transposed ? in : out));
 }
 
 }  // namespace
@@ -76,16 +126,18 @@ std::optional<Convolution> ConvolutionOf(const OperatorGraph& graph,
   result.output = backward ? &operands.Input(0) : &operands.Output(0);
   result.backward = backward;
   result.transposed = node.kind == OpKind::kTransposedConvolution ||
-                      node.Int("transposed", 0) != 0;
+                      FlagOf(node, "transposed");
   result.stride = node.Ints("stride", {1});
   result.dilation = node.Ints("dilation", {1});
   if (result.weight->shape.size() < 2) return std::nullopt;
+  RequireRanks(result);
   if (node.target == "conv_tbc") {
     SetTimeBatchChannel(result);
   } else {
     SetChannels(node, result);
     SetImages(result);
   }
+  RequireCountable(result);
   return result;
 }
 

@@ -49,7 +49,10 @@ constexpr bool IsConvolution(OpKind kind) {
 /// for a weight of fewer than two dimensions.
 ///
 /// Throws Error(kInvalidArgument) for a convolution that lacks an operand or a
-/// result. Points into `graph`.
+/// result, whose ranks do not belong together, or whose images, windows and
+/// weights have more elements than a tensor may have: products of its sizes fit
+/// int64. GraphBuilder calls it, so the nodes of a graph do not throw. Points
+/// into `graph`.
 std::optional<Convolution> ConvolutionOf(const OperatorGraph& graph,
                                          const Node& node);
 

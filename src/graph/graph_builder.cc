@@ -7,6 +7,8 @@
 #include "foretell/graph.h"
 #include "src/core/checked.h"
 #include "src/core/numbers.h"
+#include "src/graph/attribute_rules.h"
+#include "src/graph/limits.h"
 #include "src/graph/validate.h"
 
 namespace foretell {
@@ -77,8 +79,9 @@ std::int64_t CountParameterElements(const OperatorGraph& graph) {
     if (value.producer != kNone || counted[storage]) continue;
     counted[storage] = true;
     if (graph.storage(value.storage).role != TensorRole::kParameter) continue;
-    if (__builtin_add_overflow(total, value.type.NumElements(), &total)) {
-      RefuseToBuild("the elements of all parameters exceed int64");
+    total += value.type.NumElements();
+    if (total > kMaxTotalBytes) {
+      RefuseToBuild("all parameters have more than 2^60 elements together");
     }
   }
   return total;
@@ -87,10 +90,9 @@ std::int64_t CountParameterElements(const OperatorGraph& graph) {
 }  // namespace
 
 GraphBuilder::GraphBuilder(GraphInfo info) {
-  if (info.batch < 0) {
-    RefuseToBuild(
-        fmt::format("graph '{}': the batch is {}, expected at least 0",
-                    info.name, info.batch));
+  if (info.batch < 0 || info.batch > kMaxElements) {
+    RefuseToBuild(fmt::format("graph '{}': the batch is {}, expected 0 to 2^56",
+                              info.name, info.batch));
   }
   const DType autocast = info.autocast.value_or(DType::kF16);
   if (autocast != DType::kF16 && autocast != DType::kBF16) {
@@ -109,8 +111,8 @@ GraphBuilder::GraphBuilder(GraphInfo info) {
 StorageId GraphBuilder::AddStorage(std::int64_t bytes, TensorRole role,
                                    std::string label) {
   const StorageId id = static_cast<StorageId>(graph_.storages_.size());
-  if (bytes < 0) {
-    RefuseToBuild(fmt::format("storage {} ('{}') has {}, expected at least 0",
+  if (bytes < 0 || bytes > kMaxTotalBytes) {
+    RefuseToBuild(fmt::format("storage {} ('{}') has {}, expected 0 to 2^60",
                               id, label, Counted(bytes, "byte")));
   }
   graph_.storages_.push_back({bytes, role, std::move(label)});
@@ -216,9 +218,9 @@ void GraphBuilder::MarkOutput(ValueId value) {
 }
 
 void GraphBuilder::SetParameterElements(std::int64_t elements) {
-  if (elements < 0) {
+  if (elements < 0 || elements > kMaxTotalBytes) {
     RefuseToBuild(fmt::format(
-        "the number of parameter elements is {}, expected at least 0",
+        "the number of parameter elements is {}, expected 0 to 2^60",
         elements));
   }
   parameter_elements_ = elements;
@@ -265,18 +267,20 @@ std::int32_t GraphBuilder::num_nodes() const {
 OperatorGraph GraphBuilder::Build() {
   CheckInputs(graph_);
   CheckEvents(graph_);
+  CheckBytes(graph_);
   for (std::size_t i = 0; i < graph_.nodes_.size(); ++i) {
     Node& node = graph_.nodes_[i];
     try {
+      CheckAttributes(graph_, node);
+      CheckTraffic(graph_, node);
       node.macs = CountMacs(graph_, node);
     } catch (const Error& error) {
       throw WithContext(Describe(node, static_cast<std::int64_t>(i)), error);
     }
   }
   CheckTotalMacs(graph_);
-  graph_.parameter_elements_ = parameter_elements_
-                                   ? *parameter_elements_
-                                   : CountParameterElements(graph_);
+  const std::int64_t counted = CountParameterElements(graph_);
+  graph_.parameter_elements_ = parameter_elements_.value_or(counted);
   OperatorGraph built = std::move(graph_);
   *this = GraphBuilder(GraphInfo{});
   return built;

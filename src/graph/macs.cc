@@ -26,6 +26,7 @@
 
 #include "foretell/error.h"
 #include "src/core/checked.h"
+#include "src/graph/attributes.h"
 #include "src/graph/convolution.h"
 #include "src/graph/trilinear.h"
 
@@ -83,10 +84,10 @@ std::int64_t ChainMacs(const Operands& op) {
 std::int64_t TensordotMacs(const Operands& op) {
   std::int64_t contracted = 1;
   const Shape& shape = op.InputShape(0);
-  for (std::int64_t dim : op.node().Ints("dims_self", {})) {
-    if (dim < 0) dim += std::ssize(shape);
-    if (dim < 0 || dim >= std::ssize(shape)) continue;
-    contracted = MulMacs(contracted, shape[static_cast<std::size_t>(dim)]);
+  const auto dims = DimsOf(op.node(), "dims_self", shape.size());
+  if (!dims) return 0;
+  for (const std::size_t dim : *dims) {
+    contracted = MulMacs(contracted, shape[dim]);
   }
   return MulMacs(op.Output(0).NumElements(), contracted);
 }
@@ -159,9 +160,8 @@ std::int64_t MatmulMacs(const Operands& op) {
 }
 
 std::int64_t EinsumNodeMacs(const Operands& op) {
-  const Attribute* equation = op.node().FindAttribute("equation");
-  const std::string* text = std::get_if<std::string>(equation);
-  if (text == nullptr) {
+  const std::string_view equation = TextOf(op.node(), "equation");
+  if (equation.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "einsum has no attribute 'equation'");
   }
@@ -169,7 +169,7 @@ std::int64_t EinsumNodeMacs(const Operands& op) {
   for (std::size_t i = 0; i < op.num_inputs(); ++i) {
     shapes.push_back(op.InputShape(i));
   }
-  return EinsumMacs(*text, shapes);
+  return EinsumMacs(equation, shapes);
 }
 
 struct MacRule {

@@ -96,15 +96,17 @@ IndexSet Merge(std::string_view equation, const std::string& term,
   return set;
 }
 
+/// Refuses other sizes that are too large even where one is 0: who reads the
+/// graph multiplies some of them.
 std::int64_t ProductOf(const IndexSet& set, const IndexSizes& sizes) {
   std::int64_t product = 1;
+  bool is_empty = false;
   for (std::size_t i = 0; i < kMaxIndices; ++i) {
-    if (set[i] && sizes[i] == 0) return 0;
+    if (!set[i]) continue;
+    is_empty = is_empty || sizes[i] == 0;
+    product = MulMacs(product, std::max<std::int64_t>(1, sizes[i]));
   }
-  for (std::size_t i = 0; i < kMaxIndices; ++i) {
-    if (set[i]) product = MulMacs(product, sizes[i]);
-  }
-  return product;
+  return is_empty ? 0 : product;
 }
 
 /// Indices of the result; without "->" those that occur once, and the ellipsis.

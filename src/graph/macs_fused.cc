@@ -2,6 +2,7 @@
 // attention and recurrent layers. The formulas stand in macs.cc.
 
 #include <string_view>
+#include <utility>
 
 #include "src/graph/macs.h"
 #include "src/graph/recurrent_layer.h"
@@ -49,7 +50,9 @@ std::int64_t KeysPerQuery(const Operands& op, std::size_t key) {
 
 AttentionSizes SizesOf(const Operands& op, std::size_t query) {
   const std::int64_t width = op.LastOf(query);
-  return {.rows = width == 0 ? 0 : op.Input(query).NumElements() / width,
+  Shape rows = op.InputShape(query);
+  if (!rows.empty()) rows.pop_back();
+  return {.rows = TensorType{.shape = std::move(rows)}.NumElements(),
           .keys = KeysPerQuery(op, query + 1),
           .key_width = width,
           .value_width = op.LastOf(query + 2)};

@@ -3,16 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "foretell/error.h"
+#include "src/core/checked.h"
+#include "src/graph/limits.h"
 
 namespace foretell {
 namespace {
-
-constexpr std::size_t kMaxRank = 64;
-constexpr std::int64_t kMaxBytes = std::int64_t{1} << 62;
 
 enum class LifeStage : std::uint8_t { kUnborn, kAlive, kDead };
 
@@ -60,6 +61,26 @@ void Live(const OperatorGraph& graph, const MemoryEvent& event,
       stage == LifeStage::kDead ? " a second time" : " unallocated"));
 }
 
+/// Elements of a shape whose dimensions of size 0 count as 1.
+std::optional<std::int64_t> ElementsWithoutZeros(
+    std::vector<std::int64_t> shape) {
+  for (std::int64_t& size : shape) size = std::max<std::int64_t>(size, 1);
+  return CheckedProduct(shape);
+}
+
+/// A sum of bytes that says what has more than there may be.
+class Total {
+ public:
+  void Add(std::int64_t bytes, std::string_view what) {
+    bytes_ += bytes;  // Each is at most the limit.
+    if (bytes_ <= kMaxTotalBytes) return;
+    Refuse(fmt::format("{} have more than 2^60 bytes together", what));
+  }
+
+ private:
+  std::int64_t bytes_ = 0;
+};
+
 }  // namespace
 
 void CheckType(const TensorType& type, std::string_view what,
@@ -75,13 +96,10 @@ void CheckType(const TensorType& type, std::string_view what,
   for (const std::int64_t size : type.shape) {
     if (size < 0) Refuse(whose() + " has a negative size: " + ToString(type));
   }
-  try {
-    if (type.Bytes() <= kMaxBytes) return;
-  } catch (const Error& error) {
-    throw WithContext(whose(), error);
-  }
-  Refuse(
-      fmt::format("{}: {} has more than 2^62 bytes", whose(), ToString(type)));
+  const auto elements = ElementsWithoutZeros(type.shape);
+  if (elements && *elements <= kMaxElements) return;
+  Refuse(fmt::format("{}: {} has more than 2^56 elements", whose(),
+                     ToString(type)));
 }
 
 void CheckInputs(const OperatorGraph& graph) {
@@ -105,11 +123,28 @@ void CheckEvents(const OperatorGraph& graph) {
   }
 }
 
+void CheckBytes(const OperatorGraph& graph) {
+  Total all;
+  for (const Storage& storage : graph.storages()) {
+    all.Add(storage.bytes, "all storages");
+  }
+}
+
+void CheckTraffic(const OperatorGraph& graph, const Node& node) {
+  Total all;
+  for (const std::vector<ValueId>* ids : {&node.inputs, &node.outputs}) {
+    for (const ValueId id : *ids) {
+      all.Add(graph.value(id).type.Bytes(), "its operands and results");
+    }
+  }
+}
+
 void CheckTotalMacs(const OperatorGraph& graph) {
   std::int64_t total = 0;
   for (const Node& node : graph.nodes()) {
-    if (!__builtin_add_overflow(total, node.macs, &total)) continue;
-    Refuse("the multiply-accumulates of all operators exceed int64");
+    const bool fits = !__builtin_add_overflow(total, node.macs, &total);
+    if (fits && total <= kMaxMacs) continue;
+    Refuse("the multiply-accumulates of all operators exceed 2^62");
   }
 }
 

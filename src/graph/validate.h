@@ -8,7 +8,7 @@ namespace foretell {
 
 /// Throws Error(kInvalidArgument) that names `what`, and what it is called
 /// where `name` is not empty, when the rank exceeds 64, a size is negative or
-/// the bytes exceed 2^62.
+/// the elements exceed 2^56, dimensions of size 0 counted as 1.
 void CheckType(const TensorType& type, std::string_view what,
                std::string_view name = {});
 
@@ -19,7 +19,14 @@ void CheckInputs(const OperatorGraph& graph);
 /// storage allocated exactly once and freed at most once, after that.
 void CheckEvents(const OperatorGraph& graph);
 
-/// Checks that the MACs of all nodes add up without exceeding int64.
+/// Checks that all storages together have at most 2^60 bytes.
+void CheckBytes(const OperatorGraph& graph);
+
+/// Checks the same of the operands and results of one node, each as often as
+/// it stands there.
+void CheckTraffic(const OperatorGraph& graph, const Node& node);
+
+/// Checks that the MACs of all nodes add up to at most 2^62.
 void CheckTotalMacs(const OperatorGraph& graph);
 
 }  // namespace foretell

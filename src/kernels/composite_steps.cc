@@ -35,7 +35,7 @@ ValueId CompositeSteps::AddSource(ValueId id) {
 }
 
 ValueId CompositeSteps::Operand(std::size_t index) {
-  const ValueId id = node().inputs[index];
+  const ValueId id = node().inputs.at(index);
   const auto known = sources_.find(id);
   if (known != sources_.end()) return known->second;
   const ValueId source = AddSource(id);

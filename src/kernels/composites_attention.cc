@@ -1,3 +1,4 @@
+#include "src/graph/attributes.h"
 #include "src/graph/fused_attention.h"
 #include "src/kernels/composite_calls.h"
 #include "src/kernels/composites.h"
@@ -143,8 +144,8 @@ bool MultiHeadAttention(CompositeSteps& steps) {
       .projection_bias = steps.Operand(6),
       .mask = {},
       .heads = steps.node().Int("num_head", 0),
-      .need_weights = steps.node().Int("need_weights", 1) != 0,
-      .average_weights = steps.node().Int("average_attn_weights", 1) != 0};
+      .need_weights = FlagOf(steps.node(), "need_weights", true),
+      .average_weights = FlagOf(steps.node(), "average_attn_weights", true)};
   if (steps.num_operands() > kMask) block.mask = steps.Operand(kMask);
   if (!IsUnderstood(steps, block)) return false;
   const BlockResult result = Attend(steps, block);
@@ -202,7 +203,7 @@ ValueId Norm(CompositeSteps& steps, ValueId x, std::size_t first) {
 
 bool EncoderLayer(CompositeSteps& steps) {
   if (steps.num_operands() < kLayerMask) return false;
-  const bool norm_first = steps.node().Int("norm_first", 0) != 0;
+  const bool norm_first = FlagOf(steps.node(), "norm_first");
   const ValueId source = steps.Operand(0);
   ValueId x = norm_first ? Norm(steps, source, kNorm1) : source;
   const Block block = BlockOfLayer(steps, x);

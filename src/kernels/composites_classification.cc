@@ -1,5 +1,4 @@
-#include <variant>
-
+#include "src/graph/attributes.h"
 #include "src/kernels/composite_calls.h"
 #include "src/kernels/composites.h"
 
@@ -10,11 +9,8 @@
 namespace foretell::cost {
 namespace {
 
-double Number(const CompositeSteps& steps, std::string_view name) {
-  const Attribute* attribute = steps.node().FindAttribute(name);
-  const auto* const number = std::get_if<double>(attribute);
-  return number != nullptr ? *number
-                           : static_cast<double>(steps.node().Int(name, 0));
+bool SmoothsLabels(const CompositeSteps& steps) {
+  return NumberOf(steps.node(), "label_smoothing", 0) > 0;
 }
 
 /// The kernel also returns the sum of the weights. Images are made contiguous.
@@ -59,7 +55,7 @@ bool NegativeLogLikelihoodNd(CompositeSteps& steps) {
 ValueId FromProbabilities(CompositeSteps& steps, ValueId log_softmax,
                           std::int64_t classes) {
   ValueId target = steps.Operand(1);
-  if (Number(steps, "label_smoothing") > 0) {
+  if (SmoothsLabels(steps)) {
     target = Elementwise(steps, "add", {Elementwise(steps, "mul", {target})});
   }
   ValueId product = Elementwise(steps, "mul", {log_softmax, target});
@@ -113,7 +109,7 @@ bool CrossEntropy(CompositeSteps& steps) {
     steps.Return(FromProbabilities(steps, log_softmax, classes));
     return true;
   }
-  const bool smooths = Number(steps, "label_smoothing") > 0;
+  const bool smooths = SmoothsLabels(steps);
   std::vector<ValueId> operands = {log_softmax, steps.Operand(1)};
   if (steps.num_operands() > 2) operands.push_back(steps.Operand(2));
   if (smooths && operands.size() > 2) return false;

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <variant>
 
+#include "src/graph/attributes.h"
 #include "src/kernels/composite_calls.h"
 #include "src/kernels/composites.h"
 
@@ -64,10 +64,7 @@ class Contraction {
   explicit Contraction(CompositeSteps& steps) : steps_(steps) {}
 
   bool Parse() {
-    const Attribute* attribute = steps_.node().FindAttribute("equation");
-    const std::string* given = std::get_if<std::string>(attribute);
-    if (given == nullptr) return false;
-    std::string text = *given;
+    std::string text(TextOf(steps_.node(), "equation"));
     std::erase(text, ' ');
     const std::size_t arrow = text.find("->");
     std::string left = text.substr(0, arrow);

@@ -1,3 +1,4 @@
+#include "src/graph/attributes.h"
 #include "src/kernels/composite_calls.h"
 #include "src/kernels/composites.h"
 
@@ -78,7 +79,7 @@ bool Divergence(CompositeSteps& steps) {
   const ValueId input = steps.Operand(0);
   const ValueId target = steps.Operand(1);
   ValueId loss;
-  if (steps.node().Int("log_target", 0) != 0) {
+  if (FlagOf(steps.node(), "log_target")) {
     const ValueId difference = Elementwise(steps, "sub", {target, input});
     const ValueId power = Elementwise(steps, "exp", {target});
     loss = Elementwise(steps, "mul", {power, difference});
@@ -156,7 +157,7 @@ bool TripletMargin(CompositeSteps& steps) {
   };
   const ValueId positive = distance(anchor, 1);
   ValueId negative = distance(anchor, 2);
-  if (steps.node().Int("swap", 0) != 0) {
+  if (FlagOf(steps.node(), "swap")) {
     const ValueId swapped = distance(steps.Operand(1), 2);
     negative = Elementwise(steps, "minimum", {negative, swapped});
   }
@@ -211,7 +212,7 @@ bool Poisson(CompositeSteps& steps) {
   const ValueId input = steps.Operand(0);
   const ValueId target = steps.Operand(1);
   ValueId loss;
-  if (steps.node().Int("log_input", 1) != 0) {
+  if (FlagOf(steps.node(), "log_input", true)) {
     const ValueId product = Elementwise(steps, "mul", {target, input});
     loss = Elementwise(steps, "sub",
                        {Elementwise(steps, "exp", {input}), product});
@@ -221,7 +222,7 @@ bool Poisson(CompositeSteps& steps) {
     const ValueId product = Elementwise(steps, "mul", {target, log});
     loss = Elementwise(steps, "sub", {input, product});
   }
-  if (steps.node().Int("full", 0) != 0) loss = AddStirling(steps, loss, target);
+  if (FlagOf(steps.node(), "full")) loss = AddStirling(steps, loss, target);
   steps.Return(ReduceLoss(steps, loss));
   return true;
 }

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <variant>
 
 #include "src/core/checked.h"
+#include "src/graph/attributes.h"
 #include "src/kernels/composite_calls.h"
 #include "src/kernels/composites.h"
 
@@ -14,15 +14,6 @@ namespace {
 /// Rows from which a Euclidean distance is a product.
 constexpr std::int64_t kFewRows = 25;
 
-double Number(const CompositeSteps& steps, std::string_view name,
-              double fallback) {
-  const Attribute* attribute = steps.node().FindAttribute(name);
-  const auto* const number = std::get_if<double>(attribute);
-  if (number != nullptr) return *number;
-  return static_cast<double>(
-      steps.node().Int(name, static_cast<std::int64_t>(fallback)));
-}
-
 bool Takes(const CompositeSteps& steps, std::size_t operands) {
   return steps.num_operands() >= operands;
 }
@@ -33,7 +24,7 @@ bool PairwiseDistance(CompositeSteps& steps) {
       Elementwise(steps, "sub", {steps.Operand(0), steps.Operand(1)});
   const ValueId shifted = Elementwise(steps, "add", {difference});
   steps.Return(Reduce(steps, "norm", shifted, {-1},
-                      steps.node().Int("keepdim", 0) != 0));
+                      FlagOf(steps.node(), "keepdim")));
   return true;
 }
 
@@ -48,8 +39,15 @@ bool Distance(CompositeSteps& steps) {
 /// Both operands are normalised, then multiplied and summed.
 bool CosineSimilarity(CompositeSteps& steps) {
   if (!Takes(steps, 2)) return false;
-  const std::int64_t dim = steps.node().Int("dim", 1);
   std::vector<ValueId> operands = {steps.Operand(0), steps.Operand(1)};
+  const Shape common =
+      Broadcast(steps.ShapeOf(operands[0]), steps.ShapeOf(operands[1]));
+  const auto counted = DimOf(steps.node(), "dim", common.size(), 1);
+  if (!counted) return false;
+  const auto dim = static_cast<std::int64_t>(*counted);
+  for (ValueId& id : operands) {
+    if (steps.RankOf(id) < common.size()) id = steps.View("expand", id, common);
+  }
   std::vector<ValueId> norms;
   for (const ValueId id : operands) {
     const ValueId norm = Reduce(steps, "linalg_vector_norm", id, {dim}, true);
@@ -97,7 +95,7 @@ bool IsProductOfDistances(const CompositeSteps& steps, std::int64_t rows) {
   constexpr std::int64_t kAlways = 1;
   constexpr std::int64_t kNever = 2;
   const std::int64_t mode = steps.node().Int("compute_mode", 0);
-  return Number(steps, "p", 2) == 2 && mode != kNever &&
+  return NumberOf(steps.node(), "p", 2) == 2 && mode != kNever &&
          (mode == kAlways || rows > kFewRows);
 }
 
@@ -141,9 +139,10 @@ bool PairDistances(CompositeSteps& steps) {
 bool LogSumExp(CompositeSteps& steps) {
   if (!Takes(steps, 1)) return false;
   const ValueId x = steps.Operand(0);
-  const std::vector<std::int64_t> dims = steps.node().Ints("dim", {});
-  const bool keep = steps.node().Int("keepdim", 0) != 0;
-  if (dims.empty()) return false;
+  const auto counted = DimsOf(steps.node(), "dim", steps.RankOf(x));
+  const bool keep = FlagOf(steps.node(), "keepdim");
+  if (!counted || counted->empty()) return false;
+  const std::vector<std::int64_t> dims(counted->begin(), counted->end());
   const ValueId most = Reduce(steps, "amax", x, dims, true);
   const ValueId squeezed =
       Reshape(steps, most, keep ? steps.ShapeOf(most) : steps.result().shape);
@@ -227,7 +226,7 @@ bool BlockDiagonal(CompositeSteps& steps) {
 
 /// Whole channels at once: the noise has one element per channel.
 bool FeatureDropout(CompositeSteps& steps) {
-  if (!Takes(steps, 1) || steps.node().Int("train", 0) == 0) return false;
+  if (!Takes(steps, 1) || !FlagOf(steps.node(), "train")) return false;
   const ValueId x = steps.Operand(0);
   Shape shape = steps.ShapeOf(x);
   if (shape.size() < 2) return false;

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
+#include "src/graph/attributes.h"
 #include "src/kernels/composite_calls.h"
 #include "src/kernels/composites.h"
 
@@ -10,15 +12,13 @@
 namespace foretell::cost {
 namespace {
 
-/// Dimensions of `rank` counted from the front; empty when one is not there.
-std::optional<std::vector<std::int64_t>> Dimensions(
-    std::vector<std::int64_t> dims, std::size_t rank) {
-  const auto size = static_cast<std::int64_t>(rank);
-  for (std::int64_t& dim : dims) {
-    if (dim < 0) dim += size;
-    if (dim < 0 || dim >= size) return std::nullopt;
-  }
-  return dims;
+/// The dimensions that an attribute says; empty when one is not there.
+std::optional<std::vector<std::int64_t>> Dimensions(const CompositeSteps& steps,
+                                                    std::string_view name,
+                                                    ValueId id) {
+  const auto dims = DimsOf(steps.node(), name, steps.RankOf(id));
+  if (!dims) return std::nullopt;
+  return std::vector<std::int64_t>(dims->begin(), dims->end());
 }
 
 std::vector<std::int64_t> Others(const std::vector<std::int64_t>& dims,
@@ -48,10 +48,8 @@ bool Tensordot(CompositeSteps& steps) {
   if (steps.num_operands() < 2) return false;
   const ValueId left = steps.Operand(0);
   const ValueId right = steps.Operand(1);
-  const auto inner_left =
-      Dimensions(steps.node().Ints("dims_self", {}), steps.RankOf(left));
-  const auto inner_right =
-      Dimensions(steps.node().Ints("dims_other", {}), steps.RankOf(right));
+  const auto inner_left = Dimensions(steps, "dims_self", left);
+  const auto inner_right = Dimensions(steps, "dims_other", right);
   if (!inner_left || !inner_right ||
       inner_left->size() != inner_right->size()) {
     return false;
@@ -174,7 +172,10 @@ bool VectorDot(CompositeSteps& steps) {
   if (steps.num_operands() < 2) return false;
   const ValueId product =
       Elementwise(steps, "mul", {steps.Operand(0), steps.Operand(1)});
-  steps.Return(Reduce(steps, "sum", product, {steps.node().Int("dim", -1)}));
+  const auto dim = DimOf(steps.node(), "dim", steps.RankOf(product), -1);
+  if (!dim) return false;
+  steps.Return(
+      Reduce(steps, "sum", product, {static_cast<std::int64_t>(*dim)}));
   return true;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "src/graph/attributes.h"
 #include "src/kernels/composite_calls.h"
 #include "src/kernels/composites.h"
 #include "src/kernels/recurrent_layers.h"
@@ -39,7 +40,7 @@ void Step(CompositeSteps& steps, const RecurrentKind& kind, const Cell& cell,
   const ValueId next =
       steps.Call(kind.cell, std::move(operands), {rows, units});
   if (kind.has_cell_state) steps.AlsoReturns({rows, units});
-  const bool trains = steps.node().Int("train", 0) != 0;
+  const bool trains = FlagOf(steps.node(), "train");
   if (trains && kind.reserved > 0) {
     steps.AlsoReturns({rows, kind.reserved * units});
   }
@@ -69,10 +70,8 @@ ValueId RunLayers(CompositeSteps& steps, const RecurrentKind& kind,
                   const Layers& layers, ValueId input) {
   const std::int64_t width =
       layers.directions * steps.Size(layers.states.front(), 2);
-  const double* dropout =
-      std::get_if<double>(steps.node().FindAttribute("dropout"));
-  const bool drops =
-      dropout != nullptr && *dropout > 0 && steps.node().Int("train", 0) != 0;
+  const bool drops = NumberOf(steps.node(), "dropout", 0) > 0 &&
+                     FlagOf(steps.node(), "train");
   for (std::size_t i = 0; i < layers.cells.size(); ++i) {
     RunLayers(steps, kind, layers, layers.cells[i], input);
     if ((static_cast<std::int64_t>(i) + 1) % layers.directions != 0) continue;

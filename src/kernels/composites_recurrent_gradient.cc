@@ -1,3 +1,4 @@
+#include "src/graph/attributes.h"
 #include "src/kernels/composite_calls.h"
 #include "src/kernels/composites.h"
 #include "src/kernels/recurrent_layers.h"
@@ -128,7 +129,8 @@ const RecurrentKind* KindOfMode(std::int64_t mode) {
 bool RecurrentGradient(CompositeSteps& steps) {
   const Node& node = steps.node();
   const RecurrentKind* kind = KindOfMode(node.Int("mode", -1));
-  const std::int64_t directions = node.Int("bidirectional", 0) != 0 ? 2 : 1;
+  const std::int64_t directions = FlagOf(node, "bidirectional") ? 2 : 1;
+  // Both are small: attribute_table.h.
   const std::int64_t num_weights =
       node.Int("weight_stride0", 0) * directions * node.Int("num_layers", 0);
   if (kind == nullptr || num_weights < 2 ||

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "src/graph/attributes.h"
 #include "src/graph/convolution.h"
 #include "src/kernels/einsum_product.h"
 
@@ -112,7 +113,7 @@ void SetAttention(const Expansion& expansion, const Node& node,
   kernel.m = query[query.size() - 2];
   kernel.n = key[key.size() - 2];
   kernel.k = query.back();
-  kernel.causal = node.Int("is_causal", 0) != 0;
+  kernel.causal = FlagOf(node, "is_causal");
 }
 
 /// Elements between two rows of a matrix whose rows, or columns, lie side by

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <variant>
 #include <vector>
+
+#include "src/graph/attributes.h"
 
 namespace foretell::cost {
 namespace {
@@ -17,10 +18,7 @@ struct Equation {
 };
 
 std::optional<Equation> ParseEquation(const Node& node) {
-  const Attribute* attribute = node.FindAttribute("equation");
-  const std::string* given = std::get_if<std::string>(attribute);
-  if (given == nullptr) return std::nullopt;
-  std::string text = *given;
+  std::string text(TextOf(node, "equation"));
   std::erase(text, ' ');
   const std::size_t comma = text.find(',');
   const std::size_t arrow = text.find("->");

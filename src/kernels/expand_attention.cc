@@ -1,6 +1,8 @@
 #include <cstddef>
 #include <string>
 
+#include "src/graph/macs.h"
+#include "src/graph/validate.h"
 #include "src/kernels/expansion.h"
 
 // Attention without a fused kernel:
@@ -36,7 +38,8 @@ struct AttentionSizes {
   std::int64_t Results() const { return batch * queries * value_width; }
 };
 
-/// Errors as RequireRepresentable, for the scores.
+/// Throws Error(kInvalidArgument) for scores or results that no graph may have,
+/// and for keys and values that repeat beyond that.
 AttentionSizes SizesOf(const Expansion& expansion, const Node& node) {
   const Shape& query = expansion.tensors.ShapeOf(node.inputs[0]);
   const Shape& key = expansion.tensors.ShapeOf(node.inputs[1]);
@@ -47,8 +50,15 @@ AttentionSizes SizesOf(const Expansion& expansion, const Node& node) {
                                 .key_width = query.back(),
                                 .value_width = value.back()};
   const std::string& name = expansion.graph.value(node.outputs.front()).name;
-  RequireRepresentable(name, {sizes.batch, sizes.queries, sizes.keys});
-  RequireRepresentable(name, {sizes.batch, sizes.queries, sizes.value_width});
+  const auto require = [&](std::int64_t rows, std::int64_t columns) {
+    CheckType({DType::kF32, {sizes.batch, rows, columns}}, "attention", name);
+  };
+  require(sizes.queries, sizes.keys);
+  require(sizes.queries, sizes.value_width);
+  require(sizes.keys, sizes.key_width);
+  require(value[value.size() - 2], sizes.value_width);
+  MulMacs(sizes.Scores(), sizes.key_width);
+  MulMacs(sizes.Results(), sizes.keys);
   return sizes;
 }
 

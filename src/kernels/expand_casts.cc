@@ -96,7 +96,9 @@ bool ExpandTracedCast(Expansion& expansion, NodeId id) {
            !down                    ? KernelClass::kCastUp
            : tensors.IsWeight(from) ? KernelClass::kCastWeight
                                     : KernelClass::kCastDown);
-  tensors.SetStrides(to, tensors.StridesOf(from));
+  if (tensors.ShapeOf(to) == tensors.ShapeOf(from)) {
+    tensors.SetStrides(to, tensors.StridesOf(from));
+  }
   return true;
 }
 

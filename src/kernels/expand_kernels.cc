@@ -11,6 +11,8 @@
 // spends much of its time in casts, normalisations in f32 and copies that no
 // operator names.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -18,6 +20,8 @@
 #include <string_view>
 #include <utility>
 
+#include "foretell/error.h"
+#include "src/graph/attributes.h"
 #include "src/kernels/constants.h"
 #include "src/kernels/expand_composites.h"
 #include "src/kernels/expansion.h"
@@ -197,8 +201,8 @@ void ExpandFilling(Expansion& expansion, const ExpandedNode& expanded,
 void ExpandStatistics(Expansion& expansion, const ExpandedNode& expanded,
                       Kernel& norm) {
   const bool trains = expanded.node.kind == OpKind::kBatchNorm &&
-                      (expanded.node.Int("training", 0) != 0 ||
-                       expanded.node.Int("train", 0) != 0);
+                      (FlagOf(expanded.node, "training") ||
+                       FlagOf(expanded.node, "train"));
   if (!trains) return;
   norm.variant = true;
   Kernel statistics = norm;
@@ -244,6 +248,19 @@ void ExpandNode(Expansion& expansion, NodeId id) {
   }
 }
 
+/// Requires that launches can be counted together; all else of a kernel is
+/// bounded by the tensors that it moves.
+void RequireCountable(const std::vector<Kernel>& kernels) {
+  std::int64_t launches = 0;
+  for (const Kernel& kernel : kernels) {
+    if (!__builtin_add_overflow(launches, kernel.count, &launches)) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("operator {} repeats kernels {} times, all "
+                            "launches exceed int64",
+                            kernel.node, kernel.count));
+  }
+}
+
 }  // namespace
 
 void ExpandNodes(Expansion& expansion) {
@@ -263,6 +280,7 @@ std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run) {
   shown.autocast = run.autocast && !graph.info().autocast;
   Expansion expansion(graph, shown);
   ExpandNodes(expansion);
+  RequireCountable(expansion.kernels);
   for (Kernel& kernel : expansion.kernels) kernel.torch = run.torch;
   return std::move(expansion.kernels);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/graph/attributes.h"
 #include "src/kernels/composite_calls.h"
 
 namespace foretell::cost {
@@ -60,7 +61,7 @@ std::optional<Layers> SortLayers(CompositeSteps& steps,
                                  std::size_t end_of_weights) {
   if (steps.num_operands() < 2) return std::nullopt;
   Layers layers = {.input = steps.Operand(0), .states = {}, .cells = {}};
-  layers.directions = steps.node().Int("bidirectional", 0) != 0 ? 2 : 1;
+  layers.directions = FlagOf(steps.node(), "bidirectional") ? 2 : 1;
   std::vector<ValueId> weights;
   for (std::size_t i = 1; i < steps.num_operands(); ++i) {
     const ValueId id = steps.Operand(i);
@@ -95,7 +96,7 @@ bool IsPersistent(CompositeSteps& steps, const RecurrentKind& kind,
 
 bool IsBatchFirst(CompositeSteps& steps, const Layers& layers) {
   return steps.RankOf(layers.input) == 3 &&
-         steps.node().Int("batch_first", 0) != 0;
+         FlagOf(steps.node(), "batch_first");
 }
 
 ValueId StepsFirst(CompositeSteps& steps, const Layers& layers) {

@@ -1,19 +1,16 @@
 #include "src/kernels/tensor_states.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
-#include <string>
+#include <utility>
 
 #include "foretell/error.h"
-#include "src/core/checked.h"
+#include "src/graph/attributes.h"
+#include "src/graph/limits.h"
 
 namespace foretell::cost {
 namespace {
-
-/// Elements beyond which bytes and strides may leave int64.
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 56;
 
 std::int64_t SourceElementBytes(const Value& value, const Run& mode) {
   const DType dtype = value.type.dtype;
@@ -27,10 +24,24 @@ Strides SourceStrides(const Value& value, const Run& mode) {
                                          : ContiguousStrides(value.type.shape);
 }
 
+/// A dimension of one element leads nowhere, whatever its stride.
+bool StaysWithinLimits(const Shape& shape, const Strides& strides) {
+  std::int64_t last = 0;
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    if (shape[dim] <= 1) continue;
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(shape[dim], strides[dim], &reach) ||
+        __builtin_add_overflow(last, reach, &last) || last > kMaxElements) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool IsAutocastCast(const Node& node) {
-  return node.kind == OpKind::kCast && node.Int(kAutocastAttribute, 0) != 0 &&
+  return node.kind == OpKind::kCast && FlagOf(node, kAutocastAttribute) &&
          !node.inputs.empty() && !node.outputs.empty();
 }
 
@@ -40,23 +51,24 @@ ValueId BeforeAutocast(const OperatorGraph& graph, ValueId id) {
   return graph.node(producer).inputs.front();
 }
 
-void RequireRepresentable(const std::string& name, const Shape& shape) {
-  Shape counted = shape;
-  for (std::int64_t& size : counted) size = std::max<std::int64_t>(size, 1);
-  const std::optional<std::int64_t> elements = CheckedProduct(counted);
-  if (elements && *elements <= kMaxElements) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("tensor '{}' has shape [{}], more than 2^56 elements",
-                          name, fmt::join(shape, ",")));
-}
-
 TensorStates::TensorStates(const OperatorGraph& graph, const Run& mode)
     : graph_(graph) {
   for (const Value& value : graph.values()) {
-    RequireRepresentable(value.name, value.type.shape);
     element_bytes_.push_back(SourceElementBytes(value, mode));
     strides_.push_back(SourceStrides(value, mode));
   }
+}
+
+void TensorStates::SetStrides(ValueId id, Strides strides) {
+  const Shape& shape = ShapeOf(id);
+  if (strides.size() != shape.size() || !StaysWithinLimits(shape, strides)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("tensor '{}' of shape [{}] cannot have strides "
+                            "[{}]",
+                            graph_.value(id).name, fmt::join(shape, ","),
+                            fmt::join(strides, ",")));
+  }
+  strides_[static_cast<std::size_t>(id)] = std::move(strides);
 }
 
 bool TensorStates::IsWeight(ValueId id) const {

@@ -2,8 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "foretell/graph.h"
@@ -17,17 +15,11 @@ bool IsAutocastCast(const Node& node);
 /// What autocast cast to `id`; `id` itself where it did not.
 ValueId BeforeAutocast(const OperatorGraph& graph, ValueId id);
 
-/// Throws Error(kInvalidArgument) that names the tensor when `shape` has more
-/// than 2^56 elements, dimensions of size 0 counted as 1: its bytes or strides
-/// might leave int64.
-void RequireRepresentable(const std::string& name, const Shape& shape);
-
 /// What the tensors of a graph physically are when it runs in some mode:
 /// element sizes and strides. Starts with the sources set and everything else
 /// contiguous; whoever expands a node sets its results.
 class TensorStates {
  public:
-  /// Errors as RequireRepresentable.
   TensorStates(const OperatorGraph& graph, const Run& mode);
 
   const Shape& ShapeOf(ValueId id) const { return graph_.value(id).type.shape; }
@@ -50,9 +42,10 @@ class TensorStates {
   }
 
   const Strides& StridesOf(ValueId id) const { return At(strides_, id); }
-  void SetStrides(ValueId id, Strides strides) {
-    strides_[static_cast<std::size_t>(id)] = std::move(strides);
-  }
+  /// Throws Error(kInvalidArgument) that names the tensor for strides of
+  /// another rank, or that lead further than 2^56 elements: whoever reads
+  /// strides indexes by the shape, and multiplies both.
+  void SetStrides(ValueId id, Strides strides);
   bool IsContiguous(ValueId id) const {
     return cost::IsContiguous(ShapeOf(id), StridesOf(id));
   }

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "src/graph/attributes.h"
+
 namespace foretell::cost {
 namespace {
 
@@ -20,14 +22,6 @@ struct View {
 
 using ViewRule = std::optional<Strides> (*)(const View&);
 
-/// `dim` counted from the front; the last dimension when it is out of range.
-std::size_t Dimension(std::int64_t dim, std::size_t rank) {
-  const std::int64_t size = static_cast<std::int64_t>(rank);
-  const std::int64_t counted = dim < 0 ? dim + size : dim;
-  return static_cast<std::size_t>(
-      std::clamp<std::int64_t>(counted, 0, size - 1));
-}
-
 std::optional<Strides> Reshape(const View& view) {
   return ViewStrides(view.shape, view.strides, view.new_shape);
 }
@@ -38,30 +32,37 @@ std::optional<Strides> Contiguous(const View& view) {
 }
 
 std::optional<Strides> Permute(const View& view) {
-  const std::vector<std::int64_t> dims = view.node.Ints("dims", {});
-  if (dims.size() != view.rank()) return Reshape(view);
+  const auto dims = PermutationOf(view.node, "dims", view.rank());
+  if (!dims) return Reshape(view);
   Strides result;
-  for (const std::int64_t dim : dims) {
-    result.push_back(view.strides[Dimension(dim, view.rank())]);
-  }
+  for (const std::size_t dim : *dims) result.push_back(view.strides[dim]);
   return result;
 }
 
-Strides Swapped(const View& view, std::int64_t first, std::int64_t second) {
+/// Exchanges the dimensions that two attributes say.
+std::optional<Strides> Exchanged(const View& view, std::string_view first,
+                                 std::string_view second) {
+  const auto from = DimOf(view.node, first, view.rank(), 0);
+  const auto to = DimOf(view.node, second, view.rank(), 1);
+  if (!from || !to) return Reshape(view);
   Strides result = view.strides;
-  if (result.empty()) return result;
-  std::swap(result[Dimension(first, view.rank())],
-            result[Dimension(second, view.rank())]);
+  std::swap(result[*from], result[*to]);
   return result;
 }
 
 std::optional<Strides> Transpose(const View& view) {
-  return Swapped(view, view.node.Int("dim0", 0), view.node.Int("dim1", 1));
+  return Exchanged(view, "dim0", "dim1");
+}
+
+std::optional<Strides> SwapAxes(const View& view) {
+  return Exchanged(view, "axis0", "axis1");
 }
 
 std::optional<Strides> TransposeLastTwo(const View& view) {
-  if (view.rank() < 2) return view.strides;
-  return Swapped(view, -2, -1);
+  Strides result = view.strides;
+  const std::size_t rank = view.rank();
+  if (rank >= 2) std::swap(result[rank - 2], result[rank - 1]);
+  return result;
 }
 
 /// Repeated dimensions have stride 0; new ones come first.
@@ -78,19 +79,21 @@ std::optional<Strides> Expand(const View& view) {
 }
 
 std::optional<Strides> DropDimension(const View& view) {
-  if (view.new_shape.size() + 1 != view.rank()) return Reshape(view);
+  const auto dim = DimOf(view.node, "dim", view.rank());
+  if (!dim || view.new_shape.size() + 1 != view.rank()) return Reshape(view);
   Strides result = view.strides;
-  const std::size_t dim = Dimension(view.node.Int("dim", 0), view.rank());
-  result.erase(result.begin() + static_cast<std::ptrdiff_t>(dim));
+  result.erase(result.begin() + static_cast<std::ptrdiff_t>(*dim));
   return result;
 }
 
 std::optional<Strides> Slice(const View& view) {
-  if (view.rank() == 0) return view.strides;
+  const auto dim = DimOf(view.node, "dim", view.rank());
+  if (!dim) return view.strides;
   Strides result = view.strides;
-  const std::int64_t step = view.node.Int("step", 1);
-  result[Dimension(view.node.Int("dim", 0), view.rank())] *=
-      std::max<std::int64_t>(1, step);
+  // A step beyond the dimension takes one element of it.
+  const std::int64_t longest = std::max<std::int64_t>(1, view.shape[*dim]);
+  result[*dim] *=
+      std::clamp<std::int64_t>(view.node.Int("step", 1), 1, longest);
   return result;
 }
 
@@ -126,7 +129,7 @@ constexpr ViewOperator kViewOperators[] = {
     {"select", &DropDimension},
     {"slice", &Slice},
     {"squeeze", &Reshape},
-    {"swapaxes", &Transpose},
+    {"swapaxes", &SwapAxes},
     {"swapdims", &Transpose},
     {"t", &TransposeLastTwo},
     {"transpose", &Transpose},

@@ -152,7 +152,8 @@ class DataParallel final : public StepRewriter {
     return graph().value(facts_.parameters[IndexOf(index)].value).type;
   }
 
-  /// The newest value in the gradient's storage.
+  /// The newest value in the gradient's storage, which a node wrote: by_ready
+  /// has no other parameters.
   ValueId GradientOf(ParameterIndex index) const {
     const Parameter& parameter = facts_.parameters[IndexOf(index)];
     const std::vector<ValueId>& written = graph().node(parameter.ready).outputs;

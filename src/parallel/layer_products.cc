@@ -55,7 +55,8 @@ void LayerProducts::FindWeights() {
       matrix_of_[IndexOf(id)] = owner;
     } else if (value.producer != kNone) {
       const Node& node = graph_.node(value.producer);
-      if (KeepsMatrix(node) && node.phase != Phase::kOptimizer) {
+      if (KeepsMatrix(node) && !node.inputs.empty() &&
+          node.phase != Phase::kOptimizer) {
         matrix_of_[IndexOf(id)] = matrix_of_[IndexOf(node.inputs.front())];
       }
     }
@@ -67,7 +68,7 @@ std::optional<LayerProduct> LayerProducts::ProductOf(NodeId id) const {
   const auto* const form =
       std::ranges::find(kForms, node.target, &ProductForm::target);
   if (form == std::end(kForms) || node.phase == Phase::kOptimizer) return {};
-  if (form->matrix >= node.inputs.size()) return {};
+  if (form->matrix >= node.inputs.size() || node.outputs.empty()) return {};
   const ValueId matrix = node.inputs[form->matrix];
   const ParameterIndex weight = matrix_of_[IndexOf(matrix)];
   if (weight == kNone) return {};

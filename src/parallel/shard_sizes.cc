@@ -1,5 +1,12 @@
 #include "src/parallel/shard_sizes.h"
 
+#include <fmt/core.h>
+
+#include <limits>
+
+#include "foretell/error.h"
+#include "src/core/checked.h"
+#include "src/graph/limits.h"
 #include "src/parallel/step_rewriter.h"
 
 namespace foretell::parallel {
@@ -16,14 +23,25 @@ TensorType ShardSizes::ShardType(ParameterIndex index) const {
 }
 
 std::int64_t ShardSizes::WholeBytes(ParameterIndex index) const {
-  return ShardType(index).Bytes() * gpus_;
+  const auto bytes = CheckedMul(ShardType(index).Bytes(), gpus_);
+  return RequireBytes(bytes.value_or(std::numeric_limits<std::int64_t>::max()));
 }
 
 std::int64_t ShardSizes::WholeBytes(
     const std::vector<ParameterIndex>& indices) const {
   std::int64_t bytes = 0;
-  for (const ParameterIndex index : indices) bytes += WholeBytes(index);
+  for (const ParameterIndex index : indices) {
+    bytes = RequireBytes(bytes + WholeBytes(index));
+  }
   return bytes;
+}
+
+std::int64_t ShardSizes::RequireBytes(std::int64_t bytes) const {
+  if (bytes <= kMaxTotalBytes) return bytes;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("parameters, padded to equal parts of {} GPUs, have "
+                          "more than 2^60 bytes",
+                          gpus_));
 }
 
 TensorType ShardSizes::FlatType(const std::vector<ParameterIndex>& indices,

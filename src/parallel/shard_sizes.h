@@ -18,7 +18,8 @@ class ShardSizes {
   const TensorType& TypeOf(ParameterIndex index) const;
   /// The rows of the first GPU; a scalar is everybody's.
   TensorType ShardType(ParameterIndex index) const;
-  /// Of all GPUs' rows, padded to as many as the first has.
+  /// Of all GPUs' rows, padded to as many as the first has. Throws
+  /// Error(kInvalidArgument) beyond what a graph may have.
   std::int64_t WholeBytes(ParameterIndex index) const;
   std::int64_t WholeBytes(const std::vector<ParameterIndex>& indices) const;
   /// `bytes` of them in one list, by the first one's element type.
@@ -26,6 +27,8 @@ class ShardSizes {
                       std::int64_t bytes) const;
 
  private:
+  std::int64_t RequireBytes(std::int64_t bytes) const;
+
   const OperatorGraph& graph_;
   const StepFacts& facts_;
   int gpus_;

@@ -125,6 +125,7 @@ bool SharedLayers::Spread() {
 bool SharedLayers::StaysWhole(const Node& node) const {
   const bool is_copy = node.FindAttribute(kOwnPartAttribute) != nullptr;
   const bool is_gathered = node.target == kAllGather;
+  if (node.inputs.empty() || node.outputs.empty()) return true;
   const ValueId in = node.inputs.front();
   const ValueId out = node.outputs.front();
   return (is_gathered || !At(in)) && (is_copy || !At(out));

@@ -13,23 +13,20 @@ bool IsEmpty(const SplitBoard& board, ValueId id) {
   return std::ranges::count(board.ShapeOf(id), 0) > 0;
 }
 
-/// The operand's dimension by the result's.
-std::vector<std::int32_t> OrderOf(const Node& node, std::int32_t rank) {
-  std::vector<std::int32_t> order;
-  if (node.target == "permute") {
-    for (const std::int64_t dim : node.Ints("dims", {})) {
-      order.push_back(static_cast<std::int32_t>(dim < 0 ? dim + rank : dim));
-    }
-    return order;
-  }
-  order.resize(static_cast<std::size_t>(rank));
+/// The operand's dimension by the result's; empty where the attributes do not
+/// fit.
+std::optional<std::vector<std::size_t>> OrderOf(const Node& node,
+                                                std::size_t rank) {
+  if (node.target == "permute") return PermutationOf(node, "dims", rank);
+  std::vector<std::size_t> order(rank);
   std::iota(order.begin(), order.end(), 0);
   if (rank < 2) return order;
   const bool is_matrix = node.target == "t" || node.target == "numpy_T";
-  const auto first = is_matrix ? std::int32_t{0} : DimOf(node, "dim0", rank);
-  const auto second = is_matrix ? std::int32_t{1} : DimOf(node, "dim1", rank);
-  std::swap(order[static_cast<std::size_t>(first)],
-            order[static_cast<std::size_t>(second)]);
+  const bool has_axes = node.target == "swapaxes";
+  const auto first = DimOf(node, has_axes ? "axis0" : "dim0", rank, 0);
+  const auto second = DimOf(node, has_axes ? "axis1" : "dim1", rank, 1);
+  if (!is_matrix && (!first || !second)) return std::nullopt;
+  std::swap(order[is_matrix ? 0 : *first], order[is_matrix ? 1 : *second]);
   return order;
 }
 
@@ -38,8 +35,9 @@ std::vector<std::int32_t> OrderOf(const Node& node, std::int32_t rank) {
 bool FollowSelected(const Node& node, bool is_added, SplitBoard& board) {
   const Values& outer = is_added ? node.outputs : node.inputs;
   const Values& inner = is_added ? node.inputs : node.outputs;
-  const std::int32_t rank = RankOf(board, outer.front());
-  const std::int32_t along = DimOf(node, "dim", rank);
+  const auto place = SplitDimOf(board, node, "dim", outer.front());
+  if (!place) return false;
+  const std::int32_t along = *place;
   const auto demand_inner = [&](const Split& split) {
     const std::int32_t dim = split.dim - (split.dim > along ? 1 : 0);
     return split.dim != along && std::ranges::all_of(inner, [&](ValueId id) {
@@ -95,22 +93,25 @@ bool FollowOrder(const Node& node, SplitBoard& board) {
   const ValueId in = node.inputs.front();
   const ValueId out = node.outputs.front();
   const Shape& turned = board.ShapeOf(out);
-  const auto order = OrderOf(node, RankOf(board, out));
-  if (order.size() != turned.size()) return false;
+  const auto order = OrderOf(node, turned.size());
+  if (!order) return false;
   Shape straight(turned.size());
-  for (std::size_t d = 0; d < order.size(); ++d) {
-    straight[static_cast<std::size_t>(order[d])] = turned[d];
+  for (std::size_t d = 0; d < order->size(); ++d) {
+    straight[(*order)[d]] = turned[d];
   }
   if (const auto& split = board.At(out)) {
-    const auto dim = order[static_cast<std::size_t>(split->dim)];
-    const auto mine =
-        ReshapedSplit(straight, {dim, split->period}, board.ShapeOf(in));
+    const std::size_t dim = (*order)[static_cast<std::size_t>(split->dim)];
+    const auto mine = ReshapedSplit(
+        straight, {static_cast<std::int32_t>(dim), split->period},
+        board.ShapeOf(in));
     if (!mine || !board.Demand(in, *mine)) return false;
   }
   if (const auto& split = board.At(in)) {
     const auto mine = ReshapedSplit(board.ShapeOf(in), *split, straight);
     if (!mine) return false;
-    const auto place = std::ranges::find(order, mine->dim) - order.begin();
+    const auto place =
+        std::ranges::find(*order, static_cast<std::size_t>(mine->dim)) -
+        order->begin();
     if (!board.Demand(out, {static_cast<std::int32_t>(place), mine->period})) {
       return false;
     }
@@ -124,12 +125,13 @@ bool FollowPieces(const Node& node, SplitBoard& board) {
     if (!IsEmpty(board, id)) values.push_back(id);
   }
   const std::int32_t rank = RankOf(board, node.outputs.front());
-  const std::int32_t along = DimOf(node, "dim", rank);
+  const auto along = SplitDimOf(board, node, "dim", node.outputs.front());
+  if (!along) return false;
   for (const ValueId id : values) {
     if (RankOf(board, id) != rank) return false;
     if (!board.At(id)) continue;
     const Split split = *board.At(id);
-    if (split.dim == along && (node.Int("start", 0) % split.period != 0 ||
+    if (split.dim == *along && (node.Int("start", 0) % split.period != 0 ||
                                node.Int("step", 1) != 1)) {
       return false;
     }
@@ -151,7 +153,8 @@ bool FollowStacking(const Node& node, SplitBoard& board) {
 bool FollowGather(const Node& node, SplitBoard& board) {
   const Values values = ValuesOf(node);
   const std::int32_t rank = RankOf(board, node.outputs.front());
-  const std::int32_t along = DimOf(node, "dim", rank);
+  const auto along = SplitDimOf(board, node, "dim", node.outputs.front());
+  if (!along) return false;
   for (const ValueId id : values) {
     if (RankOf(board, id) != rank) return false;
     const std::optional<Split> split = board.At(id);
@@ -159,7 +162,7 @@ bool FollowGather(const Node& node, SplitBoard& board) {
     for (const ValueId other : values) {
       const bool is_as_long =
           ExtentOf(board, other, split->dim) == ExtentOf(board, id, split->dim);
-      if (split->dim == along || !is_as_long || !board.Demand(other, *split)) {
+      if (split->dim == *along || !is_as_long || !board.Demand(other, *split)) {
         return false;
       }
     }

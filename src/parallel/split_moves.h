@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "src/graph/attributes.h"
 #include "src/parallel/tensor_split.h"
 
 namespace foretell::parallel {
@@ -21,19 +23,25 @@ inline std::int32_t RankOf(const SplitBoard& board, ValueId id) {
   return static_cast<std::int32_t>(board.ShapeOf(id).size());
 }
 
+/// Size of a dimension; 1 where the tensor has no such.
 inline std::int64_t ExtentOf(const SplitBoard& board, ValueId id,
                              std::int32_t dim) {
-  return board.ShapeOf(id)[static_cast<std::size_t>(dim)];
+  const Shape& shape = board.ShapeOf(id);
+  const auto place = static_cast<std::size_t>(dim);
+  return place < shape.size() ? shape[place] : 1;
 }
 
-/// The dimension that an attribute says, counted from the front.
-inline std::int32_t DimOf(const Node& node, std::string_view name,
-                          std::int32_t rank, std::int64_t fallback = 0) {
-  const std::int64_t dim = node.Int(name, fallback);
-  return static_cast<std::int32_t>(dim < 0 ? dim + rank : dim);
+/// The dimension that an attribute says of the tensor `id`, as splits count.
+inline std::optional<std::int32_t> SplitDimOf(const SplitBoard& board,
+                                              const Node& node,
+                                              std::string_view name, ValueId id,
+                                              std::int64_t fallback = 0) {
+  const auto dim = DimOf(node, name, board.ShapeOf(id).size(), fallback);
+  return dim ? std::optional(static_cast<std::int32_t>(*dim)) : std::nullopt;
 }
 
-/// @name Rules of operators that move elements: as FollowSplits
+/// @name Rules of operators that move elements: as FollowSplits, for nodes with
+/// an operand and a result
 /// @{
 /// One operand and one result with the same elements in their order.
 bool FollowReshape(const Node& node, SplitBoard& board);

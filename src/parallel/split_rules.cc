@@ -91,12 +91,10 @@ bool FollowReduction(const Node& node, SplitBoard& board) {
   const ValueId in = node.inputs.front();
   const std::int32_t rank = RankOf(board, in);
   std::vector<bool> is_gone(static_cast<std::size_t>(rank), false);
-  const std::vector<std::int64_t> dims = node.Ints("dim", {});
-  if (dims.empty()) return false;
-  for (const std::int64_t dim : dims) {
-    is_gone.at(static_cast<std::size_t>(dim < 0 ? dim + rank : dim)) = true;
-  }
-  const bool keeps = node.Int("keepdim", 0) != 0;
+  const auto dims = DimsOf(node, "dim", is_gone.size());
+  if (!dims || dims->empty()) return false;
+  for (const std::size_t dim : *dims) is_gone[dim] = true;
+  const bool keeps = FlagOf(node, "keepdim");
   std::int32_t place = 0;
   for (std::int32_t dim = 0; dim < rank; ++dim) {
     if (is_gone[static_cast<std::size_t>(dim)]) {
@@ -120,11 +118,11 @@ bool FollowReduction(const Node& node, SplitBoard& board) {
 }
 
 bool FollowSoftmax(const Node& node, SplitBoard& board) {
-  const std::int32_t rank = RankOf(board, node.outputs.front());
-  const std::int32_t along = DimOf(node, "dim", rank, -1);
-  if (!FollowElements(node, board)) return false;
-  const auto& split = board.At(node.outputs.front());
-  return !split || split->dim != along;
+  const ValueId out = node.outputs.front();
+  const auto along = SplitDimOf(board, node, "dim", out, -1);
+  if (!along || !FollowElements(node, board)) return false;
+  const auto& split = board.At(out);
+  return !split || split->dim != *along;
 }
 
 /// Norms over last dimensions, by which no GPU shares; weights are whole.
@@ -292,7 +290,10 @@ Rule RuleOf(const Node& node) {
 bool FollowSplits(const Node& node, SplitBoard& board) {
   if (node.outputs.empty()) return true;
   const Rule rule = RuleOf(node);
-  return rule != nullptr && rule(node, board);
+  if (rule == &FollowElements || rule == &FollowNothing) {
+    return rule(node, board);
+  }
+  return rule != nullptr && !node.inputs.empty() && rule(node, board);
 }
 
 }  // namespace foretell::parallel

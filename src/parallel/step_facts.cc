@@ -114,6 +114,10 @@ StepFacts::StepFacts(const OperatorGraph& graph,
     if (parameter.gradient == kNone) continue;
     owner[IndexOf(parameter.gradient)] = index;
     parameter.ready = LastWriter(graph, parameter.gradient);
+    if (parameter.ready == kNone) {
+      parameter.gradient = kNone;  // Nothing computes it.
+      continue;
+    }
     by_ready.push_back(index);
   }
   OwnerSearch(graph, owner).Run();

@@ -73,7 +73,10 @@ class SharedStep final : public StepRewriter {
     const Parameter& table = facts_.parameters[IndexOf(vocabulary.table)];
     for (ValueId id = 0; id < std::ssize(splits_); ++id) {
       const Value& value = graph().value(id);
-      if (value.storage != table.storage || splits_[IndexOf(id)]) continue;
+      if (value.storage != table.storage || splits_[IndexOf(id)] ||
+          value.type.shape.size() != 2) {
+        continue;
+      }
       const bool is_turned =
           value.type.shape != graph().value(table.value).type.shape;
       splits_[IndexOf(id)] = {is_turned ? 1 : 0, vocabulary.words};
@@ -174,13 +177,14 @@ class SharedStep final : public StepRewriter {
   /// are whole, by copies for itself.
   void CopyParts(const Node& node) {
     const std::size_t width = node.outputs.size();
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    for (std::size_t i = 0; width > 0 && i < node.inputs.size(); ++i) {
       const ValueId operand = node.inputs[i];
       const auto& split = splits_[IndexOf(node.outputs[i % width])];
       if (!split || !IsWholeOnEveryGpu(graph().value(operand).storage)) {
         continue;
       }
       TensorType type = graph().value(operand).type;
+      if (IndexOf(split->dim) >= type.shape.size()) continue;
       type.shape[IndexOf(split->dim)] /= gpus();
       const ValueId whole = ValueNow(operand);
       const ValueId part =

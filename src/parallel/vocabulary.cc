@@ -33,6 +33,12 @@ namespace {
 constexpr std::string_view kLookUp = "embedding";
 constexpr std::string_view kLookUpGradient = "embedding_backward";
 
+/// A table and words, and what was found.
+bool IsLookUpOfTable(const Node& node) {
+  return node.target == kLookUp && node.inputs.size() > 1 &&
+         !node.outputs.empty();
+}
+
 /// The parameter whose storage `id` is in, itself; kNone: it is none.
 ParameterIndex ParameterAt(const OperatorGraph& graph, const StepFacts& facts,
                            ValueId id) {
@@ -94,7 +100,7 @@ class Borders final : public StepRewriter {
   }
 
   bool IsLookUp(const Node& node) const {
-    return node.target == kLookUp &&
+    return IsLookUpOfTable(node) &&
            ParameterAt(graph(), facts_, node.inputs.front()) ==
                vocabulary_.table;
   }
@@ -138,7 +144,7 @@ class Borders final : public StepRewriter {
   }
 
   bool IsGradientOfTiedTable(const Node& node) const {
-    return node.target == kLookUpGradient &&
+    return node.target == kLookUpGradient && !node.outputs.empty() &&
            vocabulary_.IsHead(vocabulary_.table) &&
            graph().value(node.outputs.front()).type.shape ==
                ShapeOf(graph(), facts_, vocabulary_.table);
@@ -175,7 +181,7 @@ class Borders final : public StepRewriter {
   StorageId StorageOf(ValueId now) { return builder().value(now).storage; }
 
   void MaskWords(const Node& node) {
-    words_ = node.inputs.at(1);
+    words_ = node.inputs[1];
     whole_words_ = ValueNow(words_);
     const TensorType type = graph().value(words_).type;
     const TensorType marks{DType::kBool, type.shape};
@@ -319,7 +325,7 @@ Vocabulary FindVocabulary(const OperatorGraph& graph, const StepFacts& facts,
                           const std::vector<bool>& is_whole) {
   Vocabulary found;
   for (const Node& node : graph.nodes()) {
-    if (node.target != kLookUp) continue;
+    if (!IsLookUpOfTable(node)) continue;
     const ParameterIndex table = ParameterAt(graph, facts, node.inputs.front());
     if (table == kNone || ShapeOf(graph, facts, table).size() != 2) continue;
     const std::int64_t rows = ShapeOf(graph, facts, table).front();

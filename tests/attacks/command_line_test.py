@@ -30,10 +30,10 @@ REFUSED = {
     "batch of 2^63": ([*PREDICT, "--batch", str(1 << 63)], USAGE,
                       "beyond 64 bits"),
     "batch of 2^62": ([*PREDICT, "--batch", str(1 << 62)], FAILED,
-                      "exceeds int64"),
+                      "more than 2^56 elements"),
     "batch of 2^48": ([*PREDICT, "--batch", str(1 << 48)], FAILED, "bytes"),
     "dimension of 2^62": ([*PREDICT, "--dim", f"batch={1 << 62}"], FAILED,
-                          "exceeds int64"),
+                          "more than 2^56 elements"),
     **{f"input {text[:20]!r}": ([*PREDICT, "--input", text], USAGE, "--input")
        for text in ["x=f32[1099511627777,4]", "x=f32[1" + "0" * 40 + ",4]", "",
                     "]x[", "x=f32[-4,4]", "x=f32[" + "1," * 16 + "1]",

@@ -16,6 +16,8 @@ struct Target {
 /// Formats that are read without LibTorch: csv, dataset, device_json,
 /// graph_text, onnx, safetensors.
 std::span<const Target> ParserTargets();
+/// What is answered about a graph whose text may lie: graph_step.
+std::span<const Target> StepTargets();
 /// Formats that LibTorch runs: exported_graph, script_code, script_pickle.
 std::span<const Target> ScriptTargets();
 
@@ -30,6 +32,10 @@ void ReadDevices(std::string_view bytes);
 /// Parses `text` as a graph; what was parsed must print and parse again to the
 /// same text.
 void ParseGraphText(std::string_view text);
+/// Parses `text` as a graph and predicts its step: memory, kernels, time and
+/// energy in three kinds of run, what networks see of it, plans for several
+/// GPUs, MIG and reports.
+void PredictGraphText(std::string_view text);
 /// Reads `bytes` as an ONNX model, with and without payloads.
 void ReadOnnx(std::string_view bytes);
 /// Reads the bytes of a checkpoint; what was read must be written and read

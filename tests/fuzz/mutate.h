@@ -13,4 +13,11 @@ namespace foretell::fuzz {
 std::string Mutated(const std::vector<std::string>& inputs,
                     std::mt19937& random);
 
+/// `text`, a graph, changed in one to three places: operands of other ranks,
+/// more or fewer of them, attributes at a limit, of another type or gone,
+/// results of another shape, lines of `other`. A timeline, which would name
+/// what is gone, is left out. The same for the same state of `random`.
+std::string MutatedGraph(std::string text, const std::string& other,
+                         std::mt19937& random);
+
 }  // namespace foretell::fuzz

@@ -125,20 +125,43 @@ TEST(GraphBuilder, RefusesARankAbove64) {
               kInvalid, "rank 65, at most 64");
 }
 
-TEST(GraphBuilder, RefusesMoreThan2To62Bytes) {
+TEST(GraphBuilder, RefusesMoreThan2To56Elements) {
   Toy toy;
-  const std::int64_t limit = std::int64_t{1} << 62;
+  const std::int64_t limit = std::int64_t{1} << 56;
   toy.builder.AddSource("fits", {DType::kU8, {limit}}, toy.x_storage);
-  ExpectError(
-      [&] {
-        toy.builder.AddSource("z", {DType::kU8, {limit + 1}}, toy.x_storage);
-      },
-      kInvalid, "more than 2^62 bytes");
-  ExpectError(
-      [&] {
-        toy.builder.AddSource("z", {DType::kF32, {limit, 8}}, toy.x_storage);
-      },
-      kInvalid, "tensor 'z'");
+  for (const std::vector<std::int64_t>& shape :
+       {std::vector{limit + 1}, {limit, 256}, {limit, 8, 0}}) {
+    ExpectError(
+        [&] { toy.builder.AddSource("z", {DType::kU8, shape}, toy.x_storage); },
+        kInvalid, "tensor 'z': u8[");
+  }
+}
+
+TEST(GraphBuilder, RefusesMoreThan2To60BytesOfStorages) {
+  const std::int64_t limit = std::int64_t{1} << 60;
+  GraphBuilder builder{GraphInfo{}};
+  ExpectError([&] { builder.AddStorage(limit + 1, TensorRole::kInput, "s"); },
+              kInvalid, "('s') has 1152921504606846977 bytes");
+  builder.AddStorage(limit / 2, TensorRole::kInput);
+  builder.AddStorage(limit / 2, TensorRole::kInput);
+  builder.AddStorage(1, TensorRole::kInput);
+  builder.DeriveLifetimes();
+  ExpectError([&] { builder.Build(); }, kInvalid,
+              "all storages have more than 2^60 bytes together");
+}
+
+TEST(GraphBuilder, RefusesMoreThan2To60BytesOfOneOperator) {
+  GraphBuilder builder{GraphInfo{}};
+  const std::int64_t size = std::int64_t{1} << 58;
+  const StorageId storage = builder.AddStorage(size, TensorRole::kInput);
+  const TensorType type{DType::kF32, {size / 4}};
+  const ValueId x = builder.AddSource("x", type, storage);
+  const NodeId cat =
+      builder.AddNode({.target = "cat", .inputs = {x, x, x, x, x}});
+  builder.AddResult(cat, "y", {DType::kF32, {1}}, storage);
+  builder.DeriveLifetimes();
+  ExpectError([&] { builder.Build(); }, kInvalid,
+              "node 0 (cat): its operands and results have more than 2^60");
 }
 
 TEST(GraphBuilder, RefusesAnUnknownInputOfANode) {
@@ -248,7 +271,7 @@ TEST(GraphBuilder, RefusesMacsThatOnlyTogetherExceedInt64) {
     builder.AddResult(mm, "", {DType::kU8, {size, size}}, storage);
   }
   builder.DeriveLifetimes();
-  ExpectError([&] { builder.Build(); }, kInvalid, "all operators exceed int64");
+  ExpectError([&] { builder.Build(); }, kInvalid, "all operators exceed 2^62");
 }
 
 TEST(Node, ReadsAttributesByType) {

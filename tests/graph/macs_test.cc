@@ -224,12 +224,13 @@ TEST(Macs, RefuseACountBeyondInt64) {
   ExpectError(
       [] {
         MacsOf(
-            "%y = mm(input f32[1099511627776,1024], input "
-            "f32[1024,1048576]) : f32[1099511627776,1048576]");
+            "%y = mm(input f32[1073741824,1048576] bytes=4, input "
+            "f32[1048576,16777216] bytes=4) : f32[1073741824,16777216] "
+            "bytes=4");
       },
       ErrorCode::kCorrupt,
-      "node 0 (mm): multiply-accumulates exceed int64: 1152921504606846976 * "
-      "1024");
+      "node 0 (mm): multiply-accumulates exceed int64: 18014398509481984 * "
+      "1048576");
 }
 
 TEST(Macs, RefuseAMissingWeight) {

@@ -20,7 +20,7 @@ constexpr BadText kBadTexts[] = {
     {"%x = input f32[-8]", "g:1:19: tensor has a negative size: f32[-8]"},
     {"%x = input f32[99999999999999999999]", "g:1:16: expected a size"},
     {"%x = input f32[4611686018427387904]",
-     "f32[4611686018427387904]: the number of bytes exceeds int64"},
+     "f32[4611686018427387904] has more than 2^56 elements"},
     {"%x = magic f32[8]", "g:1:6: unknown role 'magic'"},
     {"%x = input f32[8] f32[8]",
      "g:1:19: expected the end of the line, found \"f32[8]\""},

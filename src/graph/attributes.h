@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "foretell/graph.h"
+
+namespace foretell {
+
+/// Attributes of a node as what they are, for whoever indexes or computes with
+/// them. What GraphBuilder's table (attribute_table.h) names is within its
+/// limits already; these hold for every other operator, too, so that no graph
+/// can lead out of a list.
+
+/// The dimension that attribute `name` says of a tensor of `rank`, counted from
+/// the front and less than `rank`; `fallback` counts where the attribute is
+/// absent. Empty where the tensor has no such dimension, as a scalar has none.
+std::optional<std::size_t> DimOf(const Node& node, std::string_view name,
+                                 std::size_t rank, std::int64_t fallback = 0);
+
+/// The dimensions that attribute `name` says, in its order, each less than
+/// `rank`; none where it is absent. Empty optional where one of them is not
+/// there.
+std::optional<std::vector<std::size_t>> DimsOf(const Node& node,
+                                               std::string_view name,
+                                               std::size_t rank);
+
+/// The same for every dimension of a tensor of `rank` once, by the result's.
+/// Empty optional for anything else.
+std::optional<std::vector<std::size_t>> PermutationOf(const Node& node,
+                                                      std::string_view name,
+                                                      std::size_t rank);
+
+/// The flag `name`: true, false, 1 or 0; `fallback` where it is absent.
+bool FlagOf(const Node& node, std::string_view name, bool fallback = false);
+
+/// The number `name`, integer or not; `fallback` where it is absent or not
+/// finite.
+double NumberOf(const Node& node, std::string_view name, double fallback);
+
+/// The text `name`, which points into `node`; empty where it is absent or no
+/// text.
+std::string_view TextOf(const Node& node, std::string_view name);
+
+}  // namespace foretell
