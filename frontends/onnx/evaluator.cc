@@ -22,6 +22,7 @@
 #include "frontends/onnx/literals.h"
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/reader/liveness.h"
+#include "frontends/onnx/reader/mask.h"
 #include "src/core/libtorch_message.h"
 #include "src/core/numbers.h"
 #include "src/program/recorder.h"
@@ -111,10 +112,11 @@ Evaluator::Evaluator(const Model& model, const InstanceOptions& options)
       options_(options),
       functions_(model),
       root_(nullptr, model.opset_imports) {
-  const std::set<std::string> statistics = RunningStatistics(model.graph);
+  std::set<std::string> fixed = RunningStatistics(model.graph);
+  fixed.merge(MaskInitializers(model.graph));
   for (const TensorLiteral& literal : model.graph.initializers) {
     const bool trainable =
-        IsFloatLiteral(literal) && statistics.count(literal.name) == 0;
+        IsFloatLiteral(literal) && !fixed.contains(literal.name);
     AddInitializer(literal, trainable);
   }
 }

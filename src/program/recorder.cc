@@ -262,4 +262,6 @@ UnrecordedScope::~UnrecordedScope() {
   if (recorder_ != nullptr) recorder_->SetRole(previous_);
 }
 
+UntracedScope::UntracedScope() : off_(kHookKey) {}
+
 }  // namespace foretell

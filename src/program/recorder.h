@@ -154,4 +154,17 @@ class UnrecordedScope {
   TensorRole previous_ = TensorRole::kParameter;
 };
 
+/// While it lives, a trace sees neither ATen calls nor storages: for arithmetic
+/// that the network does not do. No tensor of the trace may die meanwhile.
+class UntracedScope {
+ public:
+  UntracedScope();
+  UntracedScope(const UntracedScope&) = delete;
+  UntracedScope& operator=(const UntracedScope&) = delete;
+
+ private:
+  c10::impl::ExcludeDispatchKeyGuard off_;
+  UnlistenedScope unlistened_;
+};
+
 }  // namespace foretell

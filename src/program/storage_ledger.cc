@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "foretell/error.h"
 
@@ -181,6 +182,11 @@ ListenScope::ListenScope(StorageListener& listener, c10::DeviceType device) {
 }
 
 ListenScope::~ListenScope() { session = {}; }
+
+UnlistenedScope::UnlistenedScope()
+    : listener_(std::exchange(session.listener, nullptr)) {}
+
+UnlistenedScope::~UnlistenedScope() { session.listener = listener_; }
 
 std::int32_t LedgerNumber(const void* context, c10::DeviceType device) {
   if (context == nullptr || !IsListening(device)) return -1;

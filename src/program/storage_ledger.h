@@ -47,6 +47,19 @@ class ListenScope {
   ListenScope& operator=(const ListenScope&) = delete;
 };
 
+/// While it lives, storages that this thread makes are reported to nobody, and
+/// their sizes are not looked at. None that was reported may die meanwhile.
+class UnlistenedScope {
+ public:
+  UnlistenedScope();
+  ~UnlistenedScope();
+  UnlistenedScope(const UnlistenedScope&) = delete;
+  UnlistenedScope& operator=(const UnlistenedScope&) = delete;
+
+ private:
+  StorageListener* listener_;
+};
+
 /// The number that the present listener gave to the storage whose DataPtr has
 /// `context`, or -1. `context` must come from a storage on `device`.
 std::int32_t LedgerNumber(const void* context, c10::DeviceType device);

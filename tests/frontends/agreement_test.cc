@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,13 @@ namespace {
 constexpr std::int64_t kBatch = 2;
 
 Trace TraceFile(const std::string& path, const std::string& input,
-                const TraceOptions& options = {}) {
+                const TraceOptions& options = {},
+                std::optional<std::int64_t> batch = kBatch) {
   const Program program =
       LoadModel(std::string(FORETELL_SOURCE_DIR) + "/" + path);
   InputRequest request;
   request.inputs = {ParseInput(input)};
-  request.batch = kBatch;
+  request.batch = batch;
   return TraceProgram(
       program, BindInputs(program.inputs(), request, program.name()), options);
 }
@@ -158,6 +160,65 @@ TEST(Agreement, TrainingOfGroupNormsExportedForTraining) {
   EXPECT_EQ(onnx.graph.ParameterElements(),
             torchscript.graph.ParameterElements());
   EXPECT_EQ(Steps(onnx.graph), Steps(torchscript.graph));
+}
+
+// ---- Causal attention, as torch.onnx.export writes it today ----------------
+
+struct CausalExport {
+  std::string onnx;
+  std::string exported;
+  std::int64_t tokens;
+};
+
+const CausalExport kCausalExports[] = {
+    {"folded", "causal", 16},   {"ones", "causal", 96},
+    {"sizes", "causal", 600},   {"dynamic", "causal", 16},
+    {"dynamic", "causal", 600}, {"shared", "shared", 600},
+    {"boolean", "boolean", 16}};
+
+Trace TraceCausal(const std::string& file, std::int64_t tokens) {
+  return TraceFile("tests/frontends/data/causal/" + file,
+                   fmt::format("x=f32[1,{},32]", tokens), {}, std::nullopt);
+}
+
+/// The only attention of a trace.
+const Node* AttentionOf(const OperatorGraph& graph) {
+  const Node* found = nullptr;
+  for (const Node& node : graph.nodes()) {
+    if (node.kind != OpKind::kAttention) continue;
+    if (found != nullptr) return nullptr;
+    found = &node;
+  }
+  return found;
+}
+
+/// Types of what an attention reads: q, k, v and a mask if it has one.
+std::vector<std::string> OperandsOf(const OperatorGraph& graph,
+                                    const Node& node) {
+  std::vector<std::string> types;
+  for (const ValueId input : node.inputs) {
+    types.push_back(ToString(graph.value(input).type));
+  }
+  return types;
+}
+
+TEST(Agreement, CausalAttentionOfThePresentExporter) {
+  for (const CausalExport& row : kCausalExports) {
+    SCOPED_TRACE(fmt::format("{} of {} tokens", row.onnx, row.tokens));
+    const Trace onnx = TraceCausal(row.onnx + ".onnx", row.tokens);
+    const Trace exported = TraceCausal(row.exported + ".pt2", row.tokens);
+    EXPECT_EQ(onnx.graph.ForwardMacs(), exported.graph.ForwardMacs());
+    EXPECT_EQ(onnx.graph.ParameterElements(),
+              exported.graph.ParameterElements());
+    EXPECT_EQ(PeakLiveBytes(onnx.graph), PeakLiveBytes(exported.graph));
+    const Node* a = AttentionOf(onnx.graph);
+    const Node* b = AttentionOf(exported.graph);
+    ASSERT_TRUE(a != nullptr && b != nullptr);
+    EXPECT_EQ(a->target, b->target);
+    EXPECT_EQ(a->Int("is_causal", 0), b->Int("is_causal", 0));
+    EXPECT_EQ(a->Int("enable_gqa", 0), b->Int("enable_gqa", 0));
+    EXPECT_EQ(OperandsOf(onnx.graph, *a), OperandsOf(exported.graph, *b));
+  }
 }
 
 }  // namespace

@@ -2,17 +2,23 @@
 //
 // PyTorch's exporters write scaled_dot_product_attention with both q and kᵀ
 // multiplied by the root of the scale (so that no product overflows in half
-// precision), a Boolean mask as Where(mask, 0, -inf), a causal one as a
-// triangle made of shapes, and a Where around the softmax that turns the NaN of
-// a row without keys into 0. Attention that a model writes out itself scales q
-// or the scores: eager PyTorch runs it operator by operator, with the scores in
-// memory, so that it is a rule of its own which is off by default. In the 661
-// networks for which a TorchScript trace is at hand, the first form occurs
-// exactly as often as the trace calls scaled_dot_product_attention, network by
-// network.
+// precision), a Boolean mask as Where(mask, 0, h), a causal one as
+// Where(Trilu(ones) = 0, h, 0), and for a Boolean mask a Where around the
+// softmax that turns the NaN of a row without keys into 0. h is -inf in the
+// TorchScript exporter and earlier releases of onnxscript, and the lowest
+// finite number of the type in onnxscript 0.7. The ones may be an initializer,
+// or expanded to sizes that are constants or come from shapes; a mask of up to
+// 8192 elements is folded into an initializer itself. Attention that a model
+// writes out itself scales q or the scores: eager PyTorch runs it operator by
+// operator, with the scores in memory, so that it is a rule of its own which is
+// off by default. In the 661 networks for which a TorchScript trace is at hand,
+// the first form occurs exactly as often as the trace calls
+// scaled_dot_product_attention, network by network.
 //
 // The new node reads q, k, v, the mask, the two shapes of a transposition
-// written as Reshape → Transpose → Reshape, and then the factors of the scale.
+// written as Reshape → Transpose → Reshape, the sizes of the triangle (whether
+// they are those of the scores is known when the node runs), the sizes to which
+// shared keys and values were expanded, and then the factors of the scale.
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +26,7 @@
 #include <utility>
 
 #include "frontends/onnx/fusion/rules.h"
+#include "frontends/onnx/reader/mask.h"
 
 namespace foretell::onnx {
 namespace {
@@ -27,7 +34,7 @@ namespace {
 using Name = std::string;
 
 /// Where the new node's factors begin.
-constexpr std::size_t kFirstFactor = 6;
+constexpr std::size_t kFirstFactor = 8;
 
 /// What is known of an attention so far.
 struct Attention {
@@ -38,8 +45,20 @@ struct Attention {
   bool key_is_transposed = false;
   /// Shapes of the two Reshape around a transposition; "" without them.
   Name folded_shape, unfolded_shape;
+  /// Sizes [batch, heads of keys, queries for each, keys, features] to which
+  /// key and value were expanded before the last product; "" where each query
+  /// has its own.
+  Name grouped_shape;
   Name mask;
+  /// NaN of the softmax becomes 0.
+  bool is_guarded = false;
+  /// `mask` is an initializer that stands for a Boolean one.
+  bool mask_is_boolean = false;
   bool is_causal = false;
+  /// Sizes [queries, keys] of the triangle that is_causal stands for: a value,
+  /// or numbers.
+  Name triangle_shape;
+  std::vector<std::int64_t> triangle_sizes;
   std::vector<Name> factors;
   std::vector<std::int64_t> factor_divides;
 };
@@ -118,80 +137,136 @@ void TakeKey(Match& match, const Name& name, Attention& attention) {
   }
 }
 
+/// The value behind Unsqueeze(2) → Expand, in front of which a Reshape may
+/// stand; nullptr for any other.
+const Node* ExpandedHeads(const Body& body, Name name) {
+  if (const Node* merged = ProducerOfType(body, name, "Reshape")) {
+    name = merged->inputs[0];
+  }
+  const Node* expand = ProducerOfType(body, name, "Expand");
+  const Node* unsqueeze =
+      expand == nullptr || expand->inputs.size() != 2
+          ? nullptr
+          : ProducerOfType(body, expand->inputs[0], "Unsqueeze");
+  constexpr std::int64_t kBehindHeads = 2;
+  const bool fits = unsqueeze != nullptr &&
+                    AxesOf(body, *unsqueeze) == std::vector{kBehindHeads} &&
+                    body.IsShapeArithmetic(expand->inputs[1]);
+  return fits ? expand : nullptr;
+}
+
+/// Takes key and value in front of the repetition that the exporter writes for
+/// enable_gqa. Networks that repeat heads themselves have a reshape of ATen,
+/// for which it sets allowzero. Nodes that nobody reads any more go by
+/// themselves.
+void TakeGroups(const Body& body, Attention& attention) {
+  const Node* reshape = ProducerOfType(body, attention.value, "Reshape");
+  const bool is_own = reshape != nullptr &&
+                      reshape->FindAttribute("allowzero") != nullptr &&
+                      IntOf(*reshape, "allowzero", 1) == 0;
+  if (!is_own || attention.folded_shape.empty()) return;
+  const Node* key = ExpandedHeads(body, attention.key);
+  const Node* value = ExpandedHeads(body, attention.value);
+  if (key == nullptr || value == nullptr) return;
+  attention.key = body.ProducerOf(key->inputs[0])->inputs[0];
+  attention.value = body.ProducerOf(value->inputs[0])->inputs[0];
+  attention.grouped_shape = key->inputs[1];
+  attention.folded_shape.clear();
+  attention.unfolded_shape.clear();
+}
+
 bool IsNegativeInfinity(const Body& body, const Name& name) {
   const std::optional<double> number = NumberOf(body, name);
   return number && std::isinf(*number) && *number < 0;
 }
 
-/// True when `name` is the size before the last of `tensor`, or of a Transpose
-/// of it by `perm`.
-bool IsSequenceLengthOf(const Body& body, const Name& name, const Name& tensor,
-                        const std::vector<std::int64_t>& perm = {}) {
-  const Node* slice = ProducerOfType(body, name, "Slice");
-  if (slice == nullptr || slice->inputs.size() < 3) return false;
-  const Node* shape = ProducerOfType(body, slice->inputs[0], "Shape");
-  if (shape == nullptr) return false;
-  const Node* transpose = ProducerOfType(body, shape->inputs[0], "Transpose");
-  const bool is_of_tensor = perm.empty() ? shape->inputs[0] == tensor
-                                         : transpose != nullptr &&
-                                               transpose->inputs[0] == tensor &&
-                                               PermOf(*transpose) == perm;
-  return is_of_tensor && IntOf(*shape, "start", 0) == 0 &&
-         shape->FindAttribute("end") == nullptr &&
-         IntegersOf(body, slice->inputs[1]) == std::vector<std::int64_t>{-2} &&
-         IntegersOf(body, slice->inputs[2]) == std::vector<std::int64_t>{-1};
+/// Notes the sizes of the matrix of ones `name`; false for any other value.
+bool TakeOnes(const Body& body, const Name& name, Attention& attention) {
+  if (const TensorLiteral* literal = body.LiteralOf(name)) {
+    if (literal->dims.size() != 2 ||
+        MaskContentOf(*literal) != MaskContent::kOnes) {
+      return false;
+    }
+    attention.triangle_sizes = literal->dims;
+    return true;
+  }
+  const Node* expand = ProducerOfType(body, name, "Expand");
+  if (expand == nullptr || expand->inputs.size() != 2 ||
+      !IsNumber(body, expand->inputs[0], 1) ||
+      !body.IsShapeArithmetic(expand->inputs[1])) {
+    return false;
+  }
+  attention.triangle_shape = expand->inputs[1];
+  return true;
 }
 
-/// True for Where(Trilu(ones[queries, keys]) = 0, -inf, 0).
-bool IsCausalMask(const Body& body, const Attention& attention) {
+/// The matrix of which a Trilu takes what lies on and below the diagonal.
+std::optional<Name> LowerTriangleOf(const Body& body, const Name& name) {
+  const Node* trilu = ProducerOfType(body, name, "Trilu");
+  if (trilu == nullptr || IntOf(*trilu, "upper", 1) != 0) return std::nullopt;
+  const bool is_shifted = trilu->inputs.size() > 1 &&
+                          !trilu->inputs[1].empty() &&
+                          !IsNumber(body, trilu->inputs[1], 0);
+  if (is_shifted) return std::nullopt;
+  return trilu->inputs[0];
+}
+
+/// Notes the triangle of Where(Trilu(ones) = 0, hidden, 0).
+bool TakeCausalMask(const Body& body, Attention& attention) {
   const Node* where = ProducerOfType(body, attention.mask, "Where");
   if (where == nullptr || where->inputs.size() != 3 ||
-      !IsNegativeInfinity(body, where->inputs[1]) ||
+      !IsHidden(body, where->inputs[1]) ||
       !IsNumber(body, where->inputs[2], 0)) {
     return false;
   }
   const Node* equal = ProducerOfType(body, where->inputs[0], "Equal");
   const auto triangle =
       equal == nullptr ? std::nullopt : BesideNumber(body, *equal, 0);
-  const Node* trilu =
-      triangle ? ProducerOfType(body, *triangle, "Trilu") : nullptr;
-  if (trilu == nullptr || IntOf(*trilu, "upper", 1) != 0 ||
-      trilu->inputs.size() > 1) {
+  const auto ones = triangle ? LowerTriangleOf(body, *triangle) : std::nullopt;
+  return ones && TakeOnes(body, *ones, attention);
+}
+
+/// The same of a mask that the exporter has folded, which it does only with the
+/// lowest finite number; minus infinity is what users write. Behind a guard it
+/// stands for a Boolean mask.
+bool TakeFoldedMask(const Body& body, Attention& attention) {
+  const TensorLiteral* mask = body.InitializerOf(attention.mask);
+  if (mask == nullptr || MaskContentOf(*mask) != MaskContent::kAdditive) {
     return false;
   }
-  const Node* ones = ProducerOfType(body, trilu->inputs[0], "Expand");
-  if (ones == nullptr || ones->inputs.size() != 2 ||
-      !IsNumber(body, ones->inputs[0], 1)) {
+  attention.mask_is_boolean = attention.is_guarded;
+  if (attention.is_guarded || HidesByInfinity(*mask) || !IsCausal(*mask)) {
     return false;
   }
-  const Node* size = ProducerOfType(body, ones->inputs[1], "Concat");
-  return size != nullptr && size->inputs.size() == 2 &&
-         !attention.key_is_transposed &&
-         IsSequenceLengthOf(body, size->inputs[0], attention.query) &&
-         IsSequenceLengthOf(body, size->inputs[1], attention.key,
-                            attention.key_perm);
+  attention.triangle_sizes = mask->dims;
+  return true;
 }
 
 /// Replaces an additive mask by what it was made from. The nodes that make it
 /// are not part of the pattern, since several attentions may share them.
 void RecogniseMask(const Body& body, Attention& attention) {
   if (attention.mask.empty()) return;
-  if (IsCausalMask(body, attention)) {
+  if (TakeCausalMask(body, attention) || TakeFoldedMask(body, attention)) {
     attention.is_causal = true;
     attention.mask.clear();
     return;
   }
   const Node* where = ProducerOfType(body, attention.mask, "Where");
-  if (where != nullptr && where->inputs.size() == 3 &&
-      IsNumber(body, where->inputs[1], 0) &&
-      IsNegativeInfinity(body, where->inputs[2])) {
+  if (where == nullptr || where->inputs.size() != 3 ||
+      !IsNumber(body, where->inputs[1], 0)) {
+    return;
+  }
+  // Without the guard, a row of lowest numbers alone is no row without keys.
+  const Name& hidden = where->inputs[2];
+  if (attention.is_guarded ? IsHidden(body, hidden)
+                           : IsNegativeInfinity(body, hidden)) {
     attention.mask = where->inputs[0];
   }
 }
 
 /// The softmax over keys behind `name`, through what does nothing in inference
-/// and through the guard against rows without keys.
-const Node* TakeSoftmax(Match& match, Name name) {
+/// and through the guard against rows without keys, which is noted.
+const Node* TakeSoftmax(Match& match, Name name, bool& is_guarded) {
   if (const Node* dropout = match.Take(name, "Dropout")) {
     if (dropout->inputs.size() > 2) return nullptr;
     name = dropout->inputs[0];
@@ -206,6 +281,7 @@ const Node* TakeSoftmax(Match& match, Name name) {
       return nullptr;
     }
     name = guard->inputs[2];
+    is_guarded = true;
   }
   const Node* softmax = match.Take(name, "Softmax");
   const std::int64_t default_axis = match.body().opset() < 13 ? 1 : -1;
@@ -254,7 +330,8 @@ std::optional<std::pair<Attention, Scaling>> Recognise(Match& match) {
   Attention attention;
   Scaling scaling;
   attention.value = last.inputs[1];
-  const Node* softmax = TakeSoftmax(match, last.inputs[0]);
+  const Node* softmax =
+      TakeSoftmax(match, last.inputs[0], attention.is_guarded);
   const Node* product = softmax == nullptr
                             ? nullptr
                             : TakeScores(match, softmax->inputs[0], attention);
@@ -266,6 +343,7 @@ std::optional<std::pair<Attention, Scaling>> Recognise(Match& match) {
   scaling.of_key = key.has_value();
   attention.query = query.value_or(product->inputs[0]);
   TakeKey(match, key.value_or(product->inputs[1]), attention);
+  TakeGroups(match.body(), attention);
   RecogniseMask(match.body(), attention);
   return std::pair(std::move(attention), scaling);
 }
@@ -278,10 +356,14 @@ Replacement NodeFor(const Match& match, const Attention& attention) {
   inputs[3] = attention.mask;
   inputs[4] = attention.folded_shape;
   inputs[5] = attention.unfolded_shape;
+  inputs[6] = attention.triangle_shape;
+  inputs[7] = attention.grouped_shape;
   inputs.insert(inputs.end(), attention.factors.begin(),
                 attention.factors.end());
   return match.By("Attention", std::move(inputs),
                   {MakeInt("is_causal", attention.is_causal),
+                   MakeInts("triangle_sizes", attention.triangle_sizes),
+                   MakeInt("mask_is_boolean", attention.mask_is_boolean),
                    MakeInt("key_is_transposed", attention.key_is_transposed),
                    MakeInts("key_perm", attention.key_perm),
                    MakeInts("factor_divides", attention.factor_divides)});

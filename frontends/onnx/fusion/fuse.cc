@@ -10,9 +10,13 @@
 
 #include "frontends/onnx/fusion/rules.h"
 #include "frontends/onnx/reader/liveness.h"
+#include "frontends/onnx/reader/mask.h"
 
 namespace foretell::onnx {
 namespace {
+
+/// Of a fused attention.
+constexpr std::size_t kMaskInput = 3;
 
 using OpsetImports = std::map<std::string, std::int64_t>;
 
@@ -40,6 +44,39 @@ void DropUnread(const Body& body, Graph& graph) {
   std::erase_if(graph.inputs, is_dropped);
 }
 
+/// Names that `graph` reads other than as the mask of an attention that takes
+/// it for a Boolean one; those go to `masks`.
+std::unordered_set<std::string> ReadAsNumbers(
+    const Graph& graph, std::unordered_set<std::string>& masks) {
+  std::unordered_set<std::string> numbers;
+  for (const ValueInfo& output : graph.outputs) numbers.insert(output.name);
+  for (const Node& node : graph.nodes) {
+    const Attribute* flag = node.FindAttribute("mask_is_boolean");
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool is_mask = flag != nullptr && flag->i != 0 && i == kMaskInput;
+      (is_mask ? masks : numbers).insert(node.inputs[i]);
+    }
+    for (const Attribute& attribute : node.attributes) {
+      for (const auto& inner : attribute.graphs) {
+        numbers.merge(ReadAsNumbers(*inner, masks));
+      }
+    }
+  }
+  return numbers;
+}
+
+/// Makes Boolean initializers of the additive ones that exporters folded them
+/// into.
+void RestoreBooleanMasks(Graph& graph) {
+  std::unordered_set<std::string> masks;
+  const std::unordered_set<std::string> numbers = ReadAsNumbers(graph, masks);
+  for (TensorLiteral& literal : graph.initializers) {
+    if (masks.contains(literal.name) && !numbers.contains(literal.name)) {
+      literal = BooleanMask(literal);
+    }
+  }
+}
+
 class Rewriter {
  public:
   explicit Rewriter(Fusion setting) : setting_(setting) {}
@@ -53,6 +90,7 @@ class Rewriter {
     RewriteNodes(body);
     if (outer == nullptr) DropUnread(body, graph);
     graph.nodes = std::move(body).Release();
+    if (outer == nullptr) RestoreBooleanMasks(graph);
   }
 
   void Rewrite(Function& function) const {

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
+
+#include "frontends/onnx/reader/mask.h"
 
 namespace foretell::onnx {
 namespace {
@@ -148,6 +151,16 @@ bool IsNumber(const Body& body, const std::string& name, double value) {
       literal == nullptr ? kOnnxFloat : literal->data_type;
   return number &&
          (*number == value || IsAbout(*number, value, ToleranceOf(type)));
+}
+
+bool IsHidden(const Body& body, const std::string& name) {
+  const std::optional<double> number = NumberOf(body, name);
+  const TensorLiteral* literal = body.LiteralOf(BeforeCast(body, name));
+  if (!number || literal == nullptr) {
+    return number && *number <= std::numeric_limits<float>::lowest();
+  }
+  return MaskElementAt(literal->data_type, literal->bytes.data()) ==
+         MaskElement::kHidden;
 }
 
 bool IsFilledWith(const Body& body, const std::string& name, double value) {

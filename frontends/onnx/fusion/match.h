@@ -56,6 +56,9 @@ std::optional<double> NumberOf(const Body& body, const std::string& name);
 /// True when `name` is the constant `value`, within the rounding of the type
 /// that it is stored in.
 bool IsNumber(const Body& body, const std::string& name, double value);
+/// True when `name` is minus infinity, or the lowest finite number of the type
+/// that it is stored in: what hides a score.
+bool IsHidden(const Body& body, const std::string& name);
 /// True when every element of the constant `name` is `value`.
 bool IsFilledWith(const Body& body, const std::string& name, double value);
 

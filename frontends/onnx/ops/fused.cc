@@ -16,6 +16,7 @@
 #include <ATen/ops/mean.h>
 #include <ATen/ops/mish.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/repeat_interleave.h>
 #include <ATen/ops/rms_norm.h>
 #include <ATen/ops/roll.h>
 #include <ATen/ops/rsqrt.h>
@@ -138,6 +139,8 @@ enum FusedAttentionInput : size_t {
   kFusedMask,
   kFusedFoldedShape,
   kFusedUnfoldedShape,
+  kFusedTriangleShape,
+  kFusedGroupedShape,
   kFusedFirstFactor,
 };
 
@@ -200,6 +203,7 @@ struct FusedAttention {
   at::Tensor query, key, value, mask;
   double scale = 1;
   bool is_causal = false;
+  bool shares_keys = false;  ///< Fewer heads in key and value than in query.
 };
 
 /// Multiplies the scale with a factor, or the query where the factor is no
@@ -216,12 +220,52 @@ void ApplyFactor(NodeContext& ctx, size_t input, bool divides,
       divides ? attention.query / factor : attention.query * factor;
 }
 
+/// Hides keys behind the query: by the flag where the triangle that the file
+/// has is as large as the scores, else by a mask.
+void MakeCausal(NodeContext& ctx, FusedAttention& attention) {
+  const std::vector<std::int64_t> sizes =
+      ctx.Has(kFusedTriangleShape) ? ctx.Ints(kFusedTriangleShape)
+                                   : ctx.IntsAttribute("triangle_sizes", {});
+  const at::Tensor& q = attention.query;
+  const at::Tensor& k = attention.key;
+  attention.is_causal =
+      q.dim() >= 2 && k.dim() >= 2 &&
+      sizes == std::vector<std::int64_t>{q.size(-2), k.size(-2)};
+  if (attention.is_causal) return;
+  attention.mask = at::ones(sizes, q.options().dtype(at::kBool)).tril();
+}
+
+/// `x` with every head `times` times in a row.
+at::Tensor Repeated(const at::Tensor& x, std::int64_t times) {
+  return times == 1 ? x : at::repeat_interleave(x, times, 1);
+}
+
+/// Shares the heads of key and value among those of the query, or repeats them
+/// where the file does something else.
+void ShareHeads(NodeContext& ctx, FusedAttention& attention) {
+  constexpr std::size_t kRank = 4;
+  const std::vector<std::int64_t> expanded = ctx.Ints(kFusedGroupedShape);
+  at::Tensor& k = attention.key;
+  at::Tensor& v = attention.value;
+  ctx.Check(expanded.size() == kRank + 1 && k.dim() == kRank &&
+                v.dim() == kRank && attention.query.dim() == kRank,
+            fmt::format("keys of rank {} are repeated to rank {}", k.dim(),
+                        expanded.size()));
+  const std::int64_t times = expanded[2];
+  attention.shares_keys = times > 1 && v.size(1) == k.size(1) &&
+                          attention.query.size(1) == k.size(1) * times;
+  if (attention.shares_keys) return;
+  k = Repeated(k, times);
+  v = Repeated(v, times);
+}
+
 FusedAttention AttentionOf(NodeContext& ctx) {
   FusedAttention attention{.query = ctx.Tensor(kFusedQuery),
                            .key = KeyOf(ctx),
                            .value = ctx.Tensor(kFusedValue),
                            .mask = ctx.OptionalTensor(kFusedMask)};
-  attention.is_causal = ctx.IntAttribute("is_causal", 0) != 0;
+  if (ctx.IntAttribute("is_causal", 0) != 0) MakeCausal(ctx, attention);
+  if (ctx.Has(kFusedGroupedShape)) ShareHeads(ctx, attention);
   const auto divides = ctx.IntsAttribute("factor_divides", {});
   for (size_t i = kFusedFirstFactor; i < ctx.num_inputs(); ++i) {
     const size_t factor = i - kFusedFirstFactor;
@@ -232,7 +276,8 @@ FusedAttention AttentionOf(NodeContext& ctx) {
 }
 
 /// True when the tensors are what at::scaled_dot_product_attention takes: equal
-/// leading dimensions, and a mask that makes the scores no larger.
+/// leading dimensions but for shared heads, and a mask that makes the scores no
+/// larger.
 bool FitsOneKernel(const FusedAttention& attention) {
   const at::Tensor& q = attention.query;
   const at::Tensor& k = attention.key;
@@ -240,6 +285,7 @@ bool FitsOneKernel(const FusedAttention& attention) {
   const std::int64_t rank = q.dim();
   if (rank < 2 || k.dim() != rank || v.dim() != rank) return false;
   for (std::int64_t i = 0; i < rank - 2; ++i) {
+    if (i == 1 && attention.shares_keys) continue;
     if (q.size(i) != k.size(i) || q.size(i) != v.size(i)) return false;
   }
   if (!attention.mask.defined()) return true;
@@ -256,7 +302,12 @@ bool FitsOneKernel(const FusedAttention& attention) {
   return true;
 }
 
-at::Tensor AttendStepByStep(const FusedAttention& attention) {
+at::Tensor AttendStepByStep(FusedAttention attention) {
+  if (attention.shares_keys) {
+    const std::int64_t times = attention.query.size(1) / attention.key.size(1);
+    attention.key = Repeated(attention.key, times);
+    attention.value = Repeated(attention.value, times);
+  }
   at::Tensor scores =
       at::matmul(attention.query, attention.key.transpose(-2, -1)) *
       attention.scale;
@@ -284,7 +335,8 @@ void LowerFusedAttention(NodeContext& ctx) {
       attention.mask.defined() ? std::optional(attention.mask) : std::nullopt;
   ctx.Set(0, at::scaled_dot_product_attention(
                  attention.query, attention.key, attention.value, mask,
-                 /*dropout_p=*/0.0, attention.is_causal, attention.scale));
+                 /*dropout_p=*/0.0, attention.is_causal, attention.scale,
+                 attention.shares_keys));
 }
 
 // ---- Layer and RMS norm ----------------------------------------------------

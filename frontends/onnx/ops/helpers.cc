@@ -1,5 +1,6 @@
 #include "frontends/onnx/ops/helpers.h"
 
+#include <ATen/core/grad_mode.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -84,6 +85,14 @@ at::Tensor ViewOfWeight(const at::Tensor& weight,
                         at::Tensor (*view)(const at::Tensor&)) {
   const UnrecordedScope unrecorded(TensorRole::kParameter);
   return view(weight);
+}
+
+at::Tensor WithValues(at::Tensor y, const std::function<at::Tensor()>& exact) {
+  if (y.is_meta()) return y;
+  const at::NoGradGuard no_grad;
+  const UntracedScope untraced;
+  y.copy_(exact());
+  return y;
 }
 
 void RequireData(const NodeContext& ctx, const at::Tensor& tensor) {

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,11 @@ at::Tensor ViewOfWeight(const at::Tensor& weight,
 /// A host tensor on `device`. The copy is no operator of a trace: it stands for
 /// a table that the network holds ready.
 at::Tensor MovedTo(const at::Tensor& host, at::Device device);
+
+/// `y`, the result of the operator that eager PyTorch would run, with the
+/// values that `exact` computes. They are computed only where there are values,
+/// which is not on meta, and unseen by a trace.
+at::Tensor WithValues(at::Tensor y, const std::function<at::Tensor()>& exact);
 
 /// Throws kUnsupported unless `tensor` has values: they decide the shape of the
 /// node's result, and on the meta device there are none.

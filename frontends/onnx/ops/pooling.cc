@@ -7,8 +7,10 @@
 //     (outputs − 1) · stride + extent,
 //
 // filled with the operation's neutral element, and pooled without pads. An
-// average that leaves pads out is then the quotient of two averages: that of
-// the padded input and that of a padded tensor of ones.
+// average over dilated windows is one over windows that span as much, with the
+// values of the dilated ones. An average that leaves pads out is then the
+// quotient of two averages: that of the padded input and that of a padded
+// tensor of ones.
 #include "frontends/onnx/ops/pooling.h"
 
 #include <ATen/ops/abs.h>
@@ -39,6 +41,7 @@
 
 #include "frontends/onnx/node_context.h"
 #include "frontends/onnx/operator_table.h"
+#include "frontends/onnx/ops/helpers.h"
 #include "frontends/onnx/ops/roi.h"
 #include "frontends/onnx/ops/window.h"
 #include "src/core/numbers.h"
@@ -130,7 +133,8 @@ at::Tensor AveragePoolOf(const NodeContext& ctx, const at::Tensor& x,
   }
 }
 
-/// Sums over dilated windows, as a convolution of each plane with ones.
+/// Sums over dilated windows, as a convolution of each plane with ones: for
+/// WithValues, since the network has no product.
 at::Tensor DilatedSums(const NodeContext& ctx, const at::Tensor& x,
                        const Window& w) {
   Ints planes = x.sizes().vec();
@@ -166,14 +170,25 @@ std::int64_t KernelElements(const Window& w) {
                          std::multiplies<>());
 }
 
+/// Windows without gaps that span as much.
+Window Undilated(Window window) {
+  for (size_t i = 0; i < window.rank(); ++i) {
+    window.kernel[i] = window.Extent(i);
+    window.dilations[i] = 1;
+  }
+  return window;
+}
+
 /// Means over the windows of an input that they fit exactly.
 at::Tensor WindowMeans(const NodeContext& ctx, const at::Tensor& x,
                        const Window& w) {
-  if (w.HasDilation()) {
+  const at::Tensor means =
+      AveragePoolOf(ctx, x, WithoutPads(Undilated(w)), /*ceil_mode=*/false,
+                    /*include_pad=*/true);
+  if (!w.HasDilation()) return means;
+  return WithValues(means, [&] {
     return DilatedSums(ctx, x, w).div(static_cast<double>(KernelElements(w)));
-  }
-  return AveragePoolOf(ctx, x, WithoutPads(w), /*ceil_mode=*/false,
-                       /*include_pad=*/true);
+  });
 }
 
 /// Share of each window that counts: the input, and the declared pads where
@@ -193,21 +208,31 @@ at::Tensor CountedShare(const NodeContext& ctx, const at::Tensor& x,
   return WindowMeans(ctx, PadSpatially(ones, rest, 0), rest);
 }
 
-void LowerAveragePool(NodeContext& ctx) {
-  const at::Tensor x = ctx.Tensor(0);
-  const Pooling p = ReadPooling(ctx, x);
-  const bool include_pad = ctx.IntAttribute("count_include_pad", 0) != 0;
-  if (AtenCanPad(p.window) && !p.window.HasDilation()) {
-    ctx.Set(0, AveragePoolOf(ctx, x, p.window, p.ceil_mode, include_pad));
-    return;
-  }
+/// Means over the windows of a padded copy.
+at::Tensor PaddedMeans(const NodeContext& ctx, const at::Tensor& x,
+                       const Pooling& p, bool include_pad) {
   const Window exact = ExactPads(p);
   const at::Tensor means = WindowMeans(ctx, PadSpatially(x, exact, 0), exact);
   const bool every_element_counts =
       include_pad && (!p.ceil_mode || exact.pads_end == p.window.pads_end);
-  ctx.Set(0, every_element_counts
-                 ? means
-                 : means.div(CountedShare(ctx, x, p, include_pad)));
+  return every_element_counts ? means
+                              : means.div(CountedShare(ctx, x, p, include_pad));
+}
+
+void LowerAveragePool(NodeContext& ctx) {
+  const at::Tensor x = ctx.Tensor(0);
+  const Pooling p = ReadPooling(ctx, x);
+  const bool include_pad = ctx.IntAttribute("count_include_pad", 0) != 0;
+  const Window dense = Undilated(p.window);
+  if (!AtenCanPad(dense)) {
+    ctx.Set(0, PaddedMeans(ctx, x, p, include_pad));
+    return;
+  }
+  const at::Tensor y = AveragePoolOf(ctx, x, dense, p.ceil_mode, include_pad);
+  ctx.Set(0, p.window.HasDilation()
+                 ? WithValues(
+                       y, [&] { return PaddedMeans(ctx, x, p, include_pad); })
+                 : y);
 }
 
 /// The norm's order, a float in version 1.

@@ -18,6 +18,10 @@ struct AxisCoordinates {
 
   /// True when the axis keeps its elements as they are.
   bool IsIdentity() const { return input == output && scale == 1; }
+  /// As IsIdentity, and no part is cropped.
+  bool IsWhole() const {
+    return IsIdentity() && roi_begin == 0 && roi_end == 1;
+  }
 };
 
 /// How an axis is resampled; fields are named as Resize's attributes.

@@ -1,5 +1,7 @@
-// Resize: one of ATen's upsample operators where it computes the same, else a
-// gather (nearest) or a product with a weight matrix (linear, cubic) per axis.
+// Resize: the upsample operator that eager PyTorch code would call. Where it
+// computes something else and values count, they come from a gather (nearest)
+// or a product with a weight matrix (linear, cubic) per axis, which no trace
+// sees.
 #include "frontends/onnx/ops/resize.h"
 
 #include <ATen/ops/index_select.h>
@@ -218,29 +220,38 @@ at::Tensor AxisByAxis(const NodeContext& ctx, const at::Tensor& x,
   const bool nearest = r.rule.kernel == Kernel::kNearest;
   const bool exact = nearest || at::isFloatingType(x.scalar_type());
   at::Tensor y = exact ? x : x.to(at::kFloat);
-  const bool crops = r.rule.coordinates == "tf_crop_and_resize";
   for (std::int64_t a = 0; a < x.dim(); ++a) {
-    const AxisCoordinates& axis = r.axes[static_cast<size_t>(a)];
-    const bool whole_axis =
-        !crops || (axis.roi_begin == 0 && axis.roi_end == 1);
-    if (axis.IsIdentity() && whole_axis) continue;
+    if (r.axes[static_cast<size_t>(a)].IsWhole()) continue;
     y = nearest ? GatherAxis(ctx, y, r, a) : InterpolateAxis(ctx, y, r, a);
   }
-  if (crops) y = Extrapolated(ctx, y, r);
+  if (r.rule.coordinates == "tf_crop_and_resize") y = Extrapolated(ctx, y, r);
   return CastTo(y, x.scalar_type());
 }
 
+/// Fails where the node's rules are unknown, whether or not values count.
+void RequireKnownRules(const NodeContext& ctx, const Resizing& r) {
+  for (const AxisCoordinates& axis : r.axes) {
+    if (r.rule.kernel == Kernel::kNearest) {
+      ElementsOf(ctx, r, axis);
+    } else {
+      PositionsOf(ctx, r, axis);
+    }
+  }
+}
+
 void Resize(NodeContext& ctx, const at::Tensor& x, const Resizing& r) {
-  const bool unchanged = std::all_of(
-      r.axes.begin(), r.axes.end(), [](const AxisCoordinates& axis) {
-        return axis.IsIdentity() && axis.roi_begin == 0 && axis.roi_end == 1;
-      });
-  if (unchanged) {
+  if (std::ranges::all_of(r.axes, &AxisCoordinates::IsWhole)) {
     ctx.Set(0, x);
     return;
   }
-  const at::Tensor y = UpsampleWithAten(ctx, x, r);
-  ctx.Set(0, y.defined() ? y : AxisByAxis(ctx, x, r));
+  RequireKnownRules(ctx, r);
+  const auto exact = [&] { return AxisByAxis(ctx, x, r); };
+  const at::Tensor y = Upsampled(ctx, x, r);
+  if (!y.defined()) {
+    ctx.Set(0, exact());
+  } else {
+    ctx.Set(0, IsAtenUpsample(ctx, x, r) ? y : WithValues(y, exact));
+  }
 }
 
 }  // namespace

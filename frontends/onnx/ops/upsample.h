@@ -26,9 +26,18 @@ std::vector<double> PositionsOf(const NodeContext& ctx, const Resizing& r,
 std::vector<std::int64_t> ElementsOf(const NodeContext& ctx, const Resizing& r,
                                      const AxisCoordinates& axis);
 
-/// The result of one of ATen's upsample operators; an undefined tensor where
-/// none computes what the node asks for.
-at::Tensor UpsampleWithAten(const NodeContext& ctx, const at::Tensor& x,
-                            const Resizing& r);
+/// True when one of ATen's upsample operators computes what the node asks for,
+/// to the rounding of its type.
+bool IsAtenUpsample(const NodeContext& ctx, const at::Tensor& x,
+                    const Resizing& r);
+
+/// `x` resized by the upsample operator that eager PyTorch code would call:
+/// that of the kernel, antialiased or not, over as many axes as change, of
+/// images whose channels may come last. Its shape is the node's, its values are
+/// where IsAtenUpsample; zeros where nothing is resized or nothing is left. An
+/// undefined tensor for the nearest elements of a type that no such operator
+/// knows.
+at::Tensor Upsampled(const NodeContext& ctx, const at::Tensor& x,
+                     const Resizing& r);
 
 }  // namespace foretell::onnx

@@ -159,7 +159,7 @@ struct Model {
   std::vector<Function> functions;
 
   /// Elements of all floating-point initializers of the main graph, payload
-  /// read or not.
+  /// read or not, but for attention masks.
   std::int64_t FloatInitializerElements() const;
   /// Elements of these initializers by type, and of those of 8-bit integers
   /// with two or more dimensions, which are quantised weights.
@@ -169,9 +169,13 @@ struct Model {
 struct ReadOptions {
   /// Payloads of at most this many bytes are read, larger ones are skipped.
   std::int64_t max_payload_bytes = 4096;
+  /// The same of attention masks, whose content decides what an attention is.
+  /// Exporters fold ones of up to 1024 * 1024 elements in their present and
+  /// earlier releases (onnxscript, _constant_folding.py).
+  std::int64_t max_mask_bytes = std::int64_t{4} << 20;
 };
 
-/// Reads the structure of an ONNX file: weights above the limit are skipped on
+/// Reads the structure of an ONNX file: weights above the limits are skipped on
 /// the wire, external data files are never opened. Cost does not depend on the
 /// bytes of weights; files above 2 GiB work.
 ///

@@ -36,7 +36,8 @@ Model ReadSource(ByteSource& source, const ReadOptions& options) {
   if (source.size() == 0) {
     throw Error(ErrorCode::kCorrupt, "not a model: it is empty");
   }
-  const SlimModel slim = ScanModel(source, options.max_payload_bytes);
+  const SlimModel slim =
+      ScanModel(source, options.max_payload_bytes, options.max_mask_bytes);
   ::google::protobuf::Arena arena;
   auto& proto =
       *::google::protobuf::Arena::CreateMessage<::onnx::ModelProto>(&arena);

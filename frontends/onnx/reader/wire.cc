@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "foretell/error.h"
+#include "frontends/onnx/reader/mask.h"
 #include "frontends/onnx/reader/wire_fields.h"
 
 // An ONNX file is one Protobuf message, nearly all of it weights. Parsing it
@@ -22,7 +23,8 @@
 // Whether a tensor is small can be seen only at its end (elements may lie in
 // many fields). It is therefore copied with payloads until their sum exceeds
 // the limit, and then once more without; a payload beyond the limit itself is
-// never copied.
+// never copied. Masks are the exception: attention depends on what they hold,
+// and the first elements of a weight tell that it is none.
 //
 // Alternatives: parsing everything with our own code saves 0.2 ms and a
 // dependency, but is a second schema to keep right; a memory map saves the
@@ -42,10 +44,13 @@ constexpr int kMaxVarintBytes = 10;
 constexpr int kLengthBytes = 5;
 constexpr std::uint32_t kSegmentField = 3;
 constexpr std::uint32_t kSegmentBeginField = 1;
+constexpr std::uint32_t kDataTypeField = 2;
 // Protobuf cannot parse more.
 constexpr size_t kMaxSlimBytes = std::numeric_limits<int>::max();
 constexpr std::int64_t kLeastBudget = std::int64_t{256} << 20;
 constexpr std::int64_t kBudgetPerByte = 24;
+/// Masks of the largest size that a file may have; further ones are skipped.
+constexpr std::int64_t kFullMasks = 4;
 // A larger file changes nothing; keeps the product within int64.
 constexpr std::int64_t kHuge = std::int64_t{1} << 50;
 
@@ -114,9 +119,12 @@ void AppendTag(std::uint32_t number, WireType wire, std::string& out) {
 
 class Scanner {
  public:
-  Scanner(ByteSource& source, std::int64_t max_payload_bytes)
+  Scanner(ByteSource& source, std::int64_t max_payload_bytes,
+          std::int64_t max_mask_bytes)
       : source_(source),
         max_payload_bytes_(max_payload_bytes),
+        max_mask_bytes_(max_mask_bytes),
+        mask_bytes_left_(kFullMasks * max_mask_bytes),
         budget_(std::max(kLeastBudget,
                          kBudgetPerByte * std::min(source.size(), kHuge))) {}
 
@@ -137,7 +145,9 @@ class Scanner {
 
   void CopyFields(MessageKind kind, Range range, int depth);
   void CopyTensor(Range range);
-  bool CopyTensorWithPayload(Range range, SkippedPayload& payload);
+  bool CopyTensorUpTo(std::int64_t limit, Range range, SkippedPayload& payload);
+  bool IsMask(Range range);
+  bool IsMaskPayload(std::int32_t data_type, Range payload);
   void CopyTensorWithoutPayload(Range range);
   void Descend(const Field& field, int depth);
   void Keep(const Field& field);
@@ -145,6 +155,8 @@ class Scanner {
 
   ByteSource& source_;
   std::int64_t max_payload_bytes_;
+  std::int64_t max_mask_bytes_;
+  std::int64_t mask_bytes_left_;  ///< For the masks of the whole file.
   std::int64_t budget_;
   std::int64_t memory_ = 0;  ///< Estimate for what was copied.
   SlimModel slim_;
@@ -299,8 +311,12 @@ void Scanner::Descend(const Field& field, int depth) {
 void Scanner::CopyTensor(Range range) {
   const size_t begin = slim_.bytes.size();
   SkippedPayload payload = {};
-  if (CopyTensorWithPayload(range, payload)) return;
+  if (CopyTensorUpTo(max_payload_bytes_, range, payload)) return;
   slim_.bytes.resize(begin);
+  if (IsMask(range)) {
+    CopyTensorUpTo(max_mask_bytes_, range, payload);
+    return;
+  }
   CopyTensorWithoutPayload(range);
 
   std::string segment;
@@ -312,8 +328,49 @@ void Scanner::CopyTensor(Range range) {
   slim_.skipped.push_back(payload);
 }
 
+/// True for a tensor whose elements lie in one raw_data and are a mask; counts
+/// them then.
+bool Scanner::IsMask(Range range) {
+  std::int32_t data_type = 0;
+  Range raw = {0, 0};
+  for (std::int64_t at = range.begin; at < range.end;) {
+    const Field field = ReadField(MessageKind::kTensor, at, range.end);
+    at = field.value.end;
+    if (field.rule == nullptr) continue;
+    if (field.number == kDataTypeField) {
+      std::int64_t position = field.value.begin;
+      data_type =
+          static_cast<std::int32_t>(ReadVarint(position, field.value.end));
+    } else if (field.rule->action == FieldAction::kPayload) {
+      if (field.number != kRawData || raw.size() > 0) return false;
+      raw = field.value;
+    }
+  }
+  const std::int64_t most = std::min(max_mask_bytes_, mask_bytes_left_);
+  if (raw.size() > most || !IsMaskPayload(data_type, raw)) return false;
+  mask_bytes_left_ -= raw.size();
+  return true;
+}
+
+bool Scanner::IsMaskPayload(std::int32_t data_type, Range payload) {
+  const auto size = static_cast<std::int64_t>(MaskElementBytes(data_type));
+  if (size == 0 || payload.size() % size != 0) return false;
+  for (std::int64_t at = payload.begin; at < payload.end;) {
+    const std::string_view ahead = source_.Ahead(at);
+    const std::int64_t left =
+        std::min(static_cast<std::int64_t>(ahead.size()), payload.end - at);
+    const std::string_view elements =
+        ahead.substr(0, static_cast<size_t>(left / size * size));
+    const bool begins = at != payload.begin || BeginsMask(data_type, elements);
+    if (!begins || !HoldsMask(data_type, elements)) return false;
+    at += static_cast<std::int64_t>(elements.size());
+  }
+  return true;
+}
+
 // Returns whether the payload is within the limit; counts it into `payload`.
-bool Scanner::CopyTensorWithPayload(Range range, SkippedPayload& payload) {
+bool Scanner::CopyTensorUpTo(std::int64_t limit, Range range,
+                             SkippedPayload& payload) {
   std::int64_t payload_bytes = 0;
   for (std::int64_t at = range.begin; at < range.end;) {
     const Field field = ReadField(MessageKind::kTensor, at, range.end);
@@ -330,12 +387,12 @@ bool Scanner::CopyTensorWithPayload(Range range, SkippedPayload& payload) {
                   ? ItemRange{field.value.size(), field.value.size()}
                   : ItemRange{items.least + more.least, items.most + more.most};
       payload_bytes += field.value.size();
-      if (payload_bytes <= max_payload_bytes_) Keep(field);
+      if (payload_bytes <= limit) Keep(field);
     } else if (field.rule->action == FieldAction::kKeep) {
       Keep(field);
     }
   }
-  return payload_bytes <= max_payload_bytes_;
+  return payload_bytes <= limit;
 }
 
 void Scanner::CopyTensorWithoutPayload(Range range) {
@@ -366,8 +423,9 @@ void Scanner::Charge(const Field& field) {
 
 }  // namespace
 
-SlimModel ScanModel(ByteSource& source, std::int64_t max_payload_bytes) {
-  return Scanner(source, max_payload_bytes).Run();
+SlimModel ScanModel(ByteSource& source, std::int64_t max_payload_bytes,
+                    std::int64_t max_mask_bytes) {
+  return Scanner(source, max_payload_bytes, max_mask_bytes).Run();
 }
 
 }  // namespace foretell::onnx

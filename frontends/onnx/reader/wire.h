@@ -43,16 +43,19 @@ struct SlimModel {
 
 /// Walks over the serialized ModelProto in `source` and copies what the reader
 /// uses. Tensors whose payload fields take more than `max_payload_bytes` on the
-/// wire, wherever they are nested, lose them. Documentation, metadata, value
-/// infos of inner values, training graphs and unknown fields are dropped.
+/// wire, wherever they are nested, lose them, unless they are masks of at most
+/// `max_mask_bytes` (mask.h: MayBeMask) in raw_data. Documentation, metadata,
+/// value infos of inner values, training graphs and unknown fields are dropped.
 ///
 /// Cost: time and memory O(bytes kept + fields passed), whatever the size of
-/// the payloads.
+/// the payloads. Of a payload in raw_data that is no mask little more is read
+/// than its beginning.
 ///
 /// Throws Error, its message starting with the byte's offset: kCorrupt for
 /// anything but well-formed fields of the schema, kUnsupported beyond
 /// kMaxNesting, for segmented tensors, and when the parsed structure would take
 /// more memory than 256 MiB and 24 times the source; kIo.
-SlimModel ScanModel(ByteSource& source, std::int64_t max_payload_bytes);
+SlimModel ScanModel(ByteSource& source, std::int64_t max_payload_bytes,
+                    std::int64_t max_mask_bytes);
 
 }  // namespace foretell::onnx

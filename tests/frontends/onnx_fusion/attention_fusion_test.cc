@@ -86,6 +86,43 @@ TEST(AttentionFusion, OnMetaItIsExactlyOneOperatorOfTheSameMacs) {
   EXPECT_EQ(macs(trace(Fusion::kOff)), macs(fused));
 }
 
+/// What the dynamo exporter makes of enable_gqa: two heads of keys and values,
+/// each repeated twice, and kᵀ by a transposition of three dimensions.
+Model SharedHeads(std::int64_t allowzero, std::int64_t times = 2) {
+  ModelBuilder m(20);
+  const std::string q = m.Input({2, 4, 5, 4});
+  const auto repeated = [&](const std::string& x) {
+    const std::string expanded =
+        m.Op("Expand", {m.Op("Unsqueeze", {x, m.Integers({2})}),
+                        m.Integers({2, 4 / times, times, 7, 4})});
+    return m.Op("Reshape", {expanded, m.Integers({2, 4, 7, 4})},
+                {MakeInt("allowzero", allowzero)});
+  };
+  const std::string k = repeated(m.Input({2, 4 / times, 7, 4}));
+  const std::string v = repeated(m.Input({2, 4 / times, 7, 4}));
+  const std::string folded = m.Op("Reshape", {k, m.Integers({-1, 7, 4})});
+  const std::string turned =
+      m.Op("Transpose", {folded}, {MakeInts("perm", {0, 2, 1})});
+  const std::string kt = m.Op("Reshape", {turned, m.Integers({2, 4, 4, 7})});
+  m.Output(m.Op("MatMul", {Softmax(m, Scores(m, q, kt)), v}));
+  return m.model();
+}
+
+TEST(AttentionFusion, RepeatedHeadsOfTheExporterAreSharedAgain) {
+  const Model model = SharedHeads(/*allowzero=*/0);
+  EXPECT_THAT(Rewritten(model), ElementsAre("foretell.Attention"));
+  EXPECT_THAT(TracedOperators(model),
+              ElementsAre("scaled_dot_product_attention"));
+  EXPECT_TRUE(ComputesTheSame(model));
+  EXPECT_TRUE(ComputesTheSame(SharedHeads(/*allowzero=*/0, /*times=*/4)));
+}
+
+TEST(AttentionFusion, HeadsThatTheNetworkRepeatsStayRepeated) {
+  const Model model = SharedHeads(/*allowzero=*/1);
+  EXPECT_THAT(Rewritten(model), Contains("Expand"));
+  EXPECT_TRUE(ComputesTheSame(model));
+}
+
 TEST(AttentionFusion, MergedPermutationOfKeysIsUndone) {
   ModelBuilder m;
   const std::string q = m.Input({2, 3, 5, 4});

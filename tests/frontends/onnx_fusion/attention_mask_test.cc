@@ -1,3 +1,5 @@
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,10 +12,13 @@
 namespace foretell::onnx {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
+constexpr double kLowest = std::numeric_limits<float>::lowest();
 
 /// An attention whose scores still lack their mask.
 struct Parts {
@@ -103,6 +108,34 @@ TEST(AttentionMask, MaskWithTheBranchesSwappedStaysAdditive) {
   EXPECT_THAT(Rewritten(m.model()), ElementsAre("Where", "foretell.Attention"));
 }
 
+/// A guard against rows without keys around the softmax of masked scores.
+std::string GuardedSoftmax(ModelBuilder& m, const std::string& x) {
+  const std::string weights = MaskedSoftmax(m, x);
+  return m.Op("Where", {m.Op("IsNaN", {weights}), m.Number(0), weights});
+}
+
+TEST(AttentionMask, LowestNumberHidesBehindTheGuard) {
+  ModelBuilder m;
+  const Parts parts = MakeParts(m);
+  const std::string mask = m.BoolInput({5, 7});
+  const std::string additive =
+      m.Op("Where", {mask, m.Number(0), m.Number(kLowest)});
+  const std::string masked = m.Op("Add", {parts.scores, additive});
+  m.Output(m.Op("MatMul", {GuardedSoftmax(m, masked), parts.v}));
+  EXPECT_EQ(FusedNode(m.model()).inputs[3], mask);
+}
+
+TEST(AttentionMask, LowestNumberWithoutAGuardStaysAdditive) {
+  // A row of lowest numbers alone gives means here, not NaN.
+  ModelBuilder m;
+  const Parts parts = MakeParts(m);
+  const std::string additive =
+      m.Op("Where", {m.BoolInput({5, 7}), m.Number(0), m.Number(kLowest)});
+  Finish(m, parts, additive);
+  EXPECT_THAT(Rewritten(m.model()), ElementsAre("Where", "foretell.Attention"));
+  EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
 TEST(AttentionMask, FiniteMaskValueStaysAdditive) {
   ModelBuilder m;
   const Parts parts = MakeParts(m);
@@ -132,44 +165,124 @@ std::string Length(ModelBuilder& m, const std::string& x) {
               {m.Op("Shape", {x}), m.Integers({-2}), m.Integers({-1})});
 }
 
+std::string SizesOf(ModelBuilder& m, const std::string& rows,
+                    const std::string& columns) {
+  return m.Op("Concat", {rows, columns}, {MakeInt("axis", 0)});
+}
+
+std::string Ones(ModelBuilder& m, const std::string& sizes) {
+  return m.Op("Expand", {m.Weight(at::tensor({1.0f})), sizes});
+}
+
 /// The mask that exporters write for is_causal.
-std::string CausalMask(ModelBuilder& m, const std::string& rows,
-                       const std::string& columns, std::int64_t upper = 0) {
-  const std::string size =
-      m.Op("Concat", {rows, columns}, {MakeInt("axis", 0)});
-  const std::string one = m.Weight(at::tensor({1.0f}));
-  const std::string triangle =
-      m.Op("Trilu", {m.Op("Expand", {one, size})}, {MakeInt("upper", upper)});
+std::string CausalMask(ModelBuilder& m, const std::string& ones,
+                       double hidden = kHidden, std::int64_t upper = 0) {
+  const std::string triangle = m.Op("Trilu", {ones}, {MakeInt("upper", upper)});
   const std::string zero = m.Weight(at::tensor({0.0f}));
-  const std::string hidden =
-      m.Weight(at::tensor({-std::numeric_limits<float>::infinity()}));
-  return m.Op("Where", {m.Op("Equal", {triangle, zero}), hidden, zero});
+  const std::string hides = m.Weight(at::tensor({static_cast<float>(hidden)}));
+  return m.Op("Where", {m.Op("Equal", {triangle, zero}), hides, zero});
+}
+
+/// The sizes of its triangle: every way in which exporters give them.
+std::vector<std::string> WaysOfOnes(ModelBuilder& m, const Parts& parts) {
+  return {Ones(m, SizesOf(m, Length(m, parts.q), Length(m, parts.k))),
+          Ones(m, m.Integers({5, 7})),
+          Ones(m, SizesOf(m, Length(m, parts.q), m.Integers({7}))),
+          m.Weight(at::ones({5, 7}))};
 }
 
 TEST(AttentionMask, CausalMaskBecomesAFlag) {
+  for (const double hidden : {kHidden, kLowest}) {
+    for (size_t way = 0; way < 4; ++way) {
+      ModelBuilder m;
+      const Parts parts = MakeParts(m);
+      Finish(m, parts, CausalMask(m, WaysOfOnes(m, parts)[way], hidden));
+      EXPECT_EQ(Fused(m.model()), std::vector<std::string>{"Attention"});
+      EXPECT_EQ(IntOf(FusedNode(m.model()), "is_causal", 0), 1) << way;
+      EXPECT_EQ(FusedNode(m.model()).inputs[3], "");
+      EXPECT_TRUE(ComputesTheSame(m.model())) << way;
+      EXPECT_THAT(TracedOperators(m.model()),
+                  Contains("scaled_dot_product_attention"));
+      EXPECT_THAT(TracedOperators(m.model()), Not(Contains("tril"))) << way;
+    }
+  }
+}
+
+TEST(AttentionMask, TriangleOfAnotherSizeIsAMaskWhenItRuns) {
+  for (const bool is_constant : {false, true}) {
+    ModelBuilder m;
+    const Parts parts = MakeParts(m);
+    const std::string row =
+        is_constant ? m.Weight(at::ones({1, 7}))
+                    : Ones(m, SizesOf(m, m.Integers({1}), Length(m, parts.k)));
+    Finish(m, parts, CausalMask(m, row));
+    EXPECT_THAT(TracedOperators(m.model()), Contains("tril"));
+    EXPECT_TRUE(ComputesTheSame(m.model()));
+  }
+}
+
+TEST(AttentionMask, OtherTrianglesStayMasks) {
+  for (const auto& [value, upper] :
+       {std::pair(1.0F, std::int64_t{1}), std::pair(2.0F, std::int64_t{0})}) {
+    ModelBuilder m;
+    const Parts parts = MakeParts(m);
+    const std::string filled = m.Weight(at::full({5, 7}, value));
+    Finish(m, parts, CausalMask(m, filled, kHidden, upper));
+    EXPECT_EQ(IntOf(FusedNode(m.model()), "is_causal", 1), 0);
+    EXPECT_TRUE(ComputesTheSame(m.model()));
+  }
+}
+
+/// What a mask folded into an initializer holds: `hidden` where the key lies
+/// more than `shift` behind the query.
+at::Tensor Folded(double hidden, std::int64_t shift = 0) {
+  return at::full({5, 7}, hidden).triu(1 + shift);
+}
+
+TEST(AttentionMask, FoldedLowestTriangleBecomesAFlag) {
   ModelBuilder m;
-  const Parts parts = MakeParts(m);
-  Finish(m, parts, CausalMask(m, Length(m, parts.q), Length(m, parts.k)));
-  EXPECT_THAT(Rewritten(m.model()), ElementsAre("foretell.Attention"));
+  Finish(m, MakeParts(m), m.Weight(Folded(kLowest)));
   EXPECT_EQ(IntOf(FusedNode(m.model()), "is_causal", 0), 1);
-  EXPECT_EQ(FusedNode(m.model()).inputs[3], "");
+  EXPECT_THAT(TracedOperators(m.model()), Not(Contains("tril")));
   EXPECT_TRUE(ComputesTheSame(m.model()));
 }
 
-TEST(AttentionMask, TriangleOfAnotherSizeStaysAMask) {
+TEST(AttentionMask, OtherFoldedMasksStayAdditive) {
+  for (const at::Tensor& mask : {Folded(kHidden), Folded(kLowest, 1)}) {
+    ModelBuilder m;
+    Finish(m, MakeParts(m), m.Weight(mask));
+    EXPECT_EQ(IntOf(FusedNode(m.model()), "is_causal", 1), 0);
+    EXPECT_NE(FusedNode(m.model()).inputs[3], "");
+    EXPECT_TRUE(ComputesTheSame(m.model()));
+  }
+}
+
+/// Type of the only initializer of two dimensions.
+std::int32_t TypeOfMatrix(const Model& model) {
+  for (const TensorLiteral& literal : model.graph.initializers) {
+    if (literal.dims.size() == 2) return literal.data_type;
+  }
+  return 0;
+}
+
+TEST(AttentionMask, FoldedMaskBehindTheGuardIsBoolean) {
   ModelBuilder m;
   const Parts parts = MakeParts(m);
-  Finish(m, parts, CausalMask(m, m.Integers({1}), Length(m, parts.k)));
-  EXPECT_EQ(IntOf(FusedNode(m.model()), "is_causal", 1), 0);
+  const std::string masked =
+      m.Op("Add", {parts.scores, m.Weight(Folded(kLowest, 1))});
+  m.Output(m.Op("MatMul", {GuardedSoftmax(m, masked), parts.v}));
+  EXPECT_EQ(TypeOfMatrix(RecogniseFusedPatterns(m.model())), kOnnxBool);
   EXPECT_TRUE(ComputesTheSame(m.model()));
 }
 
-TEST(AttentionMask, UpperTriangleStaysAMask) {
+TEST(AttentionMask, FoldedMaskThatIsAlsoAddedElsewhereStaysNumbers) {
   ModelBuilder m;
   const Parts parts = MakeParts(m);
-  Finish(m, parts,
-         CausalMask(m, Length(m, parts.q), Length(m, parts.k), /*upper=*/1));
-  EXPECT_EQ(IntOf(FusedNode(m.model()), "is_causal", 1), 0);
+  const std::string mask = m.Weight(Folded(kLowest, 1));
+  const std::string masked = m.Op("Add", {parts.scores, mask});
+  m.Output(m.Op("MatMul", {GuardedSoftmax(m, masked), parts.v}));
+  m.Output(m.Op("Relu", {mask}));
+  EXPECT_EQ(TypeOfMatrix(RecogniseFusedPatterns(m.model())), kOnnxFloat);
   EXPECT_TRUE(ComputesTheSame(m.model()));
 }
 

@@ -10,8 +10,10 @@
 #include <utility>
 #include <variant>
 
+#include "foretell/trace.h"
 #include "frontends/onnx/evaluator.h"
 #include "frontends/onnx/fusion/fuse.h"
+#include "frontends/onnx/onnx_program.h"
 #include "tests/frontends/onnx_pieces.h"
 
 namespace foretell::onnx {
@@ -109,6 +111,17 @@ std::vector<std::string> Fused(const Model& model, Fusion setting) {
     if (node.domain == "foretell") names.push_back(node.op_type);
   }
   return names;
+}
+
+std::vector<std::string> TracedOperators(const Model& model) {
+  const Program program = MakeProgram(model);
+  const Trace trace =
+      TraceProgram(program, BindInputs(program.inputs(), {}, program.name()));
+  std::vector<std::string> targets;
+  for (const foretell::Node& node : trace.graph.nodes()) {
+    targets.push_back(node.target);
+  }
+  return targets;
 }
 
 std::vector<at::Tensor> Run(const Model& model) {

@@ -51,6 +51,9 @@ std::vector<std::string> Rewritten(const Model& model,
 std::vector<std::string> Fused(const Model& model,
                                Fusion setting = Fusion::kExported);
 
+/// ATen operators of a trace of the rewritten model, in order.
+std::vector<std::string> TracedOperators(const Model& model);
+
 /// Outputs of `model` for random inputs that depend on its inputs alone.
 std::vector<at::Tensor> Run(const Model& model);
 

@@ -80,9 +80,9 @@ std::vector<at::Tensor> RunNode(const NodeCase& node,
   return outputs;
 }
 
-std::vector<std::string> TraceNode(
-    const NodeCase& node,
-    const std::vector<std::vector<std::int64_t>>& shapes) {
+Trace TraceCase(const NodeCase& node,
+                const std::vector<std::vector<std::int64_t>>& shapes,
+                const TraceOptions& options) {
   Model model = ModelOf(node, std::vector<bool>(shapes.size(), true));
   std::vector<BoundInput> inputs;
   for (size_t i = 0; i < shapes.size(); ++i) {
@@ -90,7 +90,13 @@ std::vector<std::string> TraceNode(
     info.type = FloatInput(0, shapes[i]).type;
     inputs.push_back({info.name, {DType::kF32, shapes[i]}});
   }
-  const Trace trace = TraceProgram(MakeProgram(std::move(model)), inputs);
+  return TraceProgram(MakeProgram(std::move(model)), inputs, options);
+}
+
+std::vector<std::string> TraceNode(
+    const NodeCase& node,
+    const std::vector<std::vector<std::int64_t>>& shapes) {
+  const Trace trace = TraceCase(node, shapes);
   std::vector<std::string> targets;
   for (const foretell::Node& recorded : trace.graph.nodes()) {
     targets.push_back(recorded.target);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "foretell/trace.h"
 #include "frontends/onnx/reader/model.h"
 #include "tests/frontends/onnx_pieces.h"
 
@@ -30,6 +31,12 @@ struct NodeCase {
 /// absent input. Runs on the CPU.
 std::vector<at::Tensor> RunNode(const NodeCase& node,
                                 const std::vector<at::Tensor>& inputs);
+
+/// The trace of the node for float32 inputs of `shapes`, which fill the
+/// positions that are no constants.
+Trace TraceCase(const NodeCase& node,
+                const std::vector<std::vector<std::int64_t>>& shapes,
+                const TraceOptions& options = {});
 
 /// The ATen operators that a trace on meta records for float32 inputs of
 /// `shapes`, in order.

@@ -11,7 +11,7 @@ using std::literals::string_literals::operator""s;
 
 SlimModel Scan(const std::string& bytes, std::int64_t max_payload_bytes) {
   ByteSource source(bytes);
-  return ScanModel(source, max_payload_bytes);
+  return ScanModel(source, max_payload_bytes, /*max_mask_bytes=*/0);
 }
 
 std::string ScanError(const std::string& bytes) {

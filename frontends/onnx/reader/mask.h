@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "frontends/onnx/reader/model.h"
+
+/// Attention masks among a file's constants: exporters fold them into
+/// initializers that no training changes.
+namespace foretell::onnx {
+
+/// What an element says. Hidden is minus infinity or the lowest finite number
+/// of the type, which exporters write in its place.
+enum class MaskElement : std::uint8_t { kZero, kOne, kHidden, kOther };
+
+/// Bytes of an element of a floating-point `data_type` that masks have (32, 16
+/// and 64 bits, bfloat16); 0 for any other.
+std::size_t MaskElementBytes(std::int32_t data_type);
+/// The element at `bytes`, of which MaskElementBytes(data_type) are read.
+MaskElement MaskElementAt(std::int32_t data_type, const char* bytes);
+
+/// True where the first two elements of a payload are those of a mask, not both
+/// of them zeros: weights that are all zero, of which a file may have
+/// gigabytes, are none.
+bool BeginsMask(std::int32_t data_type, std::string_view bytes);
+/// True where `bytes` are nothing but zeros, ones and hidden elements.
+bool HoldsMask(std::int32_t data_type, std::string_view bytes);
+
+/// What a constant whose payload was read holds.
+enum class MaskContent : std::uint8_t {
+  kOther,
+  kOnes,
+  kAdditive,  ///< Zeros and hidden elements, both of them.
+};
+MaskContent MaskContentOf(const TensorLiteral& literal);
+
+/// True for an additive mask [rows, columns] that hides just what lies above
+/// the diagonal.
+bool IsCausal(const TensorLiteral& literal);
+/// True where a hidden element is minus infinity.
+bool HidesByInfinity(const TensorLiteral& literal);
+
+/// The Boolean mask, true where a score counts, of an additive one.
+TensorLiteral BooleanMask(const TensorLiteral& additive);
+
+/// Initializers of `graph` that are masks, or ones of which only triangles are
+/// taken: constants, not parameters.
+std::set<std::string> MaskInitializers(const Graph& graph);
+
+}  // namespace foretell::onnx
