@@ -2,12 +2,10 @@
 
 #include <set>
 
-#include "foretell/error.h"
 #include "frontends/exported/call_operator.h"
 #include "frontends/exported/higher_order.h"
 #include "frontends/exported/number_operators.h"
 #include "frontends/shared/allowed_operators.h"
-#include "src/core/text.h"
 #include "src/program/meta/meta_kernels.h"
 
 namespace foretell::exported {
@@ -15,29 +13,28 @@ namespace {
 
 constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
 
-bool IsKnown(const Node& node) {
+OperatorVerdict VerdictOn(const Node& node) {
+  const auto known = [](bool is_known) {
+    return is_known ? OperatorVerdict::kAllowed : OperatorVerdict::kUnknown;
+  };
   if (node.target.starts_with(kHigherOrder)) {
-    return IsKnownHigherOrder(node.target);
+    return known(IsKnownHigherOrder(node.target));
   }
   const std::string name = OperatorName(node.target);
-  if (name.empty()) return FindNumberOperator(node.target) != nullptr;
-  return IsAllowedOperator(name) && FindOperator(node.target).has_value();
+  if (name.empty()) return known(FindNumberOperator(node.target) != nullptr);
+  const OperatorVerdict verdict = JudgeOperator(name);
+  if (verdict != OperatorVerdict::kAllowed) return verdict;
+  return known(FindOperator(node.target).has_value());
 }
 
 }  // namespace
 
 void RefuseUnknownOperators(const std::string& path, const Graph& graph) {
-  std::set<std::string> unknown;
+  RefusedOperators refused;
   ForEachNode(graph, [&](const Node& node) {
-    if (!IsKnown(node)) unknown.insert(node.target);
+    refused.Add(VerdictOn(node), node.target);
   });
-  if (unknown.empty()) return;
-  throw Error(ErrorCode::kUnsupported,
-              path +
-                  ": refused before running: operators that LibTorch alone "
-                  "does not have, or that touch files, Python or other "
-                  "processes, or need not end: " +
-                  Joined(unknown));
+  refused.ThrowIfAny(path);
 }
 
 std::vector<std::string> OperatorsWithoutMetaKernel(const Graph& graph) {

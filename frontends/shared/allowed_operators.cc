@@ -1,83 +1,31 @@
 // Namespaces are an allow-list. Of aten's private operators, which begin with
-// an underscore and check little, only those are allowed that exporters write.
-// Of the others, the few that reach outside the process, that do not look at
+// an underscore and check little, only those are allowed that public functions
+// call and that are sound (private_operators.h). Of the others, the few that reach outside the process, that do not look at
 // what they are given, or whose loops need not end, are refused by name.
 
 #include "frontends/shared/allowed_operators.h"
 
+#include <fmt/core.h>
+#include <torch/csrc/jit/runtime/operator.h>
+
 #include <algorithm>
 #include <iterator>
+#include <vector>
+
+#include "foretell/error.h"
+#include "frontends/shared/private_operators.h"
+#include "src/core/text.h"
 
 namespace foretell {
 namespace {
 
 constexpr std::string_view kNamespaces[] = {"aten", "prim", "torchvision"};
 
-/// Private operators of aten that files name. Those with two underscores are
-/// Python's own: __getitem__, __and__.
-constexpr std::string_view kPrivate[] = {
-    "_adaptive_avg_pool2d",
-    "_adaptive_avg_pool3d",
-    "_assert_async",
-    "_assert_scalar",
-    "_assert_tensor_metadata",
-    "_cast_Double",
-    "_cast_Float",
-    "_cast_Half",
-    "_cast_Int",
-    "_cast_Long",
-    "_cdist_forward",
-    "_convolution",
-    "_convolution_mode",
-    "_embedding_bag",
-    "_euclidean_dist",
-    "_fft_c2c",
-    "_fft_c2r",
-    "_fft_r2c",
-    "_get_tracing_state",
-    "_grouped_mm",
-    "_infer_size",
-    "_local_scalar_dense",
-    "_log_softmax",
-    "_native_batch_norm_legit",
-    "_native_batch_norm_legit_functional",
-    "_native_batch_norm_legit_no_training",
-    "_native_multi_head_attention",
-    "_nested_tensor_from_mask",
-    "_nested_tensor_from_mask_left_aligned",
-    "_pack_padded_sequence",
-    "_pad_packed_sequence",
-    "_pdist_forward",
-    "_scaled_dot_product_attention_math",
-    "_scaled_dot_product_cudnn_attention",
-    "_scaled_dot_product_efficient_attention",
-    "_scaled_dot_product_flash_attention",
-    "_scaled_dot_product_flash_attention_for_cpu",
-    "_scaled_dot_product_fused_attention_overrideable",
-    "_set_item",
-    "_shape_as_tensor",
-    "_softmax",
-    "_to_copy",
-    "_transformer_encoder_layer_fwd",
-    "_trilinear",
-    "_unsafe_index",
-    "_unsafe_index_put",
-    "_unsafe_view",
-    "_unwrap_optional",
-    "_upsample_bicubic2d_aa",
-    "_upsample_bilinear2d_aa",
-    "_upsample_lanczos2d_aa",
-    "_upsample_nearest_exact1d",
-    "_upsample_nearest_exact2d",
-    "_upsample_nearest_exact3d",
-    "_weight_norm",
-    "_weight_norm_interface"};
-
 /// Operators of the allowed namespaces that read or write files or standard
 /// streams, start other processes, call Python, or end the process; that
 /// compute with what they are given unseen; and those whose loops numbers
 /// decide, without end for NaN.
-constexpr std::string_view kRefused[] = {
+constexpr std::string_view kUnsafe[] = {
     "aten::binomial",      "aten::fractional_max_pool2d_backward",
     "aten::from_file",     "aten::load",
     "aten::record_stream", "aten::reflection_pad1d_backward",
@@ -95,17 +43,68 @@ bool IsIn(const Table& table, std::string_view name) {
   return std::ranges::find(table, name) != std::end(table);
 }
 
+bool IsPrivate(std::string_view rest) {
+  // Those with two underscores are Python's own: __getitem__, __and__.
+  return rest.starts_with('_') && !rest.starts_with("__");
+}
+
+bool LibTorchHas(std::string_view name) {
+  return !torch::jit::getAllOperatorsFor(
+              c10::Symbol::fromQualString(std::string(name)))
+              .empty();
+}
+
+struct ReasonRow {
+  OperatorVerdict verdict;
+  std::string_view reason;
+};
+
+constexpr ReasonRow kReasons[] = {
+    {OperatorVerdict::kUnknown, "that LibTorch alone does not have"},
+    {OperatorVerdict::kUnsafe,
+     "that touch files, Python or other processes, trust what they are given "
+     "or need not end"},
+    {OperatorVerdict::kPrivate,
+     "that are private to PyTorch and not on the list of those that files may "
+     "name"}};
+
 }  // namespace
 
-bool IsAllowedOperator(std::string_view name) {
+OperatorVerdict JudgeOperator(std::string_view name) {
   const std::size_t colons = name.find("::");
-  if (colons == std::string_view::npos) return false;
+  if (colons == std::string_view::npos) return OperatorVerdict::kUnknown;
   const std::string_view space = name.substr(0, colons);
   const std::string_view rest = name.substr(colons + 2);
-  if (!IsIn(kNamespaces, space) || IsIn(kRefused, name)) return false;
-  if (rest.find(kPolynomial) != std::string_view::npos) return false;
-  return space != "aten" || !rest.starts_with('_') || rest.starts_with("__") ||
-         IsIn(kPrivate, rest);
+  if (!IsIn(kNamespaces, space)) return OperatorVerdict::kUnknown;
+  if (IsIn(kUnsafe, name) || rest.find(kPolynomial) != std::string_view::npos) {
+    return OperatorVerdict::kUnsafe;
+  }
+  if (space != "aten" || !IsPrivate(rest) || IsIn(kPrivateOperators, rest)) {
+    return OperatorVerdict::kAllowed;
+  }
+  return LibTorchHas(name) ? OperatorVerdict::kPrivate
+                           : OperatorVerdict::kUnknown;
+}
+
+bool IsAllowedOperator(std::string_view name) {
+  return JudgeOperator(name) == OperatorVerdict::kAllowed;
+}
+
+void RefusedOperators::Add(OperatorVerdict verdict, const std::string& shown) {
+  if (verdict != OperatorVerdict::kAllowed) names_[verdict].insert(shown);
+}
+
+void RefusedOperators::ThrowIfAny(const std::string& path) const {
+  if (names_.empty()) return;
+  std::vector<std::string> parts;
+  for (const auto& [verdict, reason] : kReasons) {
+    const auto found = names_.find(verdict);
+    if (found == names_.end()) continue;
+    parts.push_back(fmt::format("{}: {}", reason, Joined(found->second)));
+  }
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("{}: refused before running: operators {}", path,
+                          Joined(parts, "; ")));
 }
 
 }  // namespace foretell

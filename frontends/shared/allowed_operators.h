@@ -1,14 +1,40 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
 #include <string_view>
 
 namespace foretell {
 
-/// Whether the graph of a stranger may call the operator `name`
-/// ("aten::conv2d"). Namespaces are an allow-list: aten, prim, torchvision; so
-/// are aten's private operators. Of the others the few are refused that touch
-/// files, standard streams, Python or other processes, that compute with what
-/// they are given unseen, or that need not end.
+/// Whether the graph of a stranger may call an operator, or why not.
+enum class OperatorVerdict : std::uint8_t {
+  kAllowed,
+  kUnknown,  ///< LibTorch alone does not have it.
+  kUnsafe,   ///< It touches files, standard streams, Python or other processes,
+             ///< computes with what it is given unseen, or need not end.
+  kPrivate,  ///< One of ATen's own that is not among those that files name.
+};
+
+/// The verdict on the operator `name` ("aten::conv2d"). Namespaces are an
+/// allow-list: aten, prim, torchvision; so are aten's private operators.
+OperatorVerdict JudgeOperator(std::string_view name);
+
 bool IsAllowedOperator(std::string_view name);
+
+/// What a file names and may not, by the verdict.
+class RefusedOperators {
+ public:
+  /// Notes `shown`, the file's own name of an operator; kAllowed is nothing.
+  void Add(OperatorVerdict verdict, const std::string& shown);
+
+  /// Throws one Error(kUnsupported) that begins with `path` and lists all that
+  /// was noted, with the reason of each.
+  void ThrowIfAny(const std::string& path) const;
+
+ private:
+  std::map<OperatorVerdict, std::set<std::string>> names_;
+};
 
 }  // namespace foretell

@@ -1,14 +1,13 @@
 #include "frontends/torchscript/module_on_device.h"
 
 #include <fmt/core.h>
-#include <torch/csrc/jit/api/function_impl.h>
-#include <torch/csrc/jit/ir/constants.h>
-
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "foretell/error.h"
 #include "frontends/shared/random_weight.h"
+#include "frontends/torchscript/rewriting.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -121,12 +120,6 @@ class TensorReplacement {
   c10::IValue::HashAliasedIValues seen_;
 };
 
-bool HoldsTensor(const torch::jit::Node& node) {
-  return node.kind() == c10::prim::Constant &&
-         node.hasAttribute(c10::attr::value) &&
-         node.kindOf(c10::attr::value) == torch::jit::AttributeKind::t;
-}
-
 /// Whether a tracer makes `constant` of a number in Python's code: of an int,
 /// a float or a complex.
 bool WasNumber(const at::Tensor& constant) {
@@ -135,26 +128,41 @@ bool WasNumber(const at::Tensor& constant) {
                                  type == at::kComplexDouble);
 }
 
-/// Numbers stay on the host, where shapes are computed of them. Files do not
-/// say that they were numbers, which decides the type of a result: integers
-/// times 0.5 are of the default type, times a tensor of a double doubles.
-void MoveConstantsOf(torch::jit::Block& block, const InstanceOptions& options) {
-  for (torch::jit::Node* node : block.nodes()) {
-    if (HoldsTensor(*node)) {
-      const at::Tensor constant = node->t(c10::attr::value);
-      if (WasNumber(constant)) {
-        constant.unsafeGetTensorImpl()->set_wrapped_number(true);
-      } else if (constant.dim() > 0) {
-        node->t_(c10::attr::value,
-                 constant.to(options.device, StoredAs(constant.scalar_type(),
-                                                      options.precision)));
-      }
-    }
-    for (torch::jit::Block* inner : node->blocks()) {
-      MoveConstantsOf(*inner, options);
+/// Moves constants, those that several nodes share once.
+class ConstantsOnDevice {
+ public:
+  explicit ConstantsOnDevice(const InstanceOptions& options)
+      : options_(options) {}
+
+  /// Numbers stay on the host, where shapes are computed of them. Files do not
+  /// say that they were numbers, which decides the type of a result: integers
+  /// times 0.5 are of the default type, times a tensor of a double doubles.
+  void Move(torch::jit::Node& node) {
+    if (!HoldsTensor(node)) return;
+    const at::Tensor constant = node.t(c10::attr::value);
+    if (WasNumber(constant)) {
+      constant.unsafeGetTensorImpl()->set_wrapped_number(true);
+    } else if (constant.dim() > 0) {
+      node.t_(c10::attr::value, Moved(constant));
     }
   }
-}
+
+ private:
+  at::Tensor Moved(const at::Tensor& constant) {
+    const auto [found, is_new] =
+        moved_.try_emplace(constant.unsafeGetTensorImpl());
+    if (is_new) {
+      const auto type = StoredAs(constant.scalar_type(), options_.precision);
+      found->second = {constant, constant.to(options_.device, type)};
+    }
+    return found->second.second;
+  }
+
+  const InstanceOptions& options_;
+  /// With the constant itself, which keeps its address.
+  std::unordered_map<const at::TensorImpl*, std::pair<at::Tensor, at::Tensor>>
+      moved_;
+};
 
 }  // namespace
 
@@ -181,12 +189,16 @@ ModuleTensors ReplaceTensors(torch::jit::Module& module,
   return replacement.Take();
 }
 
-void MoveConstants(torch::jit::Module& module, const InstanceOptions& options) {
-  for (torch::jit::Function* function :
-       module._ivalue()->compilation_unit()->get_functions()) {
-    MoveConstantsOf(*torch::jit::toGraphFunction(*function).graph()->block(),
-                    options);
-  }
+bool HoldsTensor(const torch::jit::Node& node) {
+  return node.kind() == c10::prim::Constant &&
+         node.hasAttribute(c10::attr::value) &&
+         node.kindOf(c10::attr::value) == torch::jit::AttributeKind::t;
+}
+
+void MoveConstants(const torch::jit::Module& module,
+                   const InstanceOptions& options) {
+  ConstantsOnDevice constants(options);
+  ForEachNode(module, [&](torch::jit::Node& node) { constants.Move(node); });
 }
 
 }  // namespace foretell::torchscript

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/ir/ir.h>
 
 #include <cstdint>
 #include <map>
@@ -27,12 +28,16 @@ ModuleTensors ReplaceTensors(torch::jit::Module& module,
 /// of 8-bit integers with two or more dimensions, which are weights, too.
 std::map<DType, std::int64_t> WeightElements(const torch::jit::Module& module);
 
+/// Whether `node` is a constant of the code that is a tensor.
+bool HoldsTensor(const torch::jit::Node& node);
+
 /// Moves tensor constants with at least one dimension in every graph of
 /// `module` to the device and precision of `options`; scalars stay, because
 /// they carry shape arithmetic. Must come before the first run.
 ///
 /// What the code itself makes without naming a device (torch.zeros(n)) stays on
 /// the CPU, where eager code would have it.
-void MoveConstants(torch::jit::Module& module, const InstanceOptions& options);
+void MoveConstants(const torch::jit::Module& module,
+                   const InstanceOptions& options);
 
 }  // namespace foretell::torchscript

@@ -15,6 +15,7 @@
 
 #include "foretell/error.h"
 #include "frontends/torchscript/pickle_nesting.h"
+#include "frontends/torchscript/tokens.h"
 #include "src/core/numbers.h"
 
 namespace foretell::torchscript {
@@ -133,6 +134,22 @@ constexpr std::string_view kTypeParser = "restore_type_tag";
 constexpr std::string_view kOwnCode = "__torch__";
 constexpr std::string_view kWrittenInCpp = "__torch__.torch.classes";
 
+/// What else LibTorch writes, by the begin of "module.name".
+struct KnownRow {
+  std::string_view begin;
+  std::string_view why;
+};
+
+constexpr KnownRow kKnown[] = {
+    {"__torch__.torch.classes.",
+     "an object of a class that is written in C++, as quantised and packed "
+     "weights are: save the network before it is quantised"},
+    {"torch._utils._rebuild_qtensor",
+     "a quantised tensor: save the network before it is quantised"},
+    {"torch._utils._rebuild_sparse", "a sparse tensor, which is not read"},
+    {"torch.Q",
+     "a quantised tensor: save the network before it is quantised"}};
+
 bool MayBeNamed(std::string_view module, std::string_view name) {
   if (module == kOwnCode || module.starts_with("__torch__.")) {
     return !module.starts_with(kWrittenInCpp);
@@ -140,6 +157,23 @@ bool MayBeNamed(std::string_view module, std::string_view name) {
   return std::ranges::any_of(kNames, [&](const Name& each) {
     return each.module == module && each.name == name;
   });
+}
+
+/// Whether `name` is words with single dots between, as names of Python are.
+bool IsWellFormed(std::string_view name) {
+  char previous = '.';
+  for (const char c : name) {
+    if (!IsWordCharacter(c) || (c == '.' && previous == '.')) return false;
+    previous = c;
+  }
+  return previous != '.';
+}
+
+std::string_view WhyNotRead(std::string_view name) {
+  for (const KnownRow& row : kKnown) {
+    if (name.starts_with(row.begin)) return row.why;
+  }
+  return "which is not read";
 }
 
 /// True when the parser of types might not survive `text`: it recurses.
@@ -261,10 +295,15 @@ class PickleWalk {
       Refuse(fmt::format("a name of {} letters, expected at most {}",
                          module.size() + name.size(), kMaxNameLength));
     }
-    if (!MayBeNamed(module, name)) {
-      Refuse(fmt::format("names '{}.{}', which is not read", module, name));
-    }
+    if (!MayBeNamed(module, name)) RefuseName(module, name);
     return name == kTypeParser ? PickleLeaf::kTypeParser : PickleLeaf::kPlain;
+  }
+
+  [[noreturn]] void RefuseName(std::string_view module,
+                               std::string_view name) const {
+    const std::string full = fmt::format("{}.{}", module, name);
+    Refuse(fmt::format("names '{}', {}", full, WhyNotRead(full)),
+           IsWellFormed(full) ? ErrorCode::kUnsupported : ErrorCode::kCorrupt);
   }
 
   std::string_view TakeLine() {
@@ -296,9 +335,10 @@ class PickleWalk {
     return bytes;
   }
 
-  [[noreturn]] void Refuse(const std::string& why) const {
-    throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}: byte {}: {}", path_,
-                                                 record_, position_, why));
+  [[noreturn]] void Refuse(const std::string& why,
+                           ErrorCode code = ErrorCode::kCorrupt) const {
+    throw Error(code, fmt::format("{}: {}: byte {}: {}", path_, record_,
+                                  position_, why));
   }
 
   const std::string& path_;

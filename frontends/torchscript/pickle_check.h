@@ -17,8 +17,9 @@ inline constexpr std::size_t kMaxNameLength = 1024;
 /// takes more from the stack than is there, or that nests deeper than
 /// kMaxPickleDepth; and one that names anything but dense tensors, lists,
 /// devices and classes of the file's own code, since LibTorch's readers of
-/// others trust what they read, or run code of theirs. Throws Error(kCorrupt)
-/// that names `path`, `record`, the byte and both values.
+/// others trust what they read, or run code of theirs. Throws Error that
+/// names `path`, `record`, the byte and both values: kUnsupported for a name of
+/// what is not read, kCorrupt for all else.
 void RefuseBadPickle(const std::string& path, const std::string& record,
                      std::string_view pickle);
 

@@ -9,24 +9,29 @@
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/ir.h>
 
-#include <set>
+#include <algorithm>
 
-#include "foretell/error.h"
 #include "frontends/shared/allowed_operators.h"
 #include "frontends/torchscript/tokens.h"
-#include "src/core/text.h"
 
 namespace foretell::torchscript {
 namespace {
 
-void ThrowIfAny(const std::string& path, const std::set<std::string>& names) {
-  if (names.empty()) return;
-  throw Error(ErrorCode::kUnsupported,
-              path +
-                  ": refused before running: operators outside ATen, or "
-                  "that touch files, Python or other processes, trust what "
-                  "they are given or need not end: " +
-                  Joined(names));
+/// What torch.jit.optimize_for_inference makes of weights.
+constexpr std::string_view kLostWeight = "prim::ConstantMKLDNNTensor";
+
+void Judge(const std::string& name, RefusedOperators& refused) {
+  if (name == kLostWeight) {
+    return refused.Add(OperatorVerdict::kUnknown,
+                       name +
+                           " (torch.jit.optimize_for_inference, which leaves "
+                           "weights out of the file: save the network before)");
+  }
+  refused.Add(JudgeOperator(name), name);
+}
+
+void RefuseUnsafe(const std::string& what, RefusedOperators& refused) {
+  refused.Add(OperatorVerdict::kUnsafe, what);
 }
 
 /// The operator that a word of serialized code calls: `torch.name(…)` is one of
@@ -46,20 +51,20 @@ std::string OperatorOf(std::string_view word, std::string_view next) {
          "::" + std::string(name.substr(0, name.find('.')));
 }
 
-void ScanText(const std::string& text, std::set<std::string>& refused) {
+void ScanText(const std::string& text, RefusedOperators& refused) {
   Tokens tokens(text);
   std::string_view word;
   for (Token token = tokens.Next(); !token.text.empty();
        token = tokens.Next()) {
     const std::string name = OperatorOf(word, token.text);
-    if (!name.empty() && !IsAllowedOperator(name)) refused.insert(name);
+    if (!name.empty()) Judge(name, refused);
     word = token.text;
   }
   if (text.find("__setstate__") != std::string::npos) {
-    refused.insert("__setstate__ (code that runs while loading)");
+    RefuseUnsafe("__setstate__ (code that runs while loading)", refused);
   }
   if (text.find("torch.classes.") != std::string::npos) {
-    refused.insert("torch.classes (written in C++)");
+    RefuseUnsafe("torch.classes (written in C++)", refused);
   }
 }
 
@@ -92,12 +97,12 @@ bool IsBlindCast(const torch::jit::Node& node) {
   });
 }
 
-void ScanBlock(const torch::jit::Block& block, std::set<std::string>& refused) {
+void ScanBlock(const torch::jit::Block& block, RefusedOperators& refused) {
   for (const torch::jit::Node* node : block.nodes()) {
-    const std::string name = node->kind().toQualString();
-    if (!IsAllowedOperator(name)) refused.insert(name);
+    Judge(node->kind().toQualString(), refused);
     if (IsBlindCast(*node)) {
-      refused.insert("unchecked_cast to " + node->output()->type()->repr_str());
+      RefuseUnsafe("unchecked_cast to " + node->output()->type()->repr_str(),
+                   refused);
     }
     for (const torch::jit::Block* inner : node->blocks()) {
       ScanBlock(*inner, refused);
@@ -110,19 +115,19 @@ void ScanBlock(const torch::jit::Block& block, std::set<std::string>& refused) {
 void RefuseUnsafeCode(
     const std::string& path,
     const std::vector<std::pair<std::string, std::string>>& code) {
-  std::set<std::string> refused;
+  RefusedOperators refused;
   for (const auto& [record, text] : code) ScanText(text, refused);
-  ThrowIfAny(path, refused);
+  refused.ThrowIfAny(path);
 }
 
 void RefuseUnsafeFunctions(const std::string& path,
                            const torch::jit::CompilationUnit& unit) {
-  std::set<std::string> refused;
+  RefusedOperators refused;
   for (torch::jit::Function* function : unit.get_functions()) {
     ScanBlock(*torch::jit::toGraphFunction(*function).graph()->block(),
               refused);
   }
-  ThrowIfAny(path, refused);
+  refused.ThrowIfAny(path);
 }
 
 }  // namespace foretell::torchscript

@@ -8,6 +8,8 @@
 #include <torch/csrc/jit/runtime/print_handler.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,14 +21,19 @@
 #include "foretell/frontends.h"
 #include "foretell/trace.h"
 #include "frontends/torchscript/archive.h"
+#include "frontends/torchscript/autocast_code.h"
 #include "frontends/torchscript/code_limits.h"
 #include "frontends/torchscript/computed_defaults.h"
+#include "frontends/torchscript/eager_calls.h"
+#include "frontends/torchscript/frozen_weights.h"
 #include "frontends/torchscript/guarded_operators.h"
 #include "frontends/torchscript/loaded_values.h"
+#include "frontends/torchscript/made_mode.h"
 #include "frontends/torchscript/module_on_device.h"
 #include "frontends/torchscript/module_paths.h"
 #include "frontends/torchscript/operators.h"
 #include "frontends/torchscript/references.h"
+#include "frontends/torchscript/run_scope.h"
 #include "frontends/torchscript/safety.h"
 #include "frontends/torchscript/silent_warnings.h"
 #include "src/core/libtorch_message.h"
@@ -87,7 +94,10 @@ void Flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
 /// they were.
 class ForeignCode {
  public:
-  ForeignCode() { Restrict(true); }
+  ForeignCode(c10::DeviceType device, ModeChange change)
+      : scope_(device, change) {
+    Restrict(true);
+  }
   ~ForeignCode() { Restrict(false); }
   ForeignCode(const ForeignCode&) = delete;
   ForeignCode& operator=(const ForeignCode&) = delete;
@@ -101,18 +111,39 @@ class ForeignCode {
 
   c10::AutoGradMode grad_mode_{c10::GradMode::is_enabled()};
   SilentWarnings silent_;
+  RunScope scope_;
+};
+
+/// New tensors for all that `module` holds, and the weights in its code.
+ModuleTensors TensorsOf(torch::jit::Module& module, Making making,
+                        const InstanceOptions& options) {
+  ModuleTensors tensors = ReplaceTensors(module, options);
+  if (making != Making::kFrozen) return tensors;
+  ModuleTensors frozen = FrozenTensors(module);
+  std::ranges::move(frozen.parameters, std::back_inserter(tensors.parameters));
+  std::ranges::move(frozen.buffers, std::back_inserter(tensors.buffers));
+  return tensors;
+}
+
+/// What the code of a file says, however often it is loaded.
+struct FileFacts {
+  std::string path;
+  std::vector<c10::Argument> arguments;  ///< Of `forward`.
+  Making making = Making::kTraced;
+  ModeFlags flags;
 };
 
 class TorchScriptInstance final : public ProgramInstance {
  public:
-  TorchScriptInstance(std::string path, torch::jit::Module module,
-                      std::vector<c10::Argument> arguments,
+  TorchScriptInstance(const FileFacts& facts, torch::jit::Module module,
                       const InstanceOptions& options)
-      : path_(std::move(path)),
+      : path_(facts.path),
         module_(std::move(module)),
-        arguments_(std::move(arguments)),
+        arguments_(facts.arguments),
         precision_(options.precision),
-        tensors_(ReplaceTensors(module_, options)) {}
+        device_(options.device.type()),
+        change_(facts.flags.For(options.mode)),
+        tensors_(TensorsOf(module_, facts.making, options)) {}
 
   std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) override {
     std::vector<c10::IValue> arguments;
@@ -125,7 +156,7 @@ class TorchScriptInstance final : public ProgramInstance {
     }
     inputs.clear();
     Recorder* const recorder = Recorder::Current();
-    const ForeignCode foreign;
+    const ForeignCode foreign(device_, change_);
     try {
       std::vector<at::Tensor> outputs;
       Flatten(module_.forward(std::move(arguments)), outputs);
@@ -210,6 +241,8 @@ class TorchScriptInstance final : public ProgramInstance {
   torch::jit::Module module_;
   std::vector<c10::Argument> arguments_;
   Precision precision_;
+  c10::DeviceType device_;
+  ModeChange change_;
   ModuleTensors tensors_;
 };
 
@@ -218,21 +251,27 @@ class TorchScriptInstance final : public ProgramInstance {
 class TorchScriptSource final : public Program::Source {
  public:
   TorchScriptSource(std::string path, std::string archive)
-      : path_(std::move(path)), archive_(std::move(archive)) {
-    const torch::jit::Module& module = ModuleOn({});
-    arguments_ = RequiredArguments(path_, module);
-    for (const c10::Argument& argument : arguments_) {
+      : facts_{.path = std::move(path)}, archive_(std::move(archive)) {
+    torch::jit::Module module = Load();
+    facts_.arguments = RequiredArguments(facts_.path, module);
+    facts_.making = MakingOf(module);
+    facts_.flags = FlagsOf(module);
+    for (const c10::Argument& argument : facts_.arguments) {
       inputs_.push_back({.name = argument.name()});
     }
+    weight_elements_ = WeightElements(module);
     std::set<const at::TensorImpl*> counted;
     for (const at::Tensor& parameter : module.parameters()) {
       if (!counted.insert(parameter.unsafeGetTensorImpl()).second) continue;
       parameter_elements_ += parameter.numel();
     }
+    if (facts_.making == Making::kFrozen) CountFrozen(module);
+    // What most runs ask for.
+    KeepFor({}, std::move(module));
   }
 
   std::map<DType, std::int64_t> weight_elements() const override {
-    return WeightElements(ModuleOn({}));
+    return weight_elements_;
   }
 
   std::string_view format() const override { return "torchscript"; }
@@ -240,12 +279,24 @@ class TorchScriptSource final : public Program::Source {
   std::int64_t parameter_elements() const override {
     return parameter_elements_;
   }
-  std::vector<std::string> warnings(Mode) const override { return {}; }
+
+  std::vector<std::string> warnings(Mode mode) const override {
+    if (facts_.making == Making::kFrozen && mode == Mode::kTraining) {
+      return {
+          "is frozen (torch.jit.freeze): its weights are constants, which "
+          "nothing trains, and batch norm and dropout do not train; save the "
+          "network before it is frozen"};
+    }
+    std::string switched =
+        ModeWarning(facts_.flags.For(mode), "traced", "trace");
+    if (switched.empty()) return {};
+    return {std::move(switched)};
+  }
 
   std::unique_ptr<ProgramInstance> Instantiate(
       const InstanceOptions& options) const override {
-    return std::make_unique<TorchScriptInstance>(path_, ModuleOn(options),
-                                                 arguments_, options);
+    return std::make_unique<TorchScriptInstance>(facts_, ModuleOn(options),
+                                                 options);
   }
 
  private:
@@ -255,11 +306,27 @@ class TorchScriptSource final : public Program::Source {
     const Place place(options.device.type(), options.precision);
     const auto found = modules_.find(place);
     if (found != modules_.end()) return found->second;
-    torch::jit::Module module = Load();
+    return KeepFor(options, Load());
+  }
+
+  torch::jit::Module& KeepFor(const InstanceOptions& options,
+                              torch::jit::Module module) const {
     MoveConstants(module, options);
     CallThroughContainers(module);
+    CallAsEagerCode(module);
+    FollowMode(module);
+    EnterAutocast(module);
     BreakChains(module);
+    const Place place(options.device.type(), options.precision);
     return modules_.emplace(place, std::move(module)).first->second;
+  }
+
+  void CountFrozen(const torch::jit::Module& module) {
+    for (const NamedTensor& weight : FrozenTensors(module).parameters) {
+      const std::int64_t elements = weight.tensor.numel();
+      parameter_elements_ += elements;
+      weight_elements_[ToDType(weight.tensor.scalar_type())] += elements;
+    }
   }
 
   torch::jit::Module Load() const {
@@ -270,24 +337,26 @@ class TorchScriptSource final : public Program::Source {
       torch::jit::Module module = torch::jit::load(stream, at::kCPU);
       if (!module.find_method("forward")) {
         throw Error(ErrorCode::kUnsupported,
-                    path_ + ": the module has no method 'forward'");
+                    facts_.path + ": the module has no method 'forward'");
       }
-      RefuseUnsafeFunctions(path_, *module._ivalue()->compilation_unit());
-      CheckLoadedValues(path_, module);
+      RefuseUnsafeFunctions(facts_.path,
+                            *module._ivalue()->compilation_unit());
+      CheckLoadedValues(facts_.path, module);
       return module;
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
-      throw Error(ErrorCode::kCorrupt, path_ + ": LibTorch cannot load it: " +
-                                           LibTorchMessage(error.what()));
+      throw Error(ErrorCode::kCorrupt,
+                  facts_.path + ": LibTorch cannot load it: " +
+                      LibTorchMessage(error.what()));
     }
   }
 
-  std::string path_;
+  FileFacts facts_;
   std::string archive_;
-  std::vector<c10::Argument> arguments_;
   std::vector<InputSpec> inputs_;
   std::int64_t parameter_elements_ = 0;
+  std::map<DType, std::int64_t> weight_elements_;
   mutable std::map<Place, torch::jit::Module> modules_;
 };
 

@@ -14,7 +14,7 @@ from networks import TinyVit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests/frontends/data/exported"
-DROPPED = ("data/sample_inputs/", ".data/serialization_id")
+DROPPED = ("data/sample_inputs/", ".data/serialization_id", ".debug_pkl")
 AUTO = torch.export.Dim.AUTO
 
 
@@ -172,8 +172,28 @@ class Residual(nn.Module):
         return torch.relu_(y)
 
 
-# Traced as well, in training mode, for exported_agreement_test.
-TRACED = ("recurrent", "residual")
+class Indexing(nn.Module):
+    """Parts of tensors as Python's indices name them, some of which are all."""
+
+    def __init__(self):
+        super().__init__()
+        self.position = nn.Parameter(torch.zeros(1, 6, 8))
+        self.table = nn.Parameter(torch.zeros(6, 8))
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x):
+        length = x.shape[1]
+        y = self.linear(x + self.position[:, :length]) + self.table[:length]
+        y = y.contiguous()
+        parts = y[:, 0], y[0, :], y[..., 1:], y[:, ::2], y[:, :, None], y[:, -9:]
+        return [part * 2 for part in parts]
+
+
+# As TorchScript as well, for exported_agreement_test: the traced ones, and
+# whether they train; the scripted ones.
+TRACED = {"recurrent": True, "residual": True, "indexing": True,
+          "conv_eval": False, "conv_train": True}
+SCRIPTED = ("casting", "indexing")
 
 
 def image(batch, size):
@@ -194,6 +214,7 @@ NETWORKS = {
     "branches": (Branches, lambda: (torch.zeros(5, 4),), ({0: AUTO},), False),
     "rounds": (Rounds, lambda: (torch.zeros(5, 4),), ({0: AUTO},), False),
     "search": (Search, lambda: (torch.zeros(5, 4),), ({0: AUTO},), False),
+    "indexing": (Indexing, lambda: (torch.zeros(4, 6, 8),), None, True),
     "mapped": (Mapped, lambda: (torch.zeros(5, 3, 4), torch.zeros(6)),
                ({0: AUTO}, None), False),
     "casting": (Casting, lambda: (torch.zeros(4, 8),), ({0: AUTO},), False),
@@ -224,11 +245,18 @@ def save(name, program):
         pack(path, FOLDER / f"{name}.pt2")
 
 
-def save_trace(name):
-    """FOLDER/../NAME.pt of a network that trains."""
+def save_module(name, module):
+    """FOLDER/../NAME.pt."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / f"{name}.pt"
+        module.save(path)
+        pack(path, FOLDER.parent / f"{name}.pt")
+
+
+def traced(name):
     network, inputs = NETWORKS[name][:2]
-    trace = torch.jit.trace(network().train(), inputs(), check_trace=False)
-    trace.save(FOLDER.parent / f"{name}.pt")
+    return torch.jit.trace(network().train(TRACED[name]), inputs(),
+                           check_trace=False)
 
 
 def write_all():
@@ -245,4 +273,7 @@ def write_all():
             save("conv_decomposed", program.run_decompositions())
     for name in TRACED:
         if not (FOLDER.parent / f"{name}.pt").exists():
-            save_trace(name)
+            save_module(name, traced(name))
+    for name in SCRIPTED:
+        if not (FOLDER.parent / f"{name}_script.pt").exists():
+            save_module(f"{name}_script", torch.jit.script(NETWORKS[name][0]()))

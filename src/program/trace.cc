@@ -250,6 +250,8 @@ class Tracer {
                                       .seed = options_.seed});
     for (const NamedTensor& parameter : instance_->Parameters()) {
       recorder_.AddSource(parameter.name, parameter.tensor);
+      // Those of a frozen file are older than the recording.
+      recorder_.SetRoleOf(parameter.tensor, TensorRole::kParameter);
     }
     for (const NamedTensor& buffer : instance_->Buffers()) {
       recorder_.AddSource(buffer.name, buffer.tensor);
@@ -343,8 +345,7 @@ class Tracer {
                          " has no meta kernel: it was run on the CPU for "
                          "its shapes");
     }
-    if (options_.mode == Mode::kTraining && trained_.empty() &&
-        program_.parameter_elements() > 0) {
+    if (options_.mode == Mode::kTraining && trained_.empty()) {
       warnings.push_back(WhyNothingIsTrained(TrainableTensors().size()));
     }
     OperatorGraph graph = recorder_.Finish();

@@ -46,18 +46,25 @@ std::vector<std::string> Lines(const OperatorGraph& graph) {
   return lines;
 }
 
+/// Expects the same graph of two files in the folder of test data, of more than
+/// `least_nodes` nodes.
+void ExpectSame(const std::string& one, const std::string& other,
+                const std::string& input, const TraceOptions& options,
+                std::size_t least_nodes) {
+  const std::string folder = "tests/frontends/data/";
+  const Trace first = TraceFile(folder + one, input, options);
+  const Trace second = TraceFile(folder + other, input, options);
+  EXPECT_EQ(first.graph.ParameterElements(), second.graph.ParameterElements());
+  ASSERT_GT(first.graph.nodes().size(), least_nodes);
+  EXPECT_EQ(Lines(first.graph), Lines(second.graph));
+}
+
 void ExpectAgreement(const TraceOptions& options,
                      const std::string& name = "vit_tiny",
                      const std::string& input = "x=f32[2,3,32,32]",
                      std::size_t least_nodes = 30) {
-  const std::string folder = "tests/frontends/data/";
-  const Trace exported =
-      TraceFile(folder + "exported/" + name + ".pt2", input, options);
-  const Trace traced = TraceFile(folder + name + ".pt", input, options);
-  EXPECT_EQ(exported.graph.ParameterElements(),
-            traced.graph.ParameterElements());
-  ASSERT_GT(exported.graph.nodes().size(), least_nodes);
-  EXPECT_EQ(Lines(exported.graph), Lines(traced.graph));
+  ExpectSame("exported/" + name + ".pt2", name + ".pt", input, options,
+             least_nodes);
 }
 
 TEST(ExportedAgreement, Inference) { ExpectAgreement({}); }
@@ -82,6 +89,36 @@ TEST(ExportedAgreement, TrainingOfAResidualBlock) {
 TEST(ExportedAgreement, TrainingOfRecurrentLayers) {
   ExpectAgreement({.mode = Mode::kTraining, .optimizer = Optimizer::kSgd},
                   "recurrent", "x=f32[4,5,8]", 4);
+}
+
+TEST(ExportedAgreement, PartsOfTensors) {
+  for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
+    for (const char* const file : {"indexing", "indexing_script"}) {
+      SCOPED_TRACE(file);
+      ExpectSame("exported/indexing.pt2", std::string(file) + ".pt",
+                 "x=f32[4,6,8]", {.mode = mode}, 10);
+    }
+  }
+}
+
+TEST(ExportedAgreement, AutocastInTheCodeOfAScript) {
+  for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
+    ExpectSame("exported/casting.pt2", "casting_script.pt", "x=f32[4,8]",
+               {.mode = mode}, 5);
+  }
+}
+
+TEST(ExportedAgreement, OfFilesThatWereMadeInEval) {
+  for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
+    ExpectSame("exported/conv_eval.pt2", "conv_eval.pt", "x=f32[4,3,16,16]",
+               {.mode = mode}, 8);
+  }
+}
+
+TEST(ExportedAgreement, OfFilesThatWereMadeInTrain) {
+  ExpectSame("exported/conv_train.pt2", "conv_train.pt", "x=f32[4,3,16,16]",
+             {.mode = Mode::kTraining}, 20);
+  ExpectSame("conv_eval.pt", "conv_train.pt", "x=f32[4,3,16,16]", {}, 8);
 }
 
 TEST(ExportedAgreement, GradMode) { ExpectAgreement({.grad_mode = true}); }

@@ -105,9 +105,10 @@ TEST(DeepTorchScript, TextThatLibTorchMightReadDifferentlyIsRefused) {
 
 // ---- Pickles ----------------------------------------------------------------
 
-void ExpectBadPickle(const std::string& pickle, const std::string& part) {
-  ExpectError([&] { RefuseBadPickle("m.pt", "data.pkl", pickle); },
-              ErrorCode::kCorrupt, "m.pt: data.pkl: " + part);
+void ExpectBadPickle(const std::string& pickle, const std::string& part,
+                     ErrorCode code = ErrorCode::kCorrupt) {
+  ExpectError([&] { RefuseBadPickle("m.pt", "data.pkl", pickle); }, code,
+              "m.pt: data.pkl: " + part);
 }
 
 /// A pickle with bytes that are zero.
@@ -133,16 +134,34 @@ TEST(PickleCheck, NamesTheByteAndBothValues) {
 }
 
 TEST(PickleCheck, NamesOnlyWhatFilesHold) {
-  for (const char* const name :
-       {"os\nsystem", "torch._utils\n_rebuild_qtensor",
-        "torch._utils\n_rebuild_sparse_tensor", "torch\nQInt8Storage",
-        "torch.jit._pickle\nbuild_tensor_from_id", "__main__\nTensorID",
-        "__torch__.torch.classes.quantized\nLinearPackedParamsBase"}) {
+  constexpr char kQuantised[] = "save the network before it is quantised";
+  const std::pair<const char*, const char*> kRefused[] = {
+      {"os\nsystem", "which is not read"},
+      {"torch._utils\n_rebuild_qtensor", kQuantised},
+      {"torch._utils\n_rebuild_sparse_tensor", "a sparse tensor"},
+      {"torch\nQInt8Storage", kQuantised},
+      {"torch.jit._pickle\nbuild_tensor_from_id", "which is not read"},
+      {"__main__\nTensorID", "which is not read"},
+      {"__torch__.torch.classes.quantized\nLinearPackedParamsBase",
+       kQuantised}};
+  for (const auto& [name, why] : kRefused) {
     std::string dotted = name;
     dotted[dotted.find('\n')] = '.';
-    ExpectBadPickle("c" + std::string(name) + "\n.",
+    const std::string pickle = "c" + std::string(name) + "\n.";
+    ExpectBadPickle(pickle,
                     "byte " + std::to_string(dotted.size() + 2) + ": names '" +
-                        dotted + "', which is not read");
+                        dotted + "', ",
+                    ErrorCode::kUnsupported);
+    ExpectError([&] { RefuseBadPickle("m.pt", "data.pkl", pickle); },
+                ErrorCode::kUnsupported, why);
+  }
+}
+
+TEST(PickleCheck, TakesNamesThatNobodyWritesForDamage) {
+  for (const char* const name :
+       {"__torch__.torch.classes.quantized\nLinear PackedParamsBase",
+        "torch\nQInt8\x01torage", "torch..utils\nx", "torch.\nx", "\n"}) {
+    ExpectBadPickle("c" + std::string(name) + "\n.", "");
   }
   ExpectBadPickle("c__torch__\n" + std::string(2'000, 'a') + "\n.",
                   "byte 2012: a name of 2009 letters, expected at most 1024");

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "foretell/graph.h"
+
+namespace foretell {
+
+/// Whether `argument` of the operator `name` ("aten::dropout") is the flag by
+/// which a layer trains. Frontends must leave alone the one of a normalisation
+/// that has no statistics of its own (IsStatistics): it takes those of the
+/// batch in both modes.
+bool IsModeFlag(std::string_view name, std::string_view argument);
+
+/// Whether `argument` is a mean or a variance of the batches that a
+/// normalisation has seen.
+bool IsStatistics(std::string_view argument);
+
+/// Whether `argument` of the operator `name` is a probability of dropout that
+/// evaluation sets to zero, as attention's is.
+bool IsModeProbability(std::string_view name, std::string_view argument);
+
+/// How a run makes the layers of a file train that was made in the other mode.
+enum class ModeChange : std::uint8_t { kStay, kToTraining, kToInference };
+
+/// The flags that a file has as constants.
+struct ModeFlags {
+  bool some_train = false;
+  bool some_do_not = false;
+
+  void Count(bool trains) { (trains ? some_train : some_do_not) = true; }
+  /// For a run in `mode`: training switches a file in which nothing trains,
+  /// inference one in which something does, as
+  /// torchao.quantization.pt2e.move_exported_model_to_train does.
+  ModeChange For(Mode mode) const;
+};
+
+/// What a user should know of `change` in a file that was `made` ("exported"),
+/// and that one would `make` ("export") again; empty for kStay.
+std::string ModeWarning(ModeChange change, std::string_view made,
+                        std::string_view make);
+
+}  // namespace foretell

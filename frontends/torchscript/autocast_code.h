@@ -1,0 +1,11 @@
+#pragma once
+
+#include <torch/csrc/jit/api/module.h>
+
+namespace foretell::torchscript {
+
+/// Makes every `with torch.autocast(…):` in the code of `module` a region of
+/// the RunScope, in all that it calls. Must come before the first run.
+void EnterAutocast(const torch::jit::Module& module);
+
+}  // namespace foretell::torchscript

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/ir/ir.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace foretell::torchscript {
+
+/// Calls `visit` on every node of every function of the code of `module`, those
+/// in blocks before the node that has them. `visit` may destroy its node and
+/// insert others.
+void ForEachNode(const torch::jit::Module& module,
+                 const std::function<void(torch::jit::Node&)>& visit);
+
+/// Puts an operator of foretell's own ("foretell::slice") in the place of
+/// `node`, with its inputs and outputs, and destroys `node`.
+void ReplaceBy(const std::string& name, torch::jit::Node& node);
+
+/// Inserts an operator of foretell's own that has inputs and no result before
+/// `next`.
+void InsertBefore(const std::string& name, torch::jit::Node& next,
+                  at::ArrayRef<torch::jit::Value*> inputs);
+
+/// Number or flag that `value` always is; empty where it is computed.
+std::optional<c10::IValue> ConstantOf(const torch::jit::Value& value);
+
+/// Name of a class without what LibTorch adds to tell apart two of one name
+/// ("___torch_mangle_3."); empty for other types.
+std::string ClassNameOf(const c10::Type& type);
+
+}  // namespace foretell::torchscript
