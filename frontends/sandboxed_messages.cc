@@ -84,6 +84,8 @@ InputDim TakeDim(ByteReader& reader) {
 
 void PutSpec(ByteWriter& writer, const InputSpec& spec) {
   writer.Text(spec.name);
+  writer.Number(spec.fill);
+  writer.Number(std::uint8_t{spec.is_number});
   writer.Number(std::uint8_t{spec.dtype.has_value()});
   if (spec.dtype) PutType(writer, *spec.dtype);
   writer.Number(std::uint8_t{spec.dims.has_value()});
@@ -94,6 +96,8 @@ void PutSpec(ByteWriter& writer, const InputSpec& spec) {
 
 InputSpec TakeSpec(ByteReader& reader) {
   InputSpec spec{.name = reader.Text(), .dtype = {}, .dims = {}};
+  spec.fill = reader.Number<std::int64_t>();
+  spec.is_number = TakeFlag(reader);
   if (TakeFlag(reader)) spec.dtype = TakeType(reader);
   if (!TakeFlag(reader)) return spec;
   spec.dims.emplace(TakeCount(reader));
@@ -101,25 +105,77 @@ InputSpec TakeSpec(ByteReader& reader) {
   return spec;
 }
 
-void PutTensors(ByteWriter& writer, const std::vector<BoundInput>& tensors) {
-  writer.Number(std::uint64_t{tensors.size()});
-  for (const BoundInput& tensor : tensors) {
-    writer.Text(tensor.name);
-    PutType(writer, tensor.type.dtype);
-    writer.Number(std::uint64_t{tensor.type.shape.size()});
-    for (const std::int64_t size : tensor.type.shape) writer.Number(size);
+void PutTensorType(ByteWriter& writer, const TensorType& type) {
+  PutType(writer, type.dtype);
+  writer.Number(std::uint64_t{type.shape.size()});
+  for (const std::int64_t size : type.shape) writer.Number(size);
+}
+
+TensorType TakeTensorType(ByteReader& reader) {
+  TensorType type{.dtype = TakeType(reader), .shape = {}};
+  type.shape.resize(TakeCount(reader));
+  for (std::int64_t& size : type.shape) size = TakeSize(reader);
+  return type;
+}
+
+void PutNumbers(ByteWriter& writer, const std::vector<std::int64_t>& numbers) {
+  writer.Number(std::uint64_t{numbers.size()});
+  for (const std::int64_t number : numbers) writer.Number(number);
+}
+
+std::vector<std::int64_t> TakeNumbers(ByteReader& reader) {
+  std::vector<std::int64_t> numbers(TakeCount(reader));
+  for (std::int64_t& number : numbers) number = reader.Number<std::int64_t>();
+  return numbers;
+}
+
+void PutInputs(ByteWriter& writer, const std::vector<BoundInput>& inputs) {
+  writer.Number(std::uint64_t{inputs.size()});
+  for (const BoundInput& input : inputs) {
+    writer.Text(input.name);
+    PutTensorType(writer, input.type);
+    PutNumbers(writer, input.values);
+    writer.Number(input.fill);
+    writer.Number(std::uint64_t{input.from_example.size()});
+    for (const auto& [dim, symbol] : input.from_example) {
+      writer.Number(std::uint64_t{dim});
+      writer.Text(symbol);
+    }
   }
 }
 
-std::vector<BoundInput> TakeTensors(ByteReader& reader) {
-  std::vector<BoundInput> tensors(TakeCount(reader));
-  for (BoundInput& tensor : tensors) {
-    tensor.name = reader.Text();
-    tensor.type.dtype = TakeType(reader);
-    tensor.type.shape.resize(TakeCount(reader));
-    for (std::int64_t& size : tensor.type.shape) size = TakeSize(reader);
+std::vector<BoundInput> TakeInputs(ByteReader& reader) {
+  std::vector<BoundInput> inputs(TakeCount(reader));
+  for (BoundInput& input : inputs) {
+    input.name = reader.Text();
+    input.type = TakeTensorType(reader);
+    input.values = TakeNumbers(reader);
+    input.fill = reader.Number<std::int64_t>();
+    for (std::uint64_t left = TakeCount(reader); left > 0; --left) {
+      const auto dim = reader.Number<std::uint64_t>();
+      input.from_example[dim] = reader.Text();
+    }
   }
-  return tensors;
+  return inputs;
+}
+
+void PutOutputs(ByteWriter& writer, const std::vector<TraceOutput>& outputs) {
+  writer.Number(std::uint64_t{outputs.size()});
+  for (const TraceOutput& output : outputs) {
+    writer.Text(output.name);
+    PutTensorType(writer, output.type);
+    writer.Number(std::uint8_t{output.on_host});
+  }
+}
+
+std::vector<TraceOutput> TakeOutputs(ByteReader& reader) {
+  std::vector<TraceOutput> outputs(TakeCount(reader));
+  for (TraceOutput& output : outputs) {
+    output.name = reader.Text();
+    output.type = TakeTensorType(reader);
+    output.on_host = TakeFlag(reader);
+  }
+  return outputs;
 }
 
 template <typename T>
@@ -155,6 +211,7 @@ ParallelSpec TakeParallel(ByteReader& reader) {
 void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.mode);
   writer.Number(options.precision);
+  writer.Number(options.chose_precision);
   writer.Number(options.optimizer);
   writer.Number(options.device);
   writer.Number(options.seed);
@@ -178,6 +235,7 @@ TraceOptions TakeOptions(ByteReader& reader) {
   TraceOptions options;
   options.mode = reader.Number<Mode>();
   options.precision = reader.Number<Precision>();
+  options.chose_precision = reader.Number<bool>();
   options.optimizer = reader.Number<Optimizer>();
   options.device = reader.Number<TraceDevice>();
   options.seed = reader.Number<std::uint64_t>();
@@ -253,7 +311,7 @@ std::string PackRequest(const Request& request) {
   writer.Number(std::uint8_t{true});
   writer.Text(request.name);
   PutOptions(writer, request.options);
-  PutTensors(writer, request.inputs);
+  PutInputs(writer, request.inputs);
   return writer.Take();
 }
 
@@ -262,8 +320,13 @@ std::string PackExpected(const std::string& name, const ExpectedTrace& trace) {
   writer.Number(std::uint8_t{false});
   writer.Text(name);
   PutOptions(writer, trace.options);
-  PutTensors(writer, trace.inputs.inputs);
+  PutInputs(writer, trace.inputs.inputs);
   PutOptional(writer, trace.inputs.batch);
+  writer.Number(std::uint64_t{trace.inputs.values.size()});
+  for (const auto& [input, values] : trace.inputs.values) {
+    writer.Text(input);
+    PutNumbers(writer, values);
+  }
   writer.Number(std::uint64_t{trace.inputs.dims.size()});
   for (const auto& [dim, size] : trace.inputs.dims) {
     writer.Text(dim);
@@ -278,10 +341,14 @@ Request UnpackRequest(std::string_view bytes,
   const bool is_bound = TakeFlag(reader);
   Request request{.name = reader.Text()};
   request.options = TakeOptions(reader);
-  request.inputs = TakeTensors(reader);
+  request.inputs = TakeInputs(reader);
   if (is_bound) return request;
   InputRequest wanted{.inputs = std::move(request.inputs)};
   wanted.batch = TakeOptional<std::int64_t>(reader);
+  for (std::uint64_t left = TakeCount(reader); left > 0; --left) {
+    const std::string input = reader.Text();
+    wanted.values[input] = TakeNumbers(reader);
+  }
   for (std::uint64_t left = TakeCount(reader); left > 0; --left) {
     const std::string dim = reader.Text();
     wanted.dims[dim] = reader.Number<std::int64_t>();
@@ -293,8 +360,9 @@ Request UnpackRequest(std::string_view bytes,
 std::string PackTrace(const Trace& trace) {
   ByteWriter writer;
   writer.Text(PrintGraph(trace.graph, {.with_timeline = true}));
-  PutTensors(writer, trace.outputs);
+  PutOutputs(writer, trace.outputs);
   PutTexts(writer, trace.warnings);
+  writer.Text(trace.loss);
   return writer.Take();
 }
 
@@ -302,8 +370,9 @@ Trace UnpackTrace(std::string_view answer, const Request& request) {
   return Unpack(answer, [&request](ByteReader& reader) {
     Trace trace{.graph = ParseGraph(reader.Text(), request.name),
                 .inputs = request.inputs,
-                .outputs = TakeTensors(reader),
-                .warnings = TakeTexts(reader)};
+                .outputs = TakeOutputs(reader),
+                .warnings = TakeTexts(reader),
+                .loss = reader.Text()};
     const GraphInfo& info = trace.graph.info();
     const TraceOptions& options = request.options;
     if (info.name != request.name || info.mode != options.mode ||

@@ -20,6 +20,26 @@ std::optional<double> MemoryInGradMode(
   }
 }
 
+ReportedModel DescribeModel(const Program& program, const Trace& trace) {
+  ReportedModel model{.name = program.name(),
+                      .format = std::string(program.format()),
+                      .warnings = trace.warnings,
+                      .loss = trace.loss,
+                      .weights = program.weight_elements()};
+  for (const BoundInput& input : trace.inputs) {
+    model.inputs.push_back({.name = input.name,
+                            .type = input.type,
+                            .on_host = !input.values.empty(),
+                            .from_example = input.from_example});
+  }
+  for (const TraceOutput& output : trace.outputs) {
+    model.outputs.push_back({.name = output.name,
+                             .type = output.type,
+                             .on_host = output.on_host});
+  }
+  return model;
+}
+
 }  // namespace
 
 std::vector<TraceOptions> TraceInGradMode(const ModelOptions& model) {
@@ -37,9 +57,9 @@ Report AnswerTrace(const Predictor& predictor, const Program& program,
       options.in_grad_mode, predictor, prediction, program, trace);
   mig::Recommendation recommendation = mig::Recommend(
       ToDemand(prediction, program.name()), predictor.device(), options.mig);
-  Report report = MakeReport(
-      {program.name(), std::string(program.format()), trace.warnings},
-      trace.graph, std::move(prediction), std::move(recommendation));
+  Report report =
+      MakeReport(DescribeModel(program, trace), trace.graph,
+                 std::move(prediction), std::move(recommendation));
   report.grad_mode_mib = grad_mode_mib;
   return report;
 }

@@ -14,7 +14,7 @@ namespace {
 /// The only flags that strangers may set: a new one is served when its name is
 /// here.
 constexpr std::string_view kServedFlags =
-    " input batch dim mode optimizer precision phase cache fuse device "
+    " input batch dim value mode optimizer precision phase cache fuse device "
     "environment autocast torch grad method power-limit profile max-memory "
     "max-latency max-energy strict tight mig-rule channels-last max-devices "
     "media-extensions foreach fused set-to-none accumulate recompute "

@@ -35,6 +35,34 @@ std::pair<std::string, std::int64_t> ParseDim(const std::string& text) {
       fmt::format("--dim '{}': expected NAME=SIZE, e.g. seq=128", text));
 }
 
+/// "lengths=7,3,1", "3" for the only input.
+std::pair<std::string, std::vector<std::int64_t>> ParseValue(
+    const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  const bool has_name = equals != std::string::npos;
+  std::pair<std::string, std::vector<std::int64_t>> value;
+  if (has_name) value.first = text.substr(0, equals);
+  std::string_view rest = text;
+  if (has_name) rest.remove_prefix(equals + 1);
+  for (bool more = true; more;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view word = rest.substr(0, comma);
+    auto number = ParseNumber<std::int64_t>(word);
+    if (word == "true") number = 1;
+    if (word == "false") number = 0;
+    if (!number) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("--value '{}': '{}' is no whole number, expected "
+                              "e.g. lengths=7,3,1",
+                              text, word));
+    }
+    value.second.push_back(*number);
+    more = comma != std::string_view::npos;
+    if (more) rest.remove_prefix(comma + 1);
+  }
+  return value;
+}
+
 /// The traces of every model. Throws Error for bad flags.
 std::vector<ExpectedTrace> TracesOf(const ModelOptions& options) {
   const TraceOptions how = options.ToTraceOptions();
@@ -135,7 +163,16 @@ void ModelOptions::AddTo(CLI::App& command, bool many, bool with_loop) {
 void ModelOptions::AddTraceFlags(CLI::App& command, bool with_loop) {
   command.add_option("-d,--dim", dims, "Size of a named dimension: seq=128")
       ->allow_extra_args(false);
+  command
+      .add_option("--value", values,
+                  "Content of an input of whole numbers or Booleans, which "
+                  "sizes or branches depend on: lengths=7,3,1; one number "
+                  "fills the input")
+      ->allow_extra_args(false);
   AddStepFlags(command, run);
+  command.get_option("--precision")->each([this](const std::string&) {
+    chose_precision = true;
+  });
   if (with_loop) AddLoopFlags(command, loop);
   phase.AddTo(command);
   command.parse_complete_callback([this] {
@@ -183,6 +220,7 @@ TraceOptions ModelOptions::ToTraceOptions() const {
   TraceOptions options = {
       .mode = run.mode,
       .precision = run.precision,
+      .chose_precision = chose_precision,
       .optimizer = run.optimizer,
       .device = trace == "cpu" ? TraceDevice::kCpu : TraceDevice::kMeta,
       .grad_mode = run.grad_mode,
@@ -211,6 +249,12 @@ InputRequest ModelOptions::ToRequest(std::optional<std::int64_t> batch) const {
   InputRequest request{.batch = batch};
   for (const std::string& text : inputs) {
     request.inputs.push_back(ParseInput(text));
+  }
+  for (const std::string& text : values) {
+    auto [name, numbers] = ParseValue(text);
+    if (request.values.emplace(name, std::move(numbers)).second) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("--value '{}': an input has one content", text));
   }
   for (const std::string& text : dims) {
     const auto [name, size] = ParseDim(text);

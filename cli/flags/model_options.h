@@ -24,9 +24,11 @@ struct ModelOptions {
   std::vector<std::string> models;
   std::vector<std::string> inputs;
   std::vector<std::string> dims;
+  std::vector<std::string> values;
   std::vector<std::int64_t> batches;
   /// Mode, optimizer and precision have flags here.
   Run run = {.optimizer = Optimizer::kAdamW};
+  bool chose_precision = false;  ///< A flag says it.
   TrainingLoop loop;
   std::string trace = "meta";
   std::string fuse = "exported";

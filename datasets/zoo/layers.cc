@@ -1,5 +1,6 @@
 #include "datasets/zoo/layers.h"
 
+#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/hardsigmoid.h>
 #include <ATen/ops/hardswish.h>
 #include <ATen/ops/silu.h>
@@ -49,6 +50,15 @@ constexpr std::array<std::pair<std::string_view, AddTo>, 9> kActivations = {{
 }};
 
 }  // namespace
+
+NamedLoss CrossEntropyOfTokens(const at::Tensor& logits,
+                               const at::Tensor& tokens) {
+  const std::int64_t classes = logits.size(-1);
+  // As ForCausalLMLoss of transformers, in 32 bits.
+  const at::Tensor scores = logits.to(at::kFloat).view({-1, classes});
+  return {fmt::format("cross entropy over {} classes", classes),
+          at::cross_entropy_loss(scores, tokens.reshape({-1}))};
+}
 
 torch::nn::Conv2d Conv(const ConvShape& shape, bool bias) {
   Require(

@@ -255,6 +255,12 @@ class Llama final : public Network {
     return {y, pass.cache};
   }
 
+  std::optional<NamedLoss> Loss(
+      const std::vector<at::Tensor>& inputs,
+      const std::vector<at::Tensor>& outputs) const override {
+    return CrossEntropyOfTokens(outputs.front(), inputs.front());
+  }
+
  private:
   Pass Begin(const std::vector<at::Tensor>& inputs, const at::Tensor& words) {
     Pass pass;

@@ -5,11 +5,13 @@
 #include <torch/nn/modules/container/any.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "datasets/zoo/module_scope.h"
+#include "foretell/program.h"
 
 namespace foretell::zoo {
 
@@ -23,7 +25,18 @@ class Network : public torch::nn::Module {
  public:
   virtual std::vector<at::Tensor> Run(
       const std::vector<at::Tensor>& inputs) = 0;
+  /// The loss of a training step, where the network has one of its own.
+  virtual std::optional<NamedLoss> Loss(
+      const std::vector<at::Tensor>& /*inputs*/,
+      const std::vector<at::Tensor>& /*outputs*/) const {
+    return std::nullopt;
+  }
 };
+
+/// Cross entropy over the last dimension of `logits` [batch, tokens,
+/// vocabulary], of which `tokens` i64[batch, tokens] are the classes.
+NamedLoss CrossEntropyOfTokens(const at::Tensor& logits,
+                               const at::Tensor& tokens);
 
 /// A network from one tensor to one tensor.
 class UnaryNetwork : public Network {

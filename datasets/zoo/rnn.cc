@@ -92,6 +92,13 @@ class Rnn final : public UnaryNetwork {
     return head_->forward(y);
   }
 
+  std::optional<NamedLoss> Loss(
+      const std::vector<at::Tensor>& inputs,
+      const std::vector<at::Tensor>& outputs) const override {
+    if (is_classifier_) return std::nullopt;
+    return CrossEntropyOfTokens(outputs.front(), inputs.front());
+  }
+
  private:
   torch::nn::Dropout dropout_;
   bool is_classifier_;

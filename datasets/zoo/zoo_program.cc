@@ -1,6 +1,5 @@
 // A network of the zoo as a Program.
 
-#include <ATen/Context.h>
 #include <c10/util/Exception.h>
 
 #include <nlohmann/json.hpp>
@@ -42,6 +41,12 @@ class ZooInstance final : public ProgramInstance {
 
   std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) override {
     return network_->Run(inputs);
+  }
+
+  std::optional<NamedLoss> Loss(
+      const std::vector<at::Tensor>& inputs,
+      const std::vector<at::Tensor>& outputs) override {
+    return network_->Loss(inputs, outputs);
   }
 
   std::vector<NamedTensor> Parameters() const override {
@@ -93,7 +98,6 @@ class ZooSource final : public Program::Source {
 
   std::unique_ptr<ProgramInstance> Instantiate(
       const InstanceOptions& options) const override {
-    if (!options.device.is_meta()) at::manual_seed(options.seed);
     return std::make_unique<ZooInstance>(
         Make(*configuration_, name_, options.device,
              ToScalarType(DType::kF32, options.precision)),

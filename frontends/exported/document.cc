@@ -14,7 +14,7 @@ namespace {
 /// Where operators came from, and how modules were called: more than half of a
 /// file.
 constexpr std::array<std::string_view, 5> kDropped = {
-    "from_node", "custom", "source_fn_stack", "torch_fn", "module_call_graph"};
+    "from_node", "custom", "source_fn_stack", "torch_fn", "in_spec"};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include "frontends/exported/exported_program.h"
 
+#include <ATen/ScalarOps.h>
 #include <c10/util/Exception.h>
 #include <fmt/core.h>
 
@@ -37,9 +38,12 @@ ModeSwitch SwitchOf(const Contents& contents, Mode mode) {
   return ModeSwitch(contents.model.graph, mode);
 }
 
+/// Lists the tensors of a result, and its numbers as tensors on the CPU.
 void Flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
   if (value.isTensor()) {
     if (value.toTensor().defined()) tensors.push_back(value.toTensor());
+  } else if (value.isScalar()) {
+    tensors.push_back(c10::scalar_to_tensor(value.toScalar()));
   } else if (value.isList()) {
     for (const c10::IValue& element : value.toListRef()) {
       Flatten(element, tensors);
@@ -76,6 +80,9 @@ class ExportedInstance final : public ProgramInstance {
     }
   }
 
+  std::vector<std::string> OutputNames() const override {
+    return output_names_;
+  }
   std::vector<NamedTensor> Parameters() const override {
     return tensors_.parameters;
   }
@@ -103,10 +110,12 @@ class ExportedInstance final : public ProgramInstance {
     }
     const Values results = interpreter_.Run(model.graph, std::move(arguments));
     std::vector<at::Tensor> tensors;
+    output_names_.clear();
     for (std::size_t i = 0; i < results.size(); ++i) {
       const int place = model.outputs[i].written_to;
       if (place < 0) {
         Flatten(results[i], tensors);
+        output_names_.resize(tensors.size(), model.outputs[i].name);
       } else {
         Write(written[static_cast<std::size_t>(place)], results[i]);
       }
@@ -128,16 +137,25 @@ class ExportedInstance final : public ProgramInstance {
   Values Arguments(std::vector<at::Tensor> inputs) const {
     const Model& model = contents_->model;
     std::vector<std::vector<std::int64_t>> shapes;
-    for (const at::Tensor& input : inputs)
-      shapes.push_back(input.sizes().vec());
-    const Symbols symbols(model, shapes);
+    std::vector<std::int64_t> numbers;
+    std::vector<at::Tensor> tensors;
+    auto given = inputs.begin();
+    for (const ModelInput& input : model.inputs) {
+      if (input.kind == InputKind::kUser) {
+        shapes.push_back(given->sizes().vec());
+        tensors.push_back(std::move(*given++));
+      } else if (IsGivenNumber(model, input)) {
+        numbers.push_back((given++)->item<std::int64_t>());
+      }
+    }
+    const Symbols symbols(model, shapes, numbers);
     Values arguments;
     std::size_t next = 0;
     for (std::size_t i = 0; i < model.inputs.size(); ++i) {
       if (tensors_.by_input[i]) {
         arguments.emplace_back(*tensors_.by_input[i]);
       } else if (model.inputs[i].kind == InputKind::kUser) {
-        arguments.emplace_back(std::move(inputs.at(next++)));
+        arguments.emplace_back(std::move(tensors.at(next++)));
       } else if (model.inputs[i].kind == InputKind::kUserSize) {
         arguments.emplace_back(symbols.ValueOf(model.inputs[i].size));
       } else {
@@ -186,6 +204,7 @@ class ExportedInstance final : public ProgramInstance {
   Precision precision_;
   ModelTensors tensors_;
   Interpreter interpreter_;
+  std::vector<std::string> output_names_;  ///< Of the last run.
 };
 
 class ExportedSource final : public Program::Source {
@@ -195,8 +214,15 @@ class ExportedSource final : public Program::Source {
         parameter_elements_(ParameterElements(contents_->model)),
         weight_elements_(WeightElements(contents_->model)) {
     for (const ModelInput& input : contents_->model.inputs) {
-      if (input.kind == InputKind::kUser)
+      if (input.kind == InputKind::kUser) {
         inputs_.push_back(SpecOf(contents_->model, input));
+      } else if (IsGivenNumber(contents_->model, input)) {
+        inputs_.push_back({.name = input.name,
+                           .dtype = DType::kI64,
+                           .dims = std::vector<InputDim>(),
+                           .fill = input.size.example.value_or(1),
+                           .is_number = true});
+      }
     }
   }
 
@@ -240,11 +266,13 @@ class ExportedSource final : public Program::Source {
 
  private:
   static InputSpec SpecOf(const Model& model, const ModelInput& input) {
-    InputSpec spec{.name = input.name, .dtype = ToDType(input.tensor.type)};
+    InputSpec spec{.name = input.name,
+                   .dtype = ToDType(input.tensor.type),
+                   .fill = input.fill};
     spec.dims.emplace();
     for (const Size& size : input.tensor.sizes) {
       InputDim dim{.value = size.example};
-      if (size.is_known && !size.symbol.empty()) dim.symbol = ToString(size);
+      dim.symbol = SymbolOf(size);
       const AllowedSizes allowed = AllowedFor(model, size);
       if (allowed.least > 0) dim.at_least = allowed.least;
       dim.at_most = allowed.most;

@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "src/program/size_expression.h"
+
 namespace foretell::exported {
 
 struct Graph;
@@ -50,15 +52,15 @@ struct Graph {
   std::vector<int> unread;  ///< Inputs that nobody reads.
 };
 
-/// factor × symbol + offset; a fixed number where there is no symbol.
+/// A size, as a formula of symbols.
 struct Size {
-  std::string symbol;
-  std::int64_t factor = 1;
-  std::int64_t offset = 0;
+  /// Empty where the file writes it in a form that is not known.
+  std::optional<SizeExpression> formula;
+  std::string text;  ///< As the file has it; empty for a number.
   /// What it was when the file was made; empty where the file does not say.
   std::optional<std::int64_t> example;
-  /// False for sizes of another form, of which `example` alone is known.
-  bool is_known = true;
+
+  bool IsFixed() const { return formula && formula->IsFixed(); }
 };
 
 /// What a file says of a tensor.
@@ -83,6 +85,7 @@ struct ModelInput {
   std::string name;  ///< In the state dictionary, or of the argument.
   TensorInfo tensor;
   Size size;  ///< Of kUserSize.
+  std::int64_t fill = 1;  ///< As InputSpec, of kUser.
   /// Number of an input that is the same tensor, -1: none.
   int same_as = -1;
 };
@@ -91,6 +94,9 @@ struct ModelInput {
 struct ModelOutput {
   /// Number of the input that it is written to; -1: it is a result.
   int written_to = -1;
+  /// Of a result: where it stands in what the network returns ("logits",
+  /// "past.0.key"), or the name that the graph has for it; may be empty.
+  std::string name = {};
 };
 
 /// The range that a file allows for a symbol.
@@ -99,12 +105,19 @@ struct SizeRange {
   std::optional<std::int64_t> at_most;
 };
 
+/// What a file demands of sizes, beside what each of them is.
+struct Guard {
+  SizeExpression equation;
+  std::string text;  ///< As the file has it.
+};
+
 /// A whole model.
 struct Model {
   Graph graph;
   std::vector<ModelInput> inputs;           ///< One per input of the graph.
   std::vector<ModelOutput> outputs;         ///< One per output of the graph.
   std::map<std::string, SizeRange> ranges;  ///< By symbol.
+  std::vector<Guard> guards;
   std::int64_t minor_version = 0;
   std::string torch_version;
   bool is_decomposed = false;  ///< Into core ATen: run_decompositions().

@@ -71,6 +71,21 @@ bool IsCheck(std::string_view target) {
   return false;
 }
 
+/// A check of numbers that are known has an answer, as torch._check has.
+void RequireHolds(const Node& node, const Values& frame) {
+  constexpr std::string_view kAssert = "torch.ops.aten._assert_scalar";
+  if (!node.target.starts_with(kAssert) || node.inputs.empty()) return;
+  const c10::IValue value = Evaluate(node.inputs.front(), frame);
+  if (!value.isScalar() || value.toScalar().toComplexDouble() != 0.0) return;
+  std::string what = "a condition on sizes or contents";
+  if (node.inputs.size() > 1) {
+    const c10::IValue text = Evaluate(node.inputs[1], frame);
+    if (text.isString()) what = text.toStringRef();
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("the file's own check fails: {}", what));
+}
+
 /// torch.export turns cuDNN off while it records; who runs the network has it.
 bool IsCudnnSwitch(const Argument& input) {
   return input.name == "cudnn_enabled" || input.name == "cudnn_enable";
@@ -133,7 +148,10 @@ void Interpreter::Count() {
 
 void Interpreter::RunNode(const Node& node, Frame& frame) {
   Count();
-  if (IsCheck(node.target)) return Release(node.dies, frame);
+  if (IsCheck(node.target)) {
+    RequireHolds(node, frame);
+    return Release(node.dies, frame);
+  }
   StoreResults(node, Call(node, frame), frame);
 }
 

@@ -5,11 +5,18 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ranges>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "foretell/error.h"
 #include "foretell/program.h"
+#include "frontends/exported/content_ranges.h"
 #include "frontends/exported/document.h"
+#include "frontends/exported/guards.h"
+#include "frontends/exported/output_names.h"
 #include "frontends/exported/read_argument.h"
 #include "frontends/exported/read_graph.h"
 #include "frontends/exported/sizes.h"
@@ -43,9 +50,11 @@ class ModelReader {
     for (const Json& spec : document_.List(signature, "output_specs")) {
       model_.outputs.push_back(ReadOutput(spec));
     }
+    NameOutputs(OutputPaths(document_, module));
     RequireMatch("inputs", model_.inputs.size(), model_.graph.inputs.size());
     RequireMatch("outputs", model_.outputs.size(), model_.graph.outputs.size());
     ReadRanges();
+    FindFills(RangesOfNumbers(), model_);
     return std::move(model_);
   }
 
@@ -114,10 +123,10 @@ class ModelReader {
   void RequireShape(const ModelInput& weight) const {
     std::vector<std::int64_t> shape;
     for (const Size& size : weight.tensor.sizes) {
-      if (!size.is_known || !size.symbol.empty()) {
+      if (!size.IsFixed() || !size.example) {
         document_.Refuse(fmt::format("'{}' has no fixed shape", weight.name));
       }
-      shape.push_back(size.offset);
+      shape.push_back(*size.example);
     }
     const std::optional<std::int64_t> elements = CheckedProduct(shape);
     if (elements && *elements <= kMostElements) return;
@@ -174,11 +183,11 @@ class ModelReader {
   Size ReadSize(const Json& value) const {
     const auto [kind, content] = document_.ToUnion(value);
     if (kind == "as_int") {
-      const std::int64_t size = document_.ToInt(*content);
-      return {.factor = 0, .offset = size, .example = size};
+      return FixedSize(document_.ToInt(*content));
     }
     Size size = ParseSize(document_.Text(*content, "expr_str"));
-    if (const Json* hint = document_.Find(*content, "hint")) {
+    const Json* hint = document_.Find(*content, "hint");
+    if (hint != nullptr && !size.IsFixed()) {
       const auto [type, number] = document_.ToUnion(*hint);
       if (type == "as_int") size.example = document_.ToInt(*number);
     }
@@ -197,8 +206,36 @@ class ModelReader {
     if (kind == "user_input_mutation") {
       return WrittenTo(document_.Text(*content, "user_input_name"));
     }
-    if (kind == "user_output" || kind == "loss_output") return {};
+    if (kind == "user_output" || kind == "loss_output") {
+      return {.name = GraphName(document_.Object(*content, "arg"))};
+    }
     document_.Refuse("outputs of this kind are not known");
+  }
+
+  /// "" for a constant.
+  std::string GraphName(const Json& argument) const {
+    const auto [kind, content] = document_.ToUnion(argument);
+    if (!content->is_object()) return "";
+    for (const char* key : {"name", "as_name"}) {
+      if (const Json* name = document_.Find(*content, key)) {
+        return document_.ToText(*name);
+      }
+    }
+    return "";
+  }
+
+  /// Results by their `paths`, where these are of as many.
+  void NameOutputs(std::vector<std::string> paths) {
+    const auto is_result = [](const ModelOutput& output) {
+      return output.written_to < 0;
+    };
+    const auto count = std::ranges::count_if(model_.outputs, is_result);
+    if (std::cmp_not_equal(count, paths.size())) return;
+    auto path = paths.begin();
+    for (ModelOutput& output : model_.outputs | std::views::filter(is_result)) {
+      if (!path->empty()) output.name = std::move(*path);
+      ++path;
+    }
   }
 
   ModelOutput WrittenTo(const std::string& name) const {
@@ -223,6 +260,19 @@ class ModelReader {
     }
   }
 
+  /// Of the numbers that the graph computes, by slot.
+  std::map<int, SizeRange> RangesOfNumbers() const {
+    std::map<int, SizeRange> ranges;
+    for (const auto& [name, value] : numbers_->items()) {
+      const auto slot = slots_.find(name);
+      if (slot == slots_.end()) continue;
+      const auto range = model_.ranges.find(SymbolOf(ReadSize(value)));
+      if (range == model_.ranges.end()) continue;
+      ranges.emplace(slot->second, range->second);
+    }
+    return ranges;
+  }
+
   Document& document_;
   Model model_;
   std::map<std::string, int> slots_;
@@ -236,19 +286,15 @@ std::string LeadingSymbol(const Model& model) {
   for (const ModelInput& input : model.inputs) {
     if (input.kind != InputKind::kUser || input.tensor.sizes.empty()) continue;
     const Size& size = input.tensor.sizes.front();
-    return size.is_known ? size.symbol : "";
+    const std::set<std::string> symbols =
+        size.formula ? size.formula->Symbols() : std::set<std::string>();
+    return symbols.size() == 1 ? *symbols.begin() : "";
   }
   return "";
 }
 
 void Rename(Model& model, const std::string& from, std::string_view to) {
-  const auto rename = [&](std::string& symbol) {
-    if (symbol == from) symbol = to;
-  };
-  for (ModelInput& input : model.inputs) {
-    for (Size& size : input.tensor.sizes) rename(size.symbol);
-    rename(input.size.symbol);
-  }
+  Substitute(model, from, SizeExpression(std::string(to)));
   auto range = model.ranges.extract(from);
   if (range.empty()) return;
   range.key() = to;
@@ -260,6 +306,7 @@ void Rename(Model& model, const std::string& from, std::string_view to) {
 Model ReadModel(std::string_view text, const std::string& origin) {
   Document document(text, origin);
   Model model = ModelReader(document).Read();
+  ApplyGuards(document, model);
   const std::string leading = LeadingSymbol(model);
   if (!leading.empty()) Rename(model, leading, kBatch);
   return model;

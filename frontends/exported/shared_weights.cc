@@ -1,9 +1,11 @@
 #include "frontends/exported/shared_weights.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,12 +32,13 @@ std::string RecordOf(const ModelInput& input, const Archive& archive) {
   return found == archive.records.end() ? "" : found->second;
 }
 
-bool IsAlike(const ModelInput& a, const ModelInput& b) {
-  const auto same = [](const Size& x, const Size& y) {
-    return x.symbol == y.symbol && x.offset == y.offset;
-  };
-  return a.tensor.type == b.tensor.type &&
-         std::ranges::equal(a.tensor.sizes, b.tensor.sizes, same);
+/// Type and shape, in which two names of one weight agree.
+std::string FormOf(const ModelInput& input) {
+  std::string form = fmt::format("{}", static_cast<int>(input.tensor.type));
+  for (const Size& size : input.tensor.sizes) {
+    form += fmt::format(",{}", size.example.value_or(-1));
+  }
+  return form;
 }
 
 /// What operators are handed after a graph; a list counts as its elements.
@@ -76,9 +79,9 @@ class Readers {
   bool Runs(const std::string& module) const {
     return by_module_.contains(module);
   }
-  bool Reads(const std::string& module, int input) const {
-    const auto found = by_module_.find(module);
-    return found != by_module_.end() && found->second.contains(input);
+  /// Inputs that operators of each module read.
+  const std::map<std::string, std::set<int>>& by_module() const {
+    return by_module_;
   }
 
  private:
@@ -124,55 +127,138 @@ class Readers {
   std::map<std::string, std::set<int>> by_module_;
 };
 
-/// Whether `unread` is another name of input `k`, which is like it.
-using Rule = std::function<bool(const ModelInput& unread, int k)>;
+/// The first weight that is read, by what its other name would know of it: so
+/// that a file of many weights takes time in proportion to them.
+class FirstRead {
+ public:
+  using Key = std::vector<std::string>;
 
-/// Looks for every unread parameter that is not tied yet.
-void Tie(Model& model, const Readers& readers, const Rule& is_other_name) {
-  std::vector<int> read;
-  std::vector<int> unread;
-  for (std::size_t i = 0; i < model.inputs.size(); ++i) {
-    if (model.inputs[i].kind != InputKind::kParameter) continue;
-    const int number = static_cast<int>(i);
-    (readers.AreRead(number) ? read : unread).push_back(number);
+  void Add(Key key, int input) {
+    const auto [entry, is_new] = first_.emplace(std::move(key), input);
+    if (!is_new) entry->second = std::min(entry->second, input);
   }
-  for (const int i : unread) {
-    ModelInput& input = model.inputs[static_cast<std::size_t>(i)];
-    if (input.same_as >= 0) continue;
-    const auto other = std::ranges::find_if(read, [&](int k) {
-      return IsAlike(input, model.inputs[static_cast<std::size_t>(k)]) &&
-             is_other_name(input, k);
-    });
-    if (other != read.end()) input.same_as = *other;
+  std::optional<int> Find(const Key& key) const {
+    const auto found = first_.find(key);
+    return found == first_.end() ? std::nullopt : std::optional(found->second);
   }
+
+ private:
+  std::map<Key, int> first_;
+};
+
+/// The smaller of two numbers, of which either may be missing.
+std::optional<int> Earlier(std::optional<int> a, std::optional<int> b) {
+  return a && b ? std::min(*a, *b) : a ? a : b;
 }
+
+class NameFinder {
+ public:
+  NameFinder(Model& model, const Archive& archive)
+      : model_(model), archive_(archive), readers_(model) {}
+
+  /// Names of one record; of files without, what the module of the other name
+  /// reads.
+  void TieWhatModulesRead() {
+    FirstRead of_record;
+    FirstRead of_module;
+    ForEachParameter(true, [&](int k, const ModelInput& input) {
+      const std::string record = RecordOf(input, archive_);
+      if (!record.empty()) of_record.Add({record, FormOf(input)}, k);
+    });
+    for (const auto& [module, read] : readers_.by_module()) {
+      for (const int k : read) {
+        const ModelInput& input = At(k);
+        const bool counts = input.kind == InputKind::kParameter &&
+                            readers_.AreRead(k) && ModuleOf(input) != module &&
+                            RecordOf(input, archive_).empty();
+        if (counts) of_module.Add({module, FormOf(input)}, k);
+      }
+    }
+    Tie([&](const ModelInput& unread) {
+      const std::string record = RecordOf(unread, archive_);
+      return record.empty()
+                 ? of_module.Find({ModuleOf(unread), FormOf(unread)})
+                 : of_record.Find({record, FormOf(unread)});
+    });
+  }
+
+  /// Of modules that do not run, in files without records.
+  void TieWhatOthersShare() {
+    std::set<int> tied;
+    for (const ModelInput& input : model_.inputs) tied.insert(input.same_as);
+    FirstRead shared;
+    FirstRead inside;
+    ForEachParameter(true, [&](int k, const ModelInput& input) {
+      if (!RecordOf(input, archive_).empty()) return;
+      const std::string form = FormOf(input);
+      if (tied.contains(k) || readers_.IsTable(k)) shared.Add({form}, k);
+      for (const std::string& module : ModulesAround(input)) {
+        inside.Add({module, LastNameOf(input), form}, k);
+      }
+    });
+    Tie([&](const ModelInput& unread) -> std::optional<int> {
+      const std::string module = ModuleOf(unread);
+      if (!RecordOf(unread, archive_).empty() || readers_.Runs(module)) {
+        return std::nullopt;
+      }
+      const std::string form = FormOf(unread);
+      return Earlier(shared.Find({form}),
+                     inside.Find({module, LastNameOf(unread), form}));
+    });
+  }
+
+ private:
+  const ModelInput& At(int k) const {
+    return model_.inputs[static_cast<std::size_t>(k)];
+  }
+
+  /// Modules around that of `input`: "a" and "a.b" of "a.b.c".
+  static std::vector<std::string> ModulesAround(const ModelInput& input) {
+    constexpr std::size_t kMostModules = 64;
+    const std::string module = ModuleOf(input);
+    std::vector<std::string> around;
+    for (std::size_t dot = module.find('.');
+         dot != std::string::npos && around.size() < kMostModules;
+         dot = module.find('.', dot + 1)) {
+      around.push_back(module.substr(0, dot));
+    }
+    return around;
+  }
+
+  template <typename Visit>
+  void ForEachParameter(bool is_read, const Visit& visit) const {
+    for (std::size_t i = 0; i < model_.inputs.size(); ++i) {
+      const int number = static_cast<int>(i);
+      if (model_.inputs[i].kind != InputKind::kParameter ||
+          readers_.AreRead(number) != is_read) {
+        continue;
+      }
+      visit(number, model_.inputs[i]);
+    }
+  }
+
+  /// Ties every unread parameter that is not tied yet to what `find` gives.
+  template <typename Find>
+  void Tie(const Find& find) {
+    ForEachParameter(false, [&](int number, const ModelInput& unread) {
+      if (unread.same_as >= 0) return;
+      const std::optional<int> other = find(unread);
+      if (!other) return;
+      model_.inputs[static_cast<std::size_t>(number)].same_as = *other;
+    });
+  }
+
+  Model& model_;
+  const Archive& archive_;
+  Readers readers_;
+};
 
 }  // namespace
 
 void NoteShared(Model& model, const Archive& archive) {
-  const Readers readers(model);
-  const auto at = [&](int k) -> const ModelInput& {
-    return model.inputs[static_cast<std::size_t>(k)];
-  };
-  Tie(model, readers, [&](const ModelInput& unread, int k) {
-    const std::string record = RecordOf(unread, archive);
-    if (!record.empty()) return record == RecordOf(at(k), archive);
-    const std::string module = ModuleOf(unread);
-    return RecordOf(at(k), archive).empty() && module != ModuleOf(at(k)) &&
-           readers.Reads(module, k);
-  });
-  std::set<int> tied;
-  for (const ModelInput& input : model.inputs) tied.insert(input.same_as);
-  Tie(model, readers, [&](const ModelInput& unread, int k) {
-    const std::string module = ModuleOf(unread);
-    if (!RecordOf(unread, archive).empty() ||
-        !RecordOf(at(k), archive).empty() || readers.Runs(module)) {
-      return false;
-    }
-    return tied.contains(k) || readers.IsTable(k) ||
-           (ModuleOf(at(k)).starts_with(module + ".") &&
-            LastNameOf(at(k)) == LastNameOf(unread));
-  });
+  NameFinder finder(model, archive);
+  finder.TieWhatModulesRead();
+  finder.TieWhatOthersShare();
 }
 
 }  // namespace foretell::exported

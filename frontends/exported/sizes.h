@@ -11,13 +11,15 @@
 
 namespace foretell::exported {
 
-/// Reads what SymPy's `srepr` writes of a size that is linear in one symbol:
-/// "Symbol('s77', positive=True, integer=True)", "Mul(Integer(64), Symbol(…))".
-/// Other forms come back with `is_known` false.
+/// A size that the file fixes.
+Size FixedSize(std::int64_t size);
+
+/// Reads what SymPy's `srepr` writes: "Mul(Integer(64), Symbol('s77', …))".
 Size ParseSize(std::string_view text);
 
-/// "2*s77+1", "s77", "64".
-std::string ToString(const Size& size);
+/// "2*s77+1", "s77", or the file's own text of one that is not known; "" for a
+/// fixed one.
+std::string SymbolOf(const Size& size);
 
 /// What a file allows a size to be.
 struct AllowedSizes {
@@ -34,26 +36,35 @@ AllowedSizes AllowedBy(const SizeRange& range);
 /// is left to the run.
 AllowedSizes AllowedFor(const Model& model, const Size& size);
 
+/// Whether `input` is a number that the caller gives: one that follows from
+/// sizes of the tensors is computed.
+bool IsGivenNumber(const Model& model, const ModelInput& input);
+
 /// Sizes of symbols in one run.
 class Symbols {
  public:
-  /// Takes the sizes of `shapes`, one per input of kind kUser of `model`.
+  /// Takes the sizes of `shapes`, one per input of kind kUser of `model`, and
+  /// its `numbers`, one per IsGivenNumber.
   /// Throws Error(kInvalidArgument) that names the input, its dimension and
   /// both values where one is not what the file fixes, is outside of the range
   /// that it allows, or contradicts another.
   Symbols(const Model& model,
-          const std::vector<std::vector<std::int64_t>>& shapes);
+          const std::vector<std::vector<std::int64_t>>& shapes,
+          const std::vector<std::int64_t>& numbers);
 
-  /// Value of `size`; its example where the symbol is not bound.
+  /// Value of `size`; its example where a symbol is not bound.
   std::int64_t ValueOf(const Size& size) const;
 
  private:
   void Bind(const Model& model,
-            const std::vector<std::vector<std::int64_t>>& shapes);
+            const std::vector<std::vector<std::int64_t>>& shapes,
+            const std::vector<std::int64_t>& numbers);
   void Check(const Model& model, const ModelInput& input,
              const std::vector<std::int64_t>& shape) const;
+  void CheckSize(const Model& model, const ModelInput& input, std::size_t dim,
+                 std::int64_t value) const;
 
-  std::map<std::string, std::int64_t> values_;
+  SizeExpression::Values values_;
 };
 
 }  // namespace foretell::exported

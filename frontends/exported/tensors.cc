@@ -15,7 +15,7 @@ namespace {
 /// The reader has seen to it that weights have fixed sizes.
 std::vector<std::int64_t> ShapeOf(const ModelInput& input) {
   std::vector<std::int64_t> shape;
-  for (const Size& size : input.tensor.sizes) shape.push_back(size.offset);
+  for (const Size& size : input.tensor.sizes) shape.push_back(*size.example);
   return shape;
 }
 

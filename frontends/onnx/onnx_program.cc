@@ -112,6 +112,10 @@ class OnnxInstance final : public ProgramInstance {
     return Flatten(results);
   }
 
+  std::vector<std::string> OutputNames() const override {
+    return output_names_;
+  }
+
   std::vector<NamedTensor> Parameters() const override {
     return evaluator_.parameters();
   }
@@ -150,13 +154,20 @@ class OnnxInstance final : public ProgramInstance {
     }
   }
 
-  static std::vector<at::Tensor> Flatten(const std::vector<Value>& values) {
+  /// The tensors of `values`, those of a sequence "name.0", "name.1" and so on.
+  std::vector<at::Tensor> Flatten(const std::vector<Value>& values) {
     std::vector<at::Tensor> tensors;
-    for (const Value& value : values) {
-      if (const auto* tensor = std::get_if<at::Tensor>(&value)) {
+    output_names_.clear();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::string& name = model_->graph.outputs[i].name;
+      if (const auto* tensor = std::get_if<at::Tensor>(&values[i])) {
         tensors.push_back(*tensor);
-      } else if (const auto* sequence = std::get_if<Sequence>(&value)) {
-        tensors.insert(tensors.end(), sequence->begin(), sequence->end());
+        output_names_.push_back(name);
+      } else if (const auto* sequence = std::get_if<Sequence>(&values[i])) {
+        for (std::size_t k = 0; k < sequence->size(); ++k) {
+          tensors.push_back((*sequence)[k]);
+          output_names_.push_back(fmt::format("{}.{}", name, k));
+        }
       }
     }
     return tensors;
@@ -165,6 +176,7 @@ class OnnxInstance final : public ProgramInstance {
   std::shared_ptr<const Model> model_;
   std::optional<std::int64_t> fixed_batch_;
   Evaluator evaluator_;
+  std::vector<std::string> output_names_;  ///< Of the last run.
 };
 
 /// What the file has of weights, copies that no operator needs included.

@@ -1,3 +1,4 @@
+#include <ATen/ScalarOps.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/interned_strings.h>
 #include <c10/util/Exception.h>
@@ -71,20 +72,35 @@ std::vector<c10::Argument> RequiredArguments(const std::string& path,
   return required;
 }
 
-void Flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
+/// "pair", "pair.first", or "" where neither has a name.
+std::string Path(const std::string& outer, const std::string& name) {
+  return outer.empty() || name.empty() ? outer + name : outer + "." + name;
+}
+
+/// Lists the tensors and numbers of a result under the names that the file has
+/// for them: fields of a named tuple, keys of a dictionary.
+void Flatten(const c10::IValue& value, const std::string& name,
+             std::vector<NamedTensor>& tensors) {
   if (value.isTensor()) {
-    if (value.toTensor().defined()) tensors.push_back(value.toTensor());
+    if (value.toTensor().defined()) tensors.push_back({name, value.toTensor()});
+  } else if (value.isScalar()) {
+    tensors.push_back({name, c10::scalar_to_tensor(value.toScalar())});
   } else if (value.isTuple()) {
-    for (const c10::IValue& element : value.toTupleRef().elements()) {
-      Flatten(element, tensors);
+    const auto& schema = value.type()->expectRef<c10::TupleType>().schema();
+    const auto& elements = value.toTupleRef().elements();
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const std::string field = schema ? schema->arguments()[i].name() : "";
+      Flatten(elements[i], Path(name, field), tensors);
     }
   } else if (value.isList()) {
     for (const c10::IValue& element : value.toListRef()) {
-      Flatten(element, tensors);
+      Flatten(element, name, tensors);
     }
   } else if (value.isGenericDict()) {
     for (const auto& entry : value.toGenericDict()) {
-      Flatten(entry.value(), tensors);
+      const bool has_name = entry.key().isString();
+      Flatten(entry.value(),
+              Path(name, has_name ? entry.key().toStringRef() : ""), tensors);
     }
   }
 }
@@ -158,9 +174,7 @@ class TorchScriptInstance final : public ProgramInstance {
     Recorder* const recorder = Recorder::Current();
     const ForeignCode foreign(device_, change_);
     try {
-      std::vector<at::Tensor> outputs;
-      Flatten(module_.forward(std::move(arguments)), outputs);
-      return outputs;
+      return Outputs(module_.forward(std::move(arguments)));
     } catch (const Error& error) {
       throw WithHint(error);
     } catch (const c10::NotImplementedError& error) {
@@ -175,6 +189,9 @@ class TorchScriptInstance final : public ProgramInstance {
     }
   }
 
+  std::vector<std::string> OutputNames() const override {
+    return output_names_;
+  }
   std::vector<NamedTensor> Parameters() const override {
     return tensors_.parameters;
   }
@@ -197,6 +214,18 @@ class TorchScriptInstance final : public ProgramInstance {
   }
 
  private:
+  std::vector<at::Tensor> Outputs(const c10::IValue& result) {
+    std::vector<NamedTensor> named;
+    Flatten(result, "", named);
+    std::vector<at::Tensor> outputs;
+    output_names_.clear();
+    for (NamedTensor& output : named) {
+      outputs.push_back(std::move(output.tensor));
+      output_names_.push_back(std::move(output.name));
+    }
+    return outputs;
+  }
+
   /// The interpreter puts its call stack before the message that matters.
   static std::string LastLine(const std::string& text) {
     const std::size_t runtime = text.rfind("RuntimeError: ");
@@ -244,6 +273,7 @@ class TorchScriptInstance final : public ProgramInstance {
   c10::DeviceType device_;
   ModeChange change_;
   ModuleTensors tensors_;
+  std::vector<std::string> output_names_;  ///< Of the last run.
 };
 
 /// Loads the slim archive once per kind of device and precision: graph

@@ -32,6 +32,10 @@ struct InputSpec {
   std::optional<DType> dtype;  ///< Empty when the file does not say.
   /// Empty optional when the file does not even give the rank.
   std::optional<std::vector<InputDim>> dims;
+  /// A whole number that the file's own checks let pass as content.
+  std::int64_t fill = 1;
+  /// A number of Python and no tensor; without given content it is `fill`.
+  bool is_number = false;
 };
 
 /// The least batch that a file allows: by the leading dimension of the first
@@ -42,6 +46,15 @@ std::int64_t LeastBatch(std::span<const InputSpec> specs);
 struct BoundInput {
   std::string name;
   TensorType type;
+  /// Content as the caller gives it, one whole number per element (Booleans as
+  /// 0 and 1); empty: none is given. A tensor with given content lives on the
+  /// host, so that a trace without arithmetic can read it.
+  std::vector<std::int64_t> values = {};
+  /// Content of whole numbers that nobody gives, see InputSpec::fill.
+  std::int64_t fill = 1;
+  /// Symbol of each dimension whose size is that of the file's example because
+  /// the request says nothing of it, by position.
+  std::map<std::size_t, std::string> from_example = {};
 };
 
 /// What the user says of a program's inputs.
@@ -50,6 +63,8 @@ struct InputRequest {
   std::vector<BoundInput> inputs;
   std::optional<std::int64_t> batch;         ///< `--batch 8`.
   std::map<std::string, std::int64_t> dims;  ///< `--dim seq=128`.
+  /// `--value lengths=7,3,1`, by input.
+  std::map<std::string, std::vector<std::int64_t>> values = {};
 };
 
 /// Parses `name=f32[8,3]`, `f32[8,3]` or `name=[8,3]` (f32); throws
@@ -80,6 +95,12 @@ struct NamedTensor {
   at::Tensor tensor;
 };
 
+/// The scalar that a training step goes backward from.
+struct NamedLoss {
+  std::string name;  ///< "cross entropy over 32000 classes".
+  at::Tensor value;
+};
+
 /// How to put a program onto a device.
 struct InstanceOptions {
   at::Device device = at::Device(at::kMeta);
@@ -95,9 +116,19 @@ class ProgramInstance {
   virtual ~ProgramInstance() = default;
 
   /// Runs the forward pass. Inputs are consumed: they die as early as eager
-  /// code would let them. Floating-point results come first to last as the
-  /// program lists them. Throws Error.
+  /// code would let them. Results come in the program's order; numbers and what
+  /// is computed from shapes are tensors on the CPU. Throws Error.
   virtual std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) = 0;
+  /// Names of the last Forward's results, in its order; an empty one, or a list
+  /// that is shorter, where the file has none.
+  virtual std::vector<std::string> OutputNames() const { return {}; }
+  /// The loss that this network is trained by, of what Forward was given and
+  /// returned; empty where the program does not say.
+  virtual std::optional<NamedLoss> Loss(
+      const std::vector<at::Tensor>& /*inputs*/,
+      const std::vector<at::Tensor>& /*outputs*/) {
+    return std::nullopt;
+  }
   /// Trainable floating-point weights on the device, leaves of autograd in
   /// training mode. Shared weights appear once.
   virtual std::vector<NamedTensor> Parameters() const = 0;
@@ -170,10 +201,9 @@ class Program {
   std::vector<std::string> warnings(Mode mode) const {
     return source_->warnings(mode);
   }
+  /// Seeds LibTorch's generator for the CPU, by which weights are drawn there.
   std::unique_ptr<ProgramInstance> Instantiate(
-      const InstanceOptions& options) const {
-    return source_->Instantiate(options);
-  }
+      const InstanceOptions& options) const;
   std::optional<Trace> TraceElsewhere(const std::vector<BoundInput>& inputs,
                                       const TraceOptions& options) const;
 
@@ -189,7 +219,9 @@ at::ScalarType StoredAs(at::ScalarType type, Precision precision);
 /// ATen's element type for `dtype` in a run of `precision`, as above.
 at::ScalarType ToScalarType(DType dtype,
                             Precision precision = Precision::kFp32);
-/// Inverse; throws Error(kUnsupported) for quantised and complex-half types.
+/// The content that the caller gave `input`, on the CPU.
+at::Tensor GivenTensor(const BoundInput& input);
+/// Inverse of ToScalarType; throws Error(kUnsupported) for quantised and complex-half types.
 DType ToDType(at::ScalarType type);
 
 }  // namespace foretell

@@ -20,9 +20,12 @@ enum class TraceDevice {
 struct TraceOptions {
   Mode mode = Mode::kInference;
   Precision precision = Precision::kFp32;
+  /// False where `precision` is a default that nobody chose: that it leaves the
+  /// file's types alone is then no surprise.
+  bool chose_precision = true;
   Optimizer optimizer = Optimizer::kSgd;  ///< Used in Mode::kTraining.
   TraceDevice device = TraceDevice::kMeta;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  ///< Of all that TraceDevice::kCpu draws.
   /// f16 or bf16: the forward pass and the loss run under automatic mixed
   /// precision, as `torch.autocast("cuda", dtype)` does it on a GPU. Takes
   /// kFp32 or kTf32.
@@ -36,12 +39,24 @@ struct TraceOptions {
   TrainingLoop loop = {};  ///< Used in Mode::kTraining.
 };
 
+/// A result of a program.
+struct TraceOutput {
+  std::string name;  ///< The file's; "output0" where it has none.
+  TensorType type;
+  /// A number, or what follows from shapes and constants: it is on no device,
+  /// and no value of the graph.
+  bool on_host = false;
+};
+
 /// What one run of a program on given inputs shows.
 struct Trace {
   OperatorGraph graph;
   std::vector<BoundInput> inputs;
-  std::vector<BoundInput> outputs;
+  std::vector<TraceOutput> outputs;  ///< All, in the program's order.
   std::vector<std::string> warnings;
+  /// What a training step goes backward from: "first output, a scalar"; empty
+  /// in inference.
+  std::string loss = {};
 };
 
 /// Runs `program` on `inputs` and records every top-level ATen operator and the
@@ -50,8 +65,9 @@ struct Trace {
 /// Inference is one forward pass without autograd. In grad mode it is one whose
 /// parameters require gradients: what a backward pass would need lives until
 /// the results die, which is after the last operator. Training is two steps of
-/// forward, a scalar loss (the sum of the means of all floating-point outputs),
-/// backward and optimizer; operators are those of the second step, in which
+/// forward, a scalar loss (ProgramInstance::Loss where the program has one, its
+/// first output where that is a scalar, else the sum of the means of all
+/// outputs that require gradients), backward and optimizer; operators are those of the second step, in which
 /// gradients are born anew and optimizer state exists, while the memory events
 /// cover both.
 ///

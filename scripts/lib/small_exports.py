@@ -196,6 +196,44 @@ TRACED = {"recurrent": True, "residual": True, "indexing": True,
 SCRIPTED = ("casting", "indexing")
 
 
+class Cached(nn.Module):
+    """A mask as long as the cache and the new tokens, and named results."""
+
+    def __init__(self):
+        super().__init__()
+        self.key = nn.Linear(8, 8, bias=False)
+
+    def forward(self, x, past, mask):
+        key = torch.cat([past, self.key(x)], 1)
+        scores = x @ key.transpose(1, 2) + mask
+        return {"mean": scores.mean(), "past": [key], "tokens": x.shape[1], "new": 3}
+
+
+class Patches(nn.Module):
+    """A size that equals a formula of others by a guard alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False)
+
+    def forward(self, image, skip):
+        return self.conv(image) + skip
+
+
+class Contents(nn.Module):
+    """A number that is given, and one of a tensor that a check bounds."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(8, 4, bias=False)
+
+    def forward(self, x, counts, times: int):
+        count = counts.max().item()
+        torch._check(count >= 3)
+        torch._check(count <= 64)
+        return self.head(x.expand(count, 2, 8)).repeat(times, 1, 1)
+
+
 def image(batch, size):
     return torch.zeros(batch, 3, size, size)
 
@@ -222,6 +260,16 @@ NETWORKS = {
     "recurrent": (Recurrent, lambda: (torch.zeros(4, 5, 8),), None, False),
     "residual": (Residual, lambda: (torch.zeros(4, 8, 14, 14),), None, True),
     "standardized": (Standardized, lambda: (image(4, 8),), None, False),
+    "cached": (Cached, lambda: (torch.zeros(2, 3, 8), torch.zeros(2, 7, 8),
+                                torch.zeros(2, 3, 10)),
+               ({0: AUTO, 1: AUTO}, {0: AUTO, 1: AUTO},
+                {0: AUTO, 1: AUTO, 2: AUTO}), False),
+    "patches": (Patches, lambda: (torch.zeros(2, 3, 16, 24),
+                                  torch.zeros(2, 8, 8, 12)),
+                ({0: AUTO, 2: AUTO, 3: AUTO}, {0: AUTO, 2: AUTO, 3: AUTO}), False),
+    "contents": (Contents, lambda: (torch.zeros(2, 8),
+                                    torch.zeros(2, dtype=torch.int64), 5),
+                 (None, None, AUTO), False),
     "vit_tiny": (TinyVit, lambda: (image(2, 32),), ({0: AUTO},), False),
 }
 

@@ -15,8 +15,10 @@ namespace {
 /// Integers stay below the size of any vocabulary or number of classes.
 constexpr std::int64_t kIntegerInputs = 2;
 
-at::Tensor MakeInput(const TensorType& type, Precision precision,
+at::Tensor MakeInput(const BoundInput& input, Precision precision,
                      c10::Device device) {
+  if (!input.values.empty()) return GivenTensor(input);
+  const TensorType& type = input.type;
   const at::ScalarType scalar = ToScalarType(type.dtype, precision);
   const auto options = at::TensorOptions().dtype(scalar).device(device);
   if (at::isFloatingType(scalar)) return at::randn(type.shape, options);
@@ -79,7 +81,7 @@ MeasuredStep::MeasuredStep(const Program& program,
                                      .mode = request.run.mode,
                                      .seed = request.seed})) {
   for (const BoundInput& input : inputs) {
-    inputs_.push_back(MakeInput(input.type, request.run.precision, device));
+    inputs_.push_back(MakeInput(input, request.run.precision, device));
   }
   if (request.run.channels_last) {
     ToChannelsLast(*instance_);
@@ -116,7 +118,7 @@ void MeasuredStep::Infer() {
 void MeasuredStep::Train() {
   optimizer_->ZeroGrad();
   const std::vector<at::Tensor> outputs = Forward();
-  at::Tensor loss = ScalarLoss(outputs);
+  at::Tensor loss = LossOf(*instance_, inputs_, outputs).value;
   if (loss.requires_grad()) loss.backward();
   loss.reset();
   optimizer_->Step();

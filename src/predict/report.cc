@@ -10,9 +10,11 @@
 namespace foretell {
 namespace {
 
-std::vector<ReportTensor> TensorsOf(const OperatorGraph& graph,
+/// `tensors`, or those of `graph` where there are none.
+std::vector<ReportTensor> OrOfGraph(std::vector<ReportTensor> tensors,
+                                    const OperatorGraph& graph,
                                     std::span<const ValueId> ids) {
-  std::vector<ReportTensor> tensors;
+  if (!tensors.empty()) return tensors;
   for (const ValueId id : ids) {
     tensors.push_back({graph.value(id).name, graph.value(id).type});
   }
@@ -62,11 +64,13 @@ Report MakeReport(ReportedModel model, const OperatorGraph& graph,
       .grad_mode = graph.info().grad_mode,
       .batch = graph.info().batch,
       .optimizer = graph.info().optimizer,
+      .loss = std::move(model.loss),
+      .weights = std::move(model.weights),
       .parameters = graph.ParameterElements(),
       .operators = std::ssize(graph.nodes()),
       .static_features = CountStaticFeatures(graph),
-      .inputs = TensorsOf(graph, graph.inputs()),
-      .outputs = TensorsOf(graph, graph.outputs()),
+      .inputs = OrOfGraph(std::move(model.inputs), graph, graph.inputs()),
+      .outputs = OrOfGraph(std::move(model.outputs), graph, graph.outputs()),
       .parallel = ParallelOf(graph),
       .peak_operator = OperatorName(graph, prediction.memory.peak_node),
       .peak_phase = PhaseOf(graph, prediction.memory.peak_node),

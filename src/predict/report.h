@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +19,10 @@ namespace foretell {
 struct ReportTensor {
   std::string name;
   TensorType type;
+  bool on_host = false;  ///< It takes no memory of the device.
+  /// Symbols of the dimensions that have the size of the file's example because
+  /// no flag says another, by position.
+  std::map<std::size_t, std::string> from_example = {};
 };
 
 /// A tensor alive at the memory peak, with its operator's name.
@@ -51,6 +57,12 @@ struct Report {
   bool grad_mode = false;              ///< As GraphInfo.
   std::int64_t batch = 1;
   std::string optimizer;  ///< Empty in inference.
+  /// What a training step goes backward from: "first output, a scalar"; empty
+  /// in inference.
+  std::string loss = {};
+  /// Elements of the file's weights by element type; empty where it does not
+  /// say. They keep their types but for `precision` fp16 and bf16.
+  std::map<DType, std::int64_t> weights = {};
   /// How the step differs from PyTorch's default one, beside the fields above,
   /// as flags: "--recompute blocks.*".
   std::vector<std::string> setup = {};
@@ -80,15 +92,20 @@ struct ReportError {
   std::string message;
 };
 
-/// What a report is of, beside its graph.
+/// What a report is of, beside its graph. Fields are those of Report.
 struct ReportedModel {
   std::string name;
   std::string format;
   std::vector<std::string> warnings = {};  ///< Of the frontend and the trace.
+  /// Empty: those of the graph, under its names for them.
+  std::vector<ReportTensor> inputs = {};
+  std::vector<ReportTensor> outputs = {};
+  std::string loss = {};
+  std::map<DType, std::int64_t> weights = {};
 };
 
-/// Puts a report together. Inputs and outputs are those of `graph`, under its
-/// names for them; the model's warnings go before those of the prediction.
+/// Puts a report together. The model's warnings go before those of the
+/// prediction.
 Report MakeReport(ReportedModel model, const OperatorGraph& graph,
                   Prediction prediction, mig::Recommendation recommendation);
 

@@ -1,6 +1,8 @@
 #include "src/predict/report_json.h"
 
 #include <cmath>
+#include <cstddef>
+#include <string>
 
 #include "src/core/units.h"
 #include "src/predict/summary.h"
@@ -23,9 +25,30 @@ Json TensorsJson(const std::vector<ReportTensor>& tensors) {
   for (const ReportTensor& tensor : tensors) {
     list.push_back({{"name", tensor.name},
                     {"dtype", DTypeName(tensor.type.dtype)},
-                    {"shape", tensor.type.shape}});
+                    {"shape", tensor.type.shape},
+                    {"place", tensor.on_host ? "host" : "device"}});
   }
   return list;
+}
+
+/// With the dimensions that no flag gave a size.
+Json InputsJson(const std::vector<ReportTensor>& inputs) {
+  Json list = TensorsJson(inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Json& open = list[i]["from_example"] = Json::object();
+    for (const auto& [dim, symbol] : inputs[i].from_example) {
+      open[std::to_string(dim)] = symbol;
+    }
+  }
+  return list;
+}
+
+Json WeightsJson(const std::map<DType, std::int64_t>& weights) {
+  Json json = Json::object();
+  for (const auto& [dtype, elements] : weights) {
+    json[std::string(DTypeName(dtype))] = elements;
+  }
+  return json;
 }
 
 Json StaticFeaturesJson(const StaticFeatures& features) {
@@ -257,6 +280,7 @@ Json ReportToJson(const Report& report) {
                {"environment", prediction.context},
                {"mode", ModeName(report.mode)},
                {"optimizer", TextOrNull(report.optimizer)},
+               {"loss", TextOrNull(report.loss)},
                {"setup", report.setup},
                {"precision", PrecisionName(report.precision)},
                {"autocast",
@@ -267,7 +291,8 @@ Json ReportToJson(const Report& report) {
                {"parameters", report.parameters},
                {"operators", report.operators},
                {"static_features", StaticFeaturesJson(report.static_features)},
-               {"inputs", TensorsJson(report.inputs)},
+               {"weights", WeightsJson(report.weights)},
+               {"inputs", InputsJson(report.inputs)},
                {"outputs", TensorsJson(report.outputs)},
                {"memory", MemoryJson(report)},
                {"latency", LatencyJson(prediction)},

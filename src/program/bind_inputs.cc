@@ -1,7 +1,9 @@
 // From what a file says of its inputs and what the user asks for to exact
 // types.
 //
-// `--dim` binds named dimensions. `--batch` binds dimensions that are called
+// `--dim` binds named dimensions, formulas of them and places ("ids.1").
+// `--input` binds all of an input. What follows from those is computed
+// (derive_sizes). `--batch` binds dimensions that are called
 // batch; where nothing is, the leading free dimension of every input; and a
 // leading dimension that is given (by the file or by `--input`), where it
 // equals that of the first input. Without `--batch` a batch that is left open
@@ -12,9 +14,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
+#include <map>
 #include <ranges>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "foretell/error.h"
@@ -22,6 +27,8 @@
 #include "src/core/parse_number.h"
 #include "src/core/text.h"
 #include "src/graph/validate.h"
+#include "src/program/derive_sizes.h"
+#include "src/program/input_draft.h"
 
 namespace foretell {
 namespace {
@@ -118,48 +125,121 @@ void RefuseUnknownNames(std::span<const InputSpec> specs,
                 fmt::format("{}: --input names '{}', the model's inputs are {}",
                             origin, input.name, Names(specs)));
   }
-  std::set<std::string> symbols;
-  for (const InputSpec& spec : specs) {
-    if (!spec.dims) continue;
-    for (const InputDim& dim : *spec.dims) symbols.insert(dim.symbol);
-  }
-  symbols.erase("");
-  for (const auto& [symbol, size] : request.dims) {
-    if (symbols.contains(symbol)) continue;
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: --dim names '{}', the model's named dimensions are {}",
-                    origin, symbol,
-                    symbols.empty() ? "none" : Joined(symbols)));
-  }
 }
 
-/// An input whose dimensions are being filled in.
-struct Draft {
-  const InputSpec* spec;
-  DType dtype;
-  std::vector<InputDim> dims;
-  bool has_rank;
-};
+DraftDim DraftOf(const InputDim& dim) {
+  DraftDim draft{dim};
+  if (!dim.symbol.empty()) draft.formula = SizeExpression::Parse(dim.symbol);
+  return draft;
+}
+
+/// Gives the dimensions of `draft` the sizes of `shape`. They keep what the
+/// file says of them where it says it of as many.
+void TakeShape(const std::vector<std::int64_t>& shape, Draft& draft) {
+  if (draft.dims.size() != shape.size()) {
+    draft.dims.assign(shape.size(), DraftDim());
+  }
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    draft.dims[i].value = shape[i];
+    draft.dims[i].is_given = true;
+  }
+  draft.has_rank = true;
+}
 
 std::vector<Draft> MakeDrafts(std::span<const InputSpec> specs,
                               const InputRequest& request) {
   std::vector<Draft> drafts;
   for (const InputSpec& spec : specs) {
-    Draft draft{&spec, spec.dtype.value_or(DType::kF32),
-                spec.dims.value_or(std::vector<InputDim>()),
-                spec.dims.has_value()};
+    Draft draft{.spec = &spec,
+                .dtype = spec.dtype.value_or(DType::kF32),
+                .has_rank = spec.dims.has_value()};
+    if (spec.dims) {
+      std::ranges::transform(*spec.dims, std::back_inserter(draft.dims),
+                             &DraftOf);
+    }
     if (const BoundInput* input = Requested(spec, specs, request)) {
-      draft.dims.clear();
-      for (const std::int64_t size : input->type.shape) {
-        draft.dims.push_back({.value = size, .symbol = {}});
-      }
+      TakeShape(input->type.shape, draft);
       draft.dtype = input->type.dtype;
-      draft.has_rank = true;
     }
     drafts.push_back(std::move(draft));
   }
   return drafts;
+}
+
+/// The content that the request gives `draft`; null for none.
+const std::vector<std::int64_t>* ContentOf(const Draft& draft,
+                                           std::size_t num_inputs,
+                                           const InputRequest& request) {
+  auto found = request.values.find(draft.spec->name);
+  if (found == request.values.end() && num_inputs == 1) {
+    found = request.values.find("");
+  }
+  return found == request.values.end() ? nullptr : &found->second;
+}
+
+/// A list says the length of a vector.
+void TakeLengths(std::vector<Draft>& drafts, const InputRequest& request) {
+  for (Draft& draft : drafts) {
+    const auto* content = ContentOf(draft, drafts.size(), request);
+    if (content == nullptr) continue;
+    if (!draft.spec->dtype && !draft.has_rank) draft.dtype = DType::kI64;
+    if (content->size() < 2) continue;
+    if (!draft.has_rank) draft.dims.resize(1);
+    const bool is_open =
+        draft.dims.size() == 1 && !draft.dims.front().is_given &&
+        (draft.dims.front().IsSymbolic() || !draft.dims.front().value);
+    if (is_open) TakeShape({std::ssize(*content)}, draft);
+  }
+}
+
+/// Content of `draft`, an element each; empty where none is given.
+std::vector<std::int64_t> BindContent(const Draft& draft,
+                                      const TensorType& type,
+                                      const std::vector<std::int64_t>* content,
+                                      const std::string& origin) {
+  constexpr std::int64_t kMostGiven = 1 << 20;
+  if (content == nullptr) {
+    if (draft.spec->is_number) return {draft.spec->fill};
+    return {};
+  }
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: --value of '{}': {}", origin,
+                            draft.spec->name, why));
+  };
+  if (IsFloatingPoint(type.dtype) || type.dtype == DType::kC64 ||
+      type.dtype == DType::kC128) {
+    refuse(fmt::format("its type is {}, expected whole numbers or Booleans",
+                       DTypeName(type.dtype)));
+  }
+  const std::int64_t elements = type.NumElements();
+  if (elements > kMostGiven) {
+    refuse(fmt::format("it has {} elements, at most {} are given", elements,
+                       kMostGiven));
+  }
+  if (content->size() == 1) {
+    return std::vector<std::int64_t>(static_cast<std::size_t>(elements),
+                                     content->front());
+  }
+  if (std::cmp_not_equal(content->size(), elements)) {
+    refuse(fmt::format("{} numbers for {}, expected {} or 1", content->size(),
+                       ToString(type), elements));
+  }
+  return *content;
+}
+
+void RefuseUnknownContent(std::span<const InputSpec> specs,
+                          const InputRequest& request,
+                          const std::string& origin) {
+  for (const auto& [name, content] : request.values) {
+    const bool is_known =
+        (name.empty() && specs.size() == 1) ||
+        std::ranges::count(specs, name, &InputSpec::name) != 0;
+    if (is_known) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: --value names '{}', the model's inputs are {}",
+                            origin, name, Names(specs)));
+  }
 }
 
 /// Replaces every dimension of which `matches(dim, is_leading)` is true.
@@ -171,32 +251,96 @@ bool Bind(std::vector<Draft>& drafts, std::int64_t size,
     for (std::size_t i = 0; i < draft.dims.size(); ++i) {
       if (!matches(draft.dims[i], i == 0)) continue;
       draft.dims[i].value = size;
+      draft.dims[i].is_given = true;
       any = true;
     }
   }
   return any;
 }
 
-/// The drafts with the sizes of `--dim`.
-std::vector<Draft> DraftsWithDims(std::span<const InputSpec> specs,
-                                  const InputRequest& request) {
-  std::vector<Draft> drafts = MakeDrafts(specs, request);
-  for (const auto& [symbol, size] : request.dims) {
-    Bind(drafts, size, [&symbol = symbol](const InputDim& dim, bool) {
-      return dim.symbol == symbol;
-    });
-  }
-  return drafts;
+/// "ids.1".
+std::string PlaceOf(const Draft& draft, std::size_t dim) {
+  return fmt::format("{}.{}", draft.spec->name, dim);
 }
 
-/// Refuses a batch where `--dim` has given that dimension another size.
-void RefuseOtherBatch(const InputDim& dim, const InputRequest& request,
+/// The symbols of all dimensions, each with the places where it stands alone:
+/// "s27 (ids.1, labels.1)".
+std::map<std::string, std::vector<std::string>> SymbolsOf(
+    const std::vector<Draft>& drafts) {
+  std::map<std::string, std::vector<std::string>> symbols;
+  for (const Draft& draft : drafts) {
+    for (std::size_t i = 0; i < draft.dims.size(); ++i) {
+      const DraftDim& dim = draft.dims[i];
+      if (!dim.IsSymbolic()) continue;
+      symbols[dim.symbol].push_back(PlaceOf(draft, i));
+      if (!dim.formula) continue;
+      for (const std::string& symbol : dim.formula->Symbols()) symbols[symbol];
+    }
+  }
+  return symbols;
+}
+
+[[noreturn]] void RefuseDim(
+    const std::string& name,
+    const std::map<std::string, std::vector<std::string>>& symbols,
+    const std::string& origin) {
+  std::vector<std::string> texts;
+  for (const auto& [symbol, places] : symbols) {
+    texts.push_back(places.empty()
+                        ? symbol
+                        : fmt::format("{} ({})", symbol, Joined(places)));
+  }
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{}: --dim names '{}', the model's named dimensions are {}",
+                  origin, name, texts.empty() ? "none" : Joined(texts)));
+}
+
+/// Takes what `--dim` says. Gives back what it says of symbols and formulas.
+std::vector<SizeEquation> BindDims(std::vector<Draft>& drafts,
+                                   const InputRequest& request,
+                                   const std::string& origin) {
+  const auto symbols = SymbolsOf(drafts);
+  std::vector<SizeEquation> said;
+  for (const auto& [name, size] : request.dims) {
+    bool is_known = symbols.contains(name);
+    Bind(drafts, size, [&name = name](const DraftDim& dim, bool) {
+      return dim.symbol == name && !dim.is_given;
+    });
+    for (Draft& draft : drafts) {
+      for (std::size_t i = 0; i < draft.dims.size(); ++i) {
+        if (PlaceOf(draft, i) != name) continue;
+        draft.dims[i].value = size;
+        draft.dims[i].is_given = true;
+        is_known = true;
+      }
+    }
+    if (auto formula = SizeExpression::Parse(name)) {
+      const std::set<std::string> used = formula->Symbols();
+      const bool has_all =
+          !used.empty() && std::ranges::all_of(used, [&](const auto& one) {
+            return symbols.contains(one);
+          });
+      if (has_all) said.push_back({*std::move(formula), size});
+      is_known = is_known || has_all;
+    }
+    if (!is_known) RefuseDim(name, symbols, origin);
+  }
+  return said;
+}
+
+/// Refuses a batch where `--dim` has given the leading dimension of `draft`
+/// another size.
+void RefuseOtherBatch(const Draft& draft, const InputRequest& request,
                       const std::string& origin) {
-  const auto said = request.dims.find(dim.symbol);
-  if (said == request.dims.end() || said->second == *request.batch) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: --batch {} and --dim {}={} contradict", origin,
-                          *request.batch, said->first, said->second));
+  for (const std::string& name :
+       {draft.dims.front().symbol, PlaceOf(draft, 0)}) {
+    const auto said = request.dims.find(name);
+    if (said == request.dims.end() || said->second == *request.batch) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: --batch {} and --dim {}={} contradict", origin,
+                            *request.batch, said->first, said->second));
+  }
 }
 
 void BindBatch(std::vector<Draft>& drafts, const InputRequest& request,
@@ -210,15 +354,19 @@ void BindBatch(std::vector<Draft>& drafts, const InputRequest& request,
         return first && !dim.value && (!named || dim.symbol.empty());
       });
   if (named || leading) return;
-  std::optional<std::int64_t> given;
-  for (const Draft& draft : drafts) {
-    if (draft.dims.empty()) continue;
-    given = draft.dims.front().value;
-    RefuseOtherBatch(draft.dims.front(), request, origin);
-    break;
-  }
-  Bind(drafts, batch, [&](const InputDim& dim, bool first) {
-    return first && dim.value == given;
+  const auto first = std::ranges::find_if(
+      drafts, [](const Draft& draft) { return !draft.dims.empty(); });
+  if (first == drafts.end()) return;
+  RefuseOtherBatch(*first, request, origin);
+  // Where the file leaves the first one open, it fixes others on purpose, and
+  // those that follow from others are computed.
+  const DraftDim* const leading_dim = &first->dims.front();
+  const std::optional<std::int64_t> given = leading_dim->value;
+  const bool is_open = leading_dim->IsSymbolic();
+  Bind(drafts, batch, [&](const DraftDim& dim, bool is_leading) {
+    if (!is_leading || dim.value != given) return false;
+    return &dim == leading_dim || !is_open ||
+           (dim.formula && dim.formula->IsSymbol());
   });
 }
 
@@ -231,6 +379,18 @@ bool LeavesBatchOpen(const std::vector<Draft>& drafts) {
              return !dim.value && NamesBatch(dim.symbol);
            });
   });
+}
+
+/// The inputs with the sizes that flags give. What these say of symbols and
+/// formulas is added to `said`.
+std::vector<Draft> GivenDrafts(std::span<const InputSpec> specs,
+                               const InputRequest& request,
+                               const std::string& origin,
+                               std::vector<SizeEquation>& said) {
+  std::vector<Draft> drafts = MakeDrafts(specs, request);
+  TakeLengths(drafts, request);
+  said = BindDims(drafts, request, origin);
+  return drafts;
 }
 
 std::string Describe(const Draft& draft) {
@@ -316,7 +476,12 @@ std::int64_t LeastBatch(std::span<const InputSpec> specs) {
 
 bool TakesBatchOfOne(std::span<const InputSpec> specs,
                      const InputRequest& request) {
-  return !request.batch && LeavesBatchOpen(DraftsWithDims(specs, request));
+  if (request.batch) return false;
+  const std::string origin = "inputs";
+  std::vector<SizeEquation> said;
+  std::vector<Draft> drafts = GivenDrafts(specs, request, origin, said);
+  DeriveSizes(drafts, said, origin);
+  return LeavesBatchOpen(drafts);
 }
 
 std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
@@ -324,18 +489,21 @@ std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
                                    const std::string& origin) {
   RefuseUnknownNames(specs, request, origin);
   RefuseTwice(request, origin);
-  std::vector<Draft> drafts = DraftsWithDims(specs, request);
-  if (request.batch) {
-    if (*request.batch < 1) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: --batch is {}, expected at least 1", origin,
-                              *request.batch));
-    }
-    BindBatch(drafts, request, origin);
-  } else if (LeavesBatchOpen(drafts)) {
+  RefuseUnknownContent(specs, request, origin);
+  std::vector<SizeEquation> said;
+  std::vector<Draft> drafts = GivenDrafts(specs, request, origin, said);
+  if (request.batch && *request.batch < 1) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: --batch is {}, expected at least 1", origin,
+                            *request.batch));
+  }
+  if (request.batch) BindBatch(drafts, request, origin);
+  DeriveSizes(drafts, said, origin);
+  if (!request.batch && LeavesBatchOpen(drafts)) {
     InputRequest of_one = request;
     of_one.batch = 1;
     BindBatch(drafts, of_one, origin);
+    DeriveSizes(drafts, said, origin);
   }
   const std::string open = OpenDimensions(drafts);
   if (!open.empty()) {
@@ -343,11 +511,17 @@ std::vector<BoundInput> BindInputs(std::span<const InputSpec> specs,
                 origin + ": dimensions without a size: " + open);
   }
   std::vector<BoundInput> bound;
-  for (const Draft& draft : drafts) {
+  for (Draft& draft : drafts) {
     TensorType type{draft.dtype, {}};
     for (const InputDim& dim : draft.dims) type.shape.push_back(*dim.value);
     CheckType(type, origin + ": input", draft.spec->name);
-    bound.push_back({draft.spec->name, std::move(type)});
+    std::vector<std::int64_t> content = BindContent(
+        draft, type, ContentOf(draft, drafts.size(), request), origin);
+    bound.push_back({.name = draft.spec->name,
+                     .type = std::move(type),
+                     .values = std::move(content),
+                     .fill = draft.spec->fill,
+                     .from_example = std::move(draft.from_example)});
   }
   RefuseEmptyBatch(bound, origin);
   return bound;

@@ -81,6 +81,27 @@ bool RunsOnCpu(const c10::OperatorHandle& op) {
 
 }  // namespace
 
+void MoveToMeta(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
+  constexpr std::string_view kReadHost[] = {
+      "aten::_pack_padded_sequence", "aten::_pad_packed_sequence",
+      "aten::lstm",                  "aten::gru",
+      "aten::rnn_tanh",              "aten::rnn_relu",
+      "aten::tensor_split",          "aten::repeat_interleave"};
+  if (std::ranges::find(kReadHost, schema.name()) != std::end(kReadHost)) {
+    return;
+  }
+  const bool indexes = schema.name().starts_with("aten::index");
+  for (size_t i = stack.size() - schema.arguments().size(); i < stack.size();
+       ++i) {
+    stack[i] = ConvertTensors(stack[i], [&](const at::Tensor& tensor) {
+      const bool stays = !tensor.defined() || tensor.is_meta() ||
+                         tensor.dim() == 0 ||
+                         (indexes && tensor.scalar_type() == at::kBool);
+      return stays ? tensor : ToMeta(tensor);
+    });
+  }
+}
+
 std::string_view WayOut(const c10::OperatorHandle& op) {
   return RunsOnCpu(op) ? "use --trace cpu"
                        : "LibTorch alone has no kernel that runs it; an ONNX "

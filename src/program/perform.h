@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/function_schema.h>
 #include <ATen/core/stack.h>
 
 #include <string_view>
@@ -19,5 +20,10 @@ std::string_view WayOut(const c10::OperatorHandle& op);
 /// it has no kernel for the CPU either.
 void PerformOnCpuForShapes(const c10::OperatorHandle& op,
                            torch::jit::Stack& stack);
+
+/// Replaces tensors on the CPU among the arguments by ones on meta of the same
+/// shape, but for numbers and those whose content the operator reads there, as
+/// it does on a GPU (lengths of packed sequences, masks of an index).
+void MoveToMeta(const c10::FunctionSchema& schema, torch::jit::Stack& stack);
 
 }  // namespace foretell

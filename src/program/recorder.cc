@@ -149,6 +149,11 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
   const c10::FunctionSchema& schema = op.schema();
   const size_t first = stack.size() - schema.arguments().size();
   if (redirect_devices_) ReplaceDevices(stack, first, device_);
+  if (expects_host_tensors_ && device_ == c10::DeviceType::Meta &&
+      TouchesTrace(stack, first)) {
+    const UnrecordedScope unrecorded(TensorRole::kInput);
+    MoveToMeta(schema, stack);
+  }
   RequireKnownForms(schema, stack);
   RequireFewParts(schema, stack);
   const bool touches = TouchesTrace(stack, first);
@@ -218,6 +223,7 @@ void Recorder::RecordResults(NodeId node,
 void Recorder::Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                        torch::jit::Stack& stack) {
   if (device_ != c10::DeviceType::Meta) {
+    NoteDecision(op, stack);
     op.redispatchBoxed(keys, &stack);
     return;
   }
@@ -241,6 +247,21 @@ void Recorder::Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   if (std::find(fallbacks_.begin(), fallbacks_.end(), op.schema().name()) ==
       fallbacks_.end()) {
     fallbacks_.push_back(op.schema().name());
+  }
+}
+
+void Recorder::NoteDecision(const c10::OperatorHandle& op,
+                            const torch::jit::Stack& stack) {
+  constexpr std::size_t kMostNamed = 3;
+  if (decided_by_data_.size() == kMostNamed || !DependsOnData(op, stack) ||
+      !TouchesTrace(stack, stack.size() - op.schema().arguments().size())) {
+    return;
+  }
+  const std::string scope = scope_ ? scope_() : "";
+  std::string text = TargetOf(op);
+  if (!scope.empty()) text += fmt::format(" in '{}'", scope);
+  if (std::ranges::find(decided_by_data_, text) == decided_by_data_.end()) {
+    decided_by_data_.push_back(std::move(text));
   }
 }
 

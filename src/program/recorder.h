@@ -52,6 +52,10 @@ class Recorder final : public StorageListener {
   /// Whether calls that touch nothing of the trace may only be the operators of
   /// host_operators.h, on a trace on meta.
   void RestrictHost(bool restricts) { restricts_host_ = restricts; }
+  /// From now on tensors on the host may stand for tensors of the trace whose
+  /// content is known: operators that compute with one beside tensors on meta
+  /// are handed its shape.
+  void ExpectHostTensors() { expects_host_tensors_ = true; }
   void SetScope(std::function<std::string()> scope) {
     scope_ = std::move(scope);
   }
@@ -61,6 +65,9 @@ class Recorder final : public StorageListener {
   /// True when a recorded operator made `tensor`: no parameter, buffer or
   /// input, nor an unrecorded view of one.
   bool IsResult(const at::Tensor& tensor);
+  /// True of tensors that the recording is about: on meta every meta tensor, on
+  /// the CPU what descends from a parameter or an input.
+  bool BelongsToTrace(const at::Tensor& tensor) const;
   void MarkInput(const at::Tensor& tensor);
   void MarkOutput(const at::Tensor& tensor);
   StorageId StorageOf(const at::Tensor& tensor);
@@ -84,6 +91,12 @@ class Recorder final : public StorageListener {
   /// Operators that ran on the CPU for want of a meta kernel, once each.
   const std::vector<std::string>& fallbacks() const { return fallbacks_; }
 
+  /// Operators of a trace on the CPU whose results' shapes, or numbers, followed
+  /// from the content of its tensors: "nonzero in 'head'", the first few.
+  const std::vector<std::string>& decided_by_data() const {
+    return decided_by_data_;
+  }
+
   std::int32_t OnAllocate(std::size_t bytes) override;
   void OnFree(std::int32_t storage) override;
 
@@ -98,7 +111,6 @@ class Recorder final : public StorageListener {
   /// every tensor for a subclass (torch/csrc/autograd/input_buffer.cpp, 2.13).
   bool IsGradientSum(const c10::OperatorHandle& op,
                      const torch::jit::Stack& stack) const;
-  bool BelongsToTrace(const at::Tensor& tensor) const;
   bool TouchesTrace(const torch::jit::Stack& stack, size_t first) const;
   /// The value that `tensor` is, made known as a buffer if it is new.
   ValueId ValueOf(const at::Tensor& tensor);
@@ -110,6 +122,8 @@ class Recorder final : public StorageListener {
   void RecordResults(NodeId node, const std::vector<at::Tensor>& results);
   void Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                torch::jit::Stack& stack);
+  void NoteDecision(const c10::OperatorHandle& op,
+                    const torch::jit::Stack& stack);
   std::string FreshName(const std::string& wanted);
   NodeId CurrentNode() const;
 
@@ -122,6 +136,7 @@ class Recorder final : public StorageListener {
   bool record_nodes_ = true;
   bool redirect_devices_ = false;
   bool restricts_host_ = false;
+  bool expects_host_tensors_ = false;
   bool inside_node_ = false;
   std::int64_t num_calls_ = 0;
   std::exception_ptr failure_;
@@ -138,6 +153,7 @@ class Recorder final : public StorageListener {
   std::unordered_map<std::string, int> names_;
   std::vector<bool> living_;
   std::vector<std::string> fallbacks_;
+  std::vector<std::string> decided_by_data_;
 };
 
 /// While it lives, ATen calls are not recorded and storages get `role`.

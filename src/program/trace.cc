@@ -6,7 +6,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/cpu/Utils.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/randint.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/util/Exception.h>
@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "src/core/name_table.h"
 #include "src/core/text.h"
 #include "src/graph/recompute_blocks.h"
+#include "src/graph/repeat_run.h"
 #include "src/parallel/parallelize.h"
 #include "src/program/autocast.h"
 #include "src/program/grad_mode.h"
@@ -101,6 +103,30 @@ void RequireLoopFits(const TrainingLoop& loop) {
                           loop.accumulation));
 }
 
+/// "lengths of the file's example: 512 of ids.1 and labels.1 …", or nothing.
+std::string LengthsOfTheExample(const std::vector<BoundInput>& inputs) {
+  std::map<std::string, std::vector<std::string>> places;
+  std::map<std::string, std::int64_t> sizes;
+  std::vector<std::string> symbols;
+  for (const BoundInput& input : inputs) {
+    for (const auto& [dim, symbol] : input.from_example) {
+      if (places[symbol].empty()) symbols.push_back(symbol);
+      places[symbol].push_back(fmt::format("{}.{}", input.name, dim));
+      sizes[symbol] = input.type.shape.at(dim);
+    }
+  }
+  if (symbols.empty()) return "";
+  std::vector<std::string> texts;
+  for (const std::string& symbol : symbols) {
+    texts.push_back(fmt::format("{} = {} ({})", symbol, sizes[symbol],
+                                Joined(places[symbol])));
+  }
+  return fmt::format(
+      "sizes are those of the file's example where no flag gives others: {}; "
+      "--dim {}=N gives one",
+      Joined(texts), symbols.back());
+}
+
 StepCode CodeOf(const TrainingLoop& loop) {
   if (loop.fused) return StepCode::kFused;
   return loop.foreach ? StepCode::kLists : StepCode::kOneByOne;
@@ -124,6 +150,11 @@ class Tracer {
     try {
       return RunUnwrapped();
     } catch (const Error& error) {
+      const std::string lengths = LengthsOfTheExample(inputs_);
+      if (error.code() == ErrorCode::kInvalidArgument && !lengths.empty()) {
+        throw Error(error.code(),
+                    fmt::format("{}; {}", error.what(), lengths));
+      }
       if (error.code() != ErrorCode::kUnsupported || device_ != at::kMeta) {
         throw;
       }
@@ -194,9 +225,12 @@ class Tracer {
       recorder_.RecordNodes(is_last || recomputes());
       if (is_last) first_node_ = recorder_.num_nodes();
       Clear(optimizer);
-      for (int batch = 0; batch < options_.loop.accumulation; ++batch) {
+      batch_starts_.clear();
+      for (int batch = 0; batch < TracedBatches(); ++batch) {
+        batch_starts_.push_back(recorder_.num_nodes());
         ForwardAndBackward(outputs);
       }
+      batch_starts_.push_back(recorder_.num_nodes());
       Enter(Phase::kOptimizer, TensorRole::kOptimizerTemporary);
       optimizer.Step();
       recorder_.ChangeRoleOfLiving(TensorRole::kOptimizerTemporary,
@@ -204,6 +238,37 @@ class Tracer {
     }
     if (adapters_) adapters_->RequireUse();
     return Finish(outputs);
+  }
+
+  /// The first one makes the gradients, the second ends what the first has left
+  /// (its results, for one), and every further one is like the third.
+  int TracedBatches() const { return std::min(options_.loop.accumulation, 3); }
+
+  OperatorGraph WithFurtherBatches(OperatorGraph graph) const {
+    const int further = options_.loop.accumulation - TracedBatches();
+    if (options_.mode != Mode::kTraining || further == 0) return graph;
+    const std::int64_t each = batch_starts_[3] - batch_starts_[2];
+    constexpr std::int64_t kMostNodes = 2'000'000;
+    if (each * further > kMostNodes) {
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("--accumulate {} makes {} operators of {} for "
+                              "each batch, at most {} are predicted; the "
+                              "memory is that of --accumulate 3",
+                              options_.loop.accumulation, each * further, each,
+                              kMostNodes));
+    }
+    std::optional<OperatorGraph> repeated =
+        RepeatRun(graph,
+                  {.previous = batch_starts_[1],
+                   .last = batch_starts_[2],
+                   .end = batch_starts_[3]},
+                  further);
+    if (repeated) return *std::move(repeated);
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("--accumulate {}: the operators of a batch are not "
+                            "those of the one before; the largest that is "
+                            "predicted is --accumulate 3",
+                            options_.loop.accumulation));
   }
 
   void ChooseTrained() {
@@ -265,18 +330,29 @@ class Tracer {
   void MakeInputs() {
     const UnrecordedScope unrecorded(TensorRole::kInput);
     for (const BoundInput& input : inputs_) {
-      tensors_.push_back(MakeInput(input.type));
+      if (!input.values.empty()) {
+        tensors_.push_back(GivenTensor(input));
+        recorder_.ExpectHostTensors();
+        continue;
+      }
+      tensors_.push_back(MakeInput(input));
       recorder_.AddSource(input.name, tensors_.back());
       recorder_.MarkInput(tensors_.back());
     }
   }
 
-  at::Tensor MakeInput(const TensorType& type) const {
+  /// Floating-point numbers are drawn. Whole ones are the same everywhere, and
+  /// not 0: as lengths and counts they are valid, as flags and masks they leave
+  /// nothing out, as classes or words they are below any number of them.
+  at::Tensor MakeInput(const BoundInput& input) const {
+    const TensorType& type = input.type;
     const at::ScalarType scalar = ToScalarType(type.dtype, options_.precision);
     const auto options = at::TensorOptions().dtype(scalar).device(device_);
     if (device_ == at::kMeta) return at::empty(type.shape, options);
-    if (at::isFloatingType(scalar)) return at::randn(type.shape, options);
-    return at::randint(0, 2, type.shape, options);
+    const bool is_drawn =
+        at::isFloatingType(scalar) || at::isComplexType(scalar);
+    return is_drawn ? at::randn(type.shape, options)
+                    : at::full(type.shape, input.fill, options);
   }
 
   void Enter(Phase phase, TensorRole role) {
@@ -308,7 +384,9 @@ class Tracer {
     std::optional<AutocastRegion> region;
     Begin(region);
     outputs = instance_->Forward(tensors_);
-    return ScalarLoss(outputs);
+    NamedLoss loss = LossOf(*instance_, tensors_, outputs);
+    loss_ = std::move(loss.name);
+    return loss.value;
   }
 
   void ForwardAndBackward(std::vector<at::Tensor>& outputs) {
@@ -328,16 +406,13 @@ class Tracer {
   }
 
   Trace Finish(const std::vector<at::Tensor>& outputs) {
-    std::vector<BoundInput> types;
-    for (const at::Tensor& output : outputs) {
-      if (!output.defined()) continue;
-      if (output.device().type() == device_) recorder_.MarkOutput(output);
-      types.push_back({fmt::format("output{}", types.size()),
-                       {ToDType(output.scalar_type()), output.sizes().vec()}});
-    }
+    std::vector<TraceOutput> results = MarkOutputs(outputs);
     std::vector<std::string> warnings = program_.warnings(options_.mode);
+    std::string lengths = LengthsOfTheExample(inputs_);
+    if (!lengths.empty()) warnings.push_back(std::move(lengths));
     for (std::string& warning :
-         WeightWarnings(program_.weight_elements(), options_.precision)) {
+         WeightWarnings(program_.weight_elements(), options_.precision,
+                        options_.chose_precision)) {
       warnings.push_back(std::move(warning));
     }
     for (const std::string& name : recorder_.fallbacks()) {
@@ -345,10 +420,17 @@ class Tracer {
                          " has no meta kernel: it was run on the CPU for "
                          "its shapes");
     }
+    if (!recorder_.decided_by_data().empty()) {
+      warnings.push_back(
+          fmt::format("the content of random data decided sizes or branches "
+                      "({}): other data would give other figures; --value "
+                      "NAME=… gives the content of an input of whole numbers",
+                      Joined(recorder_.decided_by_data())));
+    }
     if (options_.mode == Mode::kTraining && trained_.empty()) {
       warnings.push_back(WhyNothingIsTrained(TrainableTensors().size()));
     }
-    OperatorGraph graph = recorder_.Finish();
+    OperatorGraph graph = WithFurtherBatches(recorder_.Finish());
     if (options_.mode == Mode::kTraining && recomputes()) {
       graph = RecomputeBlocks(graph, options_.loop.recompute, first_node_);
     }
@@ -356,7 +438,29 @@ class Tracer {
     for (std::string& warning : GradModeWarnings(graph)) {
       warnings.push_back(std::move(warning));
     }
-    return {std::move(graph), inputs_, std::move(types), std::move(warnings)};
+    return {.graph = std::move(graph),
+            .inputs = inputs_,
+            .outputs = std::move(results),
+            .warnings = std::move(warnings),
+            .loss = std::move(loss_)};
+  }
+
+  std::vector<TraceOutput> MarkOutputs(const std::vector<at::Tensor>& outputs) {
+    std::vector<std::string> names = instance_->OutputNames();
+    names.resize(outputs.size());
+    std::vector<TraceOutput> results;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const at::Tensor& output = outputs[i];
+      if (!output.defined()) continue;
+      const bool on_host = !recorder_.BelongsToTrace(output);
+      if (!on_host) recorder_.MarkOutput(output);
+      results.push_back(
+          {.name = names[i].empty() ? fmt::format("output{}", i)
+                                    : std::move(names[i]),
+           .type = {ToDType(output.scalar_type()), output.sizes().vec()},
+           .on_host = on_host});
+    }
+    return results;
   }
 
   const Program& program_;
@@ -368,6 +472,8 @@ class Tracer {
   std::unique_ptr<ProgramInstance> instance_;
   std::vector<at::Tensor> tensors_;
   std::optional<LoraAdapters> adapters_;
+  std::string loss_;                                 ///< Its name.
+  std::vector<NodeId> batch_starts_;  ///< In the last step, and the end.
   NodeId first_node_ = 0;                            ///< Of the last step.
   std::vector<parallel::TrainedParameter> trained_;  ///< In the last step.
 };
@@ -392,6 +498,12 @@ std::optional<Trace> Program::Source::TraceElsewhere(
     const Program& /*program*/, const std::vector<BoundInput>& /*inputs*/,
     const TraceOptions& /*options*/) const {
   return std::nullopt;
+}
+
+std::unique_ptr<ProgramInstance> Program::Instantiate(
+    const InstanceOptions& options) const {
+  if (!options.device.is_meta()) at::manual_seed(options.seed);
+  return source_->Instantiate(options);
 }
 
 std::optional<Trace> Program::TraceElsewhere(

@@ -4,10 +4,16 @@
 
 #include <vector>
 
+#include "foretell/program.h"
+
 namespace foretell {
 
-/// Sum of the means of all floating-point `outputs` that depend on a parameter;
-/// a zero without history when there is none. Stands for any cheap scalar loss.
-at::Tensor ScalarLoss(const std::vector<at::Tensor>& outputs);
+/// What a training step of `instance` goes backward from: its own loss where it
+/// has one; its first output where that is a real scalar that requires a
+/// gradient; else the sum of the means of all `outputs` that do, which stands
+/// for any cheap loss and is a zero without history when there is none.
+NamedLoss LossOf(ProgramInstance& instance,
+                 const std::vector<at::Tensor>& inputs,
+                 const std::vector<at::Tensor>& outputs);
 
 }  // namespace foretell

@@ -1,3 +1,4 @@
+#include <ATen/ops/tensor.h>
 #include <fmt/core.h>
 
 #include <array>
@@ -70,6 +71,12 @@ DType ToDType(at::ScalarType type) {
   throw Error(
       ErrorCode::kUnsupported,
       fmt::format("element type {} is not supported", at::toString(type)));
+}
+
+at::Tensor GivenTensor(const BoundInput& input) {
+  return at::tensor(input.values, at::kLong)
+      .to(ToScalarType(input.type.dtype))
+      .view(input.type.shape);
 }
 
 }  // namespace foretell

@@ -11,17 +11,24 @@ std::string Weights(DType dtype, std::int64_t elements) {
   return fmt::format("{} weights of type {}", elements, DTypeName(dtype));
 }
 
-/// The warning for floating-point weights; empty for none.
-std::string OfFloats(DType dtype, std::int64_t elements, Precision precision) {
+bool IsComplex(DType dtype) {
+  return dtype == DType::kC64 || dtype == DType::kC128;
+}
+
+/// The warning for floating-point and complex weights; empty for none.
+std::string OfFloats(DType dtype, std::int64_t elements, Precision precision,
+                     bool chose_precision) {
   const std::string flag =
       "--precision " + std::string(PrecisionName(precision));
-  if (dtype == DType::kF8) {
-    return Weights(dtype, elements) + " keep their type at " + flag;
-  }
   const bool casts =
       precision == Precision::kFp16 || precision == Precision::kBf16;
+  // Module.half() leaves complex weights alone, too.
+  if (casts && (dtype == DType::kF8 || IsComplex(dtype))) {
+    return Weights(dtype, elements) + " keep their type at " + flag;
+  }
   if (!casts) {
-    if (dtype == DType::kF32) return "";
+    const bool is_single = dtype == DType::kF32 || dtype == DType::kC64;
+    if (is_single || !chose_precision) return "";
     return Weights(dtype, elements) + " keep their type at " + flag;
   }
   const DType target = ToDType(ToScalarType(DType::kF32, precision));
@@ -37,7 +44,8 @@ std::string OfFloats(DType dtype, std::int64_t elements, Precision precision) {
 }  // namespace
 
 std::vector<std::string> WeightWarnings(
-    const std::map<DType, std::int64_t>& elements, Precision precision) {
+    const std::map<DType, std::int64_t>& elements, Precision precision,
+    bool chose_precision) {
   double total = 0;
   for (const auto& [dtype, count] : elements) {
     total += static_cast<double>(count);
@@ -45,13 +53,13 @@ std::vector<std::string> WeightWarnings(
   std::vector<std::string> warnings;
   for (const auto& [dtype, count] : elements) {
     if (static_cast<double>(count) * 100 < total) continue;
-    if (!IsFloatingPoint(dtype)) {
+    if (!IsFloatingPoint(dtype) && !IsComplex(dtype)) {
       warnings.push_back(
           fmt::format("{} ({} bytes) are counted as memory, not as parameters",
                       Weights(dtype, count), count * ByteWidth(dtype)));
       continue;
     }
-    std::string warning = OfFloats(dtype, count, precision);
+    std::string warning = OfFloats(dtype, count, precision, chose_precision);
     if (!warning.empty()) warnings.push_back(std::move(warning));
   }
   return warnings;

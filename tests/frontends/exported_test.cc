@@ -16,6 +16,7 @@
 namespace foretell {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -101,6 +102,69 @@ TEST(Exported, DimsFollowTheSymbolsOfTheFile) {
   EXPECT_EQ(ToString(trace.outputs[0].type), "f32[40,16]");
   EXPECT_EQ(ToString(trace.outputs[1].type), "f32[10,8]");
   EXPECT_EQ(ToString(trace.outputs[2].type), "f32[10,192]");
+}
+
+TEST(Exported, NamesResultsAsTheNetworkReturnsThem) {
+  EXPECT_THAT(DescribeOutputs(RunFile("cached")),
+              ElementsAre("mean=f32[]", "past.0=f32[2,10,8]",
+                          "tokens=i64[] on the host", "new=i64[] on the host"));
+}
+
+TEST(Exported, SizesOfTwoSymbolsAreComputed) {
+  for (const InputRequest& request :
+       {InputRequest{.batch = 4, .dims = {{"x.1", 1}, {"past.1", 128}}},
+        InputRequest{.batch = 4, .dims = {{"x.1", 1}, {"mask.2", 129}}},
+        InputRequest{.inputs = {ParseInput("x=[4,1,8]"),
+                                ParseInput("past=[4,128,8]")}}}) {
+    const Trace trace = RunFile("cached", {}, request);
+    EXPECT_EQ(ToString(trace.inputs.at(2).type), "f32[4,1,129]");
+    EXPECT_EQ(ToString(trace.outputs.at(1).type), "f32[4,129,8]");
+    EXPECT_EQ(trace.graph.ForwardMacs(), 4 * 8 * 8 + 4 * 8 * 129);
+  }
+  ExpectError(
+      [] {
+        RunFile("cached", {}, {.batch = 4, .dims = {{"mask.2", 5}, {"x.1", 2},
+                                                    {"past.1", 4}}});
+      },
+      ErrorCode::kInvalidArgument,
+      "input 'mask': dimension 2 is 5, expected 6 (");
+}
+
+TEST(Exported, GuardsSayWhatAnotherInputsSizeIs) {
+  const Trace trace = RunFile(
+      "patches", {}, {.batch = 3, .dims = {{"image.2", 64}, {"image.3", 9}}});
+  EXPECT_EQ(ToString(trace.inputs.at(1).type), "f32[3,8,32,5]");
+  EXPECT_EQ(trace.graph.ForwardMacs(), 3 * 8 * 27 * 32 * 5);
+  const auto other = [] {
+    RunFile("patches", {},
+            {.inputs = {ParseInput("image=[3,3,64,64]"),
+                        ParseInput("skip=[3,8,1,1]")}});
+  };
+  ExpectError(other, ErrorCode::kInvalidArgument,
+              "input 'skip': dimension 2 is 1, expected 32 (");
+}
+
+TEST(Exported, ContentsAndNumbersCanBeGiven) {
+  InputRequest request = {.values = {{"counts", {4, 9}}, {"times", {2}}}};
+  const Trace trace = RunFile("contents", {}, request);
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[18,2,4]");
+  EXPECT_EQ(ToString(trace.inputs.at(2).type), "i64[]");
+  // On the CPU what nobody gives is what the file's checks let pass, and the
+  // number of its example.
+  EXPECT_EQ(ToString(RunFile("contents", {.device = TraceDevice::kCpu})
+                         .outputs.at(0)
+                         .type),
+            "f32[15,2,4]");
+  request.values["counts"] = {1, 2};
+  ExpectError([&] { RunFile("contents", {}, request); },
+              ErrorCode::kInvalidArgument, "the file's own check fails");
+}
+
+TEST(Exported, NamesSizesThatAreTheExamples) {
+  EXPECT_THAT(RunFile("cached", {}, {.batch = 4}).warnings,
+              Contains(AllOf(HasSubstr("= 3 (x.1, mask.1)"),
+                             HasSubstr("= 7 (past.1)"),
+                             Not(HasSubstr("batch")))));
 }
 
 TEST(Exported, TiedWeightsCountOnce) {

@@ -131,6 +131,18 @@ TEST(OnnxProgram, CountsTheOutputsOfASplitBeforeItMakesThem) {
               "num_outputs is 1000000000, expected 1 as the node has");
 }
 
+TEST(OnnxProgram, NamesEveryOutputAsTheFileDoes) {
+  Graph graph = GraphOf({MakeNode("Relu", {"x"}, {"y"}),
+                         MakeNode("Shape", {"x"}, {"shape"}),
+                         MakeNode("SplitToSequence", {"x"}, {"parts"})},
+                        {});
+  graph.outputs = {AnyValue("shape"), AnyValue("parts"), AnyValue("y")};
+  EXPECT_THAT(DescribeOutputs(TraceOf(MakeModel(graph))),
+              ElementsAre("shape=i64[2] on the host", "parts.0=f32[1,16]",
+                          "parts.1=f32[1,16]", "parts.2=f32[1,16]",
+                          "parts.3=f32[1,16]", "y=f32[4,16]"));
+}
+
 /// A model exported at batch 1 whose Reshape has swallowed the batch.
 Model BakedModel(std::vector<std::int64_t> shape) {
   Graph graph = GraphOf({MakeNode("Reshape", {"x", "shape"}, {"y"})},

@@ -39,9 +39,10 @@ class Sandboxed : public testing::Test {
   }
 };
 
-std::vector<std::string> TypesOf(const std::vector<BoundInput>& tensors) {
+template <typename Tensor>
+std::vector<std::string> TypesOf(const std::vector<Tensor>& tensors) {
   std::vector<std::string> types;
-  for (const BoundInput& tensor : tensors) {
+  for (const Tensor& tensor : tensors) {
     types.push_back(tensor.name + "=" + ToString(tensor.type));
   }
   return types;

@@ -507,14 +507,16 @@ def forward(self, x, flag: bool):
               "forward takes 'flag' of type bool, expected a tensor");
 }
 
-TEST(TorchScript, TuplesListsAndDictsOfTensorsAreOutputs) {
+TEST(TorchScript, TuplesListsDictsAndNumbersAreOutputs) {
   const Trace trace = SavedModule(Script(R"(
 def forward(self, x):
     y = torch.relu(x)
     return (y, [torch.tanh(x), y], {"probability": torch.sigmoid(x)}, 3)
 )"))
                           .Run({"x=f32[4]"});
-  EXPECT_EQ(trace.outputs.size(), 4u);
+  EXPECT_THAT(DescribeOutputs(trace),
+              ElementsAre("output0=f32[4]", "output1=f32[4]", "output2=f32[4]",
+                          "probability=f32[4]", "output4=i64[] on the host"));
 }
 
 // ---- Errors of a run --------------------------------------------------------

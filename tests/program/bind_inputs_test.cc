@@ -230,7 +230,8 @@ TEST(BindInputs, RefusesNamesThatTheModelDoesNotHave) {
   InputRequest dims;
   dims.dims = {{"sequence", 3}};
   EXPECT_THAT(Refusal({Spec("x", {Named("seq"), Named("n")})}, dims),
-              HasSubstr("'sequence', the model's named dimensions are n, seq"));
+              HasSubstr("'sequence', the model's named dimensions are n (x.1), "
+                        "seq (x.0)"));
 }
 
 TEST(BindInputs, RefusesABatchBelowOne) {
@@ -272,6 +273,106 @@ TEST(BindInputs, RefusesMoreElementsThanCanBeCounted) {
                              HasSubstr("has more than 2^56 elements")));
   EXPECT_THAT(Refusal({Spec("x", {Fixed(huge), Fixed((1 << 16) + 1)})}, {}),
               HasSubstr("has more than 2^56 elements"));
+}
+
+/// As a file of torch.export has it: with the size of its example.
+InputDim Example(std::string symbol, std::int64_t size) {
+  return {.value = size, .symbol = std::move(symbol)};
+}
+
+/// A decoder with a cache: the mask is as long as the cache and the new tokens.
+std::vector<InputSpec> Decoder() {
+  return {Spec("ids", {Example("batch", 2), Example("s1", 3)}),
+          Spec("cache", {Example("batch", 2), Example("s9", 7)}),
+          Spec("mask", {Example("batch", 2), Example("s1+s9", 10)})};
+}
+
+TEST(BindInputs, ComputesWhatFollowsFromOtherSizes) {
+  EXPECT_THAT(
+      Bind(Decoder(), {.batch = 4, .dims = {{"s1", 1}, {"s9", 128}}}),
+      ElementsAre("ids=f32[4,1]", "cache=f32[4,128]", "mask=f32[4,129]"));
+  EXPECT_THAT(
+      Bind(Decoder(), {.dims = {{"s1", 1}}}),
+      ElementsAre("ids=f32[2,1]", "cache=f32[2,7]", "mask=f32[2,8]"));
+  EXPECT_THAT(
+      Bind({Spec("image", {Example("b", 2), Example("h", 4), Example("w", 6)}),
+            Spec("table", {Example("(h//2)*(w//2)", 6)}),
+            Spec("window", {Example("(w-3)//2+1", 2), Example("2*b", 4)}),
+            Spec("longest", {Example("Max(h, w)", 6)})},
+           {.batch = 3, .dims = {{"h", 8}, {"w", 5}}}),
+      ElementsAre("image=f32[3,8,5]", "table=f32[8]", "window=f32[2,6]",
+                  "longest=f32[8]"));
+}
+
+TEST(BindInputs, FindsASizeFromWhatFollowsFromIt) {
+  EXPECT_THAT(
+      Bind(Decoder(), {.dims = {{"s1", 1}, {"mask.1", 129}}}),
+      ElementsAre("ids=f32[2,1]", "cache=f32[2,128]", "mask=f32[2,129]"));
+  EXPECT_THAT(
+      Bind(Decoder(), {.inputs = {ParseInput("ids=[5,1]"),
+                                  ParseInput("mask=[5,129]")}}),
+      ElementsAre("ids=f32[5,1]", "cache=f32[5,128]", "mask=f32[5,129]"));
+  EXPECT_THAT(
+      Bind({Spec("x", {Example("2*k", 8)}), Spec("y", {Fixed(9), Named("k")})},
+           {.batch = 6}),
+      ElementsAre("x=f32[6]", "y=f32[9,3]"));
+}
+
+TEST(BindInputs, DimsOfFormulasAndPlacesAreTaken) {
+  EXPECT_THAT(
+      Bind(Decoder(), {.dims = {{"s9 + s1", 20}, {"ids.1", 5}}}),
+      ElementsAre("ids=f32[2,5]", "cache=f32[2,15]", "mask=f32[2,20]"));
+  EXPECT_THAT(Bind({Spec("x", {Free(), Fixed(3)})}, {.dims = {{"x.0", 4}}}),
+              ElementsAre("x=f32[4,3]"));
+  EXPECT_THAT(Refusal(Decoder(), {.dims = {{"ids.2", 4}}}),
+              HasSubstr("'ids.2', the model's named dimensions are batch "
+                        "(ids.0, cache.0, mask.0), s1 (ids.1), s1+s9 (mask.1), "
+                        "s9 (cache.1)"));
+  EXPECT_THAT(Refusal(Decoder(), {.batch = 8, .dims = {{"ids.0", 4}}}),
+              HasSubstr("--batch 8 and --dim ids.0=4 contradict"));
+}
+
+TEST(BindInputs, RefusesWhatItCannotComputeForSizesThatAreNotTheExamples) {
+  const std::vector<InputSpec> specs = {
+      Spec("x", {Example("n", 4)}), Spec("y", {Example("Frob(Symbol('n'))", 9)}),
+      Spec("z", {Example("a*b", 6)})};
+  EXPECT_THAT(Bind(specs, {}), ElementsAre("x=f32[4]", "y=f32[9]", "z=f32[6]"));
+  EXPECT_THAT(Bind(specs, {.dims = {{"n", 4}}}),
+              ElementsAre("x=f32[4]", "y=f32[9]", "z=f32[6]"));
+  EXPECT_THAT(Refusal(specs, {.dims = {{"n", 5}}}),
+              HasSubstr("m.onnx: input 'y': dimension 0 is 'Frob(Symbol('n'))', "
+                        "9 in the file's example, and cannot be computed for "
+                        "other sizes; use --dim y.0=N or --input y="));
+  EXPECT_THAT(Refusal(specs, {.dims = {{"a", 5}}}),
+              HasSubstr("use --dim z.0=N"));
+  EXPECT_THAT(Bind(specs, {.dims = {{"n", 5}, {"y.0", 8}, {"a", 5}, {"b", 2}}}),
+              ElementsAre("x=f32[5]", "y=f32[8]", "z=f32[10]"));
+}
+
+TEST(BindInputs, SaysWhichSizesAreThoseOfTheExample) {
+  const auto open = [](const InputRequest& request) {
+    std::vector<std::string> places;
+    for (const BoundInput& input : BindInputs(Decoder(), request, "m.pt2")) {
+      for (const auto& [dim, symbol] : input.from_example) {
+        places.push_back(input.name + std::to_string(dim) + symbol);
+      }
+    }
+    return places;
+  };
+  EXPECT_THAT(open({}), ElementsAre("ids0batch", "ids1s1", "cache0batch",
+                                    "cache1s9", "mask0batch"));
+  EXPECT_THAT(open({.batch = 2, .dims = {{"mask.1", 12}, {"s1", 4}}}),
+              ElementsAre());
+}
+
+TEST(BindInputs, BatchLeavesWhatAFileFixesBesideALeadingDimensionThatIsOpen) {
+  EXPECT_THAT(Bind({Spec("x", {Example("s0", 4), Fixed(3)}),
+                    Spec("table", {Fixed(4), Fixed(5)}),
+                    Spec("y", {Example("s1", 4)}),
+                    Spec("pairs", {Example("2*s0", 8)})},
+                   {.batch = 6}),
+              ElementsAre("x=f32[6,3]", "table=f32[4,5]", "y=f32[6]",
+                          "pairs=f32[12]"));
 }
 
 TEST(BindInputs, RefusesNegativeDimensions) {

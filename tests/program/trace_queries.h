@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "foretell/graph.h"
+#include "foretell/trace.h"
 
 namespace foretell {
 
@@ -19,6 +20,16 @@ inline std::vector<std::string> TargetsOf(
     if (!phase || node.phase == *phase) targets.push_back(node.target);
   }
   return targets;
+}
+
+/// "y=f32[4]", or "n=i64[] on the host", for each.
+inline std::vector<std::string> DescribeOutputs(const Trace& trace) {
+  std::vector<std::string> texts;
+  for (const TraceOutput& output : trace.outputs) {
+    texts.push_back(output.name + "=" + ToString(output.type) +
+                    (output.on_host ? " on the host" : ""));
+  }
+  return texts;
 }
 
 /// Bytes of all storages of a role, dead ones included.

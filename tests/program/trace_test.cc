@@ -381,6 +381,79 @@ TEST(Trace, OnTheCpuRecordsTheSameGraph) {
   EXPECT_EQ(meta.graph.ForwardMacs(), cpu.graph.ForwardMacs());
 }
 
+/// x times as many ones as the number in n says.
+program_test::Network Repeats() {
+  return [](program_test::Weights& weights) -> program_test::Forward {
+    const at::Tensor w = weights.Parameter("w", {4, 4});
+    return [w](program_test::Tensors inputs) -> program_test::Tensors {
+      const std::int64_t times = inputs[1].max().item<std::int64_t>();
+      return {at::matmul(inputs[0], w).repeat({times, 1}),
+              at::add(inputs[0], inputs[1].unsqueeze(1))};
+    };
+  };
+}
+
+Trace TraceRepeats(TraceDevice device, std::vector<std::int64_t> values) {
+  const std::vector<BoundInput> inputs = {
+      {.name = "x", .type = {DType::kF32, {2, 4}}},
+      {.name = "n", .type = {DType::kI64, {2}}, .values = std::move(values)}};
+  return TraceProgram(FakeProgram("net", inputs, Repeats()), inputs,
+                      {.device = device});
+}
+
+TEST(Trace, ContentThatIsGivenIsKnownWithoutArithmetic) {
+  for (const TraceDevice device : {TraceDevice::kMeta, TraceDevice::kCpu}) {
+    const Trace trace = TraceRepeats(device, {1, 5});
+    EXPECT_THAT(DescribeOutputs(trace),
+                ElementsAre("output0=f32[10,4]", "output1=f32[2,4]"));
+    EXPECT_TRUE(trace.warnings.empty()) << trace.warnings.front();
+  }
+}
+
+TEST(Trace, SaysThatRandomContentDecided) {
+  const Trace trace = TraceRepeats(TraceDevice::kCpu, {});
+  EXPECT_EQ(DescribeOutputs(trace).front(), "output0=f32[2,4]");
+  ASSERT_EQ(trace.warnings.size(), 1U);
+  EXPECT_THAT(trace.warnings.front(),
+              testing::AllOf(testing::HasSubstr("item in 'net'"),
+                             testing::HasSubstr("--value NAME=")));
+}
+
+TEST(Trace, DrawsTheSameByTheSameSeed) {
+  const BoundInput input{.name = "x", .type = {DType::kF32, {64, 4}}};
+  // The count of positive elements of a product of two that are drawn.
+  const program_test::Network network = [](program_test::Weights& weights) {
+    const at::Tensor w = weights.Parameter("w", {4, 4});
+    return [w](program_test::Tensors inputs) -> program_test::Tensors {
+      return {at::nonzero(at::matmul(inputs[0], w) > 0)};
+    };
+  };
+  const auto rows = [&](std::uint64_t seed) {
+    const Trace trace =
+        TraceProgram(FakeProgram("net", {input}, network), {input},
+                     {.device = TraceDevice::kCpu, .seed = seed});
+    return trace.outputs.at(0).type.shape.at(0);
+  };
+  const std::int64_t first = rows(1);
+  EXPECT_EQ(rows(1), first);
+  EXPECT_TRUE(rows(2) != first || rows(3) != first);
+}
+
+TEST(Trace, NumbersAndResultsOfShapesAreOutputsOnTheHost) {
+  const BoundInput input{.name = "x", .type = {DType::kF32, {2, 4}}};
+  const program_test::Network network = [](program_test::Weights&) {
+    return [](program_test::Tensors inputs) -> program_test::Tensors {
+      return {at::tensor(inputs[0].sizes(), at::kLong), at::relu(inputs[0])};
+    };
+  };
+  for (const TraceDevice device : {TraceDevice::kMeta, TraceDevice::kCpu}) {
+    EXPECT_THAT(
+        DescribeOutputs(TraceProgram(FakeProgram("net", {input}, network),
+                                     {input}, {.device = device})),
+        ElementsAre("output0=i64[2] on the host", "output1=f32[2,4]"));
+  }
+}
+
 TEST(Trace, OptimizerNamesRoundTrip) {
   for (const Optimizer optimizer : kAllOptimizers) {
     EXPECT_EQ(ParseOptimizer(OptimizerName(optimizer)), optimizer);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "foretell/trace.h"
 #include "tests/program/fake_program.h"
@@ -221,6 +222,40 @@ TEST(TraceTraining, ANetworkWithoutWeightsHasNoBackwardPass) {
       Optimizer::kAdam);
   EXPECT_TRUE(TargetsOf(graph, Phase::kBackward).empty());
   EXPECT_TRUE(TargetsOf(graph, Phase::kOptimizer).empty());
+}
+
+/// What a step of a network with such results goes backward from.
+Trace TrainWithResults(
+    const std::function<program_test::Tensors(const at::Tensor&)>& results) {
+  const BoundInput input{"x", {DType::kF32, {4, 16}}};
+  const auto network =
+      [results](program_test::Weights& weights) -> program_test::Forward {
+    const at::Tensor w = weights.Parameter("w", {16, 8});
+    return [w, results](program_test::Tensors inputs) -> program_test::Tensors {
+      return results(at::matmul(inputs[0], w));
+    };
+  };
+  return TraceProgram(program_test::FakeProgram("net", {input}, network),
+                      {input}, {.mode = Mode::kTraining});
+}
+
+TEST(TraceTraining, AFirstResultThatIsAScalarIsTheLoss) {
+  const Trace trace = TrainWithResults([](const at::Tensor& y) {
+    return program_test::Tensors{at::sum(y), y};
+  });
+  EXPECT_EQ(trace.loss, "first output, a scalar");
+  EXPECT_THAT(TargetsOf(trace.graph, Phase::kForward),
+              testing::ElementsAre("matmul", "sum"));
+}
+
+TEST(TraceTraining, OtherwiseTheLossIsOfAllResults) {
+  const Trace trace = TrainWithResults([](const at::Tensor& y) {
+    return program_test::Tensors{y, at::sum(y)};
+  });
+  EXPECT_EQ(trace.loss, "sum of the outputs' means");
+  EXPECT_THAT(
+      TargetsOf(trace.graph, Phase::kForward),
+      testing::ElementsAre("matmul", "sum", "mean", "mean", "add"));
 }
 
 }  // namespace

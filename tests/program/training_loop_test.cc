@@ -146,6 +146,34 @@ TEST(TrainingLoop, AccumulatesGradientsOfSeveralBatches) {
   EXPECT_EQ(graph.ForwardMacs(), 3 * TrainInLoop({}).ForwardMacs());
 }
 
+TEST(TrainingLoop, EveryBatchFromTheThirdIsLikeTheOneBefore) {
+  const OperatorGraph three = TrainInLoop({.accumulation = 3});
+  const OperatorGraph seven = TrainInLoop({.accumulation = 7});
+  const OperatorGraph two = TrainInLoop({.accumulation = 2});
+  EXPECT_EQ(std::ssize(seven.nodes()) - std::ssize(three.nodes()),
+            4 * (std::ssize(three.nodes()) - std::ssize(two.nodes())));
+  EXPECT_EQ(seven.ForwardMacs() * 3, three.ForwardMacs() * 7);
+  EXPECT_EQ(CountIn(seven, Phase::kOptimizer, "_foreach_add_"),
+            CountIn(three, Phase::kOptimizer, "_foreach_add_"));
+  for (const TensorRole role :
+       {TensorRole::kGradient, TensorRole::kSaved, TensorRole::kActivation,
+        TensorRole::kBackwardTemporary}) {
+    EXPECT_EQ(PeakOfRole(seven, role), PeakOfRole(three, role));
+  }
+  EXPECT_EQ(LiveBytesAfter(seven, std::ssize(seven.nodes()) - 1),
+            LiveBytesAfter(three, std::ssize(three.nodes()) - 1));
+}
+
+TEST(TrainingLoop, MoreBatchesThanCanBePredictedNameTheFlag) {
+  try {
+    TrainInLoop({.accumulation = 1'000'000});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_THAT(error.what(), HasSubstr("--accumulate 1000000 makes"));
+  }
+}
+
 TEST(TrainingLoop, TrainsTheParametersThatAreNamed) {
   const OperatorGraph graph =
       TrainInLoop({.trainable = "^linear1"}, Optimizer::kAdam);

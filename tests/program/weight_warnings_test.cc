@@ -33,6 +33,22 @@ TEST(WeightWarnings, AFileOfItsOwnTypeKeepsItUnlessTold) {
                   "bf16"));
 }
 
+TEST(WeightWarnings, ADefaultThatCastsNothingGoesWithoutSaying) {
+  EXPECT_THAT(WeightWarnings({{DType::kBF16, 1000}}, Precision::kFp32,
+                             /*chose_precision=*/false),
+              IsEmpty());
+}
+
+TEST(WeightWarnings, ComplexWeightsAreParametersThatNoPrecisionCasts) {
+  const std::map<DType, std::int64_t> elements = {{DType::kF32, 72},
+                                                  {DType::kC64, 2304}};
+  EXPECT_THAT(WeightWarnings(elements, Precision::kFp32), IsEmpty());
+  EXPECT_THAT(
+      WeightWarnings(elements, Precision::kFp16),
+      ElementsAre("2304 weights of type c64 keep their type at --precision "
+                  "fp16"));
+}
+
 TEST(WeightWarnings, QuantisedWeightsAreCountedInBytes) {
   EXPECT_THAT(
       WeightWarnings({{DType::kF32, 10}, {DType::kI8, 4096}}, Precision::kFp32),

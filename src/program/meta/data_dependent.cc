@@ -66,11 +66,16 @@ bool IsMask(const c10::IValue& index) {
   return type == at::kBool || type == at::kByte;
 }
 
-bool HasBooleanIndex(const c10::FunctionSchema&, const Stack& stack) {
+/// The content of a mask on the host is known to a trace on meta.
+bool HasBooleanIndex(const c10::FunctionSchema& schema, const Stack& stack) {
+  const c10::IValue& self = stack[stack.size() - schema.arguments().size()];
   const c10::IValue& indices = stack.back();
-  if (!indices.isList()) return false;
+  if (!indices.isList() || !self.isTensor()) return false;
   const auto list = indices.toListRef();
-  return std::any_of(list.begin(), list.end(), IsMask);
+  return std::any_of(list.begin(), list.end(), [&](const c10::IValue& index) {
+    return IsMask(index) &&
+           index.toTensor().is_meta() == self.toTensor().is_meta();
+  });
 }
 
 /// With output_size, with an int or with counts on the CPU the shape is known.
