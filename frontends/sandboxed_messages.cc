@@ -13,7 +13,8 @@
 namespace foretell::sandboxed {
 namespace {
 
-constexpr std::uint64_t kMostItems = 1'000'000;
+/// Each item of any list has a length, a size or a type, in eight bytes.
+constexpr std::size_t kLeastItemBytes = 8;
 constexpr std::array kModes = {Mode::kInference, Mode::kTraining};
 constexpr std::array<std::string_view, 3> kFormats = {"exported", "onnx",
                                                       "torchscript"};
@@ -23,9 +24,16 @@ constexpr std::array<std::string_view, 3> kFormats = {"exported", "onnx",
               fmt::format("the process that opened it gave {}", what));
 }
 
-std::uint64_t TakeCount(ByteReader& reader) {
+/// Of a list with at most `most` items, all of which the message has.
+std::uint64_t TakeCount(ByteReader& reader, std::size_t most) {
   const auto count = reader.Number<std::uint64_t>();
-  if (count > kMostItems) Refuse(fmt::format("a list of {} items", count));
+  if (count > most) {
+    Refuse(
+        fmt::format("a list of {} items, at most {} are taken", count, most));
+  }
+  if (count > reader.left() / kLeastItemBytes) {
+    Refuse(fmt::format("a list of {} items in {} bytes", count, reader.left()));
+  }
   return count;
 }
 
@@ -45,15 +53,23 @@ DType TakeType(ByteReader& reader) {
   return *dtype;
 }
 
-void PutTexts(ByteWriter& writer, const std::vector<std::string>& texts) {
-  writer.Number(std::uint64_t{texts.size()});
-  for (const std::string& text : texts) writer.Text(text);
+void PutWarnings(ByteWriter& writer, std::vector<std::string> warnings) {
+  warnings = WithinLimits(std::move(warnings));
+  writer.Number(std::uint64_t{warnings.size()});
+  for (const std::string& warning : warnings) writer.Text(warning);
 }
 
-std::vector<std::string> TakeTexts(ByteReader& reader) {
-  std::vector<std::string> texts(TakeCount(reader));
-  for (std::string& text : texts) text = reader.Text();
-  return texts;
+std::vector<std::string> TakeWarnings(ByteReader& reader) {
+  std::vector<std::string> warnings(TakeCount(reader, kMostWarnings));
+  for (std::string& warning : warnings) {
+    const std::string_view text = reader.View();
+    if (text.size() > kMostWarningBytes) {
+      Refuse(fmt::format("a warning of {} bytes, at most {} are taken",
+                         text.size(), kMostWarningBytes));
+    }
+    warning = text;
+  }
+  return warnings;
 }
 
 void PutSizeIfAny(ByteWriter& writer, std::optional<std::int64_t> size) {
@@ -100,7 +116,7 @@ InputSpec TakeSpec(ByteReader& reader) {
   spec.is_number = TakeFlag(reader);
   if (TakeFlag(reader)) spec.dtype = TakeType(reader);
   if (!TakeFlag(reader)) return spec;
-  spec.dims.emplace(TakeCount(reader));
+  spec.dims.emplace(TakeCount(reader, kMostDims));
   for (InputDim& dim : *spec.dims) dim = TakeDim(reader);
   return spec;
 }
@@ -113,7 +129,7 @@ void PutTensorType(ByteWriter& writer, const TensorType& type) {
 
 TensorType TakeTensorType(ByteReader& reader) {
   TensorType type{.dtype = TakeType(reader), .shape = {}};
-  type.shape.resize(TakeCount(reader));
+  type.shape.resize(TakeCount(reader, kMostDims));
   for (std::int64_t& size : type.shape) size = TakeSize(reader);
   return type;
 }
@@ -124,7 +140,7 @@ void PutNumbers(ByteWriter& writer, const std::vector<std::int64_t>& numbers) {
 }
 
 std::vector<std::int64_t> TakeNumbers(ByteReader& reader) {
-  std::vector<std::int64_t> numbers(TakeCount(reader));
+  std::vector<std::int64_t> numbers(TakeCount(reader, kMostTensors));
   for (std::int64_t& number : numbers) number = reader.Number<std::int64_t>();
   return numbers;
 }
@@ -145,13 +161,13 @@ void PutInputs(ByteWriter& writer, const std::vector<BoundInput>& inputs) {
 }
 
 std::vector<BoundInput> TakeInputs(ByteReader& reader) {
-  std::vector<BoundInput> inputs(TakeCount(reader));
+  std::vector<BoundInput> inputs(TakeCount(reader, kMostTensors));
   for (BoundInput& input : inputs) {
     input.name = reader.Text();
     input.type = TakeTensorType(reader);
     input.values = TakeNumbers(reader);
     input.fill = reader.Number<std::int64_t>();
-    for (std::uint64_t left = TakeCount(reader); left > 0; --left) {
+    for (std::uint64_t left = TakeCount(reader, kMostDims); left > 0; --left) {
       const auto dim = reader.Number<std::uint64_t>();
       input.from_example[dim] = reader.Text();
     }
@@ -169,7 +185,7 @@ void PutOutputs(ByteWriter& writer, const std::vector<TraceOutput>& outputs) {
 }
 
 std::vector<TraceOutput> TakeOutputs(ByteReader& reader) {
-  std::vector<TraceOutput> outputs(TakeCount(reader));
+  std::vector<TraceOutput> outputs(TakeCount(reader, kMostTensors));
   for (TraceOutput& output : outputs) {
     output.name = reader.Text();
     output.type = TakeTensorType(reader);
@@ -282,25 +298,29 @@ std::string PackDescription(const Program& program) {
     PutType(writer, dtype);
     writer.Number(count);
   }
-  for (const Mode mode : kModes) PutTexts(writer, program.warnings(mode));
+  for (const Mode mode : kModes) PutWarnings(writer, program.warnings(mode));
   return writer.Take();
 }
 
 Description UnpackDescription(std::string_view answer) {
+  if (std::ssize(answer) > kMostDescriptionBytes) {
+    Refuse(fmt::format("a description of {} bytes, at most {} are taken",
+                       answer.size(), kMostDescriptionBytes));
+  }
   return Unpack(answer, [](ByteReader& reader) {
     Description description{.format = reader.Text()};
     if (std::ranges::find(kFormats, description.format) == kFormats.end()) {
       Refuse("an unknown format");
     }
-    description.inputs.resize(TakeCount(reader));
+    description.inputs.resize(TakeCount(reader, kMostTensors));
     for (InputSpec& spec : description.inputs) spec = TakeSpec(reader);
     description.parameter_elements = TakeSize(reader);
-    for (std::uint64_t left = TakeCount(reader); left > 0; --left) {
+    for (auto left = TakeCount(reader, kMostTensors); left > 0; --left) {
       const DType dtype = TakeType(reader);
       description.weight_elements[dtype] = TakeSize(reader);
     }
     for (std::vector<std::string>& texts : description.warnings) {
-      texts = TakeTexts(reader);
+      texts = TakeWarnings(reader);
     }
     return description;
   });
@@ -345,11 +365,11 @@ Request UnpackRequest(std::string_view bytes,
   if (is_bound) return request;
   InputRequest wanted{.inputs = std::move(request.inputs)};
   wanted.batch = TakeOptional<std::int64_t>(reader);
-  for (std::uint64_t left = TakeCount(reader); left > 0; --left) {
+  for (std::uint64_t left = TakeCount(reader, kMostTensors); left > 0; --left) {
     const std::string input = reader.Text();
     wanted.values[input] = TakeNumbers(reader);
   }
-  for (std::uint64_t left = TakeCount(reader); left > 0; --left) {
+  for (auto left = TakeCount(reader, kMostTensors); left > 0; --left) {
     const std::string dim = reader.Text();
     wanted.dims[dim] = reader.Number<std::int64_t>();
   }
@@ -361,17 +381,18 @@ std::string PackTrace(const Trace& trace) {
   ByteWriter writer;
   writer.Text(PrintGraph(trace.graph, {.with_timeline = true}));
   PutOutputs(writer, trace.outputs);
-  PutTexts(writer, trace.warnings);
+  PutWarnings(writer, trace.warnings);
   writer.Text(trace.loss);
   return writer.Take();
 }
 
-Trace UnpackTrace(std::string_view answer, const Request& request) {
-  return Unpack(answer, [&request](ByteReader& reader) {
-    Trace trace{.graph = ParseGraph(reader.Text(), request.name),
+Trace UnpackTrace(std::string_view answer, const Request& request,
+                  const ParseLimits& limits) {
+  return Unpack(answer, [&](ByteReader& reader) {
+    Trace trace{.graph = ParseWithin(limits, reader.View(), request.name),
                 .inputs = request.inputs,
                 .outputs = TakeOutputs(reader),
-                .warnings = TakeTexts(reader),
+                .warnings = TakeWarnings(reader),
                 .loss = reader.Text()};
     const GraphInfo& info = trace.graph.info();
     const TraceOptions& options = request.options;

@@ -11,6 +11,7 @@
 #include "foretell/frontends.h"
 #include "foretell/program.h"
 #include "foretell/trace.h"
+#include "frontends/sandboxed_limits.h"
 
 /// What this process and the one in which a file is opened tell each other.
 /// Requests are trusted; answers come from a process that a stranger's file may
@@ -48,7 +49,9 @@ Request UnpackRequest(std::string_view bytes,
 
 std::string PackTrace(const Trace& trace);
 /// The answer to `request`. Throws Error(kCorrupt) that says what is wrong with
-/// it: no graph, or one of another step.
-Trace UnpackTrace(std::string_view answer, const Request& request);
+/// it: no graph, or one of another step; kUnsupported where its graph is beyond
+/// `limits`.
+Trace UnpackTrace(std::string_view answer, const Request& request,
+                  const ParseLimits& limits = {});
 
 }  // namespace foretell::sandboxed

@@ -62,6 +62,7 @@ sandbox::WorkerOptions WorkerOptionsOf(const LoadOptions& options,
 #ifndef __SANITIZE_ADDRESS__
   worker.limits.memory_bytes = MappedBytes() + MemoryBytes(options);
 #endif
+  worker.most_answer_bytes = sandboxed::kMostAnswerBytes;
   worker.lock = {.keep = {file.descriptor.number()},
                  .makes_code = options.runs_arithmetic};
   return worker;
@@ -73,6 +74,16 @@ std::string Answer(const Program& program, std::string_view task) {
   const Request request = sandboxed::UnpackRequest(task, program.inputs());
   return sandboxed::PackTrace(TraceProgram(program.Named(request.name),
                                            request.inputs, request.options));
+}
+
+/// The same, within what is taken.
+std::string AnswerWithin(const Program& program, std::string_view task) {
+  std::string answer = Answer(program, task);
+  if (std::ssize(answer) <= sandboxed::kMostAnswerBytes) return answer;
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("its graph is a text of {} bytes, at most {} are "
+                          "taken",
+                          answer.size(), sandboxed::kMostAnswerBytes));
 }
 
 /// What `work` returns; its errors begin with `name`.
@@ -93,11 +104,12 @@ class SandboxedSource final : public Program::Source {
       : path_(file.path),
         timeout_s_(options.timeout_s),
         memory_mib_(MemoryBytes(options) / kMiB),
+        parse_limits_(sandboxed::LimitsFor(file.size, options.timeout_s)),
         expected_(expected),
         worker_(WorkerOptionsOf(options, file), [&file, &options] {
           const Program program = LoadHere(std::move(file), options);
           return [program](std::string_view task) {
-            return Answer(program, task);
+            return AnswerWithin(program, task);
           };
         }) {
     worker_.Give("");
@@ -146,7 +158,7 @@ class SandboxedSource final : public Program::Source {
       if (!TakesExpected(request)) {
         worker_.Give(sandboxed::PackRequest(request));
       }
-      return sandboxed::UnpackTrace(TakeAnswer(), request);
+      return sandboxed::UnpackTrace(TakeAnswer(), request, parse_limits_);
     });
   }
 
@@ -205,6 +217,7 @@ class SandboxedSource final : public Program::Source {
   std::string path_;
   double timeout_s_;
   std::int64_t memory_mib_;
+  sandboxed::ParseLimits parse_limits_;
   std::vector<ExpectedTrace> expected_;
   mutable std::size_t next_expected_ = 0;
   mutable sandbox::Worker worker_;

@@ -1,16 +1,57 @@
 #include "serve/answer_cache.h"
 
+#include <openssl/evp.h>
 #include <openssl/sha.h>
 
+#include <cstdint>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 namespace foretell::serve {
 
-std::string KeyOf(std::string_view job) {
-  std::string key(SHA256_DIGEST_LENGTH, '\0');
-  SHA256(reinterpret_cast<const unsigned char*>(job.data()), job.size(),
-         reinterpret_cast<unsigned char*>(key.data()));
-  return key;
+namespace {
+
+/// Parts of a job, each behind its length: none can be taken for another.
+class Hash {
+ public:
+  Hash() : context_(EVP_MD_CTX_new()) {
+    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
+  }
+
+  void Number(std::uint64_t number) { Bytes(&number, sizeof(number)); }
+  void Text(std::string_view text) {
+    Number(text.size());
+    Bytes(text.data(), text.size());
+  }
+  std::string Take() {
+    std::string key(SHA256_DIGEST_LENGTH, '\0');
+    EVP_DigestFinal_ex(context_.get(),
+                       reinterpret_cast<unsigned char*>(key.data()), nullptr);
+    return key;
+  }
+
+ private:
+  struct Release {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+  void Bytes(const void* bytes, std::size_t size) {
+    EVP_DigestUpdate(context_.get(), bytes, size);
+  }
+  std::unique_ptr<EVP_MD_CTX, Release> context_;
+};
+
+}  // namespace
+
+std::string KeyOf(const Job& job) {
+  Hash hash;
+  hash.Number(job.words.size());
+  for (const std::string& word : job.words) hash.Text(word);
+  for (const SentFile& file : job.files) {
+    hash.Text(file.name);
+    hash.Text(file.bytes);
+  }
+  return hash.Take();
 }
 
 std::size_t AnswerCache::BytesOf(const Entry& entry) {

@@ -6,15 +6,14 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 
 #include "serve/message.h"
 
 namespace foretell::serve {
 
-/// SHA-256 of a packed job, of its files and their names too, in 32 bytes.
-std::string KeyOf(std::string_view job);
+/// SHA-256 of a job, of its files and their names too, in 32 bytes.
+std::string KeyOf(const Job& job);
 
 /// Answers by the key of their job; those that were used longest ago are
 /// forgotten. For any number of threads.

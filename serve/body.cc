@@ -71,7 +71,7 @@ Body ReadPacked(Unpacker unpacker, const httplib::ContentReader& read,
     if (body.refusal != 0) return true;
     if (unpacker->decompress(data, count, add_bytes)) return true;
     body.refusal = taken.is_full() ? 413 : 400;
-    body.reason = taken.is_full() ? kTooLarge : kNotPacked;
+    body.reason = kNotPacked;
     return true;
   });
   return body;
@@ -97,10 +97,7 @@ Body ReadPlain(const httplib::Request& http, const httplib::ContentReader& read,
   };
   body.is_whole = http.is_multipart_form_data() ? read(add_part, add_to_part)
                                                 : read(add_bytes);
-  if (taken.is_full()) {
-    body.refusal = 413;
-    body.reason = kTooLarge;
-  }
+  if (taken.is_full()) body.refusal = 413;
   return body;
 }
 

@@ -13,13 +13,11 @@ struct Body {
   std::string bytes;
   std::vector<httplib::MultipartFormData> parts;
   bool is_whole = true;  ///< Otherwise the answer has a status already.
-  /// Status of HTTP of a body that is refused, and why; some of it is missing.
+  /// Status of HTTP of a body that is refused, and why, but of 413, which is
+  /// one that is larger than allowed; some of it is missing.
   int refusal = 0;
   const char* reason = "";
 };
-
-/// The reason of 413.
-inline constexpr char kTooLarge[] = "the body is larger than allowed";
 
 /// Reads all that a request sends and keeps at most `most` bytes, whatever it
 /// says of its length: chunks and compressed bodies say nothing of it. What is

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "foretell/error.h"
 #include "src/core/parse_json.h"
@@ -116,16 +117,17 @@ Request ReadJsonRequest(std::string_view body) {
       for (const json& one : value) request.zoo.push_back(ValueText(name, one));
     } else {
       Refuse(
-          fmt::format("request.{}: expected model (text), models (a list) "
-                      "and options (an object)",
+          fmt::format("request.{0}: expected model (text), models (a list) and "
+                      "options (an object); put an option under options: "
+                      "{{\"options\": {{\"{0}\": …}}}}",
                       name));
     }
   }
   return request;
 }
 
-Job MakeJob(const ServedCommand& command, const Request& request) {
-  Job job{.words = command.words, .files = request.files};
+Job MakeJob(const ServedCommand& command, Request request) {
+  Job job{.words = command.words, .files = std::move(request.files)};
   for (const std::string& name : request.zoo) {
     if (!name.starts_with(kZoo)) {
       Refuse(

@@ -31,6 +31,6 @@ Settings ReadSettings(std::string_view json);
 /// The command line that answers `request`. Throws Error(kInvalidArgument) for
 /// a flag that is not served, for a value of another kind, for no model or too
 /// many, and for a name that is none of the zoo.
-Job MakeJob(const ServedCommand& command, const Request& request);
+Job MakeJob(const ServedCommand& command, Request request);
 
 }  // namespace foretell::serve

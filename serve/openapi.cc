@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "foretell/version.h"
+#include "serve/routes.h"
 #include "src/core/json_text.h"
 
 namespace foretell::serve {
@@ -92,8 +93,11 @@ std::string OpenApi(const std::vector<ServedCommand>& commands) {
                                     {"requestBody", BodyOf(command)},
                                     {"responses", Responses()}};
   }
-  for (const char* route : {"/healthz", "/metrics", "/openapi.json"}) {
-    paths[route]["get"]["responses"]["200"]["description"] = "State";
+  for (const RouteInfo& route : RoutesOf(commands)) {
+    if (route.method != "GET") continue;
+    Json& get = paths[route.path]["get"];
+    get["summary"] = route.summary;
+    get["responses"]["200"]["description"] = "State";
   }
   document["components"]["securitySchemes"]["token"] = {{"type", "http"},
                                                         {"scheme", "bearer"}};

@@ -13,10 +13,13 @@
 #include "serve/body.h"
 #include "serve/content_type.h"
 #include "serve/job.h"
+#include "serve/listening.h"
 #include "serve/metrics.h"
 #include "serve/openapi.h"
+#include "serve/routes.h"
 #include "src/core/json_text.h"
 #include "src/core/text.h"
+#include "src/core/units.h"
 
 namespace foretell::serve {
 namespace {
@@ -60,6 +63,11 @@ bool IsToken(const std::string& token, const std::string& given) {
   const std::string wanted = "Bearer " + token;
   return wanted.size() == given.size() &&
          CRYPTO_memcmp(wanted.data(), given.data(), wanted.size()) == 0;
+}
+
+std::string TooLarge(std::int64_t most_bytes) {
+  return fmt::format("the body is larger than {} MiB, the limit of --max-body",
+                     most_bytes / kMiB);
 }
 
 /// Only after an end: httplib itself would share a port with another service.
@@ -135,6 +143,7 @@ struct Server::State {
   State(ServerOptions given, std::vector<ServedCommand> served)
       : options(std::move(given)),
         commands(std::move(served)),
+        routes(RoutesOf(commands)),
         pool(options.pool),
         cache(options.cache_bytes) {}
 
@@ -145,9 +154,11 @@ struct Server::State {
   Answer AnswerTo(const Job& job);
   bool IsAllowed(const httplib::Request& http) const;
   std::string MetricsText();
+  void SetFailure(const httplib::Request& request, httplib::Response& response);
 
   const ServerOptions options;
   const std::vector<ServedCommand> commands;
+  const std::vector<RouteInfo> routes;
   WorkerPool pool;
   AnswerCache cache;
   Metrics metrics;
@@ -161,12 +172,11 @@ bool Server::State::IsAllowed(const httplib::Request& request) const {
 }
 
 Answer Server::State::AnswerTo(const Job& job) {
-  const std::string message = Pack(job);
-  const std::string key = KeyOf(message);
+  const std::string key = KeyOf(job);
   std::optional<Answer> known = cache.Find(key);
   metrics.CountCacheHit(known.has_value());
   if (known) return *known;
-  Answer answer = pool.Ask(message);
+  Answer answer = pool.Ask(Pack(job));
   // What failed may succeed later: a deadline, a limit of memory.
   if (answer.status <= 1) cache.Put(key, answer);
   return answer;
@@ -182,6 +192,9 @@ void Server::State::Serve(const ServedCommand& command,
     // httplib has said why; its words are those of the error handler.
     response.status = std::max(response.status, 400);
     return;
+  }
+  if (body.refusal == 413) {
+    return SetError(413, TooLarge(options.most_body_bytes), response);
   }
   if (body.refusal != 0) return SetError(body.refusal, body.reason, response);
   try {
@@ -235,6 +248,9 @@ void Server::State::AddRoutes() {
           metrics.CountRequest(command.route, response.status, seconds.count());
         });
   }
+  http.Get("/", [this](const httplib::Request&, httplib::Response& response) {
+    response.set_content(IndexOf(routes), kJson);
+  });
   http.Get("/healthz",
            [](const httplib::Request&, httplib::Response& response) {
              response.set_content("{\"status\": \"ok\"}\n", kJson);
@@ -271,19 +287,31 @@ void Server::State::AddLimits() {
         return httplib::Server::HandlerResponse::Handled;
       });
   http.set_error_handler(
-      [](const httplib::Request& request, httplib::Response& response) {
-        if (!response.body.empty()) return;
-        if (response.status == 413) {
-          SetError(413, kTooLarge, response);
-        } else if (response.status == 404) {
-          SetError(
-              404,
-              fmt::format("{} {}: no such route", request.method, request.path),
-              response);
-        } else {
-          SetError(response.status, "the request is not understood", response);
-        }
+      [this](const httplib::Request& request, httplib::Response& response) {
+        if (response.body.empty()) SetFailure(request, response);
       });
+}
+
+/// Says why httplib itself has refused a request.
+void Server::State::SetFailure(const httplib::Request& request,
+                               httplib::Response& response) {
+  const std::string methods = MethodsOf(routes, request.path);
+  if (response.status == 413) {
+    SetError(413, TooLarge(options.most_body_bytes), response);
+  } else if (response.status == 404 && methods.empty()) {
+    SetError(404,
+             fmt::format("{} {}: no such route; GET / lists them",
+                         request.method, request.path),
+             response);
+  } else if (response.status == 404) {
+    response.set_header("Allow", methods);
+    SetError(405,
+             fmt::format("{}: takes {}, not {}", request.path, methods,
+                         request.method),
+             response);
+  } else {
+    SetError(response.status, "the request is not understood", response);
+  }
 }
 
 Server::Server(ServerOptions options, std::vector<ServedCommand> commands)
@@ -297,8 +325,10 @@ Server::Server(ServerOptions options, std::vector<ServedCommand> commands)
           : state_->http.bind_to_port(wanted.address,
                                       state_->port = wanted.port);
   if (!is_bound) {
-    throw Error(ErrorCode::kIo, fmt::format("{}:{}: cannot be listened on",
-                                            wanted.address, wanted.port));
+    throw Error(
+        ErrorCode::kIo,
+        fmt::format("{}:{}: cannot be listened on: {}", wanted.address,
+                    wanted.port, WhyNotListening(wanted.address, wanted.port)));
   }
 }
 

@@ -14,6 +14,8 @@ namespace foretell::serve {
 
 namespace {
 
+constexpr int kNiceness = 10;
+
 /// In a new process: becomes the worker's program, which knows its end of
 /// `channel` by its number and has nothing else open but its streams.
 void Become(std::vector<std::string> argv, const Channel& channel) {
@@ -22,6 +24,12 @@ void Become(std::vector<std::string> argv, const Channel& channel) {
   words.push_back(nullptr);
   dup2(channel.end().number(), kWorkerDescriptor);
   close_range(kWorkerDescriptor + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  // Known answers and refusals do not wait for the processors that workers keep
+  // busy.
+  errno = 0;
+  if (nice(kNiceness) == -1 && errno != 0) {
+    throw Error(ErrorCode::kIo, "nice: " + SystemMessage(errno));
+  }
   // Where both numbers are one, dup2 has left it to be closed.
   fcntl(kWorkerDescriptor, F_SETFD, 0);
   execv(words.front(), words.data());
@@ -36,8 +44,10 @@ WorkerPool::WorkerPool(PoolOptions options) : options_(std::move(options)) {
 }
 
 WorkerPool::Worker WorkerPool::Start() const {
-  return {ChildProcess::Fork(
-      {}, [this](Channel& channel) { Become(options_.argv, channel); })};
+  Worker worker;
+  worker.process = ChildProcess::Fork(
+      {}, [this](Channel& channel) { Become(options_.argv, channel); });
+  return worker;
 }
 
 int WorkerPool::busy() const {
@@ -71,31 +81,54 @@ void WorkerPool::Replace(Worker worker) {
   {
     // Children of this process are listed in one place.
     const std::scoped_lock lock(mutex_);
-    worker.process.Kill();
-    worker = Start();
+    worker = {};
+    try {
+      worker = Start();
+    } catch (const Error&) {
+      // RequireProcess tries again.
+    }
     free_.push_back(std::move(worker));
   }
   is_free_.notify_one();
 }
 
+void WorkerPool::RequireProcess(Worker& worker) {
+  if (worker.process) return;
+  try {
+    const std::scoped_lock lock(mutex_);
+    worker = Start();
+  } catch (const Error&) {
+    GiveBack({});
+    throw NotAnswered{NoAnswer::kWorkerLost};
+  }
+}
+
 Answer WorkerPool::Ask(std::string_view job) {
   Worker worker = Take();
-  Channel& channel = worker.process.channel();
-  const bool is_sent = channel.Send(job);
-  std::optional<std::string> message;
-  if (is_sent) message = channel.Receive(Deadline::In(options_.timeout_s));
-  if (!message) {
-    const bool is_late = is_sent && !channel.is_closed();
+  RequireProcess(worker);
+  Channel& channel = worker.process->channel();
+  const Deadline deadline = Deadline::In(options_.timeout_s);
+  bool is_late = false;
+  std::optional<Answer> answer;
+  try {
+    const bool is_sent = channel.Send(job, deadline);
+    std::optional<std::string> message;
+    if (is_sent) message = channel.Receive(deadline);
+    is_late = !message && deadline.HasPassed();
+    if (message) answer = UnpackAnswer(*message);
+  } catch (const Error&) {
+    // It could not become the worker's program, or is not that.
+  }
+  if (!answer) {
     Replace(std::move(worker));
     throw NotAnswered{is_late ? NoAnswer::kTimeout : NoAnswer::kWorkerLost};
   }
-  Answer answer = UnpackAnswer(*message);
   if (++worker.jobs < options_.jobs_per_worker) {
     GiveBack(std::move(worker));
   } else {
     Replace(std::move(worker));
   }
-  return answer;
+  return *std::move(answer);
 }
 
 }  // namespace foretell::serve

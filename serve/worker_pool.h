@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +41,9 @@ class WorkerPool {
   explicit WorkerPool(PoolOptions options);
 
   /// Waits for a worker and for its answer to a packed job. Throws NotAnswered.
-  /// A worker that takes too long or dies is replaced.
+  /// A worker that takes too long or dies is replaced; where it cannot be, for
+  /// lack of descriptors, say, or because the program is being replaced, later
+  /// jobs try again.
   Answer Ask(std::string_view job);
 
   /// Jobs that wait for a worker now.
@@ -51,14 +54,17 @@ class WorkerPool {
   std::int64_t replaced() const { return replaced_; }
 
  private:
+  /// A place for a worker. It has none where none could be started: the next
+  /// job tries again.
   struct Worker {
-    ChildProcess process;
+    std::optional<ChildProcess> process;
     int jobs = 0;
   };
   Worker Start() const;
   Worker Take();
   void GiveBack(Worker worker);
   void Replace(Worker worker);
+  void RequireProcess(Worker& worker);
 
   const PoolOptions options_;
   mutable std::mutex mutex_;

@@ -31,7 +31,9 @@
 #include "foretell/error.h"
 #include "foretell/version.h"
 #include "src/core/parse_number.h"
+#include "src/core/process.h"
 #include "src/core/text.h"
+#include "src/core/work_folder.h"
 
 namespace foretell::cli {
 namespace {
@@ -175,8 +177,13 @@ int RunProgram(std::span<const CommandRow> commands,
 }
 
 void RunMain(std::span<const CommandRow> commands, int argc, char** argv) {
-  std::_Exit(
-      RunProgram(commands, std::span(argv, static_cast<std::size_t>(argc))));
+  WorkFolder::Sweep();
+  const int status =
+      RunProgram(commands, std::span(argv, static_cast<std::size_t>(argc)));
+  // Where nobody buries the children of others, as in many containers, those
+  // that are left would stay.
+  ChildProcess::BuryAbandoned();
+  std::_Exit(status);
 }
 
 }  // namespace foretell::cli

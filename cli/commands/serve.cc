@@ -25,8 +25,9 @@ namespace {
 constexpr char kWorkerCommand[] = "serve-worker";
 constexpr int kBytesPerMib = 1 << 20;
 constexpr char kServeExamples[] =
-    "POST /v1/predict, /v1/fits, /v1/advise and /v1/mig/pack answer what the\n"
-    "commands of those names answer with --json: docs/serve.md.\n"
+    "POST /v1/predict, /v1/fits, /v1/max-batch, /v1/advise, /v1/compare and\n"
+    "/v1/mig/pack answer what the commands of those names answer with --json;\n"
+    "GET / lists all routes: docs/serve.md.\n"
     "Examples:\n"
     "  foretell serve --port 8080\n"
     "  foretell serve --address 0.0.0.0 --token-file token\n"
@@ -75,8 +76,8 @@ ExitCode RunServe(const ServeOptions& options) {
   serve::Server server(complete, ServedCommands());
   if (complete.token.empty() && !IsLoopback(complete.address)) {
     PrintWarning(
-        fmt::format("{}: everybody who reaches this address is "
-                    "answered; --token-file asks for a token",
+        fmt::format("{}: anyone who can reach this address can use the "
+                    "service; --token-file asks for a token",
                     complete.address));
   }
   sigset_t signals;

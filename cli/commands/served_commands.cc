@@ -12,13 +12,15 @@ namespace foretell::cli {
 namespace {
 
 /// The only flags that strangers may set: a new one is served when its name is
-/// here.
+/// here. Patterns of --trainable and --lora are RE2's, which take time in
+/// proportion to their text.
 constexpr std::string_view kServedFlags =
     " input batch dim value mode optimizer precision phase cache fuse device "
+    "devices "
     "environment autocast torch grad method power-limit profile max-memory "
     "max-latency max-energy strict tight mig-rule channels-last max-devices "
     "media-extensions foreach fused set-to-none accumulate recompute "
-    "expandable-segments ";
+    "expandable-segments parallel link lora trainable limit ";
 
 bool IsServed(const std::string& name) {
   return kServedFlags.find(" " + name + " ") != std::string_view::npos;
@@ -29,6 +31,7 @@ struct Route {
   AddCommand add;
   std::vector<std::string> words;
   const char* json;
+  bool takes_many = true;
 };
 
 serve::ValueKind KindOf(const CLI::Option& option) {
@@ -78,7 +81,7 @@ serve::ServedCommand ToServedCommand(const Route& route) {
                               .summary = command->get_description(),
                               .words = route.words,
                               .json = {route.json},
-                              .takes_many = true};
+                              .takes_many = route.takes_many};
   for (const CLI::Option* option : command->get_options()) {
     for (const std::string& name : option->get_lnames()) {
       if (IsServed(name)) served.flags.push_back(ToServedFlag(name, *option));
@@ -93,7 +96,9 @@ std::vector<serve::ServedCommand> ServedCommands() {
   const Route routes[] = {
       {"/v1/predict", &AddPredict, {"predict"}, "--json"},
       {"/v1/fits", &AddFits, {"fits"}, "--json"},
+      {"/v1/max-batch", &AddMaxBatch, {"max-batch"}, "--json", false},
       {"/v1/advise", &AddAdvise, {"advise"}, "--json"},
+      {"/v1/compare", &AddCompare, {"compare"}, "--json", false},
       {"/v1/mig/pack", &AddMig, {"mig", "pack"}, "--format=json"},
   };
   std::vector<serve::ServedCommand> commands;

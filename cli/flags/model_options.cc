@@ -1,6 +1,7 @@
 #include "cli/flags/model_options.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
@@ -127,6 +128,20 @@ Precision UncastPrecision(Precision precision) {
   return precision == Precision::kTf32 ? precision : Precision::kFp32;
 }
 
+/// What answers whether a converter may be installed; none where nobody can be
+/// asked.
+std::function<bool(const std::string&)> MayInstall(bool is_said) {
+  if (is_said) return [](const std::string&) { return true; };
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return {};
+  return [](const std::string& question) {
+    WipeProgress();
+    std::cerr << fmt::format("foretell: {} [y/N] ", OnALine(question));
+    std::string answer;
+    std::getline(std::cin, answer);
+    return answer == "y" || answer == "Y" || answer == "yes";
+  };
+}
+
 }  // namespace
 
 void ModelOptions::AddInputFlag(CLI::App& command) {
@@ -202,10 +217,16 @@ void ModelOptions::AddTraceFlags(CLI::App& command, bool with_loop) {
                   "trace")
       ->check(CLI::Range(0.001, 1e6))
       ->capture_default_str();
-  command.add_flag("--no-convert", no_convert,
-                   "Refuse models of other frameworks (TensorFlow, Paddle, "
-                   "Hugging Face) rather than run their converter, which pip "
-                   "installs on first use");
+  CLI::Option* converts = command.add_flag(
+      "--convert", convert,
+      "Let pip install the converter of a model of another framework "
+      "(TensorFlow, Paddle, Hugging Face) on first use, 950 to 1700 MiB; "
+      "without it a terminal is asked");
+  command
+      .add_flag("--no-convert", no_convert,
+                "Refuse models of other frameworks rather than run their "
+                "converter")
+      ->excludes(converts);
 }
 
 LoadOptions ModelOptions::ToLoadOptions() const {
@@ -213,7 +234,9 @@ LoadOptions ModelOptions::ToLoadOptions() const {
           .sandbox = *ParseSandbox(sandbox),
           .timeout_s = timeout_s,
           .runs_arithmetic = trace == "cpu",
-          .conversion = {.allowed = !no_convert, .tell = PrintNote}};
+          .conversion = {.allowed = !no_convert,
+                         .may_install = MayInstall(convert),
+                         .tell = PrintNote}};
 }
 
 TraceOptions ModelOptions::ToTraceOptions() const {

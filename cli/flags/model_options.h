@@ -34,6 +34,7 @@ struct ModelOptions {
   std::string fuse = "exported";
   std::string sandbox = "auto";
   double timeout_s = 60;
+  bool convert = false;
   bool no_convert = false;
   PhaseFlags phase;  ///< Behind the names of `models` once flags are parsed.
 

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,12 +31,35 @@ constexpr std::int64_t kFileBytes = 16 * kGiB;
 /// A framework takes seconds to start, and a large network minutes.
 constexpr double kTimesTheTimeout = 10;
 
-/// What any program of Python reads.
+/// Threads of a framework: some for each processor, and its own.
+constexpr int kThreads = 256;
+constexpr int kThreadsPerProcessor = 16;
+
+/// What any program of Python reads: libraries, and what tells of the machine
+/// and of the process itself. No program is among it, and no other process.
 const PathRule kSystem[] = {
-    {"/usr", sandbox::kRunPrograms},      {"/lib", sandbox::kRunPrograms},
-    {"/lib64", sandbox::kRunPrograms},    {"/nix/store", sandbox::kRunPrograms},
-    {"/etc", sandbox::kReadFolders},      {"/proc", sandbox::kReadFolders},
-    {"/sys", sandbox::kReadFolders},      {"/dev/urandom", sandbox::kReadFile},
+    {"/usr/lib", sandbox::kReadFolders},
+    {"/usr/lib64", sandbox::kReadFolders},
+    {"/usr/local/lib", sandbox::kReadFolders},
+    {"/usr/share", sandbox::kReadFolders},
+    {"/lib", sandbox::kReadFolders},
+    {"/lib64", sandbox::kReadFolders},
+    {"/nix/store", sandbox::kReadFolders},
+    {"/etc/ld.so.cache", sandbox::kReadFile},
+    {"/etc/localtime", sandbox::kReadFile},
+    {"/etc/mime.types", sandbox::kReadFile},
+    {"/etc/nsswitch.conf", sandbox::kReadFile},
+    {"/etc/passwd", sandbox::kReadFile},
+    {"/etc/group", sandbox::kReadFile},
+    {"/etc/os-release", sandbox::kReadFile},
+    {"/proc/self", sandbox::kReadFolders},
+    {"/proc/cpuinfo", sandbox::kReadFile},
+    {"/proc/meminfo", sandbox::kReadFile},
+    {"/proc/stat", sandbox::kReadFile},
+    {"/proc/version", sandbox::kReadFile},
+    {"/proc/sys/vm/overcommit_memory", sandbox::kReadFile},
+    {"/sys/devices/system", sandbox::kReadFolders},
+    {"/dev/urandom", sandbox::kReadFile},
     {"/dev/null", sandbox::kChangeFiles},
 };
 
@@ -44,13 +68,16 @@ sandbox::ProgramLocks LocksFor(const Conversion& conversion,
                                const WorkFolder& work) {
   sandbox::ProgramLocks locks;
   locks.paths.assign(std::begin(kSystem), std::end(kSystem));
-  locks.paths.push_back({environment.folder, sandbox::kRunPrograms});
-  locks.paths.push_back(
-      {environment.interpreter_folder, sandbox::kRunPrograms});
-  locks.paths.push_back({work.path(), sandbox::kChangeFiles});
-  for (const std::string& path : conversion.reads) {
+  locks.paths.push_back({environment.folder, sandbox::kReadFolders});
+  for (const std::string& path : environment.python.programs) {
+    locks.paths.push_back({path, sandbox::kRunProgram, true});
+  }
+  for (const std::string& path : environment.python.libraries) {
     locks.paths.push_back({path, sandbox::kReadFolders});
   }
+  locks.paths.push_back({work.path(), sandbox::kChangeFiles});
+  locks.paths.insert(locks.paths.end(), conversion.reads.begin(),
+                     conversion.reads.end());
   return locks;
 }
 
@@ -70,6 +97,11 @@ ProcessLimits ConverterLimits() {
   limits.file_bytes = kFileBytes;
   limits.core_bytes = 0;
   return limits;
+}
+
+int MostThreads() {
+  return kThreads + kThreadsPerProcessor *
+                        static_cast<int>(std::thread::hardware_concurrency());
 }
 
 [[noreturn]] void FailToConvert(const ProcessEnd& end, const std::string& log,
@@ -97,7 +129,8 @@ void RunConverter(const Conversion& conversion,
       .folder = work.path(),
       .log = work / "log.txt",
       .limits = ConverterLimits(),
-      .deadline_s = kTimesTheTimeout * options.timeout_s};
+      .deadline_s = kTimesTheTimeout * options.timeout_s,
+      .most_threads = MostThreads()};
   if (options.sandbox != Sandbox::kOff) {
     command.locks = LocksFor(conversion, environment, work);
   }
@@ -120,18 +153,28 @@ std::string NoteOf(const Converter& converter,
   return note;
 }
 
+/// `options` whose words begin with `path`.
+ConversionOptions Naming(const std::string& path,
+                         const ConversionOptions& options) {
+  ConversionOptions named{.allowed = options.allowed};
+  named.tell = [path, tell = options.tell](const std::string& sentence) {
+    if (tell) tell(fmt::format("{}: {}", path, sentence));
+  };
+  named.may_install = [path,
+                       ask = options.may_install](const std::string& question) {
+    return ask && ask(fmt::format("{}: {}", path, question));
+  };
+  return named;
+}
+
 Converted ConvertNamed(const std::string& path, const Conversion& conversion,
                        const LoadOptions& options) {
-  const Tell tell = [&](const std::string& sentence) {
-    if (options.conversion.tell) {
-      options.conversion.tell(fmt::format("{}: {}", path, sentence));
-    }
-  };
+  const ConversionOptions named = Naming(path, options.conversion);
   const Converter& converter = *conversion.converter;
-  const HelperEnvironment environment = ProvideEnvironment(converter, tell);
+  const HelperEnvironment environment = ProvideEnvironment(converter, named);
   const WorkFolder work;
-  tell(fmt::format("converting it by {} in {}", PackagesOf(converter),
-                   environment.folder));
+  named.tell(fmt::format("converting it by {} in {}", PackagesOf(converter),
+                         environment.folder));
   RunConverter(conversion, environment, work, options);
   Converted made{OpenRegularFile(work / converter.result, kAnySize),
                  NoteOf(converter, environment, work)};
@@ -143,6 +186,7 @@ Converted ConvertNamed(const std::string& path, const Conversion& conversion,
 
 Converted Convert(const std::string& path, const Conversion& conversion,
                   const LoadOptions& options) {
+  CheckFormat(path, conversion);
   if (!options.conversion.allowed) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("{}: would be converted by {}, which is not "

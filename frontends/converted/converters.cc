@@ -46,26 +46,30 @@ struct FileForm {
   std::string_view beside;  ///< Ending of its weights in a file of their own.
   bool needs_it;            ///< Without them it is something else.
   const Converter& converter;
+  std::string_view format;
+  FormatProblem problem;
 };
 
 constexpr FileForm kFiles[] = {
-    {".keras", "", false, kTensorFlow},
-    {".h5", "", false, kTensorFlow},
-    {".hdf5", "", false, kTensorFlow},
-    {".tflite", "", false, kTensorFlow},
-    {".pdmodel", ".pdiparams", false, kPaddle},
-    {".json", ".pdiparams", true, kPaddle},
+    {".keras", "", false, kTensorFlow, "Keras file", &KerasProblem},
+    {".h5", "", false, kTensorFlow, "HDF5 file", &Hdf5Problem},
+    {".hdf5", "", false, kTensorFlow, "HDF5 file", &Hdf5Problem},
+    {".tflite", "", false, kTensorFlow, "TensorFlow Lite file", &TfLiteProblem},
+    {".pdmodel", ".pdiparams", false, kPaddle, "Paddle model", &PaddleProblem},
+    {".json", ".pdiparams", true, kPaddle, "Paddle model", &PaddleJsonProblem},
 };
 
 /// A folder that is a model, by a file in it.
 struct FolderForm {
   std::string_view file;
   const Converter& converter;
+  std::string_view format;
+  FormatProblem problem;
 };
 
 constexpr FolderForm kFolders[] = {
-    {"saved_model.pb", kTensorFlow},
-    {"config.json", kHuggingFace},
+    {"saved_model.pb", kTensorFlow, "SavedModel", &SavedModelProblem},
+    {"config.json", kHuggingFace, "Hugging Face model", &ConfigProblem},
 };
 
 /// Files that mean the folder in which they are, where that is one of the
@@ -100,14 +104,20 @@ std::string WithEnding(const std::string& path, std::string_view ending,
   return path.substr(0, path.size() - ending.size()).append(other);
 }
 
+/// A file, or what a link that is called so leads to, if that is one.
+sandbox::PathRule FileAt(const fs::path& path) {
+  return {Absolute(path), sandbox::kReadFile, true};
+}
+
 std::optional<Conversion> OfFile(const std::string& path) {
   for (const FileForm& form : kFiles) {
     if (!path.ends_with(form.ending)) continue;
-    Conversion found{&form.converter, Absolute(path), {Absolute(path)}};
+    Conversion found{&form.converter, form.format,    path,
+                     form.problem,    Absolute(path), {FileAt(path)}};
     if (!form.beside.empty()) {
       const std::string weights = WithEnding(path, form.ending, form.beside);
       if (form.needs_it && !Exists(weights)) continue;
-      found.reads.push_back(Absolute(weights));
+      found.reads.push_back(FileAt(weights));
     }
     return found;
   }
@@ -116,9 +126,13 @@ std::optional<Conversion> OfFile(const std::string& path) {
 
 /// The files of a folder may be links to where a cache keeps them.
 Conversion Whole(const fs::path& folder, const FolderForm& form) {
-  return {&form.converter,
-          Absolute(folder),
-          {Absolute(folder), Absolute(folder / form.file)}};
+  return {
+      &form.converter,
+      form.format,
+      folder / form.file,
+      form.problem,
+      Absolute(folder),
+      {{Absolute(folder), sandbox::kReadFolders}, FileAt(folder / form.file)}};
 }
 
 std::optional<Conversion> OfPart(const std::string& path) {
@@ -158,6 +172,19 @@ std::optional<Conversion> FindConversion(const std::string& path) {
   if (auto found = OfPart(path)) return found;
   RefuseWeightsAlone(path);
   return std::nullopt;
+}
+
+void CheckFormat(const std::string& path, const Conversion& conversion) {
+  const RegularFile file = OpenRegularFile(conversion.described_by, kAnySize);
+  const std::string problem = conversion.problem(file);
+  if (problem.empty()) return;
+  const std::string place =
+      path.ends_with(fs::path(file.path).filename().string())
+          ? ""
+          : fmt::format("{}: ", fs::path(file.path).filename().string());
+  throw Error(ErrorCode::kCorrupt,
+              fmt::format("{}: {}is no {}: {}", path, place, conversion.format,
+                          problem));
 }
 
 std::vector<const Converter*> AllConverters() {

@@ -6,6 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "frontends/converted/check_format.h"
+#include "src/sandbox/paths.h"
+
 namespace foretell::converted {
 
 /// A program in Python that writes a file which foretell reads, from one of
@@ -25,9 +28,12 @@ struct Converter {
 /// A model that has to be converted.
 struct Conversion {
   const Converter* converter = nullptr;
+  std::string_view format;   ///< "Keras file".
+  std::string described_by;  ///< The file of it that shows the format.
+  FormatProblem problem = nullptr;
   std::string model;  ///< File or folder that the converter is given; absolute.
   /// All that it may read of the user's files, the model included.
-  std::vector<std::string> reads;
+  std::vector<sandbox::PathRule> reads;
 };
 
 /// How `path` has to be converted, by its ending, what lies beside it, and what
@@ -38,6 +44,10 @@ struct Conversion {
 /// Throws Error(kUnsupported) for what can be known but not converted: a folder
 /// without a model, weights without a graph (see weights_alone.h).
 std::optional<Conversion> FindConversion(const std::string& path);
+
+/// Throws Error(kCorrupt) that begins with `path` where the model cannot be of
+/// its format.
+void CheckFormat(const std::string& path, const Conversion& conversion);
 
 /// All converters.
 std::vector<const Converter*> AllConverters();

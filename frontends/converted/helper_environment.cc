@@ -10,12 +10,14 @@
 #include <filesystem>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "foretell/error.h"
 #include "src/core/descriptor.h"
 #include "src/core/files.h"
 #include "src/core/output_file.h"
 #include "src/core/units.h"
+#include "src/core/work_folder.h"
 #include "src/sandbox/run_program.h"
 
 namespace foretell::converted {
@@ -27,6 +29,28 @@ constexpr char kFolder[] = "foretell/converters";
 /// Written last: an environment without it is half made.
 constexpr char kComplete[] = "foretell-complete.txt";
 constexpr double kMostSeconds = 7200;
+/// Lines of paths, those of programs behind a mark.
+constexpr char kPythonFiles[] = "foretell-python.txt";
+constexpr char kProgramMark = '!';
+/// Prints them. Modules are in the folders of the standard library; libraries
+/// that the interpreter brings with it lie beside those, among files that may
+/// be anybody's where its prefix is / or a home folder: so they are named one
+/// by one.
+constexpr char kAskForFiles[] = R"(
+import glob, os, re, sys, sysconfig
+program = os.path.realpath(sys.executable)
+with open(program, "rb") as file:
+    loader = re.search(rb"/[!-~]*/ld[-\w]*\.so[.\d]*", file.read(65536))
+programs = [program] + ([loader.group().decode()] if loader else [])
+modules = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+places = {os.path.join(prefix, lib)
+          for prefix in (sys.base_prefix, sys.base_exec_prefix)
+          for lib in ("lib", "lib64", sys.platlibdir)}
+libraries = {file for place in places
+             for file in glob.glob(os.path.join(glob.escape(place), "*.so*"))
+             if os.path.isfile(file)}
+print(*("!" + path for path in programs), *sorted(modules | libraries), sep="\n")
+)";
 
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
@@ -71,22 +95,23 @@ class Lock {
 
 class Maker {
  public:
-  Maker(const Converter& converter, const Tell& tell)
+  Maker(const Converter& converter, const ConversionOptions& options)
       : converter_(converter),
-        tell_(tell),
+        options_(options),
         requirements_(ConverterFile(converter, ".txt")),
         folder_(CacheFolder() / fmt::format("{}-{:08x}", converter.name,
                                             Hash(requirements_ + Python()))) {}
 
   HelperEnvironment Provide() const {
     if (!IsComplete()) {
+      RequireConsent();
       fs::create_directories(folder_.parent_path());
       const Lock lock(Beside(".lock"), [this] {
-        tell_(folder_.string() + ": is being made; waiting for it");
+        Tell(folder_.string() + ": is being made; waiting for it");
       });
       if (!IsComplete()) Make();
     }
-    return {folder_, Interpreter(), BaseFolder()};
+    return {folder_, Interpreter(), FilesOfPython()};
   }
 
  private:
@@ -100,23 +125,50 @@ class Maker {
     return folder_.string() + ending;
   }
 
-  /// Of "home = /usr/bin" in pyvenv.cfg.
-  std::string BaseFolder() const {
-    const std::string key = "home = ";
-    std::istringstream lines(ReadText(folder_ / "pyvenv.cfg"));
+  /// As the interpreter itself says, once.
+  PythonFiles FilesOfPython() const {
+    const std::string list = folder_ / kPythonFiles;
+    if (!fs::exists(list)) AskPython(list);
+    PythonFiles files;
+    std::istringstream lines(ReadText(list));
     for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with(key)) continue;
-      return fs::path(line.substr(key.size())).parent_path();
+      const bool is_program = line.starts_with(kProgramMark);
+      (is_program ? files.programs : files.libraries)
+          .push_back(is_program ? line.substr(1) : line);
     }
-    return folder_;
+    return files;
+  }
+
+  void AskPython(const std::string& list) const {
+    const WorkFolder work;
+    const std::string answer = work / "answer.txt";
+    Do({Interpreter(), "-I", "-c", kAskForFiles}, "its Python does not run",
+       answer);
+    WriteWhole(list, ReadText(answer));
+  }
+
+  void Tell(const std::string& sentence) const {
+    if (options_.tell) options_.tell(sentence);
+  }
+
+  void RequireConsent() const {
+    const std::string what =
+        fmt::format("{}, about {} MiB in {}", PackagesOf(converter_),
+                    converter_.mib, folder_.parent_path().string());
+    if (options_.may_install &&
+        options_.may_install(fmt::format("install {}, to convert it?", what))) {
+      return;
+    }
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("has to be converted by {}, which is not "
+                            "installed; --convert installs it",
+                            what));
   }
 
   void Make() const {
     CheckSpace();
-    tell_(
-        fmt::format("making {} with {} by pip, once: about {} MiB on the disk; "
-                    "--no-convert keeps from it",
-                    folder_.string(), PackagesOf(converter_), converter_.mib));
+    Tell(fmt::format("making {} with {} by pip, once: about {} MiB on the disk",
+                     folder_.string(), PackagesOf(converter_), converter_.mib));
     fs::remove_all(folder_);
     fs::remove(Beside(".log"));
     WriteWhole(Beside(".txt"), requirements_);
@@ -145,7 +197,11 @@ class Maker {
   }
 
   void Do(std::vector<std::string> argv, const std::string& advice) const {
-    const std::string log = Beside(".log");
+    Do(std::move(argv), advice, Beside(".log"));
+  }
+
+  void Do(std::vector<std::string> argv, const std::string& advice,
+          const std::string& log) const {
     const ProcessEnd end = sandbox::Run({.argv = std::move(argv),
                                          .folder = folder_.parent_path(),
                                          .log = log,
@@ -163,7 +219,7 @@ class Maker {
   }
 
   const Converter& converter_;
-  const Tell& tell_;
+  const ConversionOptions& options_;
   std::string requirements_;
   fs::path folder_;
 };
@@ -171,9 +227,9 @@ class Maker {
 }  // namespace
 
 HelperEnvironment ProvideEnvironment(const Converter& converter,
-                                     const Tell& tell) {
+                                     const ConversionOptions& options) {
   try {
-    return Maker(converter, tell).Provide();
+    return Maker(converter, options).Provide();
   } catch (const fs::filesystem_error& error) {
     throw Error(ErrorCode::kIo, error.what());
   }

@@ -40,8 +40,11 @@ std::optional<Sandbox> ParseSandbox(std::string_view name);  ///< "off", …
 /// Face), of which programs in Python make a file that can be read:
 /// docs/frameworks.md.
 struct ConversionOptions {
-  /// Runs Python, and pip the first time.
+  /// Runs Python.
   bool allowed = false;
+  /// Asked, the first time, whether pip may install what a converter needs: a
+  /// sentence that says how much it takes. Empty: it may not.
+  std::function<bool(const std::string& question)> may_install;
   /// Hears what is done and how much it takes, before it is done. May be empty.
   std::function<void(const std::string&)> tell;
 };

@@ -52,6 +52,7 @@ class Options(TypedDict, total=False):
     fuse: Literal["none", "exported", "equivalent"]
     sandbox: Literal["auto", "require", "off"]
     timeout: float
+    convert: bool
     no_convert: bool
     mig_rule: Literal["usable-memory", "dippm"]
 

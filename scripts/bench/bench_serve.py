@@ -2,13 +2,15 @@
 """Asks `foretell serve` many times, as a scheduler does, and prints what it took.
 
     scripts/bench/bench_serve.py [MODEL] [--requests 10000] [--connections 2]
-        [--different 100]
+        [--different 100] [--computing 0]
 
 A request is a model file of about 1 MB (the file of MODEL, filled up with bytes that
-ONNX skips) at one of so many batches; the first of each is computed, the others are
-known. Prints seconds, statuses, percentiles of the milliseconds that the service took
-per request, of computed ones and of all, and the memory of service and workers before
-and after. Other work on the machine changes the figures.
+ONNX skips) at one of so many batches, all of which are known: they were asked for
+before. Meanwhile --computing further connections ask for batches that nobody has asked
+for, until all others are answered. Prints seconds, statuses, percentiles of the
+milliseconds that the service took per request, of computed and of known ones, and the
+memory of service and workers before and after. Other work on the machine changes the
+figures.
 """
 
 import argparse
@@ -19,6 +21,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -71,7 +74,19 @@ def ask(address, port, body, batches):
     return answers
 
 
+def ask_until(is_over, address, port, body, first):
+    """The same of new batches until `is_over`."""
+    def batches():
+        batch = first
+        while not is_over.is_set():
+            yield batch
+            batch += 1
+    return ask(address, port, body, batches())
+
+
 def percentiles(seconds):
+    if not seconds:
+        return "none"
     ordered = sorted(seconds)
     return ", ".join(
         f"p{share} {1000 * ordered[min(len(ordered) * share // 100, len(ordered) - 1)]:.1f} ms"
@@ -87,33 +102,40 @@ def run():
     parser.add_argument("--connections", type=int, default=2)
     parser.add_argument("--different", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--computing", type=int, default=0)
     options = parser.parse_args()
     body = filled_up(options.model.read_bytes(), SIZE)
     process, address, port = start(options.workers)
     try:
-        ask(address, port, body, [options.different + 1])
+        computed = ask(address, port, body, range(1, options.different + 1))
         before = resident_mib(process)
         batches = [1 + i % options.different for i in range(options.requests)]
         begin = time.perf_counter()
-        with concurrent.futures.ThreadPoolExecutor(options.connections) as pool:
+        is_over = threading.Event()
+        with concurrent.futures.ThreadPoolExecutor(
+                options.connections + options.computing) as pool:
+            others = [pool.submit(ask_until, is_over, address, port, body,
+                                  10**6 * (1 + number))
+                      for number in range(options.computing)]
             parts = pool.map(
                 lambda first: ask(address, port, body,
                                   batches[first::options.connections]),
                 range(options.connections))
             answers = [answer for part in parts for answer in part]
+            is_over.set()
+            beside = [answer for other in others for answer in other.result()]
         took = time.perf_counter() - begin
         after = resident_mib(process)
     finally:
         process.terminate()
         process.wait()
-    seen = set()
-    computed = [seconds for batch, _, seconds in answers
-                if batch not in seen and not seen.add(batch)]
+    known = [seconds for _, _, seconds in answers]
+    answers += computed + beside
     statuses = collections.Counter(status for _, status, _ in answers)
     print(f"{len(answers)} requests of {len(body):,} bytes in {took:.1f} s: "
           + ", ".join(f"{count} of {status}" for status, count in statuses.items()))
-    print("all:     ", percentiles([seconds for _, _, seconds in answers]))
-    print("computed:", percentiles(computed))
+    print("known:   ", percentiles(known))
+    print("computed:", percentiles([seconds for _, _, seconds in computed + beside]))
     print(f"memory:   {before:.0f} MiB before, {after:.0f} MiB after")
 
 

@@ -19,7 +19,7 @@ namespace foretell {
 class ByteWriter {
  public:
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   void Number(const T& value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
   }
@@ -39,14 +39,17 @@ class ByteReader {
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
 
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
-  T Number() {
+  requires std::is_trivially_copyable_v<T> T Number() {
     T value;
     const std::string_view bytes = Next(sizeof(value));
     std::memcpy(&value, bytes.data(), sizeof(value));
     return value;
   }
-  std::string Text() { return std::string(Next(Number<std::uint64_t>())); }
+  std::string Text() { return std::string(View()); }
+  /// A text as part of the message that is read.
+  std::string_view View() { return Next(Number<std::uint64_t>()); }
+  /// Bytes that are not read yet.
+  std::size_t left() const { return rest_.size(); }
 
  private:
   std::string_view Next(std::size_t size) {

@@ -5,13 +5,17 @@
 
 #include "src/core/channel.h"
 
+#include <fmt/core.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include "foretell/error.h"
+#include "src/core/shortened.h"
 
 namespace foretell {
 namespace {
@@ -29,30 +33,42 @@ ErrorCode CodeOf(char kind) {
   return is_known ? static_cast<ErrorCode>(code) : ErrorCode::kInternal;
 }
 
+/// Waits until something can be sent to `end`, or until `deadline`.
+void AwaitWritable(const Descriptor& end, Deadline deadline) {
+  pollfd file = {end.number(), POLLOUT, 0};
+  poll(&file, 1, deadline.PollMilliseconds(std::numeric_limits<int>::max()));
+}
+
 }  // namespace
 
-bool Channel::Send(std::string_view message) {
-  return SendFrame(kMessage, message);
+bool Channel::Send(std::string_view message, Deadline deadline) {
+  return SendFrame(kMessage, message, deadline);
 }
 
 bool Channel::SendError(const std::exception& error) {
   const auto* own = dynamic_cast<const Error*>(&error);
   const ErrorCode code = own != nullptr ? own->code() : ErrorCode::kInternal;
-  return SendFrame(static_cast<char>(1 + static_cast<int>(code)), error.what());
+  return SendFrame(static_cast<char>(1 + static_cast<int>(code)),
+                   Shortened(error.what(), kMostErrorBytes), {});
 }
 
-bool Channel::SendFrame(char kind, std::string_view text) {
+bool Channel::SendFrame(char kind, std::string_view text, Deadline deadline) {
   const std::int64_t length = std::ssize(text);
   std::string frame(kHeaderBytes, kind);
   std::memcpy(frame.data() + 1, &length, sizeof(length));
   frame += text;
   std::string_view rest = frame;
   while (!rest.empty()) {
-    const ssize_t sent =
-        send(end_.number(), rest.data(), rest.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return false;
-    rest.remove_prefix(static_cast<std::size_t>(sent));
+    const ssize_t sent = send(end_.number(), rest.data(), rest.size(),
+                              MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) {
+      rest.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (deadline.HasPassed()) return false;
+      AwaitWritable(end_, deadline);
+    } else if (errno != EINTR) {
+      return false;
+    }
   }
   return true;
 }
@@ -75,18 +91,34 @@ std::optional<std::string> Channel::TakeFrame() {
   if (received_.size() < kHeaderBytes) return std::nullopt;
   std::int64_t length = 0;
   std::memcpy(&length, received_.data() + 1, sizeof(length));
-  if (length < 0 || length > kMostBytes) {
-    is_closed_ = true;
-    received_.clear();
+  const char kind = received_.front();
+  if (!Accepts(kind, length)) return std::nullopt;
+  const std::size_t end = kHeaderBytes + static_cast<std::size_t>(length);
+  if (received_.size() < end) {
+    // Grows once: what was announced and does not come takes no memory.
+    received_.reserve(end);
     return std::nullopt;
   }
-  const std::size_t end = kHeaderBytes + static_cast<std::size_t>(length);
-  if (received_.size() < end) return std::nullopt;
-  const char kind = received_.front();
-  std::string text = received_.substr(kHeaderBytes, end - kHeaderBytes);
-  received_.erase(0, end);
+  std::string text;
+  if (received_.size() == end) {
+    text = std::exchange(received_, {});
+    text.erase(0, kHeaderBytes);
+  } else {
+    text = received_.substr(kHeaderBytes, end - kHeaderBytes);
+    received_.erase(0, end);
+  }
   if (kind != kMessage) throw Error(CodeOf(kind), text);
   return text;
+}
+
+bool Channel::Accepts(char kind, std::int64_t length) {
+  const std::int64_t most = kind == kMessage ? most_bytes_ : kMostErrorBytes;
+  if (length >= 0 && length <= most) return true;
+  is_closed_ = true;
+  received_ = {};
+  offence_ = fmt::format(
+      "announced a message of {} bytes, at most {} are taken", length, most);
+  return false;
 }
 
 std::pair<Channel, Channel> MakeChannel() {

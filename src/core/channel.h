@@ -15,13 +15,20 @@ namespace foretell {
 /// whole or not at all, and an exception in one process is thrown in the other.
 class Channel {
  public:
-  /// Longest message that is taken; who announces a longer one is cut off.
+  /// Longest message that is taken unless LimitMessages says less. A sender
+  /// that announces a longer one is cut off.
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+  /// Longest message of an error; SendError cuts the rest.
+  static constexpr std::int64_t kMostErrorBytes = 4096;
 
   explicit Channel(Descriptor end) : end_(std::move(end)) {}
 
-  /// Sends all of `message`; false when the other end is closed.
-  bool Send(std::string_view message);
+  /// Takes messages of at most `most` bytes from now on.
+  void LimitMessages(std::int64_t most) { most_bytes_ = most; }
+
+  /// Sends all of `message`; false when the other end is closed, or when
+  /// `deadline` passes first, after which nothing more can be sent.
+  bool Send(std::string_view message, Deadline deadline = {});
   /// Makes the other end's Receive throw: an Error as it is, any other
   /// exception as one of kind kInternal.
   bool SendError(const std::exception& error);
@@ -33,15 +40,21 @@ class Channel {
 
   /// Whether the other end is known to be closed.
   bool is_closed() const { return is_closed_; }
+  /// Why this end has cut the other one off; empty where it has not.
+  const std::string& offence() const { return offence_; }
   const Descriptor& end() const { return end_; }
 
  private:
-  bool SendFrame(char kind, std::string_view text);
+  bool SendFrame(char kind, std::string_view text, Deadline deadline);
+  /// Whether the announced frame may be taken; cuts the sender off otherwise.
+  bool Accepts(char kind, std::int64_t length);
   std::optional<std::string> TakeFrame();
 
   Descriptor end_;
+  std::int64_t most_bytes_ = kMostBytes;
   std::string received_;
   bool is_closed_ = false;
+  std::string offence_;
 };
 
 /// Both ends, not seen by programs that are started. Throws Error(kIo).

@@ -84,6 +84,8 @@ std::string ToString(const ProcessEnd& end) {
   switch (end.kind) {
     case ProcessEnd::Kind::kDeadline:
       return "killed at its deadline";
+    case ProcessEnd::Kind::kThreads:
+      return "killed for starting too many threads";
     case ProcessEnd::Kind::kSignalled:
       return "ended by " + SignalName(end.signal);
     case ProcessEnd::Kind::kExited:

@@ -28,6 +28,7 @@ struct ProcessEnd {
     kExited,
     kSignalled,
     kDeadline,  ///< It was killed for running past its deadline.
+    kThreads,   ///< It was killed for having more threads than allowed.
   };
   Kind kind = Kind::kExited;
   int status = 0;  ///< Exit status, where it is kExited.

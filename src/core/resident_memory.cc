@@ -1,6 +1,7 @@
 #include "src/core/resident_memory.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -33,6 +34,14 @@ std::int64_t PeakResidentBytesOf(pid_t process) {
     return TakeNumber<std::int64_t>(text).value_or(0) * kKiB;
   }
   return 0;
+}
+
+std::int64_t OwnResidentBytes() {
+  std::int64_t all = 0;
+  std::int64_t resident = 0;
+  std::int64_t shared = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident >> shared;
+  return (resident - shared) * sysconf(_SC_PAGESIZE);
 }
 
 std::vector<pid_t> ProcessTree(pid_t root) {

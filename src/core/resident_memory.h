@@ -12,6 +12,10 @@ namespace foretell {
 /// (getrusage's figure would count all of its parent's at the fork too.)
 std::int64_t PeakResidentBytesOf(pid_t process);
 
+/// Bytes of host memory that this process has resident now, without the pages
+/// of files and of shared memory; 0 where Linux does not tell.
+std::int64_t OwnResidentBytes();
+
 /// A process and those that it started and that live, itself first.
 std::vector<pid_t> ProcessTree(pid_t root);
 

@@ -1,14 +1,19 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+
+#include "src/core/descriptor.h"
 
 namespace foretell {
 
 /// A folder of its own among the temporary files, which nobody else can read,
-/// removed with everything in it.
+/// removed with everything in it: by its object, or where the process is killed
+/// first, by Sweep. It lies in "foretell-UID", with those of other processes of
+/// the user.
 class WorkFolder {
  public:
-  /// Throws Error(kIo).
+  /// Throws Error(kIo). Calls Sweep.
   WorkFolder();
   ~WorkFolder();
   WorkFolder(const WorkFolder&) = delete;
@@ -17,8 +22,13 @@ class WorkFolder {
   const std::string& path() const { return path_; }
   std::string operator/(std::string_view name) const;
 
+  /// Removes the folders of processes that have ended. Takes no time where
+  /// there are none, and leaves them to another process that does the same.
+  static void Sweep();
+
  private:
   std::string path_;
+  Descriptor lock_;  ///< Held while the folder is in use.
 };
 
 }  // namespace foretell

@@ -12,6 +12,7 @@ namespace foretell {
 namespace {
 
 constexpr std::size_t kShownCharacters = 20;
+constexpr std::size_t kWatchedBytes = std::size_t{64} << 10;
 
 bool IsNumberCharacter(char c) {
   return IsWordCharacter(c) || c == '.' || c == '+' || c == '-';
@@ -25,10 +26,17 @@ int HexDigit(char c) {
 
 }  // namespace
 
-TextCursor::TextCursor(std::string_view text, std::string_view origin)
-    : text_(text), origin_(origin) {}
+TextCursor::TextCursor(std::string_view text, std::string_view origin,
+                       const std::function<void()>& watch)
+    : text_(text), origin_(origin), watch_(watch) {}
+
+void TextCursor::Watch() {
+  watched_ = position_ + kWatchedBytes;
+  if (watch_) watch_();
+}
 
 void TextCursor::SkipBlanks() {
+  if (position_ >= watched_) Watch();
   while (!AtEnd()) {
     const char c = text_[position_];
     if (c == '#') {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -14,7 +16,9 @@ namespace foretell {
 /// `origin:line:column: expected …, found …`.
 class TextCursor {
  public:
-  TextCursor(std::string_view text, std::string_view origin);
+  /// `watch`, where there is one, is called every 64 KiB of text.
+  TextCursor(std::string_view text, std::string_view origin,
+             const std::function<void()>& watch = {});
 
   /// Skips empty lines; false at the end of the text.
   bool NextLine();
@@ -54,6 +58,7 @@ class TextCursor {
 
  private:
   void SkipBlanks();
+  void Watch();
   template <bool (*kBelongs)(char)>
   std::string_view Take();
   char Unescape();
@@ -61,6 +66,8 @@ class TextCursor {
 
   std::string_view text_;
   std::string origin_;
+  std::function<void()> watch_;
+  std::size_t watched_ = 0;  ///< Where `watch_` is called next.
   std::size_t position_ = 0;
   std::size_t mark_ = 0;  ///< Where the last element began.
   int open_brackets_ = 0;

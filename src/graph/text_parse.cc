@@ -19,6 +19,7 @@
 
 #include "foretell/error.h"
 #include "foretell/graph_io.h"
+#include "src/graph/parse_watched.h"
 #include "src/graph/text_cursor.h"
 #include "src/graph/text_elements.h"
 #include "src/graph/validate.h"
@@ -41,8 +42,9 @@ struct TextHash {
 
 class Parser {
  public:
-  Parser(std::string_view text, std::string_view origin)
-      : cursor_(text, origin) {}
+  Parser(std::string_view text, std::string_view origin,
+         const std::function<void()>& watch)
+      : cursor_(text, origin, watch) {}
 
   OperatorGraph Parse() {
     try {
@@ -307,7 +309,12 @@ class Parser {
 }  // namespace
 
 OperatorGraph ParseGraph(std::string_view text, std::string_view origin) {
-  return Parser(text, origin).Parse();
+  return Parser(text, origin, {}).Parse();
+}
+
+OperatorGraph ParseGraphWatched(std::string_view text, std::string_view origin,
+                                const std::function<void()>& watch) {
+  return Parser(text, origin, watch).Parse();
 }
 
 }  // namespace foretell

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "src/core/descriptor.h"
+#include "src/sandbox/capabilities.h"
 #include "src/sandbox/paths.h"
 #include "src/sandbox/refusal.h"
 #include "src/sandbox/system_calls.h"
@@ -57,6 +58,7 @@ void LockProcess(const LockOptions& options) {
   CloseDescriptors(options.keep);
   Require(prctl(PR_SET_DUMPABLE, 0) == 0, "PR_SET_DUMPABLE");
   Require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "PR_SET_NO_NEW_PRIVS");
+  DropCapabilities(false);
   if (options.support.landlock) {
     AllowPathsOnly(options.measures ? std::span<const PathRule>(kMachine)
                                     : std::span<const PathRule>());

@@ -30,10 +30,25 @@ std::uint64_t HandledRights() {
   return kFirstRights | (has_refer ? LANDLOCK_ACCESS_FS_REFER : 0);
 }
 
-bool IsFolder(const Descriptor& place) {
+mode_t ModeOf(const Descriptor& place) {
   struct stat status = {};
   Require(fstat(place.number(), &status) == 0, "fstat");
-  return S_ISDIR(status.st_mode);
+  return status.st_mode;
+}
+
+void Allow(const PathRule& each, std::uint64_t handled,
+           const Descriptor& ruleset) {
+  const Descriptor place(open(each.path.c_str(), O_PATH | O_CLOEXEC));
+  if (!place.is_open()) return;
+  const mode_t mode = ModeOf(place);
+  if (each.is_file && !S_ISREG(mode)) return;
+  const landlock_path_beneath_attr rule = {
+      .allowed_access = each.rights & handled &
+                        (S_ISDIR(mode) ? ~std::uint64_t{0} : kFileRights),
+      .parent_fd = place.number()};
+  Require(syscall(SYS_landlock_add_rule, ruleset.number(),
+                  LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0,
+          "landlock_add_rule");
 }
 
 }  // namespace
@@ -47,15 +62,7 @@ void AllowPathsOnly(std::span<const PathRule> rules) {
       syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0)));
   Require(ruleset.is_open(), "landlock_create_ruleset");
   for (const PathRule& each : rules) {
-    const Descriptor place(open(each.path.c_str(), O_PATH | O_CLOEXEC));
-    if (!place.is_open()) continue;
-    const landlock_path_beneath_attr rule = {
-        .allowed_access = each.rights & handled.handled_access_fs &
-                          (IsFolder(place) ? ~std::uint64_t{0} : kFileRights),
-        .parent_fd = place.number()};
-    Require(syscall(SYS_landlock_add_rule, ruleset.number(),
-                    LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0,
-            "landlock_add_rule");
+    Allow(each, handled.handled_access_fs, ruleset);
   }
   Require(syscall(SYS_landlock_restrict_self, ruleset.number(), 0) == 0,
           "landlock_restrict_self");

@@ -9,11 +9,12 @@
 namespace foretell::sandbox {
 
 inline constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
+/// Libraries can be loaded by it, too.
 inline constexpr std::uint64_t kReadFolders =
     kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
-/// Programs and libraries, too.
-inline constexpr std::uint64_t kRunPrograms =
-    kReadFolders | LANDLOCK_ACCESS_FS_EXECUTE;
+/// A program, or the loader that its file names.
+inline constexpr std::uint64_t kRunProgram =
+    kReadFile | LANDLOCK_ACCESS_FS_EXECUTE;
 /// Regular files and folders can be made, changed, deleted and renamed; into
 /// another folder only where the kernel knows that right (Linux 5.19).
 inline constexpr std::uint64_t kChangeFiles =
@@ -21,10 +22,13 @@ inline constexpr std::uint64_t kChangeFiles =
     LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
     LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REFER;
 
-/// What may be done at and below a path.
+/// What may be done at and below a path, to what a link there leads to.
 struct PathRule {
   std::string path;
   std::uint64_t rights = 0;
+  /// Holds for a regular file alone: where a stranger has put a link to a
+  /// folder, nothing is allowed.
+  bool is_file = false;
 };
 
 /// Whether the kernel has Landlock.

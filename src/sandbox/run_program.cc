@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,6 +62,15 @@ void Become(Command command) {
   FailToStart(command.argv.front());
 }
 
+/// Threads of a child that nobody has waited for; 0 where Linux does not tell.
+int ThreadsOf(pid_t process) {
+  struct stat tasks = {};
+  const std::string folder = fmt::format("/proc/{}/task", process);
+  // A folder for each, beside "." and "..".
+  if (stat(folder.c_str(), &tasks) != 0) return 0;
+  return static_cast<int>(tasks.st_nlink) - 2;
+}
+
 }  // namespace
 
 ProcessEnd Run(const Command& command) {
@@ -70,9 +80,16 @@ ProcessEnd Run(const Command& command) {
   // Throws what kept it from starting; its end of the channel closes when it
   // has.
   child.channel().Receive();
-  return child.Wait([&] {
+  bool has_too_many = false;
+  ProcessEnd end = child.Wait([&] {
     if (command.watch) command.watch(child.id());
+    if (command.most_threads == 0) return;
+    if (ThreadsOf(child.id()) <= command.most_threads) return;
+    has_too_many = true;
+    child.SetDeadline(0);
   });
+  if (has_too_many) end.kind = ProcessEnd::Kind::kThreads;
+  return end;
 }
 
 std::string LastWords(const std::string& log) {

@@ -19,6 +19,7 @@ struct Command {
   std::string log;     ///< File that its output is appended to.
   ProcessLimits limits;
   double deadline_s = 0;  ///< From the start.
+  int most_threads = 0;   ///< It is killed where it has more; 0: any number.
   std::optional<ProgramLocks> locks;
   /// Called every few milliseconds while the program runs, with its process.
   std::function<void(pid_t)> watch;

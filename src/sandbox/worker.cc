@@ -19,6 +19,10 @@ constexpr double kPollSeconds = 0.1;
 /// What one look at a pipe takes over, so that a child that writes without end
 /// still has a deadline.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;
+/// Tasks that are sent before their predecessors have an outcome: as much as a
+/// socket holds, so that neither process waits for the other one to listen.
+constexpr std::size_t kMostSentAhead = 8;
+constexpr std::size_t kMostBytesAhead = std::size_t{16} << 10;
 
 /// Sends the standard streams of this process to `words`, and gives it no
 /// input.
@@ -71,16 +75,32 @@ Worker::Worker(const WorkerOptions& options, const Prepare& prepare)
 Worker::Worker(const WorkerOptions& options, const Prepare& prepare, Pipe words)
     : deadline_s_(options.deadline_s),
       process_(Start(options, prepare, words)),
-      words_end_(std::move(words.read_end)) {}
+      words_end_(std::move(words.read_end)) {
+  process_.channel().LimitMessages(options.most_answer_bytes);
+}
 
 void Worker::Give(std::string_view task) {
   if (under_way_++ == 0) process_.SetDeadline(deadline_s_);
-  process_.channel().Send(task);
+  unsent_.emplace_back(task);
+  Send();
+}
+
+/// Sends what can be sent now.
+void Worker::Send() {
+  while (!unsent_.empty()) {
+    const std::size_t ahead = under_way_ - unsent_.size();
+    const bool is_small = unsent_.front().size() <= kMostBytesAhead;
+    if (ahead > 0 && (!is_small || ahead >= kMostSentAhead)) return;
+    process_.channel().Send(unsent_.front(), process_.deadline());
+    unsent_.pop_front();
+  }
 }
 
 std::optional<Outcome> Worker::Poll() {
   std::optional<Outcome> outcome = Look();
-  if (outcome && --under_way_ > 0) process_.SetDeadline(deadline_s_);
+  if (!outcome || under_way_ == 0) return outcome;
+  if (--under_way_ > 0) process_.SetDeadline(deadline_s_);
+  Send();
   return outcome;
 }
 
@@ -92,6 +112,8 @@ std::optional<Outcome> Worker::Look() {
   if (!end) return std::nullopt;
   // What it said last may have come between the two looks.
   if (std::optional<Outcome> answer = TakeAnswer()) return answer;
+  const std::string& offence = process_.channel().offence();
+  if (!offence.empty()) return Outcome{Kind::kDied, "cut off: it " + offence};
   return OutcomeOf(*end);
 }
 

@@ -3,12 +3,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "foretell/error.h"
+#include "src/core/channel.h"
 #include "src/core/descriptor.h"
 #include "src/core/process.h"
 #include "src/sandbox/lock.h"
@@ -34,6 +36,9 @@ struct WorkerOptions {
   /// what stays open beside what a worker needs. Absent: not at all.
   std::optional<LockOptions> lock;
   double deadline_s = 300;  ///< Limit of one task.
+  /// Longest answer that is taken; a worker that announces a longer one has
+  /// died. Errors have Channel::kMostErrorBytes.
+  std::int64_t most_answer_bytes = Channel::kMostBytes;
   /// Takes over its standard output and errors, for Worker::last_words.
   bool hears_words = false;
 };
@@ -52,8 +57,8 @@ class Worker {
   Worker(const WorkerOptions& options, const Prepare& prepare);
 
   /// Hands over a task; they are done in their order. Its deadline begins now,
-  /// or with the outcome of its predecessor. That nobody takes it shows in the
-  /// outcome.
+  /// or with the outcome of its predecessor. Waits at most until then: a worker
+  /// that does not listen shows in the outcome.
   void Give(std::string_view task);
   /// How the first task under way has ended, if it has; never waits.
   std::optional<Outcome> Poll();
@@ -73,12 +78,14 @@ class Worker {
 
  private:
   Worker(const WorkerOptions& options, const Prepare& prepare, Pipe words);
+  void Send();
   std::optional<Outcome> Look();
   std::optional<Outcome> TakeAnswer();
   void Hear();
 
   double deadline_s_;
-  std::int64_t under_way_ = 0;
+  std::deque<std::string> unsent_;
+  std::size_t under_way_ = 0;  ///< Tasks without an outcome, sent or not.
   ChildProcess process_;
   Descriptor words_end_;
   std::string words_;

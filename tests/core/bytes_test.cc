@@ -19,6 +19,18 @@ TEST(Bytes, BringNumbersAndTextsBack) {
   EXPECT_EQ(reader.Number<std::uint8_t>(), 7);
 }
 
+TEST(Bytes, ShowATextWhereItLies) {
+  ByteWriter writer;
+  writer.Text("text");
+  writer.Number(std::uint8_t{7});
+  const std::string message = writer.Take();
+  ByteReader reader(message);
+  const std::string_view text = reader.View();
+  EXPECT_EQ(text, "text");
+  EXPECT_EQ(text.data(), message.data() + sizeof(std::uint64_t));
+  EXPECT_EQ(reader.left(), 1);
+}
+
 TEST(Bytes, RefuseAMessageThatEndsEarly) {
   ByteReader reader("abc");
   ExpectError([&reader] { reader.Number<std::uint64_t>(); },

@@ -43,6 +43,41 @@ TEST(Channel, TakesAMessageWholeThatIsLargerThanItsBuffers) {
   sender.join();
 }
 
+TEST(Channel, CutsOffWhoAnnouncesMoreThanIsTaken) {
+  auto [one, other] = MakeChannel();
+  other.LimitMessages(4);
+  one.Send("four");
+  one.Send("fives");
+  EXPECT_EQ(other.Receive(), "four");
+  EXPECT_EQ(other.Receive(), std::nullopt);
+  EXPECT_TRUE(other.is_closed());
+  EXPECT_EQ(other.offence(),
+            "announced a message of 5 bytes, at most 4 are taken");
+}
+
+TEST(Channel, LimitsErrorsWhateverMessagesMayBe) {
+  auto [one, other] = MakeChannel();
+  one.SendError(Error(ErrorCode::kCorrupt, std::string(1'000'000, 'e')));
+  try {
+    other.Receive();
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_LE(std::ssize(std::string(error.what())), Channel::kMostErrorBytes);
+    EXPECT_TRUE(std::string_view(error.what()).ends_with("…"));
+  }
+  const std::int64_t length = Channel::kMostErrorBytes + 1;
+  std::string header(1, '\1');
+  header.append(reinterpret_cast<const char*>(&length), sizeof(length));
+  WriteRaw(one, header);
+  EXPECT_EQ(other.Receive(), std::nullopt);
+  EXPECT_TRUE(other.is_closed());
+}
+
+TEST(Channel, DoesNotWaitForWhoDoesNotListen) {
+  auto [one, other] = MakeChannel();
+  EXPECT_FALSE(one.Send(std::string(50'000'000, 'x'), Deadline::In(0.05)));
+}
+
 TEST(Channel, DoesNotWaitPastItsDeadline) {
   auto [one, other] = MakeChannel();
   EXPECT_EQ(other.Receive(Deadline::In(0)), std::nullopt);

@@ -23,6 +23,15 @@ TEST(PeakResidentBytesOf, IsZeroWithoutAProcess) {
   EXPECT_EQ(PeakResidentBytesOf(-1), 0);
 }
 
+TEST(OwnResidentBytes, CountsWhatIsHeldNow) {
+  const std::int64_t before = OwnResidentBytes();
+  {
+    const std::vector<char> large(static_cast<std::size_t>(64 * kMiB), 1);
+    EXPECT_GE(OwnResidentBytes() - before, 63 * kMiB);
+  }
+  EXPECT_LT(OwnResidentBytes() - before, 32 * kMiB);
+}
+
 TEST(LargestPeakOfTree, LooksAtChildren) {
   ChildProcess child = ChildProcess::Fork({}, [](Channel& channel) {
     const std::vector<char> large(static_cast<std::size_t>(400 * kMiB), 1);

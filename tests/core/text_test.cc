@@ -1,5 +1,7 @@
 #include "src/core/text.h"
 
+#include "src/core/shortened.h"
+
 #include <gtest/gtest.h>
 
 #include <set>
@@ -39,6 +41,12 @@ TEST(LibTorchMessage, OfAnAssertionIsWhatItSays) {
             "expected 2");
   EXPECT_EQ(LibTorchMessage(kPlace), "LibTorch expects x > 1");
   EXPECT_EQ(LibTorchMessage("cannot run\nat frame 1"), "cannot run");
+}
+
+TEST(Shortened, KeepsTheBeginningAndWholeCharacters) {
+  EXPECT_EQ(Shortened("four", 4), "four");
+  EXPECT_EQ(Shortened("fives", 4), "f…");
+  EXPECT_EQ(Shortened("aé…", 5), "a…");
 }
 
 }  // namespace

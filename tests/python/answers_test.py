@@ -4,7 +4,7 @@ import json
 import os
 import pathlib
 import re
-import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -201,8 +201,11 @@ class Others(unittest.TestCase):
             foretell.dippm.predict("caffe", ONNX, 8, "3,224,224")
 
 
-# A converter that takes a file for what it makes.
-COPY = "import shutil, sys; shutil.copyfile(*sys.argv[1:3])"
+# A file that begins as one of TensorFlow Lite does, and a converter that takes the rest
+# of it for what it makes.
+TFLITE = struct.pack("<I4s", 8, b"TFL3")
+COPY = ("import sys; model, output = sys.argv[1:3]; "
+        f"open(output, 'wb').write(open(model, 'rb').read()[{len(TFLITE)}:])")
 
 
 class Frameworks(unittest.TestCase):
@@ -223,8 +226,10 @@ class Frameworks(unittest.TestCase):
 
     def test_are_converted_by_the_program(self):
         path = str(self.folder / "net.tflite")
-        shutil.copyfile(ONNX, path)
-        p = foretell.predict(path, batch=8)
+        pathlib.Path(path).write_bytes(TFLITE + pathlib.Path(ONNX).read_bytes())
+        with self.assertRaisesRegex(foretell.Error, "convert"):
+            foretell.predict(path, batch=8)
+        p = foretell.predict(path, batch=8, convert=True)
         self.assertEqual(p.parameters, foretell.predict(ONNX, batch=8).parameters)
         self.assertIn("converted by", p.warnings[0])
         self.assertEqual(foretell.dippm.predict("tensorflow", path, 8, "3,224,224"),

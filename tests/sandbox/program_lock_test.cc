@@ -3,7 +3,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -24,6 +29,12 @@ namespace foretell::sandbox {
 namespace {
 
 using ProgramWork = std::function<std::string()>;
+
+#if defined(__aarch64__)
+constexpr char kLoader[] = "/lib/ld-linux-aarch64.so.1";
+#else
+constexpr char kLoader[] = "/lib64/ld-linux-x86-64.so.2";
+#endif
 
 /// A folder that may be changed, in one that may not be looked into.
 class Folders {
@@ -60,16 +71,22 @@ std::string SayResult(long result) {
 std::string InProgram(const Folders& folders, const ProgramWork& work) {
   ChildProcess child =
       ChildProcess::Fork({.core_bytes = 0}, [&](Channel& channel) {
-        LockProgram({.paths = {{"/bin", kRunPrograms},
-                               {"/usr", kRunPrograms},
-                               {"/lib", kRunPrograms},
-                               {"/lib64", kRunPrograms},
+        LockProgram({.paths = {{"/usr/bin/head", kRunProgram, true},
+                               {kLoader, kRunProgram, true},
+                               {"/usr", kReadFolders},
+                               {"/lib", kReadFolders},
+                               {"/lib64", kReadFolders},
                                {"/foretell_no_such_folder", kReadFolders},
                                {folders.inner(), kChangeFiles}}});
         channel.Send(work());
       });
   if (const auto answer = child.channel().Receive()) return *answer;
   return ToString(child.Wait());
+}
+
+std::string OpenOf(pid_t process, const char* name) {
+  const std::string path = "/proc/" + std::to_string(process) + "/" + name;
+  return SayResult(open(path.c_str(), O_RDONLY));
 }
 
 struct ProgramAttempt {
@@ -142,18 +159,92 @@ TEST(ProgramLock, RefusesWhatReachesBeyondIt) {
        [&] {
          return SayResult(symlink(path, (folders.inner() + "/link").c_str()));
        }},
-      {"memory of another",
+      {"memory of another", [parent] { return OpenOf(parent, "mem"); }},
+      {"environment of another",
+       [parent] { return OpenOf(parent, "environ"); }},
+      {"command line of another",
+       [parent] { return OpenOf(parent, "cmdline"); }},
+      {"processor of another",
        [parent] {
-         return SayResult(open(
-             ("/proc/" + std::to_string(parent) + "/mem").c_str(), O_RDONLY));
+         cpu_set_t all;
+         CPU_ZERO(&all);
+         CPU_SET(0, &all);
+         return SayResult(sched_setaffinity(parent, sizeof(all), &all));
        }},
+      {"scheduler of another",
+       [parent] {
+         const sched_param none = {};
+         return SayResult(sched_setscheduler(parent, SCHED_OTHER, &none));
+       }},
+      {"priority of another",
+       [parent] { return SayResult(setpriority(PRIO_PROCESS, parent, 5)); }},
+      {"priority of another's disk",
+       [parent] {
+         return SayResult(syscall(SYS_ioprio_set, 1, parent, 24576));
+       }},
+      {"limits of another",
+       [parent] {
+         rlimit limit = {};
+         return SayResult(prlimit(parent, RLIMIT_NOFILE, nullptr, &limit));
+       }},
+      {"handle of another",
+       [parent] { return SayResult(syscall(SYS_pidfd_open, parent, 0)); }},
+      {"pages of another",
+       [parent] {
+         return SayResult(syscall(SYS_move_pages, parent, 0, 0, 0, 0, 0));
+       }},
+      {"shared memory",
+       [] { return SayResult(shmget(1234, 4096, IPC_CREAT)); }},
+      {"a program in memory", [] { return SayResult(memfd_create("x", 0)); }},
+      {"another program",
+       [] { return SayResult(execl("/usr/bin/env", "env", nullptr)); }},
+      {"another user", [] { return SayResult(setuid(getuid())); }},
+      {"rights by a recent call",
+       [path] { return SayResult(syscall(452, AT_FDCWD, path, 0777, 0)); }},
+      {"a mount by a recent call",
+       [] { return SayResult(syscall(SYS_open_tree, AT_FDCWD, "/", 1)); }},
   };
   for (const ProgramAttempt& attempt : attempts) {
     EXPECT_THAT(InProgram(folders, attempt.work),
-                testing::AnyOf("EPERM", "EACCES"))
+                testing::AnyOf("EPERM", "EACCES", "ENOSYS"))
         << attempt.what;
   }
   EXPECT_EQ(std::filesystem::file_size(secret), 4);
+}
+
+TEST(ProgramLock, FollowsALinkToAFileAndToNoFolder) {
+  REQUIRE_BOTH_LOCKS();
+  const Folders folders;
+  const std::string link = folders.inner() + "/link";
+  const auto read_by = [&](const std::string& target, bool is_file) {
+    std::filesystem::remove(link);
+    std::filesystem::create_symlink(target, link);
+    ChildProcess child = ChildProcess::Fork({}, [&](Channel& channel) {
+      LockProgram({.paths = {{link, kReadFile, is_file}}});
+      const std::string secret = folders.outer() + "/secret";
+      channel.Send(SayResult(open(secret.c_str(), O_RDONLY)));
+    });
+    return child.channel().Receive().value_or("");
+  };
+  EXPECT_EQ(read_by(folders.outer() + "/secret", true), "done");
+  EXPECT_EQ(read_by("/", false), "done");
+  EXPECT_EQ(read_by("/", true), "EACCES");
+}
+
+/// Root's rights are not those of its files: reading is bound by paths alone.
+TEST(ProgramLock, LeavesRootNoCapabilityButReading) {
+  REQUIRE_BOTH_LOCKS();
+  if (geteuid() != 0) GTEST_SKIP() << "not root";
+  const Folders folders;
+  const auto in_program = [&](const ProgramWork& work) {
+    return InProgram(folders, work);
+  };
+  EXPECT_EQ(in_program([] { return SayResult(sethostname("x", 1)); }), "EPERM");
+  EXPECT_EQ(in_program([&] {
+              const std::string path = folders.inner() + "/own";
+              return SayResult(mknod(path.c_str(), S_IFCHR | 0600, 259));
+            }),
+            "EPERM");
 }
 
 /// Limits and locks stay with the program that is executed next.

@@ -94,6 +94,38 @@ TEST(Worker, IsEndedAtTheDeadlineOfATask) {
   EXPECT_EQ(OutcomeOf(worker, "hang").kind, Kind::kTimedOut);
 }
 
+TEST(Worker, IsEndedForALongAnswer) {
+  Worker worker = Doing(&Echo, {.deadline_s = kLong, .most_answer_bytes = 8});
+  EXPECT_EQ(OutcomeOf(worker, "short").kind, Kind::kDone);
+  const Outcome outcome = OutcomeOf(worker, "too long");
+  EXPECT_EQ(outcome.kind, Kind::kDied);
+  EXPECT_EQ(outcome.text,
+            "cut off: it announced a message of 10 bytes, at most 8 are taken");
+}
+
+/// Neither waits for the other one to listen.
+TEST(Worker, TakesManyTasksBeforeItAnswers) {
+  Worker worker = Doing([](std::string_view task) {
+    return std::string(1'000'000, task.front());
+  });
+  const int tasks = 200;
+  for (int i = 0; i < tasks; ++i) worker.Give(std::string(15'000, 'x'));
+  worker.Give(std::string(2'000'000, 'y'));
+  for (int i = 0; i < tasks; ++i) {
+    EXPECT_EQ(worker.Await().text.front(), 'x');
+  }
+  EXPECT_EQ(worker.Await().text.front(), 'y');
+}
+
+TEST(Worker, ThatDoesNotListenHasADeadlineForLongTasks) {
+  Worker worker({.deadline_s = kShort}, []() -> Worker::Work {
+    pause();
+    return &Echo;
+  });
+  EXPECT_EQ(OutcomeOf(worker, std::string(50'000'000, 'x')).kind,
+            Kind::kTimedOut);
+}
+
 TEST(Worker, IsHeardWhateverItWrites) {
   Worker worker = Doing(
       [](std::string_view) {

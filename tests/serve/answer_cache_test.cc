@@ -10,17 +10,16 @@ Job JobOf(std::string word, std::string bytes) {
 }
 
 TEST(KeyOf, IsOfWordsNamesAndBytes) {
-  const auto key_of = [](const Job& job) { return KeyOf(Pack(job)); };
-  const std::string key = key_of(JobOf("predict", "bytes"));
+  const std::string key = KeyOf(JobOf("predict", "bytes"));
   EXPECT_EQ(key.size(), 32);
-  EXPECT_EQ(key, key_of(JobOf("predict", "bytes")));
-  EXPECT_NE(key, key_of(JobOf("fits", "bytes")));
-  EXPECT_NE(key, key_of(JobOf("predict", "byteS")));
+  EXPECT_EQ(key, KeyOf(JobOf("predict", "bytes")));
+  EXPECT_NE(key, KeyOf(JobOf("fits", "bytes")));
+  EXPECT_NE(key, KeyOf(JobOf("predict", "byteS")));
   Job renamed = JobOf("predict", "bytes");
   renamed.files[0].name = "other";
-  EXPECT_NE(key, key_of(renamed));
+  EXPECT_NE(key, KeyOf(renamed));
   // Parts that touch are not one part.
-  EXPECT_NE(key_of({.words = {"ab", "c"}}), key_of({.words = {"a", "bc"}}));
+  EXPECT_NE(KeyOf({.words = {"ab", "c"}}), KeyOf({.words = {"a", "bc"}}));
 }
 
 TEST(AnswerCache, GivesBackWhatWasPut) {

@@ -229,8 +229,55 @@ class Answers(unittest.TestCase):
         self.assertEqual(options["max_memory"]["type"], "number")
         self.assertEqual(options["strict"]["type"], "boolean")
         for name in ("sandbox", "checkpoint", "device_file", "adaptation", "host",
-                     "json", "trace", "trainable", "lora", "html"):
+                     "json", "trace", "html", "prices", "convert", "timeout"):
             self.assertNotIn(name, options)
+
+    def test_serve_the_flags_of_a_step(self):
+        options = {"batch": 8, "mode": "training", "optimizer": "adamw"}
+        for more, flags in (
+                ({"parallel": "ddp:4"}, ("--parallel", "ddp:4")),
+                ({"lora": "8"}, ("--lora", "8")),
+                ({"trainable": "fc"}, ("--trainable", "fc"))):
+            status, answer = self.service.ask_json("/v1/predict", {
+                "model": "zoo:resnet18", "options": {**options, **more}})
+            self.assertEqual(answer, command(
+                "predict", "zoo:resnet18", "--batch", "8", "--mode", "training",
+                "--optimizer", "adamw", *flags, "--json"), more)
+            self.assertIn(status, (200, 422))
+
+    def test_of_the_largest_batch_and_of_devices(self):
+        status, answer = self.service.ask_json("/v1/max-batch", {
+            "model": "zoo:vgg11", "options": {"profile": "1g.5gb", "limit": 64}})
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(answer, command("max-batch", "zoo:vgg11", "--profile",
+                                         "1g.5gb", "--limit", "64", "--json"))
+        status, answer = self.service.ask_json("/v1/compare", {
+            "model": "zoo:vgg11", "options": {"batch": 8, "devices": "a30,h100"}})
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(answer, command("compare", "zoo:vgg11", "--batch", "8",
+                                         "--devices", "a30,h100", "--json"))
+        status, answer = self.service.ask_json("/v1/max-batch", {
+            "models": ["zoo:vgg11", "zoo:vgg13"]})
+        self.assertEqual(status, 400)
+        self.assertIn("takes one model", answer["errors"][0]["message"])
+
+    def test_list_the_routes(self):
+        routes = json.loads(self.service.ask("/")[2])["routes"]
+        paths = {route["path"] for route in routes}
+        self.assertLessEqual({"/v1/predict", "/v1/compare", "/healthz"}, paths)
+        document = json.loads(self.service.ask("/openapi.json")[2])
+        self.assertEqual(set(document["paths"]), paths)
+        for route in routes:
+            status, headers, _ = self.service.ask(
+                route["path"], b"{}" if route["method"] == "GET" else None)
+            self.assertEqual(status, 405, route)
+            self.assertIn(route["method"], headers["Allow"])
+
+    def test_say_where_an_option_belongs(self):
+        status, answer = self.service.ask_json("/v1/predict", {
+            "model": "zoo:vgg11", "batch": 8})
+        self.assertEqual(status, 400)
+        self.assertIn('{"options": {"batch": …}}', answer["errors"][0]["message"])
 
     def test_to_who_asks_after_its_health(self):
         self.assertEqual(json.loads(self.service.ask("/healthz")[2]),
@@ -242,7 +289,8 @@ class Limits(unittest.TestCase):
         with service("--max-body", "1") as running:
             status, _, text = running.ask("/v1/predict", bytes(2 << 20), BYTES)
             self.assertEqual(status, 413)
-            self.assertIn("larger than allowed", text)
+            self.assertIn("1 MiB", text)
+            self.assertIn("--max-body", text)
             self.assertEqual(running.ask("/healthz")[0], 200)
 
     def test_a_body_that_does_not_say_its_length_is_bounded(self):
@@ -261,7 +309,7 @@ class Limits(unittest.TestCase):
                 connection.request("POST", "/v1/predict", body, headers)
                 response = connection.getresponse()
                 self.assertEqual(response.status, 413)
-                self.assertIn(b"larger than allowed", response.read())
+                self.assertIn(b"--max-body", response.read())
                 connection.request("GET", "/healthz")
                 response = connection.getresponse()
                 self.assertEqual((response.status, response.read()),
@@ -279,7 +327,7 @@ class Limits(unittest.TestCase):
                 http.client.HTTPConnection(
                     running.url.removeprefix("http://"))) as connection:
             for body, headers, encoding, status, reason in (
-                    (large, BYTES, "gzip", 413, b"larger than allowed"),
+                    (large, BYTES, "gzip", 413, b"--max-body"),
                     (bytes(1000), BYTES, "gzip", 400, b"what its Content-Encoding"),
                     (bytes(1000), BYTES, "zstd", 415, b"none of gzip"),
                     (gzip.compress(form), form_type, "gzip", 415, b"or of a form"),
@@ -361,7 +409,8 @@ class Limits(unittest.TestCase):
             second = subprocess.run([BINARY, "serve", "--port", port],
                                     capture_output=True, text=True, timeout=60)
         self.assertEqual(second.returncode, 3)
-        self.assertIn(f"127.0.0.1:{port}: cannot be listened on", second.stderr)
+        self.assertIn(f"127.0.0.1:{port}: cannot be listened on: Address already in",
+                      second.stderr)
 
 
 if __name__ == "__main__":

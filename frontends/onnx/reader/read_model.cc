@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 
@@ -53,6 +54,15 @@ std::string FirstBytes(ByteSource& source) {
   return bytes;
 }
 
+/// With its first field, the version of the format, which every writer puts
+/// there.
+bool BeginsLikeAModel(std::string_view head) {
+  constexpr char kIrVersionTag = 0x08;
+  constexpr char kMostIrVersion = 0x3F;
+  return head.size() >= 2 && head[0] == kIrVersionTag && head[1] > 0 &&
+         head[1] <= kMostIrVersion;
+}
+
 // A file of another kind fails somewhere on the wire; that place tells nothing.
 Model ReadOrExplain(ByteSource& source, const ReadOptions& options) {
   try {
@@ -61,7 +71,11 @@ Model ReadOrExplain(ByteSource& source, const ReadOptions& options) {
     if (error.code() != ErrorCode::kCorrupt || source.size() == 0) throw;
     const std::string head = FirstBytes(source);
     const std::string_view type = GuessFileType(head);
-    if (type.empty()) throw;
+    if (type.empty() && BeginsLikeAModel(head)) throw;
+    if (type.empty()) {
+      throw Error(error.code(),
+                  fmt::format("not an ONNX file: {}", error.what()));
+    }
     throw Error(ErrorCode::kCorrupt,
                 "not an ONNX model: it looks like " + std::string(type));
   }

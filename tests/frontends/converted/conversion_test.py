@@ -5,15 +5,18 @@ few lines of Python, so that nothing is downloaded.
     conversion_test.py BINARY SOURCE_DIR [unittest arguments]
 """
 
+import io
 import json
 import os
 import pathlib
+import pty
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 BINARY = sys.argv.pop(1)
 SOURCE = pathlib.Path(sys.argv.pop(1))
@@ -21,13 +24,17 @@ ONNX = SOURCE / "examples" / "resnet18.onnx"
 OK, MODEL_FAILED = 0, 3
 NAMES = ("tensorflow", "paddle", "huggingface")
 
-# What a model says is what the stub does.
+# What a model says behind the mark is what the stub does.
 STUB = """
-import pathlib, shutil, socket, sys, time
+import json, pathlib, shutil, socket, sys, time
 model, output, note = sys.argv[1:4]
 model = pathlib.Path(model)
-file = model / "config.json" if model.is_dir() else model
-words = file.read_bytes()
+if model.is_dir():
+    words = json.loads((model / "config.json").read_text())["stub"].encode()
+    network = model / "network.onnx"
+    words += network.read_bytes() if network.exists() else b""
+else:
+    words = model.read_bytes().split(b"STUB ", 1)[1]
 
 def tried(work):
     try:
@@ -39,6 +46,7 @@ if words.startswith(b"fail"):
     print("before")
     sys.exit("ValueError: layer 'x' of no known kind")
 elif words.startswith(b"sleep"):
+    pathlib.Path("junk").write_bytes(bytes(100000))
     time.sleep(600)
 elif words.startswith(b"rubbish"):
     pathlib.Path(output).write_text("rubbish")
@@ -54,9 +62,44 @@ elif words.startswith(b"reach "):
         "connect " + tried(lambda: socket.socket().close()),
         "home " + str(pathlib.Path.home() == pathlib.Path.cwd())]))
 else:
-    shutil.copyfile(file, output)
+    pathlib.Path(output).write_bytes(words.removeprefix(b"onnx"))
     pathlib.Path(note).write_text("a sentence of the stub\\n")
 """
+
+ONNX_WORDS = b"onnx" + ONNX.read_bytes()
+
+
+def zip_archive():
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as out:
+        out.writestr("config.json", "{}")
+    return archive.getvalue()
+
+
+def message(content):
+    """Field 1 of a message."""
+    length, varint = len(content), b""
+    while length >= 128:
+        varint += bytes([length & 127 | 128])
+        length >>= 7
+    return b"\x0a" + varint + bytes([length]) + content
+
+
+HDF5 = b"\x89HDF\r\n\x1a\n" + bytes(5) + b"\x08\x08" + bytes(9)
+HEADS = {
+    "keras": zip_archive(),
+    "h5": HDF5 + struct.pack("<QQQQ", 0, 2**64 - 1, 56, 2**64 - 1),
+    "tflite": struct.pack("<I4s", 8, b"TFL3"),
+    "json": b'{"base_code": {"magic": "pir"}}',
+    "pdiparams": b"",
+}
+
+
+def model_file(name, words):
+    """The bytes of a model of the format that its ending says, with words for the stub."""
+    said = b"STUB " + words
+    ending = name.rsplit(".", 1)[1]
+    return message(said) if ending == "pdmodel" else HEADS[ending] + said
 
 
 class Case(unittest.TestCase):
@@ -81,18 +124,29 @@ class Case(unittest.TestCase):
             (self.converters / f"{name}.py").write_text(STUB)
             (self.converters / f"{name}.txt").write_text("# nothing\n")
 
-    def model(self, name, words):
+    def model(self, name, words=ONNX_WORDS):
+        words = words if isinstance(words, bytes) else words.encode()
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
-        path.write_text(words)
+        path.write_bytes(model_file(name, words))
         return path
+
+    def folder_model(self, name, words="onnx"):
+        """A Hugging Face folder."""
+        folder = self.folder / name
+        folder.mkdir()
+        (folder / "config.json").write_text(
+            json.dumps({"model_type": "stub", "stub": words}))
+        (folder / "network.onnx").write_bytes(ONNX.read_bytes())
+        return folder
 
     def environment(self, **others):
         return {**os.environ, "FORETELL_CONVERTERS": str(self.converters),
                 "XDG_CACHE_HOME": str(self.cache), **others}
 
-    def predict(self, *words, **others):
-        return subprocess.run([BINARY, "predict", *map(str, words)],
+    def predict(self, *words, install=("--convert",), **others):
+        return subprocess.run([BINARY, "predict", *map(str, words), *install],
+                              stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=300,
                               env=self.environment(**others))
 
@@ -111,8 +165,7 @@ class Convert(Case):
         return document["results"][0], run.stderr
 
     def test_a_file_is_converted_and_the_environment_named(self):
-        path = self.folder / "net.keras"
-        shutil.copy(ONNX, path)
+        path = self.model("net.keras")
         result, said = self.answer(path)
         self.assertEqual(result["model"], str(path))
         self.assertEqual(result["parameters"], 11_689_512 - 4_800)
@@ -133,16 +186,13 @@ class Convert(Case):
         cases = {"a.tflite": "tensorflow", "b.h5": "tensorflow",
                  "c.pdmodel": "paddle", "d.json": "paddle"}
         for name, converter in cases.items():
-            path = self.folder / name
-            shutil.copy(ONNX, path)
+            path = self.model(name)
             path.with_suffix(".pdiparams").write_text("weights")
             result, _ = self.answer(path)
             self.assertIn(f"/{converter}-", result["warnings"][0], name)
 
     def test_a_file_of_a_folder_means_the_folder(self):
-        folder = self.folder / "bert"
-        folder.mkdir()
-        shutil.copy(ONNX, folder / "config.json")
+        folder = self.folder_model("bert")
         weights = folder / "model.safetensors"
         weights.write_text("never read")
         for path in (folder, f"{folder}/", folder / "config.json", weights):
@@ -150,16 +200,13 @@ class Convert(Case):
             self.assertIn("/huggingface-", result["warnings"][0], path)
 
     def test_the_exporter_has_its_module_of_the_package_beside_it(self):
-        folder = self.folder / "bert"
         for path, files in ((self.model("net.keras", "beside"), "convert.py"),
-                            (self.model("bert/config.json", "beside"),
+                            (self.folder_model("bert", "beside"),
                              "_on_meta.py convert.py")):
             self.assertIn(f": Error: {files}\n", self.predict(path).stderr)
-        self.assertTrue(folder.is_dir())
 
     def test_python_and_others_go_on_after_a_failure(self):
-        good = self.folder / "good.keras"
-        shutil.copy(ONNX, good)
+        good = self.model("good.keras")
         run = self.predict(self.model("bad.keras", "fail"), good, "--batch", "1",
                            "--json")
         document = json.loads(run.stdout)
@@ -183,7 +230,7 @@ class Refuse(Case):
     def test_no_convert_makes_and_runs_nothing(self):
         path = self.model("net.keras", "")
         before = self.environments()
-        said = self.refusal(path, "--no-convert")
+        said = self.refusal(path, "--no-convert", install=())
         self.assertIn(f"{path}: would be converted by", said)
         self.assertEqual(self.environments(), before)
 
@@ -194,7 +241,8 @@ class Refuse(Case):
         self.assertTrue(said.endswith("ValueError: layer 'x' of no known kind"), said)
 
     def test_a_converter_is_locked(self):
-        secret = self.model("secret", "text")
+        secret = self.folder / "secret"
+        secret.write_text("text")
         path = self.model("net.keras", f"reach {secret}")
         self.assertIn("read PermissionError, write PermissionError, "
                       "connect PermissionError, home True", self.refusal(path))
@@ -242,7 +290,7 @@ class Refuse(Case):
                       "(5 of BF16, 12 of F32)", said)
         self.assertIn("config.json", said)
         self.assertIn("holds weights and no network",
-                      self.refusal(self.model("w.pdiparams", "")))
+                      self.refusal(self.model("w.pdiparams")))
 
     def test_a_header_that_lies_is_refused(self):
         huge = json.dumps({"a": {"dtype": "F32", "shape": [1 << 40, 1 << 40]}}).encode()
@@ -255,21 +303,135 @@ class Refuse(Case):
             self.assertTrue(self.refusal(path).startswith(f"{path}: "), name)
 
 
+    def test_what_is_of_no_format_is_refused_before_anything_is_made(self):
+        superblock = b"\x89HDF\r\n\x1a\n"
+        cases = {
+            "zeros.h5": superblock + bytes(100), "text.h5": superblock + b"x" * 100,
+            "cut.h5": HEADS["h5"][:50], "empty.h5": b"", "noise.hdf5": b"noise" * 99,
+            "cut.keras": zip_archive()[:40], "text.keras": b"{}", "empty.keras": b"",
+            "noise.tflite": b"noise" * 9, "cut.tflite": struct.pack("<I4s", 99, b"TFL3"),
+            "noise.pdmodel": b"noise" * 9, "cut.pdmodel": b"\x0a\x7f123",
+            "empty.pdmodel": b"", "other.json": b'{"a": 1}', "text.json": b"x",
+            "sm/saved_model.pb": b"\x08\x01", "noise/saved_model.pb": b"noise",
+            "hf/config.json": b"[]", "kindless/config.json": b"{}",
+            "code/config.json": b'{"model_type": "bert", "auto_map": {}}',
+            "text/config.json": b"model_type"}
+        cache = self.folder / "nothing"
+        for name, content in cases.items():
+            path = self.folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
+            path.with_suffix(".pdiparams").write_bytes(b"")
+            said = self.refusal(path, XDG_CACHE_HOME=str(cache))
+            self.assertTrue(said.startswith(f"{path}: "), said)
+            self.assertNotIn("pip", said)
+        self.assertFalse(cache.exists())
+
+    def test_nothing_is_installed_unasked(self):
+        cache = self.folder / "nothing"
+        for path, mib in ((self.model("net.keras"), 1700),
+                          (self.folder_model("bert"), 1200)):
+            said = self.refusal(path, install=(), XDG_CACHE_HOME=str(cache))
+            self.assertIn("--convert", said)
+            self.assertIn(f"{mib} MiB", said)
+        self.assertFalse(cache.exists())
+
+    def test_a_terminal_is_asked(self):
+        path = self.model("net.keras")
+        for answer, status in (("n", MODEL_FAILED), ("y", OK)):
+            cache = self.folder / answer
+            ours, its = pty.openpty()
+            process = subprocess.Popen(
+                [BINARY, "predict", str(path), "--batch", "1"], stdin=its,
+                stdout=subprocess.DEVNULL, stderr=its,
+                env=self.environment(XDG_CACHE_HOME=str(cache)))
+            os.close(its)
+            said = b""
+            while b"[y/N]" not in said:
+                said += os.read(ours, 1000)
+            self.assertIn(b"1700 MiB", said)
+            os.write(ours, answer.encode() + b"\n")
+            try:
+                while os.read(ours, 1000):
+                    pass
+            except OSError:
+                pass  # The other end is closed.
+            os.close(ours)
+            self.assertEqual(process.wait(300), status)
+            self.assertEqual(cache.exists(), status == OK)
+
+
+class Locked(Case):
+    """What a converter can do that its file has taken over."""
+
+    # Files cannot be hidden from stat, and the folder and memory are its own.
+    COULD = {"size of a secret", "a file in its folder", "code", "some threads",
+             "its own memory map", "its own limits"}
+
+    def could(self, path, **others):
+        hostile = pathlib.Path(__file__).with_name("hostile_converter.py")
+        for name in NAMES:
+            shutil.copy(hostile, self.converters / f"{name}.py")
+        run = self.predict(path, TOKEN="hunter2", **others)
+        self.assertEqual(run.returncode, MODEL_FAILED, run.stderr)
+        words = run.stderr.rsplit("Error: could: ", 1)[1].strip()
+        return set(words.split("; ")) - {""}
+
+    def setUp(self):
+        super().setUp()
+        victim = self.folder / "victim"
+        victim.mkdir()
+        (victim / "secret").write_text("secret")
+
+    def test_it_could_do_little(self):
+        self.assertEqual(self.could(self.model("net.keras")), self.COULD)
+
+    def test_a_link_to_a_folder_opens_nothing(self):
+        path = self.model("net.pdmodel")
+        path.with_suffix(".pdiparams").symlink_to("/")
+        self.assertEqual(self.could(path), self.COULD)
+        folder = self.folder_model("bert")
+        (folder / "all").symlink_to("/")
+        self.assertEqual(self.could(folder), self.COULD)
+
+    def test_a_python_in_a_home_folder_opens_no_more(self):
+        program = pathlib.Path(shutil.which("python3")).resolve()
+        home = self.folder / "home"
+        (home / "bin").mkdir(parents=True)
+        (home / "secret").write_text("secret")
+        (home / "lib").symlink_to(program.parent.parent / "lib")
+        shutil.copy(program, home / "bin" / "python3")
+        could = self.could(self.model("net.keras"),
+                           XDG_CACHE_HOME=str(self.folder / "cache"),
+                           FORETELL_PYTHON=str(home / "bin" / "python3"))
+        self.assertEqual(could, self.COULD)
+
+    def test_too_many_threads_are_its_end(self):
+        for name in NAMES:
+            (self.converters / f"{name}.py").write_text(
+                "import threading, time\n"
+                "threading.stack_size(65536)\n"
+                "for i in range(10 ** 5):\n"
+                "    threading.Thread(target=time.sleep, args=(600,)).start()\n")
+        run = self.predict(self.model("net.keras"))
+        self.assertIn("killed for starting too many threads", run.stderr)
+
+
 class Environment(Case):
     """Making environments."""
 
     def setUp(self):
         super().setUp()
         self.cache = self.folder / "cache"
-        self.path = self.folder / "net.keras"
-        shutil.copy(ONNX, self.path)
+        self.path = self.model("net.keras")
 
     def only(self):
         (name,) = self.environments()
         return self.cache / "foretell" / "converters" / name
 
     def test_two_makers_at_once_make_one(self):
-        runs = [subprocess.Popen([BINARY, "predict", str(self.path), "--batch", "1"],
+        runs = [subprocess.Popen([BINARY, "predict", str(self.path), "--batch", "1",
+                                  "--convert"],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  text=True, env=self.environment())
                 for _ in range(2)]

@@ -64,7 +64,10 @@ save(transformers.LlamaConfig(num_hidden_layers=1), "llama", "LlamaForCausalLM")
 class Case(unittest.TestCase):
     """One framework: its environment, and models that it made."""
 
-    PROBE = ""  # Any file that the converter is for; it makes the environment.
+    # Any file that begins as one does that the converter is for; it makes the
+    # environment.
+    PROBE = ""
+    PROBE_BYTES = b""
 
     @classmethod
     def setUpClass(cls):
@@ -75,8 +78,8 @@ class Case(unittest.TestCase):
         cls.folder = pathlib.Path(scratch.name)
         probe = cls.folder / cls.PROBE
         probe.parent.mkdir(exist_ok=True)
-        probe.write_text("{}")
-        said = cls.run_predict(probe).stderr
+        probe.write_bytes(cls.PROBE_BYTES)
+        said = cls.run_predict(probe, "--convert").stderr
         found = re.search(r"converting it by .* in (\S+)\n", said)
         if not found:
             raise unittest.SkipTest(f"no environment: {said}")
@@ -109,7 +112,8 @@ class Case(unittest.TestCase):
 
 
 class TensorFlow(Case):
-    PROBE = "probe.keras"
+    PROBE = "probe.tflite"
+    PROBE_BYTES = b"\x04\0\0\0TFL3"
 
     @classmethod
     def setUpClass(cls):
@@ -135,6 +139,7 @@ class TensorFlow(Case):
 
 class Paddle(Case):
     PROBE = "probe.pdmodel"
+    PROBE_BYTES = b"\x0a\0"
 
     def test_lenet_in_both_formats(self):
         self.make(PADDLE, "new")
@@ -150,6 +155,7 @@ class Paddle(Case):
 
 class HuggingFace(Case):
     PROBE = "probe/config.json"
+    PROBE_BYTES = b'{"model_type": "none"}'
 
     @classmethod
     def setUpClass(cls):

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foretell/graph.h"
+#include "src/core/units.h"
+
+/// How much the process in which a file is opened may answer. A file that has
+/// taken it over can send anything, so these bound what an answer costs the
+/// process that reads it. Where a limit is reached by an honest file, the
+/// sender says so itself.
+namespace foretell::sandboxed {
+
+inline constexpr std::int64_t kMostAnswerBytes = 64 * kMiB;
+inline constexpr std::int64_t kMostDescriptionBytes = 32 * kMiB;
+inline constexpr std::size_t kMostTensors = 200'000;  ///< Inputs, or outputs.
+inline constexpr std::size_t kMostDims = 1'000;       ///< Of a tensor.
+inline constexpr std::size_t kMostWarnings = 1'000;
+inline constexpr std::size_t kMostWarningBytes = 1'024;
+
+/// `warnings` within those limits: long ones are cut, and the last one counts
+/// those that are left out.
+std::vector<std::string> WithinLimits(std::vector<std::string> warnings);
+
+/// What parsing a graph may take.
+struct ParseLimits {
+  std::int64_t memory_bytes = std::numeric_limits<std::int64_t>::max();
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+/// Those for a graph of a file of `file_bytes`: 160 MiB and 256 times the
+/// file, at most 1 GiB. An operator of ONNX has at least 20 bytes; in training
+/// it becomes some five of a graph, which take 1 KiB each.
+ParseLimits LimitsFor(std::int64_t file_bytes, double timeout_s);
+
+/// ParseGraph within limits. Throws Error(kUnsupported) where they are
+/// exceeded.
+OperatorGraph ParseWithin(const ParseLimits& limits, std::string_view text,
+                          std::string_view origin);
+
+}  // namespace foretell::sandboxed

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serve/served_command.h"
+
+namespace foretell::serve {
+
+/// A route of the service, and the method of HTTP that it takes.
+struct RouteInfo {
+  std::string path;
+  std::string method;  ///< "GET" or "POST"; GET takes HEAD, too.
+  std::string summary;
+};
+
+/// All routes, in the order in which `GET /` lists them.
+std::vector<RouteInfo> RoutesOf(const std::vector<ServedCommand>& commands);
+
+/// The answer of `GET /`: the routes as JSON, and where they are described.
+std::string IndexOf(const std::vector<RouteInfo>& routes);
+
+/// What Allow says of a path; empty where there is no such route.
+std::string MethodsOf(const std::vector<RouteInfo>& routes,
+                      std::string_view path);
+
+}  // namespace foretell::serve
