@@ -2,8 +2,11 @@
 # programs, and installs what ForetellPython.cmake says.
 install(
   CODE "execute_process(
-    COMMAND \"${CMAKE_COMMAND}\" --install \"${FORETELL_PROGRAMS_FROM}\"
-            --component foretell_python --prefix \"\${CMAKE_INSTALL_PREFIX}\"
+    COMMAND \"${CMAKE_COMMAND}\" -DCMAKE_INSTALL_COMPONENT=foretell_python
+            \"-DCMAKE_INSTALL_PREFIX=\${CMAKE_INSTALL_PREFIX}\"
+            \"-DCMAKE_INSTALL_DO_STRIP=\${CMAKE_INSTALL_DO_STRIP}\"
+            \"-DFORETELL_LIBTORCH_INSIDE=${FORETELL_LIBTORCH_INSIDE}\"
+            -P \"${FORETELL_PROGRAMS_FROM}/cmake_install.cmake\"
     COMMAND_ERROR_IS_FATAL ANY)"
   COMPONENT foretell_python)
 # The targets that pyproject.toml names are built already.

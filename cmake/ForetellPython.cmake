@@ -1,40 +1,44 @@
 # What the Python package has beside python/foretell: the programs, and which
 # LibTorch they need. scikit-build-core installs the component foretell_python.
 #
-# FORETELL_LIBTORCH_INSIDE puts LibTorch into the package, which then needs no
-# torch of that version beside it.
+# FORETELL_LIBTORCH_INSIDE puts LibTorch and every other library that the programs
+# need into the package (BundleLibraries.cmake), which then needs no torch beside it
+# and no package of the system. An installation may say otherwise than the build:
+#   cmake -DFORETELL_LIBTORCH_INSIDE=ON -DCMAKE_INSTALL_COMPONENT=foretell_python
+#         -DCMAKE_INSTALL_PREFIX=… -P cmake_install.cmake
 set(FORETELL_PYTHON_COMPONENT foretell_python)
+if(FORETELL_LIBTORCH_INSIDE AND FORETELL_WITH_CUDA)
+  message(
+    FATAL_ERROR
+      "FORETELL_LIBTORCH_INSIDE puts LibTorch's CPU libraries into the package, and "
+      "FORETELL_WITH_CUDA needs those for CUDA: leave one of the two out")
+endif()
 
-# The programs look for LibTorch inside the package, then beside it in the same
-# site-packages, then where they were built.
-set(FORETELL_LIBTORCH_FOLDER foretell-libs)
+# The programs look for libraries inside the package, then in a torch beside it in
+# the same site-packages; python/foretell/_command.py names another torch. As RPATH
+# instead of RUNPATH the folders count for the libraries' own libraries, too.
+set(FORETELL_LIBRARY_FOLDER foretell-libs)
 set_target_properties(
   foretell foretell-lab
-  PROPERTIES
-    INSTALL_RPATH
-    "$ORIGIN/../${FORETELL_LIBTORCH_FOLDER};$ORIGIN/../../torch/lib;${TORCH_INSTALL_PREFIX}/lib"
-)
+  PROPERTIES INSTALL_RPATH
+             "$ORIGIN/../${FORETELL_LIBRARY_FOLDER};$ORIGIN/../../torch/lib")
+foreach(program foretell foretell-lab)
+  target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
+endforeach()
 install(
   TARGETS foretell foretell-lab
   DESTINATION bin
   COMPONENT ${FORETELL_PYTHON_COMPONENT} EXCLUDE_FROM_ALL)
 
-if(FORETELL_LIBTORCH_INSIDE)
-  set(libtorch_inside true)
-  file(GLOB libraries "${TORCH_INSTALL_PREFIX}/lib/libtorch_cpu.so"
-       "${TORCH_INSTALL_PREFIX}/lib/libc10.so"
-       "${TORCH_INSTALL_PREFIX}/lib/libgomp*.so*")
-  install(
-    FILES ${libraries}
-    DESTINATION ${FORETELL_LIBTORCH_FOLDER}
-    COMPONENT ${FORETELL_PYTHON_COMPONENT} EXCLUDE_FROM_ALL)
-else()
-  set(libtorch_inside false)
-endif()
-file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/built.json" CONTENT
-     "{\"torch\": \"@Torch_VERSION@\", \"libtorch_inside\": @libtorch_inside@}\n"
-     @ONLY)
 install(
-  FILES "${PROJECT_BINARY_DIR}/built.json"
-  DESTINATION .
+  CODE "
+    if(NOT DEFINED FORETELL_LIBTORCH_INSIDE)
+      set(FORETELL_LIBTORCH_INSIDE \"${FORETELL_LIBTORCH_INSIDE}\")
+    endif()
+    set(FORETELL_TORCH_VERSION \"${Torch_VERSION}\")
+    set(FORETELL_TORCH_FOLDER \"${TORCH_INSTALL_PREFIX}/lib\")
+    set(FORETELL_LIBRARY_FOLDER \"${FORETELL_LIBRARY_FOLDER}\")
+    set(FORETELL_BUILT_PROGRAMS
+        \"$<TARGET_FILE:foretell>;$<TARGET_FILE:foretell-lab>\")
+    include(\"${PROJECT_SOURCE_DIR}/cmake/BundleLibraries.cmake\")"
   COMPONENT ${FORETELL_PYTHON_COMPONENT} EXCLUDE_FROM_ALL)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ._command import DOES_NOT_FIT, DONE, the_result
 from ._errors import warn
 from ._flags import refuse_batches
+from ._meanings import LIMITS, OPTIONS, in_python, with_options
 from ._model import Model, open_model
 from ._text import table_html, table_text
+from ._words import asked
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -61,9 +63,9 @@ class Advice:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """A dict for each remedy."""
+        """A dict for each remedy that saves memory, for pandas.DataFrame."""
         return [{**dataclasses.asdict(one), "remedies": " + ".join(one.remedies)}
-                for one in self.remedies]
+                for one in self.remedies if one.saved_mib > 0]
 
     def __str__(self) -> str:
         return table_text(self.rows)
@@ -72,6 +74,7 @@ class Advice:
         return table_html(self.rows)
 
 
+@with_options(LIMITS, OPTIONS)
 def advise(model: Model, inputs: Any = None, *, try_trainable: str | None = None,
            try_lora: str | None = None,
            **options: Unpack[FitOptions]) -> Advice:
@@ -81,13 +84,14 @@ def advise(model: Model, inputs: Any = None, *, try_trainable: str | None = None
     is a regular expression: a remedy is to train only parameters in whose names it is
     found; `try_lora`, "r=16,targets=q_proj|v_proj" say, one by adapters.
     """
-    refuse_batches("advise", options)
-    opened = open_model(model, inputs, options)
-    words = [*opened.words("advise", {**options, "try_trainable": try_trainable,
+    inputs, found = asked(inputs, options)
+    refuse_batches("advise", found)
+    opened = open_model(model, inputs, found)
+    words = [*opened.words("advise", {**found, "try_trainable": try_trainable,
                                     "try_lora": try_lora}), "--json"]
     result = the_result(opened.run_json(words, (DONE, DOES_NOT_FIT)))
     for warning in result.pop("warnings"):
-        warn(warning)
+        warn(in_python(warning))
     for kind in ("remedies", "combinations"):
         result[kind] = [Remedy(**one) for one in result[kind]]
     if result["smallest"] is not None:

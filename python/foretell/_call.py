@@ -1,22 +1,15 @@
-"""How a module is called when it is exported: with what, and what it gives back."""
+"""Whether a module can be called with the inputs that were given."""
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-import functools
 import inspect
-from collections.abc import Iterator
 from typing import Any
-from unittest import mock
 
 import torch
 from torch.utils import _pytree
-from torch.utils import checkpoint as checkpointing
 
 from ._errors import Error
-
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+from ._values import Arguments, tensors_in
 
 
 def refuse_bad_inputs(module: torch.nn.Module, arguments: Arguments) -> None:
@@ -24,7 +17,7 @@ def refuse_bad_inputs(module: torch.nn.Module, arguments: Arguments) -> None:
     does not take."""
     name = type(module).__name__
     leaves = _pytree.tree_leaves(arguments)
-    if not any(isinstance(leaf, torch.Tensor) for leaf in leaves):
+    if not tensors_in(arguments):
         kinds = sorted({type(leaf).__name__ for leaf in leaves})
         raise Error(f"{name}: inputs hold no tensor, only {', '.join(kinds) or 'nothing'};"
                     f" give an example, e.g. {_example(arguments)}")
@@ -50,58 +43,3 @@ def _how_given(module: torch.nn.Module, arguments: Arguments) -> str:
         return (f"a dict gives inputs by name; one that is '{parameters[0]}' itself "
                 f"stands in a tuple: ({{{keys}}},)")
     return "a tuple gives them in order, a dict by name"
-
-
-def _fields_of(value: Any) -> Any:
-    """A dataclass that PyTorch does not know as a dict; anything else as it is."""
-    if not dataclasses.is_dataclass(value) or isinstance(value, type):
-        return value
-    return _plain({field.name: getattr(value, field.name)
-                   for field in dataclasses.fields(value)})
-
-
-def _plain(results: Any) -> Any:
-    return _pytree.tree_map(_fields_of, results)
-
-
-def with_plain_results(module: torch.nn.Module) -> torch.nn.Module:
-    """`module`, which is changed, giving back dicts for dataclasses: torch.export
-    refuses those that nobody registered, and registering is for their owner."""
-    forward = module.forward
-
-    @functools.wraps(forward)
-    def plain_forward(*args: Any, **kwargs: Any) -> Any:
-        return _plain(forward(*args, **kwargs))
-
-    module.forward = plain_forward
-    return module
-
-
-@contextlib.contextmanager
-def without_checkpoints() -> Iterator[list[str]]:
-    """Lists, as long as the context lasts, what is called under
-    torch.utils.checkpoint, and calls it plainly.
-
-    torch.export leaves the kind out that is not reentrant. Of the reentrant one it
-    keeps the forward pass under no_grad and no backward pass.
-    """
-    seen: list[str] = []
-    # PyTorch's own, which another release may name otherwise: nothing is noticed then.
-    generator = "_checkpoint_without_reentrant_generator"
-    before = getattr(checkpointing, generator, None)
-
-    def noticed(function: Any, *args: Any, **kwargs: Any) -> Any:
-        seen.append(type(function).__name__)
-        assert before is not None
-        return before(function, *args, **kwargs)
-
-    def noticed_reentrant(function: Any, preserve: bool, *args: Any) -> Any:
-        seen.append(type(function).__name__)
-        return function(*args)
-
-    with contextlib.ExitStack() as patches:
-        if before is not None:
-            patches.enter_context(mock.patch.object(checkpointing, generator, noticed))
-        patches.enter_context(mock.patch.object(checkpointing.CheckpointFunction,
-                                                "apply", noticed_reentrant))
-        yield seen

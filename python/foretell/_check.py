@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._api import fits
+from ._api import Fit, fits
 from ._errors import Error, Warning, warn
 from ._local import local_device
 from ._text import number
@@ -37,25 +38,32 @@ def precision_options(precision: str) -> dict[str, Any]:
     kind = "bf16" if "bf16" in precision else "fp16" if "16" in precision else "fp32"
     if "true" in precision:
         return {"precision": kind}
-    if kind == "fp32":
-        return {}
-    return {"autocast": True, "precision": "bf16" if kind == "bf16" else "fp32"}
+    return {} if kind == "fp32" else {"autocast": True, "precision": kind}
+
+
+def _say(answer: Fit) -> None:
+    """One line on stderr where the step fits, a warning where it does not."""
+    worst = max(answer.checks, key=lambda check: check["value"] / check["limit"])
+    figures = (f"up to {number(worst['value'])} {worst['unit']}, of "
+               f"{number(worst['limit'])} {worst['unit']}")
+    text = f"the first step of {answer.model} {answer.fit} on {answer.place}: {figures}"
+    if answer:
+        print(f"foretell: {text}", file=sys.stderr)
+    else:
+        warn(f"foretell: {text}; foretell.advise says what would make it fit")
 
 
 def warn_unless_it_fits(model: Any, batch: Any, **options: Any) -> bool | None:
-    """Gives a foretell.Warning where a training step will not fit, or cannot be
-    predicted. None in that case: it never stops a training."""
+    """Says whether a training step will fit: on stderr where it does, by a
+    foretell.Warning where it does not or cannot be predicted. None in that case: it
+    never stops a training."""
     try:
         with warnings.catch_warnings():
             # What is doubtful of a figure is for those who ask for it.
             warnings.simplefilter("ignore", Warning)
             answer = fits(model, example_of(batch), mode="training", **options)
     except Error as error:
-        warn(f"whether the step fits cannot be told: {error}")
+        warn(f"foretell: whether the step fits cannot be told: {error}")
         return None
-    if not answer:
-        worst = max(answer.checks, key=lambda check: check["value"] / check["limit"])
-        warn(f"the first step of {answer.model} {answer.fit} on {answer.place}: up to "
-             f"{number(worst['value'])} {worst['unit']}, of "
-             f"{number(worst['limit'])} {worst['unit']}")
+    _say(answer)
     return answer.accepted

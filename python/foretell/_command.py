@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ._errors import Error, warn
+from ._meanings import in_python
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 # Exit statuses, as docs/command_line.md lists them.
@@ -89,9 +90,9 @@ def _judge(outcome: subprocess.CompletedProcess[str],
     status = outcome.returncode
     if status not in accept:
         errors = _said(outcome.stderr, SAYS_ERROR) or [outcome.stderr.strip()]
-        raise Error("\n".join(errors), CODES.get(status, "internal"))
+        raise Error(in_python("\n".join(errors)), CODES.get(status, "internal"))
     for warning in _said(outcome.stderr, SAYS_WARNING):
-        warn(warning)
+        warn(in_python(warning))
     return outcome.stdout
 
 
@@ -117,7 +118,7 @@ def run_json(words: Collection[str],
 def raise_errors(document: Mapping[str, Any]) -> None:
     """Raises the first error that a document lists."""
     for error in document.get("errors", ()):
-        raise Error(error["message"], error["code"])
+        raise Error(in_python(error["message"]), error["code"])
 
 
 def the_result(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from ._errors import Error, warn
-from ._local import catalogue
+from ._local import catalogue, device_name
+from ._meanings import OPTIONS, in_python, with_options
 from ._model import Model, Opened, open_model
 from ._prediction import Prediction, prediction
 from ._text import table_html, table_text
+from ._words import asked
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -96,12 +98,13 @@ def _answers(opened: Opened, options: Mapping[str, Any]) -> list[Prediction]:
     document = opened.run_json([*opened.words("predict", options), "--json"])
     if not document["results"]:
         error = document["errors"][0]
-        raise Error(error["message"], error["code"])
+        raise Error(in_python(error["message"]), error["code"])
     for error in document["errors"]:
-        warn(error["message"])
+        warn(in_python(error["message"]))
     return [prediction(result, opened, options) for result in document["results"]]
 
 
+@with_options(OPTIONS)
 def compare(models: Union[Model, Sequence[Model]], inputs: Any = None, *,
             batches: Union[int, Sequence[int], None] = None,
             devices: Union[str, Sequence[str]] = DEVICE,
@@ -115,16 +118,16 @@ def compare(models: Union[Model, Sequence[Model]], inputs: Any = None, *,
     Raises Error where a model cannot be answered at all on a device; single batches
     that fail are warnings.
     """
-    asked: dict[str, Any] = {**options}
+    inputs, found = asked(inputs, options)
     for one, several in (("device", "devices"), ("batch", "batches")):
-        if asked.get(one) is not None:
-            raise Error(f"{one}={asked[one]!r}: compare takes {several}")
-    asked["batch"] = batches
+        if found.get(one) is not None:
+            raise Error(f"{one}={found[one]!r}: compare takes {several}")
+    found["batch"] = batches
     if devices == ALL_DEVICES:
         devices = [one["name"] for one in catalogue()]
     predictions = []
     for model in _named(models):
-        opened = open_model(model, None if isinstance(model, str) else inputs, asked)
+        opened = open_model(model, None if isinstance(model, str) else inputs, found)
         for device in _named(devices):
-            predictions += _answers(opened, {**asked, "device": device})
+            predictions += _answers(opened, {**found, "device": device_name(device)})
     return Comparison(predictions)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import types
 import warnings
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class Error(Exception):
@@ -23,4 +28,9 @@ class Warning(UserWarning):  # noqa: A001 - foretell.Warning, as foretell.Error
 
 def warn(message: str) -> None:
     """Gives a foretell.Warning that names the line outside this package."""
-    warnings.warn(message, Warning, stacklevel=3)
+    level = 2
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        level += 1
+        frame = frame.f_back
+    warnings.warn(message, Warning, stacklevel=level)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import inspect
 import io
 import logging
@@ -17,40 +18,17 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
 
-from ._call import (Arguments, refuse_bad_inputs, with_plain_results,
-                    without_checkpoints)
-from ._errors import Error, warn
+from ._call import refuse_bad_inputs
+from ._checkpoints import Checkpoints, without_checkpoints
+from ._errors import Error
+from ._hollow import hollow_copy, on_meta
+from ._hugging_face import prepare
 from ._on_meta import tried_on_meta
+from ._values import Arguments, Call, tensors_in
+from ._wrappers import unwrapped
 
 # torch.export and the streams that it prints to belong to the whole process.
 _EXPORTING = threading.Lock()
-
-
-def _on_meta(tensor: torch.Tensor) -> torch.Tensor:
-    """Its type alone: nothing is allocated or copied."""
-    empty = torch.empty_strided(tensor.size(), tensor.stride(),
-                                dtype=tensor.dtype, device="meta")
-    if isinstance(tensor, torch.nn.Parameter):
-        return torch.nn.Parameter(empty, requires_grad=tensor.requires_grad)
-    return empty
-
-
-def _hollow_copy(module: torch.nn.Module) -> torch.nn.Module:
-    """A copy on the meta device. No weight is read; shared tensors stay shared.
-
-    Raises Error for a lazy module that has not been called yet.
-    """
-    for name, tensor in (*module.named_parameters(), *module.named_buffers()):
-        if torch.nn.parameter.is_lazy(tensor):
-            raise Error(f"{type(module).__name__}: '{name}' has no shape yet; call the "
-                        "module once with an example, so that its lazy layers have one")
-    copies: dict[int, Any] = {}
-    for part in module.modules():
-        held = [*part._parameters.values(), *part._buffers.values(),
-                *vars(part).values()]
-        copies.update({id(tensor): _on_meta(tensor) for tensor in held
-                       if isinstance(tensor, torch.Tensor)})
-    return copy.deepcopy(module, copies)
 
 
 def _arguments(inputs: Any) -> Arguments:
@@ -147,61 +125,89 @@ def _refuse_fixed_batch(module: torch.nn.Module, program: ExportedProgram) -> No
 
 
 def _export_quietly(module: torch.nn.Module, arguments: Arguments,
-                    shapes: Any) -> ExportedProgram:
+                    shapes: Any) -> tuple[ExportedProgram, Checkpoints]:
     """torch.export of a module on the meta device."""
     def once() -> ExportedProgram:
         with _silence():
             return torch.export.export(module, *arguments, dynamic_shapes=shapes,
                                        strict=False)
-    with _EXPORTING, without_checkpoints() as seen:
-        program = tried_on_meta(once)
-    if seen and module.training:
-        warn(f"{type(module).__name__}: torch.export leaves torch.utils.checkpoint out, "
-             f"here around {', '.join(sorted(set(seen)))}: activations count as kept; "
-             "recompute='PATH' computes the modules at a path again")
-    return program
+    with _EXPORTING, without_checkpoints(module) as seen:
+        return tried_on_meta(once), seen
 
 
 def _first_line(error: Exception) -> str:
     return next(filter(None, str(error).splitlines()), type(error).__name__)
 
 
-def export(module: torch.nn.Module, inputs: Any, *, training: bool,
-           any_batch: bool) -> ExportedProgram:
-    """The program of a forward pass, without weights; `module` is not changed.
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """A module as torch.export sees it."""
 
-    In training a module in eval mode is taken in training mode, else one as it
-    stands; in inference always in eval mode. With `any_batch` the leading dimension
-    of the inputs is left open.
+    program: ExportedProgram
+    checkpoints: Checkpoints
+    """What the module computes again in training."""
+
+
+@dataclasses.dataclass(frozen=True)
+class How:
+    """In which form a module is exported."""
+
+    training: bool = False
+    any_batch: bool = False
+    """The leading dimension of the inputs is left open."""
+    dtype: torch.dtype | None = None
+    """That of all weights and inputs of floating point; None: as they are."""
+
+
+def _cast(dtype: torch.dtype) -> Callable[[torch.Tensor], torch.Tensor]:
+    return lambda one: one.to(dtype) if one.is_floating_point() else one
+
+
+def _prepared(module: torch.nn.Module, how: How) -> torch.nn.Module:
+    """A copy on the meta device, in the mode and type that are asked for. In training
+    a module in eval mode is taken in training mode, else one as it stands; in
+    inference always in eval mode."""
+    hollow = hollow_copy(module)
+    if not how.training or not unwrapped(module).training:
+        hollow.train(how.training)
+    prepare(hollow, how.training)
+    return hollow if how.dtype is None else hollow.to(how.dtype)
+
+
+def export(module: torch.nn.Module, inputs: Any, how: How) -> Exported:
+    """The program of a forward pass, without weights; `module` is not changed.
 
     Raises Error where torch.export does, with its first line; for inputs that are not
     the module's, an empty batch, and a batch that its code fixes.
     """
-    arguments = _map_tensors(_on_meta, _arguments(inputs))
-    refuse_bad_inputs(module, arguments)
+    name = type(unwrapped(module)).__name__
+    refuse_bad_inputs(unwrapped(module), _arguments(inputs))
+    call = Call(_arguments(inputs))
+    arguments = _map_tensors(on_meta, call.arguments)
+    if how.dtype is not None:
+        arguments = _map_tensors(_cast(how.dtype), arguments)
     if _batch(arguments) == 0:
-        raise Error(f"{type(module).__name__}: the batch, the leading dimension of its "
-                    "first input, is 0, expected at least 1", "invalid_argument")
-    hollow = with_plain_results(_hollow_copy(module))
-    if not training or not module.training:
-        hollow.train(training)
-    if any_batch:
+        raise Error(f"{name}: the batch, the leading dimension of its first input, is "
+                    "0, expected at least 1", "invalid_argument")
+    hollow = call.wrap(_prepared(module, how), how.training)
+    if how.any_batch:
         arguments = _with_free_batch(arguments)
-    shapes = _dynamic_shapes(hollow, arguments) if any_batch else None
+    shapes = _dynamic_shapes(hollow, arguments) if how.any_batch else None
     try:
-        program = _export_quietly(hollow, arguments, shapes)
+        program, checkpoints = _export_quietly(hollow, arguments, shapes)
     except Exception as error:
-        raise Error(f"{type(module).__name__}: torch.export cannot export it: "
-                    f"{_first_line(error)}; a file of torch.jit.trace or "
-                    "torch.onnx may do",
+        raise Error(f"{name}: torch.export cannot export it: {_first_line(error)}; a "
+                    "file of torch.jit.trace or torch.onnx may do",
                     "unsupported") from error
-    if any_batch:
-        _refuse_fixed_batch(module, program)
-    return program
+    if how.any_batch:
+        _refuse_fixed_batch(hollow, program)
+    return Exported(program, checkpoints)
 
 
 def _over_one_element(tensor: torch.Tensor) -> torch.Tensor:
-    """Its type over a storage of one element."""
+    """Its type over a storage of one element, or of none where it has none."""
+    if tensor.numel() == 0:
+        return torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu")
     one = torch.zeros(1, dtype=tensor.dtype, device="cpu")
     hollow = one.as_strided(tensor.shape, [0] * tensor.dim())
     if isinstance(tensor, torch.nn.Parameter):

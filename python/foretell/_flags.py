@@ -10,20 +10,30 @@ from ._errors import Error
 from ._optimizers import optimizer_name, runs_fused, runs_one_by_one
 
 if TYPE_CHECKING:
+    from torch import device as torch_device
+    from torch import dtype
     from torch.optim import Optimizer
+
+Precision = Literal["fp32", "tf32", "fp16", "bf16"]
 
 
 class Options(TypedDict, total=False):
-    """What predict, fits, max_batch, inspect and compare take, as the flags of
-    `foretell predict --help` with `_` in place of `-`. None leaves a flag out."""
+    """What predict, fits, max_batch, inspect and compare take: the flags of
+    `foretell predict --help` with `_` for `-`, whose meaning _meanings.OPTIONS has, and
+    names that other libraries use. None leaves an option out."""
 
     batch: Union[int, Sequence[int], None]
     dim: Mapping[str, int]
     input: Union[str, Mapping[str, str]]
+    batch_size: Union[int, None]
+    input_size: Any
     mode: Literal["inference", "training"]
-    optimizer: Union[str, "Optimizer", None]
-    precision: Literal["fp32", "tf32", "fp16", "bf16"]
-    autocast: bool
+    training: bool
+    optimizer: Union[str, "Optimizer", "type[Optimizer]", None]
+    precision: Union[Precision, "dtype", None]
+    dtype: Union[Precision, "dtype", None]
+    autocast: Union[bool, Precision, "dtype"]
+    amp: Union[bool, Precision, "dtype"]
     grad: bool
     channels_last: bool
     foreach: bool
@@ -32,11 +42,12 @@ class Options(TypedDict, total=False):
     accumulate: int
     trainable: str
     lora: str
-    recompute: str
+    recompute: Union[str, None]
+    gradient_checkpointing: bool
     parallel: str
     link: float
     expandable_segments: bool
-    device: str
+    device: Union[str, int, "torch_device"]
     environment: str | None
     device_file: Union[str, Sequence[str]]
     environment_file: Union[str, Sequence[str]]

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ._command import raise_errors
 from ._errors import warn
 from ._flags import refuse_batches
+from ._meanings import OPTIONS, in_python, with_options
 from ._model import Model, Opened, open_model
 from ._text import table_html, table_text
+from ._words import asked
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -64,15 +66,17 @@ def inspect_opened(opened: Opened, options: Mapping[str, Any]) -> Operators:
     document = opened.run_json(words)
     raise_errors(document)
     for warning in document["warnings"]:
-        warn(warning)
+        warn(in_python(warning))
     return Operators(document)
 
 
+@with_options(OPTIONS)
 def inspect(model: Model, inputs: Any = None,
             **options: Unpack[Options]) -> Operators:
     """Every operator of a step: shapes, MACs, memory, time and energy.
 
     Takes what predict takes, one batch at most, and raises what it raises.
     """
-    refuse_batches("inspect", options)
-    return inspect_opened(open_model(model, inputs, options), options)
+    inputs, found = asked(inputs, options)
+    refuse_batches("inspect", found)
+    return inspect_opened(open_model(model, inputs, found), found)

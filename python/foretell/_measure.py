@@ -7,7 +7,9 @@ from typing import Any
 
 from ._errors import Error
 from ._model import Model, open_model
+from ._flags import to_words
 from ._text import number
+from ._words import asked
 
 
 class Measurement(dict[str, Any]):
@@ -36,11 +38,13 @@ def measure(model: Model, inputs: Any = None, *, device: str = "cuda:0",
     files that you trust. TorchScript and .pt2 files run on a GPU with trust=True
     alone. A row whose status is not "ok" says why in its message.
     """
+    inputs, options = asked(inputs, options)
     opened = open_model(model, inputs, options)
     # A module in memory is the caller's own program.
     is_own = not isinstance(model, (str, os.PathLike))
     options = {"trust": is_own, **options, "device": device}
-    words = [*opened.words("measure", options), "--json"]
+    # What the module implies for a prediction is what it does.
+    words = ["measure", opened.path, *to_words(options), "--json"]
     rows = opened.run_json(words)["measurements"]
     if not rows:
         raise Error(f"{opened.name}: nothing was measured", "internal")

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Union
 
-from . import _command
+from . import _command, _source
 from ._errors import Error
 from ._flags import to_words
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 else:
     Model = Any
 ZOO = "zoo:"
+NO_CHANGE = "does not change them"
+NOTHING_AGAIN = "keeps anything that could be computed again"
 
 
 @dataclasses.dataclass
@@ -33,9 +35,12 @@ class Opened:
     path: str
     name: str
     """What messages and answers call it."""
+    found: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """Options that the model itself implies; those of the caller come first."""
 
     def words(self, command: str, options: Mapping[str, Any]) -> list[str]:
-        return [command, self.path, *to_words(options)]
+        asked = {name: value for name, value in options.items() if value is not None}
+        return [command, self.path, *to_words({**self.found, **asked})]
 
     def run_json(self, words: Collection[str],
                  accept: Collection[int] = (_command.DONE,)) -> dict[str, Any]:
@@ -44,6 +49,11 @@ class Opened:
             document = _command.run_json(words, accept)
         except Error as error:
             raise Error(self.named(str(error)), error.code) from None
+        again = f"--recompute={self.found.get('recompute')}"
+        if again in words and any(NOTHING_AGAIN in error["message"]
+                                  for error in document.get("errors", ())):
+            # Checkpoints around frozen modules keep nothing.
+            return self.run_json([one for one in words if one != again], accept)
         named: dict[str, Any] = self._rename(document)
         return named
 
@@ -51,11 +61,15 @@ class Opened:
         """The text with the model's name for the path of a file of our own."""
         return text.replace(self.path, self.name)
 
+    def _is_idle(self, value: Any) -> bool:
+        """A module that was cast has the type of `precision` already."""
+        return bool(self.found) and isinstance(value, str) and NO_CHANGE in value
+
     def _rename(self, value: Any) -> Any:
         if isinstance(value, dict):
             return {key: self._rename(one) for key, one in value.items()}
         if isinstance(value, list):
-            return [self._rename(one) for one in value]
+            return [self._rename(one) for one in value if not self._is_idle(one)]
         return self.named(value) if isinstance(value, str) else value
 
 
@@ -78,16 +92,23 @@ def _open_path(model: Union[str, "os.PathLike[str]"], inputs: Any) -> Opened:
     return Opened(f"./{path}" if path.startswith("-") else path, path)
 
 
-def open_model(model: Model, inputs: Any, options: Mapping[str, Any],
-               any_batch: bool = False) -> Opened:
-    """A path or a name as it is; a module or an exported program in a file of ours,
-    deleted with the result. With `any_batch`, or where options name batches, its
-    batch is left open.
+def _of_text(text: str, inputs: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+    """The module that a text names, and its inputs; the text itself where the program
+    reads what it names."""
+    module = _source.of_python_file(text)
+    if module is not None:
+        return module, inputs
+    folder = None if text.startswith(ZOO) else _source.folder_of_transformers(text)
+    if folder is None:
+        return text, inputs
+    from ._hugging_face import from_folder
 
-    Raises Error for anything else, and where a module cannot be exported.
-    """
-    if isinstance(model, (str, os.PathLike)):
-        return _open_path(model, inputs)
+    made, example = from_folder(folder, options)
+    return made, example if inputs is None else inputs
+
+
+def _refuse_others(model: Any, inputs: Any) -> None:
+    """Raises Error for what is no model, and for a module without inputs."""
     is_module = _is_torch(model, "nn.Module")
     if not is_module and not _is_torch(model, "export.ExportedProgram"):
         raise Error(f"model is a {type(model).__name__}, expected an nn.Module, an "
@@ -98,23 +119,41 @@ def open_model(model: Model, inputs: Any, options: Mapping[str, Any],
                     "input='f32[8,3,224,224]'", "unsupported")
     if is_module and inputs is None:
         raise Error(f"{type(model).__name__}: a module says nothing of its inputs; "
-                    "give an example, e.g. torch.empty(8, 3, 224, 224)")
-    from . import _export  # torch takes seconds to import
+                    "give an example, e.g. torch.empty(8, 3, 224, 224), or its sizes: "
+                    "(8, 3, 224, 224)")
 
-    program: Any = model
-    mode = None
-    if is_module:
-        mode = options.get("mode", "inference")
-        program = _export.export(
-            program, inputs, training=mode == "training",
-            any_batch=any_batch or not _export.has_batch(inputs, options.get("batch")))
-    name = type(model).__name__
+
+def _file_of(program: Any, name: str, mode: str | None, found: Mapping[str, Any]) -> Opened:
+    """The program in a file of ours, deleted with the result."""
+    from ._export import to_file
+
     folder = pathlib.Path(tempfile.mkdtemp(prefix="foretell-"))
     try:
-        path = _export.to_file(program, folder, name, mode)
+        path = to_file(program, folder, name, mode)
     except BaseException:
         shutil.rmtree(folder)
         raise
-    opened = Opened(str(path), name)
+    opened = Opened(str(path), name, found)
     weakref.finalize(opened, shutil.rmtree, folder, ignore_errors=True)
     return opened
+
+
+def open_model(model: Model, inputs: Any, options: dict[str, Any],
+               any_batch: bool = False) -> Opened:
+    """A path or a name as it is; a module or an exported program in a file of ours,
+    deleted with the result and with the module. With `any_batch`, or where options
+    name batches, its batch is left open.
+
+    Raises Error for anything else, and where a module cannot be exported.
+    """
+    source: Any = model
+    if isinstance(model, str):
+        source, inputs = _of_text(model, inputs, options)
+    if isinstance(source, (str, os.PathLike)):
+        return _open_path(source, inputs)
+    _refuse_others(source, inputs)
+    if not _is_torch(source, "nn.Module"):
+        return _file_of(source, type(source).__name__, None, {})
+    from ._modules import open_module  # torch takes seconds to import
+
+    return open_module(source, inputs, options, any_batch, _file_of)

@@ -30,18 +30,27 @@ _NOT_COUNTED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def optimizer_name(optimizer: Union[str, "Optimizer"]) -> str:
-    """"momentum" of SGD(…, momentum=0.9), "adamw" of AdamW(…); texts as they are.
+def _name_of_class(kind: str) -> str:
+    """Of a class with its default options. Raises Error for one that is not counted."""
+    if kind not in _NAMES:
+        raise Error(f"optimizer {kind}: expected one of {', '.join(_NAMES)}, or a name",
+                    "unsupported")
+    return _NAMES[kind][2]
+
+
+def optimizer_name(optimizer: Union[str, "Optimizer", "type[Optimizer]"]) -> str:
+    """"momentum" of SGD(…, momentum=0.9), "adamw" of AdamW(…), AdamW or "AdamW".
 
     Raises Error for other classes, and for options that are not counted.
     """
     if isinstance(optimizer, str):
-        return optimizer
+        return optimizer.lower()
+    if isinstance(optimizer, type):
+        return _name_of_class(optimizer.__name__)
     kind = type(optimizer).__name__
     groups: list[dict[str, Any]] = getattr(optimizer, "param_groups", [])
     if kind not in _NAMES or not groups:
-        raise Error(f"optimizer {kind}: expected one of {', '.join(_NAMES)}, or "
-                    "a name", "unsupported")
+        return _name_of_class(kind)
     for option in _NOT_COUNTED.get(kind, ()):
         if any(group.get(option) for group in groups):
             raise Error(f"optimizer {kind}: {option}={groups[0].get(option)} is not "
@@ -71,8 +80,12 @@ def trained_names(model: Any, optimizer: Any) -> str | None:
     Warns of parameters that require gradients and are in no group: PyTorch would
     compute their gradients and keep them.
     """
-    if not hasattr(model, "named_parameters") or isinstance(optimizer, (str, type(None))):
+    if (not hasattr(model, "named_parameters")
+            or isinstance(optimizer, (str, type, type(None)))):
         return None
+    from ._wrappers import unwrapped  # torch is there: the model is a module
+
+    model = unwrapped(model)
     held = {id(parameter) for group in optimizer.param_groups
             for parameter in group["params"]}
     wanted = {name: id(parameter) in held

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ._meanings import in_python
 from ._model import Opened
 from ._records import from_json
 
@@ -223,5 +224,6 @@ def prediction(result: Mapping[str, Any], opened: Opened,
         for name, kind in (("memory", Memory), ("latency", Latency),
                            ("energy", Energy))}
     return from_json(Prediction, {
-        **result, **figures, "mig": _mig(result["mig"]), "_document": result,
+        **result, **figures, "mig": _mig(result["mig"]),
+        "warnings": list(map(in_python, result["warnings"])), "_document": result,
         "_opened": opened, "_options": options})

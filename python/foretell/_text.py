@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
+from ._meanings import in_python
+
 if TYPE_CHECKING:
     from ._prediction import Prediction
 
@@ -17,13 +19,13 @@ def number(value: float) -> str:
 
 
 def _rows(p: Prediction) -> Rows:
-    rows = [(line["label"], line["text"]) for line in p.verdict["lines"]]
+    rows = [(line["label"], in_python(line["text"])) for line in p.verdict["lines"]]
     return rows + [("warning", warning) for warning in p.warnings]
 
 
 def _heads(p: Prediction) -> list[str]:
     inputs = p.verdict["inputs"]
-    return [p.verdict["title"], *([f"input {inputs}"] if inputs else []),
+    return [in_python(p.verdict["title"]), *([f"input {inputs}"] if inputs else []),
             f"on {p.verdict['place']}"]
 
 
@@ -40,6 +42,11 @@ def _table(rows: list[list[str]], head: list[str]) -> str:
 
     body = "".join(line(row, "td") for row in rows)
     return f"<table>{line(head, 'th') if head else ''}{body}</table>"
+
+
+def heading_html(name: str, rest: str) -> str:
+    """A model's name, and what is said of it."""
+    return f"<p><b>{html.escape(name)}</b> ({html.escape(rest)})</p>"
 
 
 def prediction_html(p: Prediction) -> str:

@@ -1,4 +1,4 @@
-"""A Lightning callback that warns before the first step.
+"""A Lightning callback that says before the first step whether it fits.
 
     trainer = Trainer(callbacks=[foretell.lightning.MemoryCheck()])
 """
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 class MemoryCheck(Callback):  # type: ignore[misc]
-    """Warns (foretell.Warning) where the step will not fit.
+    """Warns (foretell.Warning) where the step will not fit; one line on stderr where
+    it will.
 
     `device` is a name of the catalogue, else the GPU that is here; `profile` a MIG
     profile. `inputs` are those of the module's forward; else its
@@ -48,7 +49,7 @@ class MemoryCheck(Callback):  # type: ignore[misc]
             options = {**device_options(self.device),
                        **precision_options(str(trainer.precision))}
         except Error as error:
-            warn(str(error))
+            warn(f"foretell: whether the step fits cannot be told: {error}")
             return
         optimizers = trainer.optimizers
         self.fits = warn_unless_it_fits(

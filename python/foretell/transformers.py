@@ -1,4 +1,4 @@
-"""A Hugging Face `Trainer` callback that warns before the first step.
+"""A Hugging Face `Trainer` callback that says before the first step whether it fits.
 
     trainer = Trainer(model, args, callbacks=[foretell.transformers.MemoryCheck()])
 """
@@ -29,10 +29,11 @@ def _first_batch(loader: Any) -> dict[str, Any]:
 
 
 class MemoryCheck(TrainerCallback):  # type: ignore[misc]
-    """Warns (foretell.Warning) where the step will not fit.
+    """Warns (foretell.Warning) where the step will not fit; one line on stderr where
+    it will.
 
     `device` is a name of the catalogue, else the GPU that is here; `profile` a MIG
-    profile. Gradient checkpointing and sharding are not counted.
+    profile. Sharding is not counted.
     """
 
     def __init__(self, device: str | None = None,
@@ -48,7 +49,7 @@ class MemoryCheck(TrainerCallback):  # type: ignore[misc]
             options = {**device_options(self.device),
                        **precision_options(_precision(args))}
         except Error as error:
-            warn(str(error))
+            warn(f"foretell: whether the step fits cannot be told: {error}")
             return
         # accelerate wraps the optimizer.
         inner = getattr(optimizer, "optimizer", optimizer)

@@ -1,0 +1,64 @@
+"""Copies of modules and tensors on the meta device: types alone."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+
+from ._errors import Error
+from ._wrappers import inside, unflattened, unwrapped
+
+
+def on_meta(tensor: torch.Tensor) -> torch.Tensor:
+    """Its type alone: nothing is allocated or copied."""
+    empty = torch.empty_strided(tensor.size(), tensor.stride(),
+                                dtype=tensor.dtype, device="meta")
+    if isinstance(tensor, torch.nn.Parameter):
+        return torch.nn.Parameter(empty, requires_grad=tensor.requires_grad)
+    return empty
+
+
+def _refuse_lazy(module: torch.nn.Module) -> None:
+    for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+        if torch.nn.parameter.is_lazy(tensor):
+            raise Error(f"{type(module).__name__}: '{name}' has no shape yet; call the "
+                        "module once with an example, so that its lazy layers have one")
+
+
+def _restore(module: torch.nn.Module, copies: dict[int, Any],
+             flat: dict[tuple[int, str], torch.nn.Parameter]) -> None:
+    """Puts the parameters of flat ones back where they were before FSDP."""
+    for part in module.modules():
+        for (owner, name), parameter in flat.items():
+            if owner == id(part):
+                made = copies[id(part)]
+                vars(made).pop(name, None)
+                made._parameters[name] = parameter
+
+
+def hollow_copy(module: torch.nn.Module) -> torch.nn.Module:
+    """A copy on the meta device, without torch.compile and data parallel wrappers.
+    No weight is read; shared tensors stay shared.
+
+    Raises Error for a lazy module that has not been called yet.
+    """
+    _refuse_lazy(module)
+    flat = unflattened(module)
+    module = unwrapped(module)
+    copies: dict[int, Any] = {}
+    for part in module.modules():
+        held = [*part._parameters.values(), *part._buffers.values(),
+                *vars(part).values()]
+        copies.update({id(tensor): on_meta(tensor) for tensor in held
+                       if isinstance(tensor, torch.Tensor)})
+    # Children come after their parents, and a copy is made of what is in `copies`.
+    for part in reversed(list(module.modules())):
+        if inside(part) is not None:
+            copies[id(part)] = copy.deepcopy(unwrapped(part), copies)
+    made: torch.nn.Module = copy.deepcopy(module, copies)
+    for part in made.modules():
+        part._compiled_call_impl = None
+    _restore(module, copies, flat)
+    return made

@@ -1,0 +1,121 @@
+"""What the keyword arguments mean, for help() and for messages of the program."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import textwrap
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+OPTIONS: dict[str, str] = {
+    "batch": "samples of one step; it replaces the leading dimension of the inputs. "
+             "Also batch_size=",
+    "mode": '"inference" or "training" (forward, backward and optimizer step); also '
+            "training=True",
+    "optimizer": 'of training: "sgd", "momentum", "adam", "adamw", "rmsprop", '
+                 '"adagrad", "adafactor", or an object of torch.optim',
+    "precision": 'of weights and products: "fp32", "tf32", "fp16", "bf16" or a '
+                 "torch.dtype; a module is cast to it. Also dtype=",
+    "autocast": 'mixed precision as torch.autocast: True, "bf16" or "fp16"; also amp=',
+    "device": "the GPU, by a name that `foretell devices` lists, as nvidia-smi calls "
+              'it, or "cuda": the GPU of this machine. Default: a100-sxm4-40gb',
+    "input": 'types of a file\'s inputs: "f32[8,3,224,224]", or a dict by name',
+    "dim": 'sizes of open dimensions by name: {"seq": 128}',
+    "trainable": "regular expression: only parameters in whose names it is found train",
+    "lora": 'adapters, of which alone is trained: "r=16,targets=q_proj|v_proj"',
+    "recompute": 'activation checkpointing: "auto", or paths of modules: "blocks.*"; '
+                 "also gradient_checkpointing=True",
+    "accumulate": "batches whose gradients are added up before the optimizer runs",
+    "parallel": 'how GPUs share the step: "ddp:8", "fsdp:8"',
+    "link": "GB/s between GPUs, for parallel=",
+    "grad": "inference without torch.no_grad()",
+    "channels_last": "images lie in memory with their channels last",
+    "foreach": "False: the optimizer takes parameters one by one",
+    "fused": "True: the optimizer runs as one kernel",
+    "set_to_none": "False: zero_grad() fills gradients with zeros",
+    "expandable_segments": "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+    "phase": 'of a language model: "forward", "prefill" or "decode"',
+    "cache": "tokens in the key-value cache, for phase=",
+    "host": 'who launches kernels: "python" or "cpp", or the file of a measured host',
+    "torch": 'the version of PyTorch that runs the step: "2.9"',
+    "environment": "the CUDA context, by a name of `foretell devices`",
+    "power_limit": "watts that the GPU may take",
+    "device_file": "JSON of a GPU of your own",
+    "environment_file": "JSON of a CUDA context of your own",
+    "method": '"auto", "analytic", "learned" or "pmgns"',
+    "checkpoint": "a trained network that corrects or gives the figures",
+    "adaptation": "corrections from measurements of your own",
+    "mig_rule": '"usable-memory", or "dippm": the rule of the paper',
+    "trace": '"meta", or "cpu" for sizes that follow from values',
+    "fuse": 'operators as one: "none", "exported" or "equivalent"',
+    "sandbox": 'how files are opened: "auto", "require" or "off"',
+    "timeout": "seconds for one file",
+    "no_convert": "True: files of other frameworks are not converted",
+}
+LIMITS: dict[str, str] = {
+    "profile": 'a MIG profile that must hold the step: "1g.5gb"',
+    "max_memory": "MiB that the step may take at most",
+    "max_latency": "ms that one step may take at most",
+    "max_energy": "J that one step may take at most",
+    "strict": "True: latency and energy count at their upper ends, too",
+    "tight": "True: memory counts without what the allocator's cache could give back",
+}
+_SWITCHES = ("autocast", "grad", "channels_last", "expandable_segments", "no_convert",
+             "strict", "tight")
+# A word after a flag that is its value: a placeholder, a number, or a value's form.
+_VALUE = r"(?:'[^']*'|[A-Z][A-Z]+\b|[A-Z]\b|\S*[=\[\]0-9:*]\S*?|{words})(?=[\s,;:)'.]|$)"
+_WORDS = ("training|inference|auto|analytic|learned|pmgns|cpu|meta|off|require|none|"
+          "fp32|tf32|fp16|bf16|adamw|adam|sgd|momentum|decode|prefill")
+_FLAG = re.compile(r"--([a-z][a-z0-9-]*)(?:[= ](" + _VALUE.format(words=_WORDS) + "))?")
+
+
+def _as_keyword(found: re.Match[str]) -> str:
+    name = found[1].replace("-", "_")
+    value = found[2]
+    if value is None:
+        return f"{name}=True" if name in _SWITCHES else f"{name}="
+    value = value.strip("'")
+    key, equals, one = value.partition("=")
+    if name == "dim" and equals:
+        return f"dim={{{key!r}: {one}}}"
+    is_plain = value.isupper() or re.fullmatch(r"[0-9.]+", value)
+    return f"{name}={value if is_plain else repr(value)}"
+
+
+def _unknown_option(found: re.Match[str]) -> str:
+    name = found[1].replace("-", "_")
+    near = difflib.get_close_matches(name, (*OPTIONS, *LIMITS), cutoff=0.7)
+    hint = f"; did you mean {near[0]}=?" if near else ""
+    return f"no option {name}={hint}; help(foretell.predict) lists all"
+
+
+def in_python(text: str) -> str:
+    """The program's text with keyword arguments for flags: batch=N for --batch N."""
+    text = re.sub(r"no flag '--([a-z0-9-]+).*", _unknown_option, text)
+    text = re.sub(r"see foretell ([a-z]+)(?:-([a-z]+))? --help",
+                  lambda found: "see help(foretell." +
+                  "_".join(filter(None, found.groups())) + ")", text)
+    return _FLAG.sub(_as_keyword, text)
+
+
+def _listed(meanings: dict[str, str]) -> str:
+    lines = []
+    for name, meaning in meanings.items():
+        lines += textwrap.wrap(f"{name}: {meaning}", 79, initial_indent="    ",
+                               subsequent_indent="        ")
+    return "\n".join(lines)
+
+
+def with_options(*tables: dict[str, str]) -> Callable[[Function], Function]:
+    """Adds the meaning of the options to a function's docstring."""
+    def add(function: Function) -> Function:
+        if function.__doc__:
+            listed = "\n".join(map(_listed, tables))
+            function.__doc__ = (function.__doc__.rstrip() + "\n\n    Options:\n"
+                                + textwrap.indent(listed, "    ") + "\n")
+        return function
+
+    return add
