@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cli/flags/model_options.h"
@@ -25,5 +26,14 @@ std::vector<TraceOptions> TraceInGradMode(const ModelOptions& model);
 /// Predict and mig::Recommend throw.
 Report AnswerTrace(const Predictor& predictor, const Program& program,
                    const Trace& trace, const AnswerOptions& options);
+
+/// All that is to be said of the answer beside its figures: warnings of the
+/// frontend and the trace, then those of the prediction.
+std::vector<std::string> WarningsOf(const Trace& trace,
+                                    const Prediction& prediction);
+
+/// Prints them on stderr, behind the name of the program.
+void PrintWarnings(const Program& program, const Trace& trace,
+                   const Prediction& prediction);
 
 }  // namespace foretell::cli

@@ -15,6 +15,7 @@
 #include "cli/print/print_calibration.h"
 #include "foretell/calibration.h"
 #include "src/core/json_text.h"
+#include "src/core/numbers.h"
 #include "src/core/output_file.h"
 
 namespace foretell::cli {
@@ -59,6 +60,16 @@ Calibration ToCalibration(const CalibrationPlan& plan, const SweptModel& model,
   return calibration;
 }
 
+/// Empty where the gap helps.
+std::string Worsening(const surrogate::GapFit& fit) {
+  if (!(fit.after > fit.before)) return "";
+  return fmt::format(
+      "the gap makes estimates worse: mean error {} without it, {} on rows "
+      "left "
+      "out with it; predict without --adaptation, or measure more runs",
+      FormatPercent(fit.before, 2), FormatPercent(fit.after, 2));
+}
+
 ExitCode RunCalibrate(const CalibrateCommand& command) {
   const CalibrationPlan& plan = command.plan;
   SweptModel model(plan.model, surrogate::ParseAxes(plan.sweep));
@@ -67,6 +78,8 @@ ExitCode RunCalibrate(const CalibrateCommand& command) {
   std::cout << (command.json ? DumpJson(CalibrationResultToJson(found)) + "\n"
                              : FormatCalibration(found));
   for (const std::string& line : FailedPointLines(found)) PrintWarning(line);
+  const std::string worsening = Worsening(found.fit);
+  if (!worsening.empty()) PrintWarning(worsening);
   if (command.out.empty()) return kExitOk;
   return WriteBesideAnswer(
       command.out, CalibrationToJson(ToCalibration(plan, model, found)));

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -72,7 +73,11 @@ Compared CompareModel(const CompareOptions& options) {
                                 options.batch);
   DevicePrices prices;
   if (!options.prices.empty()) {
-    prices = ReadPrices(options.prices, simulator.catalog());
+    std::vector<std::string> skipped;
+    prices = ReadPrices(options.prices, simulator.catalog(), skipped);
+    for (const std::string& one : skipped) {
+      PrintWarning(one + " is no known device; skipped");
+    }
   }
   const std::vector<DeviceSpec> devices =
       DevicesOf(options, simulator.catalog());
@@ -96,19 +101,37 @@ std::string OrNothing(const std::optional<double>& value) {
   return value ? FormatSignificant(*value) : "";
 }
 
-std::string FormatCompared(const Compared& compared) {
-  TextTable table({"device", "MiB at most", "usable", "fits", "ms", "J",
-                   "USD/h", "USD/1000 batches"});
-  for (const DeviceChoice& choice : compared.choices) {
-    table.AddRow(
-        {choice.device, FormatNumber(choice.needed_mib, 0),
-         FormatNumber(choice.usable_mib, 0), choice.fits ? "yes" : "no",
-         FormatSignificant(choice.latency_ms),
-         FormatSignificant(choice.energy_j), OrNothing(choice.usd_per_hour),
-         OrNothing(choice.usd_per_thousand)});
+/// Of the choices; prices only where there are any.
+TextTable CompareTable(const Compared& compared) {
+  const bool with_prices = std::ranges::any_of(
+      compared.choices,
+      [](const DeviceChoice& one) { return one.usd_per_hour.has_value(); });
+  std::vector<std::string> header = {"device", "MiB at most", "usable",
+                                     "fits",   "ms",          "J"};
+  if (with_prices) {
+    header.insert(header.end(), {"USD/h", "USD/1000 batches"});
   }
-  std::string text = fmt::format("{}, batch {}\n{}", Printable(compared.model),
-                                 compared.batch, table.ToString());
+  TextTable table(std::move(header));
+  for (const DeviceChoice& choice : compared.choices) {
+    std::vector<std::string> row = {choice.device,
+                                    FormatNumber(choice.needed_mib, 0),
+                                    FormatNumber(choice.usable_mib, 0),
+                                    choice.fits ? "yes" : "no",
+                                    FormatSignificant(choice.latency_ms),
+                                    FormatSignificant(choice.energy_j)};
+    if (with_prices) {
+      row.push_back(OrNothing(choice.usd_per_hour));
+      row.push_back(OrNothing(choice.usd_per_thousand));
+    }
+    table.AddRow(std::move(row));
+  }
+  return table;
+}
+
+std::string FormatCompared(const Compared& compared) {
+  std::string text =
+      fmt::format("{}, batch {}\n{}", Printable(compared.model), compared.batch,
+                  CompareTable(compared).ToString());
   for (const std::string& one : compared.untried) {
     text += fmt::format("not simulated: {}\n", Printable(one));
   }

@@ -83,12 +83,14 @@ Finding FindGpu() {
   std::string line;
   if (!std::getline(driver, line)) {
     return {Health::kNote, "GPU",
-            "no NVIDIA driver; predictions need none, measure runs on the CPU"};
+            "no NVIDIA driver; predictions need none, measure runs with "
+            "--device cpu"};
   }
   if (at::hasCUDA()) return {Health::kOk, "GPU", line};
-  return {
-      Health::kNote, "GPU",
-      line + "; this LibTorch is for the CPU, so that measure cannot use it"};
+  return {Health::kNote, "GPU",
+          line +
+              "; this LibTorch is for the CPU, so that measure runs with "
+              "--device cpu alone"};
 }
 
 Finding FindData() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/commands/answer_for_models.h"
+#include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
 #include "cli/flags/fit_flags.h"
 #include "cli/flags/model_options.h"
@@ -61,15 +62,6 @@ std::string Format(const JudgedModel& judged) {
   return text + fmt::format("  {}\n", mig::FitText(judged.verdict.fit));
 }
 
-/// All that is to be said of a figure beside its value.
-std::vector<std::string> Warnings(const Trace& trace,
-                                  const Prediction& prediction) {
-  std::vector<std::string> warnings = trace.warnings;
-  const std::vector<std::string> doubts = prediction.AllWarnings();
-  warnings.insert(warnings.end(), doubts.begin(), doubts.end());
-  return warnings;
-}
-
 ExitCode RunFits(const FitsOptions& options) {
   const Predictor predictor = options.predictor.Make(options.model.run);
   const DeviceSpec& device = predictor.device();
@@ -81,11 +73,12 @@ ExitCode RunFits(const FitsOptions& options) {
         const Prediction prediction = predictor.Predict(trace.graph);
         judged.push_back({program.name(), place,
                           JudgeFit(prediction, device, options.limits),
-                          Warnings(trace, prediction)});
+                          WarningsOf(trace, prediction)});
         all_fit &= judged.back().verdict.fits;
         if (options.json) return;
         WipeProgress();
-        std::cout << Format(judged.back());
+        std::cout << Format(judged.back()) << std::flush;
+        PrintWarnings(program, trace, prediction);
       });
   if (options.json) std::cout << DumpJson(FitsToJson(judged, errors)) << "\n";
   for (const ReportError& error : errors) PrintError(error.message);

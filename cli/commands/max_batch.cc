@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -29,8 +31,10 @@ namespace foretell::cli {
 namespace {
 
 constexpr char kMaxBatchExamples[] =
-    "The largest batch that `foretell fits` accepts with the same flags. Exit\n"
-    "status 1: not even batch 1 fits.\n"
+    "The largest batch that `foretell fits` accepts with the same flags: "
+    "memory\n"
+    "is judged by the upper end of its interval. What fits by the estimate\n"
+    "itself is said on stderr. Exit status 1: not even batch 1 fits.\n"
     "Examples:\n"
     "  foretell max-batch model.onnx\n"
     "  foretell max-batch model.onnx --profile 2g.10gb --precision fp16\n"
@@ -64,9 +68,18 @@ void Print(const Search& search, bool as_json) {
     return;
   }
   std::cout << found.batch << "\n";
+  if (found.likely_batch > found.batch) {
+    PrintNote(fmt::format(
+        "note: batch {} surely fits, by the upper end of the predicted memory; "
+        "up to {} likely, by the estimate",
+        found.batch, found.likely_batch));
+  }
   if (found.batch == found.most) {
     PrintNote(fmt::format("note: batch {} is the limit of the search (--limit)",
                           found.batch));
+  }
+  for (const std::string& warning : found.warnings) {
+    PrintWarning(found.model + ": " + warning);
   }
   if (!search.refusal.empty()) {
     PrintNote("note: the model takes no more: " + search.refusal);
@@ -95,6 +108,17 @@ void RefuseLimitBelow(const BatchRange& range, const std::string& model) {
                           model, range.most, range.least));
 }
 
+/// By the estimate of memory, from what surely fits on.
+std::int64_t LikelyBatch(const LargestBatchFound& sure, const BatchRange& range,
+                         const std::function<Prediction(std::int64_t)>& predict,
+                         const DeviceSpec& device, FitLimits limits) {
+  if (sure.batch == range.most) return sure.batch;
+  limits.by_estimate = true;
+  const BatchRange rest = {.least = std::max(sure.batch, sure.least),
+                           .most = range.most};
+  return LargestBatch(rest, predict, device, limits).batch;
+}
+
 Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
   const DeviceSpec& device = predictor.device();
   const std::string place = PlaceName(device, options.limits.profile);
@@ -106,16 +130,24 @@ Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
                             .most = options.most};
   RefuseLimitBelow(range, program.name());
   std::map<std::int64_t, Prediction> tried;
-  LargestBatchFound found = LargestBatch(
-      range,
-      [&](std::int64_t batch) {
-        const std::vector<BoundInput> inputs = BindInputs(
-            program.inputs(), options.model.ToRequest(batch), program.name());
-        return tried[batch] = predictor.Predict(
-                   TraceProgram(program, inputs, trace_options).graph);
-      },
-      device, options.limits);
-  return {{program.name(), place, found.batch, options.most},
+  const auto predict = [&](std::int64_t batch) {
+    const auto known = tried.find(batch);
+    if (known != tried.end()) return known->second;
+    const std::vector<BoundInput> inputs = BindInputs(
+        program.inputs(), options.model.ToRequest(batch), program.name());
+    return tried[batch] = predictor.Predict(
+               TraceProgram(program, inputs, trace_options).graph);
+  };
+  LargestBatchFound found =
+      LargestBatch(range, predict, device, options.limits);
+  const std::int64_t likely =
+      LikelyBatch(found, range, predict, device, options.limits);
+  return {{.model = program.name(),
+           .place = place,
+           .batch = found.batch,
+           .likely_batch = std::max(likely, found.batch),
+           .most = options.most,
+           .warnings = tried[std::max(found.batch, found.least)].AllWarnings()},
           std::move(tried),
           std::move(found.refusal)};
 }

@@ -1,6 +1,7 @@
 #include "foretell/mig.h"
 #include "cli/flags/number_checks.h"
 
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -9,10 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
 #include "cli/flags/run_flags.h"
 #include "foretell/predictor.h"
+#include "src/core/numbers.h"
 #include "src/core/output_file.h"
+#include "src/core/text.h"
 #include "src/mig/mig_json.h"
 #include "src/mig/parse_job.h"
 #include "src/page/html_page.h"
@@ -24,7 +28,7 @@ namespace {
 constexpr char kPackExamples[] =
     "Examples:\n"
     "  foretell mig pack resnet50.onnx vit.onnx --batch 8\n"
-    "  foretell mig pack --job detector=9000 --job ranker=3500 --format "
+    "  foretell mig pack --job detector=9GB --job ranker=3500 --format "
     "mig-parted\n"
     "  foretell mig pack *.onnx --batch 1 --max-devices 0 --format "
     "kubernetes";
@@ -47,21 +51,48 @@ void AddProfiles(CLI::App& mig, ExitCode& exit_code) {
   });
 }
 
+struct LayoutsCommand {
+  DeviceFlags device;
+  mig::LayoutOptions layout;
+  std::vector<std::string> with;
+  bool without_double_memory = false;
+  bool count = false;
+  bool all = false;
+  bool json = false;
+};
+
+void PrintLayouts(const LayoutsCommand& options, const DeviceSpec& device) {
+  if (options.count) {
+    const mig::LayoutCounts counts = mig::CountLayouts(device, options.layout);
+    std::cout << (options.json ? mig::FormatCountsJson(device, counts)
+                               : mig::FormatCountsTable(device, counts));
+    return;
+  }
+  const std::vector<mig::Layout> layouts = mig::LayoutsWith(
+      device,
+      options.all ? mig::EnumerateLayouts(device, options.layout)
+                  : mig::MaximalLayouts(device, options.layout),
+      options.with);
+  std::cout << fmt::format(
+      "{} of {}{}; first slot:slots profile of every instance\n",
+      Counted(layouts.size(), options.all ? "layout" : "maximal layout"),
+      device.name, options.with.empty() ? "" : " with " + Joined(options.with));
+  std::cout << mig::FormatLayouts(device, layouts);
+}
+
 void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
-  struct Options {
-    DeviceFlags device;
-    mig::LayoutOptions layout;
-    bool without_double_memory = false;
-    bool count = false;
-    bool all = false;
-    bool json = false;
-  };
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LayoutsCommand>();
   CLI::App* command = mig.add_subcommand(
       "layouts", "Ways to divide a device: the maximal ones, or all");
   options->device.AddTo(*command);
   command->add_flag("--count", options->count, "Only how many there are");
   command->add_flag("--all", options->all, "Those with room left, too");
+  command
+      ->add_option("--with", options->with,
+                   "Only those that hold these profiles: 3g.20gb,1g.5gb; one "
+                   "named twice has to be there twice")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_flag("--without-double-memory", options->without_double_memory,
                     "Leave the 1g profile with twice the memory out");
   command->add_flag("--media-extensions", options->layout.media_extensions,
@@ -69,18 +100,8 @@ void AddLayouts(CLI::App& mig, ExitCode& exit_code) {
   command->add_flag("--json", options->json,
                     "JSON document on stdout; with --count");
   command->callback([options, &exit_code] {
-    const DeviceSpec device = options->device.Find();
     options->layout.double_memory = !options->without_double_memory;
-    if (options->count) {
-      const mig::LayoutCounts counts =
-          mig::CountLayouts(device, options->layout);
-      std::cout << (options->json ? mig::FormatCountsJson(device, counts)
-                                  : mig::FormatCountsTable(device, counts));
-    } else {
-      std::cout << mig::FormatLayouts(
-          device, options->all ? mig::EnumerateLayouts(device, options->layout)
-                               : mig::MaximalLayouts(device, options->layout));
-    }
+    PrintLayouts(*options, options->device.Find());
     exit_code = kExitOk;
   });
 }
@@ -111,7 +132,7 @@ void WritePackPage(const std::string& path, const mig::Packing& packing,
 ExitCode RunPack(const PackCommand& options) {
   if (options.model.models.empty() && options.jobs.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
-                "mig pack needs a model, or --job NAME=MIB");
+                "mig pack needs a model, or --job NAME=SIZE");
   }
   const Predictor predictor = options.predictor.Make(options.model.run);
   std::vector<mig::Job> jobs;
@@ -120,8 +141,9 @@ ExitCode RunPack(const PackCommand& options) {
   }
   const std::vector<ReportError> errors = ForEachTrace(
       options.model, [&](const Program& program, const Trace& trace) {
-        jobs.push_back(mig::ToJob(
-            ToDemand(predictor.Predict(trace.graph), program.name())));
+        const Prediction prediction = predictor.Predict(trace.graph);
+        jobs.push_back(mig::ToJob(ToDemand(prediction, program.name())));
+        PrintWarnings(program, trace, prediction);
       });
   for (const ReportError& error : errors) PrintError(error.message);
   if (!errors.empty()) return kExitModelFailed;
@@ -144,7 +166,8 @@ void AddPack(CLI::App& mig, ExitCode& exit_code) {
   options->predictor.AddTo(*command, options->model.run);
   command
       ->add_option("--job", options->jobs,
-                   "A model by name and MiB, instead of a file")
+                   "A model by name and memory, instead of a file: a=9000 "
+                   "(MiB), a=9GB")
       ->allow_extra_args(false);
   command
       ->add_option("--max-devices", options->pack.max_devices,

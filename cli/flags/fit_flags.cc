@@ -7,8 +7,10 @@ namespace foretell::cli {
 void AddFitFlags(CLI::App& command, FitLimits& limits) {
   command.add_option("--profile", limits.profile,
                      "MIG profile instead of the whole device");
-  command.add_option("--max-memory", limits.max_memory_mib, "MiB")
-      ->check(AboveZero());
+  command
+      .add_option("--max-memory", limits.max_memory_mib,
+                  "Memory it may take: MiB, or with a unit: 10GB, 16GiB")
+      ->transform(SizeInMib());
   command
       .add_option("--max-latency", limits.max_latency_ms,
                   "ms per batch or step")

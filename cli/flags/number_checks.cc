@@ -2,9 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 
+#include "src/core/memory_size.h"
+#include "src/core/numbers.h"
 #include "src/core/parse_number.h"
 
 namespace foretell::cli {
@@ -31,6 +34,23 @@ const CLI::Validator& AboveZero() {
       },
       "POSITIVE");
   return check;
+}
+
+const CLI::Validator& SizeInMib() {
+  static const CLI::Validator change(
+      [](std::string& text) -> std::string {
+        const std::optional<double> mib = ParseMib(text);
+        if (!mib || !(*mib > 0) || !std::isfinite(*mib)) {
+          return fmt::format(
+              "'{}': expected MiB above 0, or a number with a unit, as 10GB: "
+              "{}",
+              text, kMemoryUnitsText);
+        }
+        text = FormatExact(*mib);
+        return "";
+      },
+      "SIZE");
+  return change;
 }
 
 const CLI::Validator& SizeInList() {

@@ -16,4 +16,7 @@ const CLI::Validator& NoSize();
 /// 0 and the numbers above it.
 const CLI::Validator& FromZero();
 
+/// Memory above 0: what has a unit ("10GB", "16GiB") becomes MiB.
+const CLI::Validator& SizeInMib();
+
 }  // namespace foretell::cli

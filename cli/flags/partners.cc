@@ -103,6 +103,17 @@ const std::vector<PartnerRow>& Rows() {
        "joins the GPUs of --parallel, which is not given"},
       {"",
        kFlags,
+       {"--profile"},
+       [](G given) { return !given.Has("--parallel"); },
+       "is a MIG instance, and NCCL, by which the GPUs of --parallel share a "
+       "step, does not span MIG instances"},
+      {"mig pack",
+       kFlags,
+       {"--parallel"},
+       [](G) { return false; },
+       "shares a step by NCCL, which does not span MIG instances"},
+      {"",
+       kFlags,
        {"--strict"},
        [](G given) {
          return given.Has("--max-latency") || given.Has("--max-energy");
@@ -139,7 +150,7 @@ const std::vector<PartnerRow>& Rows() {
        "only counts are printed as JSON; add --count"},
       {"mig layouts",
        kFlags,
-       {"--all"},
+       {"--all", "--with"},
        [](G given) { return !given.Has("--count"); },
        "says which layouts are listed; --count counts all of them anyway"},
       {"mig pack",

@@ -15,6 +15,7 @@
 #include "src/core/csv_rows.h"
 #include "src/core/numbers.h"
 #include "src/core/parse_number.h"
+#include "src/core/text.h"
 
 namespace foretell::dataset {
 namespace {
@@ -200,8 +201,12 @@ class Import {
     }
     for (const std::string_view needed : kNeededFields) {
       if (!TextOf(fields, std::string(needed)).empty()) continue;
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("nothing says what the {} is", needed));
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format(
+              "nothing says what the {0} is: no column '{0}' among {1}; "
+              "add --map COLUMN={0}, or --set {0}=VALUE for all rows",
+              needed, Joined(row.columns())));
     }
     return fields;
   }

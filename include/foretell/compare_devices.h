@@ -14,10 +14,12 @@ namespace foretell {
 using DevicePrices = std::map<std::string, double>;
 
 /// Reads a CSV table with the columns device and usd_per_hour, devices by name
-/// or alias of `catalog`. Throws what ForEachCsvRow throws, Error(kNotFound)
-/// for a device that the catalogue lacks and Error(kCorrupt) for a price that
-/// is no number above 0, a device that has two, or a table without rows.
-DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog);
+/// or alias of `catalog`. Rows of devices that it lacks are skipped and noted
+/// in `skipped`, as "prices.csv:3: l40s". Throws what ForEachCsvRow throws, and
+/// Error(kCorrupt) for a price that is no number above 0, a device that has
+/// two, or a table without any known device.
+DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog,
+                        std::vector<std::string>& skipped);
 
 /// One step on one device.
 struct DeviceChoice {

@@ -62,7 +62,10 @@ struct DeviceSpec {
   std::vector<MigProfile> mig_profiles;
   std::vector<std::string> sources;
 
-  /// The profile `name`; throws Error(kNotFound) that lists those there are.
+  /// The profile `name`, whatever its case, also as others call it:
+  /// "nvidia.com/mig-1g.5gb.me" (Kubernetes), "mig-1g.5gb", "MIG 1g.5gb"
+  /// (nvidia-smi). Throws Error(kNotFound) that lists those there are, or says
+  /// that there is no MIG.
   const MigProfile& FindMigProfile(std::string_view name) const;
 };
 

@@ -27,11 +27,14 @@ struct FitLimits {
   bool strict = false;
   /// Accepts a step that fits only when cached segments are given back.
   bool tight = false;
+  /// Judges memory by its estimate, not by the upper end: what likely fits.
+  bool by_estimate = false;
 };
 
 /// A figure beside its limit, both in `unit`.
 struct FitCheck {
-  std::string_view what;  ///< "memory at most", "latency", "energy".
+  /// "memory at most", "memory" by its estimate, "latency", "energy".
+  std::string_view what;
   double value = 0;
   double least = 0;  ///< Memory without the cache; else the value.
   double limit = 0;
@@ -46,10 +49,13 @@ struct FitVerdict {
   bool fits = false;  ///< Every check is within its limit.
   /// The worst of the checks', whether or not a tight fit is accepted.
   mig::Fit fit = mig::Fit::kDoesNotFit;
-  std::vector<FitCheck> checks;  ///< Usable memory first, then the limits.
+  /// Usable memory first, then the limits; a limit of memory below what is
+  /// usable stands for both.
+  std::vector<FitCheck> checks;
 };
 
-/// Judges a prediction for `device`: the upper end of its memory, if need be
+/// Judges a prediction for `device`: the upper end of its memory (its estimate,
+/// by_estimate), if need be
 /// without its cache, by the usable memory and by max_memory_mib, latency and
 /// energy (on limits.profile, where one is named) by their estimates, or by
 /// their upper ends when strict.

@@ -33,6 +33,9 @@ struct Demand {
   double cache_mib = 0;
   double latency_ms = 0;
   double energy_j = 0;
+  /// GPUs that share the step. More than one share it by NCCL, which does not
+  /// reach from one MIG instance to another.
+  std::int64_t gpus = 1;
   /// One per profile that is judged, in any order. May be empty where only
   /// memory is known: latency_ms and energy_j are 0 then.
   std::vector<SliceDemand> slices;
@@ -86,9 +89,9 @@ struct Verdict {
 /// Judges `demand` on `profile` of `device`; without MIG where that is empty.
 ///
 /// Throws Error(kInvalidArgument) for a number that is negative or not finite,
-/// for an interval that does not contain the total, and for a demand with a
-/// latency or energy that says nothing of `profile`; Error(kNotFound) for a
-/// profile that the device lacks.
+/// for an interval that does not contain the total, for a demand with a latency
+/// or energy that says nothing of `profile`, and for a profile where several
+/// GPUs share the step; Error(kNotFound) for a profile that the device lacks.
 Verdict Judge(const Demand& demand, const DeviceSpec& device,
               std::string_view profile = {});
 
@@ -104,8 +107,10 @@ struct Recommendation {
   std::string device;
   Rule rule = Rule::kUsableMemory;
   Verdict whole_device;
-  std::vector<Verdict> profiles;  ///< Ascending by usable MiB, then SMs.
-  /// The chosen profile; empty when none fits or the device has no MIG.
+  /// Ascending by usable MiB, then SMs; none for a step that GPUs share.
+  std::vector<Verdict> profiles;
+  /// The chosen profile; empty when none fits, the device has no MIG or several
+  /// GPUs share the step.
   std::optional<std::string> profile;
   std::string reason;  ///< Why this profile, or why none.
 };
@@ -170,12 +175,14 @@ std::string MultisetName(const DeviceSpec& device, const Layout& layout);
 /// A network that wants an instance of its own.
 struct Job {
   std::string model;
-  double needed_mib = 0;  ///< Upper bound of its memory, context included.
+  /// Upper bound of its memory on the whole device, context included.
+  double needed_mib = 0;
   /// Profiles it may take; empty: every one with enough usable memory. A
   /// profile that is named here but too small is not used.
   std::vector<std::string> profiles;
-  /// What it takes on each profile, for reports; may be empty.
-  std::vector<SliceDemand> slices;
+  /// What it takes on each profile; may be empty.
+  std::vector<SliceDemand> slices = {};
+  std::int64_t gpus = 1;  ///< As Demand; Pack refuses more than one.
 };
 
 /// The job that `demand` asks for, on any profile.
@@ -194,6 +201,8 @@ struct PackedInstance {
   int start = 0;  ///< First memory slot.
   int memory_slots = 0;
   std::string model;
+  double needed_mib = 0;  ///< As Verdict.
+  double margin_mib = 0;
   /// What the model takes there, where its job says so.
   std::optional<SliceDemand> demand;
 };
@@ -217,8 +226,10 @@ struct Packing {
 /// On one device the search is exact: if there is a valid layout it is found,
 /// and of all such it uses the fewest compute slices, then the fewest memory
 /// slots. Over several devices jobs go first-fit in decreasing order of need,
-/// each device searched exactly. A job that no profile holds, or that finds no
-/// room, is data and not an error: it is listed in `unplaced`.
+/// each device searched exactly; where some are left over and in increasing
+/// order fewer would be, in that. A profile holds a job where Judge says so. A
+/// job that no profile holds, or that finds no room, is data and not an error:
+/// it is listed in `unplaced`.
 ///
 /// Throws Error(kInvalidArgument) for a memory that is negative or not finite,
 /// for more than 10,000 jobs and for a negative `max_devices`;
@@ -250,6 +261,13 @@ std::string FormatCountsJson(const DeviceSpec& device,
 std::string FormatLayouts(const DeviceSpec& device,
                           std::span<const Layout> layouts);
 
+/// Those of `layouts` that hold an instance of each profile in `names`; of one
+/// that is named twice two. Throws Error(kNotFound) for a profile that the
+/// device lacks.
+std::vector<Layout> LayoutsWith(const DeviceSpec& device,
+                                std::span<const Layout> layouts,
+                                std::span<const std::string> names);
+
 std::string FormatTable(const Packing& packing);
 std::string FormatJson(const Packing& packing);
 
@@ -265,8 +283,14 @@ std::string MigPartedConfig(const Packing& packing,
 /// "nvidia.com/mig-1g.5gb.me".
 std::string KubernetesResourceName(std::string_view profile);
 
+/// `model` as a DNS label (RFC 1123: at most 63 of a-z, 0-9 and '-'), which is
+/// what Kubernetes takes as the name of a container: "zoo-resnet50" for
+/// "zoo:resnet50", "resnet18-onnx" for "models/resnet18.onnx".
+std::string DnsLabel(std::string_view model);
+
 /// A "resources:" fragment of YAML per model of the packing, with the limit
-/// that gives its container one instance.
+/// that gives its container one instance. Names are DNS labels, each once; the
+/// model's own stands in a comment.
 std::string KubernetesResources(const Packing& packing);
 
 }  // namespace foretell::mig

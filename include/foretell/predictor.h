@@ -66,10 +66,11 @@ std::string_view StepBoundName(StepBound bound);  ///< "gpu", "host", "link".
 
 /// What one step of a network needs on a whole device.
 struct Prediction {
-  std::string device;   ///< DeviceSpec::name.
-  std::string context;  ///< ContextModel::name.
-  Run run;              ///< As the predictor's, with what the graph states.
-  HostSpec host;        ///< As the predictor's.
+  std::string device;     ///< DeviceSpec::name.
+  std::string context;    ///< ContextModel::name.
+  Run run;                ///< As the predictor's, with what the graph states.
+  HostSpec host;          ///< As the predictor's.
+  std::int64_t gpus = 1;  ///< That share the step, by its exchanges.
 
   std::array<Figure, kNumTargets> figures;  ///< In the order of Target.
   const Figure& operator[](Target target) const {
@@ -78,7 +79,8 @@ struct Prediction {
   Figure& operator[](Target target) {
     return figures[static_cast<std::size_t>(target)];
   }
-  std::vector<SliceRatio> slices;  ///< One per MIG profile of the device.
+  /// One per MIG profile of the device; none for a step that GPUs share.
+  std::vector<SliceRatio> slices;
 
   /// What the simulated memory consists of, in bytes. A memory figure that was
   /// learned differs from its total.
@@ -198,7 +200,12 @@ class Predictor {
   Predictor(DeviceSpec device, const Run& run, PredictorOptions options);
   MemoryOptions ToMemoryOptions() const;
   MemoryBreakdown MemoryOf(const OperatorGraph& graph) const;
-  void Correct(const OperatorGraph& graph, const Figure& simulated_memory,
+  /// Memory before anything was learned.
+  struct SimulatedMemory {
+    Figure figure;
+    double cache_mib = 0;
+  };
+  void Correct(const OperatorGraph& graph, const SimulatedMemory& simulated,
                Prediction& prediction) const;
   void SetHost(const HostSpec& host);
   void SetContextSaved(std::vector<SliceRatio>& slices) const;

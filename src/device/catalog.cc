@@ -9,6 +9,7 @@
 
 #include "foretell/device.h"
 #include "foretell/error.h"
+#include "src/core/ignoring_case.h"
 #include "src/core/nearest.h"
 #include "src/core/text.h"
 #include "src/device/embedded_data.h"
@@ -16,13 +17,6 @@
 
 namespace foretell {
 namespace {
-
-bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) ==
-           std::tolower(static_cast<unsigned char>(y));
-  });
-}
 
 /// Letters and digits of a name in lower case, without the vendor's words:
 /// "rtx4090" of "NVIDIA GeForce RTX 4090" and of "rtx-4090".
@@ -62,6 +56,20 @@ template <typename Item>
   throw Error(ErrorCode::kNotFound,
               fmt::format("{} '{}' is unknown; known are: {}", what, name,
                           known.empty() ? "none" : known));
+}
+
+/// A profile's name without what Kubernetes' resources and nvidia-smi put
+/// before it, and with the plus that resources may not have.
+std::string OwnProfileName(std::string_view name) {
+  for (const std::string_view prefix : {"nvidia.com/", "mig-", "mig "}) {
+    if (EqualsIgnoringCase(name.substr(0, prefix.size()), prefix)) {
+      name.remove_prefix(prefix.size());
+    }
+  }
+  std::string own(name);
+  const std::size_t media = own.find(".me");
+  if (media != std::string::npos) own[media] = '+';
+  return own;
 }
 
 /// Refuses a name or alias by which another device is found already.
@@ -105,8 +113,14 @@ Precision AutocastPrecision(const DeviceSpec& device) {
 
 const MigProfile& DeviceSpec::FindMigProfile(
     std::string_view profile_name) const {
+  const std::string own = OwnProfileName(profile_name);
   for (const MigProfile& profile : mig_profiles) {
-    if (EqualsIgnoringCase(profile.name, profile_name)) return profile;
+    if (EqualsIgnoringCase(profile.name, own)) return profile;
+  }
+  if (mig_profiles.empty()) {
+    throw Error(
+        ErrorCode::kNotFound,
+        fmt::format("MIG profile '{}': {} has no MIG", profile_name, name));
   }
   ThrowNotFound(("MIG profile of " + name).c_str(), profile_name, mig_profiles);
 }

@@ -15,7 +15,8 @@ namespace {
 [[noreturn]] void RefuseMissing(const std::string& name, int found,
                                 const std::string& load_failure) {
   std::string message = fmt::format(
-      "device '{}': this LibTorch finds {} CUDA devices", name, found);
+      "device '{}': this LibTorch finds {} CUDA devices{}", name, found,
+      found == 0 ? "; --device cpu measures on the CPU" : "");
   if (!load_failure.empty()) message += fmt::format(" ({})", load_failure);
   throw Error(ErrorCode::kNotFound, message);
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "foretell/error.h"
@@ -45,14 +46,17 @@ std::string DeviceEntry(int device,
   return entry;
 }
 
-/// `text` as a double-quoted scalar of YAML.
-std::string Quote(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : Printable(text)) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
+/// Of a DNS label.
+constexpr std::size_t kMaxLabel = 63;
+
+/// `label` with "-2", "-3", … where it was taken before.
+std::string NotTaken(const std::string& label, std::set<std::string>* taken) {
+  std::string name = label;
+  for (int i = 2; !taken->insert(name).second; ++i) {
+    const std::string suffix = fmt::format("-{}", i);
+    name = label.substr(0, kMaxLabel - suffix.size()) + suffix;
   }
-  return quoted + "\"";
+  return name;
 }
 
 }  // namespace
@@ -81,12 +85,30 @@ std::string KubernetesResourceName(std::string_view profile) {
   return name;
 }
 
+std::string DnsLabel(std::string_view model) {
+  std::string label;
+  for (const char c : model.substr(model.rfind('/') + 1)) {
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
+      label += c;
+    } else if (c >= 'A' && c <= 'Z') {
+      label += static_cast<char>(c - 'A' + 'a');
+    } else if (!label.empty() && label.back() != '-') {
+      label += '-';
+    }
+  }
+  label.resize(std::min(label.size(), kMaxLabel));
+  while (label.ends_with('-')) label.pop_back();
+  return label.empty() ? "model" : label;
+}
+
 std::string KubernetesResources(const Packing& packing) {
   std::string text;
+  std::set<std::string> taken;
   for (const PackedInstance& instance : packing.instances) {
-    text += fmt::format("- name: {}\n  resources:\n    limits:\n      {}: 1\n",
-                        Quote(instance.model),
-                        KubernetesResourceName(instance.profile));
+    text += fmt::format(
+        "# {}\n- name: {}\n  resources:\n    limits:\n      {}: 1\n",
+        Printable(instance.model), NotTaken(DnsLabel(instance.model), &taken),
+        KubernetesResourceName(instance.profile));
   }
   return text.empty() ? "[]\n" : text;
 }

@@ -57,6 +57,14 @@ void CheckDemand(const Demand& demand) {
   }
 }
 
+void RefuseShared(const Demand& demand, const MigProfile& profile) {
+  if (demand.gpus <= 1) return;
+  Refuse(demand,
+         fmt::format("{} GPUs share the step, and profile '{}' is a MIG "
+                     "instance: NCCL does not span MIG instances",
+                     demand.gpus, profile.name));
+}
+
 /// What `demand` says of `profile`; nothing where it knows memory alone.
 SliceDemand OnSlice(const Demand& demand, const MigProfile& profile) {
   for (const SliceDemand& slice : demand.slices) {
@@ -81,6 +89,7 @@ Verdict OnWholeDevice(const Demand& demand, const DeviceSpec& device) {
 }
 
 Verdict OnProfile(const Demand& demand, const MigProfile& profile) {
+  RefuseShared(demand, profile);
   const SliceDemand slice = OnSlice(demand, profile);
   return {.profile = profile.name,
           .usable_mib = profile.usable_mib,

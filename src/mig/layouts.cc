@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <map>
 #include <set>
 #include <string>
 
@@ -133,6 +135,25 @@ std::vector<Layout> EnumerateLayouts(const DeviceSpec& device,
 std::vector<Layout> MaximalLayouts(const DeviceSpec& device,
                                    const LayoutOptions& options) {
   return Enumerator(device, options, /*maximal_only=*/true).Run();
+}
+
+std::vector<Layout> LayoutsWith(const DeviceSpec& device,
+                                std::span<const Layout> layouts,
+                                std::span<const std::string> names) {
+  std::map<int, std::int64_t> wanted;
+  for (const std::string& name : names) {
+    const MigProfile& profile = device.FindMigProfile(name);
+    ++wanted[static_cast<int>(&profile - device.mig_profiles.data())];
+  }
+  std::vector<Layout> found;
+  std::ranges::copy_if(
+      layouts, std::back_inserter(found), [&](const Layout& layout) {
+        return std::ranges::all_of(wanted, [&](const auto& want) {
+          return std::ranges::count(layout, want.first,
+                                    &PlacedInstance::profile) >= want.second;
+        });
+      });
+  return found;
 }
 
 LayoutCounts CountLayouts(const DeviceSpec& device,

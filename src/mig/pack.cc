@@ -5,8 +5,11 @@
 // when there is none. As every subset of jobs that share a device can share
 // it, one device is packed whenever it can be: the search is exact there. For
 // several devices it is a heuristic (bin packing is NP-hard), so a lower bound
-// comes with it. Feasibility depends only on how many jobs of which profile
-// set a device holds, and few such multisets exist, so answers are remembered.
+// comes with it. Where jobs are left over, the smallest are tried first too,
+// and the order that places more of them is taken: the largest job may be in
+// the way of all others. Feasibility depends only on how many jobs of which
+// profile set a device holds, and few such multisets exist, so answers are
+// remembered.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -70,6 +73,18 @@ void CheckArguments(std::span<const Job> jobs, const DeviceSpec& device,
   }
 }
 
+/// The verdict of `fits` on the job, whose need is known and nothing else.
+Verdict JudgeJob(const Job& job, const DeviceSpec& device,
+                 const MigProfile& profile) {
+  return Judge({.model = job.model,
+                .total_mib = job.needed_mib,
+                .lo_mib = job.needed_mib,
+                .hi_mib = job.needed_mib,
+                .gpus = job.gpus,
+                .slices = job.slices},
+               device, profile.name);
+}
+
 bool IsNamed(const Job& job, const DeviceSpec& device,
              const MigProfile& profile) {
   if (job.profiles.empty()) return true;
@@ -86,9 +101,8 @@ Candidate MakeCandidate(const Job& job, const DeviceSpec& device,
   for (const int index : selected) {
     const MigProfile& profile =
         device.mig_profiles[static_cast<std::size_t>(index)];
-    const auto usable_mib = static_cast<double>(profile.usable_mib);
-    if (!FitsMemory(job.needed_mib, usable_mib)) continue;
     if (!IsNamed(job, device, profile)) continue;
+    if (!JudgeJob(job, device, profile).fits) continue;
     candidate.profiles.push_back(index);
     Need& need = candidate.need;
     need.compute_slices = std::min(need.compute_slices, profile.compute_slices);
@@ -119,13 +133,16 @@ std::string WhyNoProfile(const Job& job, const DeviceSpec& device,
       largest = &profile;
     }
   }
-  const std::string need = fmt::format("'{}' needs {} MiB", job.model,
-                                       FormatNumber(job.needed_mib, 0));
   if (largest == nullptr) {
-    return need + ", but its profiles take part only with media extensions";
+    return fmt::format(
+        "'{}' needs {} MiB, but its profiles take part only with media "
+        "extensions",
+        job.model, FormatNumber(job.needed_mib, 0));
   }
-  return fmt::format("{}, but its largest profile {} has {} MiB", need,
-                     largest->name, largest->usable_mib);
+  return fmt::format(
+      "'{}' needs {} MiB, but its largest profile {} has {} MiB", job.model,
+      FormatNumber(JudgeJob(job, device, *largest).needed_mib, 0),
+      largest->name, largest->usable_mib);
 }
 
 class FirstFit {
@@ -134,6 +151,25 @@ class FirstFit {
            int max_devices)
       : device_(device), candidates_(candidates), max_devices_(max_devices) {}
 
+  /// Adds the candidates in their order and lists those without room.
+  void AddAll() {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (!Add(i)) without_room_.push_back(i);
+    }
+  }
+
+  const std::vector<Bin>& bins() const { return bins_; }
+  const std::vector<std::size_t>& without_room() const { return without_room_; }
+
+  std::vector<ProfileSet> SetsOf(const Bin& bin) const {
+    std::vector<ProfileSet> sets;
+    for (const std::size_t member : bin.members) {
+      sets.push_back(candidates_[member].profiles);
+    }
+    return sets;
+  }
+
+ private:
   /// Finds a device for a candidate; false when there is no room.
   bool Add(std::size_t candidate) {
     for (Bin& bin : bins_) {
@@ -150,17 +186,6 @@ class FirstFit {
     return true;
   }
 
-  const std::vector<Bin>& bins() const { return bins_; }
-
-  std::vector<ProfileSet> SetsOf(const Bin& bin) const {
-    std::vector<ProfileSet> sets;
-    for (const std::size_t member : bin.members) {
-      sets.push_back(candidates_[member].profiles);
-    }
-    return sets;
-  }
-
- private:
   bool TryAdd(std::size_t candidate, Bin* bin) {
     const Need& need = candidates_[candidate].need;
     const Need sum{bin->need.compute_slices + need.compute_slices,
@@ -189,6 +214,7 @@ class FirstFit {
   const std::vector<Candidate>& candidates_;
   const int max_devices_;
   std::vector<Bin> bins_;
+  std::vector<std::size_t> without_room_;
   std::map<std::vector<ProfileSet>, bool> feasible_;
 };
 
@@ -265,9 +291,15 @@ void AppendInstances(const DeviceSpec& device, const FirstFit& first_fit,
       const MigProfile& profile =
           device.mig_profiles[static_cast<std::size_t>(placed.profile)];
       const Job& job = *candidates[bin.members[i]].job;
-      packing->instances.push_back({packing->num_devices, profile.name,
-                                    placed.start, profile.memory_slots,
-                                    job.model, DemandOn(job, profile.name)});
+      const Verdict verdict = JudgeJob(job, device, profile);
+      packing->instances.push_back({.device = packing->num_devices,
+                                    .profile = profile.name,
+                                    .start = placed.start,
+                                    .memory_slots = profile.memory_slots,
+                                    .model = job.model,
+                                    .needed_mib = verdict.needed_mib,
+                                    .margin_mib = verdict.margin_mib,
+                                    .demand = DemandOn(job, profile.name)});
     }
     ++packing->num_devices;
   }
@@ -278,12 +310,36 @@ void AppendInstances(const DeviceSpec& device, const FirstFit& first_fit,
             });
 }
 
+/// Places as many candidates as it finds room for.
+void Place(const DeviceSpec& device, const std::vector<Candidate>& candidates,
+           int max_devices, Packing* packing) {
+  FirstFit largest_first(device, candidates, max_devices);
+  largest_first.AddAll();
+  if (largest_first.without_room().empty()) {
+    AppendInstances(device, largest_first, candidates, packing);
+    return;
+  }
+  AddReason(WhyNoRoom(device, SumOfNeeds(candidates), max_devices), packing);
+  const std::vector<Candidate> reversed(candidates.rbegin(), candidates.rend());
+  FirstFit smallest_first(device, reversed, max_devices);
+  smallest_first.AddAll();
+  const bool is_better = smallest_first.without_room().size() <
+                         largest_first.without_room().size();
+  const FirstFit& best = is_better ? smallest_first : largest_first;
+  const std::vector<Candidate>& order = is_better ? reversed : candidates;
+  for (const std::size_t left : best.without_room()) {
+    packing->unplaced.push_back(order[left].job->model);
+  }
+  AppendInstances(device, best, order, packing);
+}
+
 }  // namespace
 
 Job ToJob(const Demand& demand) {
   return {.model = demand.model,
           .needed_mib = demand.hi_mib,
-          .slices = demand.slices};
+          .slices = demand.slices,
+          .gpus = demand.gpus};
 }
 
 Packing Pack(std::span<const Job> jobs, const DeviceSpec& device,
@@ -297,18 +353,7 @@ Packing Pack(std::span<const Job> jobs, const DeviceSpec& device,
       SelectCandidates(jobs, device, selected, &packing);
   const Need sum = SumOfNeeds(candidates);
   packing.at_least_devices = LowerBound(device, sum);
-
-  FirstFit first_fit(device, candidates, options.max_devices);
-  bool has_room = true;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (first_fit.Add(i)) continue;
-    packing.unplaced.push_back(candidates[i].job->model);
-    has_room = false;
-  }
-  if (!has_room) {
-    AddReason(WhyNoRoom(device, sum, options.max_devices), &packing);
-  }
-  AppendInstances(device, first_fit, candidates, &packing);
+  Place(device, candidates, options.max_devices, &packing);
   packing.fits = packing.unplaced.empty();
   return packing;
 }

@@ -71,6 +71,12 @@ Recommendation Recommend(const Demand& demand, const DeviceSpec& device,
   result.device = device.name;
   result.rule = options.rule;
   result.whole_device = Judge(demand, device);
+  if (demand.gpus > 1) {
+    result.reason = fmt::format(
+        "{} GPUs share the step, and NCCL does not span MIG instances",
+        demand.gpus);
+    return result;
+  }
   for (const MigProfile& profile : device.mig_profiles) {
     if (profile.media_extensions && !options.include_media_extensions) continue;
     result.profiles.push_back(Judge(demand, device, profile.name));

@@ -168,13 +168,15 @@ std::string FormatLayouts(const DeviceSpec& device,
 }
 
 std::string FormatTable(const Packing& packing) {
-  TextTable table(
-      {"model", "device", "profile", "slots", "latency ms", "energy J"});
+  TextTable table({"model", "device", "profile", "slots", "MiB at most",
+                   "margin MiB", "latency ms", "energy J"});
   for (const PackedInstance& instance : packing.instances) {
     const std::optional<SliceDemand>& demand = instance.demand;
     table.AddRow({instance.model, fmt::format("{}", instance.device),
                   instance.profile,
                   fmt::format("{}:{}", instance.start, instance.memory_slots),
+                  FormatNumber(instance.needed_mib, 0),
+                  FormatNumber(instance.margin_mib, 0),
                   demand ? FormatNumber(demand->latency_ms, 3) : "-",
                   demand ? FormatNumber(demand->energy_j, 3) : "-"});
   }
@@ -183,6 +185,10 @@ std::string FormatTable(const Packing& packing) {
                   Counted(packing.num_devices, "device"), packing.device,
                   Counted(packing.compute_slices, "compute slice"),
                   Counted(packing.memory_slots, "memory slot"));
+  if (packing.num_devices > 1 || !packing.fits) {
+    text += fmt::format("lower bound on the number of devices: {}\n",
+                        packing.at_least_devices);
+  }
   if (packing.fits) return text;
   for (const std::string& model : packing.unplaced) {
     text += "no place for " + Printable(model) + "\n";
@@ -207,6 +213,8 @@ Json PackingToJson(const Packing& packing) {
          {"start", instance.start},
          {"memory_slots", instance.memory_slots},
          {"model", instance.model},
+         {"needed_mib", instance.needed_mib},
+         {"margin_mib", instance.margin_mib},
          {"latency_ms", demand ? Json(demand->latency_ms) : Json()},
          {"energy_j", demand ? Json(demand->energy_j) : Json()}});
   }

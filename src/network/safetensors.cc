@@ -208,7 +208,9 @@ SafeTensors ParseSafeTensors(std::string_view bytes,
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMaxHeaderBytes || length > bytes.size() - kLengthBytes) {
     FailFile(origin,
-             fmt::format("is no safetensors file: header of {} in a file of {}",
+             fmt::format("is not a checkpoint of `foretell train`, which is a "
+                         "safetensors file: a header of {} is announced in a "
+                         "file of {}",
                          Counted(length, "byte"), bytes.size()));
   }
   const Json header = ParseHeader(bytes.substr(kLengthBytes, length), origin);

@@ -29,24 +29,20 @@ double ParsePrice(const std::string& path, const CsvRow& row) {
                           path, row.line(), text));
 }
 
-/// Name of the device of a row.
-std::string ParseDevice(const std::string& path, const CsvRow& row,
-                        const DeviceCatalog& catalog) {
-  try {
-    return catalog.FindDevice(row.At("device")).name;
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kNotFound) throw;
-    throw WithContext(fmt::format("{}:{}", path, row.line()), error);
-  }
-}
-
 }  // namespace
 
-DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog) {
+DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog,
+                        std::vector<std::string>& skipped) {
   DevicePrices prices;
   ForEachCsvRow(path, [&](const CsvRow& row) {
-    const std::string name = ParseDevice(path, row, catalog);
     const double price = ParsePrice(path, row);
+    const DeviceSpec* device = catalog.DeviceNamed(row.At("device"));
+    if (device == nullptr) {
+      skipped.push_back(
+          fmt::format("{}:{}: {}", path, row.line(), row.At("device")));
+      return;
+    }
+    const std::string& name = device->name;
     if (!prices.emplace(name, price).second) {
       throw Error(ErrorCode::kCorrupt,
                   fmt::format("{}:{}: {} has a price of {} already", path,
@@ -54,10 +50,11 @@ DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog) {
     }
   });
   if (prices.empty()) {
-    throw Error(ErrorCode::kCorrupt,
-                fmt::format("{}: has no price, expected a row with device and "
-                            "usd_per_hour",
-                            path));
+    throw Error(
+        ErrorCode::kCorrupt,
+        fmt::format("{}: has no price of a known device, expected a row "
+                    "with device and usd_per_hour",
+                    path));
   }
   return prices;
 }

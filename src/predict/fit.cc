@@ -31,13 +31,15 @@ double Stretch(bool strict, const Figure& figure) {
   return strict && figure.value > 0 ? figure.interval.hi / figure.value : 1.0;
 }
 
-FitCheck CheckMemory(double needed_mib, double cache_mib, double limit_mib) {
-  return {.what = "memory at most",
-          .value = needed_mib,
-          .least = needed_mib - cache_mib,
+FitCheck CheckMemory(const mig::Verdict& verdict, double cache_mib,
+                     double limit_mib, bool by_estimate) {
+  const double mib = by_estimate ? verdict.total_mib : verdict.needed_mib;
+  return {.what = by_estimate ? "memory" : "memory at most",
+          .value = mib,
+          .least = mib - cache_mib,
           .limit = limit_mib,
           .unit = "MiB",
-          .fit = mig::JudgeMemory(needed_mib, cache_mib, limit_mib)};
+          .fit = mig::JudgeMemory(mib, cache_mib, limit_mib)};
 }
 
 FitCheck CheckEstimate(std::string_view what, double value, double limit,
@@ -119,15 +121,17 @@ FitVerdict JudgeFit(const Prediction& prediction, const DeviceSpec& device,
   const mig::Verdict verdict =
       mig::Judge(ToDemand(prediction), device, limits.profile);
   const auto check_memory = [&](double limit_mib) {
-    return CheckMemory(verdict.needed_mib, prediction.cache_mib, limit_mib);
+    return CheckMemory(verdict, prediction.cache_mib, limit_mib,
+                       limits.by_estimate);
   };
+  const auto usable_mib = static_cast<double>(verdict.usable_mib);
   const double latency_ms =
       verdict.latency_ms * Stretch(limits.strict, prediction[Target::kLatency]);
   const double energy_j =
       verdict.energy_j * Stretch(limits.strict, prediction[Target::kEnergy]);
   FitVerdict result;
   result.checks = {
-      check_memory(static_cast<double>(verdict.usable_mib)),
+      check_memory(limits.max_memory_mib < usable_mib ? kNoLimit : usable_mib),
       check_memory(limits.max_memory_mib),
       CheckEstimate("latency", latency_ms, limits.max_latency_ms, "ms"),
       CheckEstimate("energy", energy_j, limits.max_energy_j, "J")};

@@ -47,7 +47,9 @@ Json LargestBatchesToJson(std::span<const LargestBatchOfModel> found,
     results.push_back({{"model", one.model},
                        {"place", one.place},
                        {"batch", one.batch},
-                       {"is_limit", one.batch == one.most}});
+                       {"likely_batch", one.likely_batch},
+                       {"is_limit", one.batch == one.most},
+                       {"warnings", one.warnings}});
   }
   return AnswersToJson(std::move(results), errors);
 }

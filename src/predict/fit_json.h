@@ -24,8 +24,10 @@ struct JudgedModel {
 struct LargestBatchOfModel {
   std::string model;       ///< As the user named it.
   std::string place;       ///< As JudgedModel.
-  std::int64_t batch = 0;  ///< 0: not even batch 1 fits.
-  std::int64_t most = 0;   ///< Where the search ended.
+  std::int64_t batch = 0;  ///< By the upper end; 0: not even batch 1 fits.
+  std::int64_t likely_batch = 0;  ///< By the estimate; never below `batch`.
+  std::int64_t most = 0;          ///< Where the search ended.
+  std::vector<std::string> warnings = {};  ///< Of the prediction for `batch`.
 };
 
 /// What `fits --json` writes; docs/json_output.md has its fields.

@@ -40,10 +40,4 @@ std::string DispatchObjection(const LearnedFigure& figure,
          "predicted to be busy";
 }
 
-void KeepAnalytic(Target target, const std::string& reason,
-                  Prediction& prediction) {
-  prediction[target].warnings.push_back(
-      fmt::format("{}: analytic, as {}", TargetName(target), reason));
-}
-
 }  // namespace foretell::learned

@@ -34,8 +34,4 @@ bool KnowsSuchRuns(const KnownRuns& runs, const CheckpointInfo& info,
 std::string DispatchObjection(const LearnedFigure& figure,
                               const Prediction& prediction);
 
-/// Says in the warnings of a figure that it stays analytic, "as `reason`".
-void KeepAnalytic(Target target, const std::string& reason,
-                  Prediction& prediction);
-
 }  // namespace foretell::learned

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "foretell/error.h"
+#include "src/core/numbers.h"
 #include "src/core/text.h"
+#include "src/core/units.h"
 #include "src/predict/scale_figure.h"
 
 namespace foretell::learned {
@@ -23,14 +25,39 @@ void Replace(const LearnedFigure& learned, Figure& figure) {
   figure.source = learned.source;
 }
 
+/// Why no network may say that; empty where it may.
+std::string TooLittle(const LearnedFigure& figure, double least) {
+  if (figure.value >= least) return "";
+  const std::string_view unit = TargetUnit(figure.target);
+  return fmt::format(
+      "the network says {} {}, less than the {} {} that the step takes at "
+      "least",
+      FormatSignificant(figure.value), unit, FormatSignificant(least), unit);
+}
+
+/// A network tells one number.
+void WarnOfParts(Prediction& prediction) {
+  prediction[Target::kMemory].warnings.push_back(fmt::format(
+      "memory: its parts are those of the analytic model, which says {} MiB in "
+      "all",
+      FormatSignificant(ToMiB(prediction.memory.total))));
+}
+
+/// The least stays what it is: the rest of a learned figure is cache.
+void MoveCache(double memory_mib, Prediction& prediction) {
+  const double least_mib =
+      ToMiB(prediction.memory.total) - prediction.cache_mib;
+  prediction.cache_mib =
+      std::clamp(memory_mib - least_mib, 0.0, prediction.cache_mib);
+}
+
 }  // namespace
 
 std::string LearnedFigure::FarText() const {
   return fmt::format(
-      "unlike the networks that were learned from (distance {:f}, 99 % of "
-      "those "
-      "are below {:f})",
-      *source.distance, *source.far_distance);
+      "the network is unlike those learned from (distance {:.2f}, far: above "
+      "{:.2f})",
+      *source.distance, source.far_distance.value_or(kOutsideDeviations));
 }
 
 bool IsOnlySimulated(const CheckpointInfo& info) {
@@ -67,7 +94,30 @@ void RefuseImplausible(const LearnedFigure& figure, const std::string& origin) {
   check("an upper end of ", figure.interval->hi);
 }
 
+bool TakeFigure(const LearnedFigure& figure, const LearnedRequest& request,
+                Prediction& prediction) {
+  const double least = request.least.Of(figure.target);
+  std::string objection = TooLittle(figure, least);
+  if (objection.empty() && figure.IsOutside()) objection = figure.FarText();
+  if (!objection.empty()) {
+    KeepAnalytic(figure.target, objection, prediction);
+    return false;
+  }
+  PutFigure(figure, prediction);
+  if (figure.target == Target::kMemory) WarnOfParts(prediction);
+  Interval& interval = prediction[figure.target].interval;
+  interval.lo = std::max(interval.lo, least);
+  return true;
+}
+
+void KeepAnalytic(Target target, const std::string& reason,
+                  Prediction& prediction) {
+  prediction[target].warnings.push_back(
+      fmt::format("{}: analytic, as {}", TargetName(target), reason));
+}
+
 void PutFigure(const LearnedFigure& figure, Prediction& prediction) {
+  if (figure.target == Target::kMemory) MoveCache(figure.value, prediction);
   Figure& present = prediction[figure.target];
   const double ratio = figure.value / present.value;
   ScaleCompanions(figure.target, ratio, prediction);

@@ -6,6 +6,7 @@
 
 #include "foretell/predictor.h"
 #include "src/network/checkpoint.h"
+#include "src/predict/learned_figures.h"
 
 namespace foretell::learned {
 
@@ -15,13 +16,27 @@ struct LearnedFigure {
   double value = 0;  ///< MiB, ms or J.
   std::optional<Interval> interval;
   FigureSource source;
+  /// From this distance on the network knows nothing of the graph; empty: it
+  /// has no distance.
+  std::optional<double> outside_distance = {};
 
   /// Says how far the graph is from those learned from; requires a distance.
   std::string FarText() const;
+  bool IsOutside() const {
+    return source.distance && outside_distance &&
+           *source.distance > *outside_distance;
+  }
 };
 
 /// Whether every label that it was trained on was simulated.
 bool IsOnlySimulated(const CheckpointInfo& info);
+
+/// What LearnedFigure::outside_distance is for networks whose far distance was
+/// found, as a multiple of that, and for others in deviations. Both are
+/// choices: PMGNS, one of the others, has Swin at batch 128, which it learned
+/// from, at 1.8 and LLaMA-2 at 2.5.
+inline constexpr double kOutsidePerFar = 2;
+inline constexpr double kOutsideDeviations = 2;
 
 /// "learned from …" or "learned from simulated labels of …", with the devices
 /// of the labels.
@@ -33,9 +48,24 @@ FigureSource SourceOf(const CheckpointInfo& info,
 /// of a network takes so little or so much.
 void RefuseImplausible(const LearnedFigure& figure, const std::string& origin);
 
+/// Puts the figure in the place of the analytic one, unless it is less than the
+/// step takes by arithmetic alone, or the graph lies outside of what the
+/// network learned: then the analytic one stays, its source says so, and it
+/// gets a warning. True where it was put.
+///
+/// The one way in for every learned figure: a gate never passes a step by the
+/// word of a network that does not know it.
+bool TakeFigure(const LearnedFigure& figure, const LearnedRequest& request,
+                Prediction& prediction);
+
+/// Says that the analytic figure stays, and why, in a warning of it.
+void KeepAnalytic(Target target, const std::string& reason,
+                  Prediction& prediction);
+
 /// Puts the figure in the place of the analytic one. The parts of a latency,
 /// and energy at the analytic power, follow in proportion; without an interval
-/// the analytic one does too. Figures may be put in any order.
+/// the analytic one does too. Of memory, what exceeds the least is cache.
+/// Figures may be put in any order.
 void PutFigure(const LearnedFigure& figure, Prediction& prediction);
 
 /// What a user of the figure on `device` should know of it.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "foretell/predictor.h"
+#include "src/predict/least_figures.h"
 
 namespace foretell::learned {
 
@@ -11,6 +12,7 @@ struct LearnedRequest {
   const Run& run;  ///< With what the graph states.
   const DeviceSpec& device;
   const ContextModel& context;
+  LeastFigures& least;  ///< Of the graph there: what no network may undercut.
   Method method = Method::kAuto;
 };
 

@@ -82,7 +82,9 @@ std::string Objection(const LearnedFigure& figure,
   const std::string waits = DispatchObjection(figure, prediction);
   if (!waits.empty()) return waits;
   if (request.method == Method::kAuto && figure.source.IsFar()) {
-    return figure.FarText() + "; --method learned takes their word";
+    return figure.IsOutside()
+               ? figure.FarText()
+               : figure.FarText() + "; --method learned takes its word";
   }
   return "";
 }
@@ -129,7 +131,7 @@ void LearnedPredictors::Improve(const LearnedRequest& request,
       KeepAnalytic(figure.target, objection, prediction);
       continue;
     }
-    PutFigure(figure, prediction);
+    if (!TakeFigure(figure, request, prediction)) continue;
     WarnOf(figure, request.device, prediction[figure.target].warnings);
   }
   if (request.method == Method::kLearned && !improved) {

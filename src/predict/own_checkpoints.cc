@@ -75,7 +75,7 @@ void OwnCheckpoints::ImproveBy(const Own& own, const LearnedRequest& request,
       own.learned, request.graph, {&request.device, request.run, own.context});
   for (const LearnedFigure& figure : figures) {
     RefuseImplausible(figure, own.path);
-    PutFigure(figure, prediction);
+    if (!TakeFigure(figure, request, prediction)) continue;
     WarnOf(figure, request.device, prediction[figure.target].warnings);
   }
   if (request.graph.info().autocast && !own.learned.info().recipe.terms) {

@@ -68,21 +68,39 @@ bool Knows(const PmgnsNetwork& one, const LearnedRequest& request) {
   return !other_mode && KnowsSuchRuns(one.runs, one.learned.info(), request);
 }
 
+/// "a100-pcie-40gb, a100-sxm4-40gb" where it answers for those alone.
+std::string DevicesText(const PmgnsNetwork& one) {
+  return one.runs.known_device ? Joined(one.learned.info().devices)
+                               : "any device";
+}
+
+/// "training in fp32: memory (any device), latency, energy (a100-…)".
+std::string KnownText(const std::vector<PmgnsNetwork>& networks,
+                      std::string_view runs) {
+  std::vector<std::string> known;
+  for (const PmgnsNetwork& one : networks) {
+    if (one.runs_text != runs) continue;
+    std::vector<std::string> figures;
+    for (const CheckpointTarget& output : one.learned.info().targets) {
+      figures.emplace_back(TargetName(output.scale.target));
+    }
+    known.push_back(
+        fmt::format("{} on {}", Joined(figures, " and "), DevicesText(one)));
+  }
+  return fmt::format("{}: {}", runs, Joined(known, ", "));
+}
+
 [[noreturn]] void RefuseRun(const std::vector<PmgnsNetwork>& networks,
                             const LearnedRequest& request) {
   std::set<std::string> known;
   for (const PmgnsNetwork& one : networks) {
-    std::string runs(one.runs_text);
-    if (one.runs.known_device) {
-      runs += fmt::format(" on {}", Joined(one.learned.info().devices));
-    }
-    known.insert(std::move(runs));
+    known.insert(KnownText(networks, one.runs_text));
   }
   const Run& run = request.run;
   throw Error(
       ErrorCode::kInvalidArgument,
-      fmt::format("method 'pmgns' knows no figure of {}{} in {}{} on "
-                  "{}; it knows {}",
+      fmt::format("method 'pmgns' knows no figure of {}{} in {}{} on {}; use "
+                  "--method auto. It knows: {}",
                   ModeName(run.mode), run.grad_mode ? " in grad mode" : "",
                   PrecisionName(run.precision),
                   run.autocast ? " under autocast" : "", request.device.name,
@@ -123,9 +141,11 @@ std::vector<LearnedFigure> Ask(const PmgnsNetwork& one,
 }
 
 /// Takes a figure of which the analytic model says `taught`, as it would have
-/// in a label.
-void PutSimulated(LearnedFigure figure, double taught, Prediction& prediction) {
+/// in a label; false where that stays.
+bool TakeSimulated(LearnedFigure figure, double taught,
+                   const LearnedRequest& request, Prediction& prediction) {
   const std::optional<Interval> range = std::exchange(figure.interval, {});
+  if (!TakeFigure(figure, request, prediction)) return false;
   if (range && (taught < range->lo || taught > range->hi)) {
     prediction[figure.target].warnings.push_back(fmt::format(
         "{}: {} {} by pmgns, {} by the analytic model that made its labels: "
@@ -133,18 +153,18 @@ void PutSimulated(LearnedFigure figure, double taught, Prediction& prediction) {
         TargetName(figure.target), FormatSignificant(figure.value),
         TargetUnit(figure.target), FormatSignificant(taught)));
   }
-  PutFigure(figure, prediction);
+  return true;
 }
 
-void PutMeasured(const LearnedFigure& figure, const DeviceSpec& device,
-                 Prediction& prediction) {
+void TakeMeasured(const LearnedFigure& figure, const LearnedRequest& request,
+                  Prediction& prediction) {
   const std::string objection = DispatchObjection(figure, prediction);
   if (!objection.empty()) {
     KeepAnalytic(figure.target, objection, prediction);
     return;
   }
-  PutFigure(figure, prediction);
-  WarnOf(figure, device, prediction[figure.target].warnings);
+  if (!TakeFigure(figure, request, prediction)) return;
+  WarnOf(figure, request.device, prediction[figure.target].warnings);
 }
 
 void WarnOfSimulated(const std::vector<std::string>& names,
@@ -193,12 +213,13 @@ void PmgnsPredictors::Improve(const LearnedRequest& request,
     for (const LearnedFigure& figure : Ask(one, request)) {
       told.insert(figure.target);
       if (!one.is_simulated) {
-        PutMeasured(figure, request.device, prediction);
+        TakeMeasured(figure, request, prediction);
         continue;
       }
-      simulated.emplace_back(TargetName(figure.target));
       const auto place = static_cast<std::size_t>(figure.target);
-      PutSimulated(figure, analytic[place].value, prediction);
+      if (TakeSimulated(figure, analytic[place].value, request, prediction)) {
+        simulated.emplace_back(TargetName(figure.target));
+      }
     }
   }
   if (told.empty()) RefuseRun(*networks_, request);

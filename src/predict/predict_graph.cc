@@ -2,7 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
 #include <optional>
+#include <span>
 
 #include "src/predict/prior_figures.h"
 
@@ -37,6 +39,30 @@ std::vector<double> ColumnsOf(const InputRecipe& recipe,
                      recipe);
 }
 
+/// Root mean square of what the network sees of the graph as a whole: columns
+/// are scaled to a deviation of 1 over the graphs learned from.
+std::optional<double> StaticDistance(std::span<const float> columns,
+                                     const InputRecipe& recipe) {
+  double squares = 0;
+  double count = 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (recipe.columns[i].key.source != ColumnSource::kStatic) continue;
+    squares += static_cast<double>(columns[i]) * columns[i];
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return std::sqrt(squares / count);
+}
+
+/// How far the graph is from those learned from, as the network sees it.
+std::optional<double> DistanceOf(const LearnedModel& learned,
+                                 const GraphBatch& batch,
+                                 std::span<const float> columns) {
+  const at::Tensor distance = learned.network().InputDistance(batch);
+  if (distance.defined()) return distance.item<double>();
+  return StaticDistance(columns, learned.info().recipe);
+}
+
 }  // namespace
 
 std::vector<LearnedFigure> PredictGraph(const LearnedModel& learned,
@@ -54,10 +80,10 @@ std::vector<LearnedFigure> PredictGraph(const LearnedModel& learned,
   const GraphBatch batch = CollateInputs(rows, recipe);
   const TargetValues priors[] = {prior.values};
   const TargetValues values = learned.Predict(batch, priors).front();
-  const at::Tensor distance = learned.network().InputDistance(batch);
   const FigureSource source =
-      SourceOf(info, distance.defined() ? std::optional(distance.item<double>())
-                                        : std::nullopt);
+      SourceOf(info, DistanceOf(learned, batch, columns));
+  const double outside = info.far_distance ? kOutsidePerFar * *info.far_distance
+                                           : kOutsideDeviations;
   std::vector<LearnedFigure> figures;
   for (const CheckpointTarget& output : info.targets) {
     const Target target = output.scale.target;
@@ -65,7 +91,8 @@ std::vector<LearnedFigure> PredictGraph(const LearnedModel& learned,
     figures.push_back({.target = target,
                        .value = value,
                        .interval = learned.IntervalOf(target, value),
-                       .source = source});
+                       .source = source,
+                       .outside_distance = outside});
   }
   return figures;
 }

@@ -13,11 +13,13 @@
 #include "src/core/text.h"
 #include "src/core/units.h"
 #include "src/cost/launched_step.h"
+#include "src/graph/collective.h"
 #include "src/graph/unfolded_convolution.h"
 #include "src/predict/apply_adaptation.h"
 #include "src/predict/apply_calibration.h"
 #include "src/predict/follow_power_limit.h"
 #include "src/predict/learned_figures.h"
+#include "src/predict/least_figures.h"
 #include "src/predict/slices.h"
 #include "src/predict/step_bound.h"
 
@@ -151,6 +153,14 @@ Figure AnalyticFigure(double value, double factor, double fast, double slow) {
                        value * JointFactor(factor, slow / value)}};
 }
 
+std::int64_t GpusOf(const OperatorGraph& graph) {
+  for (const Node& node : graph.nodes()) {
+    const std::optional<Collective> exchange = CollectiveOf(node);
+    if (exchange) return exchange->gpus;
+  }
+  return 1;
+}
+
 void RefuseBadHost(const HostSpec& host) {
   if (host.factor > 0 && host.spread >= 1) return;
   throw Error(ErrorCode::kInvalidArgument,
@@ -272,7 +282,7 @@ void Predictor::PutAnalyticTimes(Prediction& prediction) const {
 }
 
 void Predictor::Correct(const OperatorGraph& graph,
-                        const Figure& simulated_memory,
+                        const SimulatedMemory& simulated,
                         Prediction& prediction) const {
   if (options_.adaptation) {
     const StaticFeatures statics = CountStaticFeatures(graph);
@@ -280,7 +290,8 @@ void Predictor::Correct(const OperatorGraph& graph,
                     prediction);
   }
   if (!options_.calibration) return;
-  prediction[Target::kMemory] = simulated_memory;
+  prediction[Target::kMemory] = simulated.figure;
+  prediction.cache_mib = simulated.cache_mib;
   MarkCalibrated(*options_.calibration, GapOf(*options_.calibration, graph),
                  prediction[Target::kMemory]);
 }
@@ -297,10 +308,11 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
   result[Target::kMemory] = {.value = ToMiB(result.memory.total),
                              .interval = {ToMiB(result.memory.total_low),
                                           ToMiB(result.memory.total_high)}};
-  const Figure simulated_memory = result[Target::kMemory];
+  const SimulatedMemory simulated = {result[Target::kMemory], result.cache_mib};
   PutAnalyticTimes(result);
   result.bound = BoundOfStep(result.cost, device_, options_.cost);
-  if (options_.with_slices) {
+  result.gpus = GpusOf(graph);
+  if (options_.with_slices && result.gpus == 1) {
     result.slices = CompareSlices(step, device_, options_.cost, result.cost);
     SetContextSaved(result.slices);
   }
@@ -310,17 +322,21 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
   WarnOfUnfolded(graph, run_.torch, result.warnings);
   WarnOfMemory(device_, result, result.warnings);
   if (learned_ && step.links.empty()) {
+    const MemoryOptions memory_options = ToMemoryOptions();
+    const MemoryBreakdown memory = result.memory;
+    LeastFigures least(graph, step, memory_options, memory);
     learned_->Improve({.graph = graph,
                        .run = result.run,
                        .device = device_,
                        .context = context_,
+                       .least = least,
                        .method = options_.method},
                       result);
     if (run_.power_limit_w) {
       FollowPowerLimit(step, device_, options_.cost, result);
     }
   }
-  Correct(graph, simulated_memory, result);
+  Correct(graph, simulated, result);
   SetOnDevice(graph, result);
   return result;
 }
@@ -352,7 +368,8 @@ mig::Demand ToDemand(const Prediction& prediction, std::string model) {
                      .hi_mib = memory.interval.hi,
                      .cache_mib = prediction.cache_mib,
                      .latency_ms = latency_ms,
-                     .energy_j = energy_j};
+                     .energy_j = energy_j,
+                     .gpus = prediction.gpus};
   for (const SliceRatio& slice : prediction.slices) {
     demand.slices.push_back({.profile = slice.profile,
                              .latency_ms = latency_ms * slice.latency,

@@ -118,7 +118,8 @@ std::vector<RemedyRow> RemediesFor(const AdviceRequest& request,
                     remedy.keeps_numerics, remedy.apply});
   }
   AddOptimizers(request.setup, rows);
-  AddShards(request.setup, rows);
+  // GPUs that share a step are no MIG instances.
+  if (request.limits.profile.empty()) AddShards(request.setup, rows);
   if (!request.trainable.empty()) {
     rows.push_back({fmt::format("train only {}", request.trainable),
                     "trainable", false,

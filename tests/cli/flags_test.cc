@@ -113,6 +113,18 @@ TEST(FitFlags, SetEveryLimit) {
   EXPECT_TRUE(limits.strict);
 }
 
+TEST(FitFlags, TakeMemoryWithAUnit) {
+  EXPECT_EQ(ParseLimits("--max-memory 16GiB").max_memory_mib, 16384);
+  EXPECT_EQ(ParseLimits("--max-memory 512mib").max_memory_mib, 512);
+  EXPECT_NEAR(ParseLimits("--max-memory 10GB").max_memory_mib, 1e10 / 1048576,
+              1e-9);
+  for (const char* value : {"0GB", "GB", "10XB", "10GBs"}) {
+    EXPECT_THROW(ParseLimits(std::string("--max-memory ") + value),
+                 CLI::ParseError)
+        << value;
+  }
+}
+
 TEST(FitFlags, RefuseLimitsThatNothingKeeps) {
   for (const char* flag : {"--max-memory", "--max-latency", "--max-energy"}) {
     for (const char* value : {" 0", " -1", " much"}) {

@@ -150,8 +150,8 @@ TEST_F(ImportTest, RefusesNonsenseAndLeavesTheDatasetAlone) {
                     "gpu,toy,1,inference,\"5\n6\"\n");
               });
   ExpectError(ErrorCode::kInvalidArgument,
-              "line 2: nothing says what the "
-              "device is",
+              "line 2: nothing says what the device is: no column 'device' "
+              "among model, batch, latency_ms; add --map COLUMN=device",
               [&] { Import("model,batch,latency_ms\ntoy,1,5\n"); });
   options_.columns = {{"x", "memory_mb"}};
   ExpectError(ErrorCode::kInvalidArgument, "unknown field 'memory_mb'",

@@ -39,14 +39,13 @@ TEST(DeviceCatalog, KnowsEveryDataFile) {
     names.push_back(device.name);
   }
   EXPECT_THAT(
-      names,
-      testing::ElementsAre(
-          "a100-sxm4-40gb", "a100-sxm4-80gb", "a100-pcie-40gb",
-          "a100-pcie-80gb", "a30", "h100-sxm5-80gb", "h100-pcie-80gb",
-          "h100-nvl-94gb", "h200-sxm-141gb", "b200-sxm-180gb", "rtx-3060",
-          "rtx-3090", "rtx-4060", "rtx-4090", "rtx-5090", "rtx-pro-6000-maxq",
-          "a40", "v100-pcie-32gb", "p100-pcie-16gb", "quadro-rtx-6000",
-          "quadro-rtx-5000"));
+      names, testing::ElementsAre(
+                 "a100-sxm4-40gb", "a100-sxm4-80gb", "a100-pcie-40gb",
+                 "a100-pcie-80gb", "a30", "h100-sxm5-80gb", "h100-pcie-80gb",
+                 "h100-nvl-94gb", "h200-sxm-141gb", "b200-sxm-180gb",
+                 "rtx-3060", "rtx-3090", "rtx-4060", "rtx-4090", "rtx-5090",
+                 "rtx-pro-6000-maxq", "a40", "v100-pcie-32gb", "p100-pcie-16gb",
+                 "quadro-rtx-6000", "quadro-rtx-5000"));
 }
 
 TEST(DeviceCatalog, FindsByNameAliasAndDisplayNameInAnyCase) {
@@ -149,6 +148,22 @@ TEST(DeviceCatalog, FindsAProfileAndListsThemForAnUnknownOne) {
   EXPECT_EQ(message,
             "MIG profile of a100-sxm4-40gb '1g.6gb' is unknown; known are: "
             "1g.5gb, 1g.5gb+me, 1g.10gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb");
+}
+
+TEST(DeviceCatalog, FindsAProfileAsClustersCallIt) {
+  const DeviceSpec& a100 = DeviceCatalog::BuiltIn().FindDevice("a100");
+  for (const char* name : {"mig-1g.5gb", "nvidia.com/mig-1g.5gb", "MIG 1g.5gb",
+                           "NVIDIA.com/MIG-1G.5GB"}) {
+    EXPECT_EQ(a100.FindMigProfile(name).name, "1g.5gb") << name;
+  }
+  EXPECT_EQ(a100.FindMigProfile("nvidia.com/mig-1g.5gb.me").name, "1g.5gb+me");
+}
+
+TEST(DeviceCatalog, SaysOfADeviceWithoutMigThatItHasNone) {
+  const DeviceSpec& card = DeviceCatalog::BuiltIn().FindDevice("rtx-3090");
+  EXPECT_EQ(
+      MessageOf([&] { card.FindMigProfile("1g.5gb"); }, ErrorCode::kNotFound),
+      "MIG profile '1g.5gb': rtx-3090 has no MIG");
 }
 
 TEST(DeviceCatalog, NamesNoneWhenThereIsNothingToFind) {

@@ -78,15 +78,37 @@ TEST(KubernetesResources, LimitsEachModelToItsInstance) {
   const std::vector<Job> jobs = {{"a \"b\" \\", 1, {}},
                                  {"c", 9000, {"2g.10gb"}}};
   EXPECT_EQ(KubernetesResources(Pack(jobs, A100())),
-            "- name: \"c\"\n"
+            "# c\n"
+            "- name: c\n"
             "  resources:\n"
             "    limits:\n"
             "      nvidia.com/mig-2g.10gb: 1\n"
-            "- name: \"a \\\"b\\\" \\\\\"\n"
+            "# a \"b\" \\\n"
+            "- name: a-b\n"
             "  resources:\n"
             "    limits:\n"
             "      nvidia.com/mig-1g.5gb: 1\n");
   EXPECT_EQ(KubernetesResources({}), "[]\n");
+}
+
+TEST(KubernetesResources, NamesEachContainerOnce) {
+  const std::vector<Job> jobs = {
+      {"zoo:net", 1, {}}, {"zoo net", 1, {}}, {"ZOO:NET", 1, {}}};
+  const std::string text = KubernetesResources(Pack(jobs, A100()));
+  for (const char* line :
+       {"- name: zoo-net\n", "- name: zoo-net-2\n", "- name: zoo-net-3\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << text;
+  }
+}
+
+TEST(DnsLabel, TakesTheFileAndWhatKubernetesAllows) {
+  EXPECT_EQ(DnsLabel("zoo:resnet50"), "zoo-resnet50");
+  EXPECT_EQ(DnsLabel("examples/resnet18.onnx"), "resnet18-onnx");
+  EXPECT_EQ(DnsLabel("zoo:bert_base?seq=512"), "zoo-bert-base-seq-512");
+  EXPECT_EQ(DnsLabel("--A__b--"), "a-b");
+  EXPECT_EQ(DnsLabel("\xe6\x97\xa5"), "model");
+  EXPECT_EQ(DnsLabel(std::string(62, 'a') + ".onnx"), std::string(62, 'a'));
+  EXPECT_EQ(DnsLabel(std::string(100, 'a')).size(), 63);
 }
 
 }  // namespace

@@ -69,6 +69,17 @@ std::vector<Job> Jobs(const std::vector<double>& needed_mib) {
   return jobs;
 }
 
+std::string Refusal(const std::vector<Job>& jobs, const DeviceSpec& device,
+                    const PackOptions& options, ErrorCode code) {
+  try {
+    Pack(jobs, device, options);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code);
+    return error.what();
+  }
+  return "accepted";
+}
+
 TEST(Pack, GivesOneSmallModelOneSlice) {
   const std::vector<Job> jobs = Jobs({4000});
   const Packing packing = Pack(jobs, A100());
@@ -183,6 +194,40 @@ TEST(Pack, UsesMediaProfilesOnRequestAndOnce) {
   EXPECT_EQ(Instances(two), "0/0:1 1g.5gb+me a; 1/0:1 1g.5gb+me b; ");
 }
 
+TEST(Pack, JudgesEveryProfileWithItsOwnContext) {
+  // 4954 MiB on the whole card, 190 less on the smallest slice: as `fits` says.
+  const Demand demand = {
+      .model = "net",
+      .total_mib = 4900,
+      .lo_mib = 4800,
+      .hi_mib = 4954,
+      .slices = {{.profile = "1g.5gb", .context_saved_mib = 190},
+                 {.profile = "1g.10gb", .context_saved_mib = 190}}};
+  const std::vector<Job> jobs = {ToJob(demand)};
+  const Packing packing = Pack(jobs, A100());
+  ASSERT_TRUE(packing.fits);
+  EXPECT_EQ(packing.instances[0].profile, "1g.5gb");
+  EXPECT_EQ(packing.instances[0].needed_mib, 4764);
+  EXPECT_EQ(packing.instances[0].margin_mib, 100);
+  EXPECT_EQ(packing.instances[0].profile, Recommend(demand, A100()).profile);
+}
+
+TEST(Pack, PlacesManySmallJobsRatherThanALargeOne) {
+  const std::vector<Job> jobs = Jobs({40000, 4000, 4000, 20000, 9000});
+  const Packing packing = Pack(jobs, A100());
+  EXPECT_FALSE(packing.fits);
+  EXPECT_EQ(packing.unplaced, std::vector<std::string>{"m0"});
+  EXPECT_EQ(packing.instances.size(), 4);
+  ExpectSound(packing, jobs, A100());
+}
+
+TEST(Pack, RefusesAStepThatGpusShare) {
+  const std::vector<Job> jobs = {ToJob(
+      {.model = "net", .total_mib = 1, .lo_mib = 1, .hi_mib = 1, .gpus = 4})};
+  EXPECT_THAT(Refusal(jobs, A100(), {}, ErrorCode::kInvalidArgument),
+              testing::HasSubstr("NCCL does not span MIG instances"));
+}
+
 TEST(Pack, TakesAsManyDevicesAsItNeeds) {
   const std::vector<Job> jobs(20, Job{"m", 20000, {}});
   const Packing packing = Pack(jobs, A100(), {.max_devices = 0});
@@ -245,17 +290,6 @@ TEST(Pack, GivesAnEmptyListNoDevice) {
   EXPECT_TRUE(packing.fits);
   EXPECT_EQ(packing.num_devices, 0);
   EXPECT_EQ(packing.at_least_devices, 0);
-}
-
-std::string Refusal(const std::vector<Job>& jobs, const DeviceSpec& device,
-                    const PackOptions& options, ErrorCode code) {
-  try {
-    Pack(jobs, device, options);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code);
-    return error.what();
-  }
-  return "accepted";
 }
 
 TEST(Pack, RefusesWhatMakesNoSense) {

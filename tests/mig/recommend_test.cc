@@ -280,5 +280,15 @@ TEST(Rule, RoundTripsThroughItsName) {
   EXPECT_EQ(ParseRule("DIPPM"), std::nullopt);
 }
 
+TEST(Recommend, KnowsNoProfileForAStepThatGpusShare) {
+  const Recommendation shared = Recommend(
+      {.total_mib = 100, .lo_mib = 100, .hi_mib = 100, .gpus = 8}, A100());
+  EXPECT_FALSE(shared.profile);
+  EXPECT_TRUE(shared.profiles.empty());
+  EXPECT_TRUE(shared.whole_device.fits);
+  EXPECT_THAT(shared.reason,
+              testing::HasSubstr("NCCL does not span MIG instances"));
+}
+
 }  // namespace
 }  // namespace foretell::mig

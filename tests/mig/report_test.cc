@@ -153,10 +153,13 @@ TEST(FormatLayouts, WritesALinePerLayout) {
 TEST(FormatTable, ShowsAPackingWithWhatWasLeftOut) {
   const std::vector<Job> jobs = {{"a", 100, {}}, {"b\n", 50000, {}}};
   EXPECT_EQ(FormatTable(Pack(jobs, A100())),
-            "model  device  profile  slots  latency ms  energy J\n"
-            "a           0   1g.5gb    0:1           -         -\n"
+            "model  device  profile  slots  MiB at most  margin MiB  latency "
+            "ms  energy J\n"
+            "a           0   1g.5gb    0:1          100        4764           "
+            "-         -\n"
             "1 device of a100-sxm4-40gb, 1 compute slice and 1 memory slot "
             "used\n"
+            "lower bound on the number of devices: 1\n"
             "no place for b\\x0a\n"
             "does not fit: 'b\\x0a' needs 50000 MiB, but its largest profile "
             "7g.40gb has 40448 MiB\n");
@@ -182,6 +185,7 @@ TEST(FormatJson, HoldsTheWholePacking) {
   EXPECT_EQ(document["instances"],
             json::parse(R"([{"device": 0, "profile": "1g.5gb", "start": 0,
                              "memory_slots": 1, "model": "a",
+                             "needed_mib": 100.0, "margin_mib": 4764.0,
                              "latency_ms": 7.0, "energy_j": 3.0}])"));
   EXPECT_EQ(document["unplaced"], json({"b"}));
   EXPECT_THAT(document["reason"].get<std::string>(), HasSubstr("50000"));

@@ -24,7 +24,8 @@ class Prices : public testing::Test {
  protected:
   DevicePrices Read(const std::string& text) {
     std::ofstream(path_) << text;
-    return ReadPrices(path_, Catalog());
+    skipped_.clear();
+    return ReadPrices(path_, Catalog(), skipped_);
   }
   std::string Refusal(const std::string& text) {
     try {
@@ -36,11 +37,18 @@ class Prices : public testing::Test {
   }
   Scratch scratch_;
   std::string path_ = scratch_ / "prices.csv";
+  std::vector<std::string> skipped_;
 };
 
 TEST_F(Prices, AreReadByNameOrAlias) {
   EXPECT_THAT(Read("device,usd_per_hour\na100,1.5\na30,0.25\n"),
               ElementsAre(Pair("a100-sxm4-40gb", 1.5), Pair("a30", 0.25)));
+}
+
+TEST_F(Prices, OfUnknownDevicesAreSkipped) {
+  EXPECT_THAT(Read("device,usd_per_hour\nabacus,1\na30,0.25\n"),
+              ElementsAre(Pair("a30", 0.25)));
+  EXPECT_THAT(skipped_, ElementsAre(HasSubstr("prices.csv:2: abacus")));
 }
 
 TEST_F(Prices, AreNumbersAboveZeroOfKnownDevices) {
@@ -50,7 +58,7 @@ TEST_F(Prices, AreNumbersAboveZeroOfKnownDevices) {
   EXPECT_THAT(Refusal("device,usd_per_hour\na100,inf\n"),
               HasSubstr("is 'inf'"));
   EXPECT_THAT(Refusal("device,usd_per_hour\nabacus,1\n"),
-              HasSubstr("prices.csv:2: device 'abacus' is unknown"));
+              HasSubstr("has no price of a known device"));
   EXPECT_THAT(Refusal("device,usd_per_hour\na100,nan\n"),
               HasSubstr(":2: usd_per_hour is 'nan', expected a number"));
   EXPECT_THAT(Refusal("device,usd_per_hour\n"), HasSubstr("has no price"));

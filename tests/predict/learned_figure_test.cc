@@ -5,7 +5,11 @@
 
 #include <limits>
 #include <optional>
+#include <utility>
 
+#include "foretell/graph_io.h"
+#include "src/core/units.h"
+#include "tests/cost/test_device.h"
 #include "tests/graph/expect_error.h"
 
 namespace foretell::learned {
@@ -134,6 +138,87 @@ TEST(PutFigure, TakesLatencyAndEnergyInAnyOrder) {
   }
 }
 
+/// What becomes of the analytic figures of 256 MiB of weights on a device of
+/// round numbers, with 100 MiB of context, by the word of a network.
+class TakeFigureOfWeights : public testing::Test {
+ protected:
+  TakeFigureOfWeights() {
+    prediction_.memory = memory_;
+    prediction_.cache_mib = 50;
+    prediction_[Target::kMemory] = {.value = 500, .interval = {400, 600}};
+    prediction_[Target::kLatency] = {.value = 1, .interval = {0.5, 2}};
+    prediction_[Target::kEnergy] = {.value = 0.1, .interval = {0.05, 0.2}};
+  }
+
+  bool Take(const LearnedFigure& figure) {
+    LeastFigures least(graph_, step_, options_, memory_);
+    return TakeFigure(figure,
+                      {.graph = graph_,
+                       .run = prediction_.run,
+                       .device = options_.device,
+                       .context = options_.context,
+                       .least = least},
+                      prediction_);
+  }
+
+  const OperatorGraph graph_ = ParseGraph(R"(graph "wide" batch=1
+%x = input f32[1,8192]
+%y = linear(%x, weight f32[8192,8192]) : f32[1,8192]
+output %y
+)");
+  const MemoryOptions options_ = {
+      .device = test::RoundDevice(),
+      .context = {.name = "test", .context_mib = {{"*", 100}}}};
+  const MemoryBreakdown memory_ = SimulateMemory(graph_, options_);
+  const cost::LaunchedStep step_ = cost::LaunchStep(graph_, {});
+  Prediction prediction_;
+};
+
+TEST_F(TakeFigureOfWeights, RefusesLessThanTheStepTakes) {
+  for (const auto& [target, value] :
+       {std::pair(Target::kMemory, 340.0), std::pair(Target::kLatency, 0.1),
+        std::pair(Target::kEnergy, 0.01)}) {
+    const double analytic = prediction_[target].value;
+    EXPECT_FALSE(Take(Learned(target, value)));
+    EXPECT_EQ(prediction_[target].value, analytic);
+    EXPECT_FALSE(prediction_[target].source.IsLearned());
+    EXPECT_THAT(prediction_[target].warnings,
+                ElementsAre(HasSubstr("that the step takes at least")));
+  }
+}
+
+TEST_F(TakeFigureOfWeights, RefusesGraphsOutsideOfWhatWasLearned) {
+  LearnedFigure figure = Learned(Target::kMemory, 700);
+  figure.source.distance = 2.1;
+  figure.outside_distance = 2;
+  EXPECT_FALSE(Take(figure));
+  EXPECT_EQ(prediction_[Target::kMemory].value, 500);
+  EXPECT_THAT(prediction_[Target::kMemory].warnings,
+              ElementsAre(HasSubstr("unlike those learned from")));
+  figure.source.distance = 1.9;
+  EXPECT_TRUE(Take(figure));
+  EXPECT_EQ(prediction_[Target::kMemory].value, 700);
+}
+
+TEST_F(TakeFigureOfWeights, NeverReachesBelowTheLeast) {
+  LearnedFigure figure = Learned(Target::kMemory, 400);
+  figure.interval = {300, 450};
+  EXPECT_TRUE(Take(figure));
+  EXPECT_GE(prediction_[Target::kMemory].interval.lo, 356);
+  EXPECT_GE(prediction_.LeastMib(), 356);
+}
+
+TEST(PutFigure, CountsAsCacheWhatExceedsTheLeast) {
+  Prediction prediction = Analytic();
+  prediction.memory.total = 1000 * kMiB;
+  prediction.cache_mib = 300;
+  PutFigure(Learned(Target::kMemory, 800), prediction);
+  EXPECT_EQ(prediction.cache_mib, 100);
+  EXPECT_EQ(prediction.LeastMib(), 700);
+  PutFigure(Learned(Target::kMemory, 2000), prediction);
+  EXPECT_EQ(prediction.cache_mib, 100);
+}
+
 TEST(SourceOf, SaysWhereNoLabelWasMeasured) {
   CheckpointInfo info{.devices = {"gpu"}, .sources = {"a", "b"}};
   info.provenance = {{"simulated", 8}};
@@ -153,7 +238,7 @@ TEST(WarnOf, NamesWhatTheNetworkDoesNotKnow) {
   figure.source.distance = 3;
   figure.source.far_distance = 2;
   WarnOf(figure, {.name = "other"}, warnings);
-  EXPECT_THAT(warnings, ElementsAre(HasSubstr("latency: unlike the networks"),
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("latency: the network is unlike"),
                                     HasSubstr("has no interval"),
                                     HasSubstr("no measurement of other")));
 }

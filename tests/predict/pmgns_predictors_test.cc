@@ -150,8 +150,11 @@ TEST(Pmgns, RefusesRunsOfWhichItKnowsNothing) {
           With(kPmgnsStep, "fp32", "bf16"), kA100);
   refused("no figure of inference in grad mode in fp32",
           With(kPmgnsPass, "\n", " grad=on\n"), kA100);
-  refused("it knows inference under autocast to fp16; inference without",
-          kPmgnsPass, "rtx-4090");
+  refused(
+      "inference under autocast to fp16: latency on any device; inference "
+      "without autocast under no_grad: memory and latency and energy on "
+      "a100-pcie-40gb",
+      kPmgnsPass, "rtx-4090");
 }
 
 constexpr char kPmgnsFile[] = "data/predictors/pmgns/inference.safetensors";
@@ -167,10 +170,16 @@ Prediction Improved(const Checkpoint& checkpoint) {
   const DeviceSpec& device = DeviceCatalog::BuiltIn().FindDevice(kA100);
   const Predictor analytic = Predictor::Analytic(device, {});
   Prediction prediction = analytic.Predict(graph);
+  const MemoryOptions options = {.device = device,
+                                 .context = analytic.context()};
+  const MemoryBreakdown memory = prediction.memory;
+  const cost::LaunchedStep step = cost::LaunchStep(graph, {});
+  LeastFigures least(graph, step, options, memory);
   predictors.Improve({.graph = graph,
                       .run = prediction.run,
                       .device = device,
-                      .context = analytic.context()},
+                      .context = analytic.context(),
+                      .least = least},
                      prediction);
   return prediction;
 }

@@ -17,6 +17,11 @@ import tempfile
 import unittest
 import urllib.request
 
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
 BINARY, REPOSITORY = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1))
 KUBERNETES = REPOSITORY / "examples" / "kubernetes"
 SLURM = REPOSITORY / "examples" / "slurm"
@@ -133,7 +138,24 @@ class Webhook(unittest.TestCase):
         self.assertEqual(response.keys(), {"uid", "allowed"})
 
 
+class Manifest(unittest.TestCase):
+    @unittest.skipIf(yaml is None, "PyYAML is not installed")
+    def test_leaves_the_cluster_itself_alone(self):
+        documents = list(yaml.safe_load_all((KUBERNETES / "foretell.yaml").read_text()))
+        (hook,) = next(one["webhooks"] for one in documents
+                       if one["kind"] == "MutatingWebhookConfiguration")
+        (rule,) = hook["namespaceSelector"]["matchExpressions"]
+        self.assertEqual((rule["key"], rule["operator"]),
+                         ("kubernetes.io/metadata.name", "NotIn"))
+        self.assertLessEqual({"kube-system", "foretell"}, set(rule["values"]))
+
+
 class Readme(unittest.TestCase):
+    def test_says_how_the_image_is_built(self):
+        text = (KUBERNETES / "README.md").read_text()
+        image = re.search(r"image: (\S+)", (KUBERNETES / "foretell.yaml").read_text())[1]
+        self.assertIn(f"docker build -f packaging/Dockerfile -t {image}", text)
+
     def test_makes_the_namespace_before_what_lies_in_it(self):
         text = (KUBERNETES / "README.md").read_text()
         self.assertIn("kind: Namespace", (KUBERNETES / "foretell.yaml").read_text())
@@ -165,7 +187,26 @@ class Slurm(unittest.TestCase):
             self.assertIn(message, result.stderr)
         result = self.run_words("foretell_gres", "zoo:vgg16",
                                 url="http://127.0.0.1:1")
-        self.assertIn("refused", result.stderr)
+        for word in ("http://127.0.0.1:1 does not answer", "refused", "FORETELL_URL"):
+            self.assertIn(word, result.stderr)
+
+    def test_nothing_is_submitted_where_no_slice_is_named(self):
+        text = (SLURM / "README.md").read_text()
+        form = next(line for line in text.splitlines() if "sbatch --gres" in line
+                    and "&&" in line)
+        self.assertNotIn('sbatch --gres "$(foretell_gres', text)
+        form = form.replace("zoo:resnet50", "$0")
+        with tempfile.TemporaryDirectory() as folder:
+            sbatch = pathlib.Path(folder) / "sbatch"
+            sbatch.write_text('#!/bin/sh\necho "submitted $2"\n')
+            sbatch.chmod(0o755)
+            form = f"PATH={folder}:$PATH; {form}"
+            for model, url, expected in (
+                    ("zoo:resnet50", URL, "submitted gpu:1g.5gb:1\n"),
+                    ("zoo:nonsense", URL, ""),
+                    ("zoo:resnet50", "http://127.0.0.1:1", "")):
+                result = self.run_words("sh", "-c", form, model, url=url)
+                self.assertEqual(result.stdout, expected, result.stderr)
 
     @unittest.skipUnless(shutil.which("lua5.3"), "lua5.3 is not installed")
     def test_the_plugin_sets_it(self):

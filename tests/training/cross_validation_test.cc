@@ -156,6 +156,8 @@ TEST_F(CrossValidationTest, JudgesAndWritesEveryForm) {
   EXPECT_EQ(evaluation.dataset, path_);
   EXPECT_EQ(evaluation.selection,
             "each sample predicted without its model, 4 folds");
+  EXPECT_EQ(SelectionOf(FoldKind::kRandom, 3),
+            "each sample predicted without it, 3 random folds");
   EXPECT_EQ(evaluation.samples, 16);
   const auto text = [&](const char* name) {
     return ReadText(folder_ / "cv/" + name);

@@ -160,6 +160,23 @@ TEST(Evaluation, SaysInEveryFormWhereLabelsComeFrom) {
   EXPECT_TRUE(json["targets"][1]["coverage"].is_null());
 }
 
+TEST(Evaluation, CountsOnAPageWhatItDoesNotDraw) {
+  constexpr std::size_t kLabels = 1568;
+  const SampleSet set = FourSamples();
+  const std::vector<PredictedSample> few = TenPercentMore(set);
+  const std::vector<PredictedSample> many(kLabels, few.front());
+  const std::string page = EvaluationToHtml(
+      Evaluate(set, many, learned::kAllTargets, nullptr), set, many);
+  constexpr std::string_view kBegin = "id=\"data\">";
+  const std::size_t begin = page.find(kBegin) + kBegin.size();
+  const auto document = nlohmann::json::parse(
+      page.substr(begin, page.find("</script>", begin) - begin));
+  EXPECT_EQ(document["errors"]["memory"].size(), kLabels);
+  EXPECT_NEAR(document["errors"]["memory"][0].get<double>(), 0.1, 1e-9);
+  EXPECT_LT(document["predictions"].size(), kLabels);
+  EXPECT_TRUE(document["errors"]["energy"].empty());
+}
+
 TEST(Evaluation, ListsEveryPrediction) {
   const SampleSet set = FourSamples();
   const std::string csv =

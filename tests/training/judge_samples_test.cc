@@ -102,7 +102,7 @@ TEST_F(JudgeSamplesTest, NamesASelectionWithoutSamples) {
   SampleRequest samples = All();
   samples.split = "mine";
   ExpectError(ErrorCode::kInvalidArgument,
-              "d.sqlite: no sample in split mine, part test",
+              "d.sqlite: no sample in split mine, part test; --split none",
               [&] { JudgeSamples({.samples = samples}); });
 }
 

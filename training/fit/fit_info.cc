@@ -5,12 +5,15 @@
 #include <ATen/ATen.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "foretell/error.h"
 #include "foretell/version.h"
+#include "src/core/text.h"
 #include "src/features/node_costs.h"
 #include "src/features/terms.h"
 #include "training/samples/batch_loader.h"
@@ -28,6 +31,24 @@ constexpr double kConstantInput = 1e-3;
 constexpr std::int64_t kFitBatch = 64;
 constexpr double kFarQuantile = 0.99;
 
+/// Refuses a target of which nothing is known, and names those to learn.
+[[noreturn]] void RefuseUnknown(const SampleSet& set, Target target,
+                                std::span<const std::size_t> train) {
+  std::vector<std::string> known;
+  for (const Target other : learned::kAllTargets) {
+    const bool is_known = std::ranges::any_of(train, [&](std::size_t index) {
+      return learned::IsKnown(ValueOf(set.samples[index].targets, other));
+    });
+    if (is_known) known.emplace_back(TargetName(other));
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("no label of the training part has a figure for {}{}",
+                          TargetName(target),
+                          known.empty() ? ""
+                                        : "; learn what there is: --targets " +
+                                              Joined(known, ",")));
+}
+
 TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
                      Target target, std::span<const std::size_t> train) {
   TargetScale scale{.target = target, .kind = options.scale};
@@ -44,11 +65,7 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
     squares += log_value * log_value;
     count += 1;
   }
-  if (count == 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("no label of the training part has a figure for {}",
-                            TargetName(target)));
-  }
+  if (count == 0) RefuseUnknown(set, target, train);
   if (options.scale == learned::ScaleKind::kDippm) return scale;
   scale.mean = sum / count;
   // Corrected shares of a prior add up to a logarithm, in no other unit.

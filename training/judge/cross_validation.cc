@@ -117,6 +117,15 @@ std::optional<learned::Checkpoint> CrossValidation::TrainFinal(
   return checkpoint;
 }
 
+std::string SelectionOf(FoldKind kind, std::int64_t folds) {
+  if (kind == FoldKind::kRandom) {
+    return fmt::format("each sample predicted without it, {} random folds",
+                       folds);
+  }
+  return fmt::format("each sample predicted without its {}, {}",
+                     FoldKindName(kind), Counted(folds, "fold"));
+}
+
 Evaluation CrossValidation::Judge(
     std::span<const PredictedSample> predictions) const {
   const SampleSet& set = opened_.set;
@@ -128,9 +137,7 @@ Evaluation CrossValidation::Judge(
       "{}, {}", MethodText(options_.trainer.network, set.recipe.prior),
       Counted(options_.trainer.epochs, "epoch"));
   evaluation.dataset = options_.samples.dataset;
-  evaluation.selection =
-      fmt::format("each sample predicted without its {}, {}",
-                  FoldKindName(options_.kind), Counted(options_.folds, "fold"));
+  evaluation.selection = SelectionOf(options_.kind, options_.folds);
   const auto write = [this](const char* name, const std::string& text) {
     WriteWhole(fmt::format("{}/{}", options_.folder, name), text);
   };

@@ -66,4 +66,8 @@ class CrossValidation {
   ResultCache cache_;
 };
 
+/// "each sample predicted without its family, 8 folds", "each sample predicted
+/// without it, 3 random folds".
+std::string SelectionOf(FoldKind kind, std::int64_t folds);
+
 }  // namespace foretell::training

@@ -87,6 +87,7 @@ std::string EvaluationToJson(const Evaluation& evaluation);
 
 /// A page with the same, and with every prediction beside its label: of those
 /// of a target that are too many for a page, equally many left out in between.
+/// Errors are counted of all of them.
 std::string EvaluationToHtml(const Evaluation& evaluation, const SampleSet& set,
                              std::span<const PredictedSample> predictions);
 

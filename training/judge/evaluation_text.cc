@@ -27,6 +27,8 @@ using learned::Target;
 constexpr int kEvaluationSchemaVersion = 1;
 /// More dots than these show nothing more, and make the page large.
 constexpr std::size_t kMaxDotsOfTarget = 800;
+/// To which errors are rounded for a page.
+constexpr double kErrorStep = 1e-4;
 
 std::string Percent(double share) {
   return std::isfinite(share) ? FormatPercent(share, 2) : "-";
@@ -161,14 +163,33 @@ OrderedJson EvaluationDocument(const Evaluation& evaluation) {
           {"families", std::move(families)}};
 }
 
-/// Adds the predictions of a target to the rows of a page.
-void AddPredictions(const SampleSet& set,
-                    std::span<const PredictedSample> predictions, Target target,
-                    OrderedJson& rows) {
+std::vector<const PredictedSample*> Known(
+    std::span<const PredictedSample> predictions, Target target) {
   std::vector<const PredictedSample*> known;
   for (const PredictedSample& one : predictions) {
     if (one.Has(target)) known.push_back(&one);
   }
+  return known;
+}
+
+/// (predicted - label) / label of every label of the target, in short: what a
+/// page counts, whatever it draws.
+OrderedJson ErrorsOf(std::span<const PredictedSample> predictions,
+                     Target target) {
+  OrderedJson errors = OrderedJson::array();
+  for (const PredictedSample* one : Known(predictions, target)) {
+    const double label = ValueOf(one->truth, target);
+    if (!(label > 0)) continue;
+    const double error = ValueOf(one->predicted, target) / label - 1;
+    errors.push_back(JsonNumber(std::round(error / kErrorStep) * kErrorStep));
+  }
+  return errors;
+}
+
+/// Adds predictions of a target to the dots of a page.
+void AddDots(const SampleSet& set, std::span<const PredictedSample> predictions,
+             Target target, OrderedJson& rows) {
+  const std::vector<const PredictedSample*> known = Known(predictions, target);
   const std::size_t every = known.size() / kMaxDotsOfTarget + 1;
   for (std::size_t i = 0; i < known.size(); i += every) {
     const Sample& sample = set.samples[known[i]->sample];
@@ -209,12 +230,15 @@ std::string EvaluationToJson(const Evaluation& evaluation) {
 std::string EvaluationToHtml(const Evaluation& evaluation, const SampleSet& set,
                              std::span<const PredictedSample> predictions) {
   OrderedJson rows = OrderedJson::array();
+  OrderedJson errors = OrderedJson::object();
   for (const Target target : learned::kAllTargets) {
-    AddPredictions(set, predictions, target, rows);
+    AddDots(set, predictions, target, rows);
+    errors[TargetName(target)] = ErrorsOf(predictions, target);
   }
   return HtmlPage(PageView::kEvaluation, "foretell evaluate",
                   {{"evaluation", EvaluationDocument(evaluation)},
-                   {"predictions", std::move(rows)}});
+                   {"predictions", std::move(rows)},
+                   {"errors", std::move(errors)}});
 }
 
 std::string PredictionsToCsv(const SampleSet& set,

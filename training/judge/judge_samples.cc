@@ -28,8 +28,9 @@ std::vector<std::size_t> ChosenSamples(const JudgeOptions& options,
       set.ForJudging(set.PartOf(all ? Part::kTrain : options.part));
   if (indices.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: no sample in {}", options.samples.dataset,
-                            SelectionOf(options)));
+                fmt::format("{}: no sample in {}{}", options.samples.dataset,
+                            SelectionOf(options),
+                            all ? "" : "; --split none judges by all labels"));
   }
   return indices;
 }

@@ -2,12 +2,13 @@
 
 const TARGET_UNITS = {memory: 'MiB', latency: 'ms', energy: 'J'};
 
-function predictedChart(target, rows) {
+function predictedChart(target, rows, all) {
   const unit = TARGET_UNITS[target];
   const families = heaviest(rows, (row) => row.family, () => 1);
   const color = colorsOf(families);
   const ends = d3.extent(rows.flatMap((row) => [row.label, row.prediction]));
-  const node = chart(`${target}: prediction against label`, 'On the line both are the same.', {
+  const drawn = rows.length < all ? ` ${rows.length} of ${all} labels are drawn.` : '';
+  const node = chart(`${target}: prediction against label`, `On the line both are the same.${drawn}`, {
     x: {...axis(`label (${unit}) →`, ends), nice: false},
     y: {...axis(`↑ prediction (${unit})`, ends), nice: false},
     marks: [
@@ -22,8 +23,9 @@ function predictedChart(target, rows) {
   return node;
 }
 
-function errorChart(target, rows) {
-  const errors = rows.filter((row) => row.label > 0).map((row) => 100 * (row.prediction / row.label - 1));
+/** The errors of all labels, as shares; dots are thinned out, these are not. */
+function errorChart(target, shares) {
+  const errors = shares.map((share) => 100 * share);
   const clipped = errors.map((error) => Math.max(-100, Math.min(100, error)));
   const most = Math.max(1, ...clipped.map(Math.abs));
   return chart(`${target}: error`, `${errors.length} labels, median ${formatNumber(d3.median(errors))} %; beyond ±100 % counts to the ends`, {
@@ -55,7 +57,7 @@ function evaluationView(data) {
       `${evaluation.devices.join(', ')}`),
     section('Accuracy', table('Accuracy', ACCURACY_COLUMNS, evaluation.targets)),
     byTarget.map(([target, rows]) => section(target[0].toUpperCase() + target.slice(1),
-      element('div', {class: 'charts'}, predictedChart(target, rows), errorChart(target, rows)))),
+      element('div', {class: 'charts'}, predictedChart(target, rows, data.errors[target].length), errorChart(target, data.errors[target])))),
     evaluation.fits.length === 0 ? null : section('Does it fit?', table('Does it fit', [
       {title: 'profile', value: (row) => row.profile || 'without MIG'}, {title: 'usable MiB', value: (row) => row.usable_mib},
       {title: 'truly', value: (row) => row.fits}, {title: 'predicted', value: (row) => row.predicted},

@@ -22,7 +22,7 @@ function packingView(data) {
       ` (${packing.num_devices} of ${device.display_name})`),
     Array.from({length: packing.num_devices}, (_, i) => packedDevice(packing, device.mig.memory_slots, i)),
     section('Instances', table('Instances', columnsOf({model: 'model', device: 'device', profile: 'profile',
-      start: 'first slot', memory_slots: 'slots', latency_ms: 'latency ms', energy_j: 'energy J'}), packing.instances)),
+      start: 'first slot', memory_slots: 'slots', needed_mib: 'MiB at most', margin_mib: 'margin MiB', latency_ms: 'latency ms', energy_j: 'energy J'}), packing.instances)),
     packing.unplaced.length === 0 ? null :
       section('Without a place', element('ul', {}, packing.unplaced.map((model) => element('li', {}, model)))),
   ];

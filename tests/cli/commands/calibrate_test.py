@@ -42,6 +42,8 @@ class Calibrate(unittest.TestCase):
             {"name": "features", "shape": [{"factor": "batch"},
                                     {"factor": "inputs"}]}])
         self.assertEqual(document["failed"], [])
+        worse = document["fit"]["error_left_out"] > document["fit"]["error_before"]
+        self.assertEqual("makes estimates worse" in outcome.stderr, worse)
         self.assertIsNone(document["random_fit"])
         self.assertGreaterEqual(document["fit"]["error_left_out"], 0)
 

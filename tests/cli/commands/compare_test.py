@@ -31,7 +31,7 @@ class Compare(unittest.TestCase):
                 ("gpu,price\na30,1\n", "no column 'device'; there are: 'gpu', 'price'"),
                 ("device,price\na30,1\n", "no column 'usd_per_hour'; there are:"),
                 ("device,usd_per_hour\n", "has no price"),
-                ("device,usd_per_hour\na30,1\na31,1\n", ":3: device 'a31' is unknown"),
+                ("device,usd_per_hour\na31,1\n", "has no price of a known device"),
                 ("device,usd_per_hour\na30,-1\n",
                  ":2: usd_per_hour is '-1', expected a number above 0"),
                 ("device,usd_per_hour\na30,nan\n", ":2: usd_per_hour is 'nan'"),
@@ -45,6 +45,20 @@ class Compare(unittest.TestCase):
                 (line,) = outcome.stderr.splitlines()
                 self.assertTrue(line.startswith(f"foretell: error: {prices}:"), line)
                 self.assertIn(words, line)
+
+    def test_unknown_devices_of_a_price_list_are_skipped(self):
+        with tempfile.TemporaryDirectory() as folder:
+            prices = pathlib.Path(folder, "prices.csv")
+            prices.write_text("device,usd_per_hour\nabacus,9\na30,1\n")
+            outcome = run("compare", ONNX, "--batch", "8", "--devices", "a30",
+                          "--prices", str(prices))
+        self.assertEqual(outcome.returncode, OK)
+        self.assertIn(f"{prices}:2: abacus is no known device", outcome.stderr)
+        self.assertIn("USD/h", outcome.stdout)
+
+    def test_without_prices_there_is_no_column_of_them(self):
+        outcome = run("compare", ONNX, "--batch", "8", "--devices", "a30")
+        self.assertNotIn("USD", outcome.stdout)
 
     def test_an_environment_that_is_unknown_is_one_error(self):
         outcome = run("compare", ONNX, "--batch", "8", "--environment", "none")

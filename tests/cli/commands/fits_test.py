@@ -19,6 +19,38 @@ class Fits(unittest.TestCase):
                               "--max-energy", "1e6"), OK)
         self.assertEqual(fits("--profile", "9g.9gb"), USAGE)
 
+    def test_memory_has_units_and_profiles_the_names_of_clusters(self):
+        fits = lambda *flags: run("fits", ONNX, "-b", "8", *flags)
+        self.assertEqual(fits("--max-memory", "10GB").returncode, OK)
+        self.assertEqual(fits("--max-memory", "100MiB").returncode, DOES_NOT_FIT)
+        outcome = fits("--max-memory", "10XB")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn("10GB", outcome.stderr)
+        for name in ("mig-1g.5gb", "nvidia.com/mig-1g.5gb", "MIG-1G.5GB"):
+            self.assertEqual(fits("--profile", name).returncode, OK)
+        outcome = fits("--device", "rtx-3090", "--profile", "1g.5gb")
+        self.assertIn("rtx-3090 has no MIG", outcome.stderr)
+
+    def test_a_card_given_by_its_memory_is_the_only_limit(self):
+        outcome = run("fits", ONNX, "-b", "8", "--max-memory", "10GB")
+        (line,) = [one for one in outcome.stdout.splitlines() if "MiB" in one]
+        self.assertIn("<= 9537 MiB", line)
+
+    def test_warnings_are_on_stderr(self):
+        outcome = run("fits", ONNX, "-b", "8", "--mode", "training")
+        (result,) = json.loads(run("fits", ONNX, "-b", "8", "--mode", "training",
+                                   "--json").stdout)["results"]
+        self.assertTrue(result["warnings"])
+        for warning in result["warnings"]:
+            self.assertIn(f"warning: {ONNX}: {warning}", outcome.stderr)
+
+    def test_the_profile_is_that_which_predict_and_pack_choose(self):
+        step = ("zoo:resnet50", "--batch", "32", "--mode", "training",
+                "--optimizer", "adamw")
+        self.assertEqual(run("fits", *step, "--profile", "1g.5gb").returncode,
+                         OK if predict_json(*step)["results"][0]["mig"]["profile"]
+                         == "1g.5gb" else DOES_NOT_FIT)
+
     def test_tells_a_tight_fit_from_none(self):
         step = ("zoo:vgg11", "--batch", "32", "--mode", "training")
         (result,) = predict_json(*step)["results"]

@@ -41,6 +41,15 @@ class MaxBatch(unittest.TestCase):
         self.assertTrue(profile["fits"])
         self.assertGreaterEqual(profile["margin_mib"], 0)
 
+    def test_says_what_likely_fits_too(self):
+        outcome = run("max-batch", ONNX, "--profile", "1g.5gb")
+        sure = int(outcome.stdout)
+        likely = int(outcome.stderr.split("up to ")[1].split()[0])
+        self.assertGreater(likely, sure)
+        (result,) = predict_json(ONNX, "--batch", str(likely))["results"]
+        one = result["mig"]["profiles"][0]
+        self.assertLessEqual(one["total_mib"], one["usable_mib"])
+
     def test_limit_ends_the_search(self):
         self.assertEqual(run("max-batch", ONNX, "--limit", "3").stdout, "3\n")
 
@@ -57,7 +66,9 @@ class MaxBatch(unittest.TestCase):
         self.assertEqual(result, {
             "model": ONNX, "place": "a100-sxm4-40gb 1g.5gb",
             "batch": int(run("max-batch", ONNX, *flags).stdout),
-            "is_limit": False})
+            "likely_batch": result["likely_batch"],
+            "is_limit": False, "warnings": []})
+        self.assertGreaterEqual(result["likely_batch"], result["batch"])
         none = run("max-batch", ONNX, "--json", "--max-memory", "1")
         self.assertEqual(none.returncode, DOES_NOT_FIT)
         self.assertEqual(json.loads(none.stdout)["results"][0]["batch"], 0)

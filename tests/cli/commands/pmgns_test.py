@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of `--method pmgns`."""
 
+import json
 import unittest
 
 from calls import ONNX, OK, DOES_NOT_FIT, MODEL_FAILED, run, predict_json
@@ -36,6 +37,27 @@ class Pmgns(unittest.TestCase):
             self.assertEqual(outcome.returncode, status, outcome.stderr)
         self.assertIn("pmgns learned from", run("predict", ONNX,
                                                 *self.FLAGS).stdout)
+
+    def test_no_gate_passes_a_network_that_it_does_not_know(self):
+        weights_mib = 4 * 8.0e9 / 2**20
+        for command in (("fits",), ("mig", "pack")):
+            outcome = run(*command, "zoo:llama3_8b", "--batch", "1", "--method",
+                          "pmgns", "--device", "a100-sxm4-40gb",
+                          *(("--profile", "1g.5gb") if command == ("fits",)
+                            else ("--format", "json")))
+            with self.subTest(command=command):
+                self.assertIn("memory: analytic, as the network", outcome.stderr)
+                if command == ("fits",):
+                    self.assertEqual(outcome.returncode, DOES_NOT_FIT)
+                    continue
+                for one in json.loads(outcome.stdout)["instances"]:
+                    self.assertGreater(one["needed_mib"], weights_mib)
+
+    def test_the_largest_batch_is_not_above_what_physics_allows(self):
+        flags = ("zoo:llama3_2_1b", "--limit", "128")
+        physics = int(run("max-batch", *flags, "--method", "analytic").stdout)
+        asked = run("max-batch", *flags, "--method", "pmgns")
+        self.assertLessEqual(int(asked.stdout), physics)
 
     def test_says_what_it_knows_where_it_knows_nothing(self):
         outcome = run("predict", ONNX, *self.FLAGS, "--device",

@@ -40,7 +40,7 @@ class WrongFiles(unittest.TestCase):
                  "is a device, expected environments for a device"),
                 ((*PREDICT, "--host"), self.adaptation,
                  f"is {adapted}, expected a host of `foretell host`"),
-                ((*PREDICT, "--checkpoint"), FOOTPRINT, "is no safetensors file"),
+                ((*PREDICT, "--checkpoint"), FOOTPRINT, "is not a checkpoint"),
                 ((*PREDICT, "--checkpoint"), CLASSES,
                  "is classes of `foretell memory-classes`, expected a checkpoint"),
                 (("classify", "zoo:vgg11", "--batch", "8", "--checkpoint"), NETWORK,
