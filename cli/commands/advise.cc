@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands/answer_for_models.h"
+#include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
 #include "cli/commands/step_simulator.h"
 #include "cli/flags/fit_flags.h"
@@ -85,15 +86,6 @@ std::vector<OtherPlace> FindPlaces(const StepSimulator& simulator,
   }
   std::ranges::stable_sort(places, {}, &OtherPlace::usable_mib);
   return places;
-}
-
-std::vector<std::string> WarningsOf(const Trace& trace,
-                                    const Prediction& prediction) {
-  std::vector<std::string> warnings = trace.warnings;
-  for (std::string& doubt : prediction.AllWarnings()) {
-    warnings.push_back(std::move(doubt));
-  }
-  return warnings;
 }
 
 AdvisedModel Advised(const AdviseOptions& options) {

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <iterator>
 #include <span>
 #include <utility>
+
+#include "src/core/ignoring_case.h"
 
 namespace foretell::cli {
 namespace {
@@ -92,16 +93,8 @@ constexpr std::string_view kNamedFlags[] = {"--mode",      "-m",
                                             "--precision", "-p",
                                             "--optimizer"};
 
-std::string InSmallLetters(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::tolower(letter));
-  });
-  return small;
-}
-
 std::string UsualName(std::string_view name) {
-  const std::string small = InSmallLetters(name);
+  const std::string small = LowerCase(name);
   const auto* row = std::ranges::find(
       kValues, small, &std::pair<std::string_view, std::string_view>::first);
   return row == kValues.end() ? small : std::string(row->second);

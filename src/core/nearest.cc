@@ -1,20 +1,13 @@
 #include "src/core/nearest.h"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <utility>
 
+#include "src/core/ignoring_case.h"
+
 namespace foretell {
 namespace {
-
-std::string InSmallLetters(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::tolower(letter));
-  });
-  return small;
-}
 
 /// Letters of `name` that may differ for it to be meant: two, one in names of
 /// up to three letters, a third of long ones. Leading dashes do not count.
@@ -55,10 +48,10 @@ std::vector<std::string> Nearest(std::string_view name,
                                  std::size_t count) {
   // Nothing is that long, and the work grows with it.
   constexpr std::size_t kMostLetters = 100;
-  const std::string meant = InSmallLetters(name.substr(0, kMostLetters));
+  const std::string meant = LowerCase(name.substr(0, kMostLetters));
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const std::string& one : known) {
-    const std::string small = InSmallLetters(one);
+    const std::string small = LowerCase(one);
     const std::size_t distance =
         GoOnFromEachOther(meant, small) ? 0 : Distance(meant, small);
     if (distance <= MostDifferent(meant)) near.emplace_back(distance, one);

@@ -7,12 +7,12 @@
 #include <utility>
 
 namespace foretell::fuzz {
-namespace {
 
-/// A number below `end`, 0 where there is none.
 std::size_t Below(std::size_t end, std::mt19937& random) {
   return end == 0 ? 0 : random() % end;
 }
+
+namespace {
 
 std::string Piece(const std::string& from, std::mt19937& random) {
   constexpr std::size_t kLongest = 32;

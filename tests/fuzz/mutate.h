@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <random>
 #include <string>
 #include <vector>
 
 namespace foretell::fuzz {
+
+/// A number below `end`, 0 where there is none.
+std::size_t Below(std::size_t end, std::mt19937& random);
 
 /// One of `inputs`, changed in one to four places: a byte replaced, a bit
 /// flipped, a piece repeated, removed or taken from another input, a word

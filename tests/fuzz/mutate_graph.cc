@@ -30,10 +30,6 @@ constexpr auto kNumbers = std::to_array<std::string_view>(
     {"0", "1", "2", "3", "5", "8", "64", "65536", "2147483647",
      "1152921504606846976"});
 
-std::size_t Below(std::size_t end, std::mt19937& random) {
-  return end == 0 ? 0 : random() % end;
-}
-
 template <typename List>
 std::string OneOf(const List& list, std::mt19937& random) {
   return std::string(list[Below(list.size(), random)]);

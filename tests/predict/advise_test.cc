@@ -12,17 +12,15 @@
 #include "foretell/error.h"
 #include "src/predict/advice_json.h"
 #include "src/predict/remedies.h"
+#include "tests/cost/test_device.h"
 
 namespace foretell {
 namespace {
 
+using test::A100;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::Not;
-
-const DeviceSpec& A100() {
-  return DeviceCatalog::BuiltIn().FindDevice("a100");
-}
 
 Prediction Taking(double mib, double ms) {
   Prediction prediction;

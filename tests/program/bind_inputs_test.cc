@@ -210,7 +210,8 @@ TEST(BindInputs, TakesABatchOfOneWhereNoneIsNamed) {
   request.dims = {{"batch", 2}};
   EXPECT_FALSE(TakesBatchOfOne(named, request));
   EXPECT_THAT(Bind(named, request), ElementsAre("x=f32[2,3]"));
-  EXPECT_FALSE(TakesBatchOfOne({Spec("x", {Fixed(8), Fixed(3)})}, {}));
+  const std::vector<InputSpec> fixed = {Spec("x", {Fixed(8), Fixed(3)})};
+  EXPECT_FALSE(TakesBatchOfOne(fixed, {}));
 }
 
 TEST(BindInputs, NamesOnlyWhatIsStillOpen) {

@@ -103,7 +103,8 @@ const Misfit kMisfits[] = {
      }},
     {"convolution without dilation",
      [](const Operands& o) {
-       at::conv2d(o.F({1, 3, 8, 8}), o.F({4, 3, 3, 3}), {}, 1, 0, Ints{0, 0});
+       at::conv2d(o.F({1, 3, 8, 8}), o.F({4, 3, 3, 3}), {}, 1, Ints{0, 0},
+                  Ints{0, 0});
      }},
     {"convolution without stride",
      [](const Operands& o) {
@@ -111,7 +112,8 @@ const Misfit kMisfits[] = {
      }},
     {"convolution in groups that do not divide the filters",
      [](const Operands& o) {
-       at::conv2d(o.F({1, 3, 8, 8}), o.F({4, 1, 3, 3}), {}, 1, 0, 1, 3);
+       at::conv2d(o.F({1, 3, 8, 8}), o.F({4, 1, 3, 3}), {}, 1, Ints{0, 0}, 1,
+                  3);
      }},
     {"convolution of two types",
      [](const Operands& o) {

@@ -104,7 +104,7 @@ TEST_P(GatesOfZoo, AgreeByEveryMethod) {
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
     SCOPED_TRACE(ModeName(mode));
     const OperatorGraph graph = TraceNetwork(GetParam(), 2, mode).graph;
-    const Run run = {.mode = mode};
+    const foretell::Run run = {.mode = mode};
     const Prediction analytic =
         Predictor::Analytic(Device(), run).Predict(graph);
     for (const PredictorOptions& options : asked) {

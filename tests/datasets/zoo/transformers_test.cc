@@ -137,7 +137,7 @@ TEST(TransformerTraining, RunsInHalfPrecision) {
     SCOPED_TRACE(name);
     const Trace trace = TraceZoo(
         name, 2, {.mode = Mode::kTraining, .precision = Precision::kFp16});
-    for (const BoundInput& output : trace.outputs) {
+    for (const TraceOutput& output : trace.outputs) {
       EXPECT_EQ(output.type.dtype, DType::kF16);
     }
   }
