@@ -1,5 +1,7 @@
 #include "src/predict/report_json.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -37,7 +39,7 @@ Json InputsJson(const std::vector<ReportTensor>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Json& open = list[i]["from_example"] = Json::object();
     for (const auto& [dim, symbol] : inputs[i].from_example) {
-      open[std::to_string(dim)] = symbol;
+      open[fmt::format("{}", dim)] = symbol;
     }
   }
   return list;

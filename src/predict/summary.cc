@@ -128,6 +128,18 @@ std::string SuggestionText(const ReportSuggestion& suggestion) {
                      FormatSignificant(suggestion.latency_ms));
 }
 
+/// The run's precision; where that leaves the file's types alone, the type of
+/// most of its weights.
+std::string StoredPrecision(const Report& report) {
+  const auto most = std::ranges::max_element(
+      report.weights, {}, [](const auto& one) { return one.second; });
+  const bool is_own = report.precision != Precision::kFp32 ||
+                      most == report.weights.end() ||
+                      most->first == DType::kF32;
+  return is_own ? std::string(PrecisionName(report.precision))
+                : fmt::format("{} weights", DTypeName(most->first));
+}
+
 std::string InputsText(const std::vector<ReportTensor>& inputs) {
   std::vector<std::string> texts;
   for (const ReportTensor& input : inputs) {
@@ -253,8 +265,8 @@ std::string ModeText(const Report& report) {
 }
 
 std::string PrecisionText(const Report& report) {
-  const std::string_view precision = PrecisionName(report.precision);
-  if (!report.autocast) return std::string(precision);
+  const std::string precision = StoredPrecision(report);
+  if (!report.autocast) return precision;
   return fmt::format("{} with autocast to {}", precision,
                      DTypeName(*report.autocast));
 }

@@ -169,7 +169,8 @@ TEST(DeviceCatalog, SaysOfADeviceWithoutMigThatItHasNone) {
 TEST(DeviceCatalog, NamesNoneWhenThereIsNothingToFind) {
   const DeviceCatalog empty;
   EXPECT_EQ(MessageOf([&] { empty.FindDevice("x"); }, ErrorCode::kNotFound),
-            "device 'x' is unknown; known are: none");
+            "device 'x' is unknown; `foretell devices` lists all, --device-file "
+            "adds one of your own");
   EXPECT_EQ(MessageOf([&] { empty.DefaultContext(); }, ErrorCode::kNotFound),
             "the catalogue has no environment");
 }

@@ -286,7 +286,8 @@ output %b
   };
   EXPECT_THAT(warnings(202), IsEmpty());
   EXPECT_THAT(warnings(201), ElementsAre(HasSubstr("takes about 202 MiB and")));
-  EXPECT_THAT(warnings(162), ElementsAre(HasSubstr("is given back")));
+  EXPECT_THAT(warnings(162),
+              ElementsAre(HasSubstr("emptying the allocator's cache")));
   EXPECT_THAT(warnings(161), ElementsAre(HasSubstr("needs about 162 MiB")));
 }
 

@@ -46,9 +46,9 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
   EXPECT_THAT(
       KeysOf(json),
       ElementsAre("model", "format", "device", "environment", "mode",
-                  "optimizer", "setup", "precision", "autocast", "grad_mode",
+                  "optimizer", "loss", "setup", "precision", "autocast", "grad_mode",
                   "batch", "verdict", "parameters", "operators",
-                  "static_features", "inputs", "outputs", "memory", "latency", "energy", "method",
+                  "static_features", "weights", "inputs", "outputs", "memory", "latency", "energy", "method",
                   "coverage", "warnings", "mig"));
   EXPECT_THAT(KeysOf(json["static_features"]),
               ElementsAre("macs", "batch", "convolutions", "dense", "relus"));
@@ -122,9 +122,11 @@ TEST(ReportJson, SaysWhatTheReportSays) {
   EXPECT_EQ(json["static_features"]["macs"],
             8LL * 64 * 56 * 56 * 64 * 9 + 8 * 64 * 1000);
   EXPECT_EQ(json["inputs"], Json::parse(R"([
-      {"name": "x", "dtype": "f32", "shape": [8, 64, 56, 56]}])"));
+      {"name": "x", "dtype": "f32", "shape": [8, 64, 56, 56],
+       "place": "device", "from_example": {}}])"));
   EXPECT_EQ(json["outputs"], Json::parse(R"([
-      {"name": "d", "dtype": "f32", "shape": [8, 1000]}])"));
+      {"name": "d", "dtype": "f32", "shape": [8, 1000],
+       "place": "device"}])"));
   EXPECT_EQ(json["warnings"], Json::parse(R"(["something odd"])"));
   EXPECT_EQ(json["mig"]["profile"], "1g.5gb");
   EXPECT_EQ(json["mig"]["rule"], "usable-memory");

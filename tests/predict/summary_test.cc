@@ -87,6 +87,18 @@ TEST(Summary, SaysWhatWasAskedAndWhere) {
   EXPECT_THAT(summary.place, StartsWith("a100-sxm4-40gb · CUDA context of "));
 }
 
+TEST(Summary, NamesTheTypeOfMostWeights) {
+  Report report = ReportOf(SmallGraph());
+  report.weights = {{DType::kF32, 10}, {DType::kBF16, 1000}};
+  EXPECT_EQ(Summarize(report).title,
+            "network.onnx · inference · bf16 weights · batch 8");
+  report.weights = {{DType::kF32, 1000}, {DType::kI64, 10}};
+  EXPECT_EQ(PrecisionText(report), "fp32");
+  report.weights = {{DType::kBF16, 1000}};
+  report.precision = Precision::kFp16;
+  EXPECT_EQ(PrecisionText(report), "fp16");
+}
+
 TEST(Summary, DoesNotOfferASliceToAStepOfSeveralGpus) {
   Report report = ReportOf(SmallGraph());
   report.recommendation.profile = "1g.5gb";
