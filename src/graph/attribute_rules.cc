@@ -24,8 +24,7 @@ struct NamedRule {
   std::string_view attribute;
   const AttributeRule* rule;
 };
-using RuleIndex =
-    std::unordered_map<std::string_view, std::vector<NamedRule>>;
+using RuleIndex = std::unordered_map<std::string_view, std::vector<NamedRule>>;
 
 /// Calls `use` with each of `words`, which single blanks separate.
 template <typename Use>
@@ -139,9 +138,8 @@ class Check {
     constexpr std::size_t kLongest = 200;
     std::string given = AttributeText(value_);
     if (given.size() > kLongest) given.replace(kLongest, given.size(), "…");
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{} is {}, expected {}", name_, given, expected));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} is {}, expected {}", name_, given, expected));
   }
 
   /// A scalar has one dimension for PyTorch.
@@ -153,9 +151,8 @@ class Check {
     const std::optional<Ints> list = IntsIn(value_);
     Require(list.has_value(), most == 1 ? "an integer" : "integers");
     Require(list->size() >= fewest && list->size() <= most,
-            fewest == most
-                ? Counted(fewest, "integer")
-                : fmt::format("{} to {} integers", fewest, most));
+            fewest == most ? Counted(fewest, "integer")
+                           : fmt::format("{} to {} integers", fewest, most));
     return *list;
   }
 
@@ -213,8 +210,7 @@ void CheckAttributes(const OperatorGraph& graph, const Node& node) {
   for (const auto& [name, value] : node.attributes) {
     const auto rule = std::ranges::find(rules, name, &NamedRule::attribute);
     if (rule == rules.end()) continue;
-    Check(name, value, *rule->rule,
-          RankFor(graph, node, rule->rule->tensor))
+    Check(name, value, *rule->rule, RankFor(graph, node, rule->rule->tensor))
         .Run();
   }
 }

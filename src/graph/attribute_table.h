@@ -56,8 +56,10 @@ namespace attribute_rules {
 using enum AttributeForm;
 
 /// Extents, counts and the like fit the 32 bits that cuDNN and PyTorch's
-/// pooling kernels have for them (safe_downcast in aten/src/ATen/native/Pool.h).
-inline constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
+/// pooling kernels have for them (safe_downcast in
+/// aten/src/ATen/native/Pool.h).
+inline constexpr std::int64_t kMaxInt =
+    std::numeric_limits<std::int32_t>::max();
 inline constexpr std::size_t kMaxSpatial = 3;
 inline constexpr std::size_t kAnyNumber =
     std::numeric_limits<std::size_t>::max();

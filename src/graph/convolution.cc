@@ -83,9 +83,9 @@ std::int64_t ElementsOf(std::array<std::int64_t, 3> sizes) {
   for (std::int64_t& size : sizes) size = std::max<std::int64_t>(1, size);
   const std::optional<std::int64_t> product = CheckedProduct(sizes);
   if (product && *product <= kMaxElements) return *product;
-  RefuseConvolution(fmt::format("a convolution of [{}] has more than 2^56 "
-                                "elements",
-                                fmt::join(sizes, ", ")));
+  RefuseConvolution(
+      fmt::format("a convolution of [{}] has more than 2^56 elements",
+                  fmt::join(sizes, ", ")));
 }
 
 /// Requires that whatever product of the sizes a reader forms fits int64.
@@ -125,8 +125,8 @@ std::optional<Convolution> ConvolutionOf(const OperatorGraph& graph,
   result.weight = &operands.Input(places.weight);
   result.output = backward ? &operands.Input(0) : &operands.Output(0);
   result.backward = backward;
-  result.transposed = node.kind == OpKind::kTransposedConvolution ||
-                      FlagOf(node, "transposed");
+  result.transposed =
+      node.kind == OpKind::kTransposedConvolution || FlagOf(node, "transposed");
   result.stride = node.Ints("stride", {1});
   result.dilation = node.Ints("dilation", {1});
   if (result.weight->shape.size() < 2) return std::nullopt;

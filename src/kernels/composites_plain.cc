@@ -23,8 +23,8 @@ bool PairwiseDistance(CompositeSteps& steps) {
   const ValueId difference =
       Elementwise(steps, "sub", {steps.Operand(0), steps.Operand(1)});
   const ValueId shifted = Elementwise(steps, "add", {difference});
-  steps.Return(Reduce(steps, "norm", shifted, {-1},
-                      FlagOf(steps.node(), "keepdim")));
+  steps.Return(
+      Reduce(steps, "norm", shifted, {-1}, FlagOf(steps.node(), "keepdim")));
   return true;
 }
 

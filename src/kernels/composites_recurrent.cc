@@ -70,8 +70,8 @@ ValueId RunLayers(CompositeSteps& steps, const RecurrentKind& kind,
                   const Layers& layers, ValueId input) {
   const std::int64_t width =
       layers.directions * steps.Size(layers.states.front(), 2);
-  const bool drops = NumberOf(steps.node(), "dropout", 0) > 0 &&
-                     FlagOf(steps.node(), "train");
+  const bool drops =
+      NumberOf(steps.node(), "dropout", 0) > 0 && FlagOf(steps.node(), "train");
   for (std::size_t i = 0; i < layers.cells.size(); ++i) {
     RunLayers(steps, kind, layers, layers.cells[i], input);
     if ((static_cast<std::int64_t>(i) + 1) % layers.directions != 0) continue;

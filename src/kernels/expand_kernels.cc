@@ -200,9 +200,9 @@ void ExpandFilling(Expansion& expansion, const ExpandedNode& expanded,
 /// A batch norm in training reads its input once more, for the statistics.
 void ExpandStatistics(Expansion& expansion, const ExpandedNode& expanded,
                       Kernel& norm) {
-  const bool trains = expanded.node.kind == OpKind::kBatchNorm &&
-                      (FlagOf(expanded.node, "training") ||
-                       FlagOf(expanded.node, "train"));
+  const bool trains =
+      expanded.node.kind == OpKind::kBatchNorm &&
+      (FlagOf(expanded.node, "training") || FlagOf(expanded.node, "train"));
   if (!trains) return;
   norm.variant = true;
   Kernel statistics = norm;

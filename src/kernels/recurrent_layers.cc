@@ -95,8 +95,7 @@ bool IsPersistent(CompositeSteps& steps, const RecurrentKind& kind,
 }
 
 bool IsBatchFirst(CompositeSteps& steps, const Layers& layers) {
-  return steps.RankOf(layers.input) == 3 &&
-         FlagOf(steps.node(), "batch_first");
+  return steps.RankOf(layers.input) == 3 && FlagOf(steps.node(), "batch_first");
 }
 
 ValueId StepsFirst(CompositeSteps& steps, const Layers& layers) {

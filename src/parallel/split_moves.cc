@@ -101,9 +101,9 @@ bool FollowOrder(const Node& node, SplitBoard& board) {
   }
   if (const auto& split = board.At(out)) {
     const std::size_t dim = (*order)[static_cast<std::size_t>(split->dim)];
-    const auto mine = ReshapedSplit(
-        straight, {static_cast<std::int32_t>(dim), split->period},
-        board.ShapeOf(in));
+    const auto mine =
+        ReshapedSplit(straight, {static_cast<std::int32_t>(dim), split->period},
+                      board.ShapeOf(in));
     if (!mine || !board.Demand(in, *mine)) return false;
   }
   if (const auto& split = board.At(in)) {
@@ -132,7 +132,7 @@ bool FollowPieces(const Node& node, SplitBoard& board) {
     if (!board.At(id)) continue;
     const Split split = *board.At(id);
     if (split.dim == *along && (node.Int("start", 0) % split.period != 0 ||
-                               node.Int("step", 1) != 1)) {
+                                node.Int("step", 1) != 1)) {
       return false;
     }
     for (const ValueId other : values) {

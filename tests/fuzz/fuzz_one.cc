@@ -52,9 +52,9 @@ extern "C" std::size_t LLVMFuzzerCustomCrossOver(
     const std::uint8_t* second, std::size_t second_size, std::uint8_t* out,
     std::size_t max_size, unsigned int seed) {
   std::mt19937 random(seed);
-  return Store(foretell::fuzz::MutatedGraph(TextOf(first, first_size),
-                                            TextOf(second, second_size),
-                                            random),
-               out, max_size);
+  return Store(
+      foretell::fuzz::MutatedGraph(TextOf(first, first_size),
+                                   TextOf(second, second_size), random),
+      out, max_size);
 }
 #endif

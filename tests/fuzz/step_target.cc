@@ -62,9 +62,9 @@ void Predict(const OperatorGraph& graph, const Predictor& predictor) {
   Prediction prediction = predictor.Predict(graph);
   mig::Recommendation recommendation =
       mig::Recommend(ToDemand(prediction, "m"), Device());
-  const Report report = MakeReport({.name = "m", .format = "graph"}, graph,
-                                   std::move(prediction),
-                                   std::move(recommendation));
+  const Report report =
+      MakeReport({.name = "m", .format = "graph"}, graph, std::move(prediction),
+                 std::move(recommendation));
   DumpJson(ReportToJson(report));
   DumpJson(pictures::StepToJson(report, graph, Device()));
 }
@@ -111,8 +111,8 @@ void PredictGraphText(std::string_view text) {
       MayRefuse([&] { Predict(graph, predictor); });
     }
     MayRefuse([&] { MakeAllTerms(graph, predictors.back()); });
-    for (const char* const plan :
-         {"ddp:2", "zero1:2,bucket-view", "fsdp:4", "tp:2", "tp:2,vocabulary"}) {
+    for (const char* const plan : {"ddp:2", "zero1:2,bucket-view", "fsdp:4",
+                                   "tp:2", "tp:2,vocabulary"}) {
       MayRefuse([&] {
         parallel::Parallelize(graph, ParseParallel("plan", plan),
                               TrainedOf(graph));

@@ -19,12 +19,8 @@ using IntList = std::vector<std::int64_t>;
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kRank = 3;
 /// What the review asked every attribute of every operator for.
-constexpr std::int64_t kAtLimits[] = {kLeast,
-                                      -1,
-                                      kRank,
-                                      kRank + 1,
-                                      std::int64_t{1} << 31,
-                                      std::int64_t{1} << 62};
+constexpr std::int64_t kAtLimits[] = {
+    kLeast, -1, kRank, kRank + 1, std::int64_t{1} << 31, std::int64_t{1} << 62};
 
 /// Two operands and a result of rank 3.
 OperatorGraph TwoOperands() {
@@ -43,8 +39,8 @@ bool IsAccepted(const OperatorGraph& graph, std::string_view target,
     return true;
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    EXPECT_TRUE(std::string(error.what()).starts_with(std::string(name) +
-                                                      " is "))
+    EXPECT_TRUE(
+        std::string(error.what()).starts_with(std::string(name) + " is "))
         << error.what();
     return false;
   }
@@ -120,8 +116,9 @@ TEST(AttributeRules, TakePermutationsOfAllDimensions) {
   for (const std::string target : {"permute", "permute_copy"}) {
     EXPECT_TRUE(IsAccepted(graph, target, "dims", IntList{2, 0, 1}));
     EXPECT_TRUE(IsAccepted(graph, target, "dims", IntList{-1, 0, 1}));
-    for (const IntList& dims : {IntList{}, IntList{0, 1}, IntList{0, 1, 1}, IntList{0, 1, 3},
-                             IntList{0, 1, -2}, IntList{0, 1, 2, 0}}) {
+    for (const IntList& dims :
+         {IntList{}, IntList{0, 1}, IntList{0, 1, 1}, IntList{0, 1, 3},
+          IntList{0, 1, -2}, IntList{0, 1, 2, 0}}) {
       EXPECT_FALSE(IsAccepted(graph, target, "dims", dims));
     }
   }
@@ -136,7 +133,8 @@ TEST(AttributeRules, LimitWhateverIsCounted) {
       const bool fits = number >= rule.least && number <= rule.most;
       const bool is_one = rule.form == AttributeForm::kInteger;
       EXPECT_EQ(IsAccepted(graph, target, name, number), fits) << number;
-      EXPECT_EQ(IsAccepted(graph, target, name, IntList{number}), fits) << number;
+      EXPECT_EQ(IsAccepted(graph, target, name, IntList{number}), fits)
+          << number;
       EXPECT_FALSE(is_one && IsAccepted(graph, target, name, IntList{1, 1}));
     }
     EXPECT_FALSE(IsAccepted(graph, target, name, kLeast));

@@ -24,22 +24,31 @@ TEST(Attributes, HaveNoDimensionBeyondTheRank) {
        {std::int64_t{3}, std::int64_t{-4}, std::int64_t{1} << 62,
         std::numeric_limits<std::int64_t>::min()}) {
     EXPECT_EQ(DimOf(NodeWith(dim), "a", 3), std::nullopt) << dim;
-    EXPECT_EQ(DimsOf(NodeWith(std::vector<std::int64_t>{0, dim}), "a", 3), std::nullopt) << dim;
+    EXPECT_EQ(DimsOf(NodeWith(std::vector<std::int64_t>{0, dim}), "a", 3),
+              std::nullopt)
+        << dim;
   }
   EXPECT_EQ(DimOf({}, "a", 0), std::nullopt);
 }
 
 TEST(Attributes, KeepDimensionsInTheirOrder) {
-  EXPECT_EQ(DimsOf(NodeWith(std::vector<std::int64_t>{-1, 0}), "a", 3), (Dims{2, 0}));
+  EXPECT_EQ(DimsOf(NodeWith(std::vector<std::int64_t>{-1, 0}), "a", 3),
+            (Dims{2, 0}));
   EXPECT_EQ(DimsOf(NodeWith(std::int64_t{1}), "a", 3), (Dims{1}));
   EXPECT_EQ(DimsOf({}, "a", 3), Dims{});
 }
 
 TEST(Attributes, TakeEveryDimensionOnceForAPermutation) {
-  EXPECT_EQ(PermutationOf(NodeWith(std::vector<std::int64_t>{2, 0, -2}), "a", 3), (Dims{2, 0, 1}));
-  EXPECT_EQ(PermutationOf(NodeWith(std::vector<std::int64_t>{2, 0, 0}), "a", 3), std::nullopt);
-  EXPECT_EQ(PermutationOf(NodeWith(std::vector<std::int64_t>{1, 0}), "a", 3), std::nullopt);
-  EXPECT_EQ(PermutationOf(NodeWith(std::vector<std::int64_t>{0, 1, 2, 0}), "a", 3), std::nullopt);
+  EXPECT_EQ(
+      PermutationOf(NodeWith(std::vector<std::int64_t>{2, 0, -2}), "a", 3),
+      (Dims{2, 0, 1}));
+  EXPECT_EQ(PermutationOf(NodeWith(std::vector<std::int64_t>{2, 0, 0}), "a", 3),
+            std::nullopt);
+  EXPECT_EQ(PermutationOf(NodeWith(std::vector<std::int64_t>{1, 0}), "a", 3),
+            std::nullopt);
+  EXPECT_EQ(
+      PermutationOf(NodeWith(std::vector<std::int64_t>{0, 1, 2, 0}), "a", 3),
+      std::nullopt);
 }
 
 TEST(Attributes, FallBackWhereTheTypeIsAnother) {

@@ -84,18 +84,23 @@ bool IsExpanded(const std::string& text, const Run& run) {
 std::string Operands(int count, const std::string& type) {
   std::string text;
   for (int i = 0; i < count; ++i) {
-    text += (i == 0 ? "" : ", ") + std::string(i % 2 == 0 ? "input " : "weight ") +
-            type;
+    text += (i == 0 ? "" : ", ") +
+            std::string(i % 2 == 0 ? "input " : "weight ") + type;
   }
   return text;
 }
 
-constexpr const char* kTypes[] = {"f32[]", "f32[0]", "f32[3]", "f32[4,4]",
-                                  "f32[2,4,4]", "f32[2,4,3,3]",
+constexpr const char* kTypes[] = {"f32[]",         "f32[0]",     "f32[3]",
+                                  "f32[4,4]",      "f32[2,4,4]", "f32[2,4,3,3]",
                                   "f16[2,4,3,3,3]"};
-constexpr const char* kValues[] = {
-    "-9223372036854775808", "-1", "4", "2147483648", "4611686018427387904",
-    "[]", "[9, -9, 9, 9, 9, 9, 9, 9, 9, 9]", "\"x\""};
+constexpr const char* kValues[] = {"-9223372036854775808",
+                                   "-1",
+                                   "4",
+                                   "2147483648",
+                                   "4611686018427387904",
+                                   "[]",
+                                   "[9, -9, 9, 9, 9, 9, 9, 9, 9, 9]",
+                                   "\"x\""};
 
 const Run kRuns[] = {
     Run{},
@@ -126,8 +131,8 @@ TEST(LyingGraphs, OfAttributesWithoutARuleAreExpandedOrRefused) {
       const std::string attributes = free.Text(target, value);
       for (const char* const type : {"f32[]", "f32[2,4,3,3]"}) {
         const std::string text = "%y = \"" + target + "\"(" +
-                                 Operands(3, type) + ") " + attributes +
-                                 " : " + type + "\n%z = relu(%y) : " + type;
+                                 Operands(3, type) + ") " + attributes + " : " +
+                                 type + "\n%z = relu(%y) : " + type;
         for (const foretell::Run& run : kRuns) {
           expanded += IsExpanded(text, run) ? 1 : 0;
         }
