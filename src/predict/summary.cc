@@ -251,6 +251,7 @@ Summary Summarize(const Report& report) {
       {"memory", PartsText(MemoryParts(report))},
       {"peak", PeakText(report)},
       {"cards", CardsText(CommonCards(report))}};
+  if (!report.loss.empty()) summary.lines.push_back({"loss", report.loss});
   if (report.suggestion) {
     summary.lines.push_back({"try", SuggestionText(*report.suggestion)});
   }
