@@ -43,10 +43,11 @@ inline constexpr CommandRow kCommands[] = {
     {"fit", Home::kLab, kInLab ? &AddFit : nullptr,
      "A formula of memory, latency or energy, from a table or a sweep"},
     {"calibrate", Home::kLab, kInLab ? &AddCalibrate : nullptr,
-     "What estimates of memory lack, from a few runs chosen by an orthogonal "
-     "array"},
+     "Correct the memory of one model by a few chosen runs of it (of all "
+     "models: adapt)"},
     {"plan", Home::kLab, kInLab ? &AddPlan : nullptr,
-     "The largest batch, tile or chunk that fits a memory"},
+     "Largest resolution, length, tile or chunk that fits a memory (batch of "
+     "a model: max-batch)"},
     {"measure", Home::kLab, kInLab ? &AddMeasure : nullptr,
      "Real latency, memory and energy of models on a device"},
     {"mig", Home::kForetell, &AddMig},

@@ -161,11 +161,13 @@ std::string VerdictTable(const mig::Recommendation& advice,
   std::size_t row = 0;
   for (std::string line; std::getline(table, line); ++row) {
     const std::size_t index = row - 1;  // Below the header.
-    Tone tone = row == 0 ? Tone::kLabel : Tone::kPlain;
-    if (row > 0 && index < advice.profiles.size() + 1) {
-      tone = ToneOf(index < advice.profiles.size() ? advice.profiles[index].fit
-                                                   : advice.whole_device.fit);
-    }
+    // The sentence behind the table stands above it already.
+    if (row > advice.profiles.size() + 1) break;
+    const Tone tone =
+        row == 0 ? Tone::kLabel
+                 : ToneOf(index < advice.profiles.size()
+                              ? advice.profiles[index].fit
+                              : advice.whole_device.fit);
     text += Painted(Wrapped(line, style.width, 2), tone, style) + "\n";
   }
   return text;

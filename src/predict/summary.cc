@@ -273,7 +273,8 @@ std::string PrecisionText(const Report& report) {
 }
 
 std::string GibText(double mib) {
-  return FormatSignificant(mib / kMibPerGib);
+  const double gib = mib / kMibPerGib;
+  return FormatNumber(gib, gib < 10 ? 2 : gib < 100 ? 1 : 0);
 }
 
 }  // namespace foretell

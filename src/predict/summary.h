@@ -75,7 +75,7 @@ Summary Summarize(const Report& report);
 std::string ModeText(const Report& report);
 /// "fp32", or "fp32 with autocast to bf16".
 std::string PrecisionText(const Report& report);
-/// MiB as GiB with three digits: "11.4".
+/// MiB as GiB with three digits, at most two behind the point: "11.4", "0.44".
 std::string GibText(double mib);
 
 }  // namespace foretell

@@ -145,7 +145,7 @@ TEST(RunProgram, EndsWithTheStatusOfTheCommand) {
 TEST(RunProgram, RefusesCommandLinesThatMakeNoSense) {
   for (const Arguments& words :
        {Arguments{}, Arguments{"nonsense"}, Arguments{"version", "--frob"},
-        Arguments{"mig"}, Arguments{"completion", "fish"}}) {
+        Arguments{"mig"}, Arguments{"completion", "tcsh"}}) {
     const Outcome outcome = RunWords(kForetellRows, words);
     EXPECT_EQ(outcome.status, kExitUsage);
     EXPECT_THAT(outcome.out, IsEmpty());

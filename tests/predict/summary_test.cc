@@ -72,7 +72,7 @@ TEST(Summary, BeginsWithTheVerdictInGib) {
   const Summary summary = Summarize(report);
   EXPECT_EQ(summary.lines.front().label, "FITS");
   EXPECT_EQ(summary.lines.front().text,
-            "9.5 of 40 GiB (at most 11.2); smallest MIG slice 3g.20gb");
+            "9.50 of 40.0 GiB (at most 11.2); smallest MIG slice 3g.20gb");
   report.recommendation.whole_device.usable_mib = 10 * 1024;
   report.recommendation.whole_device.fit = mig::Fit::kDoesNotFit;
   EXPECT_EQ(Summarize(report).lines.front().label, "TIGHT");
@@ -175,7 +175,7 @@ TEST(Summary, OffersASuggestionWhereOneWasTried) {
                        .at_most_mib = 6 * kMibPerGib,
                        .latency_ms = 64};
   EXPECT_EQ(LineOf(Summarize(report), "try"),
-            "--recompute auto → at most 6 GiB, 64 ms");
+            "--recompute auto → at most 6.00 GiB, 64 ms");
 }
 
 }  // namespace
