@@ -82,7 +82,8 @@ bool MovesNothing(const std::string& target) {
                                                  "resolve_neg",
                                                  "result_type",
                                                  "is_same_size",
-                                                 "set_"};
+                                                 "set_",
+                                                 "squeeze_"};
   return kTargets.contains(target);
 }
 

@@ -237,5 +237,20 @@ INSTANTIATE_TEST_SUITE_P(Plain, Decomposed, testing::ValuesIn(PlainCases()),
 INSTANTIATE_TEST_SUITE_P(Product, Decomposed, testing::ValuesIn(ProductCases()),
                          &NameOf);
 
+TEST(DecomposedProducts, OfElementsAreNoProductsOfMatrices) {
+  const at::Tensor a = R({4}), b = R({5}), m = R({3, 4}), n = R({2, 5});
+  const std::vector<Case> cases = {
+      {"Outer", [=] { at::outer(a, b); }},
+      {"Ger", [=] { at::ger(a, b); }},
+      {"Kron", [=] { at::kron(m, n); }},
+      {"KronOfAVector", [=] { at::kron(m, b); }},
+  };
+  for (const Case& test : cases) {
+    const Decomposition own = Decompose(test.call);
+    EXPECT_EQ(WorkOf(own.whole), WorkOf(own.parts)) << test.name;
+    EXPECT_EQ(WorkOf(own.whole).macs, 0) << test.name;
+  }
+}
+
 }  // namespace
 }  // namespace foretell::cost

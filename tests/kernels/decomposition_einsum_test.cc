@@ -47,6 +47,9 @@ INSTANTIATE_TEST_SUITE_P(
         {"EllipsisBroadcasts", "...ij,jk->...ik", {{2, 6, 3, 4}, {4, 5}}},
         {"Implicit", "ij,jk", {{3, 4}, {4, 5}}},
         {"Broadcasts", "bij,bjk->bik", {{1, 3, 4}, {2, 4, 5}}},
+        {"SumsOne", "bij->bi", {{2, 3, 4}}},
+        {"SumsAllOfOne", "ij->", {{3, 4}}},
+        {"TurnsOne", "ij->ji", {{3, 4}}},
     }),
     [](const auto& test) { return test.param.name; });
 

@@ -218,10 +218,20 @@ TEST(KernelProducts, AnEinsumOfTwoIsAProduct) {
   EXPECT_EQ(kernel.macs, 2 * 5 * 7 * 8);
 }
 
+TEST(KernelProducts, AnEinsumOfOneOperandIsAViewOrASum) {
+  const auto classes = [](const std::string& equation,
+                          const std::string& result) {
+    return ClassesOf("%z = einsum(input f16[5,8]) {equation=\"" + equation +
+                     "\"} : f16" + result + "\n");
+  };
+  EXPECT_THAT(classes("ij->ji", "[8,5]"), ElementsAre());
+  EXPECT_THAT(classes("ij->j", "[8]"), ElementsAre("reduce"));
+}
+
 TEST(KernelProducts, AnEinsumOfAnotherFormHasNoProduct) {
-  EXPECT_EQ(ProductOf(LastOf("%x = input f16[5,8]\n"
-                             "%z = einsum(%x) {equation=\"ij->ji\"} : "
-                             "f16[8,5]\n")),
+  EXPECT_EQ(ProductOf(LastOf("%x = input f16[2,5,5]\n"
+                             "%z = einsum(%x) {equation=\"bii->bi\"} : "
+                             "f16[2,5]\n")),
             ProductSizes(0, 0, 0, 0));
 }
 
