@@ -18,7 +18,8 @@ void LockProgram(const ProgramLocks& locks) {
   Require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "PR_SET_NO_NEW_PRIVS");
   DropCapabilities(true);
   if (locks.support.landlock) AllowPathsOnly(locks.paths);
-  if (locks.support.seccomp) RequireNone(FilterForProgram(), "seccomp");
+  if (!locks.support.seccomp) return;
+  RequireNone(FilterForProgram(locks.program), "seccomp");
 }
 
 }  // namespace foretell::sandbox

@@ -10,6 +10,10 @@ namespace foretell::sandbox {
 /// What a program of others may do that this process is about to execute.
 struct ProgramLocks {
   std::vector<PathRule> paths;  ///< All that it may touch.
+  /// The program's path, by which alone something can be executed: the very
+  /// pointer that execve is given, which nobody knows afterwards. Null: nothing
+  /// can be.
+  const char* program = nullptr;
   /// What is not supported is left out.
   LockSupport support = FindLockSupport();
 };

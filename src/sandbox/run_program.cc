@@ -51,8 +51,11 @@ void Become(Command command) {
   Redirect(command.log);
   if (chdir(command.folder.c_str()) != 0) FailToStart(command.folder);
   close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  if (command.locks) LockProgram(*command.locks);
   std::vector<char*> arguments = Arguments(command.argv);
+  if (command.locks) {
+    command.locks->program = arguments[0];
+    LockProgram(*command.locks);
+  }
   if (command.environment) {
     execvpe(arguments[0], arguments.data(),
             Arguments(*command.environment).data());

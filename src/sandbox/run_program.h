@@ -12,7 +12,8 @@ namespace foretell::sandbox {
 
 /// A program that is run to its end, with nothing to read from stdin.
 struct Command {
-  std::vector<std::string> argv;  ///< argv[0] is searched for in PATH.
+  /// argv[0] is searched for in PATH; with `locks` it is a path.
+  std::vector<std::string> argv;
   /// "NAME=value" in place of this process's environment, where given.
   std::optional<std::vector<std::string>> environment;
   std::string folder;  ///< Where it runs.
@@ -20,7 +21,7 @@ struct Command {
   ProcessLimits limits;
   double deadline_s = 0;  ///< From the start.
   int most_threads = 0;   ///< It is killed where it has more; 0: any number.
-  std::optional<ProgramLocks> locks;
+  std::optional<ProgramLocks> locks;  ///< All but their program.
   /// Called every few milliseconds while the program runs, with its process.
   std::function<void(pid_t)> watch;
 };

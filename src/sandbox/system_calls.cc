@@ -154,7 +154,8 @@ constexpr int kReaching[] = {
     SCMP_SYS(inotify_init),
     SCMP_SYS(inotify_init1),
     SCMP_SYS(fanotify_init),
-    // A program in memory, which has no path.
+    // Programs by a descriptor, and in memory, which has no path.
+    SCMP_SYS(execveat),
     SCMP_SYS(memfd_create),
     // Who one is.
     SCMP_SYS(setuid),
@@ -284,7 +285,7 @@ int FilterSystemCalls(bool makes_code, bool measures) {
   return filter.Load();
 }
 
-int FilterForProgram() {
+int FilterForProgram(const char* program) {
   Filter filter(SCMP_ACT_ALLOW);
   for (const int call : kReaching) filter.Refuse({call, EPERM});
   for (int call = kFirstRecent; call <= kLastRecent; ++call) {
@@ -292,6 +293,9 @@ int FilterForProgram() {
         std::ranges::find(kRecentAllowed, call) != std::end(kRecentAllowed);
     if (!is_allowed) filter.Refuse({call, ENOSYS});
   }
+  // The loader of its libraries must be executable, and would load others.
+  filter.RefuseWhere(SCMP_SYS(execve), 0, SCMP_CMP_NE,
+                     reinterpret_cast<scmp_datum_t>(program));
   // A thread, but no process. The C library calls clone where clone3 is not.
   filter.RefuseWhere(SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0);
   // abort() sends a signal to the process that calls it.

@@ -13,7 +13,8 @@ int FilterSystemCalls(bool makes_code, bool measures);
 
 /// Forbids this process from now on, and the program that it executes, calls
 /// that reach the network, other processes or the machine, see kReaching; they
-/// fail. Threads can be started. Returns 0 or an errno.
-int FilterForProgram();
+/// fail. Threads can be started; `program` can be executed, by this pointer to
+/// its path. Returns 0 or an errno.
+int FilterForProgram(const char* program);
 
 }  // namespace foretell::sandbox

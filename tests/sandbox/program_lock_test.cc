@@ -30,6 +30,7 @@ namespace {
 
 using ProgramWork = std::function<std::string()>;
 
+constexpr char kHead[] = "/usr/bin/head";
 #if defined(__aarch64__)
 constexpr char kLoader[] = "/lib/ld-linux-aarch64.so.1";
 #else
@@ -71,13 +72,14 @@ std::string SayResult(long result) {
 std::string InProgram(const Folders& folders, const ProgramWork& work) {
   ChildProcess child =
       ChildProcess::Fork({.core_bytes = 0}, [&](Channel& channel) {
-        LockProgram({.paths = {{"/usr/bin/head", kRunProgram, true},
+        LockProgram({.paths = {{kHead, kRunProgram, true},
                                {kLoader, kRunProgram, true},
                                {"/usr", kReadFolders},
                                {"/lib", kReadFolders},
                                {"/lib64", kReadFolders},
                                {"/foretell_no_such_folder", kReadFolders},
-                               {folders.inner(), kChangeFiles}}});
+                               {folders.inner(), kChangeFiles}},
+                     .program = kHead});
         channel.Send(work());
       });
   if (const auto answer = child.channel().Receive()) return *answer;
@@ -198,6 +200,13 @@ TEST(ProgramLock, RefusesWhatReachesBeyondIt) {
       {"a program in memory", [] { return SayResult(memfd_create("x", 0)); }},
       {"another program",
        [] { return SayResult(execl("/usr/bin/env", "env", nullptr)); }},
+      {"the same program again",
+       [] {
+         const std::string same = kHead;
+         return SayResult(execl(same.c_str(), "head", nullptr));
+       }},
+      {"a program by its loader",
+       [] { return SayResult(execl(kLoader, "ld", kHead, nullptr)); }},
       {"another user", [] { return SayResult(setuid(getuid())); }},
       {"rights by a recent call",
        [path] { return SayResult(syscall(452, AT_FDCWD, path, 0777, 0)); }},
@@ -253,7 +262,7 @@ TEST(ProgramLock, StaysWithWhatIsExecuted) {
   const Folders folders;
   const auto status_of = [&folders](const std::string& path) {
     return InProgram(folders, [path] {
-      execl("/usr/bin/head", "head", "-c1", path.c_str(), nullptr);
+      execl(kHead, "head", "-c1", path.c_str(), nullptr);
       return std::string("not executed");
     });
   };

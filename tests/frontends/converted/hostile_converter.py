@@ -144,7 +144,7 @@ def succeeds(attempt):
     try:
         attempt()
         return True
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
