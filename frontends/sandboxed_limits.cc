@@ -17,13 +17,27 @@ namespace {
 constexpr std::int64_t kGraphBytes = 160 * kMiB;
 constexpr std::int64_t kMostGraphBytes = 1024 * kMiB;
 constexpr std::int64_t kGraphBytesOfAFileByte = 256;
+constexpr std::int64_t kAnswerBytes = 24 * kMiB;
+constexpr std::int64_t kMostBytes = 64 * kMiB;
+constexpr std::int64_t kAnswerBytesOfAFileByte = 64;
 
 /// No Error, to which the parser would add a place in the text.
 struct BeyondLimits {
   std::string what;
 };
 
+/// `least` and `per_byte` for each byte of a file, at most `most`.
+std::int64_t InProportion(std::int64_t file_bytes, std::int64_t least,
+                          std::int64_t per_byte, std::int64_t most) {
+  return least + per_byte * std::min(file_bytes, (most - least) / per_byte);
+}
+
 }  // namespace
+
+std::int64_t MostAnswerBytes(std::int64_t file_bytes) {
+  return InProportion(file_bytes, kAnswerBytes, kAnswerBytesOfAFileByte,
+                      kMostBytes);
+}
 
 std::vector<std::string> WithinLimits(std::vector<std::string> warnings) {
   for (std::string& warning : warnings) {
@@ -39,10 +53,8 @@ std::vector<std::string> WithinLimits(std::vector<std::string> warnings) {
 }
 
 ParseLimits LimitsFor(std::int64_t file_bytes, double timeout_s) {
-  const std::int64_t most_of_file =
-      (kMostGraphBytes - kGraphBytes) / kGraphBytesOfAFileByte;
-  return {.memory_bytes = kGraphBytes + kGraphBytesOfAFileByte *
-                                            std::min(file_bytes, most_of_file),
+  return {.memory_bytes = InProportion(file_bytes, kGraphBytes,
+                                       kGraphBytesOfAFileByte, kMostGraphBytes),
           .seconds = timeout_s};
 }
 

@@ -16,12 +16,15 @@
 /// sender says so itself.
 namespace foretell::sandboxed {
 
-inline constexpr std::int64_t kMostAnswerBytes = 64 * kMiB;
 inline constexpr std::int64_t kMostDescriptionBytes = 32 * kMiB;
 inline constexpr std::size_t kMostTensors = 200'000;  ///< Inputs, or outputs.
 inline constexpr std::size_t kMostDims = 1'000;       ///< Of a tensor.
 inline constexpr std::size_t kMostWarnings = 1'000;
 inline constexpr std::size_t kMostWarningBytes = 1'024;
+
+/// Most bytes of an answer about a file of `file_bytes`: 24 MiB and 64 times the
+/// file, at most 64 MiB. A graph's text has some 60 bytes an operator.
+std::int64_t MostAnswerBytes(std::int64_t file_bytes);
 
 /// `warnings` within those limits: long ones are cut, and the last one counts
 /// those that are left out.

@@ -62,7 +62,7 @@ sandbox::WorkerOptions WorkerOptionsOf(const LoadOptions& options,
 #ifndef __SANITIZE_ADDRESS__
   worker.limits.memory_bytes = MappedBytes() + MemoryBytes(options);
 #endif
-  worker.most_answer_bytes = sandboxed::kMostAnswerBytes;
+  worker.most_answer_bytes = sandboxed::MostAnswerBytes(file.size);
   worker.lock = {.keep = {file.descriptor.number()},
                  .makes_code = options.runs_arithmetic};
   return worker;
@@ -76,14 +76,15 @@ std::string Answer(const Program& program, std::string_view task) {
                                            request.inputs, request.options));
 }
 
-/// The same, within what is taken.
-std::string AnswerWithin(const Program& program, std::string_view task) {
+/// The same, unless it is longer than what is taken.
+std::string AnswerWithin(std::int64_t most_bytes, const Program& program,
+                         std::string_view task) {
   std::string answer = Answer(program, task);
-  if (std::ssize(answer) <= sandboxed::kMostAnswerBytes) return answer;
+  if (std::ssize(answer) <= most_bytes) return answer;
   throw Error(ErrorCode::kUnsupported,
               fmt::format("its graph is a text of {} bytes, at most {} are "
-                          "taken",
-                          answer.size(), sandboxed::kMostAnswerBytes));
+                          "taken of a file of its size",
+                          answer.size(), most_bytes));
 }
 
 /// What `work` returns; its errors begin with `name`.
@@ -107,9 +108,10 @@ class SandboxedSource final : public Program::Source {
         parse_limits_(sandboxed::LimitsFor(file.size, options.timeout_s)),
         expected_(expected),
         worker_(WorkerOptionsOf(options, file), [&file, &options] {
+          const std::int64_t most = sandboxed::MostAnswerBytes(file.size);
           const Program program = LoadHere(std::move(file), options);
-          return [program](std::string_view task) {
-            return AnswerWithin(program, task);
+          return [most, program](std::string_view task) {
+            return AnswerWithin(most, program, task);
           };
         }) {
     worker_.Give("");

@@ -12,6 +12,11 @@ namespace {
 
 using Number = std::variant<std::int64_t, double>;
 
+/// Far beyond any operator's list, and any tensor's dimensions: what one element
+/// of a text takes stays small beside the text.
+constexpr std::size_t kMostNumbers = std::size_t{1} << 20;
+constexpr std::size_t kMostDimensions = 1000;
+
 Number ReadNumber(TextCursor& cursor) {
   const std::string_view text = cursor.NumberText();
   if (text == "true") return std::int64_t{1};
@@ -29,6 +34,9 @@ Attribute ParseList(TextCursor& cursor, bool floating) {
   cursor.Open('[');
   while (cursor.Peek() != ']') {
     if (!numbers.empty()) cursor.Expect(",");
+    if (numbers.size() == kMostNumbers) {
+      cursor.Fail(fmt::format("a list has more than {} numbers", kMostNumbers));
+    }
     numbers.push_back(ReadNumber(cursor));
     floating |= std::holds_alternative<double>(numbers.back());
   }
@@ -68,6 +76,10 @@ TensorType ParseType(TextCursor& cursor) {
   cursor.Open('[');
   while (cursor.Peek() != ']') {
     if (!type.shape.empty()) cursor.Expect(",");
+    if (type.shape.size() == kMostDimensions) {
+      cursor.Fail(
+          fmt::format("a type has more than {} dimensions", kMostDimensions));
+    }
     type.shape.push_back(cursor.Int("a size"));
   }
   cursor.Close(']');

@@ -15,6 +15,7 @@
 #include "frontends/sandboxed_messages.h"
 #include "src/core/bytes.h"
 #include "src/core/process.h"
+#include "src/core/units.h"
 #include "tests/frontends/script_file.h"
 #include "tests/graph/expect_error.h"
 
@@ -263,6 +264,46 @@ TEST(SandboxedMessages, RefuseDamagedAnswers) {
         [&] { sandboxed::UnpackTrace(answer.substr(0, size), request); },
         ErrorCode::kCorrupt, "");
   }
+}
+
+TEST(SandboxedMessages, CutWarningsBeforeTheyAreSent) {
+  std::vector<std::string> warnings(1'500, "short");
+  warnings.front() = std::string(5'000, 'w');
+  const std::vector<std::string> cut = sandboxed::WithinLimits(warnings);
+  ASSERT_EQ(cut.size(), sandboxed::kMostWarnings);
+  EXPECT_EQ(cut.front().size(), sandboxed::kMostWarningBytes);
+  EXPECT_EQ(cut.back(), "501 more warnings");
+}
+
+TEST(SandboxedMessages, RefuseListsLongerThanTheirMessage) {
+  ByteWriter writer;
+  writer.Text("onnx");
+  writer.Number(std::uint64_t{100'000});
+  ExpectError([&] { sandboxed::UnpackDescription(writer.Take()); },
+              ErrorCode::kCorrupt, "a list of 100000 items in 0 bytes");
+}
+
+TEST(SandboxedMessages, LimitWhatParsingTakes) {
+  const Program program = LoadModel(std::string(kTinyVit) + ".onnx");
+  const sandboxed::Request request{
+      "vit", {ParseInput("image=f32[1,3,32,32]")}, {}};
+  const std::string answer =
+      sandboxed::PackTrace(TraceProgram(program.Named("vit"), request.inputs));
+  const auto unpack = [&](const sandboxed::ParseLimits& limits) {
+    return [&, limits] { sandboxed::UnpackTrace(answer, request, limits); };
+  };
+  EXPECT_NO_THROW(unpack(sandboxed::LimitsFor(100'000, 60))());
+  ExpectError(unpack({.seconds = 0}), ErrorCode::kUnsupported,
+              "the limit of --timeout");
+  ExpectError(unpack({.memory_bytes = -64 * kMiB}), ErrorCode::kUnsupported,
+              "MiB, the most of a file of its size");
+}
+
+TEST(SandboxedMessages, AllowMoreOfALargerFile) {
+  EXPECT_EQ(sandboxed::MostAnswerBytes(0), 24 * kMiB);
+  EXPECT_EQ(sandboxed::MostAnswerBytes(100'000), 24 * kMiB + 6'400'000);
+  EXPECT_EQ(sandboxed::MostAnswerBytes(INT64_MAX), 64 * kMiB);
+  EXPECT_EQ(sandboxed::LimitsFor(INT64_MAX, 60).memory_bytes, 1024 * kMiB);
 }
 
 TEST(SandboxedMessages, RefuseTheGraphOfAnotherStep) {

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "foretell/graph_io.h"
+#include "src/graph/parse_watched.h"
 #include "tests/graph/expect_error.h"
 
 namespace foretell {
@@ -89,6 +90,28 @@ TEST(GraphText, RefusesARankAbove64) {
   for (int i = 0; i < 64; ++i) shape += ",1";
   ExpectError([&] { ParseGraph("%x = input f32[" + shape + "]"); },
               ErrorCode::kCorrupt, "rank 65, at most 64");
+}
+
+TEST(GraphText, RefusesAListOfAMillionNumbers) {
+  std::string list = "1";
+  for (int i = 0; i < 1 << 20; ++i) list += ",1";
+  ExpectError([&] { ParseGraph("f() {x=[" + list + "]}"); },
+              ErrorCode::kCorrupt, "more than 1048576 numbers");
+}
+
+TEST(ParseGraphWatched, AsksAgainAndAgain) {
+  const std::string text = std::string(1'000'000, '\n') + "f()";
+  int asked = 0;
+  EXPECT_EQ(ParseGraphWatched(text, "g", [&] { ++asked; }).num_nodes(), 1);
+  EXPECT_GE(asked, 2);
+  std::string long_line = "f() {x=[1";
+  for (int i = 0; i < 200'000; ++i) long_line += ",1";
+  struct Enough {};
+  asked = 0;
+  const auto stop = [&] {
+    if (++asked == 3) throw Enough();
+  };
+  EXPECT_THROW(ParseGraphWatched(long_line + "]}", "g", stop), Enough);
 }
 
 /// Parses a text that may be wrong; true unless it was refused with a place.
