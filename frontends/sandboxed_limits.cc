@@ -14,7 +14,7 @@
 namespace foretell::sandboxed {
 namespace {
 
-constexpr std::int64_t kGraphBytes = 160 * kMiB;
+constexpr std::int64_t kGraphBytes = 128 * kMiB;
 constexpr std::int64_t kMostGraphBytes = 1024 * kMiB;
 constexpr std::int64_t kGraphBytesOfAFileByte = 256;
 constexpr std::int64_t kAnswerBytes = 24 * kMiB;

@@ -36,7 +36,7 @@ struct ParseLimits {
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-/// Those for a graph of a file of `file_bytes`: 160 MiB and 256 times the
+/// Those for a graph of a file of `file_bytes`: 128 MiB and 256 times the
 /// file, at most 1 GiB. An operator of ONNX has at least 20 bytes; in training
 /// it becomes some five of a graph, which take 1 KiB each.
 ParseLimits LimitsFor(std::int64_t file_bytes, double timeout_s);
