@@ -167,9 +167,10 @@ TEST(FormatTable, ShowsAPackingWithWhatWasLeftOut) {
 
 TEST(FormatTable, ShowsWhatAModelTakesOnItsInstance) {
   const std::vector<Job> jobs = {ToJob(ExampleDemand())};
-  EXPECT_THAT(FormatTable(Pack(jobs, A100())),
-              HasSubstr("net         0  1g.10gb    0:2       7.143     "
-                        "0.280\n"));
+  EXPECT_THAT(
+      FormatTable(Pack(jobs, A100())),
+      HasSubstr("net         0  1g.10gb    0:2         6000        3984 "
+                "      7.143     0.280\n"));
 }
 
 TEST(FormatJson, HoldsTheWholePacking) {

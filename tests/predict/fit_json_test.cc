@@ -39,11 +39,23 @@ TEST(FitJson, SaysHowAModelFitsAndWhetherThatIsAccepted) {
 TEST(FitJson, SaysWhetherTheLimitEndedTheSearch) {
   const auto is_limit = [](std::int64_t batch) {
     const std::vector<LargestBatchOfModel> found = {
-        {"a.onnx", "a100", batch, 64}};
+        {.model = "a.onnx", .place = "a100", .batch = batch, .most = 64}};
     return LargestBatchesToJson(found, {})["results"].at(0)["is_limit"];
   };
   EXPECT_EQ(is_limit(64), true);
   EXPECT_EQ(is_limit(63), false);
+}
+
+TEST(FitJson, SaysWhichBatchLikelyFits) {
+  const std::vector<LargestBatchOfModel> found = {{.model = "a.onnx",
+                                                   .batch = 155,
+                                                   .likely_batch = 193,
+                                                   .most = 999,
+                                                   .warnings = {"a doubt"}}};
+  const nlohmann::ordered_json json = LargestBatchesToJson(found, {});
+  EXPECT_EQ(json["results"].at(0)["batch"], 155);
+  EXPECT_EQ(json["results"].at(0)["likely_batch"], 193);
+  EXPECT_EQ(json["results"].at(0)["warnings"].at(0), "a doubt");
 }
 
 }  // namespace

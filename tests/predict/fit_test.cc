@@ -103,10 +103,24 @@ TEST(JudgeFit, ListsUsableMemoryAndTheLimitsThatAreGiven) {
       JudgeFit(Small(), A100(),
                {.max_memory_mib = 99, .max_latency_ms = 10, .max_energy_j = 1});
   EXPECT_FALSE(verdict.fits);
+  EXPECT_THAT(NamesOf(verdict),
+              ElementsAre("memory at most > 99 MiB", "latency <= 10 ms",
+                          "energy > 1 J"));
+}
+
+TEST(JudgeFit, KeepsTheDeviceWhereTheLimitOfMemoryIsAboveIt) {
   EXPECT_THAT(
-      NamesOf(verdict),
-      ElementsAre("memory at most <= 40441 MiB", "memory at most > 99 MiB",
-                  "latency <= 10 ms", "energy > 1 J"));
+      NamesOf(JudgeFit(Needing(50000), A100(), {.max_memory_mib = 80000})),
+      ElementsAre("memory at most > 40441 MiB", "memory at most <= 80000 MiB"));
+}
+
+TEST(JudgeFit, TakesTheEstimateWhereThatIsAskedFor) {
+  Prediction prediction = Needing(5000);
+  prediction[Target::kMemory] = {.value = 4000, .interval = {3000, 5000}};
+  const FitLimits likely = {.max_memory_mib = 4000, .by_estimate = true};
+  EXPECT_THAT(NamesOf(JudgeFit(prediction, A100(), likely)),
+              ElementsAre("memory <= 4000 MiB"));
+  EXPECT_FALSE(JudgeFit(prediction, A100(), {.max_memory_mib = 4000}).fits);
 }
 
 TEST(JudgeFit, TakesUpperEndsWhenStrict) {

@@ -8,6 +8,8 @@
 #include "foretell/predictor.h"
 #include "tests/cost/test_device.h"
 #include "tests/datasets/expect_error.h"
+#include "tests/datasets/scratch.h"
+#include "tests/predict/own_checkpoint.h"
 
 namespace foretell {
 namespace {
@@ -26,11 +28,14 @@ output %b
 )";
 
 TEST(MakePredictor, TakesEachFigureFromWhereItIsKnown) {
+  const dataset_test::Scratch scratch;
+  const std::string own_file = scratch / "own.safetensors";
+  predict_test::WriteOwnCheckpoint(own_file, 8);
   const OperatorGraph graph = ParseGraph(kText);
   const Prediction analytic =
       Predictor::Make(A100(), {}, {.method = Method::kAnalytic}).Predict(graph);
   const Prediction own =
-      Predictor::Make(A100(), {}, {.checkpoints = {kFirst}}).Predict(graph);
+      Predictor::Make(A100(), {}, {.checkpoints = {own_file}}).Predict(graph);
   for (const Target target : {Target::kMemory, Target::kLatency}) {
     EXPECT_EQ(analytic[target].source.method, "analytic, uncalibrated");
     EXPECT_EQ(own[target].source.method, "learned from test");
@@ -45,6 +50,15 @@ TEST(MakePredictor, TakesEachFigureFromWhereItIsKnown) {
               testing::ElementsAre(HasSubstr("has no interval")));
   // The parts stay those of the simulation.
   EXPECT_EQ(own.memory.total, analytic.memory.total);
+}
+
+TEST(MakePredictor, LeavesAnalyticWhatACheckpointCannotKnow) {
+  // Its inputs were scaled for numbers of 1 to 3; this graph has 4e10 MACs.
+  const Prediction own = Predictor::Make(A100(), {}, {.checkpoints = {kFirst}})
+                             .Predict(ParseGraph(kText));
+  EXPECT_EQ(own.Method(), "analytic, uncalibrated");
+  EXPECT_THAT(own.AllWarnings(),
+              testing::Contains(HasSubstr("unlike those learned from")));
 }
 
 TEST(MakePredictor, WarnsWhereANetworkDoesNotKnowOfGradMode) {

@@ -12,15 +12,25 @@
 #include "foretell/predictor.h"
 #include "src/core/units.h"
 #include "src/predict/least_figures.h"
+#include "tests/datasets/scratch.h"
 #include "tests/datasets/zoo/trace_network.h"
+#include "tests/predict/own_checkpoint.h"
 
 namespace foretell {
 namespace {
 
 using zoo_test::TraceNetwork;
 
-constexpr char kOwn[] =
-    FORETELL_SOURCE_DIR "/tests/golden/checkpoint/first.safetensors";
+/// A network of one's own that says about 1,100 MiB of everything.
+const std::string& OwnFile() {
+  static const dataset_test::Scratch scratch;
+  static const std::string path = [] {
+    std::string file = scratch / "own.safetensors";
+    predict_test::WriteOwnCheckpoint(file, 7);
+    return file;
+  }();
+  return path;
+}
 
 const DeviceSpec& Device() {
   return DeviceCatalog::BuiltIn().FindDevice("a100-sxm4-40gb");
@@ -100,7 +110,7 @@ TEST_P(GatesOfZoo, AgreeByEveryMethod) {
   const std::vector<PredictorOptions> asked = {{.method = Method::kAuto},
                                                {.method = Method::kLearned},
                                                {.method = Method::kPmgns},
-                                               {.checkpoints = {kOwn}}};
+                                               {.checkpoints = {OwnFile()}}};
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
     SCOPED_TRACE(ModeName(mode));
     const OperatorGraph graph = TraceNetwork(GetParam(), 2, mode).graph;
