@@ -35,8 +35,8 @@ DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog,
                         std::vector<std::string>& skipped) {
   DevicePrices prices;
   ForEachCsvRow(path, [&](const CsvRow& row) {
-    const double price = ParsePrice(path, row);
     const DeviceSpec* device = catalog.DeviceNamed(row.At("device"));
+    const double price = ParsePrice(path, row);
     if (device == nullptr) {
       skipped.push_back(
           fmt::format("{}:{}: {}", path, row.line(), row.At("device")));

@@ -81,11 +81,11 @@ class Partners(unittest.TestCase):
 
     def test_several_are_told_at_once(self):
         outcome = run(*PREDICT, "--fused", "on", "--optimizer", "adam")
-        self.assertIn("error: --optimizer adam, --fused on: only training",
+        self.assertIn("error: --optimizer adam, --fused on: needs --mode training",
                       outcome.stderr)
 
     def test_a_default_may_be_spelled_out(self):
-        for flags in ("--optimizer sgd", "--accumulate 1", "--foreach on"):
+        for flags in ("--optimizer adamw", "--accumulate 1", "--foreach on"):
             self.assertEqual(run(*PREDICT, *flags.split()).returncode, OK)
 
     def test_flags_without_any_effect_are_none(self):

@@ -8,7 +8,7 @@ from calls import ONNX, OK, DOES_NOT_FIT, MODEL_FAILED, run, predict_json
 
 
 class Pmgns(unittest.TestCase):
-    FLAGS = ("--batch", "256", "--method", "pmgns")
+    FLAGS = ("--batch", "64", "--method", "pmgns")
 
     def sources(self, *flags):
         (result,) = predict_json(ONNX, *self.FLAGS, *flags)["results"]
