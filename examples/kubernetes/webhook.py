@@ -69,7 +69,7 @@ def predict(service, model, options, models, token=""):
         errors = json.load(error)["errors"]
         raise Unjudged(f"foretell: {errors[0]['message']}") from error
     except OSError as error:
-        raise Unjudged(f"foretell does not answer: {error}") from error
+        raise Unjudged(f"foretell at {service} does not answer: {error}") from error
     return document["results"][0]
 
 

@@ -323,8 +323,7 @@ Prediction Predictor::Predict(const OperatorGraph& graph) const {
   WarnOfMemory(device_, result, result.warnings);
   if (learned_ && step.links.empty()) {
     const MemoryOptions memory_options = ToMemoryOptions();
-    const MemoryBreakdown memory = result.memory;
-    LeastFigures least(graph, step, memory_options, memory);
+    LeastFigures least(graph, step, memory_options, result.memory);
     learned_->Improve({.graph = graph,
                        .run = result.run,
                        .device = device_,

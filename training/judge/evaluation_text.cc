@@ -27,8 +27,8 @@ using learned::Target;
 constexpr int kEvaluationSchemaVersion = 1;
 /// More dots than these show nothing more, and make the page large.
 constexpr std::size_t kMaxDotsOfTarget = 800;
-/// To which errors are rounded for a page.
-constexpr double kErrorStep = 1e-4;
+/// Errors of a page are rounded to a whole number of these parts of 1.
+constexpr double kErrorParts = 1e4;
 
 std::string Percent(double share) {
   return std::isfinite(share) ? FormatPercent(share, 2) : "-";
@@ -174,14 +174,14 @@ std::vector<const PredictedSample*> Known(
 
 /// (predicted - label) / label of every label of the target, in short: what a
 /// page counts, whatever it draws.
-OrderedJson ErrorsOf(std::span<const PredictedSample> predictions,
-                     Target target) {
+OrderedJson PageErrors(std::span<const PredictedSample> predictions,
+                       Target target) {
   OrderedJson errors = OrderedJson::array();
   for (const PredictedSample* one : Known(predictions, target)) {
     const double label = ValueOf(one->truth, target);
     if (!(label > 0)) continue;
     const double error = ValueOf(one->predicted, target) / label - 1;
-    errors.push_back(JsonNumber(std::round(error / kErrorStep) * kErrorStep));
+    errors.push_back(JsonNumber(std::round(error * kErrorParts) / kErrorParts));
   }
   return errors;
 }
@@ -233,7 +233,7 @@ std::string EvaluationToHtml(const Evaluation& evaluation, const SampleSet& set,
   OrderedJson errors = OrderedJson::object();
   for (const Target target : learned::kAllTargets) {
     AddDots(set, predictions, target, rows);
-    errors[TargetName(target)] = ErrorsOf(predictions, target);
+    errors[TargetName(target)] = PageErrors(predictions, target);
   }
   return HtmlPage(PageView::kEvaluation, "foretell evaluate",
                   {{"evaluation", EvaluationDocument(evaluation)},

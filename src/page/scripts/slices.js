@@ -27,9 +27,9 @@ function slotGrid(mig, verdicts, chosen) {
 
 function slicesSection(mig, device) {
   const rows = [...mig.profiles, {...mig.whole_device, profile: 'without MIG'}];
-  const hasMig = device.mig.profiles.length > 0;
+  const hasMig = mig.profiles.length > 0;
   return section(hasMig ? 'MIG slices' : 'The device',
-    element('p', {}, element('b', {}, mig.profile ?? (hasMig ? 'no profile' : 'no MIG')), `: ${mig.reason}`),
+    element('p', {}, element('b', {}, mig.profile ?? (hasMig ? 'no profile' : 'no MIG slice')), `: ${mig.reason}`),
     hasMig ? slotGrid(device.mig, mig.profiles, mig.profile) : null,
     hasMig ? note('Each row shows the places that a slice may take among the memory slots; the marked profile is the smallest that fits.') : null,
     table('Verdicts', [
