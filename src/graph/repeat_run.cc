@@ -85,13 +85,16 @@ Partners PairRuns(const OperatorGraph& graph, const RepeatedRun& run) {
 bool IsSteady(const OperatorGraph& graph, const RepeatedRun& run,
               const Partners& partners) {
   const std::vector<StorageLife> lives = StorageLives(graph);
-  return std::ranges::all_of(lives, [&](const StorageLife& life) {
-           const bool is_previous =
-               life.birth >= run.previous && life.birth < run.last;
-           const bool ends_here = life.death >= run.last && life.death < run.end;
-           if (is_previous) return life.death < run.end;
-           return !ends_here || life.birth >= run.last;
-         }) &&
+  return std::ranges::all_of(lives,
+                             [&](const StorageLife& life) {
+                               const bool is_previous =
+                                   life.birth >= run.previous &&
+                                   life.birth < run.last;
+                               const bool ends_here = life.death >= run.last &&
+                                                      life.death < run.end;
+                               if (is_previous) return life.death < run.end;
+                               return !ends_here || life.birth >= run.last;
+                             }) &&
          partners.fit;
 }
 
@@ -172,8 +175,9 @@ class Repeater {
     for (const MemoryEvent& event : EventsOf(graph_, id)) {
       if (event.kind != Kind::kAllocate) continue;
       const Storage& storage = graph_.storage(event.storage);
+      // Its label is the name of the first tensor in it.
       storages_[event.storage] =
-          builder_.AddStorage(storage.bytes, storage.role, storage.label);
+          builder_.AddStorage(storage.bytes, storage.role);
     }
   }
 
