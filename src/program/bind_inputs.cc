@@ -203,9 +203,9 @@ std::vector<std::int64_t> BindContent(const Draft& draft,
     return {};
   }
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: --value of '{}': {}", origin,
-                            draft.spec->name, why));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: --value of '{}': {}", origin, draft.spec->name, why));
   };
   if (IsFloatingPoint(type.dtype) || type.dtype == DType::kC64 ||
       type.dtype == DType::kC128) {
@@ -362,7 +362,7 @@ void BindBatch(std::vector<Draft>& drafts, const InputRequest& request,
   // those that follow from others are computed.
   const DraftDim* const leading_dim = &first->dims.front();
   const std::optional<std::int64_t> given = leading_dim->value;
-  const bool is_open = leading_dim->IsSymbolic();
+  const bool is_open = leading_dim->IsSymbolic() && !leading_dim->is_given;
   Bind(drafts, batch, [&](const DraftDim& dim, bool is_leading) {
     if (!is_leading || dim.value != given) return false;
     return &dim == leading_dim || !is_open ||

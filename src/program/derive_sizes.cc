@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "foretell/error.h"
 
@@ -60,12 +62,13 @@ class SizeDeriver {
   SizeDeriver(std::vector<Draft>& drafts, const std::string& origin)
       : drafts_(drafts), origin_(origin), examples_(ExamplesOf(drafts)) {}
 
-  void Derive(std::vector<SizeEquation> equations) {
+  void Derive(std::vector<SizeEquation> said) {
+    equations_ = std::move(said);
     ForEachDim(drafts_, [&](const Draft&, std::size_t, const DraftDim& dim) {
       if (!dim.is_given || !dim.formula || !dim.value) return;
-      equations.push_back({*dim.formula, *dim.value});
+      equations_.push_back({*dim.formula, *dim.value});
     });
-    SolveSizes(equations, known_);
+    SolveSizes(equations_, known_);
     said_ = known_;
     ForEachDim(drafts_, [&](Draft& draft, std::size_t i, DraftDim& dim) {
       if (!dim.is_given && dim.IsSymbolic() && !Compute(dim)) {
@@ -74,8 +77,8 @@ class SizeDeriver {
     });
     // A symbol's example may have come after a formula of it.
     ForEachDim(drafts_, [&](Draft& draft, std::size_t i, DraftDim& dim) {
-      if (dim.is_given || !Compute(dim) || !dim.formula->IsSymbol()) return;
-      if (!said_.contains(dim.symbol)) {
+      if (dim.is_given || !Compute(dim)) return;
+      if (taken_.contains(dim.symbol)) {
         draft.from_example.emplace(i, dim.symbol);
       }
     });
@@ -96,13 +99,8 @@ class SizeDeriver {
     if (dim.formula) {
       for (const std::string& symbol : dim.formula->Symbols()) {
         if (known_.contains(symbol)) continue;
-        const auto example = examples_.find(symbol);
-        if (example == examples_.end()) {
-          is_all = false;
-        } else {
-          known_.insert(*example);
-        }
         is_new = true;
+        is_all = Take(symbol) && is_all;
       }
     }
     is_all = is_all && Compute(dim);
@@ -110,6 +108,16 @@ class SizeDeriver {
     if (!dim.formula || is_new) {
       draft.from_example.emplace(place, dim.symbol);
     }
+  }
+
+  /// Gives `symbol` its example, and others what follows from that.
+  bool Take(const std::string& symbol) {
+    const auto example = examples_.find(symbol);
+    if (example == examples_.end()) return false;
+    known_.insert(*example);
+    taken_.insert(symbol);
+    SolveSizes(equations_, known_);
+    return true;
   }
 
   /// Whether a size that the request said, and the example has otherwise, is
@@ -138,6 +146,8 @@ class SizeDeriver {
   std::vector<Draft>& drafts_;
   const std::string& origin_;
   Values examples_;
+  std::vector<SizeEquation> equations_;  ///< What the request says.
+  std::set<std::string> taken_;          ///< Symbols that have their example.
   Values said_;   ///< By the request, or follows from what it says.
   Values known_;  ///< These, and examples of the others.
 };

@@ -292,9 +292,8 @@ TEST(BindInputs, ComputesWhatFollowsFromOtherSizes) {
   EXPECT_THAT(
       Bind(Decoder(), {.batch = 4, .dims = {{"s1", 1}, {"s9", 128}}}),
       ElementsAre("ids=f32[4,1]", "cache=f32[4,128]", "mask=f32[4,129]"));
-  EXPECT_THAT(
-      Bind(Decoder(), {.dims = {{"s1", 1}}}),
-      ElementsAre("ids=f32[2,1]", "cache=f32[2,7]", "mask=f32[2,8]"));
+  EXPECT_THAT(Bind(Decoder(), {.dims = {{"s1", 1}}}),
+              ElementsAre("ids=f32[2,1]", "cache=f32[2,7]", "mask=f32[2,8]"));
   EXPECT_THAT(
       Bind({Spec("image", {Example("b", 2), Example("h", 4), Example("w", 6)}),
             Spec("table", {Example("(h//2)*(w//2)", 6)}),
@@ -310,9 +309,12 @@ TEST(BindInputs, FindsASizeFromWhatFollowsFromIt) {
       Bind(Decoder(), {.dims = {{"s1", 1}, {"mask.1", 129}}}),
       ElementsAre("ids=f32[2,1]", "cache=f32[2,128]", "mask=f32[2,129]"));
   EXPECT_THAT(
-      Bind(Decoder(), {.inputs = {ParseInput("ids=[5,1]"),
-                                  ParseInput("mask=[5,129]")}}),
+      Bind(Decoder(),
+           {.inputs = {ParseInput("ids=[5,1]"), ParseInput("mask=[5,129]")}}),
       ElementsAre("ids=f32[5,1]", "cache=f32[5,128]", "mask=f32[5,129]"));
+  EXPECT_THAT(
+      Bind(Decoder(), {.dims = {{"mask.1", 129}}}),
+      ElementsAre("ids=f32[2,3]", "cache=f32[2,126]", "mask=f32[2,129]"));
   EXPECT_THAT(
       Bind({Spec("x", {Example("2*k", 8)}), Spec("y", {Fixed(9), Named("k")})},
            {.batch = 6}),
@@ -320,9 +322,8 @@ TEST(BindInputs, FindsASizeFromWhatFollowsFromIt) {
 }
 
 TEST(BindInputs, DimsOfFormulasAndPlacesAreTaken) {
-  EXPECT_THAT(
-      Bind(Decoder(), {.dims = {{"s9 + s1", 20}, {"ids.1", 5}}}),
-      ElementsAre("ids=f32[2,5]", "cache=f32[2,15]", "mask=f32[2,20]"));
+  EXPECT_THAT(Bind(Decoder(), {.dims = {{"s9 + s1", 20}, {"ids.1", 5}}}),
+              ElementsAre("ids=f32[2,5]", "cache=f32[2,15]", "mask=f32[2,20]"));
   EXPECT_THAT(Bind({Spec("x", {Free(), Fixed(3)})}, {.dims = {{"x.0", 4}}}),
               ElementsAre("x=f32[4,3]"));
   EXPECT_THAT(Refusal(Decoder(), {.dims = {{"ids.2", 4}}}),
@@ -335,15 +336,17 @@ TEST(BindInputs, DimsOfFormulasAndPlacesAreTaken) {
 
 TEST(BindInputs, RefusesWhatItCannotComputeForSizesThatAreNotTheExamples) {
   const std::vector<InputSpec> specs = {
-      Spec("x", {Example("n", 4)}), Spec("y", {Example("Frob(Symbol('n'))", 9)}),
+      Spec("x", {Example("n", 4)}),
+      Spec("y", {Example("Frob(Symbol('n'))", 9)}),
       Spec("z", {Example("a*b", 6)})};
   EXPECT_THAT(Bind(specs, {}), ElementsAre("x=f32[4]", "y=f32[9]", "z=f32[6]"));
   EXPECT_THAT(Bind(specs, {.dims = {{"n", 4}}}),
               ElementsAre("x=f32[4]", "y=f32[9]", "z=f32[6]"));
-  EXPECT_THAT(Refusal(specs, {.dims = {{"n", 5}}}),
-              HasSubstr("m.onnx: input 'y': dimension 0 is 'Frob(Symbol('n'))', "
-                        "9 in the file's example, and cannot be computed for "
-                        "other sizes; use --dim y.0=N or --input y="));
+  EXPECT_THAT(
+      Refusal(specs, {.dims = {{"n", 5}}}),
+      HasSubstr("m.onnx: input 'y': dimension 0 is 'Frob(Symbol('n'))', "
+                "9 in the file's example, and cannot be computed for "
+                "other sizes; use --dim y.0=N or --input y="));
   EXPECT_THAT(Refusal(specs, {.dims = {{"a", 5}}}),
               HasSubstr("use --dim z.0=N"));
   EXPECT_THAT(Bind(specs, {.dims = {{"n", 5}, {"y.0", 8}, {"a", 5}, {"b", 2}}}),
@@ -367,13 +370,12 @@ TEST(BindInputs, SaysWhichSizesAreThoseOfTheExample) {
 }
 
 TEST(BindInputs, BatchLeavesWhatAFileFixesBesideALeadingDimensionThatIsOpen) {
-  EXPECT_THAT(Bind({Spec("x", {Example("s0", 4), Fixed(3)}),
-                    Spec("table", {Fixed(4), Fixed(5)}),
-                    Spec("y", {Example("s1", 4)}),
-                    Spec("pairs", {Example("2*s0", 8)})},
-                   {.batch = 6}),
-              ElementsAre("x=f32[6,3]", "table=f32[4,5]", "y=f32[6]",
-                          "pairs=f32[12]"));
+  EXPECT_THAT(
+      Bind({Spec("x", {Example("s0", 4), Fixed(3)}),
+            Spec("table", {Fixed(4), Fixed(5)}), Spec("y", {Example("s1", 4)}),
+            Spec("pairs", {Example("2*s0", 8)})},
+           {.batch = 6}),
+      ElementsAre("x=f32[6,3]", "table=f32[4,5]", "y=f32[6]", "pairs=f32[12]"));
 }
 
 TEST(BindInputs, RefusesNegativeDimensions) {
