@@ -13,9 +13,11 @@
 namespace foretell::exported {
 namespace {
 
+using SizesByPlace = std::map<std::string, SizeExpression>;
+
 /// Formulas of all sizes of inputs, by "input.dimension".
-std::map<std::string, SizeExpression> SizesByPlace(const Model& model) {
-  std::map<std::string, SizeExpression> sizes;
+SizesByPlace SizesOf(const Model& model) {
+  SizesByPlace sizes;
   for (const ModelInput& input : model.inputs) {
     if (input.kind != InputKind::kUser) continue;
     for (std::size_t i = 0; i < input.tensor.sizes.size(); ++i) {
@@ -30,8 +32,7 @@ std::map<std::string, SizeExpression> SizesByPlace(const Model& model) {
 /// `guard` with formulas of symbols for the places in it; empty where one has
 /// none.
 std::optional<SizeExpression> InSymbols(const SizeExpression& guard,
-                                        const Model& model) {
-  const std::map<std::string, SizeExpression> sizes = SizesByPlace(model);
+                                        const SizesByPlace& sizes) {
   SizeExpression result = guard;
   for (const std::string& place : guard.Symbols()) {
     const auto size = sizes.find(place);
@@ -50,20 +51,24 @@ bool Replace(Model& model, const SizeExpression& side,
   return true;
 }
 
-void Apply(const std::string& text, Model& model) {
+/// Keeps `sizes` those of `model`.
+void Apply(const std::string& text, SizesByPlace& sizes, Model& model) {
   const auto guard = SizeExpression::Parse(text);
   if (!guard || guard->operation() == nullptr ||
       guard->operation()->names[0] != "==") {
     return;
   }
-  const std::optional<SizeExpression> equation = InSymbols(*guard, model);
+  const std::optional<SizeExpression> equation = InSymbols(*guard, sizes);
   if (!equation) return;
   const SizeExpression& left = equation->operands()[0];
   const SizeExpression& right = equation->operands()[1];
   if (left.ToString() == right.ToString()) return;
   // What is computed stays; what it must be equal to is replaced.
-  if (Replace(model, right, left) || Replace(model, left, right)) return;
-  model.guards.push_back({*equation, text});
+  if (Replace(model, right, left) || Replace(model, left, right)) {
+    sizes = SizesOf(model);
+  } else {
+    model.guards.push_back({*equation, text});
+  }
 }
 
 }  // namespace
@@ -71,9 +76,11 @@ void Apply(const std::string& text, Model& model) {
 void Substitute(Model& model, const std::string& symbol,
                 const SizeExpression& replacement) {
   const auto substitute = [&](Size& size) {
-    if (size.formula) {
-      size.formula = size.formula->Substitute(symbol, replacement);
-    }
+    if (!size.formula) return;
+    size.formula = size.formula->Substitute(symbol, replacement);
+    if (size.formula->NumTerms() <= SizeExpression::kMostTerms) return;
+    size.text = "a formula of too many terms";
+    size.formula.reset();
   };
   for (ModelInput& input : model.inputs) {
     std::ranges::for_each(input.tensor.sizes, substitute);
@@ -82,13 +89,17 @@ void Substitute(Model& model, const std::string& symbol,
   for (Guard& guard : model.guards) {
     guard.equation = guard.equation.Substitute(symbol, replacement);
   }
+  std::erase_if(model.guards, [](const Guard& guard) {
+    return guard.equation.NumTerms() > SizeExpression::kMostTerms;
+  });
 }
 
 void ApplyGuards(const Document& document, Model& model) {
   const Json* guards = document.Find(document.root(), "guards_code");
   if (guards == nullptr) return;
+  SizesByPlace sizes = SizesOf(model);
   for (const Json& text : document.ToList(*guards)) {
-    Apply(document.ToText(text), model);
+    Apply(document.ToText(text), sizes, model);
   }
 }
 

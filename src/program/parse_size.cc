@@ -14,7 +14,6 @@
 namespace foretell {
 namespace {
 
-constexpr int kMostSizeTerms = 400;
 constexpr int kMostSizeLevels = 60;
 /// Whole ones are exact up to here.
 constexpr double kMostSizeNumber = 9007199254740992.0;
@@ -27,14 +26,19 @@ struct SizeLevel {
 constexpr std::string_view kSizeOr[] = {"or"};
 constexpr std::string_view kSizeAnd[] = {"and"};
 /// A longer one before its beginning.
-constexpr std::string_view kSizeComparisons[] = {"==", "!=", "<=", ">=", "<", ">"};
+constexpr std::string_view kSizeComparisons[] = {
+    "==", "!=", "<=", ">=", "<", ">"};
 constexpr std::string_view kSizeSums[] = {"+", "-"};
 constexpr std::string_view kSizeProducts[] = {"//", "*", "/", "%"};
 constexpr std::array kSizeLevels = {
-    SizeLevel{SizeOperation::kOr, kSizeOr}, SizeLevel{SizeOperation::kAnd, kSizeAnd},
+    SizeLevel{SizeOperation::kOr, kSizeOr},
+    SizeLevel{SizeOperation::kAnd, kSizeAnd},
     SizeLevel{SizeOperation::kCompare, kSizeComparisons},
     SizeLevel{SizeOperation::kSum, kSizeSums},
     SizeLevel{SizeOperation::kProduct, kSizeProducts}};
+
+/// What "not" negates.
+constexpr std::size_t kComparison = 2;
 
 bool IsSymbolCharacter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -78,7 +82,7 @@ class SizeParser {
     if (Take("-")) {
       size = Call("neg", {Signed()});
     } else if (TakeWord("not")) {
-      size = Call("Not", {Signed()});
+      size = Call("Not", {Binary(kComparison)});
     } else {
       size = Atom();
       if (Take("**")) size = Call("**", {std::move(size), Signed()});
@@ -96,7 +100,7 @@ class SizeParser {
     if (!rest_.empty() && std::isdigit(static_cast<unsigned char>(rest_[0]))) {
       const auto number = TakeNumber<double>(rest_);
       return number && *number <= kMostSizeNumber ? SizeExpression(*number)
-                                              : Fail();
+                                                  : Fail();
     }
     const std::string name = TakeName();
     if (name.empty()) return Fail();
@@ -175,8 +179,10 @@ class SizeParser {
     return SizeExpression(static_cast<double>(size.Evaluate({}).value_or(0)));
   }
 
-  bool Enter() { return !failed_ && ++level_ <= kMostSizeLevels && CountTerm(); }
-  bool CountTerm() { return ++terms_ <= kMostSizeTerms; }
+  bool Enter() {
+    return !failed_ && ++level_ <= kMostSizeLevels && CountTerm();
+  }
+  bool CountTerm() { return ++terms_ <= SizeExpression::kMostTerms; }
 
   void SkipBlanks() {
     while (rest_.starts_with(' ')) rest_.remove_prefix(1);
@@ -191,9 +197,9 @@ class SizeParser {
 
   bool TakeWord(std::string_view word) {
     SkipBlanks();
-    const bool ends = rest_.size() == word.size() ||
-                      (rest_.size() > word.size() &&
-                       !IsSymbolCharacter(rest_[word.size()]));
+    const bool ends =
+        rest_.size() == word.size() ||
+        (rest_.size() > word.size() && !IsSymbolCharacter(rest_[word.size()]));
     return ends && Take(word);
   }
 
@@ -246,7 +252,7 @@ class SizeParser {
   }
 
   std::string_view rest_;
-  int terms_ = 0;
+  std::size_t terms_ = 0;
   int level_ = 0;
   bool failed_ = false;
 };

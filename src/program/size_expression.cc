@@ -30,8 +30,8 @@ bool AddsSizes(const SizeOperation& operation) {
 
 /// Operations that give back what they are given, of whole numbers.
 bool KeepsWholeSizes(const SizeOperation& operation) {
-  constexpr std::string_view kRounding[] = {
-      "floor", "ceiling", "TruncToInt", "RoundToInt", "ToFloat"};
+  constexpr std::string_view kRounding[] = {"floor", "ceiling", "TruncToInt",
+                                            "RoundToInt", "ToFloat"};
   return std::ranges::count(kRounding, operation.names[0]) != 0;
 }
 
@@ -49,6 +49,12 @@ std::set<std::string> SizeExpression::Symbols() const {
     symbols.merge(operand.Symbols());
   }
   return symbols;
+}
+
+std::size_t SizeExpression::NumTerms() const {
+  std::size_t terms = 1;
+  for (const SizeExpression& operand : operands_) terms += operand.NumTerms();
+  return terms;
 }
 
 std::optional<double> SizeExpression::Compute(const Values& values) const {

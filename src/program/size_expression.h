@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -20,10 +21,12 @@ class SizeExpression {
   /// Sizes by the names of symbols.
   using Values = std::map<std::string, std::int64_t, std::less<>>;
 
+  /// A longer text is not parsed.
+  static constexpr std::size_t kMostTerms = 400;
+
   /// Reads what Python writes ("s0//2 + 1"; `L['x'].size()[1]` is the symbol
   /// "x.1") and what SymPy's srepr does ("Add(Symbol('s0', integer=True),
-  /// Integer(1))"). Empty for any other text, and for one of more than a few
-  /// hundred terms.
+  /// Integer(1))"). Empty for any other text.
   static std::optional<SizeExpression> Parse(std::string_view text);
 
   SizeExpression() = default;  ///< The number 0.
@@ -38,6 +41,8 @@ class SizeExpression {
   /// True where it has no symbols.
   bool IsFixed() const { return Symbols().empty(); }
   std::set<std::string> Symbols() const;
+  /// Numbers, symbols and operations in it.
+  std::size_t NumTerms() const;
   /// The operation at the top; null for a number or a symbol.
   const SizeOperation* operation() const { return operation_; }
   const std::vector<SizeExpression>& operands() const { return operands_; }

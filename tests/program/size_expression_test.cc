@@ -28,6 +28,7 @@ TEST(SizeExpression, ComputesAsPythonDoes) {
   EXPECT_THAT(ValueOf("int(s0/2) + ceiling(s0/2)"), Optional(7));
   EXPECT_THAT(ValueOf("Piecewise((1, s0 < s1), (s0, True))"), Optional(7));
   EXPECT_THAT(ValueOf("s0 == 7 and not s1 != 4"), Optional(1));
+  EXPECT_THAT(ValueOf("not s1 == 4"), Optional(0));
 }
 
 TEST(SizeExpression, ReadsWhatSymPyWrites) {
@@ -45,10 +46,13 @@ TEST(SizeExpression, ReadsWhatSymPyWrites) {
       {"TruncToInt(IntTrueDiv(" + s0 + ", Integer(2)))", 3},
       {"Pow(" + s1 + ", Integer(2))", 16},
       {"ModularIndexing(" + s0 + ", Integer(2), Integer(2))", 1},
-      {"Where(StrictGreaterThan(" + s0 + ", " + s1 + "), Integer(1), "
-       "Integer(2))", 1},
+      {"Where(StrictGreaterThan(" + s0 + ", " + s1 +
+           "), Integer(1), "
+           "Integer(2))",
+       1},
       {"Piecewise(ExprCondPair(Integer(5), Equality(" + s0 +
-       ", Integer(0))), ExprCondPair(" + s1 + ", true))", 4}};
+           ", Integer(0))), ExprCondPair(" + s1 + ", true))",
+       4}};
   for (const auto& [text, value] : cases) {
     EXPECT_THAT(ValueOf(text), Optional(value)) << text;
   }
@@ -57,7 +61,7 @@ TEST(SizeExpression, ReadsWhatSymPyWrites) {
 TEST(SizeExpression, PrintsWhatItReadsAgain) {
   for (const std::string text :
        {"2*s77+1", "s0//2*(s1//2)", "(s0-1)//2+1", "Max(s0, s1)", "s52+s97",
-        "s0-(s1-2)", "s0%(s1*2)", "(-1)*s0", "batch-4", "s0**2"}) {
+        "s0-(s1-2)", "s0%(s1*2)", "-1*s0", "batch-4", "s0**2"}) {
     const auto size = SizeExpression::Parse(text);
     ASSERT_TRUE(size) << text;
     EXPECT_EQ(size->ToString(), text);
@@ -110,8 +114,8 @@ TEST(SizeExpression, OneEquationHelpsAnother) {
       {*SizeExpression::Parse("a*b"), 6}};
   SizeExpression::Values values;
   SolveSizes(equations, values);
-  EXPECT_THAT(values, ElementsAre(testing::Pair("new", 1),
-                                  testing::Pair("past", 128)));
+  EXPECT_THAT(values,
+              ElementsAre(testing::Pair("new", 1), testing::Pair("past", 128)));
 }
 
 }  // namespace
