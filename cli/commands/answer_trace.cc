@@ -33,9 +33,8 @@ ReportedModel DescribeModel(const Program& program, const Trace& trace) {
                             .from_example = input.from_example});
   }
   for (const TraceOutput& output : trace.outputs) {
-    model.outputs.push_back({.name = output.name,
-                             .type = output.type,
-                             .on_host = output.on_host});
+    model.outputs.push_back(
+        {.name = output.name, .type = output.type, .on_host = output.on_host});
   }
   return model;
 }
@@ -57,9 +56,8 @@ Report AnswerTrace(const Predictor& predictor, const Program& program,
       options.in_grad_mode, predictor, prediction, program, trace);
   mig::Recommendation recommendation = mig::Recommend(
       ToDemand(prediction, program.name()), predictor.device(), options.mig);
-  Report report =
-      MakeReport(DescribeModel(program, trace), trace.graph,
-                 std::move(prediction), std::move(recommendation));
+  Report report = MakeReport(DescribeModel(program, trace), trace.graph,
+                             std::move(prediction), std::move(recommendation));
   report.grad_mode_mib = grad_mode_mib;
   return report;
 }

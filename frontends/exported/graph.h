@@ -84,7 +84,7 @@ struct ModelInput {
   InputKind kind = InputKind::kUser;
   std::string name;  ///< In the state dictionary, or of the argument.
   TensorInfo tensor;
-  Size size;  ///< Of kUserSize.
+  Size size;              ///< Of kUserSize.
   std::int64_t fill = 1;  ///< As InputSpec, of kUser.
   /// Number of an input that is the same tensor, -1: none.
   int same_as = -1;

@@ -11,7 +11,8 @@
 namespace foretell::exported {
 namespace {
 
-/// `[1, {"type": "builtins.dict", "context": "[\"loss\"]", "children_spec": …}]`
+/// `[1, {"type": "builtins.dict", "context": "[\"loss\"]", "children_spec":
+/// …}]`
 constexpr std::string_view kNamedTuple = "collections.namedtuple";
 
 class PathReader {

@@ -176,9 +176,8 @@ class NameFinder {
     }
     Tie([&](const ModelInput& unread) {
       const std::string record = RecordOf(unread, archive_);
-      return record.empty()
-                 ? of_module.Find({ModuleOf(unread), FormOf(unread)})
-                 : of_record.Find({record, FormOf(unread)});
+      return record.empty() ? of_module.Find({ModuleOf(unread), FormOf(unread)})
+                            : of_record.Find({record, FormOf(unread)});
     });
   }
 

@@ -73,8 +73,7 @@ AllowedSizes AllowedBy(const SizeRange& range) {
 
 AllowedSizes AllowedFor(const Model& model, const Size& size) {
   const bool is_symbol = size.formula && size.formula->IsSymbol();
-  const SizeRange* range =
-      is_symbol ? RangeOf(model, SymbolOf(size)) : nullptr;
+  const SizeRange* range = is_symbol ? RangeOf(model, SymbolOf(size)) : nullptr;
   return range == nullptr ? AllowedSizes() : AllowedBy(*range);
 }
 
@@ -165,9 +164,8 @@ void Symbols::CheckSize(const Model& model, const ModelInput& input,
     if (range == nullptr || bound == values_.end()) continue;
     const AllowedSizes allowed = AllowedBy(*range);
     if (Contains(allowed, bound->second)) continue;
-    Refuse(
-        input.name, dim, value,
-        fmt::format("the file allows {} = {}", name, Describe(allowed)));
+    Refuse(input.name, dim, value,
+           fmt::format("the file allows {} = {}", name, Describe(allowed)));
   }
 }
 

@@ -221,7 +221,8 @@ at::ScalarType ToScalarType(DType dtype,
                             Precision precision = Precision::kFp32);
 /// The content that the caller gave `input`, on the CPU.
 at::Tensor GivenTensor(const BoundInput& input);
-/// Inverse of ToScalarType; throws Error(kUnsupported) for quantised and complex-half types.
+/// Inverse of ToScalarType; throws Error(kUnsupported) for quantised and
+/// complex-half types.
 DType ToDType(at::ScalarType type);
 
 }  // namespace foretell

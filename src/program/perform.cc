@@ -82,11 +82,14 @@ bool RunsOnCpu(const c10::OperatorHandle& op) {
 }  // namespace
 
 void MoveToMeta(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
-  constexpr std::string_view kReadHost[] = {
-      "aten::_pack_padded_sequence", "aten::_pad_packed_sequence",
-      "aten::lstm",                  "aten::gru",
-      "aten::rnn_tanh",              "aten::rnn_relu",
-      "aten::tensor_split",          "aten::repeat_interleave"};
+  constexpr std::string_view kReadHost[] = {"aten::_pack_padded_sequence",
+                                            "aten::_pad_packed_sequence",
+                                            "aten::lstm",
+                                            "aten::gru",
+                                            "aten::rnn_tanh",
+                                            "aten::rnn_relu",
+                                            "aten::tensor_split",
+                                            "aten::repeat_interleave"};
   if (std::ranges::find(kReadHost, schema.name()) != std::end(kReadHost)) {
     return;
   }

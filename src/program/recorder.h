@@ -91,8 +91,9 @@ class Recorder final : public StorageListener {
   /// Operators that ran on the CPU for want of a meta kernel, once each.
   const std::vector<std::string>& fallbacks() const { return fallbacks_; }
 
-  /// Operators of a trace on the CPU whose results' shapes, or numbers, followed
-  /// from the content of its tensors: "nonzero in 'head'", the first few.
+  /// Operators of a trace on the CPU whose results' shapes, or numbers,
+  /// followed from the content of its tensors: "nonzero in 'head'", the first
+  /// few.
   const std::vector<std::string>& decided_by_data() const {
     return decided_by_data_;
   }

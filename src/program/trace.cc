@@ -152,8 +152,7 @@ class Tracer {
     } catch (const Error& error) {
       const std::string lengths = LengthsOfTheExample(inputs_);
       if (error.code() == ErrorCode::kInvalidArgument && !lengths.empty()) {
-        throw Error(error.code(),
-                    fmt::format("{}; {}", error.what(), lengths));
+        throw Error(error.code(), fmt::format("{}; {}", error.what(), lengths));
       }
       if (error.code() != ErrorCode::kUnsupported || device_ != at::kMeta) {
         throw;
@@ -472,9 +471,9 @@ class Tracer {
   std::unique_ptr<ProgramInstance> instance_;
   std::vector<at::Tensor> tensors_;
   std::optional<LoraAdapters> adapters_;
-  std::string loss_;                                 ///< Its name.
+  std::string loss_;                  ///< Its name.
   std::vector<NodeId> batch_starts_;  ///< In the last step, and the end.
-  NodeId first_node_ = 0;                            ///< Of the last step.
+  NodeId first_node_ = 0;             ///< Of the last step.
   std::vector<parallel::TrainedParameter> trained_;  ///< In the last step.
 };
 

@@ -123,8 +123,9 @@ TEST(Exported, SizesOfTwoSymbolsAreComputed) {
   }
   ExpectError(
       [] {
-        RunFile("cached", {}, {.batch = 4, .dims = {{"mask.2", 5}, {"x.1", 2},
-                                                    {"past.1", 4}}});
+        RunFile(
+            "cached", {},
+            {.batch = 4, .dims = {{"mask.2", 5}, {"x.1", 2}, {"past.1", 4}}});
       },
       ErrorCode::kInvalidArgument,
       "input 'mask': dimension 2 is 5, expected 6 (");
@@ -161,10 +162,10 @@ TEST(Exported, ContentsAndNumbersCanBeGiven) {
 }
 
 TEST(Exported, NamesSizesThatAreTheExamples) {
-  EXPECT_THAT(RunFile("cached", {}, {.batch = 4}).warnings,
-              Contains(AllOf(HasSubstr("= 3 (x.1, mask.1)"),
-                             HasSubstr("= 7 (past.1)"),
-                             Not(HasSubstr("batch")))));
+  EXPECT_THAT(
+      RunFile("cached", {}, {.batch = 4}).warnings,
+      Contains(AllOf(HasSubstr("= 3 (x.1, mask.1)"), HasSubstr("= 7 (past.1)"),
+                     Not(HasSubstr("batch")))));
 }
 
 TEST(Exported, TiedWeightsCountOnce) {

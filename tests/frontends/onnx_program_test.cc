@@ -132,10 +132,10 @@ TEST(OnnxProgram, CountsTheOutputsOfASplitBeforeItMakesThem) {
 }
 
 TEST(OnnxProgram, NamesEveryOutputAsTheFileDoes) {
-  Graph graph = GraphOf({MakeNode("Relu", {"x"}, {"y"}),
-                         MakeNode("Shape", {"x"}, {"shape"}),
-                         MakeNode("SplitToSequence", {"x"}, {"parts"})},
-                        {});
+  Graph graph = GraphOf(
+      {MakeNode("Relu", {"x"}, {"y"}), MakeNode("Shape", {"x"}, {"shape"}),
+       MakeNode("SplitToSequence", {"x"}, {"parts"})},
+      {});
   graph.outputs = {AnyValue("shape"), AnyValue("parts"), AnyValue("y")};
   EXPECT_THAT(DescribeOutputs(TraceOf(MakeModel(graph))),
               ElementsAre("shape=i64[2] on the host", "parts.0=f32[1,16]",
@@ -153,13 +153,9 @@ Model BakedModel(std::vector<std::int64_t> shape) {
 }
 
 TEST(OnnxProgram, ABakedBatchIsAnErrorNotAWrongAnswer) {
-  ExpectError(
-      [] {
-        TraceOf(BakedModel({1, -1}));
-      },
-      ErrorCode::kInvalidArgument,
-      "output 'y' has leading dimension 1 at batch 4: the batch of 1 "
-      "is baked into the graph");
+  ExpectError([] { TraceOf(BakedModel({1, -1})); }, ErrorCode::kInvalidArgument,
+              "output 'y' has leading dimension 1 at batch 4: the batch of 1 "
+              "is baked into the graph");
   EXPECT_EQ(OutputOf(TraceOf(BakedModel({-1, 16}))), "f32[4,16]");
 }
 
