@@ -101,13 +101,12 @@ std::string BashScript(const CLI::App& app) {
 {}  esac
   case "$names $before" in
 {}  esac
-  case "$before$current" in
-    zoo:*)
-      if [[ $current != zoo:* ]]; then
-        words="${{words//zoo:/}}"
-        [[ $current == : ]] && current=''
-      fi ;;
-  esac
+  local first=$COMP_CWORD
+  [[ $before == : ]] && first=$((COMP_CWORD - 1))
+  if [[ $first -gt 0 && "${{COMP_WORDS[first-1]}}${{COMP_WORDS[first]}}" == zoo: ]]; then
+    words="${{words//zoo:/}}"
+    [[ $current == : ]] && current=''
+  fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
 complete -o default -F _foretell foretell

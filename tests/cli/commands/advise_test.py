@@ -21,12 +21,12 @@ class Advise(unittest.TestCase):
         self.assertEqual(status, DOES_NOT_FIT)
         self.assertIsNone(result["smallest"])
         found = {one["remedies"][0]: one for one in result["remedies"]}
-        for name, flags in (("recompute blocks", ("--recompute", "auto")),
+        for name, flags in (("activation checkpointing", ("--recompute", "auto")),
                             ("foreach=False", ("--foreach", "off")),
                             ("fused=True", ("--fused", "on")),
                             ("expandable segments", ("--expandable-segments",)),
                             ("train only fc", ("--trainable", "fc")),
-                            ("all of it in bf16", ("--precision", "bf16"))):
+                            ("pure bf16 (weights too)", ("--precision", "bf16"))):
             with self.subTest(name):
                 (same,) = predict_json(*self.STEP, *flags)["results"]
                 self.assertAlmostEqual(found[name]["memory_mib"],

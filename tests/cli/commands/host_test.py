@@ -93,8 +93,9 @@ class Host(unittest.TestCase):
         self.assertIsNone(plain["latency"]["host_name"])
         self.assertEqual(plain["latency"]["host_factor"], 1)
         self.assertEqual(slow["latency"]["host_factor"], 3)
-        text = self.call("predict", ONNX, "--batch", "1", "--host", "slow").stdout
-        self.assertIn("called from Python on slow, host factor 3", text)
+        text = self.call("predict", ONNX, "--batch", "1", "--host", "slow",
+                         "--verbose").stdout
+        self.assertIn("PyTorch on slow, host factor 3", text)
 
     def test_the_interval_is_wider_where_no_host_is_named(self):
         def width(*flags):
