@@ -16,9 +16,14 @@ class Parallel(unittest.TestCase):
         return document["results"][0]
 
     def test_ddp_adds_buckets_as_large_as_the_gradients(self):
-        alone, shared = self.result(), self.result("--parallel", "ddp:8")
+        # A batch whose peak is within the backward pass, in both.
+        step = [word if word != "8" else "64" for word in self.STEP]
+        (alone,), (shared,) = (predict_json(*step, *flags)["results"]
+                               for flags in ((), ("--parallel", "ddp:8")))
         self.assertNotIn("parallel", alone)
         self.assertEqual(shared["setup"], ["--parallel ddp:8"])
+        self.assertEqual(alone["memory"]["peak_operator"],
+                         shared["memory"]["peak_operator"])
         gradients = alone["parameters"] * 4 / 2**20
         more = shared["memory"]["allocated_mib"] - alone["memory"]["allocated_mib"]
         # Blocks that are not split hold up to 1 MiB more than is asked for.
@@ -100,7 +105,7 @@ class Parallel(unittest.TestCase):
                 (("--parallel", "fsdp:2", "--accumulate", "2"), "fsdp:2: gradients"),
                 (("--parallel", "fsdp:2,blocks=no.*"), "no block 'no.*'"),
                 (("--parallel", "ddp:2", "--mode", "inference"),
-                 "add --mode training")):
+                 "needs --mode training")):
             with self.subTest(flags=flags):
                 step = self.STEP[:5] if "--mode" in flags else self.STEP
                 outcome = run("predict", *step, *flags)
