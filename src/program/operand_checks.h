@@ -3,12 +3,13 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
-/// Operands that kernels of the CPU and of CUDA refuse, and those of the meta
-/// device let pass.
+/// Operands that the kernels of the CPU and of CUDA refuse and those of the
+/// meta device let pass: LibTorch checks them in the kernels, after the shapes.
 namespace foretell {
 
-/// Throws Error(kInvalidArgument) with both shapes or types when the operands
-/// of the call on `stack` do not fit.
+/// Throws Error(kInvalidArgument) with both shapes, types or numbers when the
+/// operands of the call on `stack` do not fit: a bias that does not expand to
+/// the result, indices that are no integers, an element type without a kernel.
 void RequireOperandsFit(const c10::OperatorHandle& op,
                         torch::jit::Stack& stack);
 

@@ -23,6 +23,7 @@
 #include "src/program/host_operators.h"
 #include "src/program/lora.h"
 #include "src/program/meta/meta_kernels.h"
+#include "src/program/operand_checks.h"
 #include "src/program/operator_call.h"
 #include "src/program/perform.h"
 
@@ -163,6 +164,7 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
     return;
   }
   RequireOneType(schema, stack);
+  RequireOperandsFit(op, stack);
   NodeSpec spec = SpecOf(op, stack);
   std::vector<at::Tensor> results = Mutated(schema, stack, first);
   const size_t num_mutated = results.size();

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <string>
+#include <optional>
+#include <ostream>
+#include <vector>
 
 #include "foretell/trace.h"
 #include "src/program/recorder.h"
@@ -35,6 +37,7 @@ class Operands {
   at::DeviceType device_;
 };
 
+/// A call by a name for messages.
 struct Misfit {
   const char* name;
   void (*call)(const Operands&);
@@ -99,12 +102,13 @@ const Misfit kMisfits[] = {
      }},
     {"convolution with padding below zero",
      [](const Operands& o) {
-       at::conv2d(o.F({1, 3, 8, 8}), o.F({4, 3, 3, 3}), {}, 1, -1);
+       at::conv2d(o.F({1, 3, 8, 8}), o.F({4, 3, 3, 3}), {}, Ints{1, 1},
+                  Ints{-1, -1});
      }},
     {"convolution without dilation",
      [](const Operands& o) {
-       at::conv2d(o.F({1, 3, 8, 8}), o.F({4, 3, 3, 3}), {}, 1, Ints{0, 0},
-                  Ints{0, 0});
+       at::conv2d(o.F({1, 3, 8, 8}), o.F({4, 3, 3, 3}), {}, Ints{1, 1},
+                  Ints{0, 0}, Ints{0, 0});
      }},
     {"convolution without stride",
      [](const Operands& o) {
@@ -112,8 +116,8 @@ const Misfit kMisfits[] = {
      }},
     {"convolution in groups that do not divide the filters",
      [](const Operands& o) {
-       at::conv2d(o.F({1, 3, 8, 8}), o.F({4, 1, 3, 3}), {}, 1, Ints{0, 0}, 1,
-                  3);
+       at::conv2d(o.F({1, 3, 8, 8}), o.F({4, 1, 3, 3}), {}, Ints{1, 1},
+                  Ints{0, 0}, Ints{1, 1}, 3);
      }},
     {"convolution of two types",
      [](const Operands& o) {
@@ -137,7 +141,8 @@ const Misfit kMisfits[] = {
      }},
     {"transposed convolution with output padding beyond the stride",
      [](const Operands& o) {
-       at::conv_transpose2d(o.F({1, 3, 8, 8}), o.F({3, 4, 3, 3}), {}, 1, 0, 2);
+       at::conv_transpose2d(o.F({1, 3, 8, 8}), o.F({3, 4, 3, 3}), {},
+                            Ints{1, 1}, Ints{0, 0}, Ints{2, 2});
      }},
     // Normalization.
     {"batch norm of other channels",
@@ -193,8 +198,8 @@ const Misfit kMisfits[] = {
      }},
     {"index at too many",
      [](const Operands& o) {
-       const std::optional<Tensor> at = o.I({2});
-       at::index(o.F({3, 4}), {at, at, at});
+       const std::optional<Tensor> two = o.I({2});
+       at::index(o.F({3, 4}), {two, two, two});
      }},
     {"index_put of another shape",
      [](const Operands& o) {
@@ -359,6 +364,8 @@ const Misfit kMisfits[] = {
      }},
 };
 
+void PrintTo(const Misfit& misfit, std::ostream* out) { *out << misfit.name; }
+
 bool Refuses(const Misfit& misfit, at::DeviceType device) {
   try {
     misfit.call(Operands(device));
@@ -380,6 +387,63 @@ TEST_P(OperandChecks, RefusesOnMetaWhatTheCpuRefuses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Misfits, OperandChecks, testing::ValuesIn(kMisfits));
+
+/// Calls that the rules above must let pass.
+const Misfit kFits[] = {
+    {"addmm of a row",
+     [](const Operands& o) { at::addmm(o.F({4}), o.F({3, 3}), o.F({3, 4})); }},
+    {"addmm of a column",
+     [](const Operands& o) {
+       at::addmm(o.F({3, 1}), o.F({3, 3}), o.F({3, 4}));
+     }},
+    {"linear of a vector",
+     [](const Operands& o) { at::linear(o.F({4}), o.F({5, 4}), o.F({5})); }},
+    {"linear with a matrix for a bias",
+     [](const Operands& o) {
+       at::linear(o.F({3, 4}), o.F({5, 4}), o.F({3, 5}));
+     }},
+    {"convolution padded by a word",
+     [](const Operands& o) {
+       at::conv2d(o.F({1, 3, 8, 8}), o.F({4, 3, 3, 3}), o.F({4}), Ints{1, 1},
+                  "same");
+     }},
+    {"convolution of an image without a batch",
+     [](const Operands& o) {
+       at::conv2d(o.F({3, 8, 8}), o.F({4, 3, 3, 3}), o.F({4}));
+     }},
+    {"transposed convolution in groups",
+     [](const Operands& o) {
+       at::conv_transpose2d(o.F({1, 4, 8, 8}), o.F({4, 3, 3, 3}), o.F({6}),
+                            Ints{2, 2}, Ints{0, 0}, Ints{1, 1}, 2);
+     }},
+    {"index_select at a number",
+     [](const Operands& o) { at::index_select(o.F({3, 4}), 0, o.I({})); }},
+    {"index_put of a row at indices that are apart",
+     [](const Operands& o) {
+       const std::optional<Tensor> two = o.I({2});
+       at::index_put(o.F({3, 4, 5}), {two, std::nullopt, two}, o.F({2, 4}));
+     }},
+    {"index_put of a number by a mask",
+     [](const Operands& o) {
+       at::index_put(o.F({3, 4}), {std::optional<Tensor>(o.B({3}))}, o.F({}));
+     }},
+    {"index_add along the last dimension",
+     [](const Operands& o) {
+       at::index_add(o.F({3, 4}), -1, o.I({2}), o.F({3, 2}));
+     }},
+    {"softmax of integers as floats",
+     [](const Operands& o) { at::softmax(o.I({3, 4}), 1, at::kFloat); }},
+    {"softmax of a number", [](const Operands& o) { at::softmax(o.F({}), 0); }},
+};
+
+TEST(OperandsThatFit, ArePassedOn) {
+  InitializeTracing();
+  for (const Misfit& fit : kFits) {
+    ASSERT_FALSE(Refuses(fit, at::kCPU)) << fit.name;
+    const Recorder recorder({}, at::kMeta);
+    EXPECT_FALSE(Refuses(fit, at::kMeta)) << fit.name;
+  }
+}
 
 }  // namespace
 }  // namespace foretell

@@ -99,6 +99,11 @@ bool Call::IsTensor(std::string_view name) const {
   return value != nullptr && HoldsTensor(*value);
 }
 
+bool Call::IsList(std::string_view name) const {
+  const c10::IValue* value = Find(name);
+  return value != nullptr && value->isList();
+}
+
 const at::Tensor& Call::Tensor(std::string_view name) const {
   return Get(name).toTensor();
 }
@@ -127,6 +132,14 @@ std::vector<at::Tensor> Call::ReadTensors() const {
 
 std::vector<at::Tensor> Call::TensorList(std::string_view name) const {
   return Get(name).toTensorVector();
+}
+
+std::vector<at::Tensor> Call::OptionalTensors(std::string_view name) const {
+  std::vector<at::Tensor> tensors;
+  for (const c10::IValue& value : Get(name).toListRef()) {
+    tensors.push_back(value.isTensor() ? value.toTensor() : at::Tensor());
+  }
+  return tensors;
 }
 
 std::int64_t Call::Int(std::string_view name) const {

@@ -50,6 +50,8 @@ class Call {
   bool Has(std::string_view name) const;
   /// True for a defined tensor.
   bool IsTensor(std::string_view name) const;
+  /// True for a list, as opposed to a word, of an argument that may be either.
+  bool IsList(std::string_view name) const;
   /// The tensor `name`; throws c10::Error when absent.
   const at::Tensor& Tensor(std::string_view name) const;
   /// The tensor `name`, or an undefined one.
@@ -60,6 +62,8 @@ class Call {
   /// out variants; in-place `self` counts.
   std::vector<at::Tensor> ReadTensors() const;
   std::vector<at::Tensor> TensorList(std::string_view name) const;
+  /// A list some of whose entries may be absent, which are undefined then.
+  std::vector<at::Tensor> OptionalTensors(std::string_view name) const;
 
   std::int64_t Int(std::string_view name) const;
   std::int64_t Int(std::string_view name, std::int64_t fallback) const;

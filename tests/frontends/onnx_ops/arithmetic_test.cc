@@ -16,6 +16,7 @@
 namespace foretell::onnx {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 at::Tensor I64(at::ArrayRef<std::int64_t> values) {
@@ -121,6 +122,25 @@ TEST(OnnxGemm, RefusesAFractionOfIntegerMatrices) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
     EXPECT_THAT(error.what(), HasSubstr("alpha"));
+  }
+}
+
+TEST(OnnxGemm, RefusesASumThatDoesNotExpandToTheProduct) {
+  for (const std::int64_t transposes : {0, 1}) {
+    const NodeCase node{.op_type = "Gemm",
+                        .attributes = {IntAttribute("transB", transposes)},
+                        .constants = {{1, transposes == 0 ? at::ones({3, 1})
+                                                          : at::ones({1, 3})},
+                                      {2, at::ones({1, 4})}}};
+    try {
+      TraceNode(node, {{3, 3}});
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      EXPECT_THAT(error.what(),
+                  AllOf(HasSubstr("test.onnx: node 'node' (Gemm)"),
+                        HasSubstr("[1,4]"), HasSubstr("[3,1]")));
+    }
   }
 }
 
