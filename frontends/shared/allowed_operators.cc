@@ -1,7 +1,8 @@
 // Namespaces are an allow-list. Of aten's private operators, which begin with
 // an underscore and check little, only those are allowed that public functions
-// call and that are sound (private_operators.h). Of the others, the few that reach outside the process, that do not look at
-// what they are given, or whose loops need not end, are refused by name.
+// call and that are sound (private_operators.h). Of the others, the few that
+// reach outside the process, that do not look at what they are given, or whose
+// loops need not end, are refused by name.
 
 #include "frontends/shared/allowed_operators.h"
 

@@ -70,7 +70,6 @@ inline constexpr std::string_view kPrivateOperators[] = {
     "_scaled_dot_product_flash_attention",
     "_scaled_dot_product_flash_attention_for_cpu",
     "_scaled_dot_product_fused_attention_overrideable",
-    "_scaled_grouped_mm",
     "_scaled_mm",
     "_scaled_mm_v2",
     "_set_item",

@@ -29,7 +29,7 @@ TYPES = (torch.float32, torch.int64, torch.complex64, torch.bool)
 
 MORE = {
     "low precision and quantised products": (
-        "_grouped_mm", "_int_mm", "_scaled_grouped_mm", "_scaled_mm", "_scaled_mm_v2",
+        "_grouped_mm", "_int_mm", "_scaled_mm", "_scaled_mm_v2",
         "_weight_int4pack_mm", "_weight_int8pack_mm"),
     "training with quantised values": (
         "_fake_quantize_learnable_per_channel_affine",

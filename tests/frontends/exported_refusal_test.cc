@@ -32,6 +32,46 @@ TEST(ExportedRefusal, ReadsWhatTheOthersChangeOnePartOf) {
   EXPECT_TRUE(trace.warnings.empty());
 }
 
+/// A node that calls aten's `name` on x and w.
+std::string CallOf(const std::string& name, const std::string& second) {
+  return NodeJson("y", "torch.ops.aten." + name + ".default",
+                  Named("self", TensorArgument("x")) + ", " +
+                      Named(second, TensorArgument("w")));
+}
+
+TEST(ExportedRefusal, SaysWhyEachOperatorIsRefused) {
+  const std::string nodes =
+      NodeJson("a", "torch.ops.mine.layer.default",
+               Named("x", TensorArgument("x"))) +
+      ", " +
+      NodeJson("b", "torch.ops.aten.record_stream.default",
+               Named("self", TensorArgument("a"))) +
+      ", " + CallOf("_reshape_alias", "size");
+  for (const char* const part :
+       {"that LibTorch alone does not have: torch.ops.mine.layer.default; ",
+        "that touch files", "need not end: torch.ops.aten.record_stream",
+        "private to PyTorch", "may name: torch.ops.aten._reshape_alias"}) {
+    ExpectRefusal(ModelJson(nodes, kResult), ErrorCode::kUnsupported, part);
+  }
+}
+
+TEST(ExportedRefusal, CountsProductsThatPublicFunctionsCall) {
+  const auto cast = [](const std::string& name, const std::string& value) {
+    return NodeJson(name, "torch.ops.aten.to.dtype",
+                    Named("self", TensorArgument(value)) + ", " +
+                        Named("dtype", R"({"as_scalar_type": 2})"));
+  };
+  const std::string product =
+      NodeJson("y", "torch.ops.aten._int_mm.default",
+               Named("self", TensorArgument("xi")) + ", " +
+                   Named("mat2", TensorArgument("wi")));
+  const SavedProgram saved(ModelJson(
+      cast("xi", "x") + ", " + cast("wi", "w") + ", " + product, kResult));
+  const Trace trace = saved.Run();
+  EXPECT_EQ(trace.graph.ForwardMacs(), 2 * 4 * 4);
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "i32[2,4]");
+}
+
 TEST(ExportedRefusal, AnotherMajorVersionIsNamed) {
   ExpectRefusal(ModelJson(kLinear, kResult, 9, 0), ErrorCode::kUnsupported,
                 "has version 9.0 of torch.export's schema (PyTorch 2.13.0), "

@@ -180,6 +180,29 @@ def forward(self, x):
               "aten::from_file, aten::save");
 }
 
+TEST(TorchScriptSafety, SaysWhyEachOperatorIsRefused) {
+  const TemporaryFile file("reasons.pt");
+  WriteCode(file,
+            "):\n    y = torch._reshape_alias(x, [1], [1])\n"
+            "    torch.save(y, \"/tmp/owned\")\n"
+            "    return ops.mine.layer(torch._no_such_operator(y))");
+  for (const char* const part :
+       {"that LibTorch alone does not have: aten::_no_such_operator, "
+        "mine::layer; ",
+        "that touch files", "need not end: aten::save; ", "private to PyTorch",
+        "may name: aten::_reshape_alias"}) {
+    ExpectError([&] { LoadTorchScript(file.path()); }, ErrorCode::kUnsupported,
+                part);
+  }
+}
+
+TEST(TorchScriptSafety, NamesWhatLeavesWeightsOutOfTheFile) {
+  const TemporaryFile file("mkldnn.pt");
+  WriteCode(file, "):\n    w = ops.prim.ConstantMKLDNNTensor()\n    return x");
+  ExpectError([&] { LoadTorchScript(file.path()); }, ErrorCode::kUnsupported,
+              "save the network before");
+}
+
 TEST(TorchScriptSafety, AModuleNeedsAForwardMethod) {
   const SavedModule saved(Script("def predict(self, x):\n    return x"));
   ExpectError([&] { saved.Load(); }, ErrorCode::kUnsupported,

@@ -108,6 +108,27 @@ def forward(self, x):
   EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[2,3,4,4]");
 }
 
+/// Private operators that public functions of PyTorch call.
+TEST(TorchScript, CountsProductsOfLowPrecision) {
+  const SavedModule integers(
+      Script("def forward(self, x, y):\n    return torch._int_mm(x, y)"));
+  const Trace product = integers.Run({"x=i8[32,64]", "y=i8[64,48]"});
+  EXPECT_EQ(product.graph.ForwardMacs(), 32 * 64 * 48);
+  EXPECT_EQ(ToString(product.outputs.at(0).type), "i32[32,48]");
+  const SavedModule weights(
+      Script("def forward(self, x, w, s):\n"
+             "    return torch._weight_int8pack_mm(x, w, s)"));
+  EXPECT_EQ(weights.Run({"x=bf16[17,64]", "w=i8[48,64]", "s=bf16[48]"})
+                .graph.ForwardMacs(),
+            17 * 64 * 48);
+  const SavedModule packed(
+      Script("def forward(self, x, w, s):\n"
+             "    return torch._weight_int4pack_mm(x, w, 32, s)"));
+  EXPECT_EQ(packed.Run({"x=bf16[17,64]", "w=i32[6,1,32,4]", "s=bf16[2,48,2]"})
+                .graph.ForwardMacs(),
+            17 * 64 * 48);
+}
+
 TEST(TorchScript, TrainsAfterInferenceWithTheSameProgram) {
   const SavedModule saved(SmallNet());
   const Program program = saved.Load();
@@ -252,10 +273,13 @@ torch::jit::Module Calling(const char* op,
 TEST(TorchScript, AnOperatorWithoutAnyKernelIsNotSentToTheCpu) {
   const SavedModule saved(
       Calling("torchvision::nms", {"boxes", "scores"}, 0.5));
-  ExpectError([&] { saved.Run({"boxes=f32[5,4]", "scores=f32[5]"}); },
-              ErrorCode::kUnsupported,
-              "LibTorch alone has no kernel that runs it; an ONNX export may "
-              "work");
+  ExpectError(
+      [&] {
+        saved.Run({"boxes=f32[5,4]", "scores=f32[5]"});
+      },
+      ErrorCode::kUnsupported,
+      "LibTorch alone has no kernel that runs it; an ONNX export may "
+      "work");
 }
 
 /// Constants of the code, as tracing leaves them, follow the precision, too.

@@ -101,6 +101,15 @@ void Int8Product(Call& call) {
                          self.scalar_type()));
 }
 
+// Weights packed as 4-bit integers, in tiles of 8 columns [out / 8, …].
+void Int4Product(Call& call) {
+  constexpr std::int64_t kTile = 8;
+  const at::Tensor& self = call.Tensor("self");
+  call.Return(
+      Contiguous(Sizes{self.size(0), call.Tensor("mat2").size(0) * kTile},
+                 self.scalar_type()));
+}
+
 void Eigen(Call& call) {
   const at::Tensor& input = call.Tensor("self");
   const at::ScalarType dtype = c10::toComplexType(input.scalar_type());
@@ -163,6 +172,7 @@ constexpr KernelRow kLinalgKernels[] = {
     {"bmm.dtype", TypedProduct},
     {"addmm.dtype", TypedProduct},
     {"baddbmm.dtype", TypedProduct},
+    {"_weight_int4pack_mm", Int4Product},
     {"_weight_int8pack_mm", Int8Product},
     {"cholesky", LikeFirstColumnMajor},
     {"cholesky_inverse", LikeFirstColumnMajor},
