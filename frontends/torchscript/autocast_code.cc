@@ -1,9 +1,9 @@
 // A saved object of torch.autocast does nothing: LibTorch's executor writes
-// casts into the code of what a `with` holds (torch/csrc/jit/passes/autocast.cpp,
-// 2.13). That pass wants all calls inlined and flags that are constants, knows
-// no attention, and its casts ask for tensors of CUDA. A region of foretell's
-// casts as eager autocast does, so that a scripted file, a trace and one of
-// torch.export agree.
+// casts into the code of what a `with` holds
+// (torch/csrc/jit/passes/autocast.cpp, 2.13). That pass wants all calls inlined
+// and flags that are constants, knows no attention, and its casts ask for
+// tensors of CUDA. A region of foretell's casts as eager autocast does, so that
+// a scripted file, a trace and one of torch.export agree.
 
 #include "frontends/torchscript/autocast_code.h"
 
@@ -22,8 +22,8 @@ namespace {
 using torch::jit::Node;
 using torch::jit::Stack;
 
-constexpr char kBegin[] = "foretell::begin_autocast";
-constexpr char kEnd[] = "foretell::end_autocast";
+constexpr char kBeginRegion[] = "foretell::begin_autocast";
+constexpr char kEndRegion[] = "foretell::end_autocast";
 
 void Begin(Stack& stack) {
   const c10::IValue region = torch::jit::pop(stack);
@@ -38,9 +38,9 @@ void End(Stack& /*stack*/) {
 
 void RegisterAutocastOperators() {
   static const torch::jit::RegisterOperators registered(
-      {torch::jit::Operator(std::string(kBegin) + "(Any region) -> ()", Begin,
-                            c10::AliasAnalysisKind::CONSERVATIVE),
-       torch::jit::Operator(std::string(kEnd) + "() -> ()", End,
+      {torch::jit::Operator(std::string(kBeginRegion) + "(Any region) -> ()",
+                            Begin, c10::AliasAnalysisKind::CONSERVATIVE),
+       torch::jit::Operator(std::string(kEndRegion) + "() -> ()", End,
                             c10::AliasAnalysisKind::CONSERVATIVE)});
 }
 
@@ -60,9 +60,9 @@ void EnterAutocast(const torch::jit::Module& module) {
     const bool exits = node.kind() == c10::prim::Exit;
     if ((!enters && !exits) || !IsAutocast(*node.input(0))) return;
     if (enters) {
-      InsertBefore(kBegin, node, {node.input(0)});
+      InsertBefore(kBeginRegion, node, {node.input(0)});
     } else {
-      InsertBefore(kEnd, node, {});
+      InsertBefore(kEndRegion, node, {});
     }
   });
 }

@@ -157,21 +157,21 @@ struct EagerRow {
 };
 
 std::array<EagerRow, 4> Rows() {
-  return {{{c10::aten::slice, kSlice,
-            "(Tensor(a) self, int dim, int? start, int? end, int step) -> "
-            "Tensor(a)",
-            Slice, IsPartOfIndex},
-           {c10::aten::contiguous, "foretell::contiguous",
-            "(Tensor(a) self, int memory_format) -> Tensor(a)", Contiguous,
-            IsCall},
-           {c10::aten::_autocast_to_reduced_precision, "foretell::cast_down",
-            "(Tensor(a) self, bool cuda_enabled, bool cpu_enabled, int "
-            "cuda_dtype, int cpu_dtype) -> Tensor(a)",
-            CastDown, IsCall},
-           {c10::aten::_autocast_to_full_precision, "foretell::cast_up",
-            "(Tensor(a) self, bool cuda_enabled, bool cpu_enabled) -> "
-            "Tensor(a)",
-            CastUp, IsCall}}};
+  return {
+      {{c10::aten::slice, kSlice,
+        "(Tensor(a) self, int dim, int? start, int? end, int step) -> "
+        "Tensor(a)",
+        Slice, IsPartOfIndex},
+       {c10::aten::contiguous, "foretell::contiguous",
+        "(Tensor(a) self, int memory_format) -> Tensor(a)", Contiguous, IsCall},
+       {c10::aten::_autocast_to_reduced_precision, "foretell::cast_down",
+        "(Tensor(a) self, bool cuda_enabled, bool cpu_enabled, int "
+        "cuda_dtype, int cpu_dtype) -> Tensor(a)",
+        CastDown, IsCall},
+       {c10::aten::_autocast_to_full_precision, "foretell::cast_up",
+        "(Tensor(a) self, bool cuda_enabled, bool cpu_enabled) -> "
+        "Tensor(a)",
+        CastUp, IsCall}}};
 }
 
 torch::jit::Operator Own(const std::string& name, const std::string& schema,

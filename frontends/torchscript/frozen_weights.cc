@@ -45,9 +45,8 @@ ModuleTensors FrozenTensors(const torch::jit::Module& module) {
   ModuleTensors tensors;
   for (const Constant& constant : constants) {
     auto& list = constant.is_weight ? tensors.parameters : tensors.buffers;
-    list.push_back(
-        {fmt::format("constant{}", &constant - constants.data()),
-         constant.tensor});
+    list.push_back({fmt::format("constant{}", &constant - constants.data()),
+                    constant.tensor});
   }
   return tensors;
 }

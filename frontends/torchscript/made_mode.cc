@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "frontends/torchscript/frozen_weights.h"
 #include "frontends/torchscript/rewriting.h"
@@ -41,11 +42,18 @@ void DropoutProbability(Stack& stack) {
       stack, CurrentChange() == ModeChange::kToInference ? 0.0 : probability);
 }
 
+/// A tracer makes a tensor of the 1 that is added.
 void CountBatches(Stack& stack) {
   const at::Scalar times = torch::jit::pop(stack).toScalar();
-  const at::Scalar one = torch::jit::pop(stack).toScalar();
+  const c10::IValue one = torch::jit::pop(stack);
   at::Tensor batches = torch::jit::pop(stack).toTensor();
-  if (CurrentChange() != ModeChange::kToInference) batches.add_(one, times);
+  if (CurrentChange() != ModeChange::kToInference) {
+    if (one.isTensor()) {
+      batches.add_(one.toTensor(), times);
+    } else {
+      batches.add_(one.toScalar(), times);
+    }
+  }
   torch::jit::push(stack, std::move(batches));
 }
 
@@ -58,7 +66,7 @@ void RegisterModeOperators() {
                             c10::AliasAnalysisKind::CONSERVATIVE),
        torch::jit::Operator(
            std::string(kCount) +
-               "(Tensor(a!) self, Scalar other, Scalar alpha) -> Tensor(a!)",
+               "(Tensor(a!) self, Any other, Scalar alpha) -> Tensor(a!)",
            CountBatches, c10::AliasAnalysisKind::CONSERVATIVE)});
 }
 
@@ -112,15 +120,13 @@ void PutBefore(Node& node, std::size_t place, const char* own,
 }
 
 bool IsAttribute(const Node& node, const char* name) {
-  return node.kind() == c10::prim::GetAttr &&
-         node.s(c10::attr::name) == name;
+  return node.kind() == c10::prim::GetAttr && node.s(c10::attr::name) == name;
 }
 
 /// num_batches_tracked.add_(1), whose result nobody reads.
 bool CountsBatches(const Node& node) {
   return node.kind() == c10::aten::add_ && node.inputs().size() == 3 &&
-         IsAttribute(*node.input(0)->node(), "num_batches_tracked") &&
-         ConstantOf(*node.input(1));
+         IsAttribute(*node.input(0)->node(), "num_batches_tracked");
 }
 
 void FollowModeIn(Node& node) {
@@ -130,8 +136,7 @@ void FollowModeIn(Node& node) {
   ForEachConstant(node, IsModeProbability,
                   [&](std::size_t place, const c10::IValue& value) {
                     if (!value.isDouble()) return;
-                    PutBefore(node, place, kProbability,
-                              c10::FloatType::get());
+                    PutBefore(node, place, kProbability, c10::FloatType::get());
                   });
   if (CountsBatches(node)) ReplaceBy(kCount, node);
 }

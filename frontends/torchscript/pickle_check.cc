@@ -147,8 +147,7 @@ constexpr KnownRow kKnown[] = {
     {"torch._utils._rebuild_qtensor",
      "a quantised tensor: save the network before it is quantised"},
     {"torch._utils._rebuild_sparse", "a sparse tensor, which is not read"},
-    {"torch.Q",
-     "a quantised tensor: save the network before it is quantised"}};
+    {"torch.Q", "a quantised tensor: save the network before it is quantised"}};
 
 bool MayBeNamed(std::string_view module, std::string_view name) {
   if (module == kOwnCode || module.starts_with("__torch__.")) {

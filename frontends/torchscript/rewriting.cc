@@ -31,9 +31,8 @@ void ForEachNode(const torch::jit::Module& module,
 }
 
 void ReplaceBy(const std::string& name, Node& node) {
-  Node* const own =
-      node.owningGraph()->create(c10::Symbol::fromQualString(name),
-                                 node.inputs(), node.outputs().size());
+  Node* const own = node.owningGraph()->create(
+      c10::Symbol::fromQualString(name), node.inputs(), node.outputs().size());
   own->insertBefore(&node);
   own->copyMetadata(&node);
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {

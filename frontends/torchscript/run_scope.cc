@@ -26,7 +26,8 @@ c10::IValue AttributeOf(const c10::ivalue::Object& region,
 bool IsEnabled(const c10::ivalue::Object& region) {
   const c10::IValue enabled = AttributeOf(region, "_enabled");
   if (enabled.isBool()) return enabled.toBool();
-  throw Error(ErrorCode::kCorrupt, "autocast's attribute '_enabled' is no flag");
+  throw Error(ErrorCode::kCorrupt,
+              "autocast's attribute '_enabled' is no flag");
 }
 
 at::ScalarType TypeOf(const c10::ivalue::Object& region) {

@@ -369,16 +369,15 @@ class TorchScriptSource final : public Program::Source {
         throw Error(ErrorCode::kUnsupported,
                     facts_.path + ": the module has no method 'forward'");
       }
-      RefuseUnsafeFunctions(facts_.path,
-                            *module._ivalue()->compilation_unit());
+      RefuseUnsafeFunctions(facts_.path, *module._ivalue()->compilation_unit());
       CheckLoadedValues(facts_.path, module);
       return module;
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
-      throw Error(ErrorCode::kCorrupt,
-                  facts_.path + ": LibTorch cannot load it: " +
-                      LibTorchMessage(error.what()));
+      throw Error(ErrorCode::kCorrupt, facts_.path +
+                                           ": LibTorch cannot load it: " +
+                                           LibTorchMessage(error.what()));
     }
   }
 

@@ -178,8 +178,7 @@ TEST(MadeMode, AConstantOfAScriptIsMeant) {
   torch::jit::Module module = Layers("self.training", "0.0");
   module.define(
       "def extra(self, x):\n    return torch.dropout(x, 0.5, True)\n");
-  module.define(
-      "def both(self, x):\n    return self.extra(self.forward(x))\n");
+  module.define("def both(self, x):\n    return self.extra(self.forward(x))\n");
   const Trace trace = RunLayers(module, Mode::kInference);
   EXPECT_THAT(trace.warnings, Not(Contains(HasSubstr("traced in"))));
 }
