@@ -172,6 +172,15 @@ class Residual(nn.Module):
         return torch.relu_(y)
 
 
+class Modes(nn.Sequential):
+    """Layers that differ in eval() and train()."""
+
+    def __init__(self):
+        super().__init__(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(),
+                         nn.Dropout2d(0.5), nn.InstanceNorm2d(8), nn.Flatten(),
+                         nn.Linear(8 * 6 * 6, 4), nn.AlphaDropout(0.5))
+
+
 class Indexing(nn.Module):
     """Parts of tensors as Python's indices name them, some of which are all."""
 
@@ -192,7 +201,7 @@ class Indexing(nn.Module):
 # As TorchScript as well, for exported_agreement_test: the traced ones, and
 # whether they train; the scripted ones.
 TRACED = {"recurrent": True, "residual": True, "indexing": True,
-          "conv_eval": False, "conv_train": True}
+          "modes_eval": False, "modes_train": True}
 SCRIPTED = ("casting", "indexing")
 
 
@@ -257,6 +266,8 @@ NETWORKS = {
                ({0: AUTO}, None), False),
     "casting": (Casting, lambda: (torch.zeros(4, 8),), ({0: AUTO},), False),
     "counter": (Counter, lambda: (torch.zeros(4, 8),), ({0: AUTO},), False),
+    "modes_eval": (Modes, lambda: (image(4, 8),), None, False),
+    "modes_train": (Modes, lambda: (image(4, 8),), None, True),
     "recurrent": (Recurrent, lambda: (torch.zeros(4, 5, 8),), None, False),
     "residual": (Residual, lambda: (torch.zeros(4, 8, 14, 14),), None, True),
     "standardized": (Standardized, lambda: (image(4, 8),), None, False),

@@ -110,15 +110,15 @@ TEST(ExportedAgreement, AutocastInTheCodeOfAScript) {
 
 TEST(ExportedAgreement, OfFilesThatWereMadeInEval) {
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
-    ExpectSame("exported/conv_eval.pt2", "conv_eval.pt", "x=f32[4,3,16,16]",
+    ExpectSame("exported/modes_eval.pt2", "modes_eval.pt", "x=f32[4,3,8,8]",
                {.mode = mode}, 8);
   }
 }
 
 TEST(ExportedAgreement, OfFilesThatWereMadeInTrain) {
-  ExpectSame("exported/conv_train.pt2", "conv_train.pt", "x=f32[4,3,16,16]",
+  ExpectSame("exported/modes_train.pt2", "modes_train.pt", "x=f32[4,3,8,8]",
              {.mode = Mode::kTraining}, 20);
-  ExpectSame("conv_eval.pt", "conv_train.pt", "x=f32[4,3,16,16]", {}, 8);
+  ExpectSame("modes_eval.pt", "modes_train.pt", "x=f32[4,3,8,8]", {}, 8);
 }
 
 TEST(ExportedAgreement, GradMode) { ExpectAgreement({.grad_mode = true}); }
