@@ -7,12 +7,6 @@
 #   cmake -DFORETELL_LIBTORCH_INSIDE=ON -DCMAKE_INSTALL_COMPONENT=foretell_python
 #         -DCMAKE_INSTALL_PREFIX=… -P cmake_install.cmake
 set(FORETELL_PYTHON_COMPONENT foretell_python)
-if(FORETELL_LIBTORCH_INSIDE AND FORETELL_WITH_CUDA)
-  message(
-    FATAL_ERROR
-      "FORETELL_LIBTORCH_INSIDE puts LibTorch's CPU libraries into the package, and "
-      "FORETELL_WITH_CUDA needs those for CUDA: leave one of the two out")
-endif()
 
 # The programs look for libraries inside the package, then in a torch beside it in
 # the same site-packages; python/foretell/_command.py names another torch. As RPATH

@@ -1,8 +1,9 @@
 """Builds the wheel: scikit-build-core, told which LibTorch to build with.
 
-It is the torch that is installed where the package goes; where none is, 2.13 is a
-requirement of the build and its libraries become part of the wheel. A build tree named by
-FORETELL_PROGRAMS_FROM gives the programs that it has, and nothing is compiled.
+It is the torch that is installed where the package goes, with CUDA or without; where
+none is, 2.13 is a requirement of the build and its libraries become part of the wheel. A
+build tree named by FORETELL_PROGRAMS_FROM gives the programs that it has, and nothing is
+compiled.
 """
 
 import importlib.util
