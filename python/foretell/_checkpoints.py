@@ -82,14 +82,20 @@ class Checkpoints:
 
     @property
     def pattern(self) -> str | None:
-        """The paths as a value of recompute=; None where there are none."""
-        if not self.paths:
+        """The paths as a value of recompute=; None where there are none. Paths of one
+        length have one pattern, with * where they differ; of several lengths the
+        program chooses blocks itself."""
+        names = [path.split(".") for path in self.paths]
+        if not names:
             return None
-        return "|".join(dict.fromkeys(_with_stars(path) for path in self.paths))
+        if len(set(map(len, names))) > 1:
+            return "auto"
+        return ".".join(_shared(column) for column in zip(*names))
 
 
-def _with_stars(path: str) -> str:
-    return ".".join("*" if name.isdigit() else name for name in path.split("."))
+def _shared(column: tuple[str, ...]) -> str:
+    """One name of all paths, or * for any; for any number, too."""
+    return column[0] if len(set(column)) == 1 and not column[0].isdigit() else "*"
 
 
 @contextlib.contextmanager

@@ -20,7 +20,8 @@ def on_meta(tensor: torch.Tensor) -> torch.Tensor:
     return empty
 
 
-def _refuse_lazy(module: torch.nn.Module) -> None:
+def refuse_lazy(module: torch.nn.Module) -> None:
+    """Raises Error for a lazy module that has not been called yet."""
     for name, tensor in (*module.named_parameters(), *module.named_buffers()):
         if torch.nn.parameter.is_lazy(tensor):
             raise Error(f"{type(module).__name__}: '{name}' has no shape yet; call the "
@@ -42,9 +43,8 @@ def hollow_copy(module: torch.nn.Module) -> torch.nn.Module:
     """A copy on the meta device, without torch.compile and data parallel wrappers.
     No weight is read; shared tensors stay shared.
 
-    Raises Error for a lazy module that has not been called yet.
+    Requires that its tensors have shapes, see refuse_lazy.
     """
-    _refuse_lazy(module)
     flat = unflattened(module)
     module = unwrapped(module)
     copies: dict[int, Any] = {}

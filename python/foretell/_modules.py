@@ -12,6 +12,7 @@ from torch.utils import _pytree
 from ._checkpoints import Checkpoints
 from ._errors import Error, warn
 from ._export import Exported, How, export, has_batch
+from ._hollow import refuse_lazy
 from ._inputs import has_sizes, with_tensors
 from ._kept import fingerprint, kept, type_of
 from ._values import tensors_in
@@ -95,6 +96,7 @@ def open_module(module: torch.nn.Module, inputs: Any, options: Mapping[str, Any]
 
     Raises Error where it cannot be exported.
     """
+    refuse_lazy(module)
     mode = options.get("mode") or "inference"
     how = How(training=mode == TRAINING,
               any_batch=any_batch or not has_batch(inputs, options.get("batch")),

@@ -118,7 +118,7 @@ class Others(unittest.TestCase):
         self.assertLessEqual(advice.smallest.needed_mib, 6000)
         saved = [one.saved_mib for one in advice.remedies]
         self.assertEqual(saved, sorted(saved, reverse=True))
-        self.assertEqual(len(advice.rows), len(saved))
+        self.assertEqual(len(advice.rows), sum(one > 0 for one in saved))
         self.assertFalse(foretell.advise("zoo:resnet18", batch=2, max_memory=1))
 
     def test_prices_put_the_cheapest_first(self):
@@ -257,7 +257,7 @@ class Errors(unittest.TestCase):
     def test_name_unknown_devices_and_flags(self):
         self.assertIn("'zzz' is unknown", self.expect(
             "not_found", lambda: foretell.predict(ONNX, device="zzz")))
-        self.assertIn("--no-such-flag", self.expect(
+        self.assertIn("no_such_flag=", self.expect(
             "invalid_argument", lambda: foretell.predict(ONNX, no_such_flag=1)))
 
     def test_refuse_several_batches_for_one_answer(self):

@@ -1,5 +1,7 @@
 """Callbacks of trainers: a warning before the first step, and only then."""
 
+import contextlib
+import io
 import pathlib
 import sys
 import types
@@ -34,9 +36,11 @@ class Lightning(unittest.TestCase):
         return given_by(lambda: [check.on_train_batch_start(trainer, module, batch, i)
                                  for i in range(times)])
 
-    def test_is_silent_where_the_step_fits(self):
+    def test_says_on_one_line_that_the_step_fits(self):
         check = foretell.lightning.MemoryCheck(device="a100-sxm4-40gb")
-        self.assertEqual(self.run_step(check, Convolutions(), (IMAGE, None)), [])
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(self.run_step(check, Convolutions(), (IMAGE, None)), [])
+        self.assertRegex(said.getvalue(), r"\Aforetell: .*Convolutions fits.*\n\Z")
         self.assertIs(check.fits, True)
 
     def test_warns_once_where_it_does_not(self):
@@ -44,8 +48,8 @@ class Lightning(unittest.TestCase):
                                                profile="1g.5gb")
         huge = torch.zeros(200_000, 3, 32, 32, device="meta")
         (text,) = self.run_step(check, Convolutions(), (huge, None), times=3)
-        self.assertRegex(text, r"Convolutions does not fit on a100-sxm4-40gb 1g.5gb: "
-                               r"up to \d+ MiB, of 4864 MiB")
+        self.assertRegex(text, r"^foretell: .*Convolutions does not fit on "
+                               r"a100-sxm4-40gb 1g.5gb: up to \d+ MiB, of 4864 MiB")
         self.assertIs(check.fits, False)
 
     def test_never_stops_a_training(self):
@@ -58,7 +62,7 @@ class Lightning(unittest.TestCase):
     def test_says_that_there_is_no_gpu(self):
         (text,) = self.run_step(foretell.lightning.MemoryCheck(), Convolutions(),
                                 (IMAGE, None))
-        self.assertIn("no CUDA device here", text)
+        self.assertRegex(text, "foretell: .*no CUDA device")
 
 
 class Transformers(unittest.TestCase):
@@ -99,7 +103,7 @@ class Words(unittest.TestCase):
         self.assertEqual(precision_options("bf16-mixed"),
                          {"autocast": True, "precision": "bf16"})
         self.assertEqual(precision_options("16-mixed"),
-                         {"autocast": True, "precision": "fp32"})
+                         {"autocast": True, "precision": "fp16"})
         self.assertEqual(precision_options("bf16-true"), {"precision": "bf16"})
 
     def test_of_drivers_name_cards_of_the_catalogue(self):

@@ -9,12 +9,14 @@ import tempfile
 import threading
 import unittest
 import warnings
+from unittest import mock
 
 import foretell
 import torch
-from small_networks import (Autoencoder, Blocks, Convolutions, DependsOnData,
-                            Flattening, Frozen, Language, Named, Recorded, Stateful,
-                            TakesARecord, TimeFirst, Towers)
+from small_networks import (Autoencoder, Blocks, Cache, Convolutions, Converting,
+                            Decoder, DependsOnData, Flattening, Frozen, Language,
+                            Named, OnlyLoss, Recorded, Stateful, TakesARecord,
+                            TimeFirst, Towers)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IMAGE = torch.zeros(2, 3, 16, 16)
@@ -163,17 +165,19 @@ class Modules(unittest.TestCase):
         self.assertEqual(totals, 4 * totals[:1])
         self.assertIs(sys.stderr, stderr)
 
-    def test_with_checkpoints_count_all_activations_and_say_so(self):
+    def test_with_checkpoints_compute_blocks_again_and_say_so(self):
         x = torch.zeros(64, 32)
-        plain = foretell.predict(Blocks(), x, mode="training")
+        plain = foretell.predict(Blocks(), x, mode="training", recompute="blocks.*")
         for reentrant in (True, False):
-            with self.assertWarnsRegex(foretell.Warning, "utils.checkpoint out"):
+            with self.assertWarnsRegex(foretell.Warning, r"recompute='blocks\.\*'") as got:
                 answer = foretell.predict(Blocks(reentrant), x, mode="training")
+            self.assertEqual(got.filename, __file__)
+            self.assertEqual(answer.setup, ["--recompute blocks.*"])
             self.assertEqual(answer.operators, plain.operators)
             self.assertEqual(answer.memory.total_mib, plain.memory.total_mib)
         module = Blocks(True)
         module(x.requires_grad_()).sum().backward()
-        self.assertIsNotNone(module.blocks[0].weight.grad)
+        self.assertIsNotNone(module.blocks[0][0].weight.grad)
 
     def test_are_named_beside_their_operators(self):
         rows = foretell.inspect(Flattening(), IMAGE)
@@ -226,6 +230,141 @@ class Modules(unittest.TestCase):
         self.assertFalse(path.parent.exists())
 
 
+IDS = torch.zeros(2, 8, dtype=torch.long)
+
+
+def given(call):
+    """The answer, and the texts of the warnings that came with it."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        answer = call()
+    return answer, [str(one.message) for one in seen
+                    if issubclass(one.category, foretell.Warning)]
+
+
+class Results(unittest.TestCase):
+
+    def test_may_lie_in_objects_that_nobody_registered(self):
+        answer = foretell.predict(Decoder(), IDS)
+        self.assertEqual([one["shape"] for one in answer.outputs],
+                         [[2, 8, 100]] + 3 * [[2, 8, 32]])
+
+    def test_of_a_cache_are_switched_off_in_training(self):
+        module = Decoder()
+        answer = foretell.predict(module, IDS, mode="training")
+        self.assertEqual([one["shape"] for one in answer.outputs], [[2, 8, 100]])
+        self.assertTrue(module.config.use_cache)
+
+    def test_objects_may_be_arguments_too(self):
+        cache = Cache()
+        cache.add(torch.zeros(2, 8, 32))
+        answer = foretell.predict(Decoder(), {"ids": IDS, "cache": cache}, batch=4)
+        self.assertEqual([one["shape"] for one in answer.inputs], [[4, 8], [4, 8, 32]])
+
+    def test_beside_a_loss_get_no_gradient(self):
+        inputs = {"ids": IDS, "labels": IDS}
+        backward = [[row["operator"] for row in foretell.inspect(
+            module, inputs, mode="training") if row["phase"] == "backward"]
+                    for module in (Decoder(), OnlyLoss())]
+        self.assertEqual(backward[0], backward[1])
+
+    def test_of_checkpoints_by_partial_functions_are_found(self):
+        inputs = {"ids": IDS, "labels": IDS}
+        answer, (text,) = given(lambda: foretell.predict(
+            Decoder(checkpoints=True), inputs, mode="training"))
+        self.assertEqual(answer.setup, ["--recompute blocks.*"])
+        self.assertIn("activation checkpointing is on", text)
+
+
+class Types(unittest.TestCase):
+
+    def test_are_those_of_a_module_that_was_cast_before(self):
+        x = torch.zeros(16, 32)
+        cast = Converting().to(torch.bfloat16)
+        there = foretell.predict(cast, x.to(torch.bfloat16))
+        self.assertEqual(there.precision, "bf16")
+        for name in ("bf16", torch.bfloat16):
+            here, texts = given(lambda: foretell.predict(Converting(), x, dtype=name))
+            self.assertEqual(here.memory, there.memory)
+            self.assertEqual(here.latency.ms, there.latency.ms)
+            self.assertEqual(here.warnings + texts, [])
+
+    def test_of_weights_stay_under_autocast(self):
+        module = Converting()
+        answer = foretell.predict(module, torch.zeros(16, 32), autocast="bf16")
+        self.assertEqual((answer.precision, answer.autocast), ("fp32", "bf16"))
+
+
+class Wrappers(unittest.TestCase):
+
+    def expect(self, wrapped, note):
+        plain = foretell.predict(Flattening(), IMAGE, mode="training")
+        answer, texts = given(lambda: foretell.predict(wrapped, IMAGE, mode="training"))
+        self.assertEqual(answer.memory, plain.memory)
+        self.assertEqual(answer.operators, plain.operators)
+        self.assertEqual(len(texts), 1, texts)
+        self.assertRegex(texts[0], note)
+
+    def test_of_compile_are_left_out(self):
+        self.expect(torch.compile(Flattening()), "torch.compile is not modelled")
+        inside, in_place = Flattening(), Flattening()
+        inside.conv = torch.compile(inside.conv)
+        in_place.compile()
+        for module in (inside, in_place):
+            self.expect(module, "torch.compile is not modelled")
+
+    def test_of_data_parallel_classes_are_left_out(self):
+        self.expect(torch.nn.DataParallel(Flattening()), "DataParallel is left out")
+        with tempfile.TemporaryDirectory() as folder:
+            torch.distributed.init_process_group(
+                "gloo", init_method=f"file://{folder}/store", rank=0, world_size=1)
+            self.addCleanup(torch.distributed.destroy_process_group)
+            self.expect(torch.nn.parallel.DistributedDataParallel(Flattening()),
+                        "DistributedDataParallel is left out")
+
+
+class Exports(unittest.TestCase):
+
+    def count(self, *calls):
+        """How many exports the calls cost."""
+        from foretell import _export
+
+        with mock.patch.object(_export, "_export_quietly",
+                               side_effect=_export._export_quietly) as exports:
+            for call in calls:
+                call()
+        return exports.call_count
+
+    def test_are_made_once_for_several_questions(self):
+        module = Flattening()
+        devices = ("a30", "rtx-4090", "a100-sxm4-40gb")
+        self.assertEqual(self.count(*(
+            lambda device=device: foretell.fits(module, IMAGE, device=device)
+            for device in devices)), 1)
+
+    def test_are_made_again_after_a_change(self):
+        module = Convolutions()
+        changes = (lambda: None, lambda: None, module.eval,
+                   lambda: module.conv.weight.requires_grad_(False),
+                   lambda: setattr(module.dropout, "p", 0.5),
+                   lambda: setattr(module, "head", torch.nn.Linear(8, 4)))
+        asked = 0
+        for change in changes:
+            change()
+            asked += self.count(
+                lambda: foretell.predict(module, IMAGE, mode="training"))
+        self.assertEqual(asked, len(changes) - 1)
+        self.assertEqual(foretell.predict(module, IMAGE).outputs[0]["shape"], [2, 4])
+
+    def test_are_made_for_other_inputs_and_modes(self):
+        module = Flattening()
+        wide = torch.zeros(3, 3, 16, 16)
+        self.assertEqual(self.count(
+            lambda: foretell.predict(module, IMAGE),
+            lambda: foretell.predict(module, wide),
+            lambda: foretell.predict(module, wide, mode="training")), 3)
+
+
 class Refusals(unittest.TestCase):
 
     def test_say_what_is_missing(self):
@@ -245,7 +384,7 @@ class Refusals(unittest.TestCase):
     def test_of_inputs_that_forward_does_not_take(self):
         for inputs, words in (({"picture": IMAGE}, "missing a required argument"),
                               ((IMAGE, IMAGE, IMAGE), "too many positional"),
-                              ((2, 3, 16, 16), "no tensor, only int"),
+                              ((2.0, 3.0), "no tensor, only float"),
                               (IMAGE.numpy(), "no tensor, only ndarray")):
             with self.assertRaisesRegex(foretell.Error, f"Convolutions: .*{words}"):
                 foretell.predict(Convolutions(), inputs)

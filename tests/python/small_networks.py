@@ -2,6 +2,8 @@
 
 import collections
 import dataclasses
+import functools
+import types
 
 import torch
 from torch import nn
@@ -159,7 +161,9 @@ class Blocks(nn.Module):
     def __init__(self, reentrant=None):
         super().__init__()
         self.reentrant = reentrant
-        self.blocks = nn.ModuleList(nn.Linear(32, 32) for _ in range(3))
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 32))
+            for _ in range(3))
 
     def forward(self, x):
         for block in self.blocks:
@@ -195,3 +199,71 @@ class TakesARecord(nn.Module):
 class DependsOnData(nn.Module):
     def forward(self, x):
         return x * 2 if x.sum() > 0 else x
+
+
+class Cache:
+    """Tensors in an object that PyTorch does not know, as a key-value cache is."""
+
+    def __init__(self):
+        self.layers = []
+
+    def add(self, keys):
+        self.layers.append(types.SimpleNamespace(keys=keys))
+        return keys
+
+
+class Decoder(nn.Module):
+    """A configuration that switches a cache of results on, and a loss where labels
+    are given; checkpoints its blocks as transformers does."""
+
+    def __init__(self, width=32, blocks=3, checkpoints=False):
+        super().__init__()
+        self.config = types.SimpleNamespace(use_cache=True)
+        self.embedding = nn.Embedding(100, width)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, width))
+            for _ in range(blocks))
+        self.head = nn.Linear(width, 100)
+        self.checkpoints = checkpoints
+
+    def run(self, block, x):
+        if not (self.checkpoints and self.training):
+            return block(x)
+        return checkpoint(functools.partial(type(block).forward, block), x,
+                          use_reentrant=False)
+
+    def forward(self, ids, cache=None, labels=None):
+        x = self.embedding(ids)
+        if cache is not None:
+            x = x + cache.layers[0].keys
+        kept = Cache() if self.config.use_cache else None
+        for block in self.blocks:
+            x = self.run(block, x)
+            if kept is not None:
+                kept.add(x * 2)
+        logits = self.head(x)
+        results = {"logits": logits, "cache": kept}
+        if labels is None:
+            return results
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
+        return {"loss": loss} | results
+
+
+class OnlyLoss(Decoder):
+    """The same with the loss as its only result."""
+
+    def forward(self, ids, labels):
+        return super().forward(ids, labels=labels)["loss"]
+
+
+class Converting(nn.Module):
+    """Converts types itself, as every norm of a language model does."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(32))
+        self.head = nn.Linear(32, 4)
+
+    def forward(self, x):
+        normed = x.float() * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True))
+        return self.head(self.weight * normed.to(x.dtype))
