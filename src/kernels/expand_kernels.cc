@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -181,11 +182,19 @@ void ExpandBias(Expansion& expansion, const ExpandedNode& expanded,
        .variant = true});
 }
 
+/// `pad` of its mode "constant", which is the default, calls constant_pad_nd.
+bool PadsWithConstant(const Node& node) {
+  if (node.target == "constant_pad_nd") return true;
+  const auto* const mode =
+      std::get_if<std::string>(node.FindAttribute("mode"));
+  return node.target == "pad" && (mode == nullptr || *mode == "constant");
+}
+
 /// Padding with a constant fills the result and copies the input into it;
 /// cutting copies alone.
 void ExpandFilling(Expansion& expansion, const ExpandedNode& expanded,
                    Kernel& padding) {
-  if (expanded.node.target != "constant_pad_nd" ||
+  if (!PadsWithConstant(expanded.node) ||
       padding.bytes_out <= padding.bytes_in) {
     return;
   }

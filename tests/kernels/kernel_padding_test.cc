@@ -82,6 +82,18 @@ TEST(KernelPadding, FillsCopiesAndConvolves) {
   EXPECT_EQ(kernels[2].macs, 2 * 16 * 16 * 6 * 4 * 16);
 }
 
+TEST(KernelPadding, FillsInItsGeneralOperatorAsWell) {
+  const auto classes = [](const std::string& call) {
+    return ClassesOf("%x = input f32[2,4,16,16]\n%y = " + call +
+                     " : f32[2,4,17,17]\n");
+  };
+  EXPECT_THAT(classes("pad(%x) {pad=[0,1,0,1], mode=\"constant\"}"),
+              ElementsAre("fill", "pad"));
+  EXPECT_THAT(classes("pad(%x) {pad=[0,1,0,1]}"), ElementsAre("fill", "pad"));
+  EXPECT_THAT(classes("pad(%x) {pad=[0,1,0,1], mode=\"reflect\"}"),
+              ElementsAre("pad"));
+}
+
 TEST(KernelPadding, TakesTheCastImageUnderAutocast) {
   const SameCase even = {"conv2d", "16,16", "17,17", "4,4"};
   const std::vector<Kernel> kernels = KernelsOf(Called(even, "f32"), kAutocast);
