@@ -10,6 +10,7 @@
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
+#include "cli/commands/suggest_change.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
 #include "src/core/json_text.h"
@@ -81,6 +82,8 @@ Document MakeDocument(const ReportCommand& command, const Predictor& predictor,
   Report report = AnswerTrace(predictor, program, trace,
                               {.in_grad_mode = TraceInGradMode(command.model)});
   if (!command.name.empty()) report.model = command.name;
+  report.suggestion = SuggestChange(command.model, command.predictor, program,
+                                    trace, report);
   Document document = {report.model, pictures::StepToJson(report, trace.graph,
                                                           predictor.device())};
   if (command.batches == "auto") {

@@ -42,7 +42,9 @@ class _States:
             return id(value)
         if id(value) not in self._seen:
             self._seen[id(value)] = id(value)  # For what holds itself.
-            self._seen[id(value)] = self._of_object(value)
+            # As a number: objects that hold each other would be compared again in
+            # every place where they are held.
+            self._seen[id(value)] = hash(self._of_object(value))
         return self._seen[id(value)]
 
     def _of_object(self, value: Any) -> Hashable:
@@ -60,7 +62,7 @@ def fingerprint(module: torch.nn.Module) -> Hashable:
     the types of its tensors, what is trained, and all numbers and texts in its
     attributes."""
     states = _States()
-    return tuple((path, id(type(part)), states.of(dict(vars(part))))
+    return tuple((path, id(type(part)), states.of(vars(part)))
                  for path, part in module.named_modules(remove_duplicate=False))
 
 

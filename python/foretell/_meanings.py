@@ -75,6 +75,8 @@ _FLAG = re.compile(r"--([a-z][a-z0-9-]*)(?:[= ](" + _VALUE.format(words=_WORDS) 
 def _as_keyword(found: re.Match[str]) -> str:
     name = found[1].replace("-", "_")
     value = found[2]
+    if name not in OPTIONS and name not in LIMITS:
+        return found[0]  # Of another command, or part of a path.
     if value is None:
         return f"{name}=True" if name in _SWITCHES else f"{name}="
     value = value.strip("'")

@@ -147,6 +147,9 @@ class Prediction:
     environment: str
     mode: str
     optimizer: str | None
+    loss: str | None
+    """The result from which a training step goes backward; None where that is the sum
+    of all, or in inference."""
     setup: list[str]
     """Flags of how the step differs from PyTorch's default one otherwise."""
     precision: str
