@@ -49,12 +49,6 @@ class Evaluate(TrainingTest):
         # even an untrained one is near them.
         self.assertLess(result["pooled_mape"], 10)
 
-    def test_names_the_flag_that_judges_all(self):
-        result = run("evaluate", "--dataset", self.dataset, "--analytic",
-                     "--split", "nobodys")
-        self.assertEqual(result.returncode, USAGE)
-        self.assertIn("--split none", result.stderr)
-
     def test_needs_one_thing_to_judge(self):
         result = run("evaluate", "--dataset", self.dataset)
         self.assertEqual(result.returncode, USAGE)

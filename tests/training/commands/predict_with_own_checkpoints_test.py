@@ -32,6 +32,11 @@ class PredictWithOwnCheckpoints(TrainingTest):
             for target, (part, field, interval) in figures.items():
                 row = judged[result["batch"], target]
                 found = result[part]
+                # Hardly trained: some figures are below what a step takes.
+                if found["source"]["method"] == "analytic, uncalibrated":
+                    self.assertTrue(any("takes at least" in warning
+                                        for warning in result["warnings"]))
+                    continue
                 self.assertAlmostEqual(
                     found[field] / float(row["prediction"]), 1, delta=1e-5)
                 # Too few labels are held out for an interval.
@@ -80,7 +85,7 @@ class PredictWithOwnCheckpoints(TrainingTest):
         self.assertNotEqual(both["latency"]["ms"], alone["latency"]["ms"])
         mixed, = self.predict("--batch", "3", "--checkpoint", kernels,
                               "--autocast")
-        self.assertEqual(mixed["autocast"], "f16")
+        self.assertEqual(mixed["autocast"], "bf16")
         self.assertEqual(mixed["memory"]["parameters_mib"],
                          both["memory"]["parameters_mib"])
         other, = self.predict("--batch", "3", "--checkpoint", memory,
