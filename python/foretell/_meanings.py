@@ -53,6 +53,8 @@ OPTIONS: dict[str, str] = {
     "fuse": 'operators as one: "none", "exported" or "equivalent"',
     "sandbox": 'how files are opened: "auto", "require" or "off"',
     "timeout": "seconds for one file",
+    "convert": "True: files of other frameworks are converted, and what that needs is "
+               "installed",
     "no_convert": "True: files of other frameworks are not converted",
 }
 LIMITS: dict[str, str] = {

@@ -168,6 +168,8 @@ class Prediction:
     method: str
     coverage: dict[str, Any]
     static_features: dict[str, int]
+    weights: dict[str, int]
+    """Elements by type; empty where the file does not say."""
     inputs: list[dict[str, Any]]
     outputs: list[dict[str, Any]]
     warnings: list[str]

@@ -177,8 +177,7 @@ class Files(unittest.TestCase):
 class Answers(unittest.TestCase):
 
     def test_say_whether_the_step_fits(self):
-        self.assertIn("verdict     fits: at most", str(foretell.predict("zoo:resnet18",
-                                                                        batch=1)))
+        self.assertIn("FITS", str(foretell.predict("zoo:resnet18", batch=1)))
         answer = foretell.fits("zoo:resnet18", batch=1, max_latency=1e-6)
         self.assertRegex(repr(answer), "Fit zoo:resnet18 on .*does not fit.*latency")
         self.assertIn("<td>False</td>", answer._repr_html_())
