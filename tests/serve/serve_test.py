@@ -114,7 +114,7 @@ class Answers(unittest.TestCase):
         self.assertEqual(status, 200)
         expected = command("predict", str(ONNX), "--batch", "8", "--device", "a30",
                            "--json")
-        expected["results"][0]["model"] = "model"
+        expected = json.loads(json.dumps(expected).replace(str(ONNX), "model"))
         self.assertEqual(json.loads(text), expected)
 
     def test_of_a_zoo_name(self):
