@@ -14,7 +14,7 @@ namespace foretell::serve {
 
 namespace {
 
-constexpr int kNiceness = 10;
+constexpr int kNiceness = 5;
 
 /// In a new process: becomes the worker's program, which knows its end of
 /// `channel` by its number and has nothing else open but its streams.

@@ -236,8 +236,8 @@ class Answers(unittest.TestCase):
         options = {"batch": 8, "mode": "training", "optimizer": "adamw"}
         for more, flags in (
                 ({"parallel": "ddp:4"}, ("--parallel", "ddp:4")),
-                ({"lora": "8"}, ("--lora", "8")),
-                ({"trainable": "fc"}, ("--trainable", "fc"))):
+                ({"lora": "r=8,targets=features"}, ("--lora", "r=8,targets=features")),
+                ({"trainable": "features"}, ("--trainable", "features"))):
             status, answer = self.service.ask_json("/v1/predict", {
                 "model": "zoo:resnet18", "options": {**options, **more}})
             self.assertEqual(answer, command(
