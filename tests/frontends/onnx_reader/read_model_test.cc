@@ -144,7 +144,8 @@ TEST(ReadModel, RequiresTheIrVersionsThatItKnows) {
   EXPECT_EQ(ErrorOf(model),
             "unsupported: m.onnx: IR version 2, supported are 3 to 14");
   model.clear_ir_version();
-  EXPECT_EQ(ErrorOf(model), "corrupt: m.onnx: the model has no IR version");
+  EXPECT_EQ(ErrorOf(model),
+            "corrupt: m.onnx: not an ONNX file: the model has no IR version");
 }
 
 TEST(ReadModel, RequiresGraphAndOperatorSet) {
