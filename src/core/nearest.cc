@@ -18,14 +18,6 @@ std::size_t MostDifferent(std::string_view name) {
                       : std::max<std::size_t>(2, letters / 3);
 }
 
-/// Whether one is the beginning of the other, and more than its dashes.
-bool GoOnFromEachOther(std::string_view meant, std::string_view known) {
-  constexpr std::size_t kLeastLetters = 4;
-  if (meant.find_first_not_of('-') == std::string_view::npos) return false;
-  return known.starts_with(meant) ||
-         (known.size() >= kLeastLetters && meant.starts_with(known));
-}
-
 std::size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -41,6 +33,19 @@ std::size_t Distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// How far `known` is from what was meant: not at all where it goes on from
+/// there, and never beyond the limit where it is the beginning.
+std::size_t DistanceFrom(std::string_view meant, std::string_view known) {
+  constexpr std::size_t kLeastLetters = 4;
+  const bool has_letters =
+      meant.find_first_not_of('-') != std::string_view::npos;
+  if (has_letters && known.starts_with(meant)) return 0;
+  const std::size_t distance = Distance(meant, known);
+  const bool is_beginning =
+      known.size() >= kLeastLetters && meant.starts_with(known);
+  return is_beginning ? std::min(distance, MostDifferent(meant)) : distance;
+}
+
 }  // namespace
 
 std::vector<std::string> Nearest(std::string_view name,
@@ -52,8 +57,7 @@ std::vector<std::string> Nearest(std::string_view name,
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const std::string& one : known) {
     const std::string small = LowerCase(one);
-    const std::size_t distance =
-        GoOnFromEachOther(meant, small) ? 0 : Distance(meant, small);
+    const std::size_t distance = DistanceFrom(meant, small);
     if (distance <= MostDifferent(meant)) near.emplace_back(distance, one);
   }
   std::ranges::sort(near);
