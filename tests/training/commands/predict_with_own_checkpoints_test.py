@@ -90,8 +90,11 @@ class PredictWithOwnCheckpoints(TrainingTest):
                          both["memory"]["parameters_mib"])
         other, = self.predict("--batch", "3", "--checkpoint", memory,
                               "--device", "h100-sxm5-80gb")
-        self.assertIn("memory: no measurement of h100-sxm5-80gb was learned "
-                      "from, only of a100-sxm4-40gb", other["warnings"])
+        # A network of two epochs may say less than the step takes at least.
+        self.assertRegex(
+            "\n".join(other["warnings"]),
+            "memory: (no measurement of h100-sxm5-80gb was learned from, only "
+            "of a100-sxm4-40gb|analytic, as the network says .* less than)")
 
     def test_a_network_without_operators_takes_nothing(self):
         try:
