@@ -110,15 +110,15 @@ TEST(ExportedAgreement, AutocastInTheCodeOfAScript) {
 
 TEST(ExportedAgreement, OfFilesThatWereMadeInEval) {
   for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
-    ExpectSame("exported/modes_eval.pt2", "modes_eval.pt", "x=f32[4,3,8,8]",
+    ExpectSame("exported/modes_eval.pt2", "modes_eval.pt", "f32[4,3,8,8]",
                {.mode = mode}, 7);
   }
 }
 
 TEST(ExportedAgreement, OfFilesThatWereMadeInTrain) {
-  ExpectSame("exported/modes_train.pt2", "modes_train.pt", "x=f32[4,3,8,8]",
+  ExpectSame("exported/modes_train.pt2", "modes_train.pt", "f32[4,3,8,8]",
              {.mode = Mode::kTraining}, 20);
-  ExpectSame("modes_eval.pt", "modes_train.pt", "x=f32[4,3,8,8]", {}, 7);
+  ExpectSame("modes_eval.pt", "modes_train.pt", "f32[4,3,8,8]", {}, 7);
 }
 
 TEST(ExportedAgreement, GradMode) { ExpectAgreement({.grad_mode = true}); }
