@@ -43,7 +43,9 @@ class Predict(unittest.TestCase):
                          {"macs": 1_814_073_344, "batch": 1,
                           "convolutions": 20, "dense": 1, "relus": 17})
         self.assertEqual(result["inputs"], [{"name": "image", "dtype": "f32",
-                                             "shape": [1, 3, 224, 224]}])
+                                             "shape": [1, 3, 224, 224],
+                                             "place": "device",
+                                             "from_example": {}}])
 
     def test_torchscript_and_onnx_agree_on_macs(self):
         (onnx,) = predict_json(ONNX, "--batch", "4")["results"]
