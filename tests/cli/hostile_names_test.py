@@ -81,7 +81,8 @@ class HostileNames(unittest.TestCase):
     def test_tables(self):
         out, _ = self.run_command("inspect", self.good)
         self.expect_names(out)
-        out, _ = self.run_command("predict", self.good)
+        out, _ = self.run_command("predict", self.good, "--verbose")
+        self.expect_names(out)
         self.assertIn("MACs", out)
 
     def test_json(self):
