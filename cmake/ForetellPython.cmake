@@ -12,16 +12,27 @@ set(FORETELL_PYTHON_COMPONENT foretell_python)
 # the same site-packages; python/foretell/_command.py names another torch. As RPATH
 # instead of RUNPATH the folders count for the libraries' own libraries, too.
 set(FORETELL_LIBRARY_FOLDER foretell-libs)
-set_target_properties(
-  foretell foretell-lab
-  PROPERTIES INSTALL_RPATH
-             "$ORIGIN/../${FORETELL_LIBRARY_FOLDER};$ORIGIN/../../torch/lib")
+# Installed elsewhere they look where LibTorch was, too.
+set(package_rpath "$ORIGIN/../${FORETELL_LIBRARY_FOLDER}:$ORIGIN/../../torch/lib")
+set(full_rpath "${package_rpath}:${TORCH_INSTALL_PREFIX}/lib")
+string(REPLACE ":" ";" full_rpath_list "${full_rpath}")
+set_target_properties(foretell foretell-lab PROPERTIES INSTALL_RPATH
+                                                       "${full_rpath_list}")
 foreach(program foretell foretell-lab)
   target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
 endforeach()
 install(
   TARGETS foretell foretell-lab
   DESTINATION bin
+  COMPONENT ${FORETELL_PYTHON_COMPONENT} EXCLUDE_FROM_ALL)
+
+install(
+  CODE "
+    foreach(program foretell foretell-lab)
+      file(RPATH_CHANGE
+        FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin/\${program}\"
+        OLD_RPATH \"${full_rpath}\" NEW_RPATH \"${package_rpath}\")
+    endforeach()"
   COMPONENT ${FORETELL_PYTHON_COMPONENT} EXCLUDE_FROM_ALL)
 
 install(

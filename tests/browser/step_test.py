@@ -147,7 +147,7 @@ class Others(PageTest):
         path = self.folder / "predict.html"
         out = self.foretell("predict", self.ROOT / "examples/resnet18.onnx",
                             "--batch", 8, "--html", path)
-        self.assertIn("MIG profile", out)
+        self.assertIn("smallest MIG slice", out)
         page = self.open(path)
         self.expect_sound(page, path)
         self.assertEqual(page.locator("section[aria-label=Kernels]").count(), 1)

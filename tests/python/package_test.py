@@ -23,14 +23,15 @@ class Program(unittest.TestCase):
         self.assertTrue(pathlib.Path(_command.program()).is_relative_to(sys.prefix))
 
     def test_is_the_console_script_too(self):
-        def output(*words):
-            outcome = subprocess.run(words, capture_output=True, text=True)
+        def output(*words, env=None):
+            outcome = subprocess.run(words, capture_output=True, text=True, env=env)
             return outcome.returncode, outcome.stdout, outcome.stderr
 
         for words in (("version",), ("predict", "missing.onnx"), ("nonsense",)):
             self.assertEqual(
                 output(PROGRAM, *words),
-                output(_command.program(), *words))
+                output(_command.program(), *words,
+                       env=dict(_command.environment())))
 
     def test_ends_silently_where_nobody_reads(self):
         with subprocess.Popen((PROGRAM, "devices"), stdout=subprocess.PIPE,

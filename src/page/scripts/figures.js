@@ -41,7 +41,7 @@ function verdictSection(verdict) {
   lines[0][0].className = OUTCOME_CLASSES[verdict.outcome];
   return element('section', {class: 'verdict', 'aria-label': 'Verdict'},
     note([verdict.title, verdict.inputs].filter(Boolean).join(', ')), note(`on ${verdict.place}`),
-    element('dl', {}, lines));
+    element('dl', {}, lines.flat()));
 }
 
 /** What the memory of the process consists of at the peak. */
