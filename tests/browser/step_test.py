@@ -16,7 +16,7 @@ from onnx_file import (file_of, graph, node, ones, opset,  # noqa: E402
                        value_info)
 
 MARKUP = b'</script><img src=x onerror="document.title=1"><!--\xe2\x80\xae'
-SECTIONS = ["Figures", "Warnings", "Memory", "Modules", "Kernels",
+SECTIONS = ["Verdict", "Figures", "Warnings", "Memory", "Modules", "Kernels",
             "MIG slices", "Batch size"]
 
 
