@@ -189,7 +189,11 @@ class ModelReader {
     const Json* hint = document_.Find(*content, "hint");
     if (hint != nullptr && !size.IsFixed()) {
       const auto [type, number] = document_.ToUnion(*hint);
-      if (type == "as_int") size.example = document_.ToInt(*number);
+      if (type != "as_int") {
+        document_.Fail(fmt::format(
+            "the example of a size is of kind '{}', expected as_int", type));
+      }
+      size.example = document_.ToInt(*number);
     }
     return size;
   }
