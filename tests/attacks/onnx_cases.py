@@ -325,7 +325,7 @@ CASES = {
         [node("Reshape", "x s", "y", name=ODD)], [literal("s", [3])])),
     "odd names, no size": (REFUSED, lambda: model(
         [node("Relu", [ODD], "y", name=ODD)],
-        inputs=[value_info(ODD, ("b\x1b[31m", 3))])),
+        inputs=[value_info(ODD, (3, "b\x1b[31m"))])),
 }
 
 # Answered without a look at the file that they name, on meta and on the CPU.
