@@ -19,7 +19,7 @@ OK, DOES_NOT_FIT, USAGE, MODEL_FAILED = 0, 1, 2, 3
 
 def run(*arguments, **options):
     return subprocess.run([BINARY, *map(str, arguments)], capture_output=True,
-                          text=True, timeout=300, **options)
+                          text=True, timeout=900, **options)
 
 
 def predict_json(*arguments):
