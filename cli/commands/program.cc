@@ -180,7 +180,7 @@ void RunMain(std::span<const CommandRow> commands, int argc, char** argv) {
   WorkFolder::Sweep();
   const int status =
       RunProgram(commands, std::span(argv, static_cast<std::size_t>(argc)));
-  // Where nobody buries the children of others, as in many containers, those
+  // Where no process reaps the children of others, as in many containers, those
   // that are left would stay.
   ChildProcess::BuryAbandoned();
   std::_Exit(status);

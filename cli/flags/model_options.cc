@@ -114,7 +114,7 @@ std::string LocalDevice() {
   return known == nullptr ? "" : known->name;
 }
 
-/// Said where nobody chose a batch.
+/// Said where no batch was chosen.
 constexpr char kBatchOfOne[] =
     "batch 1: the model leaves its batch open; --batch N chooses another";
 
