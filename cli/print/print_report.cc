@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "src/core/csv.h"
-#include "src/core/name_table.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
 #include "src/core/text_table.h"
@@ -19,11 +18,6 @@
 
 namespace foretell::cli {
 namespace {
-
-std::string Range(const Interval& interval) {
-  return fmt::format("{} – {}", FormatSignificant(interval.lo),
-                     FormatSignificant(interval.hi));
-}
 
 std::string Mib(std::int64_t bytes) {
   return fmt::format("{} MiB", FormatSignificant(ToMiB(bytes)));
@@ -112,7 +106,7 @@ void AddMemory(const Report& report, ReportLines& lines) {
   const Figure& figure = report.prediction[Target::kMemory];
   lines.Add("memory",
             fmt::format("{} MiB   ({})   as nvidia-smi would show it{}",
-                        FormatSignificant(figure.value), Range(figure.interval),
+                        FormatSignificant(figure.value), RangeText(figure.interval),
                         DistanceText(figure.source)));
   lines.Add("  context", fmt::format("{}   environment {}", Mib(memory.context),
                                      report.prediction.context));
@@ -173,23 +167,21 @@ std::string VerdictTable(const mig::Recommendation& advice,
   return text;
 }
 
-constexpr NameTable<3> kBoundTexts = {"GPU-bound", "host-bound", "link-bound"};
-
 void AddTimes(const Prediction& prediction, ReportLines& lines) {
   const Figure& latency = prediction[Target::kLatency];
   const Figure& energy = prediction[Target::kEnergy];
   lines.Add(
       "latency",
       fmt::format("{} ms   ({})   {}{}",
-                  FormatSignificant(latency.value), Range(latency.interval),
+                  FormatSignificant(latency.value), RangeText(latency.interval),
                   HostText(prediction), DistanceText(latency.source)));
-  lines.Add("  " + std::string(NameIn(kBoundTexts, prediction.bound)),
+  lines.Add("  " + std::string(BoundText(prediction.bound)),
             fmt::format("{} ms of kernels, {} ms of CPU launch time",
                         FormatSignificant(prediction.cost.gpu_ms),
                         FormatSignificant(prediction.cost.dispatch_ms)));
   lines.Add("energy",
             fmt::format("{} J   ({}){}", FormatSignificant(energy.value),
-                        Range(energy.interval), LimitText(prediction.run)));
+                        RangeText(energy.interval), LimitText(prediction.run)));
 }
 
 /// What the GPUs of --parallel exchange, and what of it nothing hides.

@@ -41,11 +41,6 @@ bool HoldsTokens(const TensorType& type) {
   return is_integer && type.shape.size() == 2;
 }
 
-std::string Range(const Interval& interval) {
-  return fmt::format("{} – {}", FormatSignificant(interval.lo),
-                     FormatSignificant(interval.hi));
-}
-
 std::string OutcomeText(const Report& report) {
   const mig::Verdict& verdict = report.recommendation.whole_device;
   std::string text =
@@ -70,20 +65,20 @@ std::string SpeedText(const Report& report) {
   const Throughput rate = ThroughputOf(report);
   std::string text = fmt::format(
       "{} ms per {} ({}), {} samples/s", FormatSignificant(latency.value),
-      report.mode == Mode::kTraining ? "step" : "batch", Range(latency.interval),
+      report.mode == Mode::kTraining ? "step" : "batch", RangeText(latency.interval),
       FormatSignificant(rate.samples_per_s));
   if (rate.tokens_per_s) {
     text += fmt::format(", {} tokens/s", FormatSignificant(*rate.tokens_per_s));
   }
   return fmt::format("{}, {}", text,
-                     NameIn(kBounds, report.prediction.bound));
+                     BoundText(report.prediction.bound));
 }
 
 std::string EnergyText(const Report& report) {
   const Figure& energy = report.prediction[Target::kEnergy];
   return fmt::format("{} J per {} ({})", FormatSignificant(energy.value),
                      report.mode == Mode::kTraining ? "step" : "batch",
-                     Range(energy.interval));
+                     RangeText(energy.interval));
 }
 
 /// The parts above a few percent by name, the others as one.
@@ -270,6 +265,13 @@ std::string PrecisionText(const Report& report) {
   if (!report.autocast) return precision;
   return fmt::format("{} with autocast to {}", precision,
                      DTypeName(*report.autocast));
+}
+
+std::string_view BoundText(StepBound bound) { return NameIn(kBounds, bound); }
+
+std::string RangeText(const Interval& interval) {
+  return fmt::format("{} – {}", FormatSignificant(interval.lo),
+                     FormatSignificant(interval.hi));
 }
 
 std::string GibText(double mib) {

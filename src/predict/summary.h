@@ -75,6 +75,10 @@ Summary Summarize(const Report& report);
 std::string ModeText(const Report& report);
 /// "fp32", or "fp32 with autocast to bf16".
 std::string PrecisionText(const Report& report);
+/// "GPU-bound", "host-bound", "link-bound".
+std::string_view BoundText(StepBound bound);
+/// Both ends with three digits: "223 – 893".
+std::string RangeText(const Interval& interval);
 /// MiB as GiB with three digits, at most two behind the point: "11.4", "0.44".
 std::string GibText(double mib);
 
