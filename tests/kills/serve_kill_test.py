@@ -36,11 +36,12 @@ PATIENCE = 60
 
 
 def children_of(process):
-    try:
-        return [int(word) for word in pathlib.Path(
-            f"/proc/{process}/task/{process}/children").read_text().split()]
-    except (FileNotFoundError, ProcessLookupError):
-        return []
+    """Each thread lists those that it started itself."""
+    children = []
+    for path in pathlib.Path(f"/proc/{process}/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            children += map(int, path.read_text().split())
+    return children
 
 
 def tree_of(process):
