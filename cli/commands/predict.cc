@@ -102,6 +102,7 @@ ExitCode RunPredict(const PredictOptions& options) {
                             : std::vector<TraceOptions>();
   std::vector<Report> reports;
   PredictPage page(options);
+  ChangeFinder changes(options.model, options.predictor);
   const std::vector<ReportError> errors = ForEachTrace(
       options.model,
       [&](const Program& program, const Trace& trace) {
@@ -111,8 +112,7 @@ ExitCode RunPredict(const PredictOptions& options) {
         reports.back().setup = SetupOf(options);
         if (IsInFull(options)) {
           reports.back().suggestion =
-              SuggestChange(options.model, options.predictor, program, trace,
-                            reports.back());
+              changes.Find(program, trace, reports.back());
         }
         page.Look(reports.back(), trace, predictor.device());
       },

@@ -82,8 +82,8 @@ Document MakeDocument(const ReportCommand& command, const Predictor& predictor,
   Report report = AnswerTrace(predictor, program, trace,
                               {.in_grad_mode = TraceInGradMode(command.model)});
   if (!command.name.empty()) report.model = command.name;
-  report.suggestion = SuggestChange(command.model, command.predictor, program,
-                                    trace, report);
+  report.suggestion = ChangeFinder(command.model, command.predictor)
+                          .Find(program, trace, report);
   Document document = {report.model, pictures::StepToJson(report, trace.graph,
                                                           predictor.device())};
   if (command.batches == "auto") {

@@ -1,5 +1,6 @@
 #include "cli/commands/suggest_change.h"
 
+#include <span>
 #include <string>
 
 #include "foretell/trace.h"
@@ -50,26 +51,6 @@ constexpr ChangeRow kAutocast = {
 constexpr const ChangeRow* kToFit[] = {&kGradMode, &kRecompute, &kAutocast};
 constexpr const ChangeRow* kToSpeedUp[] = {&kGradMode, &kAutocast};
 
-/// The step with `change`; empty where it cannot be simulated.
-std::optional<ReportSuggestion> Simulate(const ChangeRow& change,
-                                         ModelOptions model,
-                                         const PredictorFlags& flags,
-                                         const Program& program,
-                                         const Trace& trace) {
-  change.apply(model, flags.device.Find());
-  try {
-    const Predictor predictor = flags.Make(model.run, /*with_least=*/false);
-    const Prediction prediction = predictor.Predict(
-        TraceProgram(program, trace.inputs, model.ToTraceOptions()).graph);
-    return ReportSuggestion{
-        .flags = change.flags,
-        .at_most_mib = prediction[Target::kMemory].interval.hi,
-        .latency_ms = prediction[Target::kLatency].value};
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
 bool IsWorthwhile(const ReportSuggestion& suggestion, const Report& report) {
   const Prediction& now = report.prediction;
   const double kept = 1 - kLeastSaved;
@@ -84,22 +65,37 @@ bool IsWorthwhile(const ReportSuggestion& suggestion, const Report& report) {
 
 }  // namespace
 
-std::optional<ReportSuggestion> SuggestChange(const ModelOptions& model,
-                                              const PredictorFlags& flags,
-                                              const Program& program,
-                                              const Trace& trace,
-                                              const Report& report) {
+std::optional<ReportSuggestion> ChangeFinder::Find(const Program& program,
+                                                  const Trace& trace,
+                                                  const Report& report) {
   const bool fits =
       OutcomeOf(report.recommendation.whole_device) == Outcome::kFits;
   const std::span<const ChangeRow* const> rows =
       fits ? std::span<const ChangeRow* const>(kToSpeedUp)
            : std::span<const ChangeRow* const>(kToFit);
-  const DeviceSpec device = flags.device.Find();
+  const DeviceSpec device = flags_.device.Find();
   for (const ChangeRow* row : rows) {
-    if (!row->applies(model, device)) continue;
-    const std::optional<ReportSuggestion> suggestion =
-        Simulate(*row, model, flags, program, trace);
-    if (suggestion && IsWorthwhile(*suggestion, report)) return suggestion;
+    if (!row->applies(model_, device)) continue;
+    ModelOptions changed = model_;
+    row->apply(changed, device);
+    try {
+      auto place = predictors_.find(row->flags);
+      if (place == predictors_.end()) {
+        place = predictors_
+                    .emplace(row->flags,
+                             flags_.Make(changed.run, /*with_least=*/false))
+                    .first;
+      }
+      const Prediction prediction = place->second.Predict(
+          TraceProgram(program, trace.inputs, changed.ToTraceOptions()).graph);
+      const ReportSuggestion suggestion = {
+          .flags = row->flags,
+          .at_most_mib = prediction[Target::kMemory].interval.hi,
+          .latency_ms = prediction[Target::kLatency].value};
+      if (IsWorthwhile(suggestion, report)) return suggestion;
+    } catch (const Error&) {
+      // A step that cannot be simulated is no suggestion.
+    }
   }
   return std::nullopt;
 }

@@ -1,20 +1,36 @@
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
+
 #include "cli/flags/model_options.h"
 #include "cli/flags/run_flags.h"
+#include "foretell/predictor.h"
 #include "foretell/program.h"
 #include "src/predict/report.h"
 
 namespace foretell::cli {
 
-/// The change that is worth a try first, simulated as the step itself was:
-/// what leaves the numerics alone where the step does not fit, automatic mixed
-/// precision where it is only slow. Empty where nothing that applies saves a
-/// tenth of the memory or of the time. `foretell advise` tries more.
-std::optional<ReportSuggestion> SuggestChange(const ModelOptions& model,
-                                              const PredictorFlags& flags,
-                                              const Program& program,
-                                              const Trace& trace,
-                                              const Report& report);
+/// Looks for the change of a step that is worth a try first. What a change needs
+/// is made once for all models. Keeps references to what it is made with.
+class ChangeFinder {
+ public:
+  ChangeFinder(const ModelOptions& model, const PredictorFlags& flags)
+      : model_(model), flags_(flags) {}
+
+  /// The change, simulated as the step itself was: what leaves the numerics
+  /// alone where the step does not fit, automatic mixed precision where it is
+  /// only slow. Empty where nothing that applies saves a tenth of the memory or
+  /// of the time. `foretell advise` tries more.
+  std::optional<ReportSuggestion> Find(const Program& program,
+                                       const Trace& trace,
+                                       const Report& report);
+
+ private:
+  const ModelOptions& model_;
+  const PredictorFlags& flags_;
+  std::map<std::string, Predictor> predictors_;  ///< By the change's flags.
+};
 
 }  // namespace foretell::cli

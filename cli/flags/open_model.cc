@@ -9,12 +9,15 @@
 
 #include "foretell/error.h"
 #include "foretell/zoo.h"
+#include "src/core/huge_pages.h"
 
 namespace foretell::cli {
 namespace {
 
 /// Each is a process with a graph in it.
 constexpr std::size_t kMostAhead = 8;
+/// Sandboxes from which cheaper forks pay.
+constexpr std::size_t kManyModels = 12;
 
 /// What `open` gives. Where `name` is no file, but a network of the zoo, its
 /// error says so.
@@ -45,7 +48,11 @@ ModelQueue::ModelQueue(std::vector<std::string> names, LoadOptions options,
       options_(std::move(options)),
       expected_(std::move(expected)),
       most_ahead_(std::clamp<std::size_t>(std::thread::hardware_concurrency(),
-                                          1, kMostAhead)) {}
+                                          1, kMostAhead)) {
+  if (names_.size() < kManyModels || options_.sandbox == Sandbox::kOff) return;
+  InitializeTracing();
+  PutHeapOnHugePages();
+}
 
 std::optional<LoadingModel> ModelQueue::Start(const std::string& name) const {
   if (name.starts_with(zoo::kPrefix)) return std::nullopt;

@@ -194,7 +194,7 @@ def torchvision_cases():
     extras = cycle(VISION_EXTRAS)
     for model, task, size, batch, config in TORCHVISION:
         extra = dict(next(extras))
-        if task == "detection":
+        if task in ("detection", "video"):
             extra.pop("channels_last", None)
         yield case(source="torchvision", model=model, task=task, size=size,
                    batch=batch, config=config, loss="cross_entropy"
@@ -413,8 +413,9 @@ ENCODERS = [
     ("MT5ForConditionalGeneration", "seq2seq", 8, 256, None,
      dict(num_layers=8, num_decoder_layers=8, vocab_size=250112)),
     ("BartForConditionalGeneration", "seq2seq", 16, 256, None,
-     dict(d_model=768, encoder_layers=6, decoder_layers=6, encoder_ffn_dim=3072,
-          decoder_ffn_dim=3072, encoder_attention_heads=12,
+     dict(d_model=768, encoder_layers=6, decoder_layers=6,
+          encoder_ffn_dim=3072, decoder_ffn_dim=3072,
+          encoder_attention_heads=12,
           decoder_attention_heads=12)),
     ("BartForConditionalGeneration", "seq2seq", 4, 1024, None,
      dict(d_model=1024, encoder_layers=12, decoder_layers=12)),
@@ -494,7 +495,7 @@ def encoder_cases():
                    construction=next(constructions), **fields)
 
 
-# --- LoRA ----------------------------------------------------------------------
+# --- LoRA -----------------------------------------------------------------
 
 ALL_LINEAR = "all-linear"
 QV = ["q_proj", "v_proj"]
@@ -581,7 +582,7 @@ def lora_cases():
                    **fields, **optimizer(next(optimizers)))
 
 
-# --- small modules ---------------------------------------------------------------
+# --- small modules ---------------------------------------------------------
 
 
 def rnn(kind, width, hidden, layers, bidirectional=False, proj=0,

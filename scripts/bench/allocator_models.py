@@ -45,9 +45,8 @@ def default_dtype(dtype):
         torch.set_default_dtype(before)
 
 
-def build(case, device, tiny=False):
-    """The workload of `case` on `device`; with `tiny` at a toy extent."""
-    case = shrink(case) if tiny else case
+def build(case, device):
+    """The workload of `case` on `device`."""
     dtype = weights_dtype(case)
     where = device if case["construction"] == "device" else "cpu"
     make_module, make_inputs = BUILDERS[case["source"]]
@@ -72,7 +71,8 @@ def build(case, device, tiny=False):
 
 
 def shrink(case):
-    case = dict(case, batch=min(case["batch"], TINY_BATCH),
+    """`case` at a toy extent, in fp32: half types are slow on a CPU."""
+    case = dict(case, batch=min(case["batch"], TINY_BATCH), precision="fp32",
                 config=dict(case["config"]))
     if case["seq"]:
         case["seq"] = min(case["seq"], TINY_SEQ)
@@ -85,10 +85,11 @@ def shrink(case):
                 case["config"]["vocab_size"] = TINY_VOCABULARY
     if case["source"] == "module":
         for key, value in case["config"].items():
-            if key in ("extent", "length", "width", "hidden", "vocabulary"):
-                case["config"][key] = (
-                    [max(16, v // 8) for v in value]
-                    if isinstance(value, list) else max(16, value // 8))
+            if key == "extent" and case["model"] != "norm":
+                # A multiple of what the deepest UNet halves.
+                case["config"][key] = [max(32, v // 256 * 32) for v in value]
+            if key == "width" and isinstance(value, list):
+                case["config"][key] = [max(16, v // 8) for v in value]
     return case
 
 
@@ -175,6 +176,9 @@ def make_transformers(case):
     import transformers
     cls = getattr(transformers, case["model"])
     config = cls.config_class(**case["config"])
+    if (getattr(config, "is_encoder_decoder", False)
+            and getattr(config, "decoder_start_token_id", None) is None):
+        config.decoder_start_token_id = 0
     if case["use_cache"] is not None and hasattr(config, "use_cache"):
         config.use_cache = case["use_cache"]
     options = {"dtype": weights_dtype(case)}

@@ -27,6 +27,10 @@ class AutocastRegion {
   AutocastRegion(const AutocastRegion&) = delete;
   AutocastRegion& operator=(const AutocastRegion&) = delete;
 
+  /// Registers with LibTorch, which writes to the table of each operator: in a
+  /// process that forks, best before it does. The first region does it, too.
+  static void Install();
+
   /// True while a region of this thread makes one of its casts.
   static bool IsCasting();
 
@@ -42,7 +46,6 @@ class AutocastRegion {
                         torch::jit::Stack& stack);
 
  private:
-  static void Install();
   /// What every call comes by that no key above autocast's takes.
   static void Fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                        torch::jit::Stack* stack);

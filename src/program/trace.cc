@@ -490,6 +490,7 @@ void InitializeTracing() {
     RegisterMetaKernels();
     InstallRecorderHook();
     InstallLedgerAllocators();
+    AutocastRegion::Install();
   });
 }
 
