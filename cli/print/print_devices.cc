@@ -63,6 +63,7 @@ std::string FormatDevicesJson(const DeviceCatalog& catalog) {
          {"context_mib", context.context_mib},
          {"context_mib_per_sm", context.context_mib_per_sm},
          {"cudnn_mib", context.cudnn_mib},
+         {"cublas_handle_mib", context.cublas_handle_mib},
          {"uncertainty_mib", context.context_uncertainty_mib},
          {"default", &context == &catalog.DefaultContext()},
          {"source", context.source}});

@@ -89,6 +89,10 @@ struct ContextModel {
   /// needs them: a network without convolutions and recurrent layers does
   /// without.
   double cudnn_mib = 0;
+  /// MiB beside it that a process takes for each handle of cuBLAS: one in
+  /// inference, in training another for autograd's thread, where matrices are
+  /// multiplied. Its workspace is the caching allocator's, and not among them.
+  double cublas_handle_mib = 0;
   double context_uncertainty_mib = 0;  ///< ± this much.
   std::string source;
 

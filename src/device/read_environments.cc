@@ -30,6 +30,7 @@ DeclaredContext ReadContext(JsonObject& object) {
   };
   optional("context_mib_per_sm", context.context_mib_per_sm);
   optional("cudnn_mib", context.cudnn_mib);
+  optional("cublas_handle_mib", context.cublas_handle_mib);
   context.context_uncertainty_mib =
       object.Number("context_uncertainty_mib", 0, kMaxContextMib);
   context.source = object.String("source");

@@ -64,8 +64,14 @@ std::int64_t memory::ContextBytes(const OperatorGraph& graph,
                                   const MemoryOptions& options) {
   const bool loads_cudnn =
       std::ranges::any_of(graph.nodes(), memory::UsesCudnn);
-  const double mib = options.context.ContextMib(options.device) -
-                     (loads_cudnn ? 0 : options.context.cudnn_mib);
+  const ContextModel& context = options.context;
+  const double handles =
+      context.cublas_handle_mib > 0
+          ? context.cublas_handle_mib *
+                memory::CountCublasHandles(graph, options.torch)
+          : 0;
+  const double mib = context.ContextMib(options.device) -
+                     (loads_cudnn ? 0 : context.cudnn_mib) + handles;
   return std::llround(std::max(mib, 0.0) * static_cast<double>(kMiB));
 }
 

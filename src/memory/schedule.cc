@@ -14,6 +14,12 @@ namespace {
 
 using Kind = AllocationEvent::Kind;
 
+/// A handle of cuBLAS belongs to a thread, and autograd runs the backward pass
+/// on one of its own.
+bool IsOnAutogradsThread(const Node& node) {
+  return node.phase == Phase::kBackward;
+}
+
 class ScheduleMaker {
  public:
   ScheduleMaker(const OperatorGraph& graph, const MemoryOptions& options)
@@ -60,14 +66,14 @@ class ScheduleMaker {
     AddEvents(events);
   }
 
-  /// Before the first product of each thread: a handle of cuBLAS belongs to a
-  /// thread, and autograd runs the backward pass on one of its own.
+  /// Before the first product of each thread.
   void AddCublasWorkspace(NodeId id) {
     if (cublas_nodes_.empty() || !cublas_nodes_[static_cast<std::size_t>(id)]) {
       return;
     }
-    const bool on_autograds = graph_.node(id).phase == Phase::kBackward;
-    bool& has_handle = on_autograds ? backward_has_handle_ : main_has_handle_;
+    bool& has_handle = IsOnAutogradsThread(graph_.node(id))
+                           ? backward_has_handle_
+                           : main_has_handle_;
     if (has_handle) return;
     has_handle = true;
     AddWorkspace(Kind::kAllocate, next_workspace_id_++,
@@ -127,6 +133,19 @@ std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
 std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
                                          const MemoryOptions& options) {
   return WithWarmUp(graph, MakeStepSchedule(graph, options));
+}
+
+int CountCublasHandles(const OperatorGraph& graph, const TorchVersion& torch) {
+  const std::vector<bool> takes =
+      cost::CublasNodes(graph, {.torch = torch});
+  bool main = false;
+  bool autograds = false;
+  for (std::size_t i = 0; i < takes.size(); ++i) {
+    if (!takes[i]) continue;
+    const Node& node = graph.node(static_cast<NodeId>(i));
+    (IsOnAutogradsThread(node) ? autograds : main) = true;
+  }
+  return static_cast<int>(main) + static_cast<int>(autograds);
 }
 
 std::set<std::int64_t> LastingWorkspaces(

@@ -37,6 +37,9 @@ std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
 std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
                                          const MemoryOptions& options);
 
+/// How many threads of a step take a handle of cuBLAS: none, one or two.
+int CountCublasHandles(const OperatorGraph& graph, const TorchVersion& torch);
+
 /// Ids of the workspaces that `schedule` allocates for good: cuBLAS's.
 std::set<std::int64_t> LastingWorkspaces(
     const std::vector<ScheduledEvent>& schedule);

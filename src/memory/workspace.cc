@@ -51,6 +51,12 @@
 //   networks, which had no part in it, agree; but their stems of 32 to 64
 //   channels do not, and the generated networks leave open whether those take
 //   it (docs/memory.md).
+//
+// On Hopper they were measured one convolution at a time (cuDNN 9.19 on an
+// H100, the distinct convolutions of stock networks, datasets/labels): windows
+// of more than one tap copy all three tensors, once, in either direction;
+// pointwise and depthwise ones copy nothing forward. The rest are shares of the
+// bytes that those of a class took in all, over 32 MiB each.
 
 namespace foretell {
 namespace {
@@ -95,6 +101,25 @@ constexpr WorkspaceRule kWorkspaceRules[] = {
     {ConvolutionClass::kGroupedPointwise, true, Each(1), Each(1), Each(1)},
     {ConvolutionClass::kDepthwise, true, {}, {}, {}},
 };
+
+constexpr WorkspaceRule kHopperRules[] = {
+    {ConvolutionClass::kStem, false, {}, Each(0.3), Each(0.3)},
+    {ConvolutionClass::kUnitStride3x3, false, Each(1), Each(1), Each(1)},
+    {ConvolutionClass::kDense, false, Each(1), Each(1), Each(1)},
+    {ConvolutionClass::kGrouped, false, Each(1), Each(1), Each(1)},
+    {ConvolutionClass::kPointwise, false, {}, Each(0.3), Each(0.3)},
+    {ConvolutionClass::kGroupedPointwise, false, {}, Each(0.2), {}},
+    {ConvolutionClass::kDepthwise, false, {}, {}, {}},
+    {ConvolutionClass::kStem, true, {}, Each(1.3), Each(1.3)},
+    {ConvolutionClass::kUnitStride3x3, true, Each(1), Each(1), Each(1)},
+    {ConvolutionClass::kDense, true, Each(1), Each(1), Each(1)},
+    {ConvolutionClass::kGrouped, true, Each(1), Each(1), Each(1)},
+    {ConvolutionClass::kPointwise, true, {}, Each(0.4), Each(0.4)},
+    {ConvolutionClass::kGroupedPointwise, true, {}, Each(0.2), {}},
+    {ConvolutionClass::kDepthwise, true, {}, {}, {}},
+};
+
+constexpr int kHopper = 90;  ///< Compute capability.
 
 constexpr std::int64_t kStemChannels = 4;
 
@@ -171,7 +196,28 @@ Multiples ForwardCopies(const Convolution& convolution,
   return {pads_input ? 1.0 : 0.0, pads_output ? 1.0 : 0.0, 1.0};
 }
 
-WorkspaceRule RuleOf(const Convolution& convolution) {
+/// On Hopper patches that do not overlap are no stem, and what takes every n-th
+/// position is as any other convolution that does.
+ConvolutionClass ClassOnHopper(const Convolution& convolution) {
+  const ConvolutionClass found = Classify(convolution);
+  const bool strided = !AllAre(convolution.stride, 1);
+  const bool is_patches = convolution.window == convolution.stride;
+  const bool is_dense =
+      (found == ConvolutionClass::kStem && is_patches) ||
+      (found == ConvolutionClass::kPointwise && strided);
+  return is_dense ? ConvolutionClass::kDense : found;
+}
+
+WorkspaceRule RuleOnHopper(const Convolution& convolution) {
+  const ConvolutionClass found = ClassOnHopper(convolution);
+  const bool half = IsHalf(convolution.input->dtype);
+  return *std::ranges::find_if(kHopperRules, [&](const WorkspaceRule& one) {
+    return one.convolution == found && one.half == half;
+  });
+}
+
+WorkspaceRule RuleOf(const Convolution& convolution, const DeviceSpec& device) {
+  if (device.compute_capability == kHopper) return RuleOnHopper(convolution);
   const ConvolutionClass found = Classify(convolution);
   const bool half = IsHalf(convolution.input->dtype);
   WorkspaceRule rule =
@@ -250,7 +296,7 @@ std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
     if (block.bytes == 0) return {};
     return {block};
   }
-  const WorkspaceRule rule = RuleOf(*convolution);
+  const WorkspaceRule rule = RuleOf(*convolution, device);
   if (rule.for_tf32 && !GainsByTf32(device)) return {};
   if (convolution->backward) return BackwardBlocks(node, rule, *convolution);
   const std::int64_t size = WorkspaceOf(*convolution, rule.forward);
