@@ -97,6 +97,10 @@ class ExportedInstance final : public ProgramInstance {
     const Node* node = interpreter_.current();
     return node == nullptr ? "" : node->scope;
   }
+  std::vector<std::string> CurrentCalls() const override {
+    const Node* node = interpreter_.current();
+    return node == nullptr ? std::vector<std::string>() : node->calls;
+  }
 
  private:
   std::vector<at::Tensor> Run(std::vector<at::Tensor> inputs) {

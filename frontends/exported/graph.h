@@ -37,6 +37,7 @@ struct Node {
   std::string name;
   std::string target;  ///< "torch.ops.aten.conv2d.default", "_operator.add".
   std::string scope;   ///< Path of the module: "layer1.0.conv1".
+  std::vector<std::string> calls;  ///< Modules that run, outermost first.
   std::string source;  ///< Of the user's code: "model.py:12"; may be empty.
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;  ///< Slots, lists of slots, or constants.

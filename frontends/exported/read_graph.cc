@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "frontends/exported/read_argument.h"
@@ -24,6 +25,18 @@ std::string ScopeOf(std::string_view modules) {
   const std::size_t last = modules.rfind(';');
   if (last != std::string_view::npos) modules.remove_prefix(last + 1);
   return FieldOf(modules, 1);
+}
+
+/// The calls of modules, outermost first, without the network's own, whose path
+/// is empty. The key tells calls of one module apart.
+std::vector<std::string> CallsOf(std::string_view modules) {
+  std::vector<std::string> calls;
+  while (!modules.empty()) {
+    const std::string_view one = modules.substr(0, modules.find(';'));
+    if (!FieldOf(one, 1).empty()) calls.push_back(FieldOf(one, 0));
+    modules.remove_prefix(std::min(one.size() + 1, modules.size()));
+  }
+  return calls;
 }
 
 /// "model.py:12" of the first line, which is the outermost call.
@@ -106,7 +119,9 @@ class GraphReader {
     const Json* metadata = document_.Find(value, "metadata");
     if (metadata == nullptr) return;
     if (const Json* modules = document_.Find(*metadata, "nn_module_stack")) {
-      node.scope = ScopeOf(document_.ToText(*modules));
+      const std::string text = document_.ToText(*modules);
+      node.scope = ScopeOf(text);
+      node.calls = CallsOf(text);
     }
     if (const Json* trace = document_.Find(*metadata, "stack_trace")) {
       node.source = SourceOf(document_.ToText(*trace));

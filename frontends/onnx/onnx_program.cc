@@ -125,6 +125,20 @@ class OnnxInstance final : public ProgramInstance {
   std::string CurrentScope() const override {
     return evaluator_.current_scope();
   }
+  /// The exporter names a node by the modules that ran it:
+  /// "/layer1/layer1.0/conv1/Conv".
+  std::vector<std::string> CurrentCalls() const override {
+    std::vector<std::string> calls;
+    std::string_view name = evaluator_.current_scope();
+    if (!name.starts_with('/')) return calls;
+    name.remove_prefix(1);
+    for (std::size_t slash = name.find('/'); slash != std::string_view::npos;
+         slash = name.find('/')) {
+      calls.emplace_back(name.substr(0, slash));
+      name.remove_prefix(slash + 1);
+    }
+    return calls;
+  }
   std::vector<std::string> UntraceableOperators() const override {
     return DataDependentOperators(*model_);
   }

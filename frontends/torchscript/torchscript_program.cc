@@ -38,6 +38,7 @@
 #include "frontends/torchscript/safety.h"
 #include "frontends/torchscript/silent_warnings.h"
 #include "src/core/libtorch_message.h"
+#include "src/core/text.h"
 #include "src/program/recorder.h"
 
 namespace foretell {
@@ -204,16 +205,33 @@ class TorchScriptInstance final : public ProgramInstance {
   }
 
   std::string CurrentScope() const override {
-    std::string scope;
-    for (const std::string& module : torch::jit::currentModuleHierarchy()) {
-      if (module.starts_with("TOP(")) continue;
-      if (!scope.empty()) scope += '.';
-      scope.append(module, 0, module.find('('));
+    std::vector<std::string> names;
+    for (const std::string& module : RunningModules()) {
+      names.push_back(module.substr(0, module.find('(')));
     }
-    return scope;
+    return Joined(names, ".");
+  }
+
+  /// Lists and dicts of modules stand in a path, but are not called.
+  std::vector<std::string> CurrentCalls() const override {
+    std::vector<std::string> calls = RunningModules();
+    std::erase_if(calls, [](const std::string& module) {
+      return module.ends_with("(ModuleList)") ||
+             module.ends_with("(ModuleDict)");
+    });
+    return calls;
   }
 
  private:
+  /// "blocks(Sequential)", "0(Block)": without the network itself.
+  static std::vector<std::string> RunningModules() {
+    std::vector<std::string> modules = torch::jit::currentModuleHierarchy();
+    std::erase_if(modules, [](const std::string& module) {
+      return module.starts_with("TOP(");
+    });
+    return modules;
+  }
+
   std::vector<at::Tensor> Outputs(const c10::IValue& result) {
     std::vector<NamedTensor> named;
     Flatten(result, "", named);

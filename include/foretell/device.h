@@ -76,7 +76,7 @@ Precision AutocastPrecision(const DeviceSpec& device);
 /// How large a CUDA context is, by the software that makes it: an environment
 /// of data/environments.json.
 struct ContextModel {
-  std::string name;  ///< "cuda13-lazy".
+  std::string name;  ///< "cuda13".
   std::string description;
   /// MiB of an otherwise empty process with its context, by architecture;
   /// "*" is the default.

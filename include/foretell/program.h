@@ -136,6 +136,10 @@ class ProgramInstance {
   virtual std::vector<NamedTensor> Buffers() const = 0;
   /// Name of the node or module that is running, for the graph's scopes.
   virtual std::string CurrentScope() const = 0;
+  /// The modules that are running, outermost first, the network itself not
+  /// among them; none where the program does not say, or where its own code
+  /// keeps alive what modules are called with.
+  virtual std::vector<std::string> CurrentCalls() const { return {}; }
   /// True when the program's own code names devices (a TorchScript file carries
   /// the one it was traced on): a trace then redirects them to its own.
   virtual bool NamesDevices() const { return false; }

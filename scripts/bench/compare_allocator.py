@@ -378,7 +378,7 @@ def in_child(case, arguments):
             os.killpg(child.pid, signal.SIGKILL)  # With the program that it started.
     child.join(5)
     if answer is None:
-        late = -child.exitcode in (signal.SIGXCPU, signal.SIGKILL)
+        late = child.exitcode in (-signal.SIGXCPU, -signal.SIGKILL)
         answer = {"status": "timeout" if late else "failed",
                   "error": f"exit {child.exitcode}"}
     answer.setdefault("seconds", round(time.monotonic() - begin, 1))

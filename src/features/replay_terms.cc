@@ -11,6 +11,7 @@
 #include "src/core/units.h"
 #include "src/features/terms.h"
 #include "src/memory/cold_step.h"
+#include "src/memory/least_memory.h"
 #include "src/memory/workspace.h"
 
 namespace foretell::learned {
@@ -115,7 +116,8 @@ TermTable ReplayTerms(const OperatorGraph& graph, const TermContext& context) {
   MemoryOptions options{.device = context.device,
                         .context = context.context,
                         .torch = context.run.torch};
-  const double context_mib = context.context.ContextMib(context.device);
+  const double context_mib = context.context.ContextMib(context.device) +
+                             memory::CublasHandlesMib(graph, options);
   const double parameters = RoleMib(graph, TensorRole::kParameter);
   const double inputs = RoleMib(graph, TensorRole::kInput);
   const double beside =

@@ -60,18 +60,19 @@ std::optional<std::int64_t> ReservedWithin(
 
 }  // namespace
 
+double memory::CublasHandlesMib(const OperatorGraph& graph,
+                                const MemoryOptions& options) {
+  const double each = options.context.cublas_handle_mib;
+  return each > 0 ? each * CountCublasHandles(graph, options.torch) : 0;
+}
+
 std::int64_t memory::ContextBytes(const OperatorGraph& graph,
                                   const MemoryOptions& options) {
   const bool loads_cudnn =
       std::ranges::any_of(graph.nodes(), memory::UsesCudnn);
-  const ContextModel& context = options.context;
-  const double handles =
-      context.cublas_handle_mib > 0
-          ? context.cublas_handle_mib *
-                memory::CountCublasHandles(graph, options.torch)
-          : 0;
-  const double mib = context.ContextMib(options.device) -
-                     (loads_cudnn ? 0 : context.cudnn_mib) + handles;
+  const double mib = options.context.ContextMib(options.device) -
+                     (loads_cudnn ? 0 : options.context.cudnn_mib) +
+                     CublasHandlesMib(graph, options);
   return std::llround(std::max(mib, 0.0) * static_cast<double>(kMiB));
 }
 

@@ -7,8 +7,13 @@
 namespace foretell::memory {
 
 /// The CUDA context of `options` on its device, for a process that runs
-/// `graph`: without cuDNN's kernels where nothing in it needs them.
+/// `graph`: without cuDNN's kernels where nothing in it needs them, with its
+/// handles of cuBLAS.
 std::int64_t ContextBytes(const OperatorGraph& graph,
                           const MemoryOptions& options);
+
+/// What the handles of cuBLAS take of it, in MiB.
+double CublasHandlesMib(const OperatorGraph& graph,
+                        const MemoryOptions& options);
 
 }  // namespace foretell::memory

@@ -196,24 +196,24 @@ Multiples ForwardCopies(const Convolution& convolution,
   return {pads_input ? 1.0 : 0.0, pads_output ? 1.0 : 0.0, 1.0};
 }
 
-/// On Hopper patches that do not overlap are no stem, and what takes every n-th
-/// position is as any other convolution that does.
-ConvolutionClass ClassOnHopper(const Convolution& convolution) {
-  const ConvolutionClass found = Classify(convolution);
-  const bool strided = !AllAre(convolution.stride, 1);
-  const bool is_patches = convolution.window == convolution.stride;
-  const bool is_dense =
-      (found == ConvolutionClass::kStem && is_patches) ||
-      (found == ConvolutionClass::kPointwise && strided);
-  return is_dense ? ConvolutionClass::kDense : found;
-}
-
+/// Patches that do not overlap are no stem there.
 WorkspaceRule RuleOnHopper(const Convolution& convolution) {
-  const ConvolutionClass found = ClassOnHopper(convolution);
+  ConvolutionClass found = Classify(convolution);
+  if (found == ConvolutionClass::kStem &&
+      convolution.window == convolution.stride) {
+    found = ConvolutionClass::kDense;
+  }
   const bool half = IsHalf(convolution.input->dtype);
-  return *std::ranges::find_if(kHopperRules, [&](const WorkspaceRule& one) {
-    return one.convolution == found && one.half == half;
-  });
+  WorkspaceRule rule =
+      *std::ranges::find_if(kHopperRules, [&](const WorkspaceRule& one) {
+        return one.convolution == found && one.half == half;
+      });
+  if (found == ConvolutionClass::kPointwise &&
+      !AllAre(convolution.stride, 1)) {
+    rule.forward = Each(0.5);
+    rule.input_gradient = rule.weight_gradient = Each(1);
+  }
+  return rule;
 }
 
 WorkspaceRule RuleOf(const Convolution& convolution, const DeviceSpec& device) {

@@ -13,6 +13,8 @@
 #include "foretell/error.h"
 #include "src/core/numbers.h"
 #include "src/core/text.h"
+#include "src/core/units.h"
+#include "src/memory/least_memory.h"
 #include "src/predict/embedded_checkpoints.h"
 #include "src/predict/known_runs.h"
 #include "src/predict/learned_figure.h"
@@ -118,8 +120,14 @@ std::string NameOf(const CheckpointInfo& info) {
 /// Puts the context of the request in the place of the labels'.
 void ChangeContext(const ContextModel& own, const LearnedRequest& request,
                    LearnedFigure& figure) {
-  const double present = request.context.ContextMib(request.device);
-  const double more = present - own.ContextMib(request.device);
+  const auto mib_of = [&request](const ContextModel& context) {
+    return ToMiB(memory::ContextBytes(
+        request.graph, {.device = request.device,
+                        .context = context,
+                        .torch = request.run.torch}));
+  };
+  const double present = mib_of(request.context);
+  const double more = present - mib_of(own);
   figure.value = std::max(present, figure.value + more);
   if (!figure.interval) return;
   figure.interval->lo = std::max(present, figure.interval->lo + more);

@@ -65,7 +65,7 @@ struct Summary {
   /// "resnet50.onnx · training with adamw · fp32 · batch 8"
   std::string title;
   std::string inputs;  ///< "image f32[8, 3, 224, 224]"; empty without inputs.
-  std::string place;   ///< "a100-sxm4-40gb · CUDA context of cuda13-lazy"
+  std::string place;   ///< "a100-sxm4-40gb · CUDA context of cuda13"
   /// The first says the outcome in its label ("FITS") and its numbers.
   std::vector<SummaryLine> lines = {};
 };

@@ -77,6 +77,7 @@ Recorder::Recorder(GraphInfo info, c10::DeviceType device)
 Recorder::~Recorder() {
   hook_.reset();
   listening_.reset();
+  held_.Return();
   current_recorder = nullptr;
 }
 
@@ -208,7 +209,23 @@ NodeSpec Recorder::SpecOf(const c10::OperatorHandle& op,
   }
   spec.phase = phase_;
   if (scope_) spec.scope = scope_();
+  HoldArguments(stack, first, spec.inputs);
   return spec;
+}
+
+/// Of what the next node reads, `values` on the stack.
+void Recorder::HoldArguments(const torch::jit::Stack& stack, size_t first,
+                             const std::vector<ValueId>& values) {
+  if (!calls_ || phase_ != Phase::kForward) return;
+  held_.Enter(calls_(), builder_.num_nodes());
+  auto value = values.begin();
+  for (size_t i = first; i < stack.size(); ++i) {
+    ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
+      if (tensor.device().type() != device_) return;
+      const auto maker = makers_.find(*value++);
+      if (maker != makers_.end()) held_.Read(tensor, maker->second);
+    });
+  }
 }
 
 void Recorder::RecordResults(NodeId node,
@@ -219,6 +236,7 @@ void Recorder::RecordResults(NodeId node,
     const ValueId value = builder_.AddResult(
         node, FreshName(fmt::format("{}", node)), TypeOf(tensor), storage);
     Track(tensor, value);
+    makers_.emplace(value, node);
   }
 }
 
@@ -268,6 +286,7 @@ void Recorder::NoteDecision(const c10::OperatorHandle& op,
 }
 
 OperatorGraph Recorder::Finish() {
+  held_.Return();
   hook_.reset();
   listening_.reset();
   tracked_.clear();

@@ -16,6 +16,7 @@
 
 #include "foretell/graph.h"
 #include "foretell/program.h"
+#include "src/program/held_arguments.h"
 #include "src/program/storage_ledger.h"
 
 namespace foretell {
@@ -59,6 +60,13 @@ class Recorder final : public StorageListener {
   void SetScope(std::function<std::string()> scope) {
     scope_ = std::move(scope);
   }
+  /// The running modules of the forward pass, as ProgramInstance::CurrentCalls
+  /// gives them: what they are called with lives until they return.
+  void SetCalls(std::function<std::vector<std::string>()> calls) {
+    calls_ = std::move(calls);
+  }
+  /// All of them have returned.
+  void ReturnFromCalls() { held_.Return(); }
 
   /// Declares a tensor that exists before the first operator.
   ValueId AddSource(const std::string& name, const at::Tensor& tensor);
@@ -118,6 +126,8 @@ class Recorder final : public StorageListener {
   void Track(const at::Tensor& tensor, ValueId value);
   void CallAndRecord(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                      torch::jit::Stack& stack);
+  void HoldArguments(const torch::jit::Stack& stack, size_t first,
+                     const std::vector<ValueId>& values);
   NodeSpec SpecOf(const c10::OperatorHandle& op,
                   const torch::jit::Stack& stack);
   void RecordResults(NodeId node, const std::vector<at::Tensor>& results);
@@ -142,6 +152,10 @@ class Recorder final : public StorageListener {
   std::int64_t num_calls_ = 0;
   std::exception_ptr failure_;
   std::function<std::string()> scope_;
+  std::function<std::vector<std::string>()> calls_;
+  HeldArguments held_;
+  /// By value: the node that made it.
+  std::unordered_map<ValueId, NodeId> makers_;
   std::unordered_map<const at::TensorImpl*, Tracked> tracked_;
   /// Values by storage, oldest first: autograd hands saved tensors out as new
   /// objects, which are recognised by storage and shape.

@@ -209,7 +209,9 @@ class Tracer {
   std::vector<at::Tensor> Forward() {
     std::optional<AutocastRegion> region;
     Begin(region);
-    return instance_->Forward(tensors_);
+    std::vector<at::Tensor> outputs = instance_->Forward(tensors_);
+    recorder_.ReturnFromCalls();
+    return outputs;
   }
 
   /// As in `for …: out = model(x)`, the results of a step live until those of
@@ -324,6 +326,7 @@ class Tracer {
     recorder_.SetParameterElements(program_.parameter_elements());
     recorder_.RedirectDevices(instance_->NamesDevices());
     recorder_.SetScope([this] { return instance_->CurrentScope(); });
+    recorder_.SetCalls([this] { return instance_->CurrentCalls(); });
   }
 
   void MakeInputs() {
@@ -383,6 +386,7 @@ class Tracer {
     std::optional<AutocastRegion> region;
     Begin(region);
     outputs = instance_->Forward(tensors_);
+    recorder_.ReturnFromCalls();
     NamedLoss loss = LossOf(*instance_, tensors_, outputs);
     loss_ = std::move(loss.name);
     return loss.value;

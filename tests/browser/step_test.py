@@ -64,7 +64,7 @@ class Report(PageTest):
             "--mode", "training", "--optimizer", "adam", "--json"))["results"]
         page = self.open(self.path)
         self.assertEqual(page.locator(".card b").first.inner_text(),
-                         f"{answer['memory']['total_mib']:.0f} MiB")
+                         f"{answer['memory']['total_mib']:,.0f} MiB")
         self.assertEqual(page.locator("ul.warnings li").all_inner_texts(),
                          answer["warnings"])
 

@@ -177,9 +177,9 @@ TEST(DeviceCatalog, NamesNoneWhenThereIsNothingToFind) {
 
 TEST(DeviceCatalog, HasTodaysEnvironmentAsDefault) {
   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
-  EXPECT_EQ(catalog.DefaultContext().name, "cuda13-lazy");
+  EXPECT_EQ(catalog.DefaultContext().name, "cuda13");
   const DeviceSpec& a100 = catalog.FindDevice("a100");
-  EXPECT_EQ(catalog.DefaultContext().ContextMib(a100), 450);
+  EXPECT_EQ(catalog.DefaultContext().ContextMib(a100), 550);
   EXPECT_EQ(catalog.DefaultContext().context_uncertainty_mib, 150);
   EXPECT_EQ(catalog.FindContext("CUDA11.6-eager").ContextMib(a100), 1750);
 }
@@ -188,7 +188,7 @@ TEST(DeviceCatalog, ListsTheEnvironmentsForAnUnknownOne) {
   EXPECT_EQ(MessageOf([] { DeviceCatalog::BuiltIn().FindContext("cuda9"); },
                       ErrorCode::kNotFound),
             "environment 'cuda9' is unknown; known are: cuda11.6-eager, "
-            "cuda11-tf32, cuda12-eager, cuda12-lazy, cuda13-lazy");
+            "cuda11-tf32, cuda12-eager, cuda12-lazy, cuda13-lazy, cuda13");
 }
 
 TEST(ContextModel, PrefersTheSizeOfTheArchitecture) {

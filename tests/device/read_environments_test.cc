@@ -14,7 +14,8 @@ constexpr char kTwo[] = R"({"environments": [
   {"name": "old", "description": "eager", "context_mib": {"*": 1000},
    "context_uncertainty_mib": 50, "source": "made up"},
   {"name": "new", "description": "lazy", "default": true,
-   "context_mib": {"*": 300, "hopper": 350}, "context_mib_per_sm": 2.5, "cudnn_mib": 40,
+   "context_mib": {"*": 300, "hopper": 350}, "context_mib_per_sm": 2.5,
+   "cudnn_mib": 40, "cublas_handle_mib": 60,
    "context_uncertainty_mib": 100, "source": "made up"}]})";
 
 std::string Refusal(const std::string& from, const std::string& to) {
@@ -41,6 +42,7 @@ TEST(ReadContexts, ReadsEveryField) {
   EXPECT_EQ(context.context_mib.at("hopper"), 350);
   EXPECT_EQ(context.context_mib_per_sm, 2.5);
   EXPECT_EQ(context.cudnn_mib, 40);
+  EXPECT_EQ(context.cublas_handle_mib, 60);
   EXPECT_EQ(read[0].context.context_mib_per_sm, 0);
   EXPECT_EQ(context.context_uncertainty_mib, 100);
   EXPECT_EQ(context.source, "made up");
@@ -50,7 +52,7 @@ TEST(ReadContexts, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(Refusal("\"source\": \"made up\"}", "\"source\": \"x\", \"y\": 1}"),
             "env.json: environments[0] unknown field \"y\", expected one of: "
             "context_mib, context_mib_per_sm, context_uncertainty_mib, "
-            "cudnn_mib, default, description, "
+            "cublas_handle_mib, cudnn_mib, default, description, "
             "name, source");
 }
 

@@ -377,6 +377,17 @@ output %y
   EXPECT_FALSE(FitsInMemory(relu, options, 72 * kMiB - 1));
 }
 
+TEST(SimulateMemory, CountsAHandleOfCublasForEachThreadThatMultiplies) {
+  MemoryOptions options = TestOptions(false);
+  options.context.cublas_handle_mib = 66;
+  const auto context_of = [&options](const std::string& text) {
+    return SimulateMemory(ParseGraph(text), options).context / kMiB;
+  };
+  EXPECT_EQ(context_of(kConvRelu), 100);
+  EXPECT_EQ(context_of(TrainingStep("mul(%y, %w)")), 100 + 66);
+  EXPECT_EQ(context_of(TrainingStep("mm(%y, %w)")), 100 + 2 * 66);
+}
+
 TEST(FitsInMemory, CountsTheContext) {
   const OperatorGraph graph = ParseGraph(kConvRelu);
   const MemoryOptions options = TestOptions(false);

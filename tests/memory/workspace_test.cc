@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "foretell/device.h"
 #include "foretell/graph_io.h"
 #include "foretell/memory.h"
 #include "tests/cost/test_device.h"
@@ -103,6 +104,33 @@ TEST(Workspace, OfAPointwiseConvolutionDependsOnThePrecision) {
 %y = conv2d(%x, weight f16[4,8,1,1]) : f16[2,4,16,16]
 )"),
             2 * (2 * 8 * 256 + 4 * 8 + 2 * 4 * 256));
+}
+
+/// Measured on an H100 (datasets/labels/h100-sxm5-80gb, workspace_bytes), where
+/// requests are multiples of 512 bytes.
+TEST(Workspace, IsWhatWasMeasuredOnHopper) {
+  const DeviceSpec& h100 = DeviceCatalog::BuiltIn().FindDevice("h100");
+  const auto expect = [&h100](const std::string& body, std::int64_t measured) {
+    EXPECT_NEAR(static_cast<double>(WorkspaceOfLast(body, h100)),
+                static_cast<double>(measured), 512)
+        << body;
+  };
+  expect(R"(%x = input f32[16,128,48,48]
+%y = conv2d(%x, weight f32[128,128,3,3]) {padding=[1,1]} : f32[16,128,48,48]
+)",
+         38339072);
+  expect(R"(%x = input f32[16,40,75,75]
+%y = conv2d(%x, weight f32[320,40,3,3]) {padding=[1,1], stride=[2,2]} : f32[16,320,38,38]
+)",
+         44434432);
+  expect(R"(%x = input bf16[16,160,28,28]
+%y = conv2d(%x, weight bf16[160,4,3,3]) {padding=[1,1], groups=40} : bf16[16,160,28,28]
+)",
+         8039936);
+  expect(R"(%x = input f32[16,3,224,224]
+%y = conv2d(%x, weight f32[10,3,3,3]) {padding=[1,1], stride=[2,2]} : f32[16,10,112,112]
+)",
+         0);
 }
 
 TEST(Workspace, OfABackwardConvolutionIsABlockPerPass) {

@@ -115,7 +115,7 @@ TEST(MakePredictor, TakesTheCataloguesContextUnlessOneIsGiven) {
       "context_mib": {"*": 123}, "context_uncertainty_mib": 1, "source": "x",
       "default": true}]})",
                       "mine.json");
-  EXPECT_EQ(Predictor::Make(A100(), {}).context().name, "cuda13-lazy");
+  EXPECT_EQ(Predictor::Make(A100(), {}).context().name, "cuda13");
   EXPECT_EQ(Predictor::Make(A100(), {}, {.catalog = &catalog}).context().name,
             "mine");
   EXPECT_EQ(Predictor::Make(A100(), {},

@@ -108,7 +108,7 @@ TEST(ReportJson, SaysWhatTheReportSays) {
   const Json json = ReportToJson(report);
   EXPECT_EQ(json["model"], "network.onnx");
   EXPECT_EQ(json["device"], "a100-sxm4-40gb");
-  EXPECT_EQ(json["environment"], "cuda13-lazy");
+  EXPECT_EQ(json["environment"], "cuda13");
   EXPECT_EQ(json["mode"], "inference");
   EXPECT_EQ(json["optimizer"], nullptr);
   EXPECT_EQ(json["precision"], "fp32");

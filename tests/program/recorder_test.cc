@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "foretell/trace.h"
 #include "tests/graph/expect_error.h"
@@ -108,6 +110,42 @@ TEST_F(RecorderTest, WarmUpMakesEventsButNoNodes) {
   EXPECT_EQ(graph.events()[1].node, kNone);
   EXPECT_EQ(graph.events()[2].node, 0);
   EXPECT_EQ(graph.events()[3].node, 0);
+}
+
+// mlp(x) with x = relu(…): alive until mlp returns, though only its first layer
+// reads it; the layers let go of theirs one by one.
+TEST_F(RecorderTest, WhatAModuleIsCalledWithLivesUntilItReturns) {
+  Recorder recorder({}, at::kMeta);
+  std::vector<std::string> calls;
+  recorder.SetCalls([&calls] { return calls; });
+  at::Tensor x = at::relu(Meta({2}));  // Nodes 0 and 1.
+  calls = {"mlp", "mlp.0"};
+  x = at::tanh(x);
+  calls = {"mlp", "mlp.1"};
+  x = at::exp(x);
+  x = at::cos(x);
+  calls = {};
+  x = at::sin(x);
+  recorder.ReturnFromCalls();
+  const OperatorGraph graph = recorder.Finish();
+  const auto death_of = [&graph](NodeId node) {
+    return DeathOf(graph, graph.node(node).outputs.front());
+  };
+  EXPECT_EQ(death_of(1), 4);  // mlp's argument, at its end.
+  EXPECT_EQ(death_of(2), 4);  // That of its last layer.
+  EXPECT_EQ(death_of(3), 4);  // Made and read in the last layer: by its reader.
+  EXPECT_EQ(death_of(4), 5);  // The result, by who reads it.
+}
+
+TEST_F(RecorderTest, TheBackwardPassHoldsNothing) {
+  Recorder recorder({}, at::kMeta);
+  recorder.SetCalls([] { return std::vector<std::string>{"mlp"}; });
+  recorder.SetPhase(Phase::kBackward);
+  at::Tensor x = at::relu(Meta({2}));
+  x = at::tanh(x);
+  x = at::exp(x);
+  const OperatorGraph graph = recorder.Finish();
+  EXPECT_EQ(DeathOf(graph, graph.node(1).outputs.front()), 2);
 }
 
 TEST_F(RecorderTest, RemembersTheFirstFailure) {

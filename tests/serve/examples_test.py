@@ -101,7 +101,7 @@ class Webhook(unittest.TestCase):
         pod, response = self.review()
         self.assertTrue(response["allowed"])
         self.assertEqual(response["patchType"], "JSONPatch")
-        slices = {"nvidia.com/mig-1g.5gb": "1"}
+        slices = {"nvidia.com/mig-1g.10gb": "1"}
         self.assertEqual(self.resources(pod, response),
                          {"limits": slices, "requests": {"cpu": "4", **slices}})
 
@@ -172,10 +172,10 @@ class Slurm(unittest.TestCase):
     def test_a_slice_is_a_gres(self):
         result = self.run_words("foretell_gres", "zoo:resnet50", "batch=32",
                                 "mode=training")
-        self.assertEqual(result.stdout, "gpu:1g.5gb:1\n", result.stderr)
+        self.assertEqual(result.stdout, "gpu:1g.10gb:1\n", result.stderr)
         result = self.run_words("foretell_gres", str(
             REPOSITORY / "examples" / "resnet18.onnx"), "batch=8")
-        self.assertEqual(result.stdout, "gpu:1g.5gb:1\n", result.stderr)
+        self.assertEqual(result.stdout, "gpu:1g.10gb:1\n", result.stderr)
 
     def test_no_slice_is_an_error(self):
         for words, message in ((("zoo:nonsense",), "nonsense"),
@@ -202,7 +202,7 @@ class Slurm(unittest.TestCase):
             sbatch.chmod(0o755)
             form = f"PATH={folder}:$PATH; {form}"
             for model, url, expected in (
-                    ("zoo:resnet50", URL, "submitted gpu:1g.5gb:1\n"),
+                    ("zoo:resnet50", URL, "submitted gpu:1g.10gb:1\n"),
                     ("zoo:nonsense", URL, ""),
                     ("zoo:resnet50", "http://127.0.0.1:1", "")):
                 result = self.run_words("sh", "-c", form, model, url=url)
@@ -212,7 +212,7 @@ class Slurm(unittest.TestCase):
     def test_the_plugin_sets_it(self):
         for comment, tres, expected in (
                 ("foretell:zoo:resnet50,batch=32,mode=training", "nil",
-                 "0 gres/gpu:1g.5gb:1"),
+                 "0 gres/gpu:1g.10gb:1"),
                 ("foretell:zoo:resnet50,batch=32", "'gres/gpu:1'", "0 gres/gpu:1"),
                 ("another", "nil", "0 nil"),
                 ("foretell:zoo:resnet50;id", "nil", "1 nil"),
