@@ -40,7 +40,7 @@ AdaptedFigure FigureOfRows(int rows) {
 Adaptation Sample() {
   Adaptation adaptation{.origin = "mine.json",
                         .device = "a100-sxm4-40gb",
-                        .context = "cuda13-lazy",
+                        .context = "cuda13",
                         .rows = 7,
                         .networks = 5,
                         .host = {.factor = 1.5},
@@ -58,14 +58,14 @@ Adaptation Sample() {
 Predictor Adapted(const Adaptation& adaptation, const Run& run = {}) {
   return Predictor::Analytic(
       DeviceCatalog::BuiltIn().FindDevice("a100"), run,
-      {.context = DeviceCatalog::BuiltIn().FindContext("cuda13-lazy"),
+      {.context = DeviceCatalog::BuiltIn().FindContext("cuda13"),
        .adaptation = adaptation});
 }
 
 Prediction Plain(double host_factor) {
   return Predictor::Analytic(
              DeviceCatalog::BuiltIn().FindDevice("a100"), {},
-             {.context = DeviceCatalog::BuiltIn().FindContext("cuda13-lazy"),
+             {.context = DeviceCatalog::BuiltIn().FindContext("cuda13"),
               .host = {.factor = host_factor}})
       .Predict(ParseGraph(kSteps));
 }
@@ -240,7 +240,7 @@ TEST(Adaptation, RefusesAnotherDeviceRunAndEnvironment) {
   sample = Sample();
   sample.context = "another";
   ExpectError([&] { Adapted(sample); }, ErrorCode::kInvalidArgument,
-              "environment another; asked for is cuda13-lazy");
+              "environment another; asked for is cuda13");
   // Without an adapted memory the context does not matter; nor does the
   // optimizer where nothing is trained.
   sample[Target::kMemory].reset();

@@ -26,7 +26,7 @@ Calibration SampleGap() {
           .model = "zoo:mlp?hidden={width}",
           .measured_on = "cuda:0",
           .device = "a100-sxm4-40gb",
-          .context = "cuda13-lazy",
+          .context = "cuda13",
           .run = {.host = Host::kCpp},
           .runs = 9,
           .error_left_out = 0.01,
@@ -56,7 +56,7 @@ OperatorGraph NamedGraph(const std::string& name, int batch) {
 Predictor CalibratedBy(const Calibration& calibration, const Run& run = {}) {
   return Predictor::Analytic(
       DeviceCatalog::BuiltIn().FindDevice("a100"), run,
-      {.context = DeviceCatalog::BuiltIn().FindContext("cuda13-lazy"),
+      {.context = DeviceCatalog::BuiltIn().FindContext("cuda13"),
        .calibration = calibration});
 }
 
@@ -255,7 +255,7 @@ TEST(Calibration, IsOfOneAllocator) {
       [] {
         Predictor::Analytic(
             DeviceCatalog::BuiltIn().FindDevice("a100"), {},
-            {.context = DeviceCatalog::BuiltIn().FindContext("cuda13-lazy"),
+            {.context = DeviceCatalog::BuiltIn().FindContext("cuda13"),
              .allocator = {.expandable_segments = true},
              .calibration = SampleGap()});
       },

@@ -113,11 +113,11 @@ TEST(Pmgns, TakesTheMemoryOfTrainingFromMeasurements) {
 }
 
 TEST(Pmgns, LeavesAnalyticWhatItKnowsOfOtherDevicesOnly) {
-  const Prediction prediction = Answer(kPmgnsStep, "h100-sxm5-80gb");
+  const Prediction prediction = Answer(kPmgnsStep, "rtx-3090");
   EXPECT_THAT(MethodOf(prediction, Target::kMemory), HasSubstr("pmgns"));
   EXPECT_EQ(MethodOf(prediction, Target::kLatency), "analytic, uncalibrated");
   EXPECT_THAT(prediction.AllWarnings(),
-              Contains(HasSubstr("no measurement of h100-sxm5-80gb")));
+              Contains(HasSubstr("no measurement of rtx-3090")));
 }
 
 TEST(Pmgns, HoldsTheContextThatIsAskedFor) {
@@ -168,7 +168,10 @@ Prediction Improved(const Checkpoint& checkpoint) {
   const PmgnsPredictors predictors({PmgnsNetwork(checkpoint, kPmgnsFile)});
   const OperatorGraph graph = ParseGraph(kPmgnsPass);
   const DeviceSpec& device = DeviceCatalog::BuiltIn().FindDevice(kA100);
-  const Predictor analytic = Predictor::Analytic(device, {});
+  // The context of the network's labels, so that none has to be exchanged.
+  const Predictor analytic = Predictor::Analytic(
+      device, {},
+      {.context = DeviceCatalog::BuiltIn().FindContext("cuda13-lazy")});
   Prediction prediction = analytic.Predict(graph);
   const MemoryOptions options = {.device = device,
                                  .context = analytic.context()};

@@ -175,7 +175,7 @@ class Slurm(unittest.TestCase):
         self.assertEqual(result.stdout, "gpu:1g.10gb:1\n", result.stderr)
         result = self.run_words("foretell_gres", str(
             REPOSITORY / "examples" / "resnet18.onnx"), "batch=8")
-        self.assertEqual(result.stdout, "gpu:1g.10gb:1\n", result.stderr)
+        self.assertEqual(result.stdout, "gpu:1g.5gb:1\n", result.stderr)
 
     def test_no_slice_is_an_error(self):
         for words, message in ((("zoo:nonsense",), "nonsense"),

@@ -29,7 +29,7 @@ class MaxBatch(unittest.TestCase):
                 self.expect_the_line("zoo:" + model, "--mode", "training")
 
     def test_takes_the_memory_that_predict_learned(self):
-        arguments = ("--mode", "training", "--profile", "2g.10gb")
+        arguments = ("--mode", "training", "--profile", "3g.20gb")
         analytic = int(run("max-batch", ONNX, *arguments).stdout)
         learned = int(run("max-batch", ONNX, *arguments, "--method",
                           "learned").stdout)
@@ -37,7 +37,7 @@ class MaxBatch(unittest.TestCase):
         (result,) = predict_json(ONNX, "--batch", str(learned), "--mode",
                                  "training", "--method", "learned")["results"]
         profile = next(one for one in result["mig"]["profiles"]
-                       if one["profile"] == "2g.10gb")
+                       if one["profile"] == "3g.20gb")
         self.assertTrue(profile["fits"])
         self.assertGreaterEqual(profile["margin_mib"], 0)
 

@@ -170,7 +170,7 @@ class Usage(unittest.TestCase):
                            *flags).stdout)
 
         self.assertLess(largest("--grad"), 0.8 * largest())
-        fits = ("fits", ONNX, "--batch", "64", "--max-memory", "1500")
+        fits = ("fits", ONNX, "--batch", "64", "--max-memory", "1700")
         self.assertEqual(run(*fits).returncode, OK)
         self.assertEqual(run(*fits, "--grad").returncode, DOES_NOT_FIT)
         graph = run("inspect", ONNX, "--batch", "1", "--grad", "--format",
