@@ -113,11 +113,11 @@ TEST(Pmgns, TakesTheMemoryOfTrainingFromMeasurements) {
 }
 
 TEST(Pmgns, LeavesAnalyticWhatItKnowsOfOtherDevicesOnly) {
-  const Prediction prediction = Answer(kPmgnsStep, "rtx-3090");
+  const Prediction prediction = Answer(kPmgnsStep, "a30");
   EXPECT_THAT(MethodOf(prediction, Target::kMemory), HasSubstr("pmgns"));
   EXPECT_EQ(MethodOf(prediction, Target::kLatency), "analytic, uncalibrated");
   EXPECT_THAT(prediction.AllWarnings(),
-              Contains(HasSubstr("no measurement of rtx-3090")));
+              Contains(HasSubstr("no measurement of a30")));
 }
 
 TEST(Pmgns, HoldsTheContextThatIsAskedFor) {
