@@ -78,26 +78,30 @@ std::optional<ReportSuggestion> ChangeFinder::Find(const Program& program,
     if (!row->applies(model_, device)) continue;
     ModelOptions changed = model_;
     row->apply(changed, device);
-    try {
-      auto place = predictors_.find(row->flags);
-      if (place == predictors_.end()) {
-        place = predictors_
-                    .emplace(row->flags,
-                             flags_.Make(changed.run, /*with_least=*/false))
-                    .first;
-      }
-      const Prediction prediction = place->second.Predict(
-          TraceProgram(program, trace.inputs, changed.ToTraceOptions()).graph);
-      const ReportSuggestion suggestion = {
-          .flags = row->flags,
-          .at_most_mib = prediction[Target::kMemory].interval.hi,
-          .latency_ms = prediction[Target::kLatency].value};
-      if (IsWorthwhile(suggestion, report)) return suggestion;
-    } catch (const Error&) {
-      // A step that cannot be simulated is no suggestion.
-    }
+    const std::optional<ReportSuggestion> suggestion =
+        Simulate(row->flags, changed, program, trace);
+    if (suggestion && IsWorthwhile(*suggestion, report)) return suggestion;
   }
   return std::nullopt;
+}
+
+std::optional<ReportSuggestion> ChangeFinder::Simulate(
+    const std::string& change, const ModelOptions& changed,
+    const Program& program, const Trace& trace) {
+  try {
+    if (!predictors_.contains(change)) {
+      predictors_.emplace(change,
+                          flags_.Make(changed.run, /*with_least=*/false));
+    }
+    const Prediction prediction = predictors_.at(change).Predict(
+        TraceProgram(program, trace.inputs, changed.ToTraceOptions()).graph);
+    return ReportSuggestion{
+        .flags = change,
+        .at_most_mib = prediction[Target::kMemory].interval.hi,
+        .latency_ms = prediction[Target::kLatency].value};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace foretell::cli

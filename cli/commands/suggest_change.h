@@ -28,6 +28,13 @@ class ChangeFinder {
                                        const Report& report);
 
  private:
+  /// The step with the change of the flags `change`, which `changed` describes;
+  /// empty where it cannot be simulated.
+  std::optional<ReportSuggestion> Simulate(const std::string& change,
+                                           const ModelOptions& changed,
+                                           const Program& program,
+                                           const Trace& trace);
+
   const ModelOptions& model_;
   const PredictorFlags& flags_;
   std::map<std::string, Predictor> predictors_;  ///< By the change's flags.

@@ -359,7 +359,7 @@ def in_child(case, arguments):
 
     def work():
         os.setsid()
-        # No orphans; foretell's own process has the same limit, counted anew.
+        # No orphans; foretell's own process has a limit of the same size.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         resource.setrlimit(resource.RLIMIT_CPU, (arguments.limit,) * 2)
         there.send(predicted(case, arguments))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "src/kernels/cublas.h"
@@ -14,10 +15,26 @@ namespace {
 
 using Kind = AllocationEvent::Kind;
 
-/// A handle of cuBLAS belongs to a thread, and autograd runs the backward pass
-/// on one of its own.
-bool IsOnAutogradsThread(const Node& node) {
-  return node.phase == Phase::kBackward;
+/// The first product of each thread; kNone where it has none. A handle of cuBLAS
+/// belongs to a thread, and autograd runs the backward pass on one of its own.
+struct FirstProducts {
+  NodeId main = kNone;
+  NodeId autograds = kNone;
+};
+
+FirstProducts FirstProductsOf(const OperatorGraph& graph,
+                              const TorchVersion& torch) {
+  FirstProducts first;
+  const std::vector<bool> multiplies =
+      cost::CublasNodes(graph, {.torch = torch});
+  for (NodeId id = 0; std::cmp_less(id, multiplies.size()); ++id) {
+    if (!multiplies[static_cast<std::size_t>(id)]) continue;
+    NodeId& of_thread = graph.node(id).phase == Phase::kBackward
+                            ? first.autograds
+                            : first.main;
+    if (of_thread == kNone) of_thread = id;
+  }
+  return first;
 }
 
 class ScheduleMaker {
@@ -27,7 +44,7 @@ class ScheduleMaker {
         options_(options),
         next_workspace_id_(static_cast<std::int64_t>(graph.storages().size())) {
     if (options.with_workspaces && options.device.cublas_workspace_bytes > 0) {
-      cublas_nodes_ = cost::CublasNodes(graph, {.torch = options.torch});
+      first_products_ = FirstProductsOf(graph, options.torch);
     }
   }
 
@@ -68,14 +85,7 @@ class ScheduleMaker {
 
   /// Before the first product of each thread.
   void AddCublasWorkspace(NodeId id) {
-    if (cublas_nodes_.empty() || !cublas_nodes_[static_cast<std::size_t>(id)]) {
-      return;
-    }
-    bool& has_handle = IsOnAutogradsThread(graph_.node(id))
-                           ? backward_has_handle_
-                           : main_has_handle_;
-    if (has_handle) return;
-    has_handle = true;
+    if (id != first_products_.main && id != first_products_.autograds) return;
     AddWorkspace(Kind::kAllocate, next_workspace_id_++,
                  options_.device.cublas_workspace_bytes, id);
   }
@@ -117,9 +127,7 @@ class ScheduleMaker {
   const MemoryOptions& options_;
   std::size_t next_event_ = 0;
   std::int64_t next_workspace_id_;
-  std::vector<bool> cublas_nodes_;  ///< Empty: no workspace of cuBLAS.
-  bool main_has_handle_ = false;
-  bool backward_has_handle_ = false;
+  FirstProducts first_products_;  ///< None: no workspace of cuBLAS.
   std::vector<ScheduledEvent> schedule_;
 };
 
@@ -136,16 +144,8 @@ std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
 }
 
 int CountCublasHandles(const OperatorGraph& graph, const TorchVersion& torch) {
-  const std::vector<bool> takes =
-      cost::CublasNodes(graph, {.torch = torch});
-  bool main = false;
-  bool autograds = false;
-  for (std::size_t i = 0; i < takes.size(); ++i) {
-    if (!takes[i]) continue;
-    const Node& node = graph.node(static_cast<NodeId>(i));
-    (IsOnAutogradsThread(node) ? autograds : main) = true;
-  }
-  return static_cast<int>(main) + static_cast<int>(autograds);
+  const FirstProducts first = FirstProductsOf(graph, torch);
+  return (first.main == kNone ? 0 : 1) + (first.autograds == kNone ? 0 : 1);
 }
 
 std::set<std::int64_t> LastingWorkspaces(

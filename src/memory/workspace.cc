@@ -196,6 +196,14 @@ Multiples ForwardCopies(const Convolution& convolution,
   return {pads_input ? 1.0 : 0.0, pads_output ? 1.0 : 0.0, 1.0};
 }
 
+/// The row of `rules` for convolutions of the class and of `dtype`.
+const WorkspaceRule& RowOf(std::span<const WorkspaceRule> rules,
+                           ConvolutionClass convolution, DType dtype) {
+  return *std::ranges::find_if(rules, [&](const WorkspaceRule& row) {
+    return row.convolution == convolution && row.half == IsHalf(dtype);
+  });
+}
+
 /// Patches that do not overlap are no stem there.
 WorkspaceRule RuleOnHopper(const Convolution& convolution) {
   ConvolutionClass found = Classify(convolution);
@@ -203,11 +211,7 @@ WorkspaceRule RuleOnHopper(const Convolution& convolution) {
       convolution.window == convolution.stride) {
     found = ConvolutionClass::kDense;
   }
-  const bool half = IsHalf(convolution.input->dtype);
-  WorkspaceRule rule =
-      *std::ranges::find_if(kHopperRules, [&](const WorkspaceRule& one) {
-        return one.convolution == found && one.half == half;
-      });
+  WorkspaceRule rule = RowOf(kHopperRules, found, convolution.input->dtype);
   if (found == ConvolutionClass::kPointwise &&
       !AllAre(convolution.stride, 1)) {
     rule.forward = Each(0.5);
@@ -219,12 +223,8 @@ WorkspaceRule RuleOnHopper(const Convolution& convolution) {
 WorkspaceRule RuleOf(const Convolution& convolution, const DeviceSpec& device) {
   if (device.compute_capability == kHopper) return RuleOnHopper(convolution);
   const ConvolutionClass found = Classify(convolution);
-  const bool half = IsHalf(convolution.input->dtype);
-  WorkspaceRule rule =
-      *std::ranges::find_if(kWorkspaceRules, [&](const WorkspaceRule& one) {
-        return one.convolution == found && one.half == half;
-      });
-  if (found == ConvolutionClass::kUnitStride3x3 && !half) {
+  WorkspaceRule rule = RowOf(kWorkspaceRules, found, convolution.input->dtype);
+  if (found == ConvolutionClass::kUnitStride3x3 && !rule.half) {
     rule.forward = ForwardCopies(convolution, rule.forward);
     if (TakesWinograd(convolution)) rule.input_gradient = kWinogradTransform;
   }

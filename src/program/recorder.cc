@@ -196,11 +196,15 @@ NodeSpec Recorder::SpecOf(const c10::OperatorHandle& op,
                           const torch::jit::Stack& stack) {
   const size_t first = stack.size() - op.schema().arguments().size();
   NodeSpec spec{.target = TargetOf(op)};
+  const bool holds = calls_ && phase_ == Phase::kForward;
+  if (holds) held_.Enter(calls_(), builder_.num_nodes());
   for (size_t i = first; i < stack.size(); ++i) {
     ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
-      if (tensor.device().type() == device_) {
-        spec.inputs.push_back(ValueOf(tensor));
-      }
+      if (tensor.device().type() != device_) return;
+      const ValueId value = ValueOf(tensor);
+      spec.inputs.push_back(value);
+      const auto maker = makers_.find(value);
+      if (holds && maker != makers_.end()) held_.Read(tensor, maker->second);
     });
   }
   spec.attributes = ToAttributes(op.schema(), stack, first);
@@ -209,23 +213,7 @@ NodeSpec Recorder::SpecOf(const c10::OperatorHandle& op,
   }
   spec.phase = phase_;
   if (scope_) spec.scope = scope_();
-  HoldArguments(stack, first, spec.inputs);
   return spec;
-}
-
-/// Of what the next node reads, `values` on the stack.
-void Recorder::HoldArguments(const torch::jit::Stack& stack, size_t first,
-                             const std::vector<ValueId>& values) {
-  if (!calls_ || phase_ != Phase::kForward) return;
-  held_.Enter(calls_(), builder_.num_nodes());
-  auto value = values.begin();
-  for (size_t i = first; i < stack.size(); ++i) {
-    ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
-      if (tensor.device().type() != device_) return;
-      const auto maker = makers_.find(*value++);
-      if (maker != makers_.end()) held_.Read(tensor, maker->second);
-    });
-  }
 }
 
 void Recorder::RecordResults(NodeId node,

@@ -126,8 +126,6 @@ class Recorder final : public StorageListener {
   void Track(const at::Tensor& tensor, ValueId value);
   void CallAndRecord(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                      torch::jit::Stack& stack);
-  void HoldArguments(const torch::jit::Stack& stack, size_t first,
-                     const std::vector<ValueId>& values);
   NodeSpec SpecOf(const c10::OperatorHandle& op,
                   const torch::jit::Stack& stack);
   void RecordResults(NodeId node, const std::vector<at::Tensor>& results);
