@@ -15,7 +15,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/repeat_interleave.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -89,14 +88,10 @@ at::Tensor ScaledRows(const at::Tensor& x, const at::Tensor& scale) {
 // The same sum from ATen's operators, for devices without a kernel.
 void RunWithAten(const Aggregation& a, const at::Tensor& x,
                  const at::Tensor& own, const at::Tensor& out) {
-  const at::Tensor& begin = a.incoming.begin;
-  const at::Tensor& neighbour = a.incoming.neighbour;
-  const at::Tensor degree = begin.slice(0, 1) - begin.slice(0, 0, -1);
-  const at::Tensor target = at::repeat_interleave(degree, neighbour.size(0));
   const at::Tensor messages =
-      ScaledRows(x, a.source_scale).index_select(0, neighbour);
+      ScaledRows(x, a.source_scale).index_select(0, a.incoming.neighbour);
   out.zero_();
-  out.index_add_(0, target, messages);
+  out.index_add_(0, RowOfEachEdge(a.incoming), messages);
   if (a.target_scale.defined()) out.mul_(a.target_scale.unsqueeze(1));
   if (own.defined()) out.add_(ScaledRows(own, a.own_scale));
 }

@@ -28,7 +28,6 @@
 #include <ATen/ops/exp.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/leaky_relu.h>
-#include <ATen/ops/repeat_interleave.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -241,12 +240,8 @@ at::Tensor AttendWithAten(const at::Tensor& z, const at::Tensor& source,
                           const NeighbourLists& incoming) {
   const std::int64_t nodes = z.size(0);
   const at::Tensor own = at::arange(nodes, incoming.begin.options());
-  const at::Tensor degree =
-      incoming.begin.slice(0, 1) - incoming.begin.slice(0, 0, -1);
   const at::Tensor from = at::cat({incoming.neighbour, own}).to(at::kLong);
-  const at::Tensor to =
-      at::cat({at::repeat_interleave(degree, incoming.neighbour.size(0)), own})
-          .to(at::kLong);
+  const at::Tensor to = at::cat({RowOfEachEdge(incoming), own}).to(at::kLong);
   const at::Tensor score =
       at::leaky_relu(source.index_select(0, from) + target.index_select(0, to),
                      kNegativeSlope);

@@ -5,10 +5,13 @@
 
 #include "src/network/neighbour_lists.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/repeat_interleave.h>
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -88,6 +91,15 @@ NeighbourLists IncomingLists(std::span<const EdgeList> graphs) {
 
 NeighbourLists OutgoingLists(std::span<const EdgeList> graphs) {
   return MakeLists(graphs, &EdgeList::sources, &EdgeList::targets);
+}
+
+at::Tensor RowOfEachEdge(const NeighbourLists& lists) {
+  const at::Tensor degree =
+      lists.begin.slice(0, 1) - lists.begin.slice(0, 0, -1);
+  // A plain integer would pick the overload that repeats every element so
+  // often; the number of results spares a wait for the device.
+  const std::optional<std::int64_t> num_edges = lists.neighbour.size(0);
+  return at::repeat_interleave(degree, num_edges);
 }
 
 }  // namespace foretell::learned

@@ -35,4 +35,8 @@ void CheckEdges(const EdgeList& edges, std::string_view what,
 NeighbourLists IncomingLists(std::span<const EdgeList> graphs);
 NeighbourLists OutgoingLists(std::span<const EdgeList> graphs);
 
+/// The node that each edge is listed for, node i as often as it has
+/// neighbours: int32 [num_edges], on the lists' device.
+at::Tensor RowOfEachEdge(const NeighbourLists& lists);
+
 }  // namespace foretell::learned

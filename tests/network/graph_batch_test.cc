@@ -33,6 +33,15 @@ TEST(GraphBatch, ListsProducersAndConsumersOfEveryNode) {
   EXPECT_EQ(batch.num_graphs(), 2);
 }
 
+TEST(GraphBatch, NamesTheRowOfEachEdge) {
+  const GraphBatch batch = CollateAll(
+      {CountedGraph(4, {{0, 1}, {0, 2}, {1, 2}}), CountedGraph(2, {{0, 1}})});
+  EXPECT_EQ(Values(RowOfEachEdge(batch.incoming)), (Ids{1, 2, 2, 5}));
+  EXPECT_EQ(Values(RowOfEachEdge(batch.outgoing)), (Ids{0, 0, 1, 4}));
+  const GraphBatch lonely = CollateAll({CountedGraph(3, {})});
+  EXPECT_EQ(Values(RowOfEachEdge(lonely.incoming)), Ids{});
+}
+
 TEST(GraphBatch, HoldsTheFeaturesInTheGraphsOrder) {
   const GraphFeatures first = RandomGraph(3, 1);
   const GraphFeatures second = RandomGraph(2, 2);
