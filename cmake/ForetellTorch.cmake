@@ -1,10 +1,10 @@
 # Finds LibTorch: sets Torch_VERSION, TORCH_INSTALL_PREFIX and TORCH_INCLUDE_DIRS,
 # and defines the target torch.
 #
-# Torch's own package file does so, but that of a CUDA build stops where the CUDA
-# toolkit is missing. foretell needs only LibTorch's CPU libraries (`measure` loads
-# libtorch_cuda.so when it is asked for a GPU), so a wheel, and every build without a
-# toolkit, takes these from a CUDA build by name. FORETELL_WITH_CUDA asks for all.
+# Torch's own package file does so, but that of a CUDA build stops where parts of the
+# CUDA toolkit are missing. foretell needs only LibTorch's CPU libraries (`measure` loads
+# libtorch_cuda.so when it is asked for a GPU) and takes these from a CUDA build by name.
+# FORETELL_WITH_CUDA asks for all.
 find_file(
   torch_config TorchConfig.cmake
   HINTS "${Torch_DIR}" ${CMAKE_PREFIX_PATH} ENV CMAKE_PREFIX_PATH
@@ -13,14 +13,8 @@ if(torch_config)
   cmake_path(GET torch_config PARENT_PATH torch_cmake)
   cmake_path(SET torch_prefix NORMALIZE "${torch_cmake}/../../..")
 endif()
-set(by_name OFF)
-if(torch_config AND EXISTS "${torch_prefix}/lib/libtorch_cuda.so")
-  find_package(CUDAToolkit QUIET)
-  if(SKBUILD OR NOT CUDAToolkit_FOUND)
-    set(by_name ON)
-  endif()
-endif()
-if(FORETELL_WITH_CUDA OR NOT by_name)
+if(FORETELL_WITH_CUDA OR NOT torch_config
+   OR NOT EXISTS "${torch_prefix}/lib/libtorch_cuda.so")
   find_package(Torch 2.11 REQUIRED)
   return()
 endif()
