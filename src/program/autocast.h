@@ -39,8 +39,8 @@ class AutocastRegion {
   static void CountAsParameter(const at::Tensor& view,
                                const at::Tensor& parameter);
 
-  /// For whoever sees calls before autocast does: when a region is about to
-  /// change this call, casts its arguments, calls `op` anew with them, outside
+  /// For callers that see calls before autocast does: when a region is about to
+  /// change this call, casts its arguments, calls `op` again with them, outside
   /// of autocast, and returns true.
   static bool Intercept(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                         torch::jit::Stack& stack);

@@ -12,8 +12,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <iterator>
 #include <map>
 #include <ranges>
@@ -24,54 +22,16 @@
 
 #include "foretell/error.h"
 #include "foretell/program.h"
-#include "src/core/parse_number.h"
 #include "src/core/text.h"
 #include "src/graph/validate.h"
 #include "src/program/derive_sizes.h"
+#include "src/program/dimension_names.h"
+#include "src/program/draft_symbols.h"
 #include "src/program/input_draft.h"
+#include "src/program/sequence_length.h"
 
 namespace foretell {
 namespace {
-
-constexpr std::array<std::string_view, 8> kBatchNames = {
-    "b", "batch", "batch_dim", "batch_size", "batchsize", "bs", "n", "nbatch"};
-constexpr std::int64_t kMaxDim = std::int64_t{1} << 40;
-constexpr std::size_t kMaxRank = 16;
-
-bool NamesBatch(const std::string& symbol) {
-  std::string lower;
-  for (const char c : symbol) {
-    lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return std::find(kBatchNames.begin(), kBatchNames.end(), lower) !=
-         kBatchNames.end();
-}
-
-[[noreturn]] void RefuseInput(std::string_view text, const std::string& why) {
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("--input '{}': {}, expected e.g. name=f32[8,3,224,224]", text,
-                  why));
-}
-
-std::vector<std::int64_t> ParseShape(std::string_view text,
-                                     std::string_view whole) {
-  std::vector<std::int64_t> shape;
-  while (!text.empty()) {
-    const auto dim = TakeNumber<std::int64_t>(text);
-    if (!dim || *dim < 0 || *dim > kMaxDim) {
-      RefuseInput(whole, fmt::format("bad dimension at '{}'", text));
-    }
-    shape.push_back(*dim);
-    if (text.empty()) break;
-    if (text.front() != ',' || text.size() == 1) {
-      RefuseInput(whole, fmt::format("bad dimension at '{}'", text));
-    }
-    text.remove_prefix(1);
-  }
-  if (shape.size() > kMaxRank) RefuseInput(whole, "more than 16 dimensions");
-  return shape;
-}
 
 /// The request's entry for `spec`; nullptr when it has none.
 const BoundInput* Requested(const InputSpec& spec,
@@ -159,7 +119,7 @@ std::vector<Draft> MakeDrafts(std::span<const InputSpec> specs,
     }
     if (const BoundInput* input = Requested(spec, specs, request)) {
       TakeShape(input->type.shape, draft);
-      draft.dtype = input->type.dtype;
+      if (input->says_dtype || !spec.dtype) draft.dtype = input->type.dtype;
     }
     drafts.push_back(std::move(draft));
   }
@@ -258,51 +218,22 @@ bool Bind(std::vector<Draft>& drafts, std::int64_t size,
   return any;
 }
 
-/// "ids.1".
-std::string PlaceOf(const Draft& draft, std::size_t dim) {
-  return fmt::format("{}.{}", draft.spec->name, dim);
-}
-
-/// The symbols of all dimensions, each with the places where it stands alone:
-/// "s27 (ids.1, labels.1)".
-std::map<std::string, std::vector<std::string>> SymbolsOf(
-    const std::vector<Draft>& drafts) {
-  std::map<std::string, std::vector<std::string>> symbols;
-  for (const Draft& draft : drafts) {
-    for (std::size_t i = 0; i < draft.dims.size(); ++i) {
-      const DraftDim& dim = draft.dims[i];
-      if (!dim.IsSymbolic()) continue;
-      symbols[dim.symbol].push_back(PlaceOf(draft, i));
-      if (!dim.formula) continue;
-      for (const std::string& symbol : dim.formula->Symbols()) symbols[symbol];
-    }
-  }
-  return symbols;
-}
-
-[[noreturn]] void RefuseDim(
-    const std::string& name,
-    const std::map<std::string, std::vector<std::string>>& symbols,
-    const std::string& origin) {
-  std::vector<std::string> texts;
-  for (const auto& [symbol, places] : symbols) {
-    texts.push_back(places.empty()
-                        ? symbol
-                        : fmt::format("{} ({})", symbol, Joined(places)));
-  }
+[[noreturn]] void RefuseDim(const std::string& name,
+                            const DraftSymbols& symbols,
+                            const std::string& origin) {
   throw Error(
       ErrorCode::kInvalidArgument,
       fmt::format("{}: --dim names '{}', the model's named dimensions are {}",
-                  origin, name, texts.empty() ? "none" : Joined(texts)));
+                  origin, name, ListOf(symbols)));
 }
 
 /// Takes what `--dim` says. Gives back what it says of symbols and formulas.
 std::vector<SizeEquation> BindDims(std::vector<Draft>& drafts,
                                    const InputRequest& request,
                                    const std::string& origin) {
-  const auto symbols = SymbolsOf(drafts);
+  const DraftSymbols symbols = SymbolsOf(drafts);
   std::vector<SizeEquation> said;
-  for (const auto& [name, size] : request.dims) {
+  for (const auto& [name, size] : SizesByName(drafts, request, origin)) {
     bool is_known = symbols.contains(name);
     Bind(drafts, size, [&name = name](const DraftDim& dim, bool) {
       return dim.symbol == name && !dim.is_given;
@@ -442,29 +373,6 @@ void RefuseEmptyBatch(const std::vector<BoundInput>& inputs,
 }
 
 }  // namespace
-
-BoundInput ParseInput(std::string_view text) {
-  std::string_view rest = text;
-  BoundInput input;
-  const std::size_t equals = rest.rfind('=');
-  if (equals != std::string_view::npos) {
-    input.name = std::string(rest.substr(0, equals));
-    rest.remove_prefix(equals + 1);
-  }
-  const std::size_t bracket = rest.find('[');
-  if (bracket == std::string_view::npos || rest.back() != ']') {
-    RefuseInput(text, "no shape in brackets");
-  }
-  const std::string_view type = rest.substr(0, bracket);
-  if (!type.empty()) {
-    const std::optional<DType> dtype = ParseDType(type);
-    if (!dtype) RefuseInput(text, fmt::format("unknown type '{}'", type));
-    input.type.dtype = *dtype;
-  }
-  rest = rest.substr(bracket + 1, rest.size() - bracket - 2);
-  input.type.shape = ParseShape(rest, text);
-  return input;
-}
 
 std::int64_t LeastBatch(std::span<const InputSpec> specs) {
   for (const InputSpec& spec : specs) {

@@ -109,7 +109,7 @@ void RequireHostOperator(const c10::FunctionSchema& schema,
   if (MakesTensors(schema) &&
       !std::ranges::binary_search(kHostOperators, name)) {
     RefuseOnHost(
-        "it is none of the operators that may, in a trace without "
+        "it is not one of the operators that may, in a trace without "
         "arithmetic");
   }
   const std::size_t first = stack.size() - schema.arguments().size();

@@ -59,6 +59,25 @@ TEST(ParseInput, NameAndTypeMayBeLeftOut) {
   EXPECT_EQ(ToString(ParseInput("x=f32[]").type), "f32[]");
 }
 
+TEST(ParseInput, BracketsMayBeLeftOutWithTheType) {
+  for (const char* text : {"8,3,32,32", "(8, 3, 32, 32)", "[8,3,32,32]"}) {
+    const BoundInput input = ParseInput(text);
+    EXPECT_EQ(ToString(input.type), "f32[8,3,32,32]") << text;
+    EXPECT_FALSE(input.says_dtype) << text;
+  }
+  EXPECT_EQ(ParseInput("x=8,3").name, "x");
+  EXPECT_TRUE(ParseInput("f32[8]").says_dtype);
+}
+
+TEST(ParseInput, TypesHaveTheNamesOfPyTorch) {
+  for (const auto& [text, type] :
+       {std::pair("float32[8,3]", "f32[8,3]"), {"torch.bfloat16[8]", "bf16[8]"},
+        {"int64[8]", "i64[8]"}, {"half[8]", "f16[8]"}, {"float[8]", "f32[8]"},
+        {"ids=Long[8]", "i64[8]"}, {"torch.uint8[8]", "u8[8]"}}) {
+    EXPECT_EQ(ToString(ParseInput(text).type), type) << text;
+  }
+}
+
 TEST(ParseInput, TheLastEqualsSignEndsTheName) {
   EXPECT_EQ(ParseInput("a=b=f32[1]").name, "a=b");
 }
@@ -95,6 +114,62 @@ TEST(BindInputs, ANamelessRequestMeansTheOnlyInput) {
       Refusal({Spec("x", {Fixed(1)}), Spec("y", {Fixed(1)})}, request),
       HasSubstr("--input 'f32[4,5]' names none of the model's inputs 'x', 'y'; "
                 "write x=f32[4,5]"));
+}
+
+TEST(BindInputs, AShapeWithoutATypeLeavesItToTheFile) {
+  InputRequest request;
+  request.inputs = {ParseInput("4,5")};
+  EXPECT_THAT(Bind({{.name = "ids",
+                     .dtype = DType::kI64,
+                     .dims = std::vector<InputDim>{Free(), Free()}}},
+                   request),
+              ElementsAre("ids=i64[4,5]"));
+}
+
+/// What `--seq-len 7` makes of inputs at a batch of 2.
+InputRequest WithLength() {
+  return {.batch = 2, .dims = {{kSequenceLength, 7}}};
+}
+
+TEST(BindInputs, ALengthIsTheOnlyOpenDimensionButForTheBatch) {
+  EXPECT_THAT(Bind({Spec("ids", {Named("batch"), Named("s27")}),
+                    Spec("mask", {Named("batch"), Named("s27")})},
+                   WithLength()),
+              ElementsAre("ids=f32[2,7]", "mask=f32[2,7]"));
+  EXPECT_THAT(Bind({Spec("ids", {Named("s0"), Named("s27"), Fixed(3)})},
+                   WithLength()),
+              ElementsAre("ids=f32[2,7,3]"));
+  EXPECT_THAT(Bind({Spec("ids", {Free(), Free()})}, WithLength()),
+              ElementsAre("ids=f32[2,7]"));
+}
+
+TEST(BindInputs, ALengthIsTheOneThatIsCalledSo) {
+  InputRequest request = WithLength();
+  request.dims["past"] = 4;
+  EXPECT_THAT(
+      Bind({Spec("ids", {Named("batch"), Named("sequence_length")}),
+            Spec("cache", {Named("batch"), Named("past"), Fixed(8)}),
+            Spec("mask", {Named("batch"), Named("past+sequence_length")})},
+           request),
+      ElementsAre("ids=f32[2,7]", "cache=f32[2,4,8]", "mask=f32[2,11]"));
+}
+
+TEST(BindInputs, ALengthMayBeTheOneThatTheFileFixes) {
+  EXPECT_THAT(Bind({Spec("ids", {Named("batch"), Fixed(7)})}, WithLength()),
+              ElementsAre("ids=f32[2,7]"));
+  EXPECT_THAT(
+      Refusal({Spec("ids", {Named("batch"), Fixed(9)})}, WithLength()),
+      HasSubstr("--seq-len 7: the model leaves no length open"));
+}
+
+TEST(BindInputs, ALengthThatMayBeSeveralNamesThem) {
+  EXPECT_THAT(Refusal({Spec("x", {Named("batch"), Named("s1"), Named("s2")})},
+                      WithLength()),
+              HasSubstr("--dim NAME=SIZE sets one of s1 (x.1), s2 (x.2)"));
+  InputRequest request = WithLength();
+  request.dims["s1"] = 8;
+  EXPECT_THAT(Refusal({Spec("x", {Named("batch"), Named("s1")})}, request),
+              HasSubstr("--seq-len 7: --dim s1=8 contradicts it"));
 }
 
 TEST(BindInputs, RefusesTwoTypesOfOneInput) {

@@ -5,43 +5,21 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <optional>
-#include <ostream>
 #include <vector>
 
 #include "foretell/trace.h"
 #include "src/program/recorder.h"
+#include "tests/program/operands.h"
 
 namespace foretell {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
 using at::Tensor;
-
-/// Makes operands on the CPU or on meta.
-class Operands {
- public:
-  explicit Operands(at::DeviceType device) : device_(device) {}
-
-  Tensor F(at::IntArrayRef shape) const { return Make(shape, at::kFloat); }
-  Tensor H(at::IntArrayRef shape) const { return Make(shape, at::kHalf); }
-  Tensor I(at::IntArrayRef shape) const { return Make(shape, at::kLong); }
-  Tensor B(at::IntArrayRef shape) const { return Make(shape, at::kBool); }
-
- private:
-  Tensor Make(at::IntArrayRef shape, at::ScalarType type) const {
-    return at::zeros(shape, at::TensorOptions().dtype(type).device(device_));
-  }
-
-  at::DeviceType device_;
-};
-
-/// A call by a name for messages.
-struct Misfit {
-  const char* name;
-  void (*call)(const Operands&);
-};
+using operand_test::Ints;
+using operand_test::Misfit;
+using operand_test::Operands;
+using operand_test::Refuses;
 
 const Misfit kMisfits[] = {
     // Products.
@@ -312,17 +290,6 @@ const Misfit kMisfits[] = {
                                         o.F({2, 3, 6, 8}), o.F({5, 5}));
      }},
 };
-
-void PrintTo(const Misfit& misfit, std::ostream* out) { *out << misfit.name; }
-
-bool Refuses(const Misfit& misfit, at::DeviceType device) {
-  try {
-    misfit.call(Operands(device));
-    return false;
-  } catch (const std::exception&) {
-    return true;
-  }
-}
 
 class OperandChecks : public testing::TestWithParam<Misfit> {
  protected:

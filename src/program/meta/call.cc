@@ -162,6 +162,10 @@ at::Scalar Call::Scalar(std::string_view name) const {
   return Get(name).toScalar();
 }
 
+std::string Call::Word(std::string_view name) const {
+  return Get(name).toStringRef();
+}
+
 Sizes Call::Ints(std::string_view name) const {
   if (!Has(name)) return {};
   const c10::IValue& value = Get(name);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -70,6 +71,7 @@ class Call {
   double Double(std::string_view name, double fallback) const;
   bool Bool(std::string_view name, bool fallback) const;
   at::Scalar Scalar(std::string_view name) const;
+  std::string Word(std::string_view name) const;
   /// An integer list; a single integer counts as a list of one.
   Sizes Ints(std::string_view name) const;
   /// As Ints, with a list of one repeated to `rank` entries, and an empty or

@@ -1,12 +1,16 @@
 // Padding by reflection and replication.
 
+#include <algorithm>
+
 #include "src/program/meta/families.h"
 #include "src/program/meta/shapes.h"
 
 namespace foretell::meta {
 namespace {
 
-// `padding` goes from the last axis forward: before, behind, before, behind.
+// `padding` goes from the last axis forward: before, behind, before, behind. A
+// reflection leaves out the element at the border.
+template <bool kReflects>
 void Pad(Call& call) {
   const at::Tensor& input = call.Tensor("self");
   const Sizes padding = call.Ints("padding");
@@ -16,6 +20,9 @@ void Pad(Call& call) {
               " paddings for an input of rank ", sizes.size());
   for (std::size_t i = 0; i + 1 < padding.size(); i += 2) {
     std::int64_t& length = sizes[sizes.size() - 1 - i / 2];
+    TORCH_CHECK(!kReflects || std::max(padding[i], padding[i + 1]) < length,
+                call.schema().name(), ": padding by ", padding[i], " and ",
+                padding[i + 1], " reflects more than an axis of ", length);
     length += padding[i] + padding[i + 1];
     TORCH_CHECK(length > 0, call.schema().name(), ": the output would be ",
                 at::IntArrayRef(sizes));
@@ -29,12 +36,12 @@ void PadBackward(Call& call) {
 }
 
 constexpr KernelRow kPaddingKernels[] = {
-    {"reflection_pad1d", Pad},
-    {"reflection_pad2d", Pad},
-    {"reflection_pad3d", Pad},
-    {"replication_pad1d", Pad},
-    {"replication_pad2d", Pad},
-    {"replication_pad3d", Pad},
+    {"reflection_pad1d", Pad<true>},
+    {"reflection_pad2d", Pad<true>},
+    {"reflection_pad3d", Pad<true>},
+    {"replication_pad1d", Pad<false>},
+    {"replication_pad2d", Pad<false>},
+    {"replication_pad3d", Pad<false>},
     {"reflection_pad1d_backward", PadBackward},
     {"reflection_pad2d_backward", PadBackward},
     {"reflection_pad3d_backward", PadBackward},

@@ -121,6 +121,9 @@ void CudnnRnn(Call& call) {
       directions *
       (call.Int("proj_size", 0) > 0 ? call.Int("proj_size") : units);
   const at::ScalarType dtype = input.scalar_type();
+  TORCH_CHECK(input.dim() == (is_packed ? 2 : 3), call.schema().name(),
+              ": an input of shape ", input.sizes(), ", expected ",
+              is_packed ? 2 : 3, " dimensions");
   Sizes sizes = input.sizes().vec();
   sizes.back() = width;
   TensorSpec output = Contiguous(sizes, dtype);

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/program/input_draft.h"
+
+namespace foretell {
+
+/// Symbols of dimensions with the places where each stands alone; a symbol
+/// that is only part of formulas has none.
+using DraftSymbols = std::map<std::string, std::vector<std::string>>;
+
+/// "ids.1".
+std::string PlaceOf(const Draft& draft, std::size_t dim);
+DraftSymbols SymbolsOf(const std::vector<Draft>& drafts);
+/// "s27 (ids.1, labels.1), s40"; "none".
+std::string ListOf(const DraftSymbols& symbols);
+
+}  // namespace foretell
