@@ -92,7 +92,7 @@ AllocatorReplay SimulateCachingAllocator(
     std::span<const AllocationEvent> events,
     const CachingAllocatorConfig& config = {});
 
-/// What SimulateMemory assumes beside the graph.
+/// What SimulateMemory assumes in addition to the graph.
 struct MemoryOptions {
   DeviceSpec device;
   ContextModel context;
@@ -101,6 +101,8 @@ struct MemoryOptions {
   CachingAllocatorConfig allocator = {};
   /// Whose convolutions run: some versions do without cuDNN.
   TorchVersion torch = {};
+  /// Images lie with their channels innermost, as Run::channels_last says.
+  bool channels_last = false;
 };
 
 /// A storage alive at the moment of the allocated peak.
@@ -198,7 +200,7 @@ std::int64_t LeastMemory(const OperatorGraph& graph,
                          const MemoryBreakdown& simulated);
 
 /// The most scratch bytes that the kernels of `node` take at once on `device`
-/// under `torch` while it runs, beside its results; 0 for nodes without a
+/// under `torch` while it runs, not counting its results; 0 for nodes without a
 /// workspace. The cuBLAS workspace, which is kept for the whole run, is not in
 /// it.
 std::int64_t WorkspaceBytes(const OperatorGraph& graph, const Node& node,

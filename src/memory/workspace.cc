@@ -57,6 +57,12 @@
 // of more than one tap copy all three tensors, once, in either direction;
 // pointwise and depthwise ones copy nothing forward. The rest are shares of the
 // bytes that those of a class took in all, over 32 MiB each.
+//
+// With channels innermost already (channels_last), nothing is left to copy: on
+// an H200 (datasets/labels) dense convolutions of more than 16 MiB took 0.5 % of
+// their tensors' bytes forward and 2.7 % backward, pointwise ones 0.2 % and 15 %.
+// Grouped ones and stems keep their copies there. Other devices were not
+// measured so; the cause is the same.
 
 namespace foretell {
 namespace {
@@ -231,6 +237,19 @@ WorkspaceRule RuleOf(const Convolution& convolution, const DeviceSpec& device) {
   return rule;
 }
 
+/// Of images that lie with their channels innermost: whether the kernels for
+/// tensor cores find them as they want them.
+bool RunsInPlace(const Convolution& convolution) {
+  switch (Classify(convolution)) {
+    case ConvolutionClass::kUnitStride3x3:
+    case ConvolutionClass::kDense:
+    case ConvolutionClass::kPointwise:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Workspaces of the passes that output_mask asks for; without one, of both.
 std::vector<memory::WorkspaceBlock> BackwardBlocks(
     const Node& node, const WorkspaceRule& rule,
@@ -288,7 +307,7 @@ std::optional<memory::ConvolutionFacts> memory::ConvolutionFactsOf(
 
 std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
     const OperatorGraph& graph, const Node& node, const DeviceSpec& device,
-    const TorchVersion& torch) {
+    const TorchVersion& torch, bool channels_last) {
   const std::optional<Convolution> convolution = ConvolutionOf(graph, node);
   if (!convolution || node.outputs.empty()) return {};
   if (RunsUnfolded(graph, node, torch)) {
@@ -296,6 +315,7 @@ std::vector<memory::WorkspaceBlock> memory::WorkspaceBlocks(
     if (block.bytes == 0) return {};
     return {block};
   }
+  if (channels_last && RunsInPlace(*convolution)) return {};
   const WorkspaceRule rule = RuleOf(*convolution, device);
   if (rule.for_tf32 && !GainsByTf32(device)) return {};
   if (convolution->backward) return BackwardBlocks(node, rule, *convolution);

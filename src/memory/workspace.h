@@ -51,6 +51,7 @@ struct WorkspaceBlock {
 std::vector<WorkspaceBlock> WorkspaceBlocks(const OperatorGraph& graph,
                                             const Node& node,
                                             const DeviceSpec& device,
-                                            const TorchVersion& torch = {});
+                                            const TorchVersion& torch = {},
+                                            bool channels_last = false);
 
 }  // namespace foretell::memory

@@ -217,7 +217,8 @@ MemoryOptions Predictor::ToMemoryOptions() const {
           .context = context_,
           .with_workspaces = options_.with_workspaces,
           .allocator = options_.allocator,
-          .torch = run_.torch};
+          .torch = run_.torch,
+          .channels_last = run_.channels_last};
 }
 
 void Predictor::SetLeast(const OperatorGraph& graph,

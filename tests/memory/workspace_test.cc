@@ -28,6 +28,27 @@ std::vector<memory::WorkspaceBlock> BlocksOf(const std::string& body) {
   return memory::WorkspaceBlocks(graph, graph.nodes().back(), A100());
 }
 
+TEST(Workspace, NothingIsCopiedWhereChannelsAreInnermost) {
+  const auto bytes = [](const std::string& body, bool channels_last) {
+    const OperatorGraph graph = ParseGraph("graph \"g\"\n" + body);
+    std::int64_t sum = 0;
+    for (const memory::WorkspaceBlock& block : memory::WorkspaceBlocks(
+             graph, graph.nodes().back(), A100(), {}, channels_last)) {
+      sum += block.bytes;
+    }
+    return sum;
+  };
+  constexpr char kDense[] = R"(%x = input f16[2,8,16,16]
+%y = conv2d(%x, weight f16[4,8,5,5]) {padding=[2,2]} : f16[2,4,16,16]
+)";
+  EXPECT_GT(bytes(kDense, false), 0);
+  EXPECT_EQ(bytes(kDense, true), 0);
+  constexpr char kGrouped[] = R"(%x = input f16[2,8,16,16]
+%y = conv2d(%x, weight f16[8,4,3,3]) {groups=2,padding=[1,1]} : f16[2,8,16,16]
+)";
+  EXPECT_EQ(bytes(kGrouped, true), bytes(kGrouped, false));
+}
+
 TEST(Workspace, OfADenseConvolutionIsHalfItsThreeTensors) {
   EXPECT_EQ(WorkspaceOfLast(R"(%x = input f32[2,8,16,16]
 %y = conv2d(%x, weight f32[4,8,5,5]) {padding=[2,2]} : f32[2,4,16,16]
