@@ -35,7 +35,7 @@ struct Contents {
 /// None where the file says that it was made in `mode`.
 ModeSwitch SwitchOf(const Contents& contents, Mode mode) {
   if (contents.archive.mode == ModeName(mode)) return {};
-  return ModeSwitch(contents.model.graph, mode);
+  return {contents.model, mode};
 }
 
 /// Lists the tensors of a result, and its numbers as tensors on the CPU.

@@ -151,7 +151,8 @@ std::int64_t LengthOf(const Values& sequences) {
   std::optional<std::int64_t> length;
   for (const c10::IValue& sequence : sequences) {
     if (!sequence.isTensor() || sequence.toTensor().dim() == 0) {
-      throw Error(ErrorCode::kCorrupt, "is given a sequence that is none");
+      throw Error(ErrorCode::kCorrupt,
+                  "is given something else than a sequence");
     }
     const std::int64_t other = sequence.toTensor().size(0);
     if (length.value_or(other) != other) {

@@ -27,17 +27,48 @@ bool IsFlag(const Node& node, const Argument& input) {
          !TakesTheBatch(node);
 }
 
+/// Slots of the counts of batches that batch norms keep.
+std::set<int> CountsOfBatches(const Model& model) {
+  std::set<int> slots;
+  for (std::size_t i = 0; i < model.inputs.size(); ++i) {
+    const auto* slot = std::get_if<Slot>(&model.graph.inputs[i].value);
+    if (slot != nullptr && model.inputs[i].kind == InputKind::kBuffer &&
+        model.inputs[i].name.ends_with("num_batches_tracked")) {
+      slots.insert(slot->index);
+    }
+  }
+  return slots;
+}
+
+/// num_batches_tracked.add_(1), whose result no node reads.
+bool CountsBatches(const Node& node, const std::set<int>& counts) {
+  if (OperatorName(node.target) != "aten::add_" || node.inputs.empty()) {
+    return false;
+  }
+  const auto* count = std::get_if<Slot>(&node.inputs.front().value);
+  const auto* result = node.outputs.empty()
+                           ? nullptr
+                           : std::get_if<Slot>(&node.outputs.front().value);
+  return count != nullptr && counts.contains(count->index) &&
+         (result == nullptr || result->index == kUnused);
+}
+
 }  // namespace
 
-ModeSwitch::ModeSwitch(const Graph& graph, Mode mode) {
+ModeSwitch::ModeSwitch(const Model& model, Mode mode) {
   ModeFlags flags;
-  ForEachNode(graph, [&](const Node& node) {
+  ForEachNode(model.graph, [&](const Node& node) {
     for (const Argument& input : node.inputs) {
       if (!IsFlag(node, input)) continue;
       flags.Count(std::get<c10::IValue>(input.value).toBool());
     }
   });
   change_ = flags.For(mode);
+  if (change_ != ModeChange::kToInference) return;
+  const std::set<int> counts = CountsOfBatches(model);
+  for (const Node& node : model.graph.nodes) {
+    if (CountsBatches(node, counts)) skipped_.insert(&node);
+  }
 }
 
 std::string ModeSwitch::Warning() const {

@@ -2,6 +2,7 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <set>
 #include <string>
 
 #include "foretell/graph.h"
@@ -15,8 +16,8 @@ namespace foretell::exported {
 class ModeSwitch {
  public:
   ModeSwitch() = default;
-  /// For a run of `graph` in `mode`.
-  ModeSwitch(const Graph& graph, Mode mode);
+  /// For a run of `model` in `mode`. Refers to its nodes.
+  ModeSwitch(const Model& model, Mode mode);
 
   /// What a user should know of the switch; empty where there is none.
   std::string Warning() const;
@@ -25,8 +26,12 @@ class ModeSwitch {
   c10::IValue Apply(const Node& node, const Argument& input,
                     c10::IValue value) const;
 
+  /// Whether this run leaves `node` out: evaluation counts no batches.
+  bool Skips(const Node& node) const { return skipped_.contains(&node); }
+
  private:
   ModeChange change_ = ModeChange::kStay;
+  std::set<const Node*> skipped_;
 };
 
 }  // namespace foretell::exported

@@ -189,6 +189,8 @@ TEST(Exported, SwitchesToTheModeThatIsAskedFor) {
               Contains("native_dropout_backward"));
   const Trace eval = RunFile("conv_train");
   EXPECT_THAT(eval.warnings, Contains(HasSubstr("was exported in train()")));
+  // Evaluation counts no batches.
+  EXPECT_THAT(TargetsOf(eval.graph, Phase::kForward), Not(Contains("add_")));
 }
 
 // timm's NFNets normalise weights by a batch norm that has no mode.
