@@ -113,7 +113,7 @@ Evaluator::Evaluator(const Model& model, const InstanceOptions& options)
       functions_(model),
       root_(nullptr, model.opset_imports) {
   std::set<std::string> fixed = RunningStatistics(model.graph);
-  fixed.merge(MaskInitializers(model.graph));
+  fixed.merge(ConstantInitializers(model.graph));
   for (const TensorLiteral& literal : model.graph.initializers) {
     const bool trainable =
         IsFloatLiteral(literal) && !fixed.contains(literal.name);

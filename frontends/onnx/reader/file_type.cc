@@ -37,7 +37,9 @@ constexpr Signature kSignatures[] = {
      "\x7f"
      "ELF"sv,
      "an ELF program, such as a TensorRT plug-in"},
-    {0, "GGUF"sv, "a GGUF model"},
+    {0, "GGUF"sv,
+     "a GGUF model, such as llama.cpp's; the folder of the config.json that it "
+     "was made from, or a network of the zoo, can be predicted"},
     {4, "TFL3"sv, "a TensorFlow Lite model"},
     {0, "\x80\x02"sv, kPickle},
     {0, "\x80\x04"sv, kPickle},

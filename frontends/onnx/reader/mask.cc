@@ -170,20 +170,36 @@ TensorLiteral BooleanMask(const TensorLiteral& additive) {
   return mask;
 }
 
-std::set<std::string> MaskInitializers(const Graph& graph) {
-  std::set<std::string> masks;
+namespace {
+
+/// A number of the code that torch.onnx's dynamo exporter wrote as an
+/// initializer: onnxscript names values val_0, val_1, …, and a tensor of one
+/// number keeps the name of its node.
+bool IsNumberOfCode(const TensorLiteral& literal) {
+  if (!literal.dims.empty()) return false;
+  const std::string_view name = literal.name;
+  if (name.starts_with("scalar_tensor_default")) return true;
+  return name.starts_with("val_") && name.size() > 4 &&
+         name.find_first_not_of("0123456789", 4) == std::string_view::npos;
+}
+
+}  // namespace
+
+std::set<std::string> ConstantInitializers(const Graph& graph) {
+  std::set<std::string> constants;
   std::set<std::string> ones;
   for (const TensorLiteral& literal : graph.initializers) {
+    if (IsNumberOfCode(literal)) constants.insert(literal.name);
     if (literal.dims.size() < 2) continue;
     const MaskContent content = MaskContentOf(literal);
-    if (content == MaskContent::kAdditive) masks.insert(literal.name);
+    if (content == MaskContent::kAdditive) constants.insert(literal.name);
     if (content == MaskContent::kOnes) ones.insert(literal.name);
   }
-  if (ones.empty()) return masks;
+  if (ones.empty()) return constants;
   const std::set<std::string> read = ReadBeyondTriangles(graph);
   std::erase_if(ones, [&](const auto& name) { return read.contains(name); });
-  masks.merge(ones);
-  return masks;
+  constants.merge(ones);
+  return constants;
 }
 
 }  // namespace foretell::onnx

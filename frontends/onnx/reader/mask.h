@@ -46,8 +46,9 @@ bool HidesByInfinity(const TensorLiteral& literal);
 /// The Boolean mask, true where a score counts, of an additive one.
 TensorLiteral BooleanMask(const TensorLiteral& additive);
 
-/// Initializers of `graph` that are masks, or ones of which only triangles are
-/// taken: constants, not parameters.
-std::set<std::string> MaskInitializers(const Graph& graph);
+/// Initializers of `graph` that are constants and not parameters: masks, ones
+/// of which only triangles are taken, and single numbers of the code that
+/// torch.onnx's dynamo exporter writes as initializers (val_12, rank 0).
+std::set<std::string> ConstantInitializers(const Graph& graph);
 
 }  // namespace foretell::onnx

@@ -36,11 +36,11 @@ const Attribute* Node::FindAttribute(std::string_view attribute_name) const {
 
 std::int64_t Model::FloatInitializerElements() const {
   std::int64_t sum = 0;
-  const std::set<std::string> masks = MaskInitializers(graph);
+  const std::set<std::string> constants = ConstantInitializers(graph);
   for (const TensorLiteral& tensor : graph.initializers) {
     const DataType* type = FindDataType(tensor.data_type);
     if (type == nullptr || !type->is_floating_point) continue;
-    if (masks.contains(tensor.name)) continue;
+    if (constants.contains(tensor.name)) continue;
     if (__builtin_add_overflow(sum, tensor.NumElements(), &sum)) {
       return std::numeric_limits<std::int64_t>::max();
     }
@@ -50,11 +50,11 @@ std::int64_t Model::FloatInitializerElements() const {
 
 std::map<DType, std::int64_t> Model::WeightElements() const {
   std::map<DType, std::int64_t> elements;
-  const std::set<std::string> masks = MaskInitializers(graph);
+  const std::set<std::string> constants = ConstantInitializers(graph);
   for (const TensorLiteral& tensor : graph.initializers) {
     const DataType* type = FindDataType(tensor.data_type);
     if (type == nullptr || !type->dtype) continue;
-    if (masks.contains(tensor.name)) continue;
+    if (constants.contains(tensor.name)) continue;
     const bool is_8_bit =
         *type->dtype == DType::kI8 || *type->dtype == DType::kU8;
     const bool is_quantised = is_8_bit && tensor.dims.size() >= 2;

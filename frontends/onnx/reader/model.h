@@ -159,7 +159,7 @@ struct Model {
   std::vector<Function> functions;
 
   /// Elements of all floating-point initializers of the main graph, payload
-  /// read or not, but for attention masks.
+  /// read or not, but for constants (ConstantInitializers).
   std::int64_t FloatInitializerElements() const;
   /// Elements of these initializers by type, and of those of 8-bit integers
   /// with two or more dimensions, which are quantised weights.

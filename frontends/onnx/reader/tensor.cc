@@ -99,7 +99,7 @@ std::string PackTyped(const ::onnx::TensorProto& proto, const DataType& type) {
 
 [[noreturn]] void HeldTwice() {
   CorruptTensor(
-      "its elements are given twice, in raw_data and beside it, expected one "
+      "its elements are given twice, in raw_data and outside it, expected one "
       "of them");
 }
 

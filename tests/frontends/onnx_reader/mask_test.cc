@@ -84,8 +84,20 @@ Graph GraphOfOnes(const std::string& reader) {
 }
 
 TEST(Mask, OnesAreAConstantWhereOnlyTrianglesAreTaken) {
-  EXPECT_THAT(MaskInitializers(GraphOfOnes("Trilu")), ElementsAre("m"));
-  EXPECT_THAT(MaskInitializers(GraphOfOnes("Mul")), IsEmpty());
+  EXPECT_THAT(ConstantInitializers(GraphOfOnes("Trilu")), ElementsAre("m"));
+  EXPECT_THAT(ConstantInitializers(GraphOfOnes("Mul")), IsEmpty());
+}
+
+TEST(Mask, NumbersOfTheCodeAreConstants) {
+  Graph graph;
+  graph.initializers.resize(4);
+  graph.initializers[0].name = "val_61";
+  graph.initializers[1].name = "scalar_tensor_default";
+  graph.initializers[2].name = "scale";
+  graph.initializers[3].name = "val_3";
+  graph.initializers[3].dims = {1};
+  EXPECT_THAT(ConstantInitializers(graph),
+              ElementsAre("scalar_tensor_default", "val_61"));
 }
 
 TEST(Mask, IsNoParameter) {

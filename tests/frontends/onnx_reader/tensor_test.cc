@@ -122,7 +122,7 @@ TEST(ConvertTensor, RefusesElementsGivenTwice) {
   tensor.add_float_data(1);
   const std::string expected =
       "corrupt: m.onnx: tensor 'w' FLOAT[1]: its elements are given twice, in "
-      "raw_data and beside it, expected one of them";
+      "raw_data and outside it, expected one of them";
   EXPECT_EQ(TensorError(tensor), expected);
   EXPECT_EQ(TensorError(tensor, {.max_payload_bytes = 0}), expected);
 }
