@@ -5,7 +5,7 @@ terminal and leaves nothing behind.
 
     lying_child_test.py BINARY SOURCE_DIR LIBRARY [unittest arguments]
 
-LIBRARY is lying_child.cc, which is preloaded.
+LIBRARY is lying_child.cc with its lies, which is preloaded.
 """
 
 import ctypes
