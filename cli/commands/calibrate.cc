@@ -102,7 +102,7 @@ void AddRunsFlags(CLI::App& command, CalibrationPlan& calibrate) {
                   "thinned out to three or four")
       ->required();
   command.add_flag("--resident", calibrate.resident,
-                   "Host memory of the whole process in the place of that of "
+                   "Host memory of the whole process instead of that of "
                    "tensors");
 }
 

@@ -36,7 +36,7 @@ constexpr char kClassifyExamples[] =
     "  foretell classify resnet50.onnx --batch 32,64,128\n"
     "  foretell classify model.pt --input f32[64,784] --estimator mlp --json";
 
-/// The bound that is not exceeded with this probability is printed besides.
+/// The bound that is not exceeded with this probability is printed, too.
 constexpr double kSafe = 0.99;
 
 struct ClassifyOptions {
@@ -239,8 +239,8 @@ void AddClassify(CLI::App& app, ExitCode& exit_code) {
       ->check(CLI::IsMember({"transformer", "mlp"}))
       ->capture_default_str();
   command->add_option("--checkpoint", options->checkpoint,
-                      "Ensemble of `memory-classes train` in the place of "
-                      "those built in");
+                      "Ensemble of `memory-classes train` instead of those "
+                      "built in");
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->callback([options, &exit_code] {
     exit_code = AnswerFor(

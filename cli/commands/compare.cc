@@ -199,7 +199,8 @@ void AddCompare(CLI::App& app, ExitCode& exit_code) {
                       "CSV file with the columns device and usd_per_hour");
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_option("--html", options->html,
-                      "Page with the devices side by side, written beside it");
+                      "Page with the devices side by side, in addition to the "
+                      "output");
   command->callback([options, &exit_code] {
     exit_code = AnswerForModels(
         options->model.models, [&] { return RunCompare(*options); },

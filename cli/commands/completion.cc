@@ -115,14 +115,16 @@ complete -o default -F _foretell foretell
 }
 
 /// `text` within single quotes of fish.
-std::string FishQuoted(std::string text) {
-  for (std::size_t i = 0; (i = text.find('\'', i)) != std::string::npos; i += 2) {
-    text.insert(i, "\\");
+std::string FishQuoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char letter : text) {
+    if (letter == '\'' || letter == '\\') quoted += '\\';
+    quoted += letter;
   }
-  return fmt::format("'{}'", text);
+  return quoted + "'";
 }
 
-/// The condition under which words of a command are offered.
+/// The condition under which words of the command at `path` are offered.
 std::string FishCondition(const std::string& path) {
   if (path.empty()) return "__fish_use_subcommand";
   std::string condition;
@@ -132,6 +134,24 @@ std::string FishCondition(const std::string& path) {
                              condition.empty() ? "" : "; and ", name);
   }
   return condition;
+}
+
+/// The condition under which names of commands below `command` are offered.
+std::string FishConditionBelow(const CLI::App& command,
+                               const std::string& path) {
+  std::string condition = FishCondition(path);
+  if (path.empty()) return condition;
+  condition += "; and not __fish_seen_subcommand_from";
+  for (const CLI::App* inner : VisibleCommands(command)) {
+    condition += " " + inner->get_name();
+  }
+  return condition;
+}
+
+/// What follows a flag: nothing, one of `values`, or anything.
+std::string FishArgument(const CLI::Option& option, const std::string& values) {
+  if (!values.empty()) return " -xa " + FishQuoted(values);
+  return option.get_items_expected_max() > 0 ? " -r" : "";
 }
 
 std::string FishFlag(const CLI::Option& option, const std::string& condition) {
@@ -145,8 +165,7 @@ std::string FishFlag(const CLI::Option& option, const std::string& condition) {
   for (const std::string& name : option.get_lnames()) {
     text += fmt::format("complete -c foretell -n {} -l {}{} -d {}\n",
                         FishQuoted(condition), name,
-                        values.empty() ? "" : " -xa " + FishQuoted(values),
-                        what);
+                        FishArgument(option, values), what);
   }
   return text;
 }
@@ -155,12 +174,13 @@ std::string FishScript(const CLI::App& app) {
   std::string text;
   ForEachCommand(app, "", [&](const CLI::App& command,
                               const std::string& path) {
-    const std::string condition = FishCondition(path);
     for (const CLI::App* inner : VisibleCommands(command)) {
       text += fmt::format("complete -c foretell -n {} -a {} -d {}\n",
-                          FishQuoted(condition), inner->get_name(),
+                          FishQuoted(FishConditionBelow(command, path)),
+                          inner->get_name(),
                           FishQuoted(inner->get_description()));
     }
+    const std::string condition = FishCondition(path);
     for (const CLI::Option* option : command.get_options()) {
       text += FishFlag(*option, condition);
     }

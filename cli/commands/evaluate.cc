@@ -79,7 +79,7 @@ void AddEvaluate(CLI::App& app, ExitCode& exit_code) {
   AddJudgeFlags(*command, *evaluate);
   command->add_option("--csv", evaluate->csv, "Write every prediction here");
   command->add_option("--html", evaluate->html,
-                      "Page with predictions beside labels");
+                      "Page with predictions against labels");
   command->add_flag("--json", evaluate->json, "JSON document on stdout");
   command->add_flag("--markdown", evaluate->markdown, "Tables in Markdown");
   command->callback(

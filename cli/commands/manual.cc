@@ -115,7 +115,7 @@ void AddManual(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command =
       app.add_subcommand("manual", "Writes the manual pages into a folder");
   command->group("");  // Not in the help.
-  command->add_option("FOLDER", *folder, "Folder; made where there is none")
+  command->add_option("FOLDER", *folder, "Folder; created if missing")
       ->required();
   command->callback([&app, folder, &exit_code] {
     std::filesystem::create_directories(*folder);

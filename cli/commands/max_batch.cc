@@ -182,7 +182,8 @@ void AddMaxBatch(CLI::App& app, ExitCode& exit_code) {
       ->capture_default_str();
   command->add_flag("--json", options->json, "JSON document on stdout");
   command->add_option("--html", options->html,
-                      "Page with the batch sizes tried, written beside it");
+                      "Page with the batch sizes tried, in addition to the "
+                      "output");
   command->callback([options, &exit_code] {
     exit_code = AnswerForModels(
         options->model.models, [&] { return RunMaxBatch(*options); },

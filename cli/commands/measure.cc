@@ -135,6 +135,8 @@ void AddWhat(CLI::App& command, MeasureFlags& flags) {
       .add_option("-d,--dim", flags.model.dims,
                   "Size of a named dimension: seq=128")
       ->allow_extra_args(false);
+  flags.model.AddLengthFlag(command);
+  command.parse_complete_callback([&flags] { flags.model.TakeLength(); });
   command
       .add_option("--fuse", flags.model.fuse,
                   "ONNX patterns to fuse, see predict")

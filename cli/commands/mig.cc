@@ -171,7 +171,7 @@ void AddPack(CLI::App& mig, ExitCode& exit_code) {
       ->allow_extra_args(false);
   command
       ->add_option("--max-devices", options->pack.max_devices,
-                   "Most devices to use; 0: as many as it takes")
+                   "Most devices to use; 0: no limit")
       ->check(FromZero())
       ->capture_default_str();
   command->add_flag("--media-extensions", options->pack.media_extensions,

@@ -50,7 +50,7 @@ ExitCode RunPlan(const PlanOptions& options) {
 
 void AddMemoryFlags(CLI::App& command, PlanOptions& plan) {
   command.add_option("--memory", plan.memory,
-                     "Memory that there is, of a GPU or a worker: 16GiB, "
+                     "Available memory, of a GPU or a worker: 16GiB, "
                      "768MiB");
   command
       .add_option("--margin", plan.margin,

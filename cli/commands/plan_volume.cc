@@ -138,8 +138,8 @@ void WarnOfSmallRuns(const Footprint& footprint, double margin) {
                                 : "not known";
   PrintNote(
       fmt::format("note: what a larger block takes is {}, and the margin is "
-                  "{:g} %: beside the process itself the blocks that ran take "
-                  "too little; run larger ones (--axes)",
+                  "{:g} %: in addition to the process itself the blocks "
+                  "that ran take too little; run larger ones (--axes)",
                   known, 100 * margin));
 }
 

@@ -8,9 +8,11 @@
 #include "cli/commands/answer_for_models.h"
 #include "cli/commands/answer_trace.h"
 #include "cli/commands/command.h"
+#include "cli/commands/predict_in_jobs.h"
 #include "cli/commands/suggest_change.h"
 #include "cli/flags/loop_flags.h"
 #include "cli/flags/model_options.h"
+#include "cli/flags/number_checks.h"
 #include "cli/flags/run_flags.h"
 #include "cli/print/print_report.h"
 #include "cli/print/terminal_style.h"
@@ -44,6 +46,7 @@ struct PredictOptions {
   bool verbose = false;
   bool no_color = false;
   std::string html;
+  int jobs = 1;
 };
 
 bool IsOne(const ModelOptions& model) {
@@ -94,29 +97,73 @@ std::vector<std::string> SetupOf(const PredictOptions& options) {
   return words;
 }
 
-ExitCode RunPredict(const PredictOptions& options) {
-  const Predictor predictor = options.predictor.Make(options.model.run);
-  const mig::RecommendOptions rule{.rule = *mig::ParseRule(options.mig_rule)};
-  const std::vector<TraceOptions> in_grad_mode =
-      SaysGradMode(options) ? TraceInGradMode(options.model)
-                            : std::vector<TraceOptions>();
-  std::vector<Report> reports;
+/// Predicts models with what is made once for all of them.
+class ModelPredictor {
+ public:
+  explicit ModelPredictor(const PredictOptions& options)
+      : options_(options),
+        predictor_(options.predictor.Make(options.model.run)),
+        rule_{.rule = *mig::ParseRule(options.mig_rule)},
+        changes_(options_.model, options_.predictor) {
+    if (SaysGradMode(options)) in_grad_mode_ = TraceInGradMode(options.model);
+  }
+
+  /// All of `models`, flags of the command line, at each of its batches.
+  Predictions Predict(const ModelOptions& models, PredictPage& page) {
+    Predictions all;
+    all.errors = ForEachTrace(
+        models,
+        [&](const Program& program, const Trace& trace) {
+          all.reports.push_back(Answer(program, trace));
+          page.Look(all.reports.back(), trace, predictor_.device());
+        },
+        in_grad_mode_);
+    return all;
+  }
+
+ private:
+  Report Answer(const Program& program, const Trace& trace) {
+    Report report = AnswerTrace(predictor_, program, trace,
+                                {.mig = rule_, .in_grad_mode = in_grad_mode_});
+    report.setup = SetupOf(options_);
+    if (IsInFull(options_)) {
+      report.suggestion = changes_.Find(program, trace, report);
+    }
+    return report;
+  }
+
+  const PredictOptions& options_;
+  const Predictor predictor_;
+  const mig::RecommendOptions rule_;
+  std::vector<TraceOptions> in_grad_mode_;
+  ChangeFinder changes_;
+};
+
+ExitCode RunInJobs(const PredictOptions& options) {
+  if (!options.json && !options.csv) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--jobs needs --json or --csv: a table is of all models");
+  }
+  options.model.WarnOfMissingLocks();
+  ModelPredictor predictor(options);
   PredictPage page(options);
-  ChangeFinder changes(options.model, options.predictor);
-  const std::vector<ReportError> errors = ForEachTrace(
-      options.model,
-      [&](const Program& program, const Trace& trace) {
-        reports.push_back(
-            AnswerTrace(predictor, program, trace,
-                        {.mig = rule, .in_grad_mode = in_grad_mode}));
-        reports.back().setup = SetupOf(options);
-        if (IsInFull(options)) {
-          reports.back().suggestion =
-              changes.Find(program, trace, reports.back());
-        }
-        page.Look(reports.back(), trace, predictor.device());
-      },
-      in_grad_mode);
+  ModelOptions one = options.model;
+  one.is_quiet = true;
+  return PredictInJobs(options.model.models, options.jobs,
+                       options.json ? JobsOutput::kJson : JobsOutput::kCsv,
+                       [&](const std::string& model) {
+                         one.models = {model};
+                         return predictor.Predict(one, page);
+                       });
+}
+
+ExitCode RunPredict(const PredictOptions& options) {
+  if (options.jobs > 1 && options.model.models.size() > 1) {
+    return RunInJobs(options);
+  }
+  PredictPage page(options);
+  const auto [reports, errors] =
+      ModelPredictor(options).Predict(options.model, page);
   page.Write(reports, errors);
   if (options.json) {
     std::cout << DumpJson(ReportsToJson(reports, errors)) << "\n";
@@ -153,8 +200,16 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
                     "Every figure and all MIG profiles, not the summary alone");
   command->add_flag("--no-color", options->no_color,
                     "Text without color on a terminal too, as with NO_COLOR");
-  command->add_option("--html", options->html,
-                      "Page with pictures, written beside the output");
+  CLI::Option* html =
+      command->add_option("--html", options->html,
+                          "Page with pictures, in addition to the output");
+  command
+      ->add_option("--jobs", options->jobs,
+                   "Processes that predict several models, with --json or "
+                   "--csv")
+      ->check(AboveZero())
+      ->excludes(html)
+      ->capture_default_str();
   command->callback([options, &exit_code] {
     exit_code = AnswerForModels(
         options->model.models, [&] { return RunPredict(*options); },

@@ -13,7 +13,7 @@ namespace foretell::cli {
 int RunProgram(std::span<const CommandRow> commands,
                std::span<char* const> arguments);
 
-/// Leaves with RunProgram's exit status and without the destructors of static
+/// Exits with RunProgram's status and without the destructors of static
 /// objects: LibTorch's free what it registered piece by piece, which takes
 /// longer than a prediction, and longer still where forks share that memory.
 [[noreturn]] void RunMain(std::span<const CommandRow> commands, int argc,

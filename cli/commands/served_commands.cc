@@ -15,8 +15,8 @@ namespace {
 /// here. Patterns of --trainable and --lora are RE2's, which take time in
 /// proportion to their text.
 constexpr std::string_view kServedFlags =
-    " input batch dim value mode optimizer precision phase cache fuse device "
-    "devices "
+    " input batch dim value mode optimizer precision phase cache seq-len fuse "
+    "device devices "
     "environment autocast torch grad method power-limit profile max-memory "
     "max-latency max-energy strict tight mig-rule channels-last max-devices "
     "media-extensions foreach fused set-to-none accumulate recompute "

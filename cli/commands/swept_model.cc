@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "cli/flags/open_model.h"
@@ -12,6 +13,7 @@
 #include "foretell/zoo.h"
 #include "src/core/text.h"
 #include "src/predict/model_field.h"
+#include "src/program/size_expression.h"
 
 namespace foretell::cli {
 namespace {
@@ -62,23 +64,54 @@ std::vector<std::string> DimensionNames(const Program& program) {
   return names;
 }
 
-/// Gives the lengths of images that have names their size.
+/// Whether the file computes it from others: "h//2".
+bool IsDerived(const InputDim& dim) {
+  const auto formula = SizeExpression::Parse(dim.symbol);
+  return formula && !formula->IsSymbol();
+}
+
+/// The lengths of an image; none where the file does not say its rank.
+std::span<const InputDim> Lengths(const InputSpec& input,
+                                  const InputRequest& request) {
+  if (!input.dims || !IsImage(input, request)) return {};
+  return std::span(*input.dims).subspan(kLeadingDims);
+}
+
+/// Whether an image has a length that the file does not compute.
+bool LeavesLengthsOpen(const Program& program, const InputRequest& request) {
+  return std::ranges::any_of(program.inputs(), [&](const InputSpec& input) {
+    return std::ranges::any_of(Lengths(input, request),
+                               [](const InputDim& dim) {
+                                 return !dim.symbol.empty() && !IsDerived(dim);
+                               });
+  });
+}
+
+/// Gives the lengths of images that have names their size; those that follow
+/// from others only where all do.
 void NameLengths(const Program& program, std::int64_t size,
                  InputRequest& request) {
+  const bool skips_derived = LeavesLengthsOpen(program, request);
   for (const InputSpec& input : program.inputs()) {
-    if (!input.dims || !IsImage(input, request)) continue;
-    for (std::size_t i = kLeadingDims; i < input.dims->size(); ++i) {
-      const std::string& symbol = (*input.dims)[i].symbol;
-      if (!symbol.empty()) request.dims[symbol] = size;
+    for (const InputDim& dim : Lengths(input, request)) {
+      if (dim.symbol.empty() || (skips_derived && IsDerived(dim))) continue;
+      request.dims[dim.symbol] = size;
     }
   }
 }
 
-void SetLengths(std::int64_t size, std::vector<BoundInput>& inputs) {
-  for (BoundInput& input : inputs) {
-    auto& shape = input.type.shape;
+/// Gives the lengths of images that have no names their size.
+void SetLengths(const Program& program, std::int64_t size,
+                std::vector<BoundInput>& inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto& shape = inputs[i].type.shape;
     if (shape.size() < kFewestImageDims) continue;
-    std::fill(shape.begin() + kLeadingDims, shape.end(), size);
+    const auto& dims = program.inputs()[i].dims;
+    for (std::size_t d = kLeadingDims; d < shape.size(); ++d) {
+      const bool is_named =
+          dims && d < dims->size() && !(*dims)[d].symbol.empty();
+      if (!is_named) shape[d] = size;
+    }
   }
 }
 
@@ -97,10 +130,10 @@ SweptModel::SweptModel(const ModelOptions& options,
                        std::vector<surrogate::Axis> axes, std::string flag)
     : options_(options), axes_(std::move(axes)), flag_(std::move(flag)) {
   options_.WarnOfMissingLocks();
-  // A model that cannot be read is no matter of the axes.
+  // An unreadable model is reported before the axes are judged.
   if (!HasPlaces(options_.models.front())) Open(options_.models.front());
   for (const surrogate::Axis& axis : axes_) {
-    // A field that is none is told by whoever reads the name.
+    // Unknown fields are reported where the name is parsed.
     kinds_.push_back(axis.name == "batch" ? Kind::kBatch : KindOf(axis.name));
   }
 }
@@ -161,7 +194,9 @@ CalibratedFactor SweptModel::LengthFactor(Kind kind,
     factor.input = input.name;
     if (kind == Kind::kResolution) {
       factor.dim = static_cast<std::int64_t>(RankOf(input, request)) - 1;
-      if (IsImage(input, request)) return factor;
+      const bool is_derived = input.dims && !input.dims->empty() &&
+                              IsDerived(input.dims->back());
+      if (IsImage(input, request) && !is_derived) return factor;
       continue;
     }
     if (!input.dims) continue;
@@ -195,7 +230,7 @@ SweptPoint SweptModel::At(const Eigen::VectorXd& point) {
   const Program& program = Open(swept.model);
   if (resolution) NameLengths(program, *resolution, request);
   swept.inputs = BindInputs(program.inputs(), request, swept.model);
-  if (resolution) SetLengths(*resolution, swept.inputs);
+  if (resolution) SetLengths(program, *resolution, swept.inputs);
   return swept;
 }
 

@@ -76,12 +76,23 @@ std::string BadValue(const CLI::App& command, const std::string& what) {
                      is_flag ? "takes no value, got" : "cannot be", value);
 }
 
+/// Complains of too many values in the words of other messages; CLI11 says
+/// "MODEL: At Most 1 required but received 2".
+std::string TooMany(const CLI::App& command, const std::string& what) {
+  constexpr std::string_view kBetween = ": At Most 1 required but received ";
+  const std::size_t between = what.find(kBetween);
+  if (between == std::string::npos) return BadValue(command, what);
+  return fmt::format("{} takes one {}, got {}", command.get_name(),
+                     what.substr(0, between),
+                     what.substr(between + kBetween.size()));
+}
+
 std::string Complaint(const CLI::App& command, const CLI::ParseError& error) {
   const bool is_word = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   const bool is_missing =
       dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const std::vector<std::string> unknown = command.remaining();
-  if (unknown.empty()) return BadValue(command, error.what());
+  if (unknown.empty()) return TooMany(command, error.what());
   // The value of an unknown flag is taken for one more MODEL.
   const bool is_flag = unknown.front().starts_with('-');
   if (!is_word && !is_missing && !is_flag) return error.what();

@@ -100,7 +100,7 @@ void LearningFlags::AddSteps(CLI::App& command) {
   Add(command, "--weight-decay", &Options::weight_decay,
       "Decay of weights, in Adam's gradient");
   Add(command, "--decoupled-weight-decay", &Options::decoupled_decay,
-      "Decay beside the gradient: AdamW instead of Adam");
+      "Decoupled weight decay: AdamW instead of Adam");
   Add(command, "--clip", &Options::clip,
       "Largest norm of the gradient; 0: any");
   Add(command, "--huber-delta", &Options::huber_delta,

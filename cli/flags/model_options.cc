@@ -20,6 +20,7 @@
 #include "src/core/printable.h"
 #include "src/core/text.h"
 #include "src/device/local_gpu.h"
+#include "src/predict/model_field.h"
 
 namespace foretell::cli {
 namespace {
@@ -118,7 +119,7 @@ std::string LocalDevice() {
 constexpr char kBatchOfOne[] =
     "batch 1: the model leaves its batch open; --batch N chooses another";
 
-/// What autocast casts to, beside parameters that stay in 32 bits.
+/// What autocast casts to; parameters stay in 32 bits.
 DType AutocastType(Precision precision) {
   return precision == Precision::kBf16 ? DType::kBF16 : DType::kF16;
 }
@@ -128,11 +129,13 @@ Precision UncastPrecision(Precision precision) {
   return precision == Precision::kTf32 ? precision : Precision::kFp32;
 }
 
-/// What answers whether a converter may be installed; none where nobody can be
+/// What answers whether a converter may be installed; none where no one can be
 /// asked.
-std::function<bool(const std::string&)> MayInstall(bool is_said) {
+std::function<bool(const std::string&)> MayInstall(bool is_said,
+                                                   bool is_quiet) {
   if (is_said) return [](const std::string&) { return true; };
-  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return {};
+  const bool is_terminal = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
+  if (is_quiet || !is_terminal) return {};
   return [](const std::string& question) {
     WipeProgress();
     std::cerr << fmt::format("foretell: {} [y/N] ", OnALine(question));
@@ -147,8 +150,9 @@ std::function<bool(const std::string&)> MayInstall(bool is_said) {
 void ModelOptions::AddInputFlag(CLI::App& command) {
   command
       .add_option("-i,--input", inputs,
-                  "Type of an input: name=f32[8,3,224,224]; the name may "
-                  "be left out for the only one")
+                  "Type of an input: name=f32[8,3,224,224]; the name may be "
+                  "left out for the only one, the type where the file has it: "
+                  "8,3,224,224")
       ->allow_extra_args(false);
 }
 
@@ -178,6 +182,7 @@ void ModelOptions::AddTo(CLI::App& command, bool many, bool with_loop) {
 void ModelOptions::AddTraceFlags(CLI::App& command, bool with_loop) {
   command.add_option("-d,--dim", dims, "Size of a named dimension: seq=128")
       ->allow_extra_args(false);
+  AddLengthFlag(command);
   command
       .add_option("--value", values,
                   "Content of an input of whole numbers or Booleans, which "
@@ -192,6 +197,7 @@ void ModelOptions::AddTraceFlags(CLI::App& command, bool with_loop) {
   phase.AddTo(command);
   command.parse_complete_callback([this] {
     for (std::string& model : models) model = phase.Apply(model);
+    TakeLength();
   });
   command
       .add_option("--trace", trace,
@@ -229,13 +235,30 @@ void ModelOptions::AddTraceFlags(CLI::App& command, bool with_loop) {
       ->excludes(converts);
 }
 
+void ModelOptions::AddLengthFlag(CLI::App& command) {
+  command
+      .add_option(kSequenceLength, seq_len,
+                  "Length of the sequences: size of the only named dimension "
+                  "that may be one, field seq of a network of the zoo")
+      ->check(AboveZero());
+}
+
+void ModelOptions::TakeLength() {
+  if (!seq_len) return;
+  dims.push_back(fmt::format("{}={}", kSequenceLength, *seq_len));
+  for (std::string& model : models) {
+    if (!model.starts_with(zoo::kPrefix)) continue;
+    model = WithField(model, "seq", fmt::format("{}", *seq_len));
+  }
+}
+
 LoadOptions ModelOptions::ToLoadOptions() const {
   return {.fusion = *ParseFusion(fuse),
           .sandbox = *ParseSandbox(sandbox),
           .timeout_s = timeout_s,
           .runs_arithmetic = trace == "cpu",
           .conversion = {.allowed = !no_convert,
-                         .may_install = MayInstall(convert),
+                         .may_install = MayInstall(convert, is_quiet),
                          .tell = PrintNote}};
 }
 
@@ -328,14 +351,15 @@ std::vector<ReportError> ForEachTrace(
   const std::vector<ExpectedTrace> traces = TracesOf(options);
   const auto total =
       static_cast<std::int64_t>(options.models.size() * traces.size());
-  ProgressBar progress;
+  std::optional<ProgressBar> progress;
+  if (!options.is_quiet) progress.emplace();
   std::int64_t done = 0;
   std::vector<ReportError> errors;
-  // Where there is but one, all that can be shown is what it is at.
+  // With a single model, the stage is shown instead of a count.
   const auto stage = [&](int number, const std::string& what) {
-    if (total == 1) progress.ShowStage(number, kStages, what);
+    if (progress && total == 1) progress->ShowStage(number, kStages, what);
   };
-  options.WarnOfMissingLocks();
+  if (!options.is_quiet) options.WarnOfMissingLocks();
   ModelQueue queue(options.models, options.ToLoadOptions(),
                    WithOthers(traces, also));
   for (const std::string& path : options.models) {
@@ -344,8 +368,8 @@ std::vector<ReportError> ForEachTrace(
       stage(0, "opening " + path);
       const Program program = queue.Next();
       for (const ExpectedTrace& trace : traces) {
-        if (total > 1) {
-          progress.Show(done++, total, std::ssize(errors), path);
+        if (progress && total > 1) {
+          progress->Show(done++, total, std::ssize(errors), path);
         }
         const std::vector<BoundInput> inputs =
             BindInputs(program.inputs(), trace.inputs, path);

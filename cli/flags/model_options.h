@@ -24,6 +24,7 @@ struct ModelOptions {
   std::vector<std::string> models;
   std::vector<std::string> inputs;
   std::vector<std::string> dims;
+  std::optional<std::int64_t> seq_len;  ///< See TakeLength.
   std::vector<std::string> values;
   std::vector<std::int64_t> batches;
   /// Mode, optimizer and precision have flags here.
@@ -36,6 +37,8 @@ struct ModelOptions {
   double timeout_s = 60;
   bool convert = false;
   bool no_convert = false;
+  /// Draws no progress, asks nothing and leaves warnings of missing locks out.
+  bool is_quiet = false;
   PhaseFlags phase;  ///< Behind the names of `models` once flags are parsed.
 
   /// Adds the flags to a subcommand; `many` allows several models and batches,
@@ -43,6 +46,11 @@ struct ModelOptions {
   void AddTo(CLI::App& command, bool many, bool with_loop = true);
   /// Adds --input.
   void AddInputFlag(CLI::App& command);
+  /// Adds --seq-len.
+  void AddLengthFlag(CLI::App& command);
+  /// Puts its length behind `dims`, and into the names of `models` of the zoo.
+  /// To be called once, after the flags were parsed.
+  void TakeLength();
   /// Adds those that do not name models, their inputs or batches.
   void AddTraceFlags(CLI::App& command, bool with_loop = true);
   /// With Run::autocast the trace is one under autocast: to BF16 where that is

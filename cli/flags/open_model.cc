@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "cli/flags/near_models.h"
 #include "foretell/error.h"
 #include "foretell/zoo.h"
 #include "src/core/huge_pages.h"
@@ -19,19 +20,18 @@ constexpr std::size_t kMostAhead = 8;
 /// Sandboxes from which cheaper forks pay.
 constexpr std::size_t kManyModels = 12;
 
-/// What `open` gives. Where `name` is no file, but a network of the zoo, its
-/// error says so.
+/// What `open` gives. Where `name` is no model, the error says what else it may
+/// be: a network of the zoo, a module of Python.
 Program OpenFile(const std::string& name,
                  const std::function<Program()>& open) {
   try {
     return open();
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::kNotFound ||
-        std::ranges::count(zoo::Names(), name) == 0) {
-      throw;
-    }
-    throw Error(error.code(), fmt::format("{}; {}{} is a stock network",
-                                          error.what(), zoo::kPrefix, name));
+    const bool is_missing = error.code() == ErrorCode::kNotFound;
+    const std::string step =
+        is_missing || name.ends_with(".py") ? NextStepFor(name) : "";
+    if (step.empty()) throw;
+    throw Error(error.code(), fmt::format("{}; {}", error.what(), step));
   }
 }
 

@@ -34,7 +34,7 @@ class ModelQueue {
   std::vector<ExpectedTrace> expected_;
   std::size_t next_ = 0;
   std::size_t most_ahead_;
-  /// Of the next names; networks of the zoo are none.
+  /// For the next names; empty for networks of the zoo.
   std::deque<std::optional<LoadingModel>> ahead_;
 };
 

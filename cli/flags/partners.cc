@@ -1,5 +1,5 @@
 // Which flags go with which, for all commands in one table: a flag that has no
-// effect is a mistake of whoever gave it, and would else show in no answer.
+// effect is a user error that would otherwise go unnoticed.
 // CLI11's needs() knows neither values ("--mode training") nor alternatives.
 
 #include "cli/flags/partners.h"

@@ -35,7 +35,7 @@ void AddSelection(CLI::App& command, SampleRequest& request) {
 
 void AddSurroundings(CLI::App& command, SampleRequest& request) {
   command.add_option("--device-file", request.device_files,
-                     "Device files beside the built-in ones");
+                     "Additional device files");
   command.add_option("--environment", request.recipe.context,
                      "CUDA context model of the prior; default: today's");
   AddNamed(command, "--host", request.recipe.host, {Host::kPython, Host::kCpp},
@@ -59,7 +59,7 @@ void AddGoal(CLI::App& command, SampleRequest& request) {
       ->default_str("memory latency energy");
   command
       .add_option("--simulated-weight", request.simulated_weight,
-                  "Weight of simulated labels beside measured ones")
+                  "Weight of simulated labels relative to measured ones")
       ->check(FromZero())
       ->capture_default_str();
   AddNamed(command, "--prior", request.prior,

@@ -27,21 +27,31 @@ constexpr FlagSynonym kFlags[] = {
     {"--bf16", "--precision", "bf16"},
     {"--bfloat16", "--precision", "bf16"},
     {"--bs", "--batch"},
+    {"--context-length", "--seq-len"},
     {"--dev", "--device"},
+    {"--device", "--devices"},
+    {"--devices", "--device"},
     {"--dtype", "--precision"},
     {"--fp16", "--precision", "fp16"},
     {"--fp32", "--precision", "fp32"},
     {"--gpu", "--device"},
+    {"--gpu", "--devices"},
     {"--gpu-type", "--device"},
     {"--half", "--precision", "fp16"},
     {"--inference", "--mode", "inference"},
     {"--input-shape", "--input"},
     {"--input-size", "--input"},
+    {"--max-length", "--seq-len"},
+    {"--max-seq-len", "--seq-len"},
     {"--max-vram", "--max-memory"},
     {"--memory-limit", "--max-memory"},
     {"--mig", "--profile"},
     {"--optim", "--optimizer"},
     {"--output", "--out"},
+    {"--seq", "--seq-len"},
+    {"--seq_len", "--seq-len"},
+    {"--seqlen", "--seq-len"},
+    {"--sequence-length", "--seq-len"},
     {"--slice", "--profile"},
     {"--tf32", "--precision", "tf32"},
     {"--train", "--mode", "training"},
@@ -55,23 +65,16 @@ struct FlagHint {
 };
 
 constexpr FlagHint kHints[] = {
-    {"--context-length", "lengths are dimensions: --dim NAME=SIZE, or "
-                         "zoo:NAME?seq=SIZE"},
     {"--format", "text is the default; --json and --csv choose others"},
+    {"-o", "the answer is printed; --html FILE writes a page"},
     {"--gpus", "--parallel ddp:N, fsdp:N or tp:N shares a step among N GPUs"},
     {"--image-size", "sizes are part of --input NAME=f32[8,3,224,224], or of "
                      "zoo:NAME?image_size=SIZE"},
-    {"--max-seq-len", "lengths are dimensions: --dim NAME=SIZE, or "
-                      "zoo:NAME?seq=SIZE"},
     {"--model", "the model is an argument of its own: foretell predict FILE"},
-    {"--seq-len", "lengths are dimensions: --dim NAME=SIZE, or "
-                  "zoo:NAME?seq=SIZE"},
-    {"--sequence-length", "lengths are dimensions: --dim NAME=SIZE, or "
-                          "zoo:NAME?seq=SIZE"},
 };
 
 /// Values of flags by the names of other tools.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15>
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12>
     kValues = {{{"bfloat16", "bf16"},
                 {"eval", "inference"},
                 {"float", "fp32"},
@@ -82,9 +85,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15>
                 {"predict", "inference"},
                 {"sgd_momentum", "momentum"},
                 {"test", "inference"},
-                {"torch.bfloat16", "bf16"},
-                {"torch.float16", "fp16"},
-                {"torch.float32", "fp32"},
                 {"tfloat32", "tf32"},
                 {"train", "training"}}};
 
@@ -94,7 +94,9 @@ constexpr std::string_view kNamedFlags[] = {"--mode",      "-m",
                                             "--optimizer"};
 
 std::string UsualName(std::string_view name) {
-  const std::string small = LowerCase(name);
+  constexpr std::string_view kTorch = "torch.";
+  std::string small = LowerCase(name);
+  if (small.starts_with(kTorch)) small.erase(0, kTorch.size());
   const auto* row = std::ranges::find(
       kValues, small, &std::pair<std::string_view, std::string_view>::first);
   return row == kValues.end() ? small : std::string(row->second);
@@ -119,10 +121,11 @@ bool Knows(const CLI::App& command, const std::string& flag) {
 
 /// The row for `flag` where `command` has our flag and not theirs.
 const FlagSynonym* SynonymIn(const CLI::App& command, const std::string& flag) {
-  const auto* row =
-      std::ranges::find(kFlags, flag, &FlagSynonym::theirs);
-  if (row == std::end(kFlags) || Knows(command, flag)) return nullptr;
-  return Knows(command, row->ours) ? row : nullptr;
+  if (Knows(command, flag)) return nullptr;
+  const auto* row = std::ranges::find_if(kFlags, [&](const FlagSynonym& one) {
+    return one.theirs == flag && Knows(command, one.ours);
+  });
+  return row == std::end(kFlags) ? nullptr : row;
 }
 
 /// A word of the command line in the command's own words.

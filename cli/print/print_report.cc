@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/print/memory_bar.h"
 #include "src/core/csv.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
@@ -55,7 +56,7 @@ class ReportLines {
     const double share =
         static_cast<double>(bytes) / static_cast<double>(whole);
     text_ += fmt::format("{:<{}}", Mib(bytes), kFigureColumns) +
-             Painted(BarOf(share, kBarColumns), Tone::kBar, style_) + "\n";
+             PaintedAsPart(BarOf(share, kBarColumns), label, style_) + "\n";
   }
   const std::string& text() const { return text_; }
 
@@ -208,23 +209,13 @@ Tone ToneOf(Outcome outcome) {
   return kTones[static_cast<std::size_t>(outcome)];
 }
 
-/// Each part's share of the total, as one bar; empty where no bars are drawn.
-std::string MemoryBar(const Report& report, const TerminalStyle& style) {
-  if (style.width == 0) return "";
-  constexpr std::string_view kShades[] = {"█", "▓", "▒", "░"};
+/// The line of the memory for people, and its bar below.
+std::string WithBar(const std::string& line, const Report& report,
+                    const TerminalStyle& style) {
+  if (style.width == 0) return line;
   const std::vector<MemoryPart> parts = MemoryParts(report);
-  double whole = 0;
-  for (const MemoryPart& part : parts) whole += part.mib;
-  std::string bar;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto columns =
-        std::lround(parts[i].mib / whole * static_cast<double>(kBarColumns));
-    for (long column = 0; column < columns; ++column) {
-      bar += kShades[i % std::size(kShades)];
-    }
-  }
-  return fmt::format("{:{}}{}\n", "", kTextColumn,
-                     Painted(bar, Tone::kBar, style));
+  return fmt::format("{}{:{}}{}\n", WithPartColors(line, parts, style), "",
+                     kTextColumn, MemoryBar(parts, kBarColumns, style));
 }
 
 std::string FormatSummary(const Report& report, const TerminalStyle& style) {
@@ -241,8 +232,8 @@ std::string FormatSummary(const Report& report, const TerminalStyle& style) {
   for (const SummaryLine& line : summary.lines) {
     ReportLines lines(style);
     lines.Add(line.label, line.text, tone);
-    text += lines.text();
-    if (line.label == "memory") text += MemoryBar(report, style);
+    const bool is_memory = line.label == "memory";
+    text += is_memory ? WithBar(lines.text(), report, style) : lines.text();
     tone = Tone::kPlain;
   }
   return text;

@@ -104,7 +104,7 @@ void RefuseSafetensors(const std::string& path) {
       ErrorCode::kUnsupported,
       fmt::format(
           "{}: holds weights and no network: {} with {} ({}); put its "
-          "config.json beside it, or export the network by torch.export",
+          "config.json next to it, or export the network by torch.export",
           path, Counted(weights.tensors, "tensor"),
           Counted(weights.elements, "element"), Joined(types)));
 }
@@ -117,7 +117,7 @@ void RefuseWeightsAlone(const std::string& path) {
     throw Error(ErrorCode::kUnsupported,
                 path +
                     ": holds weights and no network; name the .json or "
-                    ".pdmodel file beside it");
+                    ".pdmodel file next to it");
   }
 }
 

@@ -75,7 +75,7 @@ SlimArchive Slim(const std::string& path,
                 path +
                     ": is in the old format of TorchScript, whose code runs "
                     "unread (record 'model.json'); load it in PyTorch and "
-                    "write it anew by torch.jit.save");
+                    "write it again by torch.jit.save");
   }
   if (!reader.hasRecord("data.pkl")) {
     throw Error(ErrorCode::kCorrupt,

@@ -216,7 +216,8 @@ class PickleWalk {
         std::begin(kInstructions), std::end(kInstructions),
         [&](const Instruction& each) { return each.code == code; });
     if (found == std::end(kInstructions)) {
-      Refuse(fmt::format("instruction {} is none that LibTorch writes", code));
+      Refuse(
+          fmt::format("instruction {} is not one that LibTorch writes", code));
     }
     return *found;
   }

@@ -48,7 +48,7 @@ struct Adaptation {
   int rows = 0;
   int networks = 0;
 
-  /// Whose CPU dispatches the operators: the factor that the rows speak for.
+  /// Whose CPU dispatches the operators: the factor fitted from the rows.
   /// Name and spread are those of the host that predictions started from.
   HostSpec host = {};
   /// @name Latency times exp(level + exponent * log(rate / reference_rate))
@@ -80,7 +80,7 @@ struct Adaptation {
 /// Version of the document; grows when a field changes its meaning.
 inline constexpr int kAdaptationSchemaVersion = 1;
 
-/// Its "format"; documents of before there was one have none.
+/// Its "format"; absent in documents that are older than it.
 inline constexpr std::string_view kAdaptationFormat = "adaptation";
 
 /// A JSON document, docs/adapting.md describes every field.

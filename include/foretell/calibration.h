@@ -60,8 +60,9 @@ struct CalibratedRange {
   std::int64_t highest = 0;
 };
 
-/// What graphs of the runs show beside the factors: sizes that were none, and
-/// by their operators and parameters another loop or another file of that name.
+/// What graphs of the runs show apart from the factors: sizes that were none,
+/// and by their operators and parameters another loop or another file of that
+/// name.
 struct CalibratedStep {
   std::vector<CalibratedInput> inputs;
   CalibratedRange operators;
@@ -96,7 +97,8 @@ struct Calibration {
   double largest_error_left_out = 0;
   std::vector<CalibratedFactor> factors;
   std::vector<GapTerm> gap;
-  std::optional<CalibratedStep> step = {};  ///< Files of before lack it.
+  /// Absent in files of older versions.
+  std::optional<CalibratedStep> step = {};
 };
 
 /// The gap at one graph.

@@ -39,16 +39,16 @@ struct DeviceSpec {
   std::int64_t usable_mib = 0;
   double bandwidth_gb_s = 0;  ///< Peak, 10^9 bytes per second.
   /// What element-wise kernels on large tensors were measured to move, 10^9
-  /// bytes per second; 0 where nobody measured.
+  /// bytes per second; 0 if not measured.
   double reached_bandwidth_gb_s = 0;
   /// What it sends to other GPUs of its machine at best, one way, 10^9 bytes
-  /// per second: NVLink, else PCIe; 0 where nobody said.
+  /// per second: NVLink, else PCIe; 0 if unknown.
   double link_gb_s = 0;
   double l2_mib = 0;
   /// Peak dense 10^12 FLOP/s (2 per MAC) by Precision.
   std::map<Precision, double> peak_tflops;
   /// What products of large matrices were measured to reach, 10^12 FLOP/s, by
-  /// Precision; empty where nobody measured. Power limits and boost clocks take
+  /// Precision; empty if not measured. Power limits and boost clocks take
   /// it far from the peak of the data sheet, either way.
   std::map<Precision, double> matmul_tflops;
   double max_power_w = 0;  ///< The board's own limit.
@@ -89,7 +89,7 @@ struct ContextModel {
   /// needs them: a network without convolutions and recurrent layers does
   /// without.
   double cudnn_mib = 0;
-  /// MiB beside it that a process takes for each handle of cuBLAS: one in
+  /// Further MiB that a process takes for each handle of cuBLAS: one in
   /// inference, in training another for autograd's thread, where matrices are
   /// multiplied. Its workspace is the caching allocator's, and not among them.
   double cublas_handle_mib = 0;

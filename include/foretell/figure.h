@@ -50,7 +50,7 @@ struct Figure {
   double value = 0;  ///< In the target's unit: MiB, ms or J.
   Interval interval;
   FigureSource source;
-  std::vector<std::string> warnings;  ///< Sentences for who uses the figure.
+  std::vector<std::string> warnings;  ///< Caveats for the user.
 };
 
 }  // namespace foretell

@@ -31,7 +31,7 @@ struct FitLimits {
   bool by_estimate = false;
 };
 
-/// A figure beside its limit, both in `unit`.
+/// A figure and its limit, both in `unit`.
 struct FitCheck {
   /// "memory at most", "memory" by its estimate, "latency", "energy".
   std::string_view what;

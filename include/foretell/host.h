@@ -4,7 +4,7 @@
 
 namespace foretell {
 
-/// How far hosts differ: the CPU time of an operator on one that nobody named
+/// How far hosts differ: the CPU time of an operator on an unnamed host
 /// lies within this factor of the typical host's. Published factors are from
 /// 0.7 to 1.4: docs/hosts.md.
 inline constexpr double kUnknownHostSpread = 2.0;
@@ -12,7 +12,7 @@ inline constexpr double kUnknownHostSpread = 2.0;
 /// The machine whose CPU dispatches the operators. The typical host of
 /// published tables has factor 1.
 struct HostSpec {
-  /// As `foretell host --name` stored it; empty: nobody said which it is.
+  /// As `foretell host --name` stored it; empty: not named.
   std::string name = {};
   /// CPU time of an operator, over that of the typical host; > 0.
   double factor = 1;

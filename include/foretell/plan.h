@@ -17,7 +17,7 @@ inline constexpr int kFootprintSchemaVersion = 1;
 
 /// A part of a footprint: bytes * edge0^powers[0] * edge1^powers[1] * …
 struct FootprintTerm {
-  double bytes = 0;         ///< From 0.
+  double bytes = 0;         ///< >= 0.
   std::vector<int> powers;  ///< One per axis.
 };
 

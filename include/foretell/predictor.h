@@ -180,7 +180,7 @@ class Predictor {
   /// Error(kInvalidArgument) for a run of which PMGNS knows no figure.
   Prediction Predict(const OperatorGraph& graph) const;
 
-  /// The same on another host, in the place of what its options, or its
+  /// The same on another host, overriding what its options, or its
   /// adaptation, say of one. Cheap: both share what was learned. Throws
   /// Error(kInvalidArgument) for a factor or spread outside its range.
   Predictor OnHost(const HostSpec& host) const;

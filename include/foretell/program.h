@@ -50,25 +50,33 @@ struct BoundInput {
   /// 0 and 1); empty: none is given. A tensor with given content lives on the
   /// host, so that a trace without arithmetic can read it.
   std::vector<std::int64_t> values = {};
-  /// Content of whole numbers that nobody gives, see InputSpec::fill.
+  /// Content of whole numbers where none is given, see InputSpec::fill.
   std::int64_t fill = 1;
   /// Symbol of each dimension whose size is that of the file's example because
   /// the request says nothing of it, by position.
   std::map<std::size_t, std::string> from_example = {};
+  /// False in a request that leaves the element type to the file; `type` then
+  /// has that of a file that does not say it.
+  bool says_dtype = true;
 };
+
+/// The length of the sequences where InputRequest::dims has sizes by name.
+inline constexpr char kSequenceLength[] = "--seq-len";
 
 /// What the user says of a program's inputs.
 struct InputRequest {
   /// `--input name=f32[8,3,224,224]`; the name may be empty for the only input.
   std::vector<BoundInput> inputs;
   std::optional<std::int64_t> batch;         ///< `--batch 8`.
-  std::map<std::string, std::int64_t> dims;  ///< `--dim seq=128`.
+  /// `--dim seq=128`; and `--seq-len 128` as kSequenceLength.
+  std::map<std::string, std::int64_t> dims;
   /// `--value lengths=7,3,1`, by input.
   std::map<std::string, std::vector<std::int64_t>> values = {};
 };
 
-/// Parses `name=f32[8,3]`, `f32[8,3]` or `name=[8,3]` (f32); throws
-/// Error(kInvalidArgument) that quotes `text`.
+/// Parses `name=f32[8,3]`; the name and the type may be left out, and the
+/// brackets with the type: `8,3`. Types may have PyTorch's names: `float32`,
+/// `torch.bfloat16`, `long`. Throws Error(kInvalidArgument) that quotes `text`.
 BoundInput ParseInput(std::string_view text);
 
 /// Exact types of all inputs of a program named `origin`.

@@ -80,7 +80,7 @@ struct Run {
   /// Network and input were converted to the channels-last format.
   bool channels_last = false;
   /// Group norms keep to 16 bits under autocast, as those of timm's fast norm
-  /// do; false: they run in FP32, as autocast has it.
+  /// do; false: they run in FP32, as under autocast.
   bool half_group_norm = false;
   /// Layer norms do; timm's own do under its fast norm, PyTorch's never.
   bool half_layer_norm = false;
@@ -90,9 +90,9 @@ struct Run {
   /// the network that runs has them still: see cost::HasFoldedNorm. False: what
   /// the graph shows is what runs.
   bool restore_folded_norms = false;
-  /// PyTorch's grad mode in inference: nobody wrote torch.no_grad(), and
+  /// PyTorch's grad mode in inference: torch.no_grad() is not in effect, and
   /// autograd records the forward pass. What a backward pass would need lives
-  /// until the results are dropped. Means nothing in training, which always
+  /// until the results are dropped. Ignored in training, which always
   /// records; readers refuse it there.
   bool grad_mode = false;
   /// Limit in W that was set on the board (nvidia-smi -pl), below its own.

@@ -20,7 +20,7 @@ enum class TraceDevice {
 struct TraceOptions {
   Mode mode = Mode::kInference;
   Precision precision = Precision::kFp32;
-  /// False where `precision` is a default that nobody chose: that it leaves the
+  /// False where `precision` is a default and not a choice: that it leaves the
   /// file's types alone is then no surprise.
   bool chose_precision = true;
   Optimizer optimizer = Optimizer::kSgd;  ///< Used in Mode::kTraining.
@@ -68,8 +68,8 @@ struct Trace {
 /// forward, a scalar loss (ProgramInstance::Loss where the program has one, its
 /// first output where that is a scalar, else the sum of the means of all
 /// outputs that require gradients), backward and optimizer; operators are those
-/// of the second step, in which gradients are born anew and optimizer state
-/// exists, while the memory events cover both.
+/// of the second step, in which gradients are allocated again and optimizer
+/// state exists, while the memory events cover both.
 ///
 /// Under autocast parameters count as leaves that require gradients, in
 /// inference too, where none of them does: their casts are kept until the

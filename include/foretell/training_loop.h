@@ -6,7 +6,7 @@
 
 namespace foretell {
 
-/// Low-rank adapters in the place of training (LoRA).
+/// Low-rank adapters trained instead of the weights (LoRA).
 struct LoraSpec {
   int rank = 0;  ///< 0: none.
   /// Regular expression (RE2's syntax) that is found in the names of the
@@ -33,7 +33,7 @@ struct TrainingLoop {
   /// Only parameters in whose names this regular expression (RE2's syntax) is
   /// found are trained; empty: as the file says.
   std::string trainable = {};
-  /// Adapters, beside which nothing is trained; not with `trainable`.
+  /// Adapters; nothing else is trained then; not with `trainable`.
   LoraSpec lora = {};
   /// Blocks that are computed again in the backward pass, see
   /// RecomputeBlocks; empty: none.

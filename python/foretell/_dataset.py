@@ -43,6 +43,11 @@ class Dataset:
         self._rows.row_factory = sqlite3.Row
         self._check()
 
+    def __repr__(self) -> str:
+        points, labels = (self._select(f"SELECT COUNT(*) AS n FROM {table}")[0]["n"]
+                          for table in ("points", "labels"))
+        return f"<foretell.Dataset {self.path}: {points} points, {labels} labels>"
+
     def _check(self) -> None:
         for name, expected in (("application_id", APPLICATION_ID),
                                ("user_version", SCHEMA)):

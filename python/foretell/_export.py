@@ -22,7 +22,7 @@ from ._call import refuse_bad_inputs
 from ._checkpoints import Checkpoints, without_checkpoints
 from ._errors import Error
 from ._hollow import hollow_copy, on_meta
-from ._hugging_face import prepare
+from ._hugging_face import prepare, with_loss
 from ._on_meta import tried_on_meta
 from ._values import Arguments, Call, tensors_in
 from ._wrappers import unwrapped
@@ -83,7 +83,7 @@ def _dynamic_shapes(module: torch.nn.Module, arguments: Arguments) -> Any:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """torch.export logs and prints whole graphs beside the error that it raises."""
+    """torch.export logs and prints whole graphs besides raising its error."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -163,14 +163,14 @@ def _cast(dtype: torch.dtype) -> Callable[[torch.Tensor], torch.Tensor]:
     return lambda one: one.to(dtype) if one.is_floating_point() else one
 
 
-def _prepared(module: torch.nn.Module, how: How) -> torch.nn.Module:
+def _prepared(module: torch.nn.Module, how: How, labels: Any) -> torch.nn.Module:
     """A copy on the meta device, in the mode and type that are asked for. In training
     a module in eval mode is taken in training mode, else one as it stands; in
     inference always in eval mode."""
     hollow = hollow_copy(module)
     if not how.training or not unwrapped(module).training:
         hollow.train(how.training)
-    prepare(hollow, how.training)
+    prepare(hollow, how.training, labels)
     return hollow if how.dtype is None else hollow.to(how.dtype)
 
 
@@ -181,15 +181,16 @@ def export(module: torch.nn.Module, inputs: Any, how: How) -> Exported:
     the module's, an empty batch, and a batch that its code fixes.
     """
     name = type(unwrapped(module)).__name__
-    refuse_bad_inputs(unwrapped(module), _arguments(inputs))
-    call = Call(_arguments(inputs))
+    given = _arguments(inputs)
+    refuse_bad_inputs(unwrapped(module), given)
+    call = Call(with_loss(unwrapped(module), given) if how.training else given)
     arguments = _map_tensors(on_meta, call.arguments)
     if how.dtype is not None:
         arguments = _map_tensors(_cast(how.dtype), arguments)
     if _batch(arguments) == 0:
         raise Error(f"{name}: the batch, the leading dimension of its first input, is "
                     "0, expected at least 1", "invalid_argument")
-    hollow = call.wrap(_prepared(module, how), how.training)
+    hollow = call.wrap(_prepared(module, how, given[1].get("labels")), how.training)
     if how.any_batch:
         arguments = _with_free_batch(arguments)
     shapes = _dynamic_shapes(hollow, arguments) if how.any_batch else None

@@ -24,6 +24,7 @@ class Options(TypedDict, total=False):
 
     batch: Union[int, Sequence[int], None]
     dim: Mapping[str, int]
+    seq_len: int
     input: Union[str, Mapping[str, str]]
     batch_size: Union[int, None]
     input_size: Any

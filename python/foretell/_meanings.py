@@ -24,6 +24,7 @@ OPTIONS: dict[str, str] = {
               'it, or "cuda": the GPU of this machine. Default: a100-sxm4-40gb',
     "input": 'types of a file\'s inputs: "f32[8,3,224,224]", or a dict by name',
     "dim": 'sizes of open dimensions by name: {"seq": 128}',
+    "seq_len": "length of the sequences, where the model has one that is open",
     "trainable": "regular expression: only parameters in whose names it is found train",
     "lora": 'adapters, of which alone is trained: "r=16,targets=q_proj|v_proj"',
     "recompute": 'activation checkpointing: "auto", or paths of modules: "blocks.*"; '

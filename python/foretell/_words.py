@@ -18,6 +18,7 @@ _NAMES: Mapping[str, str] = {
     "train": "mode", "training": "mode",
     "gradient_accumulation_steps": "accumulate", "grad_accum": "accumulate",
     "gradient_checkpointing": "recompute", "activation_checkpointing": "recompute",
+    "sequence_length": "seq_len", "max_seq_len": "seq_len", "max_length": "seq_len",
     "mig": "profile", "mig_profile": "profile",
     "memory": "max_memory", "max_memory_mib": "max_memory",
     "input_size": "inputs", "input_shape": "inputs", "input_shapes": "inputs",

@@ -16,28 +16,30 @@ import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import foretell  # noqa: E402
+import palette  # noqa: E402
 
 PICTURE = foretell.ROOT / "docs" / "images" / "training_step.svg"
 RUN = ("zoo:vit_base_patch16_224", "--mode", "training", "--optimizer",
        "momentum", "--batch", "128", "--environment", "cuda11.6-eager")
 MEASURED_MIB = 17601
 MIB = 2**20
-# What is stacked, from below: title, roles of storages, colour.
+# What is stacked, from below: part of the memory, roles of storages.
 BANDS = (
-    ("weights", ("parameter", "buffer"), "#4269d0"),
-    ("optimizer state", ("optimizer_state",), "#a463f2"),
-    ("gradients", ("gradient",), "#ff725c"),
-    ("activations", ("input", "activation", "saved"), "#6cc5b0"),
-    ("temporaries", ("backward_temporary", "optimizer_temporary"), "#efb118"),
+    ("parameters", ("parameter", "buffer")),
+    ("optimizer states", ("optimizer_state",)),
+    ("gradients", ("gradient",)),
+    ("activations", ("input", "activation", "saved")),
+    ("temporaries", ("backward_temporary", "optimizer_temporary")),
 )
-CONTEXT = ("CUDA context", "#bbbbbb")
+CONTEXT = "CUDA context"
+COLOURS = palette.part_colours()
 COLUMNS = 240
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 860, 400, 70, 175, 50, 40
 
 
 def live_bytes(graph):
     """Per node the bytes alive by band, at the node's own highest moment."""
-    band_of = {role: i for i, (_, roles, _) in enumerate(BANDS) for role in roles}
+    band_of = {role: i for i, (_, roles) in enumerate(BANDS) for role in roles}
     live, nodes = [0] * len(BANDS), [None] * len(graph["nodes"])
     for event in graph["events"]:
         storage, node = graph["storages"][event["storage"]], event["node"]
@@ -125,16 +127,16 @@ def draw_bands(picture, rows, context_mib):
     lower = [0.0] * len(rows)
     upper = [context_mib] * len(rows)
     legend = [CONTEXT]
-    picture.area(lower, upper, CONTEXT[1])
-    for i, (title, _, colour) in enumerate(BANDS):
+    picture.area(lower, upper, COLOURS[CONTEXT])
+    for i, (title, _) in enumerate(BANDS):
         lower = upper
         upper = [base + row[i] / MIB for base, row in zip(lower, rows)]
-        picture.area(lower, upper, colour)
-        legend.append((title, colour))
-    for i, (title, colour) in enumerate(reversed(legend)):
+        picture.area(lower, upper, COLOURS[title])
+        legend.append(title)
+    for i, title in enumerate(reversed(legend)):
         y = picture.y(0) - 17 * (len(legend) - i) + 12
         picture.parts.append(f'<rect x="{WIDTH - RIGHT + 14}" y="{y - 10:.0f}" '
-                             f'width="11" height="11" fill="{colour}"/>')
+                             f'width="11" height="11" fill="{COLOURS[title]}"/>')
         picture.text(WIDTH - RIGHT + 31, y, title)
 
 

@@ -42,7 +42,7 @@ SHORT = {"FakeTensor with MemTracker": "MemTracker",
          "accelerate estimate-memory": "accelerate",
          "DeepSpeed's estimator": "DeepSpeed"}
 
-HEAD = """# Beside other tools
+HEAD = """# Compared with other tools
 
 This page is printed by a script, which runs all of them:
 
@@ -218,7 +218,7 @@ def print_page(options, batches, steps, found):
                               for tool, answers in found.items()]))
     print("\n![Predicted and measured memory, by tool]"
           f"({PICTURE.relative_to(foretell.ROOT / 'docs')})")
-    print("\n" + table(["tool", "is given", "counts as memory", "answers besides"],
+    print("\n" + table(["tool", "is given", "counts as memory", "also answers"],
                        [[tool.name, tool.reads, tool.counts, tool.answers]
                         for tool in found]))
     print(NOTES.format(gib=options.gib, seconds=options.seconds), end="")

@@ -175,7 +175,7 @@ void MarkCalibrated(const Calibration& calibration, const GapAt& gap,
   if (!calibration.step) {
     memory.warnings.push_back(
         fmt::format("memory: {} does not say at which other sizes its runs "
-                    "were; calibrate anew to have them compared",
+                    "were; calibrate again to have them compared",
                     calibration.origin));
   }
   memory.source.method +=

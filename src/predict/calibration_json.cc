@@ -93,8 +93,9 @@ CalibratedSize ReadSize(JsonObject& object, const Calibration& calibration) {
     const bool is_one = std::ranges::count(calibration.factors, size.factor,
                                            &CalibratedFactor::name) > 0;
     if (!is_one) {
-      object.Fail("factor", fmt::format("is '{}', which is none of the factors",
-                                        size.factor));
+      object.Fail("factor",
+                  fmt::format("is '{}', which is not one of the factors",
+                              size.factor));
     }
   }
   object.Finish();

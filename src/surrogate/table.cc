@@ -94,7 +94,7 @@ void CheckRows(const RawTable& raw) {
   if (raw.columns.empty()) {
     throw Error(
         ErrorCode::kCorrupt,
-        fmt::format("{}: has no column beside '{}'", raw.path, raw.target));
+        fmt::format("{}: has no column other than '{}'", raw.path, raw.target));
   }
   const auto [least, most] = std::ranges::minmax(raw.values);
   if (least < most) return;

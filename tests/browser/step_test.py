@@ -55,6 +55,24 @@ class Report(PageTest):
                         "all => all.map(one => one.getAttribute('aria-label'))")
                     self.assertEqual(found, SECTIONS)
 
+    def test_parts_and_roles_have_the_same_colors(self):
+        page = self.open(self.path, DESK, "light")
+
+        def colors(section):
+            return page.evaluate(
+                """name => Object.fromEntries([...document.querySelectorAll(
+                    `section[aria-label="${name}"] .legend li`)].map(row => [
+                    row.querySelector('i').nextSibling.textContent,
+                    row.querySelector('i').style.background]))""", section)
+
+        parts, roles = colors("Figures"), colors("Memory")
+        for part, role in (("parameters", "parameters"), ("gradients", "gradients"),
+                           ("optimizer states", "optimizer state"),
+                           ("activations", "saved for the backward pass")):
+            if part in parts and role in roles:
+                self.assertEqual(parts[part], roles[role])
+        self.assertEqual(parts["parameters"], roles["parameters"])
+
     def test_is_small(self):
         self.assertLess(self.path.stat().st_size, 1_000_000)
 

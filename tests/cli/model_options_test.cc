@@ -49,6 +49,16 @@ TEST(ModelOptions, OfOneModelHaveNeitherASecondNorBatches) {
   EXPECT_THROW(ParseModel("a.onnx --batch 2", false), CLI::ParseError);
 }
 
+TEST(ModelOptions, TakeALengthForFilesAndForTheZoo) {
+  const ModelOptions options =
+      ParseModel("m.onnx zoo:bert_base zoo:gpt?seq=8 --seq-len 64");
+  EXPECT_THAT(options.models, ElementsAre("m.onnx", "zoo:bert_base?seq=64",
+                                          "zoo:gpt?seq=8&seq=64"));
+  EXPECT_THAT(options.ToRequest(std::nullopt).dims,
+              ElementsAre(Pair(kSequenceLength, 64)));
+  EXPECT_THROW(ParseModel("m.onnx --seq-len 0"), CLI::ValidationError);
+}
+
 TEST(ModelOptions, WritePhaseAndCacheIntoTheNamesOfTheZoo) {
   EXPECT_THAT(ParseModel("zoo:llama2_7b zoo:llama?seq=8 --cache 64 --phase "
                          "decode")

@@ -18,14 +18,16 @@ using testing::IsEmpty;
 std::unique_ptr<CLI::App> SmallProgram() {
   auto app = std::make_unique<CLI::App>("", "foretell");
   CLI::App* predict = app->add_subcommand("predict");
-  for (const char* flag : {"-b,--batch", "--device", "-p,--precision",
-                           "-m,--mode", "--optimizer", "-o,--out"}) {
+  for (const char* flag :
+       {"-b,--batch", "--device", "-p,--precision", "-m,--mode", "--optimizer",
+        "-o,--out", "--seq-len"}) {
     predict->add_option(flag);
   }
   predict->add_flag("--autocast");
   CLI::App* train = app->add_subcommand("train");
   train->add_option("--batch-size");
   train->add_option("--batch");
+  app->add_subcommand("compare")->add_option("--devices");
   return app;
 }
 
@@ -37,6 +39,22 @@ TEST(Synonyms, ReplaceFlagsOfOtherTools) {
   EXPECT_THAT(Own({"predict", "m.onnx", "--batch-size", "8", "--gpu=a100"}),
               ElementsAre("predict", "m.onnx", "--batch", "8",
                           "--device=a100"));
+}
+
+TEST(Synonyms, NameOneDeviceAndSeveralAsTheCommandDoes) {
+  EXPECT_THAT(Own({"compare", "m.onnx", "--device=a30,a40", "--gpu", "a2"}),
+              ElementsAre("compare", "m.onnx", "--devices=a30,a40", "--devices",
+                          "a2"));
+  EXPECT_THAT(Own({"predict", "m.onnx", "--devices", "a30"}),
+              ElementsAre("predict", "m.onnx", "--device", "a30"));
+}
+
+TEST(Synonyms, HaveManyNamesForALength) {
+  for (const char* flag : {"--max-seq-len", "--sequence-length", "--seq_len",
+                           "--context-length", "--seq-len"}) {
+    EXPECT_THAT(Own({"predict", flag, "128"}),
+                ElementsAre("predict", "--seq-len", "128"));
+  }
 }
 
 TEST(Synonyms, GiveSwitchesTheirValue) {
@@ -69,7 +87,7 @@ TEST(Synonyms, LeaveOtherWordsAlone) {
 }
 
 TEST(Synonyms, HintAtWhatReplacesAFlag) {
-  EXPECT_THAT(std::string(HintFor("--seq-len")), HasSubstr("--dim"));
+  EXPECT_THAT(std::string(HintFor("--gpus")), HasSubstr("--parallel"));
   EXPECT_TRUE(HintFor("--batch").empty());
 }
 

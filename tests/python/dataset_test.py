@@ -49,6 +49,10 @@ class Dataset(unittest.TestCase):
         self.assertEqual([label["provenance"] for label in self.dataset.labels],
                          ["simulated", "simulated"])
 
+    def test_says_what_it_holds(self):
+        self.assertEqual(repr(self.dataset),
+                         f"<foretell.Dataset {self.path}: 2 points, 2 labels>")
+
     def test_has_the_arrays_of_the_export(self):
         pairs = zip(self.dataset.graphs(), self.export.graphs(), strict=True)
         for here, there in pairs:

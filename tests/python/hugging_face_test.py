@@ -92,6 +92,28 @@ class Networks(unittest.TestCase):
                     {"input_features": torch.zeros(2, 16, 100),
                      "decoder_input_ids": IDS}, {"labels": IDS})
 
+    def test_whose_forward_looks_at_labels_take_them_for_classes(self):
+        classes = torch.zeros(2, dtype=torch.long)
+        for kind in ("DebertaV2", "Deberta"):
+            module = made(f"{kind}ForSequenceClassification", kind, SMALL)
+            self.expect(module, {"input_ids": IDS}, {"labels": classes})
+            self.assertIsNone(module.config.problem_type)
+
+    def test_that_give_their_loss_on_demand_are_trained_by_it(self):
+        text = SMALL | {"projection_dim": 32, "max_position_embeddings": 32,
+                        "bos_token_id": 0, "eos_token_id": 1}
+        vision = {**SMALL, "image_size": 32, "patch_size": 8}
+        module = made("CLIPModel", "CLIP", {"text_config": text, "projection_dim": 32,
+                                            "vision_config": vision})
+        inputs = {"input_ids": IDS, "pixel_values": torch.zeros(2, 3, 32, 32)}
+        asked = foretell.predict(module, inputs | {"return_loss": True}, mode="training")
+        answer = foretell.predict(module, inputs, mode="training")
+        self.assertEqual(answer.loss, "first output, a scalar")
+        self.assertEqual(answer.memory.total_mib, asked.memory.total_mib)
+        refused = foretell.predict(module, inputs | {"return_loss": False},
+                                   mode="training")
+        self.assertIn("means", refused.loss)
+
     def test_with_checkpoints_compute_layers_again(self):
         inputs = {"input_ids": IDS, "labels": IDS}
         module = causal()

@@ -88,7 +88,7 @@ TEST_F(TableFile, RefusesATargetThatIsTheSameInAllRows) {
 
 TEST_F(TableFile, RefusesATableOfTheTargetAlone) {
   EXPECT_EQ(ErrorOf("memory\n1\n2\n3\n4\n"),
-            path_ + ": has no column beside 'memory'");
+            path_ + ": has no column other than 'memory'");
 }
 
 Table Counted(int rows) {

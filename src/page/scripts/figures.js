@@ -21,18 +21,6 @@ const figureCard = (name, value, interval, unit, source, ...more) => element('di
   name, element('b', {}, `${formatNumber(value)} ${unit}`), rangeBar(value, interval),
   element('span', {}, formatInterval(interval, unit)), note(sourceText(source)), more);
 
-/** Parts of the memory by the names of a verdict, each in the color that its
- *  role has on all pictures. */
-const PART_ROLES = {
-  parameters: 'parameter', buffers: 'buffer', inputs: 'input', activations: 'activation',
-  gradients: 'gradient', 'optimizer states': 'optimizer_state', temporaries: 'backward_temporary',
-};
-const OTHER_PART_COLORS = {
-  'CUDA context': REST_COLOR, workspaces: 'var(--soft)', 'NCCL buffers': 'var(--accent)',
-  'allocator cache': 'var(--line)',
-};
-const partColor = (name) => PART_ROLES[name] ? roleColor(PART_ROLES[name]) : OTHER_PART_COLORS[name] ?? REST_COLOR;
-
 const OUTCOME_CLASSES = {fits: 'good', tight: 'tight', 'does not fit': 'bad'};
 
 /** What a reader asks first, as text shows it. */

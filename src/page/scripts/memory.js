@@ -1,14 +1,6 @@
 'use strict';
 // Memory over the step: every large tensor is a band from its birth to its death.
 
-const ROLES = {
-  input: 'inputs', parameter: 'parameters', buffer: 'buffers', activation: 'activations',
-  saved: 'saved for the backward pass', gradient: 'gradients',
-  backward_temporary: 'temporaries of the backward pass',
-  optimizer_state: 'optimizer state', optimizer_temporary: 'temporaries of the optimizer',
-};
-const roleColor = colorsOf(Object.keys(ROLES));
-const roleName = (role) => ROLES[role] ?? role;
 const topModule = (path) => path ? path.split('.').slice(0, 2).join('.') : 'no module';
 
 /** Where each tensor lies at each moment, piled up in the order of birth:

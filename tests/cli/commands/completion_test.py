@@ -4,9 +4,11 @@
 import os
 import pathlib
 import pty
+import re
 import select
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 import unittest
@@ -54,7 +56,8 @@ class Shell:
 
 class Completion(unittest.TestCase):
 
-    def shell(self, name):
+    def script(self, name):
+        """The file of what a shell is to load."""
         if not shutil.which(name):
             self.skipTest(f"no {name}")
         script = run("completion", name)
@@ -63,7 +66,10 @@ class Completion(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         path = pathlib.Path(folder.name, "completion")
         path.write_text(script.stdout)
-        shell = Shell(name, path)
+        return path
+
+    def shell(self, name):
+        shell = Shell(name, self.script(name))
         self.addCleanup(shell.close)
         return shell
 
@@ -83,6 +89,31 @@ class Completion(unittest.TestCase):
 
     def test_zsh_completes_commands_and_flags(self):
         self.check("zsh")
+
+    def test_fish_completes_commands_flags_and_values(self):
+        script = self.script("fish")
+        for words, expected in (("pred", "predict"), ("mig pa", "pack"),
+                                ("predict --prec", "--precision"),
+                                ("fits --max-l", "--max-latency"),
+                                ("predict --mode tr", "training"),
+                                ("predict --device rtx-40", "rtx-4090"),
+                                ("predict zoo:resnet10", "zoo:resnet101")):
+            shown = subprocess.run(
+                ["fish", "--no-config", "-c",
+                 f"source {script}; complete -C 'foretell {words}'"],
+                capture_output=True, text=True, timeout=SECONDS).stdout
+            offered = [line.split("\t")[0] for line in shown.splitlines()]
+            self.assertIn(expected, offered, words)
+
+    def test_fish_knows_which_flags_take_a_value(self):
+        """It would else take the value for one more model, and offer networks."""
+        script = run("completion", "fish").stdout
+        kinds = dict(re.findall(r"-n '__fish_seen_subcommand_from predict' "
+                                r"-l (\S+) (-\w+)", script))
+        self.assertEqual([kinds[flag] for flag in ("input", "html", "device", "mode")],
+                         ["-r", "-r", "-xa", "-xa"])
+        for flag in ("json", "autocast", "help"):
+            self.assertEqual(kinds[flag], "-d", flag)
 
 
 if __name__ == "__main__":

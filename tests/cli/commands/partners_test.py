@@ -89,7 +89,7 @@ class Partners(unittest.TestCase):
             self.assertEqual(run(*PREDICT, *flags.split()).returncode, OK)
 
     def test_flags_without_any_effect_are_none(self):
-        for words in (("compare", ONNX, "--device", "a30"),
+        for words in (("compare", ONNX, "--profile", "1g.5gb"),
                       ("calibrate", ONNX, "--sweep", "batch=1..8", "--lora", "r=1,targets=x"),
                       ("dataset", "generate", ONNX, "--out", "d", "--parallel", "ddp:2")):
             outcome = run(*words)

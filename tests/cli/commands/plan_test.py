@@ -7,7 +7,10 @@ import sys
 import tempfile
 import unittest
 
-from calls import ONNX, BOUNDED, OK, DOES_NOT_FIT, USAGE, MODEL_FAILED, run
+from calls import ONNX, BOUNDED, SOURCE, OK, DOES_NOT_FIT, USAGE, MODEL_FAILED, run
+
+
+PATCHES = str(SOURCE / "tests/frontends/data/exported/patches.pt2")
 
 
 class Plan(unittest.TestCase):
@@ -42,6 +45,12 @@ class Plan(unittest.TestCase):
         larger = self.plan("zoo:unet", "--axis", "resolution", "--batch",
                            "2", "--memory", "16GiB", "--step", "16")
         self.assertLess(larger["value"], found["value"])
+
+    def test_a_resolution_leaves_what_follows_from_it_to_the_file(self):
+        # The second input has half the edge of the image.
+        found = self.plan(PATCHES, "--axis", "resolution", "--batch", "1", "--memory",
+                          "2GiB", "--limit", "256")
+        self.assertEqual(found["value"], 256)
 
     def test_a_search_keeps_to_the_batches_that_a_file_allows(self):
         found = self.plan(BOUNDED, "--memory", "16GiB")

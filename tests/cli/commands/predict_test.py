@@ -11,8 +11,12 @@ import subprocess
 import tempfile
 import unittest
 
-from calls import (BINARY, ONNX, SCRIPT, USAGE, MODEL_FAILED, run,
+from calls import (BINARY, ONNX, SCRIPT, SOURCE, USAGE, MODEL_FAILED, run,
                    predict_json)
+
+
+# Open in its batch and its length: f32[batch,length,32].
+TOKENS = str(SOURCE / "tests/frontends/data/causal/dynamic.onnx")
 
 
 class Predict(unittest.TestCase):
@@ -52,6 +56,33 @@ class Predict(unittest.TestCase):
         (script,) = predict_json(SCRIPT, "-i", "f32[4,3,224,224]")["results"]
         self.assertEqual(onnx["static_features"], script["static_features"])
         self.assertEqual(script["parameters"], 11_689_512)
+
+    def test_an_input_may_be_its_sizes_alone(self):
+        (whole,) = predict_json(SCRIPT, "-i", "x=f32[4,3,64,64]")["results"]
+        for text in ("4,3,64,64", "(4, 3, 64, 64)", "float32[4,3,64,64]",
+                     "x=torch.float32[4,3,64,64]"):
+            (short,) = predict_json(SCRIPT, "--input", text)["results"]
+            self.assertEqual(short["inputs"], whole["inputs"], text)
+            self.assertEqual(short["memory"], whole["memory"], text)
+        (tokens,) = predict_json("zoo:bert_base", "--input", "4,64")["results"]
+        self.assertEqual((tokens["inputs"][0]["dtype"], tokens["inputs"][0]["shape"]),
+                         ("i64", [4, 64]))
+        (typed,) = predict_json(TOKENS, "--input", "1,64,32")["results"]
+        self.assertEqual(typed["inputs"][0]["shape"], [1, 64, 32])
+
+    def test_a_length_goes_to_the_dimension_that_is_one(self):
+        (named,) = predict_json(TOKENS, "--dim", "x.1=48")["results"]
+        for flag in ("--seq-len", "--max-seq-len"):
+            (short,) = predict_json(TOKENS, flag, "48")["results"]
+            self.assertEqual(short["inputs"][0]["shape"], [1, 48, 32])
+            self.assertEqual(short["memory"], named["memory"])
+        (zoo,) = predict_json("zoo:bert_base", "--seq-len", "48")["results"]
+        self.assertEqual(zoo["inputs"][0]["shape"], [1, 48])
+        outcome = run("predict", ONNX, "--seq-len", "48")
+        self.assertEqual(outcome.returncode, MODEL_FAILED)
+        self.assertIn("--seq-len 48: the model leaves no length open", outcome.stderr)
+        self.assertIn("no field 'seq'", run("predict", "zoo:resnet18", "--seq-len",
+                                            "48").stderr)
 
     def test_memory_parts_add_up(self):
         (result,) = predict_json(ONNX, "--batch", "8")["results"]
@@ -106,6 +137,27 @@ class Predict(unittest.TestCase):
         self.assertEqual(error["model"], str(bad))
         self.assertEqual(error["code"], "corrupt")
         self.assertIn("bad.onnx", outcome.stderr)
+
+    def test_jobs_answer_as_one_process_does(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bad = pathlib.Path(folder, "bad.onnx")
+            bad.write_text("not a model")
+            models = (ONNX, SCRIPT, bad, "zoo:mobilenet_v2", ONNX)
+            for form in ("--json", "--csv"):
+                with self.subTest(form=form):
+                    one, three = (
+                        run("predict", *models, "-i", "f32[2,3,224,224]", form,
+                            "--jobs", jobs) for jobs in (1, 3))
+                    self.assertEqual(one.returncode, MODEL_FAILED)
+                    self.assertIn("bad.onnx", one.stderr)
+                    self.assertEqual(one.stdout, three.stdout)
+                    self.assertEqual(one.stderr, three.stderr)
+                    self.assertEqual(one.returncode, three.returncode)
+
+    def test_jobs_need_a_form_without_a_table(self):
+        answer = run("predict", ONNX, ONNX, "--jobs", "2")
+        self.assertEqual(answer.returncode, USAGE)
+        self.assertIn("--jobs needs --json or --csv", answer.stderr)
 
     def test_the_batch_is_one_where_none_is_named(self):
         (result,) = predict_json(ONNX)["results"]

@@ -211,7 +211,7 @@ class Usage(unittest.TestCase):
                 (["predict", ONNX, "--btach", "8"], "no flag '--btach'; near: --batch"),
                 (["predict", ONNX, "--batch", "1e3"], "'1e3': expected a whole number"),
                 (["max-batch", ONNX, "--batch", "8"], "no flag '--batch'"),
-                (["predict", ONNX, "--seq-len", "8"], "--dim NAME=SIZE"),
+                (["predict", ONNX, "--gpus", "8"], "--parallel ddp:N"),
                 (["devices", "h100"], "'h100' is not expected"),
                 (["predict"], "MODEL is required"),
                 (["--hlep"], "no flag '--hlep'; near: --help"),
@@ -237,6 +237,23 @@ class Usage(unittest.TestCase):
         self.assertEqual(outcome.returncode, MODEL_FAILED)
         self.assertIn("resnet50: no such file; zoo:resnet50 is a stock network", outcome.stderr)
         self.assertNotIn("zoo:", run("predict", "gone.onnx").stderr)
+
+    def test_names_of_other_places_are_told_where_to_go(self):
+        for name, step in (
+                ("bert-base-uncased", "; zoo:bert_base is a stock network"),
+                ("meta-llama/Llama-3-8B", "; zoo:llama3_8b is a stock network"),
+                ("some/net", "hf download some/net config.json"),
+                ("https://a.b/net.onnx", "; URLs are not fetched: download the file"),
+                ("net.py:Net", "opened in Python: foretell.predict('net.py:Net'")):
+            with self.subTest(name=name):
+                outcome = run("predict", name)
+                self.assertEqual(outcome.returncode, MODEL_FAILED)
+                self.assertIn(step, outcome.stderr)
+
+    def test_one_model_too_many_is_told_in_plain_words(self):
+        outcome = run("compare", "zoo:resnet18", "zoo:resnet50")
+        self.assertEqual(outcome.returncode, USAGE)
+        self.assertIn("error: compare takes one MODEL, got 2; see", outcome.stderr)
 
     def test_missing_file_and_directory_are_named(self):
         for path in ("/nonexistent/model.onnx", str(SOURCE)):
