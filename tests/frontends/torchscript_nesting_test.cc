@@ -130,7 +130,7 @@ TEST(PickleCheck, NamesTheByteAndBothValues) {
                   "byte 6: memo number 16777216, expected less than 7");
   ExpectBadPickle("N", "byte 1: needs 1 byte, 0 left");
   ExpectBadPickle("cno line", "byte 1: a line without an end");
-  ExpectBadPickle("\1.", "byte 1: instruction 1 is none");
+  ExpectBadPickle("\1.", "byte 1: instruction 1 is not one");
 }
 
 TEST(PickleCheck, NamesOnlyWhatFilesHold) {

@@ -235,7 +235,7 @@ TEST(Calibration, SaysOnceWhatAnOldFileLacks) {
           .Predict(Images(4, 48, 48));
   EXPECT_THAT(prediction[Target::kMemory].warnings,
               ElementsAre("memory: gap.json does not say at which other sizes "
-                          "its runs were; calibrate anew to have them "
+                          "its runs were; calibrate again to have them "
                           "compared"));
 }
 
@@ -246,7 +246,7 @@ TEST(Calibration, NamesTheFactorThatIsNone) {
   json.replace(json.find(factor), factor.size(), "\"factor\": \"depth\"");
   ExpectError([&] { CalibrationFromJson(json, "gap.json"); },
               ErrorCode::kCorrupt,
-              "step.inputs[0].shape[3].factor is 'depth', which is none of "
+              "step.inputs[0].shape[3].factor is 'depth', which is not one of "
               "the factors");
 }
 
