@@ -73,7 +73,7 @@ const std::vector<PartnerRow>& Rows() {
   constexpr auto kAllBut = PartnerRow::kAllBut;
   constexpr std::string_view kTraining =
       "needs --mode training";
-  static const std::vector<PartnerRow> kRows = {
+  static const std::vector<PartnerRow> kPartners = {
       {"",
        kFlags,
        {"--optimizer", "--foreach", "--fused", "--set-to-none", "--accumulate",
@@ -241,7 +241,7 @@ const std::vector<PartnerRow>& Rows() {
        [](G given) { return !given.Has("--resume"); },
        "is stored in the run that --resume goes on with"},
   };
-  return kRows;
+  return kPartners;
 }
 
 /// Words of the flags of `row` that were given to `command`.
