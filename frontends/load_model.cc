@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -49,15 +48,6 @@ std::function<Program()> StartReading(
   }
   auto file = std::make_shared<RegularFile>(std::move(opened));
   return [file, options] { return LoadHere(std::move(*file), options); };
-}
-
-/// Those of `traces` whose inputs have a type each: a sandbox is not told which
-/// ones are left to the file, and would take them to be f32.
-std::vector<ExpectedTrace> WithTypes(std::vector<ExpectedTrace> traces) {
-  std::erase_if(traces, [](const ExpectedTrace& trace) {
-    return !std::ranges::all_of(trace.inputs.inputs, &BoundInput::says_dtype);
-  });
-  return traces;
 }
 
 /// Opens the file; what is returned makes a program of it. A conversion waits
@@ -121,7 +111,7 @@ Program LoadHere(RegularFile file, const LoadOptions& options) {
 LoadingModel::LoadingModel(const std::string& path, const LoadOptions& options,
                            const std::vector<ExpectedTrace>& expected) {
   try {
-    wait_ = StartLoading(path, options, WithTypes(expected));
+    wait_ = StartLoading(path, options, expected);
   } catch (const Error&) {
     wait_ = [failure = std::current_exception()]() -> Program {
       std::rethrow_exception(failure);

@@ -150,6 +150,7 @@ void PutInputs(ByteWriter& writer, const std::vector<BoundInput>& inputs) {
   for (const BoundInput& input : inputs) {
     writer.Text(input.name);
     PutTensorType(writer, input.type);
+    writer.Number(std::uint8_t{input.says_dtype});
     PutNumbers(writer, input.values);
     writer.Number(input.fill);
     writer.Number(std::uint64_t{input.from_example.size()});
@@ -165,6 +166,7 @@ std::vector<BoundInput> TakeInputs(ByteReader& reader) {
   for (BoundInput& input : inputs) {
     input.name = reader.Text();
     input.type = TakeTensorType(reader);
+    input.says_dtype = reader.Number<std::uint8_t>() != 0;
     input.values = TakeNumbers(reader);
     input.fill = reader.Number<std::int64_t>();
     for (std::uint64_t left = TakeCount(reader, kMostDims); left > 0; --left) {

@@ -34,7 +34,8 @@ std::string Pack(const Predictions& predictions, JobsOutput output) {
   if (output == JobsOutput::kJson) {
     return ReportsToJson(predictions.reports, predictions.errors).dump();
   }
-  return AnswersToJson(CsvLines(predictions.reports), predictions.errors).dump();
+  return AnswersToJson(CsvLines(predictions.reports), predictions.errors)
+      .dump();
 }
 
 /// What the process of `model` sent, or why it sent nothing.

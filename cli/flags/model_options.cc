@@ -134,8 +134,8 @@ Precision UncastPrecision(Precision precision) {
 std::function<bool(const std::string&)> MayInstall(bool is_said,
                                                    bool is_quiet) {
   if (is_said) return [](const std::string&) { return true; };
-  const bool is_terminal = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
-  if (is_quiet || !is_terminal) return {};
+  if (is_quiet) return {};
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return {};
   return [](const std::string& question) {
     WipeProgress();
     std::cerr << fmt::format("foretell: {} [y/N] ", OnALine(question));
@@ -282,7 +282,7 @@ void ModelOptions::WarnOfMissingLocks() const {
   const bool has_files = std::ranges::any_of(
       models,
       [](const std::string& name) { return !name.starts_with(zoo::kPrefix); });
-  if (sandbox != "auto" || !has_files) return;
+  if (is_quiet || sandbox != "auto" || !has_files) return;
   const std::string missing = MissingLocks();
   if (missing.empty()) return;
   PrintWarning(fmt::format(
@@ -351,15 +351,14 @@ std::vector<ReportError> ForEachTrace(
   const std::vector<ExpectedTrace> traces = TracesOf(options);
   const auto total =
       static_cast<std::int64_t>(options.models.size() * traces.size());
-  std::optional<ProgressBar> progress;
-  if (!options.is_quiet) progress.emplace();
+  ProgressBar progress(!options.is_quiet);
   std::int64_t done = 0;
   std::vector<ReportError> errors;
   // With a single model, the stage is shown instead of a count.
   const auto stage = [&](int number, const std::string& what) {
-    if (progress && total == 1) progress->ShowStage(number, kStages, what);
+    if (total == 1) progress.ShowStage(number, kStages, what);
   };
-  if (!options.is_quiet) options.WarnOfMissingLocks();
+  options.WarnOfMissingLocks();
   ModelQueue queue(options.models, options.ToLoadOptions(),
                    WithOthers(traces, also));
   for (const std::string& path : options.models) {
@@ -368,8 +367,8 @@ std::vector<ReportError> ForEachTrace(
       stage(0, "opening " + path);
       const Program program = queue.Next();
       for (const ExpectedTrace& trace : traces) {
-        if (progress && total > 1) {
-          progress->Show(done++, total, std::ssize(errors), path);
+        if (total > 1) {
+          progress.Show(done++, total, std::ssize(errors), path);
         }
         const std::vector<BoundInput> inputs =
             BindInputs(program.inputs(), trace.inputs, path);

@@ -26,10 +26,12 @@ std::string Duration(double seconds) {
 
 }  // namespace
 
-ProgressBar::ProgressBar()
-    : shown_(isatty(STDERR_FILENO) == 1), started_(Clock::now()) {}
+ProgressBar::ProgressBar(bool is_shown)
+    : shown_(is_shown && isatty(STDERR_FILENO) == 1), started_(Clock::now()) {}
 
-ProgressBar::~ProgressBar() { WipeProgress(); }
+ProgressBar::~ProgressBar() {
+  if (shown_) WipeProgress();
+}
 
 void ProgressBar::Show(std::int64_t done, std::int64_t total,
                        std::int64_t failed, const std::string& current) {

@@ -10,7 +10,8 @@ namespace foretell::cli {
 /// redrawn in place on stderr while that is a terminal; otherwise nothing.
 class ProgressBar {
  public:
-  ProgressBar();
+  /// Draws nothing at all unless it `is_shown`.
+  explicit ProgressBar(bool is_shown = true);
   /// Wipes the line.
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;

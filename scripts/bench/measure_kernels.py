@@ -271,7 +271,7 @@ def memory_fields(call, device):
 
 @contextlib.contextmanager
 def locked(file):
-    """Holds the lock; without a file there is none."""
+    """Holds the lock of a file; takes no lock if none is given."""
     if file is None:
         yield
         return
