@@ -12,6 +12,7 @@
 
 #include "foretell/error.h"
 #include "src/program/call_checks.h"
+#include "src/program/recorder.h"
 
 namespace foretell::torchscript {
 namespace {
@@ -55,6 +56,8 @@ torch::jit::Operator Guarded(const torch::jit::Operator& original,
       [schema, check,
        run = original.getOperation()](torch::jit::Stack& stack) mutable {
         check(schema, stack);
+        // `tensor` fills what it makes on the host, and moves it then.
+        const NamedDeviceScope named;
         run(stack);
       };
   return {schema.name(),        schema.overload_name(),

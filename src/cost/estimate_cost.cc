@@ -57,6 +57,7 @@ constexpr double kUsPerS = 1e6;
 /// Until the first kernel of a node is queued.
 double DispatchUs(const OperatorGraph& graph, const Node& node,
                   const CostOptions& options) {
+  if (node.FindAttribute(kSavedAttribute) != nullptr) return 0;
   double us = cost::DispatchUs(node.kind);
   if (node.kind == OpKind::kOptimizerUpdate) {
     us +=

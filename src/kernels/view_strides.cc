@@ -97,6 +97,11 @@ std::optional<Strides> Slice(const View& view) {
   return result;
 }
 
+/// The strides that the operator says.
+std::optional<Strides> AsStrided(const View& view) {
+  return view.node.Ints("stride", ContiguousStrides(view.new_shape));
+}
+
 /// A part of the tensor, or windows over it (diagonal, unfold): a view whatever
 /// its strides, which are taken for row-major.
 std::optional<Strides> KeepOrReshape(const View& view) {
@@ -114,6 +119,7 @@ constexpr ViewOperator kViewOperators[] = {
     {"_reshape_alias", &Reshape},
     {"_unsafe_view", &Reshape},
     {"adjoint", &TransposeLastTwo},
+    {"as_strided", &AsStrided},
     {"broadcast_to", &Expand},
     {"contiguous", &Contiguous},
     {"expand", &Expand},

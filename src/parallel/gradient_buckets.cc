@@ -35,7 +35,9 @@ std::vector<GradientBucket> MakeBuckets(const OperatorGraph& graph,
     buckets.push_back(std::exchange(filling.bucket, {}));
   }
   for (auto& [type, filling] : fillings) {
-    if (filling.bucket.bytes > 0) buckets.push_back(std::move(filling.bucket));
+    // A parameter may have no elements.
+    if (filling.bucket.parameters.empty()) continue;
+    buckets.push_back(std::move(filling.bucket));
   }
   return buckets;
 }

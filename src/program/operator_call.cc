@@ -69,6 +69,50 @@ void ReplaceDevices(torch::jit::Stack& stack, size_t first,
   }
 }
 
+namespace {
+
+/// True of a call that makes a floating-point or complex tensor with dimensions
+/// out of its sizes alone and fills it: empty() is also called by operators of
+/// TorchScript (`tensor`), which write into it themselves.
+bool MakesFloats(const c10::FunctionSchema& schema,
+                 const torch::jit::Stack& stack, size_t first) {
+  if (schema.name().starts_with("aten::empty")) return false;
+  const auto argument = [&](const char* name) {
+    const std::optional<int> index = schema.argumentIndexWithName(name);
+    return index ? &stack[first + static_cast<size_t>(*index)] : nullptr;
+  };
+  for (size_t i = first; i < stack.size(); ++i) {
+    if (stack[i].isTensor() || stack[i].isTensorList()) return false;
+  }
+  const c10::IValue* size = argument("size");
+  const c10::IValue* dtype = argument("dtype");
+  if (size == nullptr || dtype == nullptr || !size->isIntList() ||
+      size->toIntVector().empty()) {
+    return false;
+  }
+  if (dtype->isNone()) {
+    const c10::IValue* fill = argument("fill_value");
+    return fill != nullptr ? fill->isDouble()
+                           : schema.name() != "aten::randint";
+  }
+  return c10::isFloatingType(dtype->toScalarType()) ||
+         c10::isComplexType(dtype->toScalarType());
+}
+
+}  // namespace
+
+bool GiveDevice(const c10::FunctionSchema& schema, torch::jit::Stack& stack,
+                c10::DeviceType device) {
+  const size_t first = stack.size() - schema.arguments().size();
+  const std::optional<int> index = schema.argumentIndexWithName("device");
+  if (!index || !stack[first + static_cast<size_t>(*index)].isNone() ||
+      !MakesFloats(schema, stack, first)) {
+    return false;
+  }
+  stack[first + static_cast<size_t>(*index)] = c10::Device(device);
+  return true;
+}
+
 bool NamesDevice(const torch::jit::Stack& stack, size_t first,
                  c10::DeviceType device) {
   return std::any_of(stack.begin() + static_cast<std::ptrdiff_t>(first),

@@ -40,6 +40,11 @@ std::string TargetOf(const c10::OperatorHandle& op);
 /// Makes every Device argument `device`.
 void ReplaceDevices(torch::jit::Stack& stack, size_t first,
                     c10::DeviceType device);
+/// Gives `device` to a call that makes floating-point numbers with dimensions
+/// out of their sizes alone and names no device, and says whether it was one.
+/// Whole numbers are left on the host, where code looks at them.
+bool GiveDevice(const c10::FunctionSchema& schema, torch::jit::Stack& stack,
+                c10::DeviceType device);
 /// True when an argument is a Device of type `device`: without a tensor on it
 /// this is the only way to get a result there.
 bool NamesDevice(const torch::jit::Stack& stack, size_t first,

@@ -12,6 +12,8 @@
 #include <string>
 
 #include "foretell/error.h"
+#include "foretell/program.h"
+#include "src/program/operator_call.h"
 
 namespace foretell {
 namespace {
@@ -80,6 +82,28 @@ bool RunsOnCpu(const c10::OperatorHandle& op) {
 }
 
 }  // namespace
+
+bool HasHostFloats(const c10::FunctionSchema& schema,
+                   const torch::jit::Stack& stack) {
+  bool found = false;
+  auto value = stack.end() - std::ssize(schema.arguments());
+  for (const c10::Argument& argument : schema.arguments()) {
+    const bool is_written =
+        argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    ForEachTensor(*value++, [&](const at::Tensor& tensor) {
+      if (!tensor.is_cpu() || tensor.dim() == 0) return;
+      if (is_written) {
+        throw Error(ErrorCode::kUnsupported,
+                    "writes into a tensor on the host, " +
+                        ToString(TypeOf(tensor)) +
+                        ", which is not traced; make it on the device "
+                        "(device=x.device)");
+      }
+      found = found || tensor.is_floating_point() || tensor.is_complex();
+    });
+  }
+  return found && schema.name() != "aten::copy_";
+}
 
 void MoveToMeta(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
   constexpr std::string_view kReadHost[] = {"aten::_pack_padded_sequence",

@@ -150,11 +150,20 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
                              torch::jit::Stack& stack) {
   const c10::FunctionSchema& schema = op.schema();
   const size_t first = stack.size() - schema.arguments().size();
-  if (redirect_devices_) ReplaceDevices(stack, first, device_);
-  if (expects_host_tensors_ && device_ == c10::DeviceType::Meta &&
-      TouchesTrace(stack, first)) {
-    const UnrecordedScope unrecorded(TensorRole::kInput);
-    MoveToMeta(schema, stack);
+  if (redirect_devices_) {
+    ReplaceDevices(stack, first, device_);
+    if (device_ == c10::DeviceType::Meta &&
+        GiveDevice(schema, stack, device_)) {
+      NameOnce(op, made_on_host_);
+    }
+  }
+  if (device_ == c10::DeviceType::Meta && TouchesTrace(stack, first)) {
+    const bool has_host_floats = HasHostFloats(schema, stack);
+    if (has_host_floats) NameOnce(op, made_on_host_);
+    if (has_host_floats || expects_host_tensors_) {
+      const UnrecordedScope unrecorded(TensorRole::kInput);
+      MoveToMeta(schema, stack);
+    }
   }
   RequireKnownForms(schema, stack);
   RequireFewParts(schema, stack);
@@ -196,16 +205,20 @@ NodeSpec Recorder::SpecOf(const c10::OperatorHandle& op,
                           const torch::jit::Stack& stack) {
   const size_t first = stack.size() - op.schema().arguments().size();
   NodeSpec spec{.target = TargetOf(op)};
-  const bool holds = calls_ && phase_ == Phase::kForward;
-  if (holds) held_.Enter(calls_(), builder_.num_nodes());
+  std::vector<at::Tensor> operands;
   for (size_t i = first; i < stack.size(); ++i) {
     ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
       if (tensor.device().type() != device_) return;
-      const ValueId value = ValueOf(tensor);
-      spec.inputs.push_back(value);
-      const auto maker = makers_.find(value);
-      if (holds && maker != makers_.end()) held_.Read(tensor, maker->second);
+      spec.inputs.push_back(ValueOf(tensor));
+      operands.push_back(tensor);
     });
+  }
+  if (calls_ && phase_ == Phase::kForward) {
+    held_.Enter(calls_(), builder_.num_nodes());
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const NodeId maker = builder_.value(spec.inputs[i]).producer;
+      if (maker != kNone) held_.Read(operands[i], maker);
+    }
   }
   spec.attributes = ToAttributes(op.schema(), stack, first);
   if (AutocastRegion::IsCasting()) {
@@ -224,7 +237,6 @@ void Recorder::RecordResults(NodeId node,
     const ValueId value = builder_.AddResult(
         node, FreshName(fmt::format("{}", node)), TypeOf(tensor), storage);
     Track(tensor, value);
-    makers_.emplace(value, node);
   }
 }
 
@@ -260,16 +272,21 @@ void Recorder::Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
 
 void Recorder::NoteDecision(const c10::OperatorHandle& op,
                             const torch::jit::Stack& stack) {
-  constexpr std::size_t kMostNamed = 3;
-  if (decided_by_data_.size() == kMostNamed || !DependsOnData(op, stack) ||
-      !TouchesTrace(stack, stack.size() - op.schema().arguments().size())) {
-    return;
+  if (DependsOnData(op, stack) &&
+      TouchesTrace(stack, stack.size() - op.schema().arguments().size())) {
+    NameOnce(op, decided_by_data_);
   }
+}
+
+void Recorder::NameOnce(const c10::OperatorHandle& op,
+                        std::vector<std::string>& names) const {
+  constexpr std::size_t kMostNamed = 3;
+  if (names.size() == kMostNamed) return;
   const std::string scope = scope_ ? scope_() : "";
   std::string text = TargetOf(op);
   if (!scope.empty()) text += fmt::format(" in '{}'", scope);
-  if (std::ranges::find(decided_by_data_, text) == decided_by_data_.end()) {
-    decided_by_data_.push_back(std::move(text));
+  if (std::ranges::find(names, text) == names.end()) {
+    names.push_back(std::move(text));
   }
 }
 
@@ -293,5 +310,15 @@ UnrecordedScope::~UnrecordedScope() {
 }
 
 UntracedScope::UntracedScope() : off_(kHookKey) {}
+
+NamedDeviceScope::NamedDeviceScope() : recorder_(Recorder::Current()) {
+  if (recorder_ == nullptr) return;
+  redirected_ = recorder_->redirects_devices();
+  recorder_->RedirectDevices(false);
+}
+
+NamedDeviceScope::~NamedDeviceScope() {
+  if (recorder_ != nullptr) recorder_->RedirectDevices(redirected_);
+}
 
 }  // namespace foretell

@@ -50,6 +50,7 @@ class Recorder final : public StorageListener {
   NodeId num_nodes() const { return builder_.num_nodes(); }
   /// Whether Device arguments of recorded calls become this trace's device.
   void RedirectDevices(bool redirect) { redirect_devices_ = redirect; }
+  bool redirects_devices() const { return redirect_devices_; }
   /// Whether calls that touch nothing of the trace may only be the operators of
   /// host_operators.h, on a trace on meta.
   void RestrictHost(bool restricts) { restricts_host_ = restricts; }
@@ -106,6 +107,12 @@ class Recorder final : public StorageListener {
     return decided_by_data_;
   }
 
+  /// Operators that make floating-point tensors and name no device, or compute
+  /// with one of the host beside tensors of the trace, which eager code does
+  /// not do on a GPU: "zeros in 'head'", the first few. The trace has these
+  /// tensors on the device.
+  const std::vector<std::string>& made_on_host() const { return made_on_host_; }
+
   std::int32_t OnAllocate(std::size_t bytes) override;
   void OnFree(std::int32_t storage) override;
 
@@ -123,6 +130,8 @@ class Recorder final : public StorageListener {
   bool TouchesTrace(const torch::jit::Stack& stack, size_t first) const;
   /// The value that `tensor` is, made known as a buffer if it is new.
   ValueId ValueOf(const at::Tensor& tensor);
+  /// Records `tensor` as a view of `base`, a result in the same storage.
+  ValueId AddView(ValueId base, const at::Tensor& tensor);
   void Track(const at::Tensor& tensor, ValueId value);
   void CallAndRecord(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                      torch::jit::Stack& stack);
@@ -133,6 +142,9 @@ class Recorder final : public StorageListener {
                torch::jit::Stack& stack);
   void NoteDecision(const c10::OperatorHandle& op,
                     const torch::jit::Stack& stack);
+  /// Adds the operator and where it stands to `names`, the first few alone.
+  void NameOnce(const c10::OperatorHandle& op,
+                std::vector<std::string>& names) const;
   std::string FreshName(const std::string& wanted);
   NodeId CurrentNode() const;
 
@@ -152,8 +164,6 @@ class Recorder final : public StorageListener {
   std::function<std::string()> scope_;
   std::function<std::vector<std::string>()> calls_;
   HeldArguments held_;
-  /// By value: the node that made it.
-  std::unordered_map<ValueId, NodeId> makers_;
   std::unordered_map<const at::TensorImpl*, Tracked> tracked_;
   /// Values by storage, oldest first: autograd hands saved tensors out as new
   /// objects, which are recognised by storage and shape.
@@ -167,6 +177,7 @@ class Recorder final : public StorageListener {
   std::vector<bool> living_;
   std::vector<std::string> fallbacks_;
   std::vector<std::string> decided_by_data_;
+  std::vector<std::string> made_on_host_;
 };
 
 /// While it lives, ATen calls are not recorded and storages get `role`.
@@ -194,6 +205,20 @@ class UntracedScope {
  private:
   c10::impl::ExcludeDispatchKeyGuard off_;
   UnlistenedScope unlistened_;
+};
+
+/// While it lives, recorded calls keep the devices that they name: for code of
+/// LibTorch that fills on the host what it makes.
+class NamedDeviceScope {
+ public:
+  NamedDeviceScope();
+  ~NamedDeviceScope();
+  NamedDeviceScope(const NamedDeviceScope&) = delete;
+  NamedDeviceScope& operator=(const NamedDeviceScope&) = delete;
+
+ private:
+  Recorder* recorder_;
+  bool redirected_ = false;
 };
 
 }  // namespace foretell

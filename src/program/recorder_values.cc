@@ -78,6 +78,18 @@ ValueId Recorder::AddSource(const std::string& name, const at::Tensor& tensor) {
   return value;
 }
 
+ValueId Recorder::AddView(ValueId base, const at::Tensor& tensor) {
+  NodeSpec spec{.target = "as_strided", .inputs = {base}};
+  spec.attributes = {{"size", tensor.sizes().vec()},
+                     {"stride", tensor.strides().vec()},
+                     {"storage_offset", tensor.storage_offset()},
+                     {std::string(kSavedAttribute), true}};
+  spec.phase = phase_;
+  if (scope_) spec.scope = scope_();
+  RecordResults(builder_.AddNode(std::move(spec)), {tensor});
+  return tracked_.at(tensor.unsafeGetTensorImpl()).value;
+}
+
 ValueId Recorder::ValueOf(const at::Tensor& tensor) {
   const auto found = tracked_.find(tensor.unsafeGetTensorImpl());
   if (found != tracked_.end()) return found->second.value;
@@ -87,10 +99,16 @@ ValueId Recorder::ValueOf(const at::Tensor& tensor) {
     if (builder_.value(*it).type.shape == tensor.sizes().vec()) return *it;
   }
   // A view that was made outside the recording, of a parameter's slices say, is
-  // a source of its own; a result keeps its data flow.
+  // a source of its own. One that an operator made inside and saved for its
+  // backward is the result; it needs a node where dimensions are named that the
+  // result lacks. The networks are trained on graphs without the other nodes.
   const bool is_source =
       candidates.empty() || builder_.value(candidates.back()).producer == kNone;
-  if (!is_source) return candidates.back();
+  if (!is_source) {
+    const ValueId result = candidates.back();
+    const auto rank = std::ssize(builder_.value(result).type.shape);
+    return rank < tensor.dim() ? AddView(result, tensor) : result;
+  }
   const std::string base =
       candidates.empty()
           ? std::string(TensorRoleName(builder_.storage(storage).role))

@@ -423,6 +423,12 @@ class Tracer {
                          " has no meta kernel: it was run on the CPU for "
                          "its shapes");
     }
+    if (!recorder_.made_on_host().empty()) {
+      warnings.push_back(fmt::format(
+          "tensors made without a device ({}) are taken as made on the GPU; "
+          "PyTorch makes them on the CPU and stops where they meet the GPU's",
+          Joined(recorder_.made_on_host())));
+    }
     if (!recorder_.decided_by_data().empty()) {
       warnings.push_back(
           fmt::format("the content of random data decided sizes or branches "

@@ -293,17 +293,65 @@ TEST(TorchScript, ConstantsFollowThePrecision) {
   }
 }
 
-TEST(TorchScript, FactoriesWithoutADeviceStayOnTheCpuAsInEagerCode) {
-  const SavedModule scalar(Script(R"(
+TEST(TorchScript, FloatsMadeWithoutADeviceAreOnTheGpuWithAWarning) {
+  const SavedModule saved(Script(R"(
 def forward(self, x):
-    return x + torch.zeros([]))"));
-  EXPECT_EQ(ToString(scalar.Run({"x=f32[2,3]"}).outputs.at(0).type),
-            "f32[2,3]");
-  const SavedModule vector(Script(R"(
+    made = torch.zeros([4, 16])
+    made[:, :8] = x[:, 8:]
+    return torch.cat([x @ torch.ones([16, 2]), made], 1))"));
+  const Trace trace = saved.Run({"x=f32[4,16]"});
+  EXPECT_EQ(trace.graph.ForwardMacs(), 4 * 16 * 2);
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[4,18]");
+  EXPECT_THAT(trace.warnings,
+              testing::ElementsAre(testing::HasSubstr(
+                  "tensors made without a device (zeros, ones) are taken")));
+}
+
+TEST(TorchScript, FloatsThatAreListedAreOnTheHostUntilTheyAreUsed) {
+  const SavedModule listed(Script(R"(
 def forward(self, x):
-    return x + torch.zeros([3]))"));
-  ExpectError([&] { vector.Run({"x=f32[2,3]"}); }, ErrorCode::kInvalidArgument,
-              "on the same device");
+    return x * torch.tensor([1.0, 2.0]))"));
+  const Trace trace = listed.Run({"x=f32[4,2]"});
+  EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("mul"));
+  EXPECT_EQ(trace.graph.nodes().front().inputs.size(), 2);
+  EXPECT_THAT(trace.warnings, testing::ElementsAre(testing::HasSubstr(
+                                  "without a device (mul)")));
+  const SavedModule moved(Script(R"(
+def forward(self, x):
+    return x * torch.tensor([1.0, 2.0], device=x.device))"));
+  const Trace there = moved.Run({"x=f32[4,2]"});
+  EXPECT_THAT(TargetsOf(there.graph), ElementsAre("to", "mul"));
+  EXPECT_THAT(there.warnings, testing::IsEmpty());
+}
+
+TEST(TorchScript, ListedNumbersMayBeLookedAt) {
+  const SavedModule saved(Script(R"(
+def forward(self, x):
+    sizes = torch.tensor([3, 2])
+    return x[:, :int(sizes[1])])"));
+  const Trace trace = saved.Run({"x=f32[4,6]"});
+  EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[4,2]");
+}
+
+TEST(TorchScript, NumbersMadeOnTheHostStayThere) {
+  for (const std::string expression :
+       {"x * torch.ones([])", "x[torch.zeros([2], dtype=4)]",
+        "x.index_select(0, torch.full([2], 1))",
+        "torch.zeros_like(x).copy_(torch.tensor([1.0]))"}) {
+    const SavedModule saved(
+        Script("def forward(self, x):\n    return " + expression));
+    EXPECT_THAT(saved.Run({"x=f32[4,16]"}).warnings, testing::IsEmpty())
+        << expression;
+  }
+}
+
+TEST(TorchScript, WritingIntoATensorOfTheHostIsRefusedByItsType) {
+  const SavedModule saved(Script(R"(
+def forward(self, x):
+    made = torch.tensor([1.0, 2.0])
+    return made.copy_(x[0]))"));
+  ExpectError([&] { saved.Run({"x=f32[4,2]"}); }, ErrorCode::kUnsupported,
+              "aten::copy_ writes into a tensor on the host, f32[2]");
 }
 
 TEST(TorchScript, WeightsOfOtherTypesAreMentioned) {

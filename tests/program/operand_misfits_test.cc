@@ -74,6 +74,11 @@ const Misfit kMoreMisfits[] = {
     {"polar of two types",
      [](const Operands& o) { at::polar(o.F({3}), o.D({3})); }},
     // Convolutions.
+    {"convolution as a trace calls it, of an image without a batch",
+     [](const Operands& o) {
+       at::convolution(o.F({3, 8, 8}), o.F({4, 3, 3, 3}), {}, Ints{1, 1},
+                       Ints{0, 0}, Ints{1, 1}, false, Ints{0, 0}, 1);
+     }},
     {"transposed convolution with output padding below zero",
      [](const Operands& o) {
        at::conv_transpose2d(o.F({1, 3, 8, 8}), o.F({3, 4, 3, 3}), {},

@@ -255,5 +255,22 @@ TEST(TraceTraining, OtherwiseTheLossIsOfAllResults) {
               testing::ElementsAre("matmul", "sum", "mean", "mean", "add"));
 }
 
+TEST(TraceTraining, OperandsHaveTheShapesOfWhatWasSaved) {
+  // einsum multiplies batches of matrices: it saves y [4,8] as [4,8,1].
+  const Trace trace = TrainWithResults([](const at::Tensor& y) {
+    const at::Tensor pairs = y.unsqueeze(2) * y.unsqueeze(1);
+    return program_test::Tensors{at::einsum("bed,be->bd", {pairs, y})};
+  });
+  int products = 0;
+  for (const Node& node : trace.graph.nodes()) {
+    if (node.target != "bmm") continue;
+    ++products;
+    for (const ValueId operand : node.inputs) {
+      EXPECT_EQ(trace.graph.value(operand).type.shape.size(), 3);
+    }
+  }
+  EXPECT_EQ(products, 2);
+}
+
 }  // namespace
 }  // namespace foretell

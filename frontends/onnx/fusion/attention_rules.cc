@@ -26,6 +26,7 @@
 #include <utility>
 
 #include "frontends/onnx/fusion/rules.h"
+#include "frontends/onnx/reader/constants.h"
 #include "frontends/onnx/reader/mask.h"
 
 namespace foretell::onnx {
@@ -228,18 +229,23 @@ bool TakeCausalMask(const Body& body, Attention& attention) {
 
 /// The same of a mask that the exporter has folded, which it does only with the
 /// lowest finite number; minus infinity is what users write. Behind a guard it
-/// stands for a Boolean mask.
+/// stands for a Boolean mask. One whose content was not read, lying in another
+/// file, is known by the name that the exporter gives to values of its own: it
+/// makes the triangle of is_causal [queries, keys] and masks of Boolean ones.
 bool TakeFoldedMask(const Body& body, Attention& attention) {
   const TensorLiteral* mask = body.InitializerOf(attention.mask);
-  if (mask == nullptr || MaskContentOf(*mask) != MaskContent::kAdditive) {
-    return false;
-  }
+  if (mask == nullptr) return false;
+  const bool holds_mask = MaskContentOf(*mask) == MaskContent::kAdditive;
+  const bool is_named = IsNamedByExporter(mask->name) && mask->dims.size() > 1;
+  if (!holds_mask && !is_named) return false;
   attention.mask_is_boolean = attention.is_guarded;
-  if (attention.is_guarded || HidesByInfinity(*mask) || !IsCausal(*mask)) {
-    return false;
-  }
-  attention.triangle_sizes = mask->dims;
-  return true;
+  if (attention.is_guarded) return false;
+  const bool is_read = mask->payload == TensorLiteral::Payload::kInline;
+  const bool is_causal =
+      is_read ? !HidesByInfinity(*mask) && IsCausal(*mask)
+              : mask->dims.size() == 2;
+  if (is_causal) attention.triangle_sizes = mask->dims;
+  return is_causal;
 }
 
 /// Replaces an additive mask by what it was made from. The nodes that make it

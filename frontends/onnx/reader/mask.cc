@@ -62,23 +62,6 @@ Counts CountElements(const MaskType& type, std::string_view bytes) {
   return counts;
 }
 
-/// Names that nodes other than Trilu read.
-std::set<std::string> ReadBeyondTriangles(const Graph& graph) {
-  std::set<std::string> read;
-  for (const ValueInfo& output : graph.outputs) read.insert(output.name);
-  for (const Node& node : graph.nodes) {
-    if (node.op_type != "Trilu") {
-      read.insert(node.inputs.begin(), node.inputs.end());
-    }
-    for (const Attribute& attribute : node.attributes) {
-      for (const auto& inner : attribute.graphs) {
-        read.merge(ReadBeyondTriangles(*inner));
-      }
-    }
-  }
-  return read;
-}
-
 }  // namespace
 
 std::size_t MaskElementBytes(std::int32_t data_type) {
@@ -161,6 +144,7 @@ TensorLiteral BooleanMask(const TensorLiteral& additive) {
   mask.name = additive.name;
   mask.data_type = kOnnxBool;
   mask.dims = additive.dims;
+  mask.payload = additive.payload;
   const std::size_t bytes = MaskElementBytes(additive.data_type);
   for (std::size_t at = 0; at < additive.bytes.size(); at += bytes) {
     const MaskElement element =
@@ -168,38 +152,6 @@ TensorLiteral BooleanMask(const TensorLiteral& additive) {
     mask.bytes.push_back(element == MaskElement::kZero ? '\1' : '\0');
   }
   return mask;
-}
-
-namespace {
-
-/// A number of the code that torch.onnx's dynamo exporter wrote as an
-/// initializer: onnxscript names values val_0, val_1, …, and a tensor of one
-/// number keeps the name of its node.
-bool IsNumberOfCode(const TensorLiteral& literal) {
-  if (!literal.dims.empty()) return false;
-  const std::string_view name = literal.name;
-  if (name.starts_with("scalar_tensor_default")) return true;
-  return name.starts_with("val_") && name.size() > 4 &&
-         name.find_first_not_of("0123456789", 4) == std::string_view::npos;
-}
-
-}  // namespace
-
-std::set<std::string> ConstantInitializers(const Graph& graph) {
-  std::set<std::string> constants;
-  std::set<std::string> ones;
-  for (const TensorLiteral& literal : graph.initializers) {
-    if (IsNumberOfCode(literal)) constants.insert(literal.name);
-    if (literal.dims.size() < 2) continue;
-    const MaskContent content = MaskContentOf(literal);
-    if (content == MaskContent::kAdditive) constants.insert(literal.name);
-    if (content == MaskContent::kOnes) ones.insert(literal.name);
-  }
-  if (ones.empty()) return constants;
-  const std::set<std::string> read = ReadBeyondTriangles(graph);
-  std::erase_if(ones, [&](const auto& name) { return read.contains(name); });
-  constants.merge(ones);
-  return constants;
 }
 
 }  // namespace foretell::onnx

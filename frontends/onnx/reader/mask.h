@@ -2,8 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
-#include <string>
 #include <string_view>
 
 #include "frontends/onnx/reader/model.h"
@@ -45,10 +43,5 @@ bool HidesByInfinity(const TensorLiteral& literal);
 
 /// The Boolean mask, true where a score counts, of an additive one.
 TensorLiteral BooleanMask(const TensorLiteral& additive);
-
-/// Initializers of `graph` that are constants and not parameters: masks, ones
-/// of which only triangles are taken, and single numbers of the code that
-/// torch.onnx's dynamo exporter writes as initializers (val_12, rank 0).
-std::set<std::string> ConstantInitializers(const Graph& graph);
 
 }  // namespace foretell::onnx

@@ -5,8 +5,8 @@
 #include <limits>
 #include <set>
 
+#include "frontends/onnx/reader/constants.h"
 #include "frontends/onnx/reader/data_types.h"
-#include "frontends/onnx/reader/mask.h"
 #include "src/core/checked.h"
 
 namespace foretell::onnx {

@@ -61,7 +61,15 @@ void CheckTransposed(const Call& call) {
   }
 }
 
+/// These take batches alone: conv2d makes one of a single image before.
 void CheckEither(const Call& call) {
+  const at::Tensor& input = call.FirstTensor();
+  const at::Tensor& weight = call.Tensor("weight");
+  if (weight.dim() >= 3 && input.dim() != weight.dim()) {
+    Fail(fmt::format(
+        "has an input of shape {}, its weight of shape {} needs {} dimensions",
+        Text(input.sizes()), Text(weight.sizes()), weight.dim()));
+  }
   CheckConvolution(call, call.Bool("transposed", false));
 }
 

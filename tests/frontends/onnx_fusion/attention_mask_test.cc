@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "frontends/onnx/fusion/fuse.h"
@@ -284,6 +285,46 @@ TEST(AttentionMask, FoldedMaskThatIsAlsoAddedElsewhereStaysNumbers) {
   m.Output(m.Op("Relu", {mask}));
   EXPECT_EQ(TypeOfMatrix(RecogniseFusedPatterns(m.model())), kOnnxFloat);
   EXPECT_TRUE(ComputesTheSame(m.model()));
+}
+
+/// `model` with the content of its only matrix in another file, under `name`.
+Model WithMatrixElsewhere(Model model, const std::string& name) {
+  for (TensorLiteral& literal : model.graph.initializers) {
+    if (literal.dims.size() != 2) continue;
+    for (Node& node : model.graph.nodes) {
+      std::ranges::replace(node.inputs, literal.name, name);
+    }
+    literal.name = name;
+    literal.payload = TensorLiteral::Payload::kExternal;
+    literal.bytes.clear();
+  }
+  return model;
+}
+
+TEST(AttentionMask, FoldedMaskInAnotherFileIsCausalByTheExportersName) {
+  ModelBuilder m;
+  Finish(m, MakeParts(m), m.Weight(Folded(kLowest)));
+  const Node causal = FusedNode(WithMatrixElsewhere(m.model(), "val_105"));
+  EXPECT_EQ(IntOf(causal, "is_causal", 0), 1);
+  EXPECT_EQ(causal.FindAttribute("triangle_sizes")->ints,
+            (std::vector<std::int64_t>{5, 7}));
+  const Node biased = FusedNode(WithMatrixElsewhere(m.model(), "bias"));
+  EXPECT_EQ(IntOf(biased, "is_causal", 1), 0);
+  EXPECT_EQ(biased.inputs[3], "bias");
+}
+
+TEST(AttentionMask, FoldedMaskInAnotherFileIsBooleanBehindTheGuard) {
+  ModelBuilder m;
+  const Parts parts = MakeParts(m);
+  const std::string masked =
+      m.Op("Add", {parts.scores, m.Weight(Folded(kLowest, 1))});
+  m.Output(m.Op("MatMul", {GuardedSoftmax(m, masked), parts.v}));
+  const auto type = [&m](const std::string& name) {
+    return TypeOfMatrix(
+        RecogniseFusedPatterns(WithMatrixElsewhere(m.model(), name)));
+  };
+  EXPECT_EQ(type("val_221"), kOnnxBool);
+  EXPECT_EQ(type("bias"), kOnnxFloat);
 }
 
 TEST(AttentionMask, GuardThatReplacesNanByOneIsNoAttention) {

@@ -1,6 +1,5 @@
 #include "frontends/onnx/reader/mask.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -10,9 +9,6 @@
 
 namespace foretell::onnx {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kLowest = std::numeric_limits<float>::lowest();
@@ -70,42 +66,6 @@ TEST(Mask, BecomesBooleanWhereAScoreCounts) {
   EXPECT_EQ(mask.data_type, kOnnxBool);
   EXPECT_EQ(mask.dims, (std::vector<std::int64_t>{2, 3}));
   EXPECT_EQ(mask.bytes, std::string("\1\0\0\1\1\0", 6));
-}
-
-Graph GraphOfOnes(const std::string& reader) {
-  Graph graph;
-  graph.initializers = {Matrix({1, 1, 1, 1}, 2)};
-  Node node;
-  node.op_type = reader;
-  node.inputs = {"m"};
-  node.outputs = {"y"};
-  graph.nodes = {node};
-  return graph;
-}
-
-TEST(Mask, OnesAreAConstantWhereOnlyTrianglesAreTaken) {
-  EXPECT_THAT(ConstantInitializers(GraphOfOnes("Trilu")), ElementsAre("m"));
-  EXPECT_THAT(ConstantInitializers(GraphOfOnes("Mul")), IsEmpty());
-}
-
-TEST(Mask, NumbersOfTheCodeAreConstants) {
-  Graph graph;
-  graph.initializers.resize(4);
-  graph.initializers[0].name = "val_61";
-  graph.initializers[1].name = "scalar_tensor_default";
-  graph.initializers[2].name = "scale";
-  graph.initializers[3].name = "val_3";
-  graph.initializers[3].dims = {1};
-  EXPECT_THAT(ConstantInitializers(graph),
-              ElementsAre("scalar_tensor_default", "val_61"));
-}
-
-TEST(Mask, IsNoParameter) {
-  Model model;
-  model.graph.initializers = {Causal(kLowest), Matrix({2, 3}, 2)};
-  model.graph.initializers[1].name = "w";
-  EXPECT_EQ(model.FloatInitializerElements(), 2);
-  EXPECT_EQ(model.WeightElements().at(DType::kF32), 2);
 }
 
 // ---- In a file -------------------------------------------------------------

@@ -1,0 +1,115 @@
+#include "frontends/onnx/reader/constants.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <string_view>
+
+#include "frontends/onnx/reader/mask.h"
+
+namespace foretell::onnx {
+namespace {
+
+/// Ways of reading a tensor, as bits.
+enum Use : unsigned {
+  kTriangle = 1,   ///< Trilu takes a triangle of it.
+  kScattered = 2,  ///< A scatter writes into it.
+  /// Scale or bias of InstanceNormalization, or the state that a recurrent
+  /// layer begins with: parameters only where a module names them.
+  kNormOrState = 4,
+  kAdded = 8,  ///< Term of a sum, or mask of an attention.
+  kOther = 16,
+};
+
+Use UseOf(const Node& node, std::size_t input) {
+  constexpr std::size_t kFirstState = 5;
+  const std::string& type = node.op_type;
+  if (type == "Trilu") return kTriangle;
+  constexpr std::size_t kMask = 3;
+  if (type == "Add" || (type == "Attention" && input == kMask)) return kAdded;
+  if (type == "InstanceNormalization") return kNormOrState;
+  const bool is_recurrent = type == "LSTM" || type == "GRU" || type == "RNN";
+  if (is_recurrent && (input == kFirstState || input == kFirstState + 1)) {
+    return kNormOrState;
+  }
+  const bool scatters =
+      type == "ScatterND" || type == "ScatterElements" || type == "Scatter";
+  return scatters && input == 0 ? kScattered : kOther;
+}
+
+using Uses = std::map<std::string, unsigned>;
+
+void AddUses(const Graph& graph, Uses& uses) {
+  for (const ValueInfo& output : graph.outputs) uses[output.name] |= kOther;
+  for (const Node& node : graph.nodes) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      uses[node.inputs[i]] |= UseOf(node, i);
+    }
+    for (const Attribute& attribute : node.attributes) {
+      for (const auto& inner : attribute.graphs) AddUses(*inner, uses);
+    }
+  }
+}
+
+/// `name` without the number of a name that was taken: "cos" of "cos_1".
+std::string_view WithoutNumber(std::string_view name) {
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  const bool is_numbered =
+      digits > 1 && digits < name.size() && name[digits - 1] == '_';
+  return is_numbered ? name.substr(0, digits - 1) : name;
+}
+
+/// True of a result that keeps the name of its node of the exported program,
+/// where the node makes numbers and no rearrangement of parameters.
+bool IsMadeOfNothing(std::string_view name) {
+  constexpr std::array<std::string_view, 15> kOperators = {
+      "arange",      "cos",  "eye",       "full",  "full_like",
+      "linspace",    "ones", "ones_like", "sin",   "scalar_tensor_default",
+      "masked_fill", "tril", "triu",      "zeros", "zeros_like"};
+  return std::ranges::find(kOperators, WithoutNumber(name)) != kOperators.end();
+}
+
+/// True of what the exporter itself made, by how it is read: a number, what a
+/// norm or a recurrent layer begins with, or a mask, which is added to scores
+/// [queries, keys]. Weights that it transposed have such names, too.
+bool IsMadeByExporter(const TensorLiteral& literal, unsigned uses) {
+  if (!IsNamedByExporter(literal.name)) return false;
+  const std::size_t rank = literal.dims.size();
+  if (rank < 2) return literal.NumElements() == 1 || uses == kNormOrState;
+  const bool is_matrix =
+      literal.dims[rank - 1] > 1 && literal.dims[rank - 2] > 1;
+  return uses == kNormOrState || (uses == kAdded && is_matrix);
+}
+
+bool IsConstant(const TensorLiteral& literal, unsigned uses) {
+  if (uses == kScattered || IsMadeOfNothing(literal.name) ||
+      IsMadeByExporter(literal, uses)) {
+    return true;
+  }
+  if (literal.dims.size() < 2) return false;
+  const MaskContent content = MaskContentOf(literal);
+  return content == MaskContent::kAdditive ||
+         (content == MaskContent::kOnes && (uses & ~kTriangle) == 0);
+}
+
+}  // namespace
+
+bool IsNamedByExporter(std::string_view name) {
+  return WithoutNumber(name) == "val" && name != "val";
+}
+
+std::set<std::string> ConstantInitializers(const Graph& graph) {
+  Uses uses;
+  AddUses(graph, uses);
+  std::set<std::string> constants;
+  for (const TensorLiteral& literal : graph.initializers) {
+    const auto use = uses.find(literal.name);
+    if (IsConstant(literal, use == uses.end() ? 0 : use->second)) {
+      constants.insert(literal.name);
+    }
+  }
+  return constants;
+}
+
+}  // namespace foretell::onnx
