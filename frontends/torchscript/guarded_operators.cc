@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,8 @@ void RequireQuotient(const c10::FunctionSchema& schema,
 struct GuardedRow {
   const char* name;
   CallCheck check;
+  /// It makes a tensor on the host, fills it there, and moves it then.
+  bool fills_on_host = false;
 };
 
 constexpr GuardedRow kGuarded[] = {
@@ -45,19 +48,19 @@ constexpr GuardedRow kGuarded[] = {
     {"aten::remainder", RequireQuotient},
     {"aten::divmod", RequireQuotient},
     {"aten::__round_to_zero_floordiv", RequireQuotient},
-    {"aten::as_tensor", RequireKnownForms},
-    {"aten::tensor", RequireKnownForms},
+    {"aten::as_tensor", RequireKnownForms, true},
+    {"aten::tensor", RequireKnownForms, true},
     {"aten::to", RequireKnownForms}};
 
 torch::jit::Operator Guarded(const torch::jit::Operator& original,
-                             CallCheck check) {
+                             const GuardedRow& row) {
   const c10::FunctionSchema& schema = original.schema();
   torch::jit::Operation operation =
-      [schema, check,
+      [schema, row,
        run = original.getOperation()](torch::jit::Stack& stack) mutable {
-        check(schema, stack);
-        // `tensor` fills what it makes on the host, and moves it then.
-        const NamedDeviceScope named;
+        row.check(schema, stack);
+        std::optional<NamedDeviceScope> named;
+        if (row.fills_on_host) named.emplace();
         run(stack);
       };
   return {schema.name(),        schema.overload_name(),
@@ -71,7 +74,7 @@ void Guard(const GuardedRow& row) {
       torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(row.name));
   for (const std::shared_ptr<torch::jit::Operator>& overload : overloads) {
     if (overload->isC10Op()) continue;
-    torch::jit::Operator guarded = Guarded(*overload, row.check);
+    torch::jit::Operator guarded = Guarded(*overload, row);
     torch::jit::deregisterOperator(overload->schema());
     torch::jit::registerOperator(std::move(guarded));
   }

@@ -61,6 +61,20 @@ class CpuStandIns {
   bool requires_grad_ = false;
 };
 
+/// True of operators that read the content of an operand on the host, as they
+/// do on a GPU.
+bool ReadsHost(const c10::FunctionSchema& schema) {
+  constexpr std::string_view kReadHost[] = {"aten::_pack_padded_sequence",
+                                            "aten::_pad_packed_sequence",
+                                            "aten::lstm",
+                                            "aten::gru",
+                                            "aten::rnn_tanh",
+                                            "aten::rnn_relu",
+                                            "aten::tensor_split",
+                                            "aten::repeat_interleave"};
+  return std::ranges::find(kReadHost, schema.name()) != std::end(kReadHost);
+}
+
 at::Tensor ToMeta(const at::Tensor& tensor) {
   if (!tensor.defined()) return tensor;
   return at::empty_strided(tensor.sizes(), tensor.strides(),
@@ -83,40 +97,34 @@ bool RunsOnCpu(const c10::OperatorHandle& op) {
 
 }  // namespace
 
-bool HasHostFloats(const c10::FunctionSchema& schema,
-                   const torch::jit::Stack& stack) {
-  bool found = false;
+bool MixesDevices(const c10::FunctionSchema& schema,
+                  const torch::jit::Stack& stack) {
+  constexpr std::string_view kTakeBoth[] = {
+      "aten::_index_put_impl_", "aten::copy_",      "aten::index",
+      "aten::index_put",        "aten::index_put_", "aten::to",
+      "aten::type_as"};
+  bool has_host_tensor = false;
   auto value = stack.end() - std::ssize(schema.arguments());
   for (const c10::Argument& argument : schema.arguments()) {
     const bool is_written =
         argument.alias_info() != nullptr && argument.alias_info()->isWrite();
     ForEachTensor(*value++, [&](const at::Tensor& tensor) {
       if (!tensor.is_cpu() || tensor.dim() == 0) return;
-      if (is_written) {
-        throw Error(ErrorCode::kUnsupported,
-                    "writes into a tensor on the host, " +
-                        ToString(TypeOf(tensor)) +
-                        ", which is not traced; make it on the device "
-                        "(device=x.device)");
-      }
-      found = found || tensor.is_floating_point() || tensor.is_complex();
+      has_host_tensor = true;
+      if (!is_written) return;
+      throw Error(ErrorCode::kUnsupported,
+                  "writes into a tensor on the host, " +
+                      ToString(TypeOf(tensor)) +
+                      ", which is not traced; make it on the device "
+                      "(device=x.device)");
     });
   }
-  return found && schema.name() != "aten::copy_";
+  return has_host_tensor && !ReadsHost(schema) &&
+         std::ranges::find(kTakeBoth, schema.name()) == std::end(kTakeBoth);
 }
 
 void MoveToMeta(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
-  constexpr std::string_view kReadHost[] = {"aten::_pack_padded_sequence",
-                                            "aten::_pad_packed_sequence",
-                                            "aten::lstm",
-                                            "aten::gru",
-                                            "aten::rnn_tanh",
-                                            "aten::rnn_relu",
-                                            "aten::tensor_split",
-                                            "aten::repeat_interleave"};
-  if (std::ranges::find(kReadHost, schema.name()) != std::end(kReadHost)) {
-    return;
-  }
+  if (ReadsHost(schema)) return;
   const bool indexes = schema.name().starts_with("aten::index");
   for (size_t i = stack.size() - schema.arguments().size(); i < stack.size();
        ++i) {

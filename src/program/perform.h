@@ -21,11 +21,12 @@ std::string_view WayOut(const c10::OperatorHandle& op);
 void PerformOnCpuForShapes(const c10::OperatorHandle& op,
                            torch::jit::Stack& stack);
 
-/// True of a call with a tensor on meta that takes a floating-point one of the
-/// host with dimensions, too, but for a copy of it. Throws Error(kUnsupported)
-/// where it writes into one of the host.
-bool HasHostFloats(const c10::FunctionSchema& schema,
-                   const torch::jit::Stack& stack);
+/// True of a call with a tensor on meta that takes one of the host with
+/// dimensions, too, where a GPU would not: copies, indices and lengths of
+/// sequences may lie there. Throws Error(kUnsupported) where it writes into one
+/// of the host.
+bool MixesDevices(const c10::FunctionSchema& schema,
+                  const torch::jit::Stack& stack);
 
 /// Replaces tensors on the CPU among the arguments by ones on meta of the same
 /// shape, but for numbers and those whose content the operator reads there, as

@@ -158,9 +158,9 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
     }
   }
   if (device_ == c10::DeviceType::Meta && TouchesTrace(stack, first)) {
-    const bool has_host_floats = HasHostFloats(schema, stack);
-    if (has_host_floats) NameOnce(op, made_on_host_);
-    if (has_host_floats || expects_host_tensors_) {
+    const bool mixes = MixesDevices(schema, stack);
+    if (mixes && !expects_host_tensors_) NameOnce(op, made_on_host_);
+    if (mixes || expects_host_tensors_) {
       const UnrecordedScope unrecorded(TensorRole::kInput);
       MoveToMeta(schema, stack);
     }

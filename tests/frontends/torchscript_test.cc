@@ -324,6 +324,22 @@ def forward(self, x):
   EXPECT_THAT(there.warnings, testing::IsEmpty());
 }
 
+TEST(TorchScript, WhatMovesATensorIsNoMixture) {
+  for (const std::string expression :
+       {"x * torch.tensor([1.0, 2.0]).to(x)",
+        "x * torch.tensor([1.0, 2.0]).type_as(x)",
+        "x.to(\"cpu\") * 2", "x[torch.tensor([1, 0])]"}) {
+    const SavedModule saved(
+        Script("def forward(self, x):\n    return " + expression));
+    EXPECT_THAT(saved.Run({"x=f32[4,2]"}).warnings, testing::IsEmpty())
+        << expression;
+  }
+  const SavedModule mixed(
+      Script("def forward(self, x):\n    return x * torch.arange(2)"));
+  EXPECT_THAT(mixed.Run({"x=f32[4,2]"}).warnings,
+              testing::ElementsAre(testing::HasSubstr("(mul)")));
+}
+
 TEST(TorchScript, ListedNumbersMayBeLookedAt) {
   const SavedModule saved(Script(R"(
 def forward(self, x):
@@ -336,7 +352,6 @@ def forward(self, x):
 TEST(TorchScript, NumbersMadeOnTheHostStayThere) {
   for (const std::string expression :
        {"x * torch.ones([])", "x[torch.zeros([2], dtype=4)]",
-        "x.index_select(0, torch.full([2], 1))",
         "torch.zeros_like(x).copy_(torch.tensor([1.0]))"}) {
     const SavedModule saved(
         Script("def forward(self, x):\n    return " + expression));
