@@ -27,6 +27,19 @@ std::string ScopeOf(std::string_view modules) {
   return FieldOf(modules, 1);
 }
 
+/// transformers wraps the product of experts whose types PyTorch's own does not
+/// take: the same product of the same operands.
+void TakeForAten(Node& node) {
+  constexpr std::string_view kWrapped =
+      "torch.ops.transformers.grouped_mm_fallback.default";
+  if (node.target != kWrapped) return;
+  node.target = "torch.ops.aten._grouped_mm.default";
+  for (Argument& input : node.inputs) {
+    if (input.name == "input") input.name = "self";
+    if (input.name == "weight") input.name = "mat2";
+  }
+}
+
 /// The calls of modules, outermost first, without the network's own, whose path
 /// is empty. The key tells calls of one module apart.
 std::vector<std::string> CallsOf(std::string_view modules) {
@@ -112,6 +125,7 @@ class GraphReader {
     for (const Json& output : document_.List(value, "outputs")) {
       node.outputs.push_back(ReadArgument(document_, output, define_, inner_));
     }
+    TakeForAten(node);
     return node;
   }
 

@@ -10,6 +10,7 @@
 
 #include "foretell/frontends.h"
 #include "foretell/trace.h"
+#include "tests/frontends/exported_file.h"
 #include "tests/graph/expect_error.h"
 #include "tests/program/trace_queries.h"
 
@@ -310,6 +311,31 @@ TEST(Exported, OpensInASandbox) {
   const auto inputs = BindInputs(program.inputs(), {.batch = 3}, path);
   EXPECT_EQ(ToString(TraceProgram(program, inputs).outputs.at(0).type),
             "f32[3,10]");
+}
+
+TEST(Exported, TransformersProductOfExpertsIsATensGroupedOne) {
+  using exported::Named;
+  using exported::NodeJson;
+  using exported::TensorArgument;
+  const exported::SavedProgram saved(exported::ModelJson(
+      NodeJson("experts", "torch.ops.aten.expand.default",
+               Named("self", TensorArgument("w")) + ", " +
+                   Named("size", R"({"as_ints": [2, 4, 4]})")) +
+          ", " +
+          NodeJson("offs", "torch.ops.aten.argmax.default",
+                   Named("self", TensorArgument("x")) + ", " +
+                       Named("dim", R"({"as_int": 1})")) +
+          ", " +
+          NodeJson("y", "torch.ops.transformers.grouped_mm_fallback.default",
+                   Named("input", TensorArgument("x")) + ", " +
+                       Named("weight", TensorArgument("experts")) + ", " +
+                       Named("offs", TensorArgument("offs"))),
+      TensorArgument("y")));
+  for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
+    const Trace trace = saved.Run({.mode = mode});
+    EXPECT_EQ(ToString(trace.outputs.at(0).type), "f32[2,4]");
+    EXPECT_EQ(trace.graph.ForwardMacs(), 2 * 4 * 4);
+  }
 }
 
 }  // namespace
