@@ -186,7 +186,7 @@ struct Value {
 /// Attribute, true, of the casts that autocast made and not the program.
 inline constexpr std::string_view kAutocastAttribute = "autocast";
 /// Attribute, true, of the view of a result that the operator made inside and
-/// saved for its backward: nobody calls it, so it takes no time.
+/// saved for its backward: no one calls it, so it takes no time.
 inline constexpr std::string_view kSavedAttribute = "saved";
 
 /// One top-level ATen operator.

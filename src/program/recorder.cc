@@ -157,7 +157,8 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
       NameOnce(op, made_on_host_);
     }
   }
-  if (device_ == c10::DeviceType::Meta && TouchesTrace(stack, first)) {
+  const bool touches = TouchesTrace(stack, first);
+  if (touches && device_ == c10::DeviceType::Meta) {
     const bool mixes = MixesDevices(schema, stack);
     if (mixes && !expects_host_tensors_) NameOnce(op, made_on_host_);
     if (mixes || expects_host_tensors_) {
@@ -167,7 +168,6 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
   }
   RequireKnownForms(schema, stack);
   RequireFewParts(schema, stack);
-  const bool touches = TouchesTrace(stack, first);
   if (!record_nodes_ || !MakesTensors(schema) ||
       (!touches && !NamesDevice(stack, first, device_))) {
     Perform(op, keys, stack);

@@ -258,6 +258,13 @@ TEST(AttentionMask, OtherFoldedMasksStayAdditive) {
   }
 }
 
+/// An attention whose scores get `mask` in front of the guarded softmax.
+void FinishGuarded(ModelBuilder& m, const std::string& mask) {
+  const Parts parts = MakeParts(m);
+  const std::string masked = m.Op("Add", {parts.scores, mask});
+  m.Output(m.Op("MatMul", {GuardedSoftmax(m, masked), parts.v}));
+}
+
 /// Type of the only initializer of two dimensions.
 std::int32_t TypeOfMatrix(const Model& model) {
   for (const TensorLiteral& literal : model.graph.initializers) {
@@ -268,20 +275,15 @@ std::int32_t TypeOfMatrix(const Model& model) {
 
 TEST(AttentionMask, FoldedMaskBehindTheGuardIsBoolean) {
   ModelBuilder m;
-  const Parts parts = MakeParts(m);
-  const std::string masked =
-      m.Op("Add", {parts.scores, m.Weight(Folded(kLowest, 1))});
-  m.Output(m.Op("MatMul", {GuardedSoftmax(m, masked), parts.v}));
+  FinishGuarded(m, m.Weight(Folded(kLowest, 1)));
   EXPECT_EQ(TypeOfMatrix(RecogniseFusedPatterns(m.model())), kOnnxBool);
   EXPECT_TRUE(ComputesTheSame(m.model()));
 }
 
 TEST(AttentionMask, FoldedMaskThatIsAlsoAddedElsewhereStaysNumbers) {
   ModelBuilder m;
-  const Parts parts = MakeParts(m);
   const std::string mask = m.Weight(Folded(kLowest, 1));
-  const std::string masked = m.Op("Add", {parts.scores, mask});
-  m.Output(m.Op("MatMul", {GuardedSoftmax(m, masked), parts.v}));
+  FinishGuarded(m, mask);
   m.Output(m.Op("Relu", {mask}));
   EXPECT_EQ(TypeOfMatrix(RecogniseFusedPatterns(m.model())), kOnnxFloat);
   EXPECT_TRUE(ComputesTheSame(m.model()));
@@ -315,10 +317,7 @@ TEST(AttentionMask, FoldedMaskInAnotherFileIsCausalByTheExportersName) {
 
 TEST(AttentionMask, FoldedMaskInAnotherFileIsBooleanBehindTheGuard) {
   ModelBuilder m;
-  const Parts parts = MakeParts(m);
-  const std::string masked =
-      m.Op("Add", {parts.scores, m.Weight(Folded(kLowest, 1))});
-  m.Output(m.Op("MatMul", {GuardedSoftmax(m, masked), parts.v}));
+  FinishGuarded(m, m.Weight(Folded(kLowest, 1)));
   const auto type = [&m](const std::string& name) {
     return TypeOfMatrix(
         RecogniseFusedPatterns(WithMatrixElsewhere(m.model(), name)));
