@@ -58,13 +58,21 @@ struct Compared {
   std::vector<std::string> untried;  ///< "device: why it cannot answer".
 };
 
+/// The named devices. An unknown name goes to `untried`; throws
+/// Error(kNotFound) where none is known.
 std::vector<DeviceSpec> DevicesOf(const CompareOptions& options,
-                                  const DeviceCatalog& catalog) {
+                                  const DeviceCatalog& catalog,
+                                  std::vector<std::string>& untried) {
   std::vector<DeviceSpec> devices;
   for (const std::string& name : options.devices) {
     if (name == kAllDevices) return catalog.devices();
-    devices.push_back(catalog.FindDevice(name));
+    try {
+      devices.push_back(catalog.FindDevice(name));
+    } catch (const Error& error) {
+      untried.push_back(error.what());
+    }
   }
+  if (devices.empty()) catalog.FindDevice(options.devices.front());
   return devices;
 }
 
@@ -79,11 +87,11 @@ Compared CompareModel(const CompareOptions& options) {
       PrintWarning(one + " is no known device; skipped");
     }
   }
+  Compared compared = {simulator.program().name(), simulator.Batch()};
   const std::vector<DeviceSpec> devices =
-      DevicesOf(options, simulator.catalog());
+      DevicesOf(options, simulator.catalog(), compared.untried);
   const StepSetup setup = simulator.Setup();
   const Trace trace = simulator.TraceStep(setup);
-  Compared compared = {simulator.program().name(), simulator.Batch()};
   for (const DeviceSpec& device : devices) {
     try {
       compared.choices.push_back(

@@ -7,7 +7,6 @@
 #include "src/core/json_text.h"
 #include "src/core/numbers.h"
 #include "src/core/printable.h"
-#include "src/core/text_table.h"
 
 namespace foretell::cli {
 namespace {
@@ -16,21 +15,6 @@ constexpr int kHostSchemaVersion = 1;
 
 std::string HostLine(const char* label, const std::string& text) {
   return fmt::format("{:<10} {}\n", label, Printable(text));
-}
-
-std::string ProbeTable(const host::MeasuredHost& host,
-                       const host::MeasuredHost& reference) {
-  TextTable table({"operator", "kind", "tensors", "autograd", "us",
-                   "reference us", "ratio"});
-  for (const host::ProbeTime& time : host.probes) {
-    const host::ProbeTime* other = host::FindProbe(reference, time);
-    table.AddRow(
-        {time.probe, time.kind, time.tensors, time.grad ? "on" : "off",
-         FormatSignificant(time.us),
-         other == nullptr ? "" : FormatSignificant(other->us),
-         other == nullptr ? "" : FormatSignificant(time.us / other->us)});
-  }
-  return table.ToString();
 }
 
 }  // namespace
@@ -51,7 +35,7 @@ std::string FormatHost(const host::MeasuredHost& host,
   text += HostLine("stored", path.empty() ? "no: --name gives it a name"
                                           : fmt::format("{}: --host {}", path,
                                                         host.spec.name));
-  return fmt::format("{}\n{}", text, ProbeTable(host, reference));
+  return text;
 }
 
 std::string FormatHostJson(const host::MeasuredHost& host,

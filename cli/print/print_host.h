@@ -12,7 +12,8 @@ namespace foretell::cli {
 std::string FormatHost(const host::MeasuredHost& host,
                        const host::MeasuredHost& reference,
                        const std::string& path);
-/// The host's own document with `path` and `reference` beside.
+/// The host's own document, with the time of every operator, in addition to
+/// `path` and `reference`.
 std::string FormatHostJson(const host::MeasuredHost& host,
                            const host::MeasuredHost& reference,
                            const std::string& path);

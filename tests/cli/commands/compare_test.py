@@ -56,6 +56,22 @@ class Compare(unittest.TestCase):
         self.assertIn(f"{prices}:2: abacus is no known device", outcome.stderr)
         self.assertIn("USD/h", outcome.stdout)
 
+    def test_unknown_devices_are_named_and_the_others_compared(self):
+        outcome = run("compare", ONNX, "--batch", "8", "--json", "--devices",
+                      "abacus,a30,rtx-3091")
+        self.assertEqual(outcome.returncode, OK)
+        (result,) = json.loads(outcome.stdout)["results"]
+        self.assertEqual([one["device"] for one in result["devices"]], ["a30"])
+        first, second = result["untried"]
+        self.assertIn("device 'abacus' is unknown", first)
+        self.assertIn("device 'rtx-3091' is unknown; near: rtx-3090", second)
+
+    def test_devices_of_which_none_is_known_are_an_error(self):
+        outcome = run("compare", ONNX, "--batch", "8", "--devices", "abacus")
+        self.assertEqual((outcome.returncode, outcome.stdout), (USAGE, ""))
+        (line,) = outcome.stderr.splitlines()
+        self.assertIn("device 'abacus' is unknown", line)
+
     def test_without_prices_there_is_no_column_of_them(self):
         outcome = run("compare", ONNX, "--batch", "8", "--devices", "a30")
         self.assertNotIn("USD", outcome.stdout)
