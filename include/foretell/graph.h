@@ -189,7 +189,7 @@ inline constexpr std::string_view kAutocastAttribute = "autocast";
 /// saved for its backward: no one calls it, so it takes no time.
 inline constexpr std::string_view kSavedAttribute = "saved";
 
-/// One top-level ATen operator.
+/// One top-level ATen operator, or a call that one makes inside.
 struct Node {
   std::string target;  ///< ATen name without "aten::", e.g. "conv2d", "add_".
   OpKind kind = OpKind::kOther;
@@ -199,6 +199,11 @@ struct Node {
   std::vector<ValueId> outputs;
   Attributes attributes;
   std::int64_t macs = 0;  ///< Multiply-accumulates; set by GraphBuilder.
+  /// The ATen calls that the operator makes inside, in order: views, and
+  /// operators with a kernel of their own. Empty where it is one kernel itself.
+  /// Their tensors are values whose producer is the operator; calls have no
+  /// scope, and make no calls.
+  std::vector<Node> calls = {};
 
   /// The attribute `name`, or nullptr.
   const Attribute* FindAttribute(std::string_view name) const;
@@ -298,6 +303,8 @@ class GraphBuilder {
   /// Adds a storage of `bytes` >= 0 without allocating it yet.
   StorageId AddStorage(std::int64_t bytes, TensorRole role,
                        std::string label = {});
+  /// Gives a storage at least `bytes`, e.g. once a tensor in it was resized.
+  void Grow(StorageId storage, std::int64_t bytes);
   /// Changes the role of a storage, e.g. once it turns out to be saved.
   void SetRole(StorageId storage, TensorRole role);
 
@@ -312,6 +319,14 @@ class GraphBuilder {
   /// node's inputs is a view or an in-place update.
   ValueId AddResult(NodeId node, std::string name, TensorType type,
                     StorageId storage);
+
+  /// Adds a tensor that only the calls inside `node` make or read. It gives its
+  /// storage no label.
+  ValueId AddInner(NodeId node, std::string name, TensorType type,
+                   StorageId storage);
+  /// Adds the next call that `node` makes inside; scope and phase of `spec` are
+  /// ignored. `results` are results or inner tensors of `node`.
+  void AddCall(NodeId node, NodeSpec spec, std::vector<ValueId> results);
 
   /// Sets the module path of a node.
   void SetScope(NodeId node, std::string scope);
@@ -340,6 +355,9 @@ class GraphBuilder {
  private:
   ValueId AddValue(std::string name, TensorType type, StorageId storage,
                    NodeId producer);
+  /// The node that `spec` describes; `describe` names it in errors.
+  template <typename Describe>
+  Node MakeNode(NodeSpec spec, const Describe& describe) const;
   std::string FreshName();
 
   OperatorGraph graph_;

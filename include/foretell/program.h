@@ -233,6 +233,8 @@ at::ScalarType ToScalarType(DType dtype,
                             Precision precision = Precision::kFp32);
 /// The content that the caller gave `input`, on the CPU.
 at::Tensor GivenTensor(const BoundInput& input);
+/// DType that stands for `type`; empty where none does.
+std::optional<DType> HeldAs(at::ScalarType type);
 /// Inverse of ToScalarType; throws Error(kUnsupported) for quantised and
 /// complex-half types.
 DType ToDType(at::ScalarType type);

@@ -27,9 +27,8 @@
 //   layer norm, softmax  traffic of every pass that misses the cache
 //   everything else     traffic alone
 //
-// A class of kernels has two numbers: the share of the bandwidth at which its
-// operands and results move, each counted once, and the share of the tiled
-// estimate at which its products run.
+// A class of kernels has one number: the share of the bandwidth at which its
+// operands and results move, each counted once.
 
 namespace foretell::cost {
 namespace {
@@ -57,64 +56,63 @@ constexpr double kTrainingNormShare = 0.75;
 struct ClassCost {
   KernelClass kernel_class;
   double bandwidth_share;
-  double product_share;
 };
 
 // clang-format off
 
 /// By KernelClass, in its order.
 constexpr ClassCost kClassCosts[] = {
-    // class                                bandwidth product
-    {KernelClass::kPointwiseConvolution,   0.70, 1.00},
-    {KernelClass::kDenseConvolution,       0.70, 1.00},
-    {KernelClass::kStemConvolution,        0.70, 1.00},
-    {KernelClass::kGroupedConvolution,     0.70, 1.00},
-    {KernelClass::kDepthwiseConvolution,   0.70, 1.00},
-    {KernelClass::kNativeDepthwise,        0.70, 1.00},
-    {KernelClass::kTransposedConvolution,  0.60, 1.00},
-    {KernelClass::kLinear,                 0.74, 1.00},
-    {KernelClass::kMatmul,                 0.74, 1.00},
-    {KernelClass::kFloatMatmul,            0.61, 1.00},
-    {KernelClass::kAttention,              0.70, 1.00},
-    {KernelClass::kBatchNorm,              0.87, 1.00},
-    {KernelClass::kFoldedBatchNorm,        0.87, 1.00},
-    {KernelClass::kLayerNorm,              0.88, 1.00},
-    {KernelClass::kGroupNorm,              0.50, 1.00},
-    {KernelClass::kSoftmax,                0.80, 1.00},
-    {KernelClass::kRelu,                   0.87, 1.00},
-    {KernelClass::kGelu,                   0.89, 1.00},
-    {KernelClass::kSilu,                   0.87, 1.00},
-    {KernelClass::kActivation,             0.87, 1.00},
-    {KernelClass::kAdd,                    0.87, 1.00},
-    {KernelClass::kMultiply,               0.87, 1.00},
-    {KernelClass::kElementwise,            0.83, 1.00},
-    {KernelClass::kReduce,                 0.90, 1.00},
-    {KernelClass::kAveragePool,            0.60, 1.00},
-    {KernelClass::kMaxPool,                0.60, 1.00},
-    {KernelClass::kCopy,                   0.60, 1.00},
-    {KernelClass::kHiddenCopy,             0.60, 1.00},
-    {KernelClass::kConcat,                 0.87, 1.00},
-    {KernelClass::kPad,                    0.60, 1.00},
-    {KernelClass::kGather,                 0.50, 1.00},
-    {KernelClass::kUpsample,               0.50, 1.00},
-    {KernelClass::kCastDown,               0.87, 1.00},
-    {KernelClass::kCastUp,                 0.87, 1.00},
-    {KernelClass::kCastWeight,             0.87, 1.00},
-    {KernelClass::kOther,                  0.50, 1.00},
-    {KernelClass::kAttentionBackward,      0.60, 1.00},
-    {KernelClass::kNormBackward,           0.50, 1.00},
-    {KernelClass::kPoolBackward,           0.45, 1.00},
-    {KernelClass::kUpsampleBackward,       0.30, 1.00},
-    {KernelClass::kEmbeddingBackward,      0.20, 1.00},
-    {KernelClass::kRecurrent,              0.50, 1.00},
-    {KernelClass::kSort,                   0.05, 1.00},
-    {KernelClass::kScan,                   0.40, 1.00},
-    {KernelClass::kFill,                   0.87, 1.00},
-    {KernelClass::kRandom,                 0.60, 1.00},
-    {KernelClass::kFft,                    0.40, 1.00},
-    {KernelClass::kDetection,              0.10, 1.00},
-    {KernelClass::kLoss,                   0.50, 1.00},
-    {KernelClass::kOptimizer,              0.75, 1.00},
+    // class                                bandwidth
+    {KernelClass::kPointwiseConvolution,   0.70},
+    {KernelClass::kDenseConvolution,       0.70},
+    {KernelClass::kStemConvolution,        0.70},
+    {KernelClass::kGroupedConvolution,     0.70},
+    {KernelClass::kDepthwiseConvolution,   0.70},
+    {KernelClass::kNativeDepthwise,        0.70},
+    {KernelClass::kTransposedConvolution,  0.60},
+    {KernelClass::kLinear,                 0.74},
+    {KernelClass::kMatmul,                 0.74},
+    {KernelClass::kFloatMatmul,            0.61},
+    {KernelClass::kAttention,              0.70},
+    {KernelClass::kBatchNorm,              0.87},
+    {KernelClass::kFoldedBatchNorm,        0.87},
+    {KernelClass::kLayerNorm,              0.88},
+    {KernelClass::kGroupNorm,              0.50},
+    {KernelClass::kSoftmax,                0.80},
+    {KernelClass::kRelu,                   0.87},
+    {KernelClass::kGelu,                   0.89},
+    {KernelClass::kSilu,                   0.87},
+    {KernelClass::kActivation,             0.87},
+    {KernelClass::kAdd,                    0.87},
+    {KernelClass::kMultiply,               0.87},
+    {KernelClass::kElementwise,            0.83},
+    {KernelClass::kReduce,                 0.90},
+    {KernelClass::kAveragePool,            0.60},
+    {KernelClass::kMaxPool,                0.60},
+    {KernelClass::kCopy,                   0.60},
+    {KernelClass::kHiddenCopy,             0.60},
+    {KernelClass::kConcat,                 0.87},
+    {KernelClass::kPad,                    0.60},
+    {KernelClass::kGather,                 0.50},
+    {KernelClass::kUpsample,               0.50},
+    {KernelClass::kCastDown,               0.87},
+    {KernelClass::kCastUp,                 0.87},
+    {KernelClass::kCastWeight,             0.87},
+    {KernelClass::kOther,                  0.50},
+    {KernelClass::kAttentionBackward,      0.60},
+    {KernelClass::kNormBackward,           0.50},
+    {KernelClass::kPoolBackward,           0.45},
+    {KernelClass::kUpsampleBackward,       0.30},
+    {KernelClass::kEmbeddingBackward,      0.20},
+    {KernelClass::kRecurrent,              0.50},
+    {KernelClass::kSort,                   0.05},
+    {KernelClass::kScan,                   0.40},
+    {KernelClass::kFill,                   0.87},
+    {KernelClass::kRandom,                 0.60},
+    {KernelClass::kFft,                    0.40},
+    {KernelClass::kDetection,              0.10},
+    {KernelClass::kLoss,                   0.50},
+    {KernelClass::kOptimizer,              0.75},
 };
 // clang-format on
 static_assert(std::size(kClassCosts) == kNumKernelClasses);
@@ -128,14 +126,13 @@ const ClassCost& CostOf(KernelClass kernel_class) {
 /// Time of the product; a kernel whose sizes are unknown runs at the peak.
 double ProductUs(const Kernel& kernel, double at_peak_us,
                  const Machine& machine) {
-  const double share = CostOf(kernel.kernel_class).product_share;
   if (kernel.kernel_class == KernelClass::kDepthwiseConvolution) {
     return CudnnDepthwiseUs(kernel, machine);
   }
-  if (IsDepthwise(kernel.kernel_class)) return at_peak_us / share;
+  if (IsDepthwise(kernel.kernel_class)) return at_peak_us;
   const GemmShape shape = {Real(kernel.batch), Real(kernel.m), Real(kernel.n),
                            Real(kernel.k)};
-  if (!(shape.Macs() > 0)) return at_peak_us / share;
+  if (!(shape.Macs() > 0)) return at_peak_us;
   if (IsAttention(kernel.kernel_class)) {
     return at_peak_us / AttentionEfficiency(kernel, machine);
   }
@@ -145,7 +142,7 @@ double ProductUs(const Kernel& kernel, double at_peak_us,
                           : kernel.groups > 0 ? MatrixUnit::kTensorConvolution
                                               : MatrixUnit::kTensorCore;
   const double us =
-      GemmUs(shape, unit, PeakFlopsPerUs(kernel, machine), machine) / share;
+      GemmUs(shape, unit, PeakFlopsPerUs(kernel, machine), machine);
   return kernel.groups > 0 ? us / TensorConvolutionShare(kernel, machine) : us;
 }
 

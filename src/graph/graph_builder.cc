@@ -27,6 +27,13 @@ void CheckId(std::int32_t id, std::size_t count, std::string_view what,
                             user(), what, id, count));
 }
 
+void CheckStorageBytes(StorageId id, const std::string& label,
+                       std::int64_t bytes) {
+  if (bytes >= 0 && bytes <= kMaxTotalBytes) return;
+  RefuseToBuild(fmt::format("storage {} ('{}') has {}, expected 0 to 2^60", id,
+                            label, Counted(bytes, "byte")));
+}
+
 /// `target` without "aten::" and overload.
 std::string ShortTarget(std::string target) {
   if (target.starts_with("aten::")) target.erase(0, 6);
@@ -35,8 +42,15 @@ std::string ShortTarget(std::string target) {
 }
 
 std::string Describe(const Node& node, std::int64_t id) {
-  return fmt::format("node {} ({}){}", id, node.target,
+  return fmt::format("node {}{}{}", id,
+                     node.target.empty() ? "" : " (" + node.target + ")",
                      node.scope.empty() ? "" : " in '" + node.scope + "'");
+}
+
+std::string DescribeCall(const Node& caller, NodeId id, std::size_t place,
+                         const Node& call) {
+  return fmt::format("{}: call {}{}", Describe(caller, id), place,
+                     call.target.empty() ? "" : " (" + call.target + ")");
 }
 
 /// First and last use of a storage's values.
@@ -61,10 +75,14 @@ std::vector<Life> LivesOf(const OperatorGraph& graph) {
     life.forever = life.birth == kNone;
     seen[storage] = true;
   }
-  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
-    for (const ValueId input : graph.node(id).inputs) {
+  const auto read = [&life_of](const Node& node, NodeId id) {
+    for (const ValueId input : node.inputs) {
       life_of(input).death = std::max(life_of(input).death, id);
     }
+  };
+  for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
+    read(graph.node(id), id);
+    for (const Node& call : graph.node(id).calls) read(call, id);
   }
   for (const ValueId output : graph.outputs()) life_of(output).forever = true;
   return lives;
@@ -85,6 +103,20 @@ std::int64_t CountParameterElements(const OperatorGraph& graph) {
     }
   }
   return total;
+}
+
+/// Checks a node or call whose results are known, and counts its products;
+/// `describe` names it in errors.
+template <typename Describe>
+void Complete(const OperatorGraph& graph, Node& node,
+              const Describe& describe) {
+  try {
+    CheckAttributes(graph, node);
+    CheckTraffic(graph, node);
+    node.macs = CountMacs(graph, node);
+  } catch (const Error& error) {
+    throw WithContext(describe(), error);
+  }
 }
 
 }  // namespace
@@ -111,12 +143,16 @@ GraphBuilder::GraphBuilder(GraphInfo info) {
 StorageId GraphBuilder::AddStorage(std::int64_t bytes, TensorRole role,
                                    std::string label) {
   const StorageId id = static_cast<StorageId>(graph_.storages_.size());
-  if (bytes < 0 || bytes > kMaxTotalBytes) {
-    RefuseToBuild(fmt::format("storage {} ('{}') has {}, expected 0 to 2^60",
-                              id, label, Counted(bytes, "byte")));
-  }
+  CheckStorageBytes(id, label, bytes);
   graph_.storages_.push_back({bytes, role, std::move(label)});
   return id;
+}
+
+void GraphBuilder::Grow(StorageId storage, std::int64_t bytes) {
+  CheckId(storage, graph_.storages_.size(), "storage", [] { return "Grow"; });
+  Storage& grown = graph_.storages_[static_cast<std::size_t>(storage)];
+  CheckStorageBytes(storage, grown.label, bytes);
+  grown.bytes = std::max(grown.bytes, bytes);
 }
 
 void GraphBuilder::SetRole(StorageId storage, TensorRole role) {
@@ -154,8 +190,8 @@ ValueId GraphBuilder::AddSource(std::string name, TensorType type,
   return AddValue(std::move(name), std::move(type), storage, kNone);
 }
 
-NodeId GraphBuilder::AddNode(NodeSpec spec) {
-  const NodeId id = num_nodes();
+template <typename Describe>
+Node GraphBuilder::MakeNode(NodeSpec spec, const Describe& describe) const {
   Node node{.target = ShortTarget(std::move(spec.target)),
             .kind = OpKind::kOther,
             .scope = std::move(spec.scope),
@@ -163,19 +199,60 @@ NodeId GraphBuilder::AddNode(NodeSpec spec) {
             .inputs = std::move(spec.inputs),
             .outputs = {},
             .attributes = std::move(spec.attributes)};
-  if (node.target.empty()) {
-    RefuseToBuild(fmt::format("node {} has no operator name", id));
-  }
+  if (node.target.empty())
+    RefuseToBuild(describe(node) + " has no operator name");
   for (const ValueId input : node.inputs) {
     CheckId(input, graph_.values_.size(), "input value",
-            [&node, id] { return Describe(node, id); });
+            [&] { return describe(node); });
   }
   node.kind = OpKindOf(node.target);
   if (node.kind == OpKind::kConvolution && node.Int("transposed", 0) != 0) {
     node.kind = OpKind::kTransposedConvolution;
   }
-  graph_.nodes_.push_back(std::move(node));
+  return node;
+}
+
+NodeId GraphBuilder::AddNode(NodeSpec spec) {
+  const NodeId id = num_nodes();
+  graph_.nodes_.push_back(MakeNode(
+      std::move(spec), [id](const Node& node) { return Describe(node, id); }));
   return id;
+}
+
+ValueId GraphBuilder::AddInner(NodeId node, std::string name, TensorType type,
+                               StorageId storage) {
+  CheckId(node, graph_.nodes_.size(), "node",
+          [&name] { return "inner tensor '" + name + "'"; });
+  CheckId(storage, graph_.storages_.size(), "storage",
+          [&name] { return "inner tensor '" + name + "'"; });
+  Storage& own = graph_.storages_[static_cast<std::size_t>(storage)];
+  std::string label = std::move(own.label);
+  const ValueId value =
+      AddValue(std::move(name), std::move(type), storage, node);
+  own.label = std::move(label);
+  return value;
+}
+
+void GraphBuilder::AddCall(NodeId node, NodeSpec spec,
+                           std::vector<ValueId> results) {
+  CheckId(node, graph_.nodes_.size(), "node",
+          [&spec] { return "call '" + spec.target + "'"; });
+  Node& caller = graph_.nodes_[static_cast<std::size_t>(node)];
+  const auto describe = [&](const Node& call) {
+    return DescribeCall(caller, node, caller.calls.size(), call);
+  };
+  spec.scope.clear();
+  spec.phase = caller.phase;
+  Node call = MakeNode(std::move(spec), describe);
+  for (const ValueId result : results) {
+    CheckId(result, graph_.values_.size(), "result",
+            [&] { return describe(call); });
+    if (graph_.value(result).producer == node) continue;
+    RefuseToBuild(fmt::format("{}: '{}' is no tensor of that node",
+                              describe(call), graph_.value(result).name));
+  }
+  call.outputs = std::move(results);
+  caller.calls.push_back(std::move(call));
 }
 
 ValueId GraphBuilder::AddResult(NodeId node, std::string name, TensorType type,
@@ -269,13 +346,13 @@ OperatorGraph GraphBuilder::Build() {
   CheckEvents(graph_);
   CheckBytes(graph_);
   for (std::size_t i = 0; i < graph_.nodes_.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
     Node& node = graph_.nodes_[i];
-    try {
-      CheckAttributes(graph_, node);
-      CheckTraffic(graph_, node);
-      node.macs = CountMacs(graph_, node);
-    } catch (const Error& error) {
-      throw WithContext(Describe(node, static_cast<std::int64_t>(i)), error);
+    Complete(graph_, node, [&] { return Describe(node, id); });
+    for (std::size_t place = 0; place < node.calls.size(); ++place) {
+      Node& call = node.calls[place];
+      Complete(graph_, call,
+               [&] { return DescribeCall(node, id, place, call); });
     }
   }
   CheckTotalMacs(graph_);

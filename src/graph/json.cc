@@ -47,14 +47,16 @@ Json ToJson(const Node& node) {
     attributes[name] =
         std::visit([](const auto& value) { return Json(value); }, attribute);
   }
-  return {{"target", node.target},
-          {"kind", OpKindName(node.kind)},
-          {"scope", node.scope},
-          {"phase", PhaseName(node.phase)},
-          {"inputs", node.inputs},
-          {"outputs", node.outputs},
-          {"attributes", std::move(attributes)},
-          {"macs", node.macs}};
+  Json json = {{"target", node.target},
+               {"kind", OpKindName(node.kind)},
+               {"scope", node.scope},
+               {"phase", PhaseName(node.phase)},
+               {"inputs", node.inputs},
+               {"outputs", node.outputs},
+               {"attributes", std::move(attributes)},
+               {"macs", node.macs}};
+  for (const Node& call : node.calls) json["calls"].push_back(ToJson(call));
+  return json;
 }
 
 Json ToJson(const MemoryEvent& event) {

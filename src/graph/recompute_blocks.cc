@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "foretell/error.h"
+#include "src/graph/copy_calls.h"
 #include "src/graph/recompute_plan.h"
 
 namespace foretell {
@@ -133,13 +134,25 @@ class Rewriter {
       spec.inputs.push_back(MapValue(input));
     }
     const NodeId added = builder_.AddNode(std::move(spec));
+    bool is_again = false;
     for (const ValueId output : node.outputs) {
       const Value& value = graph_.value(output);
-      const bool is_again = value_of_[IndexOf(output)] != kNone;
+      is_again = value_of_[IndexOf(output)] != kNone;
       value_of_[IndexOf(output)] = builder_.AddResult(
           added, is_again ? NameAgain(value.name) : value.name, value.type,
           storage_of_[IndexOf(value.storage)]);
     }
+    CopyCalls(graph_, id,
+              {.value = [this](ValueId value) { return MapValue(value); },
+               .storage =
+                   [this](StorageId storage) {
+                     return storage_of_[IndexOf(storage)];
+                   },
+               .name =
+                   [&](const std::string& name) {
+                     return is_again ? NameAgain(name) : name;
+                   }},
+              added, builder_);
   }
 
   /// The value in the storage that stands for its own now.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/graph/copy_calls.h"
 #include "src/graph/recompute_plan.h"
 
 namespace foretell {
@@ -168,6 +169,12 @@ class Repeater {
       values_[IndexOf(output)] = builder_.AddResult(
           added, value.name + suffix, value.type, StorageOf(value.storage));
     }
+    CopyCalls(
+        graph_, id,
+        {.value = [this](ValueId value) { return ValueOf(value); },
+         .storage = [this](StorageId storage) { return StorageOf(storage); },
+         .name = [&](const std::string& name) { return name + suffix; }},
+        added, builder_);
     PlayEvents(id);
   }
 

@@ -106,6 +106,7 @@ class Parser {
   void ParseStatement() {
     if (in_timeline_) return ParseTimelineLine();
     if (cursor_.Peek() == '%') return ParseDefinition();
+    if (cursor_.Accept("|")) return ParseInside();
     if (cursor_.Peek() == '"' || cursor_.WordIsFollowedBy('(')) {
       return ParseNode({});
     }
@@ -123,11 +124,7 @@ class Parser {
   }
 
   void ParseDefinition() {
-    std::vector<std::string> names;
-    do {
-      names.emplace_back(cursor_.Name());
-    } while (cursor_.Accept(","));
-    cursor_.Expect("=");
+    std::vector<std::string> names = ParseNames();
     const bool call = cursor_.Peek() == '"' || cursor_.WordIsFollowedBy('(');
     if (call) return ParseNode(std::move(names));
     if (names.size() != 1) {
@@ -216,6 +213,59 @@ class Parser {
     if (cursor_.Accept("@")) builder_.SetScope(node, cursor_.String());
   }
 
+  /// A call that the last node makes inside, or a tensor that its calls use.
+  void ParseInside() {
+    if (builder_.num_nodes() == 0) {
+      cursor_.Fail("a call inside of a node, but no node stands above it");
+    }
+    const NodeId node = builder_.num_nodes() - 1;
+    std::vector<std::string> names = ParseNames();
+    const bool is_call = cursor_.Peek() == '"' || cursor_.WordIsFollowedBy('(');
+    if (names.size() == 1 && !is_call && cursor_.AcceptWord("inner")) {
+      AddInner(node, std::move(names.front()));
+      return;
+    }
+    NodeSpec spec{.target = WordOrString(cursor_, "an operator"), .inputs = {}};
+    cursor_.Open('(');
+    while (cursor_.Peek() != ')') {
+      if (!spec.inputs.empty()) cursor_.Expect(",");
+      spec.inputs.push_back(ParseReference());
+    }
+    cursor_.Close(')');
+    if (cursor_.Peek() == '{') spec.attributes = ParseAttributes();
+    std::vector<ValueId> results;
+    std::string_view before = ":";
+    for (std::string& name : names) {
+      const auto known = values_.find(name);
+      if (known == values_.end()) {
+        cursor_.Expect(before);
+        before = ",";
+      }
+      results.push_back(known != values_.end()
+                            ? known->second
+                            : AddInner(node, std::move(name)));
+    }
+    builder_.AddCall(node, std::move(spec), std::move(results));
+  }
+
+  /// `%a, %b =`, or nothing.
+  std::vector<std::string> ParseNames() {
+    std::vector<std::string> names;
+    if (cursor_.Peek() != '%') return names;
+    do {
+      names.emplace_back(cursor_.Name());
+    } while (cursor_.Accept(","));
+    cursor_.Expect("=");
+    return names;
+  }
+
+  ValueId AddInner(NodeId node, std::string name) {
+    auto [type, storage] = ParseResult();
+    const ValueId id = builder_.AddInner(node, name, std::move(type), storage);
+    values_.emplace(std::move(name), id);
+    return id;
+  }
+
   /// `%x`, or a source on the spot such as `weight f32[64,64,3,3]`, which is
   /// called after its owner and its place: "conv1.weight1".
   ValueId ParseOperand(const std::string& owner, std::size_t place) {
@@ -241,17 +291,23 @@ class Parser {
     cursor_.Expect(":");
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (i > 0) cursor_.Expect(",");
-      TensorType type = ParseType(cursor_);
-      TensorRole role = TensorRole::kActivation;
-      if (const auto parsed = ParseRoleWord(cursor_.PeekWord())) {
-        cursor_.Word("a role");
-        role = *parsed;
-      }
-      const StorageId storage = ParseStorage(type, role);
+      auto [type, storage] = ParseResult();
       const ValueId id =
           builder_.AddResult(node, names[i], std::move(type), storage);
       values_.emplace(std::move(names[i]), id);
     }
+  }
+
+  /// `f32[8] saved bytes=64`
+  std::pair<TensorType, StorageId> ParseResult() {
+    TensorType type = ParseType(cursor_);
+    TensorRole role = TensorRole::kActivation;
+    if (const auto parsed = ParseRoleWord(cursor_.PeekWord())) {
+      cursor_.Word("a role");
+      role = *parsed;
+    }
+    const StorageId storage = ParseStorage(type, role);
+    return {std::move(type), storage};
   }
 
   void ParseTimelineLine() {

@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,10 @@ class Printer {
   explicit Printer(const OperatorGraph& graph)
       : graph_(graph),
         first_(graph.storages().size(), kNone),
-        preferred_(graph.storages().size(), kNone) {}
+        preferred_(graph.storages().size(), kNone),
+        inner_(graph.nodes().size()) {
+    FindInner();
+  }
 
   std::string Print(const GraphTextOptions& options) {
     PrintHeader();
@@ -47,7 +51,10 @@ class Printer {
       if (graph_.value(id).producer == kNone) PrintSource(id);
     }
     PrintInputs();
-    for (const Node& node : graph_.nodes()) PrintNode(node);
+    for (NodeId id = 0; id < std::ssize(graph_.nodes()); ++id) {
+      PrintNode(graph_.node(id));
+      PrintInside(id);
+    }
     if (!graph_.outputs().empty()) {
       text_ += "output ";
       PrintNames(graph_.outputs());
@@ -62,6 +69,26 @@ class Printer {
   void Add(fmt::format_string<Parts...> format, Parts&&... parts) {
     fmt::format_to(std::back_inserter(text_), format,
                    std::forward<Parts>(parts)...);
+  }
+
+  /// Lists the inner tensors of every node that no call makes.
+  void FindInner() {
+    std::vector<bool> is_made(graph_.values().size(), false);
+    for (const Node& node : graph_.nodes()) {
+      MarkResults(node, is_made);
+      for (const Node& call : node.calls) MarkResults(call, is_made);
+    }
+    for (ValueId id = 0; id < std::ssize(graph_.values()); ++id) {
+      const NodeId producer = graph_.value(id).producer;
+      if (producer == kNone || is_made[static_cast<std::size_t>(id)]) continue;
+      inner_[static_cast<std::size_t>(producer)].push_back(id);
+    }
+  }
+
+  static void MarkResults(const Node& node, std::vector<bool>& is_made) {
+    for (const ValueId id : node.outputs) {
+      is_made[static_cast<std::size_t>(id)] = true;
+    }
   }
 
   void PrintNames(std::span<const ValueId> ids) {
@@ -141,7 +168,8 @@ class Printer {
     first_[static_cast<std::size_t>(value.storage)] = id;
     const Storage& storage = graph_.storage(value.storage);
     if (storage.bytes != value.type.Bytes()) Add(" bytes={}", storage.bytes);
-    if (storage.label != value.name) Add(" label={}", Quoted(storage.label));
+    const std::string_view expected = is_inside_ ? "" : value.name;
+    if (storage.label != expected) Add(" label={}", Quoted(storage.label));
   }
 
   void PrintResult(ValueId id) {
@@ -169,22 +197,56 @@ class Printer {
       phase_ = node.phase;
       Add("phase {}\n", PhaseName(phase_));
     }
+    PrintCall(node);
+    PrintResults(node, node.outputs);
+    if (!node.scope.empty()) (text_ += " @ ") += Quoted(node.scope);
+    text_ += '\n';
+  }
+
+  /// `%a, %b = target(%x) {key=value}`
+  void PrintCall(const Node& node) {
     PrintNames(node.outputs);
     if (!node.outputs.empty()) text_ += " = ";
     (text_ += TargetText(node.target)) += '(';
     PrintNames(node.inputs);
     text_ += ')';
     PrintAttributes(node);
+  }
+
+  void PrintResults(const Node& node, std::span<const ValueId> results) {
     Prefer(node, true);
     std::string_view before = " : ";
-    for (const ValueId id : node.outputs) {
+    for (const ValueId id : results) {
       text_ += before;
       PrintResult(id);
       before = ", ";
     }
     Prefer(node, false);
-    if (!node.scope.empty()) (text_ += " @ ") += Quoted(node.scope);
-    text_ += '\n';
+  }
+
+  /// What a node's calls read or make, and its calls, a line each.
+  void PrintInside(NodeId id) {
+    is_inside_ = true;
+    for (const ValueId inner : inner_[static_cast<std::size_t>(id)]) {
+      text_ += "| ";
+      PrintName(inner);
+      text_ += " = inner ";
+      PrintResult(inner);
+      text_ += '\n';
+    }
+    const Node& node = graph_.node(id);
+    std::unordered_set<ValueId> known(node.outputs.begin(), node.outputs.end());
+    for (const Node& call : node.calls) {
+      text_ += "| ";
+      PrintCall(call);
+      std::vector<ValueId> fresh;
+      std::ranges::copy_if(
+          call.outputs, std::back_inserter(fresh),
+          [&](ValueId one) { return known.insert(one).second; });
+      PrintResults(call, fresh);
+      text_ += '\n';
+    }
+    is_inside_ = false;
   }
 
   void PrintTimeline() {
@@ -236,8 +298,11 @@ class Printer {
   std::vector<ValueId> first_;
   /// First input of the node that is being printed, by storage.
   std::vector<ValueId> preferred_;
+  /// Inner tensors that no call makes, by node.
+  std::vector<std::vector<ValueId>> inner_;
   std::map<StorageId, std::string> scratch_;
   Phase phase_ = Phase::kForward;
+  bool is_inside_ = false;  ///< Printing inner tensors, which label nothing.
   std::string text_;
 };
 

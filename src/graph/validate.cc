@@ -140,11 +140,16 @@ void CheckTraffic(const OperatorGraph& graph, const Node& node) {
 }
 
 void CheckTotalMacs(const OperatorGraph& graph) {
-  std::int64_t total = 0;
-  for (const Node& node : graph.nodes()) {
+  std::int64_t all = 0;
+  std::int64_t all_calls = 0;
+  const auto add = [](const Node& node, std::int64_t& total) {
     const bool fits = !__builtin_add_overflow(total, node.macs, &total);
-    if (fits && total <= kMaxMacs) continue;
+    if (fits && total <= kMaxMacs) return;
     Refuse("the multiply-accumulates of all operators exceed 2^62");
+  };
+  for (const Node& node : graph.nodes()) {
+    add(node, all);
+    for (const Node& call : node.calls) add(call, all_calls);
   }
 }
 

@@ -14,8 +14,7 @@ std::size_t FromFront(std::int64_t dim, std::size_t rank) {
       dim < 0 ? dim + static_cast<std::int64_t>(rank) : dim);
 }
 
-}  // namespace
-
+/// Shape that a broadcast of both has; where sizes do not fit, the larger.
 Shape Broadcast(const Shape& left, const Shape& right) {
   Shape shape = left.size() < right.size() ? right : left;
   const Shape& other = left.size() < right.size() ? left : right;
@@ -27,6 +26,8 @@ Shape Broadcast(const Shape& left, const Shape& right) {
   }
   return shape;
 }
+
+}  // namespace
 
 ValueId Elementwise(CompositeSteps& steps, std::string target,
                     std::vector<ValueId> operands, std::optional<DType> dtype) {

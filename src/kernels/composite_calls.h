@@ -40,7 +40,4 @@ ValueId Slice(CompositeSteps& steps, ValueId operand, std::int64_t dim,
 /// One index of the first dimension.
 ValueId Select(CompositeSteps& steps, ValueId operand);
 
-/// Shape that a broadcast of both has; where sizes do not fit, the larger.
-Shape Broadcast(const Shape& left, const Shape& right);
-
 }  // namespace foretell::cost

@@ -26,10 +26,8 @@ struct Composite {
 /// A family per file; docs/kernels.md says what each assumes.
 std::span<const Composite> AttentionComposites();
 std::span<const Composite> CellComposites();
-std::span<const Composite> ClassificationComposites();
 std::span<const Composite> LinearComposites();
 std::span<const Composite> LossComposites();
-std::span<const Composite> PaddingComposites();
 std::span<const Composite> PlainComposites();
 std::span<const Composite> ProductComposites();
 std::span<const Composite> RecurrentComposites();
@@ -41,11 +39,10 @@ bool Einsum(CompositeSteps& steps);
 
 /// All families.
 inline constexpr std::span<const Composite> (*kCompositeFamilies[])() = {
-    &AttentionComposites,      &CellComposites,
-    &ClassificationComposites, &LinearComposites,
-    &LossComposites,           &PaddingComposites,
-    &PlainComposites,          &ProductComposites,
-    &RecurrentComposites,      &RecurrentGradientComposites,
+    &AttentionComposites, &CellComposites,
+    &LinearComposites,    &LossComposites,
+    &PlainComposites,     &ProductComposites,
+    &RecurrentComposites, &RecurrentGradientComposites,
     &TrilinearComposites};
 
 }  // namespace foretell::cost

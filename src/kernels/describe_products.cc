@@ -146,7 +146,9 @@ std::int64_t LeastAlignedExtent(const Expansion& expansion,
 
 Precision ProductPrecision(const Expansion& expansion,
                            const ExpandedNode& expanded) {
-  if (expansion.mode.autocast) return Precision::kFp16;
+  if (expansion.mode.autocast || expansion.cast_to == kHalfBytes) {
+    return Precision::kFp16;
+  }
   const OpKind kind = expanded.node.kind;
   for (const ValueId id : expanded.operands) {
     const DType dtype = expansion.graph.value(id).type.dtype;

@@ -85,8 +85,7 @@ void SetResults(Expansion& expansion, const Node& node, std::int64_t bytes) {
 
 }  // namespace
 
-bool ExpandTracedCast(Expansion& expansion, NodeId id) {
-  const Node& node = expansion.graph.node(id);
+bool ExpandTracedCast(Expansion& expansion, const Node& node, NodeId id) {
   if (!IsAutocastCast(node)) return false;
   TensorStates& tensors = expansion.tensors;
   const ValueId from = node.inputs.front();
@@ -103,9 +102,14 @@ bool ExpandTracedCast(Expansion& expansion, NodeId id) {
 }
 
 void ExpandCasts(Expansion& expansion, ExpandedNode& expanded) {
-  if (!expansion.mode.autocast) return;
+  if (!expansion.mode.autocast && !expansion.cast_to) return;
   const Node& node = expanded.node;
   const std::vector<ValueId> floats = FloatOperands(expansion, expanded);
+  if (expansion.cast_to) {
+    return SetResults(
+        expansion, node,
+        floats.empty() ? *expansion.cast_to : FirstBytes(expansion, floats));
+  }
   if (node.phase != Phase::kForward) {
     return SetResults(expansion, node, FirstBytes(expansion, floats));
   }

@@ -72,7 +72,7 @@ void PropagateAlias(Expansion& expansion, const Node& node) {
 
 /// Views and aliases have the element type of what they look at.
 void PropagateType(Expansion& expansion, const Node& node) {
-  if (!expansion.mode.autocast) return;
+  if (!expansion.mode.autocast && !expansion.cast_to) return;
   TensorStates& tensors = expansion.tensors;
   const auto source = std::ranges::find_if(
       node.inputs, [&](ValueId id) { return tensors.IsFloat(id); });
@@ -185,8 +185,7 @@ void ExpandBias(Expansion& expansion, const ExpandedNode& expanded,
 /// `pad` of its mode "constant", which is the default, calls constant_pad_nd.
 bool PadsWithConstant(const Node& node) {
   if (node.target == "constant_pad_nd") return true;
-  const auto* const mode =
-      std::get_if<std::string>(node.FindAttribute("mode"));
+  const auto* const mode = std::get_if<std::string>(node.FindAttribute("mode"));
   return node.target == "pad" && (mode == nullptr || *mode == "constant");
 }
 
@@ -241,22 +240,6 @@ void ExpandOwnKernel(Expansion& expansion, const ExpandedNode& expanded,
   if (restores) ExpandFoldedNorm(expansion, kernel);
 }
 
-void ExpandNode(Expansion& expansion, NodeId id) {
-  const Node& node = expansion.graph.node(id);
-  if (ExpandTracedCast(expansion, id) || IsFree(expansion, node)) return;
-  ExpandedNode expanded = {node, id, ReadOperands(expansion.graph, node)};
-  if (ExpandComposite(expansion, expanded)) return;
-  ExpandCasts(expansion, expanded);
-  const LayoutEffect layout = ExpandLayout(expansion, expanded);
-  if (IsUnfusedAttention(expansion, node)) {
-    ExpandAttention(expansion, expanded);
-  } else if (IsConvolutionGradient(node)) {
-    ExpandConvolutionGradients(expansion, expanded);
-  } else {
-    ExpandOwnKernel(expansion, expanded, layout);
-  }
-}
-
 /// Requires that launches can be counted together; all else of a kernel is
 /// bounded by the tensors that it moves.
 void RequireCountable(const std::vector<Kernel>& kernels) {
@@ -272,16 +255,34 @@ void RequireCountable(const std::vector<Kernel>& kernels) {
 
 }  // namespace
 
+void ExpandNode(Expansion& expansion, const Node& node, NodeId id) {
+  if (ExpandTracedCast(expansion, node, id) || IsFree(expansion, node)) return;
+  ExpandedNode expanded = {node, id, ReadOperands(expansion.graph, node)};
+  if (ExpandCalls(expansion, expanded)) return;
+  if (ExpandComposite(expansion, expanded)) return;
+  ExpandCasts(expansion, expanded);
+  const LayoutEffect layout = ExpandLayout(expansion, expanded);
+  if (IsUnfusedAttention(expansion, node)) {
+    ExpandAttention(expansion, expanded);
+  } else if (IsConvolutionGradient(node)) {
+    ExpandConvolutionGradients(expansion, expanded);
+  } else {
+    ExpandOwnKernel(expansion, expanded, layout);
+  }
+}
+
 void ExpandNodes(Expansion& expansion) {
   const OperatorGraph& graph = expansion.graph;
-  const std::vector<bool> varying = VaryingValues(graph);
+  expansion.varying = VaryingValues(graph);
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
     const Node& node = graph.node(id);
-    const bool runs = !node.outputs.empty() &&
-                      node.kind != OpKind::kCollective &&
-                      !IsConstantTable(graph, node, varying);
-    if (runs) ExpandNode(expansion, id);
+    if (Launches(expansion, node)) ExpandNode(expansion, node, id);
   }
+}
+
+bool Launches(const Expansion& expansion, const Node& node) {
+  return !node.outputs.empty() && node.kind != OpKind::kCollective &&
+         !IsConstantTable(expansion.graph, node, expansion.varying);
 }
 
 std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run) {

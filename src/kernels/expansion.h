@@ -21,8 +21,12 @@ struct Expansion {
       : graph(graph_in), mode(mode_in), tensors(graph_in, mode_in) {}
 
   const OperatorGraph& graph;
-  const Run& mode;
+  Run mode;
+  /// Bytes of an element that autocast has cast the operands of an operator to
+  /// whose calls are being expanded; empty outside of such calls.
+  std::optional<std::int64_t> cast_to = {};
   TensorStates tensors;
+  std::vector<bool> varying;  ///< VaryingValues; set by ExpandNodes.
   std::unordered_set<StorageId> cast_weights;  ///< Cast once per step.
   std::vector<Kernel> kernels;
 };
@@ -48,13 +52,21 @@ struct LayoutEffect {
 /// Appends the kernels of all nodes of the forward pass to the expansion's.
 void ExpandNodes(Expansion& expansion);
 
+/// False for a node that has no results, exchanges tensors between GPUs or is
+/// a table of constants.
+bool Launches(const Expansion& expansion, const Node& node);
+
+/// Appends the kernels of `node`, which is the graph's node `id` or a call that
+/// one makes inside.
+void ExpandNode(Expansion& expansion, const Node& node, NodeId id);
+
 /// Emits the casts that autocast does before the node, sets `read_as` and the
 /// element sizes of the results. Without autocast nothing happens.
 void ExpandCasts(Expansion& expansion, ExpandedNode& expanded);
 
-/// Emits the cast that `id` is, when it was traced under autocast; else returns
-/// false.
-bool ExpandTracedCast(Expansion& expansion, NodeId id);
+/// Emits the cast that `node` is, when it was traced under autocast; else
+/// returns false. `id` as for ExpandNode.
+bool ExpandTracedCast(Expansion& expansion, const Node& node, NodeId id);
 
 /// Emits the copies that the operator makes because it cannot take an
 /// operand's strides, and sets the strides of the results.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/graph/collective.h"
+#include "src/graph/copy_calls.h"
 
 namespace foretell::parallel {
 namespace {
@@ -113,6 +114,29 @@ void StepRewriter::AddNode(NodeId id) {
     SetValue(output, builder_.AddResult(added, value.name, TypeOf(output),
                                         StorageNow(value.storage)));
   }
+  if (IsWhole(node)) AddCalls(id, added);
+}
+
+bool StepRewriter::IsWhole(const Node& node) const {
+  const auto is_whole = [this](ValueId id) {
+    return TypeOf(id) == graph_.value(id).type;
+  };
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!HasOperand(node, i) || !is_whole(node.inputs[i])) return false;
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!HasResult(node, i) || !is_whole(node.outputs[i])) return false;
+  }
+  return true;
+}
+
+void StepRewriter::AddCalls(NodeId id, NodeId added) {
+  CopyCalls(
+      graph_, id,
+      {.value = [this](ValueId value) { return ValueNow(value); },
+       .storage = [this](StorageId storage) { return StorageNow(storage); },
+       .name = [](const std::string& name) { return name; }},
+      added, builder_);
 }
 
 void StepRewriter::MarkEnds() {

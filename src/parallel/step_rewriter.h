@@ -104,6 +104,9 @@ class StepRewriter {
   void AddSources();
   void PlayEvents(NodeId id);
   void AddNode(NodeId id);
+  /// Whether one GPU has all of the node's operands and results.
+  bool IsWhole(const Node& node) const;
+  void AddCalls(NodeId id, NodeId added);
   void MarkEnds();
 
   const OperatorGraph& graph_;

@@ -3,10 +3,12 @@
 // A fallback on DispatchKey::TESTING_ONLY_GenericMode sees every call that
 // reaches the dispatcher from outside another operator, with its schema and
 // exact arguments, in eager code, in the TorchScript interpreter and in the
-// autograd engine. Excluding the key while the operator runs keeps composites
-// such as conv2d whole. at::RecordFunction was rejected: it hands out the
-// interpreter's whole stack, misses some operators, and its layout depends on
-// NDEBUG. The key's name says "testing", so this file is its only user.
+// autograd engine. An operator that is made of others is one node; the key
+// stays on while it runs, so that the node lists the calls which PyTorch makes
+// inside (inner_calls.h). While one with a kernel of its own runs it is
+// excluded. at::RecordFunction was rejected: it hands out the interpreter's
+// whole stack, misses some operators, and its layout depends on NDEBUG. The
+// key's name says "testing", so this file is its only user.
 
 #include "src/program/recorder.h"
 
@@ -16,6 +18,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "foretell/error.h"
 #include "src/program/autocast.h"
@@ -32,19 +35,47 @@ namespace {
 
 constexpr c10::DispatchKey kHookKey =
     c10::DispatchKey::TESTING_ONLY_GenericMode;
+/// While it lives, calls that the running operator makes reach the hook, or do
+/// not.
+class HookedScope {
+ public:
+  explicit HookedScope(bool hooks)
+      : was_off_(c10::impl::tls_is_dispatch_key_excluded(kHookKey)) {
+    c10::impl::tls_set_dispatch_key_excluded(kHookKey, !hooks);
+  }
+  ~HookedScope() {
+    c10::impl::tls_set_dispatch_key_excluded(kHookKey, was_off_);
+  }
+  HookedScope(const HookedScope&) = delete;
+  HookedScope& operator=(const HookedScope&) = delete;
+
+ private:
+  bool was_off_;
+};
+
 /// Calls of a trace beyond which it is taken to be endless. A training step
 /// makes about 30 calls per layer; this is enough for 4,000 layers and two
 /// steps.
 constexpr std::int64_t kMaxCalls = 150'000;
 thread_local Recorder* current_recorder = nullptr;
 
+void RequireFew(std::int64_t calls) {
+  if (calls <= kMaxCalls) return;
+  throw Error(
+      ErrorCode::kUnsupported,
+      fmt::format("is call {}, a trace has at most {}", calls, kMaxCalls));
+}
+
 void RecorderHook(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack) {
-  if (LoraAdapters::Intercept(op, *stack)) return;
+  const bool inside =
+      current_recorder != nullptr && current_recorder->is_inside();
+  if (!inside && LoraAdapters::Intercept(op, *stack)) return;
   if (AutocastRegion::Intercept(op, keys, *stack)) return;
-  const c10::impl::ExcludeDispatchKeyGuard off(kHookKey);
   const c10::DispatchKeySet rest =
       keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kHookKey);
+  if (inside) return current_recorder->CallInside(op, rest, *stack);
+  const c10::impl::ExcludeDispatchKeyGuard off(kHookKey);
   if (current_recorder != nullptr) {
     current_recorder->Call(op, rest, *stack);
   } else {
@@ -110,11 +141,7 @@ void Recorder::Call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                                          "Tensor");
       return CallAndRecord(kInPlace, keys, stack);
     }
-    if (++num_calls_ > kMaxCalls) {
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("is call {}, a trace has at most {}", num_calls_,
-                              kMaxCalls));
-    }
+    RequireFew(++num_calls_);
     CallAndRecord(op, keys, stack);
   } catch (const Error& error) {
     const std::string scope = scope_ ? scope_() : "";
@@ -171,6 +198,7 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
   if (!record_nodes_ || !MakesTensors(schema) ||
       (!touches && !NamesDevice(stack, first, device_))) {
     Perform(op, keys, stack);
+    if (touches) NoteSizes(schema, stack);
     return;
   }
   RequireOneType(schema, stack);
@@ -180,13 +208,19 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
   const size_t num_mutated = results.size();
 
   inside_node_ = true;
+  if (touches && ListsCalls(op)) {
+    inner_calls_.emplace(
+        [this](const at::Tensor& tensor) { return Know(tensor); });
+  }
   try {
     Perform(op, keys, stack);
   } catch (...) {
     inside_node_ = false;
+    inner_calls_.reset();
     throw;
   }
   inside_node_ = false;
+  std::optional<InnerCalls> inner = std::exchange(inner_calls_, std::nullopt);
   const size_t num_returns = schema.returns().size();
   for (size_t i = stack.size() - num_returns; i < stack.size(); ++i) {
     ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
@@ -197,8 +231,31 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
     });
   }
   if (!touches && results.empty()) return;
+  const OpKind kind = OpKindOf(spec.target);
   const NodeId node = builder_.AddNode(std::move(spec));
   RecordResults(node, results);
+  if (!inner) return;
+  std::vector<std::pair<at::Tensor, ValueId>> values;
+  for (const at::Tensor& tensor : results) {
+    if (tensor.device().type() == device_) {
+      values.emplace_back(tensor, ValueOf(tensor));
+    }
+  }
+  inner->AddTo(builder_, node, kind, values,
+               [this](const std::string& name) { return FreshName(name); });
+}
+
+void Recorder::CallInside(const c10::OperatorHandle& op,
+                          c10::DispatchKeySet keys, torch::jit::Stack& stack) {
+  const InnerCallKind kind = InnerCallKindOf(op);
+  const HookedScope hooked(kind == InnerCallKind::kOuter);
+  RequireFew(++num_inner_calls_);
+  const std::int64_t before = num_inner_calls_;
+  if (kind == InnerCallKind::kUnseen) return op.redispatchBoxed(keys, &stack);
+  InnerCalls::Call call = inner_calls_->Begin(op, stack);
+  op.redispatchBoxed(keys, &stack);
+  const bool is_leaf = num_inner_calls_ == before;
+  if (is_leaf) inner_calls_->End(std::move(call), op, stack);
 }
 
 NodeSpec Recorder::SpecOf(const c10::OperatorHandle& op,
@@ -244,6 +301,7 @@ void Recorder::Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                        torch::jit::Stack& stack) {
   if (device_ != c10::DeviceType::Meta) {
     NoteDecision(op, stack);
+    const HookedScope hooked(is_inside());
     op.redispatchBoxed(keys, &stack);
     return;
   }
@@ -260,6 +318,7 @@ void Recorder::Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                     std::string(WayOut(op)));
   }
   if (HasMetaKernel(op)) {
+    const HookedScope hooked(is_inside());
     op.redispatchBoxed(keys, &stack);
     return;
   }

@@ -17,6 +17,7 @@
 #include "foretell/graph.h"
 #include "foretell/program.h"
 #include "src/program/held_arguments.h"
+#include "src/program/inner_calls.h"
 #include "src/program/storage_ledger.h"
 
 namespace foretell {
@@ -91,6 +92,12 @@ class Recorder final : public StorageListener {
   void Call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
             torch::jit::Stack& stack);
 
+  /// True while an operator runs whose calls are recorded.
+  bool is_inside() const { return inner_calls_.has_value(); }
+  /// Called by the hook for a call inside of an operator, of is_inside().
+  void CallInside(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack& stack);
+
   /// Throws the first Error of Call again, if there was one: interpreters and
   /// autograd replace exceptions that pass through them by their own.
   void RethrowFailure() const;
@@ -138,6 +145,14 @@ class Recorder final : public StorageListener {
   NodeSpec SpecOf(const c10::OperatorHandle& op,
                   const torch::jit::Stack& stack);
   void RecordResults(NodeId node, const std::vector<at::Tensor>& results);
+  InnerCalls::Known Know(const at::Tensor& tensor);
+  /// The number of the storage that `tensor` lies in, -1 where it was made
+  /// outside of the recording. What was resized, as kernels of `out=` do it
+  /// with an empty result, has as many bytes as it has now.
+  std::int32_t NumberOf(const at::Tensor& tensor);
+  /// Does so for what a call returned; `stack` ends with it.
+  void NoteSizes(const c10::FunctionSchema& schema,
+                 const torch::jit::Stack& stack);
   void Perform(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                torch::jit::Stack& stack);
   void NoteDecision(const c10::OperatorHandle& op,
@@ -159,7 +174,9 @@ class Recorder final : public StorageListener {
   bool restricts_host_ = false;
   bool expects_host_tensors_ = false;
   bool inside_node_ = false;
+  std::optional<InnerCalls> inner_calls_;
   std::int64_t num_calls_ = 0;
+  std::int64_t num_inner_calls_ = 0;
   std::exception_ptr failure_;
   std::function<std::string()> scope_;
   std::function<std::vector<std::string>()> calls_;

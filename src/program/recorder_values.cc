@@ -7,6 +7,8 @@
 #include <ATen/ATen.h>
 #include <fmt/core.h>
 
+#include <ranges>
+
 #include "src/program/operator_call.h"
 #include "src/program/recorder.h"
 
@@ -36,11 +38,28 @@ bool Recorder::TouchesTrace(const torch::jit::Stack& stack,
   return touches;
 }
 
+std::int32_t Recorder::NumberOf(const at::Tensor& tensor) {
+  if (!tensor.has_storage()) return -1;
+  const std::int32_t number =
+      LedgerNumber(tensor.storage().data_ptr().get_context(), device_);
+  if (number >= 0) {
+    builder_.Grow(number, static_cast<std::int64_t>(tensor.storage().nbytes()));
+  }
+  return number;
+}
+
+void Recorder::NoteSizes(const c10::FunctionSchema& schema,
+                         const torch::jit::Stack& stack) {
+  for (size_t i = stack.size() - schema.returns().size(); i < stack.size();
+       ++i) {
+    ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
+      if (tensor.device().type() == device_) NumberOf(tensor);
+    });
+  }
+}
+
 StorageId Recorder::StorageOf(const at::Tensor& tensor) {
-  const std::int32_t known =
-      tensor.has_storage()
-          ? LedgerNumber(tensor.storage().data_ptr().get_context(), device_)
-          : -1;
+  const std::int32_t known = NumberOf(tensor);
   if (known >= 0) return known;
   const c10::StorageImpl* address =
       tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
@@ -117,6 +136,28 @@ ValueId Recorder::ValueOf(const at::Tensor& tensor) {
       builder_.AddSource(FreshName(base), TypeOf(tensor), storage);
   Track(tensor, value);
   return value;
+}
+
+InnerCalls::Known Recorder::Know(const at::Tensor& tensor) {
+  if (tensor.device().type() != device_ || !tensor.has_storage()) return {};
+  StorageId storage = NumberOf(tensor);
+  const auto found = tracked_.find(tensor.unsafeGetTensorImpl());
+  if (found != tracked_.end()) {
+    const ValueId value = found->second.value;
+    return {value, builder_.value(value).storage};
+  }
+  if (storage < 0) {
+    const auto foreign = foreign_.find(tensor.storage().unsafeGetStorageImpl());
+    if (foreign == foreign_.end()) return {};
+    storage = foreign->second.second;
+  }
+  const auto candidates = values_in_.find(storage);
+  if (candidates != values_in_.end()) {
+    for (const ValueId value : candidates->second | std::views::reverse) {
+      if (builder_.value(value).type == TypeOf(tensor)) return {value, storage};
+    }
+  }
+  return {kNone, storage};
 }
 
 bool Recorder::IsResult(const at::Tensor& tensor) {

@@ -61,13 +61,18 @@ at::ScalarType ToScalarType(DType dtype, Precision precision) {
                                         std::string(DTypeName(dtype)));
 }
 
-DType ToDType(at::ScalarType type) {
+std::optional<DType> HeldAs(at::ScalarType type) {
   for (const auto& [ours, theirs] : kTypes) {
     if (theirs == type) return ours;
   }
   for (const auto& [ours, theirs] : kByteTypes) {
     if (theirs == type) return ours;
   }
+  return std::nullopt;
+}
+
+DType ToDType(at::ScalarType type) {
+  if (const std::optional<DType> held = HeldAs(type)) return *held;
   throw Error(
       ErrorCode::kUnsupported,
       fmt::format("element type {} is not supported", at::toString(type)));

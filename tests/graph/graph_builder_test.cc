@@ -132,7 +132,9 @@ TEST(GraphBuilder, RefusesMoreThan2To56Elements) {
   for (const std::vector<std::int64_t>& shape :
        {std::vector{limit + 1}, {limit, 256}, {limit, 8, 0}}) {
     ExpectError(
-        [&] { toy.builder.AddSource("z", {DType::kU8, shape}, toy.x_storage); },
+        [&] {
+          toy.builder.AddSource("z", {DType::kU8, shape}, toy.x_storage);
+        },
         kInvalid, "tensor 'z': u8[");
   }
 }
@@ -175,6 +177,34 @@ TEST(GraphBuilder, RefusesANodeWithoutOperator) {
   Toy toy;
   ExpectError([&] { toy.builder.AddNode({.target = "aten::", .inputs = {}}); },
               kInvalid, "node 1 has no operator name");
+}
+
+TEST(GraphBuilder, RefusesCallsOfTensorsThatAreNotTheirs) {
+  Toy toy;
+  ExpectError([&] { toy.builder.AddInner(1, "z", {}, toy.y_storage); },
+              kInvalid,
+              "inner tensor 'z': node 1 does not exist, the graph has 1");
+  ExpectError([&] { toy.builder.AddCall(1, {.target = "relu"}, {}); }, kInvalid,
+              "call 'relu': node 1 does not exist, the graph has 1");
+  ExpectError([&] { toy.builder.AddCall(0, {.target = "exp"}, {0}); }, kInvalid,
+              "call 0 (exp): 'x' is no tensor of that node");
+  ExpectError([&] { toy.builder.AddCall(0, {.target = "exp"}, {9}); }, kInvalid,
+              "call 0 (exp): result 9 does not exist, the graph has 2");
+  ExpectError(
+      [&] { toy.builder.AddCall(0, {.target = "exp", .inputs = {7}}, {}); },
+      kInvalid, "call 0 (exp): input value 7 does not exist, the graph has 2");
+}
+
+TEST(GraphBuilder, GrowsAStorageAndNeverShrinksIt) {
+  Toy toy;
+  const std::int64_t bytes = toy.builder.storage(toy.y_storage).bytes;
+  toy.builder.Grow(toy.y_storage, bytes + 8);
+  toy.builder.Grow(toy.y_storage, 1);
+  EXPECT_EQ(toy.builder.storage(toy.y_storage).bytes, bytes + 8);
+  ExpectError([&] { toy.builder.Grow(9, 1); }, kInvalid,
+              "Grow: storage 9 does not exist");
+  ExpectError([&] { toy.builder.Grow(toy.y_storage, -1); }, kInvalid,
+              "has -1 bytes, expected 0 to 2^60");
 }
 
 TEST(GraphBuilder, RefusesAResultOfAnUnknownNode) {

@@ -75,6 +75,16 @@ constexpr BadText kBadTexts[] = {
     {"f()\ng()\ntimeline\nscratch s activation\n1: +s\n0: -s",
      "event 1: at node 0 comes after one at node 1"},
     {"\"\"()", "node 0 has no operator name"},
+    {"| f()", "g:1:1: a call inside of a node, but no node stands above it"},
+    {"f()\n| %x = g()", "g:2:11: expected ':', found the end of the text"},
+    {"f()\n| %x = inner", "expected an element type"},
+    {"f()\n| g(%x)", "tensor 'x' is not defined before this use"},
+    {"f()\n| \"\"()", "node 0 (f): call 0 has no operator name"},
+    {"%y = f() : f32[1]\n%z = g() : f32[1]\n| %y = h()",
+     "node 1 (g): call 0 (h): 'y' is no tensor of that node"},
+    {"%x = input f32[2]\nf()\n| h(%x)\n"
+     "| %z = transpose(%x) {dim0=0, dim1=7} : f32[2]",
+     "node 0 (f): call 1 (transpose): dim1 is 7"},
 };
 
 TEST(GraphText, RefusesMistakesWithTheirPlace) {

@@ -31,6 +31,10 @@ inputs %labels, %x
 %a = linear(%x, %w) : bf16[8,4] saved @ "head(Linear)"
 %v = view(%a) {size=[32], p=0.5, flag=true, n=-3, s="a\n\x01b", ints=[], floats=floats[], list=[1.0, 2.5]} : bf16[32] alias %a
 %max, %index = max(%a) : bf16[], i64[]
+| %room = inner bf16[8,4] bytes=128
+| %c, %"odd call" = "strange call"(%a, %room) {dim=1} : bf16[8,4] alias %room, f32[2]
+| view(%c)
+| %max, %index = amax(%"odd call", %c)
 %s1, %s2 = split(%v) : bf16[16] alias %v, bf16[16] alias %v
 %b1, %b2 = mylib::pair() : f32[2] bytes=16, f32[2] alias %b1
 "strange op"(%x)
@@ -45,7 +49,7 @@ scratch s0 optimizer_temporary bytes=1024 label="workspace"
 scratch s1 activation bytes=0
 start: +%x +%labels +%w +%"odd name%" +%m +s1
 0: +%a
-2: +%max +%index -%index
+2: +%room +%"odd call" +%max +%index -%index -%"odd call" -%room
 4: +%b1 -%b1
 6: +%g
 7: +%t -%t -%a
@@ -71,7 +75,14 @@ TEST(GraphText, KeepsEverythingOfTheGraph) {
   EXPECT_EQ(graph.node(8).phase, Phase::kOptimizer);
   EXPECT_EQ(graph.value(3).storage, graph.value(2).storage);
   EXPECT_EQ(graph.storage(graph.value(2).storage).bytes, 4096);
-  EXPECT_EQ(graph.storages().size(), 13u);
+  EXPECT_EQ(graph.storages().size(), 15u);
+  const std::vector<Node>& calls = graph.node(2).calls;
+  ASSERT_EQ(calls.size(), 3u);
+  EXPECT_EQ(calls[0].target, "strange call");
+  EXPECT_EQ(calls[0].Int("dim", 0), 1);
+  EXPECT_EQ(calls[0].inputs.front(), graph.node(2).inputs.front());
+  EXPECT_EQ(calls[2].outputs, graph.node(2).outputs);
+  EXPECT_EQ(graph.value(calls[0].outputs.front()).producer, 2);
   EXPECT_EQ(graph.events().front().node, kNone);
 }
 

@@ -1,17 +1,23 @@
-#include "tests/kernels/decomposition.h"
-
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-// Composites against PyTorch itself: the work of the kernels that stand for an
-// operator, and of those that stand for the calls that it makes. The CPU makes
-// the calls of CUDA unless a case has a reference of its own, which makes them
-// by hand after the source that it names.
+#include "foretell/graph_io.h"
+#include "foretell/trace.h"
+#include "src/kernels/cublas.h"
+#include "src/program/recorder.h"
+#include "tests/kernels/decomposition.h"
+
+// Operators that are made of others against PyTorch itself: the work of the
+// kernels of a trace on meta, and of the calls that the operator makes on the
+// CPU. Those are the calls of CUDA unless a case has a reference of its own,
+// which makes them by hand after the source that it names.
 
 namespace foretell::cost {
 namespace {
@@ -22,24 +28,50 @@ struct Case {
   std::function<void()> reference = {};
 };
 
-at::Tensor R(std::vector<std::int64_t> shape) { return at::rand(shape); }
+/// Where the tensors of a case are made.
+thread_local at::Device case_device = at::kCPU;
+
+at::Tensor R(std::vector<std::int64_t> shape) {
+  return at::rand(shape, at::TensorOptions(case_device));
+}
+
+at::Tensor Zeros(std::vector<std::int64_t> shape, at::ScalarType type) {
+  return at::zeros(shape, at::TensorOptions(case_device).dtype(type));
+}
 
 /// Attention without a fused kernel, as the CPU runs it.
 constexpr Run kUnfused = {.torch = {1, 13}};
 
-void Compare(const Case& test, const Run& mode) {
-  const Decomposition own = Decompose(test.call);
-  ASSERT_EQ(own.whole.nodes().size(), 1U);
-  const OperatorGraph& parts =
-      test.reference ? Decompose(test.reference).parts : own.parts;
-  EXPECT_GT(ExpandKernels(own.whole, mode).size(), 1U);
-  EXPECT_EQ(WorkOf(own.whole, mode), WorkOf(parts, mode));
+using Cases = std::vector<Case> (*)();
+
+/// Case `index` of a family, with its tensors on `device`.
+Case CaseOn(at::Device device, Cases cases, std::size_t index) {
+  case_device = device;
+  Case made = cases().at(index);
+  case_device = at::kCPU;
+  return made;
+}
+
+struct Param {
+  Cases cases;
+  std::size_t index;
+};
+
+OperatorGraph Trace(const Param& param) {
+  Recorder recorder({}, at::kMeta);
+  std::optional<UnrecordedScope> unrecorded;
+  unrecorded.emplace(TensorRole::kInput);
+  const Case test = CaseOn(at::kMeta, param.cases, param.index);
+  unrecorded.reset();
+  recorder.SetRole(TensorRole::kActivation);
+  test.call();
+  return recorder.Finish();
 }
 
 std::vector<Case> AttentionCases() {
   const at::Tensor x = R({2, 5, 16}), y = R({2, 5, 16}), z = R({2, 5, 16});
   const at::Tensor w = R({48, 16}), b = R({48}), p = R({16, 16}), c = R({16});
-  const at::Tensor mask = at::zeros({2, 2, 5, 5}, at::kBool);
+  const at::Tensor mask = Zeros({2, 2, 5, 5}, at::kBool);
   const auto attend = [=](const at::Tensor& key, const at::Tensor& value,
                           bool needs, bool averages) {
     at::_native_multi_head_attention(x, key, value, 16, 2, w, b, p, c, {},
@@ -68,9 +100,9 @@ std::vector<Case> AttentionCases() {
 }
 
 std::vector<Case> ClassificationCases() {
-  const at::Tensor x = R({4, 6}), t = at::zeros({4}, at::kLong);
+  const at::Tensor x = R({4, 6}), t = Zeros({4}, at::kLong);
   const at::Tensor image = R({2, 6, 5, 4});
-  const at::Tensor classes = at::zeros({2, 5, 4}, at::kLong);
+  const at::Tensor classes = Zeros({2, 5, 4}, at::kLong);
   const at::Tensor shares = R({4, 6}), w = R({6});
   const auto cross = [](const at::Tensor& input, const at::Tensor& target,
                         std::int64_t reduction, double smoothing,
@@ -115,7 +147,7 @@ std::vector<Case> LossCases() {
 
 std::vector<Case> FurtherLossCases() {
   const at::Tensor x = R({4, 6}), y = R({4, 6}), z = R({4, 6});
-  const at::Tensor sign = at::ones({4});
+  const at::Tensor sign = R({4});
   return {
       {"KlDivergence", [=] { at::kl_div(x, y); }},
       {"KlDivergenceOfLogarithms",
@@ -139,7 +171,7 @@ std::vector<Case> FurtherLossCases() {
 std::vector<Case> PlainCases() {
   const at::Tensor x = R({4, 6}), y = R({4, 6}), m = R({30, 6}), n = R({40, 6});
   const at::Tensor batch = R({2, 30, 6}), image = R({2, 4, 6, 6});
-  const at::Tensor mask = at::zeros({4, 6}, at::kBool);
+  const at::Tensor mask = Zeros({4, 6}, at::kBool);
   return {
       {"CosineSimilarity", [=] { at::cosine_similarity(x, y, 1); }},
       {"PairwiseDistance", [=] { at::pairwise_distance(x, y); }},
@@ -213,44 +245,55 @@ std::vector<Case> ProductCases() {
       {"MatrixPowerOfTwelve", [=] { at::matrix_power(square, 12); }},
       {"SumOfProducts", [=] { at::addbmm(e, batch, other); }},
       {"VectorDot", [=] { at::linalg_vecdot(a, a); }},
+      {"Outer", [=] { at::outer(v, bias); }},
+      {"Ger", [=] { at::ger(v, bias); }},
+      {"Kron", [=] { at::kron(a, b); }},
+      {"KronOfAVector", [=] { at::kron(a, v); }},
   };
 }
 
-class Decomposed : public testing::TestWithParam<Case> {};
+/// Whether any of the calls is a product that cuBLAS computes.
+bool Multiplies(const OperatorGraph& parts) {
+  return std::ranges::count(CublasNodes(parts, kUnfused), true) > 0;
+}
 
-TEST_P(Decomposed, DoesTheWorkOfItsCalls) { Compare(GetParam(), kUnfused); }
+class Decomposed : public testing::TestWithParam<Param> {};
 
-std::string NameOf(const testing::TestParamInfo<Case>& info) {
-  return info.param.name;
+TEST_P(Decomposed, DoesTheWorkOfItsCalls) {
+  InitializeTracing();
+  const Case test = CaseOn(at::kCPU, GetParam().cases, GetParam().index);
+  const OperatorGraph parts =
+      Decompose(test.reference ? test.reference : test.call).parts;
+  const OperatorGraph traced = Trace(GetParam());
+  ASSERT_EQ(traced.nodes().size(), 1U);
+  EXPECT_EQ(WorkOf(traced, kUnfused), WorkOf(parts, kUnfused))
+      << PrintGraph(traced) << PrintGraph(parts);
+  EXPECT_EQ(CublasNodes(traced, kUnfused).front(), Multiplies(parts));
+}
+
+std::vector<Param> Params(Cases cases) {
+  std::vector<Param> params;
+  for (std::size_t i = 0; i < cases().size(); ++i) params.push_back({cases, i});
+  return params;
+}
+
+std::string NameOf(const testing::TestParamInfo<Param>& info) {
+  return info.param.cases()[info.param.index].name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Attention, Decomposed,
-                         testing::ValuesIn(AttentionCases()), &NameOf);
+                         testing::ValuesIn(Params(&AttentionCases)), &NameOf);
 INSTANTIATE_TEST_SUITE_P(Classification, Decomposed,
-                         testing::ValuesIn(ClassificationCases()), &NameOf);
-INSTANTIATE_TEST_SUITE_P(Loss, Decomposed, testing::ValuesIn(LossCases()),
+                         testing::ValuesIn(Params(&ClassificationCases)),
                          &NameOf);
+INSTANTIATE_TEST_SUITE_P(Loss, Decomposed,
+                         testing::ValuesIn(Params(&LossCases)), &NameOf);
 INSTANTIATE_TEST_SUITE_P(FurtherLoss, Decomposed,
-                         testing::ValuesIn(FurtherLossCases()), &NameOf);
-INSTANTIATE_TEST_SUITE_P(Plain, Decomposed, testing::ValuesIn(PlainCases()),
-                         &NameOf);
-INSTANTIATE_TEST_SUITE_P(Product, Decomposed, testing::ValuesIn(ProductCases()),
-                         &NameOf);
-
-TEST(DecomposedProducts, OfElementsAreNoProductsOfMatrices) {
-  const at::Tensor a = R({4}), b = R({5}), m = R({3, 4}), n = R({2, 5});
-  const std::vector<Case> cases = {
-      {"Outer", [=] { at::outer(a, b); }},
-      {"Ger", [=] { at::ger(a, b); }},
-      {"Kron", [=] { at::kron(m, n); }},
-      {"KronOfAVector", [=] { at::kron(m, b); }},
-  };
-  for (const Case& test : cases) {
-    const Decomposition own = Decompose(test.call);
-    EXPECT_EQ(WorkOf(own.whole), WorkOf(own.parts)) << test.name;
-    EXPECT_EQ(WorkOf(own.whole).macs, 0) << test.name;
-  }
-}
+                         testing::ValuesIn(Params(&FurtherLossCases)), &NameOf);
+INSTANTIATE_TEST_SUITE_P(Plain, Decomposed,
+                         testing::ValuesIn(Params(&PlainCases)), &NameOf);
+INSTANTIATE_TEST_SUITE_P(Product, Decomposed,
+                         testing::ValuesIn(Params(&ProductCases)), &NameOf);
 
 }  // namespace
 }  // namespace foretell::cost

@@ -1,9 +1,12 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "foretell/trace.h"
+#include "src/program/recorder.h"
 #include "tests/kernels/decomposition.h"
 
 namespace foretell::cost {
@@ -18,14 +21,27 @@ struct Equation {
 class DecomposedEinsum : public testing::TestWithParam<Equation> {};
 
 TEST_P(DecomposedEinsum, DoesTheWorkOfItsCalls) {
-  std::vector<at::Tensor> operands;
-  for (const std::vector<std::int64_t>& shape : GetParam().shapes) {
-    operands.push_back(at::rand(shape));
-  }
+  InitializeTracing();
+  const auto operands = [](at::Device device) {
+    std::vector<at::Tensor> made;
+    for (const std::vector<std::int64_t>& shape : GetParam().shapes) {
+      made.push_back(at::rand(shape, at::TensorOptions(device)));
+    }
+    return made;
+  };
+  const std::vector<at::Tensor> real = operands(at::kCPU);
   const Decomposition own =
-      Decompose([&] { at::einsum(GetParam().text, operands); });
-  ASSERT_EQ(own.whole.nodes().size(), 1U);
-  EXPECT_EQ(WorkOf(own.whole), WorkOf(own.parts));
+      Decompose([&] { at::einsum(GetParam().text, real); });
+  Recorder recorder({}, at::kMeta);
+  std::optional<UnrecordedScope> unrecorded;
+  unrecorded.emplace(TensorRole::kInput);
+  const std::vector<at::Tensor> traced = operands(at::kMeta);
+  unrecorded.reset();
+  recorder.SetRole(TensorRole::kActivation);
+  at::einsum(GetParam().text, traced);
+  const OperatorGraph graph = recorder.Finish();
+  ASSERT_EQ(graph.nodes().size(), 1U);
+  EXPECT_EQ(WorkOf(graph), WorkOf(own.parts));
 }
 
 INSTANTIATE_TEST_SUITE_P(

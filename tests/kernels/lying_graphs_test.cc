@@ -142,6 +142,29 @@ TEST(LyingGraphs, OfAttributesWithoutARuleAreExpandedOrRefused) {
   EXPECT_GT(expanded, 10000);
 }
 
+// A call inside of an operator whose calls are read, with tensors of the
+// operator and of its own.
+TEST(LyingGraphs, OfAnyCallsInsideAreExpandedOrRefused) {
+  const FreeAttributes free;
+  int expanded = 0;
+  for (const std::string& target : AllOperators()) {
+    for (const char* const type : kTypes) {
+      for (const char* const value : {"-9223372036854775808", "[9, -9, 9]"}) {
+        const std::string text =
+            "%x = input f32[2,4,3,3]\n%w = parameter " + std::string(type) +
+            "\n%y = masked_fill(%x, %w) : f32[2,4,3,3]\n| %i = inner " + type +
+            "\n| %a, %b = \"" + target + "\"(%i, %x, %w) " +
+            free.Text(target, value) + " : " + type + ", f32[4] alias %x\n" +
+            "| %y = \"" + target + "\"(%a, %b, %i)\n";
+        for (const foretell::Run& run : kRuns) {
+          expanded += IsExpanded(text, run) ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(expanded, 5000);
+}
+
 // The review's heap overflow: a cast of another rank handed strides of the
 // wrong length to the views of its result.
 TEST(LyingGraphs, GiveNoTensorStridesOfAnotherRank) {

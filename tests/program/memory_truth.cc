@@ -38,8 +38,10 @@ std::vector<std::int64_t> LiveBytes(
   std::vector<bool> is_result(graph.storages().size(), false);
   for (const Value& value : graph.values()) {
     counts[static_cast<std::size_t>(value.storage)] = true;
-    if (value.producer != kNone) {
-      is_result[static_cast<std::size_t>(value.storage)] = true;
+  }
+  for (const Node& node : graph.nodes()) {
+    for (const ValueId output : node.outputs) {
+      is_result[static_cast<std::size_t>(graph.value(output).storage)] = true;
     }
   }
   std::vector<std::int64_t> change(graph.nodes().size() + 1, 0);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "foretell/trace.h"
+#include "src/program/autocast.h"
 #include "tests/graph/expect_error.h"
 #include "tests/program/trace_queries.h"
 
@@ -16,6 +17,7 @@ namespace foretell {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 at::Tensor Meta(at::IntArrayRef shape) {
   return at::empty(shape, at::TensorOptions().device(at::kMeta));
@@ -110,6 +112,103 @@ TEST_F(RecorderTest, WarmUpMakesEventsButNoNodes) {
   EXPECT_EQ(graph.events()[1].node, kNone);
   EXPECT_EQ(graph.events()[2].node, 0);
   EXPECT_EQ(graph.events()[3].node, 0);
+}
+
+/// Targets of the calls inside of the last node.
+std::vector<std::string> CallsOfLast(const OperatorGraph& graph) {
+  std::vector<std::string> targets;
+  for (const Node& call : graph.nodes().back().calls) {
+    targets.push_back(call.target);
+  }
+  return targets;
+}
+
+TEST_F(RecorderTest, AnOperatorOfOthersListsTheCallsThatItMakes) {
+  Recorder recorder({}, at::kMeta);
+  const at::Tensor x = Meta({4, 6});
+  at::cosine_embedding_loss(x, x, Meta({4}));
+  const OperatorGraph graph = recorder.Finish();
+  EXPECT_THAT(TargetsOf(graph),
+              ElementsAre("empty", "empty", "cosine_embedding_loss"));
+  EXPECT_THAT(
+      CallsOfLast(graph),
+      ElementsAre("mul", "sum", "mul", "sum", "add", "mul", "sum", "add", "mul",
+                  "sqrt_", "div", "zero_", "fill_", "sub_", "sub", "clamp_min_",
+                  "eq", "where", "eq", "where", "add", "mean"));
+  const Node& node = graph.nodes().back();
+  EXPECT_EQ(node.calls.back().outputs, node.outputs);
+  EXPECT_EQ(node.calls.front().inputs,
+            (std::vector<ValueId>{node.inputs[0], node.inputs[0]}));
+  for (const Node& call : node.calls) {
+    EXPECT_EQ(graph.value(call.outputs.front()).producer, 2) << call.target;
+  }
+}
+
+TEST_F(RecorderTest, AnOperatorOfOneKernelListsNone) {
+  Recorder recorder({}, at::kMeta);
+  at::nll_loss(Meta({4, 6}), Meta({4}).to(at::kLong));
+  EXPECT_THAT(CallsOfLast(recorder.Finish()), IsEmpty());
+}
+
+TEST_F(RecorderTest, AConvolutionListsThePadThatAWordAsksFor) {
+  Recorder recorder({}, at::kMeta);
+  const at::Tensor x = Meta({2, 4, 6, 6});
+  at::conv2d(x, Meta({4, 4, 2, 2}), {}, 1, "same");
+  const OperatorGraph graph = recorder.Finish();
+  EXPECT_THAT(CallsOfLast(graph),
+              ElementsAre("fill_", "narrow", "narrow", "copy_", "convolution"));
+  EXPECT_EQ(graph.nodes().back().calls.back().macs,
+            graph.nodes().back().macs);
+}
+
+TEST_F(RecorderTest, CallsInsideCastUnderAutocast) {
+  Recorder recorder({}, at::kMeta);
+  const AutocastRegion region(c10::DeviceType::Meta, at::kHalf);
+  at::matrix_power(Meta({4, 4}), 2);
+  const OperatorGraph graph = recorder.Finish();
+  std::vector<std::string> kernels;
+  for (const Node& call : graph.nodes().back().calls) {
+    if (call.kind == OpKind::kView) continue;
+    kernels.push_back(call.target);
+    EXPECT_EQ(graph.value(call.outputs.front()).type.dtype, DType::kF16);
+    EXPECT_EQ(call.FindAttribute(kAutocastAttribute) != nullptr,
+              call.target == "_to_copy");
+  }
+  EXPECT_THAT(kernels, ElementsAre("_to_copy", "_to_copy", "mm"));
+}
+
+TEST_F(RecorderTest, AfterAFailureInsideTheNextOperatorIsWhole) {
+  Recorder recorder({}, at::kMeta);
+  const at::Tensor x = Meta({4, 6});
+  EXPECT_ANY_THROW(at::cosine_similarity(x, Meta({5, 7})));
+  EXPECT_FALSE(recorder.is_inside());
+  at::relu(x);
+  EXPECT_THAT(CallsOfLast(recorder.Finish()), IsEmpty());
+}
+
+// Kernels of `out=` resize an empty result: no allocator is asked on meta, and
+// CUDA's is.
+TEST_F(RecorderTest, AResultThatWasResizedHasItsBytes) {
+  Recorder recorder({}, at::kMeta);
+  recorder.SetRole(TensorRole::kActivation);
+  const at::Tensor x = Meta({4, 6});
+  const at::Tensor size = at::abs(x);
+  const at::Tensor sum = at::logsumexp(x, {1});
+  const OperatorGraph graph = recorder.Finish();
+  for (const Node& node : graph.nodes()) {
+    const Value& result = graph.value(node.outputs.front());
+    EXPECT_EQ(graph.storage(result.storage).bytes, result.type.Bytes())
+        << node.target;
+  }
+}
+
+TEST_F(RecorderTest, ResizedResultsCountInTheWarmUpToo) {
+  Recorder recorder({}, at::kMeta);
+  recorder.RecordNodes(false);
+  const at::Tensor size = at::abs(Meta({4, 6}));
+  const OperatorGraph graph = recorder.Finish();
+  ASSERT_EQ(graph.storages().size(), 2u);
+  EXPECT_EQ(graph.storage(1).bytes, 4 * 6 * 4);
 }
 
 // mlp(x) with x = relu(…): alive until mlp returns, though only its first layer

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "foretell/graph.h"
+
+namespace foretell {
+
+/// What stands in a new graph for the tensors and storages of an old one.
+struct CallMapping {
+  std::function<ValueId(ValueId)> value;
+  std::function<StorageId(StorageId)> storage;  ///< kNone: it has none.
+  /// Name of an inner tensor by that in the old graph.
+  std::function<std::string(const std::string&)> name;
+};
+
+/// Adds the calls that `node` of `graph` makes inside to `added`, its copy in
+/// `builder`, whose results are there. Adds none where the new graph lacks a
+/// storage that they use.
+void CopyCalls(const OperatorGraph& graph, NodeId node,
+               const CallMapping& mapping, NodeId added, GraphBuilder& builder);
+
+}  // namespace foretell

@@ -1,0 +1,284 @@
+// Calls inside of an operator, down to those with a kernel of their own.
+//
+// ATen's composites call the dispatcher for each of their parts, so that a hook
+// which stays on while one runs sees what PyTorch itself makes of it. A call is
+// a leaf where its operator has a kernel for the CPU: CUDA then has one, too.
+// The exceptions are the operators that CUDA has a kernel for and the CPU not,
+// and those whose CPU kernel is made of others.
+
+#include "src/program/inner_calls.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "src/program/autocast.h"
+#include "src/program/operator_call.h"
+
+namespace foretell {
+namespace {
+
+/// Operators whose calls are listed: their kernels are those of the calls. Of
+/// others that are made of calls the rows of src/cost/kernel_time.cc and the
+/// learned predictors know one kernel, or src/kernels/composites.h writes what
+/// CUDA does and meta tensors hide.
+constexpr std::string_view kListed[] = {
+    "_convolution_mode",
+    "_euclidean_dist",
+    "bilinear",
+    "binary_cross_entropy_with_logits",
+    "block_diag",
+    "cdist",
+    "chain_matmul",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "cross_entropy_loss",
+    "diag",
+    "diag_embed",
+    "diagflat",
+    "dist",
+    "einsum",
+    "feature_dropout",
+    "ger",
+    "hinge_embedding_loss",
+    "isfinite",
+    "isinf",
+    "kl_div",
+    "kron",
+    "l1_loss",
+    "linalg_matrix_power",
+    "linalg_multi_dot",
+    "linalg_vecdot",
+    "logsumexp",
+    "margin_ranking_loss",
+    "masked_fill",
+    "matrix_power",
+    "nll_loss",
+    "nll_loss2d",
+    "nll_loss_nd",
+    "outer",
+    "pairwise_distance",
+    "poisson_nll_loss",
+    "soft_margin_loss",
+    "special_logsumexp",
+    "tensordot",
+    "triplet_margin_loss",
+};
+
+/// Overload of convolutions whose padding is a word.
+constexpr std::string_view kPaddingByWord = "padding";
+
+/// Lists of tensors, of which CUDA takes many in one kernel.
+constexpr std::string_view kOfLists = "_foreach_";
+
+/// Move nothing on a GPU, or ask the host.
+constexpr std::string_view kUnseenTargets[] = {"_local_scalar_dense",
+                                               "broadcast_tensors",
+                                               "empty",
+                                               "empty_like",
+                                               "empty_strided",
+                                               "is_nonzero",
+                                               "is_same_size",
+                                               "item",
+                                               "lift_fresh",
+                                               "new_empty",
+                                               "new_empty_strided",
+                                               "promote_types",
+                                               "resize_",
+                                               "resize_as_",
+                                               "resolve_conj",
+                                               "resolve_neg",
+                                               "result_type",
+                                               "set_",
+                                               "squeeze_"};
+
+/// One kernel on CUDA though the CPU composes them, or (`_trilinear`) a loop
+/// over as many calls as the result has columns.
+constexpr std::string_view kOneKernel[] = {
+    "_to_copy",    "_trilinear", "clone", "convolution",  "layer_norm",
+    "log_sigmoid", "mean",       "norm",  "scalar_tensor"};
+
+/// Have a kernel for the CPU that calls others.
+constexpr std::string_view kMadeOfOthers[] = {"_native_multi_head_attention",
+                                              "_transformer_encoder_layer_fwd",
+                                              "binary_cross_entropy",
+                                              "flatten",
+                                              "l1_loss",
+                                              "reshape",
+                                              "soft_margin_loss"};
+
+template <std::size_t kSize>
+bool IsIn(const std::string_view (&names)[kSize], std::string_view name) {
+  return std::ranges::find(names, name) != std::end(names);
+}
+
+InnerCallKind Classify(const c10::OperatorHandle& op) {
+  const std::string target = TargetOf(op);
+  if (!MakesTensors(op.schema()) || IsIn(kUnseenTargets, target)) {
+    return InnerCallKind::kUnseen;
+  }
+  if (IsIn(kMadeOfOthers, target)) return InnerCallKind::kOuter;
+  const bool is_leaf = IsIn(kOneKernel, target) ||
+                       target.starts_with(kOfLists) ||
+                       OpKindOf(target) == OpKind::kView ||
+                       op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
+  return is_leaf ? InnerCallKind::kLeaf : InnerCallKind::kOuter;
+}
+
+/// Kinds that ATen's parts of an operator may have as well as the operator.
+bool AreAlike(OpKind a, OpKind b) {
+  const auto is_product = [](OpKind kind) {
+    return kind == OpKind::kLinear || kind == OpKind::kMatmul;
+  };
+  const auto looks_up = [](OpKind kind) {
+    return kind == OpKind::kEmbedding || kind == OpKind::kGather;
+  };
+  const auto convolves = [](OpKind kind) {
+    return kind == OpKind::kConvolution ||
+           kind == OpKind::kTransposedConvolution;
+  };
+  return a == b || (is_product(a) && is_product(b)) ||
+         (looks_up(a) && looks_up(b)) || (convolves(a) && convolves(b));
+}
+
+/// Where the call writes its result to: no operand.
+bool IsOut(const c10::Argument& argument) {
+  return argument.kwarg_only() && argument.alias_info() != nullptr &&
+         argument.alias_info()->isWrite();
+}
+
+bool IsListed(const c10::OperatorHandle& op) {
+  if (InnerCallKindOf(op) != InnerCallKind::kOuter) return false;
+  const std::string target = TargetOf(op);
+  const OpKind kind = OpKindOf(target);
+  return kind == OpKind::kOther || IsIn(kListed, target) ||
+         (kind == OpKind::kConvolution &&
+          op.schema().overload_name() == kPaddingByWord);
+}
+
+/// `find`'s answer for `op`, which is asked for once.
+template <typename Answer>
+Answer Cached(const c10::OperatorHandle& op,
+              Answer (*find)(const c10::OperatorHandle&)) {
+  static thread_local std::unordered_map<c10::OperatorName, Answer> answers;
+  const auto known = answers.find(op.operator_name());
+  if (known != answers.end()) return known->second;
+  return answers.emplace(op.operator_name(), find(op)).first->second;
+}
+
+}  // namespace
+
+bool ListsCalls(const c10::OperatorHandle& op) { return Cached(op, &IsListed); }
+
+InnerCallKind InnerCallKindOf(const c10::OperatorHandle& op) {
+  return Cached(op, &Classify);
+}
+
+void InnerCalls::Append(const at::Tensor& tensor, bool is_new,
+                        std::vector<std::size_t>& places) {
+  const at::TensorImpl* const address = tensor.unsafeGetTensorImpl();
+  if (address->is_wrapped_number() || !HeldAs(tensor.scalar_type())) return;
+  const auto found = places_.find(address);
+  if (found != places_.end() && !is_new) {
+    places.push_back(found->second);
+    return;
+  }
+  Known known = know_(tensor);
+  if (known.storage == kNone) return;
+  if (is_new) known.value = kNone;
+  places_[address] = tensors_.size();
+  places.push_back(tensors_.size());
+  tensors_.push_back(
+      {known, TypeOf(tensor),
+       c10::weak_intrusive_ptr<at::TensorImpl>(tensor.getIntrusivePtr())});
+}
+
+InnerCalls::Call InnerCalls::Begin(const c10::OperatorHandle& op,
+                                   const torch::jit::Stack& stack) {
+  const auto& arguments = op.schema().arguments();
+  const std::size_t first = stack.size() - arguments.size();
+  Call call{.spec = {.target = TargetOf(op), .inputs = {}}};
+  // What a copy is made into is written, not read.
+  const std::size_t begin = call.spec.target == "copy_" ? 1 : 0;
+  for (std::size_t i = begin; i < arguments.size(); ++i) {
+    if (IsOut(arguments[i])) continue;
+    ForEachTensor(stack[first + i], [&](const at::Tensor& tensor) {
+      Append(tensor, /*is_new=*/false, call.operands);
+    });
+  }
+  call.spec.attributes = ToAttributes(op.schema(), stack, first);
+  if (AutocastRegion::IsCasting()) {
+    call.spec.attributes.emplace_back(kAutocastAttribute, true);
+  }
+  return call;
+}
+
+void InnerCalls::End(Call call, const c10::OperatorHandle& op,
+                     const torch::jit::Stack& stack) {
+  std::vector<at::Tensor> results;
+  for (std::size_t i = stack.size() - op.schema().returns().size();
+       i < stack.size(); ++i) {
+    ForEachTensor(stack[i],
+                  [&](const at::Tensor& tensor) { results.push_back(tensor); });
+  }
+  const bool returns_operand =
+      std::ranges::any_of(results, [&](const at::Tensor& result) {
+        const auto known = places_.find(result.unsafeGetTensorImpl());
+        return known != places_.end() &&
+               std::ranges::count(call.operands, known->second) > 0;
+      });
+  if (returns_operand && !op.schema().is_mutable()) return;
+  for (const at::Tensor& result : results) {
+    Append(result, /*is_new=*/true, call.results);
+  }
+  calls_.push_back(std::move(call));
+}
+
+bool InnerCalls::SaysMore(OpKind kind) const {
+  std::size_t kernels = 0;
+  bool is_alike = true;
+  for (const Call& call : calls_) {
+    const OpKind own = OpKindOf(call.spec.target);
+    if (own == OpKind::kView || call.results.empty()) continue;
+    ++kernels;
+    is_alike = is_alike && AreAlike(own, kind);
+  }
+  return kernels > 1 || (kernels == 1 && !is_alike);
+}
+
+void InnerCalls::AddTo(
+    GraphBuilder& builder, NodeId node, OpKind kind,
+    const std::vector<std::pair<at::Tensor, ValueId>>& results,
+    const std::function<std::string(const std::string&)>& name) {
+  if (!SaysMore(kind)) return;
+  std::vector<ValueId> values(tensors_.size(), kNone);
+  for (const auto& [tensor, value] : results) {
+    const auto place = places_.find(tensor.unsafeGetTensorImpl());
+    const bool is_made =
+        place != places_.end() && tensors_[place->second].known.value == kNone;
+    if (is_made) values[place->second] = value;
+  }
+  const auto value_of = [&](std::size_t place) {
+    const InnerTensor& tensor = tensors_[place];
+    ValueId& value = values[place];
+    if (value == kNone) value = tensor.known.value;
+    if (value == kNone) {
+      value = builder.AddInner(node, name(fmt::format("{}/{}", node, place)),
+                               tensor.type, tensor.known.storage);
+    }
+    return value;
+  };
+  for (Call& call : calls_) {
+    if (call.results.empty()) continue;
+    for (const std::size_t place : call.operands) {
+      call.spec.inputs.push_back(value_of(place));
+    }
+    std::vector<ValueId> made;
+    for (const std::size_t place : call.results)
+      made.push_back(value_of(place));
+    builder.AddCall(node, std::move(call.spec), std::move(made));
+  }
+}
+
+}  // namespace foretell

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+#include <c10/util/intrusive_ptr.h>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "foretell/graph.h"
+
+namespace foretell {
+
+/// What a call is to the graph while it runs inside of an operator.
+enum class InnerCallKind {
+  kUnseen,  ///< Moves nothing on a GPU, or asks the host.
+  kLeaf,    ///< A view, or an operator with a kernel of its own.
+  kOuter,   ///< Made of other calls.
+};
+
+InnerCallKind InnerCallKindOf(const c10::OperatorHandle& op);
+
+/// Whether a node of `op` lists the calls that it makes.
+bool ListsCalls(const c10::OperatorHandle& op);
+
+/// The calls that one operator makes inside, from its start to its end.
+///
+/// Tensors are told apart by their objects, whose addresses stay theirs while
+/// this lives; none is kept alive.
+class InnerCalls {
+ public:
+  /// What the recorder knows of a tensor.
+  struct Known {
+    ValueId value = kNone;  ///< kNone: the calls made it.
+    StorageId storage = kNone;
+  };
+  /// `know` says what a tensor of the trace is, and gives no storage for one
+  /// that belongs to none of the graph's.
+  explicit InnerCalls(std::function<Known(const at::Tensor&)> know)
+      : know_(std::move(know)) {}
+
+  /// A call with its tensors as places in a list of all.
+  struct Call {
+    NodeSpec spec;  ///< Without inputs.
+    std::vector<std::size_t> operands;
+    std::vector<std::size_t> results;
+  };
+  /// A call that is about to run; `stack` ends with its arguments.
+  Call Begin(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+  /// Adds a call that has run; `stack` ends with its results. Nothing is added
+  /// where it returned its operand as it was.
+  void End(Call call, const c10::OperatorHandle& op,
+           const torch::jit::Stack& stack);
+
+  /// Adds the calls that make tensors to `node`, an operator of `kind` whose
+  /// `results` are these tensors; none where they say no more than the node
+  /// does. `name` makes the name that an inner tensor should have one of its
+  /// own.
+  void AddTo(GraphBuilder& builder, NodeId node, OpKind kind,
+             const std::vector<std::pair<at::Tensor, ValueId>>& results,
+             const std::function<std::string(const std::string&)>& name);
+
+ private:
+  struct InnerTensor {
+    Known known;
+    TensorType type;
+    c10::weak_intrusive_ptr<at::TensorImpl> alive;
+  };
+  /// Appends the place of `tensor` to `places`, where it has a storage.
+  void Append(const at::Tensor& tensor, bool is_new,
+              std::vector<std::size_t>& places);
+  bool SaysMore(OpKind kind) const;
+
+  std::function<Known(const at::Tensor&)> know_;
+  std::vector<InnerTensor> tensors_;
+  std::unordered_map<const at::TensorImpl*, std::size_t> places_;
+  std::vector<Call> calls_;
+};
+
+}  // namespace foretell
