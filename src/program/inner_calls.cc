@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "foretell/program.h"
 #include "src/program/autocast.h"
 #include "src/program/operator_call.h"
 

@@ -153,8 +153,9 @@ InnerCalls::Known Recorder::Know(const at::Tensor& tensor) {
   }
   const auto candidates = values_in_.find(storage);
   if (candidates != values_in_.end()) {
+    const TensorType type = TypeOf(tensor);
     for (const ValueId value : candidates->second | std::views::reverse) {
-      if (builder_.value(value).type == TypeOf(tensor)) return {value, storage};
+      if (builder_.value(value).type == type) return {value, storage};
     }
   }
   return {kNone, storage};
