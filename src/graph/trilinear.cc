@@ -61,12 +61,4 @@ std::optional<Trilinear> ReadTrilinear(
   return result;
 }
 
-Trilinear BilinearDims(const Shape& left, const Shape& weight) {
-  return {.dims = {{{0, 2}, {1, 2, 3}, {0, 3}}},
-          .shapes = {left, weight, {left.front(), weight[2]}},
-          .extents = {left.front(), weight[0], weight[1], weight[2]},
-          .summed = {2, 3},
-          .unrolled = 1};
-}
-
 }  // namespace foretell

@@ -31,8 +31,4 @@ struct Trilinear {
 std::optional<Trilinear> ReadTrilinear(
     const Node& node, const std::array<Shape, Trilinear::kOperands>& shapes);
 
-/// That of `bilinear`, for operands of [rows, in], [out, in, in'] and
-/// [rows, in'], in this order.
-Trilinear BilinearDims(const Shape& left, const Shape& weight);
-
 }  // namespace foretell

@@ -11,7 +11,7 @@
 // Sums of products of three tensors (`_trilinear` in
 // aten/src/ATen/native/Linear.cpp, 2.13): for every index of one dimension the
 // first two are contracted, then their product with the third, and what comes
-// of it is added to the result. `bilinear` is one of them, its gradients too.
+// of it is added to the result. `bilinear` calls it, and so do its gradients.
 
 namespace foretell::cost {
 namespace {
@@ -84,30 +84,10 @@ bool WriteTrilinear(CompositeSteps& steps) {
   return true;
 }
 
-bool WriteBilinear(CompositeSteps& steps) {
-  if (steps.num_operands() < Trilinear::kOperands) return false;
-  const Shape shape = steps.result().shape;
-  const ValueId weight = steps.Operand(2);
-  if (shape.empty() || steps.RankOf(weight) != 3) return false;
-  const std::int64_t rows = ProductBefore(shape, 1);
-  const Operands operands = {
-      Reshape(steps, steps.Operand(0), {rows, steps.Size(weight, 1)}), weight,
-      Reshape(steps, steps.Operand(1), {rows, steps.Size(weight, 2)})};
-  const Trilinear how =
-      BilinearDims(steps.ShapeOf(operands[0]), steps.ShapeOf(weight));
-  ValueId result = Reshape(steps, SumOf(steps, operands, how), shape);
-  if (steps.num_operands() > Trilinear::kOperands) {
-    result = Elementwise(steps, "add", {result, steps.Operand(3)});
-  }
-  steps.Return(result);
-  return true;
-}
-
 using enum CompositeCasts;
 
 constexpr Composite kTrilinearComposites[] = {
     {"_trilinear", kInside, &WriteTrilinear},
-    {"bilinear", kInside, &WriteBilinear},
 };
 
 }  // namespace

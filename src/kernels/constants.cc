@@ -43,15 +43,11 @@ std::vector<bool> VaryingValues(const OperatorGraph& graph) {
   for (const ValueId input : graph.inputs()) {
     varying[static_cast<std::size_t>(input)] = true;
   }
-  const auto follow = [&](const Node& node) {
-    if (!Varies(graph, node, varying)) return;
+  for (const Node& node : graph.nodes()) {
+    if (!Varies(graph, node, varying)) continue;
     for (const ValueId output : node.outputs) {
       varying[static_cast<std::size_t>(output)] = true;
     }
-  };
-  for (const Node& node : graph.nodes()) {
-    follow(node);
-    std::ranges::for_each(node.calls, follow);
   }
   return varying;
 }

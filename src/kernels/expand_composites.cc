@@ -115,7 +115,8 @@ bool ExpandCalls(Expansion& expansion, ExpandedNode& expanded) {
     expansion.mode.autocast = false;
   }
   for (const Node& call : node.calls) {
-    if (Launches(expansion, call)) ExpandNode(expansion, call, expanded.id);
+    const bool runs = !call.outputs.empty() && call.kind != OpKind::kCollective;
+    if (runs) ExpandNode(expansion, call, expanded.id);
   }
   expansion.mode.autocast = autocasts;
   return true;

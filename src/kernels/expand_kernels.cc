@@ -273,16 +273,14 @@ void ExpandNode(Expansion& expansion, const Node& node, NodeId id) {
 
 void ExpandNodes(Expansion& expansion) {
   const OperatorGraph& graph = expansion.graph;
-  expansion.varying = VaryingValues(graph);
+  const std::vector<bool> varying = VaryingValues(graph);
   for (NodeId id = 0; id < std::ssize(graph.nodes()); ++id) {
     const Node& node = graph.node(id);
-    if (Launches(expansion, node)) ExpandNode(expansion, node, id);
+    const bool runs = !node.outputs.empty() &&
+                      node.kind != OpKind::kCollective &&
+                      !IsConstantTable(graph, node, varying);
+    if (runs) ExpandNode(expansion, node, id);
   }
-}
-
-bool Launches(const Expansion& expansion, const Node& node) {
-  return !node.outputs.empty() && node.kind != OpKind::kCollective &&
-         !IsConstantTable(expansion.graph, node, expansion.varying);
 }
 
 std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run) {

@@ -26,7 +26,6 @@ struct Expansion {
   /// whose calls are being expanded; empty outside of such calls.
   std::optional<std::int64_t> cast_to = {};
   TensorStates tensors;
-  std::vector<bool> varying;  ///< VaryingValues; set by ExpandNodes.
   std::unordered_set<StorageId> cast_weights;  ///< Cast once per step.
   std::vector<Kernel> kernels;
 };
@@ -51,10 +50,6 @@ struct LayoutEffect {
 
 /// Appends the kernels of all nodes of the forward pass to the expansion's.
 void ExpandNodes(Expansion& expansion);
-
-/// False for a node that has no results, exchanges tensors between GPUs or is
-/// a table of constants.
-bool Launches(const Expansion& expansion, const Node& node);
 
 /// Appends the kernels of `node`, which is the graph's node `id` or a call that
 /// one makes inside.

@@ -127,22 +127,6 @@ InnerCallKind Classify(const c10::OperatorHandle& op) {
   return is_leaf ? InnerCallKind::kLeaf : InnerCallKind::kOuter;
 }
 
-/// Kinds that ATen's parts of an operator may have as well as the operator.
-bool AreAlike(OpKind a, OpKind b) {
-  const auto is_product = [](OpKind kind) {
-    return kind == OpKind::kLinear || kind == OpKind::kMatmul;
-  };
-  const auto looks_up = [](OpKind kind) {
-    return kind == OpKind::kEmbedding || kind == OpKind::kGather;
-  };
-  const auto convolves = [](OpKind kind) {
-    return kind == OpKind::kConvolution ||
-           kind == OpKind::kTransposedConvolution;
-  };
-  return a == b || (is_product(a) && is_product(b)) ||
-         (looks_up(a) && looks_up(b)) || (convolves(a) && convolves(b));
-}
-
 /// Where the call writes its result to: no operand.
 bool IsOut(const c10::Argument& argument) {
   return argument.kwarg_only() && argument.alias_info() != nullptr &&
@@ -236,23 +220,17 @@ void InnerCalls::End(Call call, const c10::OperatorHandle& op,
   calls_.push_back(std::move(call));
 }
 
-bool InnerCalls::SaysMore(OpKind kind) const {
-  std::size_t kernels = 0;
-  bool is_alike = true;
-  for (const Call& call : calls_) {
-    const OpKind own = OpKindOf(call.spec.target);
-    if (own == OpKind::kView || call.results.empty()) continue;
-    ++kernels;
-    is_alike = is_alike && AreAlike(own, kind);
-  }
-  return kernels > 1 || (kernels == 1 && !is_alike);
+bool InnerCalls::HasKernel() const {
+  return std::ranges::any_of(calls_, [](const Call& call) {
+    return !call.results.empty() && OpKindOf(call.spec.target) != OpKind::kView;
+  });
 }
 
 void InnerCalls::AddTo(
-    GraphBuilder& builder, NodeId node, OpKind kind,
+    GraphBuilder& builder, NodeId node,
     const std::vector<std::pair<at::Tensor, ValueId>>& results,
     const std::function<std::string(const std::string&)>& name) {
-  if (!SaysMore(kind)) return;
+  if (!HasKernel()) return;
   std::vector<ValueId> values(tensors_.size(), kNone);
   for (const auto& [tensor, value] : results) {
     const auto place = places_.find(tensor.unsafeGetTensorImpl());

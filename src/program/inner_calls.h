@@ -57,11 +57,10 @@ class InnerCalls {
   void End(Call call, const c10::OperatorHandle& op,
            const torch::jit::Stack& stack);
 
-  /// Adds the calls that make tensors to `node`, an operator of `kind` whose
-  /// `results` are these tensors; none where they say no more than the node
-  /// does. `name` makes the name that an inner tensor should have one of its
-  /// own.
-  void AddTo(GraphBuilder& builder, NodeId node, OpKind kind,
+  /// Adds the calls that make tensors to `node`, whose `results` are these;
+  /// none where all are views. `name` makes the name that an inner tensor
+  /// should have one of its own.
+  void AddTo(GraphBuilder& builder, NodeId node,
              const std::vector<std::pair<at::Tensor, ValueId>>& results,
              const std::function<std::string(const std::string&)>& name);
 
@@ -74,7 +73,7 @@ class InnerCalls {
   /// Appends the place of `tensor` to `places`, where it has a storage.
   void Append(const at::Tensor& tensor, bool is_new,
               std::vector<std::size_t>& places);
-  bool SaysMore(OpKind kind) const;
+  bool HasKernel() const;  ///< More than views.
 
   std::function<Known(const at::Tensor&)> know_;
   std::vector<InnerTensor> tensors_;

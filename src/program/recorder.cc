@@ -231,7 +231,6 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
     });
   }
   if (!touches && results.empty()) return;
-  const OpKind kind = OpKindOf(spec.target);
   const NodeId node = builder_.AddNode(std::move(spec));
   RecordResults(node, results);
   if (!inner) return;
@@ -241,7 +240,7 @@ void Recorder::CallAndRecord(const c10::OperatorHandle& op,
       values.emplace_back(tensor, ValueOf(tensor));
     }
   }
-  inner->AddTo(builder_, node, kind, values,
+  inner->AddTo(builder_, node, values,
                [this](const std::string& name) { return FreshName(name); });
 }
 

@@ -126,9 +126,6 @@ std::vector<Call> Calls() {
        "%y = tensordot(" + m + ", " + m +
            ") {dims_self=[1], dims_other=[0]} : f32[4,4]\n",
        true},
-      {"bilinear",
-       "%y = bilinear(" + m + ", " + m + ", parameter f32[3,4,4]) : f32[4,3]\n",
-       true},
       {"_trilinear",
        "%y = _trilinear(input f32[5,4], parameter f32[3,4,2], input f32[5,2]) "
        "{expand1=[1,3], expand2=[0], expand3=[1,2], sumdim=[2,3], "

@@ -303,6 +303,15 @@ TEST(KernelComposites, AutocastReachesTheOperatorsInside) {
       ElementsAre("cast_down", "cast_weight", "linear", "cast_down", "linear"));
 }
 
+// PyTorch runs these in every step, whatever they are made of.
+TEST(KernelComposites, CallsOnConstantsLaunchKernels) {
+  EXPECT_THAT(ClassesOf("%x = input f32[4]\n%i = buffer i64[4]\n"
+                        "%y = masked_fill(%x, %i) : f32[4]\n"
+                        "| %m = eq(%i) {other=1} : bool[4]\n"
+                        "| %y = where(%m, %x)\n"),
+              ElementsAre("elementwise", "elementwise"));
+}
+
 TEST(KernelComposites, EinsumCopiesWhatDoesNotFold) {
   const std::string text =
       "%x = input f32[2,3,5,4]\n%y = input f32[3,7,4]\n"
