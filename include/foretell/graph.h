@@ -200,7 +200,7 @@ struct Node {
   Attributes attributes;
   std::int64_t macs = 0;  ///< Multiply-accumulates; set by GraphBuilder.
   /// The ATen calls that the operator makes inside, in order: views, and
-  /// operators with a kernel of their own. Empty where it is one kernel itself.
+  /// operators with a kernel of their own. Empty where the trace lists none.
   /// Their tensors are values whose producer is the operator; calls have no
   /// scope, and make no calls.
   std::vector<Node> calls = {};

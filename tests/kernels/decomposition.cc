@@ -5,12 +5,12 @@
 #include <ATen/record_function.h>
 
 #include <memory>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "src/program/inner_calls.h"
 #include "src/program/operator_call.h"
 
 namespace foretell::cost {
@@ -65,46 +65,6 @@ class CallRecorder {
 
 thread_local std::vector<Call*> CallRecorder::open;
 
-/// Calls that move nothing on a GPU, or ask the host.
-bool MovesNothing(const std::string& target) {
-  static const std::set<std::string> kTargets = {"_local_scalar_dense",
-                                                 "broadcast_tensors",
-                                                 "empty",
-                                                 "empty_like",
-                                                 "empty_strided",
-                                                 "is_nonzero",
-                                                 "item",
-                                                 "lift_fresh",
-                                                 "promote_types",
-                                                 "resize_",
-                                                 "resize_as_",
-                                                 "resolve_conj",
-                                                 "resolve_neg",
-                                                 "result_type",
-                                                 "is_same_size",
-                                                 "set_",
-                                                 "squeeze_"};
-  return kTargets.contains(target);
-}
-
-/// Operators that CUDA runs as one kernel though the CPU composes them, and
-/// those that the CPU gives more results than a trace sees: the statistics of
-/// `layer_norm`, a buffer of `log_sigmoid`.
-bool IsOneKernel(const std::string& target) {
-  static const std::set<std::string> kTargets = {
-      "_to_copy", "clone", "layer_norm",   "log_sigmoid",
-      "mean",     "norm",  "scalar_tensor"};
-  return kTargets.contains(target);
-}
-
-/// Registered for the CPU, and still made of others.
-bool CallsOthers(const std::string& target) {
-  static const std::set<std::string> kTargets = {
-      "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
-      "binary_cross_entropy", "l1_loss", "soft_margin_loss"};
-  return kTargets.contains(target);
-}
-
 c10::OperatorHandle HandleOf(const Call& call) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(
       call.name.name.c_str(), call.name.overload_name.c_str());
@@ -114,15 +74,11 @@ std::string TargetOf(const Call& call) {
   return foretell::TargetOf(HandleOf(call));
 }
 
-/// A view, or an operator with a kernel of its own. `reshape` is neither: it
-/// views or copies.
-bool IsPart(const Call& call) {
-  const std::string target = TargetOf(call);
-  if (target == "reshape" || target == "flatten" || CallsOthers(target)) {
-    return false;
-  }
-  return IsOneKernel(target) || OpKindOf(target) == OpKind::kView ||
-         HandleOf(call).hasKernelForDispatchKey(c10::DispatchKey::CPU);
+/// What the trace takes the call for; but `_trilinear`, which it takes whole, is
+/// taken apart.
+InnerCallKind KindOf(const Call& call) {
+  return TargetOf(call) == "_trilinear" ? InnerCallKind::kOuter
+                                        : InnerCallKindOf(HandleOf(call));
 }
 
 /// True for `contiguous` and `to` where there is nothing to do.
@@ -136,8 +92,9 @@ bool ReturnsItsInput(const Call& call) {
 
 void AppendParts(const Call& call, std::vector<const Call*>& parts) {
   for (const std::unique_ptr<Call>& inner : call.inside) {
-    if (MovesNothing(TargetOf(*inner))) continue;
-    if (IsPart(*inner)) {
+    const InnerCallKind kind = KindOf(*inner);
+    if (kind == InnerCallKind::kUnseen) continue;
+    if (kind == InnerCallKind::kLeaf) {
       parts.push_back(inner.get());
       continue;
     }
