@@ -1,10 +1,10 @@
 // Operators that run several kernels.
 //
 // Some operators call others. Where the trace lists their calls, these are
-// expanded as nodes are. What CUDA calls inside of a kernel, where no trace sees
-// it, is written down as ATen calls after PyTorch's source, in a graph of its
-// own, and that graph is expanded like any other: casts, layouts, products and
-// attention follow the same rules whether a network writes the calls or one
+// expanded as nodes are. What CUDA calls inside of a kernel, where no trace
+// sees it, is written down as ATen calls after PyTorch's source, in a graph of
+// its own, and that graph is expanded like any other: casts, layouts, products
+// and attention follow the same rules whether a network writes the calls or one
 // operator hides them. A list of kernels by hand per operator was rejected: it
 // would repeat these rules for every precision and layout.
 

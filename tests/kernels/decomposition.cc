@@ -74,8 +74,8 @@ std::string TargetOf(const Call& call) {
   return foretell::TargetOf(HandleOf(call));
 }
 
-/// What the trace takes the call for; but `_trilinear`, which it takes whole, is
-/// taken apart.
+/// What the trace takes the call for; but `_trilinear`, which it takes whole,
+/// is taken apart.
 InnerCallKind KindOf(const Call& call) {
   return TargetOf(call) == "_trilinear" ? InnerCallKind::kOuter
                                         : InnerCallKindOf(HandleOf(call));
