@@ -13,9 +13,10 @@ namespace foretell::cli {
 namespace {
 
 constexpr AddCommand kDatasetCommands[] = {
-    &AddDatasetGenerate, &AddDatasetImport, &AddDatasetMeasure,
-    &AddDatasetSimulate, &AddDatasetMerge,  &AddDatasetCheck,
-    &AddDatasetStats,    &AddDatasetSplit,  &AddDatasetExport,
+    &AddDatasetGenerate, &AddDatasetTrace,    &AddDatasetImport,
+    &AddDatasetMeasure,  &AddDatasetSimulate, &AddDatasetMerge,
+    &AddDatasetCheck,    &AddDatasetStats,    &AddDatasetSplit,
+    &AddDatasetExport,
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ class ProgressBar;
 /// @name Subcommands of `foretell dataset`
 /// @{
 void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code);
+void AddDatasetTrace(CLI::App& app, ExitCode& exit_code);
 void AddDatasetImport(CLI::App& app, ExitCode& exit_code);
 void AddDatasetMeasure(CLI::App& app, ExitCode& exit_code);
 void AddDatasetSimulate(CLI::App& app, ExitCode& exit_code);
@@ -23,13 +24,13 @@ void AddDatasetSplit(CLI::App& app, ExitCode& exit_code);
 void AddDatasetExport(CLI::App& app, ExitCode& exit_code);
 /// @}
 
-/// Worker processes when the user does not say: one per processor.
+/// Worker processes when the user gives no number: one per processor.
 int DefaultJobs();
 
 /// Prints what a run of FillLabels did; the exit status that follows from it.
 ExitCode PrintFilled(const dataset::FillSummary& summary);
 
-/// A progress bar as the stages of `datasets/` take it.
+/// A progress bar in the form that the stages of `datasets/` expect.
 class ProgressOnTerminal {
  public:
   ProgressOnTerminal();

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -32,7 +33,7 @@ constexpr char kDatasetGenerateExamples[] =
 struct GenerateCommand {
   ModelOptions model;
   std::string sweep;
-  std::vector<std::string> files;  ///< Files and folders, beside model.models.
+  std::vector<std::string> files;  ///< Paths, in addition to model.models.
   std::string out;
   std::string shard = "1/1";
   std::string input_table;
@@ -75,28 +76,85 @@ dataset::TraceSetup SetupOf(const GenerateCommand& command) {
   return setup;
 }
 
+/// Traces in worker processes; throws the reason if it cannot.
+dataset::TraceFunction TraceWith(dataset::TraceSetup setup) {
+  auto tracer = std::make_shared<dataset::PointTracer>(std::move(setup));
+  return [tracer](const Point& point, const std::string& run) {
+    return tracer->Trace(point, run);
+  };
+}
+
+ExitCode PrintGenerated(const dataset::GenerateSummary& summary) {
+  std::cout << FormatSummary(summary);
+  std::cerr << FormatSome(summary.failures);
+  return summary.failed + summary.given_up == 0 ? kExitOk : kExitModelFailed;
+}
+
 ExitCode RunGenerate(GenerateCommand& command) {
   command.model.WarnOfMissingLocks();
   const std::vector<Point> plan =
       TakeShard(PlanOf(command), dataset::ParseShard(command.shard));
-  dataset::PointTracer tracer(SetupOf(command));
+  const dataset::TraceFunction trace = TraceWith(SetupOf(command));
   Dataset dataset = Dataset::OpenOrCreate(command.out);
   const ProgressOnTerminal progress;
   command.run.progress = progress.function();
-  const dataset::GenerateSummary summary = Generate(
-      dataset, plan,
-      [&tracer](const Point& point) { return tracer.Trace(point); },
-      command.run);
-  std::cout << FormatSummary(summary);
-  std::cerr << FormatSome(summary.failures);
-  return summary.failed + summary.given_up == 0 ? kExitOk : kExitModelFailed;
+  return PrintGenerated(Generate(dataset, plan, trace, command.run));
+}
+
+struct TraceCommand {
+  std::string dataset;
+  std::string files;  ///< Folder of the model files; empty: their own paths.
+  dataset::GenerateOptions run;
+};
+
+ExitCode RunTrace(TraceCommand& command) {
+  ModelOptions().WarnOfMissingLocks();
+  const dataset::TraceFunction trace =
+      TraceWith({.open =
+                     [folder = command.files](Point point) {
+                       if (!folder.empty() && !point.path.empty()) {
+                         const std::filesystem::path path = point.path;
+                         point.path = folder / path.filename();
+                       }
+                       return OpenModel(dataset::ModelNameOf(point));
+                     },
+                 .inputs = {},
+                 .dims = {}});
+  Dataset dataset = Dataset::OpenForWriting(command.dataset);
+  const ProgressOnTerminal progress;
+  command.run.progress = progress.function();
+  return PrintGenerated(TraceLabelRuns(dataset, trace, command.run));
+}
+
+/// How many processes trace, and when they give up.
+void AddTraceFlags(CLI::App& command, dataset::GenerateOptions& run) {
+  run.workers = DefaultJobs();
+  command.add_option("-j,--jobs", run.workers, "Worker processes")
+      ->check(AboveZero())
+      ->capture_default_str();
+  command
+      .add_option("--attempts", run.max_attempts,
+                  "Attempts in all before a point is given up")
+      ->check(AboveZero())
+      ->capture_default_str();
+  command
+      .add_option("--deadline", run.deadline_s,
+                  "Seconds that one trace may take")
+      ->check(AboveZero())
+      ->capture_default_str();
+  command
+      .add_option("--commit-every", run.commit_every_s,
+                  "Seconds of work that a crash may cost")
+      ->check(FromZero())
+      ->capture_default_str();
+  command.add_flag("--retry", run.retry_given_up,
+                   "Try again what was given up");
 }
 
 }  // namespace
 
 void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<GenerateCommand>();
-  options->run.workers = DefaultJobs();
   CLI::App* command = app.add_subcommand(
       "generate", "Trace models into a dataset; does only what is missing");
   command->footer(kDatasetGenerateExamples);
@@ -111,9 +169,6 @@ void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
       ->add_option("--shard", options->shard,
                    "Part of the models, e.g. 2/8, for one of 8 workers")
       ->capture_default_str();
-  command->add_option("-j,--jobs", options->run.workers, "Worker processes")
-      ->check(AboveZero())
-      ->capture_default_str();
   command->add_option("--input-table", options->input_table,
                       "CSV with the columns model and input (3x224x224), for "
                       "files that do not say");
@@ -121,27 +176,28 @@ void AddDatasetGenerate(CLI::App& app, ExitCode& exit_code) {
       ->add_option("--batches-from", options->batches_from,
                    "CSV with the columns model and batch: only these points")
       ->excludes("--batch");
-  command
-      ->add_option("--attempts", options->run.max_attempts,
-                   "Attempts in all before a point is given up")
-      ->check(AboveZero())
-      ->capture_default_str();
-  command
-      ->add_option("--deadline", options->run.deadline_s,
-                   "Seconds that one trace may take")
-      ->check(AboveZero())
-      ->capture_default_str();
-  command
-      ->add_option("--commit-every", options->run.commit_every_s,
-                   "Seconds of work that a crash may cost")
-      ->check(FromZero())
-      ->capture_default_str();
-  command->add_flag("--retry", options->run.retry_given_up,
-                    "Try again what was given up");
+  AddTraceFlags(*command, options->run);
   command->callback([options, &exit_code] {
     exit_code = AnswerForModels(options->model.models,
                                 [&] { return RunGenerate(*options); });
   });
+}
+
+void AddDatasetTrace(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<TraceCommand>();
+  CLI::App* command = app.add_subcommand(
+      "trace",
+      "Trace points under the runs that their labels state: autocast, grad "
+      "mode, an older PyTorch; does only what is missing");
+  command->footer(
+      "Examples:\n"
+      "  foretell dataset trace d.sqlite");
+  command->add_option("DATASET", options->dataset, "Dataset")->required();
+  command->add_option("--files", options->files,
+                      "Folder that has the model files now; default: where "
+                      "they were when the dataset was generated");
+  AddTraceFlags(*command, options->run);
+  command->callback([options, &exit_code] { exit_code = RunTrace(*options); });
 }
 
 }  // namespace foretell::cli

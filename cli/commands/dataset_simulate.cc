@@ -13,9 +13,11 @@
 #include "datasets/collect/plan_sweep.h"
 #include "datasets/collect/simulate_point.h"
 #include "datasets/collect/trace_point.h"
+#include "datasets/store/label_graphs.h"
 #include "foretell/dataset.h"
 #include "foretell/predictor.h"
 #include "foretell/trace.h"
+#include "src/graph/setting.h"
 
 namespace foretell::cli {
 namespace {
@@ -33,17 +35,17 @@ std::string SourceOf(const SimulateCommand& command) {
                                    !command.predictor.checkpoints.empty());
 }
 
-/// The point's graph. Inferences in a dataset are those under no_grad; in grad
-/// mode they are traced anew.
+/// The graph of a point under a run: the stored one where there is one.
 OperatorGraph GraphOf(const StoredPoint& stored, const Run& run,
-                      const Dataset& dataset) {
+                      const Dataset& dataset,
+                      const dataset::LabelGraphs& graphs) {
   const Point& point = stored.point;
-  if (!run.grad_mode || point.mode == Mode::kTraining) {
-    return dataset.Graph(stored.graph);
-  }
+  const std::string setting = Setting(run).ToJson();
+  const RowId graph = graphs.Of(stored, dataset::RunOfPoint(point, setting));
+  if (graph != 0) return dataset.Graph(graph);
   return TraceProgram(OpenModel(dataset::ModelNameOf(point)),
                       dataset::InputsOf(point),
-                      {.precision = point.precision, .grad_mode = true})
+                      dataset::TraceOptionsOf(point, setting))
       .graph;
 }
 
@@ -55,12 +57,13 @@ ExitCode RunSimulate(const SimulateCommand& command) {
   const ProgressOnTerminal progress;
   // Each worker opens the file for itself, once it is one.
   std::optional<Dataset> read;
+  const dataset::LabelGraphs graphs(dataset);
   const dataset::FillSummary summary = dataset::FillLabels(
       dataset, dataset,
       [&](const dataset::LabelTask& task) {
         if (!read) read.emplace(Dataset::Open(command.dataset));
         return dataset::LabelOf(
-            predictor.Predict(GraphOf(task.point, command.run, *read)),
+            predictor.Predict(GraphOf(task.point, command.run, *read, graphs)),
             predictor.device(), setting);
       },
       {.device = predictor.device().name,

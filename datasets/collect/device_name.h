@@ -4,8 +4,8 @@
 
 namespace foretell::dataset {
 
-/// What labels call a device: the catalogue's name of one that it has, any
-/// other as it is.
+/// Name of a device in labels: the catalogue's if it has the device, else
+/// `name` unchanged.
 std::string LabelDeviceName(const std::string& name);
 
 }  // namespace foretell::dataset

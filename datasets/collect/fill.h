@@ -19,21 +19,21 @@ struct LabelTask {
 };
 
 /// Measures or simulates one point. `point` and `attempts` of the result are
-/// not looked at. A status of kFailed, or an exception, is a failure with its
-/// reason; kOutOfMemory is a result.
+/// ignored. A status of kFailed, or an exception, is a failure with its reason;
+/// kOutOfMemory is a result.
 using LabelFunction = std::function<Label(const LabelTask&)>;
 
 struct FillOptions {
   std::string device;  ///< DeviceSpec::name, or what is measured on.
   std::string source;  ///< Source of the labels.
   Provenance provenance = Provenance::kMeasured;
-  /// Setting of labels of runs that threw.
+  /// Setting in labels of runs that threw.
   std::string setting = "{}";
   Shard shard;                        ///< Part of the points in sampling order.
   std::uint64_t seed = 0;             ///< Seed of SamplingOrder.
   std::int64_t energy_every = 1;      ///< Every n-th point with energy.
   std::int64_t max_attempts = 3;      ///< Attempts at one point, over all runs.
-  std::optional<std::int64_t> limit;  ///< Points at most in this run.
+  std::optional<std::int64_t> limit;  ///< Most points in this run.
   std::optional<double> budget_s;     ///< Starts no point later than this.
   bool needs_graph = false;           ///< Only points whose graph is stored.
   /// Worker processes; 0: in this process, each label committed at once.
@@ -54,8 +54,8 @@ struct FillSummary {
 };
 
 /// Labels those points of `from` that have no label of the device and source
-/// yet, neither there nor in `into`, where new ones go (both may be one). A
-/// point that succeeds loses its record of failures.
+/// yet, neither there nor in `into`, where new ones go (both may be the same).
+/// A point that succeeds loses its record of failures.
 FillSummary FillLabels(const Dataset& from, Dataset& into,
                        const LabelFunction& label, const FillOptions& options);
 

@@ -2,13 +2,18 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "datasets/collect/timed_batch.h"
+#include "datasets/store/label_graphs.h"
 #include "datasets/store/store.h"
 #include "src/core/bytes.h"
+#include "src/graph/setting.h"
 #include "src/sandbox/pool.h"
 
 namespace foretell::dataset {
@@ -63,12 +68,31 @@ auto KeyOf(const Point& point) {
                     point.optimizer);
 }
 
+/// Result of tracing so far.
+struct History {
+  RowId graph = 0;
+  std::int64_t attempts = 0;
+};
+
+/// A trace to be made.
+struct Task {
+  Point point;
+  std::string run;  ///< RunGraph::run; empty for the point's own graph.
+  RowId row = 0;    ///< Of the point; needed with `run` only.
+  History history = {};
+
+  std::string Name() const {
+    return run.empty() ? ToString(point)
+                       : fmt::format("{} {}", ToString(point), run);
+  }
+};
+
 class Generation {
  public:
-  Generation(Dataset& dataset, const std::vector<Point>& plan,
+  Generation(Dataset& dataset, std::vector<Task> plan,
              const TraceFunction& trace, const GenerateOptions& options)
       : dataset_(dataset),
-        plan_(plan),
+        plan_(std::move(plan)),
         trace_(trace),
         options_(options),
         batch_(dataset, options.commit_every_s) {}
@@ -82,9 +106,12 @@ class Generation {
       sandbox::RunInWorkers(
           tasks,
           {.workers = options_.workers, .deadline_s = options_.deadline_s},
-          [this](std::int64_t task) { return Encode(trace_(PointOf(task))); },
-          [this](std::int64_t task, const Outcome& outcome) {
-            Take(task, outcome);
+          [this](std::int64_t number) {
+            const Task& task = TaskOf(number);
+            return Encode(trace_(task.point, task.run));
+          },
+          [this](std::int64_t number, const Outcome& outcome) {
+            Take(number, outcome);
           });
       tasks = again_;
     }
@@ -93,75 +120,81 @@ class Generation {
   }
 
  private:
-  const Point& PointOf(std::int64_t task) const {
-    return plan_[static_cast<std::size_t>(task)];
+  const Task& TaskOf(std::int64_t number) const {
+    return plan_[static_cast<std::size_t>(number)];
   }
 
-  /// Numbers of the points that are to be traced.
+  /// Numbers of the tasks that are to be done.
   std::vector<std::int64_t> Missing() {
-    std::map<decltype(KeyOf(plan_[0])), StoredPoint> stored;
-    for (StoredPoint& point : dataset_.Points()) {
-      stored.emplace(KeyOf(point.point), std::move(point));
-    }
     summary_.planned = std::ssize(plan_);
-    attempts_.resize(plan_.size());
     std::vector<std::int64_t> missing;
-    for (std::int64_t task = 0; task < std::ssize(plan_); ++task) {
-      const auto found = stored.find(KeyOf(PointOf(task)));
-      if (found != stored.end() && found->second.graph != 0) {
+    for (std::int64_t number = 0; number < std::ssize(plan_); ++number) {
+      const History& history = TaskOf(number).history;
+      attempts_.push_back(options_.retry_given_up ? 0 : history.attempts);
+      if (history.graph != 0) {
         ++summary_.present;
-        continue;
-      }
-      if (found != stored.end() && !options_.retry_given_up) {
-        attempts_[static_cast<std::size_t>(task)] = found->second.attempts;
-      }
-      if (attempts_[static_cast<std::size_t>(task)] >= options_.max_attempts) {
+      } else if (attempts_.back() >= options_.max_attempts) {
         ++summary_.given_up;
-        continue;
+      } else {
+        missing.push_back(number);
       }
-      missing.push_back(task);
     }
     return missing;
   }
 
-  void Take(std::int64_t task, const Outcome& outcome) {
-    const Point& point = PointOf(task);
+  void Take(std::int64_t number, const Outcome& outcome) {
+    const Task& task = TaskOf(number);
     batch_.Begin();
     if (outcome.kind == Outcome::Kind::kDone) {
-      const TracedPoint traced = Decode(point, outcome.text);
-      dataset::StoreOf(dataset_).AddPacked(traced.point, traced.graph,
-                                           traced.warnings);
+      Store(task, Decode(task.point, outcome.text));
       ++summary_.traced;
     } else {
-      dataset_.AddFailure(point, outcome.text);
-      if (!TryAgain(task, outcome)) {
+      StoreFailure(task, outcome.text);
+      if (!TryAgain(number, outcome)) {
         ++summary_.failed;
         summary_.failures.push_back(
-            fmt::format("{}: {}", ToString(point), outcome.text));
+            fmt::format("{}: {}", task.Name(), outcome.text));
       }
     }
     batch_.End();
-    Report(point);
+    Report(task);
   }
 
-  bool TryAgain(std::int64_t task, const Outcome& outcome) {
+  void Store(const Task& task, const TracedPoint& traced) {
+    dataset::Store& store = dataset::StoreOf(dataset_);
+    if (task.run.empty()) {
+      store.AddPacked(traced.point, traced.graph, traced.warnings);
+    } else {
+      store.AddPackedRun(task.row, task.run, traced.graph, traced.warnings);
+    }
+  }
+
+  void StoreFailure(const Task& task, const std::string& reason) {
+    if (task.run.empty()) {
+      dataset_.AddFailure(task.point, reason);
+    } else {
+      dataset_.AddRunFailure(task.row, task.run, reason);
+    }
+  }
+
+  bool TryAgain(std::int64_t number, const Outcome& outcome) {
     const bool may_pass = outcome.kind != Outcome::Kind::kFailed;
-    std::int64_t& attempts = attempts_[static_cast<std::size_t>(task)];
+    std::int64_t& attempts = attempts_[static_cast<std::size_t>(number)];
     ++attempts;
     if (!may_pass || attempts >= options_.max_attempts) return false;
-    again_.push_back(task);
+    again_.push_back(number);
     return true;
   }
 
-  void Report(const Point& point) {
+  void Report(const Task& task) {
     progress_.done = summary_.traced + summary_.failed;
     progress_.failed = summary_.failed;
-    progress_.current = ToString(point);
+    progress_.current = task.Name();
     if (options_.progress) options_.progress(progress_);
   }
 
   Dataset& dataset_;
-  const std::vector<Point>& plan_;
+  const std::vector<Task> plan_;
   const TraceFunction& trace_;
   const GenerateOptions& options_;
   TimedBatch batch_;
@@ -171,12 +204,60 @@ class Generation {
   std::vector<std::int64_t> again_;
 };
 
+/// The runs that labels of a point state and its own graph does not show, by
+/// the point's row.
+std::map<RowId, std::set<std::string>> RunsOfLabels(
+    const Dataset& dataset, const std::map<RowId, StoredPoint>& points) {
+  std::map<RowId, std::set<std::string>> runs;
+  for (const Label& label : dataset.Labels()) {
+    if (label.status == LabelStatus::kFailed) continue;
+    const Point& point = points.at(label.point).point;
+    const std::string run = TracedSetting(RunOfPoint(point, label.setting));
+    if (!run.empty()) runs[label.point].insert(run);
+  }
+  return runs;
+}
+
 }  // namespace
 
 GenerateSummary Generate(Dataset& dataset, const std::vector<Point>& plan,
                          const TraceFunction& trace,
                          const GenerateOptions& options) {
-  return Generation(dataset, plan, trace, options).Run();
+  std::map<decltype(KeyOf(Point{})), History> histories;
+  for (const StoredPoint& stored : dataset.Points()) {
+    histories[KeyOf(stored.point)] = {stored.graph, stored.attempts};
+  }
+  std::vector<Task> tasks;
+  for (const Point& point : plan) {
+    tasks.push_back({.point = point, .run = {}});
+    const auto found = histories.find(KeyOf(point));
+    if (found != histories.end()) tasks.back().history = found->second;
+  }
+  return Generation(dataset, std::move(tasks), trace, options).Run();
+}
+
+GenerateSummary TraceLabelRuns(Dataset& dataset, const TraceFunction& trace,
+                               const GenerateOptions& options) {
+  std::map<RowId, StoredPoint> points;
+  for (StoredPoint& stored : dataset.Points()) {
+    points.emplace(stored.id, std::move(stored));
+  }
+  std::map<std::pair<RowId, std::string>, History> histories;
+  for (const RunGraph& graph : dataset.RunGraphs()) {
+    histories[{graph.point, graph.run}] = {graph.graph, graph.attempts};
+  }
+  std::vector<Task> tasks;
+  for (const auto& [row, runs] : RunsOfLabels(dataset, points)) {
+    for (const std::string& run : runs) {
+      tasks.push_back({.point = points.at(row).point, .run = run, .row = row});
+      const auto found = histories.find({row, run});
+      if (found != histories.end()) tasks.back().history = found->second;
+    }
+  }
+  std::ranges::stable_sort(tasks, {}, [](const Task& task) {
+    return std::pair(task.point.path, task.point.model);
+  });
+  return Generation(dataset, std::move(tasks), trace, options).Run();
 }
 
 }  // namespace foretell::dataset

@@ -10,15 +10,17 @@
 
 namespace foretell::dataset {
 
-/// A point after its trace: format, inputs and image size are known now.
+/// A point after its trace: format, inputs and image size are now known.
 struct TracedPoint {
   Point point;
   PackedGraph graph;
   std::string warnings;  ///< One per line.
 };
 
-/// Traces a point, in a worker process. Throws to report a failure.
-using TraceFunction = std::function<TracedPoint(const Point&)>;
+/// Traces a point, in a worker process, under the run that RunGraph::run gives;
+/// under the default if that is empty. Throws to report a failure.
+using TraceFunction =
+    std::function<TracedPoint(const Point& point, const std::string& run)>;
 
 /// How far a run has come.
 struct Progress {
@@ -32,17 +34,17 @@ using ProgressFunction = std::function<void(const Progress&)>;
 struct GenerateOptions {
   int workers = 1;
   double deadline_s = 300;  ///< Limit of one trace.
-  /// A point that has failed this often in all is left alone. What ends a
-  /// worker process is tried again in the same run, since it may have been the
-  /// lack of memory; an error is certain to come again and waits for the next.
+  /// A point that has failed this often in total is skipped. One that ended a
+  /// worker process is tried again in the same run, since memory may have been
+  /// short; after an error, which is certain to recur, only in the next run.
   std::int64_t max_attempts = 3;
-  bool retry_given_up = false;  ///< Counts attempts anew.
-  /// Seconds between commits: what a crash costs at most.
+  bool retry_given_up = false;  ///< Counts attempts from 0 again.
+  /// Seconds between commits: the most that a crash costs.
   double commit_every_s = 1;
   ProgressFunction progress;  ///< May be empty.
 };
 
-/// What a run did; every planned point is in exactly one of the last four.
+/// What a run did; everything planned is in exactly one of the last four.
 struct GenerateSummary {
   std::int64_t planned = 0;
   std::int64_t present = 0;   ///< Had a graph before.
@@ -59,5 +61,11 @@ struct GenerateSummary {
 GenerateSummary Generate(Dataset& dataset, const std::vector<Point>& plan,
                          const TraceFunction& trace,
                          const GenerateOptions& options);
+
+/// Traces points that `dataset` holds under the runs that their labels state
+/// and that their graphs do not show (RunGraph), in worker processes, as
+/// Generate does. Labels of failures are ignored.
+GenerateSummary TraceLabelRuns(Dataset& dataset, const TraceFunction& trace,
+                               const GenerateOptions& options);
 
 }  // namespace foretell::dataset

@@ -84,7 +84,7 @@ std::string ObjectOf(const Fields& fields, std::string_view prefix) {
   return object.empty() ? "" : object.dump();
 }
 
-/// True when the table says nothing about `field`, or says `value`.
+/// True if the table has no value for `field`, or has `value`.
 bool Agrees(const Fields& fields, const std::string& field,
             std::string_view value) {
   const std::string text = TextOf(fields, field);
@@ -248,7 +248,7 @@ class Import {
       ++summary_.present;
       return;
     }
-    // A row that this table contradicts itself is never replaced.
+    // A label that came from this very table is never replaced.
     const bool is_ours = written_.contains(KeyOf(label));
     if (found != labels_.end() && (is_ours || !options_.replace)) {
       ++summary_.conflicting;

@@ -11,48 +11,47 @@
 
 namespace foretell::dataset {
 
-/// How a table of somebody else's measurements is read.
+/// How a table of measurements by others is read.
 ///
 /// Fields are `model`, `batch`, `mode`, `precision`, `optimizer`, `image_size`
 /// and `device`, by which a row finds its point; the five quantities of a label
 /// (LabelQuantities); `measured_at`; and `environment.NAME` and `details.NAME`,
-/// which become members of those objects. A column that is called like a field
-/// is taken for it.
+/// which become members of those objects. A column that has a field's name is
+/// read as that field.
 struct ImportOptions {
   std::string source;  ///< Who measured; becomes Label::source.
   std::map<std::string, std::string> columns;    ///< Column → field.
   std::map<std::string, std::string> constants;  ///< Field → value.
   /// Only rows whose column has one of the values given for it.
   std::multimap<std::string, std::string> where;
-  /// {field, the table's word} → our word: {"precision", "amp (fp16)"} →
+  /// {field, word in the table} → our word: {"precision", "amp (fp16)"} →
   /// "fp16".
   std::map<std::pair<std::string, std::string>, std::string> words;
   /// Brings a device's name into the catalogue's form; may be empty.
   std::function<std::string(const std::string&)> canonical_device;
-  bool replace = false;  ///< Labels of the same source that differ.
+  bool replace = false;  ///< Replaces labels of this source that differ.
 };
 
 /// What became of the rows: each is in exactly one count.
 struct ImportSummary {
   std::int64_t rows = 0;
-  std::int64_t joined = 0;     ///< A new label, or one replaced.
-  std::int64_t present = 0;    ///< The dataset has this label.
-  std::int64_t filtered = 0;   ///< Left out by `where`.
-  std::int64_t valueless = 0;  ///< Without any quantity.
-  std::int64_t unmatched = 0;  ///< No such point.
-  std::int64_t ambiguous = 0;  ///< Several points; more fields would tell.
-  std::int64_t conflicting =
-      0;  ///< Another value than the label that is there.
+  std::int64_t joined = 0;       ///< A new label, or one replaced.
+  std::int64_t present = 0;      ///< The dataset has this label.
+  std::int64_t filtered = 0;     ///< Left out by `where`.
+  std::int64_t valueless = 0;    ///< Without any quantity.
+  std::int64_t unmatched = 0;    ///< No such point.
+  std::int64_t ambiguous = 0;    ///< Several points; needs more fields.
+  std::int64_t conflicting = 0;  ///< Values differ from the existing label's.
   /// "line 17: resnet50 batch=8 …: no such point", of the last three kinds.
   std::vector<std::string> problems;
 };
 
 /// Joins the rows of a table with the points of `dataset`. A field that the
-/// table does not have is not compared, so it must not be what tells two points
-/// apart. All or nothing: an Error leaves the dataset as it was. Throws
+/// table does not have is not compared, so it must not be what distinguishes
+/// two points. All or nothing: an Error leaves the dataset unchanged. Throws
 /// Error(kInvalidArgument) for an unknown field or a table without model, batch
 /// or device, and Error(kCorrupt) with path, line and value for a cell that is
-/// no number.
+/// not a number.
 ImportSummary ImportLabels(Dataset& dataset, const std::string& path,
                            const ImportOptions& options);
 

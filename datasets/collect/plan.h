@@ -25,7 +25,7 @@ Shard ParseShard(const std::string& text);
 /// the order in which they appear, so that all points of one go together.
 std::vector<Point> TakeShard(std::vector<Point> points, const Shard& shard);
 
-/// What to run of every model.
+/// What to run for every model.
 struct PlanOptions {
   std::vector<std::int64_t> batches = {1};
   /// Batches of each model instead of `batches`; a model that is not in it is
@@ -38,13 +38,13 @@ struct PlanOptions {
   std::vector<std::string> dims;
 };
 
-/// Model files (.onnx, .pt, .pt2, .pth, .ts, .torchscript) among `paths` and in the
-/// folders among them, at any depth; sorted, each once. Throws Error: kNotFound
-/// for a path that does not exist or a folder without any.
+/// Model files (.onnx, .pt, .pt2, .pth, .ts, .torchscript) among `paths` and in
+/// the folders among them, at any depth; sorted, each once. Throws Error:
+/// kNotFound for a path that does not exist or a folder without any.
 std::vector<std::string> FindModelFiles(std::span<const std::string> paths);
 
 /// Every file at every batch, the batches of a file together. Throws
-/// Error(kInvalidArgument) with both paths for files of one name.
+/// Error(kInvalidArgument) with both paths for files of the same name.
 std::vector<Point> PlanFiles(std::span<const std::string> files,
                              const PlanOptions& options);
 

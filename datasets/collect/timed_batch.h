@@ -7,9 +7,9 @@
 
 namespace foretell::dataset {
 
-/// Writes of a long run, committed every so often: what came since is what a
-/// crash costs. The first write after a pause is committed at once, since the
-/// next may be long in coming, and others wait for the file meanwhile.
+/// Writes of a long run, committed every so often: a crash costs the writes
+/// since the last commit. The first write after a pause is committed at once,
+/// since the next may take long, and others wait for the file meanwhile.
 class TimedBatch {
  public:
   TimedBatch(Dataset& dataset, double commit_every_s)

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "datasets/store/label_graphs.h"
 #include "foretell/error.h"
 #include "src/core/csv_rows.h"
 #include "src/core/parse_number.h"
@@ -73,16 +74,13 @@ InputRequest PointTracer::RequestFor(const Point& point) const {
   return request;
 }
 
-TracedPoint PointTracer::Trace(const Point& point) {
+TracedPoint PointTracer::Trace(const Point& point, const std::string& run) {
   const Program& program = Open(point);
   const std::vector<BoundInput> inputs =
-      BindInputs(program.inputs(), RequestFor(point), point.model);
-  TraceOptions options{.mode = point.mode,
-                       .precision = point.precision,
-                       .device = setup_.device};
-  if (!point.optimizer.empty()) {
-    options.optimizer = ParseOptimizer(point.optimizer);
-  }
+      run.empty() ? BindInputs(program.inputs(), RequestFor(point), point.model)
+                  : InputsOf(point);
+  TraceOptions options = TraceOptionsOf(point, run);
+  options.device = setup_.device;
   const foretell::Trace trace = TraceProgram(program, inputs, options);
   TracedPoint traced{.point = point,
                      .graph = PackGraph(trace.graph),
@@ -91,6 +89,21 @@ TracedPoint PointTracer::Trace(const Point& point) {
   traced.point.inputs = InputsText(inputs);
   traced.point.image_size = ImageSizeOf(inputs);
   return traced;
+}
+
+TraceOptions TraceOptionsOf(const Point& point, const std::string& run) {
+  const Run traced = RunOfPoint(point, run);
+  TraceOptions options{.mode = traced.mode,
+                       .precision = traced.precision,
+                       .half_group_norm = traced.half_group_norm,
+                       .half_layer_norm = traced.half_layer_norm,
+                       .grad_mode = traced.grad_mode,
+                       .torch = traced.torch};
+  if (traced.autocast) options.autocast = DType::kF16;
+  if (!point.optimizer.empty()) {
+    options.optimizer = ParseOptimizer(point.optimizer);
+  }
+  return options;
 }
 
 std::vector<BoundInput> InputsOf(const Point& point) {

@@ -18,8 +18,8 @@ using OpenFunction = std::function<Program(const Point&)>;
 /// What the points of a run have in common.
 struct TraceSetup {
   OpenFunction open;
-  /// Types of the inputs of models whose files do not say, at any batch: the
-  /// leading dimension is replaced. An empty name stands for every model.
+  /// Types of the inputs of models whose files do not give them, at any batch:
+  /// the leading dimension is replaced. An empty name stands for every model.
   std::map<std::string, std::vector<BoundInput>> inputs;
   std::map<std::string, std::int64_t> dims;  ///< `--dim seq=128`.
   TraceDevice device = TraceDevice::kMeta;
@@ -31,8 +31,10 @@ class PointTracer {
  public:
   explicit PointTracer(TraceSetup setup) : setup_(std::move(setup)) {}
 
-  /// Throws Error as the model's frontend and TraceProgram do.
-  TracedPoint Trace(const Point& point);
+  /// Traces under RunGraph::run, with the inputs that a stored point has, or
+  /// under the default where `run` is empty. Throws Error as the model's
+  /// frontend and TraceProgram do.
+  TracedPoint Trace(const Point& point, const std::string& run = {});
 
  private:
   const Program& Open(const Point& point);
@@ -42,6 +44,10 @@ class PointTracer {
   std::string opened_;
   std::optional<Program> program_;
 };
+
+/// How `point` is traced under `run`, as in RunGraph::run; empty for the
+/// default. Throws Error(kInvalidArgument) for an unknown optimizer.
+TraceOptions TraceOptionsOf(const Point& point, const std::string& run);
 
 /// Types of the inputs as the trace of the point had them. Throws as
 /// ParseInput.

@@ -1,9 +1,9 @@
-// Damage is looked for on four levels, the lowest first, since each takes the
-// one below for granted: the pages (SQLite's own integrity_check, which also
+// Damage is looked for on four levels, the lowest first, since each relies on
+// the one below: the pages (SQLite's own integrity_check, which also
 // compares indices with tables and types with STRICT columns), the schema (is
 // it whole?), every row's checksum, and what rows mean (references, decodable
 // graphs). A flipped byte is found by one of them unless
-// it lies in space that holds nothing.
+// it is in unused space.
 
 #include <algorithm>
 #include <utility>
@@ -32,6 +32,7 @@ class Checker {
     Guarded("file", [this] { CheckPages(); });
     Guarded("schema", [this] { CheckSchema(); });
     for (const dataset::Table* table : dataset::kTables) {
+      if (!HasTable(connection_, *table)) continue;
       Guarded(table->name, [this, table] { CheckRows(*table); });
     }
     Guarded("file", [this] { CheckReferences(); });
@@ -56,7 +57,7 @@ class Checker {
     }
   }
 
-  /// What is there is ours, or the file would not be open.
+  /// Statements that are present are ours, or the file would not be open.
   void CheckSchema() {
     std::vector<std::string> found;
     for (const Row& row :
@@ -64,7 +65,9 @@ class Checker {
       found.push_back(Text(row.at(0)));
     }
     for (const std::string& sql : dataset::SchemaSql()) {
-      if (std::ranges::find(found, sql) != found.end()) continue;
+      const bool is_newer = sql == CreateSql(dataset::kRunGraphs) &&
+                            !HasTable(connection_, dataset::kRunGraphs);
+      if (is_newer || std::ranges::find(found, sql) != found.end()) continue;
       damage_.push_back({"schema", 0, "missing: " + sql});
     }
   }
@@ -75,7 +78,7 @@ class Checker {
         [this](const Damage& damage) { damage_.push_back(damage); });
   }
 
-  /// What a row says beyond its types: graphs decode, words are known.
+  /// Checks a row beyond its types: graphs decode, words are known.
   void CheckMeaning(const dataset::Table& table, const Row& row) {
     const RowId id = Integer(row.front());
     try {
@@ -84,6 +87,8 @@ class Checker {
         dataset_.Graph(id);
       } else if (&table == &dataset::kPoints) {
         dataset::PointOf(connection_, row);
+      } else if (&table == &dataset::kRunGraphs) {
+        dataset::RunGraphOf(row);
       } else if (&table == &dataset::kLabels) {
         dataset::LabelOf(connection_, row, "{}");
       }

@@ -75,6 +75,8 @@ std::optional<StoredPoint> Dataset::Find(const Point& point) const {
   return store_->Find(point);
 }
 
+std::vector<RunGraph> Dataset::RunGraphs() const { return store_->RunGraphs(); }
+
 std::vector<GraphSummary> Dataset::Graphs() const {
   std::vector<GraphSummary> graphs;
   ForEachRow(
@@ -194,6 +196,26 @@ void Dataset::AddFailure(const Point& point, const std::string& reason) {
   ++stored.attempts;
   stored.reason = reason;
   store_->PutPoint(stored);
+  transaction.Commit();
+}
+
+bool Dataset::AddRunGraph(RowId point, const std::string& run,
+                          const OperatorGraph& graph,
+                          const std::string& warnings) {
+  store_->CheckFeatureVersion();
+  return store_->AddPackedRun(point, run, dataset::PackGraph(graph), warnings);
+}
+
+void Dataset::AddRunFailure(RowId point, const std::string& run,
+                            const std::string& reason) {
+  Transaction transaction(store_->connection());
+  RunGraph traced = store_->FindRunGraph(point, run).value_or(RunGraph{});
+  if (traced.graph != 0) return;
+  traced.point = point;
+  traced.run = run;
+  ++traced.attempts;
+  traced.reason = reason;
+  store_->PutRunGraph(traced);
   transaction.Commit();
 }
 

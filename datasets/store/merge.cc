@@ -14,7 +14,7 @@
 namespace foretell::dataset {
 namespace {
 
-/// Takes one input over into the output.
+/// Copies one input into the output.
 class Merger {
  public:
   Merger(Dataset& from, Dataset& into, bool salvage, MergeSummary& summary)
@@ -28,6 +28,10 @@ class Merger {
     Each(kPoints, [this](const Row& row) {
       TakePoint(PointOf(from_.connection(), row));
     });
+    if (HasTable(from_.connection(), kRunGraphs)) {
+      Each(kRunGraphs,
+           [this](const Row& row) { TakeRunGraph(RunGraphOf(row)); });
+    }
     std::map<RowId, std::string> environments;
     Each(kEnvironments, [&environments](const Row& row) {
       environments[Integer(row.front())] =
@@ -85,6 +89,26 @@ class Merger {
     rows_[point.id] = there->id;
   }
 
+  void TakeRunGraph(RunGraph traced) {
+    const auto row = rows_.find(traced.point);
+    if (row == rows_.end()) {
+      Damaged({"points", traced.point, "it is missing, and has a run's graph"});
+      return;
+    }
+    const std::optional<RunGraph> there =
+        into_.FindRunGraph(row->second, traced.run);
+    if (traced.graph != 0) {
+      if (there && there->graph != 0) return;
+      into_.AddPackedRun(row->second, traced.run, from_.Packed(traced.graph),
+                         traced.warnings);
+      ++summary_.graphs;
+    } else if (!there) {
+      traced.id = 0;
+      traced.point = row->second;
+      into_.PutRunGraph(traced);
+    }
+  }
+
   void TakeLabel(Label label) {
     const auto row = rows_.find(label.point);
     if (row == rows_.end()) {
@@ -120,8 +144,8 @@ class Merger {
   std::map<RowId, RowId> rows_;  ///< Rows of points: there → here.
 };
 
-/// Features of another version must not get in. Where damage has taken the
-/// version away, `salvage` trusts that it was this one.
+/// Features of another version must not get in. If the version was lost to
+/// damage, `salvage` assumes that it was this one.
 void CheckVersion(Dataset& from, bool salvage) {
   try {
     if (salvage && !dataset::StoreOf(from).FeatureVersion()) return;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kRowBytes = kNumNodeFeatures * sizeof(float);
 constexpr std::int64_t kEdgeBytes = sizeof(std::int32_t);
 
-/// Throws unless `bytes` are those of `count` elements; the file may say any.
+/// Throws unless `bytes` is the size of `count` elements: a file may state any.
 void CheckSize(const char* what, std::int64_t bytes, std::int64_t count,
                std::int64_t element_bytes) {
   if (bytes % element_bytes == 0 && bytes / element_bytes == count) return;
@@ -24,7 +24,7 @@ void CheckSize(const char* what, std::int64_t bytes, std::int64_t count,
                           Counted(bytes, "byte"), count, element_bytes));
 }
 
-/// A network that learns from one value that is none has no weights after.
+/// A single NaN or infinity would destroy the weights of a network.
 void CheckFinite(const std::vector<NodeFeatureRow>& nodes) {
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     for (std::size_t slot = 0; slot < nodes[node].size(); ++slot) {

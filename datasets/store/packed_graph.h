@@ -8,8 +8,8 @@
 
 namespace foretell::dataset {
 
-/// A graph as it is stored: compressed, so that workers do the work and the
-/// one writer only writes.
+/// A graph in the form in which it is stored: compressed, so that workers do
+/// the work and the single writer only writes.
 struct PackedGraph {
   GraphSummary summary;  ///< id unused.
   PackedBlob nodes;      ///< EncodeNodes
@@ -26,12 +26,12 @@ std::string EncodeNodes(const std::vector<NodeFeatureRow>& nodes);
 std::string EncodeEdges(const GraphFeatures& features);
 
 /// Throws Error(kCorrupt) unless blobs of so many bytes can be the features
-/// that `summary` counts: before they are unpacked, a file may say any size.
+/// that `summary` counts. For use before unpacking: a file may state any size.
 void CheckFeatureSizes(const GraphSummary& summary, std::int64_t node_bytes,
                        std::int64_t edge_bytes);
 
 /// Inverse of both. Throws Error(kCorrupt) when a size or a node's number does
-/// not fit `summary`, and for a feature that is infinite or none.
+/// not fit `summary`, and for a feature that is infinite or NaN.
 GraphFeatures DecodeFeatures(const GraphSummary& summary,
                              std::string_view nodes, std::string_view edges);
 

@@ -16,10 +16,10 @@ namespace foretell::dataset {
 namespace {
 
 constexpr char kBadChecksum[] = "the checksum does not match";
-/// Rows that are skipped at most, at once, behind an unreadable part.
+/// Most rows that are skipped at once after an unreadable part.
 constexpr RowId kMaxSkip = 4096;
 constexpr RowId kLastRow = std::numeric_limits<RowId>::max();
-/// Places in a table that cannot be read, after which it is given up.
+/// Number of unreadable places after which a table is given up.
 constexpr int kMostGaps = 10'000;
 
 Row WithId(RowId id, Row columns) {
@@ -32,7 +32,7 @@ Row WithId(RowId id, Row columns) {
 
 RowId IdOf(const Row& row) { return Integer(row.front()); }
 
-/// Whether SelectSql's last cell says that the checksum holds; drops it.
+/// Whether SelectSql's last cell states that the checksum holds; drops it.
 bool TakeChecksum(Row& row) {
   const bool good = Integer(row.back()) == 1;
   row.pop_back();
@@ -73,7 +73,7 @@ constexpr std::array kPointStatuses = {
 constexpr std::array kLabelStatuses = {
     LabelStatus::kOk, LabelStatus::kOutOfMemory, LabelStatus::kFailed};
 
-/// The rows from `first` on, up to one that cannot be read; then throws.
+/// Reads the rows starting at `next`; throws at one that cannot be read.
 void ReadFrom(Connection& connection, const Table& table, RowId& next,
               const std::function<void(const Row&)>& use,
               const std::function<void(const Damage&)>& damaged) {
@@ -90,7 +90,7 @@ void ReadFrom(Connection& connection, const Table& table, RowId& next,
                    });
 }
 
-/// An upper bound of the ids: of the table, or of what refers to it.
+/// An upper bound of a table's ids, even if the table cannot be read.
 RowId LastId(Connection& connection, const Table& table) {
   try {
     return connection.Integer(
@@ -231,6 +231,29 @@ GraphSummary SummaryOf(const Row& row) {
                       .convolutions = number("convolutions"),
                       .dense = number("dense"),
                       .relus = number("relus")}};
+}
+
+Row RunGraphColumns(const RunGraph& traced) {
+  return {traced.point,
+          traced.run,
+          traced.graph != 0 ? Cell(traced.graph) : Cell(std::monostate()),
+          traced.attempts,
+          traced.reason,
+          traced.warnings};
+}
+
+RunGraph RunGraphOf(const Row& row) {
+  const auto cell = [&row](std::string_view name) -> const Cell& {
+    return CellOf(kRunGraphs, row, name);
+  };
+  const Cell& graph = cell("graph");
+  return {.id = IdOf(row),
+          .point = Integer(cell("point")),
+          .run = Text(cell("run")),
+          .graph = IsNull(graph) ? 0 : Integer(graph),
+          .attempts = Integer(cell("attempts")),
+          .reason = Text(cell("reason")),
+          .warnings = Text(cell("warnings"))};
 }
 
 Row LabelColumns(const Label& label, RowId environment) {

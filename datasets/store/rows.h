@@ -25,7 +25,7 @@ void ForEachRow(Connection& connection, const Table& table,
                 const std::function<void(const Row&)>& use);
 
 /// Hands every row that can be trusted to `use` and every other to `damaged`,
-/// going on behind parts of the file that cannot be read at all, up to 10,000.
+/// going on after parts of the file that cannot be read at all, up to 10,000.
 void ForEachGoodRow(Connection& connection, const Table& table,
                     const std::function<void(const Row&)>& use,
                     const std::function<void(const Damage&)>& damaged);
@@ -34,9 +34,9 @@ void ForEachGoodRow(Connection& connection, const Table& table,
 Error CorruptRow(const Connection& connection, std::string_view table,
                  RowId row, const std::string& what);
 
-/// What `error` says of a row, of the table where `row` is 0, without the path
-/// and the row where it begins with them: ToString puts the row before it, and
-/// who shows it the path.
+/// What `error` reports about a row (0: about the table), without the path and
+/// the row if the message begins with them: ToString adds the row again, and
+/// the caller that shows it adds the path.
 Damage DamageOf(const std::string& path, std::string_view table, RowId row,
                 const Error& error);
 
@@ -45,14 +45,16 @@ std::optional<std::string> ValueProblem(const Label& label);
 
 /// @name Structs from and to rows
 /// Rows are those of SelectSql, so [id, columns…]; what is written has no id.
-/// Unknown enumerators and figures that none can be
-/// throw Error(kCorrupt).
+/// Unknown enumerators and impossible figures throw
+/// Error(kCorrupt).
 /// @{
 Row PointColumns(const StoredPoint& point);
 StoredPoint PointOf(const Connection& connection, const Row& row);
 GraphSummary SummaryOf(const Row& row);
-/// The setting is a row number of the table `environments`, its JSON in the
-/// struct.
+Row RunGraphColumns(const RunGraph& graph);
+RunGraph RunGraphOf(const Row& row);
+/// The setting is a row number of the table `environments`; the struct has its
+/// JSON.
 Row LabelColumns(const Label& label, RowId environment);
 Label LabelOf(const Connection& connection, const Row& row,
               const std::string& setting);

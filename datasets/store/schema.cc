@@ -15,6 +15,9 @@
 namespace foretell::dataset {
 namespace {
 
+/// The version before kRunGraphs.
+constexpr std::int64_t kWithoutRunGraphs = 1;
+
 /// "id, a, b".
 std::string ColumnNames(const Table& table) {
   std::string names = "id";
@@ -32,6 +35,10 @@ std::string Parameters(const Table& table) {
   return parameters;
 }
 
+void SetVersion(Connection& connection) {
+  connection.Run(fmt::format("PRAGMA user_version={}", kSchemaVersion));
+}
+
 void CreateTables(Connection& connection) {
   for (const std::string& sql : SchemaSql()) connection.Run(sql);
   const std::pair<const char*, std::string> metadata[] = {
@@ -43,7 +50,17 @@ void CreateTables(Connection& connection) {
     InsertRow(connection, kMetadata, {std::string(key), value});
   }
   connection.Run(fmt::format("PRAGMA application_id={}", kApplicationId));
-  connection.Run(fmt::format("PRAGMA user_version={}", kSchemaVersion));
+  SetVersion(connection);
+}
+
+/// Does nothing if another process has done it since the version was read.
+void AddRunGraphs(Connection& connection) {
+  Transaction transaction(connection);
+  if (connection.Integer("PRAGMA user_version") == kWithoutRunGraphs) {
+    connection.Run(CreateSql(kRunGraphs));
+    SetVersion(connection);
+  }
+  transaction.Commit();
 }
 
 bool IsEmpty(Connection& connection) {
@@ -52,8 +69,8 @@ bool IsEmpty(Connection& connection) {
 }
 
 /// Views, triggers, virtual tables, computed columns, defaults and conditions
-/// would run what the file's author wrote whenever we read or write. Of an
-/// index that belongs to a constraint SQLite keeps no statement.
+/// would run what the file's author wrote whenever we read or write. SQLite
+/// stores no statement for an index that belongs to a constraint.
 void RefuseForeign(Connection& connection) {
   const std::vector<std::string> ours = SchemaSql();
   for (const Row& row : connection.All(
@@ -118,12 +135,20 @@ void CreateOrCheckSchema(Connection& connection, Access access) {
                     "differs)");
   }
   const std::int64_t version = connection.Integer("PRAGMA user_version");
-  if (version != kSchemaVersion) {
+  if (version != kSchemaVersion && version != kWithoutRunGraphs) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("{}: schema version {}, this foretell reads {}",
                             connection.path(), version, kSchemaVersion));
   }
   RefuseForeign(connection);
+  if (version == kWithoutRunGraphs && access != Access::kRead) {
+    AddRunGraphs(connection);
+  }
+}
+
+bool HasTable(Connection& connection, const Table& table) {
+  return &table != &kRunGraphs ||
+         connection.Integer("PRAGMA user_version") != kWithoutRunGraphs;
 }
 
 const Cell& CellOf(const Table& table, const Row& row, std::string_view name) {

@@ -10,18 +10,20 @@
 
 namespace foretell::dataset {
 
-/// "FTDS" in the file's header tells datasets from other SQLite files.
+/// "FTDS" in the file's header distinguishes datasets from other SQLite files.
 inline constexpr std::int64_t kApplicationId = 0x46544453;
-/// Version of the tables, in the file's header.
-inline constexpr std::int64_t kSchemaVersion = 1;
+/// Version of the tables, in the file's header. Files of version 1 have no
+/// `run_graphs`; they are read as if it were empty, and get it when they are
+/// opened for writing.
+inline constexpr std::int64_t kSchemaVersion = 2;
 
 struct Column {
   std::string_view name;
   std::string_view type;  ///< With its constraints.
 };
 
-/// A table. Beside `columns` it has `id INTEGER PRIMARY KEY` in front and
-/// `crc INTEGER NOT NULL`, the RowChecksum of all others, behind.
+/// A table. Before `columns` it has `id INTEGER PRIMARY KEY`, and after them
+/// `crc INTEGER NOT NULL`, the RowChecksum of all others.
 struct Table {
   std::string_view name;
   std::span<const Column> columns;
@@ -70,6 +72,14 @@ inline constexpr Column kPointColumns[] = {
     {"reason", "TEXT NOT NULL"},
     {"warnings", "TEXT NOT NULL"},
 };
+inline constexpr Column kRunGraphColumns[] = {
+    {"point", "INTEGER NOT NULL REFERENCES points (id)"},
+    {"run", "TEXT NOT NULL"},
+    {"graph", "INTEGER REFERENCES graphs (id)"},
+    {"attempts", "INTEGER NOT NULL"},
+    {"reason", "TEXT NOT NULL"},
+    {"warnings", "TEXT NOT NULL"},
+};
 inline constexpr Column kEnvironmentColumns[] = {
     {"hash", "INTEGER NOT NULL"},
     {"json", "TEXT NOT NULL UNIQUE"},
@@ -113,6 +123,8 @@ inline constexpr Table kGraphs = {"graphs", kGraphColumns,
 inline constexpr Table kPoints = {
     "points", kPointColumns,
     ", UNIQUE (model, batch, mode, precision, optimizer)", ""};
+inline constexpr Table kRunGraphs = {"run_graphs", kRunGraphColumns,
+                                     ", UNIQUE (point, run)", ""};
 inline constexpr Table kEnvironments = {"environments", kEnvironmentColumns, "",
                                         ""};
 inline constexpr Table kLabels = {
@@ -122,9 +134,9 @@ inline constexpr Table kSplits = {"splits", kSplitColumns, "", ""};
 inline constexpr Table kSplitPoints = {"split_points", kSplitPointColumns,
                                        ", UNIQUE (split, point)", ""};
 
-/// All tables, each after those that it refers to.
+/// All tables, each after the tables that it refers to.
 inline constexpr const Table* kTables[] = {
-    &kMetadata,     &kBlobs,  &kGraphs, &kPoints,
+    &kMetadata,     &kBlobs,  &kGraphs, &kPoints,      &kRunGraphs,
     &kEnvironments, &kLabels, &kSplits, &kSplitPoints,
 };
 
@@ -141,10 +153,14 @@ std::string UpdateSql(const Table& table);
 std::string SelectSql(const Table& table, std::string_view rest);
 
 /// Makes all tables in an empty file; otherwise checks the file's header and
-/// that its schema has no statement that is not ours to the letter. Throws
-/// Error(kCorrupt) for a file that is no dataset and Error(kUnsupported) with
-/// both numbers for another version.
+/// that every statement of its schema is exactly one of ours; brings a file of
+/// version 1 up to date unless it is only read. Throws Error(kCorrupt) for a
+/// file that is not a dataset and Error(kUnsupported) with both numbers for
+/// another version.
 void CreateOrCheckSchema(Connection& connection, Access access);
+
+/// False for kRunGraphs in a file of version 1.
+bool HasTable(Connection& connection, const Table& table);
 
 /// The column `name` of a row that SelectSql gave (id is in front).
 const Cell& CellOf(const Table& table, const Row& row, std::string_view name);

@@ -32,7 +32,7 @@ namespace {
 constexpr int kBusyTimeoutMs = 60'000;
 /// Longest TEXT or BLOB that is accepted from a file.
 constexpr int kMaxCellBytes = 1 << 29;
-/// Of SQLite's machine, a hundred times what an honest file's checks take.
+/// Of SQLite's machine: a hundred times what the checks of a good file need.
 constexpr std::int64_t kStepsPerByte = 100;
 constexpr int kStepsAtOnce = 1000;
 
@@ -62,9 +62,9 @@ ErrorCode CodeOf(int status) {
   }
 }
 
-/// The file that SQLite opens for `path`, and beside which it looks for a
-/// journal: links are followed. SQLite gives an empty name and names with a
-/// leading colon a meaning.
+/// The file that SQLite opens for `path`, and next to which it looks for a
+/// journal: links are followed. An empty name and names with a leading colon
+/// have a special meaning in SQLite.
 std::string FileOf(const std::string& path) {
   std::error_code missing;
   const std::filesystem::path real = std::filesystem::canonical(path, missing);
@@ -72,7 +72,7 @@ std::string FileOf(const std::string& path) {
   return path.empty() || path.front() == ':' ? "./" + path : path;
 }
 
-/// SQLite would wait for a pipe, and read a device without end. Nothing is
+/// SQLite would block on a pipe, and read a device without end. Nothing is
 /// opened: closing it would drop the locks that this process has on the file.
 void RequireFile(const std::string& path, Access access) {
   struct stat info = {};
@@ -85,7 +85,7 @@ void RequireFile(const std::string& path, Access access) {
   }
 }
 
-/// The journal, if there is one. SQLite would wait for a pipe in its place.
+/// The journal, if there is one. SQLite would block if it were a pipe.
 std::optional<RegularFile> OpenJournal(const std::string& journal) {
   try {
     return OpenRegularFile(journal, kAnySize);
@@ -96,7 +96,7 @@ std::optional<RegularFile> OpenJournal(const std::string& journal) {
 }
 
 /// A journal may end with the name of a super-journal, which SQLite deletes
-/// once it has rolled back. We never make one; a stranger would name another
+/// once it has rolled back. We never make one; an attacker could name any
 /// file.
 void RefuseSuperJournal(const std::string& journal) {
   constexpr std::string_view kMagic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
@@ -125,7 +125,7 @@ int FlagsOf(Access access, const std::string& journal) {
                                                  : SQLITE_OPEN_READWRITE;
 }
 
-/// Resets a statement however its use ends.
+/// Resets a statement no matter how its use ends.
 class ResetScope {
  public:
   explicit ResetScope(sqlite3_stmt* statement) : statement_(statement) {}
@@ -224,8 +224,8 @@ Connection::~Connection() {
   sqlite3_close_v2(handle_);
 }
 
-/// SQLite would make a log and its index beside a file that is only read. The
-/// header is read through SQLite, as closing the file would drop its locks.
+/// SQLite would make a log and its index next to a file that is only read. The
+/// header is read through SQLite, since closing the file would drop its locks.
 void Connection::RefuseLog() {
   constexpr int kVersionsAt = 18;
   constexpr char kLogVersion = 2;
@@ -349,7 +349,7 @@ Transaction::~Transaction() {
   try {
     connection_->Run("ROLLBACK");
   } catch (const Error&) {
-    // The journal stays and is rolled back by whoever opens the file next.
+    // The journal stays and is rolled back when the file is opened next.
   }
 }
 

@@ -13,7 +13,7 @@ struct sqlite3_stmt;
 
 namespace foretell::dataset {
 
-/// A BLOB, told apart from TEXT.
+/// A BLOB, as a type distinct from TEXT.
 struct Blob {
   std::string bytes;
   bool operator==(const Blob&) const = default;
@@ -68,9 +68,9 @@ class Connection {
   /// The only integer of a query's only row.
   std::int64_t Integer(const std::string& sql, const Row& cells = {});
 
-  /// For a file whose pages nobody has checked, which may contain each other:
-  /// from now on all statements together take at most so many steps as its
-  /// bytes allow, and no cell is longer than the file; more is Error(kCorrupt).
+  /// For a file whose pages are not checked, and may contain each other: from
+  /// now on all statements together may take only as many steps as its size
+  /// allows, and no cell is longer than the file; more is Error(kCorrupt).
   void LimitWork();
 
   /// True between BEGIN and COMMIT.

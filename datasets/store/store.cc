@@ -30,8 +30,8 @@ Row KeyCells(const Point& point) {
           std::string(PrecisionName(point.precision)), point.optimizer};
 }
 
-/// `text` as a JSON object with sorted keys and no blanks. It may be of
-/// anybody: what nests deep would fill the stack when it is written.
+/// `text` as a JSON object with sorted keys and no blanks. It is untrusted: if
+/// it nested deeply, writing it would overflow the stack.
 std::string Canonical(const std::string& text, const char* what) {
   const std::string origin = fmt::format("label: {}", what);
   const nlohmann::json json = ParseJson(text, origin);
@@ -57,7 +57,7 @@ void dataset::Store::CheckStructure() {
       connection_.All("PRAGMA main.integrity_check(1)");
   std::string found = rows.empty() ? "nothing" : Text(rows[0].at(0));
   if (found == "ok") return;
-  // What SQLite finds in its pages takes two lines.
+  // SQLite reports a problem in its pages on two lines.
   std::ranges::replace(found, '\n', ' ');
   throw Error(ErrorCode::kCorrupt, fmt::format("{}: the file is damaged: {}",
                                                connection_.path(), found));
@@ -133,6 +133,51 @@ bool dataset::Store::AddPacked(const Point& point,
   PutPoint(stored);
   transaction.Commit();
   return true;
+}
+
+bool dataset::Store::AddPackedRun(RowId point, const std::string& run,
+                                  const dataset::PackedGraph& graph,
+                                  const std::string& warnings) {
+  Transaction transaction(connection_);
+  RunGraph traced = FindRunGraph(point, run).value_or(RunGraph{});
+  if (traced.graph != 0) return false;
+  traced.point = point;
+  traced.run = run;
+  traced.graph = PutGraph(graph);
+  ++traced.attempts;
+  traced.reason.clear();
+  traced.warnings = warnings;
+  PutRunGraph(traced);
+  transaction.Commit();
+  return true;
+}
+
+std::vector<RunGraph> dataset::Store::RunGraphs() {
+  std::vector<RunGraph> graphs;
+  if (!HasTable(connection_, dataset::kRunGraphs)) return graphs;
+  ForEachRow(
+      connection_, dataset::kRunGraphs, "ORDER BY id", {},
+      [&](const Row& row) { graphs.push_back(dataset::RunGraphOf(row)); });
+  return graphs;
+}
+
+std::optional<RunGraph> dataset::Store::FindRunGraph(RowId point,
+                                                     const std::string& run) {
+  std::optional<RunGraph> found;
+  if (!HasTable(connection_, dataset::kRunGraphs)) return found;
+  ForEachRow(connection_, dataset::kRunGraphs, "WHERE point = ?1 AND run = ?2",
+             {point, run},
+             [&](const Row& row) { found = dataset::RunGraphOf(row); });
+  return found;
+}
+
+void dataset::Store::PutRunGraph(const RunGraph& graph) {
+  Row columns = dataset::RunGraphColumns(graph);
+  if (graph.id == 0) {
+    InsertRow(connection_, dataset::kRunGraphs, std::move(columns));
+  } else {
+    UpdateRow(connection_, dataset::kRunGraphs, graph.id, std::move(columns));
+  }
 }
 
 std::optional<StoredPoint> dataset::Store::Find(const Point& point) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "datasets/store/packed_graph.h"
 #include "datasets/store/schema.h"
@@ -10,7 +11,7 @@
 
 namespace foretell {
 
-/// What is behind a Dataset. Methods that are not explained here do what the
+/// Implementation of Dataset. Methods that are not explained here do what the
 /// method of the same name there promises.
 class dataset::Store {
  public:
@@ -29,6 +30,14 @@ class dataset::Store {
 
   bool AddPacked(const Point& point, const dataset::PackedGraph& graph,
                  const std::string& warnings);
+  /// Adds a point's graph under `run`; if there is one, returns false instead.
+  bool AddPackedRun(RowId point, const std::string& run,
+                    const dataset::PackedGraph& graph,
+                    const std::string& warnings);
+  std::vector<RunGraph> RunGraphs();
+  std::optional<RunGraph> FindRunGraph(RowId point, const std::string& run);
+  /// Adds or replaces the row of its point and run.
+  void PutRunGraph(const RunGraph& graph);
   std::optional<StoredPoint> Find(const Point& point);
   /// Adds or replaces the row of a point. Requires an id of 0 for a new one.
   RowId PutPoint(const StoredPoint& point);
@@ -41,21 +50,21 @@ class dataset::Store {
   /// What `packed`, the content of that row, decompresses to.
   std::string Unpacked(RowId blob, const dataset::PackedBlob& packed);
 
-  /// A graph as AddPacked takes it; checked, but not decompressed.
+  /// A graph in the form for AddPacked; checked, but not decompressed.
   dataset::PackedGraph Packed(RowId graph);
 
-  /// Version of the node features in this file; empty when the metadata do not
-  /// say. Throws Error(kCorrupt) when their row is damaged.
+  /// Version of the node features in this file; empty if the metadata lack it.
+  /// Throws Error(kCorrupt) when their row is damaged.
   std::optional<std::string> FeatureVersion();
-  /// Throws Error(kUnsupported) with both versions when features in this file
-  /// are encoded otherwise than this program does. Looks once.
+  /// Throws Error(kUnsupported) with both versions if features in this file are
+  /// encoded differently from this program's. Checks only once.
   void CheckFeatureVersion();
 
  private:
   void CheckStructure();
   RowId PutBlob(const char* kind, const dataset::PackedBlob& blob);
   RowId PutGraph(const dataset::PackedGraph& graph);
-  /// Row of the first row that `where` selects from `table`; 0 for none.
+  /// Id of the first row that `where` selects from `table`; 0 if there is none.
   RowId FindRow(const dataset::Table& table, const std::string& where,
                 const dataset::Row& cells);
 

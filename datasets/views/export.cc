@@ -16,7 +16,7 @@
 namespace foretell::dataset {
 namespace {
 
-/// Node features that are gathered at most before a file is written.
+/// Most node features that are gathered before a file is written.
 constexpr std::size_t kMaxValuesPerFile = std::size_t{1} << 26;
 
 /// One line of a table.

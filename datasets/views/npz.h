@@ -31,7 +31,7 @@ struct NamedArray {
   NpyArray array;
 };
 
-/// Writes arrays as numpy.load takes them: a .npz, which is a zip of .npy
+/// Writes arrays as numpy.load reads them: a .npz, which is a zip of .npy
 /// members, not compressed. Throws Error: kIo that names `path`, kUnsupported
 /// for 4 GiB or more, which this kind of zip cannot hold.
 void WriteNpz(const std::string& path, const std::vector<NamedArray>& arrays);

@@ -19,8 +19,8 @@ constexpr NameTable<3> kNames = {"random", "configuration", "family"};
 /// Points that must not be separated, by their common name.
 using Groups = std::map<std::string, std::vector<RowId>>;
 
-/// Deals groups out in the order of their hash: those that begin before
-/// `train` of all points, those before `validation`, the rest.
+/// Deals groups out in the order of their hash: first those that begin within
+/// the share `train` of all points, then within `validation`, then the rest.
 void Deal(const Groups& groups, std::uint64_t seed, double train,
           double validation, std::map<RowId, std::string>& parts) {
   std::vector<std::pair<double, const Groups::value_type*>> order;

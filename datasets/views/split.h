@@ -29,7 +29,7 @@ inline constexpr double kValidationShare = 0.15;
 /// after 70 and 85 % of the points. Nothing depends on the order of rows, so
 /// that two datasets with the same points are split alike. For kFamily `family`
 /// is the test part and the rest is divided 70 : 15 by model; throws
-/// Error(kNotFound) that lists the families when there is no such one.
+/// Error(kNotFound) that lists the families if there is no such family.
 std::map<RowId, std::string> MakeSplit(const std::vector<StoredPoint>& points,
                                        SplitKind kind, std::uint64_t seed,
                                        const std::string& family = {});

@@ -16,7 +16,7 @@ struct FamilyCount {
   std::int64_t failed = 0;
 };
 
-/// How values are spread; those that are positive also by powers of ten.
+/// How values are distributed; positive ones also on a logarithmic scale.
 struct Distribution {
   std::string name;
   std::int64_t count = 0;
@@ -44,7 +44,7 @@ struct LabelCoverage {
   std::vector<double> family_shares;
 };
 
-/// A label far from what others of its kind would make one expect.
+/// A label far from what others of its kind lead one to expect.
 struct Outlier {
   std::string point;
   std::string device;
@@ -88,14 +88,14 @@ struct Stats {
 /// logarithm of each quantity is fitted by a straight line in the logarithm of
 /// MACs; a label is one when it is off by a factor of more than 1.5 and by more
 /// than six times the (normal-consistent) median absolute deviation. Groups of
-/// fewer than 20 are not looked at.
+/// fewer than 20 are ignored.
 Stats ComputeStats(const Dataset& dataset);
 
 /// Tables for a terminal.
 std::string FormatStats(const Stats& stats);
 /// The same as a JSON document; docs/dataset.md has its fields.
 std::string StatsToJson(const Stats& stats);
-/// A page with tables and pictures that needs nothing from elsewhere.
+/// A self-contained page with tables and pictures.
 std::string StatsToHtml(const Stats& stats);
 
 /// Count, extremes, percentiles and histogram of `values`.

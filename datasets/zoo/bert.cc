@@ -1,4 +1,4 @@
-// BERT (Devlin et al. 2018) as transformers' BertModel: norms behind the sums,
+// BERT (Devlin et al. 2018) as transformers' BertModel: norms after the sums,
 // fused attention, and a pooler over the first token.
 
 #include <torch/nn/modules/embedding.h>
@@ -43,7 +43,7 @@ struct BertConfig {
   std::shared_ptr<Network> Make() const;
 };
 
-/// Sum of what the token, its segment and its position stand for.
+/// Sum of the embeddings of the token, its segment and its position.
 class Embeddings final : public torch::nn::Module {
  public:
   explicit Embeddings(const BertConfig& config) : dropout_(config.dropout) {

@@ -25,7 +25,7 @@ struct ClipConfig {
   std::int64_t text_width = 512;
   std::int64_t text_depth = 12;
   std::int64_t vocabulary = 49408;
-  std::int64_t seq = 77;  ///< Tokens of a text, and all positions there are.
+  std::int64_t seq = 77;  ///< Tokens of a text, and number of positions.
   std::int64_t projection = 512;
   std::string tower = "both";  ///< Or "image", "text": its embedding.
 

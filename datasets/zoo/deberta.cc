@@ -48,7 +48,7 @@ struct DebertaConfig {
   std::shared_ptr<Network> Make() const;
 };
 
-/// What a branch's projection, dropped out, adds to the branch's input, normed.
+/// Projects a branch, applies dropout, adds the branch's input, and the norm.
 class SumAndNorm final : public torch::nn::Module {
  public:
   SumAndNorm(std::int64_t in, const DebertaConfig& config)
@@ -71,7 +71,7 @@ class SumAndNorm final : public torch::nn::Module {
   torch::nn::Dropout dropout_;
 };
 
-/// What all layers see of the tokens' places.
+/// What all layers know about the tokens' places.
 struct Places {
   at::Tensor mask;       ///< [batch, 1, seq, seq].
   at::Tensor distances;  ///< i64[1, seq, seq].

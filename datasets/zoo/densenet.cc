@@ -1,6 +1,6 @@
 // DenseNet-BC (Huang et al. 2017) as torchvision builds it. Every layer reads
-// the concatenation of all earlier results of its block, which is built anew
-// each time: what makes this family's memory unlike that of others.
+// the concatenation of all earlier results of its block, which is built again
+// each time: this makes the family's memory unlike that of others.
 
 #include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/cat.h>

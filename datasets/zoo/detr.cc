@@ -32,7 +32,7 @@ struct DetrConfig {
   std::int64_t inner = 2048;
   std::int64_t depth = 6;  ///< Layers of the encoder, and of the decoder.
   std::int64_t queries = 100;
-  std::int64_t classes = 91;  ///< Beside "no object".
+  std::int64_t classes = 91;  ///< Without "no object".
   double dropout = 0.1;
 
   template <typename Visitor>

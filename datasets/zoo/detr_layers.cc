@@ -10,9 +10,9 @@ namespace {
 
 constexpr double kDetrEpsilon = 1e-5;
 
-/// Minus infinity where `mask` says that nothing is there, for every head:
-/// [batch x heads, 1, S]. As PyTorch makes it of a mask of keys, in the type of
-/// the queries.
+/// Minus infinity where `mask` marks absent keys, for every head:
+/// [batch x heads, 1, S]. As PyTorch makes it from a mask of keys, in the type
+/// of the queries.
 at::Tensor AddedMask(const at::Tensor& mask, std::int64_t heads,
                      at::ScalarType dtype) {
   const std::int64_t batch = mask.size(0);

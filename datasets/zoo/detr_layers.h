@@ -24,8 +24,8 @@ class WeighedAttention final : public torch::nn::Module {
  public:
   explicit WeighedAttention(const DetrWidths& widths);
 
-  /// query: [L, batch, width]; key, value: [S, batch, width]; mask, where it is
-  /// defined: bool [batch, S], true for what is not there. Returns [L, batch,
+  /// query: [L, batch, width]; key, value: [S, batch, width]; mask, if defined:
+  /// bool [batch, S], true for keys that are absent. Returns [L, batch,
   /// width].
   at::Tensor Attend(const at::Tensor& query, const at::Tensor& key,
                     const at::Tensor& value, const at::Tensor& mask);
@@ -40,7 +40,7 @@ class WeighedAttention final : public torch::nn::Module {
   Dense out_ = nullptr;
 };
 
-/// What encoder and decoder know beside the sequence that they change.
+/// What encoder and decoder read in addition to the sequence they transform.
 struct DetrContext {
   at::Tensor memory;     ///< [S, batch, width]; the decoder's alone.
   at::Tensor mask;       ///< bool [batch, S].
@@ -48,8 +48,8 @@ struct DetrContext {
   at::Tensor queries;    ///< [L, batch, width]; the decoder's alone.
 };
 
-/// A layer with norms behind the branches: of the encoder, or, with a second
-/// attention to the memory, of the decoder.
+/// A layer with norms after the branches: of the encoder, or, with a second
+/// attention over the memory, of the decoder.
 class DetrLayer final : public torch::nn::Module {
  public:
   DetrLayer(const DetrWidths& widths, bool is_decoder);

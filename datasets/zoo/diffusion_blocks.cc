@@ -79,7 +79,7 @@ at::Tensor DiffusionResidualBlock::forward(const at::Tensor& x,
   y = conv2_->forward(y);
   const at::Tensor direct = shortcut_ ? shortcut_->forward(x) : x;
   const at::Tensor sum = direct + y;
-  return sum / 1.0;  // A factor of the reference's, which always is 1.
+  return sum / 1.0;  // A factor of the reference code, which is always 1.
 }
 
 ConditionEmbedding::ConditionEmbedding(std::int64_t in, std::int64_t out) {

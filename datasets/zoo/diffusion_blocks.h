@@ -10,10 +10,10 @@
 
 namespace foretell::zoo {
 
-/// Two convolutions behind group norms: diffusers' ResnetBlock2D.
+/// Two convolutions, each after a group norm: diffusers' ResnetBlock2D.
 class DiffusionResidualBlock final : public torch::nn::Module {
  public:
-  /// `time`: width of what shifts the first convolution, 0 for none.
+  /// `time`: width of what shifts the first convolution's result; 0: no shift.
   DiffusionResidualBlock(std::int64_t in, std::int64_t out, std::int64_t time);
 
   /// x: [batch, in, h, w], time: [batch, time] or undefined; returns [batch,
@@ -23,13 +23,13 @@ class DiffusionResidualBlock final : public torch::nn::Module {
  private:
   torch::nn::GroupNorm norm1_ = nullptr;
   torch::nn::Conv2d conv1_ = nullptr;
-  Dense time_ = nullptr;  ///< Where there is a time.
+  Dense time_ = nullptr;  ///< Null without a time.
   torch::nn::GroupNorm norm2_ = nullptr;
   torch::nn::Conv2d conv2_ = nullptr;
-  torch::nn::Conv2d shortcut_ = nullptr;  ///< Where the widths differ.
+  torch::nn::Conv2d shortcut_ = nullptr;  ///< Null if widths are equal.
 };
 
-/// Dense, SiLU, dense: what makes a step's features, or a text's, a shift.
+/// Dense, SiLU, dense: turns features of a step, or of a text, into a shift.
 class ConditionEmbedding final : public torch::nn::Module {
  public:
   ConditionEmbedding(std::int64_t in, std::int64_t out);
@@ -52,7 +52,7 @@ torch::nn::GroupNorm GroupsNorm(std::int64_t channels, double epsilon);
 at::Tensor TwiceTheEdges(const at::Tensor& x);
 
 /// Throws Error(kInvalidArgument) unless there are `widths`, all multiples of
-/// the 32 groups, and `image_size` halves as often as there are further ones.
+/// the 32 groups, and `image_size` can be halved once for each after the first.
 void RequireLevels(const std::vector<std::int64_t>& widths,
                    std::int64_t image_size);
 

@@ -22,22 +22,22 @@ constexpr std::int64_t kPictureSizes = 6;
 constexpr std::int64_t kSizeFeatures = 256;
 
 struct DiffusionUNetConfig {
-  /// Channels per level; all but the last halve the edge.
+  /// Channels per level; all except the last halve the edge.
   std::vector<std::int64_t> widths = {320, 640, 1280, 1280};
   std::int64_t layers = 2;  ///< Residual blocks per level on the way down.
   /// Blocks of each transformer, by level; the middle has the most of them.
-  /// Empty: one in all levels but the last.
+  /// Empty: one in all levels except the last.
   std::vector<std::int64_t> transformers;
   std::int64_t heads = 8;
   std::int64_t head_width = 0;  ///< Instead of `heads`, unless it is 0.
-  /// Whether products of tokens lead in and out of a transformer.
+  /// Whether a transformer begins and ends with dense layers over tokens.
   bool linear_projection = false;
   std::int64_t channels = 4;     ///< Of a latent image.
   std::int64_t image_size = 64;  ///< Edge of a latent image: an eighth.
   std::int64_t text_width = 768;
   std::int64_t seq = 77;  ///< Tokens of the text.
-  /// Of the whole text's embedding, which comes with the picture's sizes; 0:
-  /// neither is asked for.
+  /// Width of the whole text's embedding, an input together with the picture's
+  /// sizes; 0: neither is an input.
   std::int64_t pooled_width = 0;
 
   template <typename Visitor>
@@ -145,7 +145,7 @@ class DiffusionUNet final : public Network {
   }
 
   /// A latent image [batch, channels, edge, edge], the step's number i64[batch]
-  /// and a text [batch, tokens, text width], where asked for the whole text
+  /// and a text [batch, tokens, text width], with pooled_width the whole text
   /// [batch, pooled width] and sizes [batch, 6]; returns the first's shape.
   std::vector<at::Tensor> Run(const std::vector<at::Tensor>& inputs) override {
     const Conditions conditions = {Time(inputs), inputs.at(2)};
@@ -204,7 +204,7 @@ class DiffusionUNet final : public Network {
     }
   }
 
-  /// Each unit reads what one of the way down has kept.
+  /// Each unit also reads what a unit on the way down has kept.
   void AddWayUp() {
     std::int64_t in = config_.widths.back();
     for (std::size_t i = config_.widths.size(); i-- > 0;) {

@@ -20,7 +20,7 @@ struct EncoderBlockOptions {
   /// Scales the queries before attention and bounds results in f16, as Whisper
   /// does.
   bool is_whisper = false;
-  /// x · sigmoid(1.702 x) in place of GELU.
+  /// x · sigmoid(1.702 x) instead of GELU.
   bool quick_gelu = false;
 };
 

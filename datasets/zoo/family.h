@@ -25,7 +25,7 @@ class Configuration {
   virtual std::vector<Field> Fields() const = 0;
   virtual std::vector<InputSpec> Inputs() const = 0;
   /// Builds the network with the thread's defaults for device and element
-  /// type. Throws Error(kInvalidArgument) for a configuration without one.
+  /// type. Throws Error(kInvalidArgument) for an impossible configuration.
   virtual std::shared_ptr<Network> Make() const = 0;
 };
 

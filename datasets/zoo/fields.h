@@ -20,7 +20,7 @@ struct Field {
   bool operator==(const Field&) const = default;
 };
 
-/// "3,4,6,3", "true", "0.25": what ParseValue reads. A list that is empty is an
+/// "3,4,6,3", "true", "0.25": what ParseValue reads. An empty list becomes an
 /// empty text.
 std::string FormatValue(const FieldValue& value);
 
@@ -29,7 +29,7 @@ std::string FormatValue(const FieldValue& value);
 void ParseValue(std::string_view name, std::string_view text,
                 FieldValue& value);
 
-/// Throws Error(kInvalidArgument): `name` is none of `known`.
+/// Throws Error(kInvalidArgument): `name` is not one of `known`.
 [[noreturn]] void RefuseField(std::string_view name,
                               const std::vector<Field>& known);
 
@@ -58,7 +58,7 @@ void SetField(Config& config, std::string_view name, std::string_view text) {
 }
 
 /// "layers=2,2&width=64" as pairs; throws Error(kInvalidArgument) for a part
-/// without "=" and a field that is said twice.
+/// without "=" and a field that is given twice.
 std::vector<std::pair<std::string, std::string>> ParseChanges(
     std::string_view text);
 

@@ -85,7 +85,7 @@ at::Tensor TanhGelu(const at::Tensor& x) {
   return half * y;
 }
 
-/// `states` joined to a cache that is empty so far: a copy.
+/// `states` appended to a cache that is still empty: a copy.
 at::Tensor Remember(const at::Tensor& states, Cache& cache) {
   cache.push_back(at::cat({at::empty({0}, states.options()), states}, -2));
   return cache.back();

@@ -6,7 +6,7 @@
 //
 //   forward   a whole sequence, logits of every token, nothing is kept
 //   prefill   a prompt, whose keys and values fill a cache that the pass
-//             returns beside the logits of the last token
+//             returns together with the logits of the last token
 //   decode    one more token per sequence: it is appended to the cache, an
 //             input, and attends to all of it
 //
@@ -47,7 +47,7 @@ struct LlamaConfig {
   /// In prefill, logits of every token and once more in 32 bits, as
   /// transformers before 4.45 returned them.
   bool all_logits = false;
-  std::int64_t seq = 512;  ///< Tokens; in decode one, whatever is said here.
+  std::int64_t seq = 512;  ///< Tokens; ignored in decode, which has one.
 
   template <typename Visitor>
   void Visit(Visitor&& visit) {
@@ -98,8 +98,8 @@ struct Pass {
   std::int64_t cached = 0;  ///< Tokens in the cache before the pass.
 };
 
-/// Writes `states` [batch, kv_heads, tokens, width] behind what `cache` holds
-/// and returns a view of all that it holds then.
+/// Writes `states` [batch, kv_heads, tokens, width] after what `cache` holds
+/// and returns a view of all that it then holds.
 at::Tensor Append(const at::Tensor& states, const at::Tensor& cache,
                   std::int64_t cached) {
   cache.narrow(2, cached, states.size(2)).copy_(states);
@@ -144,7 +144,7 @@ class GroupedAttention final : public torch::nn::Module {
   }
 
  private:
-  /// `x` as SplitHeads divides it, each head normalised where there is a norm.
+  /// `x` as SplitHeads divides it, each head normalised if there is a norm.
   static at::Tensor Heads(const at::Tensor& x, std::int64_t heads,
                           const std::shared_ptr<RmsNorm>& norm) {
     if (!norm) return SplitHeads(x, heads);

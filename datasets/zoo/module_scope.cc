@@ -15,7 +15,7 @@ ModuleScope::ModuleScope(const torch::nn::Module& module)
 ModuleScope::~ModuleScope() { innermost = outer_; }
 
 ModulePaths::ModulePaths(const torch::nn::Module& network) {
-  // A module that stands in two places keeps the first path, as in Python.
+  // A module that is used in two places keeps the first path, as in Python.
   for (const auto& item : network.named_modules("", /*include_self=*/false)) {
     paths_.emplace(item.value().get(), item.key());
   }

@@ -7,10 +7,10 @@
 
 namespace foretell::zoo {
 
-/// Says which module runs until the end of the scope: operators are recorded
+/// Notes which module runs until the end of the scope: operators are recorded
 /// with its path. LibTorch's modules have no hooks, so each forward function of
-/// the zoo begins with one, and what has none belongs to who called it. Scopes
-/// nest; each thread has its own.
+/// the zoo begins with one; a module without one counts as part of its caller.
+/// Scopes nest; each thread has its own.
 class ModuleScope {
  public:
   explicit ModuleScope(const torch::nn::Module& module);
@@ -32,7 +32,7 @@ class ModulePaths {
   explicit ModulePaths(const torch::nn::Module& network);
 
   /// Path of the innermost module of the network that runs on this thread; ""
-  /// where none does.
+  /// if none does.
   std::string Current() const;
 
  private:

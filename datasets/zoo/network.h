@@ -17,7 +17,7 @@ namespace foretell::zoo {
 
 /// A network with all its inputs: what a family's configuration makes.
 ///
-/// Life of tensors is part of what foretell predicts, so forward functions
+/// Tensor lifetimes are part of what foretell predicts, so forward functions
 /// follow one rule: arguments are `const at::Tensor&`, and a module's input
 /// lives until its forward returns, as in Python, where the caller's frame
 /// holds it. Results go into locals that are rebound (`y = norm(y)`).
@@ -25,7 +25,7 @@ class Network : public torch::nn::Module {
  public:
   virtual std::vector<at::Tensor> Run(
       const std::vector<at::Tensor>& inputs) = 0;
-  /// The loss of a training step, where the network has one of its own.
+  /// The loss of a training step, if the network has one of its own.
   virtual std::optional<NamedLoss> Loss(
       const std::vector<at::Tensor>& /*inputs*/,
       const std::vector<at::Tensor>& /*outputs*/) const {

@@ -1,5 +1,5 @@
 // PoolFormer (Yu et al. 2021) with timm's choices: transformer blocks on images
-// in which average pooling stands where attention would.
+// with average pooling instead of attention.
 
 #include <fmt/core.h>
 #include <torch/nn/modules/pooling.h>

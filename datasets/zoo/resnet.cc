@@ -44,7 +44,7 @@ struct ResNetConfig {
   std::int64_t expansion() const { return block == "bottleneck" ? 4 : 1; }
 };
 
-/// A residual block: a branch of convolutions beside the identity, which is
+/// A residual block: a branch of convolutions plus the identity, which is
 /// projected where the shape changes.
 struct ResidualBlock : torch::nn::Module {
   ResidualBlock(const ResNetConfig& config, std::int64_t in,

@@ -16,7 +16,7 @@ struct RotaryTables {
 /// Angles per position of half a head, f32[width / 2]: base^(-2i / width).
 at::Tensor RotaryFrequencies(std::int64_t width, double base);
 
-/// Tables of `tokens` positions from `first` on, in `dtype`.
+/// Tables of `tokens` positions starting at `first`, in `dtype`.
 RotaryTables MakeRotaryTables(const at::Tensor& frequencies, std::int64_t first,
                               std::int64_t tokens, at::ScalarType dtype);
 

@@ -34,7 +34,7 @@ at::Tensor CrossAttention::forward(const at::Tensor& x,
   at::Tensor y = at::scaled_dot_product_attention(q, k, v);
   y = MergeHeads(y);
   y = out_->forward(y);
-  return y / 1.0;  // A factor of the reference's, which always is 1.
+  return y / 1.0;  // A factor of the reference code, which is always 1.
 }
 
 /// Attention among positions, attention to the text, and a gated layer.

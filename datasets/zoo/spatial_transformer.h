@@ -34,7 +34,7 @@ struct SpatialTransformerShape {
   std::int64_t context = 0;  ///< Width of the text.
   std::int64_t heads = 1;
   std::int64_t depth = 1;
-  /// Products of tokens lead in and out, instead of convolutions of 1 x 1.
+  /// Begins and ends with dense layers over tokens, not 1 x 1 convolutions.
   bool is_linear = false;
 };
 

@@ -1,8 +1,8 @@
 // Sweeps: families × networks × fields × batches, written as data.
 //
 // A block is the full product of its lists, in the order in which they stand.
-// Where a published count is no product of small numbers (547 is prime), a
-// block says `take`: that many points are kept, drawn evenly from the product
+// If a published count is not a product of small numbers (547 is prime), a
+// block has `take`: that many points are kept, drawn evenly from the product
 // by a fixed permutation and listed in the product's order. Nothing random
 // remains: the permutation sorts positions by a hash of their number.
 

@@ -51,8 +51,8 @@ struct SwinConfig {
   std::shared_ptr<Network> Make() const;
 };
 
-/// `x` [batch, height, width, channels] with zeros below and to the right. It
-/// copies even where it adds nothing, as in Python.
+/// `x` [batch, height, width, channels] with zeros below and to the right.
+/// Copies even if it adds nothing, as in Python.
 at::Tensor PadImage(const at::Tensor& x, std::int64_t added) {
   return at::pad(x, {0, 0, 0, added, 0, added});
 }

@@ -229,7 +229,7 @@ class T5Encoder final : public UnaryNetwork {
   }
 
  private:
-  /// [1, heads, seq, seq], of the device of `tokens`.
+  /// [1, heads, seq, seq], on the device of `tokens`.
   at::Tensor Bias(const at::Tensor& tokens) {
     at::Tensor y = DistanceBuckets(tokens.size(1), tokens.options());
     y = distances_->forward(y);

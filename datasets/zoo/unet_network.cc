@@ -106,7 +106,7 @@ class UNet final : public UnaryNetwork {
         register_module(fmt::format("encoder{}", level), encoder));
   }
 
-  /// From `in` channels, beside a level of half as many, to that half.
+  /// From `in` channels, joined with a level of half as many, to that half.
   void AddDecoder(std::int64_t in) {
     const std::int64_t out = in / 2;
     const std::int64_t raised = shape_.doubles_late ? in : out;

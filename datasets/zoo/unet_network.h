@@ -8,8 +8,8 @@
 
 namespace foretell::zoo {
 
-/// A U-Net: `depth` times halved, then raised again beside what each level saw.
-/// Convolutions are 3 wide and padded, so that sizes agree.
+/// A U-Net: halved `depth` times, then raised again, joined with each level's
+/// result. Convolutions are 3 wide and padded, so that sizes agree.
 struct UNetShape {
   std::int64_t dimensions = 2;  ///< Dimensions of the image: 2 or 3.
   std::int64_t in = 3;

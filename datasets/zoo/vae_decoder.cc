@@ -21,7 +21,7 @@ constexpr std::int64_t kColours = 3;
 struct VaeDecoderConfig {
   /// Channels per level of the edge, from the picture down.
   std::vector<std::int64_t> widths = {128, 256, 512, 512};
-  std::int64_t layers = 2;       ///< One residual block more per level.
+  std::int64_t layers = 2;       ///< A level has one residual block more.
   std::int64_t channels = 4;     ///< Of a latent image.
   std::int64_t image_size = 64;  ///< Edge of a latent image: an eighth.
 

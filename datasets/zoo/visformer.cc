@@ -24,7 +24,7 @@ constexpr std::array<std::int64_t, kVisformerStages> kPatchSides = {4, 2, 2};
 struct VisformerConfig {
   std::vector<std::int64_t> layers = {7, 4, 4};  ///< Blocks per stage.
   std::int64_t stem_width = 32;
-  /// Channels of stage 2; half before, twice behind.
+  /// Channels of stage 2; half before it, twice after it.
   std::int64_t width = 384;
   std::int64_t heads = 6;
   std::int64_t mlp_ratio = 4;  ///< Ratio in the stages with attention.

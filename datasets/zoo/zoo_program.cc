@@ -16,8 +16,8 @@
 namespace foretell::zoo {
 namespace {
 
-/// Builds the network; a configuration that torch::nn refuses is the caller's
-/// mistake.
+/// Builds the network; a configuration that torch::nn refuses is reported as
+/// the caller's mistake.
 std::shared_ptr<Network> Make(const Configuration& configuration,
                               const std::string& name, at::Device device,
                               at::ScalarType dtype) {

@@ -24,8 +24,8 @@ using Values = std::vector<c10::IValue>;
   throw Error(ErrorCode::kUnsupported, why);
 }
 
-/// The graph number `index`, and the value; Error(kCorrupt) where there is
-/// none.
+/// The graph number `index`; Take gives the value. Error(kCorrupt) if it is
+/// missing.
 const Graph& GraphOf(const HigherOrderCall& call, std::size_t index) {
   if (index < call.graphs.size()) return *call.graphs[index];
   throw Error(ErrorCode::kCorrupt,
@@ -57,7 +57,7 @@ Values TakeList(HigherOrderCall& call, std::size_t index) {
   return value.toListRef().vec();
 }
 
-/// The arguments from number `first` on.
+/// The arguments starting at number `first`.
 Values TakeRest(HigherOrderCall& call, std::size_t first) {
   Values rest;
   for (std::size_t i = first; i < call.values.size(); ++i) {
@@ -90,7 +90,7 @@ Values WithGradMode(Interpreter& interpreter, HigherOrderCall call) {
   return interpreter.Run(graph, TakeRest(call, 1));
 }
 
-/// Autocast of any device is taken for that of the device that runs.
+/// Autocast for any device is treated as autocast for the device of the run.
 Values WithAutocast(Interpreter& interpreter, HigherOrderCall call) {
   const c10::IValue dtype = Take(call, 1);
   const bool enabled = TakeFlag(call, 2);
@@ -110,7 +110,7 @@ Values WithAutocast(Interpreter& interpreter, HigherOrderCall call) {
                     code, kF16, kBf16));
   }
   const auto type = static_cast<at::ScalarType>(code);
-  const AutocastRegion region(interpreter.device(), type);
+  const AutocastRegion region(interpreter.device(), {type});
   return interpreter.Run(graph, std::move(operands));
 }
 
@@ -122,16 +122,16 @@ Values Cond(Interpreter& interpreter, HigherOrderCall call) {
   return interpreter.Run(graph, std::move(operands));
 }
 
-/// Whether a loop goes on; its condition is nothing to differentiate.
+/// Whether a loop goes on; its condition is not differentiated.
 bool Holds(Interpreter& interpreter, const Graph& condition, Values operands) {
   const at::AutoGradMode mode(false);
   const Values holds = interpreter.Run(condition, std::move(operands));
   return !holds.empty() && IsTrue(holds.front());
 }
 
-/// As PyTorch's autograd has it, a round keeps what it was given and is
-/// computed again in the backward pass. PyTorch stacks what the rounds carry;
-/// here each is kept on its own, of the same size.
+/// As in PyTorch's autograd, an iteration keeps its inputs and is computed
+/// again in the backward pass. PyTorch stacks what the iterations carry; here
+/// each is kept on its own, of the same size.
 Values WhileLoop(Interpreter& interpreter, HigherOrderCall call) {
   const Graph& condition = GraphOf(call, 0);
   GraphOf(call, 1);
@@ -146,7 +146,7 @@ Values WhileLoop(Interpreter& interpreter, HigherOrderCall call) {
   }
 }
 
-/// Of all sequences; Error(kCorrupt) where there are none, or of two lengths.
+/// Common length of all sequences; Error(kCorrupt) for none, or two lengths.
 std::int64_t LengthOf(const Values& sequences) {
   std::optional<std::int64_t> length;
   for (const c10::IValue& sequence : sequences) {

@@ -50,7 +50,7 @@ class RunScope::Region {
  public:
   Region(c10::DeviceType device, const c10::ivalue::Object& region) {
     if (IsEnabled(region)) {
-      on_.emplace(device, TypeOf(region));
+      on_.emplace(device, AutocastMode{TypeOf(region)});
     } else {
       off_.emplace();
     }

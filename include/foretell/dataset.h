@@ -14,7 +14,7 @@
 
 namespace foretell {
 
-/// Number of a row in its table; from 1 in the order in which rows came.
+/// Number of a row in its table; from 1, in order of insertion.
 using RowId = std::int64_t;
 
 /// One thing to predict or measure: a network at a batch size, in a mode.
@@ -40,7 +40,7 @@ struct Point {
   bool operator==(const Point&) const = default;
 };
 
-/// True when both are the same point, whatever else is said of them.
+/// True if both identify the same point, regardless of other fields.
 bool SamePoint(const Point& a, const Point& b);
 /// "resnet18 batch=8 inference fp32", for messages.
 std::string ToString(const Point& point);
@@ -48,7 +48,7 @@ std::string ToString(const Point& point);
 /// Whether a point's graph is in the dataset.
 enum class PointStatus {
   kTraced,  ///< It is.
-  kFailed,  ///< Tracing failed; StoredPoint::reason says why.
+  kFailed,  ///< Tracing failed; StoredPoint::reason has why.
   /// Not here; a file with labels only, made by one of several workers.
   kUntraced,
 };
@@ -65,6 +65,20 @@ struct StoredPoint {
   std::string warnings;  ///< Warnings of the trace, one per line.
 };
 
+/// The graph of a point under a run that is not PyTorch's default and that a
+/// trace shows: autocast, grad mode, a PyTorch with other attention.
+struct RunGraph {
+  RowId id = 0;
+  RowId point = 0;
+  std::string run;            ///< The run's settings as a JSON object.
+  RowId graph = 0;            ///< For Dataset::Graph; 0 where tracing failed.
+  std::int64_t attempts = 0;  ///< How often it was traced so far.
+  std::string reason;    ///< Why the last attempt failed; empty when traced.
+  std::string warnings;  ///< Warnings of the trace, one per line.
+
+  bool operator==(const RunGraph&) const = default;
+};
+
 /// What is known of a stored graph without reading it.
 struct GraphSummary {
   RowId id = 0;
@@ -74,11 +88,11 @@ struct GraphSummary {
   StaticFeatures statics;
 };
 
-/// Where a label comes from. Simulated labels are never taken for measured.
+/// Where a label comes from. Simulated labels never pass for measured ones.
 enum class Provenance {
   kMeasured,   ///< By `foretell measure` on the device.
   kSimulated,  ///< By the analytic model.
-  kImported,   ///< Measured elsewhere; the source says by whom.
+  kImported,   ///< Measured elsewhere; the source names the origin.
 };
 std::string_view ProvenanceName(Provenance provenance);
 /// Empty for an unknown name.
@@ -91,7 +105,7 @@ enum class LabelStatus {
 };
 std::string_view LabelStatusName(LabelStatus status);
 
-/// What a point took on a device. Values that were not measured are empty.
+/// What a point cost on a device. Values that were not measured are empty.
 struct Label {
   RowId point = 0;
   std::string device;  ///< DeviceSpec::name where the catalogue has it.
@@ -154,7 +168,7 @@ class Dataset {
   /// not a dataset, kUnsupported when a newer foretell made it.
   static Dataset Open(const std::string& path);
   /// Opens a file for reading whose structure may be damaged: rows that cannot
-  /// be reached are missing without a word. For finding and rescuing.
+  /// be reached are silently missing. For diagnosis and rescue.
   static Dataset OpenDamaged(const std::string& path);
   /// Opens a file for writing too.
   static Dataset OpenForWriting(const std::string& path);
@@ -177,6 +191,9 @@ class Dataset {
   std::vector<StoredPoint> Points() const;
   /// The row of `point`, by what identifies it.
   std::optional<StoredPoint> Find(const Point& point) const;
+  /// Graphs of points under other runs than the default, in the order of their
+  /// rows.
+  std::vector<RunGraph> RunGraphs() const;
   /// Summaries of all graphs, in the order of their rows.
   std::vector<GraphSummary> Graphs() const;
   /// What a learned predictor sees of a graph. Throws Error(kUnsupported) when
@@ -219,6 +236,15 @@ class Dataset {
                  const std::string& warnings = {});
   /// Records that tracing failed once more. A point with a graph keeps it.
   void AddFailure(const Point& point, const std::string& reason);
+  /// Stores the graph of a stored point under `run`. Returns false, and changes
+  /// nothing, when it is there already.
+  bool AddRunGraph(RowId point, const std::string& run,
+                   const OperatorGraph& graph,
+                   const std::string& warnings = {});
+  /// Records that tracing a point under `run` failed once more, unless its
+  /// graph is there.
+  void AddRunFailure(RowId point, const std::string& run,
+                     const std::string& reason);
   /// Stores a point without a graph, if it is missing. Returns its row.
   RowId AddUntraced(const Point& point);
   /// Stores a label, replacing the one of the same point, device, setting

@@ -19,16 +19,21 @@
 #include "foretell/mig.h"
 #include "foretell/run.h"
 
-// Start here. A network takes memory, time and energy: a Predictor, made for a
-// device and a way to run networks on it, answers a graph by three figures.
+// Start here. A network needs memory, time and energy: a Predictor, made for a
+// device and a way to run networks on it, predicts all three of a graph.
 //
+//   const Program program = LoadModel("resnet50.onnx");
+//   const std::vector<BoundInput> inputs =
+//       BindInputs(program.inputs(), {.batch = 32}, program.name());
+//   const Trace trace =
+//       TraceProgram(program, inputs, {.autocast = DType::kF16});
 //   const DeviceCatalog& catalog = DeviceCatalog::BuiltIn();
 //   const Predictor predictor = Predictor::Make(
 //       catalog.FindDevice("rtx-4090"), Run{.autocast = true});
 //   const Prediction prediction = predictor.Predict(trace.graph);
 //   prediction[Target::kLatency].value;  // ms
 //
-// foretell/frontends.h and foretell/trace.h make the graph from a file.
+// foretell/frontends.h and foretell/trace.h declare the first three functions.
 
 namespace foretell {
 
@@ -47,8 +52,8 @@ struct Coverage {
 };
 
 /// How a step on a MIG profile compares with one on the whole device, both by
-/// the analytic model: a figure that was learned for the device takes the same
-/// ratio, and one of memory loses the same part of the context.
+/// the analytic model: a figure that was learned for the device is scaled by
+/// the same ratio, and one of memory loses the same part of the context.
 struct SliceRatio {
   std::string profile;  ///< MigProfile::name.
   double latency = 1;
@@ -70,7 +75,7 @@ struct Prediction {
   std::string context;    ///< ContextModel::name.
   Run run;                ///< As the predictor's, with what the graph states.
   HostSpec host;          ///< As the predictor's.
-  std::int64_t gpus = 1;  ///< That share the step, by its exchanges.
+  std::int64_t gpus = 1;  ///< GPUs that share the step, by its exchanges.
 
   std::array<Figure, kNumTargets> figures;  ///< In the order of Target.
   const Figure& operator[](Target target) const {
@@ -79,28 +84,28 @@ struct Prediction {
   Figure& operator[](Target target) {
     return figures[static_cast<std::size_t>(target)];
   }
-  /// One per MIG profile of the device; none for a step that GPUs share.
+  /// One per MIG profile of the device; empty for a step that GPUs share.
   std::vector<SliceRatio> slices;
 
   /// What the simulated memory consists of, in bytes. A memory figure that was
   /// learned differs from its total.
   MemoryBreakdown memory;
-  /// Part of the memory figure that is cache: what the step runs without where
-  /// the allocator has to give segments back, by simulation. 0 where
+  /// Part of the memory figure that is cache: what the step runs without when
+  /// the allocator has to give segments back, by simulation. 0 if
   /// PredictorOptions::with_least is off.
   double cache_mib = 0;
   /// The least memory with which the step runs, in MiB: LeastMemory.
   double LeastMib() const { return (*this)[Target::kMemory].value - cache_mib; }
-  /// The memory figure where the device holds it; else what the step holds by
-  /// simulation as cached segments are given back, and empty where that does
-  /// not help.
+  /// The memory figure if the device can hold it; else what the step holds, by
+  /// simulation, when cached segments are given back; empty if that does not
+  /// help.
   std::optional<double> on_device_mib = {};
-  /// Per operator, and how the latency divides; the totals and their parts
-  /// follow a latency figure that was learned in proportion, so does energy.
+  /// Per operator, and how the latency divides; the totals and their parts are
+  /// scaled in proportion to a learned latency figure, and so is energy.
   CostEstimate cost;
   StepBound bound = StepBound::kGpu;  ///< By the analytic model.
   Coverage coverage;
-  /// Sentences for the user that are not about one figure.
+  /// Caveats for the user that are not about a single figure.
   std::vector<std::string> warnings;
 
   /// These warnings, then those of the figures.
@@ -111,10 +116,10 @@ struct Prediction {
 
 /// Which figures come from trained networks.
 enum class Method {
-  kAuto,      ///< Those for which measurements speak: docs/learned.md.
+  kAuto,      ///< Those that measurements support: docs/learned.md.
   kAnalytic,  ///< None.
-  kLearned,   ///< All that a network can tell of such a run.
-  kPmgns,     ///< All that PMGNS, the DIPPM paper's network, knows of it.
+  kLearned,   ///< All that a network can predict for such a run.
+  kPmgns,     ///< All that PMGNS, the DIPPM paper's network, predicts.
 };
 std::string_view MethodName(Method method);  ///< "auto", "analytic", ….
 std::optional<Method> ParseMethod(std::string_view name);
@@ -122,14 +127,14 @@ std::optional<Method> ParseMethod(std::string_view name);
 /// Settings of a Predictor.
 struct PredictorOptions {
   Method method = Method::kAuto;
-  /// Files of networks of one's own, as `foretell train` makes them. They are
-  /// taken at their word for the figures that they predict; the others are
-  /// analytic, whatever the method.
+  /// Files of the user's own networks, as `foretell train` makes them. Their
+  /// predictions are used as is; all other figures are analytic, whatever the
+  /// method.
   std::vector<std::string> checkpoints = {};
   /// Size of the CUDA context; empty: the catalogue's default, today's.
   std::optional<ContextModel> context = {};
   /// Has the context models that checkpoints name; null: the built-in one. It
-  /// is read while the predictor is made, no longer.
+  /// is only read while the predictor is made.
   const DeviceCatalog* catalog = nullptr;
   bool with_workspaces = true;            ///< As MemoryOptions.
   CachingAllocatorConfig allocator = {};  ///< As MemoryOptions.
@@ -140,24 +145,24 @@ struct PredictorOptions {
   HostSpec host = {};
   /// Predicts MIG profiles too, each an estimate of its own.
   bool with_slices = true;
-  /// Says what the step needs at least: about a dozen simulations of memory.
+  /// Finds the step's least memory: costs about a dozen memory simulations.
   bool with_least = true;
-  /// Brings the figures into line with rows of one machine.
+  /// Corrects the figures by rows measured on one machine.
   std::optional<Adaptation> adaptation = {};
-  /// Adds what estimates of the memory of one model lack; its memory is then
-  /// analytic, and Predict refuses graphs of other models.
+  /// Adds the memory of one model that estimates miss; its memory figure is
+  /// then analytic, and Predict refuses graphs of other models.
   std::optional<Calibration> calibration = {};
 };
 
-/// Predicts what a graph takes on one device. A value; safe to use from
+/// Predicts what a graph needs on one device. A value; safe to use from
 /// several threads.
 class Predictor {
  public:
-  /// The one maker for answers by every method: allocator simulation, rooflines
-  /// and a power model, and in their place trained networks, those that the
-  /// library carries or those of `options.checkpoints`, as the method says.
-  /// What `run` says of mode, precision, optimizer and grad mode yields to each
-  /// graph's.
+  /// Makes a predictor for every method: allocator simulation, rooflines and a
+  /// power model, and, as the method states, trained networks instead of them:
+  /// those that the library carries or those of `options.checkpoints`. Mode,
+  /// precision, optimizer and grad mode of each graph override those of
+  /// `run`.
   ///
   /// Throws Error: kInvalidArgument for a device that EstimateCost would
   /// refuse, for a host with a factor or spread outside its range, for an
@@ -176,17 +181,19 @@ class Predictor {
   static Predictor Analytic(const DeviceSpec& device, const Run& run,
                             const PredictorOptions& options = {});
 
-  /// Throws what SimulateMemory and EstimateCost throw, and with Method::kPmgns
-  /// Error(kInvalidArgument) for a run of which PMGNS knows no figure.
+  /// Throws what SimulateMemory and EstimateCost throw, and
+  /// Error(kInvalidArgument) for a graph that was traced without the autocast
+  /// that the run states, and with Method::kPmgns for a run for which PMGNS
+  /// has no figure.
   Prediction Predict(const OperatorGraph& graph) const;
 
-  /// The same on another host, overriding what its options, or its
-  /// adaptation, say of one. Cheap: both share what was learned. Throws
+  /// The same predictor on another host, which overrides that of its options
+  /// or adaptation. Cheap: both share what was learned. Throws
   /// Error(kInvalidArgument) for a factor or spread outside its range.
   Predictor OnHost(const HostSpec& host) const;
 
-  /// The memory of `prediction` in MiB, were its step that of `recorded`: the
-  /// same one, traced in grad mode. Physics says the difference. Throws what
+  /// The memory of `prediction` in MiB if its step were that of `recorded`: the
+  /// same one, traced in grad mode. The difference is simulated. Throws what
   /// SimulateMemory throws.
   double MemoryInGradMode(const Prediction& prediction,
                           const OperatorGraph& recorded) const;
@@ -200,13 +207,14 @@ class Predictor {
   Predictor(DeviceSpec device, const Run& run, PredictorOptions options);
   MemoryOptions ToMemoryOptions() const;
   MemoryBreakdown MemoryOf(const OperatorGraph& graph) const;
-  /// Memory before anything was learned.
+  /// Memory before learned figures are applied.
   struct SimulatedMemory {
     Figure figure;
     double cache_mib = 0;
   };
   void Correct(const OperatorGraph& graph, const SimulatedMemory& simulated,
                Prediction& prediction) const;
+  void RequireAutocast(const OperatorGraph& graph) const;
   void SetHost(const HostSpec& host);
   void SetContextSaved(std::vector<SliceRatio>& slices) const;
   void SetLeast(const OperatorGraph& graph, Prediction& prediction) const;
@@ -222,7 +230,7 @@ class Predictor {
   std::shared_ptr<const learned::LearnedFigures> learned_;
 };
 
-/// The prediction as mig::Recommend takes it, the slices' figures at their
+/// The prediction as mig::Recommend accepts it, the slices' figures at their
 /// ratios to the device's; `model` names it in reports.
 mig::Demand ToDemand(const Prediction& prediction, std::string model = {});
 

@@ -12,7 +12,7 @@
 namespace foretell {
 
 /// Optimizers whose step is traced, with PyTorch's default code: over whole
-/// lists of tensors (`foreach`), but for Adafactor, which takes one by one.
+/// lists of tensors (`foreach`), except for Adafactor, which runs one by one.
 enum class Optimizer {
   kSgd,
   kMomentum,
@@ -29,10 +29,10 @@ inline constexpr std::array kAllOptimizers = {
 std::string_view OptimizerName(Optimizer optimizer);
 /// Whether torch.optim has its step as one operator (`fused=True`).
 bool HasFusedStep(Optimizer optimizer);
-/// Throws Error(kInvalidArgument) that lists the names there are.
+/// Throws Error(kInvalidArgument) that lists the known names.
 Optimizer ParseOptimizer(std::string_view name);
 
-/// Who calls the operators.
+/// What calls the operators.
 enum class Host : std::uint8_t {
   kPython,  ///< PyTorch.
   kCpp,     ///< LibTorch.
@@ -40,7 +40,7 @@ enum class Host : std::uint8_t {
 std::string_view HostName(Host host);  ///< "python", "cpp".
 std::optional<Host> ParseHost(std::string_view name);
 
-/// Versions of PyTorch by what they do to attention.
+/// Versions of PyTorch by how they run attention.
 enum class TorchGeneration : std::uint8_t {
   /// Before 2.0: no fused attention; networks multiply, scale and normalise
   /// on their own.
@@ -48,7 +48,7 @@ enum class TorchGeneration : std::uint8_t {
   /// 2.0 to 2.4: fused for four dimensions, else products in the operands'
   /// type.
   kFusedAttention,
-  /// From 2.5 on: as before, but what is not fused runs in FP32.
+  /// Since 2.5: as before, but what is not fused runs in FP32.
   kFloatAttentionFallback,
 };
 
@@ -62,20 +62,18 @@ struct TorchVersion {
   std::strong_ordering operator<=>(const TorchVersion&) const = default;
 };
 std::string ToString(const TorchVersion& version);  ///< "2.4" or "2.4.1".
-/// The first number with a dot: 1.13.1 of "pytorch-1.13.1+cu117". Empty
-/// without.
+/// The first number with a dot: 1.13.1 of "pytorch-1.13.1+cu117". Empty if
+/// there is none.
 std::optional<TorchVersion> ParseTorchVersion(std::string_view text);
 
-/// How PyTorch runs a network. A DeviceSpec says on what; a graph shows what
+/// How PyTorch runs a network. A DeviceSpec states on what; a graph shows what
 /// was traced.
 struct Run {
   Mode mode = Mode::kInference;
   Precision precision = Precision::kFp32;
   Optimizer optimizer = Optimizer::kSgd;  ///< Steps Mode::kTraining.
-  /// Automatic mixed precision to f16: every floating-point source counts as
-  /// f32, whatever the graph was traced in. False: tensors have the types of
-  /// the graph and nothing is cast. A graph that was traced under autocast
-  /// (GraphInfo::autocast) shows its casts and runs in this way either way.
+  /// Automatic mixed precision. The graph shows its casts: it was traced under
+  /// autocast (GraphInfo::autocast).
   bool autocast = false;
   /// Network and input were converted to the channels-last format.
   bool channels_last = false;
@@ -102,15 +100,15 @@ struct Run {
 };
 
 /// `run` with the mode, the precision and the grad mode that `info` states,
-/// with its optimizer where that is one of Optimizer's, and under autocast
-/// where it was traced so.
+/// with its optimizer if that is one of Optimizer's, and under autocast if and
+/// only if it was traced so.
 Run RunOf(const GraphInfo& info, const Run& run);
 
 /// An object on one line, with all fields: {"autocast":false, …}.
 std::string RunToJson(const Run& run);
-/// Reads what RunToJson writes: every field once and no other; a power limit
+/// Reads what RunToJson writes: every field once and no others; a power limit
 /// and the types of norms may be absent. Throws Error(kCorrupt) that names
-/// `origin`, the field and its value; so for a grad mode in training.
+/// `origin`, the field and its value; also for grad mode in training.
 Run RunFromJson(std::string_view json, const std::string& origin);
 
 }  // namespace foretell

@@ -14,22 +14,24 @@ namespace foretell {
 /// Where a trace runs.
 enum class TraceDevice {
   kMeta,  ///< No arithmetic; milliseconds; operators must not depend on data.
-  kCpu,   ///< Really executes, on random data, with random weights.
+  kCpu,   ///< Executes for real, on random data, with random weights.
 };
 
 struct TraceOptions {
   Mode mode = Mode::kInference;
   Precision precision = Precision::kFp32;
-  /// False where `precision` is a default and not a choice: that it leaves the
-  /// file's types alone is then no surprise.
+  /// False if `precision` is a default and not the user's choice: there is then
+  /// no warning that it leaves the file's types alone.
   bool chose_precision = true;
   Optimizer optimizer = Optimizer::kSgd;  ///< Used in Mode::kTraining.
   TraceDevice device = TraceDevice::kMeta;
   std::uint64_t seed = 0;  ///< Of all that TraceDevice::kCpu draws.
   /// f16 or bf16: the forward pass and the loss run under automatic mixed
-  /// precision, as `torch.autocast("cuda", dtype)` does it on a GPU. Takes
-  /// kFp32 or kTf32.
+  /// precision, as `torch.autocast("cuda", dtype)` does it on a GPU. Requires a
+  /// `precision` of kFp32 or kTf32.
   std::optional<DType> autocast = {};
+  bool half_group_norm = false;  ///< Under autocast, see Run::half_group_norm.
+  bool half_layer_norm = false;  ///< Under autocast, see Run::half_layer_norm.
   /// Inference without torch.no_grad(), see Run::grad_mode. Refused in
   /// training.
   bool grad_mode = false;
@@ -43,8 +45,8 @@ struct TraceOptions {
 struct TraceOutput {
   std::string name;  ///< The file's; "output0" where it has none.
   TensorType type;
-  /// A number, or what follows from shapes and constants: it is on no device,
-  /// and no value of the graph.
+  /// A number, or what follows from shapes and constants: it is on no device
+  /// and is not a value of the graph.
   bool on_host = false;
 };
 
@@ -82,8 +84,8 @@ struct Trace {
 /// or lacks a meta kernel and is large or needs a gradient, or when the program
 /// does not end; kInvalidArgument when shapes do not fit or are absurd, for
 /// grad mode in training, for autocast with a precision or to a type that it
-/// does not go with, and for a loop without batches, with an expression that is
-/// none, or that no parameter or block answers to.
+/// does not support, and for a loop without batches, with an invalid
+/// expression, or with one that no parameter or block matches.
 Trace TraceProgram(const Program& program,
                    const std::vector<BoundInput>& inputs,
                    const TraceOptions& options = {});

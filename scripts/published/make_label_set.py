@@ -132,6 +132,8 @@ def make(chosen, out, models, jobs):
         rows = without_other_networks(chosen.table, published.truth(models))
         write(chosen.completed(rows), labels)
         run("dataset", "import", labels, "--into", out, *chosen.load)
+    # Labels are learned from graphs that were traced as they were measured.
+    run("dataset", "trace", out, "--files", models, *jobs)
     for kind in ("random", "configuration", "family"):
         run("dataset", "split", out, "--kind", kind, "--seed", 0)
 

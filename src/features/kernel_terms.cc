@@ -1,12 +1,12 @@
 // Latency of a forward pass as a sum over the kernels that it launches.
 //
-// A kernel that nothing but its launch bounds is not worth a row: it only
+// A kernel that is bound by its launch alone is not worth a row: it only
 // counts as a launch. All others enter as their roofline, bytes over bandwidth
 // plus arithmetic over peak, which a network then corrects by what it knows of
-// such kernels. The launches and what a step costs beside all kernels are rows
-// too, of classes of their own.
+// such kernels. The launches and what a step costs apart from its kernels are
+// rows too, of classes of their own.
 //
-// Equal kernels are one row, but for a set with edges: there their neighbours
+// Equal kernels are one row, except in a set with edges: there their neighbours
 // differ.
 
 #include <algorithm>
@@ -57,7 +57,7 @@ struct KernelSums {
   double kernel_bytes = 0;
   double input_bytes = 0;
   double kernels = 0;    ///< That differ, and are more than a launch.
-  double serial_us = 0;  ///< Of threads, beyond what their bytes take.
+  double serial_us = 0;  ///< Of threads, beyond the time of their bytes.
 };
 
 /// In the order of kKernelTotals.
@@ -77,14 +77,10 @@ std::vector<float> TotalsOf(const KernelSums& sums, const Run& run) {
   return totals;
 }
 
-/// Networks have learned of labels under autocast from graphs in 16 bits.
 double InputBytes(const OperatorGraph& graph) {
   double bytes = 0;
   for (const ValueId id : graph.inputs()) {
-    TensorType type = graph.value(id).type;
-    const bool is_cast = graph.info().autocast && IsFloatingPoint(type.dtype);
-    if (is_cast) type.dtype = *graph.info().autocast;
-    bytes += static_cast<double>(type.Bytes());
+    bytes += static_cast<double>(graph.value(id).type.Bytes());
   }
   return bytes;
 }

@@ -82,7 +82,7 @@ Run RunOf(const GraphInfo& info, const Run& run) {
   stated.precision = info.precision;
   stated.optimizer = FindIn<Optimizer>(kOptimizerNames, info.optimizer)
                          .value_or(run.optimizer);
-  stated.autocast = run.autocast || info.autocast.has_value();
+  stated.autocast = info.autocast.has_value();
   stated.grad_mode = info.grad_mode;
   return stated;
 }

@@ -27,6 +27,19 @@ nlohmann::json ParseOrNull(const std::string& text) {
   }
 }
 
+/// One version for all of a generation.
+std::string VersionOf(TorchGeneration generation) {
+  switch (generation) {
+    case TorchGeneration::kNoFusedAttention:
+      return "1.13";
+    case TorchGeneration::kFusedAttention:
+      return "2.0";
+    case TorchGeneration::kFloatAttentionFallback:
+      return "2.5";
+  }
+  return "";
+}
+
 }  // namespace
 
 Setting::Setting(const std::string& json) {
@@ -72,6 +85,19 @@ Run Setting::ToRun() const {
     }
   }
   return run;
+}
+
+std::string TracedSetting(const Run& run) {
+  nlohmann::json fields = nlohmann::json::object();
+  if (run.autocast) fields[kAutocast] = kTrue;
+  if (run.autocast && run.half_group_norm) fields[kGroupNorm] = kHalf;
+  if (run.autocast && run.half_layer_norm) fields[kLayerNorm] = kHalf;
+  if (run.grad_mode && run.mode == Mode::kInference) fields[kGradMode] = kTrue;
+  const TorchGeneration generation = run.torch.Generation();
+  if (generation != TorchVersion{}.Generation()) {
+    fields[kVersionKeys.front()] = VersionOf(generation);
+  }
+  return fields.empty() ? "" : fields.dump();
 }
 
 }  // namespace foretell

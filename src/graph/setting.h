@@ -12,10 +12,10 @@ namespace foretell {
 class Setting {
  public:
   Setting() = default;
-  /// Texts as they are, everything else as its JSON; no fields for what is not
-  /// an object.
+  /// Strings unquoted, everything else as its JSON; no fields if it is not an
+  /// object.
   explicit Setting(const std::string& json);
-  /// As a label of such a run would have it: "autocast", "memory_format" and
+  /// With the fields of such a run's label: "autocast", "memory_format" and
   /// "torch".
   explicit Setting(const Run& run);
 
@@ -24,7 +24,7 @@ class Setting {
   /// A JSON object of texts.
   std::string ToJson() const;
 
-  /// Empty where there is no such field.
+  /// Empty if there is no such field.
   std::string ValueOf(const std::string& key) const;
 
   /// How the label's network ran: "autocast" is true; "memory_format" is "nhwc"
@@ -36,5 +36,12 @@ class Setting {
  private:
   std::map<std::string, std::string> values_;
 };
+
+/// What a trace under `run` shows that one under Run's defaults does not, apart
+/// from mode, precision and optimizer: a Setting's JSON with "autocast",
+/// "grad_mode", the norms' types, and as "torch" one version for all of a
+/// TorchGeneration. Empty where the two traces are the same. Runs of equal text
+/// have one graph.
+std::string TracedSetting(const Run& run);
 
 }  // namespace foretell

@@ -17,8 +17,8 @@ ValueId Elementwise(CompositeSteps& steps, std::string target,
 /// Over `dims`, which are kept with size 1 or dropped; all when empty.
 ValueId Reduce(CompositeSteps& steps, std::string target, ValueId operand,
                std::vector<std::int64_t> dims = {}, bool keep = false);
-/// `mean` or `sum` as the attribute `reduction` (0: none, 1: mean, 2: sum) of
-/// the composite says.
+/// `mean` or `sum`, by the attribute `reduction` (0: none, 1: mean, 2: sum) of
+/// the composite.
 ValueId ReduceLoss(CompositeSteps& steps, ValueId loss);
 
 /// [..., k] with a weight [n, k] and perhaps a bias [n].

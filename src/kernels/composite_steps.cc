@@ -7,26 +7,17 @@
 namespace foretell::cost {
 
 CompositeSteps::CompositeSteps(const Expansion& outer,
-                               const ExpandedNode& expanded,
-                               std::optional<std::int64_t> read_as)
-    : outer_(outer),
-      expanded_(expanded),
-      read_as_(read_as),
-      builder_(outer.graph.info()) {}
+                               const ExpandedNode& expanded)
+    : outer_(outer), expanded_(expanded), builder_(outer.graph.info()) {}
 
 std::string CompositeSteps::NameOf(std::size_t number) const {
   return fmt::format("{}/{}", outer_.graph.value(expanded_.result()).name,
                      number);
 }
 
-DType CompositeSteps::SourceType(DType dtype) const {
-  if (!read_as_ || !IsFloatingPoint(dtype)) return dtype;
-  return *read_as_ == kHalfBytes ? DType::kF16 : DType::kF32;
-}
-
 ValueId CompositeSteps::AddSource(ValueId id) {
   const Value& value = outer_.graph.value(id);
-  const TensorType type = {SourceType(value.type.dtype), value.type.shape};
+  const TensorType& type = value.type;
   const TensorRole role = outer_.tensors.IsWeight(id) ? TensorRole::kParameter
                                                       : TensorRole::kActivation;
   const StorageId storage = builder_.AddStorage(
@@ -73,7 +64,7 @@ ValueId CompositeSteps::Call(std::string target, std::vector<ValueId> operands,
                              Shape shape, Attributes attributes,
                              std::optional<DType> dtype) {
   const DType own =
-      operands.empty() ? SourceType(result().dtype) : TypeOf(operands.front());
+      operands.empty() ? result().dtype : TypeOf(operands.front());
   TensorType type = {dtype.value_or(own), std::move(shape)};
   const NodeId node =
       AddNode(std::move(target), std::move(operands), std::move(attributes));
@@ -128,43 +119,27 @@ bool CompositeSteps::ReturnsFit() const {
   return true;
 }
 
-/// Sources lie as they do outside; a parameter that was cast there is not cast
-/// again.
+/// Sources lie as they do outside.
 void CompositeSteps::EnterStates(const Expansion& outer,
                                  Expansion& inner) const {
   for (const auto& [from, to] : sources_) {
     inner.tensors.SetStrides(to, outer.tensors.StridesOf(from));
-    if (!read_as_) {
-      inner.tensors.SetElementBytes(to, outer.tensors.ElementBytes(from));
-    }
-    if (outer.cast_weights.contains(outer.graph.value(from).storage)) {
-      inner.cast_weights.insert(inner.graph.value(to).storage);
-    }
   }
 }
 
 void CompositeSteps::LeaveStates(const Expansion& inner,
                                  Expansion& outer) const {
   for (std::size_t i = 0; i < returned_.size(); ++i) {
-    const ValueId result = node().outputs[i];
-    outer.tensors.SetStrides(result, inner.tensors.StridesOf(returned_[i]));
-    outer.tensors.SetElementBytes(result,
-                                  inner.tensors.ElementBytes(returned_[i]));
-  }
-  for (const auto& [from, to] : sources_) {
-    if (inner.cast_weights.contains(inner.graph.value(to).storage)) {
-      outer.cast_weights.insert(outer.graph.value(from).storage);
-    }
+    outer.tensors.SetStrides(node().outputs[i],
+                             inner.tensors.StridesOf(returned_[i]));
   }
 }
 
-void CompositeSteps::Emit(Expansion& outer, bool autocasts) {
+void CompositeSteps::Emit(Expansion& outer) {
   for (const auto& [from, to] : sources_) builder_.MarkInput(to);
   builder_.DeriveLifetimes();
   const OperatorGraph graph = builder_.Build();
-  Run mode = outer.mode;
-  mode.autocast = autocasts;
-  Expansion inner(graph, mode);
+  Expansion inner(graph, outer.mode);
   EnterStates(outer, inner);
   ExpandNodes(inner);
   for (Kernel kernel : inner.kernels) {

@@ -18,18 +18,15 @@ namespace foretell::cost {
 /// of their own: the operator's operands are its sources.
 ///
 /// Methods return the tensor that a call makes. None checks that shapes fit
-/// together: whoever writes the steps takes them from PyTorch's source. Throws
+/// together: the author of the steps copies them from PyTorch's source. Throws
 /// Error(kInvalidArgument) for a tensor that no graph can hold.
 class CompositeSteps {
  public:
-  /// Floating-point operands have elements of `read_as` bytes; empty: those
-  /// that they have in `outer`. Both arguments must outlive the steps.
-  CompositeSteps(const Expansion& outer, const ExpandedNode& expanded,
-                 std::optional<std::int64_t> read_as);
+  /// Both arguments must outlive the steps.
+  CompositeSteps(const Expansion& outer, const ExpandedNode& expanded);
 
   const Node& node() const { return expanded_.node; }
   const TorchVersion& torch() const { return outer_.mode.torch; }
-  bool autocast() const { return outer_.mode.autocast; }
   /// Tensors among the operator's arguments, in order.
   std::size_t num_operands() const { return node().inputs.size(); }
   bool TakesTwo() const { return num_operands() >= 2; }
@@ -45,8 +42,8 @@ class CompositeSteps {
   Shape ShapeOf(ValueId id) const { return builder_.value(id).type.shape; }
   std::size_t RankOf(ValueId id) const { return ShapeOf(id).size(); }
   DType TypeOf(ValueId id) const { return builder_.value(id).type.dtype; }
-  /// Size of a dimension, counted from the end when negative; 1 where there is
-  /// none.
+  /// Size of a dimension, counted from the end when negative; 1 if it does not
+  /// exist.
   std::int64_t Size(ValueId id, std::int64_t dim) const;
 
   /// A call whose result of `shape` lies in memory of its own; its type is
@@ -71,12 +68,11 @@ class CompositeSteps {
   void Return(ValueId id) { returned_.push_back(id); }
 
   /// True when something was returned and every returned tensor has the shape
-  /// of the result that it stands for.
+  /// of the result that it replaces.
   bool ReturnsFit() const;
   /// Appends the steps' kernels to those of `outer`, in the name of the
-  /// operator, and sets layout and element size of its results. With
-  /// `autocasts`, every step casts by its own rule. Call it once, at the end.
-  void Emit(Expansion& outer, bool autocasts);
+  /// operator, and sets the layout of its results. Call it once, at the end.
+  void Emit(Expansion& outer);
 
  private:
   ValueId AddSource(ValueId id);
@@ -84,13 +80,11 @@ class CompositeSteps {
                  Attributes attributes);
   std::string NameOf(std::size_t number) const;
   ValueId AddResult(NodeId node, TensorType type, StorageId storage);
-  DType SourceType(DType dtype) const;
   void EnterStates(const Expansion& outer, Expansion& inner) const;
   void LeaveStates(const Expansion& inner, Expansion& outer) const;
 
   const Expansion& outer_;
   const ExpandedNode& expanded_;
-  std::optional<std::int64_t> read_as_;
   GraphBuilder builder_;
   std::unordered_map<ValueId, ValueId> sources_;  ///< Outer to inner values.
   std::vector<std::int64_t> repeats_;             ///< Per node.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -8,22 +7,15 @@
 
 namespace foretell::cost {
 
-/// Where autocast acts on a composite.
-enum class CompositeCasts : std::uint8_t {
-  kBefore,  ///< The operator is in autocast's lists: its operands are cast.
-  kInside,  ///< It is not: every step casts by its own rule.
-};
-
 /// An operator that runs several kernels.
 struct Composite {
   std::string_view target;
-  CompositeCasts casts;
-  /// Writes the steps and returns true, or returns false for operands that
-  /// take another way inside the operator, or that it does not understand.
+  /// Writes the steps and returns true, or returns false for operands that the
+  /// operator handles in another way, or that it does not understand.
   bool (*write)(CompositeSteps&);
 };
 
-/// A family per file; docs/kernels.md says what each assumes.
+/// A family per file; docs/kernels.md states what each assumes.
 std::span<const Composite> AttentionComposites();
 std::span<const Composite> CellComposites();
 std::span<const Composite> LinearComposites();

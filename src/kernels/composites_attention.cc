@@ -13,8 +13,8 @@
 //              queries and splits the heads, product, softmax (with the mask),
 //              product, a copy that merges the heads, linear
 //
-// Fused is self-attention from 2.0 on whose heads have a multiple of eight
-// elements and whose weights nobody wants to see.
+// Fused is self-attention since 2.0 whose heads have a multiple of eight
+// elements and whose weights the caller does not want.
 
 namespace foretell::cost {
 namespace {
@@ -221,9 +221,8 @@ bool EncoderLayer(CompositeSteps& steps) {
 }
 
 constexpr Composite kAttentionComposites[] = {
-    {"_native_multi_head_attention", CompositeCasts::kInside,
-     &MultiHeadAttention},
-    {"_transformer_encoder_layer_fwd", CompositeCasts::kInside, &EncoderLayer},
+    {"_native_multi_head_attention", &MultiHeadAttention},
+    {"_transformer_encoder_layer_fwd", &EncoderLayer},
 };
 
 }  // namespace

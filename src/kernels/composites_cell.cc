@@ -78,10 +78,10 @@ bool SimpleCell(CompositeSteps& steps) {
 }
 
 constexpr Composite kCellComposites[] = {
-    {"lstm_cell", CompositeCasts::kBefore, &FusedCell<kLstm>},
-    {"gru_cell", CompositeCasts::kBefore, &FusedCell<kGru>},
-    {"rnn_tanh_cell", CompositeCasts::kBefore, &SimpleCell<kTanh>},
-    {"rnn_relu_cell", CompositeCasts::kBefore, &SimpleCell<kRelu>},
+    {"lstm_cell", &FusedCell<kLstm>},
+    {"gru_cell", &FusedCell<kGru>},
+    {"rnn_tanh_cell", &SimpleCell<kTanh>},
+    {"rnn_relu_cell", &SimpleCell<kRelu>},
 };
 
 }  // namespace

@@ -8,15 +8,11 @@
 
 // Einsum as PyTorch runs it (`einsum`, `sumproduct_pair` in
 // aten/src/ATen/native/Linear.cpp, 2.13): operands are contracted from left to
-// right. An index that only one of two operands has, and nobody needs later, is
-// summed first. What both have and nobody needs later is contracted by one
-// batched product, for which both are turned and flattened; without any such
-// index they are multiplied element by element. A single operand is summed over
-// what the result lacks. The result is a view.
-//
-// Under autocast an explicit equation of two operands stays one product,
-// without the copies: the shipped models of latency learned it so, and err a
-// little more with them.
+// right. An index that only one of two operands has, and that is not needed
+// later, is summed first. What both have and is not needed later is contracted
+// by one batched product, for which both are turned and flattened; without any
+// such index they are multiplied element by element. A single operand is summed
+// over what the result lacks. The result is a view.
 
 namespace foretell::cost {
 namespace {
@@ -81,16 +77,6 @@ class Contraction {
                        arrow != std::string::npos);
   }
 
-  /// True for what EinsumProduct takes for one product. Requires Parse.
-  bool IsLearnedAsOne() const {
-    return steps_.autocast() && terms_.size() == 2 && is_explicit_ &&
-           std::ranges::all_of(terms_, [](const Term& term) {
-             return std::ranges::all_of(term.labels, [](Label label) {
-               return label < kFirstEllipsis;
-             });
-           });
-  }
-
   /// Requires Parse.
   ValueId Run() {
     Term product = Reduced(terms_.front(), 0);
@@ -103,7 +89,6 @@ class Contraction {
 
  private:
   bool ParseResult(const std::string& text, bool is_given) {
-    is_explicit_ = is_given;
     std::map<Label, int> counts;
     for (const Term& term : terms_) {
       for (const Label label : term.labels) ++counts[label];
@@ -172,7 +157,7 @@ class Contraction {
     });
   }
 
-  /// Sums what neither `other` has nor anybody needs after `index`.
+  /// Sums what `other` lacks and is not needed after `index`.
   Term SumAlone(const Term& term, const Term& other, std::size_t index) {
     std::vector<std::int64_t> dims;
     Labels kept;
@@ -279,14 +264,13 @@ class Contraction {
   CompositeSteps& steps_;
   std::vector<Term> terms_;
   Labels result_;
-  bool is_explicit_ = false;
 };
 
 }  // namespace
 
 bool Einsum(CompositeSteps& steps) {
   Contraction contraction(steps);
-  if (!contraction.Parse() || contraction.IsLearnedAsOne()) return false;
+  if (!contraction.Parse()) return false;
   steps.Return(contraction.Run());
   return true;
 }

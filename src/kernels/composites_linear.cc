@@ -78,8 +78,8 @@ bool AddedProduct(CompositeSteps& steps) {
 }
 
 constexpr Composite kLinearComposites[] = {
-    {"addmm", CompositeCasts::kBefore, &AddedProduct},
-    {"linear", CompositeCasts::kBefore, &LinearLayer},
+    {"addmm", &AddedProduct},
+    {"linear", &LinearLayer},
 };
 
 }  // namespace

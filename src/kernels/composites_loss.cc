@@ -40,13 +40,11 @@ bool BinaryCrossEntropy(CompositeSteps& steps) {
   return true;
 }
 
-using enum CompositeCasts;
-
 constexpr Composite kLossComposites[] = {
-    {"binary_cross_entropy", kBefore, &BinaryCrossEntropy},
-    {"huber_loss", kBefore, &ElementwiseThenReduced},
-    {"mse_loss", kBefore, &ElementwiseThenReduced},
-    {"smooth_l1_loss", kBefore, &ElementwiseThenReduced},
+    {"binary_cross_entropy", &BinaryCrossEntropy},
+    {"huber_loss", &ElementwiseThenReduced},
+    {"mse_loss", &ElementwiseThenReduced},
+    {"smooth_l1_loss", &ElementwiseThenReduced},
 };
 
 }  // namespace

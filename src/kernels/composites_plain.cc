@@ -19,7 +19,7 @@ bool Roll(CompositeSteps& steps) {
 }
 
 constexpr Composite kPlainComposites[] = {
-    {"roll", CompositeCasts::kInside, &Roll},
+    {"roll", &Roll},
 };
 
 }  // namespace

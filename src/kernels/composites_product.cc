@@ -38,9 +38,9 @@ bool AddedOuterProduct(CompositeSteps& steps) {
 }
 
 constexpr Composite kProductComposites[] = {
-    {"addbmm", CompositeCasts::kBefore, &SumOfProducts},
-    {"addr", CompositeCasts::kBefore, &AddedOuterProduct},
-    {"einsum", CompositeCasts::kBefore, &Einsum},
+    {"addbmm", &SumOfProducts},
+    {"addr", &AddedOuterProduct},
+    {"einsum", &Einsum},
 };
 
 }  // namespace

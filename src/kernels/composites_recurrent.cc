@@ -104,10 +104,10 @@ bool Recurrent(CompositeSteps& steps) {
 }
 
 constexpr Composite kRecurrentComposites[] = {
-    {"lstm", CompositeCasts::kBefore, &Recurrent<kLstm>},
-    {"gru", CompositeCasts::kBefore, &Recurrent<kGru>},
-    {"rnn_tanh", CompositeCasts::kBefore, &Recurrent<kTanh>},
-    {"rnn_relu", CompositeCasts::kBefore, &Recurrent<kRelu>},
+    {"lstm", &Recurrent<kLstm>},
+    {"gru", &Recurrent<kGru>},
+    {"rnn_tanh", &Recurrent<kTanh>},
+    {"rnn_relu", &Recurrent<kRelu>},
 };
 
 }  // namespace

@@ -146,7 +146,7 @@ bool RecurrentGradient(CompositeSteps& steps) {
 }
 
 constexpr Composite kRecurrentGradientComposites[] = {
-    {"_cudnn_rnn_backward", CompositeCasts::kInside, &RecurrentGradient},
+    {"_cudnn_rnn_backward", &RecurrentGradient},
 };
 
 }  // namespace

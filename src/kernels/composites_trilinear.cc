@@ -22,7 +22,7 @@ bool Has(const std::vector<std::int64_t>& dims, std::int64_t dim) {
   return std::ranges::count(dims, dim) > 0;
 }
 
-/// A letter for each of `dims` but the unrolled one.
+/// A letter for each of `dims` except the unrolled one.
 std::string Letters(const std::vector<std::int64_t>& dims,
                     std::int64_t unrolled) {
   std::string letters;
@@ -84,10 +84,8 @@ bool WriteTrilinear(CompositeSteps& steps) {
   return true;
 }
 
-using enum CompositeCasts;
-
 constexpr Composite kTrilinearComposites[] = {
-    {"_trilinear", kInside, &WriteTrilinear},
+    {"_trilinear", &WriteTrilinear},
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 /// Products of which PyTorch has kernels of its own
 /// (ATen/native/cuda/int8mm.cu, int4mm.cu, GroupMM.cu), and those of sparse
-/// matrices, which cuSPARSE takes.
+/// matrices, which cuSPARSE computes.
 constexpr auto kOtherProducts = std::to_array<std::string_view>({
     "_grouped_mm",
     "_scaled_grouped_mm",

@@ -8,7 +8,7 @@
 namespace foretell::cost {
 
 /// By node: whether it launches a product that PyTorch leaves to cuBLAS, for
-/// which it takes a handle and that handle's workspace. Read off ExpandKernels,
+/// which it needs a handle and that handle's workspace. Read off ExpandKernels,
 /// so that products inside of an operator count and an einsum that multiplies
 /// element by element does not. Products of a whole recurrent layer and of a
 /// convolution are cuDNN's; those of sparse matrices cuSPARSE's.

@@ -6,8 +6,8 @@
 #include "src/kernels/expansion.h"
 #include "src/kernels/upsample.h"
 
-// Which class a node's own kernel belongs to, and the sizes beside bytes and
-// products that its speed depends on. One table of kinds.
+// Which class a node's own kernel belongs to, and the sizes other than bytes
+// and products that its speed depends on. One table of kinds.
 
 namespace foretell::cost {
 namespace {
@@ -111,7 +111,7 @@ void Upsample(const Expansion& expansion, const ExpandedNode& expanded,
       SerialSteps(expanded.node, result, kernel.channels_last);
 }
 
-/// Multi-tensor kernels take some tensors a launch.
+/// Multi-tensor kernels process some tensors per launch.
 void Optimizer(const Expansion&, const ExpandedNode& expanded, Kernel& kernel) {
   constexpr std::int64_t kTensorsPerLaunch = 64;
   const std::int64_t tensors = std::max(std::ssize(expanded.node.inputs),

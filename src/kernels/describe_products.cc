@@ -21,7 +21,7 @@ namespace foretell::cost {
 namespace {
 
 constexpr std::int64_t kMaxStemChannels = 4;
-/// Square windows that cuDNN's depthwise kernels for f16 take.
+/// Square windows that cuDNN's depthwise kernels for f16 support.
 constexpr std::int64_t kDepthwiseWindows[] = {1, 3, 5};
 
 std::int64_t Ratio(std::int64_t dividend, std::int64_t divisor) {
@@ -46,8 +46,8 @@ bool IsFastWithStride(const Kernel& kernel, std::int64_t images) {
 
 /// PyTorch leaves depthwise convolutions to cuDNN in the channels-last format,
 /// and in f16 where it knows cuDNN to be fast (use_cudnn_depthwise in
-/// aten/src/ATen/native/Convolution.cpp, from 1.9 on); else it takes a kernel
-/// of its own.
+/// aten/src/ATen/native/Convolution.cpp, since 1.9); else it uses a kernel of
+/// its own.
 bool IsNativeDepthwise(const Kernel& kernel, const Convolution& convolution) {
   constexpr std::int64_t kLeastChannels = 32, kLeastWidth = 7;
   if (kernel.channels_last) return false;
@@ -102,7 +102,7 @@ void SetConvolution(const Convolution& convolution, Kernel& kernel) {
   if (IsDepthwise(kernel.kernel_class)) kernel.arithmetic = Precision::kFp32;
 }
 
-/// The query stands at `first` of the inputs, the key after it.
+/// The query is at `first` of the inputs, the key after it.
 void SetAttention(const Expansion& expansion, const Node& node,
                   std::size_t first, Kernel& kernel) {
   if (node.inputs.size() < first + 3) return;
@@ -146,9 +146,6 @@ std::int64_t LeastAlignedExtent(const Expansion& expansion,
 
 Precision ProductPrecision(const Expansion& expansion,
                            const ExpandedNode& expanded) {
-  if (expansion.mode.autocast || expansion.cast_to == kHalfBytes) {
-    return Precision::kFp16;
-  }
   const OpKind kind = expanded.node.kind;
   for (const ValueId id : expanded.operands) {
     const DType dtype = expansion.graph.value(id).type.dtype;

@@ -10,15 +10,15 @@
 //   scale queries and keys, multiply them, add the mask, softmax, multiply by
 //   the values.
 //
-// PyTorch has no fused kernel before 2.0 and takes none for tensors of a rank
+// PyTorch has no fused kernel before 2.0 and uses none for tensors of a rank
 // other than four. Where several heads of the queries share keys and values, it
 // has one for 16 bits without a mask alone (flash attention); else keys and
-// values are repeated for every head. From 2.5 on the products of 16-bit
-// tensors then run in FP32, between casts there and back, and the softmax is a
-// safe one, which looks for rows without a key and fills them with zeros; the
-// weights, which nobody reads, are cast too (the profiler shows all of them,
+// values are repeated for every head. Since 2.5 the products of 16-bit tensors
+// then run in FP32, between casts there and back, and the softmax is a safe
+// one, which looks for rows without a key and fills them with zeros; the
+// weights, which are never read, are cast too (the profiler shows all of them,
 // _scaled_dot_product_attention_math). Before 2.0 the operator did not exist: a
-// network wrote these steps itself, scaled the scores in place of the operands
+// network wrote these steps itself, scaled the scores instead of the operands
 // (timm, transformers), and under autocast its softmax returned f32.
 
 namespace foretell::cost {
@@ -70,13 +70,11 @@ class UnfusedAttention {
         expanded_(expanded),
         sizes_(SizesOf(expansion, expanded.node)) {
     const Node& node = expanded.node;
-    outside_ = expanded.read_as.value_or(
-        expansion.tensors.ElementBytes(node.inputs[0]));
+    outside_ = expansion.tensors.ElementBytes(node.inputs[0]);
     is_safe_ = expansion.mode.torch.Generation() ==
                TorchGeneration::kFloatAttentionFallback;
     inside_ = is_safe_ && outside_ == kHalfBytes ? kFloatBytes : outside_;
-    const bool autocast =
-        expansion.mode.autocast || expansion.graph.info().autocast;
+    const bool autocast = expansion.graph.info().autocast.has_value();
     scores_ = autocast && IsBeforeFusion() ? kFloatBytes : inside_;
   }
 
@@ -202,7 +200,7 @@ class UnfusedAttention {
           .arithmetic = arithmetic});
   }
 
-  /// Plain products: 16 bit as they are, f32 in FP32 unless TF32 is asked for.
+  /// Plain products: 16 bit unchanged, f32 in FP32 unless TF32 is requested.
   Precision Arithmetic() const {
     const GraphInfo& info = expansion_.graph.info();
     if (inside_ != kHalfBytes) {
@@ -212,8 +210,7 @@ class UnfusedAttention {
     const ValueId query = expanded_.node.inputs.front();
     const bool is_bf16 =
         expansion_.graph.value(query).type.dtype == DType::kBF16;
-    return is_bf16 && !expansion_.mode.autocast ? Precision::kBf16
-                                                : Precision::kFp16;
+    return is_bf16 ? Precision::kBf16 : Precision::kFp16;
   }
 
   /// Returns the bytes per element of the scores afterwards.
@@ -222,12 +219,8 @@ class UnfusedAttention {
     if (node.inputs.size() <= 3) return inside_;
     const TensorStates& tensors = expansion_.tensors;
     const ValueId mask = node.inputs[3];
-    const std::int64_t own = tensors.ElementBytes(mask);
-    const std::int64_t width =
-        tensors.IsFloat(mask) ? expanded_.read_as.value_or(own) : own;
-    const std::int64_t bytes = width * tensors.Elements(mask);
     Emit({.kernel_class = KernelClass::kAdd,
-          .bytes_in = inside_ * sizes_.Scores() + bytes,
+          .bytes_in = inside_ * sizes_.Scores() + tensors.Bytes(mask),
           .bytes_out = scores_ * sizes_.Scores(),
           .element_bytes_in = scores_,
           .element_bytes_out = scores_,
@@ -244,7 +237,7 @@ class UnfusedAttention {
   bool is_safe_ = false;      ///< Rows without a key are looked for.
 };
 
-/// Whether heads share keys and values in a way that no fused kernel takes.
+/// Whether heads share keys and values in a way that no fused kernel supports.
 bool SharesKeysUnfused(const Expansion& expansion, const Node& node) {
   const Shape& query = expansion.tensors.ShapeOf(node.inputs[0]);
   const Shape& key = expansion.tensors.ShapeOf(node.inputs[1]);
@@ -253,7 +246,6 @@ bool SharesKeysUnfused(const Expansion& expansion, const Node& node) {
     return false;
   }
   const bool is_half =
-      expansion.mode.autocast ||
       expansion.tensors.ElementBytes(node.inputs[0]) == kHalfBytes;
   return !is_half || node.inputs.size() > 3;
 }

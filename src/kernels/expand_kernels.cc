@@ -3,7 +3,6 @@
 //   constants   tables of integers launch nothing
 //   views       launch nothing when the strides allow them, else copy
 //   composites  the kernels of the operators that they call, in this order
-//   casts       that autocast does before the operator
 //   layout      copies inside the operator, strides of its result
 //   kernel      its own, or the steps of attention that nothing fuses
 //
@@ -70,20 +69,6 @@ void PropagateAlias(Expansion& expansion, const Node& node) {
   }
 }
 
-/// Views and aliases have the element type of what they look at.
-void PropagateType(Expansion& expansion, const Node& node) {
-  if (!expansion.mode.autocast && !expansion.cast_to) return;
-  TensorStates& tensors = expansion.tensors;
-  const auto source = std::ranges::find_if(
-      node.inputs, [&](ValueId id) { return tensors.IsFloat(id); });
-  if (source == node.inputs.end()) return;
-  for (const ValueId result : node.outputs) {
-    if (tensors.IsFloat(result)) {
-      tensors.SetElementBytes(result, tensors.ElementBytes(*source));
-    }
-  }
-}
-
 /// True when the node moves nothing; its results are then set.
 bool IsFree(Expansion& expansion, const Node& node) {
   if (node.inputs.empty()) return false;
@@ -93,14 +78,12 @@ bool IsFree(Expansion& expansion, const Node& node) {
   } else if (is_free) {
     PropagateAlias(expansion, node);
   }
-  if (is_free) PropagateType(expansion, node);
   return is_free;
 }
 
 /// Bytes of an element of the operand that decides how a kernel reads.
 std::int64_t ElementBytesIn(const Expansion& expansion,
                             const ExpandedNode& expanded) {
-  if (expanded.read_as) return *expanded.read_as;
   if (expanded.operands.empty()) return 0;
   const auto first = std::ranges::find_if(expanded.operands, [&](ValueId id) {
     return expansion.tensors.IsFloat(id);
@@ -123,12 +106,9 @@ void CountBytes(const Expansion& expansion, const ExpandedNode& expanded,
   const TensorStates& tensors = expansion.tensors;
   const OpKind kind = expanded.node.kind;
   for (const ValueId id : expanded.operands) {
-    const std::int64_t own = tensors.ElementBytes(id);
-    const std::int64_t width =
-        tensors.IsFloat(id) ? expanded.read_as.value_or(own) : own;
     std::int64_t& bytes =
         tensors.IsWeight(id) ? kernel.bytes_weight : kernel.bytes_in;
-    bytes += width * tensors.Elements(id);
+    bytes += tensors.Bytes(id);
   }
   for (const ValueId id : expanded.node.outputs) {
     kernel.bytes_out += tensors.Bytes(id);
@@ -240,6 +220,28 @@ void ExpandOwnKernel(Expansion& expansion, const ExpandedNode& expanded,
   if (restores) ExpandFoldedNorm(expansion, kernel);
 }
 
+/// A cast that autocast made. One of a parameter happens once per step.
+void ExpandCast(Expansion& expansion, const Node& node, NodeId id) {
+  TensorStates& tensors = expansion.tensors;
+  const ValueId from = node.inputs.front();
+  const ValueId to = node.outputs.front();
+  const bool is_down = tensors.ElementBytes(to) < tensors.ElementBytes(from);
+  const bool is_weight = is_down && tensors.IsWeight(from);
+  expansion.kernels.push_back(
+      {.kernel_class = is_weight ? KernelClass::kCastWeight
+                       : is_down ? KernelClass::kCastDown
+                                 : KernelClass::kCastUp,
+       .node = id,
+       .bytes_in = is_weight ? 0 : tensors.Bytes(from),
+       .bytes_weight = is_weight ? tensors.Bytes(from) : 0,
+       .bytes_out = tensors.Elements(from) * tensors.ElementBytes(to),
+       .element_bytes_in = tensors.ElementBytes(from),
+       .element_bytes_out = tensors.ElementBytes(to)});
+  if (tensors.ShapeOf(to) == tensors.ShapeOf(from)) {
+    tensors.SetStrides(to, tensors.StridesOf(from));
+  }
+}
+
 /// Requires that launches can be counted together; all else of a kernel is
 /// bounded by the tensors that it moves.
 void RequireCountable(const std::vector<Kernel>& kernels) {
@@ -256,11 +258,11 @@ void RequireCountable(const std::vector<Kernel>& kernels) {
 }  // namespace
 
 void ExpandNode(Expansion& expansion, const Node& node, NodeId id) {
-  if (ExpandTracedCast(expansion, node, id) || IsFree(expansion, node)) return;
-  ExpandedNode expanded = {node, id, ReadOperands(expansion.graph, node)};
+  if (IsAutocastCast(node)) return ExpandCast(expansion, node, id);
+  if (IsFree(expansion, node)) return;
+  const ExpandedNode expanded = {node, id, ReadOperands(expansion.graph, node)};
   if (ExpandCalls(expansion, expanded)) return;
   if (ExpandComposite(expansion, expanded)) return;
-  ExpandCasts(expansion, expanded);
   const LayoutEffect layout = ExpandLayout(expansion, expanded);
   if (IsUnfusedAttention(expansion, node)) {
     ExpandAttention(expansion, expanded);
@@ -284,9 +286,7 @@ void ExpandNodes(Expansion& expansion) {
 }
 
 std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run) {
-  Run shown = run;
-  shown.autocast = run.autocast && !graph.info().autocast;
-  Expansion expansion(graph, shown);
+  Expansion expansion(graph, run);
   ExpandNodes(expansion);
   RequireCountable(expansion.kernels);
   for (Kernel& kernel : expansion.kernels) kernel.torch = run.torch;

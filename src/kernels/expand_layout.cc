@@ -8,8 +8,8 @@
 //
 // Convolutions hand channels-last images on, element-wise operators the order
 // of their first full-size operand, fused attention writes heads innermost
-// ([batch, length, heads, size]). Products take any batch that folds into one
-// dimension, norms along the last dimension want contiguous rows. What does not
+// ([batch, length, heads, size]). Products accept any batch that folds into one
+// dimension, norms along the last dimension need contiguous rows. What does not
 // fit is copied inside the operator, without a trace in the graph.
 
 namespace foretell::cost {
@@ -19,7 +19,7 @@ constexpr std::size_t kImageRank = 4;
 constexpr std::size_t kMatmulOperands = 2;
 constexpr std::size_t kAttentionOperands = 3;
 
-/// The operand whose layout decides: the first that is no weight.
+/// The operand whose layout decides: the first that is not a weight.
 ValueId MainOperand(const Expansion& expansion, const ExpandedNode& expanded) {
   for (const ValueId id : expanded.operands) {
     if (!expansion.tensors.IsWeight(id)) return id;
@@ -30,9 +30,8 @@ ValueId MainOperand(const Expansion& expansion, const ExpandedNode& expanded) {
 void EmitHiddenCopy(Expansion& expansion, const ExpandedNode& expanded,
                     ValueId id) {
   const TensorStates& tensors = expansion.tensors;
-  const std::int64_t width =
-      expanded.read_as.value_or(tensors.ElementBytes(id));
-  const std::int64_t bytes = width * tensors.Elements(id);
+  const std::int64_t width = tensors.ElementBytes(id);
+  const std::int64_t bytes = tensors.Bytes(id);
   const Shape& shape = tensors.ShapeOf(id);
   expansion.kernels.push_back({.kernel_class = KernelClass::kHiddenCopy,
                                .node = expanded.id,
@@ -98,7 +97,7 @@ bool FitsABatchedProduct(const Shape& shape, const Strides& strides) {
 /// gradient of the weight is wanted (PyTorch's pull requests 73115 and 76828).
 constexpr TorchVersion kMultipliesBatches = {.major = 1, .minor = 12};
 
-/// All but the last dimension must fold into rows, or be a batch of matrices.
+/// Dimensions before the last must fold into rows, or be a batch of matrices.
 LayoutEffect Linear(Expansion& expansion, const ExpandedNode& expanded) {
   const ValueId input = MainOperand(expansion, expanded);
   const Shape& shape = expansion.tensors.ShapeOf(input);
@@ -114,7 +113,7 @@ LayoutEffect Linear(Expansion& expansion, const ExpandedNode& expanded) {
   return {};
 }
 
-/// Copies those of the first `count` inputs that are no batch of matrices.
+/// Copies those of the first `count` inputs that are not a batch of matrices.
 void CopyUnfit(Expansion& expansion, const ExpandedNode& expanded,
                std::size_t count) {
   const auto& inputs = expanded.node.inputs;

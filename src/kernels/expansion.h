@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <unordered_set>
 #include <vector>
 
 #include "foretell/graph.h"
@@ -21,12 +19,8 @@ struct Expansion {
       : graph(graph_in), mode(mode_in), tensors(graph_in, mode_in) {}
 
   const OperatorGraph& graph;
-  Run mode;
-  /// Bytes of an element that autocast has cast the operands of an operator to
-  /// whose calls are being expanded; empty outside of such calls.
-  std::optional<std::int64_t> cast_to = {};
+  const Run& mode;
   TensorStates tensors;
-  std::unordered_set<StorageId> cast_weights;  ///< Cast once per step.
   std::vector<Kernel> kernels;
 };
 
@@ -35,9 +29,6 @@ struct ExpandedNode {
   const Node& node;
   NodeId id = kNone;
   std::vector<ValueId> operands;  ///< See ReadOperands.
-  /// Bytes of an element that floating-point operands are read with after
-  /// their casts; empty: each with its own.
-  std::optional<std::int64_t> read_as = {};
 
   ValueId result() const { return node.outputs.front(); }
 };
@@ -55,19 +46,11 @@ void ExpandNodes(Expansion& expansion);
 /// one makes inside.
 void ExpandNode(Expansion& expansion, const Node& node, NodeId id);
 
-/// Emits the casts that autocast does before the node, sets `read_as` and the
-/// element sizes of the results. Without autocast nothing happens.
-void ExpandCasts(Expansion& expansion, ExpandedNode& expanded);
-
-/// Emits the cast that `node` is, when it was traced under autocast; else
-/// returns false. `id` as for ExpandNode.
-bool ExpandTracedCast(Expansion& expansion, const Node& node, NodeId id);
-
-/// Emits the copies that the operator makes because it cannot take an
-/// operand's strides, and sets the strides of the results.
+/// Emits the copies that the operator makes because it cannot use an operand's
+/// strides, and sets the strides of the results.
 LayoutEffect ExpandLayout(Expansion& expansion, const ExpandedNode& expanded);
 
-/// True for attention that no fused kernel takes in this mode.
+/// True for attention that no fused kernel supports in this mode.
 bool IsUnfusedAttention(const Expansion& expansion, const Node& node);
 
 /// Emits scaling, two products and a softmax in place of fused attention.

@@ -44,7 +44,7 @@ struct Kernel {
   std::int64_t channels_in = 0;
   std::int64_t channels_out = 0;
   std::int64_t groups = 0;
-  /// Elements of an image that a group norm takes one mean of.
+  /// Elements of an image over which a group norm computes one mean.
   std::int64_t group_elements = 0;
   /// What one thread of an interpolating upsampling does one after the other
   /// (SerialSteps).
@@ -53,7 +53,7 @@ struct Kernel {
   std::int64_t element_bytes_in = 0;
   std::int64_t element_bytes_out = 0;
   ProductPass pass = ProductPass::kForward;  ///< What a convolution computes.
-  /// Launches that the kernel stands for: a sort, a transform or an update of
+  /// Launches that the kernel represents: a sort, a transform or an update of
   /// many tensors is several of much the same kind.
   std::int64_t launches = 1;
 
@@ -79,7 +79,7 @@ struct Kernel {
 };
 
 /// Kernels that the step of `graph` launches when PyTorch runs it eagerly on a
-/// GPU as `run` says, node after node. docs/kernels.md has the rules.
+/// GPU as described by `run`, node after node. docs/kernels.md has the rules.
 ///
 /// Views launch nothing; neither do tables of integers made from constants.
 /// Autocast casts in the forward pass; operators of the backward pass have the
@@ -92,14 +92,14 @@ std::vector<Kernel> ExpandKernels(const OperatorGraph& graph, const Run& run);
 /// `kernel` without its node and count: equal for kernels that do the same.
 Kernel WorkOf(Kernel kernel);
 
-/// Kernels that differ in nothing but their node become one with the sum of
-/// their counts, at the place of the first.
+/// Kernels that differ only in their node become one with the sum of their
+/// counts, at the place of the first.
 std::vector<Kernel> MergeEqual(const std::vector<Kernel>& kernels);
 
-/// True when `node` is a convolution whose names say that the exporter folded
+/// True when `node` is a convolution whose names show that the exporter folded
 /// a batch norm into it: the legacy ONNX exporter calls both weight and bias
-/// `onnx::Conv_N`, the newer one makes a bias `W_bias` beside the weight `W`.
-/// Only names tell; renamed files look as if there had been no norm.
+/// `onnx::Conv_N`, the newer one adds a bias `W_bias` to the weight `W`.
+/// Only names show it; renamed files look as if there had been no norm.
 bool HasFoldedNorm(const OperatorGraph& graph, const Node& node);
 
 /// A count of a kernel as a factor of times.

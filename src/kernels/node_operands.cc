@@ -22,7 +22,7 @@ bool MayDoNothing(OpKind kind) {
          kind == OpKind::kPad;
 }
 
-/// Kinds whose operands that are no floating-point numbers say where to look.
+/// Kinds whose operands that are not floating-point numbers are indices.
 bool HasIndexOperands(OpKind kind) {
   return kind == OpKind::kEmbedding || kind == OpKind::kGather ||
          kind == OpKind::kScatter;

@@ -10,9 +10,9 @@ namespace foretell::cost {
 /// its input. In-place operators share the storage too, but work on it.
 bool IsAlias(const OperatorGraph& graph, const Node& node);
 
-/// Distinct operands of `node` whose bytes count, in their order: all, but for
-/// lookups of floating-point numbers without the indices. These are small
-/// beside what is looked up, except in exported graphs, where they are spelled
+/// Distinct operands of `node` whose bytes count, in their order: all, except
+/// the indices in lookups of floating-point numbers. These are small compared
+/// with what is looked up, except in exported graphs, where they are spelled
 /// out in full.
 std::vector<ValueId> ReadOperands(const OperatorGraph& graph, const Node& node);
 

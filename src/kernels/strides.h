@@ -14,7 +14,7 @@ using Strides = std::vector<std::int64_t>;
 /// Product of `shape`; 1 for a scalar.
 std::int64_t NumElements(const Shape& shape);
 
-/// Product of all dimensions of `shape` but the last `dims_left`.
+/// Product of all dimensions of `shape` except the last `dims_left`.
 std::int64_t ProductBefore(const Shape& shape, std::size_t dims_left);
 
 /// Row-major strides; a dimension without elements counts as one.

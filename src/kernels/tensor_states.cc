@@ -12,12 +12,6 @@
 namespace foretell::cost {
 namespace {
 
-std::int64_t SourceElementBytes(const Value& value, const Run& mode) {
-  const DType dtype = value.type.dtype;
-  return mode.autocast && IsFloatingPoint(dtype) ? ByteWidth(DType::kF32)
-                                                 : ByteWidth(dtype);
-}
-
 Strides SourceStrides(const Value& value, const Run& mode) {
   const bool is_source = value.producer == kNone;
   return mode.channels_last && is_source ? ChannelsLastStrides(value.type.shape)
@@ -54,7 +48,6 @@ ValueId BeforeAutocast(const OperatorGraph& graph, ValueId id) {
 TensorStates::TensorStates(const OperatorGraph& graph, const Run& mode)
     : graph_(graph) {
   for (const Value& value : graph.values()) {
-    element_bytes_.push_back(SourceElementBytes(value, mode));
     strides_.push_back(SourceStrides(value, mode));
   }
 }

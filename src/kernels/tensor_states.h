@@ -15,9 +15,9 @@ bool IsAutocastCast(const Node& node);
 /// What autocast cast to `id`; `id` itself where it did not.
 ValueId BeforeAutocast(const OperatorGraph& graph, ValueId id);
 
-/// What the tensors of a graph physically are when it runs in some mode:
-/// element sizes and strides. Starts with the sources set and everything else
-/// contiguous; whoever expands a node sets its results.
+/// How the tensors of a graph lie in memory when it runs in some mode. Starts
+/// with the sources set and everything else contiguous; the code that expands a
+/// node sets its results.
 class TensorStates {
  public:
   TensorStates(const OperatorGraph& graph, const Run& mode);
@@ -36,15 +36,16 @@ class TensorStates {
   std::int64_t Bytes(ValueId id) const {
     return Elements(id) * ElementBytes(id);
   }
-  std::int64_t ElementBytes(ValueId id) const { return At(element_bytes_, id); }
-  void SetElementBytes(ValueId id, std::int64_t bytes) {
-    element_bytes_[static_cast<std::size_t>(id)] = bytes;
+  std::int64_t ElementBytes(ValueId id) const {
+    return ByteWidth(graph_.value(id).type.dtype);
   }
 
-  const Strides& StridesOf(ValueId id) const { return At(strides_, id); }
+  const Strides& StridesOf(ValueId id) const {
+    return strides_[static_cast<std::size_t>(id)];
+  }
   /// Throws Error(kInvalidArgument) that names the tensor for strides of
-  /// another rank, or that lead further than 2^56 elements: whoever reads
-  /// strides indexes by the shape, and multiplies both.
+  /// another rank, or that lead further than 2^56 elements: readers of strides
+  /// index by the shape, and multiply both.
   void SetStrides(ValueId id, Strides strides);
   bool IsContiguous(ValueId id) const {
     return cost::IsContiguous(ShapeOf(id), StridesOf(id));
@@ -54,13 +55,7 @@ class TensorStates {
   }
 
  private:
-  template <typename T>
-  static const T& At(const std::vector<T>& values, ValueId id) {
-    return values[static_cast<std::size_t>(id)];
-  }
-
   const OperatorGraph& graph_;
-  std::vector<std::int64_t> element_bytes_;
   std::vector<Strides> strides_;
 };
 

@@ -10,7 +10,7 @@
 namespace foretell::cost {
 namespace {
 
-/// A view about to be taken.
+/// A view about to be made.
 struct View {
   const Node& node;
   const Shape& shape;
@@ -39,7 +39,7 @@ std::optional<Strides> Permute(const View& view) {
   return result;
 }
 
-/// Exchanges the dimensions that two attributes say.
+/// Exchanges the dimensions that two attributes name.
 std::optional<Strides> Exchanged(const View& view, std::string_view first,
                                  std::string_view second) {
   const auto from = DimOf(view.node, first, view.rank(), 0);
@@ -90,20 +90,20 @@ std::optional<Strides> Slice(const View& view) {
   const auto dim = DimOf(view.node, "dim", view.rank());
   if (!dim) return view.strides;
   Strides result = view.strides;
-  // A step beyond the dimension takes one element of it.
+  // A step beyond the dimension selects one element of it.
   const std::int64_t longest = std::max<std::int64_t>(1, view.shape[*dim]);
   result[*dim] *=
       std::clamp<std::int64_t>(view.node.Int("step", 1), 1, longest);
   return result;
 }
 
-/// The strides that the operator says.
+/// The strides that the operator states.
 std::optional<Strides> AsStrided(const View& view) {
   return view.node.Ints("stride", ContiguousStrides(view.new_shape));
 }
 
 /// A part of the tensor, or windows over it (diagonal, unfold): a view whatever
-/// its strides, which are taken for row-major.
+/// its strides, which are assumed to be row-major.
 std::optional<Strides> KeepOrReshape(const View& view) {
   if (view.new_shape.size() == view.rank()) return view.strides;
   const bool has_all = NumElements(view.shape) == NumElements(view.new_shape);

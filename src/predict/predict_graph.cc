@@ -18,12 +18,6 @@ PriorFigures PriorOf(const InputRecipe& recipe, const OperatorGraph& graph,
                               RunAsLearned(subject.run, recipe));
 }
 
-/// Labels under autocast are of networks traced in its type.
-Precision ArithmeticOf(const GraphInfo& info) {
-  if (!info.autocast) return info.precision;
-  return *info.autocast == DType::kBF16 ? Precision::kBf16 : Precision::kFp16;
-}
-
 std::vector<double> ColumnsOf(const InputRecipe& recipe,
                               const OperatorGraph& graph,
                               const InputSubject& subject,
@@ -32,7 +26,7 @@ std::vector<double> ColumnsOf(const InputRecipe& recipe,
   const Setting setting(subject.run);
   return MakeColumns({.statics = &statics,
                       .device = subject.device,
-                      .precision = ArithmeticOf(graph.info()),
+                      .precision = graph.info().precision,
                       .prior = &prior.values,
                       .prior_figures = &prior.figures,
                       .setting = &setting},

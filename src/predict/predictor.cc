@@ -29,8 +29,8 @@ namespace {
 /// The published latencies of convolutional networks lie within a factor of
 /// two of the estimate; nothing has been fitted to them. A prior.
 constexpr double kLatencyFactor = 2.0;
-/// Holds 176 of 178 clean published rows of energy, none of which was fitted to
-/// (docs/energy.md).
+/// Contains 176 of 178 clean published rows of energy, none of which was fitted
+/// to (docs/energy.md).
 constexpr double kEnergyFactor = 2.0;
 
 bool IsKnown(const Node& node) { return node.kind != OpKind::kOther; }
@@ -144,8 +144,8 @@ void MoveContext(double mib, MemoryBreakdown& memory) {
   }
 }
 
-/// `fast` and `slow` are of the fastest and the slowest host that there may be;
-/// nothing but the host differs between the three.
+/// `fast` and `slow` are of the fastest and the slowest possible host; only the
+/// host differs between the three.
 Figure AnalyticFigure(double value, double factor, double fast, double slow) {
   if (!(fast > 0)) return {.value = value, .interval = {value, value}};
   return {.value = value,
@@ -297,7 +297,16 @@ void Predictor::Correct(const OperatorGraph& graph,
                  prediction[Target::kMemory]);
 }
 
+void Predictor::RequireAutocast(const OperatorGraph& graph) const {
+  if (!run_.autocast || graph.info().autocast) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("the run is under autocast, graph '{}' was traced "
+                          "without: set TraceOptions::autocast as well",
+                          graph.info().name));
+}
+
 Prediction Predictor::Predict(const OperatorGraph& graph) const {
+  RequireAutocast(graph);
   Prediction result{.device = device_.name,
                     .context = context_.name,
                     .run = RunOf(graph.info(), run_),

@@ -1,7 +1,7 @@
 // Autocast of CUDA for tensors of any device.
 //
 // LibTorch's own wrappers ask every tensor whether it is on the device that
-// their dispatch key belongs to, and no device stands behind meta tensors. So a
+// their dispatch key belongs to, and meta tensors have no such device. So a
 // boxed fallback on an autocast key that no backend here uses (that of HPUs)
 // does what ATen/autocast_mode.h does, with the lists of that header: above
 // autograd, so that casts have gradients and operators save what was cast.
@@ -54,7 +54,7 @@ c10::IValue CastTensors(const c10::IValue& value, const Cast& cast) {
   return value;
 }
 
-/// Type of the result in place of None. Requires an argument `dtype`.
+/// Sets the type of the result if it is None. Requires an argument `dtype`.
 void AskForFloat(const c10::FunctionSchema& schema, torch::jit::Stack& stack,
                  size_t first) {
   const int place = *schema.argumentIndexWithName("dtype");
@@ -96,9 +96,9 @@ void AutocastRegion::Install() {
   });
 }
 
-AutocastRegion::AutocastRegion(c10::DeviceType device, at::ScalarType dtype)
+AutocastRegion::AutocastRegion(c10::DeviceType device, const AutocastMode& mode)
     : device_(device),
-      dtype_(dtype),
+      mode_(mode),
       outer_(current_region),
       is_outer_on_(in_autocast) {
   Install();
@@ -132,7 +132,7 @@ bool AutocastRegion::Intercept(const c10::OperatorHandle& op,
                                c10::DispatchKeySet keys,
                                torch::jit::Stack& stack) {
   if (current_region == nullptr || !keys.has(kAutocastKey)) return false;
-  const AutocastPolicy policy = AutocastPolicyOf(op);
+  const AutocastPolicy policy = current_region->PolicyOf(op);
   if (policy == AutocastPolicy::kLeave) return false;
   current_region->CastAndCall(op, policy, stack);
   return true;
@@ -149,11 +149,22 @@ void AutocastRegion::Fallback(const c10::OperatorHandle& op,
       stack);
 }
 
+AutocastPolicy AutocastRegion::PolicyOf(const c10::OperatorHandle& op) const {
+  const std::string& name = op.schema().name();
+  if (mode_.half_group_norm && name == "aten::group_norm") {
+    return AutocastPolicy::kLower;
+  }
+  if (mode_.half_layer_norm && name == "aten::layer_norm") {
+    return AutocastPolicy::kLower;
+  }
+  return AutocastPolicyOf(op);
+}
+
 void AutocastRegion::CastAndCall(const c10::OperatorHandle& op,
                                  AutocastPolicy policy,
                                  torch::jit::Stack& stack) {
   const c10::impl::ExcludeDispatchKeyGuard off(kAutocastKey);
-  // The caller's tensors outlive the call, whoever held them.
+  // The caller's tensors outlive the call, even if only the stack held them.
   const torch::jit::Stack given(
       stack.end() - static_cast<std::ptrdiff_t>(op.schema().arguments().size()),
       stack.end());
@@ -171,7 +182,7 @@ c10::OperatorHandle AutocastRegion::Prepare(const c10::OperatorHandle& op,
       break;
     case AutocastPolicy::kLower:
     case AutocastPolicy::kLowerAll:
-      CastAll(stack, first, dtype_, policy == AutocastPolicy::kLower);
+      CastAll(stack, first, mode_.dtype, policy == AutocastPolicy::kLower);
       break;
     case AutocastPolicy::kFloat:
       CastAll(stack, first, at::kFloat, /*cache=*/false);
@@ -208,7 +219,7 @@ bool AutocastRegion::IsKept(const at::Tensor& tensor) const {
 
 at::ScalarType AutocastRegion::WidestOf(const torch::jit::Stack& stack,
                                         size_t first) const {
-  at::ScalarType widest = dtype_;
+  at::ScalarType widest = mode_.dtype;
   for (size_t i = first; i < stack.size(); ++i) {
     ForEachTensor(stack[i], [&](const at::Tensor& tensor) {
       if (IsEligible(tensor) && tensor.scalar_type() == at::kFloat) {
@@ -232,7 +243,7 @@ void AutocastRegion::CastAll(torch::jit::Stack& stack, size_t first,
 at::Tensor AutocastRegion::Cast(const at::Tensor& tensor, at::ScalarType to,
                                 bool cache) {
   if (!IsEligible(tensor) || tensor.scalar_type() == to) return tensor;
-  if (!cache || to != dtype_ || !IsKept(tensor)) return tensor.to(to);
+  if (!cache || to != mode_.dtype || !IsKept(tensor)) return tensor.to(to);
   const auto found = casts_.find(tensor.unsafeGetTensorImpl());
   if (found != casts_.end()) return found->second.second;
   at::Tensor cast = tensor.to(to);

@@ -12,17 +12,23 @@
 
 namespace foretell {
 
-/// `with torch.autocast("cuda", dtype):` on this thread, for the tensors of
-/// `device` in place of CUDA's. Of nested regions the innermost counts, with
+/// What a region casts to, and which norms it leaves in that type.
+struct AutocastMode {
+  at::ScalarType dtype = at::kHalf;  ///< kHalf or kBFloat16.
+  bool half_group_norm = false;      ///< Run::half_group_norm.
+  bool half_layer_norm = false;      ///< Run::half_layer_norm.
+};
+
+/// `with torch.autocast("cuda", mode.dtype):` on this thread, for the tensors
+/// of `device` instead of CUDA's. Of nested regions the innermost counts, with
 /// casts of its own.
 ///
 /// Casts are calls of `to`, as in PyTorch: autograd and the recorder see them.
-/// Those of f32 leaves that require a gradient and are no views are kept until
+/// Those of f32 leaves that require a gradient and are not views are kept until
 /// the region ends.
 class AutocastRegion {
  public:
-  /// Requires: `dtype` is kHalf or kBFloat16.
-  AutocastRegion(c10::DeviceType device, at::ScalarType dtype);
+  AutocastRegion(c10::DeviceType device, const AutocastMode& mode);
   ~AutocastRegion();
   AutocastRegion(const AutocastRegion&) = delete;
   AutocastRegion& operator=(const AutocastRegion&) = delete;
@@ -46,12 +52,13 @@ class AutocastRegion {
                         torch::jit::Stack& stack);
 
  private:
-  /// What every call comes by that no key above autocast's takes.
+  /// Receives every call that no key above autocast's handles.
   static void Fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                        torch::jit::Stack* stack);
+  AutocastPolicy PolicyOf(const c10::OperatorHandle& op) const;
   void CastAndCall(const c10::OperatorHandle& op, AutocastPolicy policy,
                    torch::jit::Stack& stack);
-  /// Casts what `policy` wants cast; returns the operator to call.
+  /// Casts what `policy` asks for; returns the operator to call.
   c10::OperatorHandle Prepare(const c10::OperatorHandle& op,
                               AutocastPolicy policy, torch::jit::Stack& stack);
   bool IsEligible(const at::Tensor& tensor) const;
@@ -62,7 +69,7 @@ class AutocastRegion {
   at::Tensor Cast(const at::Tensor& tensor, at::ScalarType to, bool cache);
 
   c10::DeviceType device_;
-  at::ScalarType dtype_;
+  AutocastMode mode_;
   AutocastRegion* outer_;
   bool is_outer_on_;  ///< False where a pause is around this region.
   /// Casts of parameters, with what keeps their sources' addresses theirs.

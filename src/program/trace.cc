@@ -379,7 +379,10 @@ class Tracer {
   /// Begins autocast where it is wanted.
   void Begin(std::optional<AutocastRegion>& region) const {
     if (!options_.autocast) return;
-    region.emplace(device_, ToScalarType(*options_.autocast));
+    region.emplace(device_,
+                   AutocastMode{.dtype = ToScalarType(*options_.autocast),
+                                .half_group_norm = options_.half_group_norm,
+                                .half_layer_norm = options_.half_layer_norm});
   }
 
   at::Tensor ForwardAndLoss(std::vector<at::Tensor>& outputs) {

@@ -294,8 +294,8 @@ TEST(Dataset, RefusesANewerSchema) {
   const std::string path = scratch / "d.sqlite";
   dataset::StoreOf(Dataset::OpenOrCreate(path))
       .connection()
-      .Run("PRAGMA user_version=2");
-  ExpectError(ErrorCode::kUnsupported, "schema version 2",
+      .Run("PRAGMA user_version=3");
+  ExpectError(ErrorCode::kUnsupported, "schema version 3",
               [&] { Dataset::Open(path); });
 }
 
@@ -404,6 +404,60 @@ TEST(CheckDataset, NamesABrokenReference) {
   for (const Damage& damage : CheckDataset(path))
     all += ToString(damage) + "\n";
   EXPECT_THAT(all, HasSubstr("graphs row 1: refers to a missing row of blobs"));
+}
+
+constexpr char kAutocast[] = R"({"autocast":"true"})";
+
+TEST_F(DatasetTest, KeepsAGraphPerRun) {
+  dataset_.AddTraced(ToyPoint("toy"), ToyGraph());
+  EXPECT_TRUE(dataset_.AddRunGraph(1, kAutocast, ToyGraph(2), "careful"));
+  EXPECT_FALSE(dataset_.AddRunGraph(1, kAutocast, ToyGraph(3)));
+  dataset_.AddRunFailure(1, kAutocast, "too late");
+  dataset_.AddRunFailure(1, "another", "no");
+  dataset_.AddRunFailure(1, "another", "again");
+  const std::vector<RunGraph> graphs = Dataset::Open(path_).RunGraphs();
+  EXPECT_THAT(graphs, ElementsAre(RunGraph{.id = 1,
+                                           .point = 1,
+                                           .run = kAutocast,
+                                           .graph = 2,
+                                           .attempts = 1,
+                                           .reason = "",
+                                           .warnings = "careful"},
+                                  RunGraph{.id = 2,
+                                           .point = 1,
+                                           .run = "another",
+                                           .graph = 0,
+                                           .attempts = 2,
+                                           .reason = "again",
+                                           .warnings = ""}));
+  EXPECT_EQ(dataset_.Graph(2).info().batch, 2);
+  EXPECT_THAT(CheckDataset(path_), IsEmpty());
+}
+
+/// Makes the file what foretell wrote before graphs of runs.
+void MakeVersion1(Dataset& dataset) {
+  dataset::Connection& connection = dataset::StoreOf(dataset).connection();
+  connection.Run("DROP TABLE run_graphs");
+  connection.Run("PRAGMA user_version=1");
+}
+
+TEST_F(DatasetTest, ReadsTheVersionWithoutGraphsOfRuns) {
+  dataset_.AddTraced(ToyPoint("toy"), ToyGraph());
+  MakeVersion1(dataset_);
+  const Dataset read = Dataset::Open(path_);
+  EXPECT_EQ(read.NumPoints(), 1);
+  EXPECT_THAT(read.RunGraphs(), IsEmpty());
+  EXPECT_THAT(CheckDataset(path_), IsEmpty());
+}
+
+TEST_F(DatasetTest, BringsTheVersionWithoutGraphsOfRunsUpToDate) {
+  dataset_.AddTraced(ToyPoint("toy"), ToyGraph());
+  MakeVersion1(dataset_);
+  Dataset written = Dataset::OpenForWriting(path_);
+  EXPECT_TRUE(written.AddRunGraph(1, kAutocast, ToyGraph(2)));
+  EXPECT_EQ(Dataset::Open(path_).RunGraphs().size(), 1U);
+  EXPECT_EQ(Dataset::OpenOrCreate(path_).NumPoints(), 1);
+  EXPECT_THAT(CheckDataset(path_), IsEmpty());
 }
 
 }  // namespace

@@ -67,6 +67,38 @@ TEST_F(MergeTest, CanBeRepeated) {
   EXPECT_EQ(again.points + again.graphs + again.labels + again.conflicts, 0);
 }
 
+TEST_F(MergeTest, TakesGraphsOfRunsOver) {
+  Dataset a = Make("a");
+  a.AddTraced(ToyPoint("x"), ToyGraph());
+  Dataset b = Make("b");
+  b.AddTraced(ToyPoint("y"), ToyGraph());
+  b.AddTraced(ToyPoint("x"), ToyGraph());
+  b.AddRunGraph(2, "run", ToyGraph(2), "careful");
+  b.AddRunFailure(1, "run", "no");
+  EXPECT_EQ(Merge({"a", "b"}).graphs, 3);
+  const Dataset out = Dataset::Open(out_);
+  const RowId x = out.Find(ToyPoint("x"))->id;
+  const std::vector<RunGraph> graphs = out.RunGraphs();
+  ASSERT_EQ(graphs.size(), 2U);
+  EXPECT_EQ(graphs[0].point, x);
+  EXPECT_EQ(graphs[0].warnings, "careful");
+  EXPECT_EQ(out.Graph(graphs[0].graph).info().batch, 2);
+  EXPECT_EQ(graphs[1].reason, "no");
+  EXPECT_EQ(Merge({"a", "b"}).graphs, 0) << "repeated";
+  EXPECT_THAT(CheckDataset(out_), IsEmpty());
+}
+
+TEST_F(MergeTest, TakesAResultOfARunOverAFailure) {
+  Dataset a = Make("a");
+  a.AddTraced(ToyPoint("x"), ToyGraph());
+  a.AddRunFailure(1, "run", "no");
+  Dataset b = Make("b");
+  b.AddTraced(ToyPoint("x"), ToyGraph());
+  b.AddRunGraph(1, "run", ToyGraph(2));
+  Merge({"a", "b"});
+  EXPECT_NE(Dataset::Open(out_).RunGraphs().at(0).graph, 0);
+}
+
 TEST_F(MergeTest, BringsLabelsToPointsThatWereTracedElsewhere) {
   Make("graphs").AddTraced(ToyPoint("x"), ToyGraph());
   Dataset labels = Make("labels");

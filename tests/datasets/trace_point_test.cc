@@ -95,6 +95,38 @@ TEST(PointTracer, TracesTrainingWithItsOptimizer) {
   EXPECT_THAT(text, HasSubstr("optimizer=\"adam\""));
 }
 
+TEST(PointTracer, TracesUnderARun) {
+  PointTracer tracer(MakeSetup());
+  Point point = PointOf("resnet18.onnx", 1);
+  point.inputs = "image=f32[8,3,64,64]";
+  const TracedPoint traced = tracer.Trace(point, R"({"autocast":"true"})");
+  EXPECT_EQ(traced.point.inputs, point.inputs);
+  const std::string text =
+      Unpack(traced.graph.text.data, traced.graph.text.raw_bytes);
+  EXPECT_THAT(text, HasSubstr("precision=fp32 autocast=f16 batch=8"));
+  EXPECT_THAT(text, HasSubstr("autocast=true} : f16[8,3,64,64]"));
+}
+
+TEST(TraceOptionsOf, SaysHowARunIsTraced) {
+  Point point = PointOf("resnet18.onnx", 1);
+  point.precision = Precision::kFp16;
+  const TraceOptions plain = TraceOptionsOf(point, "");
+  EXPECT_EQ(plain.precision, Precision::kFp16);
+  EXPECT_FALSE(plain.autocast);
+  EXPECT_EQ(plain.torch, TorchVersion{});
+  const TraceOptions cast = TraceOptionsOf(
+      point, R"({"autocast":"true","group_norm":"half","torch":"1.13"})");
+  EXPECT_EQ(cast.autocast, DType::kF16);
+  EXPECT_EQ(cast.precision, Precision::kFp32);
+  EXPECT_TRUE(cast.half_group_norm);
+  EXPECT_FALSE(cast.half_layer_norm);
+  EXPECT_EQ(cast.torch.Generation(), TorchGeneration::kNoFusedAttention);
+  point.precision = Precision::kTf32;
+  EXPECT_EQ(TraceOptionsOf(point, R"({"autocast":"true"})").precision,
+            Precision::kTf32);
+  EXPECT_TRUE(TraceOptionsOf(point, R"({"grad_mode":"true"})").grad_mode);
+}
+
 TEST(PointTracer, PassesErrorsOn) {
   PointTracer tracer(MakeSetup());
   ExpectError(ErrorCode::kNotFound, "missing.onnx",

@@ -42,19 +42,21 @@ TEST(KernelEdges, SeeThroughViewsAndInPlaceOperators) {
 }
 
 TEST(KernelEdges, JoinTheKernelsOfOneOperator) {
-  // Under autocast the linear layer casts its operand and weight first.
-  const foretell::Run run{.autocast = true};
+  // Attention in three dimensions: scales twice, multiplies, normalizes,
+  // multiplies again.
+  const foretell::Run run{.torch = {.major = 2, .minor = 4}};
   const OperatorGraph graph = ParseGraph(R"(graph "g"
-%x = input f32[64,64]
-%a = relu(%x) : f32[64,64]
-%y = linear(%a, weight f32[64,64]) : f32[64,64]
+%x = input f32[4,64,64]
+%a = relu(%x) : f32[4,64,64]
+%y = scaled_dot_product_attention(%a, %a, %a) : f32[4,64,64]
 )");
   const std::vector<cost::Kernel> kernels = cost::ExpandKernels(graph, run);
-  ASSERT_EQ(kernels.size(), 4);
-  EXPECT_EQ(kernels[3].kernel_class, cost::KernelClass::kLinear);
-  // Each of the three reads from the ReLU, and from the one before it.
-  EXPECT_EQ(EdgesOfKernels(graph, kernels),
-            (KernelEdges{{0, 0, 1, 0, 2}, {1, 2, 2, 3, 3}}));
+  ASSERT_EQ(kernels.size(), 6);
+  EXPECT_EQ(kernels[4].kernel_class, cost::KernelClass::kSoftmax);
+  // Each of the five reads from the ReLU, and from the one before it.
+  EXPECT_EQ(
+      EdgesOfKernels(graph, kernels),
+      (KernelEdges{{0, 0, 1, 0, 2, 0, 3, 0, 4}, {1, 2, 2, 3, 3, 4, 4, 5, 5}}));
 }
 
 TEST(KernelEdges, PassOverKernelsThatWereLeftOut) {

@@ -78,16 +78,15 @@ TEST(KernelTerms, PutSerialThreadsBesideTheirBytes) {
 
 TEST(KernelTerms, FollowTheModeOfExecution) {
   const OperatorGraph graph = ParseGraph(R"(graph "g" precision=fp16
-%x = input f16[64,1024]
-%y = linear(%x, weight f16[1024,1024]) : f16[64,1024]
+%q = input f16[4,64,64,64]
+%y = scaled_dot_product_attention(%q, %q, %q) : f16[4,64,64,64]
 )");
-  const auto casts = [&graph](bool autocast) {
-    return AmountOf(
-        KernelTerms(graph, {TermsDevice(), {.autocast = autocast}, {}}),
-        static_cast<std::int32_t>(cost::KernelClass::kCastWeight));
+  const auto softmax = [&graph](const TorchVersion& torch) {
+    return AmountOf(KernelTerms(graph, {TermsDevice(), {.torch = torch}, {}}),
+                    static_cast<std::int32_t>(cost::KernelClass::kSoftmax));
   };
-  EXPECT_EQ(casts(false), 0);
-  EXPECT_GT(casts(true), 0);
+  EXPECT_EQ(softmax({.major = 2, .minor = 4}), 0);
+  EXPECT_GT(softmax({.major = 1, .minor = 13}), 0);
 }
 
 // Measured rates take a device's place among others, so only the network for

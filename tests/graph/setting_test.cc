@@ -51,6 +51,34 @@ TEST(Setting, OfARunLeadsBackToIt) {
   EXPECT_EQ(Setting(foretell::Run{}).ToRun(), foretell::Run{});
 }
 
+TEST(Setting, OfATraceNamesWhatATraceShows) {
+  EXPECT_EQ(TracedSetting({}), "");
+  EXPECT_EQ(TracedSetting({.channels_last = true,
+                           .half_group_norm = true,
+                           .torch = {.major = 2, .minor = 11},
+                           .power_limit_w = 300}),
+            "");
+  EXPECT_EQ(TracedSetting({.autocast = true}), R"({"autocast":"true"})");
+  EXPECT_EQ(TracedSetting({.autocast = true,
+                           .half_group_norm = true,
+                           .torch = {.major = 2, .minor = 4}}),
+            R"({"autocast":"true","group_norm":"half","torch":"2.0"})");
+  EXPECT_EQ(TracedSetting({.grad_mode = true}), R"({"grad_mode":"true"})");
+  EXPECT_EQ(TracedSetting({.mode = Mode::kTraining, .grad_mode = true}), "");
+}
+
+TEST(Setting, OfATraceLeadsBackToItself) {
+  for (const int major : {1, 2}) {
+    for (const int minor : {4, 5, 13}) {
+      const foretell::Run run{.autocast = true,
+                              .half_layer_norm = true,
+                              .torch = {.major = major, .minor = minor}};
+      const std::string traced = TracedSetting(run);
+      EXPECT_EQ(TracedSetting(Setting(traced).ToRun()), traced);
+    }
+  }
+}
+
 TEST(Setting, HoldsFurtherFields) {
   Setting setting(R"({"threads": 4})");
   setting.Set("host", "cpp");

@@ -93,7 +93,9 @@ TEST_F(RecurrentDecomposition, AnLstmIsItsSteps) {
               at::lstm(input_, Tensors{state_, state_}, w.All(), true, 1, 0,
                        true, false, false);
             }),
-            WorkOfCalls([&] { RunSteps(input_, {rows_, rows_}, w); }));
+            WorkOfCalls([&] {
+              RunSteps(input_, {rows_, rows_}, w);
+            }));
 }
 
 TEST_F(RecurrentDecomposition, AGruIsItsSteps) {
@@ -209,7 +211,9 @@ TEST_F(RecurrentDecomposition, CellsAreTwoProductsAndTheGates) {
               at::lstm_cell(input, Tensors{rows_, rows_}, lstm.input,
                             lstm.state, lstm.input_bias, lstm.state_bias);
             }),
-            WorkOfCalls([&] { step({rows_, rows_}, lstm); }));
+            WorkOfCalls([&] {
+              step({rows_, rows_}, lstm);
+            }));
   EXPECT_EQ(WorkOfOne([&] {
               at::gru_cell(input, rows_, gru.input, gru.state, gru.input_bias,
                            gru.state_bias);

@@ -13,10 +13,6 @@ constexpr TorchVersion kBefore2 = {.major = 1, .minor = 13};
 constexpr TorchVersion kFrom2 = {.major = 2, .minor = 4};
 constexpr TorchVersion kFrom25 = {.major = 2, .minor = 5};
 
-constexpr Run AutocastOn(const TorchVersion& torch) {
-  return {.autocast = true, .torch = torch};
-}
-
 /// Two images of three heads, five queries and seven keys of eight numbers.
 constexpr char kFourDims[] = R"(%q = input f16[2,3,5,8]
 %k = input f16[2,3,7,8]
@@ -102,17 +98,16 @@ TEST(KernelAttention, IsWrittenOutBeforeFusion) {
   EXPECT_EQ(kernels[3].k, 7);
 }
 
-// Three casts of operands, then scores in f32 between half products.
+// Scores are f32 between half products.
 TEST(KernelAttention, BeforeFusionCastsTheScoresOfAutocast) {
   const std::vector<Kernel> kernels =
-      KernelsOf(kFourDims, AutocastOn(kBefore2));
-  ASSERT_THAT(ClassesOf(kernels),
-              ElementsAre("cast_down", "cast_down", "cast_down", "matmul",
-                          "multiply", "softmax", "cast_down", "matmul"));
-  EXPECT_EQ(kernels[5].bytes_in, 210 * 2);
-  EXPECT_EQ(kernels[5].bytes_out, 210 * 4);
-  EXPECT_EQ(kernels[6].bytes_in, 210 * 4);
-  EXPECT_EQ(kernels[6].bytes_out, 210 * 2);
+      KernelsOf(kFourDims, {.torch = kBefore2}, "autocast=f16");
+  ASSERT_THAT(ClassesOf(kernels), ElementsAre("matmul", "multiply", "softmax",
+                                              "cast_down", "matmul"));
+  EXPECT_EQ(kernels[2].bytes_in, 210 * 2);
+  EXPECT_EQ(kernels[2].bytes_out, 210 * 4);
+  EXPECT_EQ(kernels[3].bytes_in, 210 * 4);
+  EXPECT_EQ(kernels[3].bytes_out, 210 * 2);
 }
 
 /// Heads are cut out of rows, so that no two dimensions fold into one.

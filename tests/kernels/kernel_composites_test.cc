@@ -95,8 +95,7 @@ constexpr Setting kSettings[] = {
     {"Tf32", {}, "f32", "precision=tf32"},
     {"Half", {.torch = {2, 4}}, "f16", ""},
     {"BFloat", {}, "bf16", ""},
-    {"Autocast", {.autocast = true}, "f32", ""},
-    {"AutocastBefore25", {.autocast = true, .torch = {2, 4}}, "f32", ""},
+    {"BFloatBefore25", {.torch = {2, 4}}, "bf16", ""},
     {"ChannelsLast", {.channels_last = true}, "f16", ""},
 };
 
@@ -170,18 +169,6 @@ TEST(KernelComposites, AMaskStaysWithFusedAttention) {
   ASSERT_THAT(ClassesOf(kernels), ElementsAre("linear", "attention", "linear"));
   EXPECT_TRUE(kernels[1].variant);
   EXPECT_EQ(kernels[1].node, 0);
-}
-
-TEST(KernelComposites, AutocastCastsAParameterOnceInAndOutsideOfThem) {
-  const std::string text = Typed(
-      std::string(kBlockSources) + "%pre = linear(%x, %p, %c) : T[3,5,16]\n" +
-          kAttentionCall + "%post = linear(%y, %p, %c) : T[3,5,16]\n",
-      "f32");
-  int weights = 0;
-  for (const std::string& name : ClassesOf(text, kAutocast)) {
-    weights += name == "cast_weight" ? 1 : 0;
-  }
-  EXPECT_EQ(weights, 4);  // p and c, then w and b
 }
 
 // Recurrent layers: seven steps of two sequences.
@@ -266,43 +253,6 @@ TEST(KernelComposites, ABatchBeforeTheStepsIsTurnedAndTurnedBack) {
               ElementsAre("copy", "linear", "linear", "elementwise", "copy"));
 }
 
-TEST(KernelComposites, AutocastRunsRecurrentLayersInHalf) {
-  const std::vector<Kernel> kernels =
-      KernelsOf(Lstm("f32[7,2,8]", 200, "", "f32[7,2,200]"), kAutocast);
-  EXPECT_THAT(ClassesOf(kernels),
-              ElementsAre("cast_down", "cast_down", "cast_weight",
-                          "cast_weight", "cast_weight", "cast_weight", "linear",
-                          "linear", "elementwise"));
-  EXPECT_EQ(kernels.back().element_bytes_in, kHalfBytes);
-  EXPECT_EQ(kernels[7].arithmetic, Precision::kFp16);
-}
-
-// Losses and distances: FP32 under autocast.
-
-TEST(KernelComposites, AutocastTakesLossesInFloat) {
-  EXPECT_THAT(ClassesOf("%x = input f16[4,6]\n"
-                        "%h = linear(%x, parameter f16[6,6]) : f16[4,6]\n"
-                        "%y = l1_loss(%h, %x) {reduction=1} : f16[]\n"
-                        "| %s = sub(%h, %x) : f16[4,6]\n"
-                        "| %a = abs(%s) : f16[4,6]\n"
-                        "| %y = mean(%a)\n",
-                        kAutocast),
-              ElementsAre("cast_down", "cast_weight", "linear", "cast_up",
-                          "add", "elementwise", "reduce"));
-}
-
-TEST(KernelComposites, AutocastReachesTheOperatorsInside) {
-  EXPECT_THAT(
-      ClassesOf("%x = input f16[4,6]\n"
-                "%h = linear(%x, parameter f16[6,6]) : f16[4,6]\n"
-                "%y = tensordot(%h, %x) {dims_self=[1], "
-                "dims_other=[1]} : f16[4,4]\n"
-                "| %t = permute(%x) {dims=[1, 0]} : f16[6,4] alias %x\n"
-                "| %y = mm(%h, %t)\n",
-                kAutocast),
-      ElementsAre("cast_down", "cast_weight", "linear", "cast_down", "linear"));
-}
-
 // PyTorch runs these in every step, whatever they are made of.
 TEST(KernelComposites, CallsOnConstantsLaunchKernels) {
   EXPECT_THAT(ClassesOf("%x = input f32[4]\n%i = buffer i64[4]\n"
@@ -317,16 +267,13 @@ TEST(KernelComposites, EinsumCopiesWhatDoesNotFold) {
       "%x = input f32[2,3,5,4]\n%y = input f32[3,7,4]\n"
       "%z = einsum(%x, %y) {equation=\"bhwc,hkc->bhwk\"} : f32[2,3,5,7]\n";
   EXPECT_THAT(ClassesOf(text), ElementsAre("copy", "matmul_fp32"));
-  EXPECT_THAT(ClassesOf(text, kAutocast),
-              ElementsAre("cast_down", "cast_down", "matmul"));
 }
 
-TEST(KernelComposites, EinsumOfThreeIsTwoProductsUnderAutocastToo) {
+TEST(KernelComposites, EinsumOfThreeIsTwoProducts) {
   EXPECT_THAT(ClassesOf("%x = input f32[4,4]\n"
                         "%z = einsum(%x, %x, %x) {equation=\"ij,jk,kl->il\"} "
-                        ": f32[4,4]\n",
-                        kAutocast),
-              ElementsAre("cast_down", "matmul", "matmul"));
+                        ": f32[4,4]\n"),
+              ElementsAre("matmul_fp32", "matmul_fp32"));
 }
 
 // Robustness: whatever a graph claims, there are kernels or an error.

@@ -17,18 +17,21 @@ const std::filesystem::path kFolder =
 
 struct GoldenMode {
   const char* file;
+  const char* graph;
   Run mode;
 };
 
 constexpr GoldenMode kModes[] = {
-    {"as_traced.kernels", {}},
-    {"autocast.kernels", {.autocast = true, .restore_folded_norms = true}},
+    {"as_traced.kernels", "block.graph", {}},
+    {"autocast.kernels",
+     "block_autocast.graph",
+     {.restore_folded_norms = true}},
     {"autocast_before_2_0.kernels",
-     {.autocast = true,
-      .torch = {.major = 1, .minor = 13},
-      .restore_folded_norms = true}},
+     "block_autocast.graph",
+     {.torch = {.major = 1, .minor = 13}, .restore_folded_norms = true}},
     {"autocast_channels_last.kernels",
-     {.autocast = true, .channels_last = true, .restore_folded_norms = true}},
+     "block_autocast.graph",
+     {.channels_last = true, .restore_folded_norms = true}},
 };
 
 std::string Read(const std::filesystem::path& path) {
@@ -59,7 +62,7 @@ std::string LineOf(const OperatorGraph& graph, const Kernel& kernel) {
 class GoldenKernels : public testing::TestWithParam<GoldenMode> {};
 
 TEST_P(GoldenKernels, AreListedAsRecorded) {
-  const OperatorGraph graph = ParseGraph(Read(kFolder / "block.graph"));
+  const OperatorGraph graph = ParseGraph(Read(kFolder / GetParam().graph));
   std::string text;
   for (const Kernel& kernel : ExpandKernels(graph, GetParam().mode)) {
     text += LineOf(graph, kernel);

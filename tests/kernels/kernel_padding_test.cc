@@ -51,29 +51,5 @@ TEST(KernelPadding, FillsInItsGeneralOperatorAsWell) {
               ElementsAre("pad"));
 }
 
-TEST(KernelPadding, TakesTheCastImageUnderAutocast) {
-  const std::vector<Kernel> kernels = KernelsOf(kSame, kAutocast);
-  ASSERT_THAT(ClassesOf(kernels),
-              ElementsAre("cast_down", "cast_weight", "cast_weight", "fill",
-                          "copy", "conv_stem", "add"));
-  EXPECT_EQ(kernels[3].bytes_out, 2 * 2 * 4 * 17 * 17);
-  EXPECT_EQ(kernels[5].arithmetic, Precision::kFp16);
-}
-
-TEST(KernelPadding, IsNoneOfItsOwnWhereBothSidesAreAlike) {
-  for (const char* attributes : {"padding=\"same\"", "padding=\"valid\"",
-                                 "padding=\"same\", dilation=[2,2]"}) {
-    const bool is_dilated =
-        std::string(attributes).find("dilation") != std::string::npos;
-    const std::string window = is_dilated ? "4,4" : "3,3";
-    EXPECT_THAT(
-        ClassesOf("%x = input f32[2,8,16,16]\n%y = conv2d(%x, "
-                  "parameter f32[6,8," +
-                  window + "]) {" + attributes + "} : f32[2,6,16,16]\n"),
-        ElementsAre("conv_dense"))
-        << attributes;
-  }
-}
-
 }  // namespace
 }  // namespace foretell::cost

@@ -107,7 +107,6 @@ TEST(KernelProducts, DepthwiseConvolutionsAreCudnnsInHalfPrecisionAlone) {
   EXPECT_EQ(ClassOf({.dtype = "f32"}), kNative);
   EXPECT_EQ(ClassOf({.dtype = "bf16"}), kNative);
   EXPECT_EQ(ClassOf({.dtype = "bf16"}, {.channels_last = true}), kCudnn);
-  EXPECT_EQ(ClassOf({.dtype = "f32"}, {.autocast = true}), kCudnn);
 }
 
 TEST(KernelProducts, DepthwiseConvolutionsOfSmallImagesAreNative) {

@@ -93,16 +93,15 @@ TEST(KernelTraffic, ReadsNoMoreOfAnExpandedTensorThanItsStorage) {
 TEST(KernelTraffic, OfAMaximumPoolingWritesIndicesThatNobodyGets) {
   const std::string input = "%x = input f16[2,8,4,4]\n";
   const std::int64_t values = 2 * 8 * 2 * 2;
-  EXPECT_EQ(LastKernel(input +
-                       "%y = max_pool2d(%x) {kernel_size=[2,2]} : "
-                       "f16[2,8,2,2]\n")
+  EXPECT_EQ(LastKernel(input + "%y = max_pool2d(%x) {kernel_size=[2,2]} : "
+                               "f16[2,8,2,2]\n")
                 .bytes_out,
             values * (2 + 8));
-  EXPECT_EQ(LastKernel(input +
-                       "%y, %i = max_pool2d_with_indices(%x) "
-                       "{kernel_size=[2,2]} : f16[2,8,2,2], i64[2,8,2,2]\n")
-                .bytes_out,
-            values * (2 + 8));
+  EXPECT_EQ(
+      LastKernel(input + "%y, %i = max_pool2d_with_indices(%x) "
+                         "{kernel_size=[2,2]} : f16[2,8,2,2], i64[2,8,2,2]\n")
+          .bytes_out,
+      values * (2 + 8));
 }
 
 TEST(KernelTraffic, OfPaddingFillsAndCopies) {

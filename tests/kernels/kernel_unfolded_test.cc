@@ -94,14 +94,6 @@ TEST(KernelUnfolded, TakesSixteenBitsAndMoreThanOneElement) {
   EXPECT_THAT(classes("f16", "[8,4,1,1,1]"), ElementsAre("conv_stem"));
 }
 
-TEST(KernelUnfolded, TakesWhatAutocastCasts) {
-  const std::string text = Convolution("f32", ", weight f32[8,4,3,3,3]",
-                                       "padding=[1,1,1]} : f32[2,8,6,6,6]");
-  EXPECT_THAT(
-      ClassesOf(text, kAutocast),
-      ElementsAre("cast_down", "cast_weight", "fill", "copy_hidden", "linear"));
-}
-
 TEST(KernelUnfolded, LeavesImagesAndDepthwiseConvolutionsAlone) {
   EXPECT_THAT(ClassesOf(R"(%x = input f16[2,8,6,6]
 %y = conv2d(%x, weight f16[8,8,3,3]) {padding=[1,1]} : f16[2,8,6,6]

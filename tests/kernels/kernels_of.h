@@ -29,7 +29,4 @@ inline std::vector<std::string> ClassesOf(const std::string& body,
   return ClassesOf(KernelsOf(body, mode));
 }
 
-/// Automatic mixed precision, all else by default.
-inline constexpr Run kAutocast = {.autocast = true};
-
 }  // namespace foretell::cost

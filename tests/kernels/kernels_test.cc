@@ -63,11 +63,12 @@ TEST(Kernels, ReadAnOperandOnceThatIsGivenTwice) {
 TEST(Kernels, KnowWhichNodeLaunchesThem) {
   const std::vector<Kernel> kernels = KernelsOf(R"(%x = input f32[8,32]
 %v = view(%x) {size=[256]} : f32[256] alias %x
-%y = linear(%x, parameter f32[16,32]) : f32[8,16]
-)",
-                                                kAutocast);
-  ASSERT_EQ(kernels.size(), 3);
-  for (const Kernel& kernel : kernels) EXPECT_EQ(kernel.node, 1);
+%y = logit(%x) {eps=0.1} : f32[8,32]
+%z = linear(%x, parameter f32[16,32]) : f32[8,16]
+)");
+  ASSERT_EQ(kernels.size(), 2);
+  EXPECT_EQ(kernels[0].node, 1);
+  EXPECT_EQ(kernels[1].node, 2);
 }
 
 TEST(Kernels, AreThoseOfTheBackwardPassToo) {
@@ -145,8 +146,7 @@ TEST(Kernels, TakeTensorsWithoutElements) {
 %b = flatten(%a) {start_dim=1, end_dim=-1} : f32[0,128] alias %a
 %c = linear(%b, parameter f32[4,128]) : f32[0,4]
 %d = softmax(%c) {dim=-1} : f32[0,4]
-)",
-                                                kAutocast);
+)");
   EXPECT_EQ(kernels.back().Bytes(), 0);
   EXPECT_EQ(kernels.back().macs, 0);
 }
@@ -187,14 +187,6 @@ TEST(ConvolutionBias, IsAddedToTheResultInPlace) {
   EXPECT_TRUE(bias.variant);
 }
 
-TEST(ConvolutionBias, IsOfTheResultsTypeUnderAutocast) {
-  const Kernel bias =
-      KernelsOf(Named("stem.weight", "stem.bias"), kAutocast).back();
-  EXPECT_EQ(bias.bytes_in, 2 * 2 * 8 * 16);
-  EXPECT_EQ(bias.bytes_weight, 2 * 8);
-  EXPECT_EQ(bias.element_bytes_out, 2);
-}
-
 TEST(ConvolutionBias, OfPyTorchsDepthwiseKernelIsAddedOnTheWay) {
   const std::string depthwise =
       "%x = input f32[2,8,4,4]\n%y = conv2d(%x, parameter f32[8,1,1,1], "
@@ -212,12 +204,10 @@ TEST(ConvolutionBias, OfTransposedConvolutionsIsAddedToo) {
 }
 
 TEST(FoldedNorm, ReadsAndWritesTheConvolutionsResult) {
-  foretell::Run mode = kRestored;
-  mode.autocast = true;
   const Kernel norm =
-      KernelsOf(Named("onnx::Conv_10", "onnx::Conv_11"), mode).back();
-  EXPECT_EQ(norm.bytes_in, 256 * 2);
-  EXPECT_EQ(norm.bytes_out, 256 * 2);
+      KernelsOf(Named("onnx::Conv_10", "onnx::Conv_11"), kRestored).back();
+  EXPECT_EQ(norm.bytes_in, 256 * 4);
+  EXPECT_EQ(norm.bytes_out, 256 * 4);
   EXPECT_EQ(norm.channels_in, 8);
   EXPECT_EQ(norm.positions, 16);
   EXPECT_EQ(norm.macs, 0);

@@ -102,9 +102,8 @@ constexpr const char* kValues[] = {"-9223372036854775808",
                                    "[9, -9, 9, 9, 9, 9, 9, 9, 9, 9]",
                                    "\"x\""};
 
-const Run kRuns[] = {
-    Run{},
-    Run{.autocast = true, .channels_last = true, .restore_folded_norms = true}};
+const Run kRuns[] = {Run{},
+                     Run{.channels_last = true, .restore_folded_norms = true}};
 
 TEST(LyingGraphs, OfAnyOperandsAreExpandedOrRefused) {
   int expanded = 0;

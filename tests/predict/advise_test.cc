@@ -115,9 +115,8 @@ TEST(Advise, RecommendsWhatKeepsTheNumericsWhereThatIsEnough) {
   EXPECT_TRUE(one.combinations.empty());
   const Advice two = AdviseTraining(600);
   ASSERT_TRUE(two.smallest);
-  EXPECT_THAT(two.smallest->names,
-              ElementsAre("activation checkpointing",
-                          "gradient accumulation 2 x 3"));
+  EXPECT_THAT(two.smallest->names, ElementsAre("activation checkpointing",
+                                               "gradient accumulation 2 x 3"));
   EXPECT_TRUE(two.smallest->keeps_numerics);
 }
 
@@ -156,8 +155,7 @@ TEST(Advise, HalvesABatchUntilItFits) {
   const auto by_sample = [](const StepSetup& setup) {
     return Taking(10.0 * 64 / static_cast<double>(setup.parts), 8);
   };
-  const Advice advice =
-      Advise(request, A100(), by_sample);
+  const Advice advice = Advise(request, A100(), by_sample);
   ASSERT_TRUE(advice.smallest);
   EXPECT_THAT(advice.smallest->names, ElementsAre("8 batches of 8"));
   // 8 runs of 8 ms, where one of 64 took 8.

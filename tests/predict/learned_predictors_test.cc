@@ -23,6 +23,35 @@ constexpr char kNetwork[] = R"(graph "g" mode=inference precision=fp16 batch=64
 output %c
 )";
 
+/// A convolution of 256 channels with its norm, from FP32 under autocast.
+std::string Convolved(const std::string& name, const std::string& input) {
+  const std::string shape = "[64,256,14,14]";
+  return "%w" + name + " = parameter f32[256,256,3,3]\n%v" + name + " = to(%w" +
+         name + ") {autocast=true} : f16[256,256,3,3]\n%c" + name +
+         " = conv2d(%" + input + ", %v" + name + ") {padding=[1,1]} : f16" +
+         shape + "\n%" + name + " = batch_norm(%c" + name +
+         ", %n, %n, %n, %n) : f16" + shape + "\n";
+}
+
+/// Sixteen residual blocks, traced under autocast.
+std::string CastNetwork() {
+  const std::string type = "f16[64,256,14,14]";
+  std::string text =
+      "graph \"g\" autocast=f16 batch=64\n%x = input f32[64,256,14,14]\n"
+      "%n = parameter f32[256]\n%r0 = to(%x) {autocast=true} : " +
+      type + "\n";
+  for (int i = 0; i < 16; ++i) {
+    const std::string number = std::to_string(i);
+    const std::string next = std::to_string(i + 1);
+    text += Convolved("a" + number, "r" + number) + "%b" + number +
+            " = relu(%a" + number + ") : " + type + "\n" +
+            Convolved("d" + number, "b" + number) + "%s" + number +
+            " = add(%d" + number + ", %r" + number + ") : " + type + "\n%r" +
+            next + " = relu(%s" + number + ") : " + type + "\n";
+  }
+  return text + "output %r16\n";
+}
+
 constexpr char kStep[] = R"(graph "g" mode=training precision=fp32 batch=64
 %x = input f32[64,3,224,224]
 %a = conv2d(%x, weight f32[64,3,7,7]) {stride=[2,2], padding=[3,3]} : f32[64,64,112,112] saved
@@ -43,9 +72,9 @@ constexpr Run kAmp = {.autocast = true, .host = Host::kCpp};
 
 TEST(LearnedPredictors, KnowLatencyUnderAutocastWhereItWasMeasured) {
   const Prediction analytic =
-      Predicted(kNetwork, "rtx-4090", kAmp, Method::kAnalytic);
+      Predicted(CastNetwork(), "rtx-4090", kAmp, Method::kAnalytic);
   const Prediction learned =
-      Predicted(kNetwork, "rtx-4090", kAmp, Method::kLearned);
+      Predicted(CastNetwork(), "rtx-4090", kAmp, Method::kLearned);
   EXPECT_EQ(analytic[Target::kLatency].source.method, "analytic, uncalibrated");
   EXPECT_EQ(learned[Target::kLatency].source.method, "learned from timm");
   EXPECT_EQ(learned[Target::kMemory].source.method, "analytic, uncalibrated");
@@ -87,9 +116,9 @@ TEST(LearnedPredictors, CountWhatTheOptimizerKeeps) {
 
 TEST(LearnedPredictors, KeepThePartsOfALatencyInProportion) {
   const Prediction analytic =
-      Predicted(kNetwork, "rtx-4090", kAmp, Method::kAnalytic);
+      Predicted(CastNetwork(), "rtx-4090", kAmp, Method::kAnalytic);
   const Prediction learned =
-      Predicted(kNetwork, "rtx-4090", kAmp, Method::kLearned);
+      Predicted(CastNetwork(), "rtx-4090", kAmp, Method::kLearned);
   const double ratio =
       learned[Target::kLatency].value / analytic[Target::kLatency].value;
   EXPECT_NEAR(learned.cost.memory_ms, analytic.cost.memory_ms * ratio, 1e-9);
@@ -107,9 +136,9 @@ TEST(LearnedPredictors, StayAnalyticWithoutAutocast) {
 
 TEST(LearnedPredictors, AreLessSureOfDevicesThatWereNotMeasured) {
   const Prediction known =
-      Predicted(kNetwork, "rtx-4090", kAmp, Method::kLearned);
+      Predicted(CastNetwork(), "rtx-4090", kAmp, Method::kLearned);
   const Prediction prediction =
-      Predicted(kNetwork, "a100-sxm4-40gb", kAmp, Method::kLearned);
+      Predicted(CastNetwork(), "a100-sxm4-40gb", kAmp, Method::kLearned);
   EXPECT_EQ(prediction[Target::kLatency].source.method,
             "analytic averaged with learned from timm");
   const auto width = [](const Prediction& one) {
@@ -124,7 +153,7 @@ TEST(LearnedPredictors, AreLessSureOfDevicesThatWereNotMeasured) {
 
 TEST(LearnedPredictors, AreNotAskedOfAnA100UnlessTheUserDoes) {
   const auto warnings = [](const char* device) {
-    return Predicted(kNetwork, device, kAmp).AllWarnings();
+    return Predicted(CastNetwork(), device, kAmp).AllWarnings();
   };
   EXPECT_THAT(warnings("a100-sxm4-40gb"), IsEmpty());
   EXPECT_THAT(warnings("a40"),
@@ -133,7 +162,7 @@ TEST(LearnedPredictors, AreNotAskedOfAnA100UnlessTheUserDoes) {
 
 TEST(LearnedPredictors, LeaveStrangeGraphsAnalyticEvenWhenAsked) {
   // A network of a single kind of kernel.
-  constexpr char kStrange[] = R"(graph "g" precision=fp16 batch=64
+  constexpr char kStrange[] = R"(graph "g" autocast=f16 batch=64
 %x = input f16[64,64,256,256]
 %a = upsample_nearest2d(%x) : f16[64,64,512,512]
 )";
@@ -150,8 +179,7 @@ TEST(LearnedPredictors, LeaveStrangeGraphsAnalyticEvenWhenAsked) {
 }
 
 TEST(LearnedPredictors, DoNotBeatTheDispatchOfTheCpu) {
-  std::string text =
-      "graph \"g\" precision=fp16 batch=1\n%x0 = input f16[64]\n";
+  std::string text = "graph \"g\" autocast=f16 batch=1\n%x0 = input f16[64]\n";
   for (int i = 0; i < 200; ++i) {
     text += "%x" + std::to_string(i + 1) + " = relu(%x" + std::to_string(i) +
             ") : f16[64]\n";

@@ -84,8 +84,16 @@ TEST(MakePredictor, StatesTheRunWithTheStepOfTheGraph) {
   EXPECT_TRUE(prediction.run.channels_last);
 }
 
+TEST(MakePredictor, RejectsAGraphWithoutTheAutocastOfTheRun) {
+  const Predictor predictor = Predictor::Make(A100(), {.autocast = true});
+  ExpectError(ErrorCode::kInvalidArgument,
+              "graph 'g' was traced without: set TraceOptions::autocast",
+              [&] { predictor.Predict(ParseGraph(kText)); });
+}
+
 TEST(MakePredictor, ListsGeneralWarningsFirst) {
   std::string text = kText;
+  text.replace(text.find("batch"), 0, "autocast=f16 ");
   text.replace(text.find("output"), std::string::npos,
                "%c = frobnicate(%b) : f32[64,64,112,112]\noutput %c\n");
   const Prediction prediction =

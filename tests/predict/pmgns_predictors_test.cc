@@ -87,7 +87,8 @@ TEST(Pmgns, SeesThePrecisionAndTheDevice) {
 }
 
 TEST(Pmgns, TakesTheLatencyUnderAutocastFromMeasurements) {
-  const std::string text = With(kPmgnsPass, "precision=fp32", "precision=fp16");
+  const std::string text =
+      With(kPmgnsPass, "precision=fp32", "precision=fp32 autocast=f16");
   const foretell::Run run = {.autocast = true, .host = Host::kCpp};
   const Prediction prediction = Answer(text, kA100, run);
   EXPECT_EQ(MethodOf(prediction, Target::kLatency),

@@ -43,13 +43,13 @@ std::vector<std::string> KeysOf(const Json& json) {
 
 TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
   const Json json = ReportToJson(TestReport());
-  EXPECT_THAT(
-      KeysOf(json),
-      ElementsAre("model", "format", "device", "environment", "mode",
-                  "optimizer", "loss", "setup", "precision", "autocast", "grad_mode",
-                  "batch", "verdict", "parameters", "operators",
-                  "static_features", "weights", "inputs", "outputs", "memory", "latency", "energy", "method",
-                  "coverage", "warnings", "mig"));
+  EXPECT_THAT(KeysOf(json),
+              ElementsAre("model", "format", "device", "environment", "mode",
+                          "optimizer", "loss", "setup", "precision", "autocast",
+                          "grad_mode", "batch", "verdict", "parameters",
+                          "operators", "static_features", "weights", "inputs",
+                          "outputs", "memory", "latency", "energy", "method",
+                          "coverage", "warnings", "mig"));
   EXPECT_THAT(KeysOf(json["static_features"]),
               ElementsAre("macs", "batch", "convolutions", "dense", "relus"));
   EXPECT_THAT(
@@ -66,11 +66,10 @@ TEST(ReportJson, HasTheDocumentedFieldsInOrder) {
       ElementsAre("outcome", "estimate_mib", "at_most_mib", "usable_mib",
                   "samples_per_s", "tokens_per_s", "cards", "parts",
                   "suggestion", "title", "inputs", "place", "lines"));
-  EXPECT_THAT(
-      KeysOf(json["latency"]),
-      ElementsAre("ms", "interval_ms", "source", "compute_ms", "memory_ms",
-                  "overhead_ms", "bound", "gpu_ms", "dispatch_ms", "host",
-                  "host_name", "host_factor"));
+  EXPECT_THAT(KeysOf(json["latency"]),
+              ElementsAre("ms", "interval_ms", "source", "compute_ms",
+                          "memory_ms", "overhead_ms", "bound", "gpu_ms",
+                          "dispatch_ms", "host", "host_name", "host_factor"));
   EXPECT_THAT(KeysOf(json["energy"]),
               ElementsAre("j", "interval_j", "source", "average_power_w",
                           "power_limit_w"));

@@ -66,8 +66,8 @@ TEST(Outcome, IsTightWhereTheCacheMustBeGivenBack) {
 
 TEST(Summary, BeginsWithTheVerdictInGib) {
   Report report = ReportOf(SmallGraph());
-  report.recommendation.whole_device = VerdictOf(
-      9.5 * kMibPerGib, 11.25 * kMibPerGib, 0, 40 * 1024);
+  report.recommendation.whole_device =
+      VerdictOf(9.5 * kMibPerGib, 11.25 * kMibPerGib, 0, 40 * 1024);
   report.recommendation.profile = "3g.20gb";
   const Summary summary = Summarize(report);
   EXPECT_EQ(summary.lines.front().label, "FITS");
@@ -113,8 +113,7 @@ TEST(Summary, CountsSamplesPerSecond) {
   report.prediction[Target::kLatency].value = 4;
   EXPECT_DOUBLE_EQ(ThroughputOf(report).samples_per_s, 2000);
   EXPECT_FALSE(ThroughputOf(report).tokens_per_s);
-  EXPECT_THAT(LineOf(Summarize(report), "speed"),
-              HasSubstr("4 ms per batch"));
+  EXPECT_THAT(LineOf(Summarize(report), "speed"), HasSubstr("4 ms per batch"));
 }
 
 TEST(Summary, CountsTheTokensOfAMatrixOfIntegers) {

@@ -6,12 +6,8 @@
 #include <set>
 #include <string>
 
-#include "src/kernels/autocast.h"
-
 namespace foretell {
 namespace {
-
-using cost::AutocastRule;
 
 std::string ShortName(const c10::OperatorName& name) {
   return c10::toString(name).substr(std::string("aten::").size());
@@ -49,56 +45,6 @@ TEST(AutocastRules, NameOverloadsThatExist) {
     ASSERT_TRUE(op) << name;
     EXPECT_EQ(AutocastPolicyOf(*op), policy) << name;
   }
-}
-
-/// What a graph without overloads and types can say of `policy`.
-AutocastRule RuleFor(AutocastPolicy policy) {
-  switch (policy) {
-    case AutocastPolicy::kLower:
-    case AutocastPolicy::kLowerAll:
-      return AutocastRule::kHalf;
-    case AutocastPolicy::kFloat:
-      return AutocastRule::kFloat;
-    case AutocastPolicy::kFloatResult:
-    case AutocastPolicy::kFloatOverload:
-      return AutocastRule::kFloatInside;
-    case AutocastPolicy::kLeave:
-    case AutocastPolicy::kPromote:
-    case AutocastPolicy::kRefused:
-      break;
-  }
-  return AutocastRule::kPromote;
-}
-
-/// Operators of the lists whose rule for graphs without casts is another one:
-/// it knows kinds and a few names. The learned latency was trained with those
-/// rules.
-std::string Different() {
-  std::set<std::string> names;
-  for (const auto& [name, policy] : AutocastRules()) {
-    const std::string target = name.substr(0, name.find('.'));
-    const Node node = {.target = target, .kind = OpKindOf(target)};
-    if (cost::AutocastRuleOf(node) != RuleFor(policy)) names.insert(target);
-  }
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : " ") + name;
-  }
-  return text;
-}
-
-constexpr char kRulesThatDiffer[] =
-    "_thnn_fused_gru_cell _thnn_fused_lstm_cell _upsample_bicubic2d_aa "
-    "_upsample_bilinear2d_aa _upsample_nearest_exact1d "
-    "_upsample_nearest_exact2d _upsample_nearest_exact3d acos asin bilinear "
-    "cosh cumprod dot erfinv expm1 frobenius_norm grid_sampler index_put "
-    "linalg_matrix_norm log10 log1p log2 nuclear_norm prelu rms_norm "
-    "scatter_add sinh tan tensordot upsample_bicubic2d upsample_bilinear2d "
-    "upsample_linear1d upsample_nearest1d upsample_nearest2d "
-    "upsample_nearest3d upsample_trilinear3d vdot";
-
-TEST(AutocastRules, DifferFromThoseOfPlainGraphsWhereItIsSaid) {
-  EXPECT_EQ(Different(), kRulesThatDiffer);
 }
 
 }  // namespace

@@ -155,6 +155,23 @@ TEST(Autocast, StandsInTheTextOfTheGraph) {
             text);
 }
 
+TEST(Autocast, KeepsNormsInHalfWhereTheRunDoes) {
+  const program_test::Network norms = Stateless([](const at::Tensor& x) {
+    return at::group_norm(at::layer_norm(x, {x.size(1)}), 2);
+  });
+  const auto type_of = [&](std::string_view target, TraceOptions options) {
+    options.autocast = DType::kF16;
+    const OperatorGraph graph = TraceOf(norms, options);
+    const auto node = std::ranges::find(graph.nodes(), target, &Node::target);
+    return graph.value(node->outputs.front()).type.dtype;
+  };
+  EXPECT_EQ(type_of("layer_norm", {}), DType::kF32);
+  EXPECT_EQ(type_of("group_norm", {}), DType::kF32);
+  EXPECT_EQ(type_of("layer_norm", {.half_layer_norm = true}), DType::kF16);
+  EXPECT_EQ(type_of("group_norm", {.half_layer_norm = true}), DType::kF32);
+  EXPECT_EQ(type_of("group_norm", {.half_group_norm = true}), DType::kF16);
+}
+
 TEST(Autocast, LeavesAPlainTraceAlone) {
   const OperatorGraph graph = TraceOf(TwoLinears(), {});
   EXPECT_THAT(TargetsOf(graph), ElementsAre("linear", "relu", "linear"));
@@ -187,9 +204,9 @@ at::ScalarType TypeOfProduct() {
 }
 
 TEST(Autocast, TheInnermostRegionCounts) {
-  const AutocastRegion region(c10::DeviceType::Meta, at::kHalf);
+  const AutocastRegion region(c10::DeviceType::Meta, {at::kHalf});
   {
-    const AutocastRegion inner(c10::DeviceType::Meta, at::kBFloat16);
+    const AutocastRegion inner(c10::DeviceType::Meta, {at::kBFloat16});
     EXPECT_EQ(TypeOfProduct(), at::kBFloat16);
   }
   EXPECT_EQ(TypeOfProduct(), at::kHalf);
@@ -197,12 +214,12 @@ TEST(Autocast, TheInnermostRegionCounts) {
 
 TEST(Autocast, PausesAndGoesOn) {
   {
-    const AutocastRegion region(c10::DeviceType::Meta, at::kHalf);
+    const AutocastRegion region(c10::DeviceType::Meta, {at::kHalf});
     {
       const AutocastPause pause;
       EXPECT_EQ(TypeOfProduct(), at::kFloat);
       EXPECT_FALSE(in_autocast);
-      const AutocastRegion inner(c10::DeviceType::Meta, at::kBFloat16);
+      const AutocastRegion inner(c10::DeviceType::Meta, {at::kBFloat16});
       EXPECT_EQ(TypeOfProduct(), at::kBFloat16);
     }
     EXPECT_EQ(TypeOfProduct(), at::kHalf);

@@ -70,10 +70,13 @@ TEST(ParseInput, BracketsMayBeLeftOutWithTheType) {
 }
 
 TEST(ParseInput, TypesHaveTheNamesOfPyTorch) {
-  for (const auto& [text, type] :
-       {std::pair("float32[8,3]", "f32[8,3]"), {"torch.bfloat16[8]", "bf16[8]"},
-        {"int64[8]", "i64[8]"}, {"half[8]", "f16[8]"}, {"float[8]", "f32[8]"},
-        {"ids=Long[8]", "i64[8]"}, {"torch.uint8[8]", "u8[8]"}}) {
+  for (const auto& [text, type] : {std::pair("float32[8,3]", "f32[8,3]"),
+                                   {"torch.bfloat16[8]", "bf16[8]"},
+                                   {"int64[8]", "i64[8]"},
+                                   {"half[8]", "f16[8]"},
+                                   {"float[8]", "f32[8]"},
+                                   {"ids=Long[8]", "i64[8]"},
+                                   {"torch.uint8[8]", "u8[8]"}}) {
     EXPECT_EQ(ToString(ParseInput(text).type), type) << text;
   }
 }
@@ -136,9 +139,9 @@ TEST(BindInputs, ALengthIsTheOnlyOpenDimensionButForTheBatch) {
                     Spec("mask", {Named("batch"), Named("s27")})},
                    WithLength()),
               ElementsAre("ids=f32[2,7]", "mask=f32[2,7]"));
-  EXPECT_THAT(Bind({Spec("ids", {Named("s0"), Named("s27"), Fixed(3)})},
-                   WithLength()),
-              ElementsAre("ids=f32[2,7,3]"));
+  EXPECT_THAT(
+      Bind({Spec("ids", {Named("s0"), Named("s27"), Fixed(3)})}, WithLength()),
+      ElementsAre("ids=f32[2,7,3]"));
   EXPECT_THAT(Bind({Spec("ids", {Free(), Free()})}, WithLength()),
               ElementsAre("ids=f32[2,7]"));
 }
@@ -157,9 +160,8 @@ TEST(BindInputs, ALengthIsTheOneThatIsCalledSo) {
 TEST(BindInputs, ALengthMayBeTheOneThatTheFileFixes) {
   EXPECT_THAT(Bind({Spec("ids", {Named("batch"), Fixed(7)})}, WithLength()),
               ElementsAre("ids=f32[2,7]"));
-  EXPECT_THAT(
-      Refusal({Spec("ids", {Named("batch"), Fixed(9)})}, WithLength()),
-      HasSubstr("--seq-len 7: the model leaves no length open"));
+  EXPECT_THAT(Refusal({Spec("ids", {Named("batch"), Fixed(9)})}, WithLength()),
+              HasSubstr("--seq-len 7: the model leaves no length open"));
 }
 
 TEST(BindInputs, ALengthThatMayBeSeveralNamesThem) {

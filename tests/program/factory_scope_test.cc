@@ -38,9 +38,7 @@ TEST(FactoryScope, FollowsATensorThatIsGiven) {
 }
 
 TEST(FactoryScope, EndsWithItsLife) {
-  {
-    const FactoryScope scope(at::kMeta, at::kHalf);
-  }
+  { const FactoryScope scope(at::kMeta, at::kHalf); }
   EXPECT_TRUE(at::empty({1}).is_cpu());
   EXPECT_EQ(at::empty({1}).scalar_type(), at::kFloat);
 }

@@ -175,25 +175,24 @@ TEST(MetaNormalization, HasTheShapesOfTheCpu) {
   ExpectMetaAgreesWithCpu(kCases);
 }
 
-#define FORETELL_UNARY(op)                                           \
-  {                                                                  \
-#op, {F({3, 4, 5}) },                                            \
-          [](const Tensors& t) -> Tensors { return {at::op(t[0])}; } \
+#define FORETELL_UNARY(op)                                         \
+  {                                                                \
+    #op, {F({3, 4, 5})},                                           \
+        [](const Tensors& t) -> Tensors { return {at::op(t[0])}; } \
   }
-#define FORETELL_UNARY_LAST(op)                                     \
-  {                                                                 \
-#op " channels-last",                                           \
-        {Last({2, 3, 4, 5}) },                                      \
-         [](const Tensors& t) -> Tensors { return {at::op(t[0])}; } \
+#define FORETELL_UNARY_LAST(op)                                    \
+  {                                                                \
+    #op " channels-last", {Last({2, 3, 4, 5})},                    \
+        [](const Tensors& t) -> Tensors { return {at::op(t[0])}; } \
   }
 // The in-place variant runs on a copy: leaves may not be overwritten.
-#define FORETELL_IN_PLACE(op)                                  \
-  {                                                            \
-#op, {Last({2, 3, 4, 5})}, [](const Tensors& t) -> Tensors { \
+#define FORETELL_IN_PLACE(op)                                    \
+  {                                                              \
+    #op, {Last({2, 3, 4, 5})}, [](const Tensors& t) -> Tensors { \
       at::Tensor copy = t[0] * 2;                                \
       at::op(copy);                                              \
       return {copy};                                             \
-    } \
+    }                                                            \
   }
 
 TEST(MetaActivation, TakesTheGradientOfMishInOneOperator) {

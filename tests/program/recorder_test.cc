@@ -163,13 +163,12 @@ TEST_F(RecorderTest, AConvolutionListsThePadThatAWordAsksFor) {
   const OperatorGraph graph = recorder.Finish();
   EXPECT_THAT(CallsOfLast(graph),
               ElementsAre("fill_", "narrow", "narrow", "copy_", "convolution"));
-  EXPECT_EQ(graph.nodes().back().calls.back().macs,
-            graph.nodes().back().macs);
+  EXPECT_EQ(graph.nodes().back().calls.back().macs, graph.nodes().back().macs);
 }
 
 TEST_F(RecorderTest, CallsInsideCastUnderAutocast) {
   Recorder recorder({}, at::kMeta);
-  const AutocastRegion region(c10::DeviceType::Meta, at::kHalf);
+  const AutocastRegion region(c10::DeviceType::Meta, {at::kHalf});
   at::matrix_power(Meta({4, 4}), 2);
   const OperatorGraph graph = recorder.Finish();
   std::vector<std::string> kernels;

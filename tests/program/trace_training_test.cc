@@ -240,16 +240,18 @@ Trace TrainWithResults(
 }
 
 TEST(TraceTraining, AFirstResultThatIsAScalarIsTheLoss) {
-  const Trace trace = TrainWithResults(
-      [](const at::Tensor& y) { return program_test::Tensors{at::sum(y), y}; });
+  const Trace trace = TrainWithResults([](const at::Tensor& y) {
+    return program_test::Tensors{at::sum(y), y};
+  });
   EXPECT_EQ(trace.loss, "first output, a scalar");
   EXPECT_THAT(TargetsOf(trace.graph, Phase::kForward),
               testing::ElementsAre("matmul", "sum"));
 }
 
 TEST(TraceTraining, OtherwiseTheLossIsOfAllResults) {
-  const Trace trace = TrainWithResults(
-      [](const at::Tensor& y) { return program_test::Tensors{y, at::sum(y)}; });
+  const Trace trace = TrainWithResults([](const at::Tensor& y) {
+    return program_test::Tensors{y, at::sum(y)};
+  });
   EXPECT_EQ(trace.loss, "sum of the outputs' means");
   EXPECT_THAT(TargetsOf(trace.graph, Phase::kForward),
               testing::ElementsAre("matmul", "sum", "mean", "mean", "add"));

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "datasets/store/label_graphs.h"
 #include "src/features/terms.h"
-#include "src/graph/setting.h"
 #include "training/samples/label_filter.h"
 
 namespace foretell::training {
@@ -22,7 +22,7 @@ std::uint32_t IndexIn(const std::vector<std::string>& sorted,
                                     sorted.begin());
 }
 
-/// Whether a graph looks different when it is run in another way.
+/// Whether the input made from a graph depends on how the graph is run.
 bool DependsOnRun(const learned::InputRecipe& recipe) {
   const bool has_kernels =
       recipe.terms &&
@@ -32,7 +32,7 @@ bool DependsOnRun(const learned::InputRecipe& recipe) {
 
 Sample SampleOf(const StoredPoint& stored, const GraphSummary& graph) {
   return {.point = stored.id,
-          .graph = stored.graph,
+          .graph = graph.id,
           .num_nodes = graph.num_nodes,
           .model = stored.point.model,
           .family = stored.point.family,
@@ -43,7 +43,8 @@ Sample SampleOf(const StoredPoint& stored, const GraphSummary& graph) {
 /// Points and graphs by their rows.
 class LabelJoin {
  public:
-  explicit LabelJoin(Selection& selection) : selection_(selection) {
+  explicit LabelJoin(Selection& selection)
+      : selection_(selection), label_graphs_(selection.dataset) {
     for (const StoredPoint& stored : selection.points) {
       points_.emplace(stored.id, &stored);
     }
@@ -55,7 +56,8 @@ class LabelJoin {
   /// False for a label that is left out.
   bool Add(const Label& label) {
     const StoredPoint& stored = *points_.at(label.point);
-    const auto graph = graphs_.find(stored.graph);
+    const Run run = dataset::RunOfPoint(stored.point, label.setting);
+    const auto graph = graphs_.find(label_graphs_.Of(stored, run));
     if (graph == graphs_.end() || graph->second->num_nodes == 0) {
       ++selection_.set.without_graph;
       return false;
@@ -64,7 +66,7 @@ class LabelJoin {
                 .label = &label,
                 .graph = graph->second,
                 .precision = stored.point.precision,
-                .run = Setting(label.setting).ToRun()};
+                .run = run};
     if (!TakeLabel(draft)) {
       ++selection_.set.without_figure;
       return false;
@@ -93,6 +95,7 @@ class LabelJoin {
   }
 
   Selection& selection_;
+  const dataset::LabelGraphs label_graphs_;
   std::map<RowId, const StoredPoint*> points_;
   std::map<RowId, const GraphSummary*> graphs_;
 };

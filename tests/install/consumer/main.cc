@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     const auto inputs = foretell::BindInputs(
         program.inputs(), foretell::InputRequest{.batch = 256}, program.name());
     const foretell::Trace trace = foretell::TraceProgram(
-        program, inputs, {.precision = foretell::Precision::kFp16});
+        program, inputs, {.autocast = foretell::DType::kF16});
     const foretell::Prediction prediction = predictor.Predict(trace.graph);
     for (const foretell::Target target : foretell::kAllTargets) {
       const foretell::Figure& figure = prediction[target];

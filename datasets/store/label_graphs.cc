@@ -1,0 +1,28 @@
+#include "datasets/store/label_graphs.h"
+
+#include "src/graph/setting.h"
+
+namespace foretell::dataset {
+
+Run RunOfPoint(const Point& point, const std::string& setting) {
+  Run run = Setting(setting).ToRun();
+  run.mode = point.mode;
+  const bool is_cast = run.autocast && point.precision != Precision::kTf32;
+  run.precision = is_cast ? Precision::kFp32 : point.precision;
+  return run;
+}
+
+LabelGraphs::LabelGraphs(const Dataset& dataset) {
+  for (const RunGraph& graph : dataset.RunGraphs()) {
+    graphs_[{graph.point, graph.run}] = graph.graph;
+  }
+}
+
+RowId LabelGraphs::Of(const StoredPoint& stored, const Run& run) const {
+  const std::string traced = TracedSetting(run);
+  if (traced.empty()) return stored.graph;
+  const auto found = graphs_.find({stored.id, traced});
+  return found == graphs_.end() ? 0 : found->second;
+}
+
+}  // namespace foretell::dataset
