@@ -1,5 +1,5 @@
-// foretell-lab: all subcommands, those too that train, measure or keep
-// datasets. cli/main.cc is the part of it that is called first.
+// foretell-lab: all subcommands, including those that train, measure or keep
+// datasets. cli/main.cc is the program that users call first.
 
 #include "cli/commands/command_table.h"
 #include "cli/commands/program.h"

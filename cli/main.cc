@@ -1,4 +1,4 @@
-// foretell: what predicts. cli/lab.cc is its other half.
+// foretell: the commands that predict. cli/lab.cc is its other half.
 
 #include "cli/commands/command_table.h"
 #include "cli/commands/program.h"

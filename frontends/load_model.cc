@@ -39,7 +39,7 @@ void RequireLocks(const std::string& path) {
                           path, missing));
 }
 
-/// What is returned makes a program of the file.
+/// Returns a function that builds the Program.
 std::function<Program()> StartReading(
     RegularFile opened, const LoadOptions& options,
     const std::vector<ExpectedTrace>& expected) {
@@ -50,8 +50,8 @@ std::function<Program()> StartReading(
   return [file, options] { return LoadHere(std::move(*file), options); };
 }
 
-/// Opens the file; what is returned makes a program of it. A conversion waits
-/// until the program is asked for: it has something to tell.
+/// Opens the file and returns a function that builds the Program. A conversion
+/// waits until that is called, because it reports what it does.
 std::function<Program()> StartLoading(
     const std::string& path, const LoadOptions& options,
     const std::vector<ExpectedTrace>& expected) {

@@ -21,12 +21,12 @@ constexpr std::int64_t kAnswerBytes = 24 * kMiB;
 constexpr std::int64_t kMostBytes = 64 * kMiB;
 constexpr std::int64_t kAnswerBytesOfAFileByte = 64;
 
-/// No Error, to which the parser would add a place in the text.
+/// Not an Error: to one the parser would add a place in the text.
 struct BeyondLimits {
   std::string what;
 };
 
-/// `least` and `per_byte` for each byte of a file, at most `most`.
+/// `least` plus `per_byte` for each byte of a file, at most `most`.
 std::int64_t InProportion(std::int64_t file_bytes, std::int64_t least,
                           std::int64_t per_byte, std::int64_t most) {
   return least + per_byte * std::min(file_bytes, (most - least) / per_byte);

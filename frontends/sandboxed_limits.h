@@ -12,8 +12,8 @@
 
 /// How much the process in which a file is opened may answer. A file that has
 /// taken it over can send anything, so these bound what an answer costs the
-/// process that reads it. Where a limit is reached by an honest file, the
-/// sender says so itself.
+/// process that reads it. If a benign file reaches a limit, the sender itself
+/// reports it.
 namespace foretell::sandboxed {
 
 inline constexpr std::int64_t kMostDescriptionBytes = 32 * kMiB;
@@ -22,12 +22,12 @@ inline constexpr std::size_t kMostDims = 1'000;       ///< Of a tensor.
 inline constexpr std::size_t kMostWarnings = 1'000;
 inline constexpr std::size_t kMostWarningBytes = 1'024;
 
-/// Most bytes of an answer about a file of `file_bytes`: 24 MiB and 64 times the
-/// file, at most 64 MiB. A graph's text has some 60 bytes an operator.
+/// Most bytes of an answer about a file of `file_bytes`: 24 MiB plus 64 times
+/// the file, at most 64 MiB. A graph's text has about 60 bytes per operator.
 std::int64_t MostAnswerBytes(std::int64_t file_bytes);
 
-/// `warnings` within those limits: long ones are cut, and the last one counts
-/// those that are left out.
+/// `warnings` within those limits: long ones are cut, and the last one gives
+/// the number of those that are left out.
 std::vector<std::string> WithinLimits(std::vector<std::string> warnings);
 
 /// What parsing a graph may take.
@@ -36,12 +36,12 @@ struct ParseLimits {
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-/// Those for a graph of a file of `file_bytes`: 128 MiB and 256 times the
-/// file, at most 1 GiB. An operator of ONNX has at least 20 bytes; in training
-/// it becomes some five of a graph, which take 1 KiB each.
+/// Limits for a graph of a file of `file_bytes`: 128 MiB plus 256 times the
+/// file, at most 1 GiB. An ONNX operator has at least 20 bytes; in training it
+/// becomes about five operators of a graph, which take 1 KiB each.
 ParseLimits LimitsFor(std::int64_t file_bytes, double timeout_s);
 
-/// ParseGraph within limits. Throws Error(kUnsupported) where they are
+/// ParseGraph within limits. Throws Error(kUnsupported) if they are
 /// exceeded.
 OperatorGraph ParseWithin(const ParseLimits& limits, std::string_view text,
                           std::string_view origin);

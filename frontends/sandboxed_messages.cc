@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 3> kFormats = {"exported", "onnx",
               fmt::format("the process that opened it gave {}", what));
 }
 
-/// Of a list with at most `most` items, all of which the message has.
+/// Length of a list of at most `most` items, all of which the message has.
 std::uint64_t TakeCount(ByteReader& reader, std::size_t most) {
   const auto count = reader.Number<std::uint64_t>();
   if (count > most) {
@@ -225,7 +225,7 @@ ParallelSpec TakeParallel(ByteReader& reader) {
   return spec;
 }
 
-/// Field by field: equal options are equal bytes.
+/// Field by field, so that equal options give equal bytes.
 void PutOptions(ByteWriter& writer, const TraceOptions& options) {
   writer.Number(options.mode);
   writer.Number(options.precision);
@@ -274,7 +274,7 @@ TraceOptions TakeOptions(ByteReader& reader) {
   return options;
 }
 
-/// Calls `take` on the answer; what is missing in it is the answer's fault.
+/// Calls `take` on the answer; anything missing is reported as its defect.
 template <typename Take>
 auto Unpack(std::string_view answer, const Take& take) {
   ByteReader reader(answer);

@@ -13,12 +13,12 @@
 #include "foretell/trace.h"
 #include "frontends/sandboxed_limits.h"
 
-/// What this process and the one in which a file is opened tell each other.
+/// Messages between this process and the one in which a file is opened.
 /// Requests are trusted; answers come from a process that a stranger's file may
 /// have taken over, and are checked field by field.
 namespace foretell::sandboxed {
 
-/// What a program says of itself before anything of it runs.
+/// What a program states about itself before any of it runs.
 struct Description {
   std::string format;
   std::vector<InputSpec> inputs;
@@ -31,26 +31,26 @@ std::string PackDescription(const Program& program);
 /// Throws Error(kCorrupt), as UnpackTrace.
 Description UnpackDescription(std::string_view answer);
 
-/// What TraceProgram is called with, but for the program.
+/// Arguments of TraceProgram, except for the program.
 struct Request {
   std::string name;  ///< Of the program.
   std::vector<BoundInput> inputs;
   TraceOptions options;
 };
 
-/// Equal requests are equal bytes.
+/// Equal requests give equal bytes.
 std::string PackRequest(const Request& request);
 /// The same for a program called `name` whose inputs are not known yet.
 std::string PackExpected(const std::string& name, const ExpectedTrace& trace);
-/// A request to the program that has `inputs`. Throws what BindInputs does
-/// where they do not fit.
+/// A request to the program that has `inputs`. Throws what BindInputs does if
+/// they do not fit.
 Request UnpackRequest(std::string_view bytes,
                       std::span<const InputSpec> inputs);
 
 std::string PackTrace(const Trace& trace);
-/// The answer to `request`. Throws Error(kCorrupt) that says what is wrong with
-/// it: no graph, or one of another step; kUnsupported where its graph is beyond
-/// `limits`.
+/// The answer to `request`. Throws Error(kCorrupt) that states what is wrong
+/// with it: no graph, or one of another step; kUnsupported if its graph is
+/// beyond `limits`.
 Trace UnpackTrace(std::string_view answer, const Request& request,
                   const ParseLimits& limits = {});
 

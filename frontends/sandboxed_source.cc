@@ -1,10 +1,10 @@
 // The worker is forked once LibTorch is loaded and this process has prepared
-// all that traces have in common, so that it begins with that. It serves one
+// all that traces have in common, so that it starts with that. It serves one
 // file: nothing that a file does to LibTorch's state reaches the next one.
 //
-// It is told what will be asked for, so that it traces while this process is
-// busy with an earlier file. What this process then asks for is compared with
-// that, and the answer checked against what was asked for.
+// It gets the expected requests in advance, so that it traces while this
+// process is busy with an earlier file. Each request that this process then
+// makes is compared with those, and the answer is checked against it.
 
 #include "frontends/sandboxed_source.h"
 
@@ -34,19 +34,19 @@ namespace {
 using sandboxed::Description;
 using sandboxed::Request;
 
-/// Address space beside what the process has already.
+/// Address space in addition to what the process already has.
 constexpr std::int64_t kTraceBytes = 4096 * kMiB;
 constexpr std::int64_t kArithmeticBytes = 8192 * kMiB;
-/// How LibTorch's interpreter, too, tells that there is no more.
+/// How LibTorch's interpreter, too, reports that memory has run out.
 constexpr std::string_view kOutOfMemory = "std::bad_alloc";
-/// Processor seconds in all, should nobody be left to end the child.
+/// Total CPU seconds, in case no process is left to end the child.
 constexpr std::int64_t kMostCpuSeconds = 3600;
 
 std::int64_t MemoryBytes(const LoadOptions& options) {
   return options.runs_arithmetic ? kArithmeticBytes : kTraceBytes;
 }
 
-/// Address space of this process: what LibTorch maps is no matter of the file.
+/// Address space of this process: LibTorch's mappings do not count for a file.
 std::int64_t MappedBytes() {
   std::int64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -68,7 +68,7 @@ sandbox::WorkerOptions WorkerOptionsOf(const LoadOptions& options,
   return worker;
 }
 
-/// What the worker does for each task: none stands for the description.
+/// What the worker does for each task; an empty one asks for the description.
 std::string Answer(const Program& program, std::string_view task) {
   if (task.empty()) return sandboxed::PackDescription(program);
   const Request request = sandboxed::UnpackRequest(task, program.inputs());
@@ -76,7 +76,7 @@ std::string Answer(const Program& program, std::string_view task) {
                                            request.inputs, request.options));
 }
 
-/// The same, unless it is longer than what is taken.
+/// The same, unless it is longer than what is accepted.
 std::string AnswerWithin(std::int64_t most_bytes, const Program& program,
                          std::string_view task) {
   std::string answer = Answer(program, task);
@@ -165,8 +165,8 @@ class SandboxedSource final : public Program::Source {
   }
 
  private:
-  /// Whether the next answer is that to `request`. Throws away those to traces
-  /// that were expected before it; all, where it is none of them.
+  /// Whether the next answer is the one to `request`. Drops answers to traces
+  /// expected before it, or all of them if `request` was not expected.
   bool TakesExpected(const Request& request) const {
     while (next_expected_ < expected_.size()) {
       if (IsExpected(expected_[next_expected_++], request)) return true;
@@ -186,8 +186,8 @@ class SandboxedSource final : public Program::Source {
     }
   }
 
-  /// The worker's next answer. Throws what it threw; Error when it has none to
-  /// give.
+  /// The worker's next answer. Throws what it threw; Error if it gives no
+  /// answer.
   std::string TakeAnswer() const {
     using Kind = sandbox::Outcome::Kind;
     sandbox::Outcome outcome = worker_.Await();

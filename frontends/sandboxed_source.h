@@ -10,10 +10,10 @@
 namespace foretell {
 
 /// Starts a worker that is locked (src/sandbox/worker.h), opens, checks and
-/// traces the file, and answers with graphs, first of all with those that are
-/// `expected`. A crash, a hang or a blow-up there is an Error here. What is
-/// returned waits until the file is open; the worker ends with the program.
-/// Throws Error(kIo).
+/// traces the file, and answers with graphs, beginning with the `expected`
+/// ones. A crash, a hang or excessive memory there is an Error here. The
+/// returned function waits until the file is open; the worker ends with the
+/// program. Throws Error(kIo).
 std::function<Program()> StartSandboxed(
     RegularFile file, const LoadOptions& options,
     const std::vector<ExpectedTrace>& expected);

@@ -12,7 +12,7 @@ namespace foretell::serve {
 
 namespace {
 
-/// Parts of a job, each behind its length: none can be taken for another.
+/// Parts of a job, each preceded by its length, so parts cannot be confused.
 class Hash {
  public:
   Hash() : context_(EVP_MD_CTX_new()) {

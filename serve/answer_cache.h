@@ -12,11 +12,11 @@
 
 namespace foretell::serve {
 
-/// SHA-256 of a job, of its files and their names too, in 32 bytes.
+/// SHA-256 of a job, including its files and their names, in 32 bytes.
 std::string KeyOf(const Job& job);
 
-/// Answers by the key of their job; those that were used longest ago are
-/// forgotten. For any number of threads.
+/// Answers by the key of their job; the least recently used ones are dropped.
+/// For any number of threads.
 class AnswerCache {
  public:
   /// Keeps at most so many bytes of answers; 0 keeps none.
@@ -36,7 +36,7 @@ class AnswerCache {
   const std::size_t most_bytes_;
   std::mutex mutex_;
   std::size_t bytes_ = 0;
-  std::list<Entry> entries_;  ///< The last one used in front.
+  std::list<Entry> entries_;  ///< The most recently used first.
   std::unordered_map<std::string, std::list<Entry>::iterator> by_key_;
 };
 

@@ -12,15 +12,15 @@ constexpr char kNotPacked[] = "the body is not what its Content-Encoding says";
 
 using Unpacker = std::unique_ptr<httplib::detail::decompressor>;
 
-/// What a part takes beside its texts.
+/// What a part takes in addition to its texts.
 constexpr std::size_t kPartBytes = sizeof(httplib::MultipartFormData);
 
-/// Counts what comes and tells what is kept.
+/// Counts the bytes that arrive and decides which are kept.
 class Taken {
  public:
   explicit Taken(std::size_t most) : most_(most) {}
 
-  /// Whether `count` more bytes are kept, with all before.
+  /// Whether `count` more bytes are kept, in addition to all before.
   bool Take(std::size_t count) {
     is_full_ = is_full_ || count > most_ - size_;
     if (!is_full_) size_ += count;
@@ -34,9 +34,9 @@ class Taken {
   bool is_full_ = false;
 };
 
-/// What the body is packed by, not said any longer: httplib would unpack all
-/// of it. It has not read the body yet, and hands out as const what is its own
-/// variable.
+/// Returns and removes the encoding of the body, or httplib would unpack all of
+/// it. httplib has not read the body yet, and its const reference is to a
+/// variable of its own, so it may be changed.
 std::string TakeEncoding(httplib::Headers& headers) {
   std::string encoding;
   const auto [begin, end] = headers.equal_range(kEncoding);
@@ -47,7 +47,7 @@ std::string TakeEncoding(httplib::Headers& headers) {
   return encoding == "identity" ? "" : encoding;
 }
 
-/// Null for what nobody here unpacks.
+/// Null for encodings that are not supported.
 Unpacker UnpackerOf(const std::string& encoding) {
   if (encoding == "gzip" || encoding == "deflate") {
     return std::make_unique<httplib::detail::gzip_decompressor>();

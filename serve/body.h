@@ -12,18 +12,18 @@ namespace foretell::serve {
 struct Body {
   std::string bytes;
   std::vector<httplib::MultipartFormData> parts;
-  bool is_whole = true;  ///< Otherwise the answer has a status already.
-  /// Status of HTTP of a body that is refused, and why, but of 413, which is
-  /// one that is larger than allowed; some of it is missing.
+  bool is_whole = true;  ///< Otherwise the answer already has a status.
+  /// HTTP status of a body that is refused, and why, except for 413: a body
+  /// that is larger than allowed, of which some is missing.
   int refusal = 0;
   const char* reason = "";
 };
 
-/// Reads all that a request sends and keeps at most `most` bytes, whatever it
-/// says of its length: chunks and compressed bodies say nothing of it. What is
-/// beyond is read, but not unpacked, and forgotten, so that the next request on
-/// the connection begins where it does. Bodies in gzip, deflate or br are
-/// unpacked, but no forms.
+/// Reads all that a request sends and keeps at most `most` bytes, whatever
+/// length it states: chunked and compressed bodies state none. What is beyond
+/// is read, but not unpacked, and dropped, so that the next request on the
+/// connection begins in the right place. Bodies in gzip, deflate or br are
+/// unpacked, except forms.
 Body ReadBody(const httplib::Request& http, const httplib::ContentReader& read,
               std::size_t most);
 

@@ -23,7 +23,7 @@ constexpr std::string_view kZoo = "zoo:";
   throw Error(ErrorCode::kInvalidArgument, message);
 }
 
-/// Text, numbers and truth values as a command line has them.
+/// Text, numbers and truth values as they are written on a command line.
 std::string ValueText(const std::string& name, const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
@@ -82,7 +82,7 @@ void AddSetting(const ServedFlag& flag, const std::string& value, Job& job) {
     if (value == "true") job.words.push_back(flag.flag);
     return;
   }
-  // In one word, so that no value is taken for a flag.
+  // As one word, so that no value is mistaken for a flag.
   job.words.push_back(fmt::format("{}={}", flag.flag, value));
 }
 

@@ -10,18 +10,18 @@
 
 namespace foretell::serve {
 
-/// What a request says beside its files: a flag's name in JSON and a value, a
-/// flag that is a list several times.
+/// The options of a request: a flag's name in JSON and a value; a flag that is
+/// a list appears several times.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-/// A request in the terms of HTTP's body.
+/// A request in terms of its HTTP body.
 struct Request {
   std::vector<std::string> zoo;  ///< "zoo:resnet50".
   std::vector<SentFile> files;
   Settings settings;
 };
 
-/// The request that a JSON body makes: `model` (or `models`) of the zoo, and
+/// The request that a JSON body states: `model` (or `models`) of the zoo, and
 /// `options`. Throws Error(kInvalidArgument) that names what is wrong.
 Request ReadJsonRequest(std::string_view body);
 
@@ -29,8 +29,8 @@ Request ReadJsonRequest(std::string_view body);
 Settings ReadSettings(std::string_view json);
 
 /// The command line that answers `request`. Throws Error(kInvalidArgument) for
-/// a flag that is not served, for a value of another kind, for no model or too
-/// many, and for a name that is none of the zoo.
+/// a flag that is not served, for a value of the wrong kind, for no model or
+/// too many, and for a name that is not in the zoo.
 Job MakeJob(const ServedCommand& command, Request request);
 
 }  // namespace foretell::serve

@@ -4,8 +4,8 @@
 
 namespace foretell::serve {
 
-/// Why `address`:`port` cannot be listened on, in the words of the system:
-/// "Address already in use". Tries it; "" where it can be by now.
+/// Why `address`:`port` cannot be bound, in the words of the system: "Address
+/// already in use". Tries it; "" if it succeeds by now.
 std::string WhyNotListening(const std::string& address, int port);
 
 }  // namespace foretell::serve

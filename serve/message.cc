@@ -1,4 +1,4 @@
-// A message is a list of byte strings, each behind its length: a job's number
+// A message is a list of byte strings, each after its length: a job's number
 // of words, the words, and name and bytes of each file; an answer's three
 // parts.
 

@@ -13,21 +13,21 @@ struct SentFile {
   std::string bytes;  ///< All of it.
 };
 
-/// What a worker is to answer: a command line, of which a word "{0}" stands for
+/// What a worker is to answer: a command line, in which a word "{0}" stands for
 /// the path of the first file, "{1}" for that of the second.
 struct Job {
   std::vector<std::string> words;
   std::vector<SentFile> files;
 };
 
-/// What a command said.
+/// What a command returned and printed.
 struct Answer {
   int status = 0;      ///< Its exit status.
   std::string output;  ///< stdout.
   std::string errors;  ///< stderr.
 };
 
-/// @name As one message of a Channel; what is not one throws Error(kCorrupt)
+/// @name As one message of a Channel; anything else throws Error(kCorrupt)
 /// @{
 std::string Pack(const Job& job);
 Job UnpackJob(std::string_view message);

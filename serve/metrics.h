@@ -13,11 +13,11 @@ namespace foretell::serve {
 /// What the service has done since it began, for any number of threads.
 class Metrics {
  public:
-  /// Counts an answer of `route` with a status of HTTP.
+  /// Counts an answer of `route` with an HTTP status.
   void CountRequest(std::string_view route, int status, double seconds);
   void CountCacheHit(bool is_hit);
 
-  /// A figure that is true now.
+  /// A current value.
   struct Gauge {
     std::string_view name;
     std::string_view help;

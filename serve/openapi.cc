@@ -54,7 +54,7 @@ Json BodyOf(const ServedCommand& command) {
   return {{"required", true}, {"content", content}};
 }
 
-/// The options again, for a body that is a file alone.
+/// The options again, for a body that is only a file.
 Json QueryOf(const ServedCommand& command) {
   Json parameters = Json::array();
   for (const ServedFlag& flag : command.flags) {

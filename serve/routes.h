@@ -8,10 +8,10 @@
 
 namespace foretell::serve {
 
-/// A route of the service, and the method of HTTP that it takes.
+/// A route of the service, and the HTTP method that it accepts.
 struct RouteInfo {
   std::string path;
-  std::string method;  ///< "GET" or "POST"; GET takes HEAD, too.
+  std::string method;  ///< "GET" or "POST"; GET allows HEAD, too.
   std::string summary;
 };
 
@@ -21,7 +21,7 @@ std::vector<RouteInfo> RoutesOf(const std::vector<ServedCommand>& commands);
 /// The answer of `GET /`: the routes as JSON, and where they are described.
 std::string IndexOf(const std::vector<RouteInfo>& routes);
 
-/// What Allow says of a path; empty where there is no such route.
+/// The value of Allow for a path; empty if there is no such route.
 std::string MethodsOf(const std::vector<RouteInfo>& routes,
                       std::string_view path);
 

@@ -27,19 +27,19 @@ namespace {
 constexpr char kContentType[] = "Content-Type";
 constexpr char kJson[] = "application/json";
 constexpr char kMultipart[] = "multipart/form-data";
-/// What curl says of a body where it is told nothing else.
+/// The type that curl gives to a body by default.
 constexpr char kUrlEncoded[] = "application/x-www-form-urlencoded";
 constexpr char kTypes[] =
     "application/json, multipart/form-data or application/octet-stream";
-/// In front of what a command says on stderr of its failure.
+/// Precedes a command's error message on stderr.
 constexpr std::string_view kErrorMark = "foretell: error: ";
 constexpr char kFilePart[] = "model";
 constexpr char kOptionsPart[] = "options";
 constexpr char kNameless[] = "model";
-constexpr int kIdleSeconds = 5;   // Of a connection that says nothing.
+constexpr int kIdleSeconds = 5;   // Of a connection that sends nothing.
 constexpr int kRetrySeconds = 1;  // After which 429 is worth another try.
 
-/// Statuses of HTTP, by exit statuses of a command.
+/// HTTP statuses, by exit statuses of a command.
 int StatusOf(const Answer& answer) {
   static constexpr std::array<int, 4> kStatuses = {200, 200, 400, 422};
   const auto status = static_cast<std::size_t>(answer.status);
@@ -58,7 +58,7 @@ void SetError(int status, const std::string& message,
   response.set_content(ErrorBody(message), kJson);
 }
 
-/// Takes as long whatever `given` is.
+/// Takes constant time, whatever `given` is.
 bool IsToken(const std::string& token, const std::string& given) {
   const std::string wanted = "Bearer " + token;
   return wanted.size() == given.size() &&
@@ -70,7 +70,7 @@ std::string TooLarge(std::int64_t most_bytes) {
                      most_bytes / kMiB);
 }
 
-/// Only after an end: httplib itself would share a port with another service.
+/// Only SO_REUSEADDR: httplib itself would share a port with another service.
 void ReuseAddress(socket_t socket) {
   const int yes = 1;
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
@@ -89,8 +89,8 @@ std::string TypeOf(const httplib::Request& http) {
   return MediaType(http.get_header_value(kContentType));
 }
 
-/// httplib takes forms only by names in lower case; it has not read the body
-/// yet, and hands out as const what is its own variable.
+/// httplib recognizes forms only by names in lower case. It has not read the
+/// body yet, and its const reference is to a variable of its own.
 void LowerNamesOfType(const httplib::Request& http) {
   auto& headers = const_cast<httplib::Request&>(http).headers;
   const auto found = headers.find(kContentType);
@@ -177,7 +177,7 @@ Answer Server::State::AnswerTo(const Job& job) {
   metrics.CountCacheHit(known.has_value());
   if (known) return *known;
   Answer answer = pool.Ask(Pack(job));
-  // What failed may succeed later: a deadline, a limit of memory.
+  // A failure may succeed later: a deadline, a limit of memory.
   if (answer.status <= 1) cache.Put(key, answer);
   return answer;
 }
@@ -189,7 +189,7 @@ void Server::State::Serve(const ServedCommand& command,
   Body body = ReadBody(request, read,
                        static_cast<std::size_t>(options.most_body_bytes));
   if (!body.is_whole) {
-    // httplib has said why; its words are those of the error handler.
+    // httplib has set the reason; the error handler writes the message.
     response.status = std::max(response.status, 400);
     return;
   }
@@ -292,7 +292,7 @@ void Server::State::AddLimits() {
       });
 }
 
-/// Says why httplib itself has refused a request.
+/// Reports why httplib itself has refused a request.
 void Server::State::SetFailure(const httplib::Request& request,
                                httplib::Response& response) {
   const std::string methods = MethodsOf(routes, request.path);

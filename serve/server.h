@@ -23,8 +23,8 @@ struct ServerOptions {
 /// The service. Answers until it is stopped.
 class Server {
  public:
-  /// Starts workers and takes the port; answers nothing yet. Throws Error(kIo)
-  /// where one or the other is impossible.
+  /// Starts workers and binds the port; answers nothing yet. Throws Error(kIo)
+  /// if one or the other is impossible.
   Server(ServerOptions options, std::vector<ServedCommand> commands);
   ~Server();
 

@@ -17,7 +17,7 @@ namespace {
 constexpr int kNiceness = 5;
 
 /// In a new process: becomes the worker's program, which knows its end of
-/// `channel` by its number and has nothing else open but its streams.
+/// `channel` by its number and has nothing else open except its streams.
 void Become(std::vector<std::string> argv, const Channel& channel) {
   std::vector<char*> words;
   for (std::string& word : argv) words.push_back(word.data());
@@ -30,7 +30,7 @@ void Become(std::vector<std::string> argv, const Channel& channel) {
   if (nice(kNiceness) == -1 && errno != 0) {
     throw Error(ErrorCode::kIo, "nice: " + SystemMessage(errno));
   }
-  // Where both numbers are one, dup2 has left it to be closed.
+  // If both numbers are equal, dup2 did nothing and it would be closed.
   fcntl(kWorkerDescriptor, F_SETFD, 0);
   execv(words.front(), words.data());
   throw Error(ErrorCode::kIo,
@@ -79,7 +79,7 @@ void WorkerPool::GiveBack(Worker worker) {
 void WorkerPool::Replace(Worker worker) {
   ++replaced_;
   {
-    // Children of this process are listed in one place.
+    // The list of children of this process is shared.
     const std::scoped_lock lock(mutex_);
     worker = {};
     try {
@@ -117,7 +117,7 @@ Answer WorkerPool::Ask(std::string_view job) {
     is_late = !message && deadline.HasPassed();
     if (message) answer = UnpackAnswer(*message);
   } catch (const Error&) {
-    // It could not become the worker's program, or is not that.
+    // The child could not become the worker, or is a different program.
   }
   if (!answer) {
     Replace(std::move(worker));

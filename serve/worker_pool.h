@@ -21,7 +21,7 @@ struct PoolOptions {
   std::vector<std::string> argv;  ///< Starts a worker.
   int workers = 2;
   int queue = 64;                ///< Jobs that may wait; more are refused.
-  double timeout_s = 60;         ///< Of one job, waiting left out.
+  double timeout_s = 60;         ///< Of one job, without waiting.
   int jobs_per_worker = 10'000;  ///< Then a new one takes its place.
 };
 
@@ -41,7 +41,7 @@ class WorkerPool {
   explicit WorkerPool(PoolOptions options);
 
   /// Waits for a worker and for its answer to a packed job. Throws NotAnswered.
-  /// A worker that takes too long or dies is replaced; where it cannot be, for
+  /// A worker that takes too long or dies is replaced; if it cannot be, for
   /// lack of descriptors, say, or because the program is being replaced, later
   /// jobs try again.
   Answer Ask(std::string_view job);
@@ -50,11 +50,11 @@ class WorkerPool {
   int waiting() const { return waiting_; }
   /// Workers that have a job now.
   int busy() const;
-  /// Workers that were started in the place of others.
+  /// Workers that were started to replace others.
   std::int64_t replaced() const { return replaced_; }
 
  private:
-  /// A place for a worker. It has none where none could be started: the next
+  /// A place for a worker. It is empty if no worker could be started; the next
   /// job tries again.
   struct Worker {
     std::optional<ChildProcess> process;

@@ -44,7 +44,7 @@ struct AdaptCommand {
   bool force = false;
 };
 
-/// Without slices, of which rows say nothing.
+/// Without MIG slices, about which the rows contain nothing.
 Predictor MakePredictor(const AdaptCommand& options,
                         const DeviceCatalog& catalog) {
   PredictorOptions settings = options.predictor.ToOptions(catalog);

@@ -6,7 +6,7 @@
 namespace foretell::cli {
 namespace {
 
-/// What the step takes there; empty where such a trace is refused.
+/// Memory of the step in grad mode; empty where such a trace is refused.
 std::optional<double> MemoryInGradMode(
     const std::vector<TraceOptions>& in_grad_mode, const Predictor& predictor,
     const Prediction& prediction, const Program& program, const Trace& trace) {

@@ -10,29 +10,29 @@
 
 namespace foretell::cli {
 
-/// What an answer holds beside the prediction.
+/// What an answer holds in addition to the prediction.
 struct AnswerOptions {
   mig::RecommendOptions mig;
-  /// TraceInGradMode's, to say what the step takes without torch.no_grad().
+  /// From TraceInGradMode, to report the memory without torch.no_grad().
   std::vector<TraceOptions> in_grad_mode;
 };
 
-/// A second trace of what `model` asks for, as where nobody writes
-/// torch.no_grad(). None where that is no question, and where a trace is no
-/// matter of milliseconds.
+/// A second trace of what `model` asks for, as if torch.no_grad() were
+/// forgotten. Empty where that makes no difference, and where a trace would
+/// take more than milliseconds.
 std::vector<TraceOptions> TraceInGradMode(const ModelOptions& model);
 
-/// Everything that is said of `trace`, which is one of `program`. Throws what
+/// Everything to report about `trace`, which is one of `program`. Throws what
 /// Predict and mig::Recommend throw.
 Report AnswerTrace(const Predictor& predictor, const Program& program,
                    const Trace& trace, const AnswerOptions& options);
 
-/// All that is to be said of the answer beside its figures: warnings of the
-/// frontend and the trace, then those of the prediction.
+/// All there is to report in addition to the figures: warnings of the frontend
+/// and the trace, then those of the prediction.
 std::vector<std::string> WarningsOf(const Trace& trace,
                                     const Prediction& prediction);
 
-/// Prints them on stderr, behind the name of the program.
+/// Prints them on stderr, each after the name of the program.
 void PrintWarnings(const Program& program, const Trace& trace,
                    const Prediction& prediction);
 

@@ -34,7 +34,7 @@ struct CalibrateCommand {
   bool json = false;
 };
 
-/// What --adaptation takes: the gap, where it holds and how far off it was.
+/// What --adaptation reads: the gap, where it holds and how far off it was.
 Calibration ToCalibration(const CalibrationPlan& plan, const SweptModel& model,
                           const CalibrationResult& found) {
   const surrogate::Table& table = found.runs.measured;

@@ -17,14 +17,14 @@ struct CalibrationPlan {
   std::string device = "cpu";
   std::string sweep;
   bool resident = false;
-  int checks = 0;       ///< Random points beside the array's.
+  int checks = 0;       ///< Random points in addition to the array's.
   bool random = false;  ///< A second gap, by as many random points.
   std::uint64_t seed = 0;
   MeasureOptions measure = {.warmup_runs = 1, .min_runs = 1, .min_seconds = 0};
 };
 
-/// Measures the runs of an orthogonal array, and what the plan wants beside
-/// them, one after the other, with one bar of progress over all; points that
+/// Measures the runs of an orthogonal array, and what else the plan asks for,
+/// one after the other, with one bar of progress over all; points that
 /// cannot be measured are left out. Throws Error(kUnsupported) with the first
 /// failure where fewer are left than a polynomial of the factors needs, and
 /// what PlanRuns throws.

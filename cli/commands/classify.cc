@@ -46,7 +46,7 @@ struct ClassifyOptions {
   bool json = false;
 };
 
-/// What is said of one step.
+/// What is reported about one step.
 struct ClassifiedStep {
   std::string model;
   std::string optimizer;
@@ -78,7 +78,7 @@ std::string SetupText(const std::vector<std::string>& setup) {
   return text;
 }
 
-/// That a built-in ensemble has seen no such step; empty where it has.
+/// States that a built-in ensemble has seen no such step; empty if it has.
 std::string UnlikeLearned(const ClassifiedStep& step) {
   const auto optimizers = classify::LearnedOptimizers(step.inputs);
   const bool is_alike = step.precision == Precision::kFp32 &&

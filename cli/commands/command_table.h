@@ -22,13 +22,13 @@ struct CommandRow {
   std::string_view name;
   Home home;
   AddCommand add;  ///< Null in `foretell` where only `foretell-lab` has it.
-  /// What `foretell --help` says of a subcommand that it lacks, as in `add`;
+  /// What `foretell --help` prints for a subcommand that it lacks, as in `add`;
   /// empty: nothing, the subcommand is not for users.
   const char* help = "";
 };
 
-/// The one place that says which program has which subcommand, in the order of
-/// the help; scripts/foretell reads it too, to know what to build.
+/// The one place that states which program has which subcommand, in the order
+/// of the help; scripts/foretell also reads it, to know what to build.
 template <Home kProgram, bool kInLab = kProgram == Home::kLab>
 inline constexpr CommandRow kCommands[] = {
     {"predict", Home::kForetell, &AddPredict},

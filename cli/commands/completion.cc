@@ -47,27 +47,27 @@ void ForEachCommand(const CLI::App& command, const std::string& path,
 /// A `case` branch per command, named by its path.
 std::string Branches(const CLI::App& app) {
   std::string text;
-  ForEachCommand(app, "", [&](const CLI::App& command,
-                              const std::string& path) {
-    text += fmt::format("    '{}') words='{}' ;;\n", path, Words(command));
-  });
+  ForEachCommand(
+      app, "", [&](const CLI::App& command, const std::string& path) {
+        text += fmt::format("    '{}') words='{}' ;;\n", path, Words(command));
+      });
   return text;
 }
 
 /// A branch per flag whose values are known: "mig pack --device".
 std::string ValueBranches(const CLI::App& app) {
   std::string text;
-  ForEachCommand(app, "", [&](const CLI::App& command,
-                              const std::string& path) {
-    for (const CLI::Option* option : command.get_options()) {
-      const std::vector<std::string> values = ValuesOf(*option);
-      if (values.empty()) continue;
-      for (const std::string& flag : LongFlags(*option)) {
-        text += fmt::format("    '{} {}') words='{}' ;;\n", path, flag,
-                            Joined(values, " "));
-      }
-    }
-  });
+  ForEachCommand(app, "",
+                 [&](const CLI::App& command, const std::string& path) {
+                   for (const CLI::Option* option : command.get_options()) {
+                     const std::vector<std::string> values = ValuesOf(*option);
+                     if (values.empty()) continue;
+                     for (const std::string& flag : LongFlags(*option)) {
+                       text += fmt::format("    '{} {}') words='{}' ;;\n", path,
+                                           flag, Joined(values, " "));
+                     }
+                   }
+                 });
   return text;
 }
 
@@ -85,8 +85,8 @@ std::string Paths(const CLI::App& app) {
 }
 
 /// Walks the words before the cursor for the command path, then offers values
-/// of the flag before the cursor, or the command's words, or files. Bash takes
-/// "zoo:res" for three words. Zsh runs it too: a variable `path` would be its
+/// of the flag before the cursor, or the command's words, or files. Bash splits
+/// "zoo:res" into three words. Zsh runs it too: a variable `path` would be its
 /// PATH, and it has no arithmetic in a slice.
 std::string BashScript(const CLI::App& app) {
   constexpr std::string_view kScript = R"(_foretell() {{
@@ -172,19 +172,19 @@ std::string FishFlag(const CLI::Option& option, const std::string& condition) {
 
 std::string FishScript(const CLI::App& app) {
   std::string text;
-  ForEachCommand(app, "", [&](const CLI::App& command,
-                              const std::string& path) {
-    for (const CLI::App* inner : VisibleCommands(command)) {
-      text += fmt::format("complete -c foretell -n {} -a {} -d {}\n",
-                          FishQuoted(FishConditionBelow(command, path)),
-                          inner->get_name(),
-                          FishQuoted(inner->get_description()));
-    }
-    const std::string condition = FishCondition(path);
-    for (const CLI::Option* option : command.get_options()) {
-      text += FishFlag(*option, condition);
-    }
-  });
+  ForEachCommand(
+      app, "", [&](const CLI::App& command, const std::string& path) {
+        for (const CLI::App* inner : VisibleCommands(command)) {
+          text += fmt::format("complete -c foretell -n {} -a {} -d {}\n",
+                              FishQuoted(FishConditionBelow(command, path)),
+                              inner->get_name(),
+                              FishQuoted(inner->get_description()));
+        }
+        const std::string condition = FishCondition(path);
+        for (const CLI::Option* option : command.get_options()) {
+          text += FishFlag(*option, condition);
+        }
+      });
   return text;
 }
 

@@ -58,9 +58,9 @@ constexpr ValueRow kRows[] = {{"MODEL", &NetworkNames},
 }  // namespace
 
 std::vector<std::string> ValuesOf(const CLI::Option& option) {
-  const std::string name =
-      option.get_lnames().empty() ? option.get_single_name()
-                                  : option.get_lnames().front();
+  const std::string name = option.get_lnames().empty()
+                               ? option.get_single_name()
+                               : option.get_lnames().front();
   for (const ValueRow& row : kRows) {
     if (row.name == name) return row.values();
   }

@@ -7,9 +7,9 @@
 
 namespace foretell::cli {
 
-/// What may stand behind a flag: the names that its check lists, devices of the
-/// catalogue, MIG profiles; for MODEL the networks of the zoo. Empty where
-/// anything may, a file for example.
+/// Possible values of a flag: the names that its check lists, devices of the
+/// catalogue, MIG profiles; for MODEL the networks of the zoo. Empty if any
+/// value is possible, for example a file.
 std::vector<std::string> ValuesOf(const CLI::Option& option);
 
 /// "--batch" of an option called "-b,--batch".

@@ -21,8 +21,8 @@ enum ExitCode : int {
 /// The status of a command that ended with such an error.
 ExitCode ExitCodeOf(ErrorCode code);
 
-/// The same for a command that an error ends although it is about one of
-/// `models`: it names the model first, or behind where that was run.
+/// The same for a command that is ended by an error about one of `models`: the
+/// message then names the model first, or after the place where it was run.
 ExitCode ExitCodeOf(const Error& error, std::span<const std::string> models);
 
 }  // namespace foretell::cli

@@ -38,8 +38,8 @@ surrogate::Table PredictPoints(const FitCommand& command, SweptModel& model,
           .values = values};
 }
 
-/// Of `there` points those that are not for judging: --points, or as large a
-/// share of a sweep that has fewer.
+/// Number of the `there` points that are not for judging: --points, or as large
+/// a share of a sweep that has fewer.
 int FittingPoints(const FitCommand& command, int there) {
   const int asked = command.points + command.checks;
   const int fitting = std::min(command.points, there * command.points / asked);
@@ -74,7 +74,7 @@ surrogate::ComparedRows RowsOfTable(const FitCommand& command) {
 }
 
 /// The first rows are the corners, which are fitted; the last quarter of those
-/// to fit chooses, and what comes behind these judges.
+/// to fit chooses, and the rows after these judge.
 surrogate::ComparedRows RowsOfSweep(const FitCommand& command) {
   if (!ParseTarget(command.target)) {
     throw Error(ErrorCode::kInvalidArgument,

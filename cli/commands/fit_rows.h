@@ -14,7 +14,7 @@ inline constexpr int kFewestPoints = 16;
 
 /// What `foretell fit` was asked for.
 struct FitCommand {
-  ModelOptions model;  ///< Its only name is the table where none is swept.
+  ModelOptions model;  ///< Its only name is the table unless one is swept.
   PredictorFlags predictor;
   std::string target;
   std::vector<std::string> columns;
@@ -31,17 +31,17 @@ struct FitCommand {
   const std::string& input() const { return model.models.front(); }
 };
 
-/// Throws Error(kInvalidArgument) where the table is a model by its name.
+/// Throws Error(kInvalidArgument) where the name is that of a model.
 void RequireTable(const std::string& name);
 
-/// Rows of the table, `held_out` of them apart; none chooses.
+/// Rows of the table, a share `held_out` of them held out; no row chooses.
 surrogate::ComparedRows RowsOfTable(const FitCommand& command);
 
 /// Predictions at points of the sweep, with progress: the corners and most of
-/// `points` are fitted, the others of them choose, and `checks` judge; of a
-/// sweep with fewer points as large shares. Throws Error(kInvalidArgument) for
-/// a target that is no figure and where fewer than kFewestPoints would be
-/// fitted, and what Predict throws.
+/// `points` are fitted, the rest of them choose, and `checks` judge; a sweep
+/// with fewer points is divided in proportion. Throws Error(kInvalidArgument)
+/// for a target that is not a figure and where fewer than kFewestPoints would
+/// be fitted, and what Predict throws.
 surrogate::ComparedRows RowsOfSweep(const FitCommand& command);
 
 }  // namespace foretell::cli

@@ -2,8 +2,8 @@
 
 namespace foretell::cli {
 
-/// True once SIGINT or SIGTERM came after this object was made; a second one
-/// ends the process at once. One object at a time.
+/// True once SIGINT or SIGTERM has arrived since this object was made; a second
+/// one ends the process at once. One object at a time.
 class Interruption {
  public:
   Interruption();

@@ -9,23 +9,23 @@
 namespace foretell::cli {
 
 /// The subcommand of `commands` that a command line calls: its first word that
-/// is no flag. Null where there is none of that name. `arguments` begin with
+/// is not a flag. Null if no subcommand has that name. `arguments` begin with
 /// the program.
 const CommandRow* CalledCommand(std::span<char* const> arguments,
                                 std::span<const CommandRow> commands);
 
-/// Where foretell-lab must stand: beside the file of this program.
+/// Where foretell-lab must be: next to the file of this program.
 std::filesystem::path LabProgram();
 
-/// Goes on as the program in the file `lab`, with `arguments` after the first
-/// and this process's number, streams and environment. Throws
-/// Error(kUnsupported) that says what to do where the file is missing, and
-/// Error(kIo) where it does not start.
+/// Becomes the program in the file `lab`, with `arguments` after the first and
+/// this process's number, streams and environment. Throws Error(kUnsupported)
+/// that tells the user what to do if the file is missing, and Error(kIo) if it
+/// does not start.
 [[noreturn]] void GoOnAs(const std::filesystem::path& lab,
                          std::span<char* const> arguments);
 
 /// Calls GoOnAs in `foretell` where the command line calls a subcommand that
-/// foretell-lab has, or answers better. Comes back otherwise, and in a program
+/// foretell-lab has, or answers better. Returns otherwise, and in a program
 /// that has all of `commands`.
 void PassOnToLab(std::span<char* const> arguments,
                  std::span<const CommandRow> commands);

@@ -68,7 +68,7 @@ std::string CommandList(const CLI::App& command, const std::string& path) {
   return text.empty() ? text : ".SH COMMANDS\n" + text;
 }
 
-/// What may stand behind the command's name: " [options] MODEL...".
+/// What may follow the command's name: " [options] MODEL...".
 std::string Arguments(const CLI::App& command) {
   std::string text = " [options]";
   if (!VisibleCommands(command).empty()) text += " COMMAND";

@@ -54,7 +54,7 @@ struct MaxBatchOptions {
 struct Search {
   LargestBatchOfModel found;
   std::map<std::int64_t, Prediction> tried;
-  std::string refusal;  ///< Why the model takes no larger batch; or empty.
+  std::string refusal;  ///< Why the model accepts no larger batch; or empty.
 };
 
 nlohmann::ordered_json NoLargestBatch(const ReportError& error) {
@@ -108,7 +108,7 @@ void RefuseLimitBelow(const BatchRange& range, const std::string& model) {
                           model, range.most, range.least));
 }
 
-/// By the estimate of memory, from what surely fits on.
+/// By the estimate of memory, searching upwards from what surely fits.
 std::int64_t LikelyBatch(const LargestBatchFound& sure, const BatchRange& range,
                          const std::function<Prediction(std::int64_t)>& predict,
                          const DeviceSpec& device, FitLimits limits) {
@@ -153,7 +153,7 @@ Search Find(const MaxBatchOptions& options, const Predictor& predictor) {
 }
 
 ExitCode RunMaxBatch(const MaxBatchOptions& options) {
-  // What a step needs at least takes a dozen simulations, and only a tight fit
+  // The least memory of a step costs a dozen simulations, and only a tight fit
   // and the page read it.
   const Predictor predictor = options.predictor.Make(
       options.model.run, options.limits.tight || !options.html.empty());

@@ -7,8 +7,8 @@
 
 namespace foretell::cli {
 
-/// A file that lies in memory, as long as this lives, and the path that opens
-/// it: for bytes that no folder has.
+/// A file that is in memory for as long as this object lives, and the path that
+/// opens it: for bytes that are in no folder.
 class MemoryFile {
  public:
   /// Throws Error(kIo) where there is no memory for it.

@@ -26,9 +26,9 @@ namespace {
 constexpr char kAxisFlag[] = "--axis";
 constexpr char kBatchAxis[] = "batch";
 constexpr char kResolutionAxis[] = "resolution";
-/// Networks that halve images a few times take no other edges.
+/// Networks that halve images a few times accept no other edges.
 constexpr std::int64_t kResolutionStep = 32;
-/// Halvings and doublings: to the least that the model takes and to the most
+/// Halvings and doublings: to the least that the model accepts and to the most
 /// that fits.
 constexpr int kSearches = 3;
 
@@ -37,7 +37,7 @@ std::int64_t StepOf(const PlanOptions& options) {
   return options.axis == kResolutionAxis ? kResolutionStep : 1;
 }
 
-/// A model along one axis, the batch being fixed where it is another one.
+/// A model along one axis, the batch being fixed unless it is that axis.
 class AxisOfModel {
  public:
   explicit AxisOfModel(const PlanOptions& options)
@@ -63,8 +63,8 @@ class AxisOfModel {
     }
   }
 
-  /// Whether values were refused in other words: what is the same for all of
-  /// them is no matter of the size.
+  /// Whether values were refused with different messages: a refusal that is the
+  /// same for all of them does not depend on the size.
   bool RefusesBySize() const { return refusals_.size() > 1; }
 
  private:
@@ -81,7 +81,7 @@ class AxisOfModel {
   Predictor predictor_;
   ProgressBar progress_;
   std::int64_t tried_ = 0;
-  std::set<std::string> refusals_;  ///< Behind the value that was tried.
+  std::set<std::string> refusals_;  ///< Without the value that was tried.
 };
 
 /// What JudgeFit compares with the memory of the device: `value`, `limit`.
@@ -90,7 +90,7 @@ FitCheck DeviceCheck(const Prediction& prediction, const DeviceSpec& device,
   return JudgeFit(prediction, device, limits).checks.front();
 }
 
-/// The most steps that fit; what each needs that was tried goes to `needed`.
+/// The most steps that fit; what each number tried needs goes to `needed`.
 LargestBatchFound MostSteps(const PlanOptions& options, const FitLimits& limits,
                             AxisOfModel& axis,
                             std::map<std::int64_t, FitCheck>& needed) {

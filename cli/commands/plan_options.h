@@ -12,13 +12,12 @@ namespace foretell::cli {
 
 /// Flags of `plan`.
 struct PlanOptions {
-  ModelOptions
-      model;  ///< Its only name, where there is one, is what is planned.
+  ModelOptions model;  ///< Its only name, if it has one, is what is planned.
   PredictorFlags predictor;
   std::string memory;
   double margin = 0.1;  ///< Share of the memory that stays free.
   std::string axis = "batch";
-  std::int64_t batch = 0;  ///< 0: as the file says.
+  std::int64_t batch = 0;  ///< 0: as the file has it.
   std::int64_t step = 0;   ///< Of the axis; 0: by the axis.
   std::int64_t limit = 65536;
   std::vector<std::int64_t> shape;  ///< Of a volume; empty: a model is planned.

@@ -23,11 +23,11 @@
 namespace foretell::cli {
 namespace {
 
-constexpr char kDefaultDType[] = "f64";  ///< As NumPy has it.
-/// What a footprint is called that no word names.
+constexpr char kDefaultDType[] = "f64";  ///< NumPy's default.
+/// Name of a footprint for which the command line gives none.
 constexpr char kUnnamed[] = "command";
 
-/// --halo by axis. Throws Error(kInvalidArgument) for another number of them.
+/// --halo by axis. Throws Error(kInvalidArgument) for a wrong number of values.
 std::vector<std::int64_t> HaloOf(const PlanOptions& options,
                                  const std::vector<std::string>& axes) {
   if (options.halo.size() == 1) {
@@ -39,8 +39,8 @@ std::vector<std::int64_t> HaloOf(const PlanOptions& options,
                           options.halo.size(), axes.size(), Joined(axes)));
 }
 
-/// `names`, which `flag` says. Throws Error(kInvalidArgument) for one that is
-/// no axis.
+/// `names`, which `flag` gives. Throws Error(kInvalidArgument) for one that is
+/// not an axis.
 std::vector<std::string> AxesOf(const Footprint& footprint,
                                 std::string_view flag,
                                 std::vector<std::string> names) {
@@ -53,7 +53,7 @@ std::vector<std::string> AxesOf(const Footprint& footprint,
   return names;
 }
 
-/// Lets --halo, --whole and --array replace what the footprint says.
+/// Lets --halo, --whole and --array override the footprint.
 void ApplyGeometry(const PlanOptions& options, Footprint& footprint) {
   if (!options.halo.empty()) {
     footprint.halo = HaloOf(options, footprint.axes);
@@ -85,7 +85,7 @@ Footprint FootprintOf(const PlanOptions& options) {
       options.what(), options.dtype.empty() ? kDefaultDType : options.dtype);
 }
 
-/// What is wrong with the flags of a volume is said before blocks are run.
+/// Reports what is wrong with the flags of a volume before blocks are run.
 void RequireGeometry(const PlanOptions& options,
                      const std::vector<surrogate::Axis>& axes) {
   Footprint footprint;
@@ -129,7 +129,7 @@ Footprint LearnFootprint(const PlanOptions& options) {
   return footprint;
 }
 
-/// Says so where the runs were too small for what will be planned by them.
+/// Warns if the runs were too small for what will be planned by them.
 void WarnOfSmallRuns(const Footprint& footprint, double margin) {
   const double error = ErrorOfGrowth(footprint);
   if (error <= margin) return;

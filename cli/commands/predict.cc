@@ -58,13 +58,13 @@ bool IsInFull(const PredictOptions& options) {
   return options.json || (!options.csv && IsOne(options.model));
 }
 
-/// What forgetting torch.no_grad() would cost takes a second trace.
+/// Reporting what forgetting torch.no_grad() would cost needs a second trace.
 bool SaysGradMode(const PredictOptions& options) {
   return IsInFull(options) &&
          (options.json || options.verbose || !options.html.empty());
 }
 
-/// Writes the page: one result in full, several beside each other.
+/// Writes the page: one result in full, several side by side.
 class PredictPage {
  public:
   explicit PredictPage(const PredictOptions& options) : options_(options) {}
@@ -86,7 +86,7 @@ class PredictPage {
 
  private:
   const PredictOptions& options_;
-  nlohmann::ordered_json step_;  ///< Null until there is one.
+  nlohmann::ordered_json step_;  ///< Null until a step was looked at.
 };
 
 std::vector<std::string> SetupOf(const PredictOptions& options) {
@@ -170,9 +170,9 @@ ExitCode RunPredict(const PredictOptions& options) {
   } else if (options.csv) {
     std::cout << FormatCsv(reports);
   } else {
-    std::cout << FormatReports(reports, StyleOfStdout(options.no_color),
-                               options.verbose ? Detail::kAll
-                                               : Detail::kSummary);
+    std::cout << FormatReports(
+        reports, StyleOfStdout(options.no_color),
+        options.verbose ? Detail::kAll : Detail::kSummary);
   }
   for (const ReportError& error : errors) PrintError(error.message);
   return errors.empty() ? kExitOk : kExitModelFailed;
@@ -200,9 +200,8 @@ void AddPredict(CLI::App& app, ExitCode& exit_code) {
                     "Every figure and all MIG profiles, not the summary alone");
   command->add_flag("--no-color", options->no_color,
                     "Text without color on a terminal too, as with NO_COLOR");
-  CLI::Option* html =
-      command->add_option("--html", options->html,
-                          "Page with pictures, in addition to the output");
+  CLI::Option* html = command->add_option(
+      "--html", options->html, "Page with pictures, in addition to the output");
   command
       ->add_option("--jobs", options->jobs,
                    "Processes that predict several models, with --json or "

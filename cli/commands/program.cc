@@ -63,8 +63,8 @@ void AddCommands(std::span<const CommandRow> commands, CLI::App& app,
   }
 }
 
-/// What keeps `text` from being a whole number of type `Whole`. CLI11 takes
-/// numbers beyond 64 bits for the largest, and lets negative ones wrap around.
+/// Why `text` is not a whole number of type `Whole`; else empty. CLI11 reads
+/// numbers beyond 64 bits as the largest, and lets negative ones wrap around.
 template <typename Whole>
 std::string WholeNumberProblem(const std::string& text) {
   constexpr bool kSigned = std::is_signed_v<Whole>;
@@ -81,8 +81,8 @@ std::string WholeNumberProblem(const std::string& text) {
 }
 
 /// What is wrong with `text` for a flag of CLI11's type `type`: NaN passes
-/// ranges, and is neither kept nor exceeded as a limit. Empty: nothing that
-/// CLI11 does not find itself.
+/// ranges, and is neither kept nor exceeded as a limit. Empty if there is
+/// nothing that CLI11 would not find itself.
 std::string NumberProblem(std::string_view type, const std::string& text) {
   if (type.starts_with("FLOAT")) {
     const std::optional<double> number = ParseNumber<double>(text);
@@ -124,7 +124,7 @@ std::vector<char*> WithHelpAsFlag(std::span<char* const> arguments) {
   return words;
 }
 
-/// All but the last look at what was printed.
+/// Everything except the final check that stdout was written.
 ExitCode RunCommand(std::span<const CommandRow> commands,
                     std::span<char* const> given) {
   std::vector<char*> arguments = WithHelpAsFlag(given);
@@ -170,7 +170,7 @@ int RunProgram(std::span<const CommandRow> commands,
   // Writing beyond `ulimit -f` is an error as on a full disk, not the end.
   std::signal(SIGXFSZ, SIG_IGN);
   const ExitCode exit_code = RunCommand(commands, arguments);
-  // A script that reads half an answer must not take it for the whole.
+  // A script that reads half an answer must not mistake it for all of it.
   if (std::cout.flush()) return exit_code;
   PrintError("stdout cannot be written: what was printed is not complete");
   return exit_code == kExitOk ? kExitModelFailed : exit_code;
@@ -180,8 +180,8 @@ void RunMain(std::span<const CommandRow> commands, int argc, char** argv) {
   WorkFolder::Sweep();
   const int status =
       RunProgram(commands, std::span(argv, static_cast<std::size_t>(argc)));
-  // Where no process reaps the children of others, as in many containers, those
-  // that are left would stay.
+  // Where no process reaps orphans, as in many containers, children that are
+  // left would stay.
   ChildProcess::BuryAbandoned();
   std::_Exit(status);
 }

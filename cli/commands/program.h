@@ -8,7 +8,7 @@ namespace foretell::cli {
 
 /// All that a program does with its command line: parses it, calls what it
 /// names of `commands`, prints help and errors. Subcommands without a function
-/// are in the help; they must have been passed on before. Gives the exit
+/// are in the help; they must have been passed on before. Returns the exit
 /// status.
 int RunProgram(std::span<const CommandRow> commands,
                std::span<char* const> arguments);

@@ -106,8 +106,7 @@ ExitCode RunReport(const ReportCommand& command) {
       },
       TraceInGradMode(command.model));
   if (document && !out.empty()) {
-    WriteWhole(out,
-               HtmlPage(PageView::kStep, document->title, document->json));
+    WriteWhole(out, HtmlPage(PageView::kStep, document->title, document->json));
     if (command.out.empty()) PrintNote("wrote " + out);
   }
   if (command.json) {
@@ -130,7 +129,8 @@ void AddReport(CLI::App& app, ExitCode& exit_code) {
   options->predictor.AddTo(*command, options->model.run);
   command->add_option("--name", options->name,
                       "What to call the model; default: as it is named here");
-  command->add_option("-o,--out", options->out, "File to write the page to; default: report.html, "
+  command->add_option("-o,--out", options->out,
+                      "File to write the page to; default: report.html, "
                       "with --json none");
   command
       ->add_option("--batches", options->batches,

@@ -65,7 +65,7 @@ serve::ServerOptions Complete(const ServeOptions& options) {
   return server;
 }
 
-/// Waits for SIGINT or SIGTERM, which no thread takes otherwise.
+/// Waits for SIGINT or SIGTERM, which no other thread receives.
 void AwaitEnd(const sigset_t& signals) {
   int signal = 0;
   sigwait(&signals, &signal);

@@ -20,7 +20,7 @@
 namespace foretell::cli {
 namespace {
 
-/// What a stream is given while this exists.
+/// Captures what is written to a stream while this exists.
 class Captured {
  public:
   explicit Captured(std::ostream& stream)

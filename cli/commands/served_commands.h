@@ -6,7 +6,7 @@
 
 namespace foretell::cli {
 
-/// What `foretell serve` answers: its routes, and the flags that a request may
+/// What `foretell serve` offers: its routes, and the flags that a request may
 /// set, as the commands themselves define them. Flags that name files, change
 /// how files are opened or choose the form of the output are left out.
 std::vector<serve::ServedCommand> ServedCommands();

@@ -15,7 +15,7 @@ namespace foretell::cli {
 class StepSimulator {
  public:
   /// Opens the only model of `model`, which must outlive it. `batch` is empty
-  /// where the file or --input says it. Throws what OpenModel,
+  /// where the file or --input gives it. Throws what OpenModel,
   /// DeviceFlags::Find and PredictorFlags::ToOptions throw.
   StepSimulator(const ModelOptions& model, const PredictorFlags& predictor,
                 std::optional<std::int64_t> batch);
@@ -23,8 +23,8 @@ class StepSimulator {
   StepSimulator(const StepSimulator&) = delete;
   StepSimulator& operator=(const StepSimulator&) = delete;
 
-  /// The step as the flags have it. Throws what ModelOptions::ToTraceOptions
-  /// throws.
+  /// The step that the flags describe. Throws what
+  /// ModelOptions::ToTraceOptions throws.
   StepSetup Setup() const;
   /// Samples of one batch, by the leading dimension of the first input that has
   /// one.

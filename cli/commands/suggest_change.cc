@@ -30,13 +30,17 @@ constexpr ChangeRow kGradMode = {
     [](const ModelOptions& model, const DeviceSpec&) {
       return model.run.grad_mode;
     },
-    [](ModelOptions& model, const DeviceSpec&) { model.run.grad_mode = false; }};
+    [](ModelOptions& model, const DeviceSpec&) {
+      model.run.grad_mode = false;
+    }};
 constexpr ChangeRow kRecompute = {
     "--recompute auto (activation checkpointing)",
     [](const ModelOptions& model, const DeviceSpec&) {
       return model.run.mode == Mode::kTraining && model.loop.recompute.empty();
     },
-    [](ModelOptions& model, const DeviceSpec&) { model.loop.recompute = "auto"; }};
+    [](ModelOptions& model, const DeviceSpec&) {
+      model.loop.recompute = "auto";
+    }};
 constexpr ChangeRow kAutocast = {
     "--autocast (mixed precision)",
     [](const ModelOptions& model, const DeviceSpec&) {
@@ -59,15 +63,14 @@ bool IsWorthwhile(const ReportSuggestion& suggestion, const Report& report) {
   if (OutcomeOf(report.recommendation.whole_device) != Outcome::kFits) {
     return saves;
   }
-  return saves ||
-         suggestion.latency_ms < kept * now[Target::kLatency].value;
+  return saves || suggestion.latency_ms < kept * now[Target::kLatency].value;
 }
 
 }  // namespace
 
 std::optional<ReportSuggestion> ChangeFinder::Find(const Program& program,
-                                                  const Trace& trace,
-                                                  const Report& report) {
+                                                   const Trace& trace,
+                                                   const Report& report) {
   const bool fits =
       OutcomeOf(report.recommendation.whole_device) == Outcome::kFits;
   const std::span<const ChangeRow* const> rows =

@@ -12,17 +12,17 @@
 
 namespace foretell::cli {
 
-/// Looks for the change of a step that is worth a try first. What a change needs
-/// is made once for all models. Keeps references to what it is made with.
+/// Looks for the change of a step that is worth trying first. What a change
+/// needs is made once for all models. Keeps references to its arguments.
 class ChangeFinder {
  public:
   ChangeFinder(const ModelOptions& model, const PredictorFlags& flags)
       : model_(model), flags_(flags) {}
 
-  /// The change, simulated as the step itself was: what leaves the numerics
-  /// alone where the step does not fit, automatic mixed precision where it is
-  /// only slow. Empty where nothing that applies saves a tenth of the memory or
-  /// of the time. `foretell advise` tries more.
+  /// The change, simulated as the step itself was: one that leaves the numerics
+  /// alone if the step does not fit, automatic mixed precision if it is only
+  /// slow. Empty if nothing that applies saves a tenth of the memory or of the
+  /// time. `foretell advise` tries more.
   std::optional<ReportSuggestion> Find(const Program& program,
                                        const Trace& trace,
                                        const Report& report);

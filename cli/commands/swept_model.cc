@@ -18,13 +18,13 @@
 namespace foretell::cli {
 namespace {
 
-/// Samples and channels stand before the lengths of an image or a volume.
+/// Samples and channels come before the lengths of an image or a volume.
 constexpr std::size_t kLeadingDims = 2;
 constexpr std::size_t kFewestImageDims = 4;
 
 bool IsZoo(const std::string& model) { return model.starts_with(zoo::kPrefix); }
 
-/// Dimensions of an input, as --input or else the file says; 0: neither does.
+/// Rank of an input, as --input or else the file gives it; 0: neither does.
 std::size_t RankOf(const InputSpec& input, const InputRequest& request) {
   for (const BoundInput& said : request.inputs) {
     const bool is_it = said.name.empty() || said.name == input.name;
@@ -38,7 +38,7 @@ bool IsImage(const InputSpec& input, const InputRequest& request) {
 }
 
 /// Throws Error(kInvalidArgument) where an input may be an image and neither
-/// --input nor the file says.
+/// --input nor the file gives its rank.
 void RequireRanks(const Program& program, const InputRequest& request,
                   const std::string& flag) {
   for (const InputSpec& input : program.inputs()) {
@@ -70,7 +70,7 @@ bool IsDerived(const InputDim& dim) {
   return formula && !formula->IsSymbol();
 }
 
-/// The lengths of an image; none where the file does not say its rank.
+/// The lengths of an image; empty if the file does not give its rank.
 std::span<const InputDim> Lengths(const InputSpec& input,
                                   const InputRequest& request) {
   if (!input.dims || !IsImage(input, request)) return {};
@@ -194,8 +194,8 @@ CalibratedFactor SweptModel::LengthFactor(Kind kind,
     factor.input = input.name;
     if (kind == Kind::kResolution) {
       factor.dim = static_cast<std::int64_t>(RankOf(input, request)) - 1;
-      const bool is_derived = input.dims && !input.dims->empty() &&
-                              IsDerived(input.dims->back());
+      const bool is_derived =
+          input.dims && !input.dims->empty() && IsDerived(input.dims->back());
       if (IsImage(input, request) && !is_derived) return factor;
       continue;
     }

@@ -16,7 +16,7 @@ namespace foretell::cli {
 
 /// A program with the inputs of one point.
 struct SweptPoint {
-  std::string model;  ///< With the fields of the zoo that the point says.
+  std::string model;  ///< With the fields of the zoo that the point sets.
   std::vector<BoundInput> inputs;
 };
 
@@ -28,14 +28,14 @@ class SweptModel {
  public:
   /// Opens the only model of `options`, which must outlive this object. Throws
   /// what OpenModel throws, and Error(kInvalidArgument) for an axis that the
-  /// model does not have. Errors name `flag`, which said the axes.
+  /// model does not have. Errors name `flag`, which gave the axes.
   SweptModel(const ModelOptions& options, std::vector<surrogate::Axis> axes,
              std::string flag = "--sweep");
 
   const std::vector<surrogate::Axis>& axes() const { return axes_; }
   /// Names of the axes.
   std::vector<std::string> Names() const;
-  /// The axes by where a graph of the model shows them, without ranges.
+  /// Where a graph of the model shows each axis, without ranges.
   std::vector<CalibratedFactor> Factors() const;
   /// What the model is at `point` [axes]. Throws what BindInputs throws.
   SweptPoint At(const Eigen::VectorXd& point);

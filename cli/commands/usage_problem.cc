@@ -61,7 +61,7 @@ std::string UnknownWord(const CLI::App& command, const std::string& word) {
   return fmt::format("no {} '{}'; near: {}", kind, word, Joined(near));
 }
 
-/// Complains of a value: CLI11 says of a flag that it cannot convert it.
+/// Complains of a value: CLI11 reports that it cannot convert it for a flag.
 std::string BadValue(const CLI::App& command, const std::string& what) {
   constexpr std::string_view kBegin = "Could not convert: ";
   constexpr std::string_view kBetween = " = ";
@@ -93,7 +93,7 @@ std::string Complaint(const CLI::App& command, const CLI::ParseError& error) {
       dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const std::vector<std::string> unknown = command.remaining();
   if (unknown.empty()) return TooMany(command, error.what());
-  // The value of an unknown flag is taken for one more MODEL.
+  // The value of an unknown flag is parsed as one more MODEL.
   const bool is_flag = unknown.front().starts_with('-');
   if (!is_word && !is_missing && !is_flag) return error.what();
   return UnknownWord(command, unknown.front());

@@ -10,7 +10,7 @@
 namespace foretell::cli {
 
 /// Adds --profile, --max-memory, --max-latency, --max-energy, --strict
-/// and --tight, which set `limits`; it must outlive the command.
+/// and --tight, which set `limits`. `limits` must outlive the command.
 void AddFitFlags(CLI::App& command, FitLimits& limits);
 
 /// "a100-sxm4-40gb 1g.5gb", or the device alone where `profile` is empty.

@@ -11,7 +11,7 @@ namespace foretell::cli {
 void GroupFlags(CLI::App& app);
 
 /// Leaves the group Advanced out of the help of every command that has flags
-/// in others too, and says so in its last line.
+/// in other groups too; the last line of the help then says so.
 void HideAdvancedFlags(CLI::App& app);
 
 }  // namespace foretell::cli

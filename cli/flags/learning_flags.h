@@ -25,8 +25,8 @@ struct LearningFlags {
   /// the command.
   void AddTo(CLI::App& command, bool with_network);
 
-  /// Options of a network of this kind: those given, and where none was what
-  /// TypicalOptions says. Throws Error as TrainerOptions::Check.
+  /// Options of a network of this kind: those that were given, the others from
+  /// TypicalOptions. Throws Error as TrainerOptions::Check.
   training::TrainerOptions ToOptions(learned::NetworkKind kind) const;
   /// The same for that of --network.
   training::TrainerOptions ToOptions() const {

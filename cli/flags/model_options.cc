@@ -76,7 +76,7 @@ std::vector<ExpectedTrace> TracesOf(const ModelOptions& options) {
   return traces;
 }
 
-/// `traces`, and after each of them those that are `also` asked for.
+/// `traces`, and after each of them its traces with the options in `also`.
 std::vector<ExpectedTrace> WithOthers(const std::vector<ExpectedTrace>& traces,
                                       const std::vector<TraceOptions>& also) {
   std::vector<ExpectedTrace> all;
@@ -95,10 +95,10 @@ ReportError ToReportError(const std::string& model,
           fmt::format("{}: {}", model, FirstLine(error.what()))};
 }
 
-/// Of one model: it is opened, traced, and predicted.
+/// Stages of one model: it is opened, traced, and predicted.
 constexpr int kStages = 3;
 
-/// `message` on one line that a terminal holds, whatever a file's names are.
+/// `message` on one line of bounded length, whatever names a file contains.
 std::string OnALine(const std::string& message) {
   constexpr std::size_t kMostBytes = 4000;
   if (message.size() <= kMostBytes) return Printable(message);
@@ -107,7 +107,7 @@ std::string OnALine(const std::string& message) {
                      Counted(message.size() - kMostBytes, "byte"));
 }
 
-/// The catalogue's name of the first GPU of this machine; empty for none.
+/// The catalogue's name of the first GPU of this machine; empty if unknown.
 std::string LocalDevice() {
   const std::string model = device::LocalGpuModel();
   if (model.empty()) return "";
@@ -115,7 +115,7 @@ std::string LocalDevice() {
   return known == nullptr ? "" : known->name;
 }
 
-/// Said where no batch was chosen.
+/// Warning if no batch was chosen.
 constexpr char kBatchOfOne[] =
     "batch 1: the model leaves its batch open; --batch N chooses another";
 
@@ -129,7 +129,7 @@ Precision UncastPrecision(Precision precision) {
   return precision == Precision::kTf32 ? precision : Precision::kFp32;
 }
 
-/// What answers whether a converter may be installed; none where no one can be
+/// Answers whether a converter may be installed; empty where no one can be
 /// asked.
 std::function<bool(const std::string&)> MayInstall(bool is_said,
                                                    bool is_quiet) {

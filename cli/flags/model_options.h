@@ -19,7 +19,7 @@
 
 namespace foretell::cli {
 
-/// Flags that say which models are run, and which step of them.
+/// Flags that choose which models are run, and which step of them.
 struct ModelOptions {
   std::vector<std::string> models;
   std::vector<std::string> inputs;
@@ -29,7 +29,7 @@ struct ModelOptions {
   std::vector<std::int64_t> batches;
   /// Mode, optimizer and precision have flags here.
   Run run = {.optimizer = Optimizer::kAdamW};
-  bool chose_precision = false;  ///< A flag says it.
+  bool chose_precision = false;  ///< A flag gave it.
   TrainingLoop loop;
   std::string trace = "meta";
   std::string fuse = "exported";
@@ -39,7 +39,7 @@ struct ModelOptions {
   bool no_convert = false;
   /// Draws no progress, asks nothing and leaves warnings of missing locks out.
   bool is_quiet = false;
-  PhaseFlags phase;  ///< Behind the names of `models` once flags are parsed.
+  PhaseFlags phase;  ///< Appended to `models` once the flags are parsed.
 
   /// Adds the flags to a subcommand; `many` allows several models and batches,
   /// `with_loop` adds those of `loop`.
@@ -48,22 +48,22 @@ struct ModelOptions {
   void AddInputFlag(CLI::App& command);
   /// Adds --seq-len.
   void AddLengthFlag(CLI::App& command);
-  /// Puts its length behind `dims`, and into the names of `models` of the zoo.
-  /// To be called once, after the flags were parsed.
+  /// Appends its length to `dims`, and to the names of `models` of the zoo. To
+  /// be called once, after the flags were parsed.
   void TakeLength();
-  /// Adds those that do not name models, their inputs or batches.
+  /// Adds the flags that do not name models, their inputs or batches.
   void AddTraceFlags(CLI::App& command, bool with_loop = true);
-  /// With Run::autocast the trace is one under autocast: to BF16 where that is
-  /// the precision, else to FP16.
+  /// With Run::autocast the trace runs under autocast: to BF16 if that is the
+  /// precision, else to FP16.
   TraceOptions ToTraceOptions() const;
   LoadOptions ToLoadOptions() const;
-  /// Says on stderr which locks a sandbox does without here.
+  /// Warns on stderr which locks a sandbox has to do without here.
   void WarnOfMissingLocks() const;
-  /// The request for one batch size (empty: as the file or --input says).
+  /// The request for one batch size (empty: as in the file or --input).
   InputRequest ToRequest(std::optional<std::int64_t> batch) const;
 };
 
-/// Flags that say on what the models are run.
+/// Flags that choose the device on which the models are run.
 struct DeviceFlags {
   std::string device = "a100-sxm4-40gb";  ///< AddTo: this machine's GPU first.
   std::string environment;  ///< Name of a context model; empty: today's.
@@ -78,10 +78,10 @@ struct DeviceFlags {
 };
 
 /// Traces every model at every batch size, in order, and hands each trace to
-/// `use` with the model's path and program. A model that fails, in here or in
-/// `use`, becomes an entry of the result; the others go on. Progress goes to
-/// stderr when that is a terminal: runs, or the stages of a single one. `also`
-/// are traces of the same inputs that `use` will ask for, in this order.
+/// `use` with the model's program. A model that fails, in here or in `use`,
+/// becomes an entry of the result; the others go on. Progress goes to stderr
+/// if that is a terminal: runs, or the stages of a single one. `also` lists the
+/// traces of the same inputs that `use` will request, in this order.
 std::vector<ReportError> ForEachTrace(
     const ModelOptions& options,
     const std::function<void(const Program&, const Trace&)>& use,

@@ -21,7 +21,7 @@ std::string KeyOf(std::string_view name) {
 }
 
 /// The stock network that `name` is in other spelling, or else the longest one
-/// that it begins with ("bert-base-uncased"); empty for none.
+/// that it begins with ("bert-base-uncased"); empty if there is none.
 std::string StockNetworkLike(std::string_view name) {
   constexpr std::size_t kFewestLetters = 6;
   const std::string key = KeyOf(name);
@@ -65,9 +65,10 @@ std::string NextStepFor(const std::string& name) {
     return fmt::format("{}{} is a stock network", zoo::kPrefix, stock);
   }
   if (!IsOfTheHub(name)) return "";
-  return fmt::format("a model of the Hugging Face Hub is the folder of its "
-                     "config.json: hf download {} config.json",
-                     name);
+  return fmt::format(
+      "a model of the Hugging Face Hub is the folder of its "
+      "config.json: hf download {} config.json",
+      name);
 }
 
 }  // namespace foretell::cli

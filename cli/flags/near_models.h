@@ -4,9 +4,9 @@
 
 namespace foretell::cli {
 
-/// What to do with a name that is no model file: "zoo:resnet50 is a stock
-/// network" of "resnet50", "URLs are not fetched: …". Empty where its form says
-/// nothing.
+/// What to do with a name that is not a model file: "zoo:resnet50 is a stock
+/// network" for "resnet50", "URLs are not fetched: …". Empty if its form gives
+/// no hint.
 std::string NextStepFor(const std::string& name);
 
 }  // namespace foretell::cli

@@ -7,8 +7,8 @@ namespace foretell::cli {
 /// Numbers above 0. CLI11's own check names the largest double there is, with
 /// all of its 309 digits.
 const CLI::Validator& AboveZero();
-/// Sizes of a list, above 0. What is none, as "400x400", is told how a list is
-/// written.
+/// Sizes of a list, above 0. For anything else, such as "400x400", the message
+/// shows how a list is written.
 const CLI::Validator& SizeInList();
 /// Anything but a size, which belongs to a list whose commas are missing: the
 /// second of "--shape 400 400".

@@ -15,13 +15,13 @@
 namespace foretell::cli {
 namespace {
 
-/// Each is a process with a graph in it.
+/// Models opened ahead; each is a process with a graph in it.
 constexpr std::size_t kMostAhead = 8;
-/// Sandboxes from which cheaper forks pay.
+/// Number of sandboxes from which making forks cheaper pays off.
 constexpr std::size_t kManyModels = 12;
 
-/// What `open` gives. Where `name` is no model, the error says what else it may
-/// be: a network of the zoo, a module of Python.
+/// What `open` returns. If `name` is not a model, the error states what else it
+/// may be: a network of the zoo, a Python module.
 Program OpenFile(const std::string& name,
                  const std::function<Program()>& open) {
   try {

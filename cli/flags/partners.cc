@@ -57,22 +57,21 @@ class Given {
   const CLI::App& command_;
 };
 
-/// When flags count.
+/// When flags have an effect.
 struct PartnerRow {
   /// "mig pack"; empty: every command that has the flags.
   std::string_view command;
   enum { kFlags, kAllBut } which = kFlags;
   std::vector<std::string_view> flags;
   bool (*count)(const Given& given);
-  std::string_view why;  ///< What is said where they do not.
+  std::string_view why;  ///< The message if they do not.
 };
 
 const std::vector<PartnerRow>& Rows() {
   using G = const Given&;
   constexpr auto kFlags = PartnerRow::kFlags;
   constexpr auto kAllBut = PartnerRow::kAllBut;
-  constexpr std::string_view kTraining =
-      "needs --mode training";
+  constexpr std::string_view kTraining = "needs --mode training";
   static const std::vector<PartnerRow> kPartners = {
       {"",
        kFlags,

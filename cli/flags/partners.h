@@ -4,12 +4,12 @@
 
 namespace foretell::cli {
 
-/// Refuses flags that say nothing beside the others of the command line: --link
+/// Refuses flags that have no effect with the rest of the command line: --link
 /// without --parallel, --optimizer without --mode training. `app` has been
-/// parsed. A flag with its default value was not given.
+/// parsed. A flag with its default value counts as not given.
 ///
 /// Throws Error(kInvalidArgument) that lists the flags with their values and
-/// says what they go with.
+/// states what they go with.
 void RequirePartners(const CLI::App& app);
 
 }  // namespace foretell::cli

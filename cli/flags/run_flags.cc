@@ -26,7 +26,7 @@ void AddTorch(CLI::App& command, TorchVersion& version) {
       ->default_str(ToString(version));
 }
 
-/// Who calls the operators, or a machine that does so by the default's
+/// --host: what calls the operators, or a machine that does so with the default
 /// interpreter.
 void AddHostFlag(CLI::App& command, Run& run, HostSpec& host) {
   command

@@ -10,20 +10,20 @@
 
 namespace foretell::cli {
 
-/// Flags that say which step is traced: mode, optimizer and precision. `run`
+/// Adds the flags of the step to trace: mode, optimizer and precision. `run`
 /// must outlive the command.
 void AddStepFlags(CLI::App& command, Run& run);
 
 /// Adds --grad. `run` must outlive the command.
 void AddGradMode(CLI::App& command, Run& run);
 
-/// Flags of every command that predicts: on what, how PyTorch runs networks
-/// there beside the step, and by which method the figures are found.
+/// Flags of every command that predicts: the device, how PyTorch runs networks
+/// there apart from the step, and the method by which figures are found.
 struct PredictorFlags {
   DeviceFlags device;
   Method method = Method::kAuto;
   std::vector<std::string> checkpoints;  ///< Files of the user's own networks.
-  HostSpec host;  ///< The machine that --host names; or the typical.
+  HostSpec host;  ///< The machine that --host names; else the typical one.
   /// File that `foretell adapt` or `foretell calibrate` wrote; or empty.
   std::string adaptation;
   bool expandable_segments = false;  ///< Of the caching allocator.

@@ -68,8 +68,9 @@ constexpr FlagHint kHints[] = {
     {"--format", "text is the default; --json and --csv choose others"},
     {"-o", "the answer is printed; --html FILE writes a page"},
     {"--gpus", "--parallel ddp:N, fsdp:N or tp:N shares a step among N GPUs"},
-    {"--image-size", "sizes are part of --input NAME=f32[8,3,224,224], or of "
-                     "zoo:NAME?image_size=SIZE"},
+    {"--image-size",
+     "sizes are part of --input NAME=f32[8,3,224,224], or of "
+     "zoo:NAME?image_size=SIZE"},
     {"--model", "the model is an argument of its own: foretell predict FILE"},
 };
 
@@ -89,8 +90,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12>
                 {"train", "training"}}};
 
 /// Flags whose values are names that other tools write differently.
-constexpr std::string_view kNamedFlags[] = {"--mode",      "-m",
-                                            "--precision", "-p",
+constexpr std::string_view kNamedFlags[] = {"--mode", "-m", "--precision", "-p",
                                             "--optimizer"};
 
 std::string UsualName(std::string_view name) {
@@ -131,9 +131,9 @@ const FlagSynonym* SynonymIn(const CLI::App& command, const std::string& flag) {
 /// A word of the command line in the command's own words.
 struct FlagWord {
   std::string name;
-  std::string value = {};   ///< "=bf16", where it was given so.
+  std::string value = {};        ///< "=bf16", where it was given so.
   std::string fixed_value = {};  ///< "training", of a flag that implies it.
-  bool takes_name = false;  ///< The next word is a name of kNamedFlags.
+  bool takes_name = false;       ///< The next word is a name of kNamedFlags.
 };
 
 FlagWord OwnFlag(const CLI::App& command, const std::string& word) {
@@ -148,8 +148,7 @@ FlagWord OwnFlag(const CLI::App& command, const std::string& word) {
   if (is_named && !flag.value.empty()) {
     flag.value = "=" + UsualName(flag.value.substr(1));
   }
-  flag.takes_name =
-      is_named && flag.value.empty() && flag.fixed_value.empty();
+  flag.takes_name = is_named && flag.value.empty() && flag.fixed_value.empty();
   return flag;
 }
 

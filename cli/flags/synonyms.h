@@ -8,11 +8,11 @@
 
 /// Words that users of other tools type: `--batch-size`, `--gpu`, `--amp`,
 /// `bfloat16`. One table for flags and one for values; a word that a command
-/// defines itself always means what the command says.
+/// defines itself always has that command's meaning.
 namespace foretell::cli {
 
-/// `words` (the command line without the program's name) in the words of the
-/// command of `app` that they call: `--dtype BFloat16` becomes `--precision
+/// Translates `words` (the command line without the program's name) to those of
+/// the command of `app` that they call: `--dtype BFloat16` becomes `--precision
 /// bf16`, `--train` becomes `--mode training`. Flags without a synonym stay for
 /// the parser to refuse; what follows "--" is left alone.
 std::vector<std::string> InOwnWords(const CLI::App& app,

@@ -16,12 +16,10 @@ struct PartColor {
 
 /// The nearest ones to src/page/scripts/palette.js, row by row.
 constexpr PartColor kPartColors[] = {
-    {"parameters", 67},   {"workspaces", 208},
-    {"inputs", 71},       {"gradients", 167},
-    {"activations", 109}, {"optimizer states", 139},
-    {"temporaries", 221}, {"NCCL buffers", 95},
-    {"buffers", 217},     {"CUDA context", 247},
-    {"allocator cache", 253},
+    {"parameters", 67},    {"workspaces", 208},      {"inputs", 71},
+    {"gradients", 167},    {"activations", 109},     {"optimizer states", 139},
+    {"temporaries", 221},  {"NCCL buffers", 95},     {"buffers", 217},
+    {"CUDA context", 247}, {"allocator cache", 253},
 };
 
 }  // namespace
@@ -39,7 +37,7 @@ std::string WithPartColors(std::string line,
                            const std::vector<MemoryPart>& parts,
                            const TerminalStyle& style) {
   for (const MemoryPart& part : parts) {
-    // Two blanks or a comma and one, so that "NCCL buffers" are no "buffers".
+    // Two blanks, or a comma and one: "NCCL buffers" must not match "buffers".
     for (const char* before : {", ", "  "}) {
       const std::size_t found = line.find(before + part.name + " ");
       if (found == std::string::npos) continue;

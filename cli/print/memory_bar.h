@@ -11,7 +11,7 @@
 namespace foretell::cli {
 
 /// `text` in the color that pages give to a part of the memory ("activations");
-/// in that of other bars for an unknown one; as it is without color.
+/// in that of other bars for an unknown part; unchanged without color.
 std::string PaintedAsPart(std::string_view text, std::string_view part,
                           const TerminalStyle& style);
 

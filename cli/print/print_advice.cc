@@ -29,8 +29,8 @@ std::string TimeText(const Remedy& remedy) {
 bool Saves(const Remedy& remedy) { return std::round(remedy.saved_mib) > 0; }
 
 std::string RemedyTable(const Advice& advice) {
-  TextTable table({"remedy", "MiB at most", "saved", "ms", "time", "numerics",
-                   "fits"});
+  TextTable table(
+      {"remedy", "MiB at most", "saved", "ms", "time", "numerics", "fits"});
   std::vector<Remedy> rows = advice.remedies;
   rows.insert(rows.end(), advice.combinations.begin(),
               advice.combinations.end());
@@ -51,10 +51,9 @@ std::string UselessText(const Advice& advice) {
   for (const Remedy& remedy : advice.remedies) {
     if (Saves(remedy)) continue;
     const double more = -std::round(remedy.saved_mib);
-    text += fmt::format("{} {} ({}{} MiB)",
-                        text.empty() ? "Nothing is saved by" : ",",
-                        Joined(remedy.names, " + "), more > 0 ? "+" : "",
-                        MibText(more));
+    text += fmt::format(
+        "{} {} ({}{} MiB)", text.empty() ? "Nothing is saved by" : ",",
+        Joined(remedy.names, " + "), more > 0 ? "+" : "", MibText(more));
   }
   return text.empty() ? "" : text + "\n";
 }

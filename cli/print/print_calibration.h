@@ -13,7 +13,7 @@ namespace foretell::cli {
 /// A point that could not be measured.
 struct FailedPoint {
   std::vector<double> factors;
-  std::string status;  ///< MeasureStatusName, "failed" where it has no graph.
+  std::string status;  ///< MeasureStatusName; "failed" if it has no graph.
   std::string message;
 };
 

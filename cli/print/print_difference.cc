@@ -63,7 +63,7 @@ std::string Figures(const Json& difference) {
   return table.ToString();
 }
 
-/// The end of a path says more than its beginning.
+/// Keeps the end of a path, which is more informative than its beginning.
 std::string PathOf(const Json& module) {
   const std::string path = Printable(module["path"].get<std::string>());
   if (path.empty()) return "(no module)";

@@ -83,8 +83,8 @@ std::string ChosenText(const Comparison& comparison, const std::string& unit) {
          fmt::format("{}; {}\n", MethodName(chosen.method), RangeText(chosen));
 }
 
-/// Formulas stand behind the columns: they are of any length. Those that are
-/// hardly better than a smaller one are left out; --json has them.
+/// Formulas come after the columns, since they may have any length. Those that
+/// are hardly better than a smaller one are left out; --json has them.
 std::string FrontTable(const FittedModel& fitted,
                        const surrogate::Table& held_out) {
   TextTable table({"size", "error of fit", "expected", "held out"});

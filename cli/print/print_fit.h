@@ -9,7 +9,7 @@ namespace foretell::cli {
 
 /// How far off every method is, the formula of the chosen one, where it is
 /// valid, and the front of size against error where one was searched for.
-/// `unit` stands behind the target's name; empty: none is known.
+/// `unit` is printed after the target's name; empty: none is known.
 std::string FormatComparison(const surrogate::Comparison& comparison,
                              const surrogate::ComparedRows& rows,
                              const std::string& unit);

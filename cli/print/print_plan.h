@@ -18,10 +18,10 @@ struct PlannedModel {
   std::string axis;
   std::int64_t value = 0;  ///< 0: not even `smallest` fits.
   std::int64_t step = 1;
-  std::int64_t smallest = 1;     ///< That the model takes.
-  std::string smallest_refusal;  ///< Why it takes none below; or empty.
+  std::int64_t smallest = 1;     ///< Smallest value that the model accepts.
+  std::string smallest_refusal;  ///< Why it accepts none below; or empty.
   bool is_limit = false;         ///< --limit ended the search.
-  std::string refusal;    ///< Why the model takes no larger value; or empty.
+  std::string refusal;    ///< Why the model accepts no larger value; or empty.
   double needed_mib = 0;  ///< Upper end, at `value` or else at `smallest`.
   double memory_mib = 0;
   double usable_mib = 0;  ///< Memory without the margin.
@@ -30,7 +30,7 @@ struct PlannedModel {
 
 /// "zoo:resnet50 on a100-sxm4-40gb: batch 212 …", with a line of its memory.
 std::string FormatPlannedModel(const PlannedModel& planned);
-/// Says that not even the smallest value fits, with both sizes.
+/// States that not even the smallest value fits, with both sizes.
 std::string SmallestDoesNotFit(const PlannedModel& planned);
 nlohmann::ordered_json PlannedModelToJson(const PlannedModel& planned);
 
@@ -41,7 +41,7 @@ struct PlannedVolume {
   ChunkPlan plan;  ///< Of 0 chunks where not even the smallest block fits.
 };
 
-/// Dask's argument, the chunks and what a worker takes.
+/// Dask's argument, the chunks and what a worker needs.
 std::string FormatPlannedVolume(const PlannedVolume& planned);
 nlohmann::ordered_json PlannedVolumeToJson(const PlannedVolume& planned);
 

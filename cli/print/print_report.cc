@@ -24,14 +24,14 @@ std::string Mib(std::int64_t bytes) {
   return fmt::format("{} MiB", FormatSignificant(ToMiB(bytes)));
 }
 
-/// Column in which what a line says begins, but for long labels.
+/// Column in which the text of a line begins, except after long labels.
 constexpr std::size_t kTextColumn = 15;
 /// Columns of the longest bar, and of the figure and the label before it.
 constexpr std::size_t kBarColumns = 32;
 constexpr std::size_t kFigureColumns = 12;
 constexpr std::size_t kPartColumns = 15;
 
-/// Labels with what is said of them, in the style of a terminal.
+/// Labels with their texts, in the style of a terminal.
 class ReportLines {
  public:
   explicit ReportLines(const TerminalStyle& style) : style_(style) {}
@@ -81,10 +81,9 @@ void AddGradMode(const Report& report, ReportLines& lines) {
   if (!report.grad_mode_mib) return;
   const double more =
       *report.grad_mode_mib - report.prediction[Target::kMemory].value;
-  lines.Add("  autograd",
-            fmt::format("{} MiB (+{}) without torch.no_grad()",
-                        FormatSignificant(*report.grad_mode_mib),
-                        FormatSignificant(more)));
+  lines.Add("  autograd", fmt::format("{} MiB (+{}) without torch.no_grad()",
+                                      FormatSignificant(*report.grad_mode_mib),
+                                      FormatSignificant(more)));
 }
 
 void AddParts(const MemoryBreakdown& memory, ReportLines& lines) {
@@ -92,7 +91,7 @@ void AddParts(const MemoryBreakdown& memory, ReportLines& lines) {
     lines.AddPart(label, bytes, memory.allocated_peak);
   };
   add("parameters", memory.AtPeak(TensorRole::kParameter) +
-                     memory.AtPeak(TensorRole::kBuffer));
+                        memory.AtPeak(TensorRole::kBuffer));
   add("inputs", memory.AtPeak(TensorRole::kInput));
   add("activations", memory.ActivationsAtPeak());
   add("gradients", memory.AtPeak(TensorRole::kGradient));
@@ -105,10 +104,11 @@ void AddParts(const MemoryBreakdown& memory, ReportLines& lines) {
 void AddMemory(const Report& report, ReportLines& lines) {
   const MemoryBreakdown& memory = report.prediction.memory;
   const Figure& figure = report.prediction[Target::kMemory];
-  lines.Add("memory",
-            fmt::format("{} MiB   ({})   as nvidia-smi would show it{}",
-                        FormatSignificant(figure.value), RangeText(figure.interval),
-                        DistanceText(figure.source)));
+  lines.Add(
+      "memory",
+      fmt::format("{} MiB   ({})   as nvidia-smi would show it{}",
+                  FormatSignificant(figure.value), RangeText(figure.interval),
+                  DistanceText(figure.source)));
   lines.Add("  context", fmt::format("{}   environment {}", Mib(memory.context),
                                      report.prediction.context));
   if (memory.link_buffers > 0) {
@@ -148,7 +148,7 @@ Tone ToneOf(mig::Fit fit) {
   return fit == mig::Fit::kFitsWithoutCache ? Tone::kDoubtful : Tone::kBad;
 }
 
-/// The table of verdicts, its rows in the color of what they say.
+/// The table of verdicts, each row in the color of its verdict.
 std::string VerdictTable(const mig::Recommendation& advice,
                          const TerminalStyle& style) {
   std::istringstream table(mig::FormatTable(advice));
@@ -156,13 +156,12 @@ std::string VerdictTable(const mig::Recommendation& advice,
   std::size_t row = 0;
   for (std::string line; std::getline(table, line); ++row) {
     const std::size_t index = row - 1;  // Below the header.
-    // The sentence behind the table stands above it already.
+    // The sentence after the table is already printed above it.
     if (row > advice.profiles.size() + 1) break;
-    const Tone tone =
-        row == 0 ? Tone::kLabel
-                 : ToneOf(index < advice.profiles.size()
-                              ? advice.profiles[index].fit
-                              : advice.whole_device.fit);
+    const Tone tone = row == 0 ? Tone::kLabel
+                               : ToneOf(index < advice.profiles.size()
+                                            ? advice.profiles[index].fit
+                                            : advice.whole_device.fit);
     text += Painted(Wrapped(line, style.width, 2), tone, style) + "\n";
   }
   return text;
@@ -171,11 +170,10 @@ std::string VerdictTable(const mig::Recommendation& advice,
 void AddTimes(const Prediction& prediction, ReportLines& lines) {
   const Figure& latency = prediction[Target::kLatency];
   const Figure& energy = prediction[Target::kEnergy];
-  lines.Add(
-      "latency",
-      fmt::format("{} ms   ({})   {}{}",
-                  FormatSignificant(latency.value), RangeText(latency.interval),
-                  HostText(prediction), DistanceText(latency.source)));
+  lines.Add("latency",
+            fmt::format("{} ms   ({})   {}{}", FormatSignificant(latency.value),
+                        RangeText(latency.interval), HostText(prediction),
+                        DistanceText(latency.source)));
   lines.Add("  " + std::string(BoundText(prediction.bound)),
             fmt::format("{} ms of kernels, {} ms of CPU launch time",
                         FormatSignificant(prediction.cost.gpu_ms),
@@ -185,7 +183,7 @@ void AddTimes(const Prediction& prediction, ReportLines& lines) {
                         RangeText(energy.interval), LimitText(prediction.run)));
 }
 
-/// What the GPUs of --parallel exchange, and what of it nothing hides.
+/// What the GPUs of --parallel exchange, and how much of it nothing hides.
 void AddParallel(const Report& report, ReportLines& lines) {
   if (!report.parallel) return;
   const CostEstimate& cost = report.prediction.cost;
@@ -220,12 +218,12 @@ std::string WithBar(const std::string& line, const Report& report,
 
 std::string FormatSummary(const Report& report, const TerminalStyle& style) {
   const Summary summary = Summarize(report);
-  std::string text =
-      Painted(Wrapped(Printable(summary.title), style.width, 2), Tone::kLabel,
-              style) +
-      "\n";
+  std::string text = Painted(Wrapped(Printable(summary.title), style.width, 2),
+                             Tone::kLabel, style) +
+                     "\n";
   if (!summary.inputs.empty()) {
-    text += Wrapped("input " + Printable(summary.inputs), style.width, 2) + "\n";
+    text +=
+        Wrapped("input " + Printable(summary.inputs), style.width, 2) + "\n";
   }
   text += Wrapped("on " + summary.place, style.width, 2) + "\n\n";
   Tone tone = ToneOf(summary.outcome);
@@ -244,11 +242,11 @@ std::string FormatDetails(const Report& report, const TerminalStyle& style) {
   const Prediction& prediction = report.prediction;
   ReportLines lines(style);
   lines.Add("method", prediction.Method());
-  lines.Add("network", fmt::format("{} parameters, {} MACs, {} ({})",
-                                   FormatCount(report.parameters),
-                                   FormatCount(report.static_features.macs),
-                                   Counted(report.operators, "operator"),
-                                   report.format));
+  lines.Add("network",
+            fmt::format("{} parameters, {} MACs, {} ({})",
+                        FormatCount(report.parameters),
+                        FormatCount(report.static_features.macs),
+                        Counted(report.operators, "operator"), report.format));
   AddMemory(report, lines);
   AddTimes(prediction, lines);
   AddParallel(report, lines);
@@ -273,7 +271,7 @@ std::string FormatReport(const Report& report, const TerminalStyle& style,
   return text;
 }
 
-/// Figures of a CSV line: six digits behind the point.
+/// Figures of a CSV line: six digits after the point.
 std::string Decimal(double value) { return FormatNumber(value, 6); }
 
 std::string Whole(std::int64_t value) { return fmt::format("{}", value); }

@@ -15,9 +15,9 @@ enum class Detail : std::uint8_t {
   kAll,      ///< And every figure, with the table of MIG profiles.
 };
 
-/// For people: a summary of one result (src/predict/summary.h), of several a
-/// table with a row each. On a terminal with a bar for the parts of memory, in
-/// color, and within its width.
+/// For people: a summary of one result (src/predict/summary.h), or a table with
+/// a row for each of several. On a terminal with a bar for the parts of memory,
+/// in color, and within its width.
 std::string FormatReports(std::span<const Report> reports,
                           const TerminalStyle& style = {},
                           Detail detail = Detail::kSummary);

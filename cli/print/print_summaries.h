@@ -15,7 +15,7 @@ namespace foretell::cli {
 /// are.
 std::string FormatSome(const std::vector<std::string>& lines);
 
-/// @name One line on what a run did
+/// @name One line about what a run did
 /// @{
 std::string FormatSummary(const dataset::GenerateSummary& summary);
 std::string FormatSummary(const dataset::FillSummary& summary);

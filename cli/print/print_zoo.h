@@ -11,7 +11,7 @@ namespace foretell::cli {
 /// @name Answers of `foretell zoo list`: lines, or a JSON document
 /// @{
 std::string FormatNames(const std::vector<std::string>& names, bool as_json);
-/// A line per point as the flags of `foretell predict` have it.
+/// A line per point, in the form of the flags of `foretell predict`.
 std::string FormatPoints(std::span<const zoo::SweepPoint> points, bool as_json);
 /// Points per family; as lines, their total too.
 std::string FormatCounts(std::span<const zoo::SweepPoint> points, bool as_json);

@@ -33,7 +33,7 @@ class ProgressBar {
   Clock::time_point drawn_;
 };
 
-/// Wipes the line of a ProgressBar that stands, for other lines to be printed;
+/// Wipes the line of a visible ProgressBar so that other lines can be printed;
 /// it is drawn again when there is something new to show.
 void WipeProgress();
 

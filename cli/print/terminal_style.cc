@@ -18,7 +18,7 @@ constexpr std::size_t kLeastWidth = 40;
 constexpr std::size_t kMostWidth = 100;
 constexpr int kEighths = 8;
 
-/// Codes of the tones; the bar takes the terminal's own blue.
+/// Codes of the tones; the bar uses the terminal's own blue.
 constexpr NameTable<6> kCodes = {"", "1", "32", "33", "31", "34"};
 constexpr std::array<std::string_view, kEighths> kPartsOfACell = {
     "", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};

@@ -6,23 +6,23 @@
 
 namespace foretell::cli {
 
-/// How text for people looks. As made: the plain text that files and other
-/// programs get.
+/// How text for people looks. The default is the plain text that files and
+/// other programs get.
 struct TerminalStyle {
   bool color = false;
   /// Columns that lines are broken at; 0: never, and no bars are drawn.
   std::size_t width = 0;
 };
 
-/// The style for stdout: plain where that is no terminal. No color with
-/// `no_color`, where NO_COLOR is set to anything (no-color.org), and where TERM
-/// is unset or "dumb".
+/// The style for stdout: plain if that is not a terminal. No color with
+/// `no_color`, if NO_COLOR is set to anything (no-color.org), and if TERM is
+/// unset or "dumb".
 TerminalStyle StyleOfStdout(bool no_color);
 
-/// What a color says.
+/// What a color means.
 enum class Tone { kPlain, kLabel, kGood, kDoubtful, kBad, kBar };
 
-/// `text` in the color of a tone; as it is where the style has none.
+/// `text` in the color of a tone; unchanged if the style has no color.
 std::string Painted(std::string_view text, Tone tone,
                     const TerminalStyle& style);
 
@@ -30,7 +30,7 @@ std::string Painted(std::string_view text, Tone tone,
 /// least an eighth for a share above 0.
 std::string BarOf(double share, std::size_t columns);
 
-/// `text` on lines of at most `width` columns, broken at blanks, all but the
+/// `text` on lines of at most `width` columns, broken at blanks, all except the
 /// first with `indent` blanks in front. A word that is longer stays whole; so
 /// does everything where `width` is 0. A character counts as a column.
 std::string Wrapped(std::string_view text, std::size_t width,

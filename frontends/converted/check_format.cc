@@ -1,9 +1,9 @@
-// A converter is a gigabyte that is installed, and seconds until its framework
-// runs: what is not of the format at all is refused before. Only what each
-// format fixes is looked at:
+// A converter costs a gigabyte of packages, and seconds until its framework
+// runs: files that are not of the format at all are refused before that. Only
+// what each format fixes is checked:
 //
 // * HDF5 (format specification 3.0, II.A): a superblock at byte 0, 512, 1024,
-//   2048, …, whose version fixes where the sizes and the file's end stand.
+//   2048, …, whose version fixes where the sizes and the file's end are stored.
 // * zip (APPNOTE.TXT 4.3.16): the end of the central directory, in the last
 //   64 KiB; a Keras archive names its files there.
 // * FlatBuffers: the root's offset, then the identifier that the schema gives.
@@ -38,7 +38,7 @@ constexpr std::string_view kZipEnd = "PK\x05\x06";
 constexpr std::string_view kTfLiteMark = "TFL3";
 constexpr std::int64_t kMostConfigBytes = 16 * kMiB;
 
-/// Bytes of the file from `offset` on, fewer at its end.
+/// `count` bytes of the file starting at `offset`, fewer at its end.
 std::string BytesAt(const RegularFile& file, std::int64_t offset,
                     std::size_t count) {
   std::string bytes(count, '\0');
@@ -54,7 +54,7 @@ std::string BytesAt(const RegularFile& file, std::int64_t offset,
   return bytes;
 }
 
-/// A number of `size` bytes, the lowest first; 0 beyond the end.
+/// A little-endian number of `size` bytes; 0 beyond the end.
 std::uint64_t NumberAt(std::string_view bytes, std::size_t offset,
                        std::size_t size) {
   std::uint64_t number = 0;
@@ -66,7 +66,7 @@ std::uint64_t NumberAt(std::string_view bytes, std::size_t offset,
   return number;
 }
 
-/// By the version of a superblock: where the size of an address stands, and
+/// By the version of a superblock: where the size of an address is stored, and
 /// the addresses, of which the third is the end of the file.
 struct Superblock {
   std::size_t size_at;
@@ -174,7 +174,7 @@ std::string Hdf5Problem(const RegularFile& file) {
 }
 
 std::string KerasProblem(const RegularFile& file) {
-  // What Keras 2 wrote under this ending may be HDF5.
+  // Files that Keras 2 wrote with this ending may be HDF5.
   if (!IsZip(file)) {
     const std::string problem = Hdf5Problem(file);
     return problem.empty() ? "" : "it is no zip archive";

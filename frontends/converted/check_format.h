@@ -6,12 +6,12 @@
 
 namespace foretell::converted {
 
-/// What keeps a file from being of a format, in words that follow "is no X: ";
-/// empty where nothing does that can be told from its headers. Reads a few
-/// kilobytes, a file of JSON whole. Throws Error(kIo) where it cannot be read.
+/// Why a file is not of a format, in words that follow "is no X: "; empty if
+/// its headers show no problem. Reads a few kilobytes, a JSON file completely.
+/// Throws Error(kIo) if it cannot be read.
 using FormatProblem = std::string (*)(const RegularFile& file);
 
-/// @name Formats of other frameworks, told before anything is installed
+/// @name Formats of other frameworks, checked before anything is installed
 /// @{
 std::string KerasProblem(const RegularFile& file);   ///< .keras
 std::string Hdf5Problem(const RegularFile& file);    ///< .h5, .hdf5

@@ -23,7 +23,7 @@ using sandbox::LastWords;
 using sandbox::PathRule;
 
 constexpr char kProgram[] = "convert.py";
-/// A sentence of the converter, where it has one.
+/// A sentence by the converter, if it writes one.
 constexpr char kNote[] = "note.txt";
 constexpr std::size_t kMostNoteBytes = 300;
 constexpr std::int64_t kAddressSpace = 64 * kGiB;
@@ -31,12 +31,12 @@ constexpr std::int64_t kFileBytes = 16 * kGiB;
 /// A framework takes seconds to start, and a large network minutes.
 constexpr double kTimesTheTimeout = 10;
 
-/// Threads of a framework: some for each processor, and its own.
+/// Threads of a framework: several for each processor, and its own.
 constexpr int kThreads = 256;
 constexpr int kThreadsPerProcessor = 16;
 
-/// What any program of Python reads: libraries, and what tells of the machine
-/// and of the process itself. No program is among it, and no other process.
+/// What any Python program reads: libraries, and files about the machine and
+/// the process itself. Includes no program, and no other process.
 const PathRule kSystem[] = {
     {"/usr/lib", sandbox::kReadFolders},
     {"/usr/lib64", sandbox::kReadFolders},
@@ -81,7 +81,7 @@ sandbox::ProgramLocks LocksFor(const Conversion& conversion,
   return locks;
 }
 
-/// Nothing of the user's environment, but for the language of messages.
+/// Nothing of the user's environment, except the language of messages.
 std::vector<std::string> EnvironmentIn(const WorkFolder& work) {
   std::vector<std::string> variables = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8",
                                         "CUDA_VISIBLE_DEVICES="};
@@ -153,7 +153,7 @@ std::string NoteOf(const Converter& converter,
   return note;
 }
 
-/// `options` whose words begin with `path`.
+/// `options` whose messages begin with `path`.
 ConversionOptions Naming(const std::string& path,
                          const ConversionOptions& options) {
   ConversionOptions named{.allowed = options.allowed};

@@ -6,7 +6,7 @@
 
 namespace foretell::converted {
 
-/// `program` with one more sentence among the warnings of its runs, the first.
+/// `program` with `note` as an additional first warning of its runs.
 Program WithNote(const Program& program, std::string note);
 
 }  // namespace foretell::converted

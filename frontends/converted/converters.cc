@@ -40,11 +40,11 @@ constexpr const Converter& kTensorFlow = kConverters[0];
 constexpr const Converter& kPaddle = kConverters[1];
 constexpr const Converter& kHuggingFace = kConverters[2];
 
-/// A file that is converted.
+/// A kind of file that is converted.
 struct FileForm {
   std::string_view ending;
-  std::string_view beside;  ///< Ending of its weights in a file of their own.
-  bool needs_it;            ///< Without them it is something else.
+  std::string_view beside;  ///< Ending of the separate file of its weights.
+  bool needs_it;            ///< Without that file it is something else.
   const Converter& converter;
   std::string_view format;
   FormatProblem problem;
@@ -72,8 +72,8 @@ constexpr FolderForm kFolders[] = {
     {"config.json", kHuggingFace, "Hugging Face model", &ConfigProblem},
 };
 
-/// Files that mean the folder in which they are, where that is one of the
-/// converter's.
+/// Files that stand for the folder that they are in, if a converter handles
+/// that folder.
 struct PartForm {
   std::string_view ending;
   const FolderForm& folder;
@@ -104,7 +104,7 @@ std::string WithEnding(const std::string& path, std::string_view ending,
   return path.substr(0, path.size() - ending.size()).append(other);
 }
 
-/// A file, or what a link that is called so leads to, if that is one.
+/// A file, or the file that a link of this name leads to.
 sandbox::PathRule FileAt(const fs::path& path) {
   return {Absolute(path), sandbox::kReadFile, true};
 }
@@ -124,7 +124,7 @@ std::optional<Conversion> OfFile(const std::string& path) {
   return std::nullopt;
 }
 
-/// The files of a folder may be links to where a cache keeps them.
+/// The files of a folder may be links into a cache.
 Conversion Whole(const fs::path& folder, const FolderForm& form) {
   return {
       &form.converter,

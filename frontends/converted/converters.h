@@ -11,17 +11,17 @@
 
 namespace foretell::converted {
 
-/// A program in Python that writes a file which foretell reads, from one of
-/// another framework. It lives in an environment of its own.
+/// A Python program that converts a file of another framework to one that
+/// foretell reads. It has an environment of its own.
 struct Converter {
-  /// Of its files in python/converters, and of its environment.
+  /// Name of its files in python/converters, and of its environment.
   std::string_view name;
   std::string_view result;  ///< Name of the file that it writes.
   std::string_view
       meaning;           ///< What the figures of its result are, and are not.
-  std::int64_t mib = 0;  ///< Size of its environment on a disk.
-  /// File of the Python package that its program reads from beside it; empty:
-  /// none.
+  std::int64_t mib = 0;  ///< Size of its environment on disk.
+  /// File of the Python package that its program reads from the same folder;
+  /// empty: none.
   std::string_view module = {};
 };
 
@@ -29,20 +29,20 @@ struct Converter {
 struct Conversion {
   const Converter* converter = nullptr;
   std::string_view format;   ///< "Keras file".
-  std::string described_by;  ///< The file of it that shows the format.
+  std::string described_by;  ///< The file of it that determines the format.
   FormatProblem problem = nullptr;
   std::string model;  ///< File or folder that the converter is given; absolute.
   /// All that it may read of the user's files, the model included.
   std::vector<sandbox::PathRule> reads;
 };
 
-/// How `path` has to be converted, by its ending, what lies beside it, and what
-/// is in it where it is a folder; empty for anything else, which foretell reads
-/// itself or refuses when it does. A file in a folder that is a model as a
-/// whole means the folder. Opens nothing.
+/// How `path` has to be converted, by its ending, the files next to it, and the
+/// content of a folder; empty for anything else, which foretell reads itself or
+/// refuses when it does. A file in a folder that is a model as a whole stands
+/// for the folder. Opens nothing.
 ///
-/// Throws Error(kUnsupported) for what can be known but not converted: a folder
-/// without a model, weights without a graph (see weights_alone.h).
+/// Throws Error(kUnsupported) for what is recognized but cannot be converted: a
+/// folder without a model, weights without a graph (see weights_alone.h).
 std::optional<Conversion> FindConversion(const std::string& path);
 
 /// Throws Error(kCorrupt) that begins with `path` where the model cannot be of
@@ -54,7 +54,7 @@ std::vector<const Converter*> AllConverters();
 
 /// The text of a converter's file: `suffix` is ".py", its program, or ".txt",
 /// the requirements of its environment. From the folder $FORETELL_CONVERTERS
-/// where that is set, else as built in. Throws what ReadText does.
+/// if that is set, else as built in. Throws what ReadText does.
 std::string ConverterFile(const Converter& converter, std::string_view suffix);
 
 /// The text of its module, as built in.

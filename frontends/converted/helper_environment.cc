@@ -26,16 +26,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFolder[] = "foretell/converters";
-/// Written last: an environment without it is half made.
+/// Written last: an environment without it is incomplete.
 constexpr char kComplete[] = "foretell-complete.txt";
 constexpr double kMostSeconds = 7200;
-/// Lines of paths, those of programs behind a mark.
+/// Lines of paths, those of programs after a mark.
 constexpr char kPythonFiles[] = "foretell-python.txt";
 constexpr char kProgramMark = '!';
 /// Prints them. Modules are in the folders of the standard library; libraries
-/// that the interpreter brings with it lie beside those, among files that may
-/// be anybody's where its prefix is / or a home folder: so they are named one
-/// by one.
+/// that come with the interpreter are next to those, among files that may
+/// belong to any user if its prefix is / or a home folder, so they are listed
+/// one by one.
 constexpr char kAskForFiles[] = R"(
 import glob, os, re, sys, sysconfig
 program = os.path.realpath(sys.executable)
@@ -72,7 +72,7 @@ std::string Python() {
   return chosen.empty() ? "python3" : chosen;
 }
 
-/// One maker at a time; released with the object, or with the process.
+/// Allows one maker at a time; released with the object, or with the process.
 class Lock {
  public:
   Lock(const std::string& path, const std::function<void()>& waiting)
@@ -125,7 +125,7 @@ class Maker {
     return folder_.string() + ending;
   }
 
-  /// As the interpreter itself says, once.
+  /// As the interpreter itself reports them, which it is asked only once.
   PythonFiles FilesOfPython() const {
     const std::string list = folder_ / kPythonFiles;
     if (!fs::exists(list)) AskPython(list);

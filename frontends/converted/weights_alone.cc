@@ -59,7 +59,7 @@ nlohmann::json ReadHeader(const RegularFile& file) {
   return header;
 }
 
-/// Of a tensor, of which a byte of the file holds two elements at most.
+/// Elements of a tensor; a byte of the file holds at most two of them.
 std::int64_t ElementsOf(const RegularFile& file, const std::string& name,
                         const nlohmann::json& shape) {
   std::vector<std::int64_t> sizes;

@@ -30,10 +30,10 @@ constexpr std::string_view kCompiled = "data/aotinductor/";
 constexpr std::string_view kOldGraph = "serialized_exported_program.json";
 constexpr const char* kMode = "extra/mode";
 constexpr const char* kMarker = "archive_format";
-/// Of which the end of an old archive is searched.
+/// Number of bytes that are searched at the end of an old archive.
 constexpr std::size_t kDirectoryBytes = 65536;
 
-/// For LibTorch's reader, of a file that outlives it.
+/// For LibTorch's reader; the file must outlive it.
 std::shared_ptr<OpenArchive> Borrowed(const RegularFile& file) {
   return std::make_shared<OpenArchive>(std::shared_ptr<const RegularFile>(
       std::shared_ptr<const RegularFile>(), &file));
@@ -57,7 +57,7 @@ bool CanOpen(const RegularFile& file) {
   }
 }
 
-/// The end is looked at first: opening reads all names of an archive.
+/// The end is checked first: opening reads all names of an archive.
 bool IsOld(const RegularFile& file) {
   return EndOf(file).find(kOldGraph) != std::string::npos && !CanOpen(file);
 }
@@ -103,7 +103,7 @@ std::vector<std::string> ModelNames(const std::vector<std::string>& records) {
                   "models/*.json");
 }
 
-/// The model that `path` names, without one "model" or the first.
+/// The model that `path` names; if it names none, "model" or the first.
 std::string ChosenOf(const std::string& path,
                      const std::vector<std::string>& names) {
   const std::string file = FileOf(path);
@@ -117,7 +117,7 @@ std::string ChosenOf(const std::string& path,
                           Joined(names)));
 }
 
-/// The config that says in which record each weight or constant is.
+/// The config that states in which record each weight or constant is.
 std::optional<Document> ReadConfig(const std::string& path,
                                    ArchiveReader& reader,
                                    const std::string& record) {

@@ -16,21 +16,21 @@ struct Archive {
   /// Other models in the archive, where the path does not name one.
   std::vector<std::string> others;
   /// The record of each parameter that has one with content, by its name:
-  /// parameters with one record are one tensor. Those of the meta device have
-  /// none.
+  /// parameters with the same record are one tensor. Those on the meta device
+  /// have none.
   std::map<std::string, std::string> records;
   /// Content of the constants that are single numbers, by name.
   std::map<std::string, std::string> numbers;
-  /// What the extra file "mode" says: "training" or "inference"; else empty.
+  /// Content of the extra file "mode": "training" or "inference"; else empty.
   std::string mode;
 };
 
 /// FILE.pt2 of "FILE.pt2:MODEL", which names one of several models in an
-/// archive; other paths as they are.
+/// archive; other paths unchanged.
 std::string FileOf(const std::string& path);
 
 /// Whether a zip archive was written by torch.export, in this or an older form,
-/// or by AOTInductor; others are taken for TorchScript.
+/// or by AOTInductor; others are treated as TorchScript.
 bool LooksExported(const RegularFile& file);
 
 /// Reads the model that the path of `file` names (FileOf); without a name

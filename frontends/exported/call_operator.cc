@@ -41,8 +41,8 @@ std::optional<OperatorPath> PathOf(std::string_view target) {
 
 c10::IValue Fit(c10::IValue value, const c10::Type& type);
 
-/// A tensor that does not decide the type of a result, as eager code makes one
-/// of a number.
+/// A tensor that does not decide the type of a result, as eager code makes it
+/// from a number.
 at::Tensor FromNumber(const c10::IValue& value) {
   at::Tensor tensor = c10::scalar_to_tensor(value.toScalar());
   tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
@@ -122,8 +122,8 @@ c10::IValue FitList(const c10::IValue& value, const c10::ListType& type) {
   }
 }
 
-/// `value` as `type` wants it: boxed calls do not convert, and what they are
-/// not prepared for they would take for something else.
+/// `value` in the form that `type` requires: boxed calls do not convert, and
+/// would misinterpret values of another type.
 c10::IValue Fit(c10::IValue value, const c10::Type& type) {
   switch (type.kind()) {
     case c10::TypeKind::OptionalType:
@@ -156,7 +156,7 @@ c10::IValue Fit(c10::IValue value, const c10::Type& type) {
   }
 }
 
-/// A single number in place of a list of a known length stands for all of it.
+/// A single number instead of a list of known length stands for every element.
 c10::IValue Spread(c10::IValue value, const c10::Argument& argument) {
   const auto* optional = argument.type()->castRaw<c10::OptionalType>();
   const c10::Type& type =

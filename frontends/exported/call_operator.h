@@ -19,7 +19,7 @@ std::string OperatorName(const std::string& target);
 using NamedValues = std::vector<std::pair<std::string, c10::IValue>>;
 
 /// Calls `op` as eager code would: missing arguments take the schema's
-/// defaults, numbers in place of tensors become scalars without a device,
+/// defaults, numbers instead of tensors become scalars without a device,
 /// devices become `device`. Consumes `values`, so that the operator may hold
 /// the last reference to a tensor. Throws Error(kCorrupt) for a value that does
 /// not fit its argument.

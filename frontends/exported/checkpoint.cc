@@ -1,11 +1,11 @@
 // Activation checkpointing as a function of autograd.
 //
-// The forward pass runs without autograd, so nothing is saved but the inputs.
+// The forward pass runs without autograd, so only the inputs are saved.
 // The backward pass runs the graph again on detached inputs, with autograd, and
 // goes back through it at once: what it saves lives as long as PyTorch's
 // recomputation keeps it. The other way, hooks on saved tensors, is what
 // use_reentrant=False does in Python; it stops before the last operators whose
-// results nobody saves, so that PyTorch computes those once, this file twice.
+// results are not saved, so that PyTorch computes those once, this file twice.
 
 #include "frontends/exported/checkpoint.h"
 
@@ -31,8 +31,8 @@ bool HasTensor(const c10::IValue& value) {
   return value.isTensor() && value.toTensor().defined();
 }
 
-/// Takes the tensors out of `values`; an undefined one stays in the place of
-/// each.
+/// Takes the tensors out of `values`; each is replaced by an undefined
+/// tensor.
 variable_list TakeTensors(Values& values) {
   variable_list tensors;
   for (c10::IValue& value : values) {
@@ -52,7 +52,7 @@ Values PutTensors(Values values, const variable_list& tensors) {
   return values;
 }
 
-/// What both passes need beside the tensors.
+/// What both passes need in addition to the tensors.
 struct CheckpointedCall final : torch::CustomClassHolder {
   Interpreter* interpreter = nullptr;
   std::shared_ptr<const Graph> graph;
@@ -60,7 +60,7 @@ struct CheckpointedCall final : torch::CustomClassHolder {
   Values results;  ///< Likewise.
 };
 
-/// Gradients of `leaves`, undefined where they need none.
+/// Gradients of `leaves`, undefined for those that need none.
 variable_list GradientsOf(const variable_list& outputs,
                           const variable_list& given,
                           const variable_list& leaves) {

@@ -1,6 +1,6 @@
 // `n.item()`, `lengths.max().item()` and `lengths[0].item()` are numbers with a
-// range of their own in the file (torch._check); followed back, the range is
-// one of the input's content.
+// range of their own in the file (torch._check); traced back, it is a range of
+// the input's content.
 
 #include "frontends/exported/content_ranges.h"
 
@@ -59,7 +59,7 @@ bool KeepsContent(const Node& node) {
          kKeepContent.end();
 }
 
-/// The first slot among the arguments; kUnused: none.
+/// The first slot among the arguments; kUnused if there is none.
 int FirstSlot(const Node& node) {
   int first = kUnused;
   if (node.inputs.empty()) return first;

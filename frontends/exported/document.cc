@@ -11,7 +11,7 @@
 namespace foretell::exported {
 namespace {
 
-/// Where operators came from, and how modules were called: more than half of a
+/// Origins of operators, and how modules were called: more than half of a
 /// file.
 constexpr std::array<std::string_view, 5> kDropped = {
     "from_node", "custom", "source_fn_stack", "torch_fn", "in_spec"};

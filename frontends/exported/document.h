@@ -11,8 +11,8 @@ namespace foretell::exported {
 
 using Json = nlohmann::json;
 
-/// A JSON document of an archive, read strictly: what is asked for must be
-/// there with the right type. Fields that nobody asks for are ignored, because
+/// A JSON document of an archive, read strictly: a requested field must exist
+/// and have the right type. Fields that are not requested are ignored, because
 /// a newer minor version of the format may add some.
 ///
 /// All methods throw Error(kCorrupt) that names the file, the place and what is
@@ -30,7 +30,7 @@ class Document {
   const std::string& place() const { return place_; }
 
   const Json& Member(const Json& object, std::string_view key) const;
-  /// Null where the member is missing or null.
+  /// Null if the member is missing or null.
   const Json* Find(const Json& object, std::string_view key) const;
   std::string Text(const Json& object, std::string_view key) const;
   std::int64_t Int(const Json& object, std::string_view key) const;
@@ -60,7 +60,7 @@ class Document {
   std::string place_;
 };
 
-/// Graphs nest seven levels each.
+/// Each nested graph takes seven levels.
 inline constexpr std::size_t kMostLevels = 160;
 inline constexpr std::size_t kMostValues = 20'000'000;
 

@@ -32,7 +32,7 @@ struct Contents {
   Model model;
 };
 
-/// None where the file says that it was made in `mode`.
+/// No switch if the file states that it was made in `mode`.
 ModeSwitch SwitchOf(const Contents& contents, Mode mode) {
   if (contents.archive.mode == ModeName(mode)) return {};
   return {contents.model, mode};
@@ -127,8 +127,8 @@ class ExportedInstance final : public ProgramInstance {
     return tensors;
   }
 
-  /// Puts the new content of a buffer or an input into it, as eager code would
-  /// have had it there.
+  /// Writes the new content of a buffer or an input into it, where eager code
+  /// would have it.
   static void Write(const c10::IValue& place, const c10::IValue& value) {
     if (!place.isTensor() || !value.isTensor() ||
         place.toTensor().is_same(value.toTensor())) {
@@ -169,7 +169,7 @@ class ExportedInstance final : public ProgramInstance {
     return arguments;
   }
 
-  /// Throws what the recorder threw, if it did; LibTorch may have wrapped it.
+  /// Throws what the recorder threw, if anything; LibTorch may have wrapped it.
   void RethrowFailure(const Recorder* recorder) const {
     if (recorder == nullptr) return;
     try {
@@ -192,7 +192,7 @@ class ExportedInstance final : public ProgramInstance {
                                    place, PrecisionHint(code)));
   }
 
-  /// A file keeps the element types that its export saw.
+  /// A file keeps the element types of its export.
   std::string PrecisionHint(ErrorCode code) const {
     const bool casts =
         precision_ == Precision::kFp16 || precision_ == Precision::kBf16;

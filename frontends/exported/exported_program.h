@@ -5,7 +5,7 @@
 
 namespace foretell::exported {
 
-/// Reads an archive of torch.export (.pt2) that is open: schema 8.x. Sizes are
+/// Reads an open archive of torch.export (.pt2): schema 8.x. Sizes are
 /// those of the inputs that it was exported with, unless the request has others
 /// that the file allows. Throws Error that begins with its path.
 Program ReadProgram(RegularFile file);

@@ -20,12 +20,12 @@ struct Graph;
 struct Slot {
   int index = 0;
 };
-inline constexpr int kUnused = -1;  ///< Of a result that nobody reads.
+inline constexpr int kUnused = -1;  ///< Of a result that is never read.
 
-/// What an operator takes or gives.
+/// An input or output of an operator.
 struct Argument {
-  /// Of the operator's schema; empty for the positional arguments of operators
-  /// without one.
+  /// Name in the operator's schema; empty for the positional arguments of
+  /// operators without one.
   std::string name;
   std::variant<c10::IValue, Slot, std::vector<Argument>,
                std::shared_ptr<const Graph>>
@@ -38,7 +38,7 @@ struct Node {
   std::string target;  ///< "torch.ops.aten.conv2d.default", "_operator.add".
   std::string scope;   ///< Path of the module: "layer1.0.conv1".
   std::vector<std::string> calls;  ///< Modules that run, outermost first.
-  std::string source;  ///< Of the user's code: "model.py:12"; may be empty.
+  std::string source;  ///< Line of the user's code: "model.py:12", or empty.
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;  ///< Slots, lists of slots, or constants.
   std::vector<int> dies;          ///< Slots that no later node reads.
@@ -50,21 +50,21 @@ struct Graph {
   std::vector<Argument> outputs;
   std::vector<Node> nodes;
   int num_slots = 0;
-  std::vector<int> unread;  ///< Inputs that nobody reads.
+  std::vector<int> unread;  ///< Inputs that are never read.
 };
 
 /// A size, as a formula of symbols.
 struct Size {
-  /// Empty where the file writes it in a form that is not known.
+  /// Empty if the file writes it in an unknown form.
   std::optional<SizeExpression> formula;
   std::string text;  ///< As the file has it; empty for a number.
-  /// What it was when the file was made; empty where the file does not say.
+  /// Its value when the file was made; empty if the file does not state it.
   std::optional<std::int64_t> example;
 
   bool IsFixed() const { return formula && formula->IsFixed(); }
 };
 
-/// What a file says of a tensor.
+/// What a file states about a tensor.
 struct TensorInfo {
   at::ScalarType type = at::kFloat;
   std::vector<Size> sizes;
@@ -83,7 +83,7 @@ enum class InputKind : std::uint8_t {
 /// Where an input of a model's graph comes from.
 struct ModelInput {
   InputKind kind = InputKind::kUser;
-  std::string name;  ///< In the state dictionary, or of the argument.
+  std::string name;  ///< Key in the state dictionary, or name of the argument.
   TensorInfo tensor;
   Size size;              ///< Of kUserSize.
   std::int64_t fill = 1;  ///< As InputSpec, of kUser.
@@ -95,8 +95,8 @@ struct ModelInput {
 struct ModelOutput {
   /// Number of the input that it is written to; -1: it is a result.
   int written_to = -1;
-  /// Of a result: where it stands in what the network returns ("logits",
-  /// "past.0.key"), or the name that the graph has for it; may be empty.
+  /// Of a result: its path in what the network returns ("logits",
+  /// "past.0.key"), or its name in the graph; may be empty.
   std::string name = {};
 };
 
@@ -106,7 +106,7 @@ struct SizeRange {
   std::optional<std::int64_t> at_most;
 };
 
-/// What a file demands of sizes, beside what each of them is.
+/// A condition on sizes that a file states in addition to their values.
 struct Guard {
   SizeExpression equation;
   std::string text;  ///< As the file has it.

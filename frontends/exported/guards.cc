@@ -29,8 +29,8 @@ SizesByPlace SizesOf(const Model& model) {
   return sizes;
 }
 
-/// `guard` with formulas of symbols for the places in it; empty where one has
-/// none.
+/// `guard` with formulas of symbols instead of the places in it; empty if a
+/// place has no formula.
 std::optional<SizeExpression> InSymbols(const SizeExpression& guard,
                                         const SizesByPlace& sizes) {
   SizeExpression result = guard;
@@ -42,7 +42,7 @@ std::optional<SizeExpression> InSymbols(const SizeExpression& guard,
   return result;
 }
 
-/// Replaces `side` by `other` where it is a symbol that is not part of it.
+/// Replaces `side` by `other` if `side` is a symbol that `other` does not use.
 bool Replace(Model& model, const SizeExpression& side,
              const SizeExpression& other) {
   const std::string symbol = side.ToString();
@@ -51,7 +51,7 @@ bool Replace(Model& model, const SizeExpression& side,
   return true;
 }
 
-/// Keeps `sizes` those of `model`.
+/// Applies one guard to `model`, and keeps `sizes` in step with it.
 void Apply(const std::string& text, SizesByPlace& sizes, Model& model) {
   const auto guard = SizeExpression::Parse(text);
   if (!guard || guard->operation() == nullptr ||
@@ -63,7 +63,7 @@ void Apply(const std::string& text, SizesByPlace& sizes, Model& model) {
   const SizeExpression& left = equation->operands()[0];
   const SizeExpression& right = equation->operands()[1];
   if (left.ToString() == right.ToString()) return;
-  // What is computed stays; what it must be equal to is replaced.
+  // The computed side stays; the side that must equal it is replaced.
   if (Replace(model, right, left) || Replace(model, left, right)) {
     sizes = SizesOf(model);
   } else {

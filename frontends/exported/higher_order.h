@@ -24,8 +24,8 @@ struct HigherOrderCall {
 bool IsKnownHigherOrder(std::string_view target);
 
 /// Runs the call and returns its results, one per output of the node. Throws
-/// Error(kUnsupported) where a branch or the end of a loop depends on the
-/// content of a tensor that has none.
+/// Error(kUnsupported) if a branch or the end of a loop depends on the content
+/// of a tensor that has none.
 std::vector<c10::IValue> CallHigherOrder(Interpreter& interpreter,
                                          HigherOrderCall call);
 

@@ -58,7 +58,7 @@ void Release(const std::vector<int>& slots, Values& frame) {
   for (const int slot : slots) frame[static_cast<std::size_t>(slot)] = {};
 }
 
-/// Checks of what a file was made for, which have no kernel.
+/// Checks of the assumptions of an export, which have no kernel.
 bool IsCheck(std::string_view target) {
   constexpr std::string_view kChecks[] = {
       "torch.ops.aten._assert_scalar", "torch.ops.aten._assert_async",
@@ -71,7 +71,7 @@ bool IsCheck(std::string_view target) {
   return false;
 }
 
-/// A check of numbers that are known has an answer, as torch._check has.
+/// A check on known numbers is evaluated, as torch._check does.
 void RequireHolds(const Node& node, const Values& frame) {
   constexpr std::string_view kAssert = "torch.ops.aten._assert_scalar";
   if (!node.target.starts_with(kAssert) || node.inputs.empty()) return;
@@ -86,12 +86,12 @@ void RequireHolds(const Node& node, const Values& frame) {
               fmt::format("the file's own check fails: {}", what));
 }
 
-/// torch.export turns cuDNN off while it records; who runs the network has it.
+/// torch.export turns cuDNN off while it records; runs of the network use it.
 bool IsCudnnSwitch(const Argument& input) {
   return input.name == "cudnn_enabled" || input.name == "cudnn_enable";
 }
 
-/// Results are one IValue each; what is stored of them is in `outputs`.
+/// Results are one IValue each; `outputs` names what is stored of them.
 void StoreResults(const Node& node, Values results, Values& frame) {
   if (results.size() < node.outputs.size()) {
     throw Error(ErrorCode::kCorrupt,

@@ -12,8 +12,8 @@
 
 namespace foretell::exported {
 
-/// Operators and graphs that may run, those on numbers and inside of loops
-/// included.
+/// Most operators and graphs that may run, including those on numbers and in
+/// loops.
 inline constexpr std::int64_t kMostCalls = 1'000'000;
 
 /// Runs graphs node by node, through LibTorch's dispatcher. Values die after
@@ -32,7 +32,7 @@ class Interpreter {
   c10::DeviceType device() const { return device_; }
   /// The node that runs; null between runs.
   const Node* current() const { return current_; }
-  /// The node that threw; null where none did.
+  /// The node that threw; null if none did.
   const Node* failed() const { return failed_; }
 
  private:

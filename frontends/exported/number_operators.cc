@@ -39,7 +39,7 @@ const c10::IValue& Operand(const Values& values, std::size_t index) {
   return values[index];
 }
 
-/// By reference: `result` is made by what comes before it in the call.
+/// By reference: `result` is set by the argument before it in the call.
 std::int64_t Checked(bool overflows, const std::int64_t& result) {
   if (overflows) FailOn("a size has more than 64 bits");
   return result;
@@ -57,7 +57,7 @@ std::int64_t FloorDivide(std::int64_t a, std::int64_t b) {
 
 std::int64_t PowerOf(std::int64_t base, std::int64_t exponent) {
   std::int64_t result = 1;
-  // Beyond 64 steps every base but -1, 0 and 1 has overflown.
+  // Beyond 64 steps every base except -1, 0 and 1 has overflowed.
   const bool keeps_its_size = base >= -1 && base <= 1;
   if (keeps_its_size && exponent > 2) exponent = 2 + exponent % 2;
   for (std::int64_t i = 0; i < exponent; ++i) {
@@ -66,7 +66,7 @@ std::int64_t PowerOf(std::int64_t base, std::int64_t exponent) {
   return result;
 }
 
-/// Calls the function for whole numbers where all operands are, else the other.
+/// Calls the function for whole numbers if all operands are, else the other.
 template <typename OnWhole, typename OnReal>
 c10::IValue Binary(const Values& values, OnWhole whole, OnReal real) {
   const c10::IValue& a = Operand(values, 0);
@@ -208,7 +208,7 @@ c10::IValue Minimum(const Values& values) {
       [](double a, double b) { return std::min(a, b); });
 }
 
-/// Of a list, or of all operands.
+/// Sum of a list, or of all operands.
 c10::IValue Sum(const Values& values) {
   c10::IValue sum = std::int64_t{0};
   for (const c10::IValue& value : values) {

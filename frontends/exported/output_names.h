@@ -7,10 +7,10 @@
 
 namespace foretell::exported {
 
-/// Where each result stands in what the network returns: "logits",
+/// Path of each result in what the network returns: "logits",
 /// "past_key_values.0.1". Empty for a result of a plain tuple or list. `module`
-/// is the document's graph_module; nothing where it does not say, or says it in
-/// a form that is not known (torch/utils/_pytree.py writes it).
+/// is the document's graph_module; returns nothing if that has no paths, or has
+/// them in an unknown form (torch/utils/_pytree.py writes it).
 std::vector<std::string> OutputPaths(const Document& document,
                                      const Json& module);
 

@@ -84,7 +84,7 @@ class ArgumentReader {
   Argument Tensor(const Json& value) const {
     return {.name = {}, .value = Slot{slot_of_(document_.Text(value, "name"))}};
   }
-  /// A name of a value, or a number in its place.
+  /// A name of a value, or a number instead.
   Argument Symbolic(const Json& value) const {
     const auto [kind, content] = document_.ToUnion(value);
     if (kind == "as_name") {

@@ -27,8 +27,8 @@ std::string ScopeOf(std::string_view modules) {
   return FieldOf(modules, 1);
 }
 
-/// transformers wraps the product of experts whose types PyTorch's own does not
-/// take: the same product of the same operands.
+/// transformers wraps the product of experts for types that PyTorch's own does
+/// not support: the same product of the same operands.
 void TakeForAten(Node& node) {
   constexpr std::string_view kWrapped =
       "torch.ops.transformers.grouped_mm_fallback.default";
@@ -41,7 +41,7 @@ void TakeForAten(Node& node) {
 }
 
 /// The calls of modules, outermost first, without the network's own, whose path
-/// is empty. The key tells calls of one module apart.
+/// is empty. The key distinguishes calls of the same module.
 std::vector<std::string> CallsOf(std::string_view modules) {
   std::vector<std::string> calls;
   while (!modules.empty()) {
@@ -142,8 +142,8 @@ class GraphReader {
     }
   }
 
-  /// Says of every slot after which node it dies, and of every result that
-  /// nobody reads.
+  /// Notes for every slot after which node it dies, and marks results and
+  /// inputs that are never read.
   static void NoteLastUses(Graph& graph) {
     std::vector<bool> is_read(static_cast<std::size_t>(graph.num_slots));
     const auto read = [&](int slot) {

@@ -9,8 +9,8 @@
 namespace foretell::exported {
 
 /// The `Graph` that `value` describes, with the names of its slots in `slots`.
-/// Throws Error(kCorrupt) that names the node which reads a value that nothing
-/// has made before it, or makes one that is there.
+/// Throws Error(kCorrupt) that names the node which reads a value before it is
+/// made, or makes one that already exists.
 Graph ReadGraph(Document& document, const Json& value,
                 std::map<std::string, int>& slots);
 

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view kBatch = "batch";
 constexpr std::size_t kMostDimensions = 16;
-/// Of a weight: as many weights as a file has room for stay within 64 bits.
+/// Of a weight: the sum over all weights that fit in a file stays in 64 bits.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 43;
 
 class ModelReader {
@@ -119,7 +119,7 @@ class ModelReader {
     return input;
   }
 
-  /// What the sums over all weights rely on.
+  /// The sums over all weights rely on this check.
   void RequireShape(const ModelInput& weight) const {
     std::vector<std::int64_t> shape;
     for (const Size& size : weight.tensor.sizes) {
@@ -228,7 +228,7 @@ class ModelReader {
     return "";
   }
 
-  /// Results by their `paths`, where these are of as many.
+  /// Names results by `paths`, if there are as many of them.
   void NameOutputs(std::vector<std::string> paths) {
     const auto is_result = [](const ModelOutput& output) {
       return output.written_to < 0;
@@ -264,7 +264,7 @@ class ModelReader {
     }
   }
 
-  /// Of the numbers that the graph computes, by slot.
+  /// Ranges of the numbers that the graph computes, by slot.
   std::map<int, SizeRange> RangesOfNumbers() const {
     std::map<int, SizeRange> ranges;
     for (const auto& [name, value] : numbers_->items()) {
@@ -280,7 +280,7 @@ class ModelReader {
   Document& document_;
   Model model_;
   std::map<std::string, int> slots_;
-  std::map<std::string, int> inputs_;  ///< The first of each name.
+  std::map<std::string, int> inputs_;  ///< The first one of each name.
   const Json* tensors_ = nullptr;
   const Json* numbers_ = nullptr;
 };

@@ -41,7 +41,7 @@ std::string FormOf(const ModelInput& input) {
   return form;
 }
 
-/// What operators are handed after a graph; a list counts as its elements.
+/// Operands of an operator after its last graph; a list counts as its elements.
 std::vector<const Argument*> OperandsOf(const Node& node) {
   std::vector<const Argument*> operands;
   for (const Argument& input : node.inputs) {
@@ -127,7 +127,7 @@ class Readers {
   std::map<std::string, std::set<int>> by_module_;
 };
 
-/// The first weight that is read, by what its other name would know of it: so
+/// The first weight that is read, by what it shares with its other name: so
 /// that a file of many weights takes time in proportion to them.
 class FirstRead {
  public:
@@ -146,7 +146,7 @@ class FirstRead {
   std::map<Key, int> first_;
 };
 
-/// The smaller of two numbers, of which either may be missing.
+/// The smaller of two numbers, either of which may be missing.
 std::optional<int> Earlier(std::optional<int> a, std::optional<int> b) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
@@ -156,8 +156,8 @@ class NameFinder {
   NameFinder(Model& model, const Archive& archive)
       : model_(model), archive_(archive), readers_(model) {}
 
-  /// Names of one record; of files without, what the module of the other name
-  /// reads.
+  /// Ties names with the same record; in files without records, names to what
+  /// the module of the other name reads.
   void TieWhatModulesRead() {
     FirstRead of_record;
     FirstRead of_module;
@@ -181,7 +181,7 @@ class NameFinder {
     });
   }
 
-  /// Of modules that do not run, in files without records.
+  /// Ties names of modules that do not run, in files without records.
   void TieWhatOthersShare() {
     std::set<int> tied;
     for (const ModelInput& input : model_.inputs) tied.insert(input.same_as);

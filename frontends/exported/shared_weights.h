@@ -7,15 +7,15 @@ namespace foretell::exported {
 
 /// Finds parameters that are one tensor under two names and notes them in
 /// `model`: torch.export lists all names, and its graph reads the last. They
-/// have one type, one shape and one record. Where records are empty (files of
-/// the meta device), a name that nothing reads is taken for another name of a
+/// have the same type, shape and record. If records are empty (files of the
+/// meta device), a name that nothing reads is treated as another name of a
 /// weight of another module that is
 ///   - read by the module of the unread one (an embedding that is also the
 ///   head),
-///   - or, where that module does not run: known to be tied already, the table
-///     of an embedding, or of the same last name in a module inside (a bias
-///     that is handed to a layer).
-/// Any other is a weight of its own that this step does not need.
+///   - or, if that module does not run: already known to be tied, the table of
+///     an embedding, or a weight of the same last name in an inner module (a
+///     bias that is passed to a layer).
+/// Any other unread name is a separate weight that this step does not need.
 void NoteShared(Model& model, const Archive& archive);
 
 }  // namespace foretell::exported

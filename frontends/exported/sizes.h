@@ -17,8 +17,8 @@ Size FixedSize(std::int64_t size);
 /// Reads what SymPy's `srepr` writes: "Mul(Integer(64), Symbol('s77', …))".
 Size ParseSize(std::string_view text);
 
-/// "2*s77+1", "s77", or the file's own text of one that is not known; "" for a
-/// fixed one.
+/// "2*s77+1", "s77", or the file's own text if the form is unknown; "" for a
+/// fixed size.
 std::string SymbolOf(const Size& size);
 
 /// What a file allows a size to be.
@@ -27,12 +27,12 @@ struct AllowedSizes {
   std::optional<std::int64_t> most;
 };
 
-/// What PyTorch's check of inputs lets pass: every size that is left open has
-/// a range from 2, as torch.export tells 0 and 1 apart from other sizes, and
-/// neither is refused (`torch/_export/utils.py`).
+/// What PyTorch's check of inputs accepts: every open size has a range from 2,
+/// since torch.export distinguishes 0 and 1 from other sizes, but neither is
+/// refused (`torch/_export/utils.py`).
 AllowedSizes AllowedBy(const SizeRange& range);
 
-/// The same for `size` of `model`. Where a size is no symbol alone, its check
+/// The same for `size` of `model`. If a size is not a single symbol, its check
 /// is left to the run.
 AllowedSizes AllowedFor(const Model& model, const Size& size);
 
@@ -43,16 +43,16 @@ bool IsGivenNumber(const Model& model, const ModelInput& input);
 /// Sizes of symbols in one run.
 class Symbols {
  public:
-  /// Takes the sizes of `shapes`, one per input of kind kUser of `model`, and
+  /// Binds the sizes of `shapes`, one per input of kind kUser of `model`, and
   /// its `numbers`, one per IsGivenNumber.
   /// Throws Error(kInvalidArgument) that names the input, its dimension and
-  /// both values where one is not what the file fixes, is outside of the range
-  /// that it allows, or contradicts another.
+  /// both values if a size differs from what the file fixes, is outside of the
+  /// range that it allows, or contradicts another.
   Symbols(const Model& model,
           const std::vector<std::vector<std::int64_t>>& shapes,
           const std::vector<std::int64_t>& numbers);
 
-  /// Value of `size`; its example where a symbol is not bound.
+  /// Value of `size`; its example if a symbol is not bound.
   std::int64_t ValueOf(const Size& size) const;
 
  private:

@@ -12,8 +12,8 @@ bool IsNone(const Argument& input) {
   return value != nullptr && value->isNone();
 }
 
-/// A batch norm without statistics of its own takes the batch's in both modes:
-/// timm's NFNets normalise their weights so.
+/// A batch norm without statistics of its own uses the batch's in both modes:
+/// timm's NFNets normalise their weights that way.
 bool TakesTheBatch(const Node& node) {
   return std::ranges::any_of(node.inputs, [](const Argument& input) {
     return IsStatistics(input.name) && IsNone(input);

@@ -11,15 +11,15 @@
 
 namespace foretell::exported {
 
-/// A file holds whether batch norm and dropout train, as they did when it was
-/// made. A run in the other mode switches them.
+/// A file records whether batch norm and dropout trained when it was made. A
+/// run in the other mode switches them.
 class ModeSwitch {
  public:
   ModeSwitch() = default;
   /// For a run of `model` in `mode`. Refers to its nodes.
   ModeSwitch(const Model& model, Mode mode);
 
-  /// What a user should know of the switch; empty where there is none.
+  /// What a user should know about the switch; empty if there is none.
   std::string Warning() const;
 
   /// `value` of the argument `input` of `node` in this run.

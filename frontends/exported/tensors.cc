@@ -12,7 +12,7 @@
 namespace foretell::exported {
 namespace {
 
-/// The reader has seen to it that weights have fixed sizes.
+/// The reader has ensured that weights have fixed sizes.
 std::vector<std::int64_t> ShapeOf(const ModelInput& input) {
   std::vector<std::int64_t> shape;
   for (const Size& size : input.tensor.sizes) shape.push_back(*size.example);

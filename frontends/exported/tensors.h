@@ -9,7 +9,7 @@
 
 namespace foretell::exported {
 
-/// Elements of the parameters, shared ones once.
+/// Elements of the parameters, shared ones counted once.
 std::int64_t ParameterElements(const Model& model);
 
 /// Elements of the weights by type, see Program::weight_elements.
@@ -24,7 +24,7 @@ struct ModelTensors {
 };
 
 /// Makes them, with random weights. Constants that are single numbers stay on
-/// the CPU with their values, because sizes may be computed of them.
+/// the CPU with their values, because sizes may be computed from them.
 ModelTensors MakeTensors(const Model& model, const Archive& archive,
                          const InstanceOptions& options);
 

@@ -7,9 +7,9 @@
 
 namespace foretell::exported {
 
-/// Refuses a graph, before anything of it runs, that calls what nobody here has
-/// or may call. Throws Error(kUnsupported) that begins with `path` and lists
-/// all such operators.
+/// Refuses a graph, before any of it runs, that calls operators which do not
+/// exist or are not allowed. Throws Error(kUnsupported) that begins with `path`
+/// and lists all such operators.
 void RefuseUnknownOperators(const std::string& path, const Graph& graph);
 
 /// Names ("aten::nonzero") of the operators that cannot run on the meta device,

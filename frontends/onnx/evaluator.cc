@@ -32,10 +32,10 @@ namespace {
 
 /// Nesting of subgraphs and function calls beyond which a file is refused.
 constexpr int kMaxDepth = 64;
-/// Nodes that a run may execute. Those of a loop over shape arithmetic leave no
-/// operator that a trace would count.
+/// Most nodes that a run may execute. Those of a loop over shape arithmetic
+/// leave no operator that a trace would count.
 constexpr std::int64_t kMaxNodes = 200'000;
-/// Copying so many elements of a sequence counts as a node.
+/// Copying this many elements of a sequence counts as a node.
 constexpr std::int64_t kElementsPerNode = 256;
 /// Weights whose file has no values are drawn with this deviation, which keeps
 /// activations of deep networks finite.
@@ -68,7 +68,7 @@ class DepthScope {
 };
 
 /// Inputs of batch norms that no gradient reaches: running mean and variance,
-/// but for those that a file shares with a weight of the same values.
+/// except those that a file shares with a weight of the same values.
 std::set<std::string> RunningStatistics(const Graph& graph) {
   constexpr std::size_t kFirstStatistic = 3;
   std::set<std::string> statistics;
@@ -165,7 +165,7 @@ at::Tensor Evaluator::NewOnDevice(const ConstantInfo& info) const {
     return HostTensor(literal, options_.precision).to(on_device);
   }
   if (at::elementSize(type) == 1) {
-    // ATen fills few of the types of a byte and less.
+    // ATen can fill only few of the types of a byte or less.
     return at::zeros(literal.dims, on_device.dtype(at::kByte)).view(type);
   }
   if (!at::isFloatingType(type)) return at::zeros(literal.dims, on_device);

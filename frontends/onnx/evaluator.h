@@ -34,7 +34,7 @@ class Frame {
   void Erase(const std::string& name) { values_.erase(name); }
 
   const std::map<std::string, std::int64_t>& opsets() const { return opsets_; }
-  /// Attributes that a function was called with, and those it defaults to.
+  /// Binds an attribute that a function was called with, or its default.
   void BindAttribute(std::string name, const Attribute* attribute);
   const Attribute* FindBoundAttribute(const std::string& name) const;
 
@@ -76,8 +76,8 @@ class Evaluator {
   /// with random content.
   at::Tensor Literal(const TensorLiteral& literal);
 
-  /// The file's literal behind a device tensor whose payload was read; nullptr
-  /// for any other tensor.
+  /// The file's literal of a device tensor whose payload was read; nullptr for
+  /// any other tensor.
   const TensorLiteral* LiteralOf(const at::Tensor& tensor) const;
   /// Counts the copying of `num_elements` elements of a sequence as work;
   /// throws Error(kUnsupported) when a run does more work than any network

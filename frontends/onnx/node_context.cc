@@ -37,7 +37,7 @@ void Broadcast(at::IntArrayRef sizes, std::vector<std::int64_t>& extents) {
 bool IsTooLargeForHost(const std::vector<std::int64_t>& extents) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : extents) {
-    // A tensor without elements may have any extent beside its 0.
+    // A tensor without elements may have any extent in addition to its 0.
     if (extent > kMaxHostElements / elements) return true;
     elements *= std::max<std::int64_t>(extent, 1);
   }

@@ -45,7 +45,7 @@ class NodeContext {
   size_t num_outputs() const { return node_.outputs.size(); }
   /// True when input `i` is given and not an empty optional.
   bool Has(size_t i) const;
-  /// True when output `i` has a name, so that somebody may read it.
+  /// True when output `i` has a name, so that it may be read.
   bool Wants(size_t i) const;
   const Value& Raw(size_t i) const;
 
@@ -84,7 +84,7 @@ class NodeContext {
                                       std::vector<double> fallback) const;
   /// The attribute, with a function's reference resolved; nullptr if absent.
   const Attribute* FindAttribute(std::string_view name) const;
-  /// The attribute `name` of kind `kind`; kCorrupt if absent or otherwise.
+  /// The attribute `name` of kind `kind`; kCorrupt if absent or of another.
   const Attribute& RequireAttribute(std::string_view name,
                                     Attribute::Kind kind) const;
 
@@ -98,7 +98,7 @@ class NodeContext {
   at::ScalarType TypeOf(std::int64_t onnx_code, at::Device place) const;
   /// Where this node runs.
   at::Device device() const;
-  /// Where a tensor of so many elements that this node creates belongs: what is
+  /// Where a tensor of this many elements that the node creates belongs: one
   /// larger than kMaxHostElements goes to the device of the run.
   at::Device PlaceFor(std::int64_t num_elements) const;
   /// True when this node runs on the host with values.
@@ -110,7 +110,7 @@ class NodeContext {
 
   // ---- Results -------------------------------------------------------------
 
-  /// Gives output `i`; ignored when nobody wants it.
+  /// Sets output `i`; ignored when it is not wanted.
   void Set(size_t i, Value value);
 
   // ---- Subgraphs -----------------------------------------------------------

@@ -20,7 +20,7 @@ namespace foretell {
 namespace onnx {
 namespace {
 
-/// Of the standard operators, whose rules are known.
+/// The newest opset of the standard operators whose rules are known.
 constexpr std::int64_t kNewestOpset = 28;
 
 InputSpec ToSpec(const ValueInfo& info) {
@@ -35,7 +35,7 @@ InputSpec ToSpec(const ValueInfo& info) {
   return spec;
 }
 
-/// Strings and floats of 6 bits, which no tensor of ATen holds.
+/// Refuses strings and floats of 6 bits, which ATen cannot store.
 void RefuseUnstorable(const Model& model, const ValueInfo& input) {
   const std::int32_t code = input.type.elem_type;
   const bool has_type = input.type.kind == TypeInfo::Kind::kTensor && code != 0;
@@ -61,7 +61,7 @@ std::vector<InputSpec> ToSpecs(const Model& model) {
   return specs;
 }
 
-/// What operators mean in a version that nobody has seen is a guess.
+/// What operators mean in an unknown version could only be guessed.
 void RefuseNewerOpsets(const Model& model) {
   const auto found = model.opset_imports.find("");
   if (found == model.opset_imports.end() || found->second <= kNewestOpset) {
@@ -193,7 +193,7 @@ class OnnxInstance final : public ProgramInstance {
   std::vector<std::string> output_names_;  ///< Of the last run.
 };
 
-/// What the file has of weights, copies that no operator needs included.
+/// The weights in the file, including copies that no operator needs.
 struct FileWeights {
   std::int64_t floats = 0;
   std::map<DType, std::int64_t> by_type;

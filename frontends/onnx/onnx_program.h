@@ -6,12 +6,12 @@
 
 namespace foretell::onnx {
 
-/// The program that `model` describes, with patterns of operators recognised as
-/// `options` say; throws Error(kUnsupported) that lists
+/// The program that `model` describes, with patterns of operators recognised
+/// according to `options`; throws Error(kUnsupported) that lists
 /// every operator without a lowering.
 Program MakeProgram(Model model, const LoadOptions& options = {});
 
-/// As LoadOnnx, of a file that is open.
+/// As LoadOnnx, for an open file.
 Program ReadProgram(RegularFile file, const LoadOptions& options);
 
 }  // namespace foretell::onnx

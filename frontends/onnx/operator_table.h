@@ -30,8 +30,8 @@ struct OnnxOperator {
   VersionRange versions;  ///< Versions of the domain's opset.
   Lowering lowering;
   std::string_view domain = "";  ///< "" is ai.onnx.
-  /// The shape of a result depends on the values of an input that is no list of
-  /// sizes, so that it can be traced on the host alone.
+  /// The shape of a result depends on the values of an input that is not a list
+  /// of sizes, so that it can be traced only on the host.
   bool depends_on_data = false;
 };
 

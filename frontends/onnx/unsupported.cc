@@ -20,7 +20,7 @@ struct Entry {
   int count = 0;
 };
 
-/// True for the row of an operator to be collected; nullptr when it has none.
+/// True for the row of an operator to be collected; nullptr if there is no row.
 using Matches = bool (*)(const OnnxOperator* row);
 
 /// Collects the operators of nodes whose row matches.

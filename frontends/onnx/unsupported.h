@@ -12,8 +12,8 @@ namespace foretell::onnx {
 /// there are. Empty when everything can run.
 std::vector<std::string> UnsupportedOperators(const Model& model);
 
-/// Names ("NonZero") of its operators whose row says that they depend on data,
-/// sorted.
+/// Names ("NonZero") of its operators whose row states that they depend on
+/// data, sorted.
 std::vector<std::string> DataDependentOperators(const Model& model);
 
 }  // namespace foretell::onnx

@@ -1,8 +1,8 @@
 // Namespaces are an allow-list. Of aten's private operators, which begin with
 // an underscore and check little, only those are allowed that public functions
 // call and that are sound (private_operators.h). Of the others, the few that
-// reach outside the process, that do not look at what they are given, or whose
-// loops need not end, are refused by name.
+// reach outside the process, that do not check their arguments, or whose loops
+// may not end, are refused by name.
 
 #include "frontends/shared/allowed_operators.h"
 
@@ -23,9 +23,9 @@ namespace {
 constexpr std::string_view kNamespaces[] = {"aten", "prim", "torchvision"};
 
 /// Operators of the allowed namespaces that read or write files or standard
-/// streams, start other processes, call Python, or end the process; that
-/// compute with what they are given unseen; and those whose loops numbers
-/// decide, without end for NaN.
+/// streams, start other processes, call Python, or end the process; that do not
+/// check their arguments; and those whose loops depend on numbers, without end
+/// for NaN.
 constexpr std::string_view kUnsafe[] = {
     "aten::binomial",      "aten::fractional_max_pool2d_backward",
     "aten::from_file",     "aten::load",
@@ -35,8 +35,8 @@ constexpr std::string_view kUnsafe[] = {
     "prim::fork",          "prim::rpc_async",
     "prim::rpc_remote",    "prim::rpc_sync"};
 
-/// Begins the last part of the names of special_laguerre_polynomial_l and its
-/// kin, each of which makes as many steps as a number among its arguments says.
+/// Begins the last part of the names of special_laguerre_polynomial_l and the
+/// like, each of which makes as many steps as one of its arguments states.
 constexpr std::string_view kPolynomial = "_polynomial_";
 
 template <typename Table>

@@ -8,12 +8,12 @@
 
 namespace foretell {
 
-/// Whether the graph of a stranger may call an operator, or why not.
+/// Whether an untrusted graph may call an operator, or why not.
 enum class OperatorVerdict : std::uint8_t {
   kAllowed,
   kUnknown,  ///< LibTorch alone does not have it.
   kUnsafe,   ///< It touches files, standard streams, Python or other processes,
-             ///< computes with what it is given unseen, or need not end.
+             ///< does not check its arguments, or may not end.
   kPrivate,  ///< One of ATen's own that is not among those that files name.
 };
 
@@ -23,10 +23,10 @@ OperatorVerdict JudgeOperator(std::string_view name);
 
 bool IsAllowedOperator(std::string_view name);
 
-/// What a file names and may not, by the verdict.
+/// Operators that a file names but may not, by verdict.
 class RefusedOperators {
  public:
-  /// Notes `shown`, the file's own name of an operator; kAllowed is nothing.
+  /// Notes `shown`, the file's own name of an operator; ignores kAllowed.
   void Add(OperatorVerdict verdict, const std::string& shown);
 
   /// Throws one Error(kUnsupported) that begins with `path` and lists all that

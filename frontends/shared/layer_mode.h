@@ -8,10 +8,10 @@
 
 namespace foretell {
 
-/// Whether `argument` of the operator `name` ("aten::dropout") is the flag by
-/// which a layer trains. Frontends must leave alone the one of a normalisation
-/// that has no statistics of its own (IsStatistics): it takes those of the
-/// batch in both modes.
+/// Whether `argument` of the operator `name` ("aten::dropout") is the flag that
+/// makes a layer train. Frontends must not change the flag of a normalisation
+/// that has no statistics of its own (IsStatistics): it uses those of the batch
+/// in both modes.
 bool IsModeFlag(std::string_view name, std::string_view argument);
 
 /// Whether `argument` is a mean or a variance of the batches that a
@@ -22,7 +22,7 @@ bool IsStatistics(std::string_view argument);
 /// evaluation sets to zero, as attention's is.
 bool IsModeProbability(std::string_view name, std::string_view argument);
 
-/// How a run makes the layers of a file train that was made in the other mode.
+/// How a run switches the layers of a file that was made in the other mode.
 enum class ModeChange : std::uint8_t { kStay, kToTraining, kToInference };
 
 /// The flags that a file has as constants.
@@ -37,8 +37,8 @@ struct ModeFlags {
   ModeChange For(Mode mode) const;
 };
 
-/// What a user should know of `change` in a file that was `made` ("exported"),
-/// and that one would `make` ("export") again; empty for kStay.
+/// What a user should know about `change` in a file that was `made`
+/// ("exported"), and that they could `make` ("export") again; empty for kStay.
 std::string ModeWarning(ModeChange change, std::string_view made,
                         std::string_view make);
 

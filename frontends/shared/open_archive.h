@@ -14,8 +14,8 @@
 
 namespace foretell {
 
-/// What LibTorch's reader of archives reads: the file that was checked, and no
-/// other that has come under its name since.
+/// What LibTorch's reader of archives reads: the file that was checked, and not
+/// another one that has since been put under its name.
 class OpenArchive : public caffe2::serialize::ReadAdapterInterface {
  public:
   explicit OpenArchive(std::shared_ptr<const RegularFile> file)
@@ -39,11 +39,11 @@ std::string RecordText(caffe2::serialize::PyTorchStreamReader& reader,
 std::vector<std::string> RecordNames(
     const std::string& path, caffe2::serialize::PyTorchStreamReader& reader);
 
-/// Error(kCorrupt) for what LibTorch threw at the archive `path`. Call it where
-/// an exception that is no Error was caught.
+/// Error(kCorrupt) for what LibTorch threw for the archive `path`. To be called
+/// where an exception that is not an Error was caught.
 Error DamagedArchive(const std::string& path);
 
-/// Calls `work`, which reads the archive `path`: what LibTorch throws becomes
+/// Calls `work`, which reads the archive `path`: exceptions of LibTorch become
 /// DamagedArchive, an Error stays.
 template <typename Work>
 auto ReadingArchive(const std::string& path, const Work& work) {

@@ -16,8 +16,8 @@
 namespace foretell::torchscript {
 namespace {
 
-/// Largest sum of the code and pickles, which LibTorch packs; networks of 1,500
-/// operators come to 1.5 MiB.
+/// Largest sum of the code and pickles, which LibTorch compresses; networks of
+/// 1,500 operators have 1.5 MiB.
 constexpr std::uint64_t kMaxCodeBytes = 16 * kMiB;
 /// Largest sum of the constants.
 constexpr std::uint64_t kMaxConstantBytes = 256 * kMiB;
@@ -35,8 +35,8 @@ bool IsCode(const std::string& name) {
   return name.rfind("code/", 0) == 0 || name.ends_with(".pkl");
 }
 
-/// Refuses records that are larger than what is kept may be, before one is
-/// read. Constants are never packed, so they cannot be larger than their file.
+/// Refuses records that are larger than the limits, before one is read.
+/// Constants are never compressed, so they cannot be larger than their file.
 void RefuseLargeRecords(const std::string& path,
                         caffe2::serialize::PyTorchStreamReader& reader,
                         const std::vector<std::string>& names,
@@ -46,7 +46,7 @@ void RefuseLargeRecords(const std::string& path,
   for (const std::string& name : names) {
     if (IsDropped(name) || IsWeight(name)) continue;
     std::uint64_t& sum = IsCode(name) ? code : constants;
-    // Sums of sizes in a file may be anything.
+    // Sizes stated in a file may have any sum.
     sum = std::min(sum + std::min<std::uint64_t>(reader.getRecordSize(name),
                                                  kMaxConstantBytes + 1),
                    kMaxConstantBytes + 1);
@@ -98,7 +98,7 @@ SlimArchive Slim(const std::string& path,
         slim.bytes.append(static_cast<const char*>(data), size);
         return size;
       });
-  // The version chooses between meanings that an operator has had.
+  // The version selects among the meanings that an operator has had.
   writer.setMinVersion(reader.version());
   for (const std::string& name : names) {
     if (IsDropped(name)) continue;

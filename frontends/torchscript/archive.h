@@ -22,7 +22,7 @@ struct SlimArchive {
 /// True when the file begins like a zip archive.
 bool LooksLikeZip(std::string_view first_bytes);
 
-/// Reads every record of `file` but its weights. Throws Error kIo, kCorrupt
+/// Reads every record of `file` except weights. Throws Error kIo, kCorrupt
 /// (not a zip, damaged, not TorchScript), kUnsupported (a limit).
 SlimArchive ReadSlimArchive(RegularFile file);
 

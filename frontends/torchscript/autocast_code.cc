@@ -1,9 +1,9 @@
-// A saved object of torch.autocast does nothing: LibTorch's executor writes
-// casts into the code of what a `with` holds
-// (torch/csrc/jit/passes/autocast.cpp, 2.13). That pass wants all calls inlined
-// and flags that are constants, knows no attention, and its casts ask for
-// tensors of CUDA. A region of foretell's casts as eager autocast does, so that
-// a scripted file, a trace and one of torch.export agree.
+// A saved object of torch.autocast does nothing: LibTorch's executor inserts
+// casts into the code inside a `with`
+// (torch/csrc/jit/passes/autocast.cpp, 2.13). That pass needs all calls inlined
+// and constant flags, does not know attention, and its casts expect CUDA
+// tensors. A region of foretell casts as eager autocast does, so that a
+// scripted file, a trace and an archive of torch.export agree.
 
 #include "frontends/torchscript/autocast_code.h"
 

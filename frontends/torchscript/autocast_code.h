@@ -4,8 +4,8 @@
 
 namespace foretell::torchscript {
 
-/// Makes every `with torch.autocast(…):` in the code of `module` a region of
-/// the RunScope, in all that it calls. Must come before the first run.
+/// Makes every `with torch.autocast(…):` in the code of `module`, and of all it
+/// calls, a region of the RunScope. Must come before the first run.
 void EnterAutocast(const torch::jit::Module& module);
 
 }  // namespace foretell::torchscript

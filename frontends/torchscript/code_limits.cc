@@ -1,7 +1,7 @@
 // Bounds on code, because LibTorch recurses where it reads and compiles it: its
 // parser once per level of nesting, its interpreter's compiler once per node of
-// a chain. What code then does when it runs is no matter of this file: time and
-// memory are limits of the process (docs/security.md).
+// a chain. What code does when it runs is not handled here: time and memory are
+// limits of the process (docs/security.md).
 
 #include "frontends/torchscript/code_limits.h"
 
@@ -22,7 +22,7 @@ constexpr int kMaxIndentation = 200;
 /// Characters between two commas, brackets or line ends. A chain of operators
 /// nests as deep as it is long.
 constexpr int kMaxStretch = 1024;
-/// LibTorch writes none; each nests one level deeper than its line shows.
+/// LibTorch never writes elif; each nests one level deeper than its line shows.
 constexpr int kMaxElifs = 100;
 constexpr int kNodesPerChain = 256;
 
@@ -71,7 +71,7 @@ class Nesting {
   int indentation_ = 0;
   int stretch_ = 0;
   int elifs_ = 0;
-  std::string word_;  ///< Begin of the line.
+  std::string word_;  ///< Beginning of the line.
   bool at_line_start_ = true;
   char quote_ = 0;
   bool escaped_ = false;
@@ -80,7 +80,7 @@ class Nesting {
 void RegisterPause() {
   static const torch::jit::RegisterOperators registered({torch::jit::Operator(
       std::string(kPause) + "() -> ()", [](torch::jit::Stack&) {},
-      // Keeps dead code elimination away.
+      // Prevents dead code elimination.
       c10::AliasAnalysisKind::CONSERVATIVE)});
 }
 

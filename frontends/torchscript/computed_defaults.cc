@@ -1,11 +1,11 @@
-// Finds what TorchScript's text has LibTorch compute while it loads.
+// Finds what TorchScript's text makes LibTorch compute while it loads.
 //
-// A literal is made of numbers, strings, names and brackets. What could run for
-// long needs a call, an operator between two values, or `for`; the few calls
-// that LibTorch writes around literals are known by name. Of the language only
-// lines, brackets and strings must be understood: the line of a `def` holds
-// defaults, and lines as far to the right as the first one below `class` hold
-// attributes.
+// A literal consists of numbers, strings, names and brackets. Code that could
+// run for long needs a call, an operator between two values, or `for`; the few
+// calls that LibTorch writes around literals are known by name. Only lines,
+// brackets and strings of the language must be understood: the line of a `def`
+// holds defaults, and lines with the indentation of the first one below `class`
+// hold attributes.
 
 #include "frontends/torchscript/computed_defaults.h"
 
@@ -37,7 +37,7 @@ bool IsType(std::string_view token) {
   return std::isupper(static_cast<unsigned char>(token.front())) != 0;
 }
 
-/// True when `token` behind `previous` makes more than a literal.
+/// True when `token` after `previous` makes more than a literal.
 bool Computes(std::string_view previous, std::string_view token) {
   if (token == "for" || token == "if" || token == "lambda") return true;
   if (token == "(" || token == "[") {
@@ -56,7 +56,7 @@ class Scanner {
  public:
   explicit Scanner(std::string_view text) : tokens_(text) {}
 
-  /// What is wrong with the text; empty if nothing is.
+  /// What is wrong with the text; empty if nothing is wrong.
   std::string Find() {
     std::string_view previous;
     for (Token token = tokens_.Next(); !token.text.empty();
@@ -102,7 +102,7 @@ class Scanner {
 
   Tokens tokens_;
   int class_indentation_ = kNoClass;
-  bool below_class_ = false;      ///< The line before began a class.
+  bool below_class_ = false;      ///< The previous line began a class.
   bool holds_defaults_ = false;   ///< The line is that of a method.
   bool holds_attribute_ = false;  ///< The line is one of a class.
   bool in_value_ = false;

@@ -23,7 +23,7 @@ struct Record {
 };
 using Records = std::map<const void*, Record>;
 
-/// Hands a string out in pieces, as Unpickler wants it.
+/// Hands out a string in pieces, as Unpickler requires.
 class PickleReader {
  public:
   explicit PickleReader(std::string text) : text_(std::move(text)) {}
@@ -69,8 +69,8 @@ void Check(const std::string& path, const at::Tensor& tensor,
                   tensor.storage().nbytes()));
 }
 
-/// Checks the tensors in `value`, at any depth; pickle_check.h limits that, and
-/// refuses values that hold themselves.
+/// Checks the tensors in `value`, at any depth; pickle_check.h limits the depth
+/// and refuses values that contain themselves.
 void CheckInside(const std::string& path, const c10::IValue& value,
                  const Records& records) {
   const auto check = [&](const c10::IValue& inner) {

@@ -1,10 +1,10 @@
-// Calls that TorchScript has and eager code has not.
+// Calls that TorchScript has and eager code does not.
 //
 // Python's indexing leaves out a slice of step 1 from 0 to at least the length
 // (applySlice in ATen/TensorIndexing.h, LibTorch 2.13), except where the slice
 // is the whole index: x[:, 0] is a select, x[:] is a slice. A tracer turns that
 // off, so that its trace fits other sizes, and a compiler writes every slice.
-// Tensor.contiguous() gives back what is contiguous
+// Tensor.contiguous() returns its operand if that is contiguous
 // (torch/csrc/autograd/python_variable_methods). A slice that stays costs a
 // dispatch, and its gradient a kernel that fills a tensor and one that copies.
 
@@ -55,7 +55,7 @@ at::Tensor TakeSlice(Stack& stack) {
 
 void Slice(Stack& stack) { torch::jit::push(stack, TakeSlice(stack)); }
 
-/// The last part of an index: Python gives back a tensor of its own.
+/// The last part of an index: Python returns a new tensor.
 void LastSlice(Stack& stack) {
   const at::Tensor whole = torch::jit::pop(stack).toTensor();
   at::Tensor tensor = TakeSlice(stack);
@@ -78,7 +78,7 @@ at::ScalarType TypeOfCode(const c10::IValue& code) {
   return static_cast<at::ScalarType>(code.toInt());
 }
 
-/// aten::_autocast_to_reduced_precision asks for tensors of CUDA or the CPU.
+/// aten::_autocast_to_reduced_precision expects tensors on CUDA or the CPU.
 void CastDown(Stack& stack) {
   const c10::IValue cpu_type = torch::jit::pop(stack);
   const c10::IValue cuda_type = torch::jit::pop(stack);
@@ -106,14 +106,14 @@ bool HasTensorFirst(const Node& node) {
          node.input(0)->type()->kind() == c10::TypeKind::TensorType;
 }
 
-/// Whether `value` is the number `wanted`, always.
+/// Whether `value` is always the number `wanted`.
 bool Is(const Value& value, std::int64_t wanted) {
   const auto constant = ConstantOf(value);
   return constant && constant->isInt() && constant->toInt() == wanted;
 }
 
-/// Whether `use` goes on with an index whose first part is `:`, or assigns to
-/// what that part names.
+/// Whether `use` continues an index whose first part is `:`, or assigns to what
+/// that part names.
 bool GoesOnWithIndex(const Use& use) {
   if (use.offset != 0) return false;
   switch (use.user->kind()) {
@@ -194,8 +194,8 @@ void RegisterRows() {
   }());
 }
 
-/// The tensor whose index ends with `slice`; null where a part of the index
-/// before makes another tensor of it in any case.
+/// The tensor whose index ends with `slice`; null if an earlier part of the
+/// index always makes a new tensor.
 Value* WholeOf(const Node& slice) {
   Value* whole = slice.input(0);
   while (whole->node()->kind() == c10::Symbol::fromQualString(kSlice)) {
@@ -222,7 +222,7 @@ void Replace(Node& node, std::string name) {
 
 void CallAsEagerCode(const torch::jit::Module& module) {
   RegisterRows();
-  // Replacing one part of an index must not hide the next from the one before.
+  // Replacing a part of an index must not hide the next part from the previous.
   std::vector<std::pair<Node*, const char*>> replaced;
   const auto rows = Rows();
   ForEachNode(module, [&](Node& node) {

@@ -4,9 +4,9 @@
 
 namespace foretell::torchscript {
 
-/// Makes the code of `module` call what eager code would: where Python gives
-/// back its operand without a call, so does the code, and the casts that
-/// LibTorch has written into a frozen file are casts on every device. Must come
+/// Makes the code of `module` call what eager code would: where Python returns
+/// its operand without a call, so does the code, and the casts that LibTorch
+/// has written into a frozen file become casts on every device. Must come
 /// before the first run.
 void CallAsEagerCode(const torch::jit::Module& module);
 

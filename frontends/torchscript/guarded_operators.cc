@@ -39,7 +39,7 @@ void RequireQuotient(const c10::FunctionSchema& schema,
 struct GuardedRow {
   const char* name;
   CallCheck check;
-  /// It makes a tensor on the host, fills it there, and moves it then.
+  /// Makes a tensor on the host, fills it there, and then moves it.
   bool fills_on_host = false;
 };
 

@@ -10,7 +10,7 @@
 namespace foretell::torchscript {
 namespace {
 
-/// None stands for a tensor that is absent; LibTorch looks whether it is one.
+/// None stands for an absent tensor; LibTorch checks for that.
 bool MayStandFor(const c10::IValue& value, const c10::Type& declared) {
   if (value.isNone() && declared.kind() == c10::TypeKind::TensorType) {
     return true;
@@ -18,7 +18,7 @@ bool MayStandFor(const c10::IValue& value, const c10::Type& declared) {
   return value.type()->isSubtypeOf(declared);
 }
 
-/// Goes as deep as values nest, which pickle_check.h limits.
+/// Recurses as deep as values nest, which pickle_check.h limits.
 class ValueCheck {
  public:
   explicit ValueCheck(std::string path) : path_(std::move(path)) {}

@@ -6,11 +6,11 @@
 
 namespace foretell::torchscript {
 
-/// Requires of everything that a module holds, containers, keys and objects
-/// inside included, that it is of the type that the code says: LibTorch's
-/// loader does not compare them, and its interpreter then takes an object's
-/// slots for those of another class. Tensors as keys of dictionaries are
-/// refused, too, because they cannot be replaced. Throws Error(kCorrupt) that
+/// Requires that everything in a module, including containers, keys and inner
+/// objects, is of the type that the code declares: LibTorch's loader does not
+/// compare them, and its interpreter then treats an object's slots as those of
+/// another class. Tensors as keys of dictionaries are refused, too, because
+/// they cannot be replaced. Throws Error(kCorrupt) that
 /// names the class, the attribute and both types.
 void CheckLoadedValues(const std::string& path,
                        const torch::jit::Module& module);

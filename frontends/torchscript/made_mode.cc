@@ -42,7 +42,7 @@ void DropoutProbability(Stack& stack) {
       stack, CurrentChange() == ModeChange::kToInference ? 0.0 : probability);
 }
 
-/// A tracer makes a tensor of the 1 that is added.
+/// A tracer turns the 1 that is added into a tensor.
 void CountBatches(Stack& stack) {
   const at::Scalar times = torch::jit::pop(stack).toScalar();
   const c10::IValue one = torch::jit::pop(stack);
@@ -70,8 +70,8 @@ void RegisterModeOperators() {
            CountBatches, c10::AliasAnalysisKind::CONSERVATIVE)});
 }
 
-/// Calls `visit` on the places of a node's arguments for which `wanted` holds
-/// of the operator's name and the argument's, and that are constants.
+/// Calls `visit` on the places of a node's constant arguments for which
+/// `wanted` is true, given the names of the operator and the argument.
 void ForEachConstant(
     const Node& node,
     const std::function<bool(const std::string&, const std::string&)>& wanted,
@@ -87,7 +87,7 @@ void ForEachConstant(
   }
 }
 
-/// A norm without statistics of its own takes the batch's in both modes.
+/// A norm without statistics of its own uses the batch's in both modes.
 bool TakesTheBatch(const Node& node) {
   bool takes = false;
   ForEachConstant(
@@ -123,7 +123,7 @@ bool IsAttribute(const Node& node, const char* name) {
   return node.kind() == c10::prim::GetAttr && node.s(c10::attr::name) == name;
 }
 
-/// num_batches_tracked.add_(1), whose result nobody reads.
+/// num_batches_tracked.add_(1), whose result is not read.
 bool CountsBatches(const Node& node) {
   return node.kind() == c10::aten::add_ && node.inputs().size() == 3 &&
          IsAttribute(*node.input(0)->node(), "num_batches_tracked");
@@ -144,7 +144,7 @@ void FollowModeIn(Node& node) {
 }  // namespace
 
 Making MakingOf(const torch::jit::Module& module) {
-  // Freezing takes the attribute away, and puts weights into the code.
+  // Freezing removes the attribute, and puts weights into the code.
   if (!module.type()->findAttributeSlot(kTraining) &&
       !FrozenTensors(module).parameters.empty()) {
     return Making::kFrozen;

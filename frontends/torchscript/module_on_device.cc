@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kMaxPathLength = 4096;
 
 /// Walks the module tree and replaces tensors. Those in containers come last:
-/// recurrent layers hold their parameters once more in a list, and the slots
-/// say which of them are trainable.
+/// recurrent layers also hold their parameters in a list, and the slots state
+/// which of them are trainable.
 class TensorReplacement {
  public:
   explicit TensorReplacement(const InstanceOptions& options)
@@ -66,8 +66,8 @@ class TensorReplacement {
     return value.isList() || value.isTuple() || value.isGenericDict();
   }
 
-  /// `value` with its tensors replaced; containers are changed in place. Files
-  /// may share containers or put one into itself.
+  /// `value` with its tensors replaced; containers are changed in place. In a
+  /// file containers may be shared or contain themselves.
   c10::IValue Inside(const c10::IValue& value, const std::string& name) {
     if (value.isTensor() && value.toTensor().defined()) {
       return NewFor(value.toTensor(), name, /*trainable=*/false);
@@ -103,7 +103,7 @@ class TensorReplacement {
     at::Tensor& replacement = replaced_[old.unsafeGetTensorImpl()];
     if (replacement.defined()) return replacement;
     replacement = RandomWeight(old.sizes(), old.scalar_type(), options_);
-    // In inference too: the next replacement reads it from this tensor.
+    // Also in inference: the next replacement reads it from this tensor.
     replacement.set_requires_grad(trainable && old.requires_grad());
     auto& list = trainable ? tensors_.parameters : tensors_.buffers;
     list.push_back({name, replacement});
@@ -120,23 +120,23 @@ class TensorReplacement {
   c10::IValue::HashAliasedIValues seen_;
 };
 
-/// Whether a tracer makes `constant` of a number in Python's code: of an int,
-/// a float or a complex.
+/// Whether `constant` is what a tracer makes from a number in Python code: an
+/// int, a float or a complex.
 bool WasNumber(const at::Tensor& constant) {
   const at::ScalarType type = constant.scalar_type();
   return constant.dim() == 0 && (type == at::kLong || type == at::kDouble ||
                                  type == at::kComplexDouble);
 }
 
-/// Moves constants, those that several nodes share once.
+/// Moves constants, each only once if several nodes share it.
 class ConstantsOnDevice {
  public:
   explicit ConstantsOnDevice(const InstanceOptions& options)
       : options_(options) {}
 
-  /// Numbers stay on the host, where shapes are computed of them. Files do not
-  /// say that they were numbers, which decides the type of a result: integers
-  /// times 0.5 are of the default type, times a tensor of a double doubles.
+  /// Numbers stay on the host, where shapes are computed from them. Files do
+  /// not state that they were numbers, which decides the type of a result:
+  /// integers times 0.5 have the default type, times a tensor double.
   void Move(torch::jit::Node& node) {
     if (!HoldsTensor(node)) return;
     const at::Tensor constant = node.t(c10::attr::value);
@@ -159,7 +159,7 @@ class ConstantsOnDevice {
   }
 
   const InstanceOptions& options_;
-  /// With the constant itself, which keeps its address.
+  /// Together with the constant itself, so that its address stays in use.
   std::unordered_map<const at::TensorImpl*, std::pair<at::Tensor, at::Tensor>>
       moved_;
 };

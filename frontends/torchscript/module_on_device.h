@@ -35,8 +35,8 @@ bool HoldsTensor(const torch::jit::Node& node);
 /// `module` to the device and precision of `options`; scalars stay, because
 /// they carry shape arithmetic. Must come before the first run.
 ///
-/// What the code itself makes without naming a device (torch.zeros(n)) stays on
-/// the CPU, where eager code would have it.
+/// Tensors that the code itself makes without naming a device (torch.zeros(n))
+/// stay on the CPU, where eager code would have them.
 void MoveConstants(const torch::jit::Module& module,
                    const InstanceOptions& options);
 

@@ -19,7 +19,7 @@ bool IsAttribute(const Value* value) {
   return value->node()->kind() == c10::prim::GetAttr;
 }
 
-/// The method `name` of `container`: its `child`'s `method`.
+/// Adds the method `name` to `container`, which calls its `child`'s `method`.
 void AddForwarder(torch::jit::CompilationUnit& unit,
                   const c10::ClassTypePtr& container, const std::string& name,
                   const std::string& child, const std::string& method) {
@@ -41,8 +41,8 @@ void AddForwarder(torch::jit::CompilationUnit& unit,
       c10::QualifiedName(*container->name(), name), graph));
 }
 
-/// Takes one step of the path of the object that `call` is of; false where
-/// that is an attribute of something else than an attribute.
+/// Takes one step along the path of the object of `call`; false if that is not
+/// an attribute of an attribute.
 bool TakeStep(torch::jit::CompilationUnit& unit, Node* call) {
   Value* const object = call->input(0);
   if (!IsAttribute(object) || !IsAttribute(object->node()->input(0))) {

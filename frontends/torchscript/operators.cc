@@ -14,7 +14,7 @@ namespace {
 void Collect(torch::jit::Block& block, std::set<std::string>& names) {
   for (torch::jit::Node* node : block.nodes()) {
     if (const c10::FunctionSchema* schema = node->maybeSchema()) {
-      // What the dispatcher does not know works on lists, strings and numbers.
+      // Operators unknown to the dispatcher use lists, strings and numbers.
       const std::optional<c10::OperatorHandle> op =
           c10::Dispatcher::singleton().findSchema(schema->operator_name());
       if (op && !HasMetaKernel(*op)) names.insert(schema->name());

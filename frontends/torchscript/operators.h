@@ -9,7 +9,7 @@ namespace foretell::torchscript {
 
 /// Names ("aten::nonzero") of the dispatcher's operators that `forward` of
 /// `module` calls, directly or through other methods, and that cannot run on
-/// the meta device: their results depend on data or nobody wrote a kernel. Each
+/// the meta device: their results depend on data or there is no kernel. Each
 /// once, sorted.
 std::vector<std::string> OperatorsWithoutMetaKernel(
     const torch::jit::Module& module);

@@ -25,12 +25,12 @@ namespace {
 enum class Operand {
   kNothing,
   kBytes,  ///< As many as `width`.
-  kText,   ///< A length of `width` bytes, then so many bytes.
+  kText,   ///< A length of `width` bytes, then that many bytes.
   kMemo,   ///< A place of `width` bytes in the table of values.
-  kName,   ///< Two lines: of a module, of what is in it.
+  kName,   ///< Two lines: a module, a name in it.
 };
 
-/// What it does to the stack.
+/// What an instruction does to the stack.
 enum class Effect {
   kNone,
   kEnd,  ///< Nothing is read any more.
@@ -44,7 +44,7 @@ enum class Effect {
   kCall,    ///< As kWrap of two values, a function and its arguments.
   kInside,  ///< `count` values.
   kInsideToMark,
-  kReplace,  ///< The top by a leaf.
+  kReplace,  ///< Replaces the top by a leaf.
   kPop,
   kDuplicate,
   kLoad,
@@ -100,8 +100,8 @@ constexpr Instruction kInstructions[] = {
     {0x8a, Effect::kLeaf, 0, Operand::kText, 1},
 };
 
-/// What may be named: all that torch.jit.save writes but quantised and sparse
-/// tensors, whose parts are not compared, and classes that are written in C++.
+/// Names that are allowed: all that torch.jit.save writes except quantised and
+/// sparse tensors, whose parts are not compared, and classes written in C++.
 struct Name {
   std::string_view module;
   std::string_view name;
@@ -134,7 +134,7 @@ constexpr std::string_view kTypeParser = "restore_type_tag";
 constexpr std::string_view kOwnCode = "__torch__";
 constexpr std::string_view kWrittenInCpp = "__torch__.torch.classes";
 
-/// What else LibTorch writes, by the begin of "module.name".
+/// What else LibTorch writes, by the beginning of "module.name".
 struct KnownRow {
   std::string_view begin;
   std::string_view why;
@@ -158,7 +158,7 @@ bool MayBeNamed(std::string_view module, std::string_view name) {
   });
 }
 
-/// Whether `name` is words with single dots between, as names of Python are.
+/// Whether `name` is words separated by single dots, as Python names are.
 bool IsWellFormed(std::string_view name) {
   char previous = '.';
   for (const char c : name) {

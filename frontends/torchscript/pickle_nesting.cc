@@ -109,7 +109,7 @@ bool PickleNesting::ParsesHardText() const {
 }
 
 int PickleNesting::Depth() const {
-  // Containers whose parents are all done come next; those of a circle never.
+  // Containers whose parents are all done come next; those in a cycle never.
   std::vector<std::size_t> parents(children_.size(), 0);
   for (const std::vector<Id>& children : children_) {
     for (const Id child : children) ++parents[child];

@@ -6,11 +6,11 @@
 
 namespace foretell::torchscript {
 
-/// What a value without others inside may be.
+/// Kinds of values without inner values.
 enum class PickleLeaf : std::uint8_t {
   kPlain,       ///< A number, a name, a short text.
   kHardText,    ///< A text that LibTorch's parser of types could not survive.
-  kTypeParser,  ///< The function that gives such a text to that parser.
+  kTypeParser,  ///< The function that passes such a text to that parser.
 };
 
 /// Follows a pickle's stack without its values: only which container holds
@@ -27,7 +27,7 @@ class PickleNesting {
   /// A new container of the top `count` values, or of those above the mark.
   bool Wrap(std::size_t count);
   bool WrapToMark();
-  /// The top `count` values, or those above the mark, go into the one below.
+  /// Puts the top `count` values, or those above the mark, into the one below.
   bool PutInside(std::size_t count);
   bool PutInsideToMark();
   bool Pop();
@@ -39,17 +39,17 @@ class PickleNesting {
   /// kHardText among them.
   bool ParsesHardText() const;
 
-  /// Levels of containers; -1 when one holds itself.
+  /// Levels of containers; -1 if one contains itself.
   int Depth() const;
 
  private:
   using Id = std::uint32_t;
 
   Id NewContainer();
-  /// Values above the last mark, which is taken away; -1 without a mark.
+  /// Values above the last mark, which is removed; -1 without a mark.
   std::ptrdiff_t TakeMark();
 
-  std::vector<std::vector<Id>> children_;  ///< By container, behind the leaves.
+  std::vector<std::vector<Id>> children_;  ///< By container, after the leaves.
   std::vector<Id> stack_;
   std::vector<std::size_t> marks_;  ///< Heights of the stack.
   std::vector<Id> memo_;

@@ -48,7 +48,7 @@ class References {
     }
   }
 
-  /// Throws when a chain is too long. To be called after all Add.
+  /// Throws if a chain is too long. To be called after all calls of Add.
   void Check(const std::string& path) const {
     std::vector<std::size_t> users(definitions_.size(), 0);
     std::vector<std::vector<std::size_t>> needs(definitions_.size());
@@ -112,7 +112,7 @@ class References {
     const std::string whole = name;
     while (true) {
       const auto found = by_name_.find(name);
-      // The record itself has no value: `__torch__` alone would hide a name.
+      // A record itself is not a definition: `__torch__` would match any name.
       if (found != by_name_.end() &&
           definitions_[found->second].name !=
               ModuleOf(definitions_[found->second].record)) {

@@ -15,11 +15,11 @@ namespace foretell::torchscript {
 void ForEachNode(const torch::jit::Module& module,
                  const std::function<void(torch::jit::Node&)>& visit);
 
-/// Puts an operator of foretell's own ("foretell::slice") in the place of
-/// `node`, with its inputs and outputs, and destroys `node`.
+/// Replaces `node` by one of foretell's own operators ("foretell::slice"), with
+/// the same inputs and outputs, and destroys `node`.
 void ReplaceBy(const std::string& name, torch::jit::Node& node);
 
-/// Inserts an operator of foretell's own that has inputs and no result before
+/// Inserts one of foretell's own operators, with inputs and no result, before
 /// `next`.
 void InsertBefore(const std::string& name, torch::jit::Node& next,
                   at::ArrayRef<torch::jit::Value*> inputs);
@@ -27,8 +27,8 @@ void InsertBefore(const std::string& name, torch::jit::Node& next,
 /// Number or flag that `value` always is; empty where it is computed.
 std::optional<c10::IValue> ConstantOf(const torch::jit::Value& value);
 
-/// Name of a class without what LibTorch adds to tell apart two of one name
-/// ("___torch_mangle_3."); empty for other types.
+/// Name of a class without what LibTorch adds to distinguish two of the same
+/// name ("___torch_mangle_3."); empty for other types.
 std::string ClassNameOf(const c10::Type& type);
 
 }  // namespace foretell::torchscript

@@ -9,7 +9,7 @@
 
 namespace foretell::torchscript {
 
-/// What the rewritten code of a file asks for while it runs on this thread: the
+/// What the rewritten code of a file reads while it runs on this thread: the
 /// device of its regions of autocast, and how its layers are switched between
 /// evaluation and training. One per thread; ends the regions that an exception
 /// has left open.
@@ -20,12 +20,12 @@ class RunScope {
   RunScope(const RunScope&) = delete;
   RunScope& operator=(const RunScope&) = delete;
 
-  /// None outside of a run: LibTorch may compute with constants as it loads.
+  /// Null outside of a run: LibTorch may compute with constants as it loads.
   static RunScope* Current();
 
   ModeChange change() const { return change_; }
 
-  /// `with torch.autocast(…):` of the saved object `region`, for tensors of the
+  /// `with torch.autocast(…):` of the saved object `region`, for tensors on the
   /// run's device. Throws Error(kUnsupported) for an element type other than
   /// f16 and bf16, Error(kCorrupt) for an object without autocast's attributes.
   void BeginAutocast(const c10::ivalue::Object& region);

@@ -1,4 +1,4 @@
-// A TorchScript file is a program, so it is looked at before it runs.
+// A TorchScript file is a program, so it is inspected before it runs.
 //
 // The text is scanned first: loading folds operators on numbers and texts, and
 // runs `__setstate__`. The graphs of all functions are scanned afterwards: the
@@ -17,7 +17,7 @@
 namespace foretell::torchscript {
 namespace {
 
-/// What torch.jit.optimize_for_inference makes of weights.
+/// What torch.jit.optimize_for_inference turns weights into.
 constexpr std::string_view kLostWeight = "prim::ConstantMKLDNNTensor";
 
 void Judge(const std::string& name, RefusedOperators& refused) {
@@ -69,7 +69,7 @@ void ScanText(const std::string& text, RefusedOperators& refused) {
 }
 
 /// True when a value of `type` holds an object or a tuple, whose parts the
-/// interpreter takes by their numbers.
+/// interpreter accesses by number.
 bool HoldsParts(const c10::Type& type) {
   if (type.kind() == c10::TypeKind::ClassType ||
       type.kind() == c10::TypeKind::InterfaceType ||
@@ -81,9 +81,9 @@ bool HoldsParts(const c10::Type& type) {
   });
 }
 
-/// True for a cast that can make a value pass for another one with parts: at
-/// run time nobody looks. From Optional or Union to the only member with parts
-/// it cannot.
+/// True for a cast that can make a value pass for another one with parts: it is
+/// not checked at run time. From Optional or Union to the only member with
+/// parts it cannot.
 bool IsBlindCast(const torch::jit::Node& node) {
   if (node.kind() != c10::prim::unchecked_cast) return false;
   const c10::Type& to = *node.output()->type();

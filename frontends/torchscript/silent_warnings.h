@@ -4,8 +4,8 @@
 
 namespace foretell::torchscript {
 
-/// While it lives, LibTorch's warnings on this thread go nowhere instead of to
-/// standard error: a file chooses their text (aten::warn).
+/// While it lives, LibTorch's warnings on this thread are dropped instead of
+/// printed to standard error: a file chooses their text (aten::warn).
 class SilentWarnings {
  public:
   SilentWarnings() : guard_(&silent_) {}

@@ -75,7 +75,7 @@ void Tokens::SkipString(char quote) {
   position_ = std::min(position_ + 1, text_.size());
 }
 
-/// Belongs to numbers too: 1.5e-05.
+/// Also skips numbers: 1.5e-05.
 void Tokens::SkipWord(bool is_number) {
   for (; position_ < text_.size(); ++position_) {
     const char before = text_[position_ - 1];

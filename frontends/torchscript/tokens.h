@@ -5,8 +5,8 @@
 
 namespace foretell::torchscript {
 
-/// True for what names and numbers are made of, the dots between names
-/// included.
+/// True for characters of names and numbers, including the dots between
+/// names.
 bool IsWordCharacter(char c);
 
 /// A word (a.b is one), a number, a string with its quotes, or another
@@ -17,8 +17,8 @@ struct Token {
   int indentation = 0;  ///< Depth of its line.
 };
 
-/// Takes TorchScript's text apart as LibTorch's lexer does, as long as it has
-/// no characters that IsForeign names.
+/// Splits TorchScript's text as LibTorch's lexer does, as long as it has no
+/// tokens for which IsForeign is true.
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : text_(text) {}
@@ -27,7 +27,7 @@ class Tokens {
   Token Next();
   /// Brackets that are open.
   int depth() const { return depth_; }
-  /// True when the last token might mean another thing to LibTorch's lexer, or
+  /// True when the last token might mean something else to LibTorch's lexer, or
   /// is spelt as LibTorch never does: comments, escapes outside of strings,
   /// three quotes, space around dots.
   bool IsForeign() const { return is_foreign_; }

@@ -73,7 +73,7 @@ std::vector<c10::Argument> RequiredArguments(const std::string& path,
   return required;
 }
 
-/// "pair", "pair.first", or "" where neither has a name.
+/// "pair", "pair.first", or "" if neither has a name.
 std::string Path(const std::string& outer, const std::string& name) {
   return outer.empty() || name.empty() ? outer + name : outer + "." + name;
 }
@@ -106,9 +106,9 @@ void Flatten(const c10::IValue& value, const std::string& name,
   }
 }
 
-/// While it lives, the file's code decides what runs: only shape arithmetic
-/// runs for real (host_operators.h), and afterwards gradients are recorded as
-/// they were.
+/// While it lives, the file's code decides what runs: only shape arithmetic is
+/// really computed (host_operators.h). Afterwards the recording of gradients is
+/// restored.
 class ForeignCode {
  public:
   ForeignCode(c10::DeviceType device, ModeChange change)
@@ -142,7 +142,7 @@ ModuleTensors TensorsOf(torch::jit::Module& module, Making making,
   return tensors;
 }
 
-/// What the code of a file says, however often it is loaded.
+/// What the code of a file states, however often it is loaded.
 struct FileFacts {
   std::string path;
   std::vector<c10::Argument> arguments;  ///< Of `forward`.
@@ -212,7 +212,7 @@ class TorchScriptInstance final : public ProgramInstance {
     return Joined(names, ".");
   }
 
-  /// Lists and dicts of modules stand in a path, but are not called.
+  /// Lists and dicts of modules are part of a path, but are not called.
   std::vector<std::string> CurrentCalls() const override {
     std::vector<std::string> calls = RunningModules();
     std::erase_if(calls, [](const std::string& module) {
@@ -260,7 +260,7 @@ class TorchScriptInstance final : public ProgramInstance {
            ": LibTorch alone has no such kernel; an ONNX export may work";
   }
 
-  /// Throws what the recorder threw, if it did; the interpreter has replaced
+  /// Throws what the recorder threw, if anything; the interpreter has replaced
   /// it.
   void RethrowFailure(const Recorder& recorder) const {
     try {
@@ -275,7 +275,7 @@ class TorchScriptInstance final : public ProgramInstance {
     return Error(error.code(), error.what() + PrecisionHint());
   }
 
-  /// A trace keeps the element types that its export saw.
+  /// A trace keeps the element types of its export.
   std::string PrecisionHint() const {
     const bool casts =
         precision_ == Precision::kFp16 || precision_ == Precision::kBf16;
@@ -314,7 +314,7 @@ class TorchScriptSource final : public Program::Source {
       parameter_elements_ += parameter.numel();
     }
     if (facts_.making == Making::kFrozen) CountFrozen(module);
-    // What most runs ask for.
+    // The options of most runs.
     KeepFor({}, std::move(module));
   }
 
@@ -413,7 +413,7 @@ void Prepare() {
   static std::once_flag once;
   std::call_once(once, [] {
     InitializeTracing();
-    // An executor that runs the graph as it is written: no fusion, no profiles.
+    // Makes the executor run the graph as written: no fusion, no profiles.
     torch::jit::setGraphExecutorOptimize(false);
     torch::jit::setPrintHandler([](const std::string&) {});
     GuardOperators();

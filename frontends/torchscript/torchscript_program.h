@@ -6,10 +6,10 @@
 namespace foretell::torchscript {
 
 /// Does what LibTorch does once per process when it compiles code for the first
-/// time: a process that is forked afterwards need not. Idempotent.
+/// time, so that processes forked afterwards need not do it. Idempotent.
 void Prepare();
 
-/// As LoadTorchScript, of a file that is open.
+/// As LoadTorchScript, for an open file.
 Program ReadProgram(RegularFile file);
 
 }  // namespace foretell::torchscript

@@ -23,16 +23,16 @@ struct RowErrors {
   double mean = 0;
 };
 
-/// What the rows say of one adapted figure. Errors are of rows that were left
-/// out of the fit.
+/// What the rows show about one adapted figure. Errors are on rows that were
+/// left out of the fit.
 struct AdaptedFigure {
   int rows = 0;  ///< With this figure.
   RowErrors before;
   RowErrors after;
   /// Largest |log(measured / adapted)|.
   double largest_residual = 0;
-  /// What |log(measured / adapted)| stays below in 90 % of cases; empty where
-  /// the rows are too few to tell.
+  /// What |log(measured / adapted)| stays below in 90 % of cases; empty if
+  /// there are too few rows.
   std::optional<double> half_width = {};
   /// FigureSource::method of what it corrects, sorted, each once.
   std::vector<std::string> corrects = {};
@@ -52,8 +52,8 @@ struct Adaptation {
   /// Name and spread are those of the host that predictions started from.
   HostSpec host = {};
   /// @name Latency times exp(level + exponent * log(rate / reference_rate))
-  /// where rate is MACs over predicted ms, taken as the nearest one between
-  /// those of the rows.
+  /// where rate is MACs over predicted ms, clamped to the range of the rows'
+  /// rates.
   /// @{
   double level = 0;
   double exponent = 0;
@@ -64,7 +64,7 @@ struct Adaptation {
   double memory_mib = 0;    ///< Added to the CUDA context.
   double energy_level = 0;  ///< Energy times exp of it, after the latency.
 
-  /// By Target; empty: not adapted, whatever the numbers above say.
+  /// By Target; empty: not adapted, regardless of the numbers above.
   std::array<std::optional<AdaptedFigure>, kNumTargets> figures = {};
 
   const std::optional<AdaptedFigure>& operator[](Target target) const {
@@ -73,17 +73,17 @@ struct Adaptation {
   std::optional<AdaptedFigure>& operator[](Target target) {
     return figures[static_cast<std::size_t>(target)];
   }
-  /// What the latency of a network of so many MACs is multiplied by.
+  /// Factor on the latency of a network of `macs` MACs.
   double LatencyFactor(double macs, double predicted_ms) const;
 };
 
 /// Version of the document; grows when a field changes its meaning.
 inline constexpr int kAdaptationSchemaVersion = 1;
 
-/// Its "format"; absent in documents that are older than it.
+/// Its "format"; absent in documents from before this field existed.
 inline constexpr std::string_view kAdaptationFormat = "adaptation";
 
-/// A JSON document, docs/adapting.md describes every field.
+/// A JSON document; docs/adapting.md describes every field.
 std::string AdaptationToJson(const Adaptation& adaptation);
 /// Reads what AdaptationToJson writes. Throws Error that names `origin`, the
 /// field and its value: kCorrupt, and kUnsupported for another version.

@@ -12,8 +12,8 @@
 #include "foretell/run.h"
 #include "foretell/training_loop.h"
 
-/// What would make a step fit. Every remedy is simulated as the step itself is,
-/// by the caller; nothing here knows how much one saves.
+/// Changes that would make a step fit. The caller simulates every remedy as it
+/// simulates the step itself; nothing here knows how much a remedy saves.
 namespace foretell {
 
 /// How a step runs: what remedies change.
@@ -21,17 +21,17 @@ struct StepSetup {
   Run run;
   TrainingLoop loop;
   bool expandable_segments = false;  ///< As CachingAllocatorConfig.
-  /// The batch comes in so many parts of equal size, one after another; in
-  /// training their gradients are added up, which TrainingLoop::accumulation
-  /// says too.
+  /// The batch is run in this many parts of equal size, one after another; in
+  /// training their gradients are added up, as TrainingLoop::accumulation also
+  /// states.
   std::int64_t parts = 1;
 };
 
-/// The prediction of a step. What it throws as Error is a remedy that cannot be
+/// Predicts a step. If it throws Error, the remedy counts as one that cannot be
 /// simulated.
 using SimulateStep = std::function<Prediction(const StepSetup&)>;
 
-/// What is asked.
+/// A step, the remedies to try and the limits to keep.
 struct AdviceRequest {
   StepSetup setup;
   /// Samples of the step; 0: not known, the batch cannot be divided.
@@ -54,12 +54,12 @@ struct SimulatedStep {
 struct Remedy {
   /// "activation checkpointing", "optimizer sgd", …
   std::vector<std::string> names;
-  /// The step computes the same numbers, but for the order of sums. Other
+  /// The step computes the same numbers, except for the order of sums. Other
   /// precisions, optimizers and trained parameters change what is learned.
   bool keeps_numerics = true;
   StepSetup setup;  ///< With the change.
   SimulatedStep step;
-  double saved_mib = 0;    ///< Of needed_mib; negative: it takes more.
+  double saved_mib = 0;    ///< Of needed_mib; negative: it needs more.
   double time_factor = 1;  ///< Latency by that of the unchanged step.
 };
 
@@ -71,18 +71,18 @@ struct UntriedRemedy {
 
 struct Advice {
   SimulatedStep unchanged;
-  /// One change each: those that keep the numerics first, and of both kinds
-  /// what saves most first.
+  /// One change each: those that keep the numerics first, and within either
+  /// kind the largest saving first.
   std::vector<Remedy> remedies;
-  /// Of several changes, those that make the step fit, the fastest first; at
-  /// most three. Empty where a single one that keeps the numerics does.
+  /// Several changes that together make the step fit, the fastest first; at
+  /// most three. Empty if a single one that keeps the numerics is enough.
   std::vector<Remedy> combinations;
   std::vector<UntriedRemedy> untried;
-  /// What is recommended: of the changes that keep the numerics the fewest that
-  /// make the step fit, the fastest of these; where those are not enough, of
-  /// all changes. Single remedies are tried first, then all pairs of those that
-  /// save, then more by taking what saves most until the step fits. Empty where
-  /// it fits unchanged or none do.
+  /// The recommendation: the fewest changes that keep the numerics and make the
+  /// step fit, the fastest of these; if those are not enough, the same of all
+  /// changes. Single remedies are tried first, then all pairs of those that
+  /// save, then more by adding what saves most until the step fits. Empty if
+  /// it fits unchanged or nothing makes it fit.
   std::optional<Remedy> smallest;
 };
 

@@ -11,7 +11,7 @@
 #include "foretell/graph.h"
 #include "foretell/run.h"
 
-// What estimates of one model's memory lack on one machine: `foretell
+// The memory of one model that estimates miss on one machine: `foretell
 // calibrate` measures a few runs and fits it, PredictorOptions::calibration
 // adds it. docs/calibrating.md has the method.
 
@@ -29,7 +29,7 @@ struct CalibratedFactor {
   Place place = Place::kBatch;
   std::string input = {};
   std::int64_t dim = 0;
-  /// Of the runs that were measured.
+  /// Range over the measured runs.
   double lowest = 0;
   double highest = 0;
 };
@@ -37,14 +37,14 @@ struct CalibratedFactor {
 /// coefficient * factor^power * …, in MiB.
 struct GapTerm {
   double coefficient = 0;
-  std::vector<int> powers;  ///< One per factor, each 0 or above.
+  std::vector<int> powers;  ///< One per factor, each >= 0.
 };
 
-/// A dimension of an input in the runs. Without either field it changed as no
-/// factor did, which nothing is compared with.
+/// A dimension of an input in the runs. With neither field set it varied like
+/// no factor, and graphs are not compared with it.
 struct CalibratedSize {
-  std::optional<std::int64_t> size = {};  ///< In all runs.
-  std::string factor = {};                ///< Was as large in every run.
+  std::optional<std::int64_t> size = {};  ///< Its size in all runs.
+  std::string factor = {};                ///< Factor equal to it in every run.
 
   bool operator==(const CalibratedSize&) const = default;
 };
@@ -60,9 +60,9 @@ struct CalibratedRange {
   std::int64_t highest = 0;
 };
 
-/// What graphs of the runs show apart from the factors: sizes that were none,
-/// and by their operators and parameters another loop or another file of that
-/// name.
+/// What graphs of the runs show apart from the factors: sizes that are not
+/// factors, and counts of operators and parameters, which reveal another loop
+/// or another file of that name.
 struct CalibratedStep {
   std::vector<CalibratedInput> inputs;
   CalibratedRange operators;
@@ -78,8 +78,8 @@ struct ShownStep {
 };
 ShownStep ShownBy(const OperatorGraph& graph, std::vector<double> factors);
 
-/// What is common to `runs`, one at least, of one model with the factors
-/// `names`.
+/// What `runs` of one model have in common; `names` are its factors. Requires
+/// at least one run.
 CalibratedStep CommonStep(std::span<const ShownStep> runs,
                           std::span<const std::string> names);
 
@@ -88,11 +88,11 @@ struct Calibration {
   std::string origin;  ///< File, as errors name it; not part of the document.
   std::string model;   ///< File, or name in the zoo with {NAME} for fields.
   std::string measured_on;  ///< "cpu", "cuda:0", a MIG instance's UUID.
-  std::string device;       ///< DeviceSpec::name that was estimated.
-  std::string context;      ///< ContextModel::name that was.
+  std::string device;       ///< DeviceSpec::name of the estimates.
+  std::string context;      ///< ContextModel::name of the estimates.
   Run run;
   int runs = 0;
-  /// Shares of 1, of runs that were left out of the fit one at a time.
+  /// Shares of 1, on runs that were left out of the fit one at a time.
   double error_left_out = 0;
   double largest_error_left_out = 0;
   std::vector<CalibratedFactor> factors;
@@ -105,13 +105,13 @@ struct Calibration {
 struct GapAt {
   double mib = 0;
   /// What lies outside of the runs, "batch 64, of 1 to 32": the gap is that of
-  /// the nearest point inside. Factors, sizes that were none, and counts of
-  /// CalibratedStep.
+  /// the nearest point inside. Factors, sizes that are not factors, and counts
+  /// of CalibratedStep.
   std::vector<std::string> outside;
 };
 
 /// Throws Error(kInvalidArgument) that names the calibration's origin and both
-/// models where `graph` is of another one, and for an input that it lacks.
+/// models if `graph` is of another model, and for an input that it lacks.
 GapAt GapOf(const Calibration& calibration, const OperatorGraph& graph);
 
 /// Version of the document; grows when a field changes its meaning.
@@ -119,7 +119,7 @@ inline constexpr int kCalibrationSchemaVersion = 1;
 /// Its "format".
 inline constexpr std::string_view kCalibrationFormat = "calibration";
 
-/// A JSON document, docs/calibrating.md describes every field.
+/// A JSON document; docs/calibrating.md describes every field.
 std::string CalibrationToJson(const Calibration& calibration);
 /// Reads what CalibrationToJson writes. Throws Error that names `origin`, the
 /// field and its value: kCorrupt, and kUnsupported for another version.

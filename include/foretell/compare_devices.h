@@ -10,13 +10,13 @@
 
 namespace foretell {
 
-/// USD per hour by DeviceSpec::name. None are foretell's own.
+/// USD per hour by DeviceSpec::name. foretell ships no prices of its own.
 using DevicePrices = std::map<std::string, double>;
 
 /// Reads a CSV table with the columns device and usd_per_hour, devices by name
 /// or alias of `catalog`. Rows of devices that it lacks are skipped and noted
 /// in `skipped`, as "prices.csv:3: l40s". Throws what ForEachCsvRow throws, and
-/// Error(kCorrupt) for a price that is no number above 0, a device that has
+/// Error(kCorrupt) for a price that is not a number above 0, a device that has
 /// two, or a table without any known device.
 DevicePrices ReadPrices(const std::string& path, const DeviceCatalog& catalog,
                         std::vector<std::string>& skipped);
@@ -30,7 +30,7 @@ struct DeviceChoice {
   double latency_ms = 0;
   double energy_j = 0;
   std::optional<double> usd_per_hour = {};
-  /// Price of the time that a thousand steps take; empty without a price.
+  /// Cost of a thousand steps; empty without usd_per_hour.
   std::optional<double> usd_per_thousand = {};
 };
 

@@ -22,12 +22,12 @@ struct CostOptions {
   int sms = 0;
   /// Share of the device's memory bandwidth, (0, 1].
   double bandwidth_fraction = 1.0;
-  /// HostSpec::factor: CPU time of every operator times this, beside
-  /// DispatchScale of who calls it.
+  /// HostSpec::factor: multiplies the CPU time of every operator, in addition
+  /// to DispatchScale of the run's host.
   double host_factor = 1.0;
   /// 10^9 bytes per second one way between GPUs; 0: DeviceSpec::link_gb_s.
   double link_gb_s = 0;
-  /// What PyTorch makes of the graph's operators, and who calls them. Mode,
+  /// How PyTorch runs the graph's operators, and what calls them. Mode,
   /// precision and optimizer are the graph's.
   Run run = {.host = Host::kCpp};
 };
@@ -87,17 +87,17 @@ struct CostEstimate {
   /// Part of latency_ms by which the link makes the step longer.
   double exposed_link_ms = 0;
   double energy_j = 0;  ///< Of kernels and waiting, over latency_ms.
-  /// The part of energy_j that the idle chip would take in latency_ms.
+  /// The part of energy_j that the idle chip would draw in latency_ms.
   double static_energy_j = 0;
   /// energy_j / latency_ms. On a slice: its share of the board, idle power and
   /// multiprocessors by SMs, memory by bandwidth.
   double average_power_w = 0;
 };
 
-/// Estimates what the step of `graph` takes on `device`, executed eagerly.
+/// Estimates what the step of `graph` costs on `device`, executed eagerly.
 ///
 /// Operators become the kernels that they launch (docs/kernels.md); a kernel
-/// takes its launch and the longer of its product (tiled over the SMs) and its
+/// costs its launch and the longer of its product (tiled over the SMs) and its
 /// memory traffic, each at the efficiency that its class reaches. The step is
 /// two timelines: the CPU queues kernel after kernel, each starts when it is
 /// queued and its predecessor is done. docs/cost.md has the formulas and their
@@ -108,10 +108,10 @@ struct CostEstimate {
 /// when it is built.
 ///
 /// Exchanges between GPUs run on a third timeline, one after another, each once
-/// what it sends is there; who reads a result waits for it.
+/// what it sends is there; a reader of a result waits for it.
 ///
 /// Where the average power would be above the board's own limit, or a lower one
-/// of the run, the clock falls until it keeps to it.
+/// of the run, the clock falls until the limit is kept.
 ///
 /// Throws Error(kInvalidArgument) for options outside their ranges, for
 /// exchanges on a device without a link and for a device without bandwidth, SMs

@@ -21,7 +21,7 @@ struct MigProfile {
   double bandwidth_fraction = 0;
   int max_instances = 0;
   bool media_extensions = false;  ///< A "+me" profile: one per device.
-  std::vector<int> placements;    ///< First memory slots that it may take.
+  std::vector<int> placements;    ///< First memory slots that it may use.
   std::string source;             ///< Where the usable MiB was read.
 };
 
@@ -48,7 +48,7 @@ struct DeviceSpec {
   /// Peak dense 10^12 FLOP/s (2 per MAC) by Precision.
   std::map<Precision, double> peak_tflops;
   /// What products of large matrices were measured to reach, 10^12 FLOP/s, by
-  /// Precision; empty if not measured. Power limits and boost clocks take
+  /// Precision; empty if not measured. Power limits and boost clocks move
   /// it far from the peak of the data sheet, either way.
   std::map<Precision, double> matmul_tflops;
   double max_power_w = 0;  ///< The board's own limit.
@@ -62,14 +62,14 @@ struct DeviceSpec {
   std::vector<MigProfile> mig_profiles;
   std::vector<std::string> sources;
 
-  /// The profile `name`, whatever its case, also as others call it:
+  /// The profile `name`, in any case, also under other tools' names:
   /// "nvidia.com/mig-1g.5gb.me" (Kubernetes), "mig-1g.5gb", "MIG 1g.5gb"
-  /// (nvidia-smi). Throws Error(kNotFound) that lists those there are, or says
-  /// that there is no MIG.
+  /// (nvidia-smi). Throws Error(kNotFound) that lists the device's profiles, or
+  /// states that it has no MIG.
   const MigProfile& FindMigProfile(std::string_view name) const;
 };
 
-/// What automatic mixed precision computes in: BF16 where tensor cores take it
+/// What automatic mixed precision computes in: BF16 if tensor cores support it
 /// (compute capability 8.0 and later), which needs no loss scaling, else FP16.
 Precision AutocastPrecision(const DeviceSpec& device);
 
@@ -83,15 +83,15 @@ struct ContextModel {
   std::map<std::string, double> context_mib;
   /// MiB of it that every multiprocessor adds: local memory for as many threads
   /// as it holds at once, and what the driver keeps for it. A MIG slice, which
-  /// shows fewer of them, has so much smaller a context.
+  /// shows fewer of them, has a correspondingly smaller context.
   double context_mib_per_sm = 0;
   /// MiB of it that are cuDNN's kernels, loaded by the first operator that
-  /// needs them: a network without convolutions and recurrent layers does
-  /// without.
+  /// needs them: a network without convolutions and recurrent layers never
+  /// loads them.
   double cudnn_mib = 0;
-  /// Further MiB that a process takes for each handle of cuBLAS: one in
-  /// inference, in training another for autograd's thread, where matrices are
-  /// multiplied. Its workspace is the caching allocator's, and not among them.
+  /// Further MiB that a process uses for each cuBLAS handle: one per thread
+  /// that multiplies matrices, in training also autograd's. Its workspace comes
+  /// from the caching allocator and is not included.
   double cublas_handle_mib = 0;
   double context_uncertainty_mib = 0;  ///< ± this much.
   std::string source;
@@ -120,15 +120,15 @@ class DeviceCatalog {
   const std::vector<ContextModel>& contexts() const { return contexts_; }
   /// By name, alias or display name, by its letters and digits alone, in any
   /// case and with or without the vendor's words, "rtx" and a trailing "gb":
-  /// "4090", "RTX 4090", "a100_80"; null for none.
+  /// "4090", "RTX 4090", "a100_80"; null if unknown.
   const DeviceSpec* DeviceNamed(std::string_view name) const;
   /// As DeviceNamed; throws Error(kNotFound) that names the nearest.
   const DeviceSpec& FindDevice(std::string_view name) const;
-  /// By name, case-insensitive; throws Error(kNotFound) that lists the names
-  /// there are.
+  /// By name, case-insensitive; throws Error(kNotFound) that lists the known
+  /// names.
   const ContextModel& FindContext(std::string_view name) const;
   /// The context model last marked `"default": true`; today's. Throws
-  /// Error(kNotFound) when there is none.
+  /// Error(kNotFound) if the catalogue has no context models.
   const ContextModel& DefaultContext() const;
 
  private:

@@ -18,7 +18,7 @@ inline constexpr int kNumStaticFeatures = 5;
 /// version only.
 inline constexpr int kFeatureVersion = 1;
 
-/// What stands in one slot of a node's features.
+/// The content of one slot of a node's features.
 struct FeatureSlot {
   std::string_view name;     ///< snake_case, unique.
   std::string_view meaning;  ///< The quantity x and its unit.

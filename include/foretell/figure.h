@@ -22,13 +22,13 @@ std::string_view TargetUnit(Target target);   ///< "MiB", "ms", "J".
 /// By name or field; empty for an unknown one.
 std::optional<Target> ParseTarget(std::string_view name);
 
-/// A range that is meant to hold the true value.
+/// A range that should contain the true value.
 struct Interval {
   double lo = 0;
   double hi = 0;
 };
 
-/// How one figure came about.
+/// Where one figure comes from.
 struct FigureSource {
   std::string method = "analytic, uncalibrated";
   /// Devices whose labels it was learned from; empty: it was not learned.

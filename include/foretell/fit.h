@@ -12,11 +12,11 @@
 #include "foretell/mig.h"
 #include "foretell/predictor.h"
 
-/// Whether a step keeps limits, and how large a batch may be for that. The one
-/// judge of foretell: what LargestBatch names, JudgeFit accepts.
+/// Whether a step keeps its limits, and how large a batch may be to do so. This
+/// is decided here alone: JudgeFit accepts the batch that LargestBatch returns.
 namespace foretell {
 
-/// What a step may take. Limits at infinity are not judged.
+/// What a step may use. Limits at infinity are not judged.
 struct FitLimits {
   /// MIG profile that must hold it; empty: the device without MIG must.
   std::string profile;
@@ -50,15 +50,15 @@ struct FitVerdict {
   /// The worst of the checks', whether or not a tight fit is accepted.
   mig::Fit fit = mig::Fit::kDoesNotFit;
   /// Usable memory first, then the limits; a limit of memory below what is
-  /// usable stands for both.
+  /// usable replaces the check of usable memory.
   std::vector<FitCheck> checks;
 };
 
-/// Judges a prediction for `device`: the upper end of its memory (its estimate,
-/// by_estimate), if need be
-/// without its cache, by the usable memory and by max_memory_mib, latency and
-/// energy (on limits.profile, where one is named) by their estimates, or by
-/// their upper ends when strict.
+/// Judges a prediction for `device`: the upper end of its memory (its estimate
+/// if by_estimate), if need be without its cache, against the usable memory and
+/// against max_memory_mib; latency and energy (on limits.profile, if one is
+/// named) against their limits by their estimates, or by their upper ends if
+/// strict.
 ///
 /// Throws what mig::Judge throws; Error(kNotFound) for an unknown profile and
 /// Error(kInvalidArgument) for a limit that is not above 0.
@@ -74,15 +74,15 @@ struct BatchRange {
 /// What LargestBatch found.
 struct LargestBatchFound {
   std::int64_t batch = 0;  ///< 0: not even the least fits.
-  /// What `predict` threw for batch + 1; empty where JudgeFit refuses that, or
-  /// it was not to be searched.
+  /// What `predict` threw for batch + 1; empty if JudgeFit refuses that, or it
+  /// was not to be searched.
   std::string refusal;
-  std::int64_t least = 0;  ///< That `predict` takes.
-  /// What it threw for least - 1; empty where that was not to be searched.
+  std::int64_t least = 0;  ///< Smallest that `predict` accepts.
+  /// What it threw for least - 1; empty if that was not to be searched.
   std::string least_refusal;
 };
 
-/// Whether a trace that ended so may succeed at another size:
+/// Whether a trace that threw `error` may succeed at another size:
 /// kInvalidArgument, and kCorrupt, since a node of ONNX that has nothing left
 /// to work on contradicts its file.
 bool RefusesSize(const Error& error);
@@ -93,14 +93,14 @@ bool RefusesSize(const Error& error);
 /// + 1 unless the answer is the most; where figures do not grow with the batch,
 /// a still larger one may be accepted.
 ///
-/// Batches for which `predict` throws what RefusesSize names are taken for
-/// larger than the model allows; where it does so for the least, sizes double
-/// until it takes one, and the search begins at the least that it takes:
+/// Batches for which `predict` throws what RefusesSize names count as larger
+/// than the model allows; if it throws that for the least, sizes double until
+/// one is accepted, and the search begins at the least that is accepted:
 /// torch.export bounds open sizes by 2 from below, poolings need lengths.
 ///
-/// Requires 1 <= range.least <= range.most. Throws what else `predict` and
-/// JudgeFit throw, and what `predict` threw for the least where it refuses that
-/// and all of its doubles.
+/// Requires 1 <= range.least <= range.most. Throws anything else that `predict`
+/// and JudgeFit throw, and what `predict` threw for the least if it refuses
+/// that and all of its doubles.
 LargestBatchFound LargestBatch(
     const BatchRange& range,
     const std::function<Prediction(std::int64_t)>& predict,

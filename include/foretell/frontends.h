@@ -13,7 +13,7 @@
 namespace foretell {
 
 /// Which patterns of ONNX operators become the one operator that eager PyTorch
-/// runs. TorchScript files keep PyTorch's operators and need none of it.
+/// runs. TorchScript files keep PyTorch's operators and need no fusion.
 enum class Fusion : std::uint8_t {
   kOff,       ///< The file as it is.
   kExported,  ///< Forms that PyTorch's exporters make of one operator.
@@ -36,16 +36,16 @@ enum class Sandbox : std::uint8_t {
 
 std::optional<Sandbox> ParseSandbox(std::string_view name);  ///< "off", …
 
-/// What becomes of models of other frameworks (TensorFlow, Paddle, Hugging
-/// Face), of which programs in Python make a file that can be read:
+/// What is done with models of other frameworks (TensorFlow, Paddle, Hugging
+/// Face), which Python programs convert to a file that can be read:
 /// docs/frameworks.md.
 struct ConversionOptions {
-  /// Runs Python.
+  /// Permits running Python.
   bool allowed = false;
-  /// Asked, the first time, whether pip may install what a converter needs: a
-  /// sentence that says how much it takes. Empty: it may not.
+  /// Asked, the first time, whether pip may install what a converter needs, in
+  /// a sentence that states how much that takes. Empty: it may not.
   std::function<bool(const std::string& question)> may_install;
-  /// Hears what is done and how much it takes, before it is done. May be empty.
+  /// Told what is done and how much it takes, before it is done. May be empty.
   std::function<void(const std::string&)> tell;
 };
 
@@ -55,7 +55,7 @@ struct LoadOptions {
   /// In a sandbox the program can be traced and nothing else. Its process is a
   /// fork of this one, which must then have no other threads that hold locks.
   Sandbox sandbox = Sandbox::kOff;
-  /// Of opening a file in a sandbox, and of each of its traces.
+  /// Limit of opening a file in a sandbox, and of each of its traces.
   double timeout_s = 60;
   /// The program will be traced on TraceDevice::kCpu: a sandbox then allows
   /// more memory, and code that is made while running.
@@ -66,8 +66,8 @@ struct LoadOptions {
 /// Locks of a sandbox that this kernel lacks, in words; empty when it has all.
 std::string MissingLocks();
 
-/// Reads an ONNX, TorchScript or torch.export file, told apart by its content,
-/// or converts a model of another framework first, told by its ending or by
+/// Reads an ONNX, TorchScript or torch.export file, detected by its content,
+/// or converts a model of another framework first, known by its ending or by
 /// what is in its folder. Weights are not read. Throws Error whose message
 /// starts with `path`; in a sandbox kCorrupt, too, where the process that
 /// opened it died, and kUnsupported where it took too long, where a lock that
@@ -85,8 +85,8 @@ struct ExpectedTrace {
 /// does something else.
 class LoadingModel {
  public:
-  /// Starts; what goes wrong is thrown by Wait. A sandbox goes on to the traces
-  /// that are `expected`, in their order, and has them ready when TraceProgram
+  /// Starts loading; Wait throws what goes wrong. A sandbox then runs the
+  /// `expected` traces, in their order, and has them ready when TraceProgram
   /// asks for them; others may be asked for, too.
   explicit LoadingModel(const std::string& path,
                         const LoadOptions& options = {},

@@ -183,10 +183,10 @@ struct Value {
   NodeId producer = kNone;  ///< kNone for inputs, parameters and buffers.
 };
 
-/// Attribute, true, of the casts that autocast made and not the program.
+/// Attribute (true) of the casts made by autocast and not by the program.
 inline constexpr std::string_view kAutocastAttribute = "autocast";
-/// Attribute, true, of the view of a result that the operator made inside and
-/// saved for its backward: no one calls it, so it takes no time.
+/// Attribute (true) of the view of a result that the operator made inside and
+/// saved for its backward: it is not called, so it costs no time.
 inline constexpr std::string_view kSavedAttribute = "saved";
 
 /// One top-level ATen operator, or a call that one makes inside.
@@ -233,7 +233,7 @@ struct GraphInfo {
   std::int64_t batch = 1;
   std::string optimizer;  ///< "sgd", "momentum", "adam", "adamw"; or empty.
   /// 16-bit type that automatic mixed precision cast to while the graph was
-  /// traced: its casts are nodes. Empty: none are but the program's own.
+  /// traced: its casts are nodes. Empty: all casts are the program's own.
   std::optional<DType> autocast = {};
   /// Autograd recorded the forward pass of an inference, and no backward one
   /// followed: see Run::grad_mode. False in training, which always records.

@@ -4,9 +4,9 @@
 
 namespace foretell {
 
-/// How far hosts differ: the CPU time of an operator on an unnamed host
-/// lies within this factor of the typical host's. Published factors are from
-/// 0.7 to 1.4: docs/hosts.md.
+/// How far hosts differ: the CPU time of an operator on an unnamed host lies
+/// within this factor of the typical host's. Published factors range from 0.7
+/// to 1.4: docs/hosts.md.
 inline constexpr double kUnknownHostSpread = 2.0;
 
 /// The machine whose CPU dispatches the operators. The typical host of
@@ -16,8 +16,8 @@ struct HostSpec {
   std::string name = {};
   /// CPU time of an operator, over that of the typical host; > 0.
   double factor = 1;
-  /// The true factor is meant to lie within factor / spread and factor *
-  /// spread; >= 1.
+  /// The true factor should lie between factor / spread and factor * spread;
+  /// >= 1.
   double spread = kUnknownHostSpread;
 
   bool IsNamed() const { return !name.empty(); }

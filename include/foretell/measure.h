@@ -20,7 +20,7 @@ namespace foretell {
 enum class MeasureStatus {
   kOk,
   /// The device's memory (or the host's, on the CPU) was not enough. The
-  /// assertion `NVML_SUCCESS == r` is one too when a MIG instance raises it:
+  /// assertion `NVML_SUCCESS == r` counts too when a MIG instance raises it:
   /// LibTorch fails there while it words its out-of-memory error.
   kOutOfMemory,
   kMigUnsupported,  ///< CUDA does not offer the MIG instance that was named.
@@ -72,8 +72,8 @@ struct MeasureRequest {
   InputRequest inputs;  ///< Batch and further sizes.
   /// Mode, precision, optimizer, autocast, grad mode and layout: under autocast
   /// the forward pass starts from parameters and inputs in 32 bits, and casts
-  /// to f16 on CUDA, to bf16 on the CPU; channels-last are images and the
-  /// weights of 2D convolutions. The version of LibTorch is this program's.
+  /// to f16 on CUDA, to bf16 on the CPU; the channels-last layout is for images
+  /// and weights of 2D convolutions. LibTorch's version is this program's.
   Run run = {.host = Host::kCpp};
   /// "cpu", "cuda:0", or the UUID of a MIG instance, "MIG-…".
   std::string device = "cuda:0";
@@ -90,10 +90,10 @@ struct LatencyStatistics {
   double p95_ms = 0;
 };
 
-/// Memory of a measurement in bytes; empty: not measured, and `notes` of the
-/// Measurement say why.
+/// Memory of a measurement in bytes; empty: not measured, for the reason in
+/// Measurement::notes.
 struct MeasuredMemory {
-  /// Most bytes that live tensors held from the first warm-up on. CUDA:
+  /// Most bytes that live tensors held since the first warm-up. CUDA:
   /// `max_memory_allocated`; CPU: a counting allocator.
   std::optional<std::int64_t> peak_allocated_bytes;
   /// Most bytes that the caching allocator held; empty on the CPU.
@@ -108,7 +108,7 @@ struct MeasuredMemory {
   std::int64_t peak_rss_bytes = 0;  ///< Host memory of the whole process.
 };
 
-/// Energy of one run; every field is empty where `notes` say why.
+/// Energy of one run; fields are empty for the reason in Measurement::notes.
 struct MeasuredEnergy {
   /// Mean over the windows, idle draw included, joules.
   std::optional<double> energy_j;
@@ -184,7 +184,7 @@ struct Measurement {
   DeviceState state;
   MeasureEnvironment environment;
   std::vector<MeasureNote> notes;
-  std::vector<std::string> warnings;  ///< What the program says of the mode.
+  std::vector<std::string> warnings;  ///< The program's warnings on the mode.
 };
 
 /// Measures `program` in this process: warm-up, timed runs, memory and, if
@@ -208,8 +208,8 @@ using MeasureFunction = std::function<Measurement(const MeasureRequest&)>;
 ///
 /// The child sees the MIG instance named by the request as its only CUDA
 /// device. A TorchScript or torch.export file for a GPU is refused before
-/// anything is started, unless options.trusts_code. `measure` is MeasureHere on the file or network
-/// of the zoo that the request names, where it is empty.
+/// anything is started, unless options.trusts_code. An empty `measure` stands
+/// for MeasureHere on the file or network of the zoo that the request names.
 ///
 /// The child is a fork of this process, which must then have no other threads
 /// that hold locks and must not have used CUDA. Throws Error(kIo) only when no

@@ -27,8 +27,8 @@ struct AllocationEvent {
   std::int64_t id = 0;
   /// Requested bytes, >= 0; ignored by kFree. Zero bytes occupy nothing.
   std::int64_t bytes = 0;
-  /// A kAllocate that is dropped, and its kFree with it, where it does not fit:
-  /// cuDNN's workspaces, without which PyTorch takes the next algorithm.
+  /// A kAllocate that is dropped, and its kFree with it, if it does not fit:
+  /// cuDNN's workspaces, without which PyTorch uses the next algorithm.
   bool optional = false;
 };
 
@@ -36,7 +36,7 @@ struct AllocationEvent {
 struct CachingAllocatorConfig {
   /// Blocks of at least this size are never split (`max_split_size_mb`).
   std::int64_t max_split_size_bytes = kUnlimitedBytes;
-  /// A request of at least max_split_size_bytes takes an unsplit block only if
+  /// A request of at least max_split_size_bytes uses an unsplit block only if
   /// it wastes less than this (`max_non_split_rounding_mb`).
   std::int64_t max_non_split_rounding_bytes = 20 * 1024 * 1024;
   /// Device memory for segments. A request beyond it first gives all entirely
@@ -82,7 +82,7 @@ struct AllocatorReplay {
 /// Replays `events` through the rules of PyTorch's CUDA caching allocator.
 ///
 /// Requests round up to 512 B; up to 1 MiB they share 2 MiB segments, below
-/// 10 MiB they take 20 MiB segments, above that segments rounded to 2 MiB
+/// 10 MiB they use 20 MiB segments, above that segments rounded to 2 MiB
 /// (c10/cuda/CUDACachingAllocator.cpp, LibTorch 2.13). One stream.
 ///
 /// Throws Error(kInvalidArgument) with the event's index for a negative size,
@@ -99,9 +99,9 @@ struct MemoryOptions {
   /// Adds the scratch memory of cuBLAS and cuDNN (docs/memory.md).
   bool with_workspaces = true;
   CachingAllocatorConfig allocator = {};
-  /// Whose convolutions run: some versions do without cuDNN.
+  /// Version whose convolutions run: some versions do not use cuDNN for them.
   TorchVersion torch = {};
-  /// Images lie with their channels innermost, as Run::channels_last says.
+  /// Images lie with their channels innermost, as by Run::channels_last.
   bool channels_last = false;
 };
 
@@ -131,9 +131,9 @@ struct MemoryShortage {
 
 /// Device memory of one step, simulated; all sizes in bytes.
 struct MemoryBreakdown {
-  /// context + link_buffers + reserved_peak: what nvidia-smi would show for the process.
+  /// context + link_buffers + reserved_peak, as nvidia-smi would show it.
   std::int64_t total = 0;
-  /// Range of `total` by what published peaks differed: docs/memory.md.
+  /// Range of `total`, by how far published peaks differed: docs/memory.md.
   std::int64_t total_low = 0;
   std::int64_t total_high = 0;
 
@@ -189,17 +189,17 @@ std::optional<std::int64_t> MemoryWithin(const OperatorGraph& graph,
                                          std::int64_t limit_bytes);
 
 /// The least device memory in bytes, context included, with which the step runs
-/// where cached segments are given back: FitsInMemory accepts it and refuses
-/// 2 MiB less, of which segments are multiples. `simulated` is what
-/// SimulateMemory says of both, whose total it never exceeds and, after a
-/// shortage, is. Found by halving; where a workspace that is refused puts later
-/// segments elsewhere, a still smaller limit may happen to do. Throws as
+/// when cached segments are given back: FitsInMemory accepts it and refuses
+/// 2 MiB less, of which segments are multiples. `simulated` is the result of
+/// SimulateMemory for both; its total is never exceeded and, after a shortage,
+/// returned. Found by halving; where a workspace that is refused puts later
+/// segments elsewhere, a still smaller limit may happen to suffice. Throws as
 /// SimulateMemory does.
 std::int64_t LeastMemory(const OperatorGraph& graph,
                          const MemoryOptions& options,
                          const MemoryBreakdown& simulated);
 
-/// The most scratch bytes that the kernels of `node` take at once on `device`
+/// The most scratch bytes that the kernels of `node` use at once on `device`
 /// under `torch` while it runs, not counting its results; 0 for nodes without a
 /// workspace. The cuBLAS workspace, which is kept for the whole run, is not in
 /// it.

@@ -9,16 +9,16 @@
 
 #include "foretell/device.h"
 
-/// Which MIG slice a network fits, which slices fit a GPU, and how to say so
-/// to the tools that make them. docs/mig.md explains the rules.
+/// Which MIG slice a network fits, which slices fit a GPU, and input for the
+/// tools that create them. docs/mig.md explains the rules.
 namespace foretell::mig {
 
-/// What a batch takes on one MIG profile.
+/// What a batch costs on one MIG profile.
 struct SliceDemand {
   std::string profile;  ///< MigProfile::name.
   double latency_ms = 0;
   double energy_j = 0;  ///< Drawn by the slice's share of the board.
-  /// What the CUDA context takes less there than on the whole device.
+  /// How much smaller the CUDA context is there than on the whole device.
   double context_saved_mib = 0;
 };
 
@@ -33,7 +33,7 @@ struct Demand {
   double cache_mib = 0;
   double latency_ms = 0;
   double energy_j = 0;
-  /// GPUs that share the step. More than one share it by NCCL, which does not
+  /// GPUs that share the step. Several share it through NCCL, which does not
   /// reach from one MIG instance to another.
   std::int64_t gpus = 1;
   /// One per profile that is judged, in any order. May be empty where only
@@ -53,10 +53,10 @@ std::string_view RuleName(Rule rule);
 std::optional<Rule> ParseRule(std::string_view name);
 
 /// The one rule of memory: whether up to `needed_mib` MiB, the upper end of a
-/// prediction with its CUDA context, fit where `usable_mib` may be taken.
+/// prediction with its CUDA context, fit where `usable_mib` may be used.
 bool FitsMemory(double needed_mib, double usable_mib);
 
-/// How a step finds room.
+/// How a step fits.
 enum class Fit : std::uint8_t {
   kFits,
   /// Only because the allocator gives cached segments back, for which it waits
@@ -90,8 +90,8 @@ struct Verdict {
 ///
 /// Throws Error(kInvalidArgument) for a number that is negative or not finite,
 /// for an interval that does not contain the total, for a demand with a latency
-/// or energy that says nothing of `profile`, and for a profile where several
-/// GPUs share the step; Error(kNotFound) for a profile that the device lacks.
+/// or energy but no entry for `profile`, and for a profile if several GPUs
+/// share the step; Error(kNotFound) for a profile that the device lacks.
 Verdict Judge(const Demand& demand, const DeviceSpec& device,
               std::string_view profile = {});
 
@@ -107,7 +107,7 @@ struct Recommendation {
   std::string device;
   Rule rule = Rule::kUsableMemory;
   Verdict whole_device;
-  /// Ascending by usable MiB, then SMs; none for a step that GPUs share.
+  /// Ascending by usable MiB, then SMs; empty for a step that GPUs share.
   std::vector<Verdict> profiles;
   /// The chosen profile; empty when none fits, the device has no MIG or several
   /// GPUs share the step.
@@ -141,14 +141,14 @@ struct LayoutOptions {
 };
 
 struct LayoutCounts {
-  std::int64_t layouts = 0;          ///< Not empty, told apart by placement.
-  std::int64_t multisets = 0;        ///< The same, told apart by profiles only.
+  std::int64_t layouts = 0;          ///< Not empty, distinct by placement.
+  std::int64_t multisets = 0;        ///< The same, distinct by profiles only.
   std::int64_t maximal_layouts = 0;  ///< With room for no further instance.
   std::int64_t maximal_multisets = 0;
   bool operator==(const LayoutCounts&) const = default;
 };
 
-/// All layouts but the empty one: no two instances overlap, their compute
+/// All layouts except the empty one: no two instances overlap, their compute
 /// slices add up to at most the device's, and at most one is "+me". Sorted
 /// lexicographically by (start, profile) of their instances.
 ///
@@ -172,15 +172,15 @@ std::string WhyInvalid(const DeviceSpec& device, const Layout& layout);
 /// device's table.
 std::string MultisetName(const DeviceSpec& device, const Layout& layout);
 
-/// A network that wants an instance of its own.
+/// A network that needs an instance of its own.
 struct Job {
   std::string model;
   /// Upper bound of its memory on the whole device, context included.
   double needed_mib = 0;
-  /// Profiles it may take; empty: every one with enough usable memory. A
+  /// Profiles it may use; empty: every one with enough usable memory. A
   /// profile that is named here but too small is not used.
   std::vector<std::string> profiles;
-  /// What it takes on each profile; may be empty.
+  /// What it costs on each profile; may be empty.
   std::vector<SliceDemand> slices = {};
   std::int64_t gpus = 1;  ///< As Demand; Pack refuses more than one.
 };
@@ -190,7 +190,7 @@ Job ToJob(const Demand& demand);
 
 struct PackOptions {
   bool media_extensions = false;  ///< Use "+me" profiles too.
-  /// Most devices to use; 0 means as many as it takes.
+  /// Most devices to use; 0: no limit.
   int max_devices = 1;
 };
 
@@ -203,7 +203,7 @@ struct PackedInstance {
   std::string model;
   double needed_mib = 0;  ///< As Verdict.
   double margin_mib = 0;
-  /// What the model takes there, where its job says so.
+  /// What the model costs there, if its job states it.
   std::optional<SliceDemand> demand;
 };
 
@@ -226,10 +226,10 @@ struct Packing {
 /// On one device the search is exact: if there is a valid layout it is found,
 /// and of all such it uses the fewest compute slices, then the fewest memory
 /// slots. Over several devices jobs go first-fit in decreasing order of need,
-/// each device searched exactly; where some are left over and in increasing
-/// order fewer would be, in that. A profile holds a job where Judge says so. A
-/// job that no profile holds, or that finds no room, is data and not an error:
-/// it is listed in `unplaced`.
+/// each device searched exactly; in increasing order, if that leaves fewer
+/// jobs over. A profile holds a job if Judge accepts it there. A job that no
+/// profile holds, or that finds no room, is data and not an error: it is listed
+/// in `unplaced`.
 ///
 /// Throws Error(kInvalidArgument) for a memory that is negative or not finite,
 /// for more than 10,000 jobs and for a negative `max_devices`;
@@ -244,7 +244,7 @@ Packing Pack(std::span<const Job> jobs, const DeviceSpec& device,
 std::string FormatTable(const Recommendation& recommendation);
 /// {"model","device","rule","profile","reason","whole_device",
 /// "profiles":[{"profile","usable_mib","sms","fits","margin_mib",
-/// "latency_ms","energy_j","reason"}]}; "profile" is null when there is none.
+/// "latency_ms","energy_j","reason"}]}; "profile" is null if none is chosen.
 std::string FormatJson(const Recommendation& recommendation);
 
 /// The MIG table of a device: a row per profile with its usable MiB, SMs,
@@ -261,8 +261,8 @@ std::string FormatCountsJson(const DeviceSpec& device,
 std::string FormatLayouts(const DeviceSpec& device,
                           std::span<const Layout> layouts);
 
-/// Those of `layouts` that hold an instance of each profile in `names`; of one
-/// that is named twice two. Throws Error(kNotFound) for a profile that the
+/// Those of `layouts` that hold an instance of each profile in `names`, two of
+/// one that is named twice. Throws Error(kNotFound) for a profile that the
 /// device lacks.
 std::vector<Layout> LayoutsWith(const DeviceSpec& device,
                                 std::span<const Layout> layouts,
@@ -272,9 +272,9 @@ std::string FormatTable(const Packing& packing);
 std::string FormatJson(const Packing& packing);
 
 /// A configuration file for NVIDIA's mig-parted with one configuration `name`
-/// (letters, digits, '-', '_', '.'; else Error(kInvalidArgument)). It says how
-/// many instances of which profile each device gets; placements, which
-/// mig-parted chooses itself, stand in comments.
+/// (letters, digits, '-', '_', '.'; else Error(kInvalidArgument)). It states
+/// how many instances of which profile each device gets; placements, which
+/// mig-parted chooses itself, are in comments.
 std::string MigPartedConfig(const Packing& packing,
                             std::string_view name = "foretell");
 
@@ -284,13 +284,13 @@ std::string MigPartedConfig(const Packing& packing,
 std::string KubernetesResourceName(std::string_view profile);
 
 /// `model` as a DNS label (RFC 1123: at most 63 of a-z, 0-9 and '-'), which is
-/// what Kubernetes takes as the name of a container: "zoo-resnet50" for
+/// what Kubernetes accepts as the name of a container: "zoo-resnet50" for
 /// "zoo:resnet50", "resnet18-onnx" for "models/resnet18.onnx".
 std::string DnsLabel(std::string_view model);
 
 /// A "resources:" fragment of YAML per model of the packing, with the limit
 /// that gives its container one instance. Names are DNS labels, each once; the
-/// model's own stands in a comment.
+/// model's own name is in a comment.
 std::string KubernetesResources(const Packing& packing);
 
 }  // namespace foretell::mig

@@ -15,21 +15,21 @@ enum class ParallelKind : std::uint8_t {
   /// are shards; gathered parameters stay from forward to backward.
   kZero2,
   kFsdp,  ///< fully_shard: gathered parameters go after each block's pass.
-  /// parallelize_module: linear layers by columns, then by rows; all GPUs take
+  /// parallelize_module: linear layers by columns, then by rows; all GPUs get
   /// the same batch.
   kTensor,
 };
 
-/// What `--parallel` says.
+/// The value of `--parallel`.
 struct ParallelSpec {
   ParallelKind kind = ParallelKind::kOneGpu;
   int gpus = 1;  ///< At least 2 unless kOneGpu.
   /// gradient_as_bucket_view=True: gradients lie in DDP's buckets.
   bool bucket_view = false;
-  /// Path of the modules that kFsdp and kZero2 wrap, as RecomputeBlocks takes
+  /// Path of the modules that kFsdp and kZero2 wrap, as RecomputeBlocks accepts
   /// it; empty: modules whose path ends with the first number in it.
   std::string blocks = {};
-  /// kTensor: the table of words and the head are shared by words.
+  /// kTensor: the embedding table and the head are split by words.
   bool vocabulary = false;
 
   bool operator==(const ParallelSpec&) const = default;
@@ -38,8 +38,8 @@ struct ParallelSpec {
 /// Whether GPUs share inference too, and not training alone.
 bool SharesInference(const ParallelSpec& spec);
 
-/// "fsdp:8", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*", "tp:8,vocabulary"; empty
-/// for kOneGpu.
+/// "fsdp:8", "ddp:8,bucket-view", "fsdp:8,blocks=layers.*", "tp:8,vocabulary";
+/// empty for kOneGpu.
 std::string ToString(const ParallelSpec& spec);
 /// Reads what ToString writes. Throws Error(kInvalidArgument) that begins with
 /// `flag` for an unknown kind or option, and for fewer than 2 or more than

@@ -7,8 +7,8 @@
 #include <vector>
 
 /// Chunks of volumes: the largest block that an algorithm can work on in a
-/// memory, from its footprint, a function of the block's shape that was fitted
-/// to a few small runs.
+/// given memory, by its footprint: a function of the block's shape that was
+/// fitted to a few small runs.
 namespace foretell {
 
 /// Version of the document of a Footprint; grows when a field changes its
@@ -37,14 +37,14 @@ struct FailedRun {
 /// shape of the block that it reads. It never shrinks as a block grows.
 struct Footprint {
   std::string algorithm;
-  std::string dtype;              ///< Of an element: "f32"; empty: not said.
+  std::string dtype;              ///< Of an element: "f32"; empty: unknown.
   std::vector<std::string> axes;  ///< Slowest first, all different.
   std::vector<FootprintTerm> terms;
   /// Elements that a task reads beyond its chunk, on each side, by axis; empty:
   /// none.
   std::vector<std::int64_t> halo;
   std::vector<std::string> whole;  ///< Axes that are never cut.
-  /// Axes of each array that is cut, where they are several (a matrix product
+  /// Axes of each array that is cut, where there are several (a matrix product
   /// has two); empty: one array with all axes.
   std::vector<std::vector<std::string>> arrays;
   double error = 0;          ///< Mean of runs left out, share of 1.
@@ -60,9 +60,9 @@ double PeakBytes(const Footprint& footprint,
                  std::span<const std::int64_t> shape);
 
 /// How far off the part that grows with a block may be, share of 1: the largest
-/// error of a run left out, as a share of what the largest run takes beyond the
+/// error of a run left out, as a share of what the largest run uses beyond the
 /// process's own. A block much larger than those that ran is as far off.
-/// Infinite where no run takes more. Requires a run.
+/// Infinite if no run uses more. Requires a run.
 double ErrorOfGrowth(const Footprint& footprint);
 
 /// PeakBytes as an expression of Python over the names of the axes.
@@ -73,8 +73,8 @@ std::string FootprintFormula(const Footprint& footprint);
 std::vector<std::string> BuiltInAlgorithms();
 
 /// A footprint that the library carries; measured on one machine with NumPy,
-/// SciPy and Dask, see its `source`. Throws Error(kNotFound) that lists what
-/// there is for an unknown algorithm, or one without this `dtype`.
+/// SciPy and Dask, see its `source`. Throws Error(kNotFound) that lists the
+/// known ones for an unknown algorithm, or one without this `dtype`.
 Footprint BuiltInFootprint(std::string_view algorithm, std::string_view dtype);
 
 /// Reads what FootprintToJson writes; docs/planning.md has every field. Throws
@@ -86,9 +86,9 @@ std::string FootprintToJson(const Footprint& footprint);
 /// What is to be cut, and for which memory.
 struct ChunkRequest {
   std::vector<std::int64_t> shape;  ///< Elements of the volume, by axis.
-  std::int64_t memory_bytes = 0;    ///< Of the worker that takes one block.
+  std::int64_t memory_bytes = 0;    ///< Of the worker that gets one block.
   double margin = 0.1;              ///< Share of it that is left free.
-  /// Chunks are multiples of these, as the storage's own are, but where a
+  /// Chunks are multiples of these, as the storage's own are, except where a
   /// volume ends; empty: of 1.
   std::vector<std::int64_t> align = {};
 };

@@ -26,15 +26,15 @@ struct InputDim {
   std::optional<std::int64_t> at_most = {};
 };
 
-/// What a file says of one of its inputs.
+/// What a file declares about one of its inputs.
 struct InputSpec {
   std::string name;
-  std::optional<DType> dtype;  ///< Empty when the file does not say.
+  std::optional<DType> dtype;  ///< Empty if the file does not state it.
   /// Empty optional when the file does not even give the rank.
   std::optional<std::vector<InputDim>> dims;
-  /// A whole number that the file's own checks let pass as content.
+  /// A whole number that the file's own checks accept as content.
   std::int64_t fill = 1;
-  /// A number of Python and no tensor; without given content it is `fill`.
+  /// A Python number and not a tensor; without given content it is `fill`.
   bool is_number = false;
 };
 
@@ -47,27 +47,27 @@ struct BoundInput {
   std::string name;
   TensorType type;
   /// Content as the caller gives it, one whole number per element (Booleans as
-  /// 0 and 1); empty: none is given. A tensor with given content lives on the
-  /// host, so that a trace without arithmetic can read it.
+  /// 0 and 1); empty: not given. A tensor with given content lives on the host,
+  /// so that a trace without arithmetic can read it.
   std::vector<std::int64_t> values = {};
-  /// Content of whole numbers where none is given, see InputSpec::fill.
+  /// Content of whole numbers if `values` is empty, see InputSpec::fill.
   std::int64_t fill = 1;
   /// Symbol of each dimension whose size is that of the file's example because
-  /// the request says nothing of it, by position.
+  /// the request leaves it open, by position.
   std::map<std::size_t, std::string> from_example = {};
   /// False in a request that leaves the element type to the file; `type` then
-  /// has that of a file that does not say it.
+  /// has the one to use if the file does not state it.
   bool says_dtype = true;
 };
 
 /// The length of the sequences where InputRequest::dims has sizes by name.
 inline constexpr char kSequenceLength[] = "--seq-len";
 
-/// What the user says of a program's inputs.
+/// What the user states about a program's inputs.
 struct InputRequest {
   /// `--input name=f32[8,3,224,224]`; the name may be empty for the only input.
   std::vector<BoundInput> inputs;
-  std::optional<std::int64_t> batch;         ///< `--batch 8`.
+  std::optional<std::int64_t> batch;  ///< `--batch 8`.
   /// `--dim seq=128`; and `--seq-len 128` as kSequenceLength.
   std::map<std::string, std::int64_t> dims;
   /// `--value lengths=7,3,1`, by input.
@@ -81,7 +81,7 @@ BoundInput ParseInput(std::string_view text);
 
 /// Exact types of all inputs of a program named `origin`.
 ///
-/// An input named by the request takes its type. Otherwise the leading
+/// An input named by the request gets its type. Otherwise the leading
 /// dimension becomes `batch` where it is free, or where it is fixed and every
 /// input has the same fixed leading dimension; named dimensions come from
 /// `dims`. Without a batch, one that is free becomes 1 (TakesBatchOfOne).
@@ -127,11 +127,11 @@ class ProgramInstance {
   /// code would let them. Results come in the program's order; numbers and what
   /// is computed from shapes are tensors on the CPU. Throws Error.
   virtual std::vector<at::Tensor> Forward(std::vector<at::Tensor> inputs) = 0;
-  /// Names of the last Forward's results, in its order; an empty one, or a list
-  /// that is shorter, where the file has none.
+  /// Names of the last Forward's results, in its order; an empty name, or a
+  /// shorter list, where the file has none.
   virtual std::vector<std::string> OutputNames() const { return {}; }
-  /// The loss that this network is trained by, of what Forward was given and
-  /// returned; empty where the program does not say.
+  /// The loss that this network is trained with, from what Forward was given
+  /// and returned; empty if the program does not define one.
   virtual std::optional<NamedLoss> Loss(
       const std::vector<at::Tensor>& /*inputs*/,
       const std::vector<at::Tensor>& /*outputs*/) {
@@ -144,9 +144,9 @@ class ProgramInstance {
   virtual std::vector<NamedTensor> Buffers() const = 0;
   /// Name of the node or module that is running, for the graph's scopes.
   virtual std::string CurrentScope() const = 0;
-  /// The modules that are running, outermost first, the network itself not
-  /// among them; none where the program does not say, or where its own code
-  /// keeps alive what modules are called with.
+  /// The modules that are running, outermost first, without the network itself;
+  /// empty if the program does not report them, or if its own code keeps alive
+  /// what modules are called with.
   virtual std::vector<std::string> CurrentCalls() const { return {}; }
   /// True when the program's own code names devices (a TorchScript file carries
   /// the one it was traced on): a trace then redirects them to its own.
@@ -174,15 +174,15 @@ class Program {
     virtual std::span<const InputSpec> inputs() const = 0;
     /// Trainable elements as the file declares them.
     virtual std::int64_t parameter_elements() const = 0;
-    /// Sentences on what the source did with the file that a user should know
-    /// of a run in `mode`.
+    /// What the source did with the file that a user should know about a run in
+    /// `mode`, in sentences.
     virtual std::vector<std::string> warnings(Mode mode) const = 0;
     /// Elements of the weights by type; see Program::weight_elements.
     virtual std::map<DType, std::int64_t> weight_elements() const { return {}; }
     /// The program with its weights on a device. Throws Error.
     virtual std::unique_ptr<ProgramInstance> Instantiate(
         const InstanceOptions& options) const = 0;
-    /// What TraceProgram answers of `program`, which has this source, where the
+    /// The result of TraceProgram for `program`, which has this source, if the
     /// source is not instantiated in this process. Empty: it is. Throws Error.
     virtual std::optional<Trace> TraceElsewhere(
         const Program& program, const std::vector<BoundInput>& inputs,
@@ -205,7 +205,7 @@ class Program {
   }
   /// Elements of the weights by element type as the file declares them: of all
   /// parameters, and of quantised weights (8-bit integers with two or more
-  /// dimensions). Empty where the program does not say.
+  /// dimensions). Empty if the program does not state them.
   std::map<DType, std::int64_t> weight_elements() const {
     return source_->weight_elements();
   }
@@ -233,7 +233,7 @@ at::ScalarType ToScalarType(DType dtype,
                             Precision precision = Precision::kFp32);
 /// The content that the caller gave `input`, on the CPU.
 at::Tensor GivenTensor(const BoundInput& input);
-/// DType that stands for `type`; empty where none does.
+/// DType that stands for `type`; empty if there is none.
 std::optional<DType> HeldAs(at::ScalarType type);
 /// Inverse of ToScalarType; throws Error(kUnsupported) for quantised and
 /// complex-half types.

@@ -19,11 +19,11 @@ struct LoraSpec {
 /// How a training step is written where PyTorch leaves a choice. The defaults
 /// are PyTorch's own.
 struct TrainingLoop {
-  /// The optimizer runs over whole lists of tensors (`foreach`), which on GPUs
-  /// it does unless told otherwise; false: over one parameter at a time.
+  /// The optimizer runs over whole lists of tensors (`foreach`), PyTorch's
+  /// default on GPUs; false: over one parameter at a time.
   bool foreach = true;
-  /// The optimizer's step is one operator (`fused=True`), whatever `foreach`
-  /// says. Requires HasFusedStep of the optimizer.
+  /// The optimizer's step is one operator (`fused=True`), regardless of
+  /// `foreach`. Requires HasFusedStep of the optimizer.
   bool fused = false;
   /// zero_grad() drops gradients; false: it fills them with zeros, and the
   /// backward pass adds to them.
@@ -31,9 +31,9 @@ struct TrainingLoop {
   /// Batches whose gradients are added up for one run of the optimizer, >= 1.
   int accumulation = 1;
   /// Only parameters in whose names this regular expression (RE2's syntax) is
-  /// found are trained; empty: as the file says.
+  /// found are trained; empty: as the file declares.
   std::string trainable = {};
-  /// Adapters; nothing else is trained then; not with `trainable`.
+  /// Adapters; nothing else is then trained; not together with `trainable`.
   LoraSpec lora = {};
   /// Blocks that are computed again in the backward pass, see
   /// RecomputeBlocks; empty: none.

@@ -10,7 +10,7 @@
 /// Stock networks and families of networks, built from their configuration.
 namespace foretell::zoo {
 
-/// What a model's name starts with where a file's path could stand:
+/// Prefix of a model's name where a file's path could also be given:
 /// `zoo:resnet50?image_size=160`.
 inline constexpr std::string_view kPrefix = "zoo:";
 
@@ -50,8 +50,8 @@ struct SweepPoint {
 std::vector<std::string> SweepNames();
 
 /// All points of a sweep, each once, always in the same order. Throws
-/// Error(kNotFound) that lists the sweeps there are, and Error(kCorrupt) with
-/// file and place for a sweep file that says something impossible.
+/// Error(kNotFound) that lists the installed sweeps, and Error(kCorrupt) with
+/// file and place for a sweep file with impossible content.
 std::vector<SweepPoint> ListSweep(std::string_view name);
 
 }  // namespace foretell::zoo

@@ -16,7 +16,7 @@ namespace foretell::classify {
 namespace {
 
 constexpr const char* kKey = learned::kSealedClasses.key;
-/// Some hundred times what an ensemble of the largest size takes.
+/// Some hundred times the size of the largest ensemble.
 constexpr std::int64_t kMostClassBytes = 256 * kMiB;
 
 nlohmann::json InfoToJson(const EnsembleInfo& info) {

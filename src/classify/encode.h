@@ -17,7 +17,7 @@ namespace foretell::classify {
 /// Which of a step's inputs an estimator sees.
 enum class InputSet : std::uint8_t {
   kPublished,  ///< GPUMemNet's: counts, sizes, cos and sin of the activation.
-  kPhysics,    ///< Those, and what the simulation says.
+  kPhysics,    ///< Those, and the simulated memory.
 };
 std::string_view InputSetName(InputSet set);  ///< "published", "physics".
 std::optional<InputSet> ParseInputSet(std::string_view name);
@@ -25,15 +25,15 @@ std::optional<InputSet> ParseInputSet(std::string_view name);
 /// Names of the numbers that EncodeNumbers gives, in their order.
 std::vector<std::string> NumberNames(InputSet set,
                                      const MemoryClasses& classes);
-/// The step as plain numbers, not yet scaled. Sizes are log2(1 + size); what
-/// the simulation says stands beside every edge of the classes as
-/// 8 log2(memory / edge), cut at ±4: far from an edge its distance says
+/// The step as plain numbers, not yet scaled. Sizes are log2(1 + size); the
+/// simulated memory is compared with every edge of the classes as
+/// 8 log2(memory / edge), cut at ±4: far from an edge its distance means
 /// nothing.
 std::vector<float> EncodeNumbers(const StepInputs& inputs, InputSet set,
                                  const MemoryClasses& classes);
 
-/// What the simulation alone says of the classes, as logits that differ from
-/// class to class by its distance to the edge between them:
+/// What the simulation alone predicts for the classes, as logits that differ
+/// from class to class by its distance to the edge between them:
 ///
 ///     logit[k] = sum over the first k edges of 8 log2(memory / edge), cut at
 ///     ±4
@@ -46,10 +46,10 @@ std::vector<float> EncodePrior(const StepInputs& inputs, InputSet set,
 /// 1 + activations of the batch and of 1 + parameters, over 20.
 inline constexpr int kLayerWidth = kNumLayerKinds + 2;
 /// Most elements of a sequence. A longer one is cut into runs of layers, each
-/// of which stands for its layers: shares of kinds, sums of sizes.
+/// of which summarises its layers: shares of kinds, sums of sizes.
 inline constexpr std::int64_t kMostElements = 128;
 
-/// Steps side by side, as estimators take them.
+/// Steps side by side, as estimators read them.
 struct StepBatch {
   at::Tensor numbers;   ///< float32 [n, numbers].
   at::Tensor prior;     ///< float32 [n, classes]: EncodePrior.

@@ -21,7 +21,7 @@ struct ClassAnswer {
   std::vector<double> probabilities;  ///< By class; they sum to 1.
 
   /// The answer: of classes that are nearly as likely the higher one, because a
-  /// step that takes more than it was told fails. NotExceeded(kCaution).
+  /// step that needs more than predicted fails. NotExceeded(kCaution).
   int Cautious() const { return NotExceeded(kCaution); }
   static constexpr double kCaution = 0.6;
   /// The lowest class that is not exceeded with this probability.

@@ -34,7 +34,7 @@ struct EstimatorOptions {
   bool operator==(const EstimatorOptions&) const = default;
 };
 
-/// A network from a step to classes. It corrects what the simulation says:
+/// A network from a step to classes. It corrects what the simulation predicts:
 ///
 ///     logits = network(step) + gain * prior
 ///

@@ -22,8 +22,8 @@ namespace {
 
 using RowList = std::vector<std::int64_t>;
 
-/// Seeds of members lie apart, so that runs with seeds beside each other share
-/// none.
+/// Seeds of members lie apart, so that runs with adjacent seeds share none of
+/// them.
 constexpr std::uint64_t kSeedStep = 1000003;
 
 std::vector<const StepInputs*> InputsOf(std::span<const LabelledStep> steps) {

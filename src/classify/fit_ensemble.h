@@ -16,11 +16,11 @@ struct FitOptions {
   double learning_rate = 3e-3;  ///< At the start; falls to 0 by half a cosine.
   double weight_decay = 1e-3;
   std::uint64_t seed = 0;
-  /// Told after every epoch how many of how many are done; may be empty.
+  /// Called after every epoch; may be empty.
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
-/// Estimators in an ensemble: 6 of an MLP, 2 of a Transformer, which takes a
+/// Estimators in an ensemble: 6 of an MLP, 2 of a Transformer, which needs a
 /// hundred times as long to fit.
 int DefaultMembers(EstimatorKind kind);
 
@@ -30,12 +30,12 @@ int DefaultEpochs(EstimatorKind kind, InputSet inputs);
 
 /// An ensemble that has learned from these steps: cross entropy, AdamW, each
 /// member from a seed of its own. Equal steps, options and versions of LibTorch
-/// give equal weights. `info` says what it is made of; its sets and steps are
+/// give equal weights. `info` states what it is made of; its sets and steps are
 /// filled in. Throws Error(kInvalidArgument) for no steps.
 Ensemble FitEnsemble(std::span<const LabelledStep> steps, EnsembleInfo info,
                      const FitOptions& options);
 
-/// What an ensemble says of a step that it has not seen.
+/// An ensemble's answer for a step that it has not seen.
 struct HeldOutAnswer {
   int fold = 0;
   ClassAnswer answer;

@@ -9,7 +9,7 @@
 
 namespace foretell::classify {
 
-/// What estimators of memory classes tell apart among layers.
+/// Kinds of layers that estimators of memory classes distinguish.
 enum class LayerKind : std::uint8_t {
   kLinear,  ///< Of whatever operator an exporter writes: IsDense.
   kConvolution,
@@ -31,7 +31,7 @@ std::optional<LayerKind> ParseLayerKind(std::string_view name);
 enum class ActivationFunction : std::uint8_t {
   kElu,
   kGelu,
-  kIdentity,  ///< None: no operator says so.
+  kIdentity,  ///< None: no operator shows it.
   kLeakyRelu,
   kMish,
   kPrelu,
@@ -45,7 +45,7 @@ inline constexpr int kNumActivationFunctions = 11;
 std::string_view ActivationName(ActivationFunction function);
 std::optional<ActivationFunction> ParseActivation(std::string_view name);
 
-/// One layer of a network, as GPUMemNet's sequences have it.
+/// One layer of a network, as in GPUMemNet's sequences.
 struct Layer {
   LayerKind kind = LayerKind::kLinear;
   std::int64_t activations = 0;  ///< Elements of its first result, per sample.
@@ -54,8 +54,8 @@ struct Layer {
   bool operator==(const Layer&) const = default;
 };
 
-/// The layers of the forward pass in their order. Operators that are no layer
-/// (views, sums, casts, the loss) are not among them.
+/// The layers of the forward pass in their order. Operators that are not layers
+/// (views, sums, casts, the loss) are left out.
 std::vector<Layer> LayersOf(const OperatorGraph& graph);
 
 /// The activation function that most operators of the forward pass compute; of

@@ -76,8 +76,9 @@ MeasuredStep ReadRow(const Cells& cells) {
 
 std::vector<MeasuredStep> ReadMeasuredSteps(const std::string& path) {
   std::vector<MeasuredStep> steps;
-  ForEachCsvRow(
-      path, [&](const CsvRow& row) { steps.push_back(ReadRow({path, row})); });
+  ForEachCsvRow(path, [&](const CsvRow& row) {
+    steps.push_back(ReadRow({path, row}));
+  });
   if (!steps.empty()) return steps;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{}: has 0 rows, expected one a step", path));

@@ -14,7 +14,7 @@ namespace foretell::classify {
 /// process held.
 struct MeasuredStep {
   std::string model;  ///< A file, or a network of the zoo.
-  std::string input;  ///< As `--input` takes it; empty: the file says it.
+  std::string input;  ///< As for `--input`; empty: the file states it.
   std::int64_t batch = 1;
   Optimizer optimizer = Optimizer::kSgd;
   /// Samples of a forward pass that the process ran before; 0: none.
@@ -25,7 +25,7 @@ struct MeasuredStep {
 /// Reads a CSV table with the columns name, set, model, input, batch, optimizer
 /// and memory_mib (empty: out of memory), and pass_before where it has one.
 /// Throws what ForEachCsvRow throws, and Error that names path, line, column
-/// and value: kInvalidArgument for a cell that is not what its column says, a
+/// and value: kInvalidArgument for a cell that does not fit its column, a
 /// column that is missing, and a table without rows.
 std::vector<MeasuredStep> ReadMeasuredSteps(const std::string& path);
 

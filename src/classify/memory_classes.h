@@ -11,8 +11,8 @@ namespace foretell::classify {
 /// the last one on. A run that is out of memory is in the last class.
 class MemoryClasses {
  public:
-  /// Throws Error(kInvalidArgument) that names the values unless there is an
-  /// edge and all rise from above 0; at most kMostEdges.
+  /// Throws Error(kInvalidArgument) that names the values unless there is at
+  /// least one edge and all ascend from above 0; at most kMostEdges.
   explicit MemoryClasses(std::vector<double> edges_mib);
   static constexpr std::size_t kMostEdges = 63;
 
@@ -21,7 +21,7 @@ class MemoryClasses {
 
   const std::vector<double>& edges_mib() const { return edges_mib_; }
   int size() const { return static_cast<int>(edges_mib_.size()) + 1; }
-  /// The class of a run that takes so much; empty: it is out of memory.
+  /// The class of a run that uses `memory_mib`; empty: it is out of memory.
   int ClassOf(std::optional<double> memory_mib) const;
   /// "below 8000 MiB", "8000 to 16000 MiB", "from 40000 MiB on".
   std::string Name(int one) const;

@@ -12,13 +12,13 @@
 
 namespace foretell::classify {
 
-/// What the simulation says of a step, in MiB.
+/// The simulated memory of a step, in MiB.
 struct SimulatedMemory {
   double total_mib = 0;      ///< MemoryBreakdown::total.
   double allocated_mib = 0;  ///< MemoryBreakdown::allocated_peak.
   double workspace_mib = 0;  ///< Part of it that is scratch of libraries.
-  /// Most that tensors alone take at once: allocated without workspaces and
-  /// rounding, as tools count that know no allocator.
+  /// Most that tensors alone use at once: allocated without workspaces and
+  /// rounding, as tools count it that do not know the allocator.
   double tensors_mib = 0;
   /// MemoryWithin the whole device; empty: the step does not fit.
   std::optional<double> held_mib;
@@ -47,7 +47,7 @@ StepInputs StepInputsOf(const OperatorGraph& graph,
                         const MemoryOptions& options,
                         const OperatorGraph* earlier = nullptr);
 
-/// A step of which somebody measured the memory.
+/// A step whose memory was measured.
 struct LabelledStep {
   std::string name;  ///< Of the network; for messages.
   std::string set;   ///< Of the rows, as their table calls it.

@@ -19,7 +19,7 @@ namespace foretell {
 class ByteWriter {
  public:
   template <typename T>
-  requires std::is_trivially_copyable_v<T>
+    requires std::is_trivially_copyable_v<T>
   void Number(const T& value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
   }
@@ -39,7 +39,8 @@ class ByteReader {
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
 
   template <typename T>
-  requires std::is_trivially_copyable_v<T> T Number() {
+    requires std::is_trivially_copyable_v<T>
+  T Number() {
     T value;
     const std::string_view bytes = Next(sizeof(value));
     std::memcpy(&value, bytes.data(), sizeof(value));

@@ -1,7 +1,7 @@
-// A frame is a byte that says what it is, eight bytes of length and the text.
+// A frame is a byte that states its kind, eight bytes of length and the text.
 // A message is of kind 0, an error of kind 1 + its code. The two ends are
-// sockets and no pipes: a write to a process that has died is then an answer
-// and no SIGPIPE.
+// sockets, not pipes: a write to a process that has died then returns an error
+// instead of raising SIGPIPE.
 
 #include "src/core/channel.h"
 
@@ -95,7 +95,7 @@ std::optional<std::string> Channel::TakeFrame() {
   if (!Accepts(kind, length)) return std::nullopt;
   const std::size_t end = kHeaderBytes + static_cast<std::size_t>(length);
   if (received_.size() < end) {
-    // Grows once: what was announced and does not come takes no memory.
+    // Grows once: what was announced and does not come uses no memory.
     received_.reserve(end);
     return std::nullopt;
   }

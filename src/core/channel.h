@@ -15,26 +15,26 @@ namespace foretell {
 /// whole or not at all, and an exception in one process is thrown in the other.
 class Channel {
  public:
-  /// Longest message that is taken unless LimitMessages says less. A sender
-  /// that announces a longer one is cut off.
+  /// Longest message that is accepted unless LimitMessages sets a lower limit.
+  /// A sender that announces a longer one is cut off.
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
   /// Longest message of an error; SendError cuts the rest.
   static constexpr std::int64_t kMostErrorBytes = 4096;
 
   explicit Channel(Descriptor end) : end_(std::move(end)) {}
 
-  /// Takes messages of at most `most` bytes from now on.
+  /// Accepts messages of at most `most` bytes from now on.
   void LimitMessages(std::int64_t most) { most_bytes_ = most; }
 
   /// Sends all of `message`; false when the other end is closed, or when
   /// `deadline` passes first, after which nothing more can be sent.
   bool Send(std::string_view message, Deadline deadline = {});
-  /// Makes the other end's Receive throw: an Error as it is, any other
+  /// Makes the other end's Receive throw: an Error unchanged, any other
   /// exception as one of kind kInternal.
   bool SendError(const std::exception& error);
 
   /// The next message; empty when `deadline` passes before it is complete, or
-  /// when there will be none: is_closed() tells. Throws what was sent by
+  /// when no more will come, which is_closed() shows. Throws what was sent by
   /// SendError.
   std::optional<std::string> Receive(Deadline deadline = {});
 
@@ -46,7 +46,7 @@ class Channel {
 
  private:
   bool SendFrame(char kind, std::string_view text, Deadline deadline);
-  /// Whether the announced frame may be taken; cuts the sender off otherwise.
+  /// Whether the announced frame is accepted; cuts the sender off otherwise.
   bool Accepts(char kind, std::int64_t length);
   std::optional<std::string> TakeFrame();
 

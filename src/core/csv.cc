@@ -39,7 +39,7 @@ std::string CsvCell(std::string_view text) {
 }
 
 std::string CsvLine(std::span<const std::string> cells) {
-  // An empty line is no row.
+  // An empty line is not a row.
   if (cells.size() == 1 && cells.front().empty()) return "\"\"\n";
   std::string line;
   const char* before = "";

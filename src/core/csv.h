@@ -9,7 +9,7 @@ namespace foretell {
 /// `text` as one cell of a CSV table (RFC 4180): Printable, quoted where it
 /// must be, and with an apostrophe before a leading `=`, `+`, `-` or `@` unless
 /// the cell is a number: a spreadsheet would run the rest as a formula. Blanks
-/// at its edges must be quoted, too: ForEachCsvRow takes others away.
+/// at its edges must be quoted, too: ForEachCsvRow removes others.
 std::string CsvCell(std::string_view text);
 
 /// `cells` as one line, with its line feed; never an empty line, which would

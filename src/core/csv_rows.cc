@@ -131,7 +131,7 @@ class Reader {
     return quoted_ == 0 && cell.find_first_not_of(kBlanks) == cell.npos;
   }
 
-  /// Takes blanks away that are not in quotes.
+  /// Removes blanks that are not in quotes.
   void FinishCell(std::string& cell) {
     const std::size_t end = cell.find_last_not_of(kBlanks) + 1;
     cell.resize(std::max(end, quoted_));
@@ -176,12 +176,12 @@ class Reader {
   std::int64_t line_ = 1;
   std::int64_t row_line_ = 1;
   std::size_t row_bytes_ = 0;
-  bool has_quotes_ = false;  ///< The row has a cell in quotes, "" say.
+  bool has_quotes_ = false;  ///< The row has a cell in quotes, e.g. "".
   std::size_t quoted_ = 0;   ///< Bytes of the cell so far that were in quotes.
 };
 
-/// Of two columns of one name only the first would be read; spreadsheets write
-/// columns without a name, which nobody reads.
+/// Of two columns of one name only the first would be read; columns without a
+/// name, which spreadsheets write, are never read.
 void CheckColumns(const std::string& path,
                   const std::vector<std::string>& header) {
   std::set<std::string_view> names;

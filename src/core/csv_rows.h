@@ -35,7 +35,7 @@ class CsvRow {
 /// Reads a table in CSV (RFC 4180, UTF-8, a header in its first row), plain or
 /// gzipped, and hands over its rows one by one. Empty lines are skipped (a lone
 /// "" is a cell); blanks around a cell, unless in quotes, and the apostrophe
-/// that CsvCell puts before a formula are taken away. Throws Error that names
+/// that CsvCell puts before a formula are removed. Throws Error that names
 /// path and line: kNotFound, kIo, and kCorrupt for two columns of one name, a
 /// row with another number of cells than the header, an open quote, a bad gzip
 /// stream or one of 16 MiB and more that unpacks to over 100 times its size, or

@@ -6,7 +6,7 @@
 
 namespace foretell {
 
-/// A point in time after which nobody waits any longer.
+/// A point in time after which waiting ends.
 class Deadline {
  public:
   /// Never comes.
@@ -20,7 +20,7 @@ class Deadline {
 
   bool HasPassed() const { return RemainingSeconds() <= 0; }
 
-  /// What poll takes: milliseconds that remain, rounded up, at most `most`.
+  /// Timeout for poll: milliseconds that remain, rounded up, at most `most`.
   int PollMilliseconds(int most) const {
     const double remaining = std::ceil(1e3 * std::max(RemainingSeconds(), 0.0));
     return remaining < most ? static_cast<int>(remaining) : most;

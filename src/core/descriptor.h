@@ -13,7 +13,7 @@ namespace foretell {
 class Descriptor {
  public:
   Descriptor() = default;
-  /// Takes `number` over; a negative one is no descriptor.
+  /// Takes ownership of `number`; a negative one is not a descriptor.
   explicit Descriptor(int number) : number_(number) {}
   ~Descriptor() { Close(); }
   Descriptor(Descriptor&& other) noexcept

@@ -23,8 +23,8 @@ enum class DocumentKind {
 };
 
 /// Throws Error(kCorrupt) where `document` is of another kind than `expected`,
-/// with the names of both. A document that is of none is left to its reader,
-/// which says what is missing.
+/// with the names of both. A document of unknown kind is left to its reader,
+/// which reports what is missing.
 void RefuseOtherKind(const nlohmann::json& document, const std::string& origin,
                      std::initializer_list<DocumentKind> expected);
 

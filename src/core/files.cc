@@ -38,7 +38,7 @@ std::string_view FileTypeName(mode_t mode) {
 }  // namespace
 
 RegularFile OpenRegularFile(const std::string& path, std::int64_t most_bytes) {
-  // O_NONBLOCK: opening a pipe that nobody writes must not wait.
+  // O_NONBLOCK: opening a pipe without a writer must not wait.
   Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!descriptor.is_open()) RefuseOpen(path, errno);
   struct stat status = {};

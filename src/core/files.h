@@ -22,25 +22,25 @@ struct RegularFile {
 };
 
 /// Opens the file at `path` without ever waiting. Throws Error that names it:
-/// kNotFound where there is none; kIo where it cannot be opened or is no
+/// kNotFound if it does not exist; kIo if it cannot be opened or is not a
 /// regular file (a pipe would let the caller wait for ever, a device would
-/// never end); kUnsupported where it has more than `most_bytes`.
+/// never end); kUnsupported if it has more than `most_bytes`.
 RegularFile OpenRegularFile(const std::string& path, std::int64_t most_bytes);
 
 /// Bytes of the file at `path`. Throws what OpenRegularFile does, before
 /// anything is read, and Error(kIo) where it cannot be read.
 std::string ReadFile(const std::string& path, std::int64_t most_bytes);
 
-/// As ReadFile; nothing where there is no such file.
+/// As ReadFile; empty if there is no such file.
 std::optional<std::string> ReadFileIfAny(const std::string& path,
                                          std::int64_t most_bytes);
 
 /// A whole file of devices, flags or notes, as ReadFile; of at most 16 MiB, a
-/// thousand times what such a file takes.
+/// thousand times the size of such a file.
 std::string ReadText(const std::string& path);
 
-/// The first `count` bytes of a file, to tell its format: fewer where it has
-/// fewer, none where it cannot be read or is no regular file. Never waits.
+/// The first `count` bytes of a file, to detect its format: fewer if it has
+/// fewer, none if it cannot be read or is not a regular file. Never waits.
 std::string FirstBytes(const std::string& path, std::size_t count);
 /// As above of a file that is open. Throws Error(kIo) where it cannot be read.
 std::string FirstBytes(const RegularFile& file, std::size_t count);

@@ -18,8 +18,8 @@
 namespace foretell {
 
 /// Strict view of one JSON object: every field that is read must be there with
-/// the right type and range, unless its method says otherwise, and Finish makes
-/// sure that every field that is there is known.
+/// the right type and range, unless its method states otherwise, and Finish
+/// makes sure that every field that is there is known.
 ///
 /// All methods throw Error(kCorrupt) that names the file, the field, its value
 /// and what was expected. The document must outlive the view.
@@ -39,7 +39,7 @@ class JsonObject {
   T Get(const std::string& key) {
     return Convert<T>(Field(key), key);
   }
-  /// As Get, into `value`, which stays as it is where the field is missing or
+  /// As Get, into `value`, which is not changed if the field is missing or
   /// null.
   template <typename T>
   void Read(const std::string& key, T& value) {
@@ -72,7 +72,7 @@ class JsonObject {
     if (!value) Fail(key, fmt::format("is '{}', which is unknown", text));
     return *value;
   }
-  /// As Named, into `value`, which stays as it is where the field is missing or
+  /// As Named, into `value`, which is not changed if the field is missing or
   /// null.
   template <typename T, typename Parse>
   void ReadNamed(const std::string& key, Parse parse, T& value) {

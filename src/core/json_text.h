@@ -14,7 +14,7 @@ inline constexpr int kOneLine = -1;
 /// fields become Printable (printable.h).
 std::string DumpJson(nlohmann::ordered_json json, int indent = 2);
 
-/// `value` as a JSON number; null where it is infinite or none.
+/// `value` as a JSON number; null if it is infinite or NaN.
 nlohmann::ordered_json JsonNumber(double value);
 
 }  // namespace foretell

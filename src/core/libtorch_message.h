@@ -7,9 +7,9 @@
 
 namespace foretell {
 
-/// What a message of LibTorch says went wrong: its first line, and of an
-/// assertion what stands behind its place and the wish to hear of it. Files of
-/// strangers reach many assertions: PyTorch need not hear of them.
+/// The cause in a message of LibTorch: its first line, and of an assertion the
+/// text after the location and the 'please report a bug' line. Untrusted files
+/// reach many assertions: these are not bugs to report to PyTorch.
 inline std::string LibTorchMessage(std::string_view text) {
   constexpr std::string_view kPlace = " INTERNAL ASSERT FAILED at ";
   constexpr std::string_view kWish = "please report a bug to PyTorch.";

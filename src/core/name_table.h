@@ -32,8 +32,8 @@ constexpr std::optional<Enum> FindIn(const NameTable<N>& table,
   return static_cast<Enum>(found - table.begin());
 }
 
-/// The value called `name`. Throws Error(kInvalidArgument) that says `what` it
-/// should have named and lists the names there are.
+/// The value called `name`. Throws Error(kInvalidArgument) that states `what`
+/// it should have named and lists the known names.
 template <typename Enum, std::size_t N>
 Enum RequireIn(const NameTable<N>& table, std::string_view name,
                std::string_view what) {

@@ -6,9 +6,9 @@
 
 namespace foretell {
 
-/// A file that appears under its name when it is complete: it is written beside
-/// it and renamed by Close. Without Close nothing is left behind. Throws
-/// Error(kIo) that names the path.
+/// A file that appears under its name when it is complete: it is written under
+/// another name next to it and renamed by Close. Without Close nothing is left
+/// behind. Throws Error(kIo) that names the path.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);

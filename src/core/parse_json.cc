@@ -40,8 +40,8 @@ std::size_t StringEnd(std::string_view text, std::size_t start) {
   return std::min(end + 1, text.size());
 }
 
-/// Where the string begins that ends before `end`; only from the front can be
-/// told which quotes are escaped.
+/// Where the string begins that ends before `end`; which quotes are escaped
+/// shows only from the front.
 std::size_t StringStart(std::string_view text, std::size_t end) {
   std::size_t start = text.find('"');
   while (StringEnd(text, start) < end) {
@@ -138,8 +138,8 @@ std::string PlaceOf(std::string_view text, std::size_t offset) {
   return fmt::format("line {}, column {}", line, column);
 }
 
-/// What the parser says of a string it cannot read: "missing closing quote";
-/// empty where the problem is no string.
+/// The parser's message on a string it cannot read: "missing closing quote";
+/// empty if the problem is not a string.
 std::string StringProblem(std::string_view cause) {
   constexpr std::string_view kBegin = "invalid string: ";
   const std::size_t begin = cause.find(kBegin);
@@ -206,7 +206,7 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
   }
 
   /// Puts `value` where the next one belongs. What is returned stays there
-  /// while it is open: nothing is added beside it. Null for one that is
+  /// while it is open: nothing is added next to it. Null for one that is
   /// dropped.
   json* Place(json value) {
     if (++values_ > limits_.values) {
@@ -253,7 +253,7 @@ class DocumentBuilder final : public nlohmann::json_sax<json> {
   json root_;
   std::vector<json*> open_;  ///< Containers, the outermost first.
   json* field_ = nullptr;    ///< Where the value of the last name belongs.
-  bool is_dropped_ = false;  ///< Within a field that nobody reads.
+  bool is_dropped_ = false;  ///< Within a field of `dropped`.
   std::size_t dropped_levels_ = 0;
   std::size_t values_ = 0;
 };
@@ -286,7 +286,7 @@ json ParseJson(std::string_view text, std::string_view origin,
                const JsonLimits& limits) {
   DocumentBuilder builder(text, origin, limits);
   json::sax_parse(text, &builder);
-  // The parser takes it for the end, whatever follows.
+  // The parser treats it as the end, whatever follows.
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos) builder.Refuse(zero + 1);
   return builder.Take();

@@ -12,11 +12,11 @@ namespace foretell {
 struct JsonLimits {
   std::size_t levels = 16;
   std::size_t values = 1'000'000;
-  /// Names of fields that nobody reads: they are counted and not kept.
+  /// Names of fields that are never read: they are counted and not kept.
   std::span<const std::string_view> dropped = {};
 };
 
-/// Parses a JSON document of anybody: the one place where foretell does. Takes
+/// Parses an untrusted JSON document: the one place where foretell does. Needs
 /// time in proportion to the text.
 ///
 /// Throws Error(kCorrupt) that names `origin` for a syntax error (as
@@ -24,7 +24,7 @@ struct JsonLimits {
 nlohmann::json ParseJson(std::string_view text, std::string_view origin,
                          const JsonLimits& limits = {});
 
-/// A syntax error as a reader of the file wants it: "line 2, column 7: found
+/// A syntax error in terms of the file's text: "line 2, column 7: found
 /// 'nope', expected a value". `position` and `cause` are what nlohmann's parser
 /// gives: the bytes it has read, and its own message.
 std::string JsonProblem(std::string_view text, std::size_t position,

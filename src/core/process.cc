@@ -1,8 +1,8 @@
 // A forked child leaves by _exit alone: no destructor, handler or buffer of the
 // parent runs twice.
 //
-// An end is first seen and only then waited for (WNOWAIT): until then nobody
-// else can get the number, so that no stranger is killed.
+// An end is first seen and only then waited for (WNOWAIT): until then no other
+// process can get the number, so that no stranger is killed.
 
 #include "src/core/process.h"
 
@@ -119,7 +119,7 @@ ChildProcess ChildProcess::Fork(const ProcessLimits& limits,
 }
 
 std::vector<ChildProcess>& ChildProcess::Abandoned() {
-  // Never destroyed: who is left at the end is buried by the system.
+  // Never destroyed: children left at the end are reaped by the system.
   static auto* const abandoned = new std::vector<ChildProcess>;
   return *abandoned;
 }

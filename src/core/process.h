@@ -57,7 +57,7 @@ class ChildProcess {
                            const std::function<void(Channel&)>& work);
 
   /// Ends a child without waiting until it is gone, which takes the kernel some
-  /// milliseconds: the next Fork or Abandon buries it if it is gone by then, or
+  /// milliseconds: the next Fork or Abandon reaps it if it is gone by then, or
   /// BuryAbandoned.
   static void Abandon(ChildProcess child);
   /// Waits for all that were abandoned.
@@ -78,7 +78,7 @@ class ChildProcess {
   /// How it ended, if it has; never waits. Kills it past its deadline.
   std::optional<ProcessEnd> Poll();
   /// Waits until it ends or is killed at its deadline; calls `meanwhile` every
-  /// few milliseconds, where there is one.
+  /// few milliseconds, if given.
   ProcessEnd Wait(const std::function<void()>& meanwhile = {});
   /// Ends it now; how it ended where it already has.
   ProcessEnd Kill();

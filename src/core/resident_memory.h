@@ -8,12 +8,12 @@
 namespace foretell {
 
 /// Most bytes of host memory that a process had resident since it was forked or
-/// executed; 0 where Linux does not tell, as of one that has ended.
+/// executed; 0 if Linux does not report it, as for one that has ended.
 /// (getrusage's figure would count all of its parent's at the fork too.)
 std::int64_t PeakResidentBytesOf(pid_t process);
 
 /// Bytes of host memory that this process has resident now, without the pages
-/// of files and of shared memory; 0 where Linux does not tell.
+/// of files and of shared memory; 0 if Linux does not report it.
 std::int64_t OwnResidentBytes();
 
 /// A process and those that it started and that live, itself first.

@@ -1,6 +1,6 @@
-// Beside each folder lies a file that its process has locked (flock), which the
+// Next to each folder is a file that its process has locked (flock), which the
 // kernel unlocks when the process ends, however it does. Folders are made and
-// swept under a lock of the place, so that nobody sees one without its lock.
+// swept under a lock of the place, so that none is seen without its lock.
 
 #include "src/core/work_folder.h"
 
@@ -37,8 +37,8 @@ fs::path Place() {
   return TemporaryFolder() / fmt::format("foretell-{}", geteuid());
 }
 
-/// Whether `place` is a folder that is this user's alone: anybody may have made
-/// one of that name.
+/// Whether `place` is a folder that is this user's alone: another user may have
+/// made one of that name.
 bool IsOwn(const fs::path& place) {
   struct stat status = {};
   return lstat(place.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
@@ -98,7 +98,7 @@ std::string MakeIn(const fs::path& place) {
 WorkFolder::WorkFolder() {
   const fs::path place = Place();
   mkdir(place.c_str(), 0700);
-  // A folder of another user: then nobody sweeps this one.
+  // A folder of another user: then this one is never swept.
   if (!IsOwn(place)) {
     path_ = MakeIn(TemporaryFolder());
     return;

@@ -7,9 +7,9 @@
 
 namespace foretell {
 
-/// A folder of its own among the temporary files, which nobody else can read,
-/// removed with everything in it: by its object, or where the process is killed
-/// first, by Sweep. It lies in "foretell-UID", with those of other processes of
+/// A folder of its own among the temporary files, which no other user can read,
+/// removed with everything in it: by its object, or if the process is killed
+/// first, by Sweep. It is in "foretell-UID", with those of other processes of
 /// the user.
 class WorkFolder {
  public:
@@ -22,8 +22,8 @@ class WorkFolder {
   const std::string& path() const { return path_; }
   std::string operator/(std::string_view name) const;
 
-  /// Removes the folders of processes that have ended. Takes no time where
-  /// there are none, and leaves them to another process that does the same.
+  /// Removes the folders of processes that have ended. Costs no time if there
+  /// are none, and leaves them to another process that does the same.
   static void Sweep();
 
  private:

@@ -6,7 +6,7 @@
 #include "src/cost/roofline.h"
 #include "src/cost/tensor_convolution.h"
 
-// Fused attention, as flash attention has it. Many queries (prefill, images)
+// Fused attention, as in flash attention. Many queries (prefill, images)
 // are cut into blocks of 128, each of which goes over its keys in steps of 64:
 //
 //   efficiency = 0.55 * keys / (keys + 60), of what a block of queries reads,
@@ -21,12 +21,12 @@
 //   4.8 FLOP in products per FLOP of the FP32 lanes, which its softmax is bound
 //   by
 //
-// from SDXL's U-Net on an A100 under PyTorch 2.1: 30 % of the peak, as its
-// successor's authors say of it (30 to 50 %, arXiv:2307.08691). GeForce cards
-// have the same lanes beside a third of the peak and are not held up. Hopper's
-// lanes are twice as many beside as many units for exponentials. There it
-// reaches of Ampere's instruction (tensor_convolution.h) what it reaches of an
-// A100, 0.30, as training of MPTs on H100s of up to 65,536 tokens agrees
+// from SDXL's U-Net on an A100 under PyTorch 2.1: 30 % of the peak, which its
+// successor's authors report too (30 to 50 %, arXiv:2307.08691). GeForce cards
+// have the same lanes with a third of the peak and are not held up. Hopper has
+// twice the lanes with the same number of units for exponentials. There it
+// reaches the same share of Ampere's instruction (tensor_convolution.h) as of
+// an A100, 0.30, as training of MPTs on H100s of up to 65,536 tokens confirms
 // (score_sharded_training.py).
 //
 // On Hopper and B200 PyTorch runs flash attention 2, which was not written for
@@ -35,7 +35,7 @@
 //
 // Few queries (decoding) fill one step of the tensor cores, 16, with the heads
 // that share keys and values, and the keys are divided among blocks whose
-// results a second kernel joins. That is traffic, and beside it
+// results a second kernel joins. That is traffic, and in addition
 //
 //   start = 5.6 us + 3.3 us * blocks / SMs, at least one wave
 //                  + 2.4 us * log2(1 + steps of a block's keys)
@@ -58,7 +58,7 @@ constexpr double kAttentionQueryBlock = 128;
 constexpr double kAttentionKeyStep = 64;
 constexpr double kFewQueries = 16;
 constexpr double kHeadStep = 32;
-/// Beside a kernel's usual floor: from the shortest prefills.
+/// In addition to a kernel's usual floor: from the shortest prefills.
 constexpr double kPrefillStartUs = 5;
 constexpr double kDecodeStartUs = 5.6;
 constexpr double kDecodeWaveUs = 3.3;
@@ -110,7 +110,7 @@ QueryBlocks BlocksOf(const Kernel& kernel) {
   return {.count = heads * padded / block, .padded = heads * padded};
 }
 
-/// Whether FlashAttention 1 runs it, which takes 16 bits without a mask.
+/// Whether FlashAttention 1 runs it, which accepts 16 bits without a mask.
 bool IsFirstFlash(const Kernel& kernel) {
   return kernel.torch < kFlashAttention2 && !kernel.variant &&
          kernel.element_bytes_in == kHalfElementBytes;

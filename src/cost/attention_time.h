@@ -12,7 +12,7 @@ constexpr double kCausalAttentionShare = 0.5;
 /// Share of its peak that fused attention reaches on what it has to multiply.
 double AttentionEfficiency(const Kernel& kernel, const Machine& machine);
 
-/// Microseconds that fused attention takes beside a kernel's floor and the
+/// Microseconds of fused attention in addition to a kernel's floor and the
 /// longer of its products and its traffic.
 double AttentionStartUs(const Kernel& kernel, const Machine& machine);
 

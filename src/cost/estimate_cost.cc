@@ -41,14 +41,14 @@ using cost::KernelTime;
 using cost::Machine;
 
 /// CPU time of recording an operator for the backward pass: in the forward pass
-/// of training, and of inference in grad mode. In C++ whoever calls; median
-/// over the operators of data/hosts/reference.json, on tensors of the CPU.
+/// of training, and of inference in grad mode. In C++, whatever the caller;
+/// median over the operators of data/hosts/reference.json, on CPU tensors.
 constexpr double kRecordingUs = 0.55;
 /// CPU time per tensor of a multi-tensor optimizer operator.
 constexpr double kDispatchPerOptimizerTensorUs = 0.2;
 /// CPU time of every kernel of an operator after its first: called from C++,
-/// inside the operator. Judgement. Whoever calls the operator, one that is
-/// launched over and over takes no longer: published steps of timm's lambda
+/// inside the operator. Judgement. Whatever calls the operator, one that is
+/// launched over and over costs no more: published steps of timm's lambda
 /// networks under PyTorch 2.9 leave 3.1 to 3.8 us for each of 55,000 launches.
 constexpr double kFurtherKernelUs = 4;
 constexpr double kUsPerMs = 1e3;
@@ -131,7 +131,7 @@ NodeCost CostOfNode(std::span<const Kernel> kernels, double first_us,
 }
 
 /// The kernels that `node` launches: those at the front of `rest`, from which
-/// they are taken.
+/// they are removed.
 std::span<const Kernel> TakeKernelsOf(NodeId node,
                                       std::span<const Kernel>& rest) {
   std::size_t count = 0;

@@ -3,7 +3,7 @@
 #include "src/cost/gemm.h"
 #include "src/cost/roofline.h"
 
-// Convolutions on FP32 lanes, which f32 takes on GPUs before Ampere, as cuDNN's
+// Convolutions on FP32 lanes, which f32 uses on GPUs before Ampere, as cuDNN's
 // kernels compute them: the implicit product in tiles of their own (gemm.cc),
 // at a share that the pass decides. Gathering the gradient of the results for
 // that of the input costs, more so when a stride leaves holes in it; the

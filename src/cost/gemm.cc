@@ -19,7 +19,7 @@
 //   waves             = ceil(ceil(m / tile_m) * ceil(n / tile_n) * batch
 //                            * split / SMs)
 //
-// On tensor cores a tile of 256 x 128 takes 3,000 cycles to load its first
+// On tensor cores a tile of 256 x 128 needs 3,000 cycles to load its first
 // elements and to write its results, others as much per result, and products
 // overlap with neither: short sums run far from the peak. That is as long as 94
 // elements of the sum take on an A100 and 161 on an H200, whose published
@@ -36,14 +36,14 @@
 // they are, which run nearly as fast as large ones. Fitted to half of a table
 // of linear layers of at most 256 rows or columns on an A100 (NeuSight); what
 // DeepBench publishes of a V100 is then -6 to +6 % off where it was 62 to 174 %
-// (fit_cost_table.py). Batches of small products take other kernels on an A100,
+// (fit_cost_table.py). Batches of small products use other kernels on an A100,
 // which are far slower.
 //
 // A product with a single row or column on FP32 lanes is a matrix-vector
 // product, for which libraries have kernels of their own: its arithmetic hides
 // behind its memory traffic.
 //
-// The library's heuristic is taken to find the best (tile, split). The tile
+// The library's heuristic is assumed to find the best (tile, split). The tile
 // efficiencies are fitted to published A100 measurements
 // (scripts/published/fit_cost_table.py): 54,222 BF16 products, median error 8
 // %, and 29,969 FP32 ones, median error 6 %.
@@ -61,7 +61,7 @@ constexpr Tile kTensorCoreTiles[] = {
     {256, 128, 0.85}, {128, 128, 0.80}, {128, 64, 0.71},
     {64, 64, 0.65},   {32, 64, 0.20},   {16, 64, 0.19},
 };
-/// Of convolutions: what starting a tile takes is part of their share.
+/// Of convolutions: the time to start a tile is part of their share.
 constexpr Tile kTensorConvolutionTiles[] = {
     {256, 128, 0.83}, {128, 128, 0.56}, {128, 64, 0.50},
     {64, 64, 0.49},   {32, 64, 0.21},   {16, 64, 0.15},
@@ -92,8 +92,8 @@ struct Library {
 /// A block sums over at least this many k; shorter sums are not split.
 constexpr double kMinSplitDepth = 128;
 constexpr double kVectorEfficiency = 0.50;
-/// Cycles of a multiprocessor for each result of a tile on tensor cores, beside
-/// those of its products.
+/// Cycles of a multiprocessor for each result of a tile on tensor cores, in
+/// addition to those of its products.
 constexpr double kStartCycles = 3000.0 / (256 * 128);
 /// A partial result is a 4-byte float, written once and read once.
 constexpr double kPartialResultBytes = 8;

@@ -37,8 +37,8 @@ namespace {
 /// shortest measured ones on A100, 4.7 us fitted to matrix products.
 constexpr double kKernelFloorUs = 3.0;
 
-/// What a product takes until its first tiles are loaded, or as long as its
-/// work where that is less; published BF16 products on A100.
+/// Time of a product until its first tiles are loaded, or as long as its work
+/// if that is less; published BF16 products on A100.
 constexpr double kProductStartUs = 2.5;
 
 /// What a softmax of 16-bit elements, which has as much to do for each, reaches
@@ -166,7 +166,7 @@ double TrafficUs(const Kernel& kernel, const Machine& machine) {
              (BandwidthShare(kernel) * RowAlignmentShare(kernel));
 }
 
-/// Takes Winograd's algorithm where it is possible and faster.
+/// Uses Winograd's algorithm where it is possible and faster.
 void TakeWinograd(const Kernel& kernel, const Machine& machine,
                   KernelTime& time) {
   const std::optional<double> us = WinogradUs(kernel, machine);
@@ -175,7 +175,7 @@ void TakeWinograd(const Kernel& kernel, const Machine& machine,
   time.memory_us = 0;
 }
 
-/// What a kernel with a product takes beside its launch and its work.
+/// Time of a kernel with a product in addition to its launch and its work.
 double StartUs(const Kernel& kernel, const Machine& machine,
                const KernelTime& time) {
   if (IsAttention(kernel.kernel_class))

@@ -28,7 +28,7 @@ CostEstimate EstimateLaunched(const LaunchedStep& step,
                               const DeviceSpec& device,
                               const CostOptions& options);
 
-/// The same at the full clock, whatever power that takes.
+/// The same at the full clock, whatever power that draws.
 CostEstimate EstimateAtFullClock(const LaunchedStep& step,
                                  const DeviceSpec& device,
                                  const CostOptions& options);

@@ -18,7 +18,7 @@
 // Of N GPUs each sends (N-1)/N of the tensor in N-1 hops to gather or to
 // scatter it; averaging is both, one after the other; sending from one to all
 // is the whole tensor. Left out: NVLink SHARP, by which all-reduces of H100s
-// are faster than a ring, the multiprocessors that NCCL takes from other
+// are faster than a ring, the multiprocessors that NCCL takes away from other
 // kernels, and networks between machines.
 
 namespace foretell::cost {

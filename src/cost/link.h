@@ -10,8 +10,8 @@ namespace foretell::cost {
 
 /// What a node has to do with the link between GPUs.
 struct LinkUse {
-  double bytes = 0;  ///< That every GPU sends; 0: it is no exchange.
-  double hops = 0;   ///< From GPU to GPU, one after another.
+  double bytes = 0;               ///< That every GPU sends; 0: not an exchange.
+  double hops = 0;                ///< From GPU to GPU, one after another.
   std::vector<NodeId> waits_for;  ///< NodeCost::waits_for.
 };
 
@@ -22,7 +22,7 @@ std::vector<LinkUse> LinkUses(const OperatorGraph& graph);
 double LinkUs(const LinkUse& use, double gb_s);
 
 /// The link of `options`, else of the device. Throws Error(kInvalidArgument)
-/// where neither says one.
+/// if neither has one.
 double LinkGbS(const DeviceSpec& device, const CostOptions& options);
 
 }  // namespace foretell::cost

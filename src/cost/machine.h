@@ -18,11 +18,11 @@ struct Machine {
   /// Of its multiprocessors, as a share of the full one.
   double clock = 1;
   double power_limit_w = 0;  ///< Of the whole device.
-  /// Whether rates that were measured stand for the data sheet's peaks.
+  /// Whether rates that were measured replace the data sheet's peaks.
   bool use_measured_rates = true;
 
-  /// Whether it multiplies TF32 at all: from compute capability 8.0 on, and
-  /// where a device names none. Else PyTorch's convolutions stay in FP32.
+  /// Whether it multiplies TF32 at all: from compute capability 8.0, and if a
+  /// device states none. Else PyTorch's convolutions stay in FP32.
   bool HasTf32Units() const;
 
   /// Whether its tensor cores have instructions that kernels written for
@@ -38,7 +38,7 @@ struct Machine {
   /// Peak rate in FLOP per microsecond at its clock: that of the data sheet,
   /// or, where products of large matrices were measured and use_measured_rates
   /// is set, the one of which they reach the share that they reach on an A100.
-  /// Throws Error(kInvalidArgument) when the device names none for `precision`.
+  /// Throws Error(kInvalidArgument) if the device has none for `precision`.
   double FlopsPerUs(Precision precision) const;
 
   /// Clock of its multiprocessors in cycles per microsecond, from their lanes

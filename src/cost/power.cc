@@ -16,7 +16,7 @@
 // prints the fit): 45 runs of 15 operators on A100 SXM, matrix products on A100
 // PCIe, 17,001 matrix products on H200. Shares carry over to other boards,
 // which are built so that their best products draw the limit; a board whose
-// limit is set below what its chip can draw names that as chip_power_w.
+// limit is set below what its chip can draw states that as chip_power_w.
 //
 // A limit acts on the average over many kernels: hungry ones may draw more than
 // it while others draw less. Where the average is above it, the clock of the
@@ -26,8 +26,8 @@
 // lower clocks of those that would draw more than the board's own limit. Such
 // kernels take longer only below that clock of their own. It is 0.88 for a
 // product of 8192 x 8192 in 16 bits on an A100, as it is in published times:
-// TensorRT-LLM and FlagPerf reach 257 to 265 TFLOP/s, vLLM's collector 294, by
-// weights that nobody has filled.
+// TensorRT-LLM and FlagPerf reach 257 to 265 TFLOP/s, vLLM's collector 294,
+// with uninitialised weights.
 //
 // A kernel that multiplies by an instruction which cannot reach the peak keeps
 // the matrix units as busy as that instruction can (tensor_convolution.h).
@@ -50,13 +50,13 @@ constexpr int kClockBisections = 16;
 /// power limits on four GPUs (fit_power.py).
 constexpr double kLowestVoltage = 0.6;
 
-/// Multiply-adds on FP32 lanes whose energy one result takes, beside moving it.
+/// FP32 multiply-adds whose energy one result costs, apart from moving it.
 struct LaneOperations {
   KernelClass kernel_class;
   double per_element;
 };
 
-/// Those that published power tells from plain traffic; see fit_power.py.
+/// Those that published power separates from plain traffic; see fit_power.py.
 constexpr LaneOperations kLaneOperations[] = {
     {KernelClass::kSoftmax, 6},  // An exponential.
     {KernelClass::kGelu, 17},
@@ -82,7 +82,7 @@ double FunctionResults(const Kernel& kernel) {
   return Real(kernel.bytes_out) / Real(kernel.element_bytes_out);
 }
 
-/// Share of the FP32 lanes that element-wise arithmetic takes.
+/// Share of the FP32 lanes that element-wise arithmetic uses.
 double ElementLanes(const Kernel& kernel, double us, const Machine& machine) {
   const double operations = LaneOperationsOf(kernel.kernel_class);
   if (operations == 0) return 0;
@@ -115,7 +115,7 @@ double SmShare(const Activity& activity) {
 }
 
 /// The clock at which a kernel alone keeps to the board's own limit, where its
-/// time is the one that it takes at the full clock.
+/// time is that at the full clock.
 double OwnClock(const Activity& activity, const DeviceSpec& device) {
   const double left = OwnLimitShare(device) - kMemoryShare * activity.memory;
   if (SmShare(activity) <= left) return 1;

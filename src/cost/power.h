@@ -15,7 +15,7 @@ struct Activity {
   double memory = 0;  ///< Share of the time in which it moves data.
 };
 
-/// Activity of `kernel`, which takes `time` on `machine`; none without time.
+/// Activity of `kernel`, which takes `time` on `machine`; zero without time.
 Activity ActivityOf(const Kernel& kernel, const KernelTime& time,
                     const Machine& machine);
 
@@ -23,9 +23,9 @@ Activity ActivityOf(const Kernel& kernel, const KernelTime& time,
 /// ones.
 double HighestClock(const std::function<bool(double)>& keeps);
 
-/// TimeOf at the machine's clock, but that arithmetic which alone would draw
+/// TimeOf at the machine's clock, except that arithmetic which alone would draw
 /// more than the board's own limit takes longer only below the clock at which
-/// it keeps to that: published times hold it.
+/// it keeps to that limit: published times include this.
 KernelTime TimeAtClock(const Kernel& kernel, const Machine& machine);
 
 /// Watts of the machine while a kernel runs, be it more than PowerLimitW, which

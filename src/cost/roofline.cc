@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kTile = 128;
 constexpr double kNativeDepthwiseShare = 1.0 / 25;
-/// A float32 product out of TF32 ones takes three of them.
+/// A float32 product out of TF32 ones needs three of them.
 constexpr double kEmulatedFloatProducts = 3;
 constexpr double kDoubleShare = 0.5;
 constexpr std::int64_t kDoubleBytes = 8;

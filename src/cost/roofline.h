@@ -11,8 +11,8 @@ inline constexpr std::int64_t kHalfElementBytes = 2;
 /// Times of a kernel at the peaks of a machine, and how it fills the machine.
 struct KernelRoofline {
   double memory_us = 0;      ///< Bytes / bandwidth.
-  double serial_us = 0;      ///< SerialUs: a bound beside bandwidth.
-  double arithmetic_us = 0;  ///< 2 MACs / peak rate of the unit that it takes.
+  double serial_us = 0;      ///< SerialUs: a bound in addition to bandwidth.
+  double arithmetic_us = 0;  ///< 2 MACs / peak rate of the unit that it uses.
   /// Tiles of 128 x 128 of the product per multiprocessor; 0 without a product.
   double waves = 0;
 };
@@ -25,7 +25,7 @@ Precision ArithmeticOf(const Kernel& kernel, const Machine& machine);
 /// products: that of ArithmeticOf, with three exceptions. PyTorch's own
 /// depthwise kernels reach a 25th of the FP32 peak, attention of f32 splits
 /// every product into three TF32 ones, and f64 has half the rate of f32. The
-/// table stands in docs/cost.md. Throws Error(kInvalidArgument) that names the
+/// table is in docs/cost.md. Throws Error(kInvalidArgument) that names the
 /// device when it has no such rate.
 double PeakFlopsPerUs(const Kernel& kernel, const Machine& machine);
 
@@ -37,8 +37,8 @@ bool UsesTensorCores(const Kernel& kernel, const Machine& machine);
 /// Requires a machine with bandwidth; errors as PeakFlopsPerUs.
 KernelRoofline RooflineOf(const Kernel& kernel, const Machine& machine);
 
-/// True for a kernel so small (below 32 KiB and 10^6 MACs) that nothing but
-/// its launch takes time.
+/// True for a kernel so small (below 32 KiB and 10^6 MACs) that only its launch
+/// takes time.
 bool IsOnlyALaunch(const Kernel& kernel);
 
 }  // namespace foretell::cost

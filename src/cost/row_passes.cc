@@ -21,7 +21,7 @@
 // norm over 1,024 elements moves its operand and result at 0.88 of the A100's
 // bandwidth, one over 8,192 at 0.59 = 0.88 x 2 / 3, one pass more.
 //
-// A group norm takes its moments with one block of 512 threads for each group
+// A group norm computes its moments with a block of 512 threads for each group
 // of an image, whatever its size, and a thread waits for each element before it
 // asks for the next:
 //
@@ -29,7 +29,7 @@
 //
 // FlagPerf's rows on an A100, 60 groups of 131,072 elements, are 0.55 to 0.60
 // us per step, in 16 bits as in 32 (scripts/published/score_operators.py).
-// Beside it stands what fills the GPU: two of the three passes over the
+// What fills the GPU is added to it: two of the three passes over the
 // elements.
 
 namespace foretell::cost {

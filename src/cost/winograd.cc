@@ -17,11 +17,11 @@
 //   at once  F(2 x 2, 3 x 3): 16 products, 1 / 2.25 of the multiplications, in
 //            one kernel that transforms on the way, at 0.65 of the peak
 //
-// Few channels take the second, many the first. The gradient of the input is
+// Few channels use the second, many the first. The gradient of the input is
 // such a convolution of the results' gradient; the gradient of the weight sums
 // over tiles instead of channels and is computed apart.
 //
-// Fitted as float_convolution.cc says. Tensor cores do without: their products
+// Fitted as in float_convolution.cc. Tensor cores do not use it: their products
 // are cheaper than the transforms.
 
 namespace foretell::cost {

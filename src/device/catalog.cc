@@ -193,8 +193,7 @@ const DeviceSpec& DeviceCatalog::FindDevice(std::string_view name) const {
   throw Error(ErrorCode::kNotFound,
               fmt::format("device '{}' is unknown{}; `foretell devices` lists "
                           "all, --device-file adds one of your own",
-                          name,
-                          near.empty() ? "" : "; near: " + Joined(near)));
+                          name, near.empty() ? "" : "; near: " + Joined(near)));
 }
 
 const ContextModel& DeviceCatalog::FindContext(std::string_view name) const {

@@ -5,7 +5,7 @@
 // add up to more memory than there is; and `max_instances` is exactly what the
 // placements and the slices permit (one for a "+me" profile). The last one
 // means that a layout whose slots do not overlap and whose slices add up is
-// valid: nobody has to count instances as well.
+// valid: instances need not be counted as well.
 #include <fmt/core.h>
 
 #include <algorithm>

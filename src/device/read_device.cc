@@ -14,7 +14,7 @@ namespace foretell::device {
 namespace {
 
 // Bounds that no GPU of the near future exceeds; they keep the arithmetic of
-// later stages and the enumeration of layouts small whatever a file says.
+// later stages and the enumeration of layouts small whatever a file contains.
 constexpr int kMaxSms = 10000;
 constexpr std::int64_t kMaxMib = 1 << 24;  // 16 TiB.
 constexpr double kMaxBandwidth = 1e6;      // GB/s.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr NameTable<5> kSourceNames = {"static", "device", "prior",
                                        "prior_figure", "setting"};
-/// What stands before the key of each source as text.
+/// What precedes the key of each source as text.
 constexpr NameTable<5> kPrefixes = {"", "device.", "prior.",
                                     "prior:", "environment."};
 /// Deviations below this are rounding, not differences.

@@ -14,7 +14,7 @@
 
 namespace foretell::learned {
 
-/// What a number of a graph as a whole is taken from.
+/// Where a number of a graph as a whole comes from.
 enum class ColumnSource {
   kStatic,       ///< The static features: "macs", "batch", ….
   kDevice,       ///< The GPU: "sms", ….
@@ -25,7 +25,7 @@ enum class ColumnSource {
 std::string_view ColumnSourceName(ColumnSource source);
 std::optional<ColumnSource> ParseColumnSource(std::string_view name);
 
-/// Which number of a graph a network sees beside its nodes.
+/// Which number of a graph a network sees in addition to its nodes.
 struct ColumnKey {
   ColumnSource source = ColumnSource::kStatic;
   std::string key;         ///< A name within the source.
@@ -49,7 +49,7 @@ struct InputColumn {
   bool operator==(const InputColumn&) const = default;
 };
 
-/// What columns are taken from.
+/// Where columns come from.
 struct InputSource {
   const StaticFeatures* statics = nullptr;
   const DeviceSpec* device = nullptr;      ///< For kDevice.

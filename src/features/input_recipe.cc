@@ -23,7 +23,7 @@ std::vector<std::string> InputRecipe::SettingKeys() const {
   std::vector<std::string> keys;
   for (const InputColumn& column : columns) {
     if (column.key.source != ColumnSource::kSetting) continue;
-    // Columns of one field stand together.
+    // Columns of one field are adjacent.
     if (keys.empty() || keys.back() != column.key.key) {
       keys.push_back(column.key.key);
     }

@@ -16,7 +16,7 @@ namespace foretell::learned {
 enum class EdgeKind {
   kDataFlow,  ///< From producers to consumers.
   kChain,     ///< From every node to the next one, as DIPPM's released code.
-  kNone,      ///< None: every node for itself.
+  kNone,      ///< No edges: every node for itself.
 };
 /// "data-flow", "chain", "none".
 std::string_view EdgeKindName(EdgeKind kind);
@@ -47,17 +47,17 @@ struct InputRecipe {
   std::vector<std::string> SettingKeys() const;
   bool AveragesPrior() const { return terms && !prior.empty(); }
   /// What the network's output is a multiple of: of `priors` that of `target`,
-  /// or 1 where there is no prior to correct.
+  /// or 1 if there is no prior to correct.
   double FactorOf(const TargetValues& priors, Target target) const;
-  /// What is predicted where the network says `learned`: itself, or the
-  /// geometric mean with the prior where that is averaged.
+  /// The prediction when the network's is `learned`: itself, or the geometric
+  /// mean with the prior if that is averaged.
   double Combine(double learned, const TargetValues& priors,
                  Target target) const;
   bool operator==(const InputRecipe&) const = default;
 };
 
-/// `run` as networks with this recipe learned of it: with its host and its word
-/// on folded norms, and on boards at their own power limit.
+/// `run` as networks with this recipe learned it: with the recipe's host and
+/// treatment of folded norms, and on boards at their own power limit.
 Run RunAsLearned(const Run& run, const InputRecipe& recipe);
 
 /// The keys of columns, without their scales.

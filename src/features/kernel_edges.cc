@@ -66,8 +66,8 @@ class EdgeWalk {
   KernelEdges edges_;
 };
 
-/// The place of the first kernel that is equal in all but node and count, for
-/// every kernel.
+/// The place of the first kernel that is equal in all except node and count,
+/// for every kernel.
 Places FirstEqual(std::span<const cost::Kernel> kernels) {
   Places first;
   std::map<cost::Kernel, std::int64_t> places;

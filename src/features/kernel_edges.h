@@ -9,7 +9,7 @@
 
 namespace foretell::learned {
 
-/// Who wrote what a kernel reads, as places in a list of kernels.
+/// Which kernels wrote what a kernel reads, as places in a list of kernels.
 struct KernelEdges {
   std::vector<std::int64_t> sources;  ///< [num_edges], kernels that write.
   std::vector<std::int64_t> targets;  ///< [num_edges], kernels that read.
@@ -17,12 +17,12 @@ struct KernelEdges {
   bool operator==(const KernelEdges&) const = default;
 };
 
-/// Edges between `kernels` of `graph`, which stand in the order of their
+/// Edges between `kernels` of `graph`, which are in the order of their
 /// launch; some may have been left out. A storage's writer is the last kernel
 /// of the operator that made a result in it. Every kernel of an operator reads
 /// from the writers of all operands and from the kernel before it in the same
 /// operator. Operators without kernels (views) hand on the writers of what they
-/// look at. Parameters and inputs have none.
+/// look at. Parameters and inputs have no writer.
 KernelEdges EdgesOfKernels(const OperatorGraph& graph,
                            std::span<const cost::Kernel> kernels);
 

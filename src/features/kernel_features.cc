@@ -3,7 +3,7 @@
 //
 // Bytes, products and extents span many orders of magnitude and act by ratios,
 // so they enter as logarithms. Whether an extent divides by 8 or 64 decides
-// which tensor-core kernels a library can take. A device enters by its peaks
+// which tensor-core kernels a library can use. A device enters by its peaks
 // and by what the kernel makes of them: bytes per L2, tiles per
 // multiprocessor, the balance of arithmetic and memory.
 

@@ -11,8 +11,8 @@ namespace foretell::learned {
 /// Columns that NodeCosts adds to the features of a node.
 inline constexpr int kNumNodeCosts = 8;
 
-/// What the cost model says of every operator of a graph on a device, as a
-/// network takes it.
+/// The cost model's estimates for every operator of a graph on a device, as
+/// input of a network.
 struct NodeCosts {
   std::vector<float> columns;  ///< [num_nodes, kNumNodeCosts], about 0 to 1.
   /// [num_nodes], each node's share of the time in which the GPU is busy. They
@@ -23,7 +23,7 @@ struct NodeCosts {
 /// Names of the columns, in their order.
 std::vector<std::string_view> NodeCostNames();
 
-/// At the full clock, whatever power that takes: what a limit costs in time is
+/// At the full clock, whatever power that draws: what a limit costs in time is
 /// learned. Throws Error(kInvalidArgument) as EstimateCost does.
 NodeCosts NodeCostsOf(const OperatorGraph& graph, const DeviceSpec& device,
                       const CostOptions& options);

@@ -1,5 +1,5 @@
 // Memory of training as a sum: what one step reserves, the context, and shares
-// of the parameters and of the inputs that published labels show beside it
+// of the parameters and of the inputs that published labels show on top of it
 // (copies that an unstated optimizer and data loader keep). A network finds
 // the shares and corrects the sum by the totals below.
 
@@ -79,7 +79,7 @@ double LargestActivationMib(const OperatorGraph& graph) {
   return ToMiB(largest);
 }
 
-/// Numbers of the graph as a network takes them, about 0 to 1 in size.
+/// Numbers of the graph as input of a network, about 0 to 1 in size.
 class Totals {
  public:
   /// log2(1 + 100 · part / whole) / 8: percents of the whole.

@@ -60,7 +60,7 @@ struct TargetScale {
 
 /// What the network is to put out for `value`, after Activate for kDippm.
 double Encode(const TargetScale& scale, double value, double prior);
-/// The value that the activated output stands for: the inverse of Encode.
+/// The value that the activated output represents: the inverse of Encode.
 /// Finite for every finite output: exponents are held within ±60 of the
 /// prior's.
 double Decode(const TargetScale& scale, double output, double prior);

@@ -22,20 +22,20 @@ enum class TermSet {
   /// As kKernels, but of the device a term shows only what the kernel makes of
   /// it: features that name the device would be of no use on another one.
   kPortableKernels,
-  kReplay,  ///< Memory of training: a replay of one step, and what is beside.
+  kReplay,  ///< Memory of training: a replay of one step, and the rest.
   /// As kPortableKernels, but every kernel for itself, with edges from those
   /// that write to those that read.
   kKernelGraph,
 };
 
 /// A figure of a graph as a sum of terms, each with an amount that physics
-/// gives and a class that says which corrections are alike.
+/// gives and a class: terms of one class are corrected alike.
 struct TermTable {
   std::vector<std::int32_t> classes;  ///< [num_terms], below num_classes.
   std::vector<float> features;        ///< [num_terms, num_features].
   std::vector<float> amounts;         ///< [num_terms], ms or MiB, at least 0.
   std::vector<float> totals;          ///< [num_totals], of the graph.
-  /// [num_edges] each, of sets with edges: who wrote what a term reads.
+  /// [num_edges] each, of sets with edges: from writing to reading terms.
   std::vector<std::int64_t> sources = {};
   std::vector<std::int64_t> targets = {};
 
@@ -72,7 +72,7 @@ inline constexpr std::array<std::string_view, 9> kKernelTotals = {
     "torch_from_2_5"};
 inline constexpr int kNumReplayTotals = 37;
 
-/// What decides the terms of a graph, beside their set.
+/// What decides the terms of a graph, in addition to their set.
 struct TermContext {
   const DeviceSpec& device;
   const Run& run;               ///< How kernels run.

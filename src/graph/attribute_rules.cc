@@ -56,7 +56,7 @@ std::span<const NamedRule> RulesOf(std::string_view target) {
   return found->second;
 }
 
-/// Dimensions of the tensor that `rule` counts; empty where the node has none.
+/// Dimensions of the tensor that `rule` counts; empty if the node lacks it.
 std::optional<std::size_t> RankFor(const OperatorGraph& graph, const Node& node,
                                    CountedTensor tensor) {
   const auto rank_at = [&](const std::vector<ValueId>& ids, std::size_t index) {

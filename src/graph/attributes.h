@@ -10,20 +10,20 @@
 
 namespace foretell {
 
-/// Attributes of a node as what they are, for whoever indexes or computes with
-/// them. What GraphBuilder's table (attribute_table.h) names is within its
+/// Attributes of a node by their meaning, for code that indexes or computes
+/// with them. What GraphBuilder's table (attribute_table.h) names is within its
 /// limits already; these hold for every other operator, too, so that no graph
 /// can lead out of a list.
 
-/// The dimension that attribute `name` says of a tensor of `rank`, counted from
-/// the front and less than `rank`; `fallback` counts where the attribute is
-/// absent. Empty where the tensor has no such dimension, as a scalar has none.
+/// The dimension that attribute `name` names of a tensor of `rank`, counted
+/// from the front and less than `rank`; `fallback` is used if the attribute is
+/// absent. Empty if the tensor has no such dimension, as a scalar has none.
 std::optional<std::size_t> DimOf(const Node& node, std::string_view name,
                                  std::size_t rank, std::int64_t fallback = 0);
 
-/// The dimensions that attribute `name` says, in its order, each less than
-/// `rank`; none where it is absent. Empty optional where one of them is not
-/// there.
+/// The dimensions that attribute `name` lists, in its order, each less than
+/// `rank`; none if it is absent. Empty optional if one of them does not
+/// exist.
 std::optional<std::vector<std::size_t>> DimsOf(const Node& node,
                                                std::string_view name,
                                                std::size_t rank);

@@ -22,7 +22,7 @@ inline constexpr std::string_view kRowsShare = "rows";
 inline constexpr std::string_view kWholeShare = "whole";
 
 /// Attribute of copies in such a graph: the operand is whole, the result what a
-/// GPU has of it. It says the plan.
+/// GPU has of it. Its value names the plan.
 inline constexpr std::string_view kOwnPartAttribute = "own_part";
 
 /// Operators of OpKind::kCollective.
@@ -33,7 +33,7 @@ inline constexpr std::string_view kReduceScatter =
 inline constexpr std::string_view kBroadcast = "c10d::broadcast_";
 
 /// What GPUs exchange in one go. The node begins once its inputs are there, and
-/// whoever reads its results waits for it.
+/// readers of its results wait for it.
 struct Collective {
   std::string_view target;  ///< One of those above.
   std::string_view plan;    ///< ToString of the ParallelSpec.

@@ -16,7 +16,7 @@
 namespace foretell {
 namespace {
 
-/// Where the operands of an operator stand.
+/// Positions of an operator's operands.
 struct Places {
   std::size_t input = 0;
   std::size_t weight = 1;

@@ -7,10 +7,10 @@
 
 namespace foretell {
 
-/// What stands in a new graph for the tensors and storages of an old one.
+/// What replaces the tensors and storages of an old graph in a new one.
 struct CallMapping {
   std::function<ValueId(ValueId)> value;
-  std::function<StorageId(StorageId)> storage;  ///< kNone: it has none.
+  std::function<StorageId(StorageId)> storage;  ///< kNone: absent there.
   /// Name of an inner tensor by that in the old graph.
   std::function<std::string(const std::string&)> name;
 };

@@ -11,10 +11,10 @@ namespace foretell {
 struct MultiHeadCall {
   bool is_self_attention = true;  ///< One tensor is queries, keys and values.
   std::int64_t head_size = 0;
-  bool need_weights = false;  ///< Somebody wants to see the probabilities.
+  bool need_weights = false;  ///< The caller wants the probabilities.
 };
 
-/// Whether PyTorch of `torch` takes a fused kernel for `call`, and so never
+/// Whether PyTorch of `torch` uses a fused kernel for `call`, and so never
 /// stores its scores (aten/src/ATen/native/transformers/cuda/attention.cu).
 inline bool FusesMultiHead(TorchGeneration torch, const MultiHeadCall& call) {
   constexpr std::int64_t kHeadMultiple = 8;

@@ -18,7 +18,7 @@ namespace {
   throw Error(ErrorCode::kInvalidArgument, message);
 }
 
-/// `user` says who uses the id, and is asked only when there is none such.
+/// `user` names what uses the id, and is called only if the id does not exist.
 template <typename User>
 void CheckId(std::int32_t id, std::size_t count, std::string_view what,
              const User& user) {

@@ -5,8 +5,8 @@
 
 namespace foretell {
 
-/// What every graph keeps to, so that whoever reads one may multiply what it
-/// finds: sizes of one tensor with each other and with the bytes of an element,
+/// Limits that every graph keeps, so that its readers may multiply what they
+/// find: sizes of one tensor with each other and with the bytes of an element,
 /// bytes of tensors with a small factor. Nothing that a GPU could hold comes
 /// near.
 inline constexpr std::size_t kMaxRank = 64;

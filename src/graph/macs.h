@@ -22,7 +22,7 @@ std::int64_t EinsumMacs(std::string_view equation,
                         const std::vector<std::vector<std::int64_t>>& shapes);
 
 /// Counts attention, its backward operator, and recurrent layers and cells; the
-/// formulas stand in macs.cc. All throw Error(kInvalidArgument) when an operand
+/// formulas are in macs.cc. All throw Error(kInvalidArgument) when an operand
 /// is missing or the count exceeds int64.
 std::int64_t AttentionMacs(const Operands& op);
 std::int64_t AttentionBackwardMacs(const Operands& op);

@@ -96,8 +96,8 @@ IndexSet Merge(std::string_view equation, const std::string& term,
   return set;
 }
 
-/// Refuses other sizes that are too large even where one is 0: who reads the
-/// graph multiplies some of them.
+/// Refuses other sizes that are too large even if one is 0: readers of the
+/// graph multiply some of them.
 std::int64_t ProductOf(const IndexSet& set, const IndexSizes& sizes) {
   std::int64_t product = 1;
   bool is_empty = false;

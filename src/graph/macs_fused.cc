@@ -1,5 +1,5 @@
 // Multiply-accumulates of operators that are several matrix products in one:
-// attention and recurrent layers. The formulas stand in macs.cc.
+// attention and recurrent layers. The formulas are in macs.cc.
 
 #include <string_view>
 #include <utility>
@@ -34,7 +34,7 @@ struct AttentionSizes {
   std::int64_t value_width = 0;
 };
 
-/// The `_forward` kernels take [batch, sequence, heads, width], or packed
+/// The `_forward` kernels accept [batch, sequence, heads, width], or packed
 /// sequences [tokens, heads, width] with the longest one in `max_k`; all others
 /// [batch, heads, sequence, width].
 std::int64_t KeysPerQuery(const Operands& op, std::size_t key) {

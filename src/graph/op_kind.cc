@@ -1,9 +1,9 @@
 // What an ATen operator does, by its name.
 //
-// The table of op_kind_table.h lists names by kind, which is how a person
-// wants to read and extend it. The compiler splits the lists into single names
-// and sorts them, so that a look-up is one binary search and a name that stands
-// twice does not compile.
+// The table of op_kind_table.h lists names by kind, which is the easiest way to
+// read and extend it. The compiler splits the lists into single names and sorts
+// them, so that a look-up is one binary search and a name that is listed twice
+// does not compile.
 
 #include "src/graph/op_kind_table.h"
 

@@ -16,7 +16,7 @@ struct OpKindRow {
 
 /// Every ATen operator that an eager forward, backward or optimizer pass calls
 /// at the top level, by what it does. Operators of other namespaces keep their
-/// prefix. Each name stands in one row only.
+/// prefix. Each name is in one row only.
 inline constexpr OpKindRow kOpKindRows[] = {
     {OpKind::kConvolution,
      "conv1d conv2d conv3d convolution _convolution _convolution_mode conv_tbc "

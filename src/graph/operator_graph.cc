@@ -1,7 +1,7 @@
 // Data flow of a graph.
 //
 // An operator that writes in place makes a new value in the storage that it
-// writes, so following values is enough as long as everybody reads the new
+// writes, so following values is enough as long as all readers read the new
 // value. A reader may also hold an older view of the same storage: a buffer is
 // made, a slice of it is filled, then the buffer itself is read. Therefore the
 // last in-place writer of a storage is also a source of everything read from

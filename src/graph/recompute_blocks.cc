@@ -1,11 +1,11 @@
 // Activation checkpointing as a change of the graph.
 //
-// Done here and not while tracing, it serves every format: of a module path in
-// each operator all of them tell, and a TorchScript function or an ONNX file
+// Done here and not while tracing, it serves every format: all of them state a
+// module path for each operator, and a TorchScript function or an ONNX file
 // has no module that could be called again. What it cannot know is what a
-// block's Python code would do beside its operators. The interpreter of
+// block's Python code would do apart from its operators. The interpreter of
 // torch.export's files runs checkpoints that a file has (frontends/exported/
-// checkpoint.cc); tests/program/recompute_test.cc holds the two together.
+// checkpoint.cc); tests/program/recompute_test.cc compares the two.
 
 #include "src/graph/recompute_blocks.h"
 
@@ -28,7 +28,7 @@ using Kind = MemoryEvent::Kind;
 
 constexpr int kMostLevels = 3;
 
-/// Writes the graph anew, with its blocks computed again.
+/// Rewrites the graph with its blocks computed again.
 class Rewriter {
  public:
   Rewriter(const OperatorGraph& graph, const RecomputePlan& plan, NodeId first)
@@ -155,7 +155,7 @@ class Rewriter {
               added, builder_);
   }
 
-  /// The value in the storage that stands for its own now.
+  /// The value in the storage that now replaces its own.
   ValueId MapValue(ValueId id) {
     const Value& value = graph_.value(id);
     const StorageId storage = storage_of_[IndexOf(value.storage)];
@@ -202,7 +202,7 @@ class Rewriter {
     Restore(values);
   }
 
-  /// A storage in the place of `storage`, which is returned.
+  /// Adds a storage to be used instead of `storage`, which is returned.
   StorageId Copy(StorageId storage) {
     storage_of_[IndexOf(storage)] = builder_.AddStorage(
         graph_.storage(storage).bytes, TensorRole::kBackwardTemporary);
@@ -242,7 +242,7 @@ class Rewriter {
   std::vector<ValueId> value_of_;             ///< By value of the graph.
   std::vector<StorageId> storage_of_;         ///< By storage of the graph.
   std::vector<NodeId> death_;                 ///< By storage of the graph.
-  std::vector<std::vector<StorageId>> late_;  ///< By node: who dies after it.
+  std::vector<std::vector<StorageId>> late_;  ///< By node: dead after it.
   std::unordered_set<std::string> names_;
 };
 
@@ -257,7 +257,7 @@ std::int64_t PeakOfLiveBytes(const OperatorGraph& graph) {
   return peak;
 }
 
-/// Empty where there is nothing to compute again.
+/// Empty if there is nothing to compute again.
 std::optional<OperatorGraph> Recomputed(const OperatorGraph& graph,
                                         const BlockOf& block_of, NodeId first) {
   const RecomputePlan plan = PlanRecomputation(graph, block_of);

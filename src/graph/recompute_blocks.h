@@ -7,7 +7,7 @@
 
 namespace foretell {
 
-/// What `RecomputeBlocks` takes for "the blocks that save most".
+/// Stands for "the blocks that save most" in calls of `RecomputeBlocks`.
 inline constexpr std::string_view kAutomaticBlocks = "auto";
 
 /// The training step of `graph` with activation checkpointing, as
@@ -15,7 +15,7 @@ inline constexpr std::string_view kAutomaticBlocks = "auto";
 /// a block saves for its backward pass dies within its forward pass, what it
 /// was called with lives until its backward pass is over, and its operators run
 /// again, in Phase::kBackward, before the first that reads what is gone; those
-/// behind the last one whose result is needed do not.
+/// after the last one whose result is needed do not.
 ///
 /// A block is a run of operators in one module. `blocks` is the path of such
 /// modules from the network's root with "*" for any one name in it, "blocks.*"
@@ -24,7 +24,7 @@ inline constexpr std::string_view kAutomaticBlocks = "auto";
 ///
 /// Nodes before `first` are those of an earlier step, of which the result has
 /// the memory events alone. Throws Error(kInvalidArgument) where no block has
-/// anything to compute again, with the paths that there are.
+/// anything to compute again, with the paths that exist.
 OperatorGraph RecomputeBlocks(const OperatorGraph& graph,
                               const std::string& blocks, NodeId first = 0);
 

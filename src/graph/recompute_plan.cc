@@ -1,5 +1,5 @@
 // What a block saves is what its forward pass made, no other forward operator
-// looks at and the backward pass still has. A block's results are none of it:
+// reads and the backward pass still has. A block's results are not included:
 // they are what the next block is called with.
 
 #include "src/graph/recompute_plan.h"

@@ -24,7 +24,7 @@ std::span<const MemoryEvent> EventsOf(const OperatorGraph& graph, NodeId node) {
   return {found.begin(), found.end()};
 }
 
-/// What of the last run stands for what of the previous one.
+/// Which parts of the last run correspond to which of the previous one.
 struct Partners {
   Ids values;    ///< By those of the previous run.
   Ids storages;  ///< Likewise.
@@ -132,8 +132,8 @@ class Repeater {
   }
 
  private:
-  /// While a run is added, what the previous run has made stands for what the
-  /// one before has.
+  /// While a run is added, what the previous run made replaces what the one
+  /// before it made.
   void AddRun(const std::string& suffix) {
     const Ids before = storages_;
     for (const auto& [previous, last] : partners_.values) {

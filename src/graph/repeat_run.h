@@ -14,13 +14,13 @@ struct RepeatedRun {
   NodeId end = kNone;
 };
 
-/// `graph` with the last run `times` more, behind it: what a batch of gradient
-/// accumulation is after the second one. A further run stands to the one before
-/// it as the last to the previous one: it reads the same sources, and ends what
-/// that left alive. Ids of storages stay.
+/// `graph` with its last run repeated `times` more: what a batch of gradient
+/// accumulation is after the second one. A further run relates to the one
+/// before it as the last to the previous one: it reads the same sources, and
+/// frees what that left alive. Ids of storages do not change.
 ///
-/// Empty where the two runs differ, or leave more alive each time. Takes time
-/// and memory in proportion to the result.
+/// Empty if the two runs differ, or leave more alive each time. Costs time and
+/// memory in proportion to the result.
 std::optional<OperatorGraph> RepeatRun(const OperatorGraph& graph,
                                        const RepeatedRun& run, int times);
 

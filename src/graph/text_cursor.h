@@ -10,13 +10,13 @@ namespace foretell {
 
 /// Reads the lexical elements of the text form from left to right.
 ///
-/// Blanks and comments ("#" to the end of the line) stand between elements;
-/// line ends too, while a bracket that was opened by `Open` is not closed.
+/// Blanks and comments ("#" to the end of the line) separate elements; line
+/// ends too, while a bracket that was opened by `Open` is not closed.
 /// Every method that reads throws Error(kCorrupt) with
 /// `origin:line:column: expected …, found …`.
 class TextCursor {
  public:
-  /// `watch`, where there is one, is called every 64 KiB of text.
+  /// `watch`, if given, is called every 64 KiB of text.
   TextCursor(std::string_view text, std::string_view origin,
              const std::function<void()>& watch = {});
 

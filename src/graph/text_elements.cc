@@ -12,8 +12,8 @@ namespace {
 
 using Number = std::variant<std::int64_t, double>;
 
-/// Far beyond any operator's list, and any tensor's dimensions: what one element
-/// of a text takes stays small beside the text.
+/// Far beyond any operator's list, and any tensor's dimensions: the memory of
+/// one element of a text stays small compared with the text.
 constexpr std::size_t kMostNumbers = std::size_t{1} << 20;
 constexpr std::size_t kMostDimensions = 1000;
 

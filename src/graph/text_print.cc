@@ -148,7 +148,7 @@ class Printer {
     return preferred_[index] != kNone ? preferred_[index] : first_[index];
   }
 
-  /// Lets aliases name the first input in each storage, or none of them again.
+  /// Lets aliases name the first input in each storage, or no input any more.
   void Prefer(const Node& node, bool begins) {
     for (auto i = node.inputs.rbegin(); i != node.inputs.rend(); ++i) {
       const auto storage = static_cast<std::size_t>(graph_.value(*i).storage);
@@ -156,7 +156,7 @@ class Printer {
     }
   }
 
-  /// " alias %x", or what the type does not say about a new storage.
+  /// " alias %x", or what the type does not show of a new storage.
   void PrintStorage(ValueId id) {
     const Value& value = graph_.value(id);
     const ValueId other = AliasOf(value.storage);

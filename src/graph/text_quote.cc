@@ -21,7 +21,7 @@ bool StandsForItself(char c) {
   return c >= ' ' && c <= '~' && c != '"' && c != '\\';
 }
 
-/// Appends `c` as text between quotes shows it, but for what cannot be printed.
+/// Appends `c` as text in quotes shows it, except what cannot be printed.
 void AppendEscaped(char c, std::string& text) {
   const std::size_t special = kEscaped.find(c);
   if (special == std::string_view::npos) {

@@ -21,7 +21,7 @@ bool RunsUnfolded(const Convolution& convolution, bool half,
                   const TorchVersion& torch);
 
 /// The same for a node, by the type that its graph shows; false for nodes that
-/// are no convolution.
+/// are not a convolution.
 bool RunsUnfolded(const OperatorGraph& graph, const Node& node,
                   const TorchVersion& torch);
 

@@ -43,7 +43,7 @@ void CheckEventIds(const OperatorGraph& graph, std::size_t index) {
   }
 }
 
-/// Advances `stage` by `event`, or says why the event is impossible.
+/// Advances `stage` by `event`; throws Error if the event is impossible.
 void Live(const OperatorGraph& graph, const MemoryEvent& event,
           LifeStage& stage) {
   const bool allocates = event.kind == MemoryEvent::Kind::kAllocate;
@@ -68,7 +68,7 @@ std::optional<std::int64_t> ElementsWithoutZeros(
   return CheckedProduct(shape);
 }
 
-/// A sum of bytes that says what has more than there may be.
+/// A sum of bytes that names what exceeds the limit.
 class Total {
  public:
   void Add(std::int64_t bytes, std::string_view what) {

@@ -23,7 +23,7 @@ void CheckEvents(const OperatorGraph& graph);
 void CheckBytes(const OperatorGraph& graph);
 
 /// Checks the same of the operands and results of one node, each as often as
-/// it stands there.
+/// it occurs there.
 void CheckTraffic(const OperatorGraph& graph, const Node& node);
 
 /// Checks that the MACs of all nodes add up to at most 2^62.

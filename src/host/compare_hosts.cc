@@ -8,7 +8,7 @@
 #include "src/host/measured_host.h"
 
 // One factor for a host: what calls an operator is the same code everywhere,
-// and a CPU that takes twice as long for one takes about twice as long for the
+// and a CPU that needs twice as long for one needs about twice as long for the
 // others. The median over operators is not moved by the few that LibTorch
 // computes by instructions which only some CPUs have.
 

@@ -8,10 +8,10 @@
 namespace foretell::host {
 namespace {
 
-/// Rows and columns of all operands: arithmetic takes next to nothing.
+/// Rows and columns of all operands: arithmetic costs next to nothing.
 constexpr std::int64_t kSize = 4;
 
-/// What every operator reads; each takes what it needs.
+/// What every operator reads; each uses what it needs.
 struct Operands {
   at::Tensor matrix;  ///< [4, 4]
   at::Tensor other;   ///< [4, 4]

@@ -10,24 +10,24 @@ namespace foretell::host {
 /// Hosts by name, a JSON file each in one folder.
 class HostStore {
  public:
-  /// Empty: no folder, which has no hosts and takes none.
+  /// Empty: no folder, so no hosts, and Put throws.
   explicit HostStore(std::string folder) : folder_(std::move(folder)) {}
-  /// The user's: $XDG_CONFIG_HOME/foretell/hosts, where that is no absolute
-  /// path $HOME/.config/foretell/hosts; no folder where neither is set.
+  /// The user's: $XDG_CONFIG_HOME/foretell/hosts, or if that is not an absolute
+  /// path $HOME/.config/foretell/hosts; no folder if neither is set.
   static HostStore OfUser();
 
-  /// Writes a host under its name, in place of one that had it, and makes the
-  /// folder where there is none. Returns the path. Throws what CheckHostName
+  /// Writes a host under its name, replacing one that had it, and makes the
+  /// folder if it does not exist. Returns the path. Throws what CheckHostName
   /// does, Error(kNotFound) without a folder, and Error(kIo) that names what
   /// cannot be written.
   std::string Put(const MeasuredHost& host) const;
 
-  /// The host of this name; where `name` has a '/' or ends in ".json", the one
-  /// in that file. Throws Error(kNotFound) that lists the names there are, and
-  /// what HostFromJson does.
+  /// The host of this name; if `name` has a '/' or ends in ".json", the one in
+  /// that file. Throws Error(kNotFound) that lists the known names, and what
+  /// HostFromJson does.
   MeasuredHost Find(const std::string& name) const;
 
-  /// Names of all files, sorted; none where there is no folder.
+  /// Names of all files, sorted; empty without a folder.
   std::vector<std::string> Names() const;
 
  private:

@@ -12,8 +12,8 @@ namespace foretell::host {
 
 /// What `foretell host` finds out about a machine.
 struct MeasuredHost {
-  HostSpec spec;            ///< Its name is empty while nobody gave it one.
-  std::string cpu;          ///< Model; empty where a file does not say.
+  HostSpec spec;            ///< Its name is empty until one is given.
+  std::string cpu;          ///< Model; empty if a file does not state it.
   std::string libtorch;     ///< Version of the operators.
   std::string measured_at;  ///< UTC, "2026-01-31T12:00:00Z".
   std::string source;       ///< Where the factor is from.
@@ -38,7 +38,7 @@ HostSpec CompareHosts(std::span<const ProbeTime> probes,
 /// The time of the same call among the probes of `host`; null without one.
 const ProbeTime* FindProbe(const MeasuredHost& host, const ProbeTime& call);
 
-/// Throws Error(kInvalidArgument) for what is no name of a host: 1 to 64
+/// Throws Error(kInvalidArgument) unless `name` is valid for a host: 1 to 64
 /// letters, digits, '.', '_' and '-', the first a letter or a digit; "python"
 /// and "cpp" mean something else.
 void CheckHostName(std::string_view name);

@@ -14,7 +14,7 @@ constexpr double kJoulesPerMillijoule = 1e-3;
 constexpr std::size_t kWhole =
     static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
-/// Asks NVML, or passes on why there is none.
+/// Asks NVML, or passes on why it is not available.
 template <typename T>
 Reading<T> Ask(const Reading<NvmlDevice>& nvml,
                Reading<T> (NvmlDevice::*question)() const) {
@@ -50,7 +50,7 @@ AcceleratorBackend::AcceleratorBackend(c10::Device device,
                                        const std::string& uuid,
                                        const std::string& nvml_library)
     : device_(device),
-      // The default flag would make events that cannot tell the time.
+      // The default flag would make events without timing.
       begin_(device.type(), c10::EventFlag::BACKEND_DEFAULT),
       end_(device.type(), c10::EventFlag::BACKEND_DEFAULT),
       driver_(AskCudaDriver(device.index())),

@@ -30,8 +30,8 @@ class PeakBytes final : public StorageListener {
 
 /// The host's processor: wall clock, counted storages, RAPL. Counts what the
 /// thread that made it allocates, which is where LibTorch makes all tensors of
-/// a run on the CPU; scratch memory that kernels take from malloc only shows in
-/// the peak of the resident set.
+/// a run on the CPU; scratch memory that kernels allocate by malloc only shows
+/// in the peak of the resident set.
 class CpuBackend final : public DeviceBackend {
  public:
   /// `powercap_folder` as in MeasureOptions.

@@ -31,13 +31,13 @@ class DeviceBackend {
   /// Hardware and driver; software flags come from LibTorch.
   virtual void Describe(MeasureEnvironment& environment,
                         std::vector<MeasureNote>& notes) = 0;
-  /// The device's energy meter, living as long as this object, or why there is
+  /// The device's energy meter, living as long as this object, or why it has
   /// none.
   virtual Reading<EnergyCounter*> Energy() = 0;
 };
 
 /// Starts the device that `request` names. Throws Error(kInvalidArgument) for a
-/// name of no device, Error(kNotFound) for one that is not here, and what
+/// name that is not a device's, Error(kNotFound) for an absent one, and what
 /// LibTorch throws when it does not start.
 std::unique_ptr<DeviceBackend> StartDevice(const MeasureRequest& request);
 

@@ -7,18 +7,18 @@
 //
 // The choice: work runs back to back, and a window begins and ends at moments
 // at which the counter was just seen to move. With E and N the energy and the
-// runs between both moments, a run takes E / N joules; what is left is the
+// runs between both moments, a run costs E / N joules; what is left is the
 // uncertainty of one look at each end, at most 1 / steps of the result. A
 // window is full once it is long enough (min_window_s) *and* holds enough
 // steps. A run longer than a step hides steps; how many went by then follows
 // from the length of a step, which an idle window shows before any work. That
-// window also yields the idle draw, which is stored beside and never
+// window also yields the idle draw, which is stored separately and never
 // subtracted.
 //
 // A sensor that looks at a quarter of each step meets the same part of a run
 // again and again when both periods are alike. So every further window begins
 // at another phase: the work pauses for a further share of a step. The spread
-// over the windows says how much that mattered.
+// over the windows shows how much that mattered.
 //
 // Rejected: power readings times latency. NVML's power is a moving average over
 // up to a second, and sampling it misses peaks.
@@ -49,7 +49,7 @@ struct Edge {
   std::int64_t moves = 0;
 };
 
-/// What a window takes.
+/// Bounds of a window.
 struct WindowBounds {
   double min_s = 0;
   std::int64_t min_steps = 1;  ///< Steps of the counter.

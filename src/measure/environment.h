@@ -7,13 +7,13 @@
 
 namespace foretell::measure {
 
-/// Sets LibTorch's flags and threads as `request` wants them: TF32 in
+/// Sets LibTorch's flags and threads as `request` needs them: TF32 in
 /// convolutions stays on, PyTorch's default; TF32 in matrix
 /// products only for Precision::kTf32; cuDNN neither searches (benchmark) nor
 /// is bound to deterministic algorithms.
 void PrepareLibTorch(const MeasureRequest& request);
 
-/// Hardware, driver and LibTorch as they are now; how `run` says that the
+/// Hardware, driver and LibTorch as they are now, and from `run` how the
 /// network runs.
 MeasureEnvironment ReadEnvironment(DeviceBackend& device, const Run& run,
                                    std::vector<MeasureNote>& notes);

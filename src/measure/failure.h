@@ -14,7 +14,7 @@ struct Failure {
 };
 Failure Classify(const std::exception& error);
 
-/// As Classify, from the message alone; kFailed when it says nothing special.
+/// As Classify, from the message alone; kFailed if it fits no other status.
 MeasureStatus StatusOfMessage(const std::string& message);
 
 }  // namespace foretell::measure

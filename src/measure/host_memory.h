@@ -5,7 +5,7 @@
 namespace foretell::measure {
 
 /// Most bytes of host memory that this process had resident, as
-/// PeakResidentBytesOf has it.
+/// PeakResidentBytesOf reports.
 std::int64_t PeakResidentBytes();
 
 }  // namespace foretell::measure

@@ -42,7 +42,7 @@ Measurement Echo(const MeasureRequest& request) {
   return result;
 }
 
-/// What a batch is when nobody named one; empty without such an input.
+/// The batch if the request names none; empty without such an input.
 std::optional<std::int64_t> LeadingDimension(
     const std::vector<BoundInput>& inputs) {
   for (const BoundInput& input : inputs) {

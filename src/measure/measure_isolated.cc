@@ -32,7 +32,7 @@ void ShowDevice(const std::string& name) {
   }
 }
 
-/// The file's first bytes; nothing of a network of the zoo, and of no file.
+/// The file's first bytes; empty for a network of the zoo, or without a file.
 std::string StartOf(const std::string& model) {
   try {
     return FirstBytes(OpenModelFile(model), 4);

@@ -17,9 +17,9 @@ std::string NvmlLibraryPath(const std::string& option);
 
 /// One GPU or MIG instance as NVIDIA's management library sees it.
 ///
-/// Every question may go unanswered: the library may be old, the instance may
-/// not support it, a container may not allow it. The reason then says which
-/// function failed and what it said.
+/// Every query may fail: the library may be old, the instance may not support
+/// it, a container may not allow it. The reason then names the function that
+/// failed and its error.
 class NvmlDevice {
  public:
   /// The device with the UUID "GPU-…" or "MIG-…". Opens and initialises the
@@ -30,7 +30,7 @@ class NvmlDevice {
   Reading<std::string> Driver() const;
   Reading<std::string> Name() const;
   Reading<bool> IsMig() const;
-  /// Bytes in use on the whole device, by anybody.
+  /// Bytes in use on the whole device, by all processes.
   Reading<std::int64_t> UsedBytes() const;
   /// Bytes that the process `pid` holds on the device.
   Reading<std::int64_t> ProcessBytes(int pid) const;

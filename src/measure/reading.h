@@ -22,7 +22,7 @@ struct Reading {
   bool has_value() const { return value.has_value(); }
 };
 
-/// The value of `reading`; where there is none, a note why `what` is missing.
+/// The value of `reading`; without one, adds a note why `what` is missing.
 template <typename T>
 std::optional<T> ValueOrNote(const Reading<T>& reading, const char* what,
                              std::vector<MeasureNote>& notes) {

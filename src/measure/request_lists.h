@@ -14,11 +14,11 @@ struct RequestLists {
   std::vector<std::string> devices;
   std::vector<Mode> modes;
   std::vector<Precision> precisions;
-  std::vector<std::int64_t> batches;  ///< Empty: as `base` says.
+  std::vector<std::int64_t> batches;  ///< Empty: that of `base`.
 };
 
 /// `base` at every combination of `lists`; models change slowest, batches
-/// fastest. None where one of the first four lists is empty.
+/// fastest. Empty if one of the first four lists is empty.
 std::vector<MeasureRequest> RequestsOf(const MeasureRequest& base,
                                        const RequestLists& lists);
 

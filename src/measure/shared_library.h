@@ -11,10 +11,10 @@ namespace foretell::measure {
 /// GPU has none. Stays loaded: drivers do not like to be unloaded.
 class SharedLibrary {
  public:
-  /// The loader's reason when there is no such library.
+  /// The loader's reason if there is no such library.
   static Reading<SharedLibrary> Open(const std::string& path);
 
-  /// The function `name`, or nullptr when this library has none. Requires that
+  /// The function `name`, or nullptr if this library lacks it. Requires that
   /// `Function` is its type in C.
   template <typename Function>
   Function* Find(const char* name) const {

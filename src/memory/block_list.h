@@ -12,7 +12,7 @@ using BlockId = std::int32_t;
 /// Blocks of segments, linked to their neighbours by index: what both
 /// allocators cut and merge. `Block` has address, bytes, requested, previous
 /// and next; -1 is no neighbour. Which blocks are free, and in which order they
-/// are looked for, is the allocator's matter.
+/// are searched, is up to the allocator.
 template <typename Block>
 class BlockList {
  public:

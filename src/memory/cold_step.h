@@ -15,7 +15,7 @@ struct ColdStep {
   bool fits = true;
 };
 
-/// Replays the very first step that a process takes: parameters, buffers and
+/// Replays the very first step that a process runs: parameters, buffers and
 /// inputs, the forward pass and the backward pass. Optimizer state, which is
 /// made after that step's peak, and the optimizer itself are left out; so is
 /// what an earlier step left behind. The context of `options` is not used.

@@ -9,7 +9,7 @@
 // A pass before the first step, as a summary of the network runs it.
 //
 // GPUMemNet's rows of convolutional networks were measured after
-// torchsummary.summary (cnn.py at c4c6aa8), which nothing in the table says.
+// torchsummary.summary (cnn.py at c4c6aa8), which the table does not state.
 // Autograd keeps all activations of its two samples until the pass is over,
 // and the segments that they leave behind serve no tensor of a larger batch:
 // about 2 / batch of the activations on top. Without it, simulated networks

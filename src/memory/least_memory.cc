@@ -12,16 +12,16 @@
 #include "src/memory/schedule.h"
 #include "src/memory/workspace.h"
 
-// How little memory a step can do with.
+// The least memory in which a step runs.
 //
 // An allocator at its limit gives entirely free segments back before it
-// refuses, and PyTorch takes an algorithm without workspace where one does not
-// fit, so a step runs in less than it would take. How much less follows from no
+// refuses, and PyTorch uses an algorithm without workspace where one does not
+// fit, so a step runs in less than it would use. How much less follows from no
 // formula: which segments are free at a request depends on how they were cut
 // before. So the step is replayed under limits between the live bytes of what
 // it must have, below which nothing helps, and the segments of a run without
 // limit. Segments are multiples of 2 MiB, hence so are the limits that differ.
-// Halving takes a dozen replays.
+// Halving needs a dozen replays.
 
 namespace foretell {
 namespace {

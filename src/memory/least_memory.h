@@ -12,7 +12,7 @@ namespace foretell::memory {
 std::int64_t ContextBytes(const OperatorGraph& graph,
                           const MemoryOptions& options);
 
-/// What the handles of cuBLAS take of it, in MiB.
+/// What cuBLAS's handles use of it, in MiB.
 double CublasHandlesMib(const OperatorGraph& graph,
                         const MemoryOptions& options);
 

@@ -7,8 +7,8 @@
 
 namespace foretell::memory {
 
-/// Bytes that NCCL takes of a GPU for the exchanges of the step; 0 where there
-/// are none, and without NVLink, where data go through the host's memory. GPUs
+/// Bytes that NCCL uses of a GPU for the exchanges of the step; 0 if it has no
+/// exchanges, and without NVLink, where data go through the host's memory. GPUs
 /// of one machine.
 std::int64_t LinkBufferBytes(const OperatorGraph& graph,
                              const DeviceSpec& device);

@@ -18,7 +18,7 @@ std::int64_t BytesOfRole(const OperatorGraph& graph, TensorRole role) {
   return bytes;
 }
 
-/// Storages of the optimizer that momentum does without: temporaries, and
+/// Storages of the optimizer that momentum does not need: temporaries, and
 /// states beyond one per parameter.
 std::set<StorageId> Needless(const OperatorGraph& graph) {
   std::set<StorageId> needless;

@@ -16,7 +16,7 @@ using memory::BlockId;
 using memory::CachingAllocator;
 using memory::ExpandableAllocator;
 
-/// Stands for a live request without a block: of zero bytes, or optional and
+/// Denotes a live request without a block: of zero bytes, or optional and
 /// refused.
 constexpr BlockId kNoBlock = -1;
 

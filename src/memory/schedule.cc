@@ -15,7 +15,7 @@ namespace {
 
 using Kind = AllocationEvent::Kind;
 
-/// The first product of each thread; kNone where it has none. A handle of cuBLAS
+/// The first product of each thread; kNone if it has none. A cuBLAS handle
 /// belongs to a thread, and autograd runs the backward pass on one of its own.
 struct FirstProducts {
   NodeId main = kNone;
@@ -29,9 +29,8 @@ FirstProducts FirstProductsOf(const OperatorGraph& graph,
       cost::CublasNodes(graph, {.torch = torch});
   for (NodeId id = 0; std::cmp_less(id, multiplies.size()); ++id) {
     if (!multiplies[static_cast<std::size_t>(id)]) continue;
-    NodeId& of_thread = graph.node(id).phase == Phase::kBackward
-                            ? first.autograds
-                            : first.main;
+    NodeId& of_thread =
+        graph.node(id).phase == Phase::kBackward ? first.autograds : first.main;
     if (of_thread == kNone) of_thread = id;
   }
   return first;
@@ -57,7 +56,7 @@ class ScheduleMaker {
   }
 
  private:
-  /// The graph's events stand in the order of their nodes.
+  /// The graph's events are in the order of their nodes.
   std::span<const MemoryEvent> TakeEventsOf(NodeId node) {
     const std::span<const MemoryEvent> rest =
         graph_.events().subspan(next_event_);

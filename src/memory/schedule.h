@@ -37,7 +37,7 @@ std::vector<ScheduledEvent> MakeStepSchedule(const OperatorGraph& graph,
 std::vector<ScheduledEvent> MakeSchedule(const OperatorGraph& graph,
                                          const MemoryOptions& options);
 
-/// How many threads of a step take a handle of cuBLAS: none, one or two.
+/// How many threads of a step use a cuBLAS handle: none, one or two.
 int CountCublasHandles(const OperatorGraph& graph, const TorchVersion& torch);
 
 /// Ids of the workspaces that `schedule` allocates for good: cuBLAS's.
@@ -47,7 +47,7 @@ std::set<std::int64_t> LastingWorkspaces(
 /// Whether a process has it before its first step: parameters, buffers, inputs.
 bool IsSource(TensorRole role);
 
-/// The events as an allocator takes them.
+/// The events as an allocator reads them.
 std::vector<AllocationEvent> AllocationsOf(
     const std::vector<ScheduledEvent>& schedule);
 

@@ -27,17 +27,17 @@ namespace {
 
 using memory::ScheduledEvent;
 
-/// Shares of the moving memory, which is what is reserved beside parameters and
-/// buffers, by which a published peak may lie above and below the simulated
-/// one, the context's own doubt apart. They are quantiles over published
+/// Shares of the moving memory, which is what is reserved apart from parameters
+/// and buffers, by which a published peak may lie above and below the simulated
+/// one, the context's own uncertainty apart. They are quantiles over published
 /// sources, each weighing the same, rounded up: scripts/published/
-/// score_interval.py prints them, and what they hold of a source left out.
+/// score_interval.py prints them, and what they cover of a source left out.
 constexpr double kShareAboveOfInference = 0.36;
 constexpr double kShareAboveOfTraining = 0.23;
 constexpr double kShareBelow = 0.10;
 
-/// Takes the workspaces that were refused out of the account. Each is freed by
-/// the event that follows.
+/// Takes refused workspaces off the account. Each is freed by the event that
+/// follows.
 void DropRefused(const std::vector<std::size_t>& refused,
                  std::vector<ScheduledEvent>& schedule) {
   for (const std::size_t i : refused) {
@@ -85,7 +85,7 @@ std::int64_t PeakWorkspace(const std::vector<ScheduledEvent>& schedule,
   return peak;
 }
 
-/// First tensor of every storage; kNone where there is none.
+/// First tensor of every storage; kNone for a storage without one.
 std::vector<ValueId> FirstValues(const OperatorGraph& graph) {
   std::vector<ValueId> first(graph.storages().size(), kNone);
   for (std::size_t i = 0; i < graph.values().size(); ++i) {

@@ -60,7 +60,7 @@ class WarmUp {
   }
 
   /// Sources and what else outlives the steps; states of the optimizer wait.
-  /// Inference has no other: all that stands before it is its own.
+  /// Inference has no other: all that comes before it is its own.
   void AddStanding() {
     if (!IsTraining()) {
       result_ = start_;

@@ -8,7 +8,7 @@
 namespace foretell::memory {
 
 /// Puts the first step of the process in front of that of `schedule`, as
-/// MakeStepSchedule gives it: what stands before its first operator, the same
+/// MakeStepSchedule gives it: what comes before its first operator, the same
 /// operators and workspaces, then the graph's step. In training the first one
 /// has no optimizer state, which comes before the first operator of the
 /// optimizer. What it leaves behind, gradients and results, is freed where the

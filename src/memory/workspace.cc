@@ -42,14 +42,14 @@
 // same source, whose channels are any number:
 //
 // - Kernels for tensor cores load and store four channels at a time. A side
-//   whose channels are no multiple of four is copied, and padded, in the
+//   whose channels are not a multiple of four is copied, and padded, in the
 //   forward pass, and the other is not, nor either to at most 32 channels.
 // - Where the gradient of the input is computed the weight is copied twice: it
 //   is turned around, too.
 // - The 2.25 are a Winograd transform in a kernel of its own: 4 x 4 outputs of
 //   a 3 x 3 window are 6 x 6 products, 36 numbers in place of 16. Timm's
 //   networks, which had no part in it, agree; but their stems of 32 to 64
-//   channels do not, and the generated networks leave open whether those take
+//   channels do not, and the generated networks do not show whether those use
 //   it (docs/memory.md).
 //
 // On Hopper they were measured one convolution at a time (cuDNN 9.19 on an
@@ -59,9 +59,9 @@
 // bytes that those of a class took in all, over 32 MiB each.
 //
 // With channels innermost already (channels_last), nothing is left to copy: on
-// an H200 (datasets/labels) dense convolutions of more than 16 MiB took 0.5 % of
-// their tensors' bytes forward and 2.7 % backward, pointwise ones 0.2 % and 15 %.
-// Grouped ones and stems keep their copies there. Other devices were not
+// an H200 (datasets/labels) dense convolutions of more than 16 MiB used 0.5 %
+// of their tensors' bytes forward and 2.7 % backward, pointwise ones 0.2 % and
+// 15 %. Grouped ones and stems keep their copies there. Other devices were not
 // measured so; the cause is the same.
 
 namespace foretell {
@@ -210,7 +210,7 @@ const WorkspaceRule& RowOf(std::span<const WorkspaceRule> rules,
   });
 }
 
-/// Patches that do not overlap are no stem there.
+/// Patches that do not overlap do not count as a stem there.
 WorkspaceRule RuleOnHopper(const Convolution& convolution) {
   ConvolutionClass found = Classify(convolution);
   if (found == ConvolutionClass::kStem &&
@@ -218,8 +218,7 @@ WorkspaceRule RuleOnHopper(const Convolution& convolution) {
     found = ConvolutionClass::kDense;
   }
   WorkspaceRule rule = RowOf(kHopperRules, found, convolution.input->dtype);
-  if (found == ConvolutionClass::kPointwise &&
-      !AllAre(convolution.stride, 1)) {
+  if (found == ConvolutionClass::kPointwise && !AllAre(convolution.stride, 1)) {
     rule.forward = Each(0.5);
     rule.input_gradient = rule.weight_gradient = Each(1);
   }
@@ -238,7 +237,7 @@ WorkspaceRule RuleOf(const Convolution& convolution, const DeviceSpec& device) {
 }
 
 /// Of images that lie with their channels innermost: whether the kernels for
-/// tensor cores find them as they want them.
+/// tensor cores find them in the layout that they need.
 bool RunsInPlace(const Convolution& convolution) {
   switch (Classify(convolution)) {
     case ConvolutionClass::kUnitStride3x3:

@@ -15,7 +15,7 @@ namespace foretell::memory {
 /// convolutions and recurrent layers, cells aside.
 bool UsesCudnn(const Node& node);
 
-/// What decides the algorithm that cuDNN takes.
+/// What decides the algorithm that cuDNN uses.
 enum class ConvolutionClass {
   kStem,  ///< Dense, of at most four channels: the first layer.
   kUnitStride3x3,
@@ -34,12 +34,12 @@ struct ConvolutionFacts {
   std::int64_t weight_bytes = 0;
 };
 
-/// Empty for a node that is no convolution.
+/// Empty for a node that is not a convolution.
 std::optional<ConvolutionFacts> ConvolutionFactsOf(const OperatorGraph& graph,
                                                    const Node& node);
 
-/// Scratch memory of one pass of a node: taken once the node's output `output`
-/// has been allocated, freed before the next output is.
+/// Scratch memory of one pass of a node: allocated once the node's output
+/// `output` has been, freed before the next output is allocated.
 struct WorkspaceBlock {
   std::size_t output = 0;
   std::int64_t bytes = 0;  ///< Above 0.

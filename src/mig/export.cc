@@ -1,6 +1,6 @@
 // Files for the tools that make and hand out MIG instances.
 //
-// mig-parted (github.com/NVIDIA/mig-parted, configuration version v1) takes
+// mig-parted (github.com/NVIDIA/mig-parted, configuration version v1) reads
 // the number of instances per profile and device and tries the orders of
 // creation itself. The Kubernetes device plugin with the strategy "mixed"
 // offers every profile as a resource of its own.
@@ -49,7 +49,7 @@ std::string DeviceEntry(int device,
 /// Of a DNS label.
 constexpr std::size_t kMaxLabel = 63;
 
-/// `label` with "-2", "-3", … where it was taken before.
+/// `label`, with "-2", "-3", … if it was used before.
 std::string NotTaken(const std::string& label, std::set<std::string>* taken) {
   std::string name = label;
   for (int i = 2; !taken->insert(name).second; ++i) {

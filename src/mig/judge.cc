@@ -65,7 +65,7 @@ void RefuseShared(const Demand& demand, const MigProfile& profile) {
                      demand.gpus, profile.name));
 }
 
-/// What `demand` says of `profile`; nothing where it knows memory alone.
+/// The entry of `demand` for `profile`; empty if it knows memory alone.
 SliceDemand OnSlice(const Demand& demand, const MigProfile& profile) {
   for (const SliceDemand& slice : demand.slices) {
     if (slice.profile == profile.name) return slice;

@@ -8,7 +8,7 @@
 
 namespace foretell::mig {
 
-/// What the instances placed so far take of a device.
+/// What the instances placed so far use of a device.
 ///
 /// The rules of placement live here alone: slots must not overlap, compute
 /// slices must not run out, and one instance at most has media extensions.

@@ -2,11 +2,11 @@
 //
 // Jobs are taken by decreasing need and each goes to the first device whose
 // jobs, together with it, still have a valid layout; a new device is opened
-// when there is none. As every subset of jobs that share a device can share
+// if there is none. As every subset of jobs that share a device can share
 // it, one device is packed whenever it can be: the search is exact there. For
 // several devices it is a heuristic (bin packing is NP-hard), so a lower bound
 // comes with it. Where jobs are left over, the smallest are tried first too,
-// and the order that places more of them is taken: the largest job may be in
+// and the order that places more of them is used: the largest job may be in
 // the way of all others. Feasibility depends only on how many jobs of which
 // profile set a device holds, and few such multisets exist, so answers are
 // remembered.
@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::size_t kMaxJobs = 10'000;
 
-/// Least that an instance for a job takes of a device.
+/// Least that an instance for a job uses of a device.
 struct Need {
   int compute_slices = 0;
   int memory_slots = 0;
@@ -170,7 +170,7 @@ class FirstFit {
   }
 
  private:
-  /// Finds a device for a candidate; false when there is no room.
+  /// Finds a device for a candidate; false if there is no room.
   bool Add(std::size_t candidate) {
     for (Bin& bin : bins_) {
       if (TryAdd(candidate, &bin)) return true;

@@ -6,7 +6,7 @@
 // slot on. A choice is to start an instance for one of the jobs at the slot,
 // or to leave the slot free. Jobs with equal profile sets are interchangeable,
 // so of such a group only the first one not placed yet is tried, which keeps
-// the number of states to the product of (group size + 1). A device takes as
+// the number of states to the product of (group size + 1). A device holds as
 // many jobs as it has compute slices, seven, so a greedy rule would save
 // nothing and would miss layouts: 3g.20gb first-fitted to slot 0 forbids a
 // later 4g.20gb, which may only start there.
@@ -153,7 +153,7 @@ class Search {
 
 std::optional<DeviceAssignment> PackDevice(const DeviceSpec& device,
                                            std::span<const ProfileSet> jobs) {
-  // Every instance takes a compute slice at least.
+  // Every instance uses at least one compute slice.
   if (jobs.size() > static_cast<std::size_t>(device.compute_slices)) {
     return std::nullopt;
   }

@@ -9,7 +9,7 @@
 
 namespace foretell::mig {
 
-/// Indices of the profiles that a job may take, ascending.
+/// Indices of the profiles that a job may use, ascending.
 using ProfileSet = std::vector<int>;
 
 /// Where the jobs of one device go.
@@ -20,9 +20,9 @@ struct DeviceAssignment {
 };
 
 /// The valid layout that gives every job an instance of its own with the
-/// fewest compute slices, then the fewest memory slots; empty when there is
-/// none. Exact. Equal sets should stand side by side: their jobs are then
-/// recognised as interchangeable.
+/// fewest compute slices, then the fewest memory slots; empty if there is
+/// none. Exact. Equal sets should be adjacent: their jobs are then recognised
+/// as interchangeable.
 ///
 /// Cost: at most 2^jobs x slots x slices states, far fewer with equal sets.
 std::optional<DeviceAssignment> PackDevice(const DeviceSpec& device,

@@ -6,8 +6,8 @@
 
 namespace foretell::mig {
 
-/// The job that "ranker=3500" describes: a name, which may hold signs of its
-/// own, and memory above 0, in MiB where no unit stands ("ranker=9GB"). Throws
+/// The job that "ranker=3500" describes: a name, which may itself contain "=",
+/// and memory above 0, in MiB without a unit ("ranker=9GB"). Throws
 /// Error(kInvalidArgument) for other texts.
 Job ParseJob(const std::string& text);
 

@@ -48,7 +48,7 @@ void ChooseByMemory(const DeviceSpec& device, Recommendation* result) {
   NameTightProfile(result);
 }
 
-/// Says so when the chosen profile does not hold the upper bound.
+/// Adds a remark if the chosen profile does not hold the upper bound.
 void NameDoubts(Recommendation* result) {
   for (const Verdict& verdict : result->profiles) {
     if (verdict.profile != result->profile || verdict.fits) continue;

@@ -14,8 +14,8 @@
 //     dt_i = Σ_j de_ij,   ds_j = Σ_i de_ij,   dz_j = Σ_i w_ij g_i.
 //
 // The first sum runs over the incoming rows, the other two over the outgoing
-// ones, so each output is written by one thread. Elsewhere than on the CPU the
-// same is said with ATen's operators on an edge list.
+// ones, so each output is written by one thread. On other devices than the CPU
+// the same is done with ATen's operators on an edge list.
 
 #include "src/network/attention.h"
 

@@ -41,7 +41,7 @@ struct CheckpointTarget {
   bool operator==(const CheckpointTarget&) const = default;
 };
 
-/// What a checkpoint says of itself.
+/// What a checkpoint states about itself.
 struct CheckpointInfo {
   int feature_version = 0;       ///< kFeatureVersion it was trained with.
   std::string foretell_version;  ///< That wrote it.
@@ -60,7 +60,7 @@ struct CheckpointInfo {
   std::optional<double> far_distance;
 };
 
-/// A network with all that it takes to use it, or to go on training it.
+/// A network with all that is needed to use it, or to go on training it.
 struct Checkpoint {
   CheckpointInfo info;
   std::map<std::string, StoredTensor> weights;  ///< By parameter.

@@ -120,7 +120,7 @@ InputRecipe ReadRecipe(JsonObject object) {
   return recipe;
 }
 
-/// Takes a note of schema 1 out of the others; `otherwise` where it is missing.
+/// Removes a note of schema 1 from the others; `otherwise` if it is missing.
 template <typename Parse>
 auto TakeNote(CheckpointInfo& info, const char* key, const char* otherwise,
               Parse parse, const std::string& origin) {
@@ -135,7 +135,7 @@ auto TakeNote(CheckpointInfo& info, const char* key, const char* otherwise,
   return *value;
 }
 
-/// The recipe of schema 1: columns by name, the prior beside them, the network
+/// The recipe of schema 1: columns by name, the prior next to them, the network
 /// for the terms, and the rest among the notes.
 InputRecipe RecipeOfSchema1(JsonObject& object, CheckpointInfo& info,
                             const std::string& origin) {

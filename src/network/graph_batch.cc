@@ -1,8 +1,8 @@
 // Graphs of different sizes in one batch, without padding and without sorting
 // at every step.
 //
-// All nodes stand one after the other in one matrix; `graph_begin` says where
-// each graph starts. The edges stand twice, both times in compressed rows
+// All nodes are one after the other in one matrix; `graph_begin` states where
+// each graph starts. The edges are stored twice, both times in compressed rows
 // (CSR): once by consumer, so that a layer sums the neighbours of a node by
 // reading one short run of ids, and once by producer, which is the transposed
 // matrix that the gradient needs. Forward and backward thus both write every

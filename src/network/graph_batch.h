@@ -11,13 +11,13 @@
 
 namespace foretell::learned {
 
-/// Graphs put one after the other in flat arrays, as every network takes them.
+/// Graphs put one after the other in flat arrays, as every network reads them.
 /// All tensors are on one device; N nodes, E edges and B graphs in all.
 struct GraphBatch {
   /// float32 [N, node features]: those of GraphFeatures, then node_columns.
   at::Tensor nodes;
-  /// float32 [N]: each node's share in the prior of its graph; undefined where
-  /// the inputs have none.
+  /// float32 [N]: each node's share in the prior of its graph; undefined if the
+  /// inputs have none.
   at::Tensor shares;
   NeighbourLists incoming;  ///< Producers of every node.
   NeighbourLists outgoing;  ///< Consumers; the same edges turned round.

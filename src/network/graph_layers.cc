@@ -20,7 +20,7 @@ Layer MakeLayer(std::int64_t inputs, std::int64_t outputs) {
   return std::make_shared<Type>(inputs, outputs);
 }
 
-// What tells one kind of layer from another.
+// What distinguishes the kinds of layers.
 struct LayerRow {
   LayerKind kind;
   Layer (*make_layer)(std::int64_t inputs, std::int64_t outputs);

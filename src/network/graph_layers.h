@@ -109,7 +109,7 @@ class NodeLayer : public GraphLayer {
 std::shared_ptr<GraphLayer> MakeGraphLayer(LayerKind kind, std::int64_t inputs,
                                            std::int64_t outputs);
 
-/// What the layers of a kind take from their neighbours.
+/// How the layers of a kind aggregate their neighbours.
 Aggregation AggregationFor(LayerKind kind, const GraphBatch& batch);
 
 /// float32 [outputs, inputs], normal with deviation gain · √(2 / inputs).

@@ -7,7 +7,7 @@
 //     × 3    h = dropout(ReLU(W h + b))                       [B, hidden]
 //     y      W h + b                                          [B, outputs]
 //
-// With the pooling "prior" the head stands before the sum. A latency is a sum
+// With the pooling "prior" the head comes before the sum. A latency is a sum
 // over operators, and an analytic model knows each one's share s of it; what is
 // to be learned is by which factor each share is wrong:
 //
@@ -29,7 +29,7 @@
 // twice as large still has twice the sum, which a division by √N or N would
 // take away. All weights follow He's rule, the last layer at a tenth of it: an
 // untrained network answers about 0, which in a space of scaled logarithms is
-// the mean of the labels, and beside an analytic prior is the prior itself.
+// the mean of the labels, and with an analytic prior is the prior itself.
 // PyTorch's own default (uniform, deviation 1 / √(3 fan-in)) shrinks a signal
 // by 0.4 per ReLU layer, to a hundredth after six.
 
@@ -56,7 +56,7 @@ constexpr double kSumPoolingScale = 1.0 / 128;
 constexpr double kLastLayerGain = 0.1;
 /// Largest |log| of a node's correction with the pooling "prior".
 constexpr double kLargestCorrection = 3;
-/// Below every share that matters; a graph without kernels has none at all.
+/// Below every share that matters; a graph without kernels has no shares.
 constexpr double kLeastSum = 1e-20;
 
 /// Parameters are named "graph.<layer>.…" (counted through all blocks),

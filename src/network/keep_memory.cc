@@ -11,7 +11,7 @@ namespace foretell::learned {
 void KeepFreedMemory() {
 #if defined(__GLIBC__)
   constexpr int kMib = 1 << 20;
-  mallopt(M_MMAP_THRESHOLD, 32 * kMib);  // The most that glibc takes.
+  mallopt(M_MMAP_THRESHOLD, 32 * kMib);  // The most that glibc accepts.
   mallopt(M_TRIM_THRESHOLD, 2047 * kMib);
   mallopt(M_TOP_PAD, 64 * kMib);
 #endif

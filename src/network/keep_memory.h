@@ -7,7 +7,7 @@ namespace foretell::learned {
 ///
 /// A training step allocates and frees the same activations every time. By
 /// default glibc returns blocks of megabytes at once, and the system clears and
-/// maps every page anew: a tenth to a sixth of a step on the CPU. Afterwards
+/// maps every page again: a tenth to a sixth of a step on the CPU. Afterwards
 /// the process keeps its peak. Does nothing with another C library.
 void KeepFreedMemory();
 

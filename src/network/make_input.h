@@ -14,7 +14,7 @@
 
 namespace foretell::learned {
 
-/// A graph as networks take it, but for the columns: what the recipe asks for,
+/// A graph as input of networks, without the columns: what the recipe asks for,
 /// the rest empty.
 struct NetworkInput {
   GraphFeatures features;
@@ -22,7 +22,7 @@ struct NetworkInput {
   TermTable terms;
 };
 
-/// Where MakeInput takes a graph from. Only what a recipe asks for is read.
+/// Where MakeInput gets a graph from. Only what a recipe asks for is read.
 class GraphSource {
  public:
   virtual ~GraphSource() = default;

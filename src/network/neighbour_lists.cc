@@ -24,8 +24,8 @@ namespace {
 using Ends = std::span<const std::int64_t>;
 
 // Compressed rows of the edges, by the end that `key` names.
-NeighbourLists MakeLists(std::span<const EdgeList> graphs, Ends EdgeList::* key,
-                         Ends EdgeList::* other) {
+NeighbourLists MakeLists(std::span<const EdgeList> graphs, Ends EdgeList::*key,
+                         Ends EdgeList::*other) {
   std::int64_t nodes = 0;
   std::int64_t edges = 0;
   for (const EdgeList& graph : graphs) {

@@ -27,8 +27,8 @@ struct NetworkOptions {
   /// Corrections of the sum that are averaged, in term networks; 0: the
   /// sum itself is the prediction.
   std::int64_t heads = 3;
-  /// Networks alike but for their random numbers that learn side by side and of
-  /// which the mean is the prediction.
+  /// Networks that differ only in their random numbers and learn side by side;
+  /// their mean is the prediction.
   std::int64_t members = 1;
 };
 
@@ -49,22 +49,22 @@ class Network : public torch::nn::Module {
   /// elements in training mode only. Throws Error(kInvalidArgument) for a batch
   /// with other numbers of features than the options'.
   virtual at::Tensor forward(const GraphBatch& batch) = 0;
-  /// The same with whatever else is to be near the targets.
+  /// The same with anything else that should be near the targets.
   virtual TrainingOutput TrainingForward(const GraphBatch& batch) {
     const at::Tensor output = forward(batch);
     return {output, {output}};
   }
 
-  /// Numbers that are to have mean 0 and deviation 1 over the graphs that are
-  /// learned from, [num_graphs, k]; undefined where there are none.
+  /// Numbers that should have mean 0 and deviation 1 over the graphs that are
+  /// learned from, [num_graphs, k]; undefined without such numbers.
   virtual at::Tensor InputsToScale(const GraphBatch& /*batch*/) { return {}; }
   /// Scales them from now on: (x - mean) / deviation, [k] each, deviations
   /// above 0. Part of the weights.
   virtual void SetInputScale(const at::Tensor& /*mean*/,
                              const at::Tensor& /*deviation*/) {}
   /// How far graphs are from those learned from: root mean square of the scaled
-  /// inputs, [num_graphs], about 1 for graphs like them. Undefined where there
-  /// are none.
+  /// inputs, [num_graphs], about 1 for graphs like them. Undefined without
+  /// scaled inputs.
   virtual at::Tensor InputDistance(const GraphBatch& /*batch*/) { return {}; }
 
  private:

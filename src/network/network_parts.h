@@ -24,7 +24,7 @@ class DenseLayer : public torch::nn::Module {
 };
 
 /// Throws Error(kInvalidArgument) unless `batch` has the widths of `options`.
-/// `node` says what the batch's nodes are: "node", "term".
+/// `node` names what the batch's nodes are: "node", "term".
 void CheckWidths(const NetworkOptions& options, const GraphBatch& batch,
                  std::string_view node);
 

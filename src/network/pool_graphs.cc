@@ -77,7 +77,7 @@ void SpreadSum(const at::Tensor& gradient, const at::Tensor& graph_begin,
   });
 }
 
-// The maximum and the row it stands in; the first such row.
+// The maximum and the row it is in; the first such row.
 template <typename T>
 void TakeLargest(const at::Tensor& x, const at::Tensor& graph_begin,
                  const at::Tensor& out, const at::Tensor& argmax) {

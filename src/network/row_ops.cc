@@ -1,7 +1,7 @@
 #include "src/network/row_ops.h"
 
 // One function, several instruction sets. The start-up choice runs before
-// AddressSanitizer is ready, so such builds take the plain version.
+// AddressSanitizer is ready, so such builds use the plain version.
 #if defined(__SANITIZE_ADDRESS__)
 #define FORETELL_SANITIZED 1
 #elif defined(__has_feature)

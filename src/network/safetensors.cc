@@ -136,7 +136,7 @@ void ReadMetadata(const Json& entry, const std::string& origin,
   }
 }
 
-/// Takes every tensor's bytes, which must cover `data` exactly.
+/// Reads every tensor's bytes, which must cover `data` exactly.
 void ReadData(std::vector<Extent> extents, std::string_view data,
               const std::string& origin, SafeTensors& content) {
   std::ranges::sort(extents, {}, [](const Extent& extent) {

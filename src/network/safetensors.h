@@ -29,9 +29,9 @@ struct SafeTensors {
 /// Bytes per element of a safetensors type; 0 for one that is not known.
 std::int64_t BytesPerElement(std::string_view dtype);
 
-/// The file's bytes. Equal content gives equal bytes: tensors stand in the
-/// order of their names. Throws Error(kInternal) for a tensor whose bytes do
-/// not fit its type and shape.
+/// The file's bytes. Equal content gives equal bytes: tensors are in the order
+/// of their names. Throws Error(kInternal) for a tensor whose bytes do not fit
+/// its type and shape.
 std::string SerializeSafeTensors(const SafeTensors& content);
 
 /// Reads the bytes of a file; `origin` names it in errors.

@@ -7,7 +7,7 @@
 
 namespace foretell::learned {
 
-/// What a sealed file holds, by the key of its metadata that says the rest.
+/// What a sealed file holds, by the key of its metadata that has the rest.
 struct SealedKind {
   const char* key;
   const char* name;  ///< In errors.
@@ -25,7 +25,7 @@ std::string SerializeSealed(SafeTensors content);
 
 /// Reads such bytes, of a file that is of `kind`; `origin` names it in errors.
 /// Throws what ParseSafeTensors throws, and Error(kCorrupt) for a file of
-/// another kind, of none, or with another hash.
+/// another or no kind, or with another hash.
 SafeTensors ParseSealed(std::string_view bytes, const SealedKind& kind,
                         const std::string& origin);
 

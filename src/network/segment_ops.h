@@ -49,10 +49,10 @@ at::Tensor AggregateBesideSelf(const at::Tensor& x,
 at::Tensor PoolGraphs(const at::Tensor& x, const at::Tensor& graph_begin,
                       Pooling pooling);
 
-/// Dropout(ReLU(x)) in the place of `x`, which must not be a leaf that needs a
-/// gradient; elements are kept with probability 1 - `probability` and then
-/// scaled by its inverse. On the CPU the elements depend on one draw from the
-/// default generator and not on the number of threads. Pass 0 outside training.
+/// Dropout(ReLU(x)) in place: `x` is overwritten and must not be a leaf that
+/// needs a gradient; elements are kept with probability 1 - `probability` and
+/// then scaled by its inverse. On the CPU the elements depend on one draw from
+/// the default generator, not on the thread count. Pass 0 outside training.
 at::Tensor ReluDropout(at::Tensor x, double probability);
 
 }  // namespace foretell::learned

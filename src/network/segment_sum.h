@@ -21,7 +21,7 @@ struct Rows {
 /// null counts as 1; without `own.data` its term is absent. A row without
 /// neighbours sums to 0. `out` overlaps none of the inputs.
 ///
-/// No LibTorch type stands here: plain `nvcc` and a plain compiler read it.
+/// No LibTorch type is used here: plain `nvcc` and a plain compiler read it.
 template <typename T>
 struct SegmentSum {
   std::int64_t num_rows = 0;

@@ -27,11 +27,11 @@
 //     r      w SiLU(W dropout(SiLU(W s + b)) + b) + b            [B]
 //     y      log T + r
 //
-// Several such heads, alike but for their random numbers, are averaged.
+// Several such heads, which differ only in their random numbers, are averaged.
 //
 // s is scaled to mean 0 and deviation 1 over the graphs that are learned from,
-// as it is before anything has been learned. That matters most for classes with
-// a small share: without it the heads hardly use them, and correct nothing.
+// with its values before any training. That matters most for classes with a
+// small share: without it the heads hardly use them, and correct nothing.
 //
 // Both stages learn at once: the loss is that of log T plus those of the heads,
 // and no gradient goes from a head into T, so that stage 1 stays the best

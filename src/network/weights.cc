@@ -37,8 +37,8 @@ std::vector<std::pair<std::string, at::Tensor>> TensorsOf(
   throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", origin, what));
 }
 
-/// Most of a network are square matrices: one per layer but the first at least;
-/// in a term network also one per head.
+/// Most of a network are square matrices: at least one per layer except the
+/// first; in a term network also one per head.
 std::int64_t CountMemberLayers(const NetworkOptions& options) {
   const std::int64_t graph = options.graph_blocks * options.layers_per_block;
   const std::optional<TermSet>& terms = options.kind.terms;

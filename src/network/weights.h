@@ -28,7 +28,7 @@ void LoadWeights(const std::map<std::string, StoredTensor>& weights,
                  const std::string& origin, torch::nn::Module& network);
 
 /// The network that `options` describe with these weights, set to evaluation.
-/// Sizes that the weights cannot fill are refused before memory is taken.
+/// Sizes that the weights cannot fill are refused before memory is allocated.
 std::shared_ptr<Network> RestoreNetwork(
     const NetworkOptions& options,
     const std::map<std::string, StoredTensor>& weights,

@@ -69,7 +69,7 @@ std::string Escaped(std::string_view text) {
   return escaped;
 }
 
-/// JSON that ends no <script>: "<" may stand in its strings alone.
+/// JSON that ends no <script>: "<" can only occur in its strings.
 std::string ScriptData(const nlohmann::ordered_json& document) {
   std::string text;
   for (const char c : DumpJson(document, kOneLine)) {
@@ -82,7 +82,7 @@ std::string ScriptData(const nlohmann::ordered_json& document) {
   return text;
 }
 
-/// What stands for `{{name}}` in the template.
+/// What replaces `{{name}}` in the template.
 struct Part {
   std::string_view name;
   std::string text;

@@ -22,8 +22,8 @@ enum class PageView {
 };
 
 /// A page that shows `document` and loads nothing from elsewhere: style, charts
-/// (src/page/libraries) and data stand in it, half a megabyte beside the data.
-/// Names in the document stay text, whatever they hold.
+/// (src/page/libraries) and data are in it, half a megabyte in addition to the
+/// data. Names in the document stay text, whatever they hold.
 std::string HtmlPage(PageView view, std::string_view title,
                      const nlohmann::ordered_json& document);
 

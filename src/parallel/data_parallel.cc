@@ -22,7 +22,7 @@
 // the first GPU before the forward pass, those of one type in one piece.
 //
 // ZeroRedundancyOptimizer gives every GPU the parameters that it steps, largest
-// first to whom has least; each is sent to all others afterwards.
+// first to the one that has least; each is sent to all others afterwards.
 
 namespace foretell::parallel {
 namespace {

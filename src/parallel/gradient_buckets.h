@@ -15,8 +15,8 @@ struct GradientBucket {
 
 /// Buckets as c10d's Reducer rebuilds them after the first backward pass
 /// (torch/csrc/distributed/c10d/reducer.cpp, 2.13): gradients of one type in
-/// the order in which they are ready; a bucket is full once it holds 1 MiB, all
-/// but the first 25 MiB.
+/// the order in which they are ready; the first bucket is full once it holds
+/// 1 MiB, all others 25 MiB.
 std::vector<GradientBucket> MakeBuckets(const OperatorGraph& graph,
                                         const StepFacts& facts);
 

@@ -14,7 +14,7 @@ struct ProductForm {
   std::string_view target;
   std::size_t factor;
   std::size_t matrix;
-  std::size_t bias;  ///< kNoOperand: it has none.
+  std::size_t bias;  ///< kNoOperand: without.
   bool is_out_by_in;
 };
 
@@ -24,7 +24,7 @@ constexpr ProductForm kForms[] = {{"linear", 0, 1, 2, true},
                                   {"mm", 0, 1, kNoOperand, false},
                                   {"matmul", 0, 1, kNoOperand, false}};
 
-/// What leaves a matrix what it is, but for its type and who is turned.
+/// Operators that keep a matrix, except for its type and orientation.
 constexpr std::string_view kSameMatrix[] = {"t",     "transpose", "permute",
                                             "to",    "_to_copy",  "detach",
                                             "alias", "clone",     "contiguous"};

@@ -15,7 +15,7 @@ struct LayerProduct {
   ValueId factor = kNone;   ///< Input, or the result's gradient.
   ValueId matrix = kNone;   ///< The weight as the product reads it.
   ValueId product = kNone;  ///< Result, or the input's gradient.
-  ValueId bias = kNone;     ///< kNone: none is added.
+  ValueId bias = kNone;     ///< kNone: no bias.
   bool is_gradient = false;
   /// The matrix is [features out, features in], as of nn.Linear; else it is
   /// turned.
@@ -29,9 +29,9 @@ class LayerProducts {
   LayerProducts(const OperatorGraph& graph, const StepFacts& facts);
 
   const std::vector<LayerProduct>& all() const { return products_; }
-  /// By node; null: it is none.
+  /// By node; null if it is not one.
   const LayerProduct* Of(NodeId node) const;
-  /// Whose weight the tensor is; kNone: of no layer.
+  /// The weight that the tensor holds; kNone: of no layer.
   ParameterIndex WeightIn(ValueId value) const;
 
  private:

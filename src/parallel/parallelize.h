@@ -13,7 +13,7 @@ struct TrainedParameter {
   StorageId gradient = kNone;
 };
 
-/// The step of `graph` as the first of `spec.gpus` GPUs takes it, with
+/// The step of `graph` as the first of `spec.gpus` GPUs runs it, with
 /// what they exchange as nodes of OpKind::kCollective (src/graph/collective.h)
 /// and the buffers that this needs; docs/parallel.md has the rules. The step of
 /// kOneGpu is the graph itself.

@@ -16,7 +16,7 @@ class ShardSizes {
 
   /// The whole parameter.
   const TensorType& TypeOf(ParameterIndex index) const;
-  /// The rows of the first GPU; a scalar is everybody's.
+  /// The rows of the first GPU; every GPU has a scalar whole.
   TensorType ShardType(ParameterIndex index) const;
   /// Of all GPUs' rows, padded to as many as the first has. Throws
   /// Error(kInvalidArgument) beyond what a graph may have.

@@ -9,8 +9,8 @@
 
 namespace foretell::parallel {
 
-/// The step of kFsdp and kZero2, written anew: sharded_step.cc has when things
-/// happen, sharded_parameters.cc and sharded_gradients.cc what does.
+/// Rewrites the step for kFsdp and kZero2: sharded_step.cc has when things
+/// happen, sharded_parameters.cc and sharded_gradients.cc what happens.
 class ShardedStep final : public StepRewriter {
  public:
   ShardedStep(const OperatorGraph& graph, const ParallelSpec& spec,
@@ -19,7 +19,7 @@ class ShardedStep final : public StepRewriter {
  private:
   /// What a unit has of its own at the moment.
   struct UnitState {
-    StorageId buffer = kNone;  ///< What was gathered; kNone: nothing is.
+    StorageId buffer = kNone;  ///< What was gathered; kNone: nothing.
     ValueId gathered = kNone;
     bool is_whole = false;
     bool is_done = false;  ///< With its backward pass.
@@ -45,7 +45,7 @@ class ShardedStep final : public StepRewriter {
   /// The root's parameters are there; the last unit's are asked for.
   void BeginNetworkBackward();
   /// Asks for the unit before the one at `place` of the forward order; the root
-  /// stands first there and has its parameters.
+  /// is first there and has its parameters.
   void Prefetch(std::size_t place);
   void BeginBackward(std::size_t i);
 
@@ -66,7 +66,7 @@ class ShardedStep final : public StepRewriter {
   ValueId Pack(std::size_t i, const std::vector<ParameterIndex>& trained);
   void Scatter(std::size_t i, const std::vector<ParameterIndex>& trained,
                ValueId packed);
-  /// What autograd did not tell of is done now, the root first; the optimizer
+  /// Ends the units that autograd did not report, the root first; the optimizer
   /// reads shards from here on.
   void EndAll();
   /// @}

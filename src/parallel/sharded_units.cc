@@ -40,9 +40,9 @@ class UnitSearch {
  private:
   ShardedUnit& Unit(UnitIndex index) { return found_.units[IndexOf(index)]; }
 
-  /// The block of the node's module; where its path is in none, as formats that
-  /// leave out containers or all of it have it, that of the first parameter
-  /// which it reads.
+  /// The block of the node's module; if its path is in no block, as in formats
+  /// that leave out containers or the whole path, that of the first parameter
+  /// that it reads.
   std::string PathOf(const Node& node) const {
     std::string path = block_of_(node.scope);
     if (!path.empty()) return path;
@@ -134,7 +134,7 @@ class UnitSearch {
     }
   }
 
-  /// Values that depend on anything that is trained, and units that take one.
+  /// Values that depend on anything that is trained, and units that read one.
   void FindInputs() {
     std::vector<bool> varies(graph_.storages().size(), false);
     for (const Parameter& parameter : facts_.parameters) {

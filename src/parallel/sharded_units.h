@@ -16,8 +16,8 @@ struct ShardedUnit {
   NodeId last_forward = kNone;
   NodeId first_backward = kNone;
   NodeId last_backward = kNone;
-  /// Whether autograd tells when its backward pass is over: by the gradient of
-  /// what it was called with.
+  /// Whether autograd reports when its backward pass is over: by the gradient
+  /// of what it was called with.
   bool inputs_need_gradients = false;
 
   /// For labels: the path, or "root".

@@ -30,7 +30,7 @@ std::optional<std::vector<std::size_t>> OrderOf(const Node& node,
   return order;
 }
 
-/// Tensors beside each other in a dimension that only one side has: `inner` is
+/// Tensors next to each other in a dimension that only one side has: `inner` is
 /// without it.
 bool FollowSelected(const Node& node, bool is_added, SplitBoard& board) {
   const Values& outer = is_added ? node.outputs : node.inputs;
@@ -55,7 +55,7 @@ bool FollowSelected(const Node& node, bool is_added, SplitBoard& board) {
 }
 
 /// The dimension of a table along which pieces of shape `found` are looked up;
-/// empty where shapes leave several, or none.
+/// empty if shapes leave several, or none.
 std::optional<std::int32_t> IndexedDim(const Shape& table, const Shape& index,
                                        const Shape& found) {
   std::optional<std::int32_t> along;

@@ -23,7 +23,7 @@ inline std::int32_t RankOf(const SplitBoard& board, ValueId id) {
   return static_cast<std::int32_t>(board.ShapeOf(id).size());
 }
 
-/// Size of a dimension; 1 where the tensor has no such.
+/// Size of a dimension; 1 if the tensor has no such dimension.
 inline std::int64_t ExtentOf(const SplitBoard& board, ValueId id,
                              std::int32_t dim) {
   const Shape& shape = board.ShapeOf(id);
@@ -31,7 +31,7 @@ inline std::int64_t ExtentOf(const SplitBoard& board, ValueId id,
   return place < shape.size() ? shape[place] : 1;
 }
 
-/// The dimension that an attribute says of the tensor `id`, as splits count.
+/// The dimension of the tensor `id` that an attribute names, as splits count.
 inline std::optional<std::int32_t> SplitDimOf(const SplitBoard& board,
                                               const Node& node,
                                               std::string_view name, ValueId id,
@@ -60,8 +60,8 @@ bool FollowGather(const Node& node, SplitBoard& board);
 /// An operand several times over: runs stay what they are.
 bool FollowRepeat(const Node& node, SplitBoard& board);
 /// Rows of a table by one tensor of indices, read or written: what is shared is
-/// another dimension. A node does not say along which dimension it looks up, so
-/// shapes have to.
+/// another dimension. A node does not state along which dimension it looks up,
+/// so the shapes decide.
 bool FollowIndex(const Node& node, SplitBoard& board);
 /// @}
 

@@ -14,7 +14,7 @@ namespace foretell::parallel {
 namespace {
 
 /// Demands the split at the same place from the end of all `values`; a length
-/// of 1 there is everybody's.
+/// of 1 there is whole on every GPU.
 bool DemandAligned(const Values& values, std::int32_t from_end,
                    std::int64_t period, std::int64_t extent,
                    SplitBoard& board) {
@@ -138,8 +138,8 @@ bool FollowNorm(const Node& node, SplitBoard& board) {
   return true;
 }
 
-/// Products of matrices that are no layer's: GPUs share products or rows or
-/// columns, and none the sums.
+/// Products of matrices that belong to no layer: GPUs share products or rows or
+/// columns, but not the sums.
 bool FollowProduct(const Node& node, SplitBoard& board) {
   if (node.inputs.size() != 2) return false;
   const ValueId left = node.inputs[0];
@@ -200,7 +200,7 @@ bool FollowHeads(const Node& node, SplitBoard& board) {
   return true;
 }
 
-/// Constants: of the operand they take no element.
+/// Constants: they read no element of the operand.
 bool FollowNothing(const Node& /*node*/, SplitBoard& /*board*/) { return true; }
 
 using Rule = bool (*)(const Node&, SplitBoard&);

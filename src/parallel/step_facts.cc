@@ -7,7 +7,7 @@
 namespace foretell::parallel {
 namespace {
 
-/// Storages stand for one parameter where an operator of the optimizer reads or
+/// Storages belong to one parameter if an operator of the optimizer reads or
 /// writes them at the same place of its lists: twice over the operators is
 /// enough, since each state meets the gradient.
 constexpr int kRounds = 3;

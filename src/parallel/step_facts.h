@@ -9,7 +9,7 @@
 
 namespace foretell::parallel {
 
-/// Index of a parameter; kNone: none.
+/// Index of a parameter; kNone: no parameter.
 using ParameterIndex = std::int32_t;
 
 /// A parameter of the step.

@@ -17,9 +17,9 @@ constexpr std::size_t IndexOf(std::int32_t id) {
   return static_cast<std::size_t>(id);
 }
 
-/// Writes a step anew, node by node and event by event, and lets a plan put in
-/// what several GPUs do beside it. Storages that live before the first node
-/// only, what an earlier step left, are left out.
+/// Rewrites a step, node by node and event by event, and lets a plan insert
+/// what several GPUs do in addition. Storages that live only before the first
+/// node, what an earlier step left, are left out.
 class StepRewriter {
  public:
   StepRewriter(const OperatorGraph& graph, const ParallelSpec& spec);
@@ -48,7 +48,7 @@ class StepRewriter {
   virtual void BeforeNode(NodeId /*id*/) {}
   /// After the node's events.
   virtual void AfterNode(NodeId /*id*/) {}
-  /// Bytes of a storage on one GPU; empty: the plan has none of it.
+  /// Bytes of a storage on one GPU; empty: the plan has no part of it.
   virtual std::optional<std::int64_t> BytesOf(StorageId id) const;
   /// What one GPU has of a tensor.
   virtual TensorType TypeOf(ValueId id) const;
@@ -70,12 +70,12 @@ class StepRewriter {
   const ParallelSpec& spec() const { return spec_; }
   GraphBuilder& builder() { return builder_; }
   NodeId Current() const { return builder_.num_nodes() - 1; }
-  /// The storage in the new graph; kNone where it has none.
+  /// The storage in the new graph; kNone if it is absent there.
   StorageId StorageNow(StorageId id) const { return storage_of_[IndexOf(id)]; }
   void SetStorage(StorageId id, StorageId now) {
     storage_of_[IndexOf(id)] = now;
   }
-  /// What stands for a tensor of the graph now, made known as a source if it is
+  /// What now replaces a tensor of the graph, made known as a source if it is
   /// new.
   ValueId ValueNow(ValueId id);
   void SetValue(ValueId id, ValueId now) { value_of_[IndexOf(id)] = now; }
@@ -95,8 +95,8 @@ class StepRewriter {
   std::vector<ValueId> AddCollective(std::string_view target,
                                      std::int64_t bytes, Added added);
 
-  /// Adds up all GPUs' parts of `id` into a tensor of its own, for which `id`
-  /// then stands.
+  /// Adds up all GPUs' parts of `id` into a tensor of its own, which then
+  /// replaces `id`.
   void AddUp(ValueId id);
 
  private:

@@ -9,15 +9,15 @@
 #include "src/parallel/step_rewriter.h"
 #include "src/parallel/vocabulary.h"
 
-// Tensor parallelism as Megatron-LM has it, by PyTorch's parallelize_module
-// with ColwiseParallel and RowwiseParallel: all GPUs take the same batch, and
+// Tensor parallelism as in Megatron-LM, by PyTorch's parallelize_module with
+// ColwiseParallel and RowwiseParallel: all GPUs get the same batch, and
 // each computes a part of the features between a layer that is shared by
 // columns and one that is shared by rows.
 //
 // The result of a layer by rows is a sum over GPUs, and so is the gradient of
 // the input of a layer by columns: both are added up at once, into a tensor of
-// its own, as c10d's functional all_reduce has it. A bias behind a layer by
-// rows is added by the first GPU, within its product.
+// its own, as by c10d's functional all_reduce. A bias after a layer by rows is
+// added by the first GPU, within its product.
 
 namespace foretell::parallel {
 namespace {
@@ -138,7 +138,7 @@ class SharedStep final : public StepRewriter {
     }
   }
 
-  /// Whether what the operator takes for itself is a part too.
+  /// Whether what the operator allocates for itself is a part too.
   bool SharesWork(const Node& node) const {
     return std::ranges::any_of(node.outputs, [this](ValueId id) {
       return splits_[IndexOf(id)].has_value();
@@ -173,8 +173,8 @@ class SharedStep final : public StepRewriter {
     if (node.phase == Phase::kOptimizer) CopyParts(node);
   }
 
-  /// An operator of the optimizer that writes a part takes it of operands that
-  /// are whole, by copies for itself.
+  /// An operator of the optimizer that writes a part reads that part of whole
+  /// operands, by copies for itself.
   void CopyParts(const Node& node) {
     const std::size_t width = node.outputs.size();
     for (std::size_t i = 0; width > 0 && i < node.inputs.size(); ++i) {

@@ -39,7 +39,7 @@ bool IsLookUpOfTable(const Node& node) {
          !node.outputs.empty();
 }
 
-/// The parameter whose storage `id` is in, itself; kNone: it is none.
+/// The parameter in whose own storage `id` is; kNone if there is none.
 ParameterIndex ParameterAt(const OperatorGraph& graph, const StepFacts& facts,
                            ValueId id) {
   const StorageId storage = graph.value(id).storage;
@@ -105,7 +105,7 @@ class Borders final : public StepRewriter {
                vocabulary_.table;
   }
 
-  /// The head's product that the node is; null: it is none.
+  /// The head's product that the node is; null if it is not one.
   const LayerProduct* HeadOf(NodeId id) const {
     const LayerProduct* layer = products_.Of(id);
     return layer != nullptr && vocabulary_.IsHead(layer->weight) ? layer
@@ -256,7 +256,7 @@ class Borders final : public StepRewriter {
         value.type.Bytes(), like.role, like.label + ".part");
   }
 
-  /// The part stands for the whole, which goes; views of it that were there
+  /// The part replaces the whole, which is freed; views of it that were there
   /// before are views of the part.
   void TakeOwnPart(ValueId id, const Node& node) {
     const ValueId copy = CopyPart(id, node);

@@ -21,7 +21,7 @@ struct Vocabulary {
   bool IsHead(ParameterIndex weight) const;
 };
 
-/// Layers for which `is_whole` is false are no heads.
+/// Layers for which `is_whole` is false are not heads.
 Vocabulary FindVocabulary(const OperatorGraph& graph, const StepFacts& facts,
                           const LayerProducts& products,
                           const std::vector<bool>& is_whole);

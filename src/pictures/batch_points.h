@@ -11,7 +11,7 @@
 
 namespace foretell::pictures {
 
-/// What one step takes at a batch size.
+/// What one step costs at a batch size.
 struct BatchPoint {
   std::int64_t batch = 0;
   Prediction prediction;

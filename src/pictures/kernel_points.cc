@@ -24,8 +24,8 @@ double OperationsOf(const Kernel& kernel) {
          cost::Real(std::max<std::int64_t>(kernel.element_bytes_out, 1));
 }
 
-/// What the step's operators take beside what their kernels take at full clock:
-/// the same but under a power limit.
+/// Time of the step's operators over the time of their kernels at full clock:
+/// 1 except under a power limit.
 std::vector<double> Stretch(std::span<const Kernel> kernels,
                             const cost::Machine& machine,
                             const CostEstimate& estimate) {

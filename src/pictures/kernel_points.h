@@ -17,14 +17,14 @@ struct KernelPoint {
   cost::Kernel kernel;  ///< Its node is the first that launches it.
   double count = 0;
   /// Of one launch. Two for each multiply-accumulate; a kernel without any is
-  /// taken to compute one per element of its result.
+  /// assumed to compute one per element of its result.
   double operations = 0;
   double bytes = 0;  ///< To and from device memory, of one launch.
   double us = 0;     ///< Time of one launch; see NodeCost::gpu_us.
 };
 
-/// The kernels of the step that `prediction` is of, those that take the most
-/// time in all first. Errors as EstimateCost.
+/// The kernels of the step that `prediction` is of, by their total time in
+/// descending order. Errors as EstimateCost.
 std::vector<KernelPoint> KernelPoints(const OperatorGraph& graph,
                                       const DeviceSpec& device,
                                       const Prediction& prediction);

@@ -43,9 +43,9 @@ struct TimelineLimits {
   std::size_t tensors = 500;
 };
 
-/// Reads the graph's events beside `memory`, which is SimulateMemory of it. At
-/// most limits.moments moments, of equally many operators each, and the largest
-/// limits.tensors of the storages that are alive at one of them.
+/// Reads the graph's events along with `memory`, which is SimulateMemory of it.
+/// At most limits.moments moments, of equally many operators each, and the
+/// largest limits.tensors of the storages that are alive at one of them.
 MemoryTimeline MakeTimeline(const OperatorGraph& graph,
                             const MemoryBreakdown& memory,
                             const TimelineLimits& limits = {});

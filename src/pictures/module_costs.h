@@ -14,7 +14,7 @@ namespace foretell::pictures {
 /// Name of what the optimizer does, which no module does.
 inline constexpr std::string_view kOptimizerModule = "(optimizer)";
 
-/// What a module's own operators take, those of modules within it left out.
+/// What a module's own operators cost, those of modules within it left out.
 struct ModuleCost {
   std::string path;  ///< "blocks.0.conv1"; empty: operators of no module.
   std::int64_t parameters = 0;  ///< Elements; what is shared counts once.

@@ -12,7 +12,7 @@ bool IsConstant(TensorRole role) {
   return role == TensorRole::kParameter || role == TensorRole::kBuffer;
 }
 
-/// "blocks.0" of "blocks.0.weight"; empty for names that are no path.
+/// "blocks.0" of "blocks.0.weight"; empty for names that are not a path.
 std::string PathOfLabel(std::string_view label) {
   const std::size_t dot = label.rfind('.');
   const bool is_path = dot != std::string_view::npos &&
@@ -20,7 +20,7 @@ std::string PathOfLabel(std::string_view label) {
   return is_path ? std::string(label.substr(0, dot)) : "";
 }
 
-/// Modules of parameters and buffers by the scopes of who reads them.
+/// Modules of parameters and buffers by the scopes of their readers.
 std::vector<std::string> ModulesOfConstants(const OperatorGraph& graph) {
   std::vector<std::string> modules(graph.storages().size());
   for (const Node& node : graph.nodes()) {
@@ -42,8 +42,8 @@ std::vector<std::string> ModulesOfConstants(const OperatorGraph& graph) {
   return modules;
 }
 
-/// Whether the file says of any operator in which module it is: those of the
-/// forward pass without one are the network's own then.
+/// Whether the file states the module of any operator: those of the forward
+/// pass without one are then the network's own.
 bool HasPaths(const OperatorGraph& graph) {
   return std::ranges::any_of(graph.nodes(), [](const Node& node) {
     return node.phase == Phase::kForward && !ModulePath(node.scope).empty();

@@ -14,12 +14,12 @@ namespace foretell::pictures {
 /// module.
 std::string ModulePath(std::string_view scope);
 
-/// Module of every operator, empty where there is none. Where others have one,
-/// an operator of the forward pass without a scope is the network's own. Else
+/// Module of every operator, empty without one. If others have a module, an
+/// operator of the forward pass without a scope is the network's own. Otherwise
 /// one without a scope belongs to the module of a parameter that it reads; in
-/// the backward pass else to that of the latest forward operator whose result
-/// it reads; else to that of the operator that made its first operand. Those of
-/// the optimizer have none.
+/// the backward pass, failing that, to that of the latest forward operator
+/// whose result it reads; else to that of the operator that made its first
+/// operand. Those of the optimizer have none.
 std::vector<std::string> ModulesOfNodes(const OperatorGraph& graph);
 
 /// Module of every storage: of parameters and buffers that of the first

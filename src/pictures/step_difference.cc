@@ -91,7 +91,7 @@ Json FiguresOf(const Json& a, const Json& b) {
   return figures;
 }
 
-/// A module in either answer; null where there is none.
+/// A module in either answer; null if one lacks it.
 struct ModulePair {
   Json a;
   Json b;

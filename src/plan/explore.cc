@@ -28,7 +28,7 @@ constexpr double kRounding = 1e-4;
 /// Failed runs in the beginning after which no other will end well.
 constexpr int kMostHopeless = 3;
 
-/// Blocks that may be run; those that were are taken away.
+/// Blocks that may be run; those that were are removed.
 class Candidates {
  public:
   Candidates(const std::vector<surrogate::Axis>& axes, std::uint64_t seed)
@@ -37,7 +37,7 @@ class Candidates {
   bool empty() const { return points_.rows() == 0; }
   const Eigen::MatrixXd& points() const { return points_; }
 
-  /// Takes away all that have at least as many elements.
+  /// Removes all that have at least as many elements.
   void DropFrom(double elements) {
     const Eigen::VectorXd counts = points_.rowwise().prod();
     std::vector<Eigen::Index> rest;
@@ -135,7 +135,7 @@ void SetTerms(Footprint& footprint) {
   footprint.largest_error = fitted.largest_error;
 }
 
-/// The block to run next; none where the ensemble agrees.
+/// The block to run next; empty if the ensemble agrees.
 std::optional<Eigen::Index> NextOf(const ExploreOptions& options,
                                    const Footprint& footprint,
                                    const Candidates& candidates) {

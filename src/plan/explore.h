@@ -14,15 +14,15 @@ namespace foretell::plan {
 struct ExploreOptions {
   std::vector<surrogate::Axis> axes;  ///< Edges that may be run.
   int runs = 12;                      ///< At most, failed ones included.
-  /// Spread of the ensemble, there, at which no further run is taken; share of
+  /// Spread of the ensemble, there, at which no further run is made; share of
   /// 1.
   double wanted_spread = 0.01;
   std::uint64_t seed = 0;
-  /// Told before each run how many are done, and its shape.
+  /// Called before each run with how many are done, and its shape.
   std::function<void(int, const std::vector<std::int64_t>&)> on_run = {};
 };
 
-/// Bytes that a block of a shape takes; throws Error for one that fails.
+/// Bytes that a block of a shape uses; throws Error for one that fails.
 using MeasureBlock =
     std::function<std::int64_t(const std::vector<std::int64_t>&)>;
 

@@ -6,11 +6,11 @@
 #include "src/surrogate/power_sum.h"
 #include "src/surrogate/table.h"
 
-// Footprints are sums of products of edges, each with a coefficient from 0: a
+// Footprints are sums of products of edges, each with a coefficient >= 0: a
 // constant for the process, so much per element, per element of a face or an
 // edge (halos, factors of a matrix product). Families have products of one edge
-// at most, of two, of all, and the squares of edges besides; which of them it
-// is, rows that are left out decide.
+// at most, of two, of all, and also the squares of edges; rows that are left
+// out decide which family it is.
 
 namespace foretell::plan {
 
@@ -22,8 +22,8 @@ struct FittedFootprint {
 };
 
 /// Fits the bytes of blocks (columns are the edges) by every family, the least
-/// squares of relative errors, and takes a further one where it leaves less
-/// than half the error on rows left out one at a time. Requires two rows.
+/// squares of relative errors, and chooses a further one if it leaves less than
+/// half the error on rows left out one at a time. Requires two rows.
 FittedFootprint FitFootprint(const surrogate::Table& runs);
 
 /// All that the rows leave open: each family that is not much worse than the

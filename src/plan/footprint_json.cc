@@ -52,7 +52,7 @@ void ReadRuns(JsonObject& root, Footprint& footprint) {
   }
 }
 
-/// Refuses names in the field `key` that are no axes.
+/// Refuses names in the field `key` that are not axes.
 void RequireAxes(const JsonObject& root, const std::string& key,
                  const std::vector<std::string>& names,
                  const std::vector<std::string>& axes) {
@@ -109,7 +109,7 @@ Footprint FootprintFromJson(std::string_view json, const std::string& origin) {
   footprint.algorithm = root.String("algorithm");
   footprint.dtype = root.Get<std::string>("dtype");
   ReadGeometry(root, footprint);
-  root.Has("formula");  // What it says stands in the terms.
+  root.Has("formula");  // The terms have its content.
   for (JsonObject& term : root.Objects("terms")) {
     footprint.terms.push_back(ReadTerm(term, footprint.axes.size()));
   }

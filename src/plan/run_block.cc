@@ -20,8 +20,8 @@ namespace {
 constexpr std::size_t kMostWords = 300;
 constexpr double kSecondsOfNothing = 60;
 
-/// Refuses what only says ":" to the shell, or nothing at all: each block would
-/// be measured to take what a shell takes.
+/// Refuses a command that is only ":" to the shell, or nothing at all: each
+/// block would be measured as the memory of a shell.
 void RefuseNothing(const std::string& command) {
   std::string words = command;
   for (std::size_t at = words.find(kShapePlace); at != std::string::npos;
@@ -57,14 +57,14 @@ std::string WithShape(std::string command, const std::string& sizes) {
                           words.empty() ? "" : ": ", words));
 }
 
-/// The shell has been killed; what it had started would go on, and take memory
-/// from the next runs. `tree` is of its last moment, the shell first.
+/// The shell has been killed; what it had started would go on, and use memory
+/// that the next runs need. `tree` is of its last moment, the shell first.
 void KillStarted(const std::vector<pid_t>& tree) {
   for (std::size_t i = 1; i < tree.size(); ++i) kill(tree[i], SIGKILL);
 }
 
-/// What the end of a command that takes nothing says: a process that does not
-/// take more cannot be told from this one, whose copy it was.
+/// The peak reported for a command that uses nothing: a process that does not
+/// use more cannot be told from this one, whose copy it was.
 std::int64_t InheritedPeak(const WorkFolder& work) {
   return sandbox::Run({.argv = {"/bin/sh", "-c", ":"},
                        .folder = work.path(),

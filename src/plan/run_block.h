@@ -6,19 +6,19 @@
 
 namespace foretell::plan {
 
-/// Stands for the block in a command: "python algo.py {shape}".
+/// Placeholder of the block in a command: "python algo.py {shape}".
 inline constexpr char kShapePlace[] = "{shape}";
 
-/// Runs `command` by the shell with the sizes in the place of {shape}
-/// ("64,64,64") and answers with the peak resident memory of the largest of the
-/// processes that it starts and waits for: exact where it is more than this
-/// process holds; else, and of those not waited for, as it is looked at every
-/// few milliseconds, so that what is taken in the last ones may be missed.
+/// Runs `command` by the shell with the sizes instead of {shape} ("64,64,64")
+/// and returns the peak resident memory of the largest of the processes that it
+/// starts and waits for: exact if it is more than this process holds; else, and
+/// for those not waited for, sampled every few milliseconds, so that what is
+/// allocated in the last ones may be missed.
 ///
-/// Throws Error(kInvalidArgument) for a command without {shape}, or with no more
-/// than that;
+/// Throws Error(kInvalidArgument) for a command without {shape}, or with
+/// nothing else;
 /// Error(kUnsupported) that quotes the command with its last words, on one
-/// line, where it ends with another status than 0, by a signal or after
+/// line, if it ends with a status other than 0, by a signal or after
 /// `deadline_s`.
 std::int64_t MeasurePeak(const std::string& command,
                          const std::vector<std::int64_t>& shape,

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Far beyond what any row can say, and small enough for exp().
+// Far beyond what any row can show, and small enough for exp().
 constexpr double kLargestLog = 20;
 constexpr double kLargestMib = 1e6;
 constexpr double kLargestRate = 1e30;
@@ -151,7 +151,7 @@ Adaptation AdaptationFromJson(std::string_view json,
   const nlohmann::json document = ParseJson(json, origin);
   JsonObject root(document, origin, "");
   root.RequireSchemaVersion(kAdaptationSchemaVersion);
-  root.Has("format");  // Who chose this reader has looked at it.
+  root.Has("format");  // Already checked by the caller.
   Adaptation adaptation{
       .origin = origin,
       .device = root.String("device"),
@@ -159,7 +159,7 @@ Adaptation AdaptationFromJson(std::string_view json,
       .rows = static_cast<int>(root.Int("rows", 1, kMostRows)),
       .networks = static_cast<int>(root.Int("networks", 1, kMostRows)),
       .host = ReadHost(root.Object("host"))};
-  root.Object("run");  // Its own reader says what is wrong with its fields.
+  root.Object("run");  // Its own reader reports errors in its fields.
   adaptation.run = RunFromJson(document.at("run").dump(), origin + ": run");
   if (root.IsGiven("latency")) ReadLatency(root.Object("latency"), adaptation);
   ReadOthers(root, adaptation);

@@ -42,11 +42,12 @@ class Adviser {
     advice_.unchanged = Simulate(request_.setup);
     for (const RemedyRow& row : RemediesFor(request_, device_)) TryAlone(row);
     SplitBatch();
-    std::ranges::stable_sort(
-        advice_.remedies, [](const Remedy& a, const Remedy& b) {
-          if (a.keeps_numerics != b.keeps_numerics) return a.keeps_numerics;
-          return a.saved_mib > b.saved_mib;
-        });
+    std::ranges::stable_sort(advice_.remedies,
+                             [](const Remedy& a, const Remedy& b) {
+                               if (a.keeps_numerics != b.keeps_numerics)
+                                 return a.keeps_numerics;
+                               return a.saved_mib > b.saved_mib;
+                             });
     if (!advice_.unchanged.fits) FindSmallest();
     SortCombinations();
     return std::move(advice_);

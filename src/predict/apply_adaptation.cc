@@ -28,8 +28,8 @@ std::string NameOf(const HostSpec& host) {
   return host.IsNamed() ? host.name : "without a name";
 }
 
-/// Wider where a row that was left out lay further away than the interval goes;
-/// what the rows say alone where they are enough.
+/// Wider if a row that was left out lay further away than the interval goes;
+/// by the rows alone if they are enough.
 Interval AdaptedInterval(const Figure& figure, const AdaptedFigure& adapted) {
   const auto around = [&figure](double width) {
     return Interval{figure.value * std::exp(-width),

@@ -20,10 +20,10 @@ void RequireSameRun(const std::string& origin, const Run& mine, const Run& run);
 /// one where neither latency nor energy was adapted.
 const HostSpec& HostOf(const Adaptation& adaptation, const HostSpec& asked);
 
-/// Brings the figures of `prediction`, of a network of so many MACs, into line;
-/// their sources and intervals say so. The host factor and the context's
-/// constant are in its estimate already. Slices keep their ratios to the whole
-/// device. Energy follows the latency unless it was learned.
+/// Corrects the figures of `prediction`, of a network of `macs` MACs, and their
+/// sources and intervals. The host factor and the context's constant are in its
+/// estimate already. Slices keep their ratios to the whole device. Energy
+/// follows the latency unless it was learned.
 void ApplyAdaptation(const Adaptation& adaptation, double macs,
                      Prediction& prediction);
 

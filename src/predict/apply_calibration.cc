@@ -39,7 +39,7 @@ std::string_view WithoutFolder(std::string_view name) {
   return slash == std::string_view::npos ? name : name.substr(slash + 1);
 }
 
-/// What stands in `name` in the places of `pattern`; empty: they differ.
+/// What `name` has at the places of `pattern`; empty: they differ.
 std::optional<FactorValues> FieldsOf(std::string_view pattern,
                                      std::string_view name) {
   FactorValues fields;

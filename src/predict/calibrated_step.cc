@@ -32,7 +32,7 @@ CalibratedSize SizeIn(std::span<const ShownStep> runs,
 }
 
 CalibratedRange RangeOf(std::span<const ShownStep> runs,
-                        std::int64_t ShownStep::* count) {
+                        std::int64_t ShownStep::*count) {
   const auto [lowest, highest] = std::ranges::minmax(runs, {}, count);
   return {lowest.*count, highest.*count};
 }

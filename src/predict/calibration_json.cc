@@ -93,9 +93,9 @@ CalibratedSize ReadSize(JsonObject& object, const Calibration& calibration) {
     const bool is_one = std::ranges::count(calibration.factors, size.factor,
                                            &CalibratedFactor::name) > 0;
     if (!is_one) {
-      object.Fail("factor",
-                  fmt::format("is '{}', which is not one of the factors",
-                              size.factor));
+      object.Fail(
+          "factor",
+          fmt::format("is '{}', which is not one of the factors", size.factor));
     }
   }
   object.Finish();
@@ -171,7 +171,7 @@ Calibration CalibrationFromJson(std::string_view json,
       .error_left_out = root.Number("error_left_out", 0, kLargest),
       .largest_error_left_out =
           root.Number("largest_error_left_out", 0, kLargest)};
-  root.Object("run");  // Its own reader says what is wrong with its fields.
+  root.Object("run");  // Its own reader reports errors in its fields.
   calibration.run = RunFromJson(document.at("run").dump(), origin + ": run");
   for (JsonObject& factor : root.Objects("factors")) {
     calibration.factors.push_back(ReadFactor(factor));

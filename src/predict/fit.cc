@@ -60,14 +60,14 @@ struct Bracket {
 
 /// Where a search begins.
 struct Begin {
-  std::int64_t least = 0;  ///< That the model takes.
-  std::int64_t good = 0;   ///< Accepted, the least or larger; 0: none is.
+  std::int64_t least = 0;  ///< That the model accepts.
+  std::int64_t good = 0;   ///< Accepted, the least or larger; 0: none.
 };
 
-/// Asks `fits` for the least of `range` and its doubles until the model takes
-/// one, then for the least that it takes. `refusals` holds the last batch that
-/// was refused below that. Throws what was thrown for the least of `range`
-/// where all are refused.
+/// Asks `fits` for the least of `range` and its doubles until the model accepts
+/// one, then for the least that it accepts. `refusals` holds the last batch
+/// that was refused below that. Throws what was thrown for the least of `range`
+/// if all are refused.
 template <typename Fits>
 Begin FindBegin(const BatchRange& range, const Fits& fits,
                 std::map<std::int64_t, Error>& refusals) {

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kFewestForInterval = 9;
 constexpr double kCoverage = 0.9;
 constexpr std::size_t kFewestNetworks = 3;
-/// Rates that are closer together tell nothing about the exponent.
+/// Rates that are closer together show nothing about the exponent.
 constexpr double kNarrowRates = 1.5;
 
 /// Names of the parts that are left out in turn, one per row.

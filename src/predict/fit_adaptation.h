@@ -12,7 +12,7 @@
 
 namespace foretell {
 
-/// Fewer rows than this say more about themselves than about a machine.
+/// Fewer rows than this show more about themselves than about a machine.
 inline constexpr std::size_t kFewestRows = 5;
 
 /// Hosts for which rows are predicted, as multiples of the host factor that is
@@ -20,7 +20,7 @@ inline constexpr std::size_t kFewestRows = 5;
 /// one is 1.
 std::vector<double> HostFactors();
 
-/// A measured row beside what is predicted of it.
+/// A measured row and what is predicted for it.
 struct PredictedRow {
   std::string network;  ///< Rows of one network are left out together.
   double macs = 0;
@@ -47,13 +47,13 @@ struct AdaptationFit {
   /// Figures whose mean error is larger after than before, for rows that were
   /// left out: the adaptation makes them worse.
   std::vector<Target> worse;
-  std::vector<std::string> warnings;  ///< What the rows cannot tell.
+  std::vector<std::string> warnings;  ///< What the rows cannot show.
 };
 
-/// Fits the figures `targets` to `rows`; `about` says of which device, run and
-/// environment they are, and from which host predictions start. Every figure's
-/// errors are of rows that were left out: network by network, or row by row
-/// where there are fewer than three networks.
+/// Fits the figures `targets` to `rows`; `about` states of which device, run
+/// and environment they are, and from which host predictions start. Every
+/// figure's errors are on rows that were left out: network by network, or row
+/// by row if there are fewer than three networks.
 ///
 /// Latency: the host factor is searched for, on a grid and then between its
 /// points; at each one level and exponent are FitLevelAndExponent's. Memory: a

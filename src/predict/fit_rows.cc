@@ -13,13 +13,13 @@
 //   memory  = M + constant
 //   energy  = E(host) * latency's factor * exp(level of energy)
 //
-// L(host) is what is predicted where the CPU takes `host` times as long: it
-// moves rows that wait for the CPU and no others, which is what tells a slow
-// host from a slow GPU. All parameters are drawn to "no correction", with the
+// L(host) is what is predicted if the CPU needs `host` times as long: it moves
+// rows that wait for the CPU and no others, which distinguishes a slow host
+// from a slow GPU. All parameters are drawn to "no correction", with the
 // standard deviations below, and outliers weigh little: five rows then do not
-// chase their own scatter. Rejected: one factor alone, which says nothing of
+// chase their own scatter. Rejected: one factor alone, which does not describe
 // how the error grows with the rate (docs/accuracy.md), and a factor per
-// operator kind, of which five rows know nothing.
+// operator kind, about which five rows show nothing.
 
 namespace foretell {
 namespace {

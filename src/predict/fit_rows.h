@@ -16,8 +16,8 @@ const std::optional<double>& Measured(const PredictedRow& row, Target target);
 /// Those of `rows` that have the figure.
 Rows With(Target target, const Rows& rows);
 
-/// The corrections of `targets` that `rows` speak for, in the place of those of
-/// `about`. A target that no row has stays as it is there.
+/// The corrections of `targets` fitted to `rows`, instead of those of `about`.
+/// A target that no row has keeps that of `about`.
 Adaptation FitRows(const Rows& rows, std::span<const Target> targets,
                    const Adaptation& about);
 

@@ -11,7 +11,7 @@ bool IsCastAs(Casting casting, const LearnedRequest& request) {
   const Run& run = request.run;
   const std::optional<DType>& cast = request.graph.info().autocast;
   if (casting == Casting::kAutocast) {
-    // Labels are of FP16; tensor cores take BF16 at the same rate, and both
+    // Labels are of FP16; tensor cores run BF16 at the same rate, and both
     // have two bytes.
     return run.autocast;
   }

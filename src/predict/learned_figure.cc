@@ -25,7 +25,7 @@ void Replace(const LearnedFigure& learned, Figure& figure) {
   figure.source = learned.source;
 }
 
-/// Why no network may say that; empty where it may.
+/// Why no network may predict that; empty if it may.
 std::string TooLittle(const LearnedFigure& figure, double least) {
   if (figure.value >= least) return "";
   const std::string_view unit = TargetUnit(figure.target);
@@ -35,7 +35,7 @@ std::string TooLittle(const LearnedFigure& figure, double least) {
       FormatSignificant(figure.value), unit, FormatSignificant(least), unit);
 }
 
-/// A network tells one number.
+/// A network predicts the total only.
 void WarnOfParts(Prediction& prediction) {
   prediction[Target::kMemory].warnings.push_back(fmt::format(
       "memory: its parts are those of the analytic model, which says {} MiB in "

@@ -10,7 +10,7 @@
 
 namespace foretell::learned {
 
-/// What a network says of one graph.
+/// What a network predicts for one graph.
 struct LearnedFigure {
   Target target = Target::kMemory;
   double value = 0;  ///< MiB, ms or J.
@@ -20,7 +20,7 @@ struct LearnedFigure {
   /// has no distance.
   std::optional<double> outside_distance = {};
 
-  /// Says how far the graph is from those learned from; requires a distance.
+  /// States how far the graph is from those learned from; requires a distance.
   std::string FarText() const;
   bool IsOutside() const {
     return source.distance && outside_distance &&
@@ -43,29 +43,29 @@ inline constexpr double kOutsideDeviations = 2;
 FigureSource SourceOf(const CheckpointInfo& info,
                       std::optional<double> distance);
 
-/// Throws Error(kCorrupt) that begins with `origin`, a checkpoint's name, where
-/// the figure or an end of its interval is no number from 1e-6 to 1e9: no step
-/// of a network takes so little or so much.
+/// Throws Error(kCorrupt) that begins with `origin`, a checkpoint's name, if
+/// the figure or an end of its interval is not a number from 1e-6 to 1e9: no
+/// step of a network costs so little or so much.
 void RefuseImplausible(const LearnedFigure& figure, const std::string& origin);
 
-/// Puts the figure in the place of the analytic one, unless it is less than the
-/// step takes by arithmetic alone, or the graph lies outside of what the
-/// network learned: then the analytic one stays, its source says so, and it
-/// gets a warning. True where it was put.
+/// Replaces the analytic figure by `figure`, unless it is less than the step
+/// costs by arithmetic alone, or the graph lies outside of what the network
+/// learned: then the analytic one stays, its source says so, and it gets a
+/// warning. Returns whether it was replaced.
 ///
-/// The one way in for every learned figure: a gate never passes a step by the
-/// word of a network that does not know it.
+/// The one way in for every learned figure: a gate never passes a step because
+/// of a network that does not know it.
 bool TakeFigure(const LearnedFigure& figure, const LearnedRequest& request,
                 Prediction& prediction);
 
-/// Says that the analytic figure stays, and why, in a warning of it.
+/// Warns that the analytic figure stays, and why.
 void KeepAnalytic(Target target, const std::string& reason,
                   Prediction& prediction);
 
-/// Puts the figure in the place of the analytic one. The parts of a latency,
-/// and energy at the analytic power, follow in proportion; without an interval
-/// the analytic one does too. Of memory, what exceeds the least is cache.
-/// Figures may be put in any order.
+/// Replaces the analytic figure by `figure`. The parts of a latency, and energy
+/// at the analytic power, follow in proportion; without an interval the
+/// analytic one does too. Of memory, what exceeds the least is cache. Figures
+/// may be put in any order.
 void PutFigure(const LearnedFigure& figure, Prediction& prediction);
 
 /// What a user of the figure on `device` should know of it.

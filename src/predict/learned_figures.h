@@ -21,9 +21,9 @@ struct LearnedRequest {
 class LearnedFigures {
  public:
   virtual ~LearnedFigures() = default;
-  /// Puts figures of the networks in the place of the analytic ones of
-  /// `prediction`, which is of the request, with warnings where there is a
-  /// doubt.
+  /// Replaces analytic figures of `prediction` by those of the networks, with
+  /// warnings where there is a doubt. Requires that `prediction` is of the
+  /// request.
   virtual void Improve(const LearnedRequest& request,
                        Prediction& prediction) const = 0;
 };

@@ -28,7 +28,7 @@ class LearnedModel {
   std::vector<TargetValues> Predict(const GraphBatch& batch,
                                     std::span<const TargetValues> priors) const;
 
-  /// What holds the truth of a prediction; empty when the checkpoint has none.
+  /// Interval of the true value; empty if the checkpoint has none.
   std::optional<Interval> IntervalOf(Target target, double predicted) const;
 
  private:
@@ -36,12 +36,12 @@ class LearnedModel {
   std::shared_ptr<Network> network_;
 };
 
-/// Outputs of a network as Decode takes them, [graphs, outputs]: all targets
+/// Outputs of a network as Decode reads them, [graphs, outputs]: all targets
 /// have the scale kind of the first.
 at::Tensor Activate(const CheckpointInfo& info, const at::Tensor& output);
 
-/// Activated outputs as values, a row per graph; `priors` may be empty where
-/// the recipe names none.
+/// Activated outputs as values, a row per graph; `priors` may be empty if the
+/// recipe names no prior.
 std::vector<TargetValues> DecodeAll(const CheckpointInfo& info,
                                     const at::Tensor& activated,
                                     std::span<const TargetValues> priors);

@@ -23,13 +23,13 @@ namespace {
 struct TermRow {
   TermSet terms;
   KnownRuns runs;
-  /// Whether measurements speak for it where nobody asks for it.
+  /// Whether measurements support its use by default (Method::kAuto).
   bool (*by_default)(const DeviceSpec&);
 };
 
 bool Always(const DeviceSpec& /*device*/) { return true; }
 
-/// Labels of training memory leave open how they came about.
+/// Labels of training memory do not state their conditions.
 bool Never(const DeviceSpec& /*device*/) { return false; }
 
 /// The analytic model was fitted to operators of an A100, and published runs
@@ -53,8 +53,8 @@ bool IsAsked(const CheckpointInfo& info, const LearnedRequest& request) {
          (request.method != Method::kAuto || row->by_default(request.device));
 }
 
-/// Adds what the run's optimizer takes beyond that of the labels of training
-/// memory. They do not state it; networks of which parameters are most lie
+/// Adds what the run's optimizer needs beyond that of the labels of training
+/// memory. They do not state it; networks that consist mostly of parameters lie
 /// nearest to SGD with momentum (docs/learned.md).
 void ChangeOptimizer(const LearnedRequest& request, LearnedFigure& figure) {
   const double more_mib = ToMiB(memory::ReservedBeyondMomentum(
@@ -75,7 +75,7 @@ LearnedFigure Ask(const LearnedModel& learned, const LearnedRequest& request) {
   return figure;
 }
 
-/// Why the analytic figure is the better one after all; empty when it is not.
+/// Reason to keep the analytic figure; empty without one.
 std::string Objection(const LearnedFigure& figure,
                       const LearnedRequest& request,
                       const Prediction& prediction) {

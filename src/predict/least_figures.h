@@ -9,13 +9,13 @@
 
 namespace foretell {
 
-/// What a step takes at least on a whole device, by arithmetic alone: no
-/// prediction of it may be lower, whoever made it. What it refers to must
+/// What a step costs at least on a whole device, by arithmetic alone: no
+/// prediction of it may be lower, by whatever method. What it refers to must
 /// outlive it.
 class LeastFigures {
  public:
-  /// `memory` is what SimulateMemory says of `graph` and `options`, with
-  /// corrections of the context.
+  /// `memory` is SimulateMemory of `graph` and `options`, with corrections of
+  /// the context.
   LeastFigures(const OperatorGraph& graph, const cost::LaunchedStep& step,
                const MemoryOptions& options, const MemoryBreakdown& memory)
       : graph_(graph), step_(step), options_(options), memory_(memory) {}
@@ -25,8 +25,8 @@ class LeastFigures {
   ///   memory   LeastMemory: what the allocator cannot do without, and the CUDA
   ///            context. Found when first asked for.
   ///   latency  products at the highest rate of the device, weights of products
-  ///            at its bandwidth but for what its L2 cache may hold: the longer
-  ///            of both.
+  ///            at its bandwidth except for what its L2 cache may hold: the
+  ///            longer of both.
   ///   energy   the idle board over that time.
   double Of(Target target);
 

@@ -12,7 +12,7 @@
 namespace foretell {
 namespace {
 
-/// A column of --csv and where --json has it.
+/// A column of --csv and its place in --json.
 struct CellPlace {
   const char* column;
   const char* pointer;

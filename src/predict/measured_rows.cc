@@ -62,7 +62,7 @@ std::optional<double> MemoryOf(const MeasuredCells& cells) {
 
 std::string_view BoolText(bool value) { return value ? "true" : "false"; }
 
-/// The words of a table for what a Run says.
+/// A table's words in a Run's terms.
 std::string_view Plain(std::string_view text) {
   if (text == "1" || text == "True") return "true";
   if (text == "0" || text == "False") return "false";
@@ -71,7 +71,7 @@ std::string_view Plain(std::string_view text) {
   return text;
 }
 
-/// A column that must say what the run says, where it says something.
+/// A column that must agree with the run, unless its cell is empty.
 struct RunColumn {
   std::string_view column;
   std::string_view (*of)(const Run&);

@@ -12,12 +12,12 @@
 
 namespace foretell {
 
-/// One row of measurements that somebody took of a network.
+/// One row of measurements of a network.
 struct MeasuredRow {
   std::string place;  ///< "rows.csv: line 3", as errors name it.
   std::string model;  ///< A file or zoo:NAME.
   std::int64_t batch = 1;
-  std::vector<std::string> inputs = {};  ///< As --input takes them.
+  std::vector<std::string> inputs = {};  ///< As for --input.
   /// By Target, above 0; empty: not measured.
   std::array<std::optional<double>, kNumTargets> measured = {};
 };
@@ -48,7 +48,7 @@ struct MeasuredSubject {
 /// both values: kInvalidArgument for a missing column, another run, another
 /// device of the catalogue, a slice, fewer than kFewestRows rows that differ in
 /// more than their figures, and one latency for all of them; kCorrupt for a
-/// cell that is no number above 0; and what ForEachCsvRow throws.
+/// cell that is not a number above 0; and what ForEachCsvRow throws.
 MeasuredTable ReadMeasuredRows(const std::string& path,
                                const MeasuredSubject& subject);
 

@@ -8,8 +8,8 @@ namespace foretell {
 /// Where a model's name has the field `name`: "{name}".
 std::string FieldPlace(std::string_view name);
 
-/// `model` with `value` in the first FieldPlace of `name`; where it has none,
-/// as a field of the zoo: "zoo:mlp?width=64".
+/// `model` with `value` in the first FieldPlace of `name`; without one, as a
+/// field of the zoo: "zoo:mlp?width=64".
 std::string WithField(std::string model, std::string_view name,
                       std::string_view value);
 

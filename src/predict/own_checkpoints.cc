@@ -23,7 +23,7 @@ void RefuseOtherPriors(const CheckpointInfo& info, const std::string& path) {
                           path, info.recipe.prior));
 }
 
-/// Remembers who predicts what; throws when two predict the same.
+/// Remembers which file predicts what; throws if two predict the same.
 void Claim(const CheckpointInfo& info, const std::string& path,
            std::map<Target, std::string>& claims) {
   for (const CheckpointTarget& output : info.targets) {
@@ -36,7 +36,7 @@ void Claim(const CheckpointInfo& info, const std::string& path,
   }
 }
 
-/// Those of `keys` of which nothing is known of a run.
+/// Those of `keys` that a run does not state.
 std::vector<std::string> Missing(const std::vector<std::string>& keys,
                                  const Run& run) {
   const Setting setting(run);

@@ -8,10 +8,10 @@
 
 namespace foretell::learned {
 
-/// Networks that the user trained, in the place of those that come with
-/// foretell. They are taken at their word: nothing decides whether they fit,
-/// but what they do not know becomes a warning, and what no network takes an
-/// error (RefuseImplausible).
+/// Networks that the user trained, instead of those that come with foretell.
+/// Their predictions are used as is: nothing decides whether they fit, but what
+/// they do not know becomes a warning, and what no network could cost an error
+/// (RefuseImplausible).
 class OwnCheckpoints : public LearnedFigures {
  public:
   /// Reads `paths`. The context models that priors were made for come from

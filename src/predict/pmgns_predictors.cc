@@ -117,14 +117,14 @@ std::string NameOf(const CheckpointInfo& info) {
              : fmt::format("{} x {}", info.recipe.prior, kind);
 }
 
-/// Puts the context of the request in the place of the labels'.
+/// Replaces the context of the labels by that of the request.
 void ChangeContext(const ContextModel& own, const LearnedRequest& request,
                    LearnedFigure& figure) {
   const auto mib_of = [&request](const ContextModel& context) {
-    return ToMiB(memory::ContextBytes(
-        request.graph, {.device = request.device,
-                        .context = context,
-                        .torch = request.run.torch}));
+    return ToMiB(
+        memory::ContextBytes(request.graph, {.device = request.device,
+                                             .context = context,
+                                             .torch = request.run.torch}));
   };
   const double present = mib_of(request.context);
   const double more = present - mib_of(own);
@@ -148,8 +148,8 @@ std::vector<LearnedFigure> Ask(const PmgnsNetwork& one,
   return figures;
 }
 
-/// Takes a figure of which the analytic model says `taught`, as it would have
-/// in a label; false where that stays.
+/// Uses a figure for which the analytic model predicts `taught`, as it would
+/// have in a label; false if the analytic one stays.
 bool TakeSimulated(LearnedFigure figure, double taught,
                    const LearnedRequest& request, Prediction& prediction) {
   const std::optional<Interval> range = std::exchange(figure.interval, {});

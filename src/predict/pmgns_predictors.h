@@ -21,12 +21,12 @@ class PmgnsPredictors : public LearnedFigures {
 
   const std::vector<PmgnsNetwork>& networks() const { return *networks_; }
 
-  /// Takes all figures that a network has learned of such runs; those of which
-  /// none has stay analytic and get a warning. Where labels were simulated, the
+  /// Uses all figures that a network has learned from such runs; those that no
+  /// network has stay analytic and get a warning. If labels were simulated, the
   /// range is the analytic one in proportion, and a figure that is further from
   /// the model which made the labels than on networks kept out gets a warning.
   /// Memory holds the context of the request, not that of the labels. Throws
-  /// Error(kInvalidArgument) where no network knows any figure of the run.
+  /// Error(kInvalidArgument) if no network knows any figure of the run.
   void Improve(const LearnedRequest& request,
                Prediction& prediction) const override;
 

@@ -9,8 +9,8 @@
 
 namespace foretell::learned {
 
-/// What the network says of one graph on a subject: a figure per target, in the
-/// order of its outputs. Its prior is the analytic one. Throws
+/// The network's prediction for one graph on a subject: a figure per target, in
+/// the order of its outputs. Its prior is the analytic one. Throws
 /// Error(kInvalidArgument) for a graph without nodes and for columns that the
 /// subject does not have.
 std::vector<LearnedFigure> PredictGraph(const LearnedModel& learned,

@@ -11,7 +11,7 @@
 
 namespace foretell::learned {
 
-/// What a prior says of one graph on one device.
+/// What a prior predicts for one graph on one device.
 struct PriorFigures {
   TargetValues values = kNoValues;  ///< MiB, ms, J.
   /// Further numbers above -1 by name, for the network to see as input columns
@@ -22,7 +22,7 @@ struct PriorFigures {
 /// Names of the figures of AnalyticPriorFigures.
 std::vector<std::string> AnalyticPriorNames();
 
-/// What Predictor::Analytic says of `graph`, executed as `run` says.
+/// What Predictor::Analytic predicts for `graph`, executed as in `run`.
 PriorFigures AnalyticPriorFigures(const OperatorGraph& graph,
                                   const DeviceSpec& device,
                                   const ContextModel& context, const Run& run);

@@ -93,8 +93,8 @@ void AddOptimizers(const StepSetup& setup, std::vector<RemedyRow>& rows) {
   }
 }
 
-/// Automatic mixed precision, in the type that the device's tensor cores take:
-/// BF16 from Ampere on, which needs no loss scaling.
+/// Automatic mixed precision, in the type that the device's tensor cores have:
+/// BF16 since Ampere, which needs no loss scaling.
 void AddAutocast(const StepSetup& setup, const DeviceSpec& device,
                  std::vector<RemedyRow>& rows) {
   if (!IsPlainFloat(setup)) return;
@@ -118,7 +118,7 @@ std::vector<RemedyRow> RemediesFor(const AdviceRequest& request,
                     remedy.keeps_numerics, remedy.apply});
   }
   AddOptimizers(request.setup, rows);
-  // GPUs that share a step are no MIG instances.
+  // GPUs that share a step are not MIG instances.
   if (request.limits.profile.empty()) AddShards(request.setup, rows);
   if (!request.trainable.empty()) {
     rows.push_back({fmt::format("train only {}", request.trainable),
@@ -128,11 +128,11 @@ std::vector<RemedyRow> RemediesFor(const AdviceRequest& request,
                     }});
   }
   if (request.lora != LoraSpec{}) {
-    rows.push_back({fmt::format("LoRA of rank {} on {}", request.lora.rank,
-                                request.lora.targets),
-                    "trainable", false, [lora = request.lora](StepSetup& setup) {
-                      setup.loop.lora = lora;
-                    }});
+    rows.push_back(
+        {fmt::format("LoRA of rank {} on {}", request.lora.rank,
+                     request.lora.targets),
+         "trainable", false,
+         [lora = request.lora](StepSetup& setup) { setup.loop.lora = lora; }});
   }
   return rows;
 }

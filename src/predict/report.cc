@@ -10,7 +10,7 @@
 namespace foretell {
 namespace {
 
-/// `tensors`, or those of `graph` where there are none.
+/// `tensors`, or those of `graph` if it is empty.
 std::vector<ReportTensor> OrOfGraph(std::vector<ReportTensor> tensors,
                                     const OperatorGraph& graph,
                                     std::span<const ValueId> ids) {

@@ -19,9 +19,9 @@ namespace foretell {
 struct ReportTensor {
   std::string name;
   TensorType type;
-  bool on_host = false;  ///< It takes no memory of the device.
+  bool on_host = false;  ///< It uses no memory of the device.
   /// Symbols of the dimensions that have the size of the file's example because
-  /// no flag says another, by position.
+  /// no flag sets another, by position.
   std::map<std::size_t, std::string> from_example = {};
 };
 
@@ -33,8 +33,8 @@ struct ReportLiveTensor {
 
 /// A change that would help the step most, simulated as the step itself is.
 struct ReportSuggestion {
-  std::string flags;      ///< "--recompute auto"
-  double at_most_mib = 0; ///< Upper end of the memory with it.
+  std::string flags;       ///< "--recompute auto"
+  double at_most_mib = 0;  ///< Upper end of the memory with it.
   double latency_ms = 0;
 };
 
@@ -43,11 +43,11 @@ struct ReportParallel {
   std::string plan;  ///< ToString of the ParallelSpec.
   std::int64_t gpus = 0;
   std::int64_t exchanges = 0;
-  /// Linear layers by how they are shared; empty: none is but as a whole.
+  /// Linear layers by how they are shared; empty: each is whole on every GPU.
   std::optional<SharedLayerCounts> layers = {};
 };
 
-/// Everything that one file's answer says, independent of how it is printed.
+/// Everything in the answer for one file, independent of how it is printed.
 struct Report {
   std::string model;   ///< As the user named it.
   std::string format;  ///< "onnx", "torchscript", "graph".
@@ -60,11 +60,11 @@ struct Report {
   /// What a training step goes backward from: "first output, a scalar"; empty
   /// in inference.
   std::string loss = {};
-  /// Elements of the file's weights by element type; empty where it does not
-  /// say. They keep their types but for `precision` fp16 and bf16.
+  /// Elements of the file's weights by element type; empty if it does not state
+  /// them. They keep their types except for `precision` fp16 and bf16.
   std::map<DType, std::int64_t> weights = {};
-  /// How the step differs from PyTorch's default one, beside the fields above,
-  /// as flags: "--recompute blocks.*".
+  /// How the step differs from PyTorch's default one, apart from the fields
+  /// above, as flags: "--recompute blocks.*".
   std::vector<std::string> setup = {};
   std::int64_t parameters = 0;  ///< Elements.
   std::int64_t operators = 0;
@@ -75,9 +75,9 @@ struct Report {
   /// Memory of the step without torch.no_grad(), in MiB; see
   /// Predictor::MemoryInGradMode. Empty where it is not known, or runs so.
   std::optional<double> grad_mode_mib = {};
-  std::optional<ReportParallel> parallel = {};  ///< Empty: one GPU.
+  std::optional<ReportParallel> parallel = {};      ///< Empty: one GPU.
   std::optional<ReportSuggestion> suggestion = {};  ///< Where one was tried.
-  std::string peak_operator;  ///< Empty: before the first operator.
+  std::string peak_operator;           ///< Empty: before the first operator.
   Phase peak_phase = Phase::kForward;  ///< Of that operator.
   std::vector<ReportLiveTensor> largest_at_peak;
   mig::Recommendation recommendation;
@@ -92,7 +92,7 @@ struct ReportError {
   std::string message;
 };
 
-/// What a report is of, beside its graph. Fields are those of Report.
+/// What a report is about, in addition to its graph. Fields are as in Report.
 struct ReportedModel {
   std::string name;
   std::string format;

@@ -16,7 +16,7 @@ void ScaleLatency(double ratio, CostEstimate& cost) {
   }
 }
 
-/// Energy at the same power, unless it was learned and stands for itself.
+/// Energy at the same power, unless it was learned on its own.
 void FollowLatency(double ratio, Prediction& prediction) {
   Figure& energy = prediction[Target::kEnergy];
   if (energy.source.IsLearned()) return;

@@ -7,9 +7,9 @@ namespace foretell {
 /// Both ends of `interval` times `ratio`.
 void Scale(Interval& interval, double ratio);
 
-/// Lets what goes with a figure that grows by `ratio` follow: the parts of a
+/// Scales what depends on a figure that grows by `ratio`: the parts of a
 /// latency, and energy at the same power unless that was learned; the parts of
-/// an energy. The figure itself stays as it is.
+/// an energy. The figure itself is not changed.
 void ScaleCompanions(Target target, double ratio, Prediction& prediction);
 
 }  // namespace foretell

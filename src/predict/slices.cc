@@ -3,7 +3,7 @@
 namespace foretell {
 namespace {
 
-/// `part / whole`; 1 for a step that takes nothing at all.
+/// `part / whole`; 1 for a step that costs nothing at all.
 double Ratio(double part, double whole) {
   return whole > 0 ? part / whole : 1.0;
 }

@@ -13,7 +13,7 @@ namespace foretell {
 /// order, and compares with `whole`, its estimate with `options`.
 ///
 /// A slice is a machine of its own, with the profile's SMs and share of the
-/// bandwidth in the place of those of `options`. The CPU that dispatches is the
+/// bandwidth instead of those of `options`. The CPU that dispatches is the
 /// same. Throws what EstimateCost throws.
 std::vector<SliceRatio> CompareSlices(const cost::LaunchedStep& step,
                                       const DeviceSpec& device,

@@ -3,7 +3,7 @@
 #include "src/core/name_table.h"
 #include "src/cost/launched_step.h"
 
-// A step overlaps host, GPU and link, so none of their times alone says which
+// A step overlaps host, GPU and link, so none of their times alone shows which
 // of them it waits for: a host as busy as its GPU delays a step whose first
 // half is views, and does not where it runs ahead. What counts is how much
 // longer the step gets. The same threshold divides published rows in

@@ -27,7 +27,7 @@ constexpr std::size_t kMostInputs = 3;
 /// A part of less than this share of the whole is one of "other".
 constexpr double kLeastShare = 0.02;
 
-/// Cards by size, and the device whose usable memory stands for each.
+/// Cards by size, and the device whose usable memory is used for each.
 struct CardRow {
   int gb;
   const char* device;
@@ -54,8 +54,8 @@ std::string OutcomeText(const Report& report) {
     return fmt::format("{} on each of {} GPUs", text, report.parallel->gpus);
   }
   if (report.recommendation.profile) {
-    text += fmt::format("; smallest MIG slice {}",
-                        *report.recommendation.profile);
+    text +=
+        fmt::format("; smallest MIG slice {}", *report.recommendation.profile);
   }
   return text;
 }
@@ -65,13 +65,12 @@ std::string SpeedText(const Report& report) {
   const Throughput rate = ThroughputOf(report);
   std::string text = fmt::format(
       "{} ms per {} ({}), {} samples/s", FormatSignificant(latency.value),
-      report.mode == Mode::kTraining ? "step" : "batch", RangeText(latency.interval),
-      FormatSignificant(rate.samples_per_s));
+      report.mode == Mode::kTraining ? "step" : "batch",
+      RangeText(latency.interval), FormatSignificant(rate.samples_per_s));
   if (rate.tokens_per_s) {
     text += fmt::format(", {} tokens/s", FormatSignificant(*rate.tokens_per_s));
   }
-  return fmt::format("{}, {}", text,
-                     BoundText(report.prediction.bound));
+  return fmt::format("{}, {}", text, BoundText(report.prediction.bound));
 }
 
 std::string EnergyText(const Report& report) {
@@ -100,11 +99,11 @@ std::string PartsText(const std::vector<MemoryPart>& parts) {
 
 std::string PeakText(const Report& report) {
   if (report.peak_operator.empty()) return "before the first operator";
-  return fmt::format("in {}, {}", report.peak_operator,
-                     report.peak_phase == Phase::kOptimizer
-                         ? "the optimizer step"
-                         : fmt::format("the {} pass",
-                                       PhaseName(report.peak_phase)));
+  return fmt::format(
+      "in {}, {}", report.peak_operator,
+      report.peak_phase == Phase::kOptimizer
+          ? "the optimizer step"
+          : fmt::format("the {} pass", PhaseName(report.peak_phase)));
 }
 
 std::string CardsText(const std::vector<CardOutcome>& cards) {
@@ -142,8 +141,7 @@ std::string InputsText(const std::vector<ReportTensor>& inputs) {
       texts.push_back(fmt::format("{} more", inputs.size() - kMostInputs));
       break;
     }
-    texts.push_back(
-        fmt::format("{} {}", input.name, ToString(input.type)));
+    texts.push_back(fmt::format("{} {}", input.name, ToString(input.type)));
   }
   return Joined(texts);
 }
@@ -209,8 +207,8 @@ std::vector<MemoryPart> MemoryParts(const Report& report) {
       {"temporaries", memory.AtPeak(TensorRole::kBackwardTemporary) +
                           memory.AtPeak(TensorRole::kOptimizerTemporary)},
       {"workspaces", memory.at_peak_workspace},
-      {"allocator cache", memory.reserved_peak - memory.allocated_peak +
-                              memory.at_peak_rounding}};
+      {"allocator cache",
+       memory.reserved_peak - memory.allocated_peak + memory.at_peak_rounding}};
   std::vector<MemoryPart> list;
   for (const auto& [name, bytes] : parts) {
     if (bytes > 0) list.push_back({name, ToMiB(bytes)});
@@ -238,14 +236,13 @@ Summary Summarize(const Report& report) {
                   .title = Title(report),
                   .inputs = InputsText(report.inputs),
                   .place = Place(report)};
-  summary.lines = {
-      {std::string(NameIn(kOutcomeLabels, summary.outcome)),
-       OutcomeText(report)},
-      {"speed", SpeedText(report)},
-      {"energy", EnergyText(report)},
-      {"memory", PartsText(MemoryParts(report))},
-      {"peak", PeakText(report)},
-      {"cards", CardsText(CommonCards(report))}};
+  summary.lines = {{std::string(NameIn(kOutcomeLabels, summary.outcome)),
+                    OutcomeText(report)},
+                   {"speed", SpeedText(report)},
+                   {"energy", EnergyText(report)},
+                   {"memory", PartsText(MemoryParts(report))},
+                   {"peak", PeakText(report)},
+                   {"cards", CardsText(CommonCards(report))}};
   if (!report.loss.empty()) summary.lines.push_back({"loss", report.loss});
   if (report.suggestion) {
     summary.lines.push_back({"try", SuggestionText(*report.suggestion)});

@@ -8,9 +8,9 @@
 
 #include "src/predict/report.h"
 
-/// What a reader wants to know first: does it fit, how fast is it, what takes
+/// What a reader wants to know first: does it fit, how fast is it, what uses
 /// the memory. Everything that opens an answer (text, JSON, pages, Python)
-/// takes it from here.
+/// gets it from here.
 namespace foretell {
 
 /// Whether the step runs on the device that it was predicted for.
@@ -28,7 +28,7 @@ Outcome OutcomeOf(const mig::Verdict& verdict);
 /// Steps as rates.
 struct Throughput {
   double samples_per_s = 0;
-  /// Where an input is a matrix of integers, which is how networks take tokens.
+  /// If an input is a matrix of integers, which is how networks read tokens.
   std::optional<double> tokens_per_s = {};
 };
 Throughput ThroughputOf(const Report& report);
@@ -39,7 +39,7 @@ struct MemoryPart {
   double mib = 0;
 };
 /// What the total consists of at the peak, largest first: the roles of the live
-/// tensors, workspaces, the CUDA context, and what the allocator holds beside
+/// tensors, workspaces, the CUDA context, and what else the allocator holds
 /// ("allocator cache"). A figure that was learned or corrected differs from
 /// their sum, which is the simulated total.
 std::vector<MemoryPart> MemoryParts(const Report& report);
@@ -66,7 +66,7 @@ struct Summary {
   std::string title;
   std::string inputs;  ///< "image f32[8, 3, 224, 224]"; empty without inputs.
   std::string place;   ///< "a100-sxm4-40gb · CUDA context of cuda13"
-  /// The first says the outcome in its label ("FITS") and its numbers.
+  /// The first has the outcome in its label ("FITS") and its numbers.
   std::vector<SummaryLine> lines = {};
 };
 Summary Summarize(const Report& report);

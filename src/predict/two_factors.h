@@ -26,7 +26,7 @@ struct LevelAndExponent {
 ///
 /// A device that was not learned from is often wrong by one factor in what its
 /// product units do, and by another in what its memory does; the rate at which
-/// a network multiplies says which of them it is made of. docs/accuracy.md has
+/// a network multiplies shows which of them it is made of. docs/accuracy.md has
 /// what five labels are worth.
 LevelAndExponent FitLevelAndExponent(std::span<const FactorPoint> points);
 

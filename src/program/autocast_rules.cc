@@ -36,7 +36,7 @@ constexpr Row kRows[] = {
     AT_FORALL_FP32_SET_OPT_DTYPE(FORETELL_FLOAT_RESULT)
     AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE(FORETELL_FLOAT_OVERLOAD)
     AT_FORALL_PROMOTE(FORETELL_PROMOTE)
-    // Beside the lists (autocast_mode.cpp, cudnn/AutocastRNN.cpp):
+    // In addition to the lists (autocast_mode.cpp, cudnn/AutocastRNN.cpp):
     {"cudnn_convolution", kLower},
     {"cudnn_convolution_transpose", kLower},
     {"binary_cross_entropy", kRefused},

@@ -17,13 +17,13 @@ enum class AutocastPolicy : std::uint8_t {
   kLowerAll,  ///< As kLower, but parameters are cast for every call.
   kFloat,     ///< Casts them to f32.
   kFloatResult,    ///< Asks for an f32 result, where the caller named no dtype.
-  kFloatOverload,  ///< Calls the overload that takes the type of the result.
+  kFloatOverload,  ///< Calls the overload with a dtype for the result.
   kPromote,        ///< Casts them to the widest of their types.
   kRefused,        ///< PyTorch throws.
 };
 
 /// The policy of exactly this operator and overload: LibTorch's own lists
-/// (ATen/autocast_mode.h of the version that is linked), and beside them the
+/// (ATen/autocast_mode.h of the version that is linked), and in addition the
 /// recurrent layers, whose wrapper is part of cuDNN's
 /// (aten/src/ATen/cudnn/AutocastRNN.cpp).
 AutocastPolicy AutocastPolicyOf(const c10::OperatorHandle& op);

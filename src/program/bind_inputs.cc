@@ -1,5 +1,5 @@
-// From what a file says of its inputs and what the user asks for to exact
-// types.
+// Exact types from what a file states about its inputs and what the user
+// requests.
 //
 // `--dim` binds named dimensions, formulas of them and places ("ids.1").
 // `--input` binds all of an input. What follows from those is computed
@@ -33,7 +33,7 @@
 namespace foretell {
 namespace {
 
-/// The request's entry for `spec`; nullptr when it has none.
+/// The request's entry for `spec`; nullptr without one.
 const BoundInput* Requested(const InputSpec& spec,
                             std::span<const InputSpec> specs,
                             const InputRequest& request) {
@@ -94,7 +94,7 @@ DraftDim DraftOf(const InputDim& dim) {
 }
 
 /// Gives the dimensions of `draft` the sizes of `shape`. They keep what the
-/// file says of them where it says it of as many.
+/// file states about them if it declares as many.
 void TakeShape(const std::vector<std::int64_t>& shape, Draft& draft) {
   if (draft.dims.size() != shape.size()) {
     draft.dims.assign(shape.size(), DraftDim());
@@ -126,7 +126,7 @@ std::vector<Draft> MakeDrafts(std::span<const InputSpec> specs,
   return drafts;
 }
 
-/// The content that the request gives `draft`; null for none.
+/// The content that the request gives `draft`; null without one.
 const std::vector<std::int64_t>* ContentOf(const Draft& draft,
                                            std::size_t num_inputs,
                                            const InputRequest& request) {
@@ -137,7 +137,7 @@ const std::vector<std::int64_t>* ContentOf(const Draft& draft,
   return found == request.values.end() ? nullptr : &found->second;
 }
 
-/// A list says the length of a vector.
+/// A list of values gives the length of a vector.
 void TakeLengths(std::vector<Draft>& drafts, const InputRequest& request) {
   for (Draft& draft : drafts) {
     const auto* content = ContentOf(draft, drafts.size(), request);
@@ -152,7 +152,7 @@ void TakeLengths(std::vector<Draft>& drafts, const InputRequest& request) {
   }
 }
 
-/// Content of `draft`, an element each; empty where none is given.
+/// Content of `draft`, an element each; empty if not given.
 std::vector<std::int64_t> BindContent(const Draft& draft,
                                       const TensorType& type,
                                       const std::vector<std::int64_t>* content,
@@ -227,7 +227,7 @@ bool Bind(std::vector<Draft>& drafts, std::int64_t size,
                   origin, name, ListOf(symbols)));
 }
 
-/// Takes what `--dim` says. Gives back what it says of symbols and formulas.
+/// Applies `--dim`. Returns its equations for symbols and formulas.
 std::vector<SizeEquation> BindDims(std::vector<Draft>& drafts,
                                    const InputRequest& request,
                                    const std::string& origin) {
@@ -312,8 +312,8 @@ bool LeavesBatchOpen(const std::vector<Draft>& drafts) {
   });
 }
 
-/// The inputs with the sizes that flags give. What these say of symbols and
-/// formulas is added to `said`.
+/// The inputs with the sizes that flags give. The flags' equations for symbols
+/// and formulas are added to `said`.
 std::vector<Draft> GivenDrafts(std::span<const InputSpec> specs,
                                const InputRequest& request,
                                const std::string& origin,

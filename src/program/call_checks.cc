@@ -54,7 +54,7 @@ constexpr std::array<Cutter, 6> kCutters = {{
      }},
 }};
 
-/// What a schema writes as a type of its own, and how many of it there are.
+/// What a schema writes as a type of its own, and how many values it has.
 struct Form {
   c10::TypeKind kind;
   std::string_view name;

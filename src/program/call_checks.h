@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
-/// Arguments that LibTorch itself would let pass, all but the last on meta.
+/// Arguments that LibTorch itself would accept, all except the last on meta.
 namespace foretell {
 
 /// Throws Error(kInvalidArgument) with both element types when the tensors of a
-/// matrix product differ in theirs, which every device but meta refuses:
+/// matrix product differ in theirs, which every device except meta refuses:
 /// LibTorch checks it in the kernels, after the shapes.
 void RequireOneType(const c10::FunctionSchema& schema,
                     const torch::jit::Stack& stack);

@@ -43,7 +43,7 @@ Values ExamplesOf(const std::vector<Draft>& drafts) {
   return examples;
 }
 
-/// Whether `name` stands in `text` as a whole word.
+/// Whether `name` occurs in `text` as a whole word.
 bool Mentions(std::string_view text, std::string_view name) {
   const auto is_part = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -120,7 +120,7 @@ class SizeDeriver {
     return true;
   }
 
-  /// Whether a size that the request said, and the example has otherwise, is
+  /// Whether a size that the request gave, and that differs in the example, is
   /// part of `dim`.
   bool FollowsFromOthers(const DraftDim& dim) const {
     return std::ranges::any_of(said_, [&](const auto& entry) {
@@ -146,9 +146,9 @@ class SizeDeriver {
   std::vector<Draft>& drafts_;
   const std::string& origin_;
   Values examples_;
-  std::vector<SizeEquation> equations_;  ///< What the request says.
+  std::vector<SizeEquation> equations_;  ///< Stated by the request.
   std::set<std::string> taken_;          ///< Symbols that have their example.
-  Values said_;   ///< By the request, or follows from what it says.
+  Values said_;   ///< By the request, or following from it.
   Values known_;  ///< These, and examples of the others.
 };
 

@@ -8,9 +8,9 @@
 namespace foretell {
 
 /// Computes what follows from the dimensions of `drafts` that are given, and
-/// from what the request `said` of symbols and formulas. What stays open has
-/// the size of the file's example, if it has one, and is noted in
-/// Draft::from_example.
+/// from the equations that the request `said` for symbols and formulas. What
+/// stays open has the size of the file's example, if it has one, and is noted
+/// in Draft::from_example.
 ///
 /// Throws Error(kInvalidArgument) that names the input, the dimension, its
 /// formula and the flags that give it, for one that has an example, cannot be

@@ -12,9 +12,13 @@ namespace {
 constexpr std::array<std::string_view, 8> kBatchNames = {
     "b", "batch", "batch_dim", "batch_size", "batchsize", "bs", "n", "nbatch"};
 constexpr std::array<std::string_view, 15> kLengthNames = {
-    "context_length", "len",     "length",  "max_seq_len",  "num_tokens",
-    "seq",            "seq_len", "seqlen",  "seq_length",   "sequence",
-    "sequence_len",   "t",       "time",    "sequence_length",
+    "context_length", "len",
+    "length",         "max_seq_len",
+    "num_tokens",     "seq",
+    "seq_len",        "seqlen",
+    "seq_length",     "sequence",
+    "sequence_len",   "t",
+    "time",           "sequence_length",
     "tokens"};
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace foretell {
 
-/// Symbols of dimensions with the places where each stands alone; a symbol
-/// that is only part of formulas has none.
+/// Symbols of dimensions with the places where each occurs alone; a symbol
+/// that is only part of formulas has no place.
 using DraftSymbols = std::map<std::string, std::vector<std::string>>;
 
 /// "ids.1".

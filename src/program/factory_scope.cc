@@ -21,7 +21,7 @@ constexpr c10::DispatchKey kScopeKey =
 thread_local std::optional<c10::Device> scope_device;
 thread_local c10::ScalarType scope_dtype = c10::ScalarType::Float;
 
-/// Factories take `dtype`, `layout`, `device` and `pin_memory` and no tensor.
+/// Factories accept `dtype`, `layout`, `device` and `pin_memory`, no tensor.
 /// Those on integers (arange, randint) choose an integer type by themselves.
 void FillDefaults(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
   const std::size_t first = stack.size() - schema.arguments().size();

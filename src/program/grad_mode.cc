@@ -7,8 +7,8 @@
 namespace foretell {
 namespace {
 
-/// Fused layers that PyTorch's modules call where nothing requires a gradient,
-/// and that have none.
+/// Fused layers that PyTorch's modules call if nothing requires a gradient;
+/// they have no gradient themselves.
 constexpr std::array<std::string_view, 2> kInferenceOnly = {
     "_native_multi_head_attention", "_transformer_encoder_layer_fwd"};
 

@@ -17,9 +17,9 @@ namespace foretell {
 /// last reader.
 class HeldArguments {
  public:
-  /// The next operator, `node`, runs in the modules `calls`, outermost first and
-  /// the network itself not among them. Lets go of what was held for modules
-  /// that are over.
+  /// The next operator, `node`, runs in the modules `calls`, outermost first,
+  /// without the network itself. Releases what was held for modules that are
+  /// over.
   void Enter(const std::vector<std::string>& calls, NodeId node);
   /// It reads `tensor`, which the node `maker` made: an argument of the
   /// outermost of those modules that was not running then, if there is one.

@@ -2,7 +2,7 @@
 // for real: a file's shape arithmetic needs their values. LibTorch's kernels
 // for the CPU do not all check what they are given: out of 3,665 some two dozen
 // read or write beyond their tensors. So it is a list of what may run, not of
-// what may not. How long it all takes is a matter of the process's limits.
+// what may not. Total time is bounded by the process's limits.
 
 #include "src/program/host_operators.h"
 

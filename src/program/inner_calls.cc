@@ -70,7 +70,7 @@ constexpr std::string_view kListed[] = {
 /// Overload of convolutions whose padding is a word.
 constexpr std::string_view kPaddingByWord = "padding";
 
-/// Lists of tensors, of which CUDA takes many in one kernel.
+/// Lists of tensors, of which CUDA processes many in one kernel.
 constexpr std::string_view kOfLists = "_foreach_";
 
 /// Move nothing on a GPU, or ask the host.

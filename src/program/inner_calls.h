@@ -30,8 +30,8 @@ bool ListsCalls(const c10::OperatorHandle& op);
 
 /// The calls that one operator makes inside, from its start to its end.
 ///
-/// Tensors are told apart by their objects, whose addresses stay theirs while
-/// this lives; none is kept alive.
+/// Tensors are identified by their objects, whose addresses are not reused
+/// while this lives; the tensors themselves are not kept alive.
 class InnerCalls {
  public:
   /// What the recorder knows of a tensor.
@@ -39,8 +39,8 @@ class InnerCalls {
     ValueId value = kNone;  ///< kNone: the calls made it.
     StorageId storage = kNone;
   };
-  /// `know` says what a tensor of the trace is, and gives no storage for one
-  /// that belongs to none of the graph's.
+  /// `know` looks up a tensor of the trace, and gives no storage for one that
+  /// belongs to none of the graph's.
   explicit InnerCalls(std::function<Known(const at::Tensor&)> know)
       : know_(std::move(know)) {}
 
@@ -57,9 +57,9 @@ class InnerCalls {
   void End(Call call, const c10::OperatorHandle& op,
            const torch::jit::Stack& stack);
 
-  /// Adds the calls that make tensors to `node`, whose `results` are these;
-  /// none where all are views. `name` makes the name that an inner tensor
-  /// should have one of its own.
+  /// Adds the calls that make tensors to `node`, whose results are `results`;
+  /// adds none if all are views. `name` makes the wanted name of an inner
+  /// tensor unique.
   void AddTo(GraphBuilder& builder, NodeId node,
              const std::vector<std::pair<at::Tensor, ValueId>>& results,
              const std::function<std::string(const std::string&)>& name);
@@ -70,7 +70,7 @@ class InnerCalls {
     TensorType type;
     c10::weak_intrusive_ptr<at::TensorImpl> alive;
   };
-  /// Appends the place of `tensor` to `places`, where it has a storage.
+  /// Appends the place of `tensor` to `places` if it has a storage.
   void Append(const at::Tensor& tensor, bool is_new,
               std::vector<std::size_t>& places);
   bool HasKernel() const;  ///< More than views.

@@ -13,11 +13,11 @@ namespace foretell {
 
 /// A dimension whose size is being found.
 struct DraftDim : InputDim {
-  /// What its symbol says; empty where that is no formula.
+  /// Its symbol parsed; empty if that is not a formula.
   std::optional<SizeExpression> formula = {};
-  bool is_given = false;  ///< The request says its size.
+  bool is_given = false;  ///< The request gives its size.
 
-  /// True where the file leaves it open, or makes it follow from others.
+  /// True if the file leaves it open, or makes it follow from others.
   bool IsSymbolic() const { return !symbol.empty(); }
 };
 

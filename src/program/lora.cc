@@ -38,7 +38,7 @@ struct ProductRow {
   const char* name;
   std::size_t input;  ///< Number of the argument.
   std::size_t weight;
-  bool transposes;  ///< Takes the matrix as [out, in].
+  bool transposes;  ///< Reads the matrix as [out, in].
 };
 
 constexpr ProductRow kProducts[] = {
@@ -139,7 +139,7 @@ bool LoraAdapters::Intercept(const c10::OperatorHandle& op,
   return true;
 }
 
-/// s·B(Ax), for a weight [out, in] where `by_rows`, else [in, out]. Each tensor
+/// s·B(Ax), for a weight [out, in] if `by_rows`, else [in, out]. Each tensor
 /// dies once the next is made, as in one expression of Python.
 at::Tensor LoraAdapters::Adapted(const Adapter& adapter,
                                  const at::Tensor& input, bool by_rows) {

@@ -23,8 +23,8 @@ namespace foretell {
 class LoraAdapters {
  public:
   /// Freezes all parameters and makes two for every one of two dimensions in
-  /// whose name `spec.targets` is found. Throws Error(kInvalidArgument) where
-  /// there is none, the expression is none or the rank is below 1.
+  /// whose name `spec.targets` is found. Throws Error(kInvalidArgument) if
+  /// there is none, the expression is invalid or the rank is below 1.
   LoraAdapters(const LoraSpec& spec, const ProgramInstance& instance);
   ~LoraAdapters();
   LoraAdapters(const LoraAdapters&) = delete;
@@ -33,8 +33,8 @@ class LoraAdapters {
   /// "fc.weight.lora_A" and "fc.weight.lora_B" of every adapted weight.
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
 
-  /// For whoever sees calls first: makes of a linear layer with an adapter the
-  /// calls that it is with it, and returns true.
+  /// For callers that see calls first: runs a linear layer that has an adapter
+  /// as its calls with the adapter, and returns true.
   static bool Intercept(const c10::OperatorHandle& op,
                         torch::jit::Stack& stack);
 

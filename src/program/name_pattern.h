@@ -9,14 +9,14 @@ class RE2;
 
 namespace foretell {
 
-/// A regular expression that is looked for in names, which may be a stranger's:
-/// the time of a search is in proportion to the name, the stack that it takes
+/// A regular expression that is searched for in names; it may be untrusted: the
+/// time of a search is in proportion to the name, the stack that it uses is
 /// fixed. The syntax is RE2's (github.com/google/re2/wiki/Syntax): that of
 /// Python without look-around and references to groups.
 class NamePattern {
  public:
-  /// Throws Error(kInvalidArgument) where `pattern` is no such expression, or
-  /// takes more than RE2's 8 MiB.
+  /// Throws Error(kInvalidArgument) if `pattern` is not such an expression, or
+  /// needs more than RE2's 8 MiB.
   explicit NamePattern(const std::string& pattern);
   ~NamePattern();
   NamePattern(const NamePattern&) = delete;

@@ -9,7 +9,7 @@ namespace foretell {
 
 /// Throws Error(kInvalidArgument) with both shapes, types or numbers when the
 /// operands of the call on `stack` do not fit: a bias that does not expand to
-/// the result, indices that are no integers, an element type without a kernel.
+/// the result, indices that are not integers, an element type without a kernel.
 void RequireOperandsFit(const c10::OperatorHandle& op,
                         torch::jit::Stack& stack);
 

@@ -10,8 +10,8 @@
 namespace foretell {
 namespace {
 
-/// Arguments that say where and in which form a result is stored; dtype and
-/// shape of the result already do.
+/// Arguments that state where and in which form a result is stored, as the
+/// result itself shows.
 bool IsPlacement(const std::string& argument) {
   static const std::set<std::string> kNames = {
       "layout", "device", "pin_memory", "memory_format", "generator", "dtype"};

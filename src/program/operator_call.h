@@ -29,8 +29,8 @@ void ForEachTensor(const c10::IValue& value, const Visit& visit) {
   }
 }
 
-/// Values of the arguments that are numbers, flags, strings or lists of them.
-/// Where and in which form a result is stored is left out: the result says it.
+/// Values of the arguments that are numbers, flags, strings or lists of them,
+/// without where and in which form a result is stored: the result shows that.
 Attributes ToAttributes(const c10::FunctionSchema& schema,
                         const torch::jit::Stack& stack, size_t first);
 
@@ -41,7 +41,7 @@ std::string TargetOf(const c10::OperatorHandle& op);
 void ReplaceDevices(torch::jit::Stack& stack, size_t first,
                     c10::DeviceType device);
 /// Gives `device` to a call that makes floating-point numbers with dimensions
-/// out of their sizes alone and names no device, and says whether it was one.
+/// out of their sizes alone and names no device, and returns whether it did.
 /// Whole numbers are left on the host, where code looks at them.
 bool GiveDevice(const c10::FunctionSchema& schema, torch::jit::Stack& stack,
                 c10::DeviceType device);
@@ -54,7 +54,7 @@ bool NamesDevice(const torch::jit::Stack& stack, size_t first,
 std::vector<at::Tensor> Mutated(const c10::FunctionSchema& schema,
                                 const torch::jit::Stack& stack, size_t first);
 
-/// False for `size`, `dim`, `item` and other questions, which are no work.
+/// False for `size`, `dim`, `item` and other queries, which cost nothing.
 bool MakesTensors(const c10::FunctionSchema& schema);
 
 /// Element type and shape; throws Error(kUnsupported) for a type that a graph

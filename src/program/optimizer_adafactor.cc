@@ -1,5 +1,5 @@
 // torch.optim.Adafactor: _single_tensor_adafactor of its file, which is what
-// runs unless foreach=True is said.
+// runs unless foreach=True is given.
 //
 // Of a matrix it keeps a mean of squares per row and one per column, whose
 // product is the estimate for each element; of a vector all elements' squares.
@@ -35,7 +35,7 @@ struct AdafactorVariables {
   at::Tensor update;
 };
 
-/// Root of the mean of squares; 1 where there are no values.
+/// Root of the mean of squares; 1 without values.
 double RootMeanSquare(const at::Tensor& tensor) {
   const at::Tensor norm = at::linalg_vector_norm(tensor, 2);
   if (norm.is_meta()) return 1;

@@ -2,8 +2,8 @@
 
 #include "foretell/run.h"
 
-/// Hyper-parameters of torch.optim where it has defaults, 1e-3 and a momentum
-/// of 0.9 where it has none.
+/// Hyper-parameters of torch.optim where it has defaults, else 1e-3 and a
+/// momentum of 0.9.
 namespace foretell::optim {
 
 inline constexpr double kLearningRate = 1e-3;
@@ -18,7 +18,7 @@ inline constexpr double kAdafactorLearningRate = 1e-2;
 inline constexpr double kAdafactorBeta2Decay = -0.8;
 inline constexpr double kAdafactorSmallestScale = 1e-3;
 
-/// What an optimizer of Adam's family takes off the parameters, 0 for none.
+/// Weight decay of an optimizer of Adam's family; 0 without.
 constexpr double WeightDecay(Optimizer kind) {
   return kind == Optimizer::kAdamW ? kAdamWDecay : 0.0;
 }

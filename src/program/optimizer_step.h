@@ -12,10 +12,10 @@ namespace foretell {
 
 /// The implementations that torch.optim has of a step.
 enum class StepCode : std::uint8_t {
-  /// Operators on whole lists, what torch.optim runs on CUDA tensors unless
-  /// told otherwise: a temporary as large as all parameters for Adam and
-  /// RMSprop, two for Adagrad. Adafactor runs one by one unless told otherwise,
-  /// and does here.
+  /// Operators on whole lists, which is torch.optim's default on CUDA tensors:
+  /// a temporary as large as all parameters for Adam and RMSprop, two for
+  /// Adagrad. Adafactor's default is to run over one parameter at a time, and
+  /// it does so here too.
   kLists,
   /// One parameter at a time; the last temporary lives until the next one
   /// replaces it, as the variable in Python does.

@@ -28,34 +28,21 @@ struct TypeRow {
   DType dtype;
 };
 
-/// Names that PyTorch and NumPy have for what DTypeName says in short.
+/// PyTorch's and NumPy's names for what DTypeName abbreviates.
 constexpr TypeRow kLongNames[] = {
-    {"bfloat16", DType::kBF16},
-    {"byte", DType::kU8},
-    {"complex128", DType::kC128},
-    {"complex64", DType::kC64},
-    {"double", DType::kF64},
-    {"float", DType::kF32},
-    {"float16", DType::kF16},
-    {"float32", DType::kF32},
-    {"float64", DType::kF64},
-    {"float8", DType::kF8},
-    {"float8_e4m3fn", DType::kF8},
-    {"float8_e5m2", DType::kF8},
-    {"fp16", DType::kF16},
-    {"fp32", DType::kF32},
-    {"half", DType::kF16},
-    {"int", DType::kI32},
-    {"int16", DType::kI16},
-    {"int32", DType::kI32},
-    {"int64", DType::kI64},
-    {"int8", DType::kI8},
-    {"long", DType::kI64},
-    {"short", DType::kI16},
-    {"uint16", DType::kU16},
-    {"uint32", DType::kU32},
-    {"uint64", DType::kU64},
-    {"uint8", DType::kU8},
+    {"bfloat16", DType::kBF16},    {"byte", DType::kU8},
+    {"complex128", DType::kC128},  {"complex64", DType::kC64},
+    {"double", DType::kF64},       {"float", DType::kF32},
+    {"float16", DType::kF16},      {"float32", DType::kF32},
+    {"float64", DType::kF64},      {"float8", DType::kF8},
+    {"float8_e4m3fn", DType::kF8}, {"float8_e5m2", DType::kF8},
+    {"fp16", DType::kF16},         {"fp32", DType::kF32},
+    {"half", DType::kF16},         {"int", DType::kI32},
+    {"int16", DType::kI16},        {"int32", DType::kI32},
+    {"int64", DType::kI64},        {"int8", DType::kI8},
+    {"long", DType::kI64},         {"short", DType::kI16},
+    {"uint16", DType::kU16},       {"uint32", DType::kU32},
+    {"uint64", DType::kU64},       {"uint8", DType::kU8},
 };
 
 [[noreturn]] void RefuseInput(std::string_view text, const std::string& why) {

@@ -21,15 +21,15 @@ std::string_view WayOut(const c10::OperatorHandle& op);
 void PerformOnCpuForShapes(const c10::OperatorHandle& op,
                            torch::jit::Stack& stack);
 
-/// True of a call with a tensor on meta that takes one of the host with
-/// dimensions, too, where a GPU would not: copies, indices and lengths of
-/// sequences may lie there. Throws Error(kUnsupported) where it writes into one
-/// of the host.
+/// True of a call with a tensor on meta that also reads one of the host with
+/// dimensions, where a GPU would not: copies, indices and lengths of sequences
+/// may lie there. Throws Error(kUnsupported) if it writes into one of the
+/// host.
 bool MixesDevices(const c10::FunctionSchema& schema,
                   const torch::jit::Stack& stack);
 
 /// Replaces tensors on the CPU among the arguments by ones on meta of the same
-/// shape, but for numbers and those whose content the operator reads there, as
+/// shape, except numbers and those whose content the operator reads there, as
 /// it does on a GPU (lengths of packed sequences, masks of an index).
 void MoveToMeta(const c10::FunctionSchema& schema, torch::jit::Stack& stack);
 

@@ -53,7 +53,7 @@ class HookedScope {
   bool was_off_;
 };
 
-/// Calls of a trace beyond which it is taken to be endless. A training step
+/// Calls of a trace beyond which it counts as endless. A training step
 /// makes about 30 calls per layer; this is enough for 4,000 layers and two
 /// steps.
 constexpr std::int64_t kMaxCalls = 150'000;

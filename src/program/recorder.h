@@ -55,9 +55,9 @@ class Recorder final : public StorageListener {
   /// Whether calls that touch nothing of the trace may only be the operators of
   /// host_operators.h, on a trace on meta.
   void RestrictHost(bool restricts) { restricts_host_ = restricts; }
-  /// From now on tensors on the host may stand for tensors of the trace whose
-  /// content is known: operators that compute with one beside tensors on meta
-  /// are handed its shape.
+  /// From now on tensors on the host may represent tensors of the trace whose
+  /// content is known: operators that compute with one together with tensors
+  /// on meta are handed its shape.
   void ExpectHostTensors() { expects_host_tensors_ = true; }
   void SetScope(std::function<std::string()> scope) {
     scope_ = std::move(scope);
@@ -88,7 +88,7 @@ class Recorder final : public StorageListener {
   void SetParameterElements(std::int64_t elements);
 
   /// Called by the hook: performs the operator on `stack` and records it.
-  /// Throws Error that names the operator and where it stands.
+  /// Throws Error that names the operator and its scope.
   void Call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
             torch::jit::Stack& stack);
 
@@ -104,7 +104,7 @@ class Recorder final : public StorageListener {
 
   /// Ends the recording. Tensors of the trace may die afterwards unseen.
   OperatorGraph Finish();
-  /// Operators that ran on the CPU for want of a meta kernel, once each.
+  /// Operators that ran on the CPU because they lack a meta kernel, once each.
   const std::vector<std::string>& fallbacks() const { return fallbacks_; }
 
   /// Operators of a trace on the CPU whose results' shapes, or numbers,
@@ -115,9 +115,9 @@ class Recorder final : public StorageListener {
   }
 
   /// Operators that make floating-point tensors and name no device, or compute
-  /// with one of the host beside tensors of the trace, which eager code does
-  /// not do on a GPU: "zeros in 'head'", the first few. The trace has these
-  /// tensors on the device.
+  /// with one of the host together with tensors of the trace, which eager code
+  /// does not do on a GPU: "zeros in 'head'", the first few. The trace has
+  /// these tensors on the device.
   const std::vector<std::string>& made_on_host() const { return made_on_host_; }
 
   std::int32_t OnAllocate(std::size_t bytes) override;
@@ -130,8 +130,8 @@ class Recorder final : public StorageListener {
   };
 
   /// True for the sum of two gradients of one tensor. Autograd forms it in
-  /// place when it holds the only reference, except on meta, where it takes
-  /// every tensor for a subclass (torch/csrc/autograd/input_buffer.cpp, 2.13).
+  /// place when it holds the only reference, except on meta, where it treats
+  /// every tensor as a subclass (torch/csrc/autograd/input_buffer.cpp, 2.13).
   bool IsGradientSum(const c10::OperatorHandle& op,
                      const torch::jit::Stack& stack) const;
   bool TouchesTrace(const torch::jit::Stack& stack, size_t first) const;
@@ -157,7 +157,7 @@ class Recorder final : public StorageListener {
                torch::jit::Stack& stack);
   void NoteDecision(const c10::OperatorHandle& op,
                     const torch::jit::Stack& stack);
-  /// Adds the operator and where it stands to `names`, the first few alone.
+  /// Adds the operator and its scope to `names`, the first few alone.
   void NameOnce(const c10::OperatorHandle& op,
                 std::vector<std::string>& names) const;
   std::string FreshName(const std::string& wanted);

@@ -117,7 +117,7 @@ ValueId Recorder::ValueOf(const at::Tensor& tensor) {
   for (auto it = candidates.rbegin(); it != candidates.rend(); ++it) {
     if (builder_.value(*it).type.shape == tensor.sizes().vec()) return *it;
   }
-  // A view that was made outside the recording, of a parameter's slices say, is
+  // A view that was made outside the recording, as of a parameter's slices, is
   // a source of its own. One that an operator made inside and saved for its
   // backward is the result; it needs a node where dimensions are named that the
   // result lacks. The networks are trained on graphs without the other nodes.

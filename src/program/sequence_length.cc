@@ -15,19 +15,19 @@ namespace {
 
 [[noreturn]] void Refuse(const std::string& origin, std::int64_t length,
                          const std::string& why) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: {} {}: {}", origin, kSequenceLength, length,
-                          why));
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{}: {} {}: {}", origin, kSequenceLength, length, why));
 }
 
-/// What stands in front of the first input is the batch, whatever its name.
+/// The leading dimension of the first input is the batch, whatever its name.
 bool IsLeading(const std::vector<Draft>& drafts, const std::string& symbol) {
   const auto first = std::ranges::find_if(
       drafts, [](const Draft& draft) { return !draft.dims.empty(); });
   return first != drafts.end() && first->dims.front().symbol == symbol;
 }
 
-/// Symbols that may be lengths: no batch, and no formula.
+/// Symbols that may be lengths: neither the batch nor formulas.
 DraftSymbols Candidates(const std::vector<Draft>& drafts) {
   DraftSymbols symbols = SymbolsOf(drafts);
   std::erase_if(symbols, [&](const auto& row) {
@@ -38,7 +38,7 @@ DraftSymbols Candidates(const std::vector<Draft>& drafts) {
   return symbols;
 }
 
-/// Those of `symbols` that are called as lengths are; all where none is.
+/// Those of `symbols` with a name typical of lengths; all if none has one.
 DraftSymbols LikeLengths(const DraftSymbols& symbols) {
   DraftSymbols lengths = symbols;
   std::erase_if(lengths,
@@ -68,8 +68,8 @@ bool Fixes(const std::vector<Draft>& drafts, std::int64_t length) {
   });
 }
 
-/// The names of the dimensions that are the length; none where the file fixes
-/// it at `length`.
+/// The names of the dimensions that are the length; empty if the file fixes it
+/// at `length`.
 std::vector<std::string> LengthNames(const std::vector<Draft>& drafts,
                                      std::int64_t length,
                                      const std::string& origin) {

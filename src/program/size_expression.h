@@ -47,7 +47,7 @@ class SizeExpression {
   const SizeOperation* operation() const { return operation_; }
   const std::vector<SizeExpression>& operands() const { return operands_; }
 
-  /// Its value; empty where a symbol has none, or where it is no whole number,
+  /// Its value; empty if a symbol has no value, or if it is not a whole number,
   /// or one above 2^53.
   std::optional<std::int64_t> Evaluate(const Values& values) const;
   /// The size of `symbol` at which it is `target`; empty where it is not linear
@@ -55,7 +55,7 @@ class SizeExpression {
   std::optional<std::int64_t> Solve(const std::string& symbol,
                                     std::int64_t target,
                                     const Values& values) const;
-  /// With `replacement` wherever `symbol` stands.
+  /// With `replacement` wherever `symbol` occurs.
   SizeExpression Substitute(const std::string& symbol,
                             const SizeExpression& replacement) const;
   /// As Python would have it: "2*s77+1".

@@ -5,8 +5,8 @@
 // autograd saves inside operators included. (Asking weak pointers after each
 // operator misses those.) On meta an allocation is only a book-keeping record.
 // On the CPU memory comes from the allocator that was there before, and the
-// records lie beside: LibTorch's raw_allocate wants a DataPtr's context to be
-// the memory itself.
+// records are kept separately: LibTorch's raw_allocate needs a DataPtr's
+// context to be the memory itself.
 
 #include "src/program/storage_ledger.h"
 
@@ -42,11 +42,11 @@ std::uint64_t NextSessionNumber() {
   return next++;
 }
 
-/// Who was told of a storage, and which number the listener gave it.
+/// The session that a storage was reported to, and its number there.
 struct Record {
   std::uint64_t session = 0;
   std::int32_t number = -1;    ///< -1 on the host.
-  std::size_t host_bytes = 0;  ///< 0 for what the listener was told of.
+  std::size_t host_bytes = 0;  ///< 0 for what was reported to the listener.
 };
 
 void RefuseAbove(std::size_t limit, std::size_t bytes, const char* where) {

@@ -7,7 +7,7 @@
 
 namespace foretell {
 
-/// Told of every storage that this thread allocates or frees while it is
+/// Called for every storage that this thread allocates or frees while it is
 /// active.
 class StorageListener {
  public:
@@ -28,10 +28,10 @@ inline constexpr std::size_t kMaxHostBytesInAll = std::size_t{5} << 26;
 
 /// Installs LibTorch allocators for the meta device and the CPU that report to
 /// the listener of the calling thread. On meta they hand out no memory at all.
-/// They stay installed and pass everything through while nobody listens.
+/// They stay installed and pass everything through without a listener.
 /// Thread-safe.
 ///
-/// While somebody listens, a storage above kMaxStorageBytes, or above
+/// With a listener, a storage above kMaxStorageBytes, or above
 /// kMaxHostBytes (kMaxHostBytesInAll) on the CPU of a trace on meta, throws
 /// Error(kInvalidArgument) with both sizes.
 void InstallLedgerAllocators();
@@ -47,8 +47,8 @@ class ListenScope {
   ListenScope& operator=(const ListenScope&) = delete;
 };
 
-/// While it lives, storages that this thread makes are reported to nobody, and
-/// their sizes are not looked at. None that was reported may die meanwhile.
+/// While it lives, storages that this thread makes are not reported, and their
+/// sizes are not checked. None that was reported may die meanwhile.
 class UnlistenedScope {
  public:
   UnlistenedScope();

@@ -28,7 +28,7 @@ constexpr std::array<std::pair<DType, at::ScalarType>, 15> kTypes = {{
     {DType::kC128, at::kComplexDouble},
 }};
 
-/// Types that no DType of their own stands for: a byte per element each.
+/// Types that have no DType of their own: a byte per element each.
 constexpr std::array<std::pair<DType, at::ScalarType>, 10> kByteTypes = {{
     {DType::kF8, at::kFloat8_e4m3fn},
     {DType::kF8, at::kFloat8_e4m3fnuz},

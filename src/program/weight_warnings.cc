@@ -15,7 +15,7 @@ bool IsComplex(DType dtype) {
   return dtype == DType::kC64 || dtype == DType::kC128;
 }
 
-/// The warning for floating-point and complex weights; empty for none.
+/// The warning for floating-point and complex weights; empty if not needed.
 std::string OfFloats(DType dtype, std::int64_t elements, Precision precision,
                      bool chose_precision) {
   const std::string flag =

@@ -21,8 +21,8 @@
 namespace foretell::sandbox {
 namespace {
 
-/// Points the standard streams at nothing, so that nobody's output can be
-/// forged, and closes what is not kept.
+/// Points the standard streams at /dev/null, so that no output can be forged,
+/// and closes what is not kept.
 void CloseDescriptors(std::vector<int> keep) {
   const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   Require(nothing.is_open(), "/dev/null");
@@ -41,7 +41,7 @@ void CloseDescriptors(std::vector<int> keep) {
   close_range(first, ~0U, 0);
 }
 
-/// What tells of this process and its machine.
+/// Files with information on this process and its machine.
 const PathRule kMachine[] = {
     {"/proc", kReadFolders},
     {"/sys", kReadFolders},

@@ -14,7 +14,7 @@ namespace {
 /// All rights to files of Landlock's first version.
 constexpr std::uint64_t kFirstRights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
 constexpr long kVersionWithRefer = 2;
-/// Those that a rule for a file, and no folder, may give.
+/// Those that a rule for a file, not a folder, may give.
 constexpr std::uint64_t kFileRights = LANDLOCK_ACCESS_FS_EXECUTE |
                                       LANDLOCK_ACCESS_FS_WRITE_FILE |
                                       LANDLOCK_ACCESS_FS_READ_FILE;

@@ -1,7 +1,7 @@
-// Workers are told the numbers of tasks and ask for nothing, so that one that
-// crashes in the middle of a foreign model leaves no lock and no half-written
-// row behind: all writing is done here. Which task it was working on is known,
-// and only that one is lost.
+// Workers receive the numbers of tasks and request nothing, so that one that
+// crashes in the middle of an untrusted model leaves no lock and no row half
+// written behind: all writing is done here. Which task it was working on is
+// known, and only that one is lost.
 
 #include "src/sandbox/pool.h"
 

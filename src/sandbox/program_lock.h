@@ -7,12 +7,12 @@
 
 namespace foretell::sandbox {
 
-/// What a program of others may do that this process is about to execute.
+/// What another program may do that this process is about to execute.
 struct ProgramLocks {
   std::vector<PathRule> paths;  ///< All that it may touch.
   /// The program's path, by which alone something can be executed: the very
-  /// pointer that execve is given, which nobody knows afterwards. Null: nothing
-  /// can be.
+  /// pointer that is passed to execve, which is unknown afterwards. Null:
+  /// nothing can be.
   const char* program = nullptr;
   /// What is not supported is left out.
   LockSupport support = FindLockSupport();
@@ -22,7 +22,7 @@ struct ProgramLocks {
 /// beyond `paths`, the network, other processes (none can be started, signalled
 /// or looked into), and changing rights, owners or times of files. What is
 /// forbidden fails. Memory that can be executed stays allowed, as interpreters
-/// and their libraries take. Throws Error(kIo) where the kernel refuses.
+/// and their libraries need it. Throws Error(kIo) if the kernel refuses.
 void LockProgram(const ProgramLocks& locks);
 
 }  // namespace foretell::sandbox

@@ -45,8 +45,8 @@ void Redirect(const std::string& log) {
   dup2(output.number(), STDERR_FILENO);
 }
 
-/// All that the child does: nothing that it has open beside its streams is seen
-/// by the program.
+/// All that the child does: of what it has open, the program sees only its
+/// streams.
 void Become(Command command) {
   Redirect(command.log);
   if (chdir(command.folder.c_str()) != 0) FailToStart(command.folder);
@@ -65,11 +65,11 @@ void Become(Command command) {
   FailToStart(command.argv.front());
 }
 
-/// Threads of a child that nobody has waited for; 0 where Linux does not tell.
+/// Threads of a child not yet waited for; 0 if Linux does not report them.
 int ThreadsOf(pid_t process) {
   struct stat tasks = {};
   const std::string folder = fmt::format("/proc/{}/task", process);
-  // A folder for each, beside "." and "..".
+  // A folder for each, in addition to "." and "..".
   if (stat(folder.c_str(), &tasks) != 0) return 0;
   return static_cast<int>(tasks.st_nlink) - 2;
 }

@@ -21,7 +21,7 @@ struct Command {
   ProcessLimits limits;
   double deadline_s = 0;  ///< From the start.
   int most_threads = 0;   ///< It is killed where it has more; 0: any number.
-  std::optional<ProgramLocks> locks;  ///< All but their program.
+  std::optional<ProgramLocks> locks;  ///< Without their program.
   /// Called every few milliseconds while the program runs, with its process.
   std::function<void(pid_t)> watch;
 };
@@ -30,8 +30,8 @@ struct Command {
 /// started, with the reason.
 ProcessEnd Run(const Command& command);
 
-/// The last line of a log that says something went wrong ("ERROR: …" or
-/// "SomeError: …"), else the last that has text; "" where it has none.
+/// The last line of a log that reports an error ("ERROR: …" or "SomeError: …"),
+/// else the last that has text; "" without such a line.
 std::string LastWords(const std::string& log);
 
 }  // namespace foretell::sandbox

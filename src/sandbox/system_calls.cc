@@ -130,7 +130,7 @@ constexpr int kReaching[] = {
     SCMP_SYS(setrlimit),
     SCMP_SYS(setsid),
     SCMP_SYS(setpgid),
-    // Files, where Landlock's first version has no say.
+    // Files, which Landlock's first version does not cover.
     SCMP_SYS(truncate),
     SCMP_SYS(chmod),
     SCMP_SYS(fchmod),
@@ -157,7 +157,7 @@ constexpr int kReaching[] = {
     // Programs by a descriptor, and in memory, which has no path.
     SCMP_SYS(execveat),
     SCMP_SYS(memfd_create),
-    // Who one is.
+    // Identity.
     SCMP_SYS(setuid),
     SCMP_SYS(setgid),
     SCMP_SYS(setreuid),

@@ -16,8 +16,8 @@ namespace {
 using Kind = Outcome::Kind;
 
 constexpr double kPollSeconds = 0.1;
-/// What one look at a pipe takes over, so that a child that writes without end
-/// still has a deadline.
+/// Most that one look reads from a pipe, so that a child that writes without
+/// end still has a deadline.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;
 /// Tasks that are sent before their predecessors have an outcome: as much as a
 /// socket holds, so that neither process waits for the other one to listen.
@@ -110,7 +110,7 @@ std::optional<Outcome> Worker::Look() {
   const std::optional<ProcessEnd> end =
       process_.channel().is_closed() ? process_.Kill() : process_.Poll();
   if (!end) return std::nullopt;
-  // What it said last may have come between the two looks.
+  // Its last answer may have come between the two looks.
   if (std::optional<Outcome> answer = TakeAnswer()) return answer;
   const std::string& offence = process_.channel().offence();
   if (!offence.empty()) return Outcome{Kind::kDied, "cut off: it " + offence};

@@ -33,13 +33,13 @@ struct Outcome {
 struct WorkerOptions {
   ProcessLimits limits;
   /// How the process is locked before its work is prepared; its `keep` lists
-  /// what stays open beside what a worker needs. Absent: not at all.
+  /// what stays open apart from what a worker needs. Absent: not at all.
   std::optional<LockOptions> lock;
   double deadline_s = 300;  ///< Limit of one task.
-  /// Longest answer that is taken; a worker that announces a longer one has
-  /// died. Errors have Channel::kMostErrorBytes.
+  /// Longest answer that is accepted; a worker that announces a longer one
+  /// counts as dead. Errors have Channel::kMostErrorBytes.
   std::int64_t most_answer_bytes = Channel::kMostBytes;
-  /// Takes over its standard output and errors, for Worker::last_words.
+  /// Reads its standard output and errors, for Worker::last_words.
   bool hears_words = false;
 };
 

@@ -15,7 +15,7 @@ namespace foretell::surrogate {
 namespace {
 
 constexpr std::size_t kMostValues = 1'000'000;
-/// Draws per wanted point before the axes are taken to be exhausted.
+/// Draws per wanted point before the axes count as exhausted.
 constexpr int kPatience = 50;
 /// Corners of more axes would be more than the points.
 constexpr std::size_t kMostCorneredAxes = 4;
@@ -27,7 +27,7 @@ constexpr std::size_t kMostCorneredAxes = 4;
                           part, reason));
 }
 
-/// What stands before `sign`, which is taken away with it; or all.
+/// What comes before `sign`, removed together with it; or all.
 std::string_view TakeUntil(std::string_view& text, std::string_view sign) {
   const std::size_t at = text.find(sign);
   const std::string_view piece = text.substr(0, at);
@@ -94,7 +94,7 @@ std::int64_t DrawValue(const Axis& axis, Random& random) {
 
 using Point = std::vector<std::int64_t>;
 
-/// The corner whose bits say which axes are at their largest value.
+/// The corner whose bits show which axes are at their largest value.
 Point Corner(const std::vector<Axis>& axes, std::size_t bits) {
   Point point;
   for (std::size_t i = 0; i < axes.size(); ++i) {

@@ -17,8 +17,8 @@ struct Axis {
 
 /// Parses "batch=1..256,resolution=64..512:32,width=8|16|32": ranges with an
 /// optional step, or values. Throws Error(kInvalidArgument) that begins with
-/// `flag` and quotes the part that is none, a name given twice or values that
-/// do not ascend.
+/// `flag` and quotes an invalid part, a name given twice or values that do not
+/// ascend.
 std::vector<Axis> ParseAxes(std::string_view text,
                             std::string_view flag = "--sweep");
 

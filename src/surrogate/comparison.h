@@ -12,7 +12,7 @@ namespace foretell::surrogate {
 /// Rows by what they are for.
 struct ComparedRows {
   Table fitted;
-  /// Rows by which the best method is chosen; no rows: the first one is taken.
+  /// Rows by which the best method is chosen; no rows: the first one is used.
   Table choosing;
   Table held_out;  ///< Rows by which all are judged.
 };
@@ -24,10 +24,10 @@ struct Comparison {
   std::size_t chosen = 0;
 };
 
-/// Fits every method and judges it. Where there are rows for choosing, the
-/// shortest formula that is nearly as good on them as any is chosen, or where
-/// no method has a formula the first method. `on_method` is told each method
-/// in turn.
+/// Fits every method and judges it. If there are rows for choosing, the
+/// shortest formula that is nearly as good on them as any is chosen, or if no
+/// method has a formula the first method. `on_method` is called with each
+/// method in turn.
 Comparison Compare(const ComparedRows& rows, const std::vector<Method>& methods,
                    const EvolveOptions& options,
                    const std::function<void(Method)>& on_method = {});

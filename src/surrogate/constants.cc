@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kMostEvaluations = 12;
 
-/// Relative errors of an expression and their derivatives, as Eigen wants
+/// Relative errors of an expression and their derivatives, as Eigen requires
 /// them: its names, and 0 for success.
 struct RelativeErrors {
   using Scalar = double;

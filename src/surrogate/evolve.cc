@@ -49,8 +49,8 @@ struct ScaledTable {
   double target_scale = 1;
 };
 
-/// Fits the constants from starts that are off, so that what the rows do not
-/// say is not remembered from a fit to more of them.
+/// Fits the constants from starts that are off, so that what these rows do not
+/// show is not remembered from a fit to more of them.
 void FitAnew(Expression& expression, Evaluator& evaluator,
              const Eigen::VectorXd& values, Random& random) {
   for (const std::size_t place : ConstantsOf(expression)) {

@@ -12,11 +12,11 @@
 // generations of as many offspring; parents and offspring together are thinned
 // out by a double tournament (the best of three, then of two such the smaller
 // one with probability 1.1 / 2). Offspring come from one-point crossover, half
-// of them are mutated besides, and the constants of each are fitted. Chosen is
+// of them are also mutated, and the constants of each are fitted. The choice is
 // not the best formula of the last generation, which repeats the noise of a
 // small table: of the best formulas of each size the constants are fitted again
-// with rows left out, and the smallest one is taken that is to be expected
-// nearly as good on other rows as any.
+// with rows left out, and the smallest one is chosen that should be nearly as
+// good on other rows as any.
 
 namespace foretell::surrogate {
 
@@ -50,7 +50,7 @@ struct Evolution {
   const PowerSum& formula() const { return front[chosen].formula; }
 };
 
-/// Searches for a formula of the inputs that says the target. The same table
+/// Searches for a formula that gives the target from the inputs. The same table
 /// and seed give the same result.
 Evolution Evolve(const Table& table, const EvolveOptions& options);
 

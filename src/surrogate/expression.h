@@ -22,7 +22,7 @@ struct ExpressionNode {
   double value = 0;  ///< For kConstant.
 };
 
-/// An expression tree in prefix order: a node stands before its operands, and a
+/// An expression tree in prefix order: a node comes before its operands, and a
 /// subtree is a run of nodes.
 using Expression = std::vector<ExpressionNode>;
 

@@ -45,11 +45,11 @@ struct FittedModel {
 };
 
 /// Fits a model to all rows of a table. `options` are of symbolic regression;
-/// the others take its seed.
+/// the others use its seed.
 FittedModel FitModel(const Table& table, Method method,
                      const EvolveOptions& options);
 
-/// What a formula in the place of a simulation is meant to keep, a share of 1.
+/// Error that a formula used instead of a simulation should keep, share of 1.
 inline constexpr double kWantedError = 0.01;
 
 /// How far off a model is on rows that it was not fitted to.

@@ -11,8 +11,8 @@
 
 namespace foretell::surrogate {
 
-/// A place of a regression tree. Nodes stand in preorder: the rows whose input
-/// is at most the threshold go on at the next one.
+/// A place of a regression tree. Nodes are in preorder: the rows whose input is
+/// at most the threshold go on at the next one.
 struct TreeNode {
   int column = -1;   ///< Input that is compared; -1: a leaf.
   double value = 0;  ///< Threshold; the answer of a leaf.

@@ -38,7 +38,8 @@ bool IsOfAName(char c) {
 }
 
 std::string VariableName(std::string name) {
-  std::ranges::replace_if(name, [](char c) { return !IsOfAName(c); }, '_');
+  std::ranges::replace_if(
+      name, [](char c) { return !IsOfAName(c); }, '_');
   if (name.empty() || IsDigit(name.front())) name.insert(0, 1, '_');
   if (std::ranges::binary_search(kKept, name)) name += '_';
   return name;
@@ -47,7 +48,7 @@ std::string VariableName(std::string name) {
 }  // namespace
 
 std::vector<std::string> FormulaNames(const std::vector<std::string>& columns) {
-  // A name that needs no change is kept whatever stands before it.
+  // A name that needs no change is kept whatever comes before it.
   std::set<std::string> taken;
   for (const std::string& column : columns) {
     if (VariableName(column) == column) taken.insert(column);

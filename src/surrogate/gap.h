@@ -12,7 +12,7 @@ struct GapFit {
   PowerSum gap;
   double before = 0;  ///< Mean error of the estimates, share of 1.
   double before_median = 0;
-  /// Mean error of estimate and gap on rows that were left out one at a time,
+  /// Mean error of estimate plus gap on rows that were left out one at a time,
   /// each with a fit of its own.
   double after = 0;
   double after_median = 0;
@@ -27,7 +27,7 @@ std::vector<Eigen::Index> FirstRowsOfPoints(const Eigen::MatrixXd& inputs);
 /// row, at their means. Requires two points.
 GapFit FitGap(const Table& runs, const Eigen::VectorXd& estimates);
 
-/// Error of estimates and a gap on other rows, as FitGap has it.
+/// Error of estimates and a gap on other rows, as in FitGap.
 double MeanErrorWith(const PowerSum& gap, const Table& measured,
                      const Eigen::VectorXd& estimated);
 

@@ -16,7 +16,7 @@ class Model {
   /// the table that the model was fitted to.
   virtual Eigen::VectorXd Predict(const Eigen::MatrixXd& inputs) const = 0;
   /// The function as an expression of Python (and awk, and JavaScript) over the
-  /// names of the columns; empty where it is none.
+  /// names of the columns; empty if it has no such form.
   virtual std::string Formula(const std::vector<std::string>& columns) const {
     static_cast<void>(columns);
     return "";

@@ -69,7 +69,7 @@ FittedModel FittedFromJson(std::string_view json, const std::string& origin) {
   for (JsonObject& column : root.Objects("columns")) {
     ReadColumn(column, fitted);
   }
-  root.Has("formula");  // What it says stands in the model.
+  root.Has("formula");  // The model has its content.
   fitted.model = kReaders[static_cast<std::size_t>(fitted.method)](
       root.Object("model"), fitted.columns.size());
   root.Finish();

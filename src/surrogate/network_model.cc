@@ -22,7 +22,7 @@ Range ReadRange(JsonObject& object, const std::string& key,
                                pair.size()));
 }
 
-/// A layer of `inputs` inputs; weights stand column by column.
+/// A layer of `inputs` inputs; weights are stored column by column.
 DenseLayer ReadLayer(JsonObject& object, Eigen::Index inputs) {
   const auto weight = object.Get<std::vector<double>>("weight");
   const auto bias = object.Get<std::vector<double>>("bias");

@@ -49,9 +49,9 @@ class NetworkModel final : public Model {
   Range target_;
 };
 
-/// Trains three layers of 64, dropout of a fifth behind the first two, for 100
-/// epochs of Adam on squared errors (LibTorch), as the study of docs/fit.md
-/// did, as far as it says. The same table and seed give the same weights.
+/// Trains three layers of 64, dropout of a fifth after the first two, for 100
+/// epochs of Adam on squared errors (LibTorch), like the study of docs/fit.md,
+/// as far as that states it. The same table and seed give the same weights.
 NetworkModel TrainNetwork(const Table& table, std::uint64_t seed);
 
 }  // namespace foretell::surrogate

@@ -6,9 +6,9 @@
 
 #include "src/surrogate/axis.h"
 
-// Experiments in place of a full product: in an orthogonal array of strength 2
+// Experiments instead of a full product: in an orthogonal array of strength 2
 // any two columns hold every pair of levels equally often, so that 9 to 27 runs
-// show each factor beside every level of each other one. Taguchi's L9, L16, L18
+// show each factor with every level of each other one. Taguchi's L9, L16, L18
 // and L27, built rather than tabulated: columns of L9 and L27 are the linear
 // functions over GF(3), one per point of the projective space, those of L16
 // over GF(4); L18 develops a difference scheme of 6 by 6 over Z(3).
@@ -38,9 +38,9 @@ struct PlannedRuns {
 
 /// Points by the smallest array that has a column of as many levels for each
 /// axis as it has values; of more than four, as many evenly spread ones as the
-/// array has levels are taken. One axis alone has no pairs and needs no array:
-/// up to nine of its values, once each. Throws Error(kInvalidArgument) where no
-/// array has these columns, or a single axis fewer than three values.
+/// array has levels are used. One axis alone has no pairs and needs no array:
+/// up to nine of its values, once each. Throws Error(kInvalidArgument) if no
+/// array has these columns, or a single axis has fewer than three values.
 PlannedRuns PlanRuns(const std::vector<Axis>& axes);
 
 }  // namespace foretell::surrogate

@@ -13,15 +13,15 @@ namespace foretell::surrogate {
 namespace {
 
 constexpr std::size_t kMostTerms = 12;
-/// A lower degree than kHighestDegree is taken where there would be more
+/// A lower degree than kHighestDegree is used where there would be more
 /// products.
 constexpr double kMostProducts = 40;
 /// Knots of a product to choose from.
 constexpr std::size_t kMostKnots = 20;
 /// Terms are chosen by this many rows at most; all rows fit their coefficients.
 constexpr Eigen::Index kMostRows = 4000;
-/// A candidate with less than this share of its length left beside the terms
-/// that were taken is one of them in other words.
+/// A candidate with less than this share of its length left apart from the
+/// terms that were chosen is equivalent to one of them.
 constexpr double kLeastNew = 1e-5;
 
 /// A product of the inputs, or a bend of it.
@@ -39,7 +39,7 @@ Eigen::ArrayXd ValuesOf(const Candidate& candidate,
   return (product - *candidate.knot).max(0);
 }
 
-/// Values between the least and the largest, evenly among those that there are.
+/// Values between the least and the largest, evenly among those that occur.
 std::vector<double> KnotsOf(const Eigen::ArrayXd& product) {
   std::vector<double> values(product.begin(), product.end());
   std::ranges::sort(values);
@@ -93,7 +93,7 @@ Eigen::MatrixXd ColumnsOf(const std::vector<Candidate>& candidates,
   return columns;
 }
 
-/// Makes columns of length 1, but for those of length 0, and returns what they
+/// Scales columns to length 1, except those of length 0, and returns what they
 /// were divided by.
 Eigen::VectorXd Normalize(Eigen::MatrixXd& columns) {
   Eigen::VectorXd lengths = columns.colwise().norm();
@@ -102,13 +102,13 @@ Eigen::VectorXd Normalize(Eigen::MatrixXd& columns) {
   return lengths;
 }
 
-/// What the terms that were taken leave of the target, which is 1 in every row.
+/// What the chosen terms leave of the target, which is 1 in every row.
 struct Remainder {
   explicit Remainder(Eigen::Index rows)
       : residual(Eigen::VectorXd::Ones(rows)),
         leverage(Eigen::ArrayXd::Zero(rows)) {}
 
-  /// Takes a term that is orthogonal to the others and of length 1.
+  /// Adds a term that is orthogonal to the others and of length 1.
   void Take(const Eigen::VectorXd& term, bool is_bend) {
     residual -= term * term.dot(residual);
     leverage += term.array().square();
@@ -130,7 +130,7 @@ struct Remainder {
   double parameters = 0;
 };
 
-/// The column that lessens the squares most; empty where none does.
+/// The column that reduces the squares most; empty if none does.
 std::optional<Eigen::Index> BestColumn(const Eigen::MatrixXd& columns,
                                        const Remainder& rest) {
   const Eigen::ArrayXd lengths = columns.colwise().norm();
@@ -152,8 +152,8 @@ std::size_t FewestThatAreGood(const std::vector<double>& expected_errors) {
   return static_cast<std::size_t>(kept - expected_errors.begin()) + 1;
 }
 
-/// Orthogonal least squares: all columns are kept orthogonal to the terms that
-/// were taken.
+/// Orthogonal least squares: all columns are kept orthogonal to the chosen
+/// terms.
 std::vector<Candidate> TakeTerms(const std::vector<Candidate>& candidates,
                                  const Table& table) {
   Eigen::MatrixXd columns = ColumnsOf(candidates, table);

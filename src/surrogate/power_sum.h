@@ -48,7 +48,7 @@ class PowerSum final : public Model {
 
   /// The same without terms that no prediction for `inputs` shows, and with
   /// coefficients of so few digits that none moves by more than the share
-  /// `tolerance` of itself: what is fit to be read.
+  /// `tolerance` of itself: a readable form.
   PowerSum Rounded(const Eigen::MatrixXd& inputs, double tolerance) const;
 
  private:

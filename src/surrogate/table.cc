@@ -16,7 +16,7 @@
 namespace foretell::surrogate {
 namespace {
 
-/// A table as it is read, row by row.
+/// A table while it is read, row by row.
 struct RawTable {
   std::string path;
   std::string target;
@@ -46,8 +46,8 @@ double NumberAt(const RawTable& raw, const CsvRow& row,
   return *number;
 }
 
-/// Every column of `row` but the target. Only columns without a name can have
-/// one name, and of these only the first can be read.
+/// Every column of `row` except the target. Only columns without a name can
+/// share a name, and of these only the first can be read.
 void ChooseColumns(RawTable& raw, const CsvRow& row) {
   if (std::ranges::count(row.columns(), "") > 1) {
     throw Error(ErrorCode::kCorrupt,

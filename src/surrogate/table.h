@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-// A small table of numbers: some columns are inputs, one is what a model shall
-// say of them.
+// A small table of numbers: some columns are inputs, one is what a model should
+// predict from them.
 
 namespace foretell::surrogate {
 
@@ -27,12 +27,12 @@ struct Table {
   Eigen::Index rows() const { return inputs.rows(); }
 };
 
-/// Reads a CSV table with a header. `columns` are the inputs; empty: all but
+/// Reads a CSV table with a header. `columns` are the inputs; empty: all except
 /// the target.
 ///
 /// Throws what ForEachCsvRow throws, and Error that names the path, the line,
 /// the column and the value: kInvalidArgument for a column that is missing or
-/// both input and target or asked for twice, kCorrupt for a cell that is no
+/// both input and target or named twice, kCorrupt for a cell that is not a
 /// finite number or beyond kLargestNumber, a
 /// target of 0 (errors are shares of it), fewer rows than kFewestTableRows or a
 /// target that is the same in all of them.
@@ -48,8 +48,8 @@ struct SplitTable {
   Table held_out;
 };
 
-/// Holds out `share` of the rows, drawn by `seed`: at least one, and all but
-/// one at most. Throws Error(kInvalidArgument) for a share outside (0, 1).
+/// Holds out `share` of the rows, drawn by `seed`: at least one, and at most
+/// all except one. Throws Error(kInvalidArgument) for a share outside (0, 1).
 SplitTable Split(const Table& table, double share, std::uint64_t seed);
 
 /// Mean of |predicted - value| / |value|, as a share of 1.
@@ -60,8 +60,8 @@ double MeanError(const Eigen::VectorXd& predicted,
 double LargestError(const Eigen::VectorXd& predicted,
                     const Eigen::VectorXd& values);
 
-/// Whether an error is as good as the `least` one for somebody who reads the
-/// formula: within a tenth of it, or two thousandths of the target.
+/// Whether an error is as good as the `least` one for a reader of the formula:
+/// within a tenth of it, or two thousandths of the target.
 bool IsNearlyAsGood(double error, double least);
 
 }  // namespace foretell::surrogate

@@ -20,7 +20,7 @@ ExpressionNode DrawLeaf(int inputs, Random& random) {
   return {.op = Op::kInput, .input = static_cast<int>(leaf) - 1};
 }
 
-/// `expression` with `piece` in the place of the subtree at `begin`.
+/// `expression` with `piece` instead of the subtree at `begin`.
 Expression Replace(const Expression& expression, std::size_t begin,
                    const Expression& piece) {
   const auto from = expression.begin() + static_cast<std::ptrdiff_t>(begin);

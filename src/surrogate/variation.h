@@ -23,9 +23,9 @@ Expression DrawHalfAndHalf(int inputs, Random& random);
 /// Exchanges one subtree of `a` by one of `b`, both drawn: one-point crossover.
 Expression CrossOver(const Expression& a, const Expression& b, Random& random);
 
-/// Changes the expression by one of five mutations, drawn: a random subtree in
-/// the place of another, another operation of as many operands (or another
-/// leaf), other constants, an operation put in above a subtree, an operation
+/// Changes the expression by one of five mutations, drawn: a random subtree
+/// instead of another, another operation of as many operands (or another
+/// leaf), other constants, an operation inserted above a subtree, an operation
 /// replaced by one of its operands.
 Expression Mutate(const Expression& expression, int inputs, Random& random);
 

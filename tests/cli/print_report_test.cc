@@ -104,8 +104,7 @@ TEST(FormatReports, TellsEveryFigureInFull) {
 }
 
 TEST(FormatReports, BeginsTheBarsOfAllPartsInOneColumn) {
-  const std::string text =
-      InFull(ReportOf(), {.width = 80});
+  const std::string text = InFull(ReportOf(), {.width = 80});
   std::vector<std::size_t> columns;
   for (const char* part : {"parameters", "inputs", "activations"}) {
     columns.push_back(LineOf(text, part).find("\xe2\x96"));

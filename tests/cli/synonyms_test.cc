@@ -36,15 +36,15 @@ std::vector<std::string> Own(std::vector<std::string> words) {
 }
 
 TEST(Synonyms, ReplaceFlagsOfOtherTools) {
-  EXPECT_THAT(Own({"predict", "m.onnx", "--batch-size", "8", "--gpu=a100"}),
-              ElementsAre("predict", "m.onnx", "--batch", "8",
-                          "--device=a100"));
+  EXPECT_THAT(
+      Own({"predict", "m.onnx", "--batch-size", "8", "--gpu=a100"}),
+      ElementsAre("predict", "m.onnx", "--batch", "8", "--device=a100"));
 }
 
 TEST(Synonyms, NameOneDeviceAndSeveralAsTheCommandDoes) {
-  EXPECT_THAT(Own({"compare", "m.onnx", "--device=a30,a40", "--gpu", "a2"}),
-              ElementsAre("compare", "m.onnx", "--devices=a30,a40", "--devices",
-                          "a2"));
+  EXPECT_THAT(
+      Own({"compare", "m.onnx", "--device=a30,a40", "--gpu", "a2"}),
+      ElementsAre("compare", "m.onnx", "--devices=a30,a40", "--devices", "a2"));
   EXPECT_THAT(Own({"predict", "m.onnx", "--devices", "a30"}),
               ElementsAre("predict", "m.onnx", "--device", "a30"));
 }
@@ -76,9 +76,9 @@ TEST(Synonyms, LeaveAFlagThatTheCommandHas) {
 }
 
 TEST(Synonyms, LeaveOtherWordsAlone) {
-  EXPECT_THAT(Own({"predict", "Train", "--nonsense", "--device", "A100"}),
-              ElementsAre("predict", "Train", "--nonsense", "--device",
-                          "A100"));
+  EXPECT_THAT(
+      Own({"predict", "Train", "--nonsense", "--device", "A100"}),
+      ElementsAre("predict", "Train", "--nonsense", "--device", "A100"));
   EXPECT_THAT(Own({"predict", "--autocast", "Model.ONNX"}),
               ElementsAre("predict", "--autocast", "Model.ONNX"));
   EXPECT_THAT(Own({"predict", "--", "--gpu"}),

@@ -86,9 +86,9 @@ TEST(DeviceCatalog, NamesTheNearestForAnUnknownDevice) {
       [] { DeviceCatalog::BuiltIn().FindDevice("a10"); }, ErrorCode::kNotFound);
   EXPECT_THAT(message, HasSubstr("device 'a10' is unknown"));
   EXPECT_THAT(message, HasSubstr("near: a100-pcie-40gb"));
-  const std::string other = MessageOf(
-      [] { DeviceCatalog::BuiltIn().FindDevice("gaudi3"); },
-      ErrorCode::kNotFound);
+  const std::string other =
+      MessageOf([] { DeviceCatalog::BuiltIn().FindDevice("gaudi3"); },
+                ErrorCode::kNotFound);
   EXPECT_THAT(other, HasSubstr("`foretell devices` lists all"));
   EXPECT_THAT(other, Not(HasSubstr("near")));
 }
@@ -168,9 +168,10 @@ TEST(DeviceCatalog, SaysOfADeviceWithoutMigThatItHasNone) {
 
 TEST(DeviceCatalog, NamesNoneWhenThereIsNothingToFind) {
   const DeviceCatalog empty;
-  EXPECT_EQ(MessageOf([&] { empty.FindDevice("x"); }, ErrorCode::kNotFound),
-            "device 'x' is unknown; `foretell devices` lists all, --device-file "
-            "adds one of your own");
+  EXPECT_EQ(
+      MessageOf([&] { empty.FindDevice("x"); }, ErrorCode::kNotFound),
+      "device 'x' is unknown; `foretell devices` lists all, --device-file "
+      "adds one of your own");
   EXPECT_EQ(MessageOf([&] { empty.DefaultContext(); }, ErrorCode::kNotFound),
             "the catalogue has no environment");
 }

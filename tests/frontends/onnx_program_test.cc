@@ -153,9 +153,13 @@ Model BakedModel(std::vector<std::int64_t> shape) {
 }
 
 TEST(OnnxProgram, ABakedBatchIsAnErrorNotAWrongAnswer) {
-  ExpectError([] { TraceOf(BakedModel({1, -1})); }, ErrorCode::kInvalidArgument,
-              "output 'y' has leading dimension 1 at batch 4: the batch of 1 "
-              "is baked into the graph");
+  ExpectError(
+      [] {
+        TraceOf(BakedModel({1, -1}));
+      },
+      ErrorCode::kInvalidArgument,
+      "output 'y' has leading dimension 1 at batch 4: the batch of 1 "
+      "is baked into the graph");
   EXPECT_EQ(OutputOf(TraceOf(BakedModel({-1, 16}))), "f32[4,16]");
 }
 

@@ -96,8 +96,8 @@ class Watched {
   /// Calls `work` with 0, `stride`, … below `size`, in children.
   template <typename Work>
   Watched(std::size_t size, std::size_t stride, const Work& work)
-      : next_(*new (mmap(nullptr, sizeof(Place), PROT_READ | PROT_WRITE,
-                         MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Place(0)) {
+      : next_(*new(mmap(nullptr, sizeof(Place), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Place(0)) {
     while (next_ < size) {
       const pid_t child = fork();
       if (child == 0) {

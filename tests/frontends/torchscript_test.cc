@@ -314,8 +314,9 @@ def forward(self, x):
   const Trace trace = listed.Run({"x=f32[4,2]"});
   EXPECT_THAT(TargetsOf(trace.graph), ElementsAre("mul"));
   EXPECT_EQ(trace.graph.nodes().front().inputs.size(), 2);
-  EXPECT_THAT(trace.warnings, testing::ElementsAre(testing::HasSubstr(
-                                  "without a device (mul)")));
+  EXPECT_THAT(
+      trace.warnings,
+      testing::ElementsAre(testing::HasSubstr("without a device (mul)")));
   const SavedModule moved(Script(R"(
 def forward(self, x):
     return x * torch.tensor([1.0, 2.0], device=x.device))"));
@@ -327,8 +328,8 @@ def forward(self, x):
 TEST(TorchScript, WhatMovesATensorIsNoMixture) {
   for (const std::string expression :
        {"x * torch.tensor([1.0, 2.0]).to(x)",
-        "x * torch.tensor([1.0, 2.0]).type_as(x)",
-        "x.to(\"cpu\") * 2", "x[torch.tensor([1, 0])]"}) {
+        "x * torch.tensor([1.0, 2.0]).type_as(x)", "x.to(\"cpu\") * 2",
+        "x[torch.tensor([1, 0])]"}) {
     const SavedModule saved(
         Script("def forward(self, x):\n    return " + expression));
     EXPECT_THAT(saved.Run({"x=f32[4,2]"}).warnings, testing::IsEmpty())

@@ -152,7 +152,9 @@ TEST(PlanChunk, NamesBothValuesWhereNothingFits) {
   Footprint cube = Cube();
   cube.terms[0].bytes = 3 << 20;
   ExpectError(
-      [&] { PlanChunk(cube, {.shape = {8, 8, 8}, .memory_bytes = 2 << 20}); },
+      [&] {
+        PlanChunk(cube, {.shape = {8, 8, 8}, .memory_bytes = 2 << 20});
+      },
       ErrorCode::kUnsupported,
       "cube: the smallest block, 1 x 1 x 1, takes 3.0 MiB, and 1.8 MiB are "
       "usable");

@@ -14,6 +14,10 @@ SEAM = re.compile(r'"\s*\n\s*"')
 # Sentences that end a call: what CLI11 is told of options, flags, subcommands.
 HELP = re.compile(r',\s*"([A-Z][^"]*)"\s*\)')
 PREPOSITION = re.compile(r"(Of|For|With|As|In|By|At|To|On|From)\b")
+# Words that docs/style.md replaces wherever they stand.
+ODD = re.compile(r"\b([Aa]new|[Bb]eside|[Ww]hoever|[Nn]obody|[Ss]omebody"
+                 r"|in the place of|from \d+ on)\b")
+COMMENT = re.compile(r"//.*")
 
 
 class HelpTexts(unittest.TestCase):
@@ -28,6 +32,21 @@ class HelpTexts(unittest.TestCase):
     def test_begin_with_a_noun_or_a_verb(self):
         self.assertEqual(
             [text for text in self.TEXTS if PREPOSITION.match(text)], [])
+
+
+class Words(unittest.TestCase):
+
+    def test_of_public_headers_are_plain(self):
+        headers = sorted((REPOSITORY / "include").rglob("*.h"))
+        self.assertGreater(len(headers), 20)
+        for header in headers:
+            text = " ".join(COMMENT.findall(header.read_text()))
+            with self.subTest(header=header.name):
+                self.assertEqual(ODD.findall(text), [])
+
+    def test_of_help_texts_are_plain(self):
+        self.assertEqual([text for text in HelpTexts.TEXTS if ODD.search(text)],
+                         [])
 
 
 class Texts(unittest.TestCase):

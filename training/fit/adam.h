@@ -32,7 +32,7 @@ class FlatParameters {
   at::Tensor gradients_;
 };
 
-/// How weights are drawn to 0.
+/// How weights are pulled towards 0.
 struct WeightDecay {
   double factor = 0;  ///< λ.
   /// False: λ · parameter is added to the gradient, as torch.optim.Adam does.

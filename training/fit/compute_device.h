@@ -9,7 +9,7 @@ namespace foretell::training {
 /// "cpu", "cuda", "cuda:1" as a device of LibTorch; "cuda" is the GPU whose
 /// number torchrun gave this worker in LOCAL_RANK, else the first. Throws
 /// Error: kInvalidArgument for another name, kUnsupported when there is no such
-/// one.
+/// device.
 at::Device ComputeDevice(const std::string& name);
 
 /// Lets matrix products of a scope run in bfloat16 on a GPU; without effect

@@ -31,7 +31,7 @@ constexpr double kConstantInput = 1e-3;
 constexpr std::int64_t kFitBatch = 64;
 constexpr double kFarQuantile = 0.99;
 
-/// Refuses a target of which nothing is known, and names those to learn.
+/// Refuses a target without any known value, and names those to learn.
 [[noreturn]] void RefuseUnknown(const SampleSet& set, Target target,
                                 std::span<const std::size_t> train) {
   std::vector<std::string> known;
@@ -68,7 +68,7 @@ TargetScale FitScale(const TrainerOptions& options, const SampleSet& set,
   if (count == 0) RefuseUnknown(set, target, train);
   if (options.scale == learned::ScaleKind::kDippm) return scale;
   scale.mean = sum / count;
-  // Corrected shares of a prior add up to a logarithm, in no other unit.
+  // Corrected shares of a prior add up to a logarithm, which is not rescaled.
   if (options.network.pooling == learned::Pooling::kPrior) return scale;
   if (set.recipe.terms) return {.target = target};
   const double variance = squares / count - scale.mean * scale.mean;
@@ -111,7 +111,7 @@ void CheckPrior(const TrainerOptions& options, const SampleSet& set) {
   }
 }
 
-/// Sets the widths that the samples and the targets decide.
+/// Sets the widths that follow from the samples and the targets.
 void FitWidths(const learned::InputRecipe& recipe,
                learned::CheckpointInfo& info) {
   info.network.node_features =

@@ -9,7 +9,7 @@
 
 namespace foretell::training {
 
-/// What a checkpoint of a new run will say: scales and columns fitted to the
+/// What a checkpoint of a new run will state: scales and columns fitted to the
 /// samples of the training part, and where its labels come from. Throws
 /// Error(kInvalidArgument) for an empty part, for a target without a single
 /// label in it, and for the scale "dippm" together with a prior.

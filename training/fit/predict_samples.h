@@ -17,7 +17,7 @@ class LearnedModel;
 
 namespace foretell::training {
 
-/// What a network says of samples.
+/// What a network predicts for samples.
 struct PassResult {
   std::vector<PredictedSample> predictions;  ///< In the order asked for.
   PassSums sums;
@@ -34,8 +34,8 @@ struct PassContext {
   std::int64_t batch_size = 64;
 };
 
-/// Predicts samples with the network in evaluation, each worker its share, all
-/// with the same result. The network computes where its parameters are.
+/// Predicts samples in evaluation mode; each worker computes its share, all get
+/// the same result. The network runs where its parameters are.
 PassResult PredictSamples(const PassContext& context,
                           std::span<const std::size_t> indices);
 

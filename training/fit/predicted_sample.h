@@ -9,12 +9,12 @@
 
 namespace foretell::training {
 
-/// What was predicted for a sample, beside what is true.
+/// What was predicted for a sample, together with the truth.
 struct PredictedSample {
   std::size_t sample = 0;                            ///< Index into SampleSet.
   learned::TargetValues truth = learned::kNoValues;  ///< Targets of the sample.
   learned::TargetValues predicted = learned::kNoValues;
-  /// Where they are meant to hold the truth; may be empty.
+  /// Intervals that are meant to contain the truth; may be empty.
   std::array<std::optional<Interval>, learned::kNumTargets> intervals = {};
 
   /// Whether a target is both known and predicted.

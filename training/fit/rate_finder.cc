@@ -26,7 +26,7 @@ constexpr double kDiverged = 4;
 constexpr std::int64_t kSlopeSpan = 3;
 constexpr std::int64_t kStepsBeforeDiverging = 10;
 
-/// Endless batches: pass after pass until `steps` are together.
+/// Batches of one pass after another, until there are `steps`.
 BatchPlan PlanSteps(const TrainerOptions& options, const TrainingData& data,
                     std::int64_t steps) {
   BatchPlan plan;

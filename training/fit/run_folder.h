@@ -16,7 +16,7 @@ class RunFolder {
   /// Makes the folder where it is missing. With `fresh`, throws
   /// Error(kInvalidArgument) when a run is in it already.
   RunFolder(std::string path, bool fresh);
-  /// Whether there is a run in a folder, which need not be there.
+  /// Whether there is a run in a folder, which need not exist.
   static bool HasRun(const std::string& path);
 
   const std::string& path() const { return path_; }

@@ -5,7 +5,7 @@
 
 namespace foretell::training {
 
-/// How the learning rate goes over a run.
+/// How the learning rate changes over a run.
 enum class Schedule {
   kConstant,
   kCosine,  ///< Half a wave down to 0 at the end.
@@ -14,7 +14,7 @@ std::string_view ScheduleName(Schedule schedule);  ///< "constant", "cosine".
 std::optional<Schedule> ParseSchedule(std::string_view name);
 
 /// Factor of the learning rate, in [0, 1], at `epoch` (with its fraction) of
-/// `epochs`. It rises in a line over the first `warmup` epochs.
+/// `epochs`. It rises linearly over the first `warmup` epochs.
 double ScheduleFactor(Schedule schedule, double epoch, double epochs,
                       double warmup);
 

@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
 
-/// Keep random numbers of different use apart.
+/// Keep random numbers for different uses apart.
 constexpr std::uint64_t kOrderStream = 1;
 constexpr std::uint64_t kDropoutStream = 2;
 
@@ -82,7 +82,7 @@ bool Trainer::TrainEpoch(const TrainerHooks& hooks) {
       hooks.on_batch({position_.epoch + 1, options_.epochs, position_.batch,
                       std::ssize(plan), position_.sums});
     }
-    // An epoch that is complete is finished first.
+    // An epoch whose batches are all done is finished first.
     if (stop_ && position_.batch < std::ssize(plan)) {
       SumOverWorkers();
       return false;
@@ -113,7 +113,7 @@ void Trainer::Step(const LoadedBatch& batch, double progress) {
               .stop = stop_});
   position_.sums.Add(result.own);
   position_.norm_sum += result.norm;
-  // One worker that is to stop stops all of them, at the same batch.
+  // A worker that has to stop stops all of them, at the same batch.
   stop_ = result.stop;
 }
 
@@ -223,7 +223,7 @@ void Trainer::RestorePosition(const std::string& json,
         position.at("sums").get<std::array<double, PassSums::kNumbers>>();
     position_ = {.epoch = position.at("epoch"),
                  .batch = position.at("batch"),
-                 // They are of all workers; the first one carries them on.
+                 // Sums over all workers: the first one continues them.
                  .sums = communicator_.IsFirst() ? PassSums::FromArray(sums)
                                                  : PassSums{},
                  .norm_sum = position.at("norm_sum"),

@@ -25,7 +25,7 @@ struct BatchProgress {
   const PassSums& so_far;  ///< Sums of this worker, this epoch.
 };
 
-/// What a run tells, and asks; each may be empty.
+/// Callbacks of a run; each may be empty.
 struct TrainerHooks {
   std::function<void(const BatchProgress&)> on_batch;
   /// After each epoch, when Last() and Best() are worth writing.
@@ -55,10 +55,10 @@ struct SavedRun {
 ///
 /// With several workers, gradients of sums are added up and divided by the sum
 /// of all weights once: n workers with batches of b give the same steps as one
-/// with n · b, but for rounding and dropout.
+/// with n · b, except for rounding and dropout.
 class Trainer {
  public:
-  /// A new run. `info` is of FitInfo. Throws Error as TrainerOptions::Check,
+  /// A new run. `info` is FitInfo's. Throws Error as TrainerOptions::Check,
   /// and kUnsupported when there is no such device to compute on.
   Trainer(const TrainerOptions& options, learned::CheckpointInfo info,
           const TrainingData& data, Communicator& communicator);
@@ -73,20 +73,20 @@ class Trainer {
   /// longer a finite number, and what reading and communicating throw.
   RunEnd Run(const TrainerHooks& hooks);
 
-  /// The weights as they are, with all that it takes to go on.
+  /// The current weights, with everything needed to go on.
   learned::Checkpoint Last() const;
   /// The weights with the lowest validation loss (without a validation part:
-  /// of the last epoch), with intervals of that part.
+  /// of the last epoch), with intervals from that part.
   learned::Checkpoint Best() const;
-  /// Either, ready to predict where the trainer computes.
+  /// Either of the two, ready to predict where the trainer computes.
   learned::LearnedModel BestModel() const;
   learned::LearnedModel LastModel() const;
 
  private:
   /// Where the run is; all of it goes into the checkpoint.
   struct Position {
-    std::int64_t epoch = 0;  ///< Finished ones.
-    std::int64_t batch = 0;  ///< Finished ones of the next epoch.
+    std::int64_t epoch = 0;  ///< Finished epochs.
+    std::int64_t batch = 0;  ///< Finished batches of the next epoch.
     PassSums sums;           ///< Sums over those.
     double norm_sum = 0;     ///< Sum of the gradients' norms in those.
     double best_loss = 0;

@@ -13,8 +13,8 @@ namespace foretell::training {
 /// The learning rate of the paper, found there by Smith's range test.
 inline constexpr double kPaperLearningRate = 2.754e-5;
 
-/// How a network is trained; what is not the network's or the optimizer's
-/// follows the paper where it says anything.
+/// How a network is trained; whatever does not concern the network or the
+/// optimizer follows the paper where it gives a value.
 struct TrainerOptions {
   /// Its node_features, static_features and outputs are set by the trainer.
   learned::NetworkOptions network = {};
@@ -26,7 +26,7 @@ struct TrainerOptions {
   double warmup_epochs = 0;
   double weight_decay = 0;
   bool decoupled_decay = false;  ///< As WeightDecay::decoupled.
-  double clip = 0;               ///< Largest norm of the gradient; 0: any.
+  double clip = 0;               ///< Largest norm of the gradient; 0: no limit.
   double huber_delta = 1;  ///< Where the loss turns linear, in scaled space.
   /// Epochs without a better validation loss before the end; 0: never.
   std::int64_t patience = 0;

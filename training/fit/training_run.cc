@@ -90,8 +90,8 @@ void TrainingRun::Write(const EpochMetrics& metrics) {
   if (metrics.is_best) {
     WriteWhole(folder_.best_path(), SerializeCheckpoint(trainer_->Best()));
   }
-  // Before the checkpoint: a run that goes on forgets what lies beyond it, and
-  // could not know of a line that is missing.
+  // Before the checkpoint: a resumed run drops lines beyond its checkpoint, but
+  // could not know that a line is missing.
   folder_.AddMetrics(metrics);
   WriteLast();
   folder_.WriteCurves();

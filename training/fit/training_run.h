@@ -18,21 +18,21 @@ namespace foretell::training {
 struct TrainingRunOptions {
   std::string folder;
   bool resume = false;  ///< Goes on with the run in the folder.
-  /// Of a resumed run only the dataset, where it was moved, the threads and the
-  /// cache count: the rest is as it was.
+  /// For a resumed run only the dataset (if it was moved), the threads and the
+  /// cache are used: the rest is as it was.
   SampleRequest samples;
-  /// Of a new run; its batch size is per worker.
+  /// For a new run; its batch size is per worker.
   TrainerOptions trainer;
   bool find_rate = false;  ///< The rate of a new run is that of FindRate.
-  /// Of a resumed run; empty: as it was.
+  /// For a resumed run; empty: as it was.
   std::optional<std::int64_t> epochs;
   std::optional<std::int64_t> patience;
 };
 
 /// The course of a training run: samples, scales, learning, and its files.
-/// Beside those of RunFolder there are run.json, what was asked for, and with
-/// `find_rate` learning_rate.html. All workers call the same; the first one
-/// alone writes.
+/// In addition to those of RunFolder there are run.json, the request, and with
+/// `find_rate` learning_rate.html. All workers call the same methods; only the
+/// first one writes.
 class TrainingRun {
  public:
   /// Opens folder and samples. Throws Error as RunFolder, ReadText,
@@ -47,8 +47,8 @@ class TrainingRun {
   /// Where the range test is drawn.
   std::string rate_test_path() const;
 
-  /// Makes the trainer, from nothing or from the folder's checkpoints; the
-  /// range test, where one was asked for. To be called once, before Run. Throws
+  /// Makes the trainer, from nothing or from the folder's checkpoints; returns
+  /// the range test if one was asked for. To be called once, before Run. Throws
   /// Error as FitInfo, FindRate, ReadCheckpoint and Trainer.
   std::optional<RateTest> Prepare();
   std::int64_t epochs() const { return options_.trainer.epochs; }
@@ -58,7 +58,7 @@ class TrainingRun {
   /// and RunFolder.
   RunEnd Run(TrainerHooks hooks);
 
-  /// What the best checkpoint says of itself.
+  /// What the best checkpoint states about itself.
   learned::CheckpointInfo BestInfo() const { return trainer_->Best().info; }
 
  private:
@@ -76,7 +76,7 @@ class TrainingRun {
 };
 
 /// Whether the folder has a run to go on with. All workers answer what the
-/// first one sees, as it may be the only one yet to see the files.
+/// first one sees, since others may not see the files yet.
 bool HasRun(const std::string& folder, Communicator& workers);
 
 }  // namespace foretell::training

@@ -7,7 +7,7 @@
 namespace foretell::training {
 namespace {
 
-/// What differs between the figures that terms add up to.
+/// Options that differ between the figures that terms add up to.
 struct FigureRow {
   double dropout;
   std::int64_t epochs;

@@ -5,10 +5,10 @@
 
 namespace foretell::training {
 
-/// What suits a network where its user says nothing: `usual`, which is for
-/// networks over operators; for those over terms the size, loss and course with
-/// which the shipped predictors of their figure were trained
-/// (docs/how_learned.md). The network is of `kind`.
+/// Options for a network of `kind` where the user gives none: `usual`, which is
+/// for networks over operators; for those over terms the size, loss and course
+/// with which the shipped predictors of their figure were trained
+/// (docs/how_learned.md).
 TrainerOptions TypicalOptions(learned::NetworkKind kind,
                               const TrainerOptions& usual);
 

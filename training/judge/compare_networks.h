@@ -17,8 +17,8 @@ namespace foretell::training {
 struct ComparisonOptions {
   SampleRequest samples;
   std::vector<TrainerOptions> networks;  ///< One for each network.
-  std::vector<std::uint64_t> seeds;      ///< A training of each network each.
-  std::string folder;  ///< Trainings that are in it are not repeated.
+  std::vector<std::uint64_t> seeds;      ///< Each network is trained with each.
+  std::string folder;  ///< Trainings stored in it are not repeated.
 };
 
 /// Networks trained from several seeds on one split.

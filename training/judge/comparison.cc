@@ -78,7 +78,7 @@ Rows ByNetwork(std::span<const ComparisonCell> cells) {
   return rows;
 }
 
-/// Takes the pooled errors without a target.
+/// Uses the pooled errors if there is no target.
 Spread SpreadOver(const std::vector<const ComparisonCell*>& row,
                   PartErrors ComparisonCell::*part,
                   std::optional<Target> target) {

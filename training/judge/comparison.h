@@ -36,9 +36,9 @@ nlohmann::json CellToJson(const ComparisonCell& cell);
 ComparisonCell CellFromJson(const nlohmann::json& json,
                             const std::string& origin);
 
-/// A table as DIPPM's Table 3: a row per network with the errors of the parts,
+/// A table like DIPPM's Table 3: a row per network with errors of the parts,
 /// pooled over targets and per target of the test part; mean ± deviation over
-/// seeds (of a sample, n - 1). Rows in the order in which networks first come.
+/// seeds (of a sample, n - 1). Rows in the order in which networks first occur.
 std::string ComparisonToText(std::span<const ComparisonCell> cells);
 std::string ComparisonToMarkdown(std::span<const ComparisonCell> cells);
 /// {"schema_version", "networks": [{"network", "seeds", "train": {"pooled":

@@ -23,7 +23,7 @@ struct CrossValidationOptions {
   FoldKind kind = FoldKind::kFamily;
   int folds = 8;
   std::uint64_t seed = 0;  ///< Seed of the division into folds.
-  std::string folder;      ///< Folds that are in it are not repeated.
+  std::string folder;      ///< Folds stored in it are not repeated.
 };
 
 /// Predicts every sample by a network that has not seen its fold.
@@ -44,8 +44,8 @@ class CrossValidation {
   std::optional<std::vector<PredictedSample>> PredictFolds(
       const HooksOfRun& hooks) const;
 
-  /// As TrainOnAll; the checkpoint notes under "judged_by" how predictions came
-  /// about: "8 folds by family".
+  /// As TrainOnAll; the checkpoint notes under "judged_by" how the predictions
+  /// were made: "8 folds by family".
   std::optional<learned::Checkpoint> TrainFinal(
       std::span<const PredictedSample> predictions,
       const TrainerHooks& hooks) const;

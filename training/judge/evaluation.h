@@ -85,9 +85,9 @@ std::string EvaluationToMarkdown(const Evaluation& evaluation);
 /// numbers are null.
 std::string EvaluationToJson(const Evaluation& evaluation);
 
-/// A page with the same, and with every prediction beside its label: of those
-/// of a target that are too many for a page, equally many left out in between.
-/// Errors are counted of all of them.
+/// A page with the same, and with every prediction next to its label; if a
+/// target has too many for a page, only every n-th of its predictions. Errors
+/// are counted for all of them.
 std::string EvaluationToHtml(const Evaluation& evaluation, const SampleSet& set,
                              std::span<const PredictedSample> predictions);
 

@@ -1,5 +1,5 @@
 // An evaluation as text, Markdown, JSON and CSV. Text and Markdown are the same
-// tables, told apart by how a table is drawn.
+// tables, and differ only in how a table is drawn.
 
 #include <fmt/core.h>
 
@@ -172,7 +172,7 @@ std::vector<const PredictedSample*> Known(
   return known;
 }
 
-/// (predicted - label) / label of every label of the target, in short: what a
+/// (predicted - label) / label of every label of the target, rounded: what a
 /// page counts, whatever it draws.
 OrderedJson PageErrors(std::span<const PredictedSample> predictions,
                        Target target) {

@@ -150,7 +150,7 @@ std::optional<learned::Checkpoint> TrainOnAll(
   if (!learned) return std::nullopt;
   PassSums sums;
   for (const PredictedSample& one : predictions) sums.Add(one);
-  // Not Last: what it takes to go on with the run is of no use here.
+  // Not Last: what is needed to go on with the run is of no use here.
   learned::Checkpoint checkpoint{
       .info = learned->info(),
       .weights = learned::WeightsOf(learned->network())};

@@ -30,7 +30,7 @@ std::optional<FoldKind> ParseFoldKind(std::string_view name);
 std::vector<int> AssignFolds(const SampleSet& set, FoldKind kind, int count,
                              std::uint64_t seed);
 
-/// Trains on all folds but one and predicts those samples of that one which may
+/// Trains on all folds except one and predicts those of its samples that may
 /// judge (SampleSet::ForJudging over the whole set); in the order of the set.
 /// There is no validation part: all epochs are run. Empty when interrupted.
 std::optional<std::vector<PredictedSample>> PredictFold(
@@ -38,15 +38,15 @@ std::optional<std::vector<PredictedSample>> PredictFold(
     const TrainerHooks& hooks);
 
 /// Trains on all samples. The intervals and errors that the checkpoint states
-/// are those of `predictions`, which folds have made of samples that they had
+/// are those of `predictions`, which folds have made for samples that they had
 /// not seen. Empty when interrupted.
 std::optional<learned::Checkpoint> TrainOnAll(
     const LearningTask& task, std::span<const PredictedSample> predictions,
     const TrainerHooks& hooks);
 
 /// Predictions of all `count` folds with intervals, each from the residuals of
-/// the other folds: none is judged by an interval that has seen it. In the
-/// order of the samples.
+/// the other folds: no sample is judged by an interval that was fitted to it.
+/// In the order of the samples.
 std::vector<PredictedSample> CrossConformal(
     std::span<const PredictedSample> predictions, std::span<const int> folds,
     int count);

@@ -19,15 +19,15 @@ struct JudgeOptions {
   std::string compute = "cpu";  ///< As ComputeDevice.
 };
 
-/// Answers with the samples that they are of.
+/// Answers with the samples that they are for.
 struct Judgement {
   OpenedSamples opened;
   std::vector<PredictedSample> predictions;
   Evaluation evaluation;  ///< Of all targets, complete.
 };
 
-/// Judges a checkpoint; or without one the prior, which is then the analytic
-/// one unless it is from labels. Throws Error as OpenSamples,
+/// Judges a checkpoint; without one the prior, which is then the analytic one
+/// unless it comes from labels. Throws Error as OpenSamples,
 /// LearnedModel::Load, CheckFits and ComputeDevice; kInvalidArgument that names
 /// the dataset and the selection when no sample is in it.
 Judgement JudgeSamples(JudgeOptions options);

@@ -6,7 +6,7 @@
 
 namespace foretell::training {
 
-/// Results of long experiments in a folder, so that one which was killed goes
+/// Results of long experiments in a folder, so that one that was killed can go
 /// on: each is a file {"made_with", "result"}.
 class ResultCache {
  public:
@@ -14,8 +14,8 @@ class ResultCache {
   /// Error(kIo).
   ResultCache(std::string folder, nlohmann::json made_with);
 
-  /// The result `name`, if it is there; one that something else made, or that
-  /// cannot be read, is not.
+  /// The result `name`; empty if it is missing, cannot be read, or was made
+  /// with something else.
   std::optional<nlohmann::json> Find(const std::string& name) const;
   /// Throws Error(kIo).
   void Put(const std::string& name, const nlohmann::json& result) const;

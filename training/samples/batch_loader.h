@@ -33,7 +33,7 @@ LoadedBatch LoadBatch(FeatureStore& store, const SampleSet& set,
                       std::vector<std::size_t> samples);
 
 /// Prepares the batches of a plan in order, in a thread of its own, at most
-/// kBatchesAhead before they are asked for. Everything it is given must outlive
+/// kBatchesAhead of them before they are asked for. All arguments must outlive
 /// it.
 class BatchLoader {
  public:

@@ -22,7 +22,7 @@ std::uint64_t MixSeed(std::uint64_t a, std::uint64_t b);
 /// Samples are shuffled, cut into buckets of kBatchesPerBucket batches, each
 /// bucket is sorted by number of nodes and cut into batches, and the batches
 /// are shuffled: graphs of a batch are of similar size, and yet every pass
-/// mixes anew.
+/// mixes them again.
 BatchPlan PlanEpoch(const SampleSet& set, std::span<const std::size_t> indices,
                     std::int64_t batch_size, std::uint64_t seed);
 
@@ -36,9 +36,9 @@ BatchPlan PlanEvaluation(const SampleSet& set,
 
 inline constexpr std::int64_t kMaxNodesInEvaluation = 1 << 15;
 
-/// What one of `size` workers computes of each batch: every size-th sample from
-/// `rank` on. Together the workers have every sample once; a worker's share of
-/// a batch may be empty.
+/// What one of `size` workers computes of each batch: every size-th sample,
+/// starting at `rank`. Together the workers have every sample once; a worker's
+/// share of a batch may be empty.
 BatchPlan ShareOf(const BatchPlan& plan, int rank, int size);
 
 }  // namespace foretell::training

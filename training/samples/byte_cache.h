@@ -8,8 +8,8 @@
 
 namespace foretell::training {
 
-/// Values by key; those used last are kept as long as they fit a number of
-/// bytes. Not safe for use by two threads at once.
+/// Values by key; the most recently used ones are kept as long as they fit into
+/// a number of bytes. Not safe for use by two threads at once.
 template <typename Key, typename Value>
 class ByteCache {
  public:
@@ -23,8 +23,8 @@ class ByteCache {
     return found->second->value;
   }
 
-  /// Keeps a value of `bytes`, and drops others for it. Requires that there is
-  /// none under `key`.
+  /// Keeps a value of `bytes`, and drops others for it. Requires that `key` has
+  /// no value yet.
   void Put(const Key& key, std::shared_ptr<const Value> value,
            std::int64_t bytes) {
     entries_.push_front({key, std::move(value), bytes});
@@ -48,7 +48,7 @@ class ByteCache {
 
   std::int64_t capacity_;
   std::int64_t bytes_ = 0;
-  std::list<Entry> entries_;  ///< Used last first.
+  std::list<Entry> entries_;  ///< The most recently used first.
   std::map<Key, typename std::list<Entry>::iterator> by_key_;
 };
 

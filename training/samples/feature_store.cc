@@ -23,7 +23,7 @@ std::int64_t BytesOf(const learned::NetworkInput& input) {
       sizeof(learned::NetworkInput));
 }
 
-/// A row of a dataset, which has features ready beside the graph.
+/// A row of a dataset, which stores features in addition to the graph.
 class StoredGraph : public learned::GraphSource {
  public:
   StoredGraph(const Dataset& dataset, RowId row)

@@ -16,15 +16,15 @@ namespace foretell::training {
 /// A graph as a network sees it, on a device.
 struct InputKey {
   RowId graph = 0;
-  const DeviceSpec* device = nullptr;  ///< Where the recipe needs one.
-  Run run = {};                        ///< Where it has terms of kernels.
+  const DeviceSpec* device = nullptr;  ///< If the recipe needs one.
+  Run run = {};                        ///< If it has terms of kernels.
 
   std::strong_ordering operator<=>(const InputKey&) const = default;
 };
 
-/// Graphs of a dataset as a recipe makes them, read when asked for; those used
-/// last are kept as long as they fit `cache_bytes`. Safe to use from several
-/// threads, one of which reads at a time.
+/// Graphs of a dataset as a recipe makes them, read when asked for; the most
+/// recently used ones are kept as long as they fit into `cache_bytes`. Safe to
+/// use from several threads, one of which reads at a time.
 class FeatureStore {
  public:
   /// `context` is the recipe's, for terms of memory.

@@ -11,7 +11,7 @@ namespace foretell::training {
 /// Throws Error(kInvalidArgument) as LabelFilter, and when no label is left.
 void JoinLabels(Selection& selection);
 
-/// What a label says of each target; unknown where it says nothing, or 0.
+/// A label's figure for each target; unknown where it has none, or 0.
 learned::TargetValues FiguresOf(const Label& label);
 
 }  // namespace foretell::training

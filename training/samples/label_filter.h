@@ -9,9 +9,9 @@
 
 namespace foretell::training {
 
-/// Labels that options name, failed ones left out. Where no provenance is
-/// named: measured and imported ones, or simulated ones where there are no
-/// others.
+/// Selects the labels that the options name, except failed ones. If no
+/// provenance is named: measured and imported ones, or simulated ones if there
+/// are no others.
 class LabelFilter {
  public:
   /// `options` must outlive the filter. Throws Error(kInvalidArgument) that
@@ -25,7 +25,7 @@ class LabelFilter {
   [[noreturn]] void FailEmpty(const std::string& path) const;
 
  private:
-  /// Whether all but the provenance fits.
+  /// Whether everything except the provenance fits.
   bool FitsSoFar(const Label& label) const;
 
   const SampleOptions& options_;

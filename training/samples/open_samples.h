@@ -10,7 +10,7 @@
 
 namespace foretell::training {
 
-/// Samples with all that belongs to them. It may be moved, not copied.
+/// Samples with all that belongs to them. Can be moved, but not copied.
 struct OpenedSamples {
   DeviceCatalog catalog;  ///< Built-in devices and those of device files.
   SampleSet set;
@@ -21,8 +21,8 @@ struct OpenedSamples {
 };
 
 /// Opens the dataset and selects samples; a recipe without context model gets
-/// the catalogue's default. Tells the process to keep freed memory, and sets
-/// its number of threads where the request says one.
+/// the catalogue's default. Makes the process keep freed memory, and sets its
+/// number of threads if the request gives one.
 ///
 /// Throws Error as SelectSamples, Dataset::Open and DeviceCatalog::AddDevice.
 OpenedSamples OpenSamples(const SampleRequest& request);

@@ -38,8 +38,8 @@ struct PriorRequest {
   auto operator<=>(const PriorRequest&) const = default;
 };
 
-/// Estimates requests, each once, with `threads` threads that read the dataset
-/// by handles of their own. The first error is thrown, with the graph's row.
+/// Estimates requests, each once, with `threads` threads, each with a handle of
+/// its own to the dataset. The first error is thrown, with the graph's row.
 std::map<PriorRequest, PriorFigures> EstimatePriors(
     const std::string& dataset, const Prior& prior,
     std::vector<PriorRequest> requests, int threads);

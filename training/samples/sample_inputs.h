@@ -4,11 +4,11 @@
 
 namespace foretell::training {
 
-/// Looks up the devices of all drafts in the catalogue where a prior, terms,
-/// costs of nodes or columns ask for them. Decides of a new recipe whether
-/// folded norms are restored: not where all labels were simulated, as what was
-/// simulated from a file is of the file as it is. Throws Error(kNotFound) for
-/// a device that the catalogue does not have.
+/// Looks up the devices of all drafts in the catalogue if a prior, terms, costs
+/// of nodes or columns need them. Decides for a new recipe whether folded norms
+/// are restored: not if all labels were simulated, since a simulation from a
+/// file is of the file as it is. Throws Error(kNotFound) for a device that the
+/// catalogue does not have.
 void FindDevices(Selection& selection);
 
 /// Numbers of the graphs as a whole, one per column. A recipe without columns

@@ -12,7 +12,7 @@
 namespace foretell::training {
 namespace {
 
-/// Splits that are made where the dataset has none of that name.
+/// Splits that are made if the dataset has none of that name.
 constexpr std::array<std::string_view, 2> kMadeSplits = {"random",
                                                          "configuration"};
 constexpr std::uint64_t kSplitSeed = 0;

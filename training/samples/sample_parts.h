@@ -4,9 +4,9 @@
 
 namespace foretell::training {
 
-/// Says which part of SampleOptions::split each draft is in. Throws
-/// Error(kNotFound) for a split that the dataset does not have and that is not
-/// made.
+/// Sets which part of SampleOptions::split each draft is in. Throws
+/// Error(kNotFound) for a split that the dataset does not have and that cannot
+/// be made.
 void AddParts(Selection& selection);
 
 }  // namespace foretell::training

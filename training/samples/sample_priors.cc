@@ -47,7 +47,7 @@ void AddSimulatedLabels(Selection& selection) {
   selection.set.recipe.prior = kLabelPrior;
 }
 
-/// Masks the figures of a sample that its prior lacks: their number.
+/// Masks the figures of a sample that its prior lacks; returns their number.
 std::int64_t Mask(Sample& sample, const std::vector<learned::Target>& targets) {
   std::int64_t masked = 0;
   for (const learned::Target target : targets) {

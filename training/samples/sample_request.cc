@@ -24,7 +24,7 @@ std::vector<std::string> NamesOf(const std::vector<Value>& values,
   return names;
 }
 
-/// An object of JSON whose fields are names.
+/// A JSON object whose fields are names.
 class NameReader {
  public:
   NameReader(const nlohmann::json& object, const std::string& origin)

@@ -14,7 +14,7 @@
 
 namespace foretell::training {
 
-/// Where the first estimate comes from that a network corrects.
+/// Source of the first estimate that a network corrects.
 enum class PriorSource : std::uint8_t {
   kNone,      ///< The network predicts alone.
   kAnalytic,  ///< AnalyticPrior, computed for every sample.
@@ -34,44 +34,44 @@ struct SampleRequest {
   std::string split = "configuration";  ///< As SampleOptions; or kNoSplit.
   /// Names in the labels; {kAllDevices}: every one; empty: the only one.
   std::vector<std::string> devices = {};
-  /// In any order. Empty: all, or what FollowTerms says.
+  /// In any order. Empty: all, or what FollowTerms sets.
   std::vector<learned::Target> targets = {};
   std::vector<Provenance> provenances = {};  ///< As SampleOptions.
   std::vector<std::string> sources = {};     ///< Empty: every one.
   double simulated_weight = 1;
   PriorSource prior = PriorSource::kNone;
   bool device_columns = false;  ///< Figures of the device as inputs.
-  bool prior_columns = false;   ///< What the prior says as inputs.
+  bool prior_columns = false;   ///< Estimates of the prior as inputs.
   std::vector<std::string> setting_keys = {};
-  /// Edges, costs of nodes, context model and host are asked for; the rest
-  /// follows the network and the samples, or all of it a checkpoint.
+  /// Edges, costs of nodes, context model and host are the user's; the rest
+  /// follows from the network and the samples, or all of it from a checkpoint.
   learned::InputRecipe recipe = {};
-  std::vector<std::string> device_files = {};  ///< Beside built-in devices.
+  std::vector<std::string> device_files = {};  ///< Added to built-in devices.
   std::int64_t cache_mib = 1024;               ///< For decoded graphs.
-  int threads = 0;  ///< Threads of this process; 0: as LibTorch has them.
+  int threads = 0;  ///< Threads of this process; 0: LibTorch's default.
 
   /// The targets in the order of kAllTargets, each once; all where none is
   /// named.
   std::vector<learned::Target> Targets() const;
 };
 
-/// Asks for what a network over `terms` sees (empty: over operators): where no
-/// target is named, the one that the terms add up to; for kernels of devices
-/// that are learned from, figures of the device.
+/// Requests what a network over `terms` sees (empty: over operators): if no
+/// target is named, the one that the terms add up to; for kernels, figures of
+/// the devices that are learned from.
 void FollowTerms(std::optional<learned::TermSet> terms, SampleRequest& request);
 
-/// Asks for what a checkpoint was trained with: targets, recipe and prior. A
+/// Requests what a checkpoint was trained with: targets, recipe and prior. A
 /// prior from labels stays one.
 void FollowCheckpoint(const learned::CheckpointInfo& info,
                       SampleRequest& request);
 
-/// All that samples depend on, but for the cache and the threads: for a run
-/// that is resumed, and for results that are kept.
+/// All that samples depend on, except the cache and the threads: for a run that
+/// is resumed, and for results that are kept.
 nlohmann::json SampleRequestToJson(const SampleRequest& request);
 
-/// Replaces by such JSON all but the cache, the threads and a dataset that is
-/// named already (one that was moved). Throws Error(kCorrupt) that names
-/// `origin`.
+/// Sets everything from such JSON, except the cache, the threads and a dataset
+/// that is already named (one that was moved). Throws Error(kCorrupt) that
+/// names `origin`.
 void ReadSampleRequest(const std::string& json, const std::string& origin,
                        SampleRequest& request);
 

@@ -23,8 +23,8 @@ std::string_view PartName(Part part);  ///< "train", "validation", "test".
 /// Empty for an unknown name.
 std::optional<Part> ParsePart(std::string_view name);
 
-/// A label with all that is known of its point but the nodes and edges, which
-/// are read when they are needed.
+/// A label with all that is known of its point, except the nodes and edges,
+/// which are read when they are needed.
 struct Sample {
   RowId point = 0;
   RowId graph = 0;
@@ -71,7 +71,7 @@ struct SampleOptions {
   /// Keys of the labels' settings whose values are inputs.
   std::vector<std::string> setting_keys;
   const Prior* prior = nullptr;
-  /// Takes simulated labels of the same point and device for a prior, which is
+  /// Uses simulated labels of the same point and device as the prior, which is
   /// quicker; `prior` must be null.
   bool prior_from_labels = false;
   /// For device columns and the prior; must outlive the samples.
@@ -89,11 +89,11 @@ struct SampleSet {
   std::vector<const DeviceSpec*> specs;
   std::vector<std::string> sources;  ///< Names in the labels, sorted.
   learned::InputRecipe recipe;       ///< Its columns are not scaled yet.
-  std::int64_t without_graph = 0;    ///< Labels left out for it.
+  std::int64_t without_graph = 0;    ///< Labels left out for lack of a graph.
   std::int64_t without_figure = 0;   ///< … because no target has a figure.
-  std::int64_t without_prior = 0;    ///< Figures left out for it.
+  std::int64_t without_prior = 0;    ///< Figures left out for lack of a prior.
 
-  /// What FeatureStore::Get is asked for.
+  /// The key of its input in FeatureStore::Get.
   InputKey InputOf(const Sample& sample) const;
   /// Indices of the samples of a part.
   std::vector<std::size_t> PartOf(Part part) const;
@@ -105,7 +105,7 @@ struct SampleSet {
 };
 
 /// Joins labels, points and graphs. Throws Error(kInvalidArgument) when no
-/// label fits, listing devices and sources there are, and for several devices
+/// label fits, listing the devices and sources present, and for several devices
 /// when none is named; Error(kNotFound) for an unknown split or device.
 SampleSet SelectSamples(const Dataset& dataset, const SampleOptions& options);
 

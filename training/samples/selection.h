@@ -10,14 +10,14 @@
 
 namespace foretell::training {
 
-/// A sample on its way, with what is needed once only. Its pointers go into
-/// the Selection that it is of, and into the catalogue.
+/// A sample in the making, with what is needed only once. Its pointers point
+/// into the Selection that it belongs to, and into the catalogue.
 struct Draft {
   Sample sample;
   const Label* label = nullptr;
   const GraphSummary* graph = nullptr;
   Precision precision = Precision::kFp32;
-  const DeviceSpec* device = nullptr;  ///< Where anything asks for devices.
+  const DeviceSpec* device = nullptr;  ///< If anything needs devices.
   Run run = {};                        ///< By the label's setting.
   PriorFigures prior;                  ///< Unknown values without a prior.
 };

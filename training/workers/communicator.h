@@ -6,7 +6,7 @@
 
 namespace foretell::training {
 
-/// Workers that train one network together. This one is a worker alone.
+/// Workers that train one network together. This class is a single worker.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -18,12 +18,12 @@ class Communicator {
 
   /// Replaces `tensor` (contiguous) by the sum over all workers. All must call
   /// it in the same order with the same shape. Throws Error(kIo) when a worker
-  /// is lost or does not come in time.
+  /// is lost or does not arrive in time.
   virtual void SumInPlace(at::Tensor& tensor);
   /// Replaces `tensor` by that of rank 0; errors as SumInPlace.
   virtual void TakeFromFirst(at::Tensor& tensor);
 
-  /// What the first worker says; errors as SumInPlace.
+  /// The first worker's `value`; errors as SumInPlace.
   bool AsFirst(bool value);
 };
 

@@ -42,14 +42,14 @@ int Number(const char* name, int most) {
   return *number;
 }
 
-/// What torchrun tells a worker.
+/// What a worker gets from torchrun.
 struct Rendezvous {
   int rank = 0;
   int size = 1;
   std::string host;
   int port = 0;
   bool agent_keeps_store = false;
-  /// Number of torchrun's attempt; it may start workers anew.
+  /// Number of torchrun's attempt; it may restart workers.
   std::string attempt;
 };
 
@@ -157,7 +157,7 @@ class ProcessWorkers : public Communicator {
     });
   }
 
-  /// NCCL meets at its first use, when each worker has chosen its GPU.
+  /// NCCL connects at its first use, when each worker has chosen its GPU.
   bool FindNccl() {
     if (!asked_for_nccl_) {
       nccl_ =

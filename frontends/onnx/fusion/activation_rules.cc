@@ -1,9 +1,9 @@
 // Activations of one input x that exporters spell out.
 //
 // GELU is x · ½ · (1 + erf(x / √2)), or with tanh(√(2/π) · (x + 0.044715 x³))
-// in place of erf. PyTorch's exporters multiply by ½ last, models that spell
-// GELU out themselves write (½ · x) · (…), which eager PyTorch runs as it
-// stands: so the two groupings are two rules.
+// instead of erf. PyTorch's exporters multiply by ½ last, models that spell
+// GELU out themselves write (½ · x) · (…), which eager PyTorch runs as it is
+// written: so the two groupings are two rules.
 
 #include <numbers>
 #include <string>
@@ -87,7 +87,7 @@ std::optional<Replacement> GeluOf(const Match& match, const Name& a,
 }
 
 /// The operand of the last node that is a Clip(x + 3, 0, 6), perhaps divided
-/// by 6, with x beside it.
+/// by 6; the other operand is x.
 bool TakeClip(Match& match, const Name& name, const Name& x) {
   const Body& body = match.body();
   const Node* clip = match.Take(name, "Clip");

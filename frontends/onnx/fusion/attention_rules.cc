@@ -65,7 +65,7 @@ struct Attention {
 };
 
 /// `name` without a factor that is known from shapes and constants, which is
-/// added to `attention`; empty optional when there is none.
+/// added to `attention`; empty optional if there is no such factor.
 std::optional<Name> TakeFactor(Match& match, const Name& name,
                                Attention& attention) {
   const Body& body = match.body();
@@ -125,7 +125,7 @@ bool TakeFoldedTranspose(Match& match, const Name& name, Attention& attention) {
   return true;
 }
 
-/// Finds k behind `name`, which is kᵀ.
+/// Finds k from `name`, which is kᵀ.
 void TakeKey(Match& match, const Name& name, Attention& attention) {
   const Node* transpose = ProducerOfType(match.body(), name, "Transpose");
   if (transpose != nullptr && !PermOf(*transpose).empty()) {
@@ -138,8 +138,8 @@ void TakeKey(Match& match, const Name& name, Attention& attention) {
   }
 }
 
-/// The value behind Unsqueeze(2) → Expand, in front of which a Reshape may
-/// stand; nullptr for any other.
+/// The Expand of Unsqueeze(2) → Expand, perhaps followed by a Reshape, that
+/// computes `name`; nullptr for any other.
 const Node* ExpandedHeads(const Body& body, Name name) {
   if (const Node* merged = ProducerOfType(body, name, "Reshape")) {
     name = merged->inputs[0];
@@ -156,10 +156,10 @@ const Node* ExpandedHeads(const Body& body, Name name) {
   return fits ? expand : nullptr;
 }
 
-/// Takes key and value in front of the repetition that the exporter writes for
+/// Takes key and value from before the repetition that the exporter writes for
 /// enable_gqa. Networks that repeat heads themselves have a reshape of ATen,
-/// for which it sets allowzero. Nodes that nobody reads any more go by
-/// themselves.
+/// for which it sets allowzero. Nodes that are no longer read are dropped
+/// automatically.
 void TakeGroups(const Body& body, Attention& attention) {
   const Node* reshape = ProducerOfType(body, attention.value, "Reshape");
   const bool is_own = reshape != nullptr &&
@@ -201,7 +201,7 @@ bool TakeOnes(const Body& body, const Name& name, Attention& attention) {
   return true;
 }
 
-/// The matrix of which a Trilu takes what lies on and below the diagonal.
+/// The matrix of which a Trilu takes the diagonal and what is below it.
 std::optional<Name> LowerTriangleOf(const Body& body, const Name& name) {
   const Node* trilu = ProducerOfType(body, name, "Trilu");
   if (trilu == nullptr || IntOf(*trilu, "upper", 1) != 0) return std::nullopt;
@@ -227,11 +227,11 @@ bool TakeCausalMask(const Body& body, Attention& attention) {
   return ones && TakeOnes(body, *ones, attention);
 }
 
-/// The same of a mask that the exporter has folded, which it does only with the
-/// lowest finite number; minus infinity is what users write. Behind a guard it
-/// stands for a Boolean mask. One whose content was not read, lying in another
-/// file, is known by the name that the exporter gives to values of its own: it
-/// makes the triangle of is_causal [queries, keys] and masks of Boolean ones.
+/// The same for a mask that the exporter has folded, which it does only with
+/// the lowest finite number; minus infinity is what users write. With a guard
+/// it stands for a Boolean mask. One whose content was not read, as it is in
+/// another file, is known by the exporter's names for its own values: it makes
+/// the triangle of is_causal [queries, keys] and masks from Boolean ones.
 bool TakeFoldedMask(const Body& body, Attention& attention) {
   const TensorLiteral* mask = body.InitializerOf(attention.mask);
   if (mask == nullptr) return false;
@@ -241,9 +241,8 @@ bool TakeFoldedMask(const Body& body, Attention& attention) {
   attention.mask_is_boolean = attention.is_guarded;
   if (attention.is_guarded) return false;
   const bool is_read = mask->payload == TensorLiteral::Payload::kInline;
-  const bool is_causal =
-      is_read ? !HidesByInfinity(*mask) && IsCausal(*mask)
-              : mask->dims.size() == 2;
+  const bool is_causal = is_read ? !HidesByInfinity(*mask) && IsCausal(*mask)
+                                 : mask->dims.size() == 2;
   if (is_causal) attention.triangle_sizes = mask->dims;
   return is_causal;
 }
@@ -262,7 +261,7 @@ void RecogniseMask(const Body& body, Attention& attention) {
       !IsNumber(body, where->inputs[1], 0)) {
     return;
   }
-  // Without the guard, a row of lowest numbers alone is no row without keys.
+  // Without the guard, a row of only lowest numbers is not a row without keys.
   const Name& hidden = where->inputs[2];
   if (attention.is_guarded ? IsHidden(body, hidden)
                            : IsNegativeInfinity(body, hidden)) {
@@ -270,8 +269,8 @@ void RecogniseMask(const Body& body, Attention& attention) {
   }
 }
 
-/// The softmax over keys behind `name`, through what does nothing in inference
-/// and through the guard against rows without keys, which is noted.
+/// The softmax over keys from which `name` comes, through nodes without effect
+/// in inference and the guard against rows without keys, which is noted.
 const Node* TakeSoftmax(Match& match, Name name, bool& is_guarded) {
   if (const Node* dropout = match.Take(name, "Dropout")) {
     if (dropout->inputs.size() > 2) return nullptr;
@@ -296,7 +295,7 @@ const Node* TakeSoftmax(Match& match, Name name, bool& is_guarded) {
   return is_over_keys ? softmax : nullptr;
 }
 
-/// The product of q and kᵀ behind `name`, which may be scaled.
+/// The product of q and kᵀ that `name` comes from; it may be scaled.
 const Node* TakeProduct(Match& match, const Name& name, Attention& attention) {
   Match attempt = match;
   Attention scaled = attention;
@@ -308,7 +307,7 @@ const Node* TakeProduct(Match& match, const Name& name, Attention& attention) {
   return product;
 }
 
-/// As TakeProduct, the mask noted on the way.
+/// As TakeProduct, but also notes the mask on the way.
 const Node* TakeScores(Match& match, const Name& name, Attention& attention) {
   const Node* add = ProducerOfType(match.body(), name, "Add");
   if (add == nullptr) return TakeProduct(match, name, attention);
@@ -329,7 +328,7 @@ struct Scaling {
   bool of_query = false, of_key = false, of_scores = false;
 };
 
-/// The attention that ends in the last node, and where its scales stand.
+/// The attention that ends in the last node, and where its scales are.
 std::optional<std::pair<Attention, Scaling>> Recognise(Match& match) {
   const Node& last = match.last();
   if (last.inputs.size() != 2) return std::nullopt;

@@ -10,11 +10,11 @@
 namespace foretell::onnx {
 namespace {
 
-/// Nodes that OriginOf names; of the others it says how many there are.
+/// Nodes that OriginOf names; of the others it gives only the number.
 constexpr std::size_t kMaxNamed = 3;
 /// Chains of Identity longer than this are not followed.
 constexpr int kMaxIdentities = 24;
-/// Values that one question about shape arithmetic looks at, at most.
+/// Most values that are inspected for one question about shape arithmetic.
 constexpr int kMaxVisited = 64;
 /// Larger constants are not kept on the host.
 constexpr std::int64_t kMaxSmallElements = 16;

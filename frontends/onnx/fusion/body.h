@@ -17,7 +17,7 @@ namespace foretell::onnx {
 
 /// A pattern and the one node that takes its place.
 struct Replacement {
-  /// Its outputs are all that stays of the pattern.
+  /// Its outputs are all that remains of the pattern.
   Node node;
   /// Nodes of the pattern; the new node takes the place of the first, where
   /// everything that it reads must be known.
@@ -25,7 +25,7 @@ struct Replacement {
 };
 
 /// The nodes of one graph or function body while patterns in it are replaced:
-/// who computes a name, who reads it, what is constant.
+/// which node computes a name, which ones read it, what is constant.
 class Body {
  public:
   /// What surrounds the nodes; must outlive the body.
@@ -54,8 +54,8 @@ class Body {
 
   /// The node of this body that computes `name`, or nullptr.
   const Node* ProducerOf(const std::string& name) const;
-  /// The only node that reads `name`; nullptr when there is none or another
-  /// reader, graphs that nodes hold and outputs counted.
+  /// The only node that reads `name`; nullptr if no node reads it or there are
+  /// other readers, including graphs that nodes hold and outputs.
   const Node* SoleReaderOf(const std::string& name) const;
   /// Those of the next `most` nodes after `node` that are left, in order; each
   /// has an input.
@@ -63,16 +63,16 @@ class Body {
   /// The constant that `name` stands for, through Identity: an initializer or
   /// the tensor of a Constant node, here or in an enclosing body; else nullptr.
   const TensorLiteral* LiteralOf(const std::string& name) const;
-  /// As LiteralOf for initializers only, which weights are.
+  /// As LiteralOf, but only for initializers, as weights are.
   const TensorLiteral* InitializerOf(const std::string& name) const;
-  /// True when `name` was read at the beginning or since, and no more.
+  /// True when `name` was read at the beginning or since, but no longer is.
   bool IsReadNoMore(const std::string& name) const;
   /// True when `name` is computed from shapes and small constants alone, so
   /// that its value is known without data.
   bool IsShapeArithmetic(const std::string& name) const;
 
-  /// Replaces a pattern, and drops nodes that nobody reads any more because of
-  /// it. Does nothing and returns false when a value inside of the pattern has
+  /// Replaces a pattern, and drops nodes that are no longer read because of it.
+  /// Does nothing and returns false when a value inside of the pattern has
   /// a reader outside of it or is an output of the body.
   bool Replace(Replacement replacement);
 

@@ -1,6 +1,6 @@
-// torch.addcmul(x, a, b) is exported as x + (a · b) · value, also where the
-// value is 1, its default. Nobody writes a product with 1 out; with another
-// value the pattern may be what the model itself computes in three steps.
+// torch.addcmul(x, a, b) is exported as x + (a · b) · value, even if the value
+// is 1, its default. No model writes out a product with 1; with another value
+// the pattern may be what the model itself computes in three steps.
 
 #include <optional>
 #include <string>

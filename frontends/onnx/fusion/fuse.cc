@@ -15,7 +15,7 @@
 namespace foretell::onnx {
 namespace {
 
-/// Of a fused attention.
+/// Input of a fused attention.
 constexpr std::size_t kMaskInput = 3;
 
 using OpsetImports = std::map<std::string, std::int64_t>;
@@ -31,7 +31,7 @@ std::vector<std::string> InputNames(const Graph& graph) {
   return names;
 }
 
-/// Drops initializers that nothing reads any more, also where they are inputs.
+/// Drops initializers that are no longer read, even if they are inputs.
 void DropUnread(const Body& body, Graph& graph) {
   std::unordered_set<std::string> dropped;
   for (const TensorLiteral& literal : graph.initializers) {
@@ -44,8 +44,8 @@ void DropUnread(const Body& body, Graph& graph) {
   std::erase_if(graph.inputs, is_dropped);
 }
 
-/// Names that `graph` reads other than as the mask of an attention that takes
-/// it for a Boolean one; those go to `masks`.
+/// Names that `graph` reads other than as the mask of an attention that treats
+/// it as Boolean; names of such masks go to `masks`.
 std::unordered_set<std::string> ReadAsNumbers(
     const Graph& graph, std::unordered_set<std::string>& masks) {
   std::unordered_set<std::string> numbers;
@@ -65,8 +65,8 @@ std::unordered_set<std::string> ReadAsNumbers(
   return numbers;
 }
 
-/// Makes Boolean initializers of the additive ones that exporters folded them
-/// into.
+/// Turns the additive initializers into which exporters folded Boolean masks
+/// into Boolean ones again.
 void RestoreBooleanMasks(Graph& graph) {
   std::unordered_set<std::string> masks;
   const std::unordered_set<std::string> numbers = ReadAsNumbers(graph, masks);

@@ -7,8 +7,8 @@ namespace foretell::onnx {
 
 /// `model` with the patterns that exporters make of one PyTorch operator
 /// replaced by one node of domain "foretell" each: in the main graph, in graphs
-/// that nodes hold and in function bodies. A pattern stays as it is where a
-/// value inside of it is an output or has another reader.
+/// that nodes hold and in function bodies. A pattern stays unchanged if a value
+/// inside of it is an output or has another reader.
 ///
 /// The function that the model computes does not change beyond rounding, except
 /// for rows of attention in which the mask hides every key: they become 0, as

@@ -38,7 +38,7 @@ std::optional<Weight> WeightOf(const Body& body, const std::string& name) {
   return Weight{transpose->inputs[0], true, source->dims[0]};
 }
 
-/// The bias beside the product in the last node, and the product's name.
+/// The bias that the last node adds to the product, and the product's name.
 struct BiasSum {
   std::string product, bias;
 };

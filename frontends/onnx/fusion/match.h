@@ -25,7 +25,7 @@ class Match {
   /// and nothing changed, when it is not an `op_type`.
   const Node* Take(const std::string& name, std::string_view op_type);
 
-  /// Makes a reader of a value of the pattern part of it.
+  /// Adds a node that reads a value of the pattern to the pattern.
   void Absorb(const Node* node) { absorbed_.push_back(node); }
 
   /// Replaces the pattern by a node of domain "foretell" that keeps the name
@@ -43,11 +43,11 @@ class Match {
 const Node* ProducerOfType(const Body& body, const std::string& name,
                            std::string_view op_type);
 
-/// The operand of a two-input `node` beside `name`; empty optional when `name`
-/// is none of them.
+/// The operand of a two-input `node` other than `name`; empty optional when
+/// `name` is not one of them.
 std::optional<std::string> Beside(const Node& node, const std::string& name);
 
-/// The operand of a two-input `node` beside the number `value`.
+/// The operand of a two-input `node` other than the number `value`.
 std::optional<std::string> BesideNumber(const Body& body, const Node& node,
                                         double value);
 
@@ -73,8 +73,8 @@ std::optional<std::vector<std::int64_t>> AxesOf(const Body& body,
 std::optional<std::vector<std::int64_t>> KeptAxesOf(const Body& body,
                                                     const Node& node);
 
-/// What a Slice along one axis keeps, as it says it: negative numbers count
-/// from the end.
+/// What a Slice along one axis keeps, as written in the node: negative numbers
+/// count from the end.
 struct SliceRange {
   std::int64_t axis = 0;
   std::int64_t begin = 0;

@@ -7,12 +7,12 @@
 //               Reshape(shape of x) · γ + β
 //
 // A batch norm without running statistics (`F.batch_norm(x, None, None, …,
-// training=True)`, by which networks standardise their weights) gets some all
-// the same: the mean and the variance of x, computed from a copy of its weights
-// that the exporter has transposed. Nobody reads what becomes of them.
+// training=True)`, by which networks standardise their weights) still gets
+// some: the mean and the variance of x, computed from a copy of its weights
+// that the exporter has transposed. Their updated values are not read.
 //
-// γ and β belong to the norm where they are weights of the file. Axes go into
-// the new node; that they are the last ones is seen when it runs and its rank
+// γ and β belong to the norm if they are weights of the file. Axes go into the
+// new node; whether they are the last ones is checked when it runs and its rank
 // is known.
 
 #include <string>
@@ -40,7 +40,7 @@ struct AffineNames {
 };
 
 /// Follows the last node upwards through + β and · γ; `normalized` stays empty
-/// when it is neither of them.
+/// if the node is neither of these.
 AffineNames TakeAffine(Match& match, const auto& is_weight) {
   AffineNames names;
   const Node* node = &match.last();
@@ -173,7 +173,7 @@ std::optional<NormQuotient> TakeQuotient(Match& match, const Name& name) {
 
 // ---- Group norm ------------------------------------------------------------
 
-/// Axes of size 1 that an Unsqueeze adds behind [channels], as an export in
+/// Axes of size 1 that an Unsqueeze adds after [channels], as an export in
 /// training mode does, which folds no weights; empty optional for others.
 std::optional<std::size_t> AxesAddedTo(const Body& body, const Name& name) {
   const Node* unsqueeze = ProducerOfType(body, name, "Unsqueeze");
@@ -188,8 +188,8 @@ std::optional<std::size_t> AxesAddedTo(const Body& body, const Name& name) {
   return axes->size();
 }
 
-/// γ and β as the file holds them, the Unsqueeze being part of the pattern. The
-/// axes that it adds; empty optional where γ and β differ in them.
+/// Replaces γ and β by those of the file; the Unsqueeze becomes part of the
+/// pattern. Returns the axes that it adds; empty optional if γ and β differ.
 std::optional<std::size_t> TakeUnsqueezes(Match& match, AffineNames& affine) {
   std::optional<std::size_t> added;
   for (Name* weight : {&affine.scale, &affine.bias}) {
@@ -214,7 +214,7 @@ bool IsPerChannel(const Body& body, const Name& name) {
 }
 
 /// True for a Constant of one element, perhaps unsqueezed by a node: exporters
-/// write 1 and 0 for the γ and β of a norm that has none.
+/// write 1 and 0 for a norm without γ and β.
 bool IsSingle(const Body& body, const Name& name, double value) {
   const Node* unsqueeze = ProducerOfType(body, name, "Unsqueeze");
   const Name& source = unsqueeze == nullptr ? name : unsqueeze->inputs[0];
@@ -354,8 +354,8 @@ std::optional<Replacement> FuseBatchStatistics(Match match) {
   constexpr std::size_t kVariance = 4;
   const Body& body = match.body();
   const Node& norm = match.last();
-  // Statistics of a network's own, which training updates, are initializers,
-  // or an Identity of one where exporters have merged equal ones.
+  // A network's own statistics, which training updates, are initializers, or an
+  // Identity of one if exporters have merged equal ones.
   const auto is_computed = [&body](const Name& statistic) {
     return body.ProducerOf(statistic) != nullptr &&
            body.InitializerOf(statistic) == nullptr;

@@ -1,11 +1,11 @@
 // LSTM, GRU and RNN take weights of all directions in one tensor, gates in an
-// order of their own. Exporters that fold no constants write the way there from
+// order of their own. Exporters that fold no constants write the steps from
 // PyTorch's weights: a Slice for each gate, a Concat of the gates, an Unsqueeze
 // and a Concat of the directions.
 //
-// Eager PyTorch reads its weights as they are, so the new node does: behind the
-// inputs of ai.onnx it has, for each direction, the weights for the input and
-// for the state and, where they were put together too, the two biases.
+// Eager PyTorch reads its weights unchanged, so the new node does too: after
+// the inputs of ai.onnx it has, for each direction, the weights for the input
+// and for the state and, if they were concatenated too, the two biases.
 
 #include <algorithm>
 #include <cstddef>
@@ -47,8 +47,8 @@ class GateReader {
   GateReader(Match& match, const Cell& cell, std::int64_t height)
       : match_(match), cell_(cell), height_(height) {}
 
-  /// The initializers that `name` is made of along the first axis, if each
-  /// gives all of its gates in the order of ONNX.
+  /// The initializers that `name` consists of along the first axis, if each
+  /// contributes all of its gates in the order of ONNX.
   std::optional<Names> Read(const std::string& name) {
     parts_.clear();
     if (!Add(name)) return std::nullopt;
@@ -122,7 +122,7 @@ Names TakeDirections(Match& match, const std::string& name) {
   return directions;
 }
 
-/// By direction, `count` initializers each; empty where `name` is not made of
+/// By direction, `count` initializers each; empty if `name` does not consist of
 /// them.
 std::vector<Names> TakeWeights(Match& match, const Cell& cell,
                                const std::string& name, std::size_t count) {

@@ -1,5 +1,5 @@
 // roll(x, shifts, axes) is exported, for each axis in turn, as a Concat of the
-// elements from some place on and of those before it.
+// elements starting at some position and of those before it.
 //
 // Eager PyTorch runs one operator for all axes; windows that move over an image
 // (Swin) roll it twice in every other block.

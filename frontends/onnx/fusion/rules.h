@@ -9,8 +9,8 @@
 
 namespace foretell::onnx {
 
-/// What takes the place of the pattern whose last node is `match.last()` (for
-/// Unbind: whose first node it is); empty optional when there is none.
+/// The replacement of the pattern whose last node is `match.last()` (for
+/// Unbind: whose first node it is); empty optional if there is no pattern.
 using FusionRule = std::optional<Replacement> (*)(Match match);
 
 /// A row of the table of patterns.

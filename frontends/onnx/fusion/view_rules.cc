@@ -1,8 +1,8 @@
 // unbind(x, axis) is exported as Split into parts of one, each squeezed, or by
 // the newer exporter as one Slice for each of them.
 //
-// Views cost no memory, but eager PyTorch runs one operator here and not one
-// plus the number of parts; vision transformers take q, k and v apart this way.
+// Views cost no memory, but eager PyTorch runs one operator here instead of one
+// plus the number of parts; vision transformers split q, k and v this way.
 
 #include <cstddef>
 #include <string>
@@ -27,11 +27,11 @@ bool SqueezesOnly(const Body& body, const Node& squeeze, std::int64_t axis) {
   return AxesOf(body, squeeze) == std::vector<std::int64_t>{axis};
 }
 
-/// How far apart an exporter writes the parts, in nodes, and then some.
+/// How far apart an exporter writes the parts, in nodes, with some margin.
 constexpr std::size_t kNodesBetween = 64;
 
-/// The axis along which `slice` takes element `index` alone; empty optional
-/// where it does something else.
+/// The axis along which `slice` takes only element `index`; empty optional if
+/// it does something else.
 std::optional<std::int64_t> AxisOfOne(const Body& body, const Node& slice,
                                       std::int64_t index) {
   const std::optional<SliceRange> range = RangeOf(body, slice);
@@ -41,7 +41,7 @@ std::optional<std::int64_t> AxisOfOne(const Body& body, const Node& slice,
   return range->axis;
 }
 
-/// The node that does nothing but squeeze `part`; nullptr where there is none.
+/// The node that does nothing except squeeze `part`; nullptr if there is none.
 const Node* SqueezeOf(const Body& body, const std::string& part,
                       std::int64_t axis) {
   const Node* squeeze = body.SoleReaderOf(part);

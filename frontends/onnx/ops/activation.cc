@@ -44,7 +44,7 @@ namespace {
 constexpr double kSeluAlpha = 1.67326319217681884765625;
 constexpr double kSeluGamma = 1.05070102214813232421875;
 
-/// True when two attributes were meant to be the same number: attributes are
+/// True when two attributes were meant to be the same number; attributes are
 /// float32.
 bool IsAbout(double a, double b) { return std::abs(a - b) < 1e-6; }
 
@@ -184,7 +184,7 @@ void LowerAlongAxis(NodeContext& ctx) {
   ctx.Set(0, function(x, axis));
 }
 
-/// Before version 13 the dimensions from `axis` on count as one.
+/// Before version 13 the dimensions starting at `axis` count as one.
 template <AxisFunction function>
 void LowerFlattened(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);

@@ -79,7 +79,7 @@ AttentionRequest RequestOf(NodeContext& ctx) {
   return request;
 }
 
-/// One kernel where it can do what the node wants, which is nearly always.
+/// One kernel if it can do what the node needs, which is nearly always.
 void LowerAttention(NodeContext& ctx) {
   const AttentionRequest request = RequestOf(ctx);
   const double softcap = ctx.FloatAttribute("softcap", 0);

@@ -37,7 +37,7 @@ double LargestOfFloat8(at::ScalarType type) {
 }
 
 /// `x` as powers of two from 2^−127 to 2^127, the only numbers of FLOAT8E8M0,
-/// rounded as the node's round_mode says. With x = m · 2^e and m in [0.5, 1),
+/// rounded by the node's round_mode. With x = m · 2^e and m in [0.5, 1),
 /// the powers around x are 2^(e − 1) and 2^e.
 at::Tensor CastToExponents(const NodeContext& ctx, const at::Tensor& x) {
   constexpr double kSmallest = 0x1p-127, kLargest = 0x1p127;
@@ -74,7 +74,7 @@ at::Tensor Cast(const NodeContext& ctx, const at::Tensor& x,
     return CastToExponents(ctx, x);
   }
   if (IsSmallFloat(type)) return CastToFloat8(x, type, saturate);
-  // Autocast reconciles what operators get; a cast is what the file asks for.
+  // Autocast reconciles types of operands; a cast is what the file asks for.
   return IsSmallType(x.scalar_type()) || IsSmallType(type) ? CastTo(x, type)
                                                            : x.to(type);
 }
@@ -85,7 +85,7 @@ at::Tensor CastToFloat8(const at::Tensor& x, at::ScalarType type,
                         bool saturate) {
   if (x.scalar_type() == type || IsSmallType(type)) return CastTo(x, type);
   if (!saturate && type == at::kFloat8_e4m3fn) {
-    // ATen saturates here; 464 is what still rounds to the largest number.
+    // ATen saturates here; 464 is the last to round to the largest number.
     constexpr double kLargestThatFits = 464;
     const at::Tensor exact = CastTo(x, at::kFloat);
     return CastTo(exact.masked_fill(exact.abs().gt(kLargestThatFits),

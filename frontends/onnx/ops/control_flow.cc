@@ -18,7 +18,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-/// A loop that has not ended by then is refused, so that no file runs forever.
+/// A loop with more iterations is refused, so that no file runs forever.
 constexpr std::int64_t kMaxIterations = 100000;
 
 const Graph& Body(const NodeContext& ctx, std::string_view name) {
@@ -61,7 +61,7 @@ class Collected {
     tensors_.push_back(*tensor);
   }
 
-  /// All values along a new axis; `type` tells the shape when there is none.
+  /// All values along a new axis; without any, `type` gives the shape.
   at::Tensor Stacked(const NodeContext& ctx, std::int64_t axis, bool backwards,
                      const TypeInfo& type) const {
     if (tensors_.empty()) return Empty(ctx, axis, type);

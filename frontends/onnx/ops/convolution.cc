@@ -48,7 +48,7 @@ struct TransposedWindow {
 };
 
 /// Chooses pads that give `output_shape`. A negative total means more output
-/// than the windows reach; the rest then lies at the end.
+/// than the windows reach; the rest is then at the end.
 void FitOutputShape(TransposedWindow& t, const Ints& spatial,
                     const Ints& output_shape, bool upper) {
   Window& window = t.window;

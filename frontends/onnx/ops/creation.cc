@@ -29,7 +29,7 @@ constexpr std::int64_t kOnnxInt32 = 6;
 /// More elements than this in one created tensor are refused.
 constexpr double kMaxCreated = 1e12;
 
-/// Product of `shape`, which must be sensible before anything is allocated.
+/// Product of `shape`, which is checked before anything is allocated.
 std::int64_t CheckedCount(const NodeContext& ctx, const Ints& shape) {
   double count = 1;
   for (const std::int64_t size : shape) {

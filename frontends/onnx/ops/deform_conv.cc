@@ -1,5 +1,5 @@
-// Deformable convolution, of which ATen has no operator. Eager code calls
-// torchvision's; where it is registered for the device, so do we.
+// Deformable convolution, for which ATen has no operator. Eager code calls
+// torchvision's; if that is registered for the device, so do we.
 //
 // Elsewhere it is put together. Every output position looks at K = kH · kW
 // places of the input that its offsets displace from the regular grid. The sum
@@ -85,7 +85,7 @@ at::Tensor SampledColumns(const at::Tensor& x, const at::Tensor& grid,
   return columns.reshape({s.batch, s.channels, s.kernel, s.height * s.width});
 }
 
-/// The result of torchvision's operator, undefined where it cannot help.
+/// The result of torchvision's operator, undefined if it cannot be used.
 at::Tensor WithTorchvision(NodeContext& ctx, const at::Tensor& x,
                            const at::Tensor& weight, const at::Tensor& offset,
                            const Window& w, std::int64_t groups,

@@ -67,7 +67,7 @@ void LowerNumeric(NodeContext& ctx) {
   ctx.Set(0, function(ctx.Tensor(0)));
 }
 
-/// Abs, and Sign of the types that have no sign.
+/// Abs and Sign, also for types without a sign.
 void LowerAbs(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   ctx.Set(0, IsWideUnsigned(x.scalar_type()) ? x : at::abs(x));
@@ -96,7 +96,7 @@ void LowerDiv(NodeContext& ctx) {
 
 // ---- Remainders and powers -------------------------------------------------
 
-/// What is left of `a` after the quotient rounded toward zero.
+/// Remainder of `a` for the quotient rounded toward zero.
 at::Tensor IntegerRest(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor quotient = Computable(Quotient(a, b));
   return CastTo(Computable(a) - quotient * Computable(b), a.scalar_type());
@@ -167,12 +167,12 @@ double LargestFinite(at::ScalarType type) {
       return 65504.0;
     case at::kDouble:
       return std::numeric_limits<double>::max();
-    default:  // bfloat16 reaches about as far as float32.
+    default:  // bfloat16 has about the range of float32.
       return std::numeric_limits<c10::BFloat16>::max();
   }
 }
 
-/// `bound`, or nothing when no number of a floating-point type lies beyond it:
+/// `bound`, or nothing when no number of a floating-point type is beyond it:
 /// exporters write the largest float32 for "unbounded".
 std::optional<at::Scalar> Effective(const at::Scalar& bound,
                                     at::ScalarType type) {

@@ -1,6 +1,6 @@
-// Nodes that fusion/ puts in place of patterns of ai.onnx operators. Whatever a
-// pattern could not show without knowing ranks and sizes is looked at here;
-// where it does not hold, the node computes what the pattern said, step by
+// Nodes with which fusion/ replaces patterns of ai.onnx operators. Conditions
+// that a pattern could not check without ranks and sizes are checked here; if
+// one does not hold, the node computes what the pattern described, step by
 // step.
 
 #include <ATen/TensorOperators.h>
@@ -60,8 +60,8 @@ void SliceParts(NodeContext& ctx, const at::Tensor& x, std::int64_t axis) {
   }
 }
 
-/// The parts of x along a dimension in which it has as many as the node has
-/// outputs, or more where the node may leave some.
+/// The parts of x along a dimension whose size is the node's number of outputs,
+/// or larger if the node may leave out some parts.
 void LowerUnbind(NodeContext& ctx) {
   const at::Tensor x = ctx.Tensor(0);
   const std::int64_t axis =
@@ -79,7 +79,7 @@ void LowerUnbind(NodeContext& ctx) {
 }
 
 /// For each axis in turn the elements from a begin to an end, then those before
-/// the begin: one roll where the end is that of the axis.
+/// the begin: one roll if the end is that of the axis.
 void LowerRoll(NodeContext& ctx) {
   at::Tensor x = ctx.Tensor(0);
   const auto ints = [&](const char* name) {
@@ -106,7 +106,7 @@ void LowerRoll(NodeContext& ctx) {
   ctx.Set(0, x);
 }
 
-/// PyTorch's operator takes operands of one type, as the file's have.
+/// PyTorch's operator needs operands of one type, as those of the file are.
 void LowerAddcmul(NodeContext& ctx) {
   ctx.Set(0, at::addcmul(ctx.Tensor(0), ctx.Tensor(1), ctx.Tensor(2)));
 }
@@ -165,7 +165,7 @@ std::optional<std::vector<std::int64_t>> Resolved(
   return shape;
 }
 
-/// k behind a transposition that is written as Reshape([-1, S, E]) →
+/// k before a transposition that is written as Reshape([-1, S, E]) →
 /// Transpose → Reshape([…, E, S]): the tensor itself, unless the reshapes do
 /// something else.
 at::Tensor UnfoldedKey(NodeContext& ctx, const at::Tensor& key) {
@@ -206,8 +206,8 @@ struct FusedAttention {
   bool shares_keys = false;  ///< Fewer heads in key and value than in query.
 };
 
-/// Multiplies the scale with a factor, or the query where the factor is no
-/// single number.
+/// Multiplies the scale by a factor, or the query if the factor is not a single
+/// number.
 void ApplyFactor(NodeContext& ctx, size_t input, bool divides,
                  FusedAttention& attention) {
   if (ctx.IsHost(input) && ctx.Host(input).numel() == 1) {
@@ -220,8 +220,8 @@ void ApplyFactor(NodeContext& ctx, size_t input, bool divides,
       divides ? attention.query / factor : attention.query * factor;
 }
 
-/// Hides keys behind the query: by the flag where the triangle that the file
-/// has is as large as the scores, else by a mask.
+/// Hides keys after the query: by the flag if the triangle in the file is as
+/// large as the scores, else by a mask.
 void MakeCausal(NodeContext& ctx, FusedAttention& attention) {
   const std::vector<std::int64_t> sizes =
       ctx.Has(kFusedTriangleShape) ? ctx.Ints(kFusedTriangleShape)
@@ -241,7 +241,7 @@ at::Tensor Repeated(const at::Tensor& x, std::int64_t times) {
 }
 
 /// Shares the heads of key and value among those of the query, or repeats them
-/// where the file does something else.
+/// if the file does something else.
 void ShareHeads(NodeContext& ctx, FusedAttention& attention) {
   constexpr std::size_t kRank = 4;
   const std::vector<std::int64_t> expanded = ctx.Ints(kFusedGroupedShape);
@@ -275,9 +275,9 @@ FusedAttention AttentionOf(NodeContext& ctx) {
   return attention;
 }
 
-/// True when the tensors are what at::scaled_dot_product_attention takes: equal
-/// leading dimensions but for shared heads, and a mask that makes the scores no
-/// larger.
+/// True when at::scaled_dot_product_attention accepts the tensors: equal
+/// leading dimensions except for shared heads, and a mask that makes the scores
+/// no larger.
 bool FitsOneKernel(const FusedAttention& attention) {
   const at::Tensor& q = attention.query;
   const at::Tensor& k = attention.key;
@@ -411,8 +411,8 @@ void LowerFusedRmsNorm(NodeContext& ctx) {
 
 // ---- Group norm ------------------------------------------------------------
 
-/// True for a parameter [channels, 1, …] of one dimension less than `x`, once
-/// it has got further `axes` of size 1.
+/// True for a parameter [channels, 1, …] of one dimension less than `x`, after
+/// adding `axes` of size 1.
 bool IsPerChannel(const at::Tensor& parameter, std::int64_t axes,
                   const at::Tensor& x) {
   return !parameter.defined() ||
@@ -477,7 +477,7 @@ void LowerFusedGroupNorm(NodeContext& ctx) {
 
 // ---- Batch norm ------------------------------------------------------------
 
-/// Of the batch, without running statistics.
+/// A norm by the batch's statistics, without running ones.
 void LowerFusedBatchNorm(NodeContext& ctx) {
   const double epsilon = ctx.FloatAttribute("epsilon", kFusedDefaultEpsilon);
   ctx.Set(0, at::batch_norm(ctx.Tensor(0), ctx.Tensor(1), ctx.Tensor(2),

@@ -22,7 +22,7 @@ std::vector<std::int64_t> NormalizeAxes(const NodeContext& ctx,
                                         std::vector<std::int64_t> axes,
                                         std::int64_t rank);
 
-/// An integer list that newer versions of an operator take as input `input` and
+/// An integer list that newer versions of an operator have as input `input` and
 /// older ones as attribute `name`; empty optional when neither is given.
 std::optional<std::vector<std::int64_t>> IntsInputOrAttribute(
     NodeContext& ctx, size_t input, std::string_view name);
@@ -45,17 +45,17 @@ at::Scalar HostScalar(NodeContext& ctx, size_t input);
 at::Tensor ViewOfWeight(const at::Tensor& weight,
                         at::Tensor (*view)(const at::Tensor&));
 
-/// A host tensor on `device`. The copy is no operator of a trace: it stands for
-/// a table that the network holds ready.
+/// A host tensor on `device`. The copy is not an operator of a trace: it stands
+/// for a table that the network keeps.
 at::Tensor MovedTo(const at::Tensor& host, at::Device device);
 
 /// `y`, the result of the operator that eager PyTorch would run, with the
-/// values that `exact` computes. They are computed only where there are values,
-/// which is not on meta, and unseen by a trace.
+/// values that `exact` computes. They are computed only on devices with values,
+/// so not on meta, and are not traced.
 at::Tensor WithValues(at::Tensor y, const std::function<at::Tensor()>& exact);
 
 /// Throws kUnsupported unless `tensor` has values: they decide the shape of the
-/// node's result, and on the meta device there are none.
+/// node's result, and tensors on the meta device have no values.
 void RequireData(const NodeContext& ctx, const at::Tensor& tensor);
 
 /// Throws kUnsupported: `attribute 'name' = 'value' is not supported`.

@@ -33,8 +33,8 @@ using Ints = std::vector<std::int64_t>;
 using IndexList = c10::List<std::optional<at::Tensor>>;
 
 /// Input `i` as positions on an axis of `size` elements, counted from the front
-/// where values are known. Positions computed on a device are taken as they
-/// are: eager code would not check them either.
+/// if values are known. Positions computed on a device are used unchecked:
+/// eager code would not check them either.
 at::Tensor Positions(NodeContext& ctx, size_t i, std::int64_t size) {
   const at::Tensor positions = ctx.Tensor(i);
   if (!ctx.IsHost(i)) return positions;
@@ -55,7 +55,7 @@ at::Tensor Positions(NodeContext& ctx, size_t i, std::int64_t size) {
                  positions.device());
 }
 
-/// As Positions, in the only type that gather and scatter take.
+/// As Positions, in the only type that gather and scatter accept.
 at::Tensor LongPositions(NodeContext& ctx, size_t i, std::int64_t size) {
   return CastTo(Positions(ctx, i, size), at::kLong);
 }
@@ -99,7 +99,7 @@ void LowerGatherElements(NodeContext& ctx) {
 }
 
 /// Index tuples along the last axis of `tuples` as one index tensor for each of
-/// the axes from `first` on; ATen accepts negative ones.
+/// the axes starting at `first`; ATen accepts negative ones.
 IndexList TupleIndices(const NodeContext& ctx, const at::Tensor& x,
                        const at::Tensor& tuples, std::int64_t first) {
   ctx.Check(tuples.dim() > 0, "indices has no axis");
@@ -158,8 +158,8 @@ void LowerNonZero(NodeContext& ctx) {
 
 // ---- Scattering ------------------------------------------------------------
 
-/// Names of a node's reduction and of ATen's for scatter_reduce; empty for
-/// none.
+/// ATen's name in scatter_reduce for a node's reduction; empty for
+/// "none".
 std::string_view ScatterReduction(const NodeContext& ctx) {
   const std::string name = ctx.StringAttribute("reduction", "none");
   if (name == "none") return "";

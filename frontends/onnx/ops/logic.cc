@@ -47,9 +47,9 @@ void LowerComparison(NodeContext& ctx) {
 
 void LowerNot(NodeContext& ctx) { ctx.Set(0, at::logical_not(ctx.Tensor(0))); }
 
-/// One of the values may be a number on the host; of two, ATen could not know
-/// the precision of the run. The number takes the other's type, which it would
-/// widen where both have no dimension.
+/// One of the values may be a number on the host; with two, ATen could not know
+/// the precision of the run. The number gets the other's type, which it would
+/// otherwise widen if both have no dimension.
 void LowerWhere(NodeContext& ctx) {
   at::Tensor x = ctx.Operand(1);
   const bool is_number = x.is_cpu() && !ctx.OnHost();
@@ -94,7 +94,7 @@ at::Tensor LogicalRightShift(const at::Tensor& x, const at::Tensor& amount) {
   return at::where(at::eq(amount, 0), x, shifted);
 }
 
-/// Amounts beyond the width give what the extension of the sign alone gives.
+/// Amounts beyond the width give the same as extending only the sign.
 void LowerBitShift(NodeContext& ctx) {
   const at::Tensor input = ctx.Operand(0);
   const at::ScalarType type = input.scalar_type();

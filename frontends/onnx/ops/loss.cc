@@ -15,7 +15,7 @@
 namespace foretell::onnx {
 namespace {
 
-/// Without the attribute every label counts; this is no valid label.
+/// Without the attribute every label counts; this is not a valid label.
 constexpr std::int64_t kIgnoreNothing = -100;
 
 std::int64_t LossReduction(const NodeContext& ctx) {

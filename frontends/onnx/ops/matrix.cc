@@ -28,8 +28,8 @@ void LowerMatMul(NodeContext& ctx) {
 
 void LowerGemm(NodeContext& ctx) { ctx.Set(0, Gemm(ctx)); }
 
-/// `name` as a number that ATen multiplies tensors of `type` with: integer
-/// matrices take integer factors only.
+/// `name` as a number by which ATen multiplies tensors of `type`: integer
+/// matrices accept only integer factors.
 at::Scalar Factor(const NodeContext& ctx, const char* name,
                   at::ScalarType type) {
   const double factor = ctx.FloatAttribute(name, 1.0);

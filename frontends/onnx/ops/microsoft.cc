@@ -140,7 +140,7 @@ at::Tensor SumOfEmbeddings(NodeContext& ctx) {
 
 void LowerEmbedLayerNormalization(NodeContext& ctx) {
   const at::Tensor sum = SumOfEmbeddings(ctx);
-  // Its outputs 1 and 2 are no statistics.
+  // Its outputs 1 and 2 are not statistics.
   constexpr size_t kNone = 99;
   LayerNormalize(ctx, sum, {ctx.Tensor(kGamma), ctx.Tensor(kBeta)},
                  {.default_epsilon = kFusedEpsilon,

@@ -81,8 +81,8 @@ at::Tensor VisibleByMask(const NodeContext& ctx, const at::Tensor& mask,
   }
 }
 
-/// The request's mask: what hides keys, as a large negative number, plus the
-/// bias of the scores. Either may be absent.
+/// The request's mask: large negative numbers that hide keys, plus the bias of
+/// the scores. Either may be absent.
 at::Tensor AdditiveMask(NodeContext& ctx, size_t mask_input, size_t bias_input,
                         const AttentionRequest& request) {
   constexpr double kDefaultFilter = -10000.0;

@@ -44,7 +44,7 @@ struct BatchNormInputs {
 };
 
 /// True when the statistics of this batch are to be used. Before version 14 the
-/// optional outputs say so, before 7 also an attribute.
+/// optional outputs decide that, before 7 also an attribute.
 bool UsesBatchStatistics(const NodeContext& ctx) {
   if (ctx.opset() < 7 && ctx.IntAttribute("is_test", 0) != 0) return false;
   if (ctx.opset() < 14) return ctx.num_outputs() > 1 && ctx.Wants(1);
@@ -93,8 +93,8 @@ BatchNormInputs WithFeaturesAsChannels(const BatchNormInputs& in) {
           flat(in.mean), flat(in.variance)};
 }
 
-/// Scale and bias may be wider than the input: ATen wants either all of one
-/// type or float32 parameters of a half input.
+/// Scale and bias may be wider than the input: ATen needs either all of one
+/// type or float32 parameters for a half input.
 void AgreeOnTypes(BatchNormInputs& in) {
   const at::ScalarType type = in.x.scalar_type();
   const bool is_mixed = in.mean.scalar_type() != type;
@@ -105,7 +105,7 @@ void AgreeOnTypes(BatchNormInputs& in) {
   }
 }
 
-/// A run in training mode trains the statistics too, as eager code in training
+/// A run in training mode updates the statistics too, as eager code in training
 /// mode would, although an inference file does not ask for it.
 void LowerBatchNormalization(NodeContext& ctx) {
   BatchNormInputs in = {ctx.Tensor(0), ctx.Tensor(1), ctx.Tensor(2),
@@ -160,7 +160,7 @@ void LowerRmsNormalization(NodeContext& ctx) {
   RmsNormalize(ctx, ctx.Tensor(0), ctx.Tensor(1), {.inverse_output = 1});
 }
 
-/// Dimensions of `x` from attribute `axis` on.
+/// Dimensions of `x` starting at attribute `axis`.
 std::vector<std::int64_t> NormalizedShape(const NodeContext& ctx,
                                           const at::Tensor& x) {
   const std::int64_t axis =
@@ -173,7 +173,7 @@ at::ScalarType StashType(const NodeContext& ctx) {
   return ctx.TypeOf(ctx.IntAttribute("stash_type", kOnnxFloat));
 }
 
-/// `parameter` as ATen takes it: exactly of `shape` and of the type of `x`.
+/// `parameter` as ATen needs it: exactly of `shape` and of the type of `x`.
 /// Undefined when the caller has to multiply or add it by broadcasting.
 at::Tensor Fitting(const at::Tensor& parameter, const at::Tensor& x,
                    at::IntArrayRef shape) {
@@ -268,7 +268,7 @@ void LayerNormalize(NodeContext& ctx, const at::Tensor& x, const Affine& affine,
   const std::vector<std::int64_t> shape = NormalizedShape(ctx, x);
   const double epsilon = ctx.FloatAttribute("epsilon", options.default_epsilon);
   const at::Tensor scale = Fitting(affine.scale, x, shape);
-  // A bias cannot go in before a scale that has to wait outside.
+  // A bias cannot be applied inside if the scale has to be applied outside.
   const bool scales_inside = scale.defined() || !affine.scale.defined();
   const at::Tensor bias =
       scales_inside ? Fitting(affine.bias, x, shape) : at::Tensor();

@@ -15,15 +15,15 @@ struct Affine {
   at::Tensor bias;
 };
 
-/// Where operators that share the code differ.
+/// In what the operators that share the code differ.
 struct NormalizationOptions {
   double default_epsilon = 1e-5;   ///< Where attribute `epsilon` is absent.
   std::size_t mean_output = 1;     ///< Output that receives the mean.
   std::size_t inverse_output = 2;  ///< Output for 1 / standard deviation.
 };
 
-/// Sets output 0 to the layer normalization of `x` over its dimensions from
-/// attribute `axis` (default -1) on, and the statistics as the node wants them.
+/// Sets output 0 to the layer normalization of `x` over its dimensions starting
+/// at attribute `axis` (default -1), and the statistics that the node wants.
 void LayerNormalize(NodeContext& ctx, const at::Tensor& x, const Affine& affine,
                     const NormalizationOptions& options = {});
 

@@ -2,8 +2,8 @@
 //
 // at::pad does all four, but all except the constant only for floating-point
 // tensors of 2 to 5 axes, over the last one to three of them, and reflection
-// only by less than the axis holds. Everything else gathers, axis by axis, the
-// source positions of the padded axis.
+// only by less than the axis holds. Everything else gathers, axis by axis, from
+// the source positions of the padded axis.
 #include "frontends/onnx/ops/pad.h"
 
 #include <ATen/ops/constant_pad_nd.h>
@@ -126,7 +126,7 @@ at::Tensor PadByGathering(const NodeContext& ctx, at::Tensor x,
   return x;
 }
 
-/// How many axes at::pad must be told of, or nothing where it cannot help.
+/// How many axes to give to at::pad, or nothing if it cannot be used.
 std::optional<size_t> AxesForAten(const at::Tensor& x, const Pads& pads,
                                   const std::string& mode) {
   if (x.dim() < 2 || x.dim() > 5 || !at::isFloatingType(x.scalar_type())) {

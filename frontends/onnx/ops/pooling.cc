@@ -1,7 +1,7 @@
 // Pooling over windows; max_pool.cc holds the maximum.
 //
-// ATen's pooling operators take one pad per axis, at most half a kernel, and
-// know dilation only for the maximum. Where a node asks for more, the input is
+// ATen's pooling operators accept one pad per axis, at most half a kernel, and
+// support dilation only for the maximum. If a node asks for more, the input is
 // first brought to the exact length that the output needs,
 //
 //     (outputs − 1) · stride + extent,

@@ -39,7 +39,7 @@
 namespace foretell::onnx {
 namespace {
 
-/// Inputs of a node of ai.onnx; a fused one has its weights behind them.
+/// Inputs of a node of ai.onnx; a fused one has its weights after them.
 constexpr size_t kOnnxInputs = 8;
 
 /// Longest sequence that is run step by step.
@@ -188,9 +188,9 @@ at::Tensor Reordered(RecurrentCellKind kind, const at::Tensor& rows,
   return at::cat({gate(0), gate(2), gate(3), gate(1)});
 }
 
-/// Weight or bias of direction `d`: as many rows as the gates have, from
-/// `first` on. A parameter of its own, but work of the graph where the graph
-/// computes `all`.
+/// Weight or bias of direction `d`: as many rows as the gates have, starting at
+/// `first`. A parameter of its own, but work of the graph if the graph computes
+/// `all`.
 at::Tensor AtenWeight(const Layer& layer, const at::Tensor& all, std::int64_t d,
                       std::int64_t first = 0) {
   Recorder* recorder = Recorder::Current();

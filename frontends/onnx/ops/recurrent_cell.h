@@ -44,8 +44,8 @@ struct RecurrentState {
 RecurrentState Step(const RecurrentCell& cell, const at::Tensor& projected,
                     const RecurrentState& state);
 
-/// Activations of one direction, `count` names from `names` on, each with its
-/// share of alpha and beta. Fails (kUnsupported) for unknown names.
+/// Activations of one direction at a time, each with its share of alpha and
+/// beta. Fails (kUnsupported) for unknown names.
 class ActivationReader {
  public:
   /// `defaults` are the names used when the node gives none, for one direction.

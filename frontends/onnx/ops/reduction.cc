@@ -34,7 +34,7 @@
 namespace foretell::onnx {
 namespace {
 
-/// What a reduction needs beside its input.
+/// What a reduction needs in addition to its input.
 struct Reduction {
   std::vector<std::int64_t> axes;  ///< Not negative; all of them listed.
   bool keepdims = true;
@@ -113,7 +113,7 @@ Reduction ReductionOf(NodeContext& ctx, std::int64_t rank) {
   return reduction;
 }
 
-/// No axis is given and that means none, not all.
+/// True when no axis is given and that means none, not all.
 bool ReducesNothing(NodeContext& ctx) {
   if (ctx.IntAttribute("noop_with_empty_axes", 0) == 0) return false;
   const auto axes = IntsInputOrAttribute(ctx, 1, "axes");
@@ -122,7 +122,7 @@ bool ReducesNothing(NodeContext& ctx) {
 
 using ReduceFunction = at::Tensor (*)(const at::Tensor&, const Reduction&);
 
-/// ATen takes an empty list of axes for all of them: where none is meant, a new
+/// ATen interprets an empty list of axes as all axes: if none is meant, a new
 /// axis of length one is reduced.
 template <ReduceFunction function>
 void LowerReduce(NodeContext& ctx) {
@@ -200,7 +200,7 @@ at::Tensor ArgMin(const at::Tensor& x, std::int64_t axis, bool keepdims) {
   return at::argmin(x, axis, keepdims);
 }
 
-/// ATen takes the first of equal elements; the last is the first from behind.
+/// ATen takes the first of equal elements; the last is the first in reverse.
 template <at::Tensor (*function)(const at::Tensor&, std::int64_t, bool)>
 void LowerArgument(NodeContext& ctx) {
   const at::Tensor x = Ordered(ctx.Tensor(0));

@@ -36,7 +36,7 @@ struct ResampleRule {
 };
 
 /// Position on the original axis of every element of the resized one; empty
-/// when `rule.coordinates` is none of the seven that ONNX knows.
+/// when `rule.coordinates` is not one of the seven that ONNX defines.
 std::optional<std::vector<double>> OriginalPositions(
     const ResampleRule& rule, const AxisCoordinates& axis);
 

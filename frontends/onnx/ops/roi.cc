@@ -1,7 +1,7 @@
 // Regions of interest.
 //
-// Eager code calls torchvision's roi_align and roi_pool; where they are
-// registered for the device (the meta device always has them), so do we. The
+// Eager code calls torchvision's roi_align and roi_pool; if they are registered
+// for the device (they always are for the meta device), so do we. The
 // loops here serve the CPU without torchvision, and the maximum of RoiAlign,
 // which torchvision lacks.
 #include "frontends/onnx/ops/roi.h"

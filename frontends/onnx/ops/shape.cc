@@ -32,8 +32,8 @@ std::string ShapeText(at::IntArrayRef shape) {
 
 // ---- Reshape ---------------------------------------------------------------
 
-/// Fails when `x` cannot take `shape`, most often because a file made for one
-/// batch writes that batch into its constants.
+/// Fails when `x` cannot be reshaped to `shape`, most often because a file made
+/// for one batch has that batch in its constants.
 void CheckReshape(const NodeContext& ctx, const at::Tensor& x,
                   const Ints& shape) {
   std::int64_t known = 1;
@@ -223,8 +223,8 @@ void LowerSize(NodeContext& ctx) {
 
 void LowerIdentity(NodeContext& ctx) { ctx.Set(0, ctx.Raw(0)); }
 
-/// Files made for training say so by an input since version 12. Older ones
-/// leave it to whoever runs them.
+/// Since version 12, files made for training have an input for this. Older
+/// versions leave it to the runtime.
 bool DropsOut(NodeContext& ctx) {
   if (ctx.opset() < 7 && ctx.IntAttribute("is_test", 0) != 0) return false;
   if (ctx.Has(2)) return ctx.Int(2) != 0;
@@ -237,7 +237,7 @@ void LowerDropout(NodeContext& ctx) {
   const double ratio = ctx.opset() >= 12
                            ? (ctx.Has(1) ? ctx.Double(1) : kDefaultRatio)
                            : ctx.FloatAttribute("ratio", kDefaultRatio);
-  // Without randomness every element is kept. Masks were of x's type first.
+  // Without randomness every element is kept. Early masks were of x's type.
   if (!DropsOut(ctx) || ratio == 0) {
     ctx.Set(0, x);
     if (!ctx.Wants(1)) return;

@@ -46,9 +46,9 @@ TopKOptions OptionsOf(NodeContext& ctx, const at::Tensor& x) {
   return options;
 }
 
-/// Among equal elements ONNX wants the one with the lower index first. at::topk
-/// promises no order, but is what eager code calls; a stable sort on the CPU,
-/// where results are looked at, keeps the promise.
+/// Among equal elements ONNX puts the one with the lower index first. at::topk
+/// promises no order, but is what eager code calls; on the CPU, where results
+/// matter, a stable sort ensures the order.
 std::tuple<at::Tensor, at::Tensor> TopK(const at::Tensor& x,
                                         const TopKOptions& options) {
   if (!x.is_cpu()) {

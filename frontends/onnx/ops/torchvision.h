@@ -8,8 +8,8 @@
 namespace foretell::onnx {
 
 /// Calls the operator `torchvision::name`, which is what eager code would run,
-/// when somebody has registered it with a kernel for `device`; an undefined
-/// tensor otherwise. Returns its first result.
+/// if it is registered with a kernel for `device`, and returns its first
+/// result; otherwise returns an undefined tensor.
 at::Tensor CallTorchvision(const char* name, at::Device device,
                            std::vector<c10::IValue> arguments);
 

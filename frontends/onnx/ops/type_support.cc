@@ -38,8 +38,8 @@ at::Tensor SignedQuotient(const at::Tensor& a, const at::Tensor& b) {
 
 /// Unsigned division of 64-bit patterns held in int64 (Hacker's Delight, 9-3):
 /// halve the dividend so that it is not negative, divide, double, and add the
-/// one that may be missing. A divisor with its top bit set goes in once or not
-/// at all.
+/// one that may be missing. For a divisor with its top bit set the quotient is
+/// 1 or 0.
 at::Tensor UnsignedQuotient(const at::Tensor& a, const at::Tensor& b) {
   const auto not_below = [](const at::Tensor& x, const at::Tensor& y) {
     return at::ge(FlipTopBit(x), FlipTopBit(y));

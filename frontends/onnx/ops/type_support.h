@@ -19,7 +19,7 @@ bool IsSmallFloat(at::ScalarType type);
 
 /// True for equal types, and under autocast for any two among f32, f16 and
 /// bf16: there PyTorch chooses the types of results and reconciles operands,
-/// whatever ONNX says of them.
+/// whatever ONNX specifies.
 bool TypesAgree(at::ScalarType a, at::ScalarType b);
 
 /// `tensor` in `type`; the tensor itself when the types agree.
@@ -27,7 +27,7 @@ at::Tensor CastTo(const at::Tensor& tensor, at::ScalarType type);
 
 /// `tensor` in a type whose sums and products ATen computes: int64 for wide
 /// unsigned integers (uint64 modulo 2^64), float32 for floats of 8 bits and
-/// less, a byte for integers of less than one, else the tensor itself. Inverse: CastTo the original type.
+/// less, a byte for smaller integers, else as it is. Inverse: CastTo its type.
 at::Tensor Computable(const at::Tensor& tensor);
 /// As Computable, but the order of elements is kept for uint64 too.
 at::Tensor Ordered(const at::Tensor& tensor);

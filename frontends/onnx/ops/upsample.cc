@@ -1,9 +1,9 @@
 // The ATen operator of a Resize node.
 //
-// ONNX knows far more rules than PyTorch, but what PyTorch runs is one of few
+// ONNX has far more rules than PyTorch, but what PyTorch runs is one of few
 // operators, whose cost does not depend on the rule. So the operator is chosen
 // by kernel, axes and shape. Whether it also computes what the node asks for is
-// not read off the attributes, whose names hide a dozen corner cases, but off
+// not decided by the attributes, whose names hide a dozen corner cases, but by
 // the positions: those that ONNX defines are compared with those that ATen's
 // kernels use.
 #include "frontends/onnx/ops/upsample.h"
@@ -123,8 +123,8 @@ at::Tensor AtenLinear(const at::Tensor& x, const AtenSize& s, bool corners) {
   }
 }
 
-/// Kernels that ATen has for two axes only; of one axis the other keeps its
-/// size.
+/// Kernels that ATen has only for two axes; if only one is resized, the other
+/// keeps its size.
 at::Tensor AtenPlanar(const at::Tensor& x, const AtenSize& s,
                       const Resizing& r) {
   if (s.sizes.size() == 1) {
@@ -159,8 +159,8 @@ Ints ChangedAxes(const Resizing& r) {
   return changed;
 }
 
-/// The axes of each operator: those behind batch and channels, or between batch
-/// and channels that come last, else just those that change.
+/// The axes of each operator: those after batch and channels, or between batch
+/// and channels that come last, else only those that change.
 std::vector<Ints> AxesOfOperators(const Resizing& r) {
   const auto most = static_cast<std::ptrdiff_t>(IsPlanar(r) ? 2 : 3);
   const Ints changed = ChangedAxes(r);

@@ -33,10 +33,10 @@ bool IsAtenUpsample(const NodeContext& ctx, const at::Tensor& x,
 
 /// `x` resized by the upsample operator that eager PyTorch code would call:
 /// that of the kernel, antialiased or not, over as many axes as change, of
-/// images whose channels may come last. Its shape is the node's, its values are
-/// where IsAtenUpsample; zeros where nothing is resized or nothing is left. An
+/// images whose channels may come last. Its shape is the node's, and so are its
+/// values if IsAtenUpsample; zeros if nothing is resized or nothing is left. An
 /// undefined tensor for the nearest elements of a type that no such operator
-/// knows.
+/// supports.
 at::Tensor Upsampled(const NodeContext& ctx, const at::Tensor& x,
                      const Resizing& r);
 

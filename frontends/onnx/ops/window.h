@@ -32,7 +32,7 @@ struct Window {
   std::vector<std::int64_t> PadsLastAxisFirst() const;
 };
 
-/// Sizes of axes 2 and above. Fails (kCorrupt) when `x` has less than 3 axes.
+/// Sizes of axes 2 and above. Fails (kCorrupt) when `x` has fewer than 3 axes.
 std::vector<std::int64_t> SpatialSizes(const NodeContext& ctx,
                                        const at::Tensor& x);
 

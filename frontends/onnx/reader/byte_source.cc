@@ -13,8 +13,8 @@
 namespace foretell::onnx {
 namespace {
 
-// After a jump the next thing is usually the header of one more tensor; in a
-// run of nodes the window grows.
+// After a jump usually comes the header of one more tensor; in a sequence of
+// nodes the window grows.
 constexpr std::int64_t kFirstWindow = 4 << 10;
 constexpr std::int64_t kLargestWindow = 256 << 10;
 
@@ -27,7 +27,7 @@ ByteSource::ByteSource(RegularFile file)
     : file_(std::move(file.descriptor)),
       size_(file.size),
       refill_bytes_(kFirstWindow) {
-  // Read-ahead would fetch weights from the disk that nobody looks at.
+  // Read-ahead would fetch weights from disk that are never read.
   posix_fadvise(file_.number(), 0, 0, POSIX_FADV_RANDOM);
 }
 

@@ -29,8 +29,8 @@ class ByteSource {
   /// Size in bytes, for a file as it was when it was opened.
   std::int64_t size() const { return size_; }
 
-  /// Bytes from `offset` (in [0, size()]) on: at least min(kLookAhead, all that
-  /// remain). Valid until the next call. Throws Error(kIo).
+  /// Bytes starting at `offset` (in [0, size()]): at least min(kLookAhead, all
+  /// that remain). Valid until the next call. Throws Error(kIo).
   std::string_view Ahead(std::int64_t offset);
 
   /// Appends the bytes [offset, offset + count) to `out`. The range must lie in
@@ -46,7 +46,7 @@ class ByteSource {
   std::int64_t refill_bytes_ = 0;
   std::int64_t window_begin_ = 0;
   std::string buffer_;       ///< Bytes of the window of a file.
-  std::string_view window_;  ///< Bytes from window_begin_ on.
+  std::string_view window_;  ///< Bytes starting at window_begin_.
 };
 
 }  // namespace foretell::onnx

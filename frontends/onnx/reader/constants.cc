@@ -16,7 +16,7 @@ enum Use : unsigned {
   kTriangle = 1,   ///< Trilu takes a triangle of it.
   kScattered = 2,  ///< A scatter writes into it.
   /// Scale or bias of InstanceNormalization, or the state that a recurrent
-  /// layer begins with: parameters only where a module names them.
+  /// layer begins with: parameters only if a module names them.
   kNormOrState = 4,
   kAdded = 8,  ///< Term of a sum, or mask of an attention.
   kOther = 16,
@@ -52,7 +52,7 @@ void AddUses(const Graph& graph, Uses& uses) {
   }
 }
 
-/// `name` without the number of a name that was taken: "cos" of "cos_1".
+/// `name` without the number added to a duplicate name: "cos" for "cos_1".
 std::string_view WithoutNumber(std::string_view name) {
   const std::size_t digits = name.find_last_not_of("0123456789") + 1;
   const bool is_numbered =
@@ -60,8 +60,8 @@ std::string_view WithoutNumber(std::string_view name) {
   return is_numbered ? name.substr(0, digits - 1) : name;
 }
 
-/// True of a result that keeps the name of its node of the exported program,
-/// where the node makes numbers and no rearrangement of parameters.
+/// True for a result that keeps the name of its node in the exported program,
+/// if that node makes numbers instead of rearranging parameters.
 bool IsMadeOfNothing(std::string_view name) {
   constexpr std::array<std::string_view, 15> kOperators = {
       "arange",      "cos",  "eye",       "full",  "full_like",
@@ -70,7 +70,7 @@ bool IsMadeOfNothing(std::string_view name) {
   return std::ranges::find(kOperators, WithoutNumber(name)) != kOperators.end();
 }
 
-/// True of what the exporter itself made, by how it is read: a number, what a
+/// True for what the exporter itself made, by how it is read: a number, what a
 /// norm or a recurrent layer begins with, or a mask, which is added to scores
 /// [queries, keys]. Weights that it transposed have such names, too.
 bool IsMadeByExporter(const TensorLiteral& literal, unsigned uses) {

@@ -8,19 +8,19 @@
 
 namespace foretell::onnx {
 
-/// True of a name that torch.onnx's dynamo exporter (onnxscript) gives to values
-/// of its own: val_12.
+/// True for a name that torch.onnx's dynamo exporter (onnxscript) gives to its
+/// own values: val_12.
 bool IsNamedByExporter(std::string_view name);
 
 /// Names of the initializers of `graph` that belong to the code of the network
-/// and are no parameters: no training changes them. They are
-/// - attention masks, and ones of which only triangles are taken;
+/// and are not parameters: training does not change them. They are
+/// - attention masks, and tensors of ones of which only triangles are used;
 /// - tensors that a scatter writes into;
 /// - what torch.onnx's dynamo exporter folds: single numbers (val_12), results
 ///   of operators that make tensors out of nothing (cos_1, zeros_like), the
 ///   unit scale and zero bias with which it writes GroupNorm as
-///   InstanceNormalization, zeros that a recurrent layer begins with, and masks,
-///   whose content may lie in another file.
+///   InstanceNormalization, zeros that a recurrent layer begins with, and
+///   masks, whose content may be in another file.
 ///
 /// A table that was computed from parameters (permute_2) counts as a parameter:
 /// the file does not have what it was computed from.

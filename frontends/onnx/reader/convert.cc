@@ -47,7 +47,7 @@ const std::string& NameOf(const Named& named) {
   return named.name;
 }
 
-// The names of `items` must be there and differ.
+// The names of `items` must exist and differ.
 template <typename Items>
 void RequireDistinctNames(const Items& items, const std::string& what) {
   std::unordered_set<std::string_view> seen;

@@ -18,15 +18,15 @@ struct DataType {
   /// Bits of one item of that field that count. Complex numbers take two
   /// items, types of 4 and 2 bits share one.
   int item_bits = 0;
-  /// What foretell holds it as: elements of less than a byte take a whole one.
+  /// How foretell stores it: elements of less than a byte take a whole one.
   std::optional<DType> dtype;
 };
 
 /// The row of `code`, or nullptr for UNDEFINED and unknown codes.
 const DataType* FindDataType(std::int32_t code);
 
-/// Bytes that `elements` (>= 0) of `type` (no string) take in raw_data; empty
-/// beyond int64.
+/// Bytes that `elements` (>= 0) of `type` (not a string) take in raw_data;
+/// empty beyond int64.
 std::optional<std::int64_t> RawBytes(const DataType& type,
                                      std::int64_t elements);
 

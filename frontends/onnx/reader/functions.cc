@@ -11,8 +11,8 @@
 #include "frontends/onnx/reader/text.h"
 
 // Functions that call functions can stand for exponentially many nodes in a few
-// kilobytes. Their expanded sizes are therefore counted before anybody expands
-// them: callees first, each function once.
+// kilobytes. Their expanded sizes are therefore counted before they are
+// expanded: callees first, each function once.
 
 namespace foretell::onnx {
 namespace {
@@ -69,7 +69,7 @@ void CheckLimits(const Expanded& expanded, const std::string& what) {
   }
 }
 
-// Callees before callers; what is left over lies on or above a cycle.
+// Callees before callers; what is left over is on or above a cycle.
 std::vector<Expanded> ExpandFunctions(const Model& model,
                                       std::span<const Body> bodies) {
   std::vector<std::vector<std::size_t>> callers(bodies.size());

@@ -9,7 +9,7 @@
 
 namespace foretell::onnx {
 
-/// For each node of a body, the names that nobody reads after it. Names that
+/// For each node of a body, the names that are not read after it. Names that
 /// inner graphs capture count as read by the node that holds them.
 class Liveness {
  public:

@@ -10,8 +10,8 @@
 /// initializers that no training changes.
 namespace foretell::onnx {
 
-/// What an element says. Hidden is minus infinity or the lowest finite number
-/// of the type, which exporters write in its place.
+/// Meaning of an element. Hidden is minus infinity or the lowest finite number
+/// of the type, which exporters write instead.
 enum class MaskElement : std::uint8_t { kZero, kOne, kHidden, kOther };
 
 /// Bytes of an element of a floating-point `data_type` that masks have (32, 16
@@ -20,11 +20,11 @@ std::size_t MaskElementBytes(std::int32_t data_type);
 /// The element at `bytes`, of which MaskElementBytes(data_type) are read.
 MaskElement MaskElementAt(std::int32_t data_type, const char* bytes);
 
-/// True where the first two elements of a payload are those of a mask, not both
-/// of them zeros: weights that are all zero, of which a file may have
-/// gigabytes, are none.
+/// True if the first two elements of a payload are those of a mask and not both
+/// zero: weights that are all zero, of which a file may have gigabytes, are not
+/// masks.
 bool BeginsMask(std::int32_t data_type, std::string_view bytes);
-/// True where `bytes` are nothing but zeros, ones and hidden elements.
+/// True if `bytes` are only zeros, ones and hidden elements.
 bool HoldsMask(std::int32_t data_type, std::string_view bytes);
 
 /// What a constant whose payload was read holds.
@@ -35,13 +35,13 @@ enum class MaskContent : std::uint8_t {
 };
 MaskContent MaskContentOf(const TensorLiteral& literal);
 
-/// True for an additive mask [rows, columns] that hides just what lies above
+/// True for an additive mask [rows, columns] that hides exactly what is above
 /// the diagonal.
 bool IsCausal(const TensorLiteral& literal);
-/// True where a hidden element is minus infinity.
+/// True if a hidden element is minus infinity.
 bool HidesByInfinity(const TensorLiteral& literal);
 
-/// The Boolean mask, true where a score counts, of an additive one.
+/// The Boolean mask, true where a score counts, for an additive one.
 TensorLiteral BooleanMask(const TensorLiteral& additive);
 
 }  // namespace foretell::onnx

@@ -12,7 +12,7 @@
 #include "src/core/files.h"
 
 /// Plain structures of an ONNX model: what the reader makes and the
-/// interpreter runs. They see neither Protobuf nor Torch.
+/// interpreter runs. They depend neither on Protobuf nor on Torch.
 namespace foretell::onnx {
 
 /// Element type codes of TensorProto.DataType that foretell can hold; empty for
@@ -31,7 +31,7 @@ struct TensorLiteral {
   enum class Payload : std::uint8_t {
     kInline,    ///< `bytes` or `strings` hold all elements.
     kSkipped,   ///< Inside the file, but larger than the reader's limit.
-    kExternal,  ///< Declared to lie in another file, which is never opened.
+    kExternal,  ///< Declared to be in another file, which is never opened.
   };
 
   std::string name;
@@ -159,7 +159,7 @@ struct Model {
   std::vector<Function> functions;
 
   /// Elements of all floating-point initializers of the main graph, payload
-  /// read or not, but for constants (ConstantInitializers).
+  /// read or not, except constants (ConstantInitializers).
   std::int64_t FloatInitializerElements() const;
   /// Elements of these initializers by type, and of those of 8-bit integers
   /// with two or more dimensions, which are quantised weights.
@@ -169,8 +169,8 @@ struct Model {
 struct ReadOptions {
   /// Payloads of at most this many bytes are read, larger ones are skipped.
   std::int64_t max_payload_bytes = 4096;
-  /// The same of attention masks, whose content decides what an attention is.
-  /// Exporters fold ones of up to 1024 * 1024 elements in their present and
+  /// The same for attention masks, whose content decides the kind of attention.
+  /// Exporters fold masks of up to 1024 * 1024 elements in their present and
   /// earlier releases (onnxscript, _constant_folding.py).
   std::int64_t max_mask_bytes = std::int64_t{4} << 20;
 };
@@ -184,7 +184,7 @@ struct ReadOptions {
 /// cycle), kUnsupported (IR version beyond what is known, absurd nesting); the
 /// message starts with the path.
 Model ReadModel(RegularFile file, const ReadOptions& options = {});
-/// As above of the file at `path`; throws what OpenRegularFile does, too.
+/// As above for the file at `path`; also throws what OpenRegularFile does.
 inline Model ReadModel(const std::string& path,
                        const ReadOptions& options = {}) {
   return ReadModel(OpenRegularFile(path, kAnySize), options);

@@ -54,8 +54,8 @@ std::string FirstBytes(ByteSource& source) {
   return bytes;
 }
 
-/// With its first field, the version of the format, which every writer puts
-/// there.
+/// With a model's first field, the version of the format, which every writer
+/// puts first.
 bool BeginsLikeAModel(std::string_view head) {
   constexpr char kIrVersionTag = 0x08;
   constexpr char kMostIrVersion = 0x3F;
@@ -63,7 +63,7 @@ bool BeginsLikeAModel(std::string_view head) {
          head[1] <= kMostIrVersion;
 }
 
-// A file of another kind fails somewhere on the wire; that place tells nothing.
+// A file of another kind fails somewhere on the wire; that place is of no use.
 Model ReadOrExplain(ByteSource& source, const ReadOptions& options) {
   try {
     return ReadSource(source, options);

@@ -11,17 +11,17 @@
 #include "foretell/error.h"
 #include "frontends/onnx/reader/text.h"
 
-// ONNX wants the nodes of a graph in topological order, and exporters keep to
-// it; hand-edited files do not always. So: one pass collects who defines what,
-// one pass collects on which other nodes each node depends (what its subgraphs
-// use from outside included), and only when a node comes before one that it
+// ONNX requires the nodes of a graph in topological order, and exporters keep
+// to it; hand-edited files do not always. So one pass collects what each node
+// defines, one on which other nodes each node depends (including what its
+// subgraphs use from outside), and only when a node comes before one that it
 // depends on are the nodes sorted. Kahn's algorithm with the smallest original
 // position first keeps the order of the file wherever it is right.
 
 namespace foretell::onnx {
 namespace {
 
-// Instead of the node that defines a value:
+// Instead of the number of the node that defines a value:
 constexpr int kSource = -1;
 constexpr int kOutside = -2;
 

@@ -14,7 +14,7 @@ namespace foretell::onnx {
 /// `name` in single quotes, cut where it is long.
 std::string Quoted(std::string_view name);
 
-/// "node 'conv1' (Conv)"; a node without a name goes by its first output:
+/// "node 'conv1' (Conv)"; a node without a name is named by its first output:
 /// "node of 'y' (Conv)".
 std::string NodeLabel(const Node& node);
 
@@ -24,7 +24,7 @@ std::string DimsText(std::span<const std::int64_t> dims);
 /// "'w' FLOAT[64,3,7,7]".
 std::string TensorText(const TensorLiteral& tensor);
 
-/// Calls `body`; an Error out of it gets `label()` put before its message.
+/// Calls `body`; puts `label()` before the message of an Error that it throws.
 template <typename Label, typename Body>
 auto InContext(const Label& label, const Body& body) {
   try {

@@ -20,14 +20,14 @@
 // It is only known once the message is copied, so five bytes are kept free
 // before it and filled afterwards: a varint may be padded with zero groups.
 //
-// Whether a tensor is small can be seen only at its end (elements may lie in
+// Whether a tensor is small can be seen only at its end (elements may be in
 // many fields). It is therefore copied with payloads until their sum exceeds
 // the limit, and then once more without; a payload beyond the limit itself is
 // never copied. Masks are the exception: attention depends on what they hold,
-// and the first elements of a weight tell that it is none.
+// and the first elements of a weight show that it is not a mask.
 //
 // Alternatives: parsing everything with our own code saves 0.2 ms and a
-// dependency, but is a second schema to keep right; a memory map saves the
+// dependency, but means a second schema to maintain; a memory map saves the
 // window of ByteSource, but a file that shrinks kills the process.
 
 namespace foretell::onnx {
@@ -328,8 +328,8 @@ void Scanner::CopyTensor(Range range) {
   slim_.skipped.push_back(payload);
 }
 
-/// True for a tensor whose elements lie in one raw_data and are a mask; counts
-/// them then.
+/// True for a tensor whose elements are in one raw_data and are a mask; then
+/// also counts them.
 bool Scanner::IsMask(Range range) {
   std::int32_t data_type = 0;
   Range raw = {0, 0};

@@ -23,7 +23,7 @@ inline constexpr size_t kUint64Data = 11;
 inline constexpr int kMaxNesting = 96;
 
 /// How many items a payload field holds. A skipped list of varints is not
-/// looked through: each takes one to ten bytes, so its number is a range.
+/// parsed: each takes one to ten bytes, so its number is a range.
 struct ItemRange {
   std::int64_t least = 0;
   std::int64_t most = 0;
@@ -33,7 +33,7 @@ struct ItemRange {
 /// by field number of TensorProto.
 using SkippedPayload = std::array<ItemRange, kUint64Data + 1>;
 
-/// A serialized ModelProto without what the reader has no use for.
+/// A serialized ModelProto without what the reader does not use.
 struct SlimModel {
   std::string bytes;
   /// Payloads left out of `bytes`. The tensor of skipped[k] has the field
@@ -48,8 +48,8 @@ struct SlimModel {
 /// value infos of inner values, training graphs and unknown fields are dropped.
 ///
 /// Cost: time and memory O(bytes kept + fields passed), whatever the size of
-/// the payloads. Of a payload in raw_data that is no mask little more is read
-/// than its beginning.
+/// the payloads. Of a payload in raw_data that is not a mask little more than
+/// its beginning is read.
 ///
 /// Throws Error, its message starting with the byte's offset: kCorrupt for
 /// anything but well-formed fields of the schema, kUnsupported beyond

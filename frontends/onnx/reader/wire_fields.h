@@ -6,7 +6,7 @@
 namespace foretell::onnx {
 
 /// Messages of the ONNX schema that the wire scanner walks into. Optional and
-/// Sequence types look alike on the wire, so do tensor and sparse tensor types.
+/// Sequence types look alike on the wire, as do tensor and sparse tensor types.
 enum class MessageKind : std::uint8_t {
   kModel,
   kGraph,

@@ -61,7 +61,7 @@ void CheckTransposed(const Call& call) {
   }
 }
 
-/// These take batches alone: conv2d makes one of a single image before.
+/// These only accept batches: conv2d makes one of a single image before.
 void CheckEither(const Call& call) {
   const at::Tensor& input = call.FirstTensor();
   const at::Tensor& weight = call.Tensor("weight");

@@ -6,7 +6,7 @@
 #include "src/program/meta/call.h"
 
 /// Rows of checks, one family of operators per file. The rules are those of
-/// LibTorch 2.13, in aten/src/ATen/native, where not said otherwise.
+/// LibTorch 2.13, in aten/src/ATen/native, unless stated otherwise.
 namespace foretell::checks {
 
 /// Throws when the operands of a call do not fit.

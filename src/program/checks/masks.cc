@@ -38,7 +38,7 @@ void CheckMaskedScatterInPlace(const Call& call) {
   CheckMaskedScatter(call);
 }
 
-/// where takes bytes for flags (TensorCompare.cpp).
+/// where accepts bytes as flags (TensorCompare.cpp).
 void CheckWhere(const Call& call) {
   if (!call.Has("self")) return;  // Places of what is not zero.
   RequireOneOf(call.Tensor("condition"), "a condition", {at::kBool, at::kByte});

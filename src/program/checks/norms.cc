@@ -14,7 +14,7 @@ bool IsSixteenBit(const at::Tensor& tensor) {
          tensor.scalar_type() == at::kBFloat16;
 }
 
-/// Whether parameters may be f32 beside 16-bit elements.
+/// Where parameters may be f32 for 16-bit elements.
 enum class Mixes { kEverywhere, kOnTheCpu };
 
 /// Types of a norm of `input`: floats, and parameters that fit and are alike.
@@ -60,7 +60,7 @@ void CheckNativeGroupNorm(const Call& call) {
   RequireShape(call.TensorOrUndefined("bias"), "a bias", {channels});
 }
 
-/// CUDA's own kernels take statistics of any type (Normalization.cpp).
+/// CUDA's own kernels accept statistics of any type (Normalization.cpp).
 void CheckNativeBatchNorm(const Call& call) {
   RequireNormTypes(call, call.Tensor("input"), Mixes::kEverywhere);
 }

@@ -43,8 +43,8 @@ double LargestOf(at::ScalarType type) {
   }
 }
 
-/// Least or largest number of a wide type. A file that asked for it was made in
-/// that type; run in 16 bits it stands for one that asks for its own.
+/// Least or largest number of a wide type. A file that has it was made in that
+/// type; run in 16 bits it counts as the limit of the narrow type.
 bool IsLimit(double number) {
   const double size = std::abs(number);
   return size == std::numeric_limits<float>::max() ||

@@ -42,15 +42,15 @@ void RequireOneOf(const at::Tensor& tensor, std::string_view what,
 /// Both have the same element type.
 void RequireTypeOf(const at::Tensor& tensor, std::string_view what,
                    const at::Tensor& other, std::string_view other_what);
-/// Floating-point or complex elements, if there are any: most kernels leave
-/// before they look at the type of none.
+/// Floating-point or complex elements, if there are any: most kernels return
+/// before they look at the type of an empty tensor.
 void RequireFloats(const at::Tensor& tensor);
 /// The element type of `tensor` holds `value`.
 void RequireHolds(const at::Tensor& tensor, const at::Scalar& value);
 
 void RequireAtLeast(std::int64_t number, std::string_view what,
                     std::int64_t least);
-/// A list is given, and none of its numbers is below `least`.
+/// A list is given, and all of its numbers are at least `least`.
 void RequireAll(const Call& call, std::string_view name, std::size_t rank,
                 std::int64_t least);
 /// `number` of `what` divides into `groups`.

@@ -1,4 +1,4 @@
-// Products and what is summed beside them.
+// Products and what is added to them.
 #include <ATen/ExpandUtils.h>
 #include <fmt/core.h>
 

@@ -28,7 +28,7 @@ std::vector<at::Tensor> StatesOf(const Call& call) {
   Fail(fmt::format("has {} states, expected 2", states.size()));
 }
 
-/// cuDNN takes the elements of a weight, whatever else its shape says.
+/// cuDNN reads the elements of a weight, regardless of its other dimensions.
 void RequireMatrix(const at::Tensor& weight, std::string_view what,
                    std::int64_t rows, std::int64_t columns) {
   const bool fits = weight.numel() == rows * columns && weight.dim() > 1 &&

@@ -16,7 +16,7 @@ void CheckImage(const Call& call) {
   if (call.FirstTensor().scalar_type() != at::kByte) CheckFloats(call);
 }
 
-/// Averages, which the CPU also takes of i64.
+/// Averages, which the CPU also computes of i64.
 void CheckAverage(const Call& call) {
   if (call.FirstTensor().scalar_type() != at::kLong) CheckFloats(call);
 }

@@ -12,7 +12,7 @@ struct AttentionInputs {
   at::Tensor query;
   at::Tensor key;
   at::Tensor value;
-  at::Tensor mask = {};  ///< Undefined: none.
+  at::Tensor mask = {};  ///< Undefined: no mask.
   double dropout_p = 0;
   bool is_causal = false;
   std::optional<double> scale = std::nullopt;
@@ -21,7 +21,7 @@ struct AttentionInputs {
 
 enum class AttentionKernel { kFlash, kEfficient, kMath };
 
-/// The kernel that PyTorch of the TorchScope takes on CUDA for `inputs`.
+/// The kernel that PyTorch of the TorchScope uses on CUDA for `inputs`.
 AttentionKernel ChooseAttention(const AttentionInputs& inputs);
 
 /// A Boolean mask becomes 0 or minus infinity, which is added; others stay.

@@ -1,9 +1,9 @@
-// Attention that no fused kernel takes, by the version of PyTorch.
+// Attention that no fused kernel supports, by the version of PyTorch.
 //
 //   before 2.0   what networks wrote: the scores are scaled, the mask is added
 //                to a new tensor, under autocast the softmax returns f32
 //   2.0 to 2.4   queries and keys are scaled, the mask is added in place
-//   from 2.5 on  the same, 16-bit operands being cast to FP32 first
+//   since 2.5    the same, 16-bit operands being cast to FP32 first
 //                (aten/src/ATen/native/transformers/attention.cpp)
 
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
@@ -51,7 +51,7 @@ at::Tensor RepeatHeads(const AttentionInputs& in, const at::Tensor& tensor) {
   return at::repeat_interleave(tensor, in.query.size(-3) / tensor.size(-3), -3);
 }
 
-/// Probabilities; in f32 under autocast, as torch.softmax has it there.
+/// Probabilities; in f32 under autocast, as by torch.softmax there.
 at::Tensor Softmax(const at::Tensor& scores, bool as_network) {
   const bool in_float = as_network && in_autocast;
   return in_float ? at::softmax(scores, -1, at::kFloat)

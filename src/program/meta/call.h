@@ -112,11 +112,11 @@ class Call {
 /// Computes the results of a call.
 using Kernel = void (*)(Call& call);
 
-/// When a kernel takes its place.
+/// When a kernel replaces LibTorch's.
 enum class Policy {
   kIfMissing,      ///< Only where LibTorch has no kernel for meta tensors.
-  kOverride,       ///< In place of a composite of LibTorch's, too.
-  kOverrideWhole,  ///< So, and before autograd takes the composite apart.
+  kOverride,       ///< Instead of a composite of LibTorch's, too.
+  kOverrideWhole,  ///< Also before autograd takes the composite apart.
   kDataDependent,  ///< kIfMissing, for a kernel that can only throw.
 };
 

@@ -1,6 +1,6 @@
 // Convolutions of any rank, with their gradients.
 //
-// Memory format as cuDNN has it: channels-last as soon as the input or the
+// Memory format as in cuDNN: channels-last as soon as the input or the
 // weight is channels-last, else contiguous; never channels-last for float64.
 
 #include <algorithm>
@@ -102,7 +102,7 @@ void ConvolutionBackward(Call& call) {
   call.ReturnIf(mask[2], Contiguous(bias, grad.scalar_type()));
 }
 
-// Traced modules hold the operator that also takes cuDNN's switches.
+// Traced modules hold the operator that also accepts cuDNN's switches.
 void TracedConvolution(Call& call) {
   const at::Tensor& input = call.Tensor("input");
   const auto rank = static_cast<std::size_t>(input.dim() - 2);

@@ -1,7 +1,7 @@
 // Operators whose result depends on the values in a tensor. Meta tensors have
-// none, so all that can be done is to say so and name the operator. Composites
-// are listed too: they would fail half way, with the name of a part. Those that
-// depend on data with some arguments only stand in a table of their own.
+// no values, so these can only throw an error that names the operator.
+// Composites are listed too: they would fail half way, with the name of a part.
+// Those that depend on data with some arguments only have a table of their own.
 
 #include <algorithm>
 #include <string>

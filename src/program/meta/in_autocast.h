@@ -2,8 +2,8 @@
 
 namespace foretell {
 
-/// Whether this thread is in an AutocastRegion, which sets it: attention that is
-/// written out asks, and operators of frontends that cast by themselves.
+/// Whether this thread is in an AutocastRegion, which sets it. Read where
+/// attention is written out, and by frontends' operators that cast themselves.
 inline thread_local bool in_autocast = false;
 
 }  // namespace foretell

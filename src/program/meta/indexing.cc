@@ -66,7 +66,7 @@ void MaskedScatterBackward(Call& call) {
       Contiguous(call.Ints("sizes"), call.Tensor("grad_output").scalar_type()));
 }
 
-// LibTorch composes this of index_add, which on meta wants the index there,
+// LibTorch composes this of index_add, which on meta needs the index there,
 // too; shape arithmetic leaves it on the CPU.
 void IndexSelectBackward(Call& call) {
   call.Return(
@@ -83,7 +83,7 @@ void RepeatInterleave(Call& call) {
                          call.Tensor("repeats").scalar_type()));
 }
 
-// Runs on the values of `self`, but says beforehand how many there will be.
+// Depends on the values of `self`, but the number of results is an argument.
 void NonzeroStatic(Call& call) {
   call.Return(Contiguous(Sizes{call.Int("size"), call.Tensor("self").dim()},
                          at::kLong));

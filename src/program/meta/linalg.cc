@@ -64,11 +64,11 @@ void TypedProduct(Call& call) {
       call.DType("out_dtype").value_or(call.Tensor(left).scalar_type())));
 }
 
-// One product per group of a mixture of experts: `offs` says where groups of
-// rows end, whose sizes only the data know, so that the result is of all rows.
-// A factor of rank 3 has a matrix per group; two of rank 2 are divided where
-// they are summed over, as the gradient of the weights is. CUDA pads rows to 16
-// bytes.
+// One product per group of a mixture of experts: `offs` states where groups of
+// rows end; their sizes depend on the data, so the result has all rows. A
+// factor of rank 3 has a matrix per group; two of rank 2 are divided along the
+// dimension that is summed over, as for the gradient of the weights. CUDA pads
+// rows to 16 bytes.
 void GroupedProduct(Call& call) {
   constexpr std::int64_t kRowBytes = 16;
   const at::Tensor& left = call.Tensor("self");

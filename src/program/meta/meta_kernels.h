@@ -30,7 +30,7 @@ bool HasMetaKernel(const c10::OperatorHandle& op);
 
 /// True when the shape (or Python value) that `op` returns depends on the
 /// values of its inputs, whatever they are: nonzero, unique, item … Such
-/// operators can do nothing but throw on meta tensors.
+/// operators can only throw on meta tensors.
 bool IsDataDependent(const c10::OperatorHandle& op);
 
 /// The same with the arguments on `stack`: index by a mask is data-dependent,

@@ -4,9 +4,9 @@
 // the steps of src/kernels/composites_attention.cc).
 //
 //   fused      queries, keys and values as one tensor; attended; output
-//   otherwise  the same tensor; its heads split, with which it dies; scores,
-//              whose softmax is taken in place unless there is a mask; attended
-//              values, in the place of the queries; those merged; output
+//   otherwise  the same tensor; split into heads, then freed; scores, whose
+//              softmax is computed in place unless there is a mask; attended
+//              values, stored over the queries; those merged; output
 //
 // The weights are [3 * width, width] and [width, width].
 
@@ -30,7 +30,7 @@ struct MultiHeadInputs {
   bool need_weights = false;
 };
 
-/// Allocates what the layer holds, in its order, and frees all but the output.
+/// Allocates what the layer holds, in its order; only the output is kept.
 class MultiHeadLayer {
  public:
   explicit MultiHeadLayer(const MultiHeadInputs& in)
@@ -110,7 +110,7 @@ at::Tensor FeedForward(const Call& call, const at::Tensor& x) {
   return Allocate(Like(x));
 }
 
-// Sums are taken in place.
+// Sums are computed in place.
 void EncoderLayer(Call& call) {
   const at::Tensor source = call.Tensor("src");
   const bool norm_first = call.Bool("norm_first", false);

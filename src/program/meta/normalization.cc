@@ -18,7 +18,7 @@ TensorSpec LikeInput(const at::Tensor& input) {
                   input.suggest_memory_format());
 }
 
-// One statistic per channel; none when the running ones are used.
+// One statistic per channel; empty when the running ones are used.
 TensorSpec ChannelStatistic(const at::Tensor& input, bool training) {
   TORCH_CHECK(input.dim() >= 2, "batch_norm: the input ", input.sizes(),
               " has no channels");
@@ -34,7 +34,7 @@ void BatchNorm(Call& call) {
   call.Return(ChannelStatistic(input, training));
 }
 
-// As BatchNorm, with cuDNN's reserved bytes: none, for a norm without a fused
+// As BatchNorm, with cuDNN's reserve: no bytes, for a norm without a fused
 // activation.
 void BatchNormWithReserve(Call& call) {
   BatchNorm(call);

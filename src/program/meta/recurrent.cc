@@ -3,7 +3,7 @@
 // lstm, gru and rnn are composites that ask the device for a whole-layer
 // kernel; the meta device would get one small operator per time step and save
 // each one's results. The overrides call cuDNN's operator instead, the cells
-// their fused kernels. Weights are taken to lie in one buffer already
+// their fused kernels. Weights are assumed to lie in one buffer already
 // (nn::RNNBase::flatten_parameters), so no copy of them is made.
 //
 // cuDNN does not publish what it reserves for the backward pass. The estimate

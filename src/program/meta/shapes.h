@@ -26,8 +26,8 @@ at::ScalarType FloatingType(at::ScalarType dtype);
 /// `dim` counted from the front; throws c10::Error when out of range.
 std::size_t WrapDim(std::int64_t dim, std::int64_t rank);
 
-/// Number of places that a window of `kernel` elements takes on an axis of
-/// `input` elements.
+/// Number of positions of a window of `kernel` elements on an axis of `input`
+/// elements.
 struct Window {
   std::int64_t kernel = 1;
   std::int64_t stride = 1;

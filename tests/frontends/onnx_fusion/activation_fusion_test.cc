@@ -193,21 +193,21 @@ std::string ClipOfShifted(ModelBuilder& m, const std::string& x,
 
 TEST(ActivationFusion, ClippedHardSwishIsRecognisedInEveryGrouping) {
   using Form = std::string (*)(ModelBuilder&, const std::string& x);
-  const Form forms[] = {[](ModelBuilder& m, const std::string& x) {
-                          const std::string product =
-                              m.Op("Mul", {x, ClipOfShifted(m, x)});
-                          return m.Op("Div", {product, m.Number(6)});
-                        },
-                        [](ModelBuilder& m, const std::string& x) {
-                          const std::string gate =
-                              m.Op("Div", {ClipOfShifted(m, x), m.Number(6)});
-                          return m.Op("Mul", {x, gate});
-                        },
-                        [](ModelBuilder& m, const std::string& x) {
-                          const std::string gate = m.Op(
-                              "Mul", {ClipOfShifted(m, x), m.Number(1.0 / 6)});
-                          return m.Op("Mul", {gate, x});
-                        }};
+  const Form forms[] = {
+      [](ModelBuilder& m, const std::string& x) {
+        const std::string product = m.Op("Mul", {x, ClipOfShifted(m, x)});
+        return m.Op("Div", {product, m.Number(6)});
+      },
+      [](ModelBuilder& m, const std::string& x) {
+        const std::string gate =
+            m.Op("Div", {ClipOfShifted(m, x), m.Number(6)});
+        return m.Op("Mul", {x, gate});
+      },
+      [](ModelBuilder& m, const std::string& x) {
+        const std::string gate =
+            m.Op("Mul", {ClipOfShifted(m, x), m.Number(1.0 / 6)});
+        return m.Op("Mul", {gate, x});
+      }};
   for (const Form form : forms) {
     ModelBuilder m(13);
     m.Output(form(m, m.Input({2, 9})));

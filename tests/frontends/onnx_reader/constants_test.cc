@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TensorLiteral FloatsOf(const std::string& name, std::vector<std::int64_t> dims,
-                     std::vector<float> values) {
+                       std::vector<float> values) {
   TensorLiteral literal;
   literal.name = name;
   literal.data_type = kOnnxFloat;

@@ -4,7 +4,7 @@
 
 namespace gloo {
 
-/// Only ever behind a pointer that LibTorch made.
+/// Only used through pointers that LibTorch made.
 class Context {
  public:
   void setTimeout(std::chrono::milliseconds timeout);

@@ -6,7 +6,7 @@
 
 namespace gloo::rendezvous {
 
-/// Base of c10d's GlooStore, of which no unit here makes one.
+/// Base of c10d's GlooStore; nothing here creates one.
 class Store {
  public:
   virtual ~Store() = default;
