@@ -108,7 +108,6 @@ struct TraceCommand {
 };
 
 ExitCode RunTrace(TraceCommand& command) {
-  ModelOptions().WarnOfMissingLocks();
   const dataset::TraceFunction trace =
       TraceWith({.open =
                      [folder = command.files](Point point) {

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 APPLICATION_ID = 0x46544453
-SCHEMA = 1
-# Of the statements that made its tables and indexes, sorted, a line each. Others could
-# run what a stranger wrote.
-SCHEMA_SHA256 = "08129d1469b7bc6bdd3e833450a0af9d38b0810bbded0421b1140b04b46ea2f2"
+# By version, of the statements that made its tables and indexes, sorted, a line each.
+# Others could run what a stranger wrote.
+SCHEMAS_SHA256 = {
+    1: "08129d1469b7bc6bdd3e833450a0af9d38b0810bbded0421b1140b04b46ea2f2",
+    2: "d426af350f9e1ec308d709918f5003b67cf0f86fc42f8071548bee80b3414608",
+}
 FEATURES = 32
 STATIC_FEATURES = ("macs", "batch", "convolutions", "dense", "relus")
 # More than any network has: a damaged count must not take all memory.
@@ -49,16 +51,17 @@ class Dataset:
         return f"<foretell.Dataset {self.path}: {points} points, {labels} labels>"
 
     def _check(self) -> None:
-        for name, expected in (("application_id", APPLICATION_ID),
-                               ("user_version", SCHEMA)):
+        for name, known in (("application_id", (APPLICATION_ID,)),
+                            ("user_version", tuple(SCHEMAS_SHA256))):
             (found,) = self._select(f"PRAGMA {name}")[0].values()
-            if found != expected:
+            if found not in known:
+                expected = " or ".join(map(str, known))
                 raise Error(f"{self.path}: {name} is {found}, expected {expected} "
                             "in a dataset of foretell", "corrupt")
         statements = sorted(row["sql"] for row in self._select(
             "SELECT sql FROM sqlite_schema WHERE sql NOT NULL"))
         schema = hashlib.sha256("\n".join(statements).encode()).hexdigest()
-        if schema != SCHEMA_SHA256:
+        if schema != SCHEMAS_SHA256[found]:
             raise Error(f"{self.path}: its tables, indexes, views and triggers are not "
                         "those that foretell makes", "corrupt")
         # Pages that contain each other would be read for ever.

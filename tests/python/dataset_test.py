@@ -118,6 +118,13 @@ class Dataset(unittest.TestCase):
             rows.commit()
         return path
 
+    def test_reads_files_without_graphs_of_runs(self):
+        older = self.changed("DROP TABLE run_graphs", "PRAGMA user_version = 1")
+        with foretell.dataset(older) as dataset:
+            self.assertEqual(len(dataset.points), 2)
+        with self.assertRaisesRegex(foretell.Error, "expected 1 or 2"):
+            foretell.dataset(self.changed("PRAGMA user_version = 3"))
+
     def test_refuses_what_would_run(self):
         """An honest file's statements are those of the C++ side: it opens."""
         endless = ("WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "

@@ -59,6 +59,10 @@ TEST(LabelFilter, ListsWhatThereIs) {
   ExpectError(ErrorCode::kInvalidArgument,
               "d.sqlite: no label fits; devices: a100; sources: mine, paper",
               [&] { filter.FailEmpty("d.sqlite"); });
+  ExpectError(ErrorCode::kInvalidArgument,
+              "d.sqlite: no graph of the 2 labels that fit; foretell dataset "
+              "trace adds",
+              [&] { filter.FailEmpty("d.sqlite", 2); });
   ExpectError(ErrorCode::kInvalidArgument, "devices: none; sources: none",
               [&] { LabelFilter(options, {}).FailEmpty("d.sqlite"); });
 }

@@ -54,6 +54,26 @@ TEST_F(Samples, JoinLabelsPointsAndGraphs) {
   EXPECT_EQ(third.inputs[0], 3 * 7 * 7 * 9 * 64);
 }
 
+TEST_F(Samples, HaveTheGraphOfTheRunOfTheirLabel) {
+  Label label{.point = 2, .device = "h100"};
+  label.setting = R"({"autocast":"true","driver":"570"})";
+  label.source = "test";
+  label.latency_ms = 4;
+  Put(label);
+  const SampleOptions options{.targets = {Target::kLatency},
+                              .devices = {"h100"}};
+  ExpectError(ErrorCode::kInvalidArgument,
+              "no graph of the 1 label that fit; foretell dataset trace",
+              [&] { Select(options); });
+  Dataset::OpenForWriting(path_).AddRunGraph(
+      2, R"({"autocast":"true"})", training_test::ChainGraph(2, 3, 5));
+  const SampleSet set = Select(options);
+  ASSERT_EQ(set.samples.size(), 1);
+  EXPECT_EQ(set.samples[0].graph, Dataset::Open(path_).RunGraphs().at(0).graph);
+  EXPECT_EQ(set.samples[0].num_nodes, 6);
+  EXPECT_EQ(set.without_graph, 0);
+}
+
 TEST_F(Samples, HaveAColumnForEachValueInTheirEnvironments) {
   Label label{.point = 2, .device = "a100-sxm4-40gb"};
   label.setting = R"({"memory_format":"nhwc"})";

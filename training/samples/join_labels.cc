@@ -125,7 +125,9 @@ void JoinLabels(Selection& selection) {
     sources.insert(label.source);
     settings.insert(label.setting);
   }
-  if (selection.drafts.empty()) filter.FailEmpty(selection.dataset.path());
+  if (selection.drafts.empty()) {
+    filter.FailEmpty(selection.dataset.path(), selection.set.without_graph);
+  }
   SampleSet& set = selection.set;
   set.devices.assign(devices.begin(), devices.end());
   set.sources.assign(sources.begin(), sources.end());

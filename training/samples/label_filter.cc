@@ -47,7 +47,14 @@ bool LabelFilter::Fits(const Label& label) const {
   return FitsSoFar(label) && NamesIt(provenances_, label.provenance);
 }
 
-void LabelFilter::FailEmpty(const std::string& path) const {
+void LabelFilter::FailEmpty(const std::string& path,
+                            std::int64_t without_graph) const {
+  if (without_graph > 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: no graph of the {} that fit; foretell dataset "
+                            "trace adds those of the runs that labels state",
+                            path, Counted(without_graph, "label")));
+  }
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{}: no label fits; devices: {}; sources: {}", path,
                           Listed(devices_), Listed(sources_)));

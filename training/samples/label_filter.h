@@ -21,8 +21,10 @@ class LabelFilter {
   bool Fits(const Label& label) const;
 
   /// Throws Error(kInvalidArgument): nothing fits in the dataset at `path`,
-  /// which has these devices and sources.
-  [[noreturn]] void FailEmpty(const std::string& path) const;
+  /// which has these devices and sources, or what fits, `without_graph` labels,
+  /// has no graph.
+  [[noreturn]] void FailEmpty(const std::string& path,
+                              std::int64_t without_graph = 0) const;
 
  private:
   /// Whether everything except the provenance fits.
