@@ -19,16 +19,25 @@ constexpr AddCommand kDatasetCommands[] = {
     &AddDatasetExport,
 };
 
+template <typename Summary>
+ExitCode Print(const Summary& summary) {
+  std::cout << FormatSummary(summary);
+  std::cerr << FormatSome(summary.failures);
+  return summary.failed + summary.given_up == 0 ? kExitOk : kExitModelFailed;
+}
+
 }  // namespace
 
 int DefaultJobs() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-ExitCode PrintFilled(const dataset::FillSummary& summary) {
-  std::cout << FormatSummary(summary);
-  std::cerr << FormatSome(summary.failures);
-  return summary.failed + summary.given_up == 0 ? kExitOk : kExitModelFailed;
+ExitCode PrintSummary(const dataset::FillSummary& summary) {
+  return Print(summary);
+}
+
+ExitCode PrintSummary(const dataset::GenerateSummary& summary) {
+  return Print(summary);
 }
 
 ProgressOnTerminal::ProgressOnTerminal()

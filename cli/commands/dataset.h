@@ -27,8 +27,9 @@ void AddDatasetExport(CLI::App& app, ExitCode& exit_code);
 /// Worker processes when the user gives no number: one per processor.
 int DefaultJobs();
 
-/// Prints what a run of FillLabels did; the exit status that follows from it.
-ExitCode PrintFilled(const dataset::FillSummary& summary);
+/// Prints what a run did and its failures; returns the exit status.
+ExitCode PrintSummary(const dataset::FillSummary& summary);
+ExitCode PrintSummary(const dataset::GenerateSummary& summary);
 
 /// A progress bar in the form that the stages of `datasets/` expect.
 class ProgressOnTerminal {

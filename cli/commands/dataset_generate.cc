@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "cli/commands/dataset.h"
 #include "cli/flags/model_options.h"
 #include "cli/flags/open_model.h"
-#include "cli/print/print_summaries.h"
 #include "datasets/collect/plan_sweep.h"
 #include "datasets/collect/trace_point.h"
 #include "foretell/dataset.h"
@@ -76,18 +74,12 @@ dataset::TraceSetup SetupOf(const GenerateCommand& command) {
   return setup;
 }
 
-/// Traces in worker processes; throws the reason if it cannot.
+/// Traces points with one tracer, which keeps the last model open.
 dataset::TraceFunction TraceWith(dataset::TraceSetup setup) {
   auto tracer = std::make_shared<dataset::PointTracer>(std::move(setup));
   return [tracer](const Point& point, const std::string& run) {
     return tracer->Trace(point, run);
   };
-}
-
-ExitCode PrintGenerated(const dataset::GenerateSummary& summary) {
-  std::cout << FormatSummary(summary);
-  std::cerr << FormatSome(summary.failures);
-  return summary.failed + summary.given_up == 0 ? kExitOk : kExitModelFailed;
 }
 
 ExitCode RunGenerate(GenerateCommand& command) {
@@ -98,7 +90,7 @@ ExitCode RunGenerate(GenerateCommand& command) {
   Dataset dataset = Dataset::OpenOrCreate(command.out);
   const ProgressOnTerminal progress;
   command.run.progress = progress.function();
-  return PrintGenerated(Generate(dataset, plan, trace, command.run));
+  return PrintSummary(Generate(dataset, plan, trace, command.run));
 }
 
 struct TraceCommand {
@@ -122,7 +114,7 @@ ExitCode RunTrace(TraceCommand& command) {
   Dataset dataset = Dataset::OpenForWriting(command.dataset);
   const ProgressOnTerminal progress;
   command.run.progress = progress.function();
-  return PrintGenerated(TraceLabelRuns(dataset, trace, command.run));
+  return PrintSummary(TraceLabelRuns(dataset, trace, command.run));
 }
 
 /// How many processes trace, and when they give up.

@@ -58,7 +58,7 @@ ExitCode RunMeasure(const MeasureCommand& command) {
       .limit = command.limit,
       .progress = progress.function()};
   if (command.minutes) options.budget_s = *command.minutes * kSecondsPerMinute;
-  return PrintFilled(dataset::FillLabels(
+  return PrintSummary(dataset::FillLabels(
       dataset, own_file ? *own_file : dataset,
       [&command](const dataset::LabelTask& task) {
         return dataset::LabelOf(

@@ -35,12 +35,12 @@ std::string SourceOf(const SimulateCommand& command) {
                                    !command.predictor.checkpoints.empty());
 }
 
-/// The graph of a point under a run: the stored one where there is one.
-OperatorGraph GraphOf(const StoredPoint& stored, const Run& run,
+/// The graph of a point under the run of `setting`: the stored one if there is
+/// one, else a new trace.
+OperatorGraph GraphOf(const StoredPoint& stored, const std::string& setting,
                       const Dataset& dataset,
                       const dataset::LabelGraphs& graphs) {
   const Point& point = stored.point;
-  const std::string setting = Setting(run).ToJson();
   const RowId graph = graphs.Of(stored, dataset::RunOfPoint(point, setting));
   if (graph != 0) return dataset.Graph(graph);
   return TraceProgram(OpenModel(dataset::ModelNameOf(point)),
@@ -58,12 +58,13 @@ ExitCode RunSimulate(const SimulateCommand& command) {
   // Each worker opens the file for itself, once it is one.
   std::optional<Dataset> read;
   const dataset::LabelGraphs graphs(dataset);
+  const std::string run = Setting(command.run).ToJson();
   const dataset::FillSummary summary = dataset::FillLabels(
       dataset, dataset,
       [&](const dataset::LabelTask& task) {
         if (!read) read.emplace(Dataset::Open(command.dataset));
         return dataset::LabelOf(
-            predictor.Predict(GraphOf(task.point, command.run, *read, graphs)),
+            predictor.Predict(GraphOf(task.point, run, *read, graphs)),
             predictor.device(), setting);
       },
       {.device = predictor.device().name,
@@ -74,7 +75,7 @@ ExitCode RunSimulate(const SimulateCommand& command) {
        .needs_graph = true,
        .workers = command.jobs,
        .progress = progress.function()});
-  return PrintFilled(summary);
+  return PrintSummary(summary);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ class dataset::Store {
                     const std::string& warnings);
   std::vector<RunGraph> RunGraphs();
   std::optional<RunGraph> FindRunGraph(RowId point, const std::string& run);
-  /// Adds or replaces the row of its point and run.
+  /// Adds a row, or replaces that of its id unless it is 0.
   void PutRunGraph(const RunGraph& graph);
   std::optional<StoredPoint> Find(const Point& point);
   /// Adds or replaces the row of a point. Requires an id of 0 for a new one.

@@ -6,9 +6,9 @@
 //   layout      copies inside the operator, strides of its result
 //   kernel      its own, or the steps of attention that nothing fuses
 //
-// The graph alone shows too little of this: a network at f16 under autocast
-// spends much of its time in casts, normalisations in f32 and copies that no
-// operator names.
+// The graph alone shows too little of this: copies that no operator names, and
+// parts of attention that nothing fuses, are much of a network's time. Casts of
+// autocast are nodes.
 
 #include <fmt/core.h>
 

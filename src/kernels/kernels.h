@@ -82,8 +82,8 @@ struct Kernel {
 /// GPU as described by `run`, node after node. docs/kernels.md has the rules.
 ///
 /// Views launch nothing; neither do tables of integers made from constants.
-/// Autocast casts in the forward pass; operators of the backward pass have the
-/// types of the graph.
+/// Casts of autocast are nodes of the graph, which was traced under it
+/// (GraphInfo::autocast).
 ///
 /// Throws Error(kInvalidArgument) that names a tensor of more than 2^56
 /// elements.

@@ -9,7 +9,6 @@ namespace {
 
 bool IsCastAs(Casting casting, const LearnedRequest& request) {
   const Run& run = request.run;
-  const std::optional<DType>& cast = request.graph.info().autocast;
   if (casting == Casting::kAutocast) {
     // Labels are of FP16; tensor cores run BF16 at the same rate, and both
     // have two bytes.
@@ -18,7 +17,7 @@ bool IsCastAs(Casting casting, const LearnedRequest& request) {
   const bool is_known = casting == Casting::kNone ||
                         run.precision == Precision::kFp32 ||
                         run.precision == Precision::kTf32;
-  return !run.autocast && !cast && is_known;
+  return !run.autocast && is_known;
 }
 
 }  // namespace
