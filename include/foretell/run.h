@@ -62,6 +62,8 @@ struct TorchVersion {
   std::strong_ordering operator<=>(const TorchVersion&) const = default;
 };
 std::string ToString(const TorchVersion& version);  ///< "2.4" or "2.4.1".
+/// From here on autocast runs upsampling in FP32.
+inline constexpr TorchVersion kFloatUpsampling = {.major = 2, .minor = 4};
 /// The first number with a dot: 1.13.1 of "pytorch-1.13.1+cu117". Empty if
 /// there is none.
 std::optional<TorchVersion> ParseTorchVersion(std::string_view text);

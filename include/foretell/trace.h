@@ -41,6 +41,10 @@ struct TraceOptions {
   TrainingLoop loop = {};  ///< Used in Mode::kTraining.
 };
 
+/// What traces the step that `run` states: under Run::autocast with casts to
+/// BF16 if that is the run's precision, else to FP16.
+TraceOptions TraceOptionsOf(const Run& run, const TrainingLoop& loop = {});
+
 /// A result of a program.
 struct TraceOutput {
   std::string name;  ///< The file's; "output0" where it has none.

@@ -27,17 +27,14 @@ nlohmann::json ParseOrNull(const std::string& text) {
   }
 }
 
-/// One version for all of a generation.
-std::string VersionOf(TorchGeneration generation) {
-  switch (generation) {
-    case TorchGeneration::kNoFusedAttention:
-      return "1.13";
-    case TorchGeneration::kFusedAttention:
-      return "2.0";
-    case TorchGeneration::kFloatAttentionFallback:
-      return "2.5";
-  }
-  return "";
+/// One version for all whose traces are the same; empty for today's. Attention
+/// changed in 2.0 and 2.5, what autocast upsamples in with 2.4.
+std::string TracedVersion(const Run& run) {
+  if (run.torch.Generation() == TorchVersion{}.Generation()) return "";
+  if (run.autocast && run.torch >= kFloatUpsampling) return "2.4";
+  const bool is_fused =
+      run.torch.Generation() == TorchGeneration::kFusedAttention;
+  return is_fused ? "2.0" : "1.13";
 }
 
 }  // namespace
@@ -93,10 +90,8 @@ std::string TracedSetting(const Run& run) {
   if (run.autocast && run.half_group_norm) fields[kGroupNorm] = kHalf;
   if (run.autocast && run.half_layer_norm) fields[kLayerNorm] = kHalf;
   if (run.grad_mode && run.mode == Mode::kInference) fields[kGradMode] = kTrue;
-  const TorchGeneration generation = run.torch.Generation();
-  if (generation != TorchVersion{}.Generation()) {
-    fields[kVersionKeys.front()] = VersionOf(generation);
-  }
+  const std::string version = TracedVersion(run);
+  if (!version.empty()) fields[kVersionKeys.front()] = version;
   return fields.empty() ? "" : fields.dump();
 }
 

@@ -157,6 +157,9 @@ AutocastPolicy AutocastRegion::PolicyOf(const c10::OperatorHandle& op) const {
   if (mode_.half_layer_norm && name == "aten::layer_norm") {
     return AutocastPolicy::kLower;
   }
+  if (mode_.half_upsampling && name.find("upsample_") != std::string::npos) {
+    return AutocastPolicy::kLeave;
+  }
   return AutocastPolicyOf(op);
 }
 

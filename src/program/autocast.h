@@ -12,11 +12,14 @@
 
 namespace foretell {
 
-/// What a region casts to, and which norms it leaves in that type.
+/// What a region casts to, and what it leaves in that type.
 struct AutocastMode {
   at::ScalarType dtype = at::kHalf;  ///< kHalf or kBFloat16.
   bool half_group_norm = false;      ///< Run::half_group_norm.
   bool half_layer_norm = false;      ///< Run::half_layer_norm.
+  /// Upsampling keeps the type of its input, as before PyTorch 2.4 (its issue
+  /// 121072, of March 2024); else it runs in FP32.
+  bool half_upsampling = false;
 };
 
 /// `with torch.autocast("cuda", mode.dtype):` on this thread, for the tensors

@@ -379,10 +379,12 @@ class Tracer {
   /// Begins autocast where it is wanted.
   void Begin(std::optional<AutocastRegion>& region) const {
     if (!options_.autocast) return;
-    region.emplace(device_,
-                   AutocastMode{.dtype = ToScalarType(*options_.autocast),
-                                .half_group_norm = options_.half_group_norm,
-                                .half_layer_norm = options_.half_layer_norm});
+    region.emplace(
+        device_,
+        AutocastMode{.dtype = ToScalarType(*options_.autocast),
+                     .half_group_norm = options_.half_group_norm,
+                     .half_layer_norm = options_.half_layer_norm,
+                     .half_upsampling = options_.torch < kFloatUpsampling});
   }
 
   at::Tensor ForwardAndLoss(std::vector<at::Tensor>& outputs) {
@@ -522,6 +524,23 @@ std::unique_ptr<ProgramInstance> Program::Instantiate(
 std::optional<Trace> Program::TraceElsewhere(
     const std::vector<BoundInput>& inputs, const TraceOptions& options) const {
   return source_->TraceElsewhere(*this, inputs, options);
+}
+
+TraceOptions TraceOptionsOf(const Run& run, const TrainingLoop& loop) {
+  TraceOptions options = {.mode = run.mode,
+                          .precision = run.precision,
+                          .optimizer = run.optimizer,
+                          .half_group_norm = run.half_group_norm,
+                          .half_layer_norm = run.half_layer_norm,
+                          .grad_mode = run.grad_mode,
+                          .torch = run.torch,
+                          .loop = loop};
+  if (!run.autocast) return options;
+  options.autocast =
+      run.precision == Precision::kBf16 ? DType::kBF16 : DType::kF16;
+  // Arithmetic of what autocast leaves alone.
+  if (run.precision != Precision::kTf32) options.precision = Precision::kFp32;
+  return options;
 }
 
 Trace TraceProgram(const Program& program,

@@ -40,6 +40,20 @@ TEST(OnnxEvaluator, LeavesTypesOfResultsToAutocast) {
   EXPECT_EQ(OutputOf(trace), "f32[4,8]");
 }
 
+// timm's norms are `x.square().float().mean().to(x.dtype)`: an export in FP32
+// has a cast for the first of the two alone.
+TEST(OnnxEvaluator, LeavesOutCastsToTheTypeOfAnExportInFloat) {
+  const std::vector<Node> nodes = {
+      MakeNode("MatMul", {"x", "w"}, {"a"}), MakeNode("Mul", {"a", "a"}, {"b"}),
+      MakeNode("Cast", {"b"}, {"c"}, {IntAttribute("to", kOnnxFloat)}),
+      MakeNode("Mul", {"a", "c"}, {"y"})};
+  const Trace trace = TraceOf(MakeModel(GraphOf(nodes, {Weight("w", {16, 8})})),
+                              {.autocast = DType::kF16});
+  EXPECT_THAT(TargetsOf(trace.graph),
+              ElementsAre("to", "to", "linear", "mul", "mul"));
+  EXPECT_EQ(OutputOf(trace), "f16[4,8]");
+}
+
 // ---- Lifetimes --------------------------------------------------------------
 
 TEST(Liveness, ANameDiesAfterItsLastReader) {

@@ -61,8 +61,11 @@ TEST(Setting, OfATraceNamesWhatATraceShows) {
   EXPECT_EQ(TracedSetting({.autocast = true}), R"({"autocast":"true"})");
   EXPECT_EQ(TracedSetting({.autocast = true,
                            .half_group_norm = true,
-                           .torch = {.major = 2, .minor = 4}}),
+                           .torch = {.major = 2, .minor = 3}}),
             R"({"autocast":"true","group_norm":"half","torch":"2.0"})");
+  EXPECT_EQ(TracedSetting({.autocast = true, .torch = {2, 4, 1}}),
+            R"({"autocast":"true","torch":"2.4"})");
+  EXPECT_EQ(TracedSetting({.torch = {2, 4}}), R"({"torch":"2.0"})");
   EXPECT_EQ(TracedSetting({.grad_mode = true}), R"({"grad_mode":"true"})");
   EXPECT_EQ(TracedSetting({.mode = Mode::kTraining, .grad_mode = true}), "");
 }

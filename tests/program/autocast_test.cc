@@ -172,6 +172,22 @@ TEST(Autocast, KeepsNormsInHalfWhereTheRunDoes) {
   EXPECT_EQ(type_of("group_norm", {.half_group_norm = true}), DType::kF16);
 }
 
+TEST(Autocast, UpsamplesInFloatFrom24On) {
+  const BoundInput image{"x", {DType::kF32, {1, 2, 4, 4}}};
+  const program_test::Network network = Simple([](Layers& l) {
+    return Chain({l.Conv(2, 2, {1, 1}), [](const at::Tensor& x) {
+                    return at::upsample_nearest2d(x, {8, 8});
+                  }});
+  });
+  const auto type_on = [&](const TorchVersion& torch) {
+    const OperatorGraph graph =
+        TraceOf(network, {.autocast = DType::kF16, .torch = torch}, image);
+    return graph.value(graph.nodes().back().outputs.front()).type.dtype;
+  };
+  EXPECT_EQ(type_on({.major = 2, .minor = 3}), DType::kF16);
+  EXPECT_EQ(type_on({.major = 2, .minor = 4}), DType::kF32);
+}
+
 TEST(Autocast, LeavesAPlainTraceAlone) {
   const OperatorGraph graph = TraceOf(TwoLinears(), {});
   EXPECT_THAT(TargetsOf(graph), ElementsAre("linear", "relu", "linear"));

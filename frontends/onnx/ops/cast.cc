@@ -16,6 +16,7 @@
 #include "frontends/onnx/ops/small_types.h"
 #include "frontends/onnx/ops/type_support.h"
 #include "src/core/numbers.h"
+#include "src/program/meta/in_autocast.h"
 
 namespace foretell::onnx {
 namespace {
@@ -100,7 +101,14 @@ at::Tensor CastToFloat8(const at::Tensor& x, at::ScalarType type,
 void LowerCast(NodeContext& ctx) {
   ctx.RequireAttribute("to", Attribute::Kind::kInt);
   const at::ScalarType type = ctx.TypeOf(ctx.IntAttribute("to", kOnnxFloat));
-  ctx.Set(0, Cast(ctx, ctx.Tensor(0), type));
+  const at::Tensor x = ctx.Tensor(0);
+  // Autocast alone makes 16 bits of a file in FP32, in which the cast does
+  // nothing. Exporters write it for `.float()` and leave out the
+  // `.to(x.dtype)` that follows: with one of the two, everything behind it
+  // would be in FP32.
+  const bool is_of_autocast = in_autocast && type == at::kFloat &&
+                              c10::isReducedFloatingType(x.scalar_type());
+  ctx.Set(0, is_of_autocast ? x : Cast(ctx, x, type));
 }
 
 void LowerCastLike(NodeContext& ctx) {
